@@ -68,8 +68,10 @@ try:
     if {"amx_bf16", "amx_tile", "avx512_bf16"} <= words:
         config.available_features.add("amx")
     # Vectors that multiply bytes, and all else of the processors that tests name.
-    if {"avx512_vnni", "avx512vl", "avx512bw", "avx512dq", "avx512cd"} <= words:
-        config.available_features.add("avx512vnni")
+    if {"avx512vl", "avx512bw", "avx512dq", "avx512cd"} <= words:
+        config.available_features.add("avx512")
+        if "avx512_vnni" in words:
+            config.available_features.add("avx512vnni")
     if {"avx_vnni", "gfni", "bmi2", "f16c", "movbe", "abm"} <= words:
         config.available_features.add("avxvnni")
 except OSError:

@@ -239,8 +239,9 @@ llvm::StringRef driver::integerUnit(const Target &target) {
   if (target.hasByteTiles)
     return "amx";
   bool isWide = target.requiredFeatures & WEIR_CPU_AVX512;
-  return target.requiredFeatures & (isWide ? WEIR_CPU_AVX512_VNNI : WEIR_CPU_AVX_VNNI) ? "vnni"
-                                                                                       : "";
+  if (target.requiredFeatures & (isWide ? WEIR_CPU_AVX512_VNNI : WEIR_CPU_AVX_VNNI))
+    return "vnni";
+  return target.requiredFeatures & WEIR_CPU_AVX2 ? "avx2" : "";
 }
 
 llvm::StringRef driver::halfUnit(const Target &target) {

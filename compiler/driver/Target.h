@@ -51,7 +51,8 @@ bool selectTargets(const Options &options, DiagnosticSink &sink, std::vector<Tar
 /// bf16 are multiplied.
 bool roundsToBf16(const Options &options, const Target &target);
 
-/// What multiplies bytes there: "amx", "vnni", or "" where nothing gains by it.
+/// What multiplies bytes there: "amx", "vnni", "avx2" (as words of 16 bits), or "" where
+/// nothing gains by it.
 llvm::StringRef integerUnit(const Target &target);
 
 /// What multiplies bf16 there: "amx", or "f32".

@@ -49,7 +49,8 @@ mlir::TypedAttr pairedConstant(mlir::TypedAttr value);
 /// four products at once. C must be a multiple of four.
 mlir::TypedAttr quadConstant(mlir::TypedAttr value);
 
-/// Of modules: what multiplies bytes on the target, "amx" or "vnni".
+/// Of modules: what multiplies bytes on the target, "amx" or "vnni", or, as words of 16
+/// bits, "avx2".
 inline constexpr char integerUnitAttribute[] = "weir.integer_unit";
 
 /// Of modules whose operations all run on CPUs: f16 and bf16 are computed in f32, and
@@ -58,8 +59,9 @@ inline constexpr char halfUnitAttribute[] = "weir.half_unit";
 
 /// On products and convolutions of bf16 that matrix tiles multiply, given by
 /// weir-lower-precision, and of bytes, given by weir-integer-products: their right
-/// operand is a constant that pairedConstant, or quadConstant, takes, and their
-/// sizes are fixed.
+/// operand is a constant that pairedConstant, or quadConstant, takes. Sizes of those of
+/// bf16 are fixed; of bytes only the depth and a filter's are, and the right operand of a
+/// product may be computed.
 inline constexpr char matrixAttribute[] = "weir.matrix";
 
 /// On casts to bytes that are to be stored as such: what reads them is in another

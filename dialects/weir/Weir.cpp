@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/weir/Weir.h"
+#include "dialects/weir/BlockQuantized.h"
 #include "dialects/weir/Folding.h"
 #include "dialects/weir/Pch.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -34,6 +34,10 @@ void WeirDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialects/weir/WeirOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/weir/BlockQuantizedOps.cpp.inc"
       >();
   addInterfaces<WeirFolder>();
 }

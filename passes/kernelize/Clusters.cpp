@@ -12,6 +12,8 @@
 #include "dialects/weir/Weir.h"
 #include "passes/kernelize/Attention.h"
 #include "passes/kernelize/Lines.h"
+#include "passes/kernelize/Tiling.h"
+#include "passes/kernelize/WeightOnly.h"
 #include "passes/layout/WidenHalves.h"
 #include "passes/partition/Accelerators.h"
 #include "llvm/ADT/DenseMap.h"
@@ -161,7 +163,7 @@ bool sameShape(Type a, Type b) {
 
 /// Nothing to compute: worth repeating in every kernel rather than storing.
 bool isTrivial(Operation *op) {
-  if (isa<IotaOp>(op))
+  if (isa<IotaOp>(op) || isWeightOnly(op))
     return true;
   if (isa<BroadcastToOp>(op)) {
     Value source = op->getOperand(0);
@@ -225,7 +227,9 @@ bool isBlockTransposition(Operation *op) {
   constexpr int64_t many = 1 << 14;
   auto type = cast<RankedTensorType>(transpose.getType());
   Type element = type.getElementType();
-  return element.isIntOrFloat() && element.getIntOrFloatBitWidth() == 32 &&
+  // Threads of accelerators read narrow ones where they are asked for.
+  bool isNarrow = element.isIntOrFloat() && element.getIntOrFloatBitWidth() < 32;
+  return isTurnedInBlocks(element) && !(isNarrow && isOnAccelerator(op)) &&
          (!type.hasStaticShape() || type.getNumElements() >= many);
 }
 
@@ -267,6 +271,8 @@ bool mayFuse(Operation *producer, OpOperand &use) {
   if (isa<DotGeneralOp, ConvOp, ConvTransposeOp, PoolOp, MaxPoolIndexOp, CumulativeOp, ArgReduceOp,
           ResizeOp>(user))
     return false; // they read an element many times
+  if (isWeightOnly(user))
+    return false; // what each of several kernels computes reads buffers
   if (isa<TileOp, BroadcastToOp>(user) || (isa<SliceOp>(user) && padsLines(producer)))
     return false;
   if (isa<GatherOp, GatherNdOp, GatherElementsOp>(user)) {
@@ -525,8 +531,10 @@ private:
       llvm::SetVector<Operation *> all;
       auto whole = formed.find(root);
       bool isWhole = whole != formed.end();
+      // What follows a product reads tables a vector at a time, too.
+      bool byVectors = isWhole || kernelOf(root).isTiled;
       for (Operation *member : isWhole ? whole->second : members[root])
-        addWithLeaves(member, all, isWhole);
+        addWithLeaves(member, all, byVectors);
       SmallVector<Operation *> sorted(all.begin(), all.end());
       llvm::sort(sorted, [&](Operation *a, Operation *b) { return rank(a) < rank(b); });
       clusters.push_back({std::move(sorted), others.lookup(root)});
@@ -542,6 +550,9 @@ private:
       Operation *def = operand.getDefiningOp();
       // Tiles read weights from memory, whatever is in them.
       if (isa<DotGeneralOp, ConvOp, ConvTransposeOp>(op) && def && isa<ConstantOp>(def))
+        continue;
+      if (isa<DequantizeBlocksOp>(op) && def && isa<ConstantOp>(def) &&
+          (isTable(def) || operand != op->getOperand(2)))
         continue;
       // So does the function that sorts in the host's form of a step.
       if (isa<TopKOp>(op) && operand == op->getOperand(0))

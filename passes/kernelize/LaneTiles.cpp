@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/kernelize/LaneTiles.h"
+#include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
 
 using namespace mlir;
@@ -13,10 +14,14 @@ using namespace weir;
 using namespace weir::plan;
 
 bool weir::isLanes(Operation *op) {
-  auto isBuffer = [](Value value) {
+  // Windows of bytes are summed as floats, which hold those sums.
+  bool isOfBytes = isa<ConvOp>(op) && op->hasAttr(matrixAttribute);
+  auto isBuffer = [&](Value value) {
     auto type = cast<RankedTensorType>(value.getType());
-    return isa<BlockArgument>(value) && type.getElementType().isF32() && type.getRank() > 0 &&
-           !type.isDynamicDim(type.getRank() - 1);
+    Type element = type.getElementType();
+    return isa<BlockArgument>(value) &&
+           (isOfBytes ? element.getIntOrFloatBitWidth() == 8 : element.isF32()) &&
+           type.getRank() > 0 && !type.isDynamicDim(type.getRank() - 1);
   };
   if (auto conv = dyn_cast<ConvOp>(op)) {
     auto filter = cast<RankedTensorType>(conv.getFilter().getType());

@@ -9,6 +9,7 @@
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
 #include "passes/kernelize/Tiling.h"
+#include "passes/kernelize/WeightOnly.h"
 #include "passes/layout/Rearrange.h"
 
 using namespace mlir;
@@ -25,9 +26,7 @@ static OpOperand *columnsOperand(plan::KernelOp kernel) {
   return nullptr;
 }
 
-/// Replaces a constant, which the kernel reads as `argument`, by `packed`.
-static void replaceConstant(OpBuilder &b, TypedAttr packed, BlockArgument argument,
-                            Value &operand) {
+void weir::replaceConstant(OpBuilder &b, TypedAttr packed, BlockArgument argument, Value &operand) {
   Operation *constant = operand.getDefiningOp();
   auto replaced = ConstantOp::create(b, constant->getLoc(), packed);
   if (Attribute device = constant->getAttr("weir.device"))
@@ -36,16 +35,11 @@ static void replaceConstant(OpBuilder &b, TypedAttr packed, BlockArgument argume
   argument.setType(packed.getType());
 }
 
-/// [A…, C, N] as [N / 32, A…, C / 2, 32, 2]: panels of 32 columns in which two rows
-/// that follow each other lie side by side, as tiles of bf16 are multiplied (Intel
-/// 64 and IA-32 manual, TDPBF16PS). The kernel undoes it by a transposition and a
-/// reshape, which its emitter looks through. Four rows of bytes likewise (TDPBUSD,
-/// VPDPBUSD), where the last panel may hold more columns than there are.
-static void packRows(OpBuilder &b, OpOperand *weights, BlockArgument argument, Value &operand) {
+void weir::packRows(OpBuilder &b, OpOperand *weights, BlockArgument argument, Value &operand) {
   auto constant = operand.getDefiningOp<ConstantOp>();
   auto type = cast<RankedTensorType>(argument.getType());
   ArrayRef<int64_t> shape = type.getShape();
-  bool isBytes = type.getElementType().isInteger(8);
+  bool isBytes = type.getElementTypeBitWidth() == 8;
   auto value = constant ? cast<TypedAttr>(constant.getValue()) : TypedAttr();
   TypedAttr packed = !value ? TypedAttr() : isBytes ? quadConstant(value) : pairedConstant(value);
   assert(packed && "what marks the operation has asked before");
@@ -73,8 +67,7 @@ static void packRows(OpBuilder &b, OpOperand *weights, BlockArgument argument, V
   weights->set(ReshapeOp::create(inside, loc, plain, integers(inside, loc, shape)));
 }
 
-/// Makes the kernel read `weights`, its `argument`, from panels of type `packed`.
-static void readPanels(OpOperand *weights, BlockArgument argument, Type packed) {
+void weir::readPanels(OpOperand *weights, BlockArgument argument, Type packed) {
   Type whole = argument.getType();
   argument.setType(packed);
   OpBuilder inside(weights->getOwner());
@@ -135,13 +128,21 @@ static TransposeOp packComputed(OpBuilder &b, plan::KernelOp kernel, OpOperand *
 
 TransposeOp weir::packWeights(OpBuilder &b, plan::KernelOp kernel,
                               SmallVectorImpl<Value> &operands) {
+  if (kernel.getStrategy() == "weight_only") {
+    packWeightOnly(b, kernel, operands);
+    return {};
+  }
   bool isMatrix = kernel.getStrategy() == "matrix" || kernel.getStrategy() == "bytes";
   if (!isMatrix && kernel.getStrategy() != "product" && kernel.getStrategy() != "convolution")
     return {};
   OpOperand *weights = columnsOperand(kernel);
   auto argument = dyn_cast<BlockArgument>(weights->get());
   if (isMatrix) {
-    packRows(b, weights, argument, operands[argument.getArgNumber()]);
+    // Bytes that the program computes become panels on the stack.
+    if (!operands[argument.getArgNumber()].getDefiningOp<ConstantOp>())
+      kernel->setAttr("copies_panels", b.getUnitAttr());
+    else
+      packRows(b, weights, argument, operands[argument.getArgNumber()]);
     return {};
   }
   if (!argument || !argument.hasOneUse())

@@ -25,6 +25,20 @@ namespace weir {
 TransposeOp packWeights(mlir::OpBuilder &b, plan::KernelOp kernel,
                         llvm::SmallVectorImpl<mlir::Value> &operands);
 
+/// Brings a constant that a kernel reads as `argument`, behind `weights`, into panels:
+/// [A…, C, N] as [N / 32, A…, C / 2, 32, 2]: panels of 32 columns in which two rows
+/// that follow each other lie side by side, as tiles of bf16 are multiplied (Intel
+/// 64 and IA-32 manual, TDPBF16PS). The kernel undoes it by a transposition and a
+/// reshape, which its emitter looks through. Four rows of bytes likewise (TDPBUSD,
+/// VPDPBUSD), where the last panel may hold more columns than there are.
+void packRows(mlir::OpBuilder &b, mlir::OpOperand *weights, mlir::BlockArgument argument,
+              mlir::Value &operand);
+/// Makes the kernel read `weights`, its `argument`, from panels of type `packed`.
+void readPanels(mlir::OpOperand *weights, mlir::BlockArgument argument, mlir::Type packed);
+/// Replaces a constant, which the kernel reads as `argument`, by `packed`.
+void replaceConstant(mlir::OpBuilder &b, mlir::TypedAttr packed, mlir::BlockArgument argument,
+                     mlir::Value &operand);
+
 } // namespace weir
 
 #endif // WEIR_PASSES_KERNELIZE_PACKWEIGHTS_H

@@ -14,6 +14,7 @@
 #include "passes/kernelize/LaneTiles.h"
 #include "passes/kernelize/Lines.h"
 #include "passes/kernelize/TileChoice.h"
+#include "passes/kernelize/WeightOnly.h"
 
 using namespace mlir;
 using namespace weir;
@@ -28,6 +29,7 @@ VectorUnit weir::vectorUnitOf(ModuleOp module) {
     unit.registers = registers.getInt();
   auto integers = module->getAttrOfType<StringAttr>(integerUnitAttribute);
   unit.hasByteTiles = integers && integers.getValue() == "amx";
+  unit.hasBytePairs = integers && integers.getValue() == "avx2";
   return unit;
 }
 
@@ -41,9 +43,12 @@ static bool isVectorEpilogue(KernelOp kernel, Operation *hero) {
       kernel.getBody().front().getTerminator()->getNumOperands() != 1)
     return false;
   for (Operation &op : kernel.getBody().front().without_terminator()) {
-    if (&op == hero)
+    if (&op == hero || isa<DequantizeBlocksOp>(op))
       continue;
     if (auto constant = dyn_cast<ConstantOp>(op)) {
+      if (llvm::all_of(op.getUsers(),
+                       [](Operation *user) { return isa<DequantizeBlocksOp>(user); }))
+        continue;
       auto elements = dyn_cast<ElementsAttr>(constant.getValue());
       if (elements && elements.isSplat() && isFloatOrWord(elements.getElementType()))
         continue;
@@ -275,6 +280,11 @@ static SmallVector<int64_t> runningTiles(KernelOp kernel, CumulativeOp op) {
   return tiles;
 }
 
+bool weir::isTurnedInBlocks(Type element) {
+  unsigned bits = element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 0;
+  return bits == 8 || bits == 16 || bits == 32;
+}
+
 /// The transposition that is all of the kernel, when it moves the last dimension
 /// and its elements fill the lanes of vectors.
 static TransposeOp blockTransposition(KernelOp kernel) {
@@ -284,9 +294,7 @@ static TransposeOp blockTransposition(KernelOp kernel) {
     return {};
   Type element = cast<RankedTensorType>(op.getType()).getElementType();
   auto permutation = op.getPermutation();
-  // Vectors have no elements without a sign of their own: those are for loops.
-  return element.isSignlessIntOrFloat() && element.getIntOrFloatBitWidth() == 32 &&
-                 permutation.back() != (int64_t)permutation.size() - 1
+  return isTurnedInBlocks(element) && permutation.back() != (int64_t)permutation.size() - 1
              ? op
              : TransposeOp();
 }
@@ -299,6 +307,9 @@ static SmallVector<int64_t> transpositionTiles(KernelOp kernel, TransposeOp op,
   constexpr int64_t blockColumns = 64;
   ArrayRef<int64_t> permutation = op.getPermutation();
   int64_t rank = permutation.size(), lanes = unit.bytes / 4;
+  // Narrow elements are turned in vectors of 16 bytes.
+  if (int64_t bytes = cast<RankedTensorType>(op.getType()).getElementTypeBitWidth() / 8; bytes < 4)
+    lanes = 16 / bytes;
   int64_t first = 0, last = 1;
   for (int64_t i = 0; i < rank; ++i) {
     int64_t j = i + 1;
@@ -348,10 +359,10 @@ static int64_t brainDepthBlock(int64_t rows, int64_t depth, int64_t columns) {
   return llvm::alignTo(llvm::divideCeil(depth, llvm::divideCeil(depth, most)), step);
 }
 
-/// Parts of a kernel that multiplies a constant in panels of 32 columns, `height` rows
-/// of results at a time: so many rows that the left operand's share stays in the
-/// second-level cache while panels pass. A convolution's parts are whole lines, and
-/// all of one size.
+/// Parts of a kernel that multiplies by panels of 32 columns, `height` rows of results at
+/// a time: so many rows that the left operand's share stays in the second-level cache
+/// while panels pass. A convolution's parts are whole lines, and all of one size where
+/// their number is known.
 static SmallVector<int64_t> panelTiles(KernelOp kernel, Operation *hero, int64_t height,
                                        int64_t lanes) {
   OpBuilder b(kernel.getContext());
@@ -360,33 +371,53 @@ static SmallVector<int64_t> panelTiles(KernelOp kernel, Operation *hero, int64_t
   auto type = cast<RankedTensorType>(hero->getResult(0).getType());
   auto input = cast<RankedTensorType>(hero->getOperand(0).getType());
   int64_t bytes = input.getElementTypeBitWidth() / 8, depth = input.getShape().back();
-  if (isa<DotGeneralOp>(hero)) {
-    int64_t rank = type.getRank();
-    if (rank > 2)
-      kernel->setAttr("merged", b.getDenseI64ArrayAttr({0, rank - 1}));
-    int64_t rows = type.getNumElements() / type.getShape().back();
+  int64_t rank = type.getRank();
+  if (auto dot = dyn_cast<DotGeneralOp>(hero)) {
+    int64_t batch = dot.getLhsBatch().size();
+    if (rank > batch + 2)
+      kernel->setAttr("merged", b.getDenseI64ArrayAttr({batch, rank - 1}));
+    int64_t rows = partShape(kernel, type.getShape())[batch];
     int64_t most = std::max<int64_t>(1, cacheShare / (bytes * depth) / height) * height;
     constexpr int64_t mostPacked = 256;
     if (int64_t each = bytes == 2 ? brainDepthBlock(rows, depth, type.getShape().back()) : 0) {
       kernel->setAttr("depth_block", b.getI64IntegerAttr(each));
       most = std::min(most, mostPacked);
     }
-    return {std::min<int64_t>(most, llvm::alignTo(rows, height)), width};
+    SmallVector<int64_t> tiles(batch, 1);
+    if (!ShapedType::isDynamic(rows))
+      most = std::min<int64_t>(most, llvm::alignTo(rows, height));
+    tiles.append({most, width});
+    return tiles;
   }
-  int64_t lines = type.getDimSize(1), line = input.getDimSize(2);
-  int64_t most = std::min(cacheShare / (bytes * line * input.getDimSize(3)), 1024 / line);
-  int64_t together = std::clamp<int64_t>(most, 1, lines);
-  while (lines % together)
-    --together;
-  return {1, together, type.getDimSize(2), width};
+  constexpr int64_t mostPositions = 1024, whole = 1 << 20;
+  int64_t lines = rank == 3 ? 1 : type.getDimSize(1), span = type.getDimSize(rank - 2);
+  int64_t line = input.getDimSize(rank - 2), together;
+  if (ShapedType::isDynamic(line)) {
+    constexpr int64_t fewLines = 8, usualLine = 128;
+    together = std::min(fewLines, cacheShare / (bytes * usualLine * depth));
+  } else {
+    together = std::min(cacheShare / (bytes * line * depth), mostPositions / line);
+  }
+  together = std::max<int64_t>(1, together);
+  if (!ShapedType::isDynamic(lines)) {
+    together = std::min(together, lines);
+    while (lines % together)
+      --together;
+  }
+  SmallVector<int64_t> tiles{1, together, ShapedType::isDynamic(span) ? whole : span, width};
+  if (rank == 3)
+    tiles.erase(tiles.begin() + 1);
+  return tiles;
 }
 
 /// Products of bytes: matrix tiles are two by two; of vectors' sums as many rows as
-/// leave registers for a row of columns and an element.
+/// leave registers for a row of columns and an element, which are two of words each where
+/// bytes are multiplied as pairs.
 static SmallVector<int64_t> byteTiles(KernelOp kernel, Operation *hero, const VectorUnit &unit) {
   constexpr int64_t width = 32, tileRows = 32;
   int64_t lanes = unit.bytes / 4, vectors = width / lanes;
-  int64_t rows = (unit.registers - 1 - vectors) / vectors;
+  int64_t others = unit.hasBytePairs ? 6 : 1 + vectors;
+  int64_t rows = (unit.registers - others) / vectors;
   return panelTiles(kernel, hero, unit.hasByteTiles ? tileRows : rows, lanes);
 }
 
@@ -452,7 +483,8 @@ void weir::chooseStrategy(KernelOp kernel, const VectorUnit &unit, const TileCho
   } else if (hasLines(kernel)) {
     kernel.setStrategy("lines");
     tiles = lineTiles(kernel, unit);
-  } else if (hero && hero->hasAttr(matrixAttribute) && isVectorEpilogue(kernel, hero)) {
+  } else if (hero && hero->hasAttr(matrixAttribute) && !isLanes(hero) &&
+             isVectorEpilogue(kernel, hero)) {
     bool isBytes = getElementTypeOrSelf(hero->getResult(0).getType()).isInteger(32);
     kernel.setStrategy(isBytes ? "bytes" : "matrix");
     constexpr int64_t tileRows = 32, tileLanes = 16;
@@ -463,6 +495,10 @@ void weir::chooseStrategy(KernelOp kernel, const VectorUnit &unit, const TileCho
   } else if (isa_and_nonnull<TopKOp>(hero)) {
     kernel.setStrategy("sort");
     tiles.emplace();
+  } else if (auto dot = dyn_cast_or_null<DotGeneralOp>(hero);
+             dot && isWeightOnlyProduct(dot) && isVectorEpilogue(kernel, dot)) {
+    kernel.setStrategy("weight_only");
+    tiles = weightOnlyTiles(kernel, dot, unit);
   } else if (auto dot = dyn_cast_or_null<DotGeneralOp>(hero);
              dot && isPlainProduct(dot) && isVectorEpilogue(kernel, dot)) {
     kernel.setStrategy("product");

@@ -17,6 +17,7 @@ struct VectorUnit {
   int64_t bytes = 32;        ///< of a register
   int64_t registers = 16;    ///< how many there are
   bool hasByteTiles = false; ///< matrix tiles of bytes
+  bool hasBytePairs = false; ///< bytes are multiplied as pairs of words of 16 bits
 };
 /// From the module's `weir.vector_bytes` and `weir.vector_registers`, set from the
 /// target.
@@ -49,6 +50,9 @@ inline int64_t winogradElements(const VectorUnit &unit) { return unit.bytes == 6
 /// packed. For attentions see Attention.h, for windows and reductions LaneTiles.h. What `choice`
 /// says of tiles is so.
 void chooseStrategy(plan::KernelOp kernel, const VectorUnit &unit, const TileChoice &choice);
+
+/// Whether a transposition of such elements goes by blocks that are turned in registers.
+bool isTurnedInBlocks(mlir::Type element);
 
 /// Whether the product is [batch…, M…, K] by [batch…, K, N] of f32.
 bool isPlainForm(DotGeneralOp dot);

@@ -8,14 +8,16 @@
 // A quantized model says sum (x - zx) sx * (w - zw) sw, in reals. The bytes' sum
 // sum x (w - zw) - zx sum (w - zw), in words of 32 bits, is exact, and times sx sw
 // what the reals' sum rounds to. What follows from the weights alone is computed
-// here.
+// here. Where no signed byte holds w - zw, there is an offset o of each column for which
+// one holds v = w - zw - o, and sum x (w - zw) = sum x v + o sum x; that last sum is
+// a product of bytes by ones.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
 #include "passes/Passes.h"
-#include "passes/layout/Quantized.h"
+#include "passes/layout/ByteOperands.h"
 #include "passes/layout/Rearrange.h"
 #include <cmath>
 
@@ -31,160 +33,12 @@ namespace {
 
 /// Of a sum of products of bytes so long no part exceeds a word of 32 bits.
 constexpr int64_t longestSum = INT32_MAX / (255 * 128);
-/// With fewer, a panel of columns, or a step of the sum, is mostly empty.
+/// With fewer, a panel of columns, or a step of the sum, is mostly empty: floats are no slower.
 constexpr int64_t fewestColumns = 8, shortestSum = 16;
-/// Weights that are computed anew, in memory while compiling.
-constexpr int64_t mostBytes = int64_t(1) << 28;
+/// Of weights that are computed a panel lies on the stack.
+constexpr int64_t deepestPanel = 16384;
 
 bool isUnsigned(Type type) { return getElementTypeOrSelf(type).isUnsignedInteger(); }
-
-/// An operand of a product: (byte - zero) * scale; `scale` is null where the sum is
-/// one of words.
-struct Operand : CentredByte {
-  Value scale;
-};
-
-Operand operandOf(Value value) {
-  Operand found;
-  if (auto mul = value.getDefiningOp<MulOp>()) {
-    static_cast<CentredByte &>(found) = byteBehind(mul.getOperand(0));
-    found.scale = mul.getOperand(1);
-    if (mul.getType() != mul.getOperand(0).getType())
-      return {};
-  } else {
-    static_cast<CentredByte &>(found) = byteBehindWord(value);
-  }
-  // A zero point of several values would change the shape, or the sum's terms.
-  if (found.zero && !numberOf(found.zero)) {
-    auto type = dyn_cast<RankedTensorType>(found.zero.getType());
-    if (!type || !type.hasStaticShape() || type.getNumElements() != 1)
-      return {};
-  }
-  return found;
-}
-
-/// Where a product's or convolution's sizes are, and how its bytes will lie.
-struct Shape {
-  SmallVector<int64_t> weightsOrder; ///< to [window…, depth, columns]
-  int64_t columnDim = 0;             ///< of the weights as they are
-  int64_t depth = 0, columns = 0;
-  int64_t window = 1; ///< elements of a convolution's window
-  int64_t across = 1; ///< of them next to each other in memory
-};
-
-std::optional<Shape> shapeOf(Operation *op) {
-  auto isStatic = [](Type type) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    return tensor && tensor.hasStaticShape() && tensor.getNumElements() > 0;
-  };
-  if (!llvm::all_of(op->getOperandTypes(), isStatic) || !isStatic(op->getResult(0).getType()))
-    return std::nullopt;
-  auto weights = cast<RankedTensorType>(op->getOperand(1).getType());
-  Shape shape;
-  if (auto dot = dyn_cast<DotGeneralOp>(op)) {
-    int64_t rank = cast<RankedTensorType>(dot.getLhs().getType()).getRank();
-    if (!dot.getLhsBatch().empty() || weights.getRank() != 2 || rank < 2 ||
-        dot.getLhsContract() != ArrayRef<int64_t>{rank - 1} || dot.getRhsContract().size() != 1)
-      return std::nullopt;
-    int64_t contract = dot.getRhsContract()[0];
-    shape.columnDim = 1 - contract;
-    shape.weightsOrder = {contract, shape.columnDim};
-    shape.depth = weights.getDimSize(contract);
-    shape.columns = weights.getDimSize(shape.columnDim);
-    return shape;
-  }
-  auto conv = cast<ConvOp>(op);
-  if (conv.getChannelsLast() || weights.getRank() != 4 || conv.getGroups() != 1 ||
-      llvm::any_of(conv.getPads(), [](int64_t pad) { return pad < 0; }))
-    return std::nullopt;
-  shape.weightsOrder = {2, 3, 1, 0};
-  shape.depth = weights.getDimSize(1);
-  shape.columns = weights.getDimSize(0);
-  shape.window = weights.getDimSize(2) * weights.getDimSize(3);
-  shape.across = conv.getDilations()[1] == 1 ? weights.getDimSize(3) : 1;
-  return shape;
-}
-
-/// `depth` filled up to a size of which few steps are made.
-int64_t paddedDepth(const Shape &shape, bool isTiles) {
-  int64_t best = llvm::alignTo(shape.depth, 4);
-  auto steps = [&](int64_t depth) { return shape.across * depth / quadStep(shape.across * depth); };
-  for (int64_t alignment = 8; isTiles && alignment <= 64; alignment *= 2) {
-    int64_t depth = llvm::alignTo(shape.depth, alignment);
-    if (steps(depth) < steps(best))
-      best = depth;
-  }
-  return best;
-}
-
-/// Weights less their zero point, [window…, depth, columns], and the sum of each
-/// column where it was asked for.
-struct Weights {
-  TypedAttr value;
-  SmallVector<int32_t> sums;
-};
-
-std::optional<Weights> weightsOf(const Operand &right, const Shape &shape, int64_t depth,
-                                 bool wantSums) {
-  TypedAttr source = constantOf(right.byte);
-  std::optional<double> zero = right.zero ? numberOf(right.zero) : 0.0;
-  TypedAttr view = source && zero ? transposedConstant(source, shape.weightsOrder) : TypedAttr();
-  if (!view)
-    return std::nullopt;
-  bool isPlain = *zero == 0 && !isUnsigned(source.getType()) && depth == shape.depth;
-  if (isPlain && !wantSums)
-    return Weights{view, {}};
-  auto type = cast<RankedTensorType>(view.getType());
-  if (type.getNumElements() / shape.depth * depth > mostBytes)
-    return std::nullopt;
-  DenseElementsAttr dense = materializedConstant(view);
-  if (!dense || (int64_t)dense.getRawData().size() != type.getNumElements())
-    return std::nullopt;
-  ArrayRef<char> raw = dense.getRawData();
-  Weights made{view, SmallVector<int32_t>(shape.columns, 0)};
-  std::vector<char> bytes(shape.window * depth * shape.columns, 0);
-  for (int64_t i = 0, rows = shape.window * shape.depth; i < rows; ++i)
-    for (int64_t n = 0; n < shape.columns; ++n) {
-      char byte = raw[i * shape.columns + n];
-      int value = isUnsigned(source.getType()) ? static_cast<unsigned char>(byte)
-                                               : static_cast<signed char>(byte);
-      value -= static_cast<int>(*zero);
-      if (value < -128 || value > 127)
-        return std::nullopt;
-      made.sums[n] += value;
-      int64_t row = i / shape.depth * depth + i % shape.depth;
-      bytes[row * shape.columns + n] = static_cast<char>(value);
-    }
-  if (isPlain)
-    return made;
-  SmallVector<int64_t> sizes(type.getShape());
-  sizes[sizes.size() - 2] = depth;
-  auto word = IntegerType::get(type.getContext(), 8);
-  made.value = DenseElementsAttr::getFromRawBuffer(RankedTensorType::get(sizes, word), bytes);
-  return made;
-}
-
-/// sx * sw, one or one for each column; empty where it is neither.
-SmallVector<float> scalesOf(const Operand &left, const Operand &right, const Shape &shape) {
-  std::optional<double> own = numberOf(left.scale);
-  TypedAttr constant = constantOf(right.scale);
-  DenseElementsAttr scales = constant ? materializedConstant(constant) : DenseElementsAttr();
-  if (!own || !scales || !scales.getElementType().isF32())
-    return {};
-  auto weights = cast<RankedTensorType>(right.byte.getType());
-  auto type = cast<RankedTensorType>(scales.getType());
-  int64_t missing = weights.getRank() - type.getRank();
-  for (int64_t i = 0; i < type.getRank(); ++i)
-    if (type.getDimSize(i) != 1 && i + missing != shape.columnDim)
-      return {};
-  SmallVector<float> made;
-  for (float scale : scales.getValues<float>()) {
-    made.push_back(static_cast<float>(*own * scale));
-    if (scales.isSplat())
-      break;
-  }
-  return made;
-}
 
 struct IntegerProductsPass : weir::impl::WeirIntegerProductsPassBase<IntegerProductsPass> {
   void runOnOperation() override {
@@ -192,6 +46,7 @@ struct IntegerProductsPass : weir::impl::WeirIntegerProductsPassBase<IntegerProd
     if (!unit)
       return;
     isTiles = unit.getValue() == "amx";
+    isPairs = unit.getValue() == "avx2";
     SmallVector<Operation *> work;
     getOperation().walk([&](Operation *op) {
       if (isa<DotGeneralOp, ConvOp>(op))
@@ -211,69 +66,69 @@ struct IntegerProductsPass : weir::impl::WeirIntegerProductsPassBase<IntegerProd
       simplifyRounding(op);
   }
 
-  void rewrite(Operation *op) {
-    std::optional<Shape> shape = shapeOf(op);
-    Operand left = shape ? operandOf(op->getOperand(0)) : Operand();
-    Operand right = left ? operandOf(op->getOperand(1)) : Operand();
-    if (!right || !left.scale != !right.scale || shape->columns < fewestColumns ||
-        shape->window * shape->depth < shortestSum || shape->window * shape->depth > longestSum)
-      return;
-    SmallVector<float> scales;
-    if (left.scale && (scales = scalesOf(left, right, *shape)).empty())
-      return;
-    std::optional<double> zero = left.zero ? numberOf(left.zero) : 0.0;
-    auto conv = dyn_cast<ConvOp>(op);
-    bool hasBorder = conv && llvm::any_of(conv.getPads(), [](int64_t pad) { return pad != 0; });
-    if (hasBorder && !zero)
-      return; // filled with what is only known when it runs
-    int64_t depth = paddedDepth(*shape, isTiles);
-    bool isCentred = zero && *zero == 0;
-    std::optional<Weights> weights = weightsOf(right, *shape, depth, !isCentred);
-    if (!weights)
-      return;
+  /// A product or convolution while it is rewritten.
+  struct Work {
+    Operation *op;
+    ByteShape shape;
+    ByteOperand left, right;
+    std::optional<double> zero; ///< the left operand's, where it is known
+    bool isWords() const { return !left.scale; }
+    bool isCentred() const { return zero && *zero == 0; }
+  };
 
+  /// The right operand as signed bytes, and what of it belongs to columns.
+  struct Right {
+    Value bytes;
+    Value offset; ///< words: what `bytes` are less than the weights; null: nothing
+    Value sums;   ///< words: of the weights; null where nobody asks
+  };
+
+  void rewrite(Operation *op) {
+    std::optional<ByteShape> shape = byteShapeOf(op, isTiles);
+    Work work{op, shape.value_or(ByteShape()), {}, {}, 0.0};
+    work.left = shape ? leftByteOperand(op) : ByteOperand();
+    work.right = work.left ? rightByteOperand(op) : ByteOperand();
+    if (!work.right || !work.left.scale != !work.right.scale)
+      return;
+    int64_t length = shape->window * shape->depth;
+    if (!work.isWords() &&
+        (isPairs || length > longestSum || length < shortestSum || shape->columns < fewestColumns))
+      return;
+    if (!work.isWords() && shape->isDepthwise)
+      return; // vectors of channels add floats
+    if (work.left.zero)
+      work.zero = numberOf(work.left.zero);
+    SmallVector<float> scales;
+    if (work.left.scale && (scales = byteScales(work.left, work.right, *shape)).empty())
+      return;
     OpBuilder b(op);
+    std::optional<Right> right =
+        constantOf(work.right.byte) ? constantRight(b, work) : computedRight(b, work);
+    if (!right)
+      return;
     Location loc = op->getLoc();
-    auto stored = [&](TypedAttr value) -> Value {
-      Value made = ConstantOp::create(b, loc, value);
-      copyDevice(op, made);
-      return made;
+    Value sum = sumOf(b, work, right->bytes);
+    auto add = [&](Value term, bool isTaken) {
+      sum = isTaken ? Value(SubOp::create(b, loc, sum, term))
+                    : Value(AddOp::create(b, loc, sum, term));
+      copyDevice(op, sum);
     };
-    // Along columns, which the result has in front of `behind` dimensions.
-    int64_t behind = conv ? 2 : 0;
-    auto columnsType = [&](Type element, int64_t count) {
-      SmallVector<int64_t> sizes;
-      if (count > 1) {
-        sizes.assign(behind + 1, 1);
-        sizes[0] = count;
-      }
-      return RankedTensorType::get(sizes, element);
-    };
-    Value sum = conv ? convolution(b, conv, left.byte, stored(weights->value), depth - shape->depth,
-                                   zero.value_or(0))
-                     : product(b, cast<DotGeneralOp>(op), left.byte, stored(weights->value),
-                               depth - shape->depth);
-    if (!isCentred) {
-      SmallVector<int32_t> shares(weights->sums);
-      for (int32_t &share : shares)
-        share *= zero ? static_cast<int32_t>(*zero) : 1;
-      Value share = stored(DenseElementsAttr::get(columnsType(b.getI32Type(), shape->columns),
-                                                  ArrayRef<int32_t>(shares)));
-      if (!zero)
-        copyDevice(op, share = MulOp::create(b, loc, share, left.zero));
-      copyDevice(op, sum = SubOp::create(b, loc, sum, share));
-    }
-    if (left.scale) {
+    if (right->offset)
+      add(times(b, work, sumOf(b, work, ones(b, work)), right->offset), false);
+    if (!work.isCentred())
+      add(work.zero ? right->sums : times(b, work, right->sums, work.left.zero), true);
+    if (work.left.scale) {
       auto type = cast<RankedTensorType>(sum.getType()).clone(b.getF32Type());
       copyDevice(op, sum = CastOp::create(b, loc, type, sum, b.getBoolAttr(false)));
-      Value scale = stored(DenseElementsAttr::get(columnsType(b.getF32Type(), scales.size()),
+      Value scale = stored(b, work,
+                           DenseElementsAttr::get(columnsType(work, b.getF32Type(), scales.size()),
                                                   ArrayRef<float>(scales)));
       copyDevice(op, sum = MulOp::create(b, loc, sum, scale));
     }
-    Value byte = left.byte;
-    for (Operation *def; (def = byte.getDefiningOp()) && isa<ReshapeOp, TransposeOp>(def);)
-      byte = def->getOperand(0);
-    read.insert(byte);
+    if (sum.getType() != op->getResult(0).getType())
+      sum.setType(op->getResult(0).getType());
+    noteRead(work.left.byte);
+    noteRead(work.right.byte);
     SmallVector<Value> operands(op->getOperands());
     op->getResult(0).replaceAllUsesWith(sum);
     op->erase();
@@ -281,36 +136,211 @@ struct IntegerProductsPass : weir::impl::WeirIntegerProductsPassBase<IntegerProd
       eraseDead(operand);
   }
 
-  Value bordered(OpBuilder &b, Operation *op, Value byte, ArrayRef<int64_t> amounts, double zero) {
+  void noteRead(Value byte) {
+    for (Operation *def; (def = byte.getDefiningOp()) && isa<ReshapeOp, TransposeOp>(def);)
+      byte = def->getOperand(0);
+    if (!constantOf(byte))
+      read.insert(byte);
+  }
+
+  Value stored(OpBuilder &b, const Work &work, TypedAttr value) {
+    Value made = ConstantOp::create(b, work.op->getLoc(), value);
+    copyDevice(work.op, made);
+    return made;
+  }
+
+  Value times(OpBuilder &b, const Work &work, Value x, Value y) {
+    Value made = MulOp::create(b, work.op->getLoc(), x, y);
+    copyDevice(work.op, made);
+    return made;
+  }
+
+  /// One number, or one a column: those have so many dimensions behind them.
+  RankedTensorType columnsType(const Work &work, Type element, int64_t count) {
+    SmallVector<int64_t> sizes;
+    if (count > 1) {
+      int64_t rank = cast<RankedTensorType>(work.op->getResult(0).getType()).getRank();
+      sizes.assign(isa<ConvOp>(work.op) ? rank - 1 : 1, 1);
+      sizes[0] = count;
+    }
+    return RankedTensorType::get(sizes, element);
+  }
+
+  Value wordsOf(OpBuilder &b, const Work &work, ArrayRef<int32_t> words) {
+    bool isOne = llvm::all_equal(words);
+    auto type = columnsType(work, b.getI32Type(), isOne ? 1 : words.size());
+    return stored(b, work, DenseElementsAttr::get(type, isOne ? words.take_front() : words));
+  }
+
+  std::optional<Right> constantRight(OpBuilder &b, const Work &work) {
+    if (auto dot = dyn_cast<DotGeneralOp>(work.op); dot && !dot.getLhsBatch().empty())
+      return std::nullopt; // as many matrices as there are batches
+    // A zero point that is computed is one number; it is part of the offset.
+    ByteOperand known = work.right;
+    Value computed = known.zero && !constantOf(known.zero) ? known.zero : Value();
+    if (computed) {
+      if (cast<RankedTensorType>(computed.getType()).getRank() != 0)
+        return std::nullopt;
+      known.zero = {};
+    }
+    std::optional<ByteWeights> weights = byteWeightsOf(known, work.shape, !work.isCentred());
+    if (!weights)
+      return std::nullopt;
+    Right right{stored(b, work, weights->value), {}, {}};
+    if (!weights->offsets.empty())
+      right.offset = wordsOf(b, work, weights->offsets);
+    if (!work.isCentred()) {
+      int32_t factor = work.zero && !computed ? static_cast<int32_t>(*work.zero) : 1;
+      for (int32_t &sum : weights->sums)
+        sum *= factor;
+      right.sums = wordsOf(b, work, weights->sums);
+    }
+    if (!computed)
+      return right;
+    int32_t count = work.shape.window * work.shape.depth;
+    right.offset = minus(b, work, right.offset ? right.offset : wordsOf(b, work, {0}), computed);
+    if (right.sums)
+      right.sums = timesZero(
+          b, work, minus(b, work, right.sums, times(b, work, computed, wordsOf(b, work, {count}))));
+    return right;
+  }
+
+  Value minus(OpBuilder &b, const Work &work, Value x, Value y) {
+    Value made = SubOp::create(b, work.op->getLoc(), x, y);
+    copyDevice(work.op, made);
+    return made;
+  }
+
+  /// `sums` times the left operand's zero point, where that is known.
+  Value timesZero(OpBuilder &b, const Work &work, Value sums) {
+    if (!work.zero)
+      return sums;
+    return times(b, work, sums, wordsOf(b, work, {static_cast<int32_t>(*work.zero)}));
+  }
+
+  /// Weights that the program computes, of products: unsigned ones are moved by 128.
+  std::optional<Right> computedRight(OpBuilder &b, Work &work) {
+    auto dot = dyn_cast<DotGeneralOp>(work.op);
+    work.shape.padded = llvm::alignTo(work.shape.depth, 4);
+    if (!dot || work.shape.padded > deepestPanel)
+      return std::nullopt;
+    Location loc = dot.getLoc();
+    auto type = cast<RankedTensorType>(work.right.byte.getType());
+    ArrayRef<int64_t> batch = type.getShape().take_front(dot.getLhsBatch().size());
+    // Sums of columns are rows of their own, which must stretch over the others.
+    int64_t leftRank = cast<RankedTensorType>(work.left.byte.getType()).getRank();
+    bool wantsSums = !work.isCentred();
+    if (wantsSums && !batch.empty() &&
+        (llvm::any_of(batch, ShapedType::isDynamic) || leftRank > type.getRank()))
+      return std::nullopt;
+    Right right;
+    Value byte = work.right.byte;
+    int32_t moved = isUnsigned(type) ? 128 : 0;
+    if (moved) {
+      Value word = CastOp::create(b, loc, type.clone(b.getI32Type()), byte, b.getBoolAttr(false));
+      copyDevice(dot, word);
+      Value less = minus(b, work, word, wordsOf(b, work, {moved}));
+      byte = CastOp::create(b, loc, type.clone(b.getI8Type()), less, b.getBoolAttr(false));
+      copyDevice(dot, byte);
+    }
+    Value matrix = transposed(b, loc, byte, work.shape.weightsOrder);
+    if (matrix != byte)
+      copyDevice(dot, matrix);
+    SmallVector<int64_t> amounts(2 * type.getRank(), 0);
+    amounts[amounts.size() - 2] = work.shape.padded - work.shape.depth;
+    right.bytes = bordered(b, dot, matrix, amounts, b.getI8Type(), {});
+    std::optional<double> number = work.right.zero ? numberOf(work.right.zero) : 0.0;
+    if (!number)
+      right.offset = minus(b, work, wordsOf(b, work, {moved}), work.right.zero);
+    else if (*number != moved)
+      right.offset = wordsOf(b, work, {moved - static_cast<int32_t>(*number)});
+    if (!wantsSums)
+      return right;
+    // A row of ones times the matrix.
+    SmallVector<int64_t> sizes(batch);
+    sizes.append({1, work.shape.padded});
+    auto row = RankedTensorType::get(sizes, b.getI8Type());
+    Value sums =
+        product(b, dot, stored(b, work, DenseElementsAttr::get(row, int8_t(1))), right.bytes);
+    if (right.offset) {
+      int32_t depth = work.shape.depth;
+      sums = AddOp::create(b, loc, sums, times(b, work, right.offset, wordsOf(b, work, {depth})));
+      copyDevice(dot, sums);
+    }
+    right.sums = timesZero(b, work, sums);
+    return right;
+  }
+
+  /// Ones in the place of weights: one column where all columns add the same.
+  Value ones(OpBuilder &b, const Work &work) {
+    SmallVector<int64_t> window;
+    if (auto conv = dyn_cast<ConvOp>(work.op))
+      llvm::append_range(
+          window, cast<RankedTensorType>(conv.getFilter().getType()).getShape().drop_front(2));
+    return stored(b, work,
+                  byteOnes(b.getContext(), work.shape, window,
+                           work.shape.groups == 1 ? 1 : work.shape.columns));
+  }
+
+  /// The sum of the left operand's bytes times signed ones.
+  Value sumOf(OpBuilder &b, const Work &work, Value weights) {
+    Value byte = work.left.byte;
+    if (auto conv = dyn_cast<ConvOp>(work.op))
+      return convolution(b, conv, work, weights);
+    SmallVector<int64_t> amounts(2 * cast<RankedTensorType>(byte.getType()).getRank(), 0);
+    amounts.back() = work.shape.padded - work.shape.depth;
+    Type element = getElementTypeOrSelf(byte.getType());
+    return product(b, cast<DotGeneralOp>(work.op), bordered(b, work.op, byte, amounts, element, {}),
+                   weights);
+  }
+
+  /// `byte` with a border of `fill`, a word, or null for zeros.
+  Value bordered(OpBuilder &b, Operation *op, Value byte, ArrayRef<int64_t> amounts, Type element,
+                 Value fill) {
     if (llvm::all_of(amounts, [](int64_t amount) { return amount == 0; }))
       return byte;
-    Type element = getElementTypeOrSelf(byte.getType());
-    Value fill =
-        ConstantOp::create(b, op->getLoc(),
-                           DenseElementsAttr::get(RankedTensorType::get({}, element),
-                                                  APInt(8, static_cast<int64_t>(zero), zero < 0,
-                                                        /*implicitTrunc=*/true)));
-    Value made =
-        PadOp::create(b, op->getLoc(), byte, integers(b, op->getLoc(), amounts), fill, "constant");
+    Location loc = op->getLoc();
+    auto type = RankedTensorType::get({}, element);
+    std::optional<double> number = fill ? numberOf(fill) : 0.0;
+    Value border;
+    if (number) {
+      APInt bits(8, static_cast<int64_t>(*number), *number < 0, /*implicitTrunc=*/true);
+      border = ConstantOp::create(b, loc, DenseElementsAttr::get(type, bits));
+    } else {
+      Value one = fill;
+      if (cast<RankedTensorType>(fill.getType()).getRank() != 0)
+        copyDevice(op, one = reshaped(b, loc, fill, ArrayRef<int64_t>()));
+      border = CastOp::create(b, loc, type, one, b.getBoolAttr(false));
+    }
+    copyDevice(op, border);
+    Value made = PadOp::create(b, loc, byte, integers(b, loc, amounts), border, "constant");
     copyDevice(op, made);
     return made;
   }
 
   /// The sum of a convolution, channels first as before; bytes lie channels last, and
-  /// have the border, and `more` channels, of zero points.
-  Value convolution(OpBuilder &b, ConvOp conv, Value byte, Value filter, int64_t more,
-                    double zero) {
+  /// have the border, and channels that fill them up, of zero points.
+  Value convolution(OpBuilder &b, ConvOp conv, const Work &work, Value filter) {
     Location loc = conv.getLoc();
-    constexpr int64_t rank = 4;
+    Value byte = work.left.byte;
+    int64_t rank = cast<RankedTensorType>(byte.getType()).getRank();
     ArrayRef<int64_t> pads = conv.getPads();
     Value image = transposed(b, loc, byte, channelsToLast(rank));
     if (image != byte)
       copyDevice(conv, image);
-    image = bordered(b, conv, image, {0, pads[0], pads[2], 0, 0, pads[1], pads[3], more}, zero);
-    Value sum =
-        ConvOp::create(b, loc, image, filter, conv.getStridesAttr(),
-                       b.getDenseI64ArrayAttr({0, 0, 0, 0}), conv.getDilationsAttr(),
-                       b.getI64IntegerAttr(1), b.getBoolAttr(true), TypeAttr::get(b.getI32Type()));
+    SmallVector<int64_t> amounts(2 * rank, 0);
+    for (int64_t i = 0; i + 2 < rank; ++i) {
+      amounts[1 + i] = pads[2 * i];
+      amounts[rank + 1 + i] = pads[2 * i + 1];
+    }
+    const ByteShape &shape = work.shape;
+    int64_t groups = shape.groups / shape.joined;
+    amounts.back() = shape.padded * groups - shape.depth * shape.groups;
+    image = bordered(b, conv, image, amounts, getElementTypeOrSelf(byte.getType()), work.left.zero);
+    Value sum = ConvOp::create(b, loc, image, filter, conv.getStridesAttr(),
+                               b.getDenseI64ArrayAttr(SmallVector<int64_t>(pads.size(), 0)),
+                               conv.getDilationsAttr(), b.getI64IntegerAttr(groups),
+                               b.getBoolAttr(true), TypeAttr::get(b.getI32Type()));
     copyDevice(conv, sum);
     sum.getDefiningOp()->setAttr(matrixAttribute, b.getUnitAttr());
     Value made = transposed(b, loc, sum, channelsToFirst(rank));
@@ -319,14 +349,14 @@ struct IntegerProductsPass : weir::impl::WeirIntegerProductsPassBase<IntegerProd
     return made;
   }
 
-  Value product(OpBuilder &b, DotGeneralOp dot, Value byte, Value matrix, int64_t more) {
-    int64_t rank = cast<RankedTensorType>(byte.getType()).getRank();
-    SmallVector<int64_t> amounts(2 * rank, 0);
-    amounts.back() = more;
-    Value rows = bordered(b, dot, byte, amounts, 0);
-    Value sum = DotGeneralOp::create(b, dot.getLoc(), rows, matrix, b.getDenseI64ArrayAttr({}),
-                                     b.getDenseI64ArrayAttr({}), b.getDenseI64ArrayAttr({rank - 1}),
-                                     b.getDenseI64ArrayAttr({0}), TypeAttr::get(b.getI32Type()));
+  /// Rows by a matrix, or by as many matrices as both have.
+  Value product(OpBuilder &b, DotGeneralOp dot, Value rows, Value matrix) {
+    int64_t rank = cast<RankedTensorType>(rows.getType()).getRank();
+    int64_t batch = cast<RankedTensorType>(matrix.getType()).getRank() - 2;
+    auto leading = b.getDenseI64ArrayAttr(llvm::to_vector(llvm::seq<int64_t>(0, batch)));
+    Value sum = DotGeneralOp::create(
+        b, dot.getLoc(), rows, matrix, leading, leading, b.getDenseI64ArrayAttr({rank - 1}),
+        b.getDenseI64ArrayAttr({batch}), TypeAttr::get(b.getI32Type()));
     copyDevice(dot, sum);
     sum.getDefiningOp()->setAttr(matrixAttribute, b.getUnitAttr());
     return sum;
@@ -432,7 +462,7 @@ struct IntegerProductsPass : weir::impl::WeirIntegerProductsPassBase<IntegerProd
     return made;
   }
 
-  bool isTiles = false;
+  bool isTiles = false, isPairs = false;
   llvm::SetVector<Value> read; ///< bytes that are stored
 };
 } // namespace

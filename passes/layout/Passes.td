@@ -26,14 +26,17 @@ def WeirChannelsLastPass : Pass<"weir-channels-last", "::mlir::ModuleOp"> {
 def WeirIntegerProductsPass : Pass<"weir-integer-products", "::mlir::ModuleOp"> {
   let summary = "multiplies the bytes of quantized models as bytes";
   let description = [{
-    What: where the module says `weir.integer_unit` ("amx" or "vnni"), products and
-    convolutions of dequantized bytes with dequantized constant weights, or of such
-    bytes as words, become ones of bytes with sums of 32 bits, channels last. The
-    zero point of the left operand is a constant for each column, taken off the sum;
-    the scales multiply it. Bytes that these read are stored as bytes; a
-    quantization before them is multiplied into the scales. Sums whose words could
-    overflow, groups, weights that are computed, and zero points for which no byte
-    holds the weights stay as they are.
+    What: where the module says `weir.integer_unit` ("amx", "vnni" or "avx2"),
+    products and convolutions of dequantized bytes with dequantized weights, or of
+    such bytes as words, become ones of bytes with sums of 32 bits, channels last;
+    with "avx2" only those of words. Rows, columns and images may be open; filters
+    are constants, the right operands of products may be computed. The zero point
+    of the left operand is a constant for each column, taken off the sum; weights
+    for which no signed byte holds what is left of them get an offset a column,
+    times sums of the left operand. The scales multiply the sum. Groups are joined
+    until their columns fill panels. Bytes that these read are stored as bytes; a
+    quantization before them is multiplied into the scales. Sums of an open depth,
+    and sums of reals whose words could overflow, stay as they are.
     Why here: first, while the bytes are there: weir-fold-weights makes floats of
     what is left.
   }];

@@ -20,7 +20,9 @@ def attribute(name, value):
 
 
 def value_info(name, shape, kind=FLOAT):
-    dims = b"".join(wire.data(1, wire.integer(1, s)) for s in shape)
+    """A size may be a name: it is open."""
+    dims = b"".join(wire.data(1, wire.data(2, s) if isinstance(s, str) else wire.integer(1, s))
+                    for s in shape)
     tensor = wire.integer(1, kind) + (wire.data(2, dims) if shape is not None else b"")
     return wire.data(1, name) + wire.data(2, wire.data(1, tensor))
 
@@ -31,12 +33,13 @@ class Writer:
         self.nodes = self.initializers = b""
         self.count = 0
 
-    def node(self, operation, inputs, **attributes):
+    def node(self, operation, inputs, domain="", **attributes):
         self.count += 1
         output = "v%d" % self.count
         self.nodes += wire.data(1, b"".join(wire.data(1, i) for i in inputs)
                                 + wire.data(2, output) + wire.data(3, "n%d" % self.count)
                                 + wire.data(4, operation)
+                                + (wire.data(7, domain) if domain else b"")
                                 + b"".join(attribute(k, v) for k, v in attributes.items()))
         return output
 

@@ -130,46 +130,120 @@ module attributes {weir.integer_unit = "amx"} {
     return %0 : tensor<3x8xi32>
   }
 
-  // Not weights that are computed, that no signed byte holds, scales or zero points along
-  // what is summed, groups, few columns, or sums that a word might not hold.
+  // Rows may be open.
+  // CHECK-LABEL: @open_rows
+  // CHECK: weir.dot_general %arg0, {{.*}}weir.matrix} : (tensor<?x16xui8>, tensor<16x8xi8>) -> tensor<?x8xi32>
+  func.func @open_rows(%x: tensor<?x16xui8>) -> tensor<?x8xi32> {
+    %q = weir.constant dense<"0x868D949BA2A9B0B7BEC5CCD3DAE1E8EFF6FD040B121920272E353C434A51585F666D747B878E959CA3AAB1B8BFC6CDD4DBE2E9F0F7FE050C131A21282F363D444B525960676E757C888F969DA4ABB2B9C0C7CED5DCE3EAF1F8FF060D141B222930373E454C535A61686F767D8990979EA5ACB3BAC1C8CFD6DDE4EBF2F900070E"> : tensor<16x8xi8>
+    %a = weir.cast %x {saturate = true} : (tensor<?x16xui8>) -> tensor<?x16xi32>
+    %b = weir.cast %q {saturate = true} : (tensor<16x8xi8>) -> tensor<16x8xi32>
+    %0 = weir.dot_general %a, %b {accumulator = i32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<?x16xi32>, tensor<16x8xi32>) -> tensor<?x8xi32>
+    return %0 : tensor<?x8xi32>
+  }
+
+  // So may images. A zero point that is computed fills their border.
+  // CHECK-LABEL: @open_image
+  // CHECK: %[[FILL:.+]] = weir.cast %arg1 {{.*}} -> tensor<ui8>
+  // CHECK: weir.pad {{.*}}, %[[FILL]] {{.*}} -> tensor<1x?x?x16xui8>
+  // CHECK: weir.conv {{.*}}weir.matrix} : (tensor<1x?x?x16xui8>, tensor<2x2x16x4xi8>) -> tensor<1x?x?x4xi32>
+  // CHECK: weir.mul {{.*}}, %arg1
+  func.func @open_image(%x: tensor<1x16x?x?xui8>, %zero: tensor<i32>) -> tensor<1x4x?x?xi32> {
+    %q = weir.constant dense<"0x868D949BA2A9B0B7BEC5CCD3DAE1E8EFF6FD040B121920272E353C434A51585F666D747B878E959CA3AAB1B8BFC6CDD4DBE2E9F0F7FE050C131A21282F363D444B525960676E757C888F969DA4ABB2B9C0C7CED5DCE3EAF1F8FF060D141B222930373E454C535A61686F767D8990979EA5ACB3BAC1C8CFD6DDE4EBF2F900070E868D949BA2A9B0B7BEC5CCD3DAE1E8EFF6FD040B121920272E353C434A51585F666D747B878E959CA3AAB1B8BFC6CDD4DBE2E9F0F7FE050C131A21282F363D444B525960676E757C888F969DA4ABB2B9C0C7CED5DCE3EAF1F8FF060D141B222930373E454C535A61686F767D8990979EA5ACB3BAC1C8CFD6DDE4EBF2F900070E"> : tensor<4x16x2x2xi8>
+    %aw = weir.cast %x {saturate = true} : (tensor<1x16x?x?xui8>) -> tensor<1x16x?x?xi32>
+    %a = weir.sub %aw, %zero : (tensor<1x16x?x?xi32>, tensor<i32>) -> tensor<1x16x?x?xi32>
+    %b = weir.cast %q {saturate = true} : (tensor<4x16x2x2xi8>) -> tensor<4x16x2x2xi32>
+    %0 = weir.conv %a, %b {strides = array<i64: 1, 1>, pads = array<i64: 0, 1, 0, 1>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = false, accumulator = i32} : (tensor<1x16x?x?xi32>, tensor<4x16x2x2xi32>) -> tensor<1x4x?x?xi32>
+    return %0 : tensor<1x4x?x?xi32>
+  }
+
+  // Weights that no signed byte holds, less their zero point, are moved; sums of rows, a
+  // product by ones, make up for it.
+  // CHECK-LABEL: @offset
+  // CHECK: %[[SUM:.+]] = weir.dot_general %arg0, {{.*}} : (tensor<3x16xui8>, tensor<16x8xi8>) -> tensor<3x8xi32>
+  // CHECK: %[[ONES:.+]] = weir.constant dense<1> : tensor<16x1xi8>
+  // CHECK: %[[ROWS:.+]] = weir.dot_general %arg0, %[[ONES]] {{.*}}weir.matrix} : (tensor<3x16xui8>, tensor<16x1xi8>) -> tensor<3x1xi32>
+  // CHECK: %[[MORE:.+]] = weir.mul %[[ROWS]],
+  // CHECK: weir.add %[[SUM]], %[[MORE]]
+  func.func @offset(%x: tensor<3x16xui8>) -> tensor<3x8xi32> {
+    %zero = weir.constant dense<20> : tensor<i32>
+    %q = weir.constant dense<"0x868D949BA2A9B0B7BEC5CCD3DAE1E8EFF6FD040B121920272E353C434A51585F666D747B878E959CA3AAB1B8BFC6CDD4DBE2E9F0F7FE050C131A21282F363D444B525960676E757C888F969DA4ABB2B9C0C7CED5DCE3EAF1F8FF060D141B222930373E454C535A61686F767D8990979EA5ACB3BAC1C8CFD6DDE4EBF2F900070E"> : tensor<16x8xui8>
+    %a = weir.cast %x {saturate = true} : (tensor<3x16xui8>) -> tensor<3x16xi32>
+    %bw = weir.cast %q {saturate = true} : (tensor<16x8xui8>) -> tensor<16x8xi32>
+    %b = weir.sub %bw, %zero : (tensor<16x8xi32>, tensor<i32>) -> tensor<16x8xi32>
+    %0 = weir.dot_general %a, %b {accumulator = i32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<3x16xi32>, tensor<16x8xi32>) -> tensor<3x8xi32>
+    return %0 : tensor<3x8xi32>
+  }
+
+  // Weights that are computed, of each matrix of a batch; unsigned ones are moved by 128.
+  // CHECK-LABEL: @computed
+  // CHECK: %[[MOVED:.+]] = weir.sub {{.*}} : (tensor<2x16x8xi32>, tensor<i32>)
+  // CHECK: %[[BYTES:.+]] = weir.cast %[[MOVED]] {{.*}} -> tensor<2x16x8xi8>
+  // CHECK: weir.dot_general %arg0, %[[BYTES]] {{.*}}weir.matrix} : (tensor<2x?x16xi8>, tensor<2x16x8xi8>) -> tensor<2x?x8xi32>
+  func.func @computed(%x: tensor<2x?x16xi8>, %y: tensor<2x16x8xui8>) -> tensor<2x?x8xi32> {
+    %a = weir.cast %x {saturate = true} : (tensor<2x?x16xi8>) -> tensor<2x?x16xi32>
+    %b = weir.cast %y {saturate = true} : (tensor<2x16x8xui8>) -> tensor<2x16x8xi32>
+    %0 = weir.dot_general %a, %b {accumulator = i32, lhs_batch = array<i64: 0>, rhs_batch = array<i64: 0>, lhs_contract = array<i64: 2>, rhs_contract = array<i64: 1>} : (tensor<2x?x16xi32>, tensor<2x16x8xi32>) -> tensor<2x?x8xi32>
+    return %0 : tensor<2x?x8xi32>
+  }
+
+  // Groups whose columns do not fill a panel are computed as one, by weights that are zero
+  // elsewhere.
+  // CHECK-LABEL: @groups
+  // CHECK: weir.conv {{.*}}groups = 1 : i64{{.*}}weir.matrix} : (tensor<1x4x4x16xui8>, tensor<2x2x16x8xi8>) -> tensor<1x3x3x8xi32>
+  func.func @groups(%i: tensor<1x16x4x4xui8>) -> tensor<1x8x3x3xi32> {
+    %g = weir.constant dense<"0x868D949BA2A9B0B7BEC5CCD3DAE1E8EFF6FD040B121920272E353C434A51585F666D747B878E959CA3AAB1B8BFC6CDD4DBE2E9F0F7FE050C131A21282F363D444B525960676E757C888F969DA4ABB2B9C0C7CED5DCE3EAF1F8FF060D141B222930373E454C535A61686F767D8990979EA5ACB3BAC1C8CFD6DDE4EBF2F900070E868D949BA2A9B0B7BEC5CCD3DAE1E8EFF6FD040B121920272E353C434A51585F666D747B878E959CA3AAB1B8BFC6CDD4DBE2E9F0F7FE050C131A21282F363D444B525960676E757C888F969DA4ABB2B9C0C7CED5DCE3EAF1F8FF060D141B222930373E454C535A61686F767D8990979EA5ACB3BAC1C8CFD6DDE4EBF2F900070E"> : tensor<8x8x2x2xi8>
+    %a = weir.cast %i {saturate = true} : (tensor<1x16x4x4xui8>) -> tensor<1x16x4x4xi32>
+    %b = weir.cast %g {saturate = true} : (tensor<8x8x2x2xi8>) -> tensor<8x8x2x2xi32>
+    %0 = weir.conv %a, %b {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 2 : i64, channels_last = false, accumulator = i32} : (tensor<1x16x4x4xi32>, tensor<8x8x2x2xi32>) -> tensor<1x8x3x3xi32>
+    return %0 : tensor<1x8x3x3xi32>
+  }
+
+  // A channel a group stays so, for vectors of channels.
+  // CHECK-LABEL: @depthwise
+  // CHECK: weir.conv {{.*}}groups = 32 : i64{{.*}}weir.matrix} : (tensor<1x4x4x32xui8>, tensor<2x2x1x32xi8>) -> tensor<1x3x3x32xi32>
+  func.func @depthwise(%i: tensor<1x32x4x4xui8>) -> tensor<1x32x3x3xi32> {
+    %g = weir.constant dense<"0x868D949BA2A9B0B7BEC5CCD3DAE1E8EFF6FD040B121920272E353C434A51585F666D747B878E959CA3AAB1B8BFC6CDD4DBE2E9F0F7FE050C131A21282F363D444B525960676E757C888F969DA4ABB2B9C0C7CED5DCE3EAF1F8FF060D141B222930373E454C535A61686F767D8990979EA5ACB3BAC1C8CFD6DDE4EBF2F900070E"> : tensor<32x1x2x2xi8>
+    %a = weir.cast %i {saturate = true} : (tensor<1x32x4x4xui8>) -> tensor<1x32x4x4xi32>
+    %b = weir.cast %g {saturate = true} : (tensor<32x1x2x2xi8>) -> tensor<32x1x2x2xi32>
+    %0 = weir.conv %a, %b {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 32 : i64, channels_last = false, accumulator = i32} : (tensor<1x32x4x4xi32>, tensor<32x1x2x2xi32>) -> tensor<1x32x3x3xi32>
+    return %0 : tensor<1x32x3x3xi32>
+  }
+
+  // Not scales or zero points along what is summed, an open depth, and of reals few
+  // columns, or sums that a word might not hold.
   // CHECK-LABEL: @others
   // CHECK-NOT: weir.matrix
-  func.func @others(%x: tensor<3x16xui8>, %y: tensor<16x8xi8>, %i: tensor<1x16x4x4xui8>, %l: tensor<2x70000xui8>) -> (tensor<3x8xf32>, tensor<3x8xi32>, tensor<3x8xf32>, tensor<3x8xi32>, tensor<1x8x3x3xi32>, tensor<3x4xi32>, tensor<2x8xi32>) {
+  func.func @others(%x: tensor<3x16xui8>, %o: tensor<3x?xui8>, %p: tensor<?x8xi8>, %l: tensor<2x70000xui8>) -> (tensor<3x8xf32>, tensor<3x8xi32>, tensor<3x8xi32>, tensor<3x4xf32>, tensor<2x8xf32>) {
     %scale = weir.constant dense<5.000000e-01> : tensor<f32>
-    %zero = weir.constant dense<120> : tensor<i32>
     %scales = weir.constant dense<[[1.0], [2.0], [3.0], [4.0], [1.0], [2.0], [3.0], [4.0], [1.0], [2.0], [3.0], [4.0], [1.0], [2.0], [3.0], [4.0]]> : tensor<16x1xf32>
     %zeros = weir.constant dense<[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]> : tensor<16xi32>
     %q = weir.constant dense<"0x868D949BA2A9B0B7BEC5CCD3DAE1E8EFF6FD040B121920272E353C434A51585F666D747B878E959CA3AAB1B8BFC6CDD4DBE2E9F0F7FE050C131A21282F363D444B525960676E757C888F969DA4ABB2B9C0C7CED5DCE3EAF1F8FF060D141B222930373E454C535A61686F767D8990979EA5ACB3BAC1C8CFD6DDE4EBF2F900070E"> : tensor<16x8xi8>
-    %u = weir.constant dense<"0x868D949BA2A9B0B7BEC5CCD3DAE1E8EFF6FD040B121920272E353C434A51585F666D747B878E959CA3AAB1B8BFC6CDD4DBE2E9F0F7FE050C131A21282F363D444B525960676E757C888F969DA4ABB2B9C0C7CED5DCE3EAF1F8FF060D141B222930373E454C535A61686F767D8990979EA5ACB3BAC1C8CFD6DDE4EBF2F900070E"> : tensor<16x8xui8>
-    %g = weir.constant dense<"0x868D949BA2A9B0B7BEC5CCD3DAE1E8EFF6FD040B121920272E353C434A51585F666D747B878E959CA3AAB1B8BFC6CDD4DBE2E9F0F7FE050C131A21282F363D444B525960676E757C888F969DA4ABB2B9C0C7CED5DCE3EAF1F8FF060D141B222930373E454C535A61686F767D8990979EA5ACB3BAC1C8CFD6DDE4EBF2F900070E868D949BA2A9B0B7BEC5CCD3DAE1E8EFF6FD040B121920272E353C434A51585F666D747B878E959CA3AAB1B8BFC6CDD4DBE2E9F0F7FE050C131A21282F363D444B525960676E757C888F969DA4ABB2B9C0C7CED5DCE3EAF1F8FF060D141B222930373E454C535A61686F767D8990979EA5ACB3BAC1C8CFD6DDE4EBF2F900070E"> : tensor<8x8x2x2xi8>
     %n = weir.constant dense<"0x868D949BA2A9B0B7BEC5CCD3DAE1E8EFF6FD040B121920272E353C434A51585F666D747B878E959CA3AAB1B8BFC6CDD4DBE2E9F0F7FE050C131A21282F363D44"> : tensor<16x4xi8>
     %m = weir.constant #weir.blob<"w.bin", 0, 560000, "00"> : tensor<70000x8xi8>
     %aw = weir.cast %x {saturate = true} : (tensor<3x16xui8>) -> tensor<3x16xi32>
     %af = weir.cast %aw {saturate = true} : (tensor<3x16xi32>) -> tensor<3x16xf32>
     %a = weir.mul %af, %scale : (tensor<3x16xf32>, tensor<f32>) -> tensor<3x16xf32>
-    %bw = weir.cast %y {saturate = true} : (tensor<16x8xi8>) -> tensor<16x8xi32>
+    %bw = weir.cast %q {saturate = true} : (tensor<16x8xi8>) -> tensor<16x8xi32>
     %bf = weir.cast %bw {saturate = true} : (tensor<16x8xi32>) -> tensor<16x8xf32>
-    %b = weir.mul %bf, %scale : (tensor<16x8xf32>, tensor<f32>) -> tensor<16x8xf32>
+    %b = weir.mul %bf, %scales : (tensor<16x8xf32>, tensor<16x1xf32>) -> tensor<16x8xf32>
     %0 = weir.dot_general %a, %b {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<3x16xf32>, tensor<16x8xf32>) -> tensor<3x8xf32>
-    %cw = weir.cast %u {saturate = true} : (tensor<16x8xui8>) -> tensor<16x8xi32>
-    %cc = weir.sub %cw, %zero : (tensor<16x8xi32>, tensor<i32>) -> tensor<16x8xi32>
-    %1 = weir.dot_general %aw, %cc {accumulator = i32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<3x16xi32>, tensor<16x8xi32>) -> tensor<3x8xi32>
-    %dw = weir.cast %q {saturate = true} : (tensor<16x8xi8>) -> tensor<16x8xi32>
-    %df = weir.cast %dw {saturate = true} : (tensor<16x8xi32>) -> tensor<16x8xf32>
-    %d = weir.mul %df, %scales : (tensor<16x8xf32>, tensor<16x1xf32>) -> tensor<16x8xf32>
-    %2 = weir.dot_general %a, %d {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<3x16xf32>, tensor<16x8xf32>) -> tensor<3x8xf32>
-    %ew = weir.cast %x {saturate = true} : (tensor<3x16xui8>) -> tensor<3x16xi32>
-    %ec = weir.sub %ew, %zeros : (tensor<3x16xi32>, tensor<16xi32>) -> tensor<3x16xi32>
-    %3 = weir.dot_general %ec, %dw {accumulator = i32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<3x16xi32>, tensor<16x8xi32>) -> tensor<3x8xi32>
-    %gw = weir.cast %i {saturate = true} : (tensor<1x16x4x4xui8>) -> tensor<1x16x4x4xi32>
-    %hw = weir.cast %g {saturate = true} : (tensor<8x8x2x2xi8>) -> tensor<8x8x2x2xi32>
-    %4 = weir.conv %gw, %hw {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 2 : i64, channels_last = false, accumulator = i32} : (tensor<1x16x4x4xi32>, tensor<8x8x2x2xi32>) -> tensor<1x8x3x3xi32>
-    %kw = weir.cast %n {saturate = true} : (tensor<16x4xi8>) -> tensor<16x4xi32>
-    %5 = weir.dot_general %aw, %kw {accumulator = i32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<3x16xi32>, tensor<16x4xi32>) -> tensor<3x4xi32>
-    %m2w = weir.cast %l {saturate = true} : (tensor<2x70000xui8>) -> tensor<2x70000xi32>
-    %m1w = weir.cast %m {saturate = true} : (tensor<70000x8xi8>) -> tensor<70000x8xi32>
-    %6 = weir.dot_general %m2w, %m1w {accumulator = i32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<2x70000xi32>, tensor<70000x8xi32>) -> tensor<2x8xi32>
-    return %0, %1, %2, %3, %4, %5, %6 : tensor<3x8xf32>, tensor<3x8xi32>, tensor<3x8xf32>, tensor<3x8xi32>, tensor<1x8x3x3xi32>, tensor<3x4xi32>, tensor<2x8xi32>
+    %c = weir.sub %aw, %zeros : (tensor<3x16xi32>, tensor<16xi32>) -> tensor<3x16xi32>
+    %1 = weir.dot_general %c, %bw {accumulator = i32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<3x16xi32>, tensor<16x8xi32>) -> tensor<3x8xi32>
+    %ow = weir.cast %o {saturate = true} : (tensor<3x?xui8>) -> tensor<3x?xi32>
+    %pw = weir.cast %p {saturate = true} : (tensor<?x8xi8>) -> tensor<?x8xi32>
+    %2 = weir.dot_general %ow, %pw {accumulator = i32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<3x?xi32>, tensor<?x8xi32>) -> tensor<3x8xi32>
+    %dw = weir.cast %n {saturate = true} : (tensor<16x4xi8>) -> tensor<16x4xi32>
+    %df = weir.cast %dw {saturate = true} : (tensor<16x4xi32>) -> tensor<16x4xf32>
+    %d = weir.mul %df, %scale : (tensor<16x4xf32>, tensor<f32>) -> tensor<16x4xf32>
+    %3 = weir.dot_general %a, %d {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<3x16xf32>, tensor<16x4xf32>) -> tensor<3x4xf32>
+    %ew = weir.cast %l {saturate = true} : (tensor<2x70000xui8>) -> tensor<2x70000xi32>
+    %ef = weir.cast %ew {saturate = true} : (tensor<2x70000xi32>) -> tensor<2x70000xf32>
+    %e = weir.mul %ef, %scale : (tensor<2x70000xf32>, tensor<f32>) -> tensor<2x70000xf32>
+    %fw = weir.cast %m {saturate = true} : (tensor<70000x8xi8>) -> tensor<70000x8xi32>
+    %ff = weir.cast %fw {saturate = true} : (tensor<70000x8xi32>) -> tensor<70000x8xf32>
+    %f = weir.mul %ff, %scale : (tensor<70000x8xf32>, tensor<f32>) -> tensor<70000x8xf32>
+    %4 = weir.dot_general %e, %f {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<2x70000xf32>, tensor<70000x8xf32>) -> tensor<2x8xf32>
+    return %0, %1, %2, %3, %4 : tensor<3x8xf32>, tensor<3x8xi32>, tensor<3x8xi32>, tensor<3x4xf32>, tensor<2x8xf32>
   }
 
   // Of two quantized values that are added, the first one's byte is stored, and the
@@ -228,4 +302,34 @@ func.func @floats(%x: tensor<2x64xi8>) -> tensor<2x32xf32> {
     %b = weir.mul %bf, %scale : (tensor<64x32xf32>, tensor<f32>) -> tensor<64x32xf32>
     %0 = weir.dot_general %a, %b {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<2x64xf32>, tensor<64x32xf32>) -> tensor<2x32xf32>
     return %0 : tensor<2x32xf32>
+}
+
+// -----
+
+// Where pairs of words are multiplied, sums of words are ones of bytes, sums of reals are not.
+module attributes {weir.integer_unit = "avx2"} {
+  // CHECK-LABEL: @words_by_pairs
+  // CHECK: weir.matrix
+  func.func @words_by_pairs(%x: tensor<3x16xui8>) -> tensor<3x8xi32> {
+    %q = weir.constant dense<"0x868D949BA2A9B0B7BEC5CCD3DAE1E8EFF6FD040B121920272E353C434A51585F666D747B878E959CA3AAB1B8BFC6CDD4DBE2E9F0F7FE050C131A21282F363D444B525960676E757C888F969DA4ABB2B9C0C7CED5DCE3EAF1F8FF060D141B222930373E454C535A61686F767D8990979EA5ACB3BAC1C8CFD6DDE4EBF2F900070E"> : tensor<16x8xi8>
+    %a = weir.cast %x {saturate = true} : (tensor<3x16xui8>) -> tensor<3x16xi32>
+    %b = weir.cast %q {saturate = true} : (tensor<16x8xi8>) -> tensor<16x8xi32>
+    %0 = weir.dot_general %a, %b {accumulator = i32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<3x16xi32>, tensor<16x8xi32>) -> tensor<3x8xi32>
+    return %0 : tensor<3x8xi32>
+  }
+
+  // CHECK-LABEL: @reals_by_pairs
+  // CHECK-NOT: weir.matrix
+  func.func @reals_by_pairs(%x: tensor<3x16xui8>) -> tensor<3x8xf32> {
+    %scale = weir.constant dense<5.000000e-01> : tensor<f32>
+    %q = weir.constant dense<"0x868D949BA2A9B0B7BEC5CCD3DAE1E8EFF6FD040B121920272E353C434A51585F666D747B878E959CA3AAB1B8BFC6CDD4DBE2E9F0F7FE050C131A21282F363D444B525960676E757C888F969DA4ABB2B9C0C7CED5DCE3EAF1F8FF060D141B222930373E454C535A61686F767D8990979EA5ACB3BAC1C8CFD6DDE4EBF2F900070E"> : tensor<16x8xi8>
+    %aw = weir.cast %x {saturate = true} : (tensor<3x16xui8>) -> tensor<3x16xi32>
+    %af = weir.cast %aw {saturate = true} : (tensor<3x16xi32>) -> tensor<3x16xf32>
+    %a = weir.mul %af, %scale : (tensor<3x16xf32>, tensor<f32>) -> tensor<3x16xf32>
+    %bw = weir.cast %q {saturate = true} : (tensor<16x8xi8>) -> tensor<16x8xi32>
+    %bf = weir.cast %bw {saturate = true} : (tensor<16x8xi32>) -> tensor<16x8xf32>
+    %b = weir.mul %bf, %scale : (tensor<16x8xf32>, tensor<f32>) -> tensor<16x8xf32>
+    %0 = weir.dot_general %a, %b {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<3x16xf32>, tensor<16x8xf32>) -> tensor<3x8xf32>
+    return %0 : tensor<3x8xf32>
+  }
 }

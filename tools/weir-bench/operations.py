@@ -30,6 +30,7 @@ class Graph:
     def __init__(self):
         self.random = np.random.default_rng(1)
         self.feeds, self.constants, self.count = {}, [], 0
+        self.nodes, self.open = [], {}
 
     def name(self):
         self.count += 1
@@ -46,6 +47,26 @@ class Graph:
     def positive(self, *shape):
         return self.feed((self.random.random(shape) + 0.5).astype(np.float32))
 
+    def bytes(self, *shape, dtype=np.uint8):
+        """Fed bytes of all values."""
+        limits = np.iinfo(dtype)
+        return self.feed(self.random.integers(limits.min, limits.max + 1, shape).astype(dtype))
+
+    def byte_weight(self, *shape, dtype=np.int8):
+        limits = np.iinfo(dtype)
+        return self.constant(self.random.integers(limits.min, limits.max + 1, shape), dtype)
+
+    def opened(self, name, *dims):
+        """The fed tensor `name`, of whose sizes those of `dims` are open."""
+        self.open[name] = dims
+        return name
+
+    def node(self, operator, inputs, outputs=1, **attributes):
+        """A node before the operation that is measured."""
+        names = [self.name() for _ in range(outputs)]
+        self.nodes.append(helper.make_node(operator, inputs, names, **attributes))
+        return names[0] if outputs == 1 else names
+
     def ints(self, high, *shape, dtype=np.int64):
         return self.feed(self.random.integers(0, high, shape).astype(dtype))
 
@@ -60,14 +81,17 @@ class Graph:
     def write(self, path, operator, inputs, outputs, attributes):
         names = ["y%d" % i for i in range(outputs)]
         node = helper.make_node(operator, inputs, names, name=operator, **attributes)
-        kinds = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.int64): TensorProto.INT64,
-                 np.dtype(np.int32): TensorProto.INT32, np.dtype(bool): TensorProto.BOOL}
-        feeds = [helper.make_tensor_value_info(name, kinds[value.dtype], value.shape)
+        def sizes(name, value):
+            return ["%s_%d" % (name, i) if i in self.open.get(name, ()) else size
+                    for i, size in enumerate(value.shape)]
+
+        feeds = [helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype),
+                                               sizes(name, value))
                  for name, value in self.feeds.items()]
         fetches = [helper.make_empty_tensor_value_info(name) for name in names if name]
-        graph = helper.make_graph([node], "operation", feeds, fetches, self.constants)
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)],
-                                  ir_version=9)
+        graph = helper.make_graph(self.nodes + [node], "operation", feeds, fetches, self.constants)
+        imports = [helper.make_opsetid("", OPSET), helper.make_opsetid("com.microsoft", 1)]
+        model = helper.make_model(graph, opset_imports=imports, ir_version=9)
         model = onnx.shape_inference.infer_shapes(model)
         onnx.save(model, path + ".onnx")
         np.savez(path + ".npz", **self.feeds)
@@ -251,6 +275,105 @@ def boxes(g, count):
 
 
 row("NonMaxSuppression", [(20,), (500,), (5000,)], boxes)
+
+# Products and convolutions of bytes: sizes known, rows or images open, operands computed.
+
+
+def byte_product(is_open, weights=np.int8, is_fed=False):
+    def build(g, m, k, n):
+        x = g.bytes(m, k)
+        if is_open:
+            x = g.opened(x, 0)
+        w = g.bytes(k, n, dtype=weights) if is_fed else g.byte_weight(k, n, dtype=weights)
+        return [x, w, g.constant(121, np.uint8), g.constant(0 if weights == np.int8 else 131, weights)]
+    return build
+
+
+def byte_batches(g, b, m, k, n):
+    return [g.bytes(b, m, k), g.bytes(b, k, n, dtype=np.int8)]
+
+
+def linear_product(is_open):
+    def build(g, m, k, n):
+        x = g.bytes(m, k)
+        if is_open:
+            x = g.opened(x, 0)
+        return [x, g.constant(0.02, np.float32), g.constant(121, np.uint8), g.byte_weight(k, n),
+                g.constant(0.01, np.float32), g.constant(0, np.int8), g.constant(4.0, np.float32),
+                g.constant(128, np.uint8)]
+    return build
+
+
+def dynamic_product(is_open):
+    """What quantize_dynamic makes of a MatMul."""
+    def build(g, m, k, n):
+        x = g.floats(m, k)
+        if is_open:
+            x = g.opened(x, 0)
+        q, scale, zero = g.node("DynamicQuantizeLinear", [x], 3)
+        words = g.node("MatMulInteger", [q, g.byte_weight(k, n), zero, g.constant(0, np.int8)])
+        both = g.node("Mul", [scale, g.constant(0.01, np.float32)])
+        return [g.node("Cast", [words], to=TensorProto.FLOAT), both]
+    return build
+
+
+def linear_conv(is_open=False):
+    def build(g, shape, filters, kernel, stride=1, groups=1):
+        x = g.bytes(*shape)
+        if is_open:
+            x = g.opened(x, *range(2, len(shape)))
+        rank, pad = len(shape) - 2, kernel // 2
+        w = g.byte_weight(filters, shape[1] // groups, *[kernel] * rank)
+        return ([x, g.constant(0.02, np.float32), g.constant(121, np.uint8), w,
+                 g.constant(np.full(filters, 0.01), np.float32),
+                 g.constant(np.zeros(filters), np.int8), g.constant(2.0, np.float32),
+                 g.constant(128, np.uint8), g.constant(np.arange(filters), np.int32)],
+                {"kernel_shape": [kernel] * rank, "strides": [stride] * rank, "group": groups,
+                 "pads": [pad] * (2 * rank)})
+    return build
+
+
+row("MatMulInteger", PRODUCTS, byte_product(False))
+row("MatMulInteger of open rows", PRODUCTS, byte_product(True))
+row("MatMulInteger by unsigned", PRODUCTS, byte_product(False, np.uint8))
+row("MatMulInteger of two fed", PRODUCTS, byte_product(False, np.uint8, True))
+row("MatMulInteger of batches", [(2, 16, 32, 16), (12, 128, 64, 128), (12, 384, 64, 384)], byte_batches)
+row("QLinearMatMul", PRODUCTS, linear_product(False))
+row("QLinearMatMul of open rows", PRODUCTS, linear_product(True))
+row("Mul behind a dynamic product", PRODUCTS, dynamic_product(False))
+row("Mul behind an open dynamic product", PRODUCTS, dynamic_product(True))
+BYTE_IMAGES = [((1, 32, 14, 14), 32, 3), ((1, 128, 56, 56), 128, 3), ((1, 128, 56, 56), 128, 3, 2)]
+row("QLinearConv", BYTE_IMAGES, linear_conv())
+row("QLinearConv of open images", BYTE_IMAGES, linear_conv(True))
+row("QLinearConv pointwise", [((1, 32, 14, 14), 32, 1), ((1, 128, 56, 56), 128, 1),
+                              ((1, 128, 56, 56), 128, 1, 2)], linear_conv())
+row("QLinearConv depthwise", [((1, 32, 14, 14), 32, 3, 1, 32), ((1, 128, 56, 56), 128, 3, 1, 128),
+                              ((1, 144, 112, 112), 144, 5, 1, 144)], linear_conv())
+row("QLinearConv of open depthwise", [((1, 32, 14, 14), 32, 3, 1, 32),
+                                      ((1, 128, 56, 56), 128, 3, 2, 128)], linear_conv(True))
+row("QLinearConv in groups", [((1, 32, 14, 14), 32, 3, 1, 4), ((1, 128, 56, 56), 128, 3, 1, 4),
+                              ((1, 128, 56, 56), 128, 3, 1, 32)], linear_conv())
+row("QLinearConv of three channels", [((1, 3, 32, 32), 16, 3, 2), ((1, 3, 224, 224), 64, 7, 2)],
+    linear_conv())
+row("QLinearConv along time", [((1, 16, 100), 16, 3), ((1, 80, 400), 192, 3)], linear_conv())
+
+
+def few_bits(bits, block, has_zeros=False):
+    def build(g, m, k, n):
+        blocks = k // block
+        inputs = [g.floats(m, k), g.byte_weight(n, blocks, block * bits // 8, dtype=np.uint8),
+                  g.constant(g.random.random(n * blocks) * 0.1, np.float32)]
+        if has_zeros:
+            inputs.append(g.byte_weight(n * ((blocks * bits + 7) // 8), dtype=np.uint8))
+        return inputs, {"domain": "com.microsoft", "K": k, "N": n, "bits": bits, "block_size": block}
+    return build
+
+
+FEW_BITS = [(1, 1024, 1024), (1, 4096, 11008), (16, 1024, 1024), (128, 1024, 1024)]
+row("MatMulNBits of 4 by 32", FEW_BITS, few_bits(4, 32))
+row("MatMulNBits of 4 by 128", FEW_BITS, few_bits(4, 128))
+row("MatMulNBits with zero points", FEW_BITS, few_bits(4, 32, True))
+row("MatMulNBits of 8 by 32", FEW_BITS, few_bits(8, 32))
 
 
 def main():

@@ -74,7 +74,7 @@ private:
 
 DeepMatrixEmitter::Block DeepMatrixEmitter::blockAt(const Strip &strip, Value number) {
   Value wanted = r.mul(number, r.constant(block));
-  Value start = r.minimum(wanted, r.constant(strip.positions - block));
+  Value start = r.minimum(wanted, r.sub(strip.positions, r.constant(block)));
   return {start, r.sub(wanted, start)};
 }
 
@@ -139,7 +139,8 @@ void DeepMatrixEmitter::sum(Value local, Value depthFrom, int64_t count,
     fetchColumns(r.add(columns, r.constant(count * width)), local, chunk);
     Value at = r.add(blockFrom, r.mul(row, r.constant(block)));
     multiplyTiles("tdpbf16ps",
-                  {packed, at, /*pitch=*/step, /*second=*/tileRows * step, /*isPassing=*/true},
+                  {packed, at, /*pitch=*/step, /*second=*/r.constant(tileRows * step),
+                   /*isPassing=*/true},
                   columns);
     beside(k);
   });
@@ -151,7 +152,7 @@ void DeepMatrixEmitter::finish(const Strip &strip, Value number, Value local, Va
   Value half = arith::AndIOp::create(b, r.loc, local, r.constant(1));
   Value where = byteAddress(scratch, r.mul(half, r.constant(blockBytes)));
   finishRows(
-      strip, at.start, r.maximum(from, at.skip), to, column, block, lanes,
+      strip, at.start, r.maximum(from, at.skip), to, column, r.constant(block), lanes,
       [&](VectorReader &reader, Value sum) { return reader.load(where, b.getF32Type(), sum); },
       isStreamed);
 }
@@ -199,20 +200,21 @@ void DeepMatrixEmitter::part(const Strip &strip, Value first, Value last, Value 
 
 void DeepMatrixEmitter::emit(DotGeneralOp dot, Value begin, Value end) {
   Strip whole = stripOf(dot);
-  rows = block;
-  chunk = std::min(parts[0] / block, (int64_t)llvm::divideCeil(whole.positions, block));
+  int64_t positions = *getConstantIntValue(whole.positions);
+  chunk = std::min(parts[0] / block, (int64_t)llvm::divideCeil(positions, block));
   depthBlock = kernel->getAttrOfType<IntegerAttr>("depth_block").getInt();
   depthBefore = (llvm::divideCeil(depth, depthBlock) - 1) * depthBlock;
-  configureTiles(tileBytes, tileRows);
+  configureTiles(r.constant(block), tileBytes, tileRows);
   packed = stackBytes(chunk * block * depth * elementBytes);
   sums = stackBytes(chunk * blockBytes);
   scratch = stackBytes(2 * blockBytes);
   packedFirst = stackBytes(8);
   LLVM::StoreOp::create(b, r.loc, i64(-1), packedFirst);
   isStreamed = streamCondition();
-  eachPart(dot, whole, begin, end, [&](const Strip &strip, Value first, Value last, Value panel) {
-    part(strip, first, last, panel);
-  });
+  eachPart(dot, whole, block, begin, end,
+           [&](const Strip &strip, Value first, Value last, Value panel) {
+             part(strip, first, last, panel);
+           });
   if (isStreamed)
     call("sse.sfence", {});
   call("tilerelease", {});

@@ -418,6 +418,8 @@ LogicalResult weir::emitByStrategy(KernelReader &reader, plan::KernelOp kernel, 
     return emitScatter(reader, kernel);
   if (strategy == "product")
     return emitProduct(reader, kernel, begin, end);
+  if (strategy == "weight_only")
+    return emitWeightOnly(reader, kernel, begin, end);
   if (strategy == "convolution")
     return emitConvolution(reader, kernel, begin, end);
   if (strategy == "winograd")

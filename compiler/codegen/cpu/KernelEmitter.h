@@ -29,6 +29,10 @@ mlir::LogicalResult emitConvolution(KernelReader &reader, plan::KernelOp kernel,
 mlir::LogicalResult emitWinograd(KernelReader &reader, plan::KernelOp kernel, mlir::Value begin,
                                  mlir::Value end);
 
+/// Products by weights of a few bits.
+mlir::LogicalResult emitWeightOnly(KernelReader &reader, plan::KernelOp kernel, mlir::Value begin,
+                                   mlir::Value end);
+
 /// The same on bf16 operands, by the processor's matrix tiles.
 mlir::LogicalResult emitMatrix(KernelReader &reader, plan::KernelOp kernel, mlir::Value begin,
                                mlir::Value end);

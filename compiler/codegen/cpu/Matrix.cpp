@@ -43,15 +43,18 @@ private:
   Value weightsIndex(Value row) { return r.add(panelBase, r.mul(row, r.constant(block))); }
 
   Value panelBase, blockInPart;
-  int64_t sharers = 1; ///< blocks of a part: each fetches a share ahead
+  int64_t positions = 0; ///< rows of a strip
+  int64_t rows = 0;      ///< of a block
+  int64_t sharers = 1;   ///< blocks of a part: each fetches a share ahead
 };
 
 } // namespace
 
 /// Blocks have as many rows as fit.
 void MatrixEmitter::configure(const Strip &strip) {
-  rows = std::min(strip.positions, block);
-  configureTiles(tileBytes, tileRows);
+  positions = *getConstantIntValue(strip.positions);
+  rows = std::min(positions, block);
+  configureTiles(r.constant(rows), tileBytes, tileRows);
   scratch = stackBytes(block * block * 4);
 }
 
@@ -69,12 +72,12 @@ void MatrixEmitter::blocks(const Strip &strip, Value firstBlock, Value lastBlock
   emitStepLoop(r, firstBlock, lastBlock, 1, [&](Value number) {
     blockInPart = r.add(before, r.sub(number, firstBlock));
     Value wanted = r.mul(number, r.constant(rows));
-    Value start = r.minimum(wanted, r.constant(strip.positions - rows));
+    Value start = r.minimum(wanted, r.constant(positions - rows));
     clearTiles();
     sum(r.add(strip.base, r.mul(start, r.constant(strip.pitch))));
     storeTiles(scratch);
-    finishRows(strip, start, r.sub(wanted, start), r.constant(rows), column, block, lanes,
-               [&](VectorReader &reader, Value from) {
+    finishRows(strip, start, r.sub(wanted, start), r.constant(rows), column, r.constant(block),
+               lanes, [&](VectorReader &reader, Value from) {
                  return reader.load(scratch, b.getF32Type(), from);
                });
   });
@@ -83,21 +86,22 @@ void MatrixEmitter::blocks(const Strip &strip, Value firstBlock, Value lastBlock
 void MatrixEmitter::product(DotGeneralOp dot, Value begin, Value end) {
   Strip whole = stripOf(dot);
   configure(whole);
-  sharers = std::min(parts[0] / block, (int64_t)llvm::divideCeil(whole.positions, rows));
-  eachPart(dot, whole, begin, end, [&](const Strip &strip, Value first, Value last, Value panel) {
-    blocks(strip, first, last, r.constant(0), panel, [&](Value base) {
-      emitStepLoop(r, r.constant(0), r.constant(depth), step,
-                   [&](Value k) { multiply(strip, r.add(base, k), k); });
-    });
-  });
+  sharers = std::min(parts[0] / block, (int64_t)llvm::divideCeil(positions, rows));
+  eachPart(dot, whole, rows, begin, end,
+           [&](const Strip &strip, Value first, Value last, Value panel) {
+             blocks(strip, first, last, r.constant(0), panel, [&](Value base) {
+               emitStepLoop(r, r.constant(0), r.constant(depth), step,
+                            [&](Value k) { multiply(strip, r.add(base, k), k); });
+             });
+           });
   call("tilerelease", {});
 }
 
 void MatrixEmitter::convolution(ConvOp conv, Value begin, Value end) {
   auto filter = cast<RankedTensorType>(conv.getFilter().getType());
   int64_t line = left.type.getDimSize(2), channels = left.type.getDimSize(3);
-  ArrayRef<int64_t> strides = conv.getStrides(), dilations = conv.getDilations();
-  Strip whole = stripOf(conv);
+  ArrayRef<int64_t> dilations = conv.getDilations();
+  Strip whole = stripOf(conv, r.constant(parts[1]));
   configure(whole);
 
   // Steps of the sum: lines and columns of the window, then channels.
@@ -114,13 +118,12 @@ void MatrixEmitter::convolution(ConvOp conv, Value begin, Value end) {
       });
     });
   };
-  int64_t count = llvm::divideCeil(whole.positions, rows);
-  bool isFlat = strides[0] == 1 && strides[1] == 1;
-  sharers = isFlat ? count : count * parts[1];
-  eachPart(conv, whole, begin, end,
-           [&](const Strip &strip, Value blockCount, Value before, Value panel) {
-             blocks(strip, r.constant(0), blockCount, before, panel, sum);
-           });
+  int64_t count = llvm::divideCeil(positions, rows);
+  sharers = isFlat(conv) ? count : count * parts[1];
+  eachPart(conv, begin, end, [&](const Strip &strip, Value before, Value panel) {
+    Value blockCount = r.constant(count);
+    blocks(strip, r.constant(0), blockCount, r.mul(before, blockCount), panel, sum);
+  });
   call("tilerelease", {});
 }
 

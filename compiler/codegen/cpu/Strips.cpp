@@ -32,10 +32,15 @@ FailureOr<PackedProduct> weir::packedProductOf(plan::KernelOp kernel) {
 StripEmitter::StripEmitter(KernelReader &r, plan::KernelOp kernel, const PackedProduct &product,
                            Type element)
     : r(r), b(r.b), kernel(kernel), hero(product.op), weights(r.bufferOf(product.weights)),
-      left(r.bufferOf(hero->getOperand(0))), element(element),
+      left(r.bufferOf(hero->getOperand(0))),
+      target(r.bufferOf(kernel.getBody().front().getTerminator()->getOperand(0))), element(element),
       elementBytes(element.getIntOrFloatBitWidth() / 8),
       parts(kernel->getAttrOfType<DenseI64ArrayAttr>("tiles").asArrayRef()) {
-  depth = weights.type.getNumElements() / (weights.type.getDimSize(0) * width);
+  panels = weights.pointer;
+  // What is not packed yet has a row for each element of the left operand's.
+  depth = kernel->hasAttr("copies_panels")
+              ? left.type.getShape().back()
+              : weights.type.getNumElements() / (weights.type.getDimSize(0) * width);
 }
 
 void StripEmitter::call(StringRef name, ValueRange arguments) {
@@ -59,19 +64,27 @@ Value StripEmitter::byteAddress(Value pointer, Value byte) {
   return BufferAccess::address(r, pointer, b.getI8Type(), byte);
 }
 
-void StripEmitter::configureTiles(int64_t leftBytes, int64_t rightRows) {
-  int64_t height = llvm::divideCeil(rows, 2);
-  second = rows - height;
+void StripEmitter::configureTiles(Value count, int64_t leftBytes, int64_t rightRows) {
+  Value height = r.divide(r.add(count, r.constant(1)), r.constant(2));
+  second = r.sub(count, height);
   uint8_t bytes[64] = {};
   bytes[0] = 1; // palette
   for (int64_t number = 0; number < 8; ++number) {
     bytes[16 + 2 * number] = number == 4 || number == 5 ? leftBytes : tileBytes;
-    bytes[48 + number] = number < 6 ? height : rightRows;
+    bytes[48 + number] = number < 6 ? 0 : rightRows;
   }
-  Value configuration = stackBytes(sizeof(bytes));
-  for (size_t i = 0; i < sizeof(bytes); i += 8)
-    LLVM::StoreOp::create(b, r.loc, i64(llvm::support::endian::read64le(bytes + i)),
-                          byteAddress(configuration, r.constant(i)));
+  if (!configuration)
+    configuration = stackBytes(sizeof(bytes));
+  constexpr size_t rowsAt = 48;
+  for (size_t i = 0; i < sizeof(bytes); i += 8) {
+    Value word = i64(llvm::support::endian::read64le(bytes + i));
+    if (i == rowsAt) { // the first six tiles have `height` rows
+      Value wide = arith::IndexCastOp::create(b, r.loc, b.getI64Type(), height);
+      wide = arith::MulIOp::create(b, r.loc, wide, i64(0x010101010101));
+      word = arith::OrIOp::create(b, r.loc, word, wide);
+    }
+    LLVM::StoreOp::create(b, r.loc, word, byteAddress(configuration, r.constant(i)));
+  }
   call("ldtilecfg", {configuration});
 }
 
@@ -91,14 +104,14 @@ void StripEmitter::multiplyTiles(StringRef product, const TileRows &rows, Value 
          rows.pitch * elementBytes);
   };
   auto loadColumns = [&](int64_t number, Value first) {
-    load("tileloadd64", number, weights.pointer, first, panelBytes);
+    load("tileloadd64", number, panels, first, panelBytes);
   };
   loadRows(4, rows.first);
   loadColumns(6, right);
   call(product, {tile(0), tile(4), tile(6)});
   loadColumns(7, r.add(right, r.constant(tileBytes / elementBytes)));
   call(product, {tile(1), tile(4), tile(7)});
-  loadRows(5, r.add(rows.first, r.constant(rows.second)));
+  loadRows(5, r.add(rows.first, rows.second));
   call(product, {tile(2), tile(5), tile(6)});
   call(product, {tile(3), tile(5), tile(7)});
 }
@@ -120,105 +133,134 @@ void StripEmitter::fetchColumns(Value first, Value share, int64_t sharers) {
 void StripEmitter::storeTiles(Value block) {
   constexpr int64_t rowBytes = 2 * tileBytes; // of a block's sums
   for (int64_t i = 0; i < 4; ++i) {
-    int64_t offset = i / 2 * second * rowBytes + i % 2 * tileBytes;
-    call("tilestored64", {tile(i), byteAddress(block, r.constant(offset)), i64(rowBytes)});
+    Value offset = r.constant(i % 2 * tileBytes);
+    if (i >= 2)
+      offset = r.add(offset, r.mul(second, r.constant(rowBytes)));
+    call("tilestored64", {tile(i), byteAddress(block, offset), i64(rowBytes)});
   }
 }
 
 Strip StripEmitter::stripOf(DotGeneralOp dot) {
-  auto type = cast<RankedTensorType>(dot.getType());
   Strip strip;
-  strip.positions = type.getNumElements() / type.getShape().back();
-  strip.pitch = depth;
+  strip.positions = r.constant(1);
+  for (Value size : ArrayRef(target.dims).drop_back().drop_front(dot.getLhsBatch().size()))
+    strip.positions = r.mul(strip.positions, size);
+  strip.pitch = left.type.getShape().back();
   strip.base = r.constant(0);
   return strip;
 }
 
-bool StripEmitter::isFlat(ConvOp conv) {
-  return conv.getStrides()[0] == 1 && conv.getStrides()[1] == 1;
+SmallVector<Value> StripEmitter::imageSizes(ArrayRef<Value> dims) {
+  SmallVector<Value> sizes(dims);
+  if (sizes.size() == 3)
+    sizes.insert(sizes.begin() + 1, r.constant(1));
+  return sizes;
 }
 
-Strip StripEmitter::stripOf(ConvOp conv) {
-  int64_t span = cast<RankedTensorType>(conv.getType()).getDimSize(2);
+SmallVector<int64_t> StripEmitter::imageParts() {
+  SmallVector<int64_t> sizes(parts);
+  if (sizes.size() == 3)
+    sizes.insert(sizes.begin() + 1, 1);
+  return sizes;
+}
+
+bool StripEmitter::isFlat(ConvOp conv) {
+  return llvm::all_of(conv.getStrides(), [](int64_t stride) { return stride == 1; });
+}
+
+Strip StripEmitter::stripOf(ConvOp conv, Value lines) {
+  Value span = imageSizes(target.dims)[2], line = imageSizes(left.dims)[2];
   Strip strip;
-  strip.positions = isFlat(conv) ? (parts[1] - 1) * left.type.getDimSize(2) + span : span;
-  strip.pitch = conv.getStrides()[1] * left.type.getDimSize(3);
+  strip.positions = isFlat(conv) ? r.add(r.mul(r.sub(lines, r.constant(1)), line), span) : span;
+  strip.pitch = conv.getStrides().back() * left.type.getShape().back();
   return strip;
 }
 
 void StripEmitter::eachPart(
-    DotGeneralOp dot, Strip strip, Value begin, Value end,
+    DotGeneralOp dot, Strip strip, int64_t height, Value begin, Value end,
     llvm::function_ref<void(const Strip &, Value first, Value last, Value panel)> body) {
-  auto type = cast<RankedTensorType>(dot.getType());
-  int64_t rowDims = type.getRank() - 1;
-  auto place = [&](Value position) {
-    SmallVector<Value> indices(rowDims);
-    for (int64_t d = rowDims - 1; d > 0; --d) {
-      indices[d] = r.remainder(position, r.constant(type.getDimSize(d)));
-      position = r.divide(position, r.constant(type.getDimSize(d)));
-    }
-    indices[0] = position;
-    return std::make_pair(indices, Value());
-  };
-  strip.place = place;
-  SmallVector<Value> sizes{r.constant(strip.positions), r.constant(type.getShape().back())};
-  Value all = r.constant(llvm::divideCeil(strip.positions, rows));
-  Value each = r.constant(std::max<int64_t>(1, parts[0] / rows));
+  int64_t batch = dot.getLhsBatch().size(), rowDims = target.dims.size() - 1 - batch;
+  SmallVector<Value> sizes(target.dims.begin(), target.dims.begin() + batch);
+  sizes.append({strip.positions, target.dims.back()});
+  Value all = r.divide(r.add(strip.positions, r.constant(height - 1)), r.constant(height));
+  Value each = r.constant(std::max<int64_t>(1, parts[batch] / height));
   emitStepLoop(r, begin, end, 1, [&](Value part) {
     SmallVector<Value> at = r.blockIndices(part, sizes, parts);
-    Value first = r.mul(at[0], each);
-    body(strip, first, r.minimum(r.add(first, each), all), at[1]);
+    strip.matrix = r.constant(0);
+    for (int64_t i = 0; i < batch; ++i)
+      strip.matrix = r.add(r.mul(strip.matrix, target.dims[i]), at[i]);
+    strip.base = r.mul(strip.matrix, r.mul(strip.positions, r.constant(strip.pitch)));
+    auto place = [&](Value position) {
+      SmallVector<Value> indices(at.begin(), at.begin() + batch), inside(rowDims);
+      for (int64_t d = rowDims - 1; d > 0; --d) {
+        inside[d] = r.remainder(position, target.dims[batch + d]);
+        position = r.divide(position, target.dims[batch + d]);
+      }
+      inside[0] = position;
+      llvm::append_range(indices, inside);
+      return std::make_pair(indices, Value());
+    };
+    strip.place = place;
+    Value first = r.mul(at[batch], each);
+    body(strip, first, r.minimum(r.add(first, each), all), at[batch + 1]);
   });
 }
 
 void StripEmitter::eachPart(
-    ConvOp conv, Strip strip, Value begin, Value end,
-    llvm::function_ref<void(const Strip &, Value count, Value before, Value panel)> body) {
-  auto type = cast<RankedTensorType>(conv.getType());
-  int64_t span = type.getDimSize(2), lines = parts[1];
-  int64_t line = left.type.getDimSize(2), channels = left.type.getDimSize(3);
-  Value blockCount = r.constant(llvm::divideCeil(strip.positions, rows));
-  SmallVector<Value> sizes;
-  for (int64_t size : type.getShape())
-    sizes.push_back(r.constant(size));
+    ConvOp conv, Value begin, Value end,
+    llvm::function_ref<void(const Strip &, Value before, Value panel)> body) {
+  SmallVector<Value> sizes = imageSizes(target.dims), image = imageSizes(left.dims);
+  SmallVector<int64_t> parts = imageParts();
+  Value span = sizes[2], line = image[2], height = sizes[1];
+  bool isLine = target.dims.size() == 3;
+  auto indicesOf = [&](Value number, Value y, Value x) {
+    return isLine ? SmallVector<Value>{number, x} : SmallVector<Value>{number, y, x};
+  };
+  // Parts of a known number of lines are all alike.
+  std::optional<int64_t> allLines = getConstantIntValue(height);
+  bool isExact = allLines && *allLines % parts[1] == 0;
   emitStepLoop(r, begin, end, 1, [&](Value part) {
     SmallVector<Value> at = r.blockIndices(part, sizes, parts);
-    Value firstLine = r.mul(at[1], r.constant(lines));
+    Value firstLine = r.mul(at[1], r.constant(parts[1]));
+    Value lines = r.constant(parts[1]);
+    if (!isExact)
+      lines = r.minimum(lines, r.sub(height, firstLine));
+    Strip strip = stripOf(conv, lines);
     auto lineIndex = [&](Value number) {
-      Value from =
-          r.add(r.mul(at[0], left.dims[1]), r.mul(number, r.constant(conv.getStrides()[0])));
-      return r.mul(from, r.constant(line * channels));
+      Value from = r.add(r.mul(at[0], image[1]),
+                         r.mul(number, r.constant(ofImage(conv.getStrides()).first)));
+      return r.mul(from, r.mul(line, image[3]));
     };
     if (isFlat(conv)) {
+      std::optional<int64_t> wide = getConstantIntValue(line);
+      bool hasBorder = !wide || wide != getConstantIntValue(span);
       auto place = [&](Value position) {
-        Value x = r.remainder(position, r.constant(line));
-        Value y = r.add(firstLine, r.divide(position, r.constant(line)));
-        Value exists = line == span ? Value() : r.less(x, r.constant(span));
-        return std::make_pair(SmallVector<Value>{at[0], y, x}, exists);
+        Value x = r.remainder(position, line);
+        Value y = r.add(firstLine, r.divide(position, line));
+        return std::make_pair(indicesOf(at[0], y, x), hasBorder ? r.less(x, span) : Value());
       };
       strip.base = lineIndex(firstLine);
       strip.place = place;
-      body(strip, blockCount, r.constant(0), at[3]);
+      body(strip, r.constant(0), at[3]);
       return;
     }
-    emitStepLoop(r, r.constant(0), r.constant(lines), 1, [&](Value offset) {
+    emitStepLoop(r, r.constant(0), lines, 1, [&](Value offset) {
       Value y = r.add(firstLine, offset);
       auto place = [&](Value position) {
-        return std::make_pair(SmallVector<Value>{at[0], y, position}, Value());
+        return std::make_pair(indicesOf(at[0], y, position), Value());
       };
       strip.base = lineIndex(y);
       strip.place = place;
-      body(strip, blockCount, r.mul(offset, blockCount), at[3]);
+      body(strip, offset, at[3]);
     });
   });
 }
 
 void StripEmitter::finishRows(const Strip &strip, Value start, Value from, Value to, Value column,
-                              int64_t present, int64_t lanes,
+                              Value present, int64_t lanes,
                               llvm::function_ref<Value(VectorReader &, Value)> sums,
                               Value isStreamed) {
   Value result = kernel.getBody().front().getTerminator()->getOperand(0);
-  const KernelReader::Buffer &target = r.bufferOf(result);
   VectorReader reader(r, lanes);
   emitStepLoop(r, from, to, 1, [&](Value row) {
     OpBuilder::InsertionGuard guard(b);
@@ -228,11 +270,12 @@ void StripEmitter::finishRows(const Strip &strip, Value start, Value from, Value
       b.setInsertionPointToStart(&branch.getThenRegion().front());
     }
     indices.push_back(Value());
-    for (int64_t v = 0; v * lanes < present; ++v) {
+    std::optional<int64_t> known = getConstantIntValue(present);
+    for (int64_t v = 0; v * lanes < known.value_or(width); ++v) {
       Value mask;
-      if (present < (v + 1) * lanes)
+      if (!known || *known < (v + 1) * lanes)
         mask = vector::CreateMaskOp::create(b, r.loc, VectorType::get({lanes}, b.getI1Type()),
-                                            r.constant(present - v * lanes));
+                                            r.sub(present, r.constant(v * lanes)));
       Value sum = r.add(r.mul(row, r.constant(width)), r.constant(v * lanes));
       indices.back() = r.add(column, r.constant(v * lanes));
       reader.setLanes(indices.back(), mask);

@@ -32,9 +32,10 @@ namespace weir {
 
 /// A strip of rows at one distance, and where their results go.
 struct Strip {
-  int64_t positions = 0; ///< rows
+  mlir::Value positions; ///< rows
   int64_t pitch = 0;     ///< elements from one to the next
   mlir::Value base;      ///< linear index of the first
+  mlir::Value matrix;    ///< of products: the number of the matrix among those of the batch
   /// Indices of a row's results but the last, and whether it has any (null: yes).
   llvm::function_ref<std::pair<llvm::SmallVector<mlir::Value>, mlir::Value>(mlir::Value position)>
       place;
@@ -69,16 +70,16 @@ protected:
   mlir::Value stackBytes(int64_t count);
   mlir::Value byteAddress(mlir::Value pointer, mlir::Value byte);
 
-  /// For blocks of `rows` rows, whose two tiles share them, and overlap by one where the
-  /// number is odd; a tile of the left operand has `leftBytes` a row, one of the right
-  /// operand `rightRows` rows.
-  void configureTiles(int64_t leftBytes, int64_t rightRows);
+  /// For blocks of `count` rows (32 at most; a number that shows when the program runs,
+  /// too), whose two tiles share them, and overlap by one where the number is odd; a tile
+  /// of the left operand has `leftBytes` a row, one of the right operand `rightRows` rows.
+  void configureTiles(mlir::Value count, int64_t leftBytes, int64_t rightRows);
   void clearTiles();
   /// Where two tiles of rows lie. In elements.
   struct TileRows {
     mlir::Value pointer, first;
     int64_t pitch = 0;  ///< from a row to the next
-    int64_t second = 0; ///< from the first tile to the second
+    mlir::Value second; ///< from the first tile to the second
     /// They are not to take columns' place in the first-level cache.
     bool isPassing = false;
   };
@@ -87,7 +88,8 @@ protected:
   /// Rows from the left operand's `at`.
   void multiplyTiles(llvm::StringRef product, const Strip &strip, mlir::Value at,
                      mlir::Value right) {
-    multiplyTiles(product, {left.pointer, at, strip.pitch, second * strip.pitch}, right);
+    multiplyTiles(product, {left.pointer, at, strip.pitch, r.mul(second, r.constant(strip.pitch))},
+                  right);
   }
   /// Fetches, to the second-level cache, share number `share` out of `sharers` of what a
   /// step of the sum reads of the weights from element `first` on. Weights that the cache
@@ -96,27 +98,28 @@ protected:
   /// The sums as rows of `width` f32, to a block on the stack.
   void storeTiles(mlir::Value block);
 
+  /// Sizes of what the kernel computes.
+  const llvm::SmallVector<mlir::Value> &sizes() { return target.dims; }
   /// The strip of a matrix, but for its place.
   Strip stripOf(DotGeneralOp dot);
-  /// The strip of an image's lines, or of one of them, but for its base and place.
-  Strip stripOf(ConvOp conv);
-  /// Calls `body` with the blocks and the panel of each part.
-  void eachPart(DotGeneralOp dot, Strip strip, mlir::Value begin, mlir::Value end,
+  /// The strip of `lines` lines of an image, or of one of them, but for its base and place.
+  Strip stripOf(ConvOp conv, mlir::Value lines);
+  /// Calls `body` with the first and last of the blocks of `height` rows, and the panel, of
+  /// each part.
+  void eachPart(DotGeneralOp dot, Strip strip, int64_t height, mlir::Value begin, mlir::Value end,
                 llvm::function_ref<void(const Strip &, mlir::Value first, mlir::Value last,
                                         mlir::Value panel)>
                     body);
-  /// Calls `body` with all blocks of each strip of a part, of which `before` lie before
-  /// it, and the panel.
-  void eachPart(ConvOp conv, Strip strip, mlir::Value begin, mlir::Value end,
-                llvm::function_ref<void(const Strip &, mlir::Value count, mlir::Value before,
-                                        mlir::Value panel)>
-                    body);
+  /// Calls `body` with each strip of a part, of which `before` lie before it, and the panel.
+  void
+  eachPart(ConvOp conv, mlir::Value begin, mlir::Value end,
+           llvm::function_ref<void(const Strip &, mlir::Value before, mlir::Value panel)> body);
   /// Computes what follows the sums of a block's rows from `from` to `to`, and stores
   /// the first `present` columns of the panel at `column`. `sums` are those from an
   /// element of the block on. Where `isStreamed` (null: nowhere), results go past the
   /// caches; then they lie at multiples of a vector's size.
   void finishRows(const Strip &strip, mlir::Value start, mlir::Value from, mlir::Value to,
-                  mlir::Value column, int64_t present, int64_t lanes,
+                  mlir::Value column, mlir::Value present, int64_t lanes,
                   llvm::function_ref<mlir::Value(VectorReader &, mlir::Value)> sums,
                   mlir::Value isStreamed = nullptr);
 
@@ -124,17 +127,27 @@ protected:
   mlir::OpBuilder &b;
   plan::KernelOp kernel;
   mlir::Operation *hero;
-  const KernelReader::Buffer weights, left;
+  const KernelReader::Buffer weights, left, target;
   mlir::Type element;
   int64_t elementBytes;
   llvm::ArrayRef<int64_t> parts;
   mlir::Value scratch;
   int64_t depth = 0;  ///< rows of the weights
-  int64_t rows = 0;   ///< of the blocks of this kernel
-  int64_t second = 0; ///< where the second tile of rows begins
+  mlir::Value panels; ///< pointer into which `right` of multiplyTiles counts
+  mlir::Value second; ///< where the second tile of rows begins
+  /// Room for the configuration of tiles; null: it is made when they are configured.
+  mlir::Value configuration;
 
-private:
-  bool isFlat(ConvOp conv);
+  /// Sizes of a convolution's operand or result as those of images: one along one
+  /// dimension has images of one line.
+  llvm::SmallVector<mlir::Value> imageSizes(llvm::ArrayRef<mlir::Value> dims);
+  /// Numbers for lines and columns of images.
+  static std::pair<int64_t, int64_t> ofImage(llvm::ArrayRef<int64_t> numbers) {
+    return {numbers.size() == 1 ? 1 : numbers[0], numbers.back()};
+  }
+  /// The parts of a convolution's result, as those of an image.
+  llvm::SmallVector<int64_t> imageParts();
+  static bool isFlat(ConvOp conv);
 };
 
 } // namespace weir

@@ -133,6 +133,17 @@ void weir::emitTile(KernelReader &r, plan::KernelOp kernel, Operation *hero, con
     return;
   }
 
+  storeTile(r, kernel, hero, shape, sums, indexOfRow, column, columns);
+}
+
+void weir::storeTile(KernelReader &r, plan::KernelOp kernel, Operation *hero,
+                     const TileShape &shape, ArrayRef<Value> sums,
+                     function_ref<SmallVector<Value>(int64_t)> indexOfRow, Value column,
+                     Value columns) {
+  SmallVector<std::unique_ptr<VectorReader>> readers;
+  SmallVector<Value> masks = laneMasks(r, shape, column, columns);
+  for (int64_t v = 0; v < shape.vectors; ++v)
+    readers.push_back(std::make_unique<VectorReader>(r, shape.lanes));
   Value result = kernel.getBody().front().getTerminator()->getOperand(0);
   const KernelReader::Buffer &target = r.bufferOf(result);
   for (int64_t row = 0; row < shape.rows; ++row) {

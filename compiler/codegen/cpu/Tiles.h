@@ -85,6 +85,12 @@ void emitTile(KernelReader &r, plan::KernelOp kernel, mlir::Operation *hero, con
               llvm::function_ref<llvm::SmallVector<mlir::Value>(int64_t row)> indexOfRow,
               mlir::Value column, mlir::Value columns);
 
+/// The end of a tile: what follows its sums, row by row, in the kernel, and stores.
+void storeTile(KernelReader &r, plan::KernelOp kernel, mlir::Operation *hero,
+               const TileShape &shape, llvm::ArrayRef<mlir::Value> sums,
+               llvm::function_ref<llvm::SmallVector<mlir::Value>(int64_t row)> indexOfRow,
+               mlir::Value column, mlir::Value columns);
+
 /// Runs `body(first)` for first = begin, begin + step, …, before `end`.
 void emitStepLoop(KernelReader &r, mlir::Value begin, mlir::Value end, int64_t step,
                   llvm::function_ref<void(mlir::Value)> body);

@@ -40,6 +40,26 @@ void weir::turn(OpBuilder &b, Location loc, SmallVectorImpl<Value> &rows) {
   }
 }
 
+/// The same of elements narrower than 32 bits, whose vectors of 16 bytes have instructions that
+/// take elements of two rows in turn: as often as half and half of the rows are dealt out like
+/// that, each element goes one bit of its place further.
+static void dealOut(OpBuilder &b, Location loc, SmallVectorImpl<Value> &rows) {
+  int64_t lanes = rows.size();
+  SmallVector<int64_t> low, high;
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    low.push_back(lane / 2 + lane % 2 * lanes);
+    high.push_back(lanes / 2 + lane / 2 + lane % 2 * lanes);
+  }
+  for (int64_t round = 1; round < lanes; round *= 2) {
+    SmallVector<Value> next;
+    for (int64_t row = 0; row < lanes / 2; ++row) {
+      next.push_back(vector::ShuffleOp::create(b, loc, rows[row], rows[row + lanes / 2], low));
+      next.push_back(vector::ShuffleOp::create(b, loc, rows[row], rows[row + lanes / 2], high));
+    }
+    rows.assign(next.begin(), next.end());
+  }
+}
+
 LogicalResult weir::emitTransposition(KernelReader &r, plan::KernelOp kernel, Value begin,
                                       Value end) {
   auto op = *kernel.getBody().front().getOps<TransposeOp>().begin();
@@ -79,7 +99,8 @@ LogicalResult weir::emitTransposition(KernelReader &r, plan::KernelOp kernel, Va
     across = across >= last ? across - (last - first - 1) : std::min(across, first);
   }
   int64_t along = sizes.size() - 1; // what the result's vectors run along
-  Type element = target.type.getElementType();
+  Type element = BufferAccess::storageType(target.type.getElementType());
+  bool isNarrow = element.getIntOrFloatBitWidth() < 32;
   auto vectorType = VectorType::get({lanes}, element);
 
   emitStepLoop(r, begin, end, 1, [&](Value part) {
@@ -106,7 +127,7 @@ LogicalResult weir::emitTransposition(KernelReader &r, plan::KernelOp kernel, Va
         values.push_back(LLVM::LoadOp::create(
             r.b, r.loc, vectorType, address(source, from, inSource, i, r.add(j, r.constant(lane))),
             alignment));
-      turn(r.b, r.loc, values);
+      isNarrow ? dealOut(r.b, r.loc, values) : turn(r.b, r.loc, values);
       for (int64_t lane = 0; lane < lanes; ++lane)
         LLVM::StoreOp::create(r.b, r.loc, values[lane],
                               address(target, to, inTarget, r.add(i, r.constant(lane)), j),

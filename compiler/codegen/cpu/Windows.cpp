@@ -114,6 +114,10 @@ private:
         total = average(v, total, at, own, i);
       indices[indices.size() - 2] = r.add(own.first, r.constant(i));
       v.setLanes(channel, mask);
+      // Of bytes the floats are whole numbers.
+      if (getElementTypeOrSelf(hero->getResult(0).getType()).isInteger(32))
+        total =
+            arith::FPToSIOp::create(r.b, r.loc, VectorType::get({lanes}, r.b.getI32Type()), total);
       v.setHero(hero->getResult(0), total);
       Value value = v.element(result, indices);
       v.store(value, target.pointer, target.type.getElementType(), r.linearIndex(target, indices));
@@ -143,7 +147,7 @@ private:
         addLine(v, own, channel, from, weight, next);
       } else {
         from.push_back(channel);
-        next[0] = step(next[0], v.element(hero->getOperand(0), from),
+        next[0] = step(next[0], floats(v, hero->getOperand(0), from),
                        [&] { return filterAt(v, weight, channel); });
       }
       return next;
@@ -167,7 +171,7 @@ private:
         Value &element = read[offset];
         if (!element) {
           from[across] = r.add(origin, r.constant(offset));
-          element = v.element(hero->getOperand(0), from);
+          element = floats(v, hero->getOperand(0), from);
         }
         sums[i] = step(sums[i], element, [&] {
           weight.back() = r.constant(k);
@@ -182,7 +186,20 @@ private:
   Value filterAt(VectorReader &v, ArrayRef<Value> window, Value channel) {
     SmallVector<Value> indices(window);
     indices.append({r.constant(0), channel});
-    return v.element(conv.getFilter(), indices);
+    return floats(v, conv.getFilter(), indices);
+  }
+
+  /// Elements of an operand, those of bytes as floats.
+  Value floats(VectorReader &v, Value tensor, ValueRange indices) {
+    Value value = v.element(tensor, indices);
+    Type element = getElementTypeOrSelf(tensor.getType());
+    if (!element.isInteger(8) && !element.isUnsignedInteger(8))
+      return value;
+    auto words = VectorType::get({lanes}, r.b.getI32Type());
+    Value word = element.isUnsignedInteger()
+                     ? Value(arith::ExtUIOp::create(r.b, r.loc, words, value))
+                     : Value(arith::ExtSIOp::create(r.b, r.loc, words, value));
+    return arith::SIToFPOp::create(r.b, r.loc, VectorType::get({lanes}, r.b.getF32Type()), word);
   }
 
   Value step(Value sum, Value element, function_ref<Value()> filter) {

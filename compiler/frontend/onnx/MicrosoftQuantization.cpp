@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/onnx/Activations.h"
+#include "compiler/frontend/onnx/BlockQuantized.h"
 #include "compiler/frontend/onnx/Microsoft.h"
 #include "compiler/frontend/onnx/Quantization.h"
 #include "compiler/frontend/onnx/Window.h"
@@ -238,31 +239,12 @@ LogicalResult qAttention(NodeImport &n) {
 // Weights of a few bits
 //===----------------------------------------------------------------------===//
 
-/// The numbers of `bits` bits that bytes [rows…, bytes] hold, the lowest bits
-/// first, as [rows…, numbers] of i32.
-Value unpack(NodeImport &n, Value bytes, int64_t bits) {
-  Type i32 = n.b.getI32Type();
-  Value wide = n.cast(bytes, i32);
-  if (!wide || bits == 8)
-    return wide;
-  SmallVector<Value> parts;
-  for (int64_t shift = 0; shift < 8; shift += bits) {
-    Value part = n.op<ShrOp>(wide, n.scalar(i32, double(shift)));
-    parts.push_back(n.op<AndOp>(part, n.scalar(i32, double((1 << bits) - 1))));
-    parts.back() = n.unsqueeze(parts.back(), {n.rank(wide)});
-  }
-  Value all = n.concat(parts, n.rank(wide));
-  if (!all)
-    return {};
-  return n.reshapeTo(all, n.concat({n.shapeSlice(all, 0, n.rank(wide) - 1), n.ints({-1})}, 0));
-}
-
 /// A · Bᵀ, where B [N, K] has a scale for every block of a row.
 LogicalResult matMulNBits(NodeImport &n) {
   int64_t rows = n.i("N"), columns = n.i("K"), block = n.i("block_size");
   int64_t bits = intOr(n, "bits", 4);
-  Value a = n.in(0), b = n.in(1), scales = n.in(2);
-  if (!a || !b || !scales)
+  Value a = n.in(0);
+  if (!a || !n.in(1) || !n.in(2))
     return failure();
   if (intOr(n, "weight_prepacked", 0))
     return n.unsupported("found weights packed for one kernel; possible is "
@@ -271,39 +253,13 @@ LogicalResult matMulNBits(NodeImport &n) {
       !n.isStep(columns) || block % (8 / bits))
     return n.unsupported("found " + Twine(bits) + " bits in blocks of " + Twine(block) +
                          "; possible are 2, 4, 8 bits");
-  int64_t blocks = (columns + block - 1) / block;
-  Type type = n.element(a), f32 = n.b.getF32Type();
-  Value q = unpack(n, n.reshape(b, {rows, -1}), bits); // [N, blocks·block]
-  Value scale = n.cast(n.reshape(scales, {rows, blocks}), f32);
-  Value zero = n.scalar(f32, double(1 << (bits - 1)));
-  if (n.has(3)) {
-    Value given = n.in(3);
-    if (n.isFloat(given)) {
-      zero = n.cast(n.reshape(given, {rows, blocks}), f32);
-    } else { // packed as the weights are, a row filled up to whole bytes
-      zero = unpack(n, n.reshape(given, {rows, -1}), bits);
-      zero = n.cast(n.slice(zero, 1, 0, blocks), f32);
-    }
-  }
-  q = n.cast(n.slice(q, 1, 0, blocks * block), f32);
-  Value weights;
-  if (n.has(4)) { // the block of each column
-    Value group = n.in(4);
-    weights = n.slice(q, 1, 0, columns);
-    if (n.rank(zero) == 2)
-      zero = n.gather(zero, group, 1);
-    weights = n.mul(n.sub(weights, zero), n.gather(scale, group, 1));
-  } else {
-    Value parts = n.reshape(q, {rows, blocks, block});
-    if (n.rank(zero) == 2)
-      zero = n.unsqueeze(zero, {2});
-    parts = n.mul(n.sub(parts, zero), n.unsqueeze(scale, {2}));
-    weights = n.slice(n.reshape(parts, {rows, blocks * block}), 1, 0, columns);
-  }
-  Value y = n.matmul(n.widen(a), n.transpose(weights, {1, 0}));
+  Value weights = blockWeights(n, rows, columns, bits, block);
+  if (!weights)
+    return failure();
+  Value y = n.matmul(n.widen(a), weights);
   if (n.has(5))
     y = n.add(y, n.widen(n.in(5)));
-  return n.result(n.cast(y, type));
+  return n.result(n.cast(y, n.element(a)));
 }
 
 /// A · Bᵀ, where B's entries are 4-bit indices into one of two tables of
@@ -373,7 +329,7 @@ LogicalResult gatherBlockQuantized(NodeImport &n) {
   bool packed = n.element(data).isUnsignedInteger(8) && bits < 8;
   auto rows = [&](Value v) { return n.gather(v, indices, 0); };
   Value q = rows(data);
-  q = packed ? unpack(n, q, bits) : q;
+  q = packed ? unpackBits(n, q, bits) : q;
   q = n.cast(q, f32);
   Value scale = rows(scales);
   int64_t blocks = n.dim(scales, rank - 1), size = n.dim(q, n.rank(q) - 1);
@@ -382,7 +338,7 @@ LogicalResult gatherBlockQuantized(NodeImport &n) {
   Value zero;
   if (n.has(3)) {
     zero = rows(n.in(3));
-    zero = packed ? n.slice(unpack(n, zero, bits), n.rank(zero) - 1, 0, blocks) : zero;
+    zero = packed ? n.slice(unpackBits(n, zero, bits), n.rank(zero) - 1, 0, blocks) : zero;
     zero = n.cast(zero, f32);
   } else if (packed || n.element(data).isUnsignedInteger(8)) {
     zero = n.scalar(f32, double(1 << (bits - 1)));

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/frontend/onnx/BlockQuantized.h"
 #include "compiler/frontend/onnx/Quantization.h"
 #include "compiler/frontend/onnx/Window.h"
 
@@ -210,6 +211,9 @@ LogicalResult dequantizeLinear(NodeImport &n) {
   Type type = n.element(scale);
   if (n.version >= 23 && n.i("output_dtype"))
     type = elementType(n.b.getContext(), static_cast<DataType>(n.i("output_dtype")));
+  if (block > 0)
+    if (Value weights = dequantizedBlocks(n, q, scale, zero, axis, block))
+      return n.result(n.cast(weights, type));
   Value scales = spread(n, n.widen(scale), q, axis, block), zeros = spread(n, zero, q, axis, block);
   if (!scales || (zero && !zeros))
     return failure();

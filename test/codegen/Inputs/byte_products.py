@@ -6,9 +6,9 @@
 #===-------------------------------------------------------------------------===#
 """usage: byte_products.py TESTS FOLDER, TESTS being the folder of all tests.
 
-Writes FOLDER/m.onnx, products and convolutions of bytes of odd sizes, and its feeds as
-FOLDER/in.npz. With results in FOLDER/out, of weir-run, compares: words exactly,
-bytes within one step.
+Writes FOLDER/m.onnx, products and convolutions of bytes of odd sizes, FOLDER/open.onnx,
+the same of open rows, images and batches, and the feeds of both as FOLDER/in.npz. With
+results in FOLDER/out, of weir-run, compares: words exactly, bytes within one step.
 """
 import math
 import os
@@ -48,9 +48,11 @@ def read_npy(path, kind):
 
 
 def convolution(x, shape, zero, w, filters, pads, stride, dilation):
-    """Sums of a convolution, and their shape."""
+    """Sums of a convolution, and their shape; as many groups as channels are more than a
+    filter's."""
     images, channels, height, width = shape
-    columns, _, high, wide = filters
+    columns, own, high, wide = filters
+    groups = channels // own
     out = [(height + 2 * pads - dilation * (high - 1) - 1) // stride + 1,
            (width + 2 * pads - dilation * (wide - 1) - 1) // stride + 1]
     sums = []
@@ -59,7 +61,8 @@ def convolution(x, shape, zero, w, filters, pads, stride, dilation):
             for y in range(out[0]):
                 for z in range(out[1]):
                     total = 0
-                    for c in range(channels):
+                    for d in range(own):
+                        c = k // (columns // groups) * own + d
                         for i in range(high):
                             row = y * stride + i * dilation - pads
                             if not 0 <= row < height:
@@ -69,7 +72,7 @@ def convolution(x, shape, zero, w, filters, pads, stride, dilation):
                                 if 0 <= column < width:
                                     total += ((x[((n * channels + c) * height + row) * width + column]
                                                - zero)
-                                              * w[((k * channels + c) * high + i) * wide + j])
+                                              * w[((k * own + d) * high + i) * wide + j])
                     sums.append(total)
     return sums, [images, columns] + out
 
@@ -79,46 +82,85 @@ class Model:
         self.folder = folder
         self.random = random.Random(11)
         self.writer = graph_writer.Writer(self.random)
-        self.feeds, self.fetches, self.expected = b"", b"", []
+        self.feeds, self.opened, self.fetches, self.expected = b"", b"", b"", []
         self.inputs = zipfile.ZipFile(os.path.join(folder, "in.npz"), "w")
 
     def bytes(self, shape, kind):
         low, high = LIMITS[kind]
         return [self.random.randint(low, high) for _ in range(count(shape))]
 
-    def feed(self, name, shape, kind, values):
+    def feed(self, name, shape, kind, values, opened=()):
+        """`opened`: the dimensions whose sizes are open in the second model."""
         self.feeds += wire.data(11, value_info(name, shape, kind))
+        sizes = ["%s_%d" % (name, i) if i in opened else size for i, size in enumerate(shape)]
+        self.opened += wire.data(11, value_info(name, sizes, kind))
         self.inputs.writestr(name + ".npy", npy(shape, kind, values))
         return name
 
     def fetch(self, name, shape, kind, values):
-        self.fetches += wire.data(12, value_info(name, shape, kind))
+        sizes = ["%s_%d" % (name, i) for i in range(len(shape))]
+        self.fetches += wire.data(12, value_info(name, sizes, kind))
         self.expected.append((name, kind, values))
 
     def scalar(self, kind, value):
         return self.writer.constant([], kind, [value])
 
-    def matmul(self, shape, columns, kind, zero=0, zeroFeed=None):
+    def matmul(self, shape, columns, kind, zero=0, zeroFeed=None, weights=INT8, weightZero=0,
+               isFed=False):
         depth, n = shape[-1], len(self.expected)
-        x, w = self.bytes(shape, kind), self.bytes([depth, columns], INT8)
-        inputs = [self.feed("x%d" % n, shape, kind, x), self.writer.constant([depth, columns], INT8, w)]
-        if zeroFeed:
-            inputs.append(self.feed(zeroFeed, [], kind, [zero]))
-        elif zero:
-            inputs.append(self.scalar(kind, zero))
-        sums = [sum((x[r * depth + k] - zero) * w[k * columns + c] for k in range(depth))
+        x, w = self.bytes(shape, kind), self.bytes([depth, columns], weights)
+        inputs = [self.feed("x%d" % n, shape, kind, x, range(len(shape) - 1)),
+                  self.feed("w%d" % n, [depth, columns], weights, w) if isFed
+                  else self.writer.constant([depth, columns], weights, w),
+                  self.feed(zeroFeed, [], kind, [zero]) if zeroFeed else self.scalar(kind, zero),
+                  self.scalar(weights, weightZero)]
+        sums = [sum((x[r * depth + k] - zero) * (w[k * columns + c] - weightZero)
+                    for k in range(depth))
                 for r in range(count(shape) // depth) for c in range(columns)]
         self.fetch(self.writer.node("MatMulInteger", inputs), shape[:-1] + [columns], INT32, sums)
 
-    def conv(self, shape, columns, size, kind, zero=0, pads=0, stride=1, dilation=1):
-        n, filters = len(self.expected), [columns, shape[1]] + size
-        x, w = self.bytes(shape, kind), self.bytes(filters, INT8)
-        inputs = [self.feed("x%d" % n, shape, kind, x), self.writer.constant(filters, INT8, w)]
-        if zero:
-            inputs.append(self.scalar(kind, zero))
-        sums, out = convolution(x, shape, zero, w, filters, pads, stride, dilation)
-        self.fetch(self.writer.node("ConvInteger", inputs, pads=[pads] * 4, strides=[stride] * 2,
-                                    dilations=[dilation] * 2), out, INT32, sums)
+    def batches(self, batch, rows, depth, columns, kind, weights):
+        n = len(self.expected)
+        x, w = self.bytes([batch, rows, depth], kind), self.bytes([batch, depth, columns], weights)
+        inputs = [self.feed("x%d" % n, [batch, rows, depth], kind, x, [0, 1]),
+                  self.feed("w%d" % n, [batch, depth, columns], weights, w, [0])]
+        sums = [sum(x[(b * rows + r) * depth + k] * w[(b * depth + k) * columns + c]
+                    for k in range(depth))
+                for b in range(batch) for r in range(rows) for c in range(columns)]
+        self.fetch(self.writer.node("MatMulInteger", inputs), [batch, rows, columns], INT32, sums)
+
+    def conv(self, shape, columns, size, kind, zero=0, pads=0, stride=1, dilation=1, groups=1,
+             weights=INT8, weightZero=0):
+        n, filters = len(self.expected), [columns, shape[1] // groups] + size
+        x, w = self.bytes(shape, kind), self.bytes(filters, weights)
+        rank = len(size)
+        inputs = [self.feed("x%d" % n, shape, kind, x, [0] + list(range(2, 2 + rank))),
+                  self.writer.constant(filters, weights, w), self.scalar(kind, zero),
+                  self.scalar(weights, weightZero)]
+        own = [value - weightZero for value in w]
+        if rank == 2:
+            sums, out = convolution(x, shape, zero, own, filters, pads, stride, dilation)
+        else:
+            sums, out = self.line(x, shape, zero, own, filters, pads, stride)
+        self.fetch(self.writer.node("ConvInteger", inputs, pads=[pads] * 2 * rank,
+                                    strides=[stride] * rank, dilations=[dilation] * rank,
+                                    group=groups), out, INT32, sums)
+
+    @staticmethod
+    def line(x, shape, zero, w, filters, pads, stride):
+        images, channels, length = shape
+        columns, _, window = filters
+        size = (length + 2 * pads - window) // stride + 1
+        sums = []
+        for n in range(images):
+            for k in range(columns):
+                for z in range(size):
+                    places = [(i, z * stride + i - pads) for i in range(window)]
+                    sums.append(sum((x[(n * channels + c) * length + at] - zero)
+                                    * w[(k * channels + c) * window + i]
+                                    for c in range(channels) for i, at in places
+                                    if 0 <= at < length))
+        return sums, [images, columns, size]
 
     def quantized(self, shape, columns, kind, zero, outZero, pads):
         """Dequantized operands, one scale a channel, a bias, a Relu, quantized."""
@@ -128,7 +170,7 @@ class Model:
         sw = [struct.unpack("<f", struct.pack("<f", 0.01 + 0.001 * k))[0] for k in range(columns)]
         bias = [0.1 * k - 0.7 for k in range(columns)]
         writer = self.writer
-        left = writer.node("DequantizeLinear", [self.feed("x%d" % n, shape, kind, x),
+        left = writer.node("DequantizeLinear", [self.feed("x%d" % n, shape, kind, x, [0, 2, 3]),
                                                 self.scalar(FLOAT, sx), self.scalar(kind, zero)])
         right = writer.node("DequantizeLinear", [writer.constant(filters, INT8, w),
                                                  writer.constant([columns], FLOAT, sw)], axis=0)
@@ -148,10 +190,12 @@ class Model:
 
     def write(self):
         self.inputs.close()
-        graph = (self.writer.nodes + wire.data(2, "bytes") + self.writer.initializers + self.feeds
-                 + self.fetches)
-        with open(os.path.join(self.folder, "m.onnx"), "wb") as out:
-            out.write(wire.integer(1, 8) + wire.data(7, graph) + wire.data(8, wire.integer(2, 17)))
+        for name, feeds in ("m.onnx", self.feeds), ("open.onnx", self.opened):
+            graph = (self.writer.nodes + wire.data(2, "bytes") + self.writer.initializers + feeds
+                     + self.fetches)
+            with open(os.path.join(self.folder, name), "wb") as out:
+                out.write(wire.integer(1, 8) + wire.data(7, graph)
+                          + wire.data(8, wire.integer(2, 17)))
 
 
 def main():
@@ -169,6 +213,21 @@ def main():
     model.conv([1, 64, 7, 7], 64, [1, 1], UINT8, zero=128)
     model.conv([1, 32, 20, 20], 32, [1, 1], INT8, stride=2)
     model.conv([1, 8, 40, 3], 9, [5, 2], INT8)
+    # Weights without a sign, of a zero point for which signed bytes hold them, and not; such
+    # that are fed, and one matrix for each of a batch.
+    model.matmul([5, 40], 35, UINT8, zero=3, weights=UINT8, weightZero=128)
+    model.matmul([19, 40], 33, INT8, zero=3, weights=UINT8, weightZero=7)
+    model.matmul([17, 38], 40, UINT8, zero=5, weights=UINT8, weightZero=131, isFed=True)
+    model.matmul([3, 64], 70, INT8, zero=2, weights=INT8, weightZero=-1, isFed=True)
+    model.batches(3, 9, 20, 34, UINT8, INT8)
+    model.batches(2, 15, 16, 32, INT8, UINT8)
+    # Groups that fill panels and fours, that do not, and one for each channel.
+    model.conv([1, 16, 8, 9], 64, [3, 3], UINT8, zero=4, pads=1, groups=2)
+    model.conv([2, 12, 7, 7], 24, [3, 3], INT8, zero=4, pads=1, groups=4, weights=UINT8,
+               weightZero=9)
+    model.conv([1, 37, 9, 8], 37, [3, 3], UINT8, zero=4, pads=1, stride=2, groups=37)
+    model.conv([1, 20, 9, 8], 20, [5, 3], INT8, groups=20, weights=UINT8, weightZero=100)
+    model.conv([2, 8, 31], 20, [5], UINT8, zero=200, pads=2)
     model.quantized([1, 6, 10, 9], 21, UINT8, 12, 3, pads=1)
     model.quantized([1, 16, 10, 9], 64, INT8, -4, -128, pads=0)
     model.write()

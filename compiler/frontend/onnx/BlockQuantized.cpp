@@ -1,0 +1,157 @@
+//===- BlockQuantized.cpp - weights of which blocks share a scale ---------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/frontend/onnx/BlockQuantized.h"
+#include "dialects/weir/Arranged.h"
+#include "dialects/weir/BlockQuantized.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::onnx;
+
+Value weir::onnx::unpackBits(NodeImport &n, Value bytes, int64_t bits) {
+  Type i32 = n.b.getI32Type();
+  Value wide = n.cast(bytes, i32);
+  if (!wide || bits == 8)
+    return wide;
+  SmallVector<Value> parts;
+  for (int64_t shift = 0; shift < 8; shift += bits) {
+    Value part = n.op<ShrOp>(wide, n.scalar(i32, double(shift)));
+    parts.push_back(n.op<AndOp>(part, n.scalar(i32, double((1 << bits) - 1))));
+    parts.back() = n.unsqueeze(parts.back(), {n.rank(wide)});
+  }
+  Value all = n.concat(parts, n.rank(wide));
+  if (!all)
+    return {};
+  return n.reshapeTo(all, n.concat({n.shapeSlice(all, 0, n.rank(wide) - 1), n.ints({-1})}, 0));
+}
+
+/// The elements of a constant; empty where it is none.
+static DenseElementsAttr elementsOf(Value value) {
+  auto constant = value ? value.getDefiningOp<ConstantOp>() : ConstantOp();
+  auto typed = constant ? dyn_cast<TypedAttr>(constant.getValue()) : TypedAttr();
+  return typed ? materializedConstant(typed) : DenseElementsAttr();
+}
+
+/// Integer `i` of a constant's, of 2 to 8 bits; one that has all its bits has a sign.
+static int integerAt(DenseElementsAttr elements, int64_t i) {
+  Type type = elements.getElementType();
+  unsigned bits = type.getIntOrFloatBitWidth();
+  auto byte = static_cast<unsigned char>(elements.getRawData()[elements.isSplat() ? 0 : i]);
+  int number = byte & ((1u << bits) - 1);
+  bool isNegative = !type.isUnsignedInteger() && number >> (bits - 1);
+  return isNegative ? number - (1 << bits) : number;
+}
+
+/// Bytes as a constant matrix.
+static Value matrixOf(NodeImport &n, ArrayRef<char> bytes, int64_t rows, int64_t columns) {
+  Type ui8 = IntegerType::get(n.b.getContext(), 8, IntegerType::Unsigned);
+  return n.constant(
+      DenseElementsAttr::getFromRawBuffer(RankedTensorType::get({rows, columns}, ui8), bytes));
+}
+
+/// Zero points that lie packed in rows of whole bytes, [N, blocks], as [blocks, N]: bytes where
+/// they are known.
+static Value packedZeros(NodeImport &n, Value given, int64_t rows, int64_t blocks, int64_t bits) {
+  Value packed = n.reshape(given, {rows, -1});
+  DenseElementsAttr known = elementsOf(given);
+  if (!known || known.getElementType().getIntOrFloatBitWidth() != 8) {
+    Value zeros = n.slice(unpackBits(n, packed, bits), 1, 0, blocks);
+    return n.transpose(n.cast(zeros, n.b.getF32Type()), {1, 0});
+  }
+  int64_t each = 8 / bits, pitch = llvm::divideCeil(blocks, each);
+  if (known.getNumElements() < rows * pitch) {
+    (void)n.invalid("found " + Twine(known.getNumElements()) +
+                    " bytes of zero points; possible are " + Twine(rows * pitch));
+    return {};
+  }
+  std::vector<char> bytes(blocks * rows);
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t block = 0; block < blocks; ++block) {
+      int64_t at = known.isSplat() ? 0 : row * pitch + block / each;
+      auto byte = static_cast<unsigned char>(known.getRawData()[at]);
+      bytes[block * rows + row] = (byte >> (block % each * bits)) & ((1 << bits) - 1);
+    }
+  return matrixOf(n, bytes, blocks, rows);
+}
+
+/// Whether the block of each column is the one that it lies in.
+static bool isInOrder(NodeImport &n, size_t input, int64_t block) {
+  auto groups = n.knownInts(input);
+  return groups && llvm::all_of(llvm::enumerate(*groups), [&](auto group) {
+           return group.value() == int64_t(group.index()) / block;
+         });
+}
+
+Value weir::onnx::blockWeights(NodeImport &n, int64_t rows, int64_t columns, int64_t bits,
+                               int64_t block) {
+  int64_t blocks = (columns + block - 1) / block;
+  Type f32 = n.b.getF32Type();
+  Value given = n.has(3) ? n.in(3) : Value();
+  Value numbers = n.transpose(n.reshape(n.in(1), {rows, -1}), {1, 0});
+  Value scales = n.transpose(n.cast(n.reshape(n.in(2), {rows, blocks}), f32), {1, 0});
+  Value zeros = n.scalar(f32, double(1 << (bits - 1)));
+  if (n.has(3)) {
+    if (!given)
+      return {};
+    zeros = n.isFloat(given) ? n.transpose(n.cast(n.reshape(given, {rows, blocks}), f32), {1, 0})
+                             : packedZeros(n, given, rows, blocks, bits);
+  }
+  if (!n.has(4) || isInOrder(n, 4, block))
+    return n.op<DequantizeBlocksOp>(numbers, scales, zeros, n.number(bits), n.number(block),
+                                    n.number(columns));
+  // Columns say themselves which block they are of.
+  Value group = n.in(4);
+  Value q = unpackBits(n, n.reshape(n.in(1), {rows, -1}), bits);
+  q = n.transpose(n.cast(n.slice(q, 1, 0, columns), f32), {1, 0});
+  zeros = n.cast(zeros, f32);
+  if (n.rank(zeros) == 2)
+    zeros = n.gather(zeros, group, 0);
+  return n.mul(n.sub(q, zeros), n.gather(scales, group, 0));
+}
+
+Value weir::onnx::dequantizedBlocks(NodeImport &n, Value q, Value scales, Value zeros, int64_t axis,
+                                    int64_t block) {
+  auto type = dyn_cast<IntegerType>(n.element(q));
+  DenseElementsAttr known =
+      type && type.getWidth() <= 8 && n.rank(q) == 2 ? elementsOf(q) : DenseElementsAttr();
+  DenseElementsAttr knownZeros = zeros ? elementsOf(zeros) : DenseElementsAttr();
+  if (!known || (zeros && (!knownZeros || n.rank(zeros) != 2)) || n.rank(scales) != 2 ||
+      !n.isStatic(scales) || !n.isFloat(scales))
+    return {};
+  int64_t bits = type.getWidth(), each = 8 / bits;
+  int64_t depth = n.dim(q, axis), columns = n.dim(q, 1 - axis);
+  int64_t blocks = llvm::divideCeil(depth, block), filled = blocks * block;
+  if (8 % bits || depth == 0 || n.dim(scales, axis) != blocks ||
+      n.dim(scales, 1 - axis) != columns || filled % each ||
+      (zeros && n.sizes(zeros) != n.sizes(scales)))
+    return {};
+  // Numbers without a sign, and columns along the last dimension.
+  int shift = type.isUnsigned() ? 0 : 1 << (bits - 1);
+  auto placeOf = [&](int64_t row, int64_t column, int64_t rows) {
+    return axis == 0 ? row * columns + column : column * rows + row;
+  };
+  std::vector<char> bytes(filled / each * columns);
+  for (int64_t k = 0; k < depth; ++k)
+    for (int64_t c = 0; c < columns; ++c)
+      bytes[k / each * columns + c] |=
+          static_cast<char>((integerAt(known, placeOf(k, c, depth)) + shift) << (k % each * bits));
+  Value zero = n.scalar(n.b.getF32Type(), shift);
+  if (zeros) {
+    std::vector<char> shifted(blocks * columns);
+    for (int64_t i = 0; i < blocks; ++i)
+      for (int64_t c = 0; c < columns; ++c)
+        shifted[i * columns + c] =
+            static_cast<char>(integerAt(knownZeros, placeOf(i, c, blocks)) + shift);
+    zero = matrixOf(n, shifted, blocks, columns);
+  }
+  Value wide = n.cast(scales, n.b.getF32Type());
+  Value weights = n.op<DequantizeBlocksOp>(matrixOf(n, bytes, filled / each, columns),
+                                           axis == 0 ? wide : n.transpose(wide, {1, 0}), zero,
+                                           n.number(bits), n.number(block), n.number(depth));
+  return axis == 0 ? weights : n.transpose(weights, {1, 0});
+}

@@ -1,0 +1,314 @@
+//===- ByteOperands.cpp - operands of products of bytes ----------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/layout/ByteOperands.h"
+#include "dialects/weir/Arranged.h"
+#include "dialects/weir/Pch.h"
+
+using namespace mlir;
+using namespace weir;
+
+/// Columns of a panel, and rows that lie side by side in it.
+static constexpr int64_t panelColumns = 32, quad = 4;
+/// Weights that are computed anew, in memory while compiling.
+static constexpr int64_t mostBytes = int64_t(1) << 28;
+
+static bool isUnsigned(Type type) { return getElementTypeOrSelf(type).isUnsignedInteger(); }
+
+/// Whether `value` is one number, whatever its shape.
+static bool isSingle(Value value) {
+  if (numberOf(value))
+    return true;
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && type.hasStaticShape() && type.getNumElements() == 1;
+}
+
+/// Whether `value` runs along dimension `dim` of `type` at most.
+static bool runsAlong(Value value, RankedTensorType type, int64_t dim) {
+  auto own = dyn_cast<RankedTensorType>(value.getType());
+  int64_t missing = own ? type.getRank() - own.getRank() : -1;
+  if (missing < 0)
+    return false;
+  for (int64_t i = 0; i < own.getRank(); ++i)
+    if (own.getDimSize(i) != 1 && i + missing != dim)
+      return false;
+  return true;
+}
+
+static ByteOperand operandOf(Value value) {
+  ByteOperand found;
+  if (auto mul = value.getDefiningOp<MulOp>()) {
+    if (mul.getType() != mul.getOperand(0).getType())
+      return {};
+    static_cast<CentredByte &>(found) = byteBehind(mul.getOperand(0));
+    found.scale = mul.getOperand(1);
+  } else {
+    static_cast<CentredByte &>(found) = byteBehindWord(value);
+  }
+  return found;
+}
+
+ByteOperand weir::leftByteOperand(Operation *op) {
+  ByteOperand found = operandOf(op->getOperand(0));
+  if (!found || !found.zero || isSingle(found.zero))
+    return found;
+  // Others would be part of the sum's terms.
+  auto zero = cast<RankedTensorType>(found.zero.getType());
+  bool isOfRows = isa<DotGeneralOp>(op) && zero.getRank() > 0 && zero.getShape().back() == 1;
+  return isOfRows ? found : ByteOperand();
+}
+
+/// The dimension of the right operand whose entries are columns.
+static int64_t columnDimOf(Operation *op) {
+  auto dot = dyn_cast<DotGeneralOp>(op);
+  if (!dot)
+    return 0;
+  int64_t batch = dot.getRhsBatch().size();
+  return dot.getRhsContract()[0] == batch ? batch + 1 : batch;
+}
+
+ByteOperand weir::rightByteOperand(Operation *op) {
+  Value value = op->getOperand(1);
+  ByteOperand found = operandOf(value);
+  auto type = cast<RankedTensorType>(value.getType());
+  // Few words are made of bytes while compiling.
+  if (!found && type.getElementType().isInteger(32) && constantOf(value))
+    static_cast<CentredByte &>(found) = {value, Value()};
+  if (found && found.zero && !isSingle(found.zero) && !runsAlong(found.zero, type, columnDimOf(op)))
+    return {};
+  return found;
+}
+
+/// The depth of so many joined groups, filled up to a size of which few steps are made.
+static int64_t paddedDepth(const ByteShape &shape, bool isTiles) {
+  int64_t depth = shape.depth * shape.joined, best = llvm::alignTo(depth, quad);
+  auto steps = [&](int64_t depth) { return shape.across * depth / quadStep(shape.across * depth); };
+  for (int64_t alignment = 8; isTiles && alignment <= 64; alignment *= 2)
+    if (int64_t wider = llvm::alignTo(depth, alignment); steps(wider) < steps(best))
+      best = wider;
+  return best;
+}
+
+/// Which groups are computed as one: as few as fill panels of columns and fours of rows.
+static void joinGroups(ByteShape &shape) {
+  int64_t each = shape.columns / shape.groups;
+  for (shape.joined = 1; shape.joined < shape.groups; ++shape.joined)
+    if (shape.groups % shape.joined == 0 && each * shape.joined % panelColumns == 0 &&
+        shape.depth * shape.joined % quad == 0)
+      break;
+  if (shape.joined != shape.groups)
+    shape.across = 1; // other groups' channels lie in between
+}
+
+static std::optional<ByteShape> shapeOf(DotGeneralOp dot, bool isTiles) {
+  auto left = cast<RankedTensorType>(dot.getLhs().getType());
+  auto right = cast<RankedTensorType>(dot.getRhs().getType());
+  int64_t batch = dot.getLhsBatch().size();
+  auto isLeading = [](ArrayRef<int64_t> dims) {
+    return llvm::all_of(llvm::enumerate(dims),
+                        [](auto dim) { return dim.value() == int64_t(dim.index()); });
+  };
+  if (!isLeading(dot.getLhsBatch()) || !isLeading(dot.getRhsBatch()) ||
+      right.getRank() != batch + 2 || left.getRank() < batch + 2 ||
+      dot.getLhsContract() != ArrayRef<int64_t>{left.getRank() - 1} ||
+      dot.getRhsContract().size() != 1)
+    return std::nullopt;
+  ByteShape shape;
+  int64_t contract = dot.getRhsContract()[0];
+  shape.columnDim = columnDimOf(dot);
+  shape.weightsOrder = llvm::to_vector(llvm::seq<int64_t>(0, batch));
+  shape.weightsOrder.append({contract, shape.columnDim});
+  shape.depth = left.getShape().back();
+  if (ShapedType::isDynamic(shape.depth))
+    shape.depth = right.getDimSize(contract);
+  shape.columns = right.getDimSize(shape.columnDim);
+  if (ShapedType::isDynamic(left.getShape().back()) ||
+      ShapedType::isDynamic(right.getDimSize(contract)) || shape.depth == 0)
+    return std::nullopt;
+  shape.padded = paddedDepth(shape, isTiles);
+  return shape;
+}
+
+/// Whether f32 holds all sums of so many products of bytes.
+static bool isExactInFloats(int64_t count) { return count * 255 * 128 < int64_t(1) << 24; }
+
+static std::optional<ByteShape> shapeOf(ConvOp conv, bool isTiles) {
+  auto filter = cast<RankedTensorType>(conv.getFilter().getType());
+  auto input = cast<RankedTensorType>(conv.getInput().getType());
+  int64_t rank = filter.getRank();
+  if (conv.getChannelsLast() || (rank != 3 && rank != 4) || !filter.hasStaticShape() ||
+      input.getRank() != rank || filter.getNumElements() == 0 || input.isDynamicDim(1) ||
+      llvm::any_of(conv.getPads(), [](int64_t pad) { return pad < 0; }))
+    return std::nullopt;
+  ByteShape shape;
+  for (int64_t i = 2; i < rank; ++i) {
+    shape.weightsOrder.push_back(i);
+    shape.window *= filter.getDimSize(i);
+  }
+  shape.weightsOrder.append({1, 0});
+  shape.depth = filter.getDimSize(1);
+  shape.columns = filter.getDimSize(0);
+  shape.groups = conv.getGroups();
+  shape.across = conv.getDilations().back() == 1 ? filter.getShape().back() : 1;
+  shape.isDepthwise = shape.groups > 1 && shape.depth == 1 && shape.columns == shape.groups &&
+                      isExactInFloats(shape.window);
+  if (shape.isDepthwise) {
+    shape.padded = 1;
+    return shape;
+  }
+  joinGroups(shape);
+  shape.padded =
+      shape.joined == shape.groups ? paddedDepth(shape, isTiles) : shape.depth * shape.joined;
+  return shape;
+}
+
+std::optional<ByteShape> weir::byteShapeOf(Operation *op, bool isTiles) {
+  for (Type type :
+       {op->getOperand(0).getType(), op->getOperand(1).getType(), op->getResult(0).getType()}) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor || llvm::is_contained(tensor.getShape(), 0))
+      return std::nullopt;
+  }
+  if (auto dot = dyn_cast<DotGeneralOp>(op))
+    return shapeOf(dot, isTiles);
+  return shapeOf(cast<ConvOp>(op), isTiles);
+}
+
+/// The zero points of columns, one for all or one each; nothing where they are computed.
+static std::optional<SmallVector<int64_t>> zerosOf(Value zero) {
+  if (!zero)
+    return SmallVector<int64_t>{0};
+  if (std::optional<double> number = numberOf(zero))
+    return SmallVector<int64_t>{static_cast<int64_t>(*number)};
+  TypedAttr constant = constantOf(zero);
+  DenseElementsAttr elements = constant ? materializedConstant(constant) : DenseElementsAttr();
+  if (!elements || !elements.getElementType().isInteger(32))
+    return std::nullopt;
+  SmallVector<int64_t> zeros;
+  for (APInt number : elements.getValues<APInt>())
+    zeros.push_back(number.getSExtValue());
+  return zeros;
+}
+
+/// Where the weights of element `i` of the window and `d` of the depth lie, for column `n`.
+static int64_t rowOf(const ByteShape &shape, int64_t i, int64_t d, int64_t n) {
+  int64_t group = n / (shape.columns / shape.groups) % shape.joined;
+  return i * shape.padded + group * shape.depth + d;
+}
+
+/// Bytes in the order [window…, depth, columns] as a constant of that shape.
+static TypedAttr constantOfBytes(ArrayRef<char> bytes, ArrayRef<int64_t> window, int64_t depth,
+                                 int64_t columns, MLIRContext *context) {
+  SmallVector<int64_t> sizes(window);
+  sizes.append({depth, columns});
+  return DenseElementsAttr::getFromRawBuffer(
+      RankedTensorType::get(sizes, IntegerType::get(context, 8)), bytes);
+}
+
+std::optional<ByteWeights> weir::byteWeightsOf(const ByteOperand &right, const ByteShape &shape,
+                                               bool wantsSums) {
+  TypedAttr source = constantOf(right.byte);
+  std::optional<SmallVector<int64_t>> zeros = zerosOf(right.zero);
+  auto splat = dyn_cast_or_null<DenseElementsAttr>(source);
+  TypedAttr view = !source || !zeros          ? TypedAttr()
+                   : splat && splat.isSplat() ? TypedAttr(source)
+                                              : transposedConstant(source, shape.weightsOrder);
+  if (!view)
+    return std::nullopt;
+  Type element = getElementTypeOrSelf(source.getType());
+  bool isPlain = zeros->size() == 1 && zeros->front() == 0 && element.isInteger(8) &&
+                 view != source && shape.padded == shape.depth && shape.joined == 1;
+  if (isPlain && !wantsSums)
+    return ByteWeights{view, {}, {}};
+  auto type = cast<RankedTensorType>(view.getType());
+  int64_t columns = shape.columns, each = element.getIntOrFloatBitWidth() / 8;
+  if (shape.window * shape.padded * columns > mostBytes ||
+      (zeros->size() != 1 && (int64_t)zeros->size() != columns))
+    return std::nullopt;
+  DenseElementsAttr dense = materializedConstant(view);
+  if (!dense ||
+      (!dense.isSplat() && (int64_t)dense.getRawData().size() != type.getNumElements() * each))
+    return std::nullopt;
+  ArrayRef<char> raw = dense.getRawData();
+  bool isSplat = dense.isSplat();
+  auto numberAt = [&](int64_t i) -> int64_t {
+    const char *at = raw.data() + (isSplat ? 0 : i * each);
+    if (each == 4) {
+      int32_t word;
+      std::memcpy(&word, at, sizeof(word));
+      return word;
+    }
+    return isUnsigned(element) ? int64_t(static_cast<unsigned char>(*at))
+                               : int64_t(static_cast<signed char>(*at));
+  };
+  auto zeroOf = [&](int64_t n) { return (*zeros)[zeros->size() == 1 ? 0 : n]; };
+
+  ByteWeights made{view, SmallVector<int32_t>(columns, 0), SmallVector<int32_t>(columns, 0)};
+  SmallVector<int64_t> least(columns, INT32_MAX), most(columns, INT32_MIN);
+  int64_t rows = shape.window * shape.depth;
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t n = 0; n < columns; ++n) {
+      int64_t value = numberAt(i * columns + n) - zeroOf(n);
+      made.sums[n] += static_cast<int32_t>(value);
+      least[n] = std::min(least[n], value);
+      most[n] = std::max(most[n], value);
+    }
+  bool isOffset = false;
+  for (int64_t n = 0; n < columns; ++n) {
+    if (most[n] - least[n] > 255)
+      return std::nullopt;
+    if (least[n] < -128 || most[n] > 127)
+      made.offsets[n] = static_cast<int32_t>(least[n] + 128);
+    isOffset |= made.offsets[n] != 0;
+  }
+  if (isPlain) {
+    made.offsets.clear();
+    return made;
+  }
+  std::vector<char> bytes(shape.window * shape.padded * columns, 0);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t n = 0; n < columns; ++n) {
+      int64_t value = numberAt(i * columns + n) - zeroOf(n) - made.offsets[n];
+      int64_t row = rowOf(shape, i / shape.depth, i % shape.depth, n);
+      bytes[row * columns + n] = static_cast<char>(value);
+    }
+  if (!isOffset)
+    made.offsets.clear();
+  SmallVector<int64_t> window;
+  for (int64_t dim : ArrayRef(shape.weightsOrder).drop_back(2))
+    window.push_back(cast<RankedTensorType>(source.getType()).getDimSize(dim));
+  made.value = constantOfBytes(bytes, window, shape.padded, columns, type.getContext());
+  return made;
+}
+
+TypedAttr weir::byteOnes(MLIRContext *context, const ByteShape &shape, ArrayRef<int64_t> window,
+                         int64_t columns) {
+  std::vector<char> bytes(shape.window * shape.padded * columns, 0);
+  for (int64_t i = 0; i < shape.window; ++i)
+    for (int64_t d = 0; d < shape.depth; ++d)
+      for (int64_t n = 0; n < columns; ++n)
+        bytes[rowOf(shape, i, d, n) * columns + n] = 1;
+  return constantOfBytes(bytes, window, shape.padded, columns, context);
+}
+
+SmallVector<float> weir::byteScales(const ByteOperand &left, const ByteOperand &right,
+                                    const ByteShape &shape) {
+  std::optional<double> own = numberOf(left.scale);
+  TypedAttr constant = constantOf(right.scale);
+  DenseElementsAttr scales = constant ? materializedConstant(constant) : DenseElementsAttr();
+  if (!own || !scales || !scales.getElementType().isF32())
+    return {};
+  if (!runsAlong(right.scale, cast<RankedTensorType>(right.byte.getType()), shape.columnDim))
+    return {};
+  SmallVector<float> made;
+  for (float scale : scales.getValues<float>()) {
+    made.push_back(static_cast<float>(*own * scale));
+    if (scales.isSplat())
+      break;
+  }
+  return made;
+}

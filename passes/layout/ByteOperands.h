@@ -1,0 +1,78 @@
+//===- ByteOperands.h - operands of products of bytes ------------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What weir-integer-products asks of a product or convolution: which bytes are behind
+// its operands, how they will lie, and constant weights as signed bytes. Everything here
+// only reads; a null or empty result says that the operand is none of the kind.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_PASSES_LAYOUT_BYTEOPERANDS_H
+#define WEIR_PASSES_LAYOUT_BYTEOPERANDS_H
+
+#include "passes/layout/Quantized.h"
+
+namespace weir {
+
+/// An operand of a product: (byte - zero) * scale; `scale` is null where the sum is
+/// one of words.
+struct ByteOperand : CentredByte {
+  mlir::Value scale;
+};
+
+/// Where a product's or convolution's sizes are, and how its bytes will lie.
+struct ByteShape {
+  llvm::SmallVector<int64_t> weightsOrder; ///< to [window…, depth, columns]
+  int64_t columnDim = 0;                   ///< of the weights as they are
+  int64_t depth = 0;                       ///< of the sum for an element of the window; of a group
+  int64_t columns = 0;                     ///< may be ShapedType::kDynamic, of computed weights
+  int64_t window = 1;                      ///< elements of a convolution's window
+  int64_t across = 1;                      ///< of them next to each other in memory
+  int64_t groups = 1;                      ///< as the model has them
+  /// Groups that are computed as one, whose weights are zero outside of their own: so
+  /// many that their columns fill panels.
+  int64_t joined = 1;
+  /// A group for each channel, and each column: vectors of channels add such windows.
+  bool isDepthwise = false;
+  int64_t padded = 0; ///< the depth of joined groups, filled up to fours, and further for few steps
+};
+
+/// The bytes behind the left operand of `op`: its zero point is one number, or, of a
+/// product, one a row.
+ByteOperand leftByteOperand(mlir::Operation *op);
+/// The bytes behind the right operand of `op`: its zero point is one number, or one a column.
+/// A constant of words counts as bytes, too.
+ByteOperand rightByteOperand(mlir::Operation *op);
+
+/// Sizes of a dot_general or conv; `isTiles`: for matrix tiles. The depth must be known,
+/// and so must all sizes of a convolution's filter.
+std::optional<ByteShape> byteShapeOf(mlir::Operation *op, bool isTiles);
+
+/// Constant weights as signed bytes, [window…, depth, columns], and what is to be made up for.
+struct ByteWeights {
+  mlir::TypedAttr value;
+  /// Of each column: the sum of the weights less their zero point.
+  llvm::SmallVector<int32_t> sums;
+  /// Of each column: what bytes are less than those weights; empty: nothing.
+  llvm::SmallVector<int32_t> offsets;
+};
+/// `wantsSums`: whether the sums will be read. Nothing where the zero point is no constant.
+std::optional<ByteWeights> byteWeightsOf(const ByteOperand &right, const ByteShape &shape,
+                                         bool wantsSums);
+
+/// Signed bytes [window…, depth, columns], of which the first `columns` columns of `shape` have
+/// ones for the elements that are theirs.
+mlir::TypedAttr byteOnes(mlir::MLIRContext *context, const ByteShape &shape,
+                         llvm::ArrayRef<int64_t> window, int64_t columns);
+
+/// The product of both scales, one or one for each column; empty where it is neither.
+llvm::SmallVector<float> byteScales(const ByteOperand &left, const ByteOperand &right,
+                                    const ByteShape &shape);
+
+} // namespace weir
+
+#endif // WEIR_PASSES_LAYOUT_BYTEOPERANDS_H
