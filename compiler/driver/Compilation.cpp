@@ -233,8 +233,11 @@ static bool hasElements(ModuleOp module, llvm::function_ref<bool(Type element)> 
   auto isSuch = [&](Type type) { return are(getElementTypeOrSelf(type)); };
   return module
       .walk([&](Operation *op) {
-        return llvm::any_of(op->getResultTypes(), isSuch) ? WalkResult::interrupt()
-                                                          : WalkResult::advance();
+        // What a program is fed with is only read.
+        return llvm::any_of(op->getResultTypes(), isSuch) ||
+                       llvm::any_of(op->getOperandTypes(), isSuch)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
       })
       .wasInterrupted();
 }

@@ -213,15 +213,16 @@ std::optional<ByteWeights> weir::byteWeightsOf(const ByteOperand &right, const B
                                                bool wantsSums) {
   TypedAttr source = constantOf(right.byte);
   std::optional<SmallVector<int64_t>> zeros = zerosOf(right.zero);
-  auto splat = dyn_cast_or_null<DenseElementsAttr>(source);
-  TypedAttr view = !source || !zeros          ? TypedAttr()
-                   : splat && splat.isSplat() ? TypedAttr(source)
-                                              : transposedConstant(source, shape.weightsOrder);
+  auto dense = dyn_cast_or_null<DenseElementsAttr>(source);
+  bool isSplat = dense && dense.isSplat();
+  TypedAttr view;
+  if (source && zeros)
+    view = isSplat ? source : transposedConstant(source, shape.weightsOrder);
   if (!view)
     return std::nullopt;
   Type element = getElementTypeOrSelf(source.getType());
-  bool isPlain = zeros->size() == 1 && zeros->front() == 0 && element.isInteger(8) &&
-                 view != source && shape.padded == shape.depth && shape.joined == 1;
+  bool isPlain = zeros->size() == 1 && zeros->front() == 0 && element.isInteger(8) && !isSplat &&
+                 shape.padded == shape.depth && shape.joined == 1;
   if (isPlain && !wantsSums)
     return ByteWeights{view, {}, {}};
   auto type = cast<RankedTensorType>(view.getType());
@@ -229,12 +230,11 @@ std::optional<ByteWeights> weir::byteWeightsOf(const ByteOperand &right, const B
   if (shape.window * shape.padded * columns > mostBytes ||
       (zeros->size() != 1 && (int64_t)zeros->size() != columns))
     return std::nullopt;
-  DenseElementsAttr dense = materializedConstant(view);
-  if (!dense ||
-      (!dense.isSplat() && (int64_t)dense.getRawData().size() != type.getNumElements() * each))
+  dense = materializedConstant(view);
+  if (!dense || (!isSplat && (int64_t)dense.getRawData().size() != type.getNumElements() * each))
     return std::nullopt;
   ArrayRef<char> raw = dense.getRawData();
-  bool isSplat = dense.isSplat();
+  isSplat = dense.isSplat();
   auto numberAt = [&](int64_t i) -> int64_t {
     const char *at = raw.data() + (isSplat ? 0 : i * each);
     if (each == 4) {

@@ -6,12 +6,12 @@ module attributes {weir.integer_unit = "amx"} {
   // One scale a channel, a zero point that is the border's, too, and whose share of each
   // sum is a constant.
   // CHECK-LABEL: @channels
+  // CHECK: %[[SHARE:.+]] = weir.constant dense<{{.*}}> : tensor<8x1x1xi32>
   // CHECK: %[[LAST:.+]] = weir.transpose %arg0 {{.*}} -> tensor<1x6x6x4xui8>
   // CHECK: %[[ZERO:.+]] = weir.constant dense<3> : tensor<ui8>
   // CHECK: %[[PADDED:.+]] = weir.pad %[[LAST]], {{.*}}, %[[ZERO]] {{.*}} -> tensor<1x7x7x4xui8>
   // CHECK: %[[SUM:.+]] = weir.conv %[[PADDED]], {{.*}}channels_last = true{{.*}}weir.matrix} : (tensor<1x7x7x4xui8>, tensor<2x2x4x8xi8>) -> tensor<1x6x6x8xi32>
   // CHECK: %[[FIRST:.+]] = weir.transpose %[[SUM]]
-  // CHECK: %[[SHARE:.+]] = weir.constant dense<{{.*}}> : tensor<8x1x1xi32>
   // CHECK: %[[OWN:.+]] = weir.sub %[[FIRST]], %[[SHARE]]
   // CHECK: %[[REAL:.+]] = weir.cast %[[OWN]] {{.*}} -> tensor<1x8x6x6xf32>
   // CHECK: %[[SCALE:.+]] = weir.constant dense<{{\[\[\[}}5.000000e-01]], {{\[\[}}1.000000e+00]], {{.*}}> : tensor<8x1x1xf32>
