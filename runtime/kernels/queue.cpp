@@ -55,6 +55,7 @@ Queue::~Queue() {
   for (int64_t i = 0; i < count; ++i)
     free(at(i));
   ::free(ring);
+  ::free(const_cast<int64_t *>(parameters.description));
 }
 
 Queue *Queue::create(const Parameters &parameters) {
@@ -62,6 +63,14 @@ Queue *Queue::create(const Parameters &parameters) {
   if (!memory)
     return nullptr;
   auto *queue = new (memory) Queue(parameters);
+  size_t bytes = size_t(parameters.described) * sizeof(int64_t);
+  auto *copy = static_cast<int64_t *>(malloc(bytes ? bytes : 1));
+  queue->parameters.description = copy;
+  if (!copy) {
+    destroyQueue(queue);
+    return nullptr;
+  }
+  memcpy(copy, parameters.description, bytes);
   queue->reset = clear;
   queue->destroy = destroyQueue;
   return queue;

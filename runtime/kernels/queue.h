@@ -54,7 +54,11 @@ public:
     int64_t capacity;  ///< elements; -1: no limit
     int64_t remainder; ///< that stay behind until it is closed (shuffle)
     int64_t seed;
+    /// What its components are like, `described` numbers; the queue has a copy.
+    const int64_t *description = nullptr;
+    int64_t described = 0;
   };
+  const Parameters &given() const { return parameters; }
   static Queue *create(const Parameters &parameters);
 
   /// The queue takes part in the attempt from here on; `begin` may end it at
@@ -94,7 +98,7 @@ private:
   };
 
   Mutex mutex;
-  const Parameters parameters;
+  Parameters parameters;
   QueueElement **ring = nullptr;
   int64_t ringSize = 0, head = 0, count = 0;
   Line producers, consumers;

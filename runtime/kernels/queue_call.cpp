@@ -10,6 +10,7 @@
 #include "kernels/string_support.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 namespace weir::rt {
 
@@ -21,6 +22,27 @@ static Resource *makeQueue(void *data) {
   return Queue::create(*static_cast<const Queue::Parameters *>(data));
 }
 
+/// What a queue was made as and the call does not say of it; null: nothing.
+static const char *differenceOf(const Queue::Parameters &made, const QueueCall &call) {
+  const Queue::Parameters &asked = call.parameters;
+  if (made.kind != asked.kind)
+    return "the queue of this shared name is of another kind";
+  if (made.capacity != asked.capacity)
+    return "the queue of this shared name has another capacity";
+  if (made.remainder != asked.remainder)
+    return "the queue of this shared name keeps another number of elements behind";
+  int64_t sizes = asked.described - call.components;
+  bool sameTypes = made.described >= call.components &&
+                   memcmp(made.description + made.described - call.components,
+                          asked.description + sizes, size_t(call.components) * 8) == 0;
+  if (!sameTypes)
+    return "the queue of this shared name has components of other types";
+  if (made.described != asked.described ||
+      memcmp(made.description, asked.description, size_t(sizes) * 8) != 0)
+    return "the queue of this shared name has components of other shapes";
+  return nullptr;
+}
+
 Queue *openQueue(weir_context *ctx, const weir_tensor &handle, QueueCall &call, int32_t *code) {
   weir_string name;
   if (!loadString(handle, &name)) {
@@ -28,9 +50,17 @@ Queue *openQueue(weir_context *ctx, const weir_tensor &handle, QueueCall &call, 
     return nullptr;
   }
   Resource *known = resourceOf(ctx, name.data, name.size, makeQueue, &call.parameters);
-  if (!known)
+  if (!known) {
     *code = failQueueMemory(ctx);
-  return static_cast<Queue *>(known);
+    return nullptr;
+  }
+  // Another node may have made it, and must have said the same of it.
+  auto *queue = static_cast<Queue *>(known);
+  if (const char *other = differenceOf(queue->given(), call)) {
+    *code = failMessage(ctx, WEIR_INVALID_ARGUMENT, other);
+    return nullptr;
+  }
+  return queue;
 }
 
 static void dropAttempt(Wait *wait) {

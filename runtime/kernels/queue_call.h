@@ -22,7 +22,12 @@ struct QueueCall {
 
   explicit QueueCall(const int64_t *a)
       : mode(a[0]), parameters{weir_queue_kind(a[1]), a[2], a[3], a[4]}, components(int32_t(a[5])),
-        specs(a + 6) {}
+        specs(a + 6) {
+    // Behind the sizes of all components come their types.
+    const int64_t *end = spec(components) + components;
+    parameters.description = specs;
+    parameters.described = end - specs;
+  }
 
   /// The specification behind `spec`.
   static const int64_t *next(const int64_t *spec) { return spec + 1 + (spec[0] > 0 ? spec[0] : 0); }

@@ -11,6 +11,7 @@
 #include "session/session.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 using namespace weir::rt;
 

@@ -142,6 +142,59 @@ double gammaNumber(Philox generator, double alpha) {
   }
 }
 
+/// Below a rate of 10 the product of uniform numbers until it is under e^-rate
+/// (Knuth, "The art of computer programming", volume 2, 3.4.1); else Hörmann, "The
+/// transformed rejection method for generating Poisson random variables", 1993.
+/// `most`: the highest number of the result's type.
+double poissonNumber(Philox generator, double rate, double most) {
+  UniformBuffer uniform;
+  if (rate < 10) {
+    double least = exp(-rate), product = 1;
+    for (double x = 0;; x += 1) {
+      product *= uniform.next(generator);
+      if (product <= least && x <= most)
+        return x;
+      // A rate that is no number never gets there.
+      if (!(product > 0))
+        return x;
+    }
+  }
+  if (isinf(rate))
+    return rate;
+  if (isnan(rate))
+    return rate;
+  double logRate = log(rate), b = 0.931 + 2.53 * sqrt(rate), a = -0.059 + 0.02483 * b;
+  double inverseAlpha = 1.1239 + 1.1328 / (b - 3.4);
+  for (;;) {
+    double u = uniform.next(generator) - 0.5, v = uniform.next(generator);
+    double us = 0.5 - fabs(u);
+    double k = floor((2 * a / us + b) * u + rate + 0.43);
+    if (k > most)
+      continue;
+    if (us >= 0.07 && v <= 0.9277 - 3.6224 / (b - 2))
+      return k;
+    if (k < 0 || (us < 0.013 && v > us))
+      continue;
+    if (log(v * inverseAlpha / (a / (us * us) + b)) <= -rate + k * logRate - lgamma(k + 1))
+      return k;
+  }
+}
+
+double highestOf(int32_t dtype) {
+  switch (dtype) {
+  case WEIR_I32:
+    return 2147483647.0;
+  case WEIR_I64:
+    return 9223372036854775807.0;
+  case WEIR_F16:
+    return 65504;
+  case WEIR_F64:
+    return 1.7976931348623157e308;
+  default:
+    return 3.4028234663852886e38;
+  }
+}
+
 /// Sums geometric numbers until they pass `count`: for few expected successes.
 double binomialByInversion(double count, double p, Philox generator) {
   UniformBuffer uniform;
@@ -279,6 +332,35 @@ int32_t weir_kernel_random_gamma(weir_context *ctx, const weir_tensor *operands,
       own.skip(uint64_t(a * samples + s) * 256);
       storeNumber(results[0], s * alphas + a,
                   gammaNumber(own, static_cast<const double *>(alpha.data)[a]));
+    }
+  return WEIR_OK;
+}
+
+int32_t weir_kernel_random_poisson(weir_context *ctx, const weir_tensor *operands,
+                                   int32_t operand_count, weir_tensor *results,
+                                   int32_t result_count, const int64_t *) {
+  Philox generator(0, 0, 0);
+  if (operand_count != 3 || result_count != 1 || !readState(operands[0], &generator))
+    return failState(ctx);
+  const weir_tensor &rate = operands[2];
+  if (rate.dtype != WEIR_F64 || !isStorable(results[0].dtype))
+    return failDtype(ctx, "a Poisson distribution", results[0].dtype);
+  if (int32_t code = shapeBy(ctx, operands[1], results[0]))
+    return code;
+  int64_t count = elementCountOf(results[0]), rates = elementCountOf(rate);
+  if (count == 0)
+    return WEIR_OK;
+  if (rates == 0 || count % rates != 0)
+    return failMessage(ctx, WEIR_INVALID_ARGUMENT, "the shape must end with that of the rate");
+  // Numbers are counted rate by rate, and written sample by sample.
+  int64_t samples = count / rates;
+  double most = highestOf(results[0].dtype);
+  for (int64_t r = 0; r < rates; ++r)
+    for (int64_t s = 0; s < samples; ++s) {
+      Philox own = generator;
+      own.skip(uint64_t(r * samples + s) * 256);
+      storeNumber(results[0], s * rates + r,
+                  poissonNumber(own, static_cast<const double *>(rate.data)[r], most));
     }
   return WEIR_OK;
 }

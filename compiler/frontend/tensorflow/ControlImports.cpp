@@ -221,6 +221,13 @@ ArrayRef<OpImport> weir::tf::controlImports() {
       {"While", loop},
       {"StatelessWhile", loop},
       {"For", forLoop},
+      {"Timestamp",
+       [](NodeImport &n) {
+         return n.result(n.kernelCall("weir_kernel_timestamp",
+                                      RankedTensorType::get({}, n.b.getF64Type()), {}, {},
+                                      /*isPure=*/false)
+                             ->getResult(0));
+       }},
       {"ToBool", [](NodeImport &n) { return n.result(truth(n, n.in(0))); }},
       {"Assert", assertion},
       {"CheckNumerics", checkNumerics},

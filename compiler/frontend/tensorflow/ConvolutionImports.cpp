@@ -73,6 +73,38 @@ template <int64_t spatial> static LogicalResult conv(NodeImport &n) {
   return n.result(convolve(n, x, filter, *windows, groups, *window));
 }
 
+/// The operation that is called Conv alone: two or three spatial dimensions, and one
+/// or several of the batch in front.
+static LogicalResult anyConv(NodeImport &n) {
+  Value x = n.in(0), filter = n.in(1);
+  if (!x || !filter)
+    return failure();
+  int64_t spatial = n.rank(filter) - 2, batches = n.rank(x) - spatial - 1;
+  if ((spatial != 2 && spatial != 3) || batches < 1)
+    return n.unsupported("found an input of rank " + Twine(n.rank(x)) + " and a filter of rank " +
+                         Twine(n.rank(filter)) + "; possible are two or three spatial dimensions");
+  Value leading;
+  if (batches > 1) {
+    leading = n.shapeSlice(x, 0, batches);
+    Value rest = n.shapeSlice(x, batches, n.rank(x));
+    x = n.reshapeTo(x, n.concat({n.sizeProduct(x, 0, batches), rest}, 0));
+    if (!x)
+      return failure();
+    n.inputs[0] = Imported(x);
+  }
+  if (failed(spatial == 2 ? conv<2>(n) : conv<3>(n)))
+    return failure();
+  if (leading) {
+    Value y = n.made[0].value;
+    Value shape = n.concat({leading, n.shapeSlice(y, 1, n.rank(y))}, 0);
+    y = n.reshapeTo(y, shape);
+    if (!y)
+      return failure();
+    n.made[0] = Imported(y);
+  }
+  return success();
+}
+
 /// Filter H W C M: channel c makes results c·M to c·M + M - 1.
 static LogicalResult depthwiseConv(NodeImport &n) {
   Value x = n.in(0), filter = n.in(1);
@@ -424,6 +456,7 @@ static LogicalResult maxPoolWithArgmax(NodeImport &n) {
 
 ArrayRef<OpImport> weir::tf::convolutionImports() {
   static const OpImport rows[] = {
+      {"Conv", anyConv},
       {"Conv2D", conv<2>},
       {"Conv3D", conv<3>},
       {"DepthwiseConv2dNative", depthwiseConv},

@@ -480,6 +480,22 @@ static LogicalResult bandedSolve(NodeImport &n) {
   return n.result(restore(n, *b, x, {size, b->columns}));
 }
 
+/// Three diagonals, those that lie above, on and below the main one in rows.
+static LogicalResult tridiagonalSolve(NodeImport &n) {
+  Value diagonals = n.in(0), right = n.in(1);
+  if (!diagonals || !right)
+    return failure();
+  if (n.rank(diagonals) < 2 || n.rank(diagonals) != n.rank(right))
+    return n.invalid("found tensors of rank " + Twine(n.rank(diagonals)) + " and " +
+                     Twine(n.rank(right)) + "; possible are matrices, as many of either");
+  if (n.isSet("perturb_singular"))
+    return n.unsupported("found perturb_singular");
+  const AttrValue *pivots = n.attr("partial_pivoting");
+  Operation *call = n.kernelCall("weir_kernel_tridiagonal_solve", right.getType(),
+                                 {diagonals, right}, {!pivots || pivots->b});
+  return call ? n.result(call->getResult(0)) : failure();
+}
+
 /// Each row of three diagonals times the rows around; what the first and the
 /// last row lack counts as zero.
 static LogicalResult tridiagonalMatMul(NodeImport &n) {
@@ -519,6 +535,7 @@ ArrayRef<OpImport> weir::tf::factorizationImports() {
       {"BatchMatrixSolveLs", leastSquares},
       {"BandedTriangularSolve", bandedSolve},
       {"TridiagonalMatMul", tridiagonalMatMul},
+      {"TridiagonalSolve", tridiagonalSolve},
   };
   return rows;
 }

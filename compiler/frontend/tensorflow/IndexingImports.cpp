@@ -62,7 +62,32 @@ static LogicalResult gather(NodeImport &n) {
 }
 
 static LogicalResult gatherNd(NodeImport &n) {
-  return n.result(n.op<GatherNdOp>(n.in(0), n.in(1), n.number(0), n.flag(false)));
+  Value x = n.in(0), indices = n.in(1);
+  if (n.s("bad_indices_policy") != "IGNORE")
+    return n.result(n.op<GatherNdOp>(x, indices, n.number(0), n.flag(false)));
+  // What lies outside is zero.
+  if (!x || !indices || n.rank(indices) < 1)
+    return failure();
+  int64_t last = n.rank(indices) - 1, depth = n.dim(indices, last);
+  if (ShapedType::isDynamic(depth) || depth > n.rank(x))
+    return n.unsupported("found index tuples of unknown length");
+  Value sizes = n.cast(n.shapeSlice(x, 0, depth), n.element(indices));
+  Value inside = n.op<AndOp>(n.compare("ge", indices, 0), n.compare("lt", indices, sizes));
+  inside = n.reduce(inside, "all", {last}, true);
+  // Elements that are there, if there are any, are read in their place.
+  Value safe = n.select(inside, indices, n.like(indices, 0));
+  Value padded = x;
+  for (int64_t i = 0; i < depth; ++i) {
+    SmallVector<int64_t> pads(2 * n.rank(x), 0);
+    pads[n.rank(x) + i] = n.dim(x, i) > 0 ? 0 : 1;
+    if (pads[n.rank(x) + i])
+      padded = n.op<PadOp>(padded, n.ints(pads), n.like(x, 0), n.text("constant"));
+  }
+  Value found = n.op<GatherNdOp>(padded, safe, n.number(0), n.flag(false));
+  if (!found)
+    return failure();
+  Value keep = n.squeeze(inside, {last});
+  return n.result(n.select(n.unsqueeze(keep, axesFrom(last, n.rank(found))), found, n.like(x, 0)));
 }
 
 static LogicalResult scatterInto(NodeImport &n, Value to, Value indices, Value updates,
@@ -319,6 +344,51 @@ static LogicalResult inTopK(NodeImport &n) {
   return n.result(n.op<AndOp>(finite, n.compare("lt", rank, n.toI64(n.toScalar(k)))));
 }
 
+/// Flat numbers of elements as indices by dimension, one dimension a row.
+static LogicalResult unravelIndex(NodeImport &n) {
+  Value index = n.in(0), dims = n.in(1);
+  if (!n.hasRank(dims, 1) || !index || n.rank(index) > 1)
+    return n.invalid("found indices or dimensions of a rank above 1");
+  Value count = n.reduce(n.toI64(dims), "prod", {0}, false);
+  require(n, n.op<AndOp>(n.compare("ge", index, 0), n.compare("lt", n.toI64(index), count)),
+          "index is out of bound as with dims");
+  Value steps = n.op<CumulativeOp>(dims, n.text("prod"), n.number(0), n.flag(true), n.flag(true));
+  // A dimension of nothing must not divide; no index is left then.
+  auto column = [&](Value v) {
+    v = n.maximum(v, 1.0);
+    return n.rank(index) == 1 && v ? n.unsqueeze(v, {1}) : v;
+  };
+  return n.result(n.op<RemOp>(n.div(index, column(steps)), column(dims)));
+}
+
+/// Several classes, the best of all of them.
+static LogicalResult combinedNonMaxSuppression(NodeImport &n) {
+  SmallVector<Value> in = n.tensors(0, 6);
+  if (in.size() != 6 || !n.hasRank(in[0], 4) || !n.hasRank(in[1], 3))
+    return failure();
+  Type f32 = n.b.getF32Type();
+  auto perClass = n.knownInts(2), total = n.knownInts(3);
+  bool pads = n.isSet("pad_per_class");
+  int64_t rows = ShapedType::kDynamic, classes = n.dim(in[1], 2), batches = n.dim(in[1], 0);
+  if (total && total->size() == 1 && !pads)
+    rows = total->front();
+  else if (total && perClass && total->size() == 1 && perClass->size() == 1 &&
+           !ShapedType::isDynamic(classes) && n.isStep(perClass->front()) && classes < 1 << 20)
+    rows = std::min(total->front(), perClass->front() * classes);
+  if (!ShapedType::isDynamic(rows) && (rows < 0 || !frontend::canBe({rows})))
+    return n.invalid("found " + Twine(rows) + " boxes in all");
+  SmallVector<Type> types = {RankedTensorType::get({batches, rows, 4}, f32),
+                             RankedTensorType::get({batches, rows}, f32),
+                             RankedTensorType::get({batches, rows}, f32),
+                             RankedTensorType::get({batches}, n.b.getI32Type())};
+  Operation *call = n.kernelCall("weir_kernel_combined_non_max_suppression", types,
+                                 {n.cast(in[0], f32), n.cast(in[1], f32),
+                                  n.toScalar(n.toI64(in[2])), n.toScalar(n.toI64(in[3])),
+                                  n.toScalar(n.cast(in[4], f32)), n.toScalar(n.cast(in[5], f32))},
+                                 {pads, n.isSet("clip_boxes")});
+  return call ? n.results(SmallVector<Value>(call->getResults())) : failure();
+}
+
 /// Boxes or their overlaps, of one image and one class. Results: indices, and,
 /// by version, scores, and how many are valid.
 static LogicalResult nonMaxSuppression(NodeImport &n) {
@@ -419,6 +489,8 @@ ArrayRef<OpImport> weir::tf::indexingImports() {
       {"ParallelDynamicStitch", dynamicStitch},
       {"InTopK", inTopK},
       {"InTopKV2", inTopK},
+      {"UnravelIndex", unravelIndex},
+      {"CombinedNonMaxSuppression", combinedNonMaxSuppression},
       {"NonMaxSuppression", nonMaxSuppression},
       {"NonMaxSuppressionV2", nonMaxSuppression},
       {"NonMaxSuppressionV3", nonMaxSuppression},

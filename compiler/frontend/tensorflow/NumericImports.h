@@ -13,8 +13,10 @@
 namespace weir::tf {
 
 // Further families of importers; see NodeImport.h.
+llvm::ArrayRef<OpImport> crossImports();
 llvm::ArrayRef<OpImport> ctcImports();
 llvm::ArrayRef<OpImport> decompositionImports();
+llvm::ArrayRef<OpImport> generatorImports();
 llvm::ArrayRef<OpImport> specialFunctionImports();
 
 } // namespace weir::tf

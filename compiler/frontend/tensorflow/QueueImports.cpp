@@ -28,10 +28,12 @@ enum class QueueKind : int64_t { Fifo, Padding, Shuffle, Priority };
 
 template <QueueKind kind> static LogicalResult makeQueue(NodeImport &n) {
   QueueInfo info;
+  IntVector numbers; // of the components' types
   const AttrValue *types = n.attr("component_types"), *shapes = n.attr("shapes");
   if (kind == QueueKind::Priority) {
     info.types.push_back(n.b.getI64Type());
     info.shapes.emplace_back(IntVector());
+    numbers.push_back(int64_t(DataType::Int64));
   }
   if (types && types->list)
     for (int64_t number : types->list->ints) {
@@ -39,6 +41,7 @@ template <QueueKind kind> static LogicalResult makeQueue(NodeImport &n) {
       if (!type)
         return n.unsupported("found elements of a type that weir does not have");
       info.types.push_back(type);
+      numbers.push_back(number);
     }
   if (info.types.empty())
     return n.invalid("found a queue of tuples without components");
@@ -58,8 +61,11 @@ template <QueueKind kind> static LogicalResult makeQueue(NodeImport &n) {
     if (shape)
       info.attributes.append(shape->begin(), shape->end());
   }
+  info.attributes.append(numbers);
   std::string name = resourceName(n, 'q');
-  n.g.queues[name] = std::move(info);
+  auto [known, isNew] = n.g.queues.try_emplace(name, info);
+  if (!isNew && known->second.attributes != info.attributes)
+    return n.invalid("found a queue that another node of its shared name says is otherwise");
   return n.result(n.stringScalar(name));
 }
 

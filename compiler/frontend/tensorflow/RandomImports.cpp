@@ -76,18 +76,22 @@ static Stream fromSeed(NodeImport &n, Value seed) {
   return {{mixed.w[0], mixed.w[1]}, {{zero, zero, mixed.w[2], mixed.w[3]}}};
 }
 
+/// The blocks at `index` (i64) beyond the counter.
+static Words blocksAt(NodeImport &n, const Stream &stream, Value index) {
+  // Blocks are fewer than 2^32, so only one carry can happen.
+  Value sum = n.add(index, stream.counter.w[0]);
+  Value second = n.add(high(n, sum), stream.counter.w[1]);
+  Value none = n.mul(index, 0.0);
+  Words c = {{low(n, sum), low(n, second), n.add(none, n.add(stream.counter.w[2], high(n, second))),
+              n.add(none, stream.counter.w[3])}};
+  return philox(n, c, stream.key[0], stream.key[1]);
+}
+
 /// The words of `count` numbers in order, [blocks * 4], blocks = ceil(count /
 /// perBlock): the counter's low 64 bits step by one a block.
 static Value words(NodeImport &n, const Stream &stream, Value blocks) {
   Value index = n.op<IotaOp>(blocks, n.number(0), n.typeAttr(n.b.getI64Type()));
-  // Blocks are fewer than 2^32, so only one carry can happen.
-  Value sum = n.add(index, stream.counter.w[0]);
-  Value carry = high(n, sum);
-  Value second = n.add(carry, stream.counter.w[1]);
-  Value none = n.mul(index, 0.0);
-  Words c = {{low(n, sum), low(n, second), n.add(none, n.add(stream.counter.w[2], high(n, second))),
-              n.add(none, stream.counter.w[3])}};
-  Words made = philox(n, c, stream.key[0], stream.key[1]);
+  Words made = blocksAt(n, stream, index);
   SmallVector<Value> parts(made.w, made.w + 4);
   return n.reshape(n.stack(parts, 1), {-1});
 }
@@ -220,17 +224,20 @@ template <bool normal> static LogicalResult statelessV2(NodeImport &n) {
   return n.result(sample(n, *stream, shape, element, normal));
 }
 
+/// The stream that a stateful operation's attributes name: it begins anew in each run.
+static Stream attributeStream(NodeImport &n) {
+  int64_t seed = n.i("seed"), seed2 = n.i("seed2");
+  auto word = [&](int64_t value, int shift) { return constantWord(n, (value >> shift) & kMask); };
+  Value zero = constantWord(n, 0);
+  return {{word(seed, 0), word(seed, 32)}, {{zero, zero, word(seed2, 0), word(seed2, 32)}}};
+}
+
 template <bool normal> static LogicalResult stateful(NodeImport &n) {
   Value shape = n.in(0);
   Type element = floatAttr(n);
   if (!shape || !element)
     return failure();
-  int64_t seed = n.i("seed"), seed2 = n.i("seed2");
-  auto word = [&](int64_t value, int shift) { return constantWord(n, (value >> shift) & kMask); };
-  Value zero = constantWord(n, 0);
-  Stream stream = {{word(seed, 0), word(seed, 32)},
-                   {{zero, zero, word(seed2, 0), word(seed2, 32)}}};
-  return n.result(sample(n, stream, shape, element, normal));
+  return n.result(sample(n, attributeStream(n), shape, element, normal));
 }
 
 //===----------------------------------------------------------------------===//
@@ -322,6 +329,10 @@ static LogicalResult keyCounter(NodeImport &n) {
 
 static LogicalResult algorithm(NodeImport &n) { return n.result(n.scalar(n.b.getI32Type(), 1)); }
 
+static LogicalResult statefulInt(NodeImport &n) {
+  return rangedInts(n, attributeStream(n), n.in(1), n.in(2));
+}
+
 ArrayRef<OpImport> weir::tf::randomImports() {
   static const OpImport rows[] = {
       {"StatelessRandomUniform", stateless<false>},
@@ -335,6 +346,7 @@ ArrayRef<OpImport> weir::tf::randomImports() {
       {"StatelessRandomGetKeyCounter", keyCounter},
       {"StatelessRandomGetKeyCounterAlg", keyCounter},
       {"StatelessRandomGetAlg", algorithm},
+      {"RandomUniformInt", statefulInt},
       {"RandomUniform", stateful<false>},
       {"RandomStandardNormal", stateful<true>},
   };

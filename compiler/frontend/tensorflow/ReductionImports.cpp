@@ -9,6 +9,8 @@
 #include "compiler/frontend/tensorflow/RunTimeAxes.h"
 #include "compiler/frontend/tensorflow/Sparse.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace weir;
 using namespace weir::tf;
@@ -170,7 +172,10 @@ template <const char *kind> static LogicalResult unsortedSegment(NodeImport &n) 
                : name == "prod" ? n.like(data, 1)
                                 : extremeValue(n, n.element(data), name == "max", false);
   StringRef reduction = name == "sum" ? "add" : name == "prod" ? "mul" : name;
-  // A negative id drops its row: out of bounds, so that it wraps nowhere.
+  // A negative id drops its row: out of bounds, so that it wraps nowhere. One beyond
+  // the segments is an error.
+  require(n, n.compare("lt", n.toI64(ids), n.toI64(n.toScalar(count))),
+          "a segment id is not below the number of segments");
   return n.result(segments(n, data, ids, count, reduction, fill));
 }
 
@@ -189,6 +194,12 @@ template <const char *kind> static LogicalResult segment(NodeImport &n) {
     count = n.intScalar(0);
   else
     count = n.add(n.pick(wide, 0, -1), 1.0);
+  if (!n.knownInts(1) && size != 0) {
+    int64_t last = std::numeric_limits<int64_t>::max();
+    require(n, n.compare("ge", n.slice(wide, 0, 1, last), n.slice(wide, 0, 0, -1)),
+            "segment ids are not increasing");
+    require(n, n.compare("ge", n.slice(wide, 0, 0, 1), 0), "segment ids must be >= 0");
+  }
   StringRef name(kind);
   Value ones = n.expandTo(n.intScalar(1), n.shapeOf(ids));
   Value counts = segments(n, ones, ids, count, "add", n.intScalar(0));

@@ -70,6 +70,38 @@ static LogicalResult gamma(NodeImport &n, Value state, size_t alphaInput) {
 static LogicalResult gammaV2(NodeImport &n) { return gamma(n, seedState(n, 1), 2); }
 static LogicalResult gammaV3(NodeImport &n) { return gamma(n, keyState(n, 1), 4); }
 
+/// The same where the shape is that of one parameter's samples: it comes behind.
+static LogicalResult perParameter(NodeImport &n, const char *kernel, Type element) {
+  Value shape = n.in(0), parameter = n.in(1);
+  RankedTensorType samples = n.typeShapedBy(0, element);
+  if (!samples || !parameter)
+    return failure();
+  IntVector sizes(samples.getShape());
+  llvm::append_range(sizes, n.sizes(parameter));
+  Operation *made =
+      n.kernelCall(kernel, RankedTensorType::get(sizes, element),
+                   {attributeState(n), n.concat({n.toI64(shape), n.shapeOf(parameter)}, 0),
+                    n.cast(parameter, n.b.getF64Type())});
+  return made ? n.result(made->getResult(0)) : failure();
+}
+
+static LogicalResult statefulGamma(NodeImport &n) {
+  return perParameter(n, "weir_kernel_random_gamma", n.elementAttr("T"));
+}
+static LogicalResult statefulPoisson(NodeImport &n) {
+  return perParameter(n, "weir_kernel_random_poisson", n.elementAttr("dtype"));
+}
+
+static LogicalResult statelessPoisson(NodeImport &n) {
+  RankedTensorType type = n.typeShapedBy(0, n.elementAttr("dtype"));
+  Value shape = n.in(0), state = seedState(n, 1), rate = n.in(2);
+  if (!type || !state || !shape || !rate)
+    return failure();
+  Operation *made = n.kernelCall("weir_kernel_random_poisson", type,
+                                 {state, n.toI64(shape), n.cast(rate, n.b.getF64Type())});
+  return made ? n.result(made->getResult(0)) : failure();
+}
+
 static LogicalResult binomial(NodeImport &n) {
   RankedTensorType type = n.typeShapedBy(0, n.elementAttr("dtype"));
   Value shape = n.in(0), state = seedState(n, 1), counts = n.in(2), chances = n.in(3);
@@ -143,6 +175,10 @@ ArrayRef<OpImport> weir::tf::samplingImports() {
       {"TruncatedNormal", statefulTruncated},
       {"StatelessRandomGammaV2", gammaV2},
       {"StatelessRandomGammaV3", gammaV3},
+      {"RandomGamma", statefulGamma},
+      {"RandomPoisson", statefulPoisson},
+      {"RandomPoissonV2", statefulPoisson},
+      {"StatelessRandomPoisson", statelessPoisson},
       {"StatelessRandomBinomial", binomial},
       {"StatelessMultinomial", statelessMultinomial},
       {"Multinomial", statefulMultinomial},

@@ -547,8 +547,23 @@ template <bool toSpace> static LogicalResult depthSpace(NodeImport &n) {
   return n.result(result);
 }
 
+/// The operand with a strided slice of it replaced.
+static LogicalResult updateSlice(NodeImport &n) {
+  Value x = n.in(0), value = n.in(4);
+  if (!x || !value)
+    return failure();
+  Value places = slicePlaces(n, n.shapeOf(x), 1);
+  if (!places)
+    return failure();
+  Value updates = n.reshape(n.expandTo(value, n.shapeOf(places)), {-1});
+  Value after = n.op<ScatterNdOp>(n.reshape(x, {-1}), n.reshape(places, {-1, 1}), updates,
+                                  n.text("none"), n.flag(false), n.flag(false));
+  return n.result(n.reshapeTo(after, n.shapeOf(x)));
+}
+
 ArrayRef<OpImport> weir::tf::sliceImports() {
   static const OpImport rows[] = {
+      {"TensorStridedSliceUpdate", updateSlice},
       {"Slice", slice},
       {"StridedSlice", stridedSlice},
       {"Split", split},

@@ -273,7 +273,7 @@ static LogicalResult isInitialized(NodeImport &n) {
   auto made = variable->value.getDefiningOp<VariableOp>();
   if (!made)
     return n.unsupported("found a variable that is chosen in the run");
-  // A value, once there, never goes away.
+  // A stored value, once there, never goes away.
   if (made.getInitial())
     return n.result(n.scalar(n.b.getI1Type(), 1));
   Operation *asked = n.kernelCall(
@@ -292,6 +292,23 @@ static LogicalResult variableShape(NodeImport &n) {
 }
 
 static LogicalResult nothing(NodeImport &) { return success(); }
+
+static LogicalResult destroyVariable(NodeImport &n) {
+  Imported &handle = n.inputs[0];
+  auto made = handle.kind == Imported::Kind::Resource && handle.value
+                  ? handle.value.getDefiningOp<VariableOp>()
+                  : VariableOp();
+  if (!made) // a table, a queue: they stay as long as their session
+    return success();
+  if (made.getInitial())
+    return n.unsupported("found a variable with a stored value, which stays");
+  n.kernelCall("weir_kernel_variable_destroy", {},
+               {n.stringScalar(made.getContainer()), n.stringScalar(made.getName())},
+               {n.isSet("ignore_lookup_error")}, /*isPure=*/false);
+  return success();
+}
+
+static LogicalResult readTemporary(NodeImport &n) { return n.result(n.in(0)); }
 
 //===----------------------------------------------------------------------===//
 // Parts of variables
@@ -367,7 +384,11 @@ ArrayRef<OpImport> weir::tf::stateImports() {
       {"StridedSliceAssign", assignSlice},
       {"ResourceStridedSliceAssign", assignSlice},
       {"RefSelect", selectVariable},
-      {"DestroyResourceOp", nothing},
+      {"DestroyResourceOp", destroyVariable},
+      {"TemporaryVariable", variable},
+      {"DestroyTemporaryVariable", readTemporary},
+      {"ScatterNdMin", scatter<R::min, true>},
+      {"ScatterNdMax", scatter<R::max, true>},
       {"DisableCopyOnRead", nothing},
       {"ResourceGather", resourceGather},
       {"ResourceGatherNd", resourceGatherNd},

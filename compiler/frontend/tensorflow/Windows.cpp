@@ -43,9 +43,10 @@ std::optional<Windows> weir::tf::readWindows(NodeImport &n, int64_t spatial) {
   Windows windows;
   windows.spatial = spatial;
   std::string_view format = n.s("data_format");
-  if (format == "NCHW" || format == "NCDHW") {
+  if (format == "NCHW" || format == "NCDHW" || format == "CHANNELS_FIRST") {
     windows.channelsLast = false;
-  } else if (!format.empty() && format != "NHWC" && format != "NDHWC") {
+  } else if (!format.empty() && format != "NHWC" && format != "NDHWC" &&
+             format != "CHANNELS_LAST") {
     (void)n.unsupported("found data format " + Twine(std::string(format)) +
                         "; possible are channels last and channels first");
     return std::nullopt;

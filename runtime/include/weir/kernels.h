@@ -91,6 +91,41 @@ WEIR_LIBRARY_FUNCTION(weir_kernel_non_max_suppression);
 /// business.
 WEIR_LIBRARY_FUNCTION(weir_kernel_non_max_suppression_tf);
 
+/// TensorFlow's CombinedNonMaxSuppression: each class by itself, then the best of all.
+/// operands: boxes [batches, n, 1 or classes, 4] (two opposite corners y, x), scores
+///           [batches, n, classes] (f32 both), most boxes of a class, most in all, IoU
+///           threshold, score threshold
+/// results:  boxes [batches, m, 4], scores [batches, m], classes [batches, m] (f32),
+///           how many of them are valid [batches]; the rest is zeros
+/// attributes: pad by class (1: m is no more than most boxes of a class times
+///           classes; 0: most in all), clip (1: corners are brought into [0, 1])
+WEIR_LIBRARY_FUNCTION(weir_kernel_combined_non_max_suppression);
+
+/// Solves systems of three diagonals.
+/// operands: diagonals [..., 3, n]: above, main, below, each in the row that it is
+///           of; right-hand sides [..., n, k], of the same type (f32, f64, c64, c128)
+/// results:  solutions [..., n, k]; of a singular matrix NaN, of complex numbers zero
+/// attributes: partial pivoting (0 or 1)
+/// TensorFlow TridiagonalSolve.
+WEIR_LIBRARY_FUNCTION(weir_kernel_tridiagonal_solve);
+
+/// Crosses of features: every combination of one from each column, row by row.
+/// operands: ragged columns (values, row splits), sparse ones (indices [n, 2],
+///           values, shape), dense ones [rows, width]; values are strings or
+///           integers; and one more: the separator (one string)
+/// results:  indices [m, 2], values [m], shape [2]; or values and row splits; values
+///           are i64 (hashed) or strings
+/// attributes: hashed (0 or 1), buckets (0: all of i64), hash key; how many columns are
+///           sparse, ragged, dense; 1: results are values and row splits; and the
+///           kind of each column in order (0 ragged, 1 sparse, 2 dense)
+/// TensorFlow SparseCross, SparseCrossV2, RaggedCross.
+WEIR_LIBRARY_FUNCTION(weir_kernel_cross);
+
+/// Seconds since 1970, as the clock says now.
+/// operands: none
+/// results:  a scalar, f64
+WEIR_LIBRARY_FUNCTION(weir_kernel_timestamp);
+
 /// TensorFlow's NonMaxSuppressionWithOverlaps: as the kernel above, with how much
 /// each two boxes overlap, [n, n], in the place of boxes. The threshold may be
 /// any number.
@@ -312,6 +347,10 @@ WEIR_LIBRARY_FUNCTION(weir_kernel_ngram_counts);
 /// results:  any float
 WEIR_LIBRARY_FUNCTION(weir_kernel_random_truncated_normal);
 
+/// operands: state, shape, rate (f64); the shape ends with that of rate
+/// results:  any float, i32 or i64
+WEIR_LIBRARY_FUNCTION(weir_kernel_random_poisson);
+
 /// operands: state, shape, alpha (f64); the shape ends with that of alpha
 /// results:  any float
 WEIR_LIBRARY_FUNCTION(weir_kernel_random_gamma);
@@ -482,6 +521,11 @@ WEIR_LIBRARY_FUNCTION(weir_kernel_sharded_name);
 /// results:  one bool
 WEIR_LIBRARY_FUNCTION(weir_kernel_variable_is_initialized);
 
+/// Takes a variable's value away.
+/// operands: its container, its name
+/// attributes: 1: one that holds none is no error; 0: it is NOT_FOUND
+WEIR_LIBRARY_FUNCTION(weir_kernel_variable_destroy);
+
 //===----------------------------------------------------------------------===//
 // Queues: tuples of tensors that a session keeps, in order
 //===----------------------------------------------------------------------===//
@@ -500,7 +544,8 @@ typedef enum weir_queue_kind {
 /// use. Attributes, of all alike: mode, kind, capacity (-1: no limit), elements
 /// that stay behind (shuffle), seed, number of components, and for each its
 /// rank
-/// (-1: any) and sizes (-1: any). Sizes are those of an element.
+/// (-1: any) and sizes (-1: any), and then for each a number that stands for its
+/// type. Sizes are those of an element. All that name a queue must say the same.
 /// What may have to wait gives a ticket (one i64), which the step hands to
 /// weir_rt_wait_ready, and then to `finish`; each once.
 /// enqueue: name, components -> ticket. Mode 1: the components are batches
