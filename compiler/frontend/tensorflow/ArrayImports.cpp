@@ -356,9 +356,13 @@ static LogicalResult invertPermutation(NodeImport &n) {
     }
     return n.result(n.cast(n.ints(inverse), n.element(x)));
   }
+  Value places = n.unsqueeze(x, {1}), zeros = n.expandTo(n.like(x, 0), n.shapeOf(x));
+  Value times = n.op<ScatterNdOp>(zeros, places, n.expandTo(n.like(x, 1), n.shapeOf(x)),
+                                  n.text("add"), n.flag(false), n.flag(true));
+  require(n, n.compare("eq", times, 1), "an index is no permutation's, or is there twice");
   Value index = n.op<IotaOp>(n.shapeOf(x), n.number(0), n.typeAttr(n.element(x)));
-  return n.result(n.op<ScatterNdOp>(n.expandTo(n.like(x, 0), n.shapeOf(x)), n.unsqueeze(x, {1}),
-                                    index, n.text("none"), n.flag(false), n.flag(false)));
+  return n.result(
+      n.op<ScatterNdOp>(zeros, places, index, n.text("none"), n.flag(false), n.flag(false)));
 }
 
 //===----------------------------------------------------------------------===//

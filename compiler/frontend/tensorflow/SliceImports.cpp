@@ -360,7 +360,13 @@ static LogicalResult padWith(NodeImport &n, Value value, StringRef mode) {
         order.push_back((*known)[2 * i + side]);
     pads = n.ints(order);
   } else {
-    pads = n.reshape(n.transpose(n.toI64(paddings), {1, 0}), {2 * rank});
+    Value wide = n.toI64(paddings);
+    require(n, n.compare("ge", wide, 0), "paddings must not be negative");
+    // Where elements are mirrored, there must be as many.
+    if (mode != "constant" && rank > 0)
+      require(n, n.compare(mode == "reflect" ? "lt" : "le", wide, n.unsqueeze(n.shapeOf(x), {1})),
+              "paddings must not be greater than the dimension size");
+    pads = n.reshape(n.transpose(wide, {1, 0}), {2 * rank});
   }
   return n.result(n.op<PadOp>(x, pads, value, n.text(mode)));
 }
