@@ -22,6 +22,7 @@
 #include "passes/kernelize/Chain.h"
 #include "passes/layout/Rearrange.h"
 #include "passes/partition/Accelerators.h"
+#include "passes/plan/LaunchWork.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace weir {
@@ -146,7 +147,7 @@ struct ChainLaunchesPass : weir::impl::WeirChainLaunchesPassBase<ChainLaunchesPa
     // As chooseStrategy does.
     int64_t strips = type.getDimSize(0) * llvm::divideCeil(type.getDimSize(1), lines);
     int64_t each = std::max<int64_t>(1, flops / strips);
-    kernel->setAttr("grain", b.getI64IntegerAttr(std::max<int64_t>(1, 80000 / each)));
+    kernel->setAttr("grain", b.getI64IntegerAttr(std::max<int64_t>(1, workOfThread / each)));
     symbols->insert(kernel);
 
     b.setInsertionPoint(last);

@@ -15,6 +15,7 @@
 #include "passes/kernelize/Lines.h"
 #include "passes/kernelize/TileChoice.h"
 #include "passes/kernelize/WeightOnly.h"
+#include "passes/plan/LaunchWork.h"
 
 using namespace mlir;
 using namespace weir;
@@ -535,5 +536,5 @@ void weir::chooseStrategy(KernelOp kernel, const VectorUnit &unit, const TileCho
   if (type.hasStaticShape())
     flops = std::max(flops, type.getNumElements());
   int64_t each = std::max<int64_t>(1, flops / std::max<int64_t>(items, 1));
-  kernel->setAttr("grain", b.getI64IntegerAttr(std::max<int64_t>(1, 80000 / each)));
+  kernel->setAttr("grain", b.getI64IntegerAttr(std::max<int64_t>(1, workOfThread / each)));
 }

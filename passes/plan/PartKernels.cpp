@@ -8,6 +8,7 @@
 #include "passes/plan/PartKernels.h"
 #include "dialects/weir/Elemental.h"
 #include "dialects/weir/Pch.h"
+#include "passes/plan/LaunchWork.h"
 #include "passes/plan/PlaceParts.h"
 
 using namespace mlir;
@@ -186,5 +187,5 @@ void PartKernels::writeBorder(RunOp run, PadOp pad, ArrayRef<int64_t> copied) {
   int64_t each =
       std::max<int64_t>(1, (type.getNumElements() - inside) / std::max<int64_t>(parts, 1));
   run.setKernel(name);
-  setRange(run, parts, 80000 / each);
+  setRange(run, parts, workOfThread / each);
 }

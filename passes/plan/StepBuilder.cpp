@@ -11,7 +11,9 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "passes/kernelize/Clusters.h"
 #include "passes/partition/Accelerators.h"
+#include "passes/plan/LaunchWork.h"
 #include "weir/weir.h"
+#include <map>
 
 using namespace mlir;
 using namespace weir;
@@ -424,6 +426,7 @@ LogicalResult StepBuilder::visitLaunch(LaunchOp op) {
     sizes.push_back(dims);
   }
   launch = {};
+  ArrayAttr work = openWork(kernel, sizes);
   for (BlockArgument argument : body.getArguments())
     states.erase(argument);
   for (auto [result, dims] : llvm::zip(op.getResults(), sizes)) {
@@ -434,9 +437,57 @@ LogicalResult StepBuilder::visitLaunch(LaunchOp op) {
     states[result] = state;
   }
   auto grain = kernel->getAttrOfType<IntegerAttr>("grain");
-  RunOp::create(b, loc, op.getKernel(), rangeOf(kernel, sizes.front()), grain ? grain.getInt() : 1,
-                inputs, outputs);
+  auto run = RunOp::create(b, loc, op.getKernel(), rangeOf(kernel, sizes.front()),
+                           grain ? grain.getInt() : 1, inputs, outputs);
+  if (work)
+    run->setAttr(workAttribute, work);
   return success();
+}
+
+ArrayAttr StepBuilder::openWork(KernelOp kernel, ArrayRef<SmallVector<Value>> results) {
+  Block &body = kernel.getBody().front();
+  // The first of equal sizes stands for all.
+  llvm::SmallDenseMap<Value, int64_t> numbers;
+  int64_t next = 0;
+  auto number = [&](Type type, ArrayRef<Value> dims) {
+    for (auto [i, size] : llvm::enumerate(cast<RankedTensorType>(type).getShape()))
+      if (ShapedType::isDynamic(size))
+        numbers.try_emplace(dims[i], next++);
+  };
+  for (BlockArgument argument : body.getArguments())
+    number(argument.getType(), states[argument].dims);
+  for (auto [result, dims] : llvm::zip(body.getTerminator()->getOperands(), results))
+    number(result.getType(), dims);
+  if (next == 0)
+    return {};
+  // Sizes that are those of no buffer: a few elements.
+  constexpr int64_t unknownSize = 16;
+  ++quiet;
+  std::map<SmallVector<int64_t>, int64_t> factors; // by the sizes they go with
+  for (const WorkTerm &term : workOf(kernel)) {
+    int64_t factor = term.factor;
+    SmallVector<int64_t> sizes;
+    for (auto [tensor, i] : term.sizes) {
+      Value size = dim(tensor, i);
+      APInt known;
+      if (matchPattern(size, m_ConstantInt(&known)))
+        factor *= known.getSExtValue();
+      else if (auto it = numbers.find(size); it != numbers.end())
+        sizes.push_back(it->second);
+      else
+        factor *= unknownSize;
+    }
+    llvm::sort(sizes);
+    factors[sizes] += factor;
+  }
+  --quiet;
+  SmallVector<Attribute> terms;
+  for (auto &[sizes, factor] : factors) {
+    SmallVector<int64_t> term{factor};
+    llvm::append_range(term, sizes);
+    terms.push_back(b.getDenseI64ArrayAttr(term));
+  }
+  return b.getArrayAttr(terms);
 }
 
 Value StepBuilder::rangeOf(KernelOp kernel, ValueRange sizes) {

@@ -90,6 +90,9 @@ private:
   mlir::Value blob(mlir::Attribute value, mlir::Type tensor);
   /// Parallel range of a kernel whose first result has these dims.
   mlir::Value rangeOf(KernelOp kernel, mlir::ValueRange dims);
+  /// The work of a launch of `kernel` by its open sizes (see LaunchWork.h), while its
+  /// arguments have states; `results` are the sizes of its results. Null: nothing is open.
+  mlir::ArrayAttr openWork(KernelOp kernel, llvm::ArrayRef<llvm::SmallVector<mlir::Value>> results);
   /// What a region carries or yields: scalars, or one buffer.
   /// `type` is that of the value on the other side of the border.
   void appendCarried(mlir::Value tensor, mlir::Type type, llvm::SmallVectorImpl<mlir::Value> &to);

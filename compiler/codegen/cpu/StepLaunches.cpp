@@ -8,6 +8,7 @@
 #include "compiler/codegen/cpu/StepRewriter.h"
 #include "dialects/weir/Pch.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/plan/LaunchWork.h"
 #include "passes/plan/PlaceParts.h"
 #include "weir/abi.h"
 #include "llvm/ADT/MapVector.h"
@@ -34,10 +35,29 @@ void StepRewriter::rewriteRun(plan::RunOp op) {
     storeField(dim, lengths, 8 * i);
   StringRef kernel = op.getKernel();
   Value function = LLVM::AddressOfOp::create(b, loc, pointer, tables.kernelSymbol[kernel]);
+  Value range = toI64(op.getRange());
   returnIfError(call("weir_rt_parallel", b.getI32Type(),
-                     {context, function, places, lengths, toI64(op.getRange()), i64(op.getGrain()),
+                     {context, function, places, lengths, range, grainOf(op, range, dims),
                       i32(tables.kernelIndex[kernel])}));
   op.erase();
+}
+
+/// How much of the range is worth a thread: known, or by the work that its sizes make of it.
+Value StepRewriter::grainOf(RunOp op, Value range, ArrayRef<Value> sizes) {
+  auto work = op->getAttrOfType<ArrayAttr>(workAttribute);
+  if (!work)
+    return i64(op.getGrain());
+  Value all;
+  for (auto term : work.getAsRange<DenseI64ArrayAttr>()) {
+    Value product = i64(term[0]);
+    for (int64_t number : term.asArrayRef().drop_front())
+      product = b.createOrFold<LLVM::MulOp>(loc, product, sizes[number]);
+    all = all ? b.createOrFold<LLVM::AddOp>(loc, all, product) : product;
+  }
+  all = LLVM::SMaxOp::create(b, loc, all, i64(1));
+  Value grain =
+      LLVM::SDivOp::create(b, loc, LLVM::MulOp::create(b, loc, range, i64(workOfThread)), all);
+  return LLVM::SMaxOp::create(b, loc, grain, i64(1));
 }
 
 //===----------------------------------------------------------------------===//

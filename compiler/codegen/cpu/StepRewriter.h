@@ -45,6 +45,7 @@ protected:
 
   void rewrite(mlir::Operation *op);
   void rewriteRun(plan::RunOp op);
+  mlir::Value grainOf(plan::RunOp op, mlir::Value range, llvm::ArrayRef<mlir::Value> sizes);
   /// Replaces launches that follow each other, and all that is known of, by a call
   /// that makes them by the rows of `StepTables::launches`.
   void tabulateLaunches();
