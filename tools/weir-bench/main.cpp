@@ -9,6 +9,7 @@
 #include "tools/common/Terminal.h"
 #include "tools/weir-bench/Alloc.h"
 #include "tools/weir-bench/Calibrate.h"
+#include "tools/weir-bench/Cliffs.h"
 #include "tools/weir-bench/Convolutions.h"
 #include "tools/weir-bench/MemoryPlan.h"
 #include "tools/weir-bench/Model.h"
@@ -34,6 +35,8 @@ struct Command {
 constexpr Command commands[] = {
     {"model", "time of whole models, ours and other engines'", runModelBenchmark},
     {"ops", "time of single operations, ours and ONNX Runtime's", runOperationsBenchmark},
+    {"cliffs", "operations that a generator drew, where another engine is much faster",
+     runCliffsBenchmark},
     {"gemm", "matrix products as a share of what one core can multiply and add",
      runProductsBenchmark},
     {"conv", "ResNet-50's convolutions, ours and oneDNN's", runConvolutionsBenchmark},
