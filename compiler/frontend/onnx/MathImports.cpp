@@ -17,6 +17,14 @@ namespace {
 
 template <typename OpT> LogicalResult unary(NodeImport &n) { return n.result(n.op<OpT>(n.in(0))); }
 
+/// Of integers as of floats, cut to the integer again.
+LogicalResult errorFunction(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x || n.isFloat(x))
+    return n.result(n.op<ErfOp>(x));
+  return n.result(n.cast(n.op<ErfOp>(n.cast(x, n.b.getF32Type())), n.element(x)));
+}
+
 LogicalResult identity(NodeImport &n) {
   if (!n.has(0))
     return n.in(0), failure();
@@ -27,7 +35,7 @@ LogicalResult identity(NodeImport &n) {
 /// Before opset 7, operands broadcast only where the attribute `broadcast` says
 /// so, and then the second one's dimensions align at `axis` of the first.
 bool alignLegacy(NodeImport &n, Value x, Value &y) {
-  if (!x || !y || !n.hasAttr("axis"))
+  if (!x || !y || !n.hasAttr("axis") || !n.i("broadcast"))
     return x && y;
   std::optional<int64_t> axis = n.axis(n.i("axis"), n.rank(x));
   if (!axis)
@@ -291,7 +299,7 @@ constexpr OperatorImport table[] = {
     {"", "Cosh", 9, 0, unary<CoshOp>},
     {"", "Div", 1, 0, binary<DivOp>},
     {"", "Equal", 1, 0, compare<'e', 'q'>},
-    {"", "Erf", 9, 0, unary<ErfOp>},
+    {"", "Erf", 9, 0, errorFunction},
     {"", "Exp", 1, 0, unary<ExpOp>},
     {"", "Floor", 1, 0, unary<FloorOp>},
     {"", "Greater", 1, 0, compare<'g', 't'>},

@@ -198,7 +198,10 @@ void Verifier::signature(const Node &node, const std::vector<OpsetImport> &impor
   auto outputs = static_cast<int>(node.outputs.size());
   while (outputs > 0 && node.outputs[outputs - 1].empty())
     --outputs;
-  if (inputs < spec->leastInputs && spec->name != "BatchNormalization")
+  // Inputs that may be left out count as given where their place is (Loop has to have
+  // places for M and cond, and may do without both).
+  if (inputs < spec->leastInputs && spec->name != "BatchNormalization" &&
+      (static_cast<int>(node.inputs.size()) < spec->leastInputs || !spec->isOptional(inputs)))
     report(&node, 315,
            "found " + std::to_string(inputs) + " inputs; " + spec->inputName(inputs) +
                " is missing");

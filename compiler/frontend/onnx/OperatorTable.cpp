@@ -124,6 +124,14 @@ std::string OperatorSpec::inputName(size_t index) const {
   return "input " + std::to_string(index);
 }
 
+bool OperatorSpec::isOptional(size_t index) const {
+  std::string_view text = inputs;
+  for (size_t i = 0; !text.empty(); ++i)
+    if (std::string_view word = nextWord(text); i == index)
+      return word.ends_with('?');
+  return false;
+}
+
 std::optional<OperatorSpec> weir::onnx::findOperator(std::string_view domain, std::string_view name,
                                                      int64_t opset) {
   auto [first, last] =

@@ -47,6 +47,8 @@ struct OperatorSpec {
   std::optional<AttributeSpec> attribute(std::string_view attributeName) const;
   /// The name of an input for messages: "axes", "inputs[2]".
   std::string inputName(size_t index) const;
+  /// Whether an input may be left out.
+  bool isOptional(size_t index) const;
 };
 
 /// The operator that `name` means at an opset of its domain; nothing where the

@@ -181,8 +181,8 @@ LogicalResult quantizeLinear(NodeImport &n) {
   if (n.version >= 23 && n.i("precision"))
     compute = elementType(n.b.getContext(), static_cast<DataType>(n.i("precision")));
   else if (!n.isFloat(x))
-    compute = n.element(scale);
-  if (!scale || !isa_and_nonnull<FloatType>(compute))
+    compute = n.isFloat(scale) ? n.element(scale) : n.b.getF64Type();
+  if (!isa_and_nonnull<FloatType>(compute))
     return failure();
   Value scaled = n.div(n.cast(x, compute), n.cast(scale, compute));
   if (!scaled)

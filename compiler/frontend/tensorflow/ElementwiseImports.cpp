@@ -267,6 +267,8 @@ static LogicalResult angle(NodeImport &n) { return n.result(n.op<AngleOp>(n.in(0
 static LogicalResult realPart(NodeImport &n) { return n.result(n.op<RealOp>(n.in(0))); }
 
 static LogicalResult clip(NodeImport &n) {
+  if (Value x = n.in(0); x && isa<ComplexType>(n.element(x)))
+    return n.unsupported("found complex elements, which have no order");
   Value low = n.maximum(n.in(0), n.in(1));
   return n.result(n.minimum(low, n.in(2)));
 }

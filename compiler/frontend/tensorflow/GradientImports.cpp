@@ -28,19 +28,24 @@ static LogicalResult sigmoidGrad(NodeImport &n) {
   return n.result(n.mul(n.mul(dy, y), n.sub(n.like(y, 1), y)));
 }
 
+/// `value`, but 0 where dy is: whatever y is there, infinite or none, nothing flows back.
+static Value wherePassed(NodeImport &n, Value dy, Value value) {
+  return dy ? n.select(n.compare("eq", dy, n.like(dy, 0)), n.like(dy, 0), value) : Value();
+}
+
 static LogicalResult sqrtGrad(NodeImport &n) {
   Value y = conjugate(n), dy = n.in(1);
-  return n.result(n.div(n.mul(dy, 0.5), y));
+  return n.result(wherePassed(n, dy, n.div(n.mul(dy, 0.5), y)));
 }
 
 static LogicalResult rsqrtGrad(NodeImport &n) {
   Value y = conjugate(n), dy = n.in(1);
-  return n.result(n.mul(n.mul(dy, -0.5), n.mul(n.mul(y, y), y)));
+  return n.result(wherePassed(n, dy, n.mul(n.mul(dy, -0.5), n.mul(n.mul(y, y), y))));
 }
 
 static LogicalResult reciprocalGrad(NodeImport &n) {
   Value y = conjugate(n), dy = n.in(1);
-  return n.result(n.mul(n.op<NegOp>(dy), n.mul(y, y)));
+  return n.result(wherePassed(n, dy, n.mul(n.op<NegOp>(dy), n.mul(y, y))));
 }
 
 /// dy where a predicate holds, zero elsewhere.
@@ -48,15 +53,20 @@ static Value where(NodeImport &n, Value condition, Value dy) {
   return n.select(condition, dy, n.like(dy, 0));
 }
 
+/// dy times 1 where a predicate holds, times 0 elsewhere: infinities and NaN show.
+static Value times(NodeImport &n, Value condition, Value dy) {
+  return dy && condition ? n.mul(dy, n.cast(condition, n.element(dy))) : Value();
+}
+
 static LogicalResult reluGrad(NodeImport &n) {
   Value dy = n.in(0), x = n.in(1);
-  return n.result(where(n, n.compare("gt", x, 0), dy));
+  return n.result(times(n, n.compare("gt", x, 0), dy));
 }
 
 static LogicalResult relu6Grad(NodeImport &n) {
   Value dy = n.in(0), x = n.in(1);
   Value inside = n.op<AndOp>(n.compare("gt", x, 0), n.compare("lt", x, 6));
-  return n.result(where(n, inside, dy));
+  return n.result(times(n, inside, dy));
 }
 
 static LogicalResult leakyReluGrad(NodeImport &n) {

@@ -107,7 +107,9 @@ Value weir::tf::areaMatrix(NodeImport &n, const Side &side) {
   Value isLast = n.compare("eq", sample, n.cast(lastOf(n, side), f32));
   Value upper = n.select(isLast, high, n.minimum(high, n.add(sample, 1.0)));
   Value covered = n.maximum(n.sub(upper, n.maximum(low, sample)), 0.0);
-  return n.div(covered, scale);
+  // One sample whose corners are aligned with many is each of them.
+  Value isOne = n.compare("eq", scale, 0.0);
+  return n.select(isOne, n.like(covered, 1), n.div(covered, scale));
 }
 
 Value weir::tf::alongDim(NodeImport &n, Value v, int64_t dim, int64_t rank) {
