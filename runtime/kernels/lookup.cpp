@@ -201,6 +201,10 @@ int32_t weir_kernel_table_insert(weir_context *ctx, const weir_tensor *operands,
     return failEntries(ctx);
   Lock lock(table->mutex);
   if (table->isMutable) {
+    // What a new session finds in it is put in once, whatever is done to it later.
+    if (onlyOnce && table->isInitialized)
+      return WEIR_OK;
+    table->isInitialized |= onlyOnce;
     if (isInitial)
       table->map.clear();
     for (int64_t i = 0; i < count; ++i)

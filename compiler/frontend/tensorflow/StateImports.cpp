@@ -22,16 +22,6 @@ using namespace weir::tf;
 // Variables
 //===----------------------------------------------------------------------===//
 
-/// What tells variables apart in a session. Version-two handles without a
-/// shared name are all the same variable, as TensorFlow has it; those of
-/// version one go by their node.
-static std::string nameOfVariable(NodeImport &n, bool isRef) {
-  std::string_view shared = n.s("shared_name");
-  if (shared.empty() && isRef)
-    return n.g.nameOf(n.node);
-  return std::string(shared);
-}
-
 /// The type that the graph's first handle of a name has: another one's is
 /// wrong.
 static bool contradicts(NodeImport &n, DataType type) {
@@ -52,7 +42,7 @@ static bool contradicts(NodeImport &n, DataType type) {
 
 static LogicalResult variable(NodeImport &n) {
   bool isRef = n.node.op != "VarHandleOp";
-  std::string name = nameOfVariable(n, isRef);
+  std::string name = variableName(n);
   Imported result;
   result.kind = Imported::Kind::Resource;
   result.isRef = isRef;
@@ -71,7 +61,12 @@ static LogicalResult variable(NodeImport &n) {
     initial = n.g.initialValue(name, n.node);
   if (initial.type && initial.type.getElementType() != elementType(n.b.getContext(), dtype->type()))
     return n.invalid("found a stored value of another type");
-  if ((!result.type || !result.type.hasStaticShape()) && initial.type)
+  bool isOfShape = result.type && initial.type &&
+                   succeeded(verifyCompatibleShape(result.type, initial.type));
+  // References are assigned values of their shape; handles take any.
+  if (isRef && result.type && initial.type && !isOfShape)
+    return n.invalid("found a stored value of another shape than the variable's");
+  if (initial.type && (!isOfShape || !result.type.hasStaticShape()))
     result.type = initial.type;
   if (n.g.variableTypes)
     if (auto it = n.g.variableTypes->find(name); it != n.g.variableTypes->end())

@@ -6,10 +6,18 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/tensorflow/Variables.h"
+#include "compiler/frontend/tensorflow/GraphImporter.h"
 
 using namespace mlir;
 using namespace weir;
 using namespace weir::tf;
+
+std::string weir::tf::variableName(const NodeImport &n) {
+  std::string_view shared = n.s("shared_name");
+  if (shared.empty() && n.node.op != "VarHandleOp")
+    return n.g.nameOf(n.node);
+  return std::string(shared);
+}
 
 Imported *weir::tf::variableAt(NodeImport &n, size_t i) {
   if (i < n.inputs.size() && n.inputs[i].kind == Imported::Kind::Resource) {

@@ -10,7 +10,14 @@
 
 #include "compiler/frontend/tensorflow/NodeImport.h"
 
+#include <string>
+
 namespace weir::tf {
+
+/// What tells variables apart in a session, beside their container. Version-two
+/// handles without a shared name are all the same variable, as TensorFlow has it;
+/// those of version one go by their node.
+std::string variableName(const NodeImport &n);
 
 /// Input `i` as a variable of known shape; null, with a report, where it is none.
 Imported *variableAt(NodeImport &n, size_t i);
