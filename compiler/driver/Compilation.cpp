@@ -168,6 +168,12 @@ bool Compilation::load() {
   if (!importOptions(options, sink, imports))
     return false;
 
+  if (!isFolder && !options.tags.empty()) {
+    driver::report(sink, "W0114", options.input,
+                   "found --tags=" + llvm::join(options.tags, ",") +
+                       ", and no SavedModel; possible: none for a file of one graph");
+    return false;
+  }
   std::set<std::string> offered;
   imports.offered = &offered;
   log.setStage(importStage);

@@ -53,6 +53,8 @@ struct Options {
   std::string name;   ///< C identifier; empty: from the output's stem
 
   std::vector<EntrySpec> entries; ///< empty: what the model offers
+  /// --tags=serve,train: which of a SavedModel's graphs; empty: the one to serve.
+  std::vector<std::string> tags;
   /// --shape=NAME=1x3x224x224: feed's name, sizes ("?": not fixed).
   std::vector<std::pair<std::string, std::string>> shapes;
   /// --dim=N=5 or N=1..64: dimension's name, size or bounds.

@@ -94,6 +94,7 @@ bool driver::importOptions(const Options &options, DiagnosticSink &sink, ImportO
     }
     result.entries.push_back(std::move(to));
   }
+  result.tags = options.tags;
   for (const auto &[name, text] : options.shapes)
     if (std::optional<std::vector<int64_t>> shape = shapeOf(text, "--shape=" + name))
       result.shapes[name] = *shape;

@@ -74,6 +74,8 @@ struct ImportOptions {
   std::map<std::string, std::vector<int64_t>> shapes; ///< by feed's name
   std::map<std::string, DimBinding> dims;             ///< by dimension's name
   std::vector<CustomOperation> customOperations;
+  /// Of a SavedModel that holds several graphs; empty: the one tagged `serve`.
+  std::vector<std::string> tags;
   /// Where given, gets all that names in `shapes` and `dims` may say: feeds and
   /// dimensions of the entries that were imported.
   std::set<std::string> *offered = nullptr;

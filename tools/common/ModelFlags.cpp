@@ -45,6 +45,19 @@ FlagParser::Setter choice(std::string &target, std::vector<std::string> possible
 
 } // namespace
 
+/// Adds the parts of a value, which commas separate.
+static FlagParser::Setter listSetter(std::vector<std::string> &list) {
+  return [&list](std::string_view value) {
+    llvm::StringRef rest(value.data(), value.size());
+    while (!rest.empty()) {
+      auto [name, more] = rest.split(',');
+      list.push_back(name.str());
+      rest = more;
+    }
+    return std::string();
+  };
+}
+
 FlagParser::Setter weir::tools::intSetter(int &target, int lowest, int highest) {
   return [&target, lowest, highest](std::string_view value) -> std::string {
     int64_t number;
@@ -88,6 +101,10 @@ void weir::tools::addEntryFlags(FlagParser &parser, Options &options) {
                    currentEntry(options).fetches.push_back(std::move(fetch));
                  return problem;
                });
+  parser.value("--tags", "TAG[,TAG…]",
+               "of a SavedModel that holds several graphs, the one that has exactly these "
+               "tags (default: the one tagged serve)",
+               listSetter(options.tags));
   parser.value("--shape", "name=1x3x224x224", "fixes the shape of an input",
                [&options](std::string_view value) {
                  Binding binding;
@@ -106,19 +123,6 @@ void weir::tools::addEntryFlags(FlagParser &parser, Options &options) {
                    options.dims.push_back(std::move(binding));
                  return problem;
                });
-}
-
-/// Adds the parts of a value, which commas separate.
-static FlagParser::Setter listSetter(std::vector<std::string> &list) {
-  return [&list](std::string_view value) {
-    llvm::StringRef rest(value.data(), value.size());
-    while (!rest.empty()) {
-      auto [name, more] = rest.split(',');
-      list.push_back(name.str());
-      rest = more;
-    }
-    return std::string();
-  };
 }
 
 void weir::tools::addCodeFlags(FlagParser &parser, Options &options,

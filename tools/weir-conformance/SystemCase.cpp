@@ -179,7 +179,7 @@ std::string weir::conformance::readScript(const std::string &folder, SystemScrip
   script.graph = textOf(*root, "graph");
   if (const json::Array *tags = root->getArray("tags_saved_model"))
     for (const json::Value &tag : *tags)
-      script.tags += (script.tags.empty() ? "" : ",") + tag.getAsString().value_or("").str();
+      script.tags.push_back(tag.getAsString().value_or("").str());
   if (const json::Object *tolerance = root->getObject("tolerance")) {
     script.rtol = tolerance->getNumber("rtol").value_or(0);
     script.atol = tolerance->getNumber("atol").value_or(0);

@@ -58,7 +58,7 @@ struct SystemSession {
 
 struct SystemScript {
   std::string graph; ///< "graph.pb" or "saved_model"
-  std::string tags;
+  std::vector<std::string> tags;
   double rtol = 0, atol = 0;
   tools::NamedTensors arrays;
   /// Signature → tensor (node:port) → name in the signature.

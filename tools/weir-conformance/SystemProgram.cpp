@@ -129,6 +129,7 @@ driver::Options SystemProgram::optionsFor(const std::vector<driver::EntrySpec> &
   options.input = path;
   options.name = "model";
   options.entries = specs;
+  options.tags = script.tags;
   options.deviceNames = script.devices;
   options.hardPlacement = !script.softPlacement;
   return options;

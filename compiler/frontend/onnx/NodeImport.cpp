@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/onnx/NodeImport.h"
+#include "compiler/frontend/ConstantReals.h"
 #include "compiler/frontend/onnx/GraphImporter.h"
 
 #include <charconv>
@@ -147,19 +148,8 @@ std::optional<SmallVector<int64_t>> NodeImport::constantInts(size_t i) {
 }
 
 std::optional<SmallVector<double>> NodeImport::constantFloats(size_t i) {
-  DenseElementsAttr values;
-  if (has(i) && inputs[i].kind == Imported::Kind::Tensor &&
-      matchPattern(inputs[i].tensor, m_Constant(&values)) &&
-      isa<FloatType>(values.getElementType())) {
-    SmallVector<double> result;
-    for (const APFloat &value : values.getValues<APFloat>()) {
-      APFloat wide = value;
-      bool lost;
-      wide.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &lost);
-      result.push_back(wide.convertToDouble());
-    }
-    return result;
-  }
+  if (has(i) && inputs[i].kind == Imported::Kind::Tensor)
+    return frontend::constantReals(inputs[i].tensor);
   return std::nullopt;
 }
 

@@ -25,7 +25,23 @@ struct Bundle::Files {
   bool readWhole(const rt::BundleEntry &entry, BundleTensor &tensor, std::string &error);
   bool readSlices(weir_string name, const rt::BundleEntry &entry, BundleTensor &tensor,
                   std::string &error);
+  bool readPart(weir_string name, const rt::BundleEntry &entry, const rt::TensorSlice &part,
+                BundleTensor &tensor, std::string &error);
 };
+
+/// Where a slice's elements begin in the whole tensor if they lie together there; -1
+/// where they do not. Lengths are numbers.
+static int64_t togetherAt(const rt::TensorSlice &slice, const rt::StoredShape &shape) {
+  int64_t at = 0;
+  bool isCut = false; // in a dimension before this one that has several
+  for (int32_t d = 0; d < shape.rank; ++d) {
+    if (isCut && slice.length[d] != shape.dims[d])
+      return -1;
+    isCut |= slice.length[d] > 1;
+    at = at * shape.dims[d] + slice.start[d];
+  }
+  return at;
+}
 
 Bundle::Bundle() : files(std::make_unique<Files>()) {}
 Bundle::~Bundle() = default;
@@ -153,4 +169,106 @@ bool Bundle::read(std::string_view name, BundleTensor &tensor, std::string &erro
   tensor.dims.assign(entry.shape.dims, entry.shape.dims + entry.shape.rank);
   return entry.slices.size() == 0 ? files->readWhole(entry, tensor, error)
                                   : files->readSlices(viewOf(name), entry, tensor, error);
+}
+
+bool Bundle::Files::readPart(weir_string name, const rt::BundleEntry &entry,
+                             const rt::TensorSlice &part, BundleTensor &tensor,
+                             std::string &error) {
+  rt::TensorSlice box = part.within(entry.shape);
+  int64_t count = rt::elementsOf(box);
+  // As it was stored: it stays where it is.
+  for (int64_t i = 0; i < entry.slices.size(); ++i) {
+    if (!(entry.slices[i].within(entry.shape) == box))
+      continue;
+    rt::HeapText key;
+    rt::writeSliceKey(key, name, entry.slices[i]);
+    rt::BundleEntry piece;
+    weir_status status = WEIR_STATUS_INIT;
+    if (reader.find(key.view(), &piece, &status) || piece.type != entry.type ||
+        piece.shape.count() != count) {
+      error = "a slice of it is missing, or of another type or shape";
+      return false;
+    }
+    return readWhole(piece, tensor, error);
+  }
+  int64_t size = elementBytes(tensor.type);
+  if (entry.slices.size() == 0) {
+    if (!readWhole(entry, tensor, error))
+      return false;
+    rt::TensorSlice all = rt::TensorSlice::whole(entry.shape.rank).within(entry.shape);
+    if (tensor.type == DataType::String) {
+      std::vector<std::string_view> cut(count);
+      rt::copySlice(box, all, tensor.strings.data(), box, cut.data(), sizeof(std::string_view));
+      tensor.strings = std::move(cut);
+      return true;
+    }
+    if (int64_t at = togetherAt(box, entry.shape); at >= 0 || count == 0) {
+      at = count == 0 ? 0 : at * size;
+      tensor.bytes = tensor.bytes.substr(at, count * size);
+      tensor.offset += at;
+      return true;
+    }
+    tensor.storage.assign(count * size, '\0');
+    rt::copySlice(box, all, tensor.bytes.data(), box, tensor.storage.data(), size);
+    tensor.bytes = {};
+    return true;
+  }
+  if (tensor.type == DataType::String) {
+    error = "it is strings in slices";
+    return false;
+  }
+  weir_status status = WEIR_STATUS_INIT;
+  if (!reader.checkSize(name, entry, entry.shape.count(), &status)) {
+    tensor.storage.assign(count * size, '\0');
+    if (!reader.read(name, entry, &part, tensor.storage.data(), {}, false, &status))
+      return true;
+  }
+  error = status.message;
+  return false;
+}
+
+std::optional<std::vector<int64_t>> Bundle::shapeOf(std::string_view name,
+                                                    std::string_view part) const {
+  rt::BundleEntry entry;
+  rt::StoredShape whole, shape;
+  rt::TensorSlice slice;
+  weir_status status = WEIR_STATUS_INIT;
+  if (files->reader.find(viewOf(name), &entry, &status))
+    return std::nullopt;
+  shape = entry.shape;
+  if (!part.empty() && rt::parseShapeAndSlice(viewOf(part), &whole, &slice, &shape, &status))
+    return std::nullopt;
+  return std::vector<int64_t>(shape.dims, shape.dims + shape.rank);
+}
+
+bool Bundle::read(std::string_view name, std::string_view part, BundleTensor &tensor,
+                  std::string &error) {
+  if (part.empty())
+    return read(name, tensor, error);
+  tensor = BundleTensor();
+  rt::BundleEntry entry;
+  rt::StoredShape whole, shape;
+  rt::TensorSlice slice;
+  weir_status status = WEIR_STATUS_INIT;
+  if (int32_t code = files->reader.find(viewOf(name), &entry, &status)) {
+    error = code == WEIR_NOT_FOUND ? "the bundle does not hold it" : status.message;
+    return false;
+  }
+  if (rt::parseShapeAndSlice(viewOf(part), &whole, &slice, &shape, &status)) {
+    error = status.message;
+    return false;
+  }
+  if (!(whole == entry.shape)) {
+    char text[200];
+    rt::Text out(text, sizeof(text));
+    out << "it is of shape " << entry.shape << ", and is asked for as part of one of shape "
+        << whole;
+    error = text;
+    return false;
+  }
+  if (slice.isWhole(whole))
+    return read(name, tensor, error);
+  tensor.type = toDataType(entry.type);
+  tensor.dims.assign(shape.dims, shape.dims + shape.rank);
+  return files->readPart(viewOf(name), entry, slice, tensor, error);
 }

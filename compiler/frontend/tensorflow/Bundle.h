@@ -17,6 +17,7 @@
 #include "compiler/frontend/tensorflow/GraphDef.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,11 +44,17 @@ public:
   ~Bundle();
 
   bool contains(std::string_view name) const;
+  /// The sizes of a tensor, or of the part of it that read() takes, as the index has
+  /// them; nothing is read. Nothing where the bundle does not hold it, or no such part.
+  std::optional<std::vector<int64_t>> shapeOf(std::string_view name, std::string_view part) const;
   std::vector<std::string> names() const;
 
   /// Reads a tensor and checks its checksum. False, with one line in `error`,
   /// where it is missing, damaged, or claims bytes that its shard lacks.
   bool read(std::string_view name, BundleTensor &tensor, std::string &error);
+  /// The same for the part of it that RestoreV2's `shape_and_slices` names ("7 4 5,2:-");
+  /// an empty one is all of it. Parts need not be those that were stored.
+  bool read(std::string_view name, std::string_view part, BundleTensor &tensor, std::string &error);
 
 private:
   Bundle();

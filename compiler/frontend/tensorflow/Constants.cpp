@@ -116,6 +116,16 @@ TypedAttr weir::tf::blobAttr(RankedTensorType type, const std::string &path, int
       BlobAttr::get(type, path, offset, static_cast<int64_t>(bytes.size()), text));
 }
 
+TypedAttr weir::tf::storedAttr(RankedTensorType type, const BundleTensor &tensor) {
+  if (tensor.type == DataType::String)
+    return stringsAttr(type, tensor.strings);
+  if (!tensor.storage.empty())
+    return denseAttr(type, tensor.storage);
+  if (tensor.bytes.size() >= kBlobBytes && tensor.type != DataType::Bool)
+    return blobAttr(type, tensor.file, tensor.offset, tensor.bytes);
+  return denseAttr(type, tensor.bytes);
+}
+
 TypedAttr weir::tf::stringsAttr(RankedTensorType type, ArrayRef<std::string_view> strings) {
   SmallVector<StringRef> refs;
   for (std::string_view text : strings)

@@ -8,6 +8,8 @@
 #ifndef WEIR_COMPILER_FRONTEND_TENSORFLOW_CONSTANTS_H
 #define WEIR_COMPILER_FRONTEND_TENSORFLOW_CONSTANTS_H
 
+#include "compiler/frontend/tensorflow/Bundle.h"
+
 #include "mlir/IR/BuiltinAttributeInterfaces.h"
 #include "mlir/IR/BuiltinTypes.h"
 
@@ -23,6 +25,10 @@ mlir::TypedAttr denseAttr(mlir::RankedTensorType type, std::string_view data);
 /// A blob: `bytes` lie at `offset` of the file `path`.
 mlir::TypedAttr blobAttr(mlir::RankedTensorType type, const std::string &path, int64_t offset,
                          std::string_view bytes);
+
+/// What a bundle holds, by value where it is small or its bytes are not those of a
+/// file, else as a blob.
+mlir::TypedAttr storedAttr(mlir::RankedTensorType type, const BundleTensor &tensor);
 
 /// Strings; a single one stands for all.
 mlir::TypedAttr stringsAttr(mlir::RankedTensorType type, llvm::ArrayRef<std::string_view> strings);

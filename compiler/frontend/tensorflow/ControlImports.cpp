@@ -161,14 +161,9 @@ static LogicalResult forLoop(NodeImport &n) {
 
 /// The strings of a constant input, joined; empty if it is none.
 static std::string constantText(NodeImport &n, size_t i) {
-  DenseElementsAttr values;
-  if (n.inputs[i].kind != Imported::Kind::Tensor ||
-      !matchPattern(n.inputs[i].value, m_Constant(&values)) ||
-      !isa<StringType>(values.getElementType()))
-    return {};
   std::string text;
-  for (StringRef value : values.getValues<StringRef>())
-    text += (text.empty() ? "" : " ") + value.str();
+  for (const std::string &value : n.constantStrings(i).value_or(std::vector<std::string>()))
+    text += (text.empty() ? "" : " ") + value;
   return text;
 }
 

@@ -30,6 +30,7 @@ public:
 
 private:
   std::optional<Edge> resolve(const std::string &value, const char *what);
+  bool isGiven(const SignatureTensor &tensor, const char *what);
   void feed(const FeedSpec &feed, const SignatureTensor *declared);
   void fetch(const std::string &value, const std::string &name,
              const std::vector<int64_t> *shape = nullptr);
@@ -130,6 +131,16 @@ std::optional<Edge> Planner::resolve(const std::string &value, const char *what)
     return std::nullopt;
   }
   return Edge{static_cast<uint32_t>(at), static_cast<uint32_t>(std::max<int64_t>(name.port, 0))};
+}
+
+/// Whether the signature says which tensor of the graph one of its own is; reports.
+bool Planner::isGiven(const SignatureTensor &tensor, const char *what) {
+  if (!tensor.tensor.empty())
+    return true;
+  error("W0212", "found " + std::string(what) + " " + quoted(tensor.name) + " of signature " +
+                     quoted(signature->key) +
+                     " without a tensor; possible are one, a sparse one, and a composite one");
+  return false;
 }
 
 static DataType typeOfSpec(const std::string &name) {
@@ -350,7 +361,8 @@ std::optional<EntryPlan> Planner::run() {
   if (spec.fetches.empty()) {
     if (signature) {
       for (const SignatureTensor &tensor : signature->outputs)
-        fetch(tensor.tensor, tensor.name);
+        if (isGiven(tensor, "output"))
+          fetch(tensor.tensor, tensor.name);
     } else {
       defaultFetches(false);
       if (plan.fetches.empty())
@@ -362,6 +374,8 @@ std::optional<EntryPlan> Planner::run() {
   if (spec.feeds.empty()) {
     if (signature) {
       for (const SignatureTensor &tensor : signature->inputs) {
+        if (!isGiven(tensor, "input"))
+          continue;
         FeedSpec one;
         one.value = tensor.tensor;
         one.name = tensor.name;

@@ -454,11 +454,18 @@ void GraphImporter::emitNode(Body &body, uint32_t at, Scope &scope, OpBuilder &b
         set(static_cast<uint32_t>(port), value);
     return;
   }
+  auto giveUp = [&] {
+    Imported nothing;
+    nothing.kind = Imported::Kind::Resource;
+    for (auto [port, type] : llvm::enumerate(node.outputTypes))
+      if (keepsGoing && type == DataType::Resource)
+        set(static_cast<uint32_t>(port), nothing);
+  };
   const OpImport *row = findImport(node.op);
   const CustomOperation *custom = nullptr;
   if (!row && customOperations)
     custom = findCustomOperation(*customOperations, llvm::StringRef(node.op));
-  if (!row && !custom)
+  if (!row && !custom && !instead)
     return reportUnknown(node);
   using Made = FailureOr<std::vector<Imported>>;
   // An input that is one of several variables: the node, for each of them.
@@ -490,7 +497,12 @@ void GraphImporter::emitNode(Body &body, uint32_t at, Scope &scope, OpBuilder &b
     NodeImport import(*this, node, std::move(with), at, loc);
     size_t errors = sink->errorCount();
     reason.clear();
-    if (failed(row ? row->import(import) : callCustom(*custom, import))) {
+    std::optional<LogicalResult> other = instead ? instead(import) : std::nullopt;
+    if (!other && !row && !custom) {
+      reportUnknown(node);
+      return failure();
+    }
+    if (failed(other ? *other : row ? row->import(import) : callCustom(*custom, import))) {
       if (!failedSince(errors))
         (void)report(node, "W0224",
                      "found operands that do not go together" +
@@ -503,7 +515,7 @@ void GraphImporter::emitNode(Body &body, uint32_t at, Scope &scope, OpBuilder &b
   };
   Made made = emit(std::move(inputs), b);
   if (failed(made))
-    return;
+    return giveUp();
   for (auto [port, value] : llvm::enumerate(*made))
     set(static_cast<uint32_t>(port), std::move(value));
 }

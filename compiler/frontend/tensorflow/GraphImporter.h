@@ -29,6 +29,7 @@
 #include "llvm/ADT/MapVector.h"
 
 #include <functional>
+#include <optional>
 
 namespace weir {
 struct ImportOptions;
@@ -46,6 +47,8 @@ struct InitialValue {
 struct TableInfo {
   mlir::Type key, value;
   llvm::SmallVector<int64_t> shape; ///< of one value
+  /// Of a dense table: keys that mark free places and cannot be used.
+  mlir::TypedAttr emptyKey, deletedKey;
 };
 
 /// A queue, by its handle's name.
@@ -186,7 +189,12 @@ public:
   std::function<InitialValue(const std::string &, const Node &)> initialValue;
   /// What a table holds in a new session, by its handle's name; null where a
   /// run initializes it. Set by whoever knows a SavedModel.
-  std::function<const TableEntries *(const std::string &)> initialEntries;
+  std::function<const TableEntries *(const std::string &, const Node &)> initialEntries;
+  /// Imports a node otherwise than its row of the table says; nothing: as it says.
+  std::function<std::optional<LogicalResult>(NodeImport &)> instead;
+  /// Whether a handle that cannot be imported (which is reported) stands for an
+  /// object of no variable, so that calls it is handed to do what else they do.
+  bool keepsGoing = false;
   std::map<std::string, TableInfo> tables;
   std::map<std::string, QueueInfo> queues;
   /// By node, in the model's words: devices asked for, and the nodes that it

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/tensorflow/NodeImport.h"
+#include "compiler/frontend/ConstantReals.h"
 #include "compiler/frontend/Import.h"
 #include "compiler/frontend/tensorflow/GraphImporter.h"
 #include "compiler/frontend/tensorflow/InputImports.h"
@@ -132,23 +133,26 @@ std::optional<int64_t> NodeImport::constantInt(size_t i) {
 }
 
 std::optional<SmallVector<double>> NodeImport::constantFloats(size_t i) {
-  DenseElementsAttr values;
-  if (i < inputs.size() && inputs[i].kind == Imported::Kind::Tensor &&
-      matchPattern(inputs[i].value, m_Constant(&values)) &&
-      isa<FloatType>(values.getElementType())) {
-    SmallVector<double> result;
-    for (APFloat value : values.getValues<APFloat>()) {
-      bool lost;
-      value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &lost);
-      result.push_back(value.convertToDouble());
-    }
-    return result;
-  }
+  if (i < inputs.size() && inputs[i].kind == Imported::Kind::Tensor)
+    if (auto values = frontend::constantReals(inputs[i].value))
+      return values;
   (void)g.report(node, "W0252",
                  "found " + inputName(node, i) +
                      " computed from the program's inputs; possible is a "
                      "constant");
   return std::nullopt;
+}
+
+std::optional<std::vector<std::string>> NodeImport::constantStrings(size_t i) {
+  DenseElementsAttr values;
+  if (i >= inputs.size() || inputs[i].kind != Imported::Kind::Tensor ||
+      !matchPattern(inputs[i].value, m_Constant(&values)) ||
+      !isa<StringType>(values.getElementType()))
+    return std::nullopt;
+  std::vector<std::string> strings;
+  for (StringRef text : values.getValues<StringRef>())
+    strings.push_back(text.str());
+  return strings;
 }
 
 std::optional<int64_t> NodeImport::axis(int64_t given, int64_t rank) {

@@ -69,6 +69,9 @@ public:
   std::optional<IntVector> constantInts(size_t i);
   std::optional<int64_t> constantInt(size_t i);
   std::optional<llvm::SmallVector<double>> constantFloats(size_t i);
+  /// The strings of an input, row by row; nothing, without a report, where they are
+  /// not known now.
+  std::optional<std::vector<std::string>> constantStrings(size_t i);
   /// An axis in [0, rank), from one that may count from the end; reports.
   std::optional<int64_t> axis(int64_t given, int64_t rank);
   std::optional<int64_t> constantAxis(size_t i, int64_t rank);

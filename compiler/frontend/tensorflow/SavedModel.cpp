@@ -52,10 +52,10 @@ static void appendVarint(std::string &out, uint64_t value) {
   out += static_cast<char>(value);
 }
 
-/// Parses a MetaGraphDef without its graph, which is returned as a view: the
-/// graph may be gigabytes, everything else is small.
+/// Parses a MetaGraphDef without its graph and its object graph, which are returned
+/// as views: they may be large, everything else is small.
 static bool splitMetaGraph(std::string_view bytes, proto::MetaGraphDef &meta,
-                           std::string_view &graph) {
+                           std::string_view &graph, std::string_view &objects) {
   std::string rest;
   WireReader reader(bytes);
   while (reader.next()) {
@@ -63,8 +63,12 @@ static bool splitMetaGraph(std::string_view bytes, proto::MetaGraphDef &meta,
       graph = reader.bytes();
       continue;
     }
-    if (reader.field() > 6)
-      continue; // the object graph, and newer fields
+    if (reader.field() == 7) {
+      objects = reader.bytes();
+      continue;
+    }
+    if (reader.field() > 7)
+      continue; // newer ones
     std::string_view field = reader.bytes();
     if (reader.malformed())
       return false;
@@ -89,18 +93,62 @@ static std::string joined(const std::vector<std::string> &tags) {
   return text.empty() ? "(no tags)" : text;
 }
 
+/// What follows a composite tensor's name in those of its components.
+static std::string componentName(const proto::TensorInfo::CompositeTensor &composite, int i) {
+  static const char *const sparse[] = {"indices", "values", "dense_shape"};
+  static const char *const slices[] = {"values", "indices", "dense_shape"};
+  int count = composite.components_size();
+  switch (composite.type_spec().type_spec_class()) {
+  case proto::TypeSpec::RAGGED_TENSOR_SPEC:
+    if (i == 0)
+      return "values";
+    return count == 2 ? "row_splits" : "row_splits_" + std::to_string(i - 1);
+  case proto::TypeSpec::SPARSE_TENSOR_SPEC:
+    if (count == 3)
+      return sparse[i];
+    break;
+  case proto::TypeSpec::INDEXED_SLICES_SPEC:
+    if (count == 2 || count == 3)
+      return slices[i];
+    break;
+  default:
+    break;
+  }
+  return std::to_string(i);
+}
+
+static void addTensor(const std::string &name, const proto::TensorInfo &info,
+                      std::vector<SignatureTensor> &tensors) {
+  if (info.has_composite_tensor()) {
+    const auto &composite = info.composite_tensor();
+    for (int i = 0; i < composite.components_size(); ++i)
+      addTensor(name + "." + componentName(composite, i), composite.components(i), tensors);
+    return;
+  }
+  Shape shape;
+  shape.unknownRank = info.tensor_shape().unknown_rank();
+  for (const auto &dim : info.tensor_shape().dim())
+    shape.dims.push_back(dim.size() < 0 ? -1 : dim.size());
+  DataType type = toDataType(info.dtype());
+  if (!info.has_coo_sparse()) {
+    tensors.push_back({name, info.name(), type, std::move(shape)});
+    return;
+  }
+  // The type and the shape are those of the tensor that the three stand for.
+  const auto &sparse = info.coo_sparse();
+  int64_t rank = shape.unknownRank ? -1 : static_cast<int64_t>(shape.dims.size());
+  tensors.push_back(
+      {name + ".indices", sparse.indices_tensor_name(), DataType::Int64, {false, {-1, rank}}});
+  tensors.push_back({name + ".values", sparse.values_tensor_name(), type, {false, {-1}}});
+  tensors.push_back(
+      {name + ".dense_shape", sparse.dense_shape_tensor_name(), DataType::Int64, {false, {rank}}});
+}
+
 static std::vector<SignatureTensor>
 tensorsOf(const google::protobuf::Map<std::string, proto::TensorInfo> &infos) {
   std::vector<SignatureTensor> tensors;
-  for (const auto &[name, info] : infos) {
-    SignatureTensor &tensor = tensors.emplace_back();
-    tensor.name = name;
-    tensor.tensor = info.name();
-    tensor.type = toDataType(info.dtype());
-    tensor.shape.unknownRank = info.tensor_shape().unknown_rank();
-    for (const auto &dim : info.tensor_shape().dim())
-      tensor.shape.dims.push_back(dim.size() < 0 ? -1 : dim.size());
-  }
+  for (const auto &[name, info] : infos)
+    addTensor(name, info, tensors);
   std::sort(tensors.begin(), tensors.end(), [](auto &a, auto &b) { return a.name < b.name; });
   return tensors;
 }
@@ -173,7 +221,7 @@ std::unique_ptr<SavedModel> weir::tf::readSavedModel(const std::string &folder,
 
   WireReader reader(model->source->bytes());
   proto::MetaGraphDef chosen;
-  std::string_view graphBytes;
+  std::string_view graphBytes, objectBytes;
   std::vector<std::string> wanted = tags, offered;
   bool isUnsure = false;
   std::sort(wanted.begin(), wanted.end());
@@ -183,8 +231,8 @@ std::unique_ptr<SavedModel> weir::tf::readSavedModel(const std::string &folder,
     if (reader.field() != 2)
       continue;
     proto::MetaGraphDef meta;
-    std::string_view graph;
-    if (!splitMetaGraph(reader.bytes(), meta, graph))
+    std::string_view graph, objects;
+    if (!splitMetaGraph(reader.bytes(), meta, graph, objects))
       return malformed("graph " + std::to_string(graphs) + " is malformed");
     ++graphs;
     std::vector<std::string> have = tagsOf(meta);
@@ -201,6 +249,7 @@ std::unique_ptr<SavedModel> weir::tf::readSavedModel(const std::string &folder,
       best = fit;
       chosen = std::move(meta);
       graphBytes = graph;
+      objectBytes = objects;
     }
   }
   if (reader.malformed())
@@ -221,12 +270,13 @@ std::unique_ptr<SavedModel> weir::tf::readSavedModel(const std::string &folder,
     return nullptr;
   }
   fill(*model, chosen);
+  model->objectGraph = objectBytes;
   std::string error;
   if (!readGraphDef(graphBytes, model->graph, error))
     return malformed(error);
   if (!checkVersions(model->graph.versions, path, sink))
     return nullptr;
-  std::string prefix = (fs::path(folder) / "variables" / "variables").string();
+  std::string prefix = model->variablesPrefix();
   if (fs::exists(prefix + ".index", ignored)) {
     model->variables = Bundle::open(prefix, error);
     if (!model->variables) {

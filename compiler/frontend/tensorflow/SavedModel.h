@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // `saved_model.pb` or `.pbtxt`, `variables/`, `assets/`. A folder may hold
-// several graphs, told apart by tags; one is chosen. Which value of the bundle
-// a variable takes is not said anywhere: it is found by following the graph's
-// own restore operation (Restore.h).
+// several graphs, told apart by tags; one is chosen. What variables and tables
+// hold is found by following the graph's own restore operation (InitialState.h)
+// and, where that does not say, the object graph (ObjectGraph.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,10 +26,15 @@
 
 namespace weir::tf {
 
-/// TensorInfo: a tensor of the graph behind a signature's name.
+/// TensorInfo: a tensor of the graph behind a signature's name. A composite one is
+/// several, called after the attributes that its Python class has for them:
+/// `NAME.values`, `NAME.row_splits` (`NAME.row_splits_0` … from the outermost, where
+/// there are more) of a RaggedTensor; `NAME.indices`, `NAME.values`,
+/// `NAME.dense_shape` of a SparseTensor and of IndexedSlices (in that class's order,
+/// the shape may be missing); `NAME.0` … of any other class.
 struct SignatureTensor {
   std::string name;   ///< what users call it
-  std::string tensor; ///< `node:port`; empty for composite tensors
+  std::string tensor; ///< `node:port`; empty where the file names none
   DataType type = DataType::Invalid;
   Shape shape;
 };
@@ -43,6 +48,7 @@ struct SavedModel {
   std::string folder;
   std::unique_ptr<Source> source;
   GraphDef graph;
+  std::string_view objectGraph; ///< a SavedObjectGraph; empty where there is none
   std::vector<std::string> tags;
   std::vector<Signature> signatures; ///< sorted by key
   /// Node names, empty where there is none.
@@ -52,6 +58,9 @@ struct SavedModel {
   std::map<std::string, std::string> assets;
   /// Null where the model has no variables.
   std::unique_ptr<Bundle> variables;
+
+  /// Where its bundle is, or would be.
+  std::string variablesPrefix() const { return folder + "/variables/variables"; }
 
   const Signature *signature(std::string_view key) const {
     for (const Signature &signature : signatures)
@@ -67,17 +76,11 @@ struct SavedModel {
 std::string findSavedModel(const std::string &path);
 
 /// Reads a SavedModel. `tags` empty: the graph tagged `serve` alone, else the
-/// one tagged so among other tags, else the only one. Null after diagnostics (W0201 to W0204,
-/// W0213, W0214).
+/// one tagged so among other tags, else the only one; otherwise the one that has
+/// exactly these. Null after diagnostics (W0201 to W0204, W0213, W0214).
 std::unique_ptr<SavedModel> readSavedModel(const std::string &folder,
                                            const std::vector<std::string> &tags,
                                            DiagnosticSink &sink);
-
-/// Variable nodes of `graph` → the bundle's name of their values, by following
-/// the graph's restore operation. Handles both generations: Assign and
-/// AssignVariableOp of RestoreV2's outputs, directly or in a called function.
-std::map<uint32_t, std::string> restoredVariables(const SavedModel &model, const Graph &graph,
-                                                  const Library &library, DiagnosticSink &sink);
 
 } // namespace weir::tf
 

@@ -80,7 +80,37 @@ static LogicalResult checkTypes(NodeImport &n, const TableAt &table, Type key, T
   return success();
 }
 
-template <bool isMutable, bool hasShape> static LogicalResult makeTable(NodeImport &n) {
+/// Whether a dense table's two reserved keys are known, and scalars.
+static LogicalResult reserveKeys(NodeImport &n, TableInfo &info) {
+  for (auto [i, key] : llvm::enumerate(ArrayRef{&info.emptyKey, &info.deletedKey})) {
+    if (i >= n.inputCount()) // the first version reserves one
+      break;
+    Value value = n.in(i);
+    if (!value)
+      return failure();
+    auto constant = value.getDefiningOp<ConstantOp>();
+    if (!constant)
+      return n.g.report(n.node, "W0252",
+                        "found reserved keys computed from the program's inputs; possible are "
+                        "constants");
+    if (n.rank(value) != 0 || n.element(value) != info.key)
+      return n.unsupported("found keys that are tensors; possible are scalars");
+    *key = cast<TypedAttr>(constant.getValue());
+  }
+  return success();
+}
+
+/// Takes the keys that a dense table reserves out of it: what is imported may mark
+/// free places by them.
+static void dropReserved(NodeImport &n, Value handle, const TableInfo &info) {
+  for (TypedAttr reserved : {info.emptyKey, info.deletedKey})
+    if (reserved)
+      n.kernelCall("weir_kernel_table_remove", {}, {handle, n.constant(reserved)},
+                   tableAttributes(info.shape), /*isPure=*/false);
+}
+
+template <bool isMutable, bool hasShape, bool isDense = false>
+static LogicalResult makeTable(NodeImport &n) {
   TableInfo info;
   info.key = n.elementAttr("key_dtype");
   info.value = n.elementAttr("value_dtype");
@@ -91,6 +121,8 @@ template <bool isMutable, bool hasShape> static LogicalResult makeTable(NodeImpo
     info.shape.assign(shape->shape->dims.begin(), shape->shape->dims.end());
   if (llvm::any_of(info.shape, [](int64_t size) { return size < 0; }))
     return n.unsupported("found values whose shape is not known");
+  if (isDense && failed(reserveKeys(n, info)))
+    return failure();
   // Without a shared name a table is its node's.
   std::string name(isMutable ? "m" : "h");
   name += n.s("container");
@@ -100,14 +132,41 @@ template <bool isMutable, bool hasShape> static LogicalResult makeTable(NodeImpo
   name += n.s("shared_name").empty() ? n.g.nameOf(n.node) : std::string(n.s("shared_name"));
   n.g.tables[name] = info;
   Value handle = n.stringScalar(name);
-  if (const TableEntries *entries = n.g.initialEntries ? n.g.initialEntries(name) : nullptr) {
+  if (const TableEntries *entries =
+          n.g.initialEntries ? n.g.initialEntries(name, n.node) : nullptr) {
     SmallVector<int64_t> attributes = tableAttributes(info.shape);
     attributes.push_back(3);
-    n.kernelCall("weir_kernel_table_insert", {},
-                 {handle, n.constant(entries->keys), n.constant(entries->values)}, attributes,
-                 /*isPure=*/false);
+    // Dense tables are stored with keys of one element each.
+    Value keys = n.reshape(n.constant(entries->keys), {-1});
+    auto values = keys ? n.constant(entries->values) : Value();
+    IntVector shape{keys ? n.sizes(keys)[0] : 0};
+    shape.append(info.shape);
+    if (!values || ShapedType::getNumElements(shape) != n.type(values).getNumElements())
+      return n.invalid("found stored entries whose values are not one for each key");
+    n.kernelCall("weir_kernel_table_insert", {}, {handle, keys, n.reshape(values, shape)},
+                 attributes, /*isPure=*/false);
+    dropReserved(n, handle, info);
   }
   return n.result(handle);
+}
+
+/// Ends a run that uses a key which a dense table reserves.
+static void refuseReserved(NodeImport &n, const TableAt &table, Value keys) {
+  for (auto [reserved, name] :
+       {std::pair(table.info.emptyKey, "empty_key"), {table.info.deletedKey, "deleted_key"}}) {
+    if (!reserved)
+      continue;
+    Value key = n.constant(reserved);
+    Value isFree =
+        n.op<NotOp>(n.isString(keys) ? n.equalStrings(keys, key) : n.compare("eq", keys, key));
+    if (!isFree)
+      continue;
+    Value areAll = n.reduce(isFree, "all", axesFrom(0, n.rank(keys)), false);
+    AssertOp::create(
+        n.b, n.loc, TokenType::get(n.b.getContext()), areAll,
+        n.b.getStringAttr("Using the " + Twine(name) + " as a table key is not allowed"),
+        n.number(3), ValueRange()); // WEIR_INVALID_ARGUMENT
+  }
 }
 
 static LogicalResult find(NodeImport &n) {
@@ -115,6 +174,7 @@ static LogicalResult find(NodeImport &n) {
   Value keys = n.in(1), other = n.in(2);
   if (!table || !keys || !other || failed(checkTypes(n, *table, n.element(keys), n.element(other))))
     return failure();
+  refuseReserved(n, *table, keys);
   // Of a table that only the run knows, the default tells the values' shape.
   SmallVector<int64_t> values = table->info.shape;
   if (!table->isKnown && n.isStatic(other))
@@ -131,6 +191,10 @@ static LogicalResult insertEntries(NodeImport &n, const TableAt &table, Value ke
                                    bool areAll) {
   if (!keys || !values || failed(checkTypes(n, table, n.element(keys), n.element(values))))
     return failure();
+  if (!areAll)
+    refuseReserved(n, table, keys);
+  else if (table.info.emptyKey && n.rank(keys) == 2)
+    keys = n.reshape(keys, {-1}); // of one element each
   SmallVector<int64_t> shape = table.info.shape;
   if (!table.isKnown && n.rank(values) > n.rank(keys)) {
     Ints rest = n.sizes(values).drop_front(n.rank(keys));
@@ -140,6 +204,8 @@ static LogicalResult insertEntries(NodeImport &n, const TableAt &table, Value ke
   attributes.push_back(areAll);
   n.kernelCall("weir_kernel_table_insert", {}, {table.handle, keys, values}, attributes,
                /*isPure=*/false);
+  if (areAll)
+    dropReserved(n, table.handle, table.info);
   return success();
 }
 
@@ -187,6 +253,7 @@ static LogicalResult remove(NodeImport &n) {
   Value keys = n.in(1);
   if (!table || !keys || failed(checkTypes(n, *table, n.element(keys), {})))
     return failure();
+  refuseReserved(n, *table, keys);
   n.kernelCall("weir_kernel_table_remove", {}, {table->handle, keys},
                tableAttributes(table->info.shape),
                /*isPure=*/false);
@@ -222,6 +289,7 @@ static LogicalResult exportEntries(NodeImport &n) {
 ArrayRef<OpImport> weir::tf::tableImports() {
   static const OpImport rows[] = {
       {"AnonymousHashTable", makeTable<false, false>},
+      {"AnonymousMutableDenseHashTable", makeTable<true, true, true>},
       {"AnonymousMutableHashTable", makeTable<true, false>},
       {"AnonymousMutableHashTableOfTensors", makeTable<true, true>},
       {"HashTable", makeTable<false, false>},
@@ -241,6 +309,8 @@ ArrayRef<OpImport> weir::tf::tableImports() {
       {"LookupTableRemoveV2", remove},
       {"LookupTableSize", size},
       {"LookupTableSizeV2", size},
+      {"MutableDenseHashTable", makeTable<true, true, true>},
+      {"MutableDenseHashTableV2", makeTable<true, true, true>},
       {"MutableHashTable", makeTable<true, false>},
       {"MutableHashTableOfTensors", makeTable<true, true>},
       {"MutableHashTableOfTensorsV2", makeTable<true, true>},

@@ -8,7 +8,8 @@
 #ifndef WEIR_COMPILER_FRONTEND_TENSORFLOW_TABLES_H
 #define WEIR_COMPILER_FRONTEND_TENSORFLOW_TABLES_H
 
-#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinAttributeInterfaces.h"
+#include "mlir/IR/Types.h"
 
 #include <string>
 
@@ -16,7 +17,7 @@ namespace weir::tf {
 
 /// What a table holds in a new session, or null: one that a run initializes.
 struct TableEntries {
-  mlir::DenseElementsAttr keys, values;
+  mlir::TypedAttr keys, values;
 };
 
 /// How lines of a text file become entries; as InitializeTableFromTextFile.

@@ -12,15 +12,14 @@
 
 #include "compiler/frontend/Import.h"
 #include "compiler/frontend/NearestName.h"
-#include "compiler/frontend/tensorflow/Constants.h"
 #include "compiler/frontend/tensorflow/Entry.h"
 #include "compiler/frontend/tensorflow/GraphImporter.h"
 #include "compiler/frontend/tensorflow/GraphReader.h"
+#include "compiler/frontend/tensorflow/InitialState.h"
 #include "compiler/frontend/tensorflow/RegisteredGradients.h"
 #include "compiler/frontend/tensorflow/RunTimeAxes.h"
 #include "dialects/weir/NodeName.h"
 
-#include "mlir/IR/Matchers.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/ScopeExit.h"
 
@@ -47,9 +46,7 @@ private:
              const Library &library, const EntrySpec &spec, const Signature *signature,
              DiagnosticSink &into);
   OwningOpRef<ModuleOp> finish();
-  InitialValue initialValue(const std::string &name, const Node &node);
-  void readInitialNames(const Graph &graph, const Library &library);
-  void readInitialState(const Graph &graph, const Library &library);
+  void everySignature(const Graph &graph, const Library &library);
   void error(const char *code, std::string message) {
     sink.report({code, file, "", "", std::move(message), {}});
   }
@@ -60,72 +57,13 @@ private:
   DiagnosticSink &sink;
   OwningOpRef<ModuleOp> module;
   std::unique_ptr<SavedModel> model;
-  std::map<std::string, std::string> bundleNames; ///< by variable
-  std::map<std::string, InitialValue> values;     ///< read so far
+  std::unique_ptr<InitialState> state; ///< of a SavedModel
   std::map<std::string, RankedTensorType> variableTypes;
   bool learnsTypes = false; ///< assignments may still change `variableTypes`
   bool hasLearned = false;
-  std::map<std::string, InitialValue> assigned; ///< by the init operation
-  std::map<std::string, TableEntries> tables;   ///< by their handles' names
 };
 
 } // namespace
-
-/// A variable's name in its session.
-static std::string variableName(const Node &node) {
-  const AttrValue *shared = node.attr("shared_name");
-  return std::string(shared && !shared->s.empty() ? shared->s : node.name);
-}
-
-void ModuleImporter::readInitialNames(const Graph &graph, const Library &library) {
-  for (auto &[node, key] : restoredVariables(*model, graph, library, sink))
-    bundleNames[variableName(graph.nodes[node])] = key;
-}
-
-InitialValue ModuleImporter::initialValue(const std::string &name, const Node &node) {
-  auto key = bundleNames.find(name);
-  if (key == bundleNames.end() || !model->variables)
-    if (auto it = assigned.find(name); it != assigned.end())
-      return it->second;
-  if (key == bundleNames.end())
-    return {};
-  auto [it, isNew] = values.try_emplace(name);
-  if (!isNew)
-    return it->second;
-  BundleTensor tensor;
-  std::string reason = "found no file variables/variables.index beside it";
-  if (!model->variables || !model->variables->read(key->second, tensor, reason)) {
-    sink.report({"W0214",
-                 file,
-                 std::string(node.name),
-                 std::string(node.op),
-                 "its value \"" + key->second + "\": " + reason,
-                 {}});
-    return {};
-  }
-  Shape shape;
-  shape.dims = tensor.dims;
-  RankedTensorType type = tensorType(&context, tensor.type, shape);
-  if (!type) {
-    sink.report({"W0251",
-                 file,
-                 std::string(node.name),
-                 std::string(node.op),
-                 "found a variable of type " + std::string(typeName(tensor.type)) +
-                     ", which weir does not have",
-                 {}});
-    return {};
-  }
-  // Strings and assembled slices cannot be referred to; small ones need not.
-  std::string_view bytes = tensor.storage.empty() ? tensor.bytes : std::string_view(tensor.storage);
-  if (tensor.type == DataType::String)
-    it->second = {stringsAttr(type, tensor.strings), type};
-  else if (tensor.storage.empty() && bytes.size() >= 1024 && tensor.type != DataType::Bool)
-    it->second = {blobAttr(type, tensor.file, tensor.offset, bytes), type};
-  else
-    it->second = {denseAttr(type, bytes), type};
-  return it->second;
-}
 
 /// Which devices nodes ask for, for placement.
 static void noteDevices(const GraphImporter &importer, func::FuncOp function) {
@@ -142,67 +80,21 @@ static void noteDevices(const GraphImporter &importer, func::FuncOp function) {
     function->setAttr("weir.colocations", b.getDictionaryAttr(colocations));
 }
 
-/// What a loader's run of the init operation leaves in variables and tables, as
-/// far as it is known now: the operation is imported like an entry, and what it
-/// assigns and inserts is read off. Assets are its only feeds.
-void ModuleImporter::readInitialState(const Graph &graph, const Library &library) {
-  int64_t node = graph.find(model->initOp);
-  if (node < 0)
-    return;
-  OpBuilder b(&context);
-  b.setInsertionPointToEnd(module->getBody());
-  auto function = func::FuncOp::create(b, module->getLoc(), "init", b.getFunctionType({}, {}));
-  llvm::scope_exit dropFunction([&] { function->erase(); });
-  b.setInsertionPointToStart(function.addEntryBlock());
-  DiagnosticSink problems;
-  GraphImporter importer(*model->source, library, file, problems, &context);
-  importer.options = &options;
-  importer.customOperations = &options.customOperations;
-  importer.initialValue = [&](const std::string &name, const Node &at) {
-    return initialValue(name, at);
-  };
-  ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
-    importer.noteReason(diagnostic.str());
-    return success();
-  });
-  Structure structure(graph);
-  GraphImporter::Body body{structure, nullptr, "", nullptr};
-  GraphImporter::Scope scope;
-  for (auto &[tensor, path] : model->assets) {
+/// What stands for an asset's path in the graph becomes the path that it has here.
+static void setAssets(const SavedModel &model, const Graph &graph, GraphImporter::Scope &scope,
+                      OpBuilder &b) {
+  for (auto &[tensor, path] : model.assets) {
     TensorName name = parseTensorName(tensor);
     int64_t at = graph.find(name.node);
     if (at < 0 || name.port < 0)
       continue;
-    TensorBuilder t(b, function.getLoc());
-    scope.set({uint32_t(at), uint32_t(name.port)}, Imported(t.stringScalar(path)));
-    scope.ran.insert(uint32_t(at));
+    Edge edge{static_cast<uint32_t>(at), static_cast<uint32_t>(name.port)};
+    if (scope.find(edge))
+      continue;
+    Location loc = NameLoc::get(b.getStringAttr(llvm::StringRef(name.node)));
+    scope.set(edge, Imported(TensorBuilder(b, loc).stringScalar(path)));
+    scope.ran.insert(edge.node);
   }
-  importer.import(body, 0, {}, {uint32_t(node)}, scope, b);
-  for (weir::Diagnostic diagnostic : problems.diagnostics()) {
-    // A loader would fail, too, without a vocabulary.
-    if (diagnostic.code != "W0218") {
-      diagnostic.severity = Severity::Warning;
-      diagnostic.notes.push_back("what the model's init operation does is left "
-                                 "out as far as it needs this node");
-    }
-    sink.report(std::move(diagnostic));
-  }
-  function.walk([&](CustomCallOp call) {
-    DenseElementsAttr name, keys, entries;
-    if (call.getCallee() == "weir_kernel_table_insert" &&
-        matchPattern(call.getOperand(0), m_Constant(&name)) &&
-        matchPattern(call.getOperand(1), m_Constant(&keys)) &&
-        matchPattern(call.getOperand(2), m_Constant(&entries)))
-      tables[name.getSplatValue<StringRef>().str()] = {keys, entries};
-  });
-  function.walk([&](VariableAssignOp assign) {
-    auto variable = assign.getResource().getDefiningOp<VariableOp>();
-    auto constant = assign.getValue().getDefiningOp<ConstantOp>();
-    if (!variable || !constant)
-      return;
-    assigned[variable.getName().str()] = {cast<TypedAttr>(constant.getValue()),
-                                          cast<RankedTensorType>(constant.getType())};
-  });
 }
 
 /// Whether a value can have the shape that the user says.
@@ -270,13 +162,14 @@ bool ModuleImporter::entry(const Source &source, const Versions &versions, const
   if (learnsTypes)
     importer.variableTypes = &variableTypes;
   llvm::scope_exit keepLearned([&] { hasLearned |= importer.hasLearned; });
-  importer.initialValue = [&](const std::string &name, const Node &node) {
-    return initialValue(name, node);
-  };
-  importer.initialEntries = [&](const std::string &name) {
-    auto it = tables.find(name);
-    return it == tables.end() ? nullptr : &it->second;
-  };
+  if (state) {
+    importer.initialValue = [&](const std::string &name, const Node &node) {
+      return state->variable(name, node, into);
+    };
+    importer.initialEntries = [&](const std::string &name, const Node &node) {
+      return state->table(name, node, into);
+    };
+  }
   ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
     importer.noteReason(diagnostic.str());
     return success();
@@ -299,6 +192,8 @@ bool ModuleImporter::entry(const Source &source, const Versions &versions, const
       scope.ran.insert(feed.edge.node);
     function.setArgAttr(i, "weir.name", b.getStringAttr(feed.name));
   }
+  if (model)
+    setAssets(*model, graph, scope, b);
   std::vector<Edge> goals;
   std::vector<uint32_t> targets;
   for (const PlannedFetch &fetch : plan->fetches) {
@@ -455,17 +350,19 @@ OwningOpRef<ModuleOp> ModuleImporter::fromGraphDef() {
 
 OwningOpRef<ModuleOp> ModuleImporter::fromSavedModel(const std::string &folder) {
   module = ModuleOp::create(NameLoc::get(StringAttr::get(&context, file)));
-  model = readSavedModel(folder, {}, sink);
+  model = readSavedModel(folder, options.tags, sink);
   if (!model)
     return nullptr;
   Library library(model->graph, file, sink);
   std::optional<Graph> graph = buildGraph(model->graph, library, file, sink);
   if (!graph)
     return nullptr;
-  readInitialNames(*graph, library);
-  readInitialState(*graph, library);
-  const Source &source = *model->source;
-  const Versions &versions = model->graph.versions;
+  state = std::make_unique<InitialState>(context, *model, *graph, library, file);
+  state->read(*module, options, sink);
+  if (options.entries.empty()) {
+    everySignature(*graph, library);
+    return finish();
+  }
   for (const EntrySpec &spec : options.entries) {
     std::string key = spec.signature;
     if (key.empty() && model->signature(spec.name))
@@ -488,42 +385,61 @@ OwningOpRef<ModuleOp> ModuleImporter::fromSavedModel(const std::string &folder) 
       sink.report(std::move(missing));
       continue;
     }
-    entry(source, versions, *graph, library, spec, signature, sink);
+    entry(*model->source, model->graph.versions, *graph, library, spec, signature, sink);
   }
-  if (!options.entries.empty())
-    return finish();
-  // Every signature that can be: one that cannot (often: fed by serialized
-  // examples) is named in a warning, unless it is the one that people serve.
-  DiagnosticSink refused;
-  bool any = false, isServed = true;
+  for (func::FuncOp function : module->getOps<func::FuncOp>())
+    for (weir::Diagnostic &missing : readsWithoutValue(function, file))
+      sink.report(std::move(missing));
+  return finish();
+}
+
+/// Every signature that can be an entry: one that cannot (often: fed by serialized
+/// examples) is named in a warning, unless it is the one that people serve.
+void ModuleImporter::everySignature(const Graph &graph, const Library &library) {
+  struct Refused {
+    std::string signature;
+    std::vector<weir::Diagnostic> why;
+  };
+  std::vector<Refused> refused;
   // What people serve is the program's first entry.
   std::vector<Signature> signatures = model->signatures;
   auto served = llvm::find_if(
       signatures, [](const Signature &signature) { return signature.key == "serving_default"; });
   if (served != signatures.end())
     std::rotate(signatures.begin(), served, served + 1);
+  bool any = false, isServed = true;
+  auto refuse = [&](const std::string &signature, std::vector<weir::Diagnostic> why) {
+    if (signature == "serving_default")
+      isServed = false;
+    refused.push_back({signature, std::move(why)});
+  };
   for (const Signature &signature : signatures) {
     if (signature.key.starts_with("__saved_model_"))
       continue;
     DiagnosticSink one;
-    if (entry(source, versions, *graph, library, EntrySpec(), &signature, one))
-      any = true;
-    else if (signature.key == "serving_default")
-      isServed = false;
-    for (weir::Diagnostic diagnostic : one.diagnostics()) {
-      diagnostic.notes.push_back("signature \"" + signature.key + "\" is left out");
-      refused.report(std::move(diagnostic));
+    if (!entry(*model->source, model->graph.versions, graph, library, EntrySpec(), &signature, one))
+      refuse(signature.key, one.diagnostics());
+  }
+  // All signatures of a session share what they assign.
+  for (func::FuncOp function : llvm::make_early_inc_range(module->getOps<func::FuncOp>())) {
+    auto name = function->getAttrOfType<StringAttr>("weir.entry");
+    std::vector<weir::Diagnostic> missing = readsWithoutValue(function, file);
+    if (name && !missing.empty()) {
+      refuse(name.str(), std::move(missing));
+      function.erase();
     }
+    any |= name && missing.empty();
   }
-  for (weir::Diagnostic diagnostic : refused.diagnostics()) {
-    if (any && isServed)
-      diagnostic.severity = Severity::Warning;
-    sink.report(std::move(diagnostic));
-  }
+  for (Refused &one : refused)
+    for (weir::Diagnostic &diagnostic : one.why) {
+      diagnostic.notes.push_back("signature \"" + one.signature + "\" is left out");
+      if (any && isServed)
+        diagnostic.severity = Severity::Warning;
+      sink.report(std::move(diagnostic));
+    }
   if (!any && !sink.hasErrors())
     error("W0213", "found no signature; possible are --entry with --feed and "
                    "--fetch");
-  return finish();
 }
 
 OwningOpRef<ModuleOp> weir::importTensorFlow(MLIRContext &context, const std::string &path,
