@@ -9,7 +9,7 @@
 
 #include "compiler/driver/DeviceKinds.h"
 #include "compiler/driver/Messages.h"
-#include "passes/partition/Accelerators.h"
+#include "passes/analysis/DeviceTraits.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/JSON.h"

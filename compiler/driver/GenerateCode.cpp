@@ -107,9 +107,9 @@ bool Compilation::translate(llvm::StringRef prefix) {
     return llvm::any_of(module->getOps<plan::KernelOp>(),
                         [&](plan::KernelOp kernel) { return kernel.getStrategy() == strategy; });
   };
-  if (unit && unit.getValue() == "amx" && hasKernels("bytes"))
+  if (unit && unit.getValue() == "amx" && hasKernels("gemm_int8"))
     requireByteTiles(options, target);
-  if (hasKernels("matrix"))
+  if (hasKernels("gemm_amx_bf16"))
     requireBrainTiles(options, target);
   llvmContext = std::make_unique<llvm::LLVMContext>();
   llvmContext->setDiagnosticHandlerCallBack(handleLlvmMessage, &sink);

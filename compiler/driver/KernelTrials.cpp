@@ -11,7 +11,7 @@
 #include "compiler/driver/KernelTimer.h"
 #include "compiler/emit/CodeUnits.h"
 #include "compiler/execute/LinkedObject.h"
-#include "passes/partition/Accelerators.h"
+#include "passes/analysis/DeviceTraits.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -92,7 +92,7 @@ static OwningOpRef<ModuleOp> alone(ModuleOp from, const Cluster &cluster) {
 
 /// The operation of the cluster whose tiles could be chosen, and the key of its
 /// choices.
-static std::pair<Operation *, std::string> heroOf(const Cluster &cluster) {
+static std::pair<Operation *, std::string> anchorOf(const Cluster &cluster) {
   if (isOnAccelerator(cluster.root()))
     return {};
   for (Operation *op : cluster.operations) {
@@ -113,15 +113,15 @@ void KernelTrials::collect(ModuleOp module, std::vector<TuneTask> &tasks) {
   });
   for (Block *block : blocks)
     for (const Cluster &cluster : clusterBlock(*block)) {
-      auto [hero, key] = heroOf(cluster);
-      if (!hero)
+      auto [anchor, key] = anchorOf(cluster);
+      if (!anchor)
         continue;
       auto [it, isNew] = known.try_emplace(key, tasks.size());
       if (!isNew) {
         ++tasks[it->second].launches;
         continue;
       }
-      auto cost = dyn_cast<CostOpInterface>(hero);
+      auto cost = dyn_cast<CostOpInterface>(anchor);
       TuneTask task;
       task.seconds = cost ? double(std::max<int64_t>(cost.getFlops(), 0)) / assumedRate : 0;
       tasks.push_back(task);

@@ -16,7 +16,7 @@
 
 #include "compiler/driver/Target.h"
 #include "compiler/driver/TuneSearch.h"
-#include "passes/kernelize/Clusters.h"
+#include "passes/analysis/Clusters.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"

@@ -11,7 +11,7 @@
 #include "compiler/driver/Messages.h"
 #include "compiler/driver/Pipeline.h"
 #include "compiler/emit/PeakMoment.h"
-#include "passes/partition/Accelerators.h"
+#include "passes/analysis/DeviceTraits.h"
 #include "passes/plan/BlockWork.h"
 #include "passes/plan/StepTimes.h"
 

@@ -49,10 +49,10 @@ static std::vector<Stage> makeStages() {
            {"canonicalize", "cleans up behind the expansions"},
            {"weir-value-numbering", "expansions repeat statistics, constants and shape arithmetic"},
            {"canonicalize", "what turned out to be constant folds on"},
-           {"weir-head-groups", "heads that queries share, once softmax is "
+           {"weir-grouped-query-attention", "heads that queries share, once softmax is "
                                 "operations: nothing copies them"},
            {"canonicalize", "drops what copied them"},
-           {"weir-fold-scales", "batch normalisation is a shift and a scale by "
+           {"weir-fold-batch-norm", "batch normalisation is a shift and a scale by "
                                 "now; each constant is one operation, so that "
                                 "uses count"},
            {"canonicalize", "drops the scales"},
@@ -65,11 +65,11 @@ static std::vector<Stage> makeStages() {
        "the same order whatever is placed where",
        {
            {"weir-widen-halves", "what follows knows tiles and vectors of f32"},
-           {"weir-integer-products", "products of bytes, before what dequantizes them folds"},
+           {"weir-quantized-gemms", "products of bytes, before what dequantizes them folds"},
            {"weir-fold-weights", "weights that the file computes are constants"},
            {"weir-channels-last", "convolutions run along vectors of channels"},
            {"canonicalize", "transpositions cancel"},
-           {"weir-plain-products", "products and convolutions get the operands that tiles read"},
+           {"weir-canonical-gemms", "products and convolutions get the operands that tiles read"},
            {"weir-fold-weights", "what that does to weights is done now"},
            {"canonicalize", "folds what has become constant"},
            {"weir-value-numbering", "equal transpositions are one, and leave loops"},
@@ -99,16 +99,16 @@ static std::vector<Stage> makeStages() {
        "groups operations into kernels before anything has a buffer: values "
        "that live inside of a kernel never get one",
        {
-           {"weir-join-products", "what accelerators multiply one operand "
+           {"weir-horizontal-gemm-fusion", "what accelerators multiply one operand "
                                   "with, at once: kernels read the parts"},
-           {"weir-align-lines", "joined or not, what few vectors multiply lies "
+           {"weir-gemm-operand-layout", "joined or not, what few vectors multiply lies "
                                 "as their kernel reads it"},
            {"weir-split-reductions", "what few threads of accelerators would reduce, by many"},
-           {"weir-widen-lines", "halves along lines, which kernels of f32 take "
+           {"weir-widen-row-reductions", "halves along lines, which kernels of f32 take "
                                 "in"},
            {"weir-kernelize", "clusters producers into their only consumer"},
            {"cse", "equal launches are one"},
-           {"weir-chain-launches", "kernels around an image that caches do not keep, line by line"},
+           {"weir-depth-first-fusion", "kernels around an image that caches do not keep, line by line"},
        },
        "W0500"},
 

@@ -58,11 +58,11 @@ inline constexpr char integerUnitAttribute[] = "weir.integer_unit";
 inline constexpr char halfUnitAttribute[] = "weir.half_unit";
 
 /// On products and convolutions of bf16 that matrix tiles multiply, given by
-/// weir-lower-precision, and of bytes, given by weir-integer-products: their right
+/// weir-lower-precision, and of bytes, given by weir-quantized-gemms: their right
 /// operand is a constant that pairedConstant, or quadConstant, takes. Sizes of those of
 /// bf16 are fixed; of bytes only the depth and a filter's are, and the right operand of a
 /// product may be computed.
-inline constexpr char matrixAttribute[] = "weir.matrix";
+inline constexpr char tileUnitAttribute[] = "weir.matrix";
 
 /// On casts to bytes that are to be stored as such: what reads them is in another
 /// kernel, and the float behind the byte would take four times the memory.

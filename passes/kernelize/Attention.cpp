@@ -8,9 +8,9 @@
 #include "passes/kernelize/Attention.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/RecursiveReader.h"
-#include "passes/kernelize/Clusters.h"
+#include "passes/analysis/Clusters.h"
 #include "passes/kernelize/TileChoice.h"
-#include "passes/partition/Accelerators.h"
+#include "passes/analysis/DeviceTraits.h"
 
 using namespace mlir;
 using namespace weir;

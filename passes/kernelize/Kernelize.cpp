@@ -11,14 +11,14 @@
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Passes.h"
-#include "passes/kernelize/Clusters.h"
+#include "passes/analysis/Clusters.h"
 #include "passes/kernelize/PackWeights.h"
 #include "passes/kernelize/TileChoice.h"
 #include "passes/kernelize/Tiling.h"
-#include "passes/kernelize/Unpadded.h"
+#include "passes/kernelize/ImplicitPadding.h"
 #include "passes/kernelize/Winograd.h"
-#include "passes/layout/Rearrange.h"
-#include "passes/partition/Accelerators.h"
+#include "dialects/weir/Rearrange.h"
+#include "passes/analysis/DeviceTraits.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -107,7 +107,7 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
     if (!isOnAccelerator(root) && !useWinograd(b, kernel, operands, unit, choice))
       packing = packWeights(b, kernel, operands);
     if (isOnAccelerator(root))
-      keepUnpadded(kernel, operands);
+      formImplicitPadding(kernel, operands);
     StringRef symbol = unique(kernel, root);
     auto launch = plan::LaunchOp::create(b, loc, TypeRange(computed), symbol, operands);
     if (Attribute device = root->getAttr("weir.device"))
@@ -146,7 +146,7 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
   /// Writes down a choice that the kernel's strategy heeds.
   void noteChoice(plan::KernelOp kernel, const TileChoice &choice) {
     if (choice.isEmpty() ||
-        (kernel.getStrategy() != "product" && kernel.getStrategy() != "convolution"))
+        (kernel.getStrategy() != "gemm" && kernel.getStrategy() != "convolution"))
       return;
     OpBuilder b(kernel.getContext());
     kernel->setAttr(tunedAttribute, b.getStringAttr(choice.str()));
@@ -171,7 +171,7 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
     });
     for (BlockArgument argument : kernel.getBody().getArguments())
       os << argument.getType() << ' ';
-    if (Attribute unpadded = kernel->getAttr(unpaddedAttribute))
+    if (Attribute unpadded = kernel->getAttr(implicitPaddingAttribute))
       os << unpadded;
     auto [it, isNew] = known.try_emplace(key, kernel);
     if (!isNew) {

@@ -15,7 +15,7 @@ using namespace weir::plan;
 
 bool weir::isLanes(Operation *op) {
   // Windows of bytes are summed as floats, which hold those sums.
-  bool isOfBytes = isa<ConvOp>(op) && op->hasAttr(matrixAttribute);
+  bool isOfBytes = isa<ConvOp>(op) && op->hasAttr(tileUnitAttribute);
   auto isBuffer = [&](Value value) {
     auto type = cast<RankedTensorType>(value.getType());
     Type element = type.getElementType();
@@ -60,28 +60,28 @@ WindowLine::Ends WindowLine::endsFor(int64_t positions) const {
   return ends;
 }
 
-SmallVector<WindowLine> weir::windowLinesOf(Operation *hero) {
+SmallVector<WindowLine> weir::windowLinesOf(Operation *anchor) {
   auto shapeOf = [](Value value) { return cast<RankedTensorType>(value.getType()).getShape(); };
-  auto input = shapeOf(hero->getOperand(0)), output = shapeOf(hero->getResult(0));
+  auto input = shapeOf(anchor->getOperand(0)), output = shapeOf(anchor->getResult(0));
   SmallVector<WindowLine> lines;
   auto fill = [&](auto op, ArrayRef<int64_t> windows) {
     for (auto [i, window] : llvm::enumerate(windows))
       lines.push_back({window, op.getStrides()[i], op.getDilations()[i], op.getPads()[2 * i],
                        op.getPads()[2 * i + 1], input[1 + i], output[1 + i]});
   };
-  if (auto conv = dyn_cast<ConvOp>(hero))
+  if (auto conv = dyn_cast<ConvOp>(anchor))
     fill(conv, shapeOf(conv.getFilter()).drop_back(2));
   else
-    fill(cast<PoolOp>(hero), cast<PoolOp>(hero).getWindow());
+    fill(cast<PoolOp>(anchor), cast<PoolOp>(anchor).getWindow());
   return lines;
 }
 
 /// How many results next to each other in a line are computed together: they share what
 /// their windows overlap in, and the filter; 1: each by itself.
-static int64_t positionsOf(Operation *hero, const VectorUnit &unit) {
+static int64_t positionsOf(Operation *anchor, const VectorUnit &unit) {
   // The window's elements are written out for each of them.
   constexpr int64_t mostSteps = 64;
-  WindowLine line = windowLinesOf(hero).back();
+  WindowLine line = windowLinesOf(anchor).back();
   int64_t most = std::min(unit.registers == 32 ? int64_t(6) : int64_t(4),
                           mostSteps / std::max<int64_t>(line.window, 1));
   if (!line.isKnown() || most < 2 || line.output < 2)
@@ -90,13 +90,13 @@ static int64_t positionsOf(Operation *hero, const VectorUnit &unit) {
   return line.endsFor(positions).areAll ? positions : 1;
 }
 
-SmallVector<int64_t> weir::laneTiles(KernelOp kernel, Operation *hero, const VectorUnit &unit) {
+SmallVector<int64_t> weir::laneTiles(KernelOp kernel, Operation *anchor, const VectorUnit &unit) {
   OpBuilder b(kernel.getContext());
-  auto type = cast<RankedTensorType>(hero->getResult(0).getType());
+  auto type = cast<RankedTensorType>(anchor->getResult(0).getType());
   int64_t lanes = unit.bytes / 4, columns = type.getShape().back();
   SmallVector<int64_t> tiles(type.getRank(), 1);
   tiles.back() = std::max<int64_t>(columns, 1);
-  if (auto reduce = dyn_cast<ReduceOp>(hero)) {
+  if (auto reduce = dyn_cast<ReduceOp>(anchor)) {
     // Of a tensor that caches do not hold, whole pages in their order. Else several
     // vectors at once: sums do not wait for each other.
     constexpr int64_t muchOfTheCache = 1 << 18, streamed = 512;
@@ -110,7 +110,7 @@ SmallVector<int64_t> weir::laneTiles(KernelOp kernel, Operation *hero, const Vec
         lanes *= 2;
       tiles.back() = lanes;
     }
-  } else if (int64_t positions = positionsOf(hero, unit); positions > 1) {
+  } else if (int64_t positions = positionsOf(anchor, unit); positions > 1) {
     kernel->setAttr("positions", b.getI64IntegerAttr(positions));
     tiles[type.getRank() - 2] = positions;
   }

@@ -17,13 +17,13 @@
 
 namespace weir {
 
-/// Whether `hero` (a convolution, a pool, a reduction) is computed so.
-bool isLanes(mlir::Operation *hero);
+/// Whether `anchor` (a convolution, a pool, a reduction) is computed so.
+bool isLanes(mlir::Operation *anchor);
 
 /// Sets `tile` and returns how the range is cut. Windows: `positions` where results next
 /// to each other along the last spatial dimension are computed together. Reductions:
 /// `streams` where sums wait in memory while several rows pass by at a time.
-llvm::SmallVector<int64_t> laneTiles(plan::KernelOp kernel, mlir::Operation *hero,
+llvm::SmallVector<int64_t> laneTiles(plan::KernelOp kernel, mlir::Operation *anchor,
                                      const VectorUnit &unit);
 
 /// Windows along one dimension.
@@ -55,7 +55,7 @@ struct WindowLine {
 };
 
 /// Of a convolution's or pool's spatial dimensions, channels last.
-llvm::SmallVector<WindowLine> windowLinesOf(mlir::Operation *hero);
+llvm::SmallVector<WindowLine> windowLinesOf(mlir::Operation *anchor);
 
 } // namespace weir
 

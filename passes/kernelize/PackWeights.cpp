@@ -10,12 +10,12 @@
 #include "dialects/weir/Pch.h"
 #include "passes/kernelize/Tiling.h"
 #include "passes/kernelize/WeightOnly.h"
-#include "passes/layout/Rearrange.h"
+#include "dialects/weir/Rearrange.h"
 
 using namespace mlir;
 using namespace weir;
 
-/// The operand of the kernel's hero that its tiles read by columns.
+/// The operand of the kernel's anchor that its tiles read by columns.
 static OpOperand *columnsOperand(plan::KernelOp kernel) {
   for (Operation &op : kernel.getBody().front().without_terminator()) {
     if (auto dot = dyn_cast<DotGeneralOp>(op))
@@ -132,8 +132,8 @@ TransposeOp weir::packWeights(OpBuilder &b, plan::KernelOp kernel,
     packWeightOnly(b, kernel, operands);
     return {};
   }
-  bool isMatrix = kernel.getStrategy() == "matrix" || kernel.getStrategy() == "bytes";
-  if (!isMatrix && kernel.getStrategy() != "product" && kernel.getStrategy() != "convolution")
+  bool isMatrix = kernel.getStrategy() == "gemm_amx_bf16" || kernel.getStrategy() == "gemm_int8";
+  if (!isMatrix && kernel.getStrategy() != "gemm" && kernel.getStrategy() != "convolution")
     return {};
   OpOperand *weights = columnsOperand(kernel);
   auto argument = dyn_cast<BlockArgument>(weights->get());

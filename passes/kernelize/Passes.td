@@ -10,7 +10,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def WeirJoinProductsPass : Pass<"weir-join-products", "::mlir::ModuleOp"> {
+def WeirHorizontalGemmFusionPass : Pass<"weir-horizontal-gemm-fusion", "::mlir::ModuleOp"> {
   let summary = "products of one operand with several weights become one";
   let description = [{
     What: on accelerators, products of one operand with constant weights, with or without a
@@ -24,14 +24,14 @@ def WeirJoinProductsPass : Pass<"weir-join-products", "::mlir::ModuleOp"> {
   let dependentDialects = ["::weir::WeirDialect"];
 }
 
-def WeirAlignLinesPass : Pass<"weir-align-lines", "::mlir::ModuleOp"> {
+def WeirGemmOperandLayoutPass : Pass<"weir-gemm-operand-layout", "::mlir::ModuleOp"> {
   let summary = "products of accelerators read operands as they lie, or should";
   let description = [{
     What: on accelerators, products, but those of attentions, read what was transposed for
     them as it lay before: kernels and libraries take either way. A constant operand of products whose other side has at most four
     lines gets its dimensions in the order batch, free, contracted, so that what a sum reads
     lies next to each other. Constants that anything else reads stay as they are.
-    Why here: behind weir-join-products, which makes constants; kernels are formed next, and
+    Why here: behind weir-horizontal-gemm-fusion, which makes constants; kernels are formed next, and
     read operands as they lie.
   }];
   let dependentDialects = ["::weir::WeirDialect"];
@@ -55,11 +55,11 @@ def WeirSplitReductionsPass : Pass<"weir-split-reductions", "::mlir::ModuleOp"> 
   let dependentDialects = ["::weir::WeirDialect"];
 }
 
-def WeirWidenLinesPass : Pass<"weir-widen-lines", "::mlir::ModuleOp"> {
+def WeirWidenRowReductionsPass : Pass<"weir-widen-row-reductions", "::mlir::ModuleOp"> {
   let summary = "computes f16 and bf16 around reductions along lines in f32";
   let description = [{
     What: on accelerators, elementwise operations on f16 and bf16 that would be part of a
-    kernel of lines (a softmax, a normalisation), were they of f32, become such, between
+    row reduction (a softmax, a normalisation), were they of f32, become such, between
     casts: each result is rounded where it was. A square or cube becomes products.
     Why here: last before weir-kernelize, which then forms the kernels; what follows products
     and convolutions, as libraries know it by its types, stays as it is.
@@ -85,7 +85,7 @@ def WeirKernelizePass : Pass<"weir-kernelize", "::mlir::ModuleOp"> {
   let dependentDialects = ["::weir::plan::WeirPlanDialect"];
 }
 
-def WeirChainLaunchesPass : Pass<"weir-chain-launches", "::mlir::ModuleOp"> {
+def WeirDepthFirstFusionPass : Pass<"weir-depth-first-fusion", "::mlir::ModuleOp"> {
   let summary = "lets convolutions go through large images together";
   let description = [{
     What: a depthwise convolution, the one by a window of one element behind it, and such a

@@ -17,9 +17,9 @@
 #include "dialects/weir/Weir.h"
 #include "passes/Passes.h"
 #include "passes/kernelize/Attention.h"
-#include "passes/kernelize/OtherShapes.h"
-#include "passes/layout/Rearrange.h"
-#include "passes/partition/Accelerators.h"
+#include "passes/kernelize/ReshapedElementwise.h"
+#include "dialects/weir/Rearrange.h"
+#include "passes/analysis/DeviceTraits.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRSPLITREDUCTIONSPASS
@@ -281,7 +281,7 @@ private:
     ElementRegion region =
         regionBehind(found->centred, found->values, variance.getOperand().getDefiningOp());
     if (reducesLines(variance) && length <= longestLine) {
-      // A kernel of lines has all of it, but for what comes behind a reshape.
+      // A row reduction has all of it, but for what comes behind a reshape.
       if (!region.hasReshapes && variance.getAxes().size() > 1 && region.result)
         return flatten(*found, region);
       if (variance.getAxes().size() == 1 && (!region.hasReshapes || elements < manyElements))

@@ -93,26 +93,26 @@ static std::string sizes(ArrayRef<int64_t> values) {
   return text;
 }
 
-std::string weir::tileKey(Operation *hero, bool isConstant) {
-  if (!isa<DotGeneralOp, ConvOp>(hero) || hero->hasAttr(matrixAttribute))
+std::string weir::tileKey(Operation *anchor, bool isConstant) {
+  if (!isa<DotGeneralOp, ConvOp>(anchor) || anchor->hasAttr(tileUnitAttribute))
     return "";
-  auto left = dyn_cast<RankedTensorType>(hero->getOperand(0).getType());
-  auto right = dyn_cast<RankedTensorType>(hero->getOperand(1).getType());
-  auto result = dyn_cast<RankedTensorType>(hero->getResult(0).getType());
+  auto left = dyn_cast<RankedTensorType>(anchor->getOperand(0).getType());
+  auto right = dyn_cast<RankedTensorType>(anchor->getOperand(1).getType());
+  auto result = dyn_cast<RankedTensorType>(anchor->getResult(0).getType());
   if (!left || !right || !result || !left.hasStaticShape() || !right.hasStaticShape() ||
       !result.hasStaticShape() || !left.getElementType().isF32() || !right.getElementType().isF32())
     return "";
   std::string key;
   llvm::raw_string_ostream os(key);
-  os << (isa<ConvOp>(hero) ? "convolution " : "product ") << sizes(left.getShape()) << " by "
+  os << (isa<ConvOp>(anchor) ? "convolution " : "product ") << sizes(left.getShape()) << " by "
      << sizes(right.getShape());
-  if (auto conv = dyn_cast<ConvOp>(hero)) {
+  if (auto conv = dyn_cast<ConvOp>(anchor)) {
     os << " to " << sizes(result.getShape()) << " strides " << sizes(conv.getStrides());
     if (llvm::any_of(conv.getDilations(), [](int64_t each) { return each != 1; }))
       os << " dilations " << sizes(conv.getDilations());
     if (conv.getGroups() > 1)
       os << " groups " << conv.getGroups();
-  } else if (size_t batch = cast<DotGeneralOp>(hero).getLhsBatch().size()) {
+  } else if (size_t batch = cast<DotGeneralOp>(anchor).getLhsBatch().size()) {
     os << " batch " << batch;
   }
   if (isConstant)
@@ -132,7 +132,7 @@ TileChoice weir::tileChoiceFor(ModuleOp module, StringRef key) {
 
 std::optional<TileSpace> weir::tileSpaceOf(KernelOp kernel) {
   StringRef strategy = kernel.getStrategy();
-  bool isProduct = strategy == "product", isWinograd = strategy == "winograd";
+  bool isProduct = strategy == "gemm", isWinograd = strategy == "winograd";
   if (!isProduct && !isWinograd && strategy != "convolution")
     return std::nullopt;
   TileSpace space;
@@ -197,7 +197,7 @@ std::vector<TileChoice> otherTiles(const TileSpace &space, const VectorUnit &uni
     TileChoice choice;
   };
   std::vector<Candidate> candidates;
-  bool isFew = isFewRows(unit, space.rows);
+  bool isFew = isSkinny(unit, space.rows);
   int64_t most =
       std::min<int64_t>(mostTileVectors, llvm::divideCeil(space.columns, unit.bytes / 4));
   for (int64_t vectors = 1; vectors <= most; ++vectors)

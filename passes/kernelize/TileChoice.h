@@ -51,7 +51,7 @@ struct TileChoice {
 
 /// What choices are kept by: operation, shapes and whether the right operand is a
 /// constant, of a product or a convolution whose tiles can be chosen; else "".
-std::string tileKey(mlir::Operation *hero, bool isConstant);
+std::string tileKey(mlir::Operation *anchor, bool isConstant);
 
 /// The choice of the module for that key.
 TileChoice tileChoiceFor(mlir::ModuleOp module, llvm::StringRef key);

@@ -10,9 +10,9 @@
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/RecursiveReader.h"
 #include "passes/kernelize/Attention.h"
-#include "passes/kernelize/Clusters.h"
+#include "passes/analysis/Clusters.h"
 #include "passes/kernelize/LaneTiles.h"
-#include "passes/kernelize/Lines.h"
+#include "passes/kernelize/RowReduction.h"
 #include "passes/kernelize/TileChoice.h"
 #include "passes/kernelize/WeightOnly.h"
 #include "passes/plan/LaunchWork.h"
@@ -34,17 +34,17 @@ VectorUnit weir::vectorUnitOf(ModuleOp module) {
   return unit;
 }
 
-/// Whether every operation of the kernel but `hero` can be computed on vectors
-/// of hero's results: elementwise, f32 or words, operands that run along the last
+/// Whether every operation of the kernel but `anchor` can be computed on vectors
+/// of anchor's results: elementwise, f32 or words, operands that run along the last
 /// dimension or do not depend on it; casts between these, bf16 and bytes.
-static bool isVectorEpilogue(KernelOp kernel, Operation *hero) {
-  auto resultType = cast<RankedTensorType>(hero->getResult(0).getType());
+static bool isVectorEpilogue(KernelOp kernel, Operation *anchor) {
+  auto resultType = cast<RankedTensorType>(anchor->getResult(0).getType());
   auto isFloatOrWord = [](Type type) { return type.isF32() || type.isInteger(32); };
   if (!isFloatOrWord(resultType.getElementType()) ||
       kernel.getBody().front().getTerminator()->getNumOperands() != 1)
     return false;
   for (Operation &op : kernel.getBody().front().without_terminator()) {
-    if (&op == hero || isa<DequantizeBlocksOp>(op))
+    if (&op == anchor || isa<DequantizeBlocksOp>(op))
       continue;
     if (auto constant = dyn_cast<ConstantOp>(op)) {
       if (llvm::all_of(op.getUsers(),
@@ -89,7 +89,7 @@ bool weir::isPlainForm(DotGeneralOp dot) {
 }
 
 /// The same, both operands read from buffers.
-static bool isPlainProduct(DotGeneralOp dot) {
+static bool isPlainGemm(DotGeneralOp dot) {
   return isPlainForm(dot) && isa<BlockArgument>(dot.getLhs()) && isa<BlockArgument>(dot.getRhs());
 }
 
@@ -172,7 +172,7 @@ int64_t weir::registerTileCost(const VectorUnit &unit, int64_t tileRows, int64_t
   return knowsRows ? cost : cost / tileRows;
 }
 
-bool weir::isFewRows(const VectorUnit &unit, int64_t rows) {
+bool weir::isSkinny(const VectorUnit &unit, int64_t rows) {
   return !ShapedType::isDynamic(rows) && rows < unit.registers / 3;
 }
 
@@ -196,7 +196,7 @@ SmallVector<int64_t> weir::registerTile(const VectorUnit &unit, int64_t rows, in
     return {knowsRows ? std::clamp<int64_t>(rows, 1, choice.rows) : choice.rows,
             std::min(most, choice.vectors), lanes};
   // Few rows are one tile: sums, a row of vectors and an element are in registers.
-  if (isFewRows(unit, rows)) {
+  if (isSkinny(unit, rows)) {
     int64_t few = std::max<int64_t>(rows, 1);
     int64_t vectors = std::min<int64_t>((unit.registers - 1) / (few + 1), 8);
     return {few, std::min(most, vectors), lanes};
@@ -263,7 +263,7 @@ static SmallVector<int64_t> convolutionTiles(KernelOp kernel, ConvOp conv, const
 }
 
 /// How the range of a running reduction is cut: never along its axis.
-static SmallVector<int64_t> runningTiles(KernelOp kernel, CumulativeOp op) {
+static SmallVector<int64_t> scanTiles(KernelOp kernel, CumulativeOp op) {
   constexpr int64_t whole = int64_t(1) << 40, columns = 512;
   auto type = cast<RankedTensorType>(op.getType());
   int64_t rank = type.getRank(), axis = op.getAxis();
@@ -353,7 +353,7 @@ static bool isElementwiseOver(Operation *op, RankedTensorType type) {
 /// How much of a product of bf16 with so long a sum is multiplied at once, so that columns
 /// for it, 32 KiB at most, stay in the first-level cache while rows pass by; 0: all, where
 /// there is less, or too few rows and columns to pay for packing rows.
-static int64_t brainDepthBlock(int64_t rows, int64_t depth, int64_t columns) {
+static int64_t bf16DepthBlock(int64_t rows, int64_t depth, int64_t columns) {
   constexpr int64_t fewestRows = 128, fewestColumns = 512, most = 512, step = 32;
   if (rows < fewestRows || depth < most || columns < fewestColumns)
     return 0;
@@ -364,23 +364,23 @@ static int64_t brainDepthBlock(int64_t rows, int64_t depth, int64_t columns) {
 /// a time: so many rows that the left operand's share stays in the second-level cache
 /// while panels pass. A convolution's parts are whole lines, and all of one size where
 /// their number is known.
-static SmallVector<int64_t> panelTiles(KernelOp kernel, Operation *hero, int64_t height,
+static SmallVector<int64_t> gemmPanelTiles(KernelOp kernel, Operation *anchor, int64_t height,
                                        int64_t lanes) {
   OpBuilder b(kernel.getContext());
   constexpr int64_t width = 32, cacheShare = 1 << 20;
   kernel->setAttr("tile", b.getDenseI64ArrayAttr({height, width / lanes, lanes}));
-  auto type = cast<RankedTensorType>(hero->getResult(0).getType());
-  auto input = cast<RankedTensorType>(hero->getOperand(0).getType());
+  auto type = cast<RankedTensorType>(anchor->getResult(0).getType());
+  auto input = cast<RankedTensorType>(anchor->getOperand(0).getType());
   int64_t bytes = input.getElementTypeBitWidth() / 8, depth = input.getShape().back();
   int64_t rank = type.getRank();
-  if (auto dot = dyn_cast<DotGeneralOp>(hero)) {
+  if (auto dot = dyn_cast<DotGeneralOp>(anchor)) {
     int64_t batch = dot.getLhsBatch().size();
     if (rank > batch + 2)
       kernel->setAttr("merged", b.getDenseI64ArrayAttr({batch, rank - 1}));
     int64_t rows = partShape(kernel, type.getShape())[batch];
     int64_t most = std::max<int64_t>(1, cacheShare / (bytes * depth) / height) * height;
     constexpr int64_t mostPacked = 256;
-    if (int64_t each = bytes == 2 ? brainDepthBlock(rows, depth, type.getShape().back()) : 0) {
+    if (int64_t each = bytes == 2 ? bf16DepthBlock(rows, depth, type.getShape().back()) : 0) {
       kernel->setAttr("depth_block", b.getI64IntegerAttr(each));
       most = std::min(most, mostPacked);
     }
@@ -414,16 +414,16 @@ static SmallVector<int64_t> panelTiles(KernelOp kernel, Operation *hero, int64_t
 /// Products of bytes: matrix tiles are two by two; of vectors' sums as many rows as
 /// leave registers for a row of columns and an element, which are two of words each where
 /// bytes are multiplied as pairs.
-static SmallVector<int64_t> byteTiles(KernelOp kernel, Operation *hero, const VectorUnit &unit) {
+static SmallVector<int64_t> gemmInt8Tiles(KernelOp kernel, Operation *anchor, const VectorUnit &unit) {
   constexpr int64_t width = 32, tileRows = 32;
   int64_t lanes = unit.bytes / 4, vectors = width / lanes;
   int64_t others = unit.hasBytePairs ? 6 : 1 + vectors;
   int64_t rows = (unit.registers - others) / vectors;
-  return panelTiles(kernel, hero, unit.hasByteTiles ? tileRows : rows, lanes);
+  return gemmPanelTiles(kernel, anchor, unit.hasByteTiles ? tileRows : rows, lanes);
 }
 
 /// Sets the tile of a product, and returns how its range is cut.
-static SmallVector<int64_t> productTiles(KernelOp kernel, DotGeneralOp dot, const VectorUnit &unit,
+static SmallVector<int64_t> gemmTiles(KernelOp kernel, DotGeneralOp dot, const VectorUnit &unit,
                                          const TileChoice &choice) {
   OpBuilder b(kernel.getContext());
   auto type =
@@ -466,7 +466,7 @@ void weir::chooseStrategy(KernelOp kernel, const VectorUnit &unit, const TileCho
   auto type = cast<RankedTensorType>(body.getTerminator()->getOperand(0).getType());
   int64_t flops = 0, rank = type.getRank();
   bool flat = type.hasStaticShape();
-  Operation *hero = nullptr;
+  Operation *anchor = nullptr;
   for (Operation &op : body.without_terminator()) {
     if (isa<ConstantOp>(op))
       continue;
@@ -475,49 +475,49 @@ void weir::chooseStrategy(KernelOp kernel, const VectorUnit &unit, const TileCho
       flops += std::max<int64_t>(cost.getFlops(), 0);
     if (isa<DotGeneralOp, ConvOp, PoolOp, ReduceOp, CumulativeOp, ScatterNdOp, ScatterElementsOp,
             TopKOp>(op))
-      hero = &op;
+      anchor = &op;
   }
   std::optional<SmallVector<int64_t>> tiles;
   if (auto attention = attentionOf(kernel)) {
     kernel.setStrategy("attention");
     tiles = attentionTiles(kernel, *attention, unit);
-  } else if (hasLines(kernel)) {
-    kernel.setStrategy("lines");
-    tiles = lineTiles(kernel, unit);
-  } else if (hero && hero->hasAttr(matrixAttribute) && !isLanes(hero) &&
-             isVectorEpilogue(kernel, hero)) {
-    bool isBytes = getElementTypeOrSelf(hero->getResult(0).getType()).isInteger(32);
-    kernel.setStrategy(isBytes ? "bytes" : "matrix");
+  } else if (hasRowReduction(kernel)) {
+    kernel.setStrategy("row_reduction");
+    tiles = rowReductionTiles(kernel, unit);
+  } else if (anchor && anchor->hasAttr(tileUnitAttribute) && !isLanes(anchor) &&
+             isVectorEpilogue(kernel, anchor)) {
+    bool isBytes = getElementTypeOrSelf(anchor->getResult(0).getType()).isInteger(32);
+    kernel.setStrategy(isBytes ? "gemm_int8" : "gemm_amx_bf16");
     constexpr int64_t tileRows = 32, tileLanes = 16;
-    tiles = isBytes ? byteTiles(kernel, hero, unit) : panelTiles(kernel, hero, tileRows, tileLanes);
-  } else if (hero && isa<ScatterNdOp, ScatterElementsOp>(hero)) {
+    tiles = isBytes ? gemmInt8Tiles(kernel, anchor, unit) : gemmPanelTiles(kernel, anchor, tileRows, tileLanes);
+  } else if (anchor && isa<ScatterNdOp, ScatterElementsOp>(anchor)) {
     kernel.setStrategy("scatter");
     tiles.emplace();
-  } else if (isa_and_nonnull<TopKOp>(hero)) {
+  } else if (isa_and_nonnull<TopKOp>(anchor)) {
     kernel.setStrategy("sort");
     tiles.emplace();
-  } else if (auto dot = dyn_cast_or_null<DotGeneralOp>(hero);
+  } else if (auto dot = dyn_cast_or_null<DotGeneralOp>(anchor);
              dot && isWeightOnlyProduct(dot) && isVectorEpilogue(kernel, dot)) {
     kernel.setStrategy("weight_only");
     tiles = weightOnlyTiles(kernel, dot, unit);
-  } else if (auto dot = dyn_cast_or_null<DotGeneralOp>(hero);
-             dot && isPlainProduct(dot) && isVectorEpilogue(kernel, dot)) {
-    kernel.setStrategy("product");
-    tiles = productTiles(kernel, dot, unit, choice);
-  } else if (auto conv = dyn_cast_or_null<ConvOp>(hero);
+  } else if (auto dot = dyn_cast_or_null<DotGeneralOp>(anchor);
+             dot && isPlainGemm(dot) && isVectorEpilogue(kernel, dot)) {
+    kernel.setStrategy("gemm");
+    tiles = gemmTiles(kernel, dot, unit, choice);
+  } else if (auto conv = dyn_cast_or_null<ConvOp>(anchor);
              conv && isPlainConvolution(conv, unit) && isVectorEpilogue(kernel, conv)) {
     kernel.setStrategy("convolution");
     tiles = convolutionTiles(kernel, conv, unit, choice);
-  } else if (hero && isLanes(hero) && isVectorEpilogue(kernel, hero) &&
+  } else if (anchor && isLanes(anchor) && isVectorEpilogue(kernel, anchor) &&
              !type.isDynamicDim(rank - 1)) {
     kernel.setStrategy("lanes");
-    tiles = laneTiles(kernel, hero, unit);
+    tiles = laneTiles(kernel, anchor, unit);
   } else if (TransposeOp transposition = blockTransposition(kernel)) {
     kernel.setStrategy("transposition");
     tiles = transpositionTiles(kernel, transposition, unit);
-  } else if (auto running = dyn_cast_or_null<CumulativeOp>(hero)) {
-    kernel.setStrategy("running");
-    tiles = runningTiles(kernel, running);
+  } else if (auto running = dyn_cast_or_null<CumulativeOp>(anchor)) {
+    kernel.setStrategy("scan");
+    tiles = scanTiles(kernel, running);
   } else {
     kernel.setStrategy("loops");
     if (!flat)

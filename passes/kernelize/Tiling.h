@@ -65,7 +65,7 @@ llvm::SmallVector<int64_t> registerTile(const VectorUnit &unit, int64_t rows, in
 int64_t registerTileCost(const VectorUnit &unit, int64_t tileRows, int64_t tileVectors,
                          int64_t rows, int64_t columns);
 /// Whether all rows are one tile.
-bool isFewRows(const VectorUnit &unit, int64_t rows);
+bool isSkinny(const VectorUnit &unit, int64_t rows);
 
 /// The shape that `tiles` cuts: `shape` with the `merged` dimensions as one.
 llvm::SmallVector<int64_t> partShape(plan::KernelOp kernel, llvm::ArrayRef<int64_t> shape);

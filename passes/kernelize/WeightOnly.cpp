@@ -10,7 +10,7 @@
 #include "dialects/weir/Pch.h"
 #include "passes/kernelize/PackWeights.h"
 #include "passes/kernelize/Tiling.h"
-#include "passes/partition/Accelerators.h"
+#include "passes/analysis/DeviceTraits.h"
 
 using namespace mlir;
 using namespace weir;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What weir-integer-products asks of a product or convolution: which bytes are behind
+// What weir-quantized-gemms asks of a product or convolution: which bytes are behind
 // its operands, how they will lie, and constant weights as signed bytes. Everything here
 // only reads; a null or empty result says that the operand is none of the kind.
 //
@@ -14,7 +14,7 @@
 #ifndef WEIR_PASSES_LAYOUT_BYTEOPERANDS_H
 #define WEIR_PASSES_LAYOUT_BYTEOPERANDS_H
 
-#include "passes/layout/Quantized.h"
+#include "dialects/weir/Quantized.h"
 
 namespace weir {
 

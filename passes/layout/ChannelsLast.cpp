@@ -9,7 +9,7 @@
 #include "dialects/weir/Pch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/Passes.h"
-#include "passes/layout/Rearrange.h"
+#include "dialects/weir/Rearrange.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRCHANNELSLASTPASS
@@ -293,7 +293,7 @@ struct ChannelsLastPass : weir::impl::WeirChannelsLastPassBase<ChannelsLastPass>
   void runOnOperation() override {
     bool any = false;
     getOperation().walk(
-        [&](ConvOp op) { any |= !op.getChannelsLast() || op->hasAttr(matrixAttribute); });
+        [&](ConvOp op) { any |= !op.getChannelsLast() || op->hasAttr(tileUnitAttribute); });
     getOperation().walk([&](PoolOp op) { any |= wantsLast(op); });
     any |= getOperation()
                .walk([](ConvTransposeOp) { return WalkResult::interrupt(); })

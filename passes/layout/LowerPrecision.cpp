@@ -9,7 +9,7 @@
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
 #include "passes/Passes.h"
-#include "passes/layout/Rearrange.h"
+#include "dialects/weir/Rearrange.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -113,7 +113,7 @@ struct LowerPrecisionPass : weir::impl::WeirLowerPrecisionPassBase<LowerPrecisio
       Operation *dead = std::exchange(def, def->getOperand(0).getDefiningOp());
       dead->erase();
     }
-    op->setAttr(matrixAttribute, b.getUnitAttr());
+    op->setAttr(tileUnitAttribute, b.getUnitAttr());
   }
 
   /// Whether both operands are bf16 that was widened.

@@ -23,7 +23,7 @@ def WeirChannelsLastPass : Pass<"weir-channels-last", "::mlir::ModuleOp"> {
   let dependentDialects = ["::weir::WeirDialect"];
 }
 
-def WeirIntegerProductsPass : Pass<"weir-integer-products", "::mlir::ModuleOp"> {
+def WeirQuantizedGemmsPass : Pass<"weir-quantized-gemms", "::mlir::ModuleOp"> {
   let summary = "multiplies the bytes of quantized models as bytes";
   let description = [{
     What: where the module says `weir.integer_unit` ("amx", "vnni" or "avx2"),
@@ -43,7 +43,7 @@ def WeirIntegerProductsPass : Pass<"weir-integer-products", "::mlir::ModuleOp"> 
   let dependentDialects = ["::weir::WeirDialect"];
 }
 
-def WeirPlainProductsPass : Pass<"weir-plain-products", "::mlir::ModuleOp"> {
+def WeirCanonicalGemmsPass : Pass<"weir-canonical-gemms", "::mlir::ModuleOp"> {
   let summary = "gives products and convolutions the operands that tiles read";
   let description = [{
     What: brings dot_general to [batch, M, K] by [batch, K, N] through

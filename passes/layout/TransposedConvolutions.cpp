@@ -15,7 +15,7 @@
 
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
-#include "passes/layout/Rearrange.h"
+#include "dialects/weir/Rearrange.h"
 
 using namespace mlir;
 using namespace weir;

@@ -9,7 +9,7 @@
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
 #include "passes/Passes.h"
-#include "passes/layout/Rearrange.h"
+#include "dialects/weir/Rearrange.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRWIDENHALVESPASS

@@ -15,7 +15,7 @@
 #ifndef WEIR_PASSES_PARTITION_CONSTRAINTS_H
 #define WEIR_PASSES_PARTITION_CONSTRAINTS_H
 
-#include "passes/partition/DeviceKind.h"
+#include "passes/analysis/DeviceKind.h"
 #include "passes/partition/DeviceSet.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"

@@ -10,7 +10,7 @@
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Weir.h"
-#include "passes/kernelize/Clusters.h"
+#include "passes/analysis/Clusters.h"
 
 using namespace mlir;
 using namespace weir;

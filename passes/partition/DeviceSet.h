@@ -19,7 +19,7 @@
 #define WEIR_PASSES_PARTITION_DEVICESET_H
 
 #include "mlir/IR/BuiltinOps.h"
-#include "passes/partition/DeviceName.h"
+#include "passes/analysis/DeviceName.h"
 #include "passes/placement/Placement.h"
 
 namespace weir {

@@ -23,7 +23,7 @@
 #include "dialects/weir/Weir.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Passes.h"
-#include "passes/partition/Accelerators.h"
+#include "passes/analysis/DeviceTraits.h"
 #include "passes/partition/Homes.h"
 #include "passes/plan/StepBuilder.h"
 

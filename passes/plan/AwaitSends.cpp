@@ -7,7 +7,7 @@
 
 #include "dialects/weir/Pch.h"
 #include "passes/Passes.h"
-#include "passes/partition/Accelerators.h"
+#include "passes/analysis/DeviceTraits.h"
 #include "passes/plan/StepTimes.h"
 
 namespace weir {

@@ -7,7 +7,7 @@
 
 #include "passes/plan/BlockWork.h"
 #include "dialects/weir/Pch.h"
-#include "passes/partition/Accelerators.h"
+#include "passes/analysis/DeviceTraits.h"
 #include "passes/plan/InPlace.h"
 #include "passes/plan/StepBuilder.h"
 #include "passes/plan/StepTimes.h"

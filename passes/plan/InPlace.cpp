@@ -7,8 +7,8 @@
 
 #include "passes/plan/InPlace.h"
 #include "dialects/weir/Pch.h"
-#include "passes/kernelize/Unpadded.h"
-#include "passes/partition/Accelerators.h"
+#include "passes/kernelize/ImplicitPadding.h"
+#include "passes/analysis/DeviceTraits.h"
 
 using namespace mlir;
 using namespace weir;
@@ -32,11 +32,11 @@ bool plan::isReadInPlace(KernelOp kernel, unsigned argument) {
   Operation *terminator = body.getTerminator();
   if (terminator->getNumOperands() != 1)
     return false;
-  if (kernel.getStrategy() == "chain")
+  if (kernel.getStrategy() == "depth_first")
     return isReadByLastStage(kernel, argument);
   Type type = terminator->getOperand(0).getType();
   // What code for accelerators reads all over.
-  if (kernel->hasAttr(unpaddedAttribute) && argument + 1 == body.getNumArguments())
+  if (kernel->hasAttr(implicitPaddingAttribute) && argument + 1 == body.getNumArguments())
     return false;
   if (body.getArgument(argument).getType() != type ||
       !cast<RankedTensorType>(type).hasStaticShape())
@@ -56,7 +56,7 @@ bool plan::isReadInPlace(KernelOp kernel, unsigned argument) {
       if (user == terminator)
         continue;
       // A line is reduced before results are written over it.
-      if (kernel.getStrategy() == "lines" && isa<ReduceOp>(user))
+      if (kernel.getStrategy() == "row_reduction" && isa<ReduceOp>(user))
         continue;
       auto result = user->getNumResults() == 1
                         ? dyn_cast<RankedTensorType>(user->getResult(0).getType())

@@ -7,7 +7,7 @@
 
 #include "passes/plan/PlaceValues.h"
 #include "dialects/weir/Pch.h"
-#include "passes/partition/Accelerators.h"
+#include "passes/analysis/DeviceTraits.h"
 
 using namespace mlir;
 using namespace weir;

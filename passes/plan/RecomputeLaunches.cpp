@@ -8,7 +8,7 @@
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
 #include "passes/Passes.h"
-#include "passes/partition/Accelerators.h"
+#include "passes/analysis/DeviceTraits.h"
 #include "passes/plan/BlockWork.h"
 
 #include <numeric>

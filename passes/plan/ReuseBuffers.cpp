@@ -9,7 +9,7 @@
 #include "mlir/IR/Dominance.h"
 #include "passes/Passes.h"
 #include "passes/plan/InPlace.h"
-#include "passes/plan/PlaceParts.h"
+#include "passes/plan/SubviewForwarding.h"
 #include "passes/plan/PlaceValues.h"
 #include "passes/plan/StepTimes.h"
 #include "llvm/ADT/MapVector.h"
@@ -195,7 +195,7 @@ struct ReuseBuffersPass : weir::impl::WeirReuseBuffersPassBase<ReuseBuffersPass>
       copies += reuser.savedCopies;
     }
     makeKernels(module, symbols, inPlace);
-    copies += placeParts(module, symbols);
+    copies += forwardSubviews(module, symbols);
     OpBuilder b(module.getContext());
     module->setAttr("weir_plan.reuse",
                     b.getDictionaryAttr({b.getNamedAttr("buffers", b.getI64IntegerAttr(buffers)),

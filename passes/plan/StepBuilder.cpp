@@ -9,8 +9,8 @@
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "passes/kernelize/Clusters.h"
-#include "passes/partition/Accelerators.h"
+#include "passes/analysis/Clusters.h"
+#include "passes/analysis/DeviceTraits.h"
 #include "passes/plan/LaunchWork.h"
 #include "weir/weir.h"
 #include <map>

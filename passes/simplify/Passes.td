@@ -59,7 +59,7 @@ def WeirDecomposePass : Pass<"weir-decompose", "::mlir::ModuleOp"> {
   }];
 }
 
-def WeirHeadGroupsPass : Pass<"weir-head-groups", "::mlir::ModuleOp"> {
+def WeirGroupedQueryAttentionPass : Pass<"weir-grouped-query-attention", "::mlir::ModuleOp"> {
   let summary = "reads keys and values of grouped queries where they lie";
   let description = [{
     What: a reshape of a broadcast of a reshape that stretches the heads of keys
@@ -75,7 +75,7 @@ def WeirHeadGroupsPass : Pass<"weir-head-groups", "::mlir::ModuleOp"> {
   }];
 }
 
-def WeirFoldScalesPass : Pass<"weir-fold-scales", "::mlir::ModuleOp"> {
+def WeirFoldBatchNormPass : Pass<"weir-fold-batch-norm", "::mlir::ModuleOp"> {
   let summary = "multiplies constant scales into the weights before them";
   let description = [{
     What: where the result of a convolution or product with constant weights is

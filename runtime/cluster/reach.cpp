@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cluster/wire.h"
+#include "cluster/ucx_transport.h"
 
 #include <errno.h>
 #include <stdlib.h>

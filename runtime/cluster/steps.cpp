@@ -36,7 +36,7 @@ static std::string textOf(const Incoming &incoming) {
                      incoming.block ? size_t(incoming.bytes) : 0);
 }
 
-/// Called with the wire's lock held, too.
+/// Called with the ucx's lock held, too.
 void *TaskSet::allocate(const Header &header, int64_t bytes) {
   int32_t device = 0;
   if (header.kind == Kind::tensor) {
@@ -146,7 +146,7 @@ void TaskSet::handle(Incoming *incoming) {
   case Kind::taken:
     handleTaken(*incoming);
     break;
-  case Kind::readable: // the link's
+  case Kind::readable: // the connection's
   case Kind::finished:
     break;
   case Kind::heartbeat: {
@@ -486,7 +486,7 @@ void TaskSet::runPart(Step &step) {
       continue;
     header.index = i;
     describe(header, fetch);
-    wire.send(step.key.leader, header, {block, bytes, Payload::owned, nullptr});
+    ucx.send(step.key.leader, header, {block, bytes, Payload::owned, nullptr});
     ++count;
   }
   header.kind = Kind::done;
@@ -494,7 +494,7 @@ void TaskSet::runPart(Step &step) {
   header.count = count;
   header.rank = 0;
   auto bytes = int64_t(code ? strlen(status.message) : 0);
-  wire.send(step.key.leader, header, {status.message, bytes, Payload::borrowed, nullptr});
+  ucx.send(step.key.leader, header, {status.message, bytes, Payload::borrowed, nullptr});
 
   Lock lock(mutex);
   step.dead = true;

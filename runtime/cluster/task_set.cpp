@@ -7,7 +7,7 @@
 
 #include "cluster/task_set.h"
 
-#include "cluster/greeting.h"
+#include "cluster/handshake.h"
 
 #include <deque>
 #include <errno.h>
@@ -275,7 +275,7 @@ int32_t TaskSet::attach(weir_session *newSession, const weir_transport_host *new
     return code;
   taskOfDevice.assign(tasks, tasks + program->device_count);
   std::string error;
-  if (!wire.open(own, incarnation, int32_t(peers.size()), error))
+  if (!ucx.open(own, incarnation, int32_t(peers.size()), error))
     return giveStatus(status, WEIR_UNAVAILABLE, error);
   session = newSession;
   host = newHost;
@@ -283,7 +283,7 @@ int32_t TaskSet::attach(weir_session *newSession, const weir_transport_host *new
   stopping = serversStop = false;
   serverWanted = false;
   mover = std::thread([this] { movingThread(); });
-  greeter = std::thread([this] { greet(*this, stopping); });
+  greeter = std::thread([this] { shakeHands(*this, stopping); });
   return giveStatus(status, WEIR_OK, "");
 }
 
@@ -304,7 +304,7 @@ void TaskSet::detach() {
     leave(*step);
   }
   stopThreads();
-  wire.close();
+  ucx.close();
   for (Step &step : steps)
     releaseHeld(step);
   steps.clear();
@@ -325,10 +325,10 @@ void TaskSet::stopThreads() {
     server.join();
   // What they have sent is on its way, if it goes at all.
   int64_t give = nowNs() + 1000000000;
-  while (wire.outstanding() > 0 && nowNs() < give)
+  while (ucx.outstanding() > 0 && nowNs() < give)
     usleep(200);
   stopping = true;
-  wire.wake();
+  ucx.wake();
   if (mover.joinable())
     mover.join();
   if (greeter.joinable())
@@ -350,16 +350,16 @@ bool TaskSet::isConnected(int32_t task, uint64_t nonce) {
   return peer.state != Peer::away && peer.nonce == nonce;
 }
 
-bool TaskSet::admit(int32_t task, std::shared_ptr<Link> link, const std::string &address,
+bool TaskSet::admit(int32_t task, std::shared_ptr<Connection> connection, const std::string &address,
                     uint64_t theirs, uint64_t theirIncarnation, const Reach &reach,
                     std::string &error) {
   bool isReadable = canRead(reach, theirIncarnation);
   if (isReadable)
-    link->reads(reach.process);
+    connection->reads(reach.process);
   Lock lock(mutex);
   Peer &peer = peers[size_t(task)];
-  uint64_t mine = link->nonce();
-  if (!wire.connect(task, theirIncarnation, std::move(link), address, theirs, error))
+  uint64_t mine = connection->nonce();
+  if (!ucx.connect(task, theirIncarnation, std::move(connection), address, theirs, error))
     return false;
   if (peer.incarnation != theirIncarnation)
     peer.oldest = 0;
@@ -386,7 +386,7 @@ void TaskSet::announce(int32_t task, uint64_t nonce) {
   Header header = {};
   header.kind = Kind::readable;
   if (readable)
-    wire.send(task, header);
+    ucx.send(task, header);
 }
 
 void TaskSet::refuse(int32_t task, const Problem &problem) {
@@ -434,7 +434,7 @@ void TaskSet::tellOthers(int32_t lost) {
   header.index = lost;
   for (int32_t task = 0; task < int32_t(peers.size()); ++task)
     if (task != own && task != lost && stateOf(task) == Peer::here)
-      wire.send(task, header);
+      ucx.send(task, header);
 }
 
 void TaskSet::lose(int32_t task, uint64_t nonce, const std::string &reason) {
@@ -460,7 +460,7 @@ void TaskSet::lose(int32_t task, uint64_t nonce, const std::string &reason) {
     }
     changed.notifyAll();
   }
-  wire.disconnect(task, nonce);
+  ucx.disconnect(task, nonce);
   tellOthers(task);
   std::string text = "task " + peers[size_t(task)].name + ": " + reason;
   for (Step *step : concerned) {

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Three kinds of thread. One moves messages (wire.h), gives signs of life and
-// notices their lack. One listens and connects (greeting.h). And as many as
+// Three kinds of thread. One moves messages (ucx.h), gives signs of life and
+// notices their lack. One listens and connects (handshake.h). And as many as
 // there are steps in progress run the parts of steps that other tasks lead.
 //
 // Threads that wait for messages move them, too, for a moment, before they sleep
@@ -24,7 +24,7 @@
 #define WEIR_RUNTIME_CLUSTER_TASK_SET_H
 
 #include "cluster/launcher.h"
-#include "cluster/wire.h"
+#include "cluster/ucx_transport.h"
 #include "weir/abi.h"
 #include "weir/cluster.h"
 
@@ -75,7 +75,7 @@ struct Step {
   weir_run *run = nullptr; ///< between begin and end
   /// The connections with the tasks that have parts in it, as the run began: if
   /// one is lost the run ends. By task; changes only where nobody sends.
-  std::vector<std::shared_ptr<Link>> ways;
+  std::vector<std::shared_ptr<Connection>> ways;
   int32_t users = 0;   ///< threads that call the host with `run`
   bool ending = false; ///< no more users
   bool dead = false;   ///< nothing more is wanted of it
@@ -101,7 +101,7 @@ public:
   const weir_transport *transport() const { return &table; }
   Problem serve();
 
-  // For the greeting.
+  // For the handshake.
 
   int32_t ownTask() const { return own; }
   const std::vector<Peer> &allPeers() const { return peers; }
@@ -109,13 +109,13 @@ public:
   uint64_t ownIncarnation() const { return incarnation; }
   Reach ownReach() const { return {uint64_t(getpid()), uint64_t(uintptr_t(&incarnation))}; }
   int listener() const { return listenSocket; }
-  std::shared_ptr<Link> prepareLink(uint64_t nonce, std::string &error) {
-    return wire.prepare(nonce, error);
+  std::shared_ptr<Connection> prepareConnection(uint64_t nonce, std::string &error) {
+    return ucx.prepare(nonce, error);
   }
   Peer::State stateOf(int32_t task);
   bool isConnected(int32_t task, uint64_t nonce);
   /// A task has been greeted: its messages are taken from here on.
-  bool admit(int32_t task, std::shared_ptr<Link> link, const std::string &address, uint64_t theirs,
+  bool admit(int32_t task, std::shared_ptr<Connection> connection, const std::string &address, uint64_t theirs,
              uint64_t incarnation, const Reach &reach, std::string &error);
   /// It knows us, too: messages may be sent.
   void announce(int32_t task, uint64_t nonce);
@@ -128,7 +128,7 @@ public:
   void noteAbsence(int32_t task, const std::string &reason);
 
 private:
-  TaskSet() : wire(*this) {}
+  TaskSet() : ucx(*this) {}
   void *allocate(const Header &header, int64_t bytes) override;
   void release(void *block) override { host->release(block); }
   void forget(const Released &released) override;
@@ -191,7 +191,7 @@ private:
     uint32_t waits = 0;
   };
   void help(int32_t (*changed)(void *argument), void *argument, Patience &patience);
-  bool moveOnce(); ///< it is this thread's turn
+  bool progressOnce(); ///< it is this thread's turn
   /// What is due by the clock; it is this thread's turn.
   void lookAfter(int64_t now);
   void checkLife(int64_t now);
@@ -204,7 +204,7 @@ private:
   void stopThreads();
 
   Launcher launcher;
-  Wire wire;
+  UcxTransport ucx;
   int32_t own = 0, leader = 0;
   int64_t heartbeatNs = 0, timeoutNs = 0, connectNs = 0;
   uint64_t incarnation = 0;
@@ -246,7 +246,7 @@ private:
   Patience inSteps, betweenSteps;
   uint32_t atOnce = 0; ///< waits that ended before a look at the clock
 
-  LastingMutex mutex; ///< guards what follows; wire's and runs' are taken after it
+  LastingMutex mutex; ///< guards what follows; ucx's and runs' are taken after it
   Condition changed;
   std::vector<Peer> peers;
   std::list<Step> steps;

@@ -40,12 +40,12 @@ bool TaskSet::involves(const Step &step, int32_t task) const {
 void TaskSet::findWays(Step &step, const std::vector<int32_t> &tasks) {
   step.ways.assign(peers.size(), nullptr);
   for (int32_t task : tasks)
-    step.ways[size_t(task)] = wire.linkOf(task);
+    step.ways[size_t(task)] = ucx.connectionOf(task);
 }
 
 /// Sends bytes of a step's run, which it counts while they are read.
 Sent TaskSet::sendFrom(Step &step, int32_t task, const Header &header, const Payload &payload) {
-  Link *way = step.ways[size_t(task)].get();
+  Connection *way = step.ways[size_t(task)].get();
   if (!way) {
     if (payload.lifetime == Payload::owned)
       release(const_cast<void *>(payload.data));
@@ -107,7 +107,7 @@ int32_t TaskSet::lead(weir_run *run, const std::vector<int32_t> &tasks, int32_t 
     header.count = feedCount;
     header.iteration = number;
     header.bytes = oldest;
-    wire.send(task, header);
+    ucx.send(task, header);
     for (int32_t i = 0; i < feedCount; ++i)
       if (!sendFeed(*step, task, i, feeds[i])) {
         runs.fetch_add(1);
@@ -167,7 +167,7 @@ int32_t TaskSet::begin(weir_run *run, Step *part, int32_t entry, int64_t number,
 int32_t TaskSet::send(Step *step, int32_t edge, int64_t iteration, const weir_tensor *tensor,
                       void *data, int64_t bytes, Payload::Lifetime lifetime, weir_status *status) {
   int32_t task = taskOfDevice[size_t(theProgram->edges[edge].destination)];
-  if (Link *way = step->ways[size_t(task)].get())
+  if (Connection *way = step->ways[size_t(task)].get())
     if (lifetime == Payload::borrowed && bytes == tensor->bytes &&
         way->sendShort(step->key, edge, iteration, *tensor))
       return WEIR_OK;
@@ -197,7 +197,7 @@ void TaskSet::tellTaken(const Step &step, int32_t edge, int64_t count) {
   header.step = step.key;
   header.index = edge;
   header.iteration = count;
-  if (Link *way = step.ways[size_t(task)].get())
+  if (Connection *way = step.ways[size_t(task)].get())
     way->send(header);
 }
 
@@ -216,7 +216,7 @@ void TaskSet::end(Step *step, int32_t code, const char *text) {
     header.kind = Kind::abort;
     header.step = step->key;
     header.index = code ? code : int32_t(WEIR_ABORTED);
-    wire.send(task, header, {text, int64_t(strlen(text)), Payload::borrowed, nullptr});
+    ucx.send(task, header, {text, int64_t(strlen(text)), Payload::borrowed, nullptr});
   }
   // What is being sent reads the run's memory. It goes on, or ends with its
   // connection.

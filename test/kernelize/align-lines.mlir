@@ -1,4 +1,4 @@
-// RUN: weir-opt %s --weir-align-lines | FileCheck %s
+// RUN: weir-opt %s --weir-gemm-operand-layout | FileCheck %s
 
 module attributes {weir_plan.devices = ["/job:localhost/replica:0/task:0/device:CPU:0", "/job:localhost/replica:0/task:0/device:GPU:0"]} {
   // A constant matrix that one row is multiplied by lies along the depth.

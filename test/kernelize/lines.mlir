@@ -4,7 +4,7 @@
 // RUN: weir-opt --weir-kernelize %s | FileCheck %s
 // RUN: weir-opt --weir-kernelize %s | FileCheck %s --check-prefix=KERNEL
 
-// KERNEL: weir_plan.kernel @{{.*}} strategy "lines"
+// KERNEL: weir_plan.kernel @{{.*}} strategy "row_reduction"
 // KERNEL-SAME: lanes = 16 : i64, tiles = array<i64: 1, 1099511627776>
 
 module attributes {weir.vector_bytes = 64 : i64, weir.vector_registers = 32 : i64} {

@@ -5,7 +5,7 @@
 module attributes {weir.vector_bytes = 64 : i64} {
   // Along the last dimension: a line a part.
   // CHECK: weir_plan.kernel @cumulative_6_100_f32
-  // CHECK-SAME: strategy "running"
+  // CHECK-SAME: strategy "scan"
   // CHECK-NOT: columns
   // CHECK-SAME: tiles = array<i64: 1, 1099511627776>
   func.func @last(%x: tensor<6x100xf32>) -> tensor<6x100xf32> {
@@ -23,7 +23,7 @@ module attributes {weir.vector_bytes = 64 : i64} {
 
   // … but not where sums are wider than elements.
   // CHECK: weir_plan.kernel @cumulative_100_6_f16
-  // CHECK-SAME: strategy "running"
+  // CHECK-SAME: strategy "scan"
   // CHECK-NOT: columns
   // CHECK-SAME: tiles = array<i64: 1099511627776, 1>
   func.func @narrow(%x: tensor<100x6xf16>) -> tensor<100x6xf16> {

@@ -10,7 +10,7 @@ module attributes {weir.vector_bytes = 64 : i64, weir.tiles = {
     "convolution 1x34x34x64 by 3x3x64x64 to 1x32x32x64 strides 1x1 constant" = "tile=8x2 part=2048",
     "convolution 1x22x22x32 by 3x3x16x96 to 1x20x20x96 strides 1x1 groups 2" = "winograd tile=10x3",
     "convolution 1x4x500x32 by 1x1x32x64 to 1x4x500x64 strides 1x1" = "part=100"}} {
-  // CHECK: weir_plan.kernel @dot_general_300_256_f32 strategy "product"
+  // CHECK: weir_plan.kernel @dot_general_300_256_f32 strategy "gemm"
   // CHECK-SAME: depth_block = 512 : i64
   // CHECK-SAME: tile = array<i64: 7, 4, 16>, tiles = array<i64: 70, 64>
   // CHECK-SAME: tuned = "tile=7x4 part=70 depth=512"

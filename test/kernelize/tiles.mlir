@@ -5,7 +5,7 @@
 module attributes {weir.vector_bytes = 64 : i64} {
   // Rows of several dimensions are cut as one, and the bias is added in registers.
   // CHECK: weir_plan.kernel @add_d_d_48_f32
-  // CHECK-SAME: strategy "product"
+  // CHECK-SAME: strategy "gemm"
   // CHECK-SAME: merged = array<i64: 0, 2>
   // CHECK-SAME: tile = array<i64: 8, 3, 16>, tiles = array<i64: 144, 48>
   func.func @rows(%x: tensor<?x?x16xf32>, %w: tensor<16x48xf32>, %b: tensor<48xf32>) -> tensor<?x?x48xf32> {
@@ -70,7 +70,7 @@ module attributes {weir.vector_bytes = 64 : i64} {
   // What a tile adds is computed before it unless it is elementwise, too.
   // CHECK: weir_plan.kernel @gather_48_f32
   // CHECK: weir_plan.kernel @add_30_48_f32
-  // CHECK-SAME: strategy "product"
+  // CHECK-SAME: strategy "gemm"
   func.func @gathered(%x: tensor<30x16xf32>, %w: tensor<16x48xf32>, %t: tensor<5x48xf32>, %i: tensor<i64>) -> tensor<30x48xf32> {
     %0 = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<30x16xf32>, tensor<16x48xf32>) -> tensor<30x48xf32>
     %1 = weir.gather %t, %i {axis = 0 : i64, batch_dims = 0 : i64, wrap_negative = true} : (tensor<5x48xf32>, tensor<i64>) -> tensor<48xf32>

@@ -1,8 +1,8 @@
 // Halves around reductions along lines are computed in f32 between casts, so that kernels of
 // lines take them in.
 //
-// RUN: weir-opt --weir-widen-lines %s | FileCheck %s
-// RUN: weir-opt --weir-widen-lines --weir-kernelize %s | FileCheck %s --check-prefix=KERNEL
+// RUN: weir-opt --weir-widen-row-reductions %s | FileCheck %s
+// RUN: weir-opt --weir-widen-row-reductions --weir-kernelize %s | FileCheck %s --check-prefix=KERNEL
 
 module attributes {weir_plan.devices = ["/job:localhost/replica:0/task:0/device:CPU:0", "/job:localhost/replica:0/task:0/device:GPU:0"]} {
   // A scale before and a cube behind a softmax: each is rounded where it was.

@@ -1,6 +1,6 @@
 // What becomes a two-dimensional convolution, channels last.
 //
-// RUN: weir-opt --weir-channels-last --weir-plain-products %s | FileCheck %s
+// RUN: weir-opt --weir-channels-last --weir-canonical-gemms %s | FileCheck %s
 
 // A line is an image of one line; the bias goes with the convolution.
 // CHECK-LABEL: func.func @line

@@ -1,6 +1,6 @@
 // Which products and convolutions of quantized models are of bytes, and what follows them.
 // REQUIRES: weir-opt
-// RUN: weir-opt --weir-integer-products --split-input-file %s | FileCheck %s
+// RUN: weir-opt --weir-quantized-gemms --split-input-file %s | FileCheck %s
 
 module attributes {weir.integer_unit = "amx"} {
   // One scale a channel, a zero point that is the border's, too, and whose share of each

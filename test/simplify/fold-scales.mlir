@@ -1,6 +1,6 @@
 // Scales behind convolutions and products move into constant weights.
 // REQUIRES: weir-opt
-// RUN: weir-opt --weir-fold-scales --canonicalize --split-input-file %s | FileCheck %s
+// RUN: weir-opt --weir-fold-batch-norm --canonicalize --split-input-file %s | FileCheck %s
 
 // Batch normalisation, as it is expanded: (conv - 1) * s + 5. The weights are
 // 1 2 3 4, two a channel; with s = (2, 10) the shift is 5 - s.

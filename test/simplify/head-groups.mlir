@@ -1,6 +1,6 @@
 // Heads of keys and values that query heads share are not copied for each of them.
 // REQUIRES: weir-opt
-// RUN: weir-opt --weir-head-groups --canonicalize --split-input-file %s | FileCheck %s
+// RUN: weir-opt --weir-grouped-query-attention --canonicalize --split-input-file %s | FileCheck %s
 
 // Four query heads, two of keys, two queries: what stretches the keys is one operation.
 // CHECK-LABEL: @several

@@ -7,7 +7,7 @@
 
 #include "tools/common/ClusterTasks.h"
 
-#include "passes/partition/DeviceName.h"
+#include "passes/analysis/DeviceName.h"
 
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"

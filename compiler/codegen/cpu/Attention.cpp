@@ -30,7 +30,7 @@ namespace {
 
 class AttentionEmitter {
 public:
-  AttentionEmitter(KernelReader &r, plan::KernelOp kernel, Attention attention)
+  AttentionEmitter(KernelBuilder &r, plan::KernelOp kernel, Attention attention)
       : r(r), b(r.b), kernel(kernel), attention(std::move(attention)),
         target(r.bufferOf(this->attention.root->getResult(0))) {
     auto array = [&](StringRef name) {
@@ -273,7 +273,7 @@ private:
       VectorReader reader(r, lanes);
       Value score = reader.load(scores, f32, place);
       reader.setLanes(key, mask);
-      reader.setHero(attention.scores, score);
+      reader.setAnchor(attention.scores, score);
       // What makes rows blind may have stretched the weights.
       SmallVector<Value> indices(at.begin(), at.begin() + rank - 2);
       indices.push_back(r.add(firstRow, row));
@@ -396,7 +396,7 @@ private:
             arith::DivFOp::create(b, r.loc, loadVector(results, resultIndex(row, column)), divisor);
         VectorReader reader(r, lanes);
         reader.setLanes(column, mask);
-        reader.setHero(attention.product, result);
+        reader.setAnchor(attention.product, result);
         SmallVector<Value> own(at.begin(), at.begin() + rank - 2), indices(rank);
         own.append({r.add(firstRow, row), column});
         for (int64_t i = 0; i < rank; ++i)
@@ -407,11 +407,11 @@ private:
     });
   }
 
-  KernelReader &r;
+  KernelBuilder &r;
   OpBuilder &b;
   plan::KernelOp kernel;
   Attention attention;
-  const KernelReader::Buffer target;
+  const KernelBuilder::Buffer target;
   TileShape scoresTile, valueTile;
   Type f32;
   VectorType vectorType;
@@ -429,7 +429,7 @@ private:
 
 } // namespace
 
-LogicalResult weir::emitAttention(KernelReader &r, plan::KernelOp kernel, Value begin, Value end) {
+LogicalResult weir::emitAttention(KernelBuilder &r, plan::KernelOp kernel, Value begin, Value end) {
   std::optional<Attention> attention = attentionOf(kernel);
   if (!attention)
     return kernel.emitError("strategy attention needs two products around a softmax");

@@ -22,7 +22,7 @@ namespace {
 
 class RowEmitter {
 public:
-  RowEmitter(KernelReader &r, plan::KernelOp kernel, Attention attention)
+  RowEmitter(KernelBuilder &r, plan::KernelOp kernel, Attention attention)
       : r(r), b(r.b), kernel(kernel), attention(std::move(attention)),
         target(r.bufferOf(this->attention.root->getResult(0))), f32(b.getF32Type()),
         rank(target.type.getRank()) {}
@@ -120,20 +120,20 @@ private:
     forColumns([&](Value column) {
       Value value =
           arith::DivFOp::create(b, r.loc, BufferAccess::load(r, results, f32, column), divisor);
-      r.setHero(product, scalars.cast(value, f32, product.getAccumulator(), false));
+      r.setAnchor(product, scalars.cast(value, f32, product.getAccumulator(), false));
       SmallVector<Value> own = place(row, column), indices(rank);
       for (int64_t i = 0; i < rank; ++i)
         indices[i] = own[attention.order ? attention.order.getPermutation()[i] : i];
       r.store(r.element(root, indices), target, indices);
-      r.setHero({}, {});
+      r.setAnchor({}, {});
     });
   }
 
-  KernelReader &r;
+  KernelBuilder &r;
   OpBuilder &b;
   plan::KernelOp kernel;
   Attention attention;
-  const KernelReader::Buffer target;
+  const KernelBuilder::Buffer target;
   Type f32;
   int64_t rank;
   Value rows, keys, columns, results;
@@ -142,7 +142,7 @@ private:
 
 } // namespace
 
-void weir::emitAttentionRows(KernelReader &r, plan::KernelOp kernel, Attention attention,
+void weir::emitAttentionRows(KernelBuilder &r, plan::KernelOp kernel, Attention attention,
                              Value begin, Value end) {
   RowEmitter(r, kernel, std::move(attention)).emit(begin, end);
 }

@@ -18,7 +18,7 @@
 using namespace mlir;
 using namespace weir;
 
-LogicalResult weir::emitConvolution(KernelReader &r, plan::KernelOp kernel, Value begin,
+LogicalResult weir::emitConvolution(KernelBuilder &r, plan::KernelOp kernel, Value begin,
                                     Value end) {
   Block &body = kernel.getBody().front();
   auto convs = body.getOps<ConvOp>();
@@ -26,8 +26,8 @@ LogicalResult weir::emitConvolution(KernelReader &r, plan::KernelOp kernel, Valu
   auto tile = kernel->getAttrOfType<DenseI64ArrayAttr>("tile").asArrayRef();
   auto blocks = kernel->getAttrOfType<DenseI64ArrayAttr>("tiles").asArrayRef();
   TileShape shape{tile[0], tile[1], tile[2]};
-  const KernelReader::Buffer target = r.bufferOf(body.getTerminator()->getOperand(0));
-  const KernelReader::Buffer input = r.bufferOf(conv.getInput());
+  const KernelBuilder::Buffer target = r.bufferOf(body.getTerminator()->getOperand(0));
+  const KernelBuilder::Buffer input = r.bufferOf(conv.getInput());
   ColumnsOperand filter(r, conv.getFilter());
   // Dimensions before the lines: images, and planes where there are three spatial
   // dimensions.

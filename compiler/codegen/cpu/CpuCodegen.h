@@ -8,7 +8,7 @@
 #ifndef WEIR_COMPILER_CODEGEN_CPU_CPUCODEGEN_H
 #define WEIR_COMPILER_CODEGEN_CPU_CPUCODEGEN_H
 
-#include "compiler/codegen/cpu/StepLowering.h"
+#include "compiler/codegen/host/StepLowering.h"
 #include "compiler/emit/Program.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/IR/Module.h"

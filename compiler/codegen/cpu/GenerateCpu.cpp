@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/codegen/cpu/Chain.h"
+#include "compiler/codegen/cpu/DepthFirst.h"
 #include "compiler/codegen/cpu/CpuCodegen.h"
 #include "compiler/codegen/cpu/KernelEmitter.h"
 #include "compiler/codegen/cpu/MathFunctions.h"
-#include "compiler/codegen/cpu/StepLowering.h"
+#include "compiler/codegen/host/StepLowering.h"
 #include "compiler/emit/Bf16Rounding.h"
 #include "dialects/weir/Pch.h"
 #include "mlir/Conversion/Passes.h"
@@ -177,14 +177,14 @@ void describeProgram(ModuleOp module, StepTables &tables) {
 }
 
 /// Work and traffic of a launch, -1 where sizes are known only at run time.
-void measureKernel(plan::KernelOp kernel, ArrayRef<ChainStage> stages, KernelInfo &info) {
+void measureKernel(plan::KernelOp kernel, ArrayRef<DepthFirstStage> stages, KernelInfo &info) {
   info.flops = 0;
   auto addFlops = [&](CostOpInterface op) {
     int64_t flops = op.getFlops();
     info.flops = info.flops < 0 || flops < 0 ? -1 : info.flops + flops;
   };
   kernel.getBody().walk(addFlops);
-  for (ChainStage stage : stages)
+  for (DepthFirstStage stage : stages)
     stage.kernel.getBody().walk(addFlops);
   info.bytes = 0;
   auto count = [&](Type type) {
@@ -258,7 +258,7 @@ std::unique_ptr<llvm::Module> weir::generateCpu(ModuleOp module, const CpuOption
         return nullptr;
       continue;
     }
-    SmallVector<ChainStage> stages;
+    SmallVector<DepthFirstStage> stages;
     for (auto launch : kernel.getBody().getOps<plan::LaunchOp>())
       stages.push_back({launch, symbols.lookup<plan::KernelOp>(launch.getKernel()),
                         symbolOf(options.prefix, launch.getKernel())});
@@ -271,7 +271,7 @@ std::unique_ptr<llvm::Module> weir::generateCpu(ModuleOp module, const CpuOption
     measureKernel(kernel, stages, info);
     program.kernels.push_back(info);
     if (!stages.empty())
-      emitChain(kernel, symbol, stages);
+      emitDepthFirst(kernel, symbol, stages);
     else if (failed(emitKernel(kernel, symbol, whole.lookup(kernel.getSymName()), sites)))
       return nullptr;
   }

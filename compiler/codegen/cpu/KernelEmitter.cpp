@@ -13,11 +13,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/KernelEmitter.h"
-#include "compiler/codegen/cpu/LibraryCall.h"
+#include "compiler/codegen/kernel/LibraryCall.h"
 #include "compiler/codegen/cpu/Tiles.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Repeats.h"
-#include "passes/plan/PlaceParts.h"
+#include "passes/plan/SubviewForwarding.h"
 
 using namespace mlir;
 using namespace weir;
@@ -37,13 +37,13 @@ ElementalOpInterface leadOf(Block &body) {
 
 /// Emits the results' elements at `indices`. What follows `lead` reads it at the
 /// result's own index; without one it is computed wherever it is read.
-void emitElements(KernelReader &r, Block &body, ElementalOpInterface lead, ValueRange indices) {
+void emitElements(KernelBuilder &r, Block &body, ElementalOpInterface lead, ValueRange indices) {
   auto results = body.getTerminator()->getOperands();
   if (lead) {
-    r.setHero({}, {});
+    r.setAnchor({}, {});
     r.loc = lead.getLoc();
     Value value = lead.emitElement(r, 0, indices);
-    r.setHero(lead->getResult(0), value);
+    r.setAnchor(lead->getResult(0), value);
   }
   for (Value result : results) {
     auto opResult = cast<OpResult>(result);
@@ -52,11 +52,11 @@ void emitElements(KernelReader &r, Block &body, ElementalOpInterface lead, Value
     Value value = op.emitElement(r, opResult.getResultNumber(), indices);
     r.store(value, r.bufferOf(result), indices);
   }
-  r.setHero({}, {});
+  r.setAnchor({}, {});
 }
 
 /// Loops over `dims` around `body`, which gets `indices` and theirs.
-void emitNest(KernelReader &r, ArrayRef<Value> dims, SmallVector<Value> indices,
+void emitNest(KernelBuilder &r, ArrayRef<Value> dims, SmallVector<Value> indices,
               function_ref<void(ValueRange)> body) {
   OpBuilder::InsertionGuard guard(r.b);
   for (Value size : dims) {
@@ -78,14 +78,14 @@ bool isPiecewise(Value tensor) {
 
 /// Where a line of elements goes: `before` elements into the last dimension.
 struct LineTarget {
-  const KernelReader::Buffer &buffer;
+  const KernelBuilder::Buffer &buffer;
   const SmallVector<Value> &outer;
   Value before;
 };
 
 /// Writes the elements of `tensor` along its last dimension, in loops that each read
 /// one place, or copies of bytes where that is a buffer. `outer` are the indices before.
-void emitLine(KernelReader &r, Value tensor, const SmallVector<Value> &outer,
+void emitLine(KernelBuilder &r, Value tensor, const SmallVector<Value> &outer,
               const LineTarget &target) {
   auto type = cast<RankedTensorType>(tensor.getType());
   int64_t last = type.getRank() - 1;
@@ -174,11 +174,11 @@ void forbidUnrolling(scf::ForOp loop) {
 }
 
 /// The parts of [0, range) that a kernel without its own tiling is called for.
-void emitLoops(KernelReader &r, plan::KernelOp kernel, ElementalOpInterface lead, Value begin,
+void emitLoops(KernelBuilder &r, plan::KernelOp kernel, ElementalOpInterface lead, Value begin,
                Value end) {
   OpBuilder::InsertionGuard guard(r.b);
   Block &body = kernel.getBody().front();
-  const KernelReader::Buffer &first = r.bufferOf(body.getTerminator()->getOperand(0));
+  const KernelBuilder::Buffer &first = r.bufferOf(body.getTerminator()->getOperand(0));
   int64_t rank = first.type.getRank();
   auto outer = scf::ForOp::create(r.b, r.loc, begin, end, r.constant(1));
   // Of a loop of known length LLVM writes out every turn. Such a kernel is little
@@ -198,7 +198,7 @@ void emitLoops(KernelReader &r, plan::KernelOp kernel, ElementalOpInterface lead
   SmallVector<Value> indices = r.blockIndices(iv, ArrayRef(first.dims).take_front(parallel));
   auto results = body.getTerminator()->getOperands();
   if (!lead && results.size() == 1 && parallel < rank && isPiecewise(results[0])) {
-    const KernelReader::Buffer target = r.bufferOf(results[0]);
+    const KernelBuilder::Buffer target = r.bufferOf(results[0]);
     r.loc = results[0].getLoc();
     emitNest(r, ArrayRef(target.dims).drop_front(parallel).drop_back(), indices,
              [&](ValueRange at) {
@@ -213,7 +213,7 @@ void emitLoops(KernelReader &r, plan::KernelOp kernel, ElementalOpInterface lead
 
 /// Collects which sizes must be equal; null: none that is not.
 struct Equalities {
-  KernelReader &r;
+  KernelBuilder &r;
   Value all;
   void add(Value x, Value y) {
     if (x == y)
@@ -225,7 +225,7 @@ struct Equalities {
 
 /// Loops in two forms where dimensions of unknown size may broadcast: one for
 /// when none does, nearly always, which vectorises, and one for the rest.
-void emitLoopVersions(KernelReader &r, plan::KernelOp kernel, Value begin, Value end) {
+void emitLoopVersions(KernelBuilder &r, plan::KernelOp kernel, Value begin, Value end) {
   Block &body = kernel.getBody().front();
   ElementalOpInterface lead = leadOf(body);
   Equalities equalities{r, {}};
@@ -266,7 +266,7 @@ void emitLoopVersions(KernelReader &r, plan::KernelOp kernel, Value begin, Value
 /// Strategies take it that what follows the costly operation has its shape. Where
 /// only running tells, and it has not, the first part is everything, element by
 /// element. Attentions read stretched operands as they are.
-LogicalResult emitParts(KernelReader &r, plan::KernelOp kernel, Value begin, Value end) {
+LogicalResult emitParts(KernelBuilder &r, plan::KernelOp kernel, Value begin, Value end) {
   Block &body = kernel.getBody().front();
   Value result = body.getTerminator()->getOperand(0);
   Equalities equalities{r, {}};
@@ -278,7 +278,7 @@ LogicalResult emitParts(KernelReader &r, plan::KernelOp kernel, Value begin, Val
         equalities.add(r.dim(shape, i), r.dim(result, i));
     r.quiet = false;
   };
-  if (kernel.getStrategy() == "lines") {
+  if (kernel.getStrategy() == "row_reduction") {
     for (Operation &op : body.without_terminator())
       if (!isa<ConstantOp>(op))
         mustBeOf(op.getResult(0));
@@ -349,7 +349,7 @@ LogicalResult weir::emitKernel(plan::KernelOp kernel, StringRef symbol,
   }
   Block *entry = function.addEntryBlock();
   b.setInsertionPointToStart(entry);
-  KernelReader reader(b, loc, sites);
+  KernelBuilder reader(b, loc, sites);
   reader.context = entry->getArgument(0);
   Value zero = arith::ConstantIntOp::create(b, loc, i32, 0);
   Value one64 = arith::ConstantIntOp::create(b, loc, i64, 1);
@@ -358,7 +358,7 @@ LogicalResult weir::emitKernel(plan::KernelOp kernel, StringRef symbol,
   unsigned next = 1 + tensors.size();
   auto extents = kernel->getAttrOfType<ArrayAttr>(plan::extentsAttribute);
   for (auto [i, tensor] : llvm::enumerate(tensors)) {
-    KernelReader::Buffer buffer;
+    KernelBuilder::Buffer buffer;
     // What is read in place is read through the pointer that is written to: that
     // the others do not alias stays true.
     auto inPlace = kernel->getAttrOfType<IntegerAttr>("in_place");
@@ -411,34 +411,34 @@ LogicalResult weir::emitKernel(plan::KernelOp kernel, StringRef symbol,
   return success();
 }
 
-LogicalResult weir::emitByStrategy(KernelReader &reader, plan::KernelOp kernel, Value begin,
+LogicalResult weir::emitByStrategy(KernelBuilder &reader, plan::KernelOp kernel, Value begin,
                                    Value end) {
   StringRef strategy = kernel.getStrategy();
   if (strategy == "scatter")
     return emitScatter(reader, kernel);
-  if (strategy == "product")
-    return emitProduct(reader, kernel, begin, end);
+  if (strategy == "gemm")
+    return emitGemm(reader, kernel, begin, end);
   if (strategy == "weight_only")
     return emitWeightOnly(reader, kernel, begin, end);
   if (strategy == "convolution")
     return emitConvolution(reader, kernel, begin, end);
   if (strategy == "winograd")
     return emitWinograd(reader, kernel, begin, end);
-  if (strategy == "matrix")
-    return emitMatrix(reader, kernel, begin, end);
+  if (strategy == "gemm_amx_bf16")
+    return emitGemmAmxBf16(reader, kernel, begin, end);
   if (strategy == "attention")
     return emitAttention(reader, kernel, begin, end);
-  if (strategy == "bytes")
-    return emitBytes(reader, kernel, begin, end);
-  if (strategy == "lines")
-    return emitLines(reader, kernel, begin, end);
+  if (strategy == "gemm_int8")
+    return emitGemmInt8(reader, kernel, begin, end);
+  if (strategy == "row_reduction")
+    return emitRowReduction(reader, kernel, begin, end);
   if (strategy == "lanes")
     return emitLanes(reader, kernel, begin, end);
-  if (strategy == "border")
-    return emitBorder(reader, kernel, begin, end);
+  if (strategy == "pad_border")
+    return emitPadBorder(reader, kernel, begin, end);
   if (strategy == "transposition")
     return emitTransposition(reader, kernel, begin, end);
-  if (strategy == "running")
-    return emitRunning(reader, kernel, begin, end);
+  if (strategy == "scan")
+    return emitScan(reader, kernel, begin, end);
   return kernel.emitError("no emitter for strategy ") << strategy;
 }

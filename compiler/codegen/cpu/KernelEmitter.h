@@ -8,7 +8,7 @@
 #ifndef WEIR_COMPILER_CODEGEN_CPU_KERNELEMITTER_H
 #define WEIR_COMPILER_CODEGEN_CPU_KERNELEMITTER_H
 
-#include "compiler/codegen/cpu/KernelReader.h"
+#include "compiler/codegen/kernel/KernelBuilder.h"
 
 namespace weir {
 
@@ -16,60 +16,60 @@ struct Attention;
 
 /// Emits, at the reader's insertion point, the part [begin, end) of the
 /// kernel's range in the way that its strategy names.
-mlir::LogicalResult emitByStrategy(KernelReader &reader, plan::KernelOp kernel, mlir::Value begin,
+mlir::LogicalResult emitByStrategy(KernelBuilder &reader, plan::KernelOp kernel, mlir::Value begin,
                                    mlir::Value end);
 
 /// Matrix products and convolutions by register tiles.
-mlir::LogicalResult emitProduct(KernelReader &reader, plan::KernelOp kernel, mlir::Value begin,
+mlir::LogicalResult emitGemm(KernelBuilder &reader, plan::KernelOp kernel, mlir::Value begin,
                                 mlir::Value end);
-mlir::LogicalResult emitConvolution(KernelReader &reader, plan::KernelOp kernel, mlir::Value begin,
+mlir::LogicalResult emitConvolution(KernelBuilder &reader, plan::KernelOp kernel, mlir::Value begin,
                                     mlir::Value end);
 
 /// Convolutions with a window of 3x3 by 16 products in place of 36.
-mlir::LogicalResult emitWinograd(KernelReader &reader, plan::KernelOp kernel, mlir::Value begin,
+mlir::LogicalResult emitWinograd(KernelBuilder &reader, plan::KernelOp kernel, mlir::Value begin,
                                  mlir::Value end);
 
 /// Products by weights of a few bits.
-mlir::LogicalResult emitWeightOnly(KernelReader &reader, plan::KernelOp kernel, mlir::Value begin,
+mlir::LogicalResult emitWeightOnly(KernelBuilder &reader, plan::KernelOp kernel, mlir::Value begin,
                                    mlir::Value end);
 
 /// The same on bf16 operands, by the processor's matrix tiles.
-mlir::LogicalResult emitMatrix(KernelReader &reader, plan::KernelOp kernel, mlir::Value begin,
+mlir::LogicalResult emitGemmAmxBf16(KernelBuilder &reader, plan::KernelOp kernel, mlir::Value begin,
                                mlir::Value end);
 
 /// The same on bytes, with sums of 32 bits.
-mlir::LogicalResult emitBytes(KernelReader &reader, plan::KernelOp kernel, mlir::Value begin,
+mlir::LogicalResult emitGemmInt8(KernelBuilder &reader, plan::KernelOp kernel, mlir::Value begin,
                               mlir::Value end);
 
 /// Two products around a softmax, by blocks of queries and keys.
-mlir::LogicalResult emitAttention(KernelReader &reader, plan::KernelOp kernel, mlir::Value begin,
+mlir::LogicalResult emitAttention(KernelBuilder &reader, plan::KernelOp kernel, mlir::Value begin,
                                   mlir::Value end);
 /// The same without vectors, for what is made for accelerators alone.
-void emitAttentionRows(KernelReader &reader, plan::KernelOp kernel, Attention attention,
+void emitAttentionRows(KernelBuilder &reader, plan::KernelOp kernel, Attention attention,
                        mlir::Value begin, mlir::Value end);
 
 /// Passes along lines: reductions and what is between them.
-mlir::LogicalResult emitLines(KernelReader &reader, plan::KernelOp kernel, mlir::Value begin,
+mlir::LogicalResult emitRowReduction(KernelBuilder &reader, plan::KernelOp kernel, mlir::Value begin,
                               mlir::Value end);
 
 /// Windows and reductions whose results lie next to each other in vectors.
-mlir::LogicalResult emitLanes(KernelReader &reader, plan::KernelOp kernel, mlir::Value begin,
+mlir::LogicalResult emitLanes(KernelBuilder &reader, plan::KernelOp kernel, mlir::Value begin,
                               mlir::Value end);
 
 /// Running reductions, a line of the axis at a time.
-mlir::LogicalResult emitRunning(KernelReader &reader, plan::KernelOp kernel, mlir::Value begin,
+mlir::LogicalResult emitScan(KernelBuilder &reader, plan::KernelOp kernel, mlir::Value begin,
                                 mlir::Value end);
 
 /// The border of a padding whose inside is there already.
-mlir::LogicalResult emitBorder(KernelReader &reader, plan::KernelOp kernel, mlir::Value begin,
+mlir::LogicalResult emitPadBorder(KernelBuilder &reader, plan::KernelOp kernel, mlir::Value begin,
                                mlir::Value end);
 
 /// A transposition that moves the last dimension, by blocks.
-mlir::LogicalResult emitTransposition(KernelReader &reader, plan::KernelOp kernel,
+mlir::LogicalResult emitTransposition(KernelBuilder &reader, plan::KernelOp kernel,
                                       mlir::Value begin, mlir::Value end);
 
 /// One sequential pass: copies the operand, then applies the updates in order.
-mlir::LogicalResult emitScatter(KernelReader &reader, plan::KernelOp kernel);
+mlir::LogicalResult emitScatter(KernelBuilder &reader, plan::KernelOp kernel);
 
 } // namespace weir
 

@@ -26,7 +26,7 @@ namespace {
 
 class ReductionEmitter {
 public:
-  ReductionEmitter(KernelReader &r, plan::KernelOp kernel, ReduceOp reduce)
+  ReductionEmitter(KernelBuilder &r, plan::KernelOp kernel, ReduceOp reduce)
       : r(r), kernel(kernel), reduce(reduce), kind(reduce.getKind()), axes(reduce.getAxes()),
         lanes(kernel->getAttrOfType<DenseI64ArrayAttr>("tile").asArrayRef()[2]),
         result(kernel.getBody().front().getTerminator()->getOperand(0)),
@@ -140,25 +140,25 @@ private:
       sum = meanOf(r, v, sum, count);
     }
     v.setLanes(at.back(), mask);
-    v.setHero(reduce.getResult(), sum);
+    v.setAnchor(reduce.getResult(), sum);
     Value value = v.element(result, at);
     v.store(value, target.pointer, target.type.getElementType(), r.linearIndex(target, at));
   }
 
-  KernelReader &r;
+  KernelBuilder &r;
   plan::KernelOp kernel;
   ReduceOp reduce;
   StringRef kind;
   SmallVector<int64_t> axes;
   int64_t lanes;
   Value result;
-  const KernelReader::Buffer target;
+  const KernelBuilder::Buffer target;
   SmallVector<Value> sizes, from;
 };
 
 } // namespace
 
-LogicalResult weir::emitLanes(KernelReader &r, plan::KernelOp kernel, Value begin, Value end) {
+LogicalResult weir::emitLanes(KernelBuilder &r, plan::KernelOp kernel, Value begin, Value end) {
   for (Operation &op : kernel.getBody().front()) {
     if (auto reduce = dyn_cast<ReduceOp>(op))
       ReductionEmitter(r, kernel, reduce).emit(begin, end);

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/KernelEmitter.h"
-#include "compiler/codegen/cpu/ScatterParts.h"
+#include "compiler/codegen/kernel/ScatterParts.h"
 #include "dialects/weir/Pch.h"
 #include "weir/weir.h"
 
@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace weir;
 
 /// Runs `body` for all indices below `sizes`, in row-major order.
-static void forAll(KernelReader &r, ArrayRef<Value> sizes, function_ref<void(ValueRange)> body) {
+static void forAll(KernelBuilder &r, ArrayRef<Value> sizes, function_ref<void(ValueRange)> body) {
   OpBuilder::InsertionGuard guard(r.b);
   SmallVector<Value> indices;
   for (Value size : sizes) {
@@ -25,7 +25,7 @@ static void forAll(KernelReader &r, ArrayRef<Value> sizes, function_ref<void(Val
   body(indices);
 }
 
-Value weir::scatterCombined(KernelReader &r, Operation *op, StringRef reduction, Type element,
+Value weir::scatterCombined(KernelBuilder &r, Operation *op, StringRef reduction, Type element,
                             Value old, Value update) {
   if (reduction == "none")
     return update;
@@ -45,7 +45,7 @@ Value weir::scatterCombined(KernelReader &r, Operation *op, StringRef reduction,
   return narrow ? s.cast(result, r.b.getF32Type(), element, false) : result;
 }
 
-Value weir::scatterIndex(KernelReader &r, Operation *op, Value indexTensor, ValueRange at,
+Value weir::scatterIndex(KernelBuilder &r, Operation *op, Value indexTensor, ValueRange at,
                          Value size, bool wrap, bool drop, Value &inside) {
   Value index = r.elementAsIndex(indexTensor, at);
   if (wrap)
@@ -57,12 +57,12 @@ Value weir::scatterIndex(KernelReader &r, Operation *op, Value indexTensor, Valu
   return r.select(ok, index, r.constant(0));
 }
 
-LogicalResult weir::emitScatter(KernelReader &r, plan::KernelOp kernel) {
+LogicalResult weir::emitScatter(KernelBuilder &r, plan::KernelOp kernel) {
   Block &body = kernel.getBody().front();
   Value result = body.getTerminator()->getOperand(0);
   Operation *op = result.getDefiningOp();
   r.loc = op->getLoc();
-  const KernelReader::Buffer target = r.bufferOf(result);
+  const KernelBuilder::Buffer target = r.bufferOf(result);
   Type element = target.type.getElementType();
   Value operand = op->getOperand(0), indices = op->getOperand(1), updates = op->getOperand(2);
   // Updates run one after the other, on one thread: equal indices have an order.

@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/codegen/cpu/LibraryCall.h"
+#include "compiler/codegen/kernel/LibraryCall.h"
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
 #include "weir/weir.h"
@@ -37,7 +37,7 @@ struct Frame {
         b, loc, LLVM::ConstantOp::create(b, loc, b.getI64Type(), b.getI64IntegerAttr(number)),
         place);
   }
-  void store(const KernelReader::Buffer &buffer, Value place) {
+  void store(const KernelBuilder::Buffer &buffer, Value place) {
     SmallVector<Value> dims;
     for (Value dim : buffer.dims)
       dims.push_back(b.createOrFold<arith::IndexCastOp>(loc, b.getI64Type(), dim));
@@ -51,7 +51,7 @@ struct Frame {
 
 } // namespace
 
-void weir::emitSortCall(KernelReader &r, plan::KernelOp kernel, SiteTable &sites) {
+void weir::emitSortCall(KernelBuilder &r, plan::KernelOp kernel, SiteTable &sites) {
   TopKOp sort = *kernel.getBody().front().getOps<TopKOp>().begin();
   OpBuilder &b = r.b;
   Location loc = r.loc = sort.getLoc();
@@ -60,7 +60,7 @@ void weir::emitSortCall(KernelReader &r, plan::KernelOp kernel, SiteTable &sites
   declareLibraryFunction(kernel->getParentOfType<ModuleOp>(), loc, callee);
 
   constexpr int64_t each = sizeof(weir_tensor);
-  const KernelReader::Buffer values = r.bufferOf(sort.getValues());
+  const KernelBuilder::Buffer values = r.bufferOf(sort.getValues());
   Value operands = frame.space(2 * each), results = frame.space(2 * each), count = frame.space(8),
         parameters = frame.space(3 * 8);
   frame.store(values.type.getDimSize(int64_t(sort.getAxis())), count);

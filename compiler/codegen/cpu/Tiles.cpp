@@ -20,13 +20,13 @@ static std::optional<int64_t> known(Value value) {
   return std::nullopt;
 }
 
-Value weir::stackFloats(KernelReader &r, int64_t count) {
+Value weir::stackFloats(KernelBuilder &r, int64_t count) {
   Value size = LLVM::ConstantOp::create(r.b, r.loc, r.b.getI64Type(), r.b.getI64IntegerAttr(count));
   return LLVM::AllocaOp::create(r.b, r.loc, LLVM::LLVMPointerType::get(r.b.getContext()),
                                 r.b.getF32Type(), size, /*alignment=*/64);
 }
 
-ColumnsOperand::ColumnsOperand(KernelReader &r, Value operand) {
+ColumnsOperand::ColumnsOperand(KernelBuilder &r, Value operand) {
   if (auto unpack = operand.getDefiningOp<UnpackPanelsOp>()) {
     isPacked = true;
     operand = unpack.getOperand();
@@ -34,7 +34,7 @@ ColumnsOperand::ColumnsOperand(KernelReader &r, Value operand) {
   buffer = r.bufferOf(operand);
 }
 
-Value ColumnsOperand::linear(KernelReader &r, Value rows, Value row, Value panel, Value column,
+Value ColumnsOperand::linear(KernelBuilder &r, Value rows, Value row, Value panel, Value column,
                              int64_t lane) const {
   if (!isPacked)
     return r.add(r.mul(row, buffer.dims.back()), r.add(column, r.constant(lane)));
@@ -50,7 +50,7 @@ bool ColumnsOperand::wantsPrefetch(plan::KernelOp kernel, int64_t tilesInPanel) 
   return buffer.type.getNumElements() * 4 > muchOfTheCache;
 }
 
-void ColumnsOperand::prefetch(KernelReader &r, Value rows, Value row, Value panel, Value tile,
+void ColumnsOperand::prefetch(KernelBuilder &r, Value rows, Value row, Value panel, Value tile,
                               int64_t tilesInPanel) const {
   // A power of two makes offsets of shifts. What a tile beyond it fetches belongs
   // to the panel after the next.
@@ -68,7 +68,7 @@ void ColumnsOperand::prefetch(KernelReader &r, Value rows, Value row, Value pane
   }
 }
 
-SmallVector<Value> weir::laneMasks(KernelReader &r, const TileShape &shape, Value column,
+SmallVector<Value> weir::laneMasks(KernelBuilder &r, const TileShape &shape, Value column,
                                    Value columns) {
   SmallVector<Value> masks(shape.vectors);
   for (int64_t v = 0; v < shape.vectors; ++v) {
@@ -83,7 +83,7 @@ SmallVector<Value> weir::laneMasks(KernelReader &r, const TileShape &shape, Valu
   return masks;
 }
 
-void weir::emitTile(KernelReader &r, plan::KernelOp kernel, Operation *hero, const TileShape &shape,
+void weir::emitTile(KernelBuilder &r, plan::KernelOp kernel, Operation *anchor, const TileShape &shape,
                     ArrayRef<Value> loops, const TileOperands &operands,
                     function_ref<SmallVector<Value>(int64_t)> indexOfRow, Value column,
                     Value columns) {
@@ -133,10 +133,10 @@ void weir::emitTile(KernelReader &r, plan::KernelOp kernel, Operation *hero, con
     return;
   }
 
-  storeTile(r, kernel, hero, shape, sums, indexOfRow, column, columns);
+  storeTile(r, kernel, anchor, shape, sums, indexOfRow, column, columns);
 }
 
-void weir::storeTile(KernelReader &r, plan::KernelOp kernel, Operation *hero,
+void weir::storeTile(KernelBuilder &r, plan::KernelOp kernel, Operation *anchor,
                      const TileShape &shape, ArrayRef<Value> sums,
                      function_ref<SmallVector<Value>(int64_t)> indexOfRow, Value column,
                      Value columns) {
@@ -145,7 +145,7 @@ void weir::storeTile(KernelReader &r, plan::KernelOp kernel, Operation *hero,
   for (int64_t v = 0; v < shape.vectors; ++v)
     readers.push_back(std::make_unique<VectorReader>(r, shape.lanes));
   Value result = kernel.getBody().front().getTerminator()->getOperand(0);
-  const KernelReader::Buffer &target = r.bufferOf(result);
+  const KernelBuilder::Buffer &target = r.bufferOf(result);
   for (int64_t row = 0; row < shape.rows; ++row) {
     SmallVector<Value> indices = indexOfRow(row);
     indices.push_back(Value());
@@ -153,7 +153,7 @@ void weir::storeTile(KernelReader &r, plan::KernelOp kernel, Operation *hero,
       VectorReader &reader = *readers[v];
       indices.back() = r.add(column, r.constant(v * shape.lanes));
       reader.setLanes(indices.back(), masks[v]);
-      reader.setHero(hero->getResult(0), sums[row * shape.vectors + v]);
+      reader.setAnchor(anchor->getResult(0), sums[row * shape.vectors + v]);
       Value value = reader.element(result, indices);
       reader.store(value, target.pointer, target.type.getElementType(),
                    r.linearIndex(target, indices));
@@ -161,7 +161,7 @@ void weir::storeTile(KernelReader &r, plan::KernelOp kernel, Operation *hero,
   }
 }
 
-void weir::emitStepLoop(KernelReader &r, Value begin, Value end, int64_t step,
+void weir::emitStepLoop(KernelBuilder &r, Value begin, Value end, int64_t step,
                         function_ref<void(Value)> body) {
   OpBuilder::InsertionGuard guard(r.b);
   auto loop = scf::ForOp::create(r.b, r.loc, begin, end, r.constant(step));
@@ -169,7 +169,7 @@ void weir::emitStepLoop(KernelReader &r, Value begin, Value end, int64_t step,
   body(loop.getInductionVar());
 }
 
-void weir::emitEither(KernelReader &r, Value condition, function_ref<void()> yes,
+void weir::emitEither(KernelBuilder &r, Value condition, function_ref<void()> yes,
                       function_ref<void()> no) {
   OpBuilder::InsertionGuard guard(r.b);
   auto branch = scf::IfOp::create(r.b, r.loc, condition, /*withElseRegion=*/true);
@@ -179,7 +179,7 @@ void weir::emitEither(KernelReader &r, Value condition, function_ref<void()> yes
   no();
 }
 
-void weir::emitTiled(KernelReader &r, int64_t count, int64_t size, function_ref<void(Value)> full,
+void weir::emitTiled(KernelBuilder &r, int64_t count, int64_t size, function_ref<void(Value)> full,
                      function_ref<void(Value, int64_t)> rest) {
   int64_t whole = llvm::alignDown(count, size);
   if (whole > 0)
@@ -188,7 +188,7 @@ void weir::emitTiled(KernelReader &r, int64_t count, int64_t size, function_ref<
     rest(r.constant(whole), count - whole);
 }
 
-void weir::emitRowTiles(KernelReader &r, Value count, int64_t size,
+void weir::emitRowTiles(KernelBuilder &r, Value count, int64_t size,
                         function_ref<void(Value, int64_t)> tile) {
   auto full = [&](Value first) { tile(first, size); };
   Value zero = r.constant(0);
@@ -225,8 +225,8 @@ void weir::emitRowTiles(KernelReader &r, Value count, int64_t size,
   }
 }
 
-void weir::copyRow(KernelReader &r, const KernelReader::Buffer &source, ValueRange from,
-                   const KernelReader::Buffer &target, ValueRange to) {
+void weir::copyRow(KernelBuilder &r, const KernelBuilder::Buffer &source, ValueRange from,
+                   const KernelBuilder::Buffer &target, ValueRange to) {
   Type element = target.type.getElementType();
   Value begin = BufferAccess::address(r, source.pointer, element, r.linearIndex(source, from));
   Value place = BufferAccess::address(r, target.pointer, element, r.linearIndex(target, to));
@@ -235,7 +235,7 @@ void weir::copyRow(KernelReader &r, const KernelReader::Buffer &source, ValueRan
   LLVM::MemcpyOp::create(r.b, r.loc, place, begin, count, /*isVolatile=*/false);
 }
 
-Value weir::insidePadding(KernelReader &r, ValueRange at, ArrayRef<int64_t> pads, Value padded,
+Value weir::insidePadding(KernelBuilder &r, ValueRange at, ArrayRef<int64_t> pads, Value padded,
                           SmallVectorImpl<Value> &inside) {
   size_t rank = pads.size() / 2;
   inside.assign(at.begin(), at.end());
@@ -251,7 +251,7 @@ Value weir::insidePadding(KernelReader &r, ValueRange at, ArrayRef<int64_t> pads
   return isInside;
 }
 
-Value weir::startOfLanes(KernelReader &r, StringRef kind, int64_t lanes) {
+Value weir::startOfLanes(KernelBuilder &r, StringRef kind, int64_t lanes) {
   double infinity = std::numeric_limits<double>::infinity();
   double start = kind == "max" ? -infinity : kind == "min" ? infinity : 0.0;
   auto type = VectorType::get({lanes}, r.b.getF32Type());
@@ -259,7 +259,7 @@ Value weir::startOfLanes(KernelReader &r, StringRef kind, int64_t lanes) {
                                    SplatElementsAttr::get(type, r.b.getF32FloatAttr(start)));
 }
 
-Value weir::reduceLanes(KernelReader &r, StringRef kind, Value x, Value y) {
+Value weir::reduceLanes(KernelBuilder &r, StringRef kind, Value x, Value y) {
   // To tell -0 from 0 would take x86 as many instructions again.
   constexpr auto eitherZero = arith::FastMathFlags::nsz;
   if (kind == "max")
@@ -269,7 +269,7 @@ Value weir::reduceLanes(KernelReader &r, StringRef kind, Value x, Value y) {
   return arith::AddFOp::create(r.b, r.loc, x, y);
 }
 
-Value weir::meanOf(KernelReader &r, VectorReader &v, Value sums, Value count) {
+Value weir::meanOf(KernelBuilder &r, VectorReader &v, Value sums, Value count) {
   Value wide = arith::IndexCastOp::create(r.b, r.loc, r.b.getI64Type(), count);
   Value divisor = arith::SIToFPOp::create(r.b, r.loc, r.b.getF32Type(), wide);
   return arith::DivFOp::create(r.b, r.loc, sums, v.broadcast(divisor));

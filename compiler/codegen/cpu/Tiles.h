@@ -50,15 +50,15 @@ struct TileOperands {
 /// The right operand of a tile's sums as it lies in memory: [A…, N], or panels
 /// [ceil(N / width), A…, width] behind `unpack_panels`.
 struct ColumnsOperand {
-  KernelReader::Buffer buffer;
+  KernelBuilder::Buffer buffer;
   bool isPacked = false;
 
-  ColumnsOperand(KernelReader &r, mlir::Value operand);
+  ColumnsOperand(KernelBuilder &r, mlir::Value operand);
   /// Size of dimension `i` of A….
   mlir::Value dim(int64_t i) const { return buffer.dims[i + isPacked]; }
   /// Linear index of column `column` + `lane` at `row`, which counts A… row-major
   /// out of `rows`; `panel` is column / width.
-  mlir::Value linear(KernelReader &r, mlir::Value rows, mlir::Value row, mlir::Value panel,
+  mlir::Value linear(KernelBuilder &r, mlir::Value rows, mlir::Value row, mlir::Value panel,
                      mlir::Value column, int64_t lane) const;
 
   /// Whether it pays to fetch the panel after the one that tiles read: it is a
@@ -67,81 +67,81 @@ struct ColumnsOperand {
   bool wantsPrefetch(plan::KernelOp kernel, int64_t tilesInPanel) const;
   /// Fetches the part of the panel after `panel` that belongs to step `row` of
   /// tile number `tile` out of `tilesInPanel`.
-  void prefetch(KernelReader &r, mlir::Value rows, mlir::Value row, mlir::Value panel,
+  void prefetch(KernelBuilder &r, mlir::Value rows, mlir::Value row, mlir::Value panel,
                 mlir::Value tile, int64_t tilesInPanel) const;
 };
 
 /// Which lanes of a tile's vectors from `column` on exist: null where all do, as they
 /// do of every vector where `columns` is null.
-llvm::SmallVector<mlir::Value> laneMasks(KernelReader &r, const TileShape &shape,
+llvm::SmallVector<mlir::Value> laneMasks(KernelBuilder &r, const TileShape &shape,
                                          mlir::Value column, mlir::Value columns);
 
 /// Emits one tile: sums over `loops`, then the kernel's elementwise operations,
 /// then stores. `indexOfRow` gives the result's indices of a row, the last of
 /// them excluded; `column` is the first column; columns from `columns` on do
 /// not exist (null: all do).
-void emitTile(KernelReader &r, plan::KernelOp kernel, mlir::Operation *hero, const TileShape &shape,
+void emitTile(KernelBuilder &r, plan::KernelOp kernel, mlir::Operation *anchor, const TileShape &shape,
               llvm::ArrayRef<mlir::Value> loops, const TileOperands &operands,
               llvm::function_ref<llvm::SmallVector<mlir::Value>(int64_t row)> indexOfRow,
               mlir::Value column, mlir::Value columns);
 
 /// The end of a tile: what follows its sums, row by row, in the kernel, and stores.
-void storeTile(KernelReader &r, plan::KernelOp kernel, mlir::Operation *hero,
+void storeTile(KernelBuilder &r, plan::KernelOp kernel, mlir::Operation *anchor,
                const TileShape &shape, llvm::ArrayRef<mlir::Value> sums,
                llvm::function_ref<llvm::SmallVector<mlir::Value>(int64_t row)> indexOfRow,
                mlir::Value column, mlir::Value columns);
 
 /// Runs `body(first)` for first = begin, begin + step, …, before `end`.
-void emitStepLoop(KernelReader &r, mlir::Value begin, mlir::Value end, int64_t step,
+void emitStepLoop(KernelBuilder &r, mlir::Value begin, mlir::Value end, int64_t step,
                   llvm::function_ref<void(mlir::Value)> body);
 
 /// `count` floats on the stack, 64-byte aligned.
-mlir::Value stackFloats(KernelReader &r, int64_t count);
+mlir::Value stackFloats(KernelBuilder &r, int64_t count);
 
 /// Depthwise convolutions and pools: see Windows.cpp.
-void emitWindows(KernelReader &r, plan::KernelOp kernel, mlir::Operation *hero, mlir::Value begin,
+void emitWindows(KernelBuilder &r, plan::KernelOp kernel, mlir::Operation *anchor, mlir::Value begin,
                  mlir::Value end);
 
 /// Transposes as many vectors as they have lanes, a power of two.
 void turn(mlir::OpBuilder &b, mlir::Location loc, llvm::SmallVectorImpl<mlir::Value> &rows);
 
 /// Runs `yes` or `no`, whichever `condition` says.
-void emitEither(KernelReader &r, mlir::Value condition, llvm::function_ref<void()> yes,
+void emitEither(KernelBuilder &r, mlir::Value condition, llvm::function_ref<void()> yes,
                 llvm::function_ref<void()> no);
 
 /// Copies the row of `source` along its last dimension that begins at `from` to `to` in
 /// `target`.
-void copyRow(KernelReader &r, const KernelReader::Buffer &source, mlir::ValueRange from,
-             const KernelReader::Buffer &target, mlir::ValueRange to);
+void copyRow(KernelBuilder &r, const KernelBuilder::Buffer &source, mlir::ValueRange from,
+             const KernelBuilder::Buffer &target, mlir::ValueRange to);
 
 /// Turns `at`, the first indices into what `pads` make of `padded`, into those of `padded`.
 /// Returns whether there is such an element; null: there always is.
-mlir::Value insidePadding(KernelReader &r, mlir::ValueRange at, llvm::ArrayRef<int64_t> pads,
+mlir::Value insidePadding(KernelBuilder &r, mlir::ValueRange at, llvm::ArrayRef<int64_t> pads,
                           mlir::Value padded, llvm::SmallVectorImpl<mlir::Value> &inside);
 
 /// Reductions of f32 on vectors, of kind sum, mean, max or min: what a lane begins with,
 /// and both vectors in one.
-mlir::Value startOfLanes(KernelReader &r, llvm::StringRef kind, int64_t lanes);
-mlir::Value reduceLanes(KernelReader &r, llvm::StringRef kind, mlir::Value x, mlir::Value y);
+mlir::Value startOfLanes(KernelBuilder &r, llvm::StringRef kind, int64_t lanes);
+mlir::Value reduceLanes(KernelBuilder &r, llvm::StringRef kind, mlir::Value x, mlir::Value y);
 
 /// A vector of sums divided by how many elements they have.
-mlir::Value meanOf(KernelReader &r, VectorReader &v, mlir::Value sums, mlir::Value count);
+mlir::Value meanOf(KernelBuilder &r, VectorReader &v, mlir::Value sums, mlir::Value count);
 
 /// Runs `full` for whole tiles of `size` out of `count`, and `rest` for what is left over.
-void emitTiled(KernelReader &r, int64_t count, int64_t size,
+void emitTiled(KernelBuilder &r, int64_t count, int64_t size,
                llvm::function_ref<void(mlir::Value first)> full,
                llvm::function_ref<void(mlir::Value first, int64_t left)> rest);
 
 /// Runs `tile(first, rows)` so that each of `count` rows is in one tile of
 /// `size` rows or fewer. What a number of rows known only at run time leaves over goes by
 /// tiles of powers of two: single rows would wait for their own sums.
-void emitRowTiles(KernelReader &r, mlir::Value count, int64_t size,
+void emitRowTiles(KernelBuilder &r, mlir::Value count, int64_t size,
                   llvm::function_ref<void(mlir::Value first, int64_t rows)> tile);
 
 /// Emits `emit(vectors, limit)` for the panel of columns that starts at
 /// `column`: a whole panel of the tile's width, or what is left of the last one
 /// (with a limit where lanes go beyond it).
-void emitPanel(KernelReader &r, int64_t staticColumns, mlir::Value columns, mlir::Value column,
+void emitPanel(KernelBuilder &r, int64_t staticColumns, mlir::Value columns, mlir::Value column,
                const TileShape &shape,
                llvm::function_ref<void(int64_t vectors, mlir::Value limit)> emit);
 

@@ -60,11 +60,11 @@ static void dealOut(OpBuilder &b, Location loc, SmallVectorImpl<Value> &rows) {
   }
 }
 
-LogicalResult weir::emitTransposition(KernelReader &r, plan::KernelOp kernel, Value begin,
+LogicalResult weir::emitTransposition(KernelBuilder &r, plan::KernelOp kernel, Value begin,
                                       Value end) {
   auto op = *kernel.getBody().front().getOps<TransposeOp>().begin();
   r.loc = op.getLoc();
-  const KernelReader::Buffer target = r.bufferOf(op.getResult()),
+  const KernelBuilder::Buffer target = r.bufferOf(op.getResult()),
                              source = r.bufferOf(op.getOperand());
   ArrayRef<int64_t> permutation = op.getPermutation();
   int64_t rank = permutation.size();
@@ -115,7 +115,7 @@ LogicalResult weir::emitTransposition(KernelReader &r, plan::KernelOp kernel, Va
     Value rows = r.minimum(r.constant(tiles[across]), r.sub(sizes[across], at[across]));
     Value columns = r.minimum(r.constant(tiles[along]), r.sub(sizes[along], at[along]));
     // `i` counts along `across`, neighbours in the operand; `j` those in the result.
-    auto address = [&](const KernelReader::Buffer &buffer, Value base, ArrayRef<Value> steps,
+    auto address = [&](const KernelBuilder::Buffer &buffer, Value base, ArrayRef<Value> steps,
                        Value i, Value j) {
       Value linear = r.add(base, r.add(r.mul(i, steps[across]), r.mul(j, steps[along])));
       return BufferAccess::address(r, buffer.pointer, element, linear);

@@ -72,8 +72,8 @@ Value VectorReader::byteOf(Value value, bool isUnsigned) {
 }
 
 Value VectorReader::element(Value tensor, ValueRange indices) {
-  if (tensor == hero)
-    return heroVector;
+  if (tensor == anchor)
+    return anchorVector;
   if (auto conversion = tensor.getDefiningOp<CastOp>()) {
     Value value = element(conversion.getOperand(), indices);
     Type to = getElementTypeOrSelf(tensor.getType());
@@ -122,7 +122,7 @@ Value VectorReader::positions(Type element) {
 }
 
 Value VectorReader::leafElement(Value tensor, ValueRange indices) {
-  const KernelReader::Buffer &buffer = scalars.bufferOf(tensor);
+  const KernelBuilder::Buffer &buffer = scalars.bufferOf(tensor);
   Type element = buffer.type.getElementType();
   scalars.loc = loc;
   auto read = [&](ValueRange indices) {

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What follows a hero (a product, a convolution, a window) in its kernel is
-// computed on the vectors that the hero leaves in registers: consecutive
+// What follows a anchor (a product, a convolution, a window) in its kernel is
+// computed on the vectors that the anchor leaves in registers: consecutive
 // elements along the last dimension.
 //
 //===----------------------------------------------------------------------===//
@@ -14,13 +14,13 @@
 #ifndef WEIR_COMPILER_CODEGEN_CPU_VECTORREADER_H
 #define WEIR_COMPILER_CODEGEN_CPU_VECTORREADER_H
 
-#include "compiler/codegen/cpu/KernelReader.h"
+#include "compiler/codegen/kernel/KernelBuilder.h"
 
 namespace weir {
 
 class VectorReader : public RecursiveReader {
 public:
-  VectorReader(KernelReader &scalars, int64_t lanes)
+  VectorReader(KernelBuilder &scalars, int64_t lanes)
       : RecursiveReader(scalars.b, scalars.loc), scalars(scalars), lanes(lanes) {}
 
   /// Elements are those whose last index runs from `first` on; only the first
@@ -30,9 +30,9 @@ public:
     laneMask = mask;
     forgetElements();
   }
-  void setHero(mlir::Value tensor, mlir::Value vector) {
-    hero = tensor;
-    heroVector = vector;
+  void setAnchor(mlir::Value tensor, mlir::Value vector) {
+    anchor = tensor;
+    anchorVector = vector;
     forgetElements();
   }
 
@@ -65,9 +65,9 @@ private:
   mlir::Value positions(mlir::Type element);
   mlir::Value byteOf(mlir::Value value, bool isUnsigned);
 
-  KernelReader &scalars;
+  KernelBuilder &scalars;
   int64_t lanes;
-  mlir::Value firstLane, laneMask, hero, heroVector;
+  mlir::Value firstLane, laneMask, anchor, anchorVector;
 };
 
 } // namespace weir

@@ -34,7 +34,7 @@ constexpr int64_t chains = 2;
 
 class WeightOnlyEmitter {
 public:
-  WeightOnlyEmitter(KernelReader &r, plan::KernelOp kernel, DotGeneralOp dot,
+  WeightOnlyEmitter(KernelBuilder &r, plan::KernelOp kernel, DotGeneralOp dot,
                     DequantizeBlocksOp weights);
 
   void emit(Value begin, Value end);
@@ -82,13 +82,13 @@ private:
   Value rowAddress(Value row) { return r.mul(row, step); }
   SmallVector<Value> indicesOf(Value row);
 
-  KernelReader &r;
+  KernelBuilder &r;
   OpBuilder &b;
   plan::KernelOp kernel;
   DotGeneralOp dot;
   DequantizeBlocksOp weights;
-  const KernelReader::Buffer lhs, target;
-  KernelReader::Buffer packed;
+  const KernelBuilder::Buffer lhs, target;
+  KernelBuilder::Buffer packed;
   ColumnsOperand scales;
   std::optional<ColumnsOperand> zeros;
   ArrayRef<int64_t> tile, parts;
@@ -107,7 +107,7 @@ static BlockArgument bufferBehind(Value value) {
   return cast<BlockArgument>(value);
 }
 
-WeightOnlyEmitter::WeightOnlyEmitter(KernelReader &r, plan::KernelOp kernel, DotGeneralOp dot,
+WeightOnlyEmitter::WeightOnlyEmitter(KernelBuilder &r, plan::KernelOp kernel, DotGeneralOp dot,
                                      DequantizeBlocksOp weights)
     : r(r), b(r.b), kernel(kernel), dot(dot), weights(weights), lhs(r.bufferOf(dot.getLhs())),
       target(r.bufferOf(kernel.getBody().front().getTerminator()->getOperand(0))),
@@ -395,7 +395,7 @@ void WeightOnlyEmitter::emit(Value begin, Value end) {
   });
 }
 
-LogicalResult weir::emitWeightOnly(KernelReader &r, plan::KernelOp kernel, Value begin, Value end) {
+LogicalResult weir::emitWeightOnly(KernelBuilder &r, plan::KernelOp kernel, Value begin, Value end) {
   auto dots = kernel.getBody().front().getOps<DotGeneralOp>();
   DotGeneralOp dot = *dots.begin();
   WeightOnlyEmitter(r, kernel, dot, dot.getRhs().getDefiningOp<DequantizeBlocksOp>())

@@ -39,12 +39,12 @@ struct Positions {
 
 class WindowEmitter {
 public:
-  WindowEmitter(KernelReader &r, plan::KernelOp kernel, Operation *hero)
-      : r(r), hero(hero), conv(dyn_cast<ConvOp>(hero)), pool(dyn_cast<PoolOp>(hero)),
+  WindowEmitter(KernelBuilder &r, plan::KernelOp kernel, Operation *anchor)
+      : r(r), anchor(anchor), conv(dyn_cast<ConvOp>(anchor)), pool(dyn_cast<PoolOp>(anchor)),
         result(kernel.getBody().front().getTerminator()->getOperand(0)), target(r.bufferOf(result)),
         tiles(kernel->getAttrOfType<DenseI64ArrayAttr>("tiles")),
         lanes(kernel->getAttrOfType<DenseI64ArrayAttr>("tile").asArrayRef()[2]),
-        axes(windowLinesOf(hero)) {
+        axes(windowLinesOf(anchor)) {
     if (auto attribute = kernel->getAttrOfType<IntegerAttr>("positions")) {
       positions = attribute.getInt();
       line = axes.back();
@@ -115,10 +115,10 @@ private:
       indices[indices.size() - 2] = r.add(own.first, r.constant(i));
       v.setLanes(channel, mask);
       // Of bytes the floats are whole numbers.
-      if (getElementTypeOrSelf(hero->getResult(0).getType()).isInteger(32))
+      if (getElementTypeOrSelf(anchor->getResult(0).getType()).isInteger(32))
         total =
             arith::FPToSIOp::create(r.b, r.loc, VectorType::get({lanes}, r.b.getI32Type()), total);
-      v.setHero(hero->getResult(0), total);
+      v.setAnchor(anchor->getResult(0), total);
       Value value = v.element(result, indices);
       v.store(value, target.pointer, target.type.getElementType(), r.linearIndex(target, indices));
     }
@@ -147,7 +147,7 @@ private:
         addLine(v, own, channel, from, weight, next);
       } else {
         from.push_back(channel);
-        next[0] = step(next[0], floats(v, hero->getOperand(0), from),
+        next[0] = step(next[0], floats(v, anchor->getOperand(0), from),
                        [&] { return filterAt(v, weight, channel); });
       }
       return next;
@@ -171,7 +171,7 @@ private:
         Value &element = read[offset];
         if (!element) {
           from[across] = r.add(origin, r.constant(offset));
-          element = floats(v, hero->getOperand(0), from);
+          element = floats(v, anchor->getOperand(0), from);
         }
         sums[i] = step(sums[i], element, [&] {
           weight.back() = r.constant(k);
@@ -209,7 +209,7 @@ private:
   }
 
   Span insideOf(size_t i, ValueRange at) {
-    return spanOf(axes[i], at[1 + i], axes[i].before, r.dim(hero->getOperand(0), 1 + i));
+    return spanOf(axes[i], at[1 + i], axes[i].before, r.dim(anchor->getOperand(0), 1 + i));
   }
 
   Span spanOf(const WindowLine &axis, Value out, int64_t before, Value size) {
@@ -257,12 +257,12 @@ private:
     return r.constant(count);
   }
 
-  KernelReader &r;
-  Operation *hero;
+  KernelBuilder &r;
+  Operation *anchor;
   ConvOp conv;
   PoolOp pool;
   Value result;
-  const KernelReader::Buffer target;
+  const KernelBuilder::Buffer target;
   DenseI64ArrayAttr tiles;
   int64_t lanes, positions = 1;
   SmallVector<WindowLine> axes;   ///< by spatial dimension
@@ -271,7 +271,7 @@ private:
 
 } // namespace
 
-void weir::emitWindows(KernelReader &r, plan::KernelOp kernel, Operation *hero, Value begin,
+void weir::emitWindows(KernelBuilder &r, plan::KernelOp kernel, Operation *anchor, Value begin,
                        Value end) {
-  WindowEmitter(r, kernel, hero).emit(begin, end);
+  WindowEmitter(r, kernel, anchor).emit(begin, end);
 }

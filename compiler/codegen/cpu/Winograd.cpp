@@ -29,7 +29,7 @@ using Square = std::array<std::array<Value, 4>, 4>;
 
 class WinogradEmitter {
 public:
-  WinogradEmitter(KernelReader &r, plan::KernelOp kernel, ConvOp conv, BlockArgument filter)
+  WinogradEmitter(KernelBuilder &r, plan::KernelOp kernel, ConvOp conv, BlockArgument filter)
       : r(r), b(r.b), kernel(kernel), conv(conv),
         result(kernel.getBody().front().getTerminator()->getOperand(0)), target(r.bufferOf(result)),
         input(r.bufferOf(conv.getInput())), weights(r.bufferOf(filter)) {
@@ -125,17 +125,17 @@ private:
 
   /// Sums and results of a panel, a few lines at a time.
   void emitPanel(const Piece &piece, Value count) {
-    auto emitLines = [&](Value first, Value some) {
+    auto emitRowReduction = [&](Value first, Value some) {
       multiply(first, some, piece.panel);
       transformBack(piece, first, some);
     };
     Value step = r.constant(linesOfSums);
     Value whole = r.mul(r.divide(count, step), step);
     emitStepLoop(r, r.constant(0), whole, linesOfSums,
-                 [&](Value first) { emitLines(first, step); });
+                 [&](Value first) { emitRowReduction(first, step); });
     Value rest = r.sub(count, whole);
     if (!isConstantIntValue(rest, 0))
-      emitEither(r, r.less(whole, count), [&] { emitLines(whole, rest); }, [] {});
+      emitEither(r, r.less(whole, count), [&] { emitRowReduction(whole, rest); }, [] {});
   }
 
   /// B^T d B of each square d, for a vector of channels at a time.
@@ -242,7 +242,7 @@ private:
         SmallVector<Value> indices{piece.image, positionOf(piece.top, line, i),
                                    positionOf(piece.left, column, j), channel};
         reader.setLanes(channel, {});
-        reader.setHero(conv.getResult(), made[j]);
+        reader.setAnchor(conv.getResult(), made[j]);
         Value value = reader.element(result, indices);
         reader.store(value, target.pointer, target.type.getElementType(),
                      r.linearIndex(target, indices));
@@ -250,12 +250,12 @@ private:
     }
   }
 
-  KernelReader &r;
+  KernelBuilder &r;
   OpBuilder &b;
   plan::KernelOp kernel;
   ConvOp conv;
   Value result;
-  const KernelReader::Buffer target, input, weights;
+  const KernelBuilder::Buffer target, input, weights;
   TileShape shape;
   int64_t width;                 ///< of a block's results
   int64_t lines = 1, across = 1; ///< tiles of a block
@@ -266,7 +266,7 @@ private:
 
 } // namespace
 
-LogicalResult weir::emitWinograd(KernelReader &r, plan::KernelOp kernel, Value begin, Value end) {
+LogicalResult weir::emitWinograd(KernelBuilder &r, plan::KernelOp kernel, Value begin, Value end) {
   ConvOp conv = *kernel.getBody().front().getOps<ConvOp>().begin();
   auto cast = conv.getFilter().getDefiningOp<UnrealizedConversionCastOp>();
   auto filter = cast ? dyn_cast<BlockArgument>(cast.getOperand(0)) : BlockArgument();

@@ -80,14 +80,14 @@ Value AttentionEmitter::read(const AttentionOperand &operand, ArrayRef<Value> in
 
 Value AttentionEmitter::logitOf(Value score, const Row &row, Value key) {
   Type element = getElementTypeOrSelf(attention.scores.getType());
-  r.setHero(attention.scores, scoreScalars.cast(score, f32, element, false));
+  r.setAnchor(attention.scores, scoreScalars.cast(score, f32, element, false));
   SmallVector<Value> indices =
       at(row.index, wholeKeys ? key : r.minimum(key, r.sub(keyCount, index(1))));
   // What makes rows blind may have stretched the weights.
   for (int64_t i = 0; i < rank - 1 && attention.blind; ++i)
     indices[i] = r.select(r.equal(r.dim(attention.logits, i), index(1)), index(0), indices[i]);
   Value logit = r.element(attention.logits, indices);
-  r.setHero({}, {});
+  r.setAnchor({}, {});
   return choose(wholeKeys ? yes : r.less(key, keyCount), logit, lowest);
 }
 
@@ -180,7 +180,7 @@ bool weir::emitAttention(const CudaKernel &k) {
     return false;
   // The step has checked that sizes go together.
   k.reader.quiet = true;
-  if (!emitAttentionOnCores(k, *attention))
+  if (!emitAttentionOnTensorCores(k, *attention))
     emitAttentionOnThreads(k, std::move(*attention));
   k.reader.quiet = false;
   return true;

@@ -150,7 +150,7 @@ protected:
   CudaReader &r;
   mlir::OpBuilder &b;
   Attention attention;
-  const KernelReader::Buffer target;
+  const KernelBuilder::Buffer target;
   mlir::Type f32;
   int64_t rank;
   ScalarBuilder scoreScalars, productScalars;
@@ -170,7 +170,7 @@ void emitAttentionOnThreads(const CudaKernel &k, Attention attention);
 
 /// Emits it by tensor cores. Returns false, and emits nothing, where operands
 /// are not all f16 or all bf16, or where weights may not be rounded to that.
-bool emitAttentionOnCores(const CudaKernel &k, const Attention &attention);
+bool emitAttentionOnTensorCores(const CudaKernel &k, const Attention &attention);
 
 } // namespace weir
 

@@ -198,7 +198,7 @@ private:
         place = r.add(place, index(lines.slice->start));
       own.push_back(place);
     }
-    const KernelReader::Buffer &buffer = r.bufferOf(lines.buffer);
+    const KernelBuilder::Buffer &buffer = r.bufferOf(lines.buffer);
     return r.neighbours(buffer, r.linearIndex(buffer, own), lines.lanes);
   }
   SmallVector<Value> loadLine(const Lines &lines, Value key, int64_t keyDim, int64_t vectors) {

@@ -97,7 +97,7 @@ SmallVector<Value> CudaReader::axisBlocks(const LaunchShape &shape, ValueRange d
   return counts;
 }
 
-SmallVector<Value> weir::sizesAlong(const KernelReader::Buffer &buffer, ArrayRef<int64_t> dims) {
+SmallVector<Value> weir::sizesAlong(const KernelBuilder::Buffer &buffer, ArrayRef<int64_t> dims) {
   SmallVector<Value> sizes;
   for (int64_t dim : dims)
     sizes.push_back(buffer.dims[dim]);
@@ -156,19 +156,19 @@ Value CudaReader::leafElement(Value tensor, ValueRange indices) {
   if (auto it = together.find(tensor); lane >= 0 && it != together.end())
     return BufferAccess::fromStorage(*this, it->second[lane],
                                      getElementTypeOrSelf(tensor.getType()));
-  return KernelReader::leafElement(tensor, indices);
+  return KernelBuilder::leafElement(tensor, indices);
 }
 
 Value CudaReader::leafDim(Value tensor, unsigned i) {
   if (!isOfLine(tensor))
-    return KernelReader::leafDim(tensor, i);
+    return KernelBuilder::leafDim(tensor, i);
   auto type = cast<RankedTensorType>(tensor.getType());
   return i + 1 == type.getRank() ? constant(1) : bufferOf(firstResult).dims[i];
 }
 
 void CudaReader::store(Value value, const Buffer &buffer, ValueRange indices) {
   if (lane < 0)
-    return KernelReader::store(value, buffer, indices);
+    return KernelBuilder::store(value, buffer, indices);
   auto &[where, values] = stored[buffer.pointer];
   where = buffer;
   values.push_back(BufferAccess::toStorage(*this, value, buffer.type.getElementType()));
@@ -195,40 +195,40 @@ void CudaReader::writeTogether(Value linear) {
 // Elements
 //===----------------------------------------------------------------------===//
 
-void CudaKernel::emitResults(ValueRange indices, Operation *hero, Value value) const {
+void CudaKernel::emitResults(ValueRange indices, Operation *anchor, Value value) const {
   CudaReader &r = reader;
-  if (hero)
-    r.setHero(hero->getResult(0), value);
+  if (anchor)
+    r.setAnchor(anchor->getResult(0), value);
   for (Value result : results()) {
     auto opResult = cast<OpResult>(result);
     Value own = value;
-    if (opResult.getOwner() != hero) {
+    if (opResult.getOwner() != anchor) {
       auto op = cast<ElementalOpInterface>(opResult.getOwner());
       r.loc = op.getLoc();
       own = op.emitElement(r, opResult.getResultNumber(), indices);
     }
     r.store(own, r.bufferOf(result), indices);
   }
-  if (hero)
-    r.setHero({}, {});
+  if (anchor)
+    r.setAnchor({}, {});
 }
 
 /// The costly operation that others follow at the result's own index.
-static ElementalOpInterface heroOf(const CudaKernel &k) {
-  ElementalOpInterface hero;
+static ElementalOpInterface anchorOf(const CudaKernel &k) {
+  ElementalOpInterface anchor;
   for (Operation *op : k.operations)
     if (auto elemental = dyn_cast<ElementalOpInterface>(op))
       if (elemental.isElementExpensive() && elemental != k.results().front().getDefiningOp())
-        hero = elemental;
-  return hero;
+        anchor = elemental;
+  return anchor;
 }
 
-static void emitOne(const CudaKernel &k, ElementalOpInterface hero, ValueRange indices) {
-  if (!hero)
+static void emitOne(const CudaKernel &k, ElementalOpInterface anchor, ValueRange indices) {
+  if (!anchor)
     return k.emitResults(indices);
-  k.reader.loc = hero.getLoc();
-  Value value = hero.emitElement(k.reader, 0, indices);
-  k.emitResults(indices, hero, value);
+  k.reader.loc = anchor.getLoc();
+  Value value = anchor.emitElement(k.reader, 0, indices);
+  k.emitResults(indices, anchor, value);
 }
 
 int64_t weir::vectorLanes(const CudaKernel &k) {
@@ -241,7 +241,7 @@ int64_t weir::vectorLanes(const CudaKernel &k) {
   return std::clamp<int64_t>(16 / widest, 1, 8);
 }
 
-int64_t weir::lanesOf(const CudaKernel &k, bool flat, Operation *hero) {
+int64_t weir::lanesOf(const CudaKernel &k, bool flat, Operation *anchor) {
   int64_t lanes = vectorLanes(k);
   auto type = k.first().type;
   for (Value result : k.results())
@@ -249,7 +249,7 @@ int64_t weir::lanesOf(const CudaKernel &k, bool flat, Operation *hero) {
         cast<RankedTensorType>(result.getType()).getShape() != type.getShape())
       return 1;
   for (Operation *op : k.operations)
-    if (op != hero && !isa<ElementwiseOpInterface, ConstantOp>(op))
+    if (op != anchor && !isa<ElementwiseOpInterface, ConstantOp>(op))
       return 1;
   if (flat)
     return lanes;
@@ -319,11 +319,11 @@ Value weir::neighboursIn(CudaReader &r, Value leaf, RankedTensorType over, Array
   return r.linearIndex(r.bufferOf(leaf), own);
 }
 
-void weir::emitNeighbours(const CudaKernel &k, ArrayRef<Value> at, int64_t lanes, Operation *hero,
+void weir::emitNeighbours(const CudaKernel &k, ArrayRef<Value> at, int64_t lanes, Operation *anchor,
                           function_ref<Value(int64_t)> value) {
   CudaReader &r = k.reader;
   if (lanes == 1)
-    return k.emitResults(at, hero, value(0));
+    return k.emitResults(at, anchor, value(0));
   for (Value leaf : k.leaves)
     if (Value linear = neighboursOf(k, leaf, /*flat=*/false, {}, at))
       r.readTogether(leaf, linear, lanes);
@@ -331,7 +331,7 @@ void weir::emitNeighbours(const CudaKernel &k, ArrayRef<Value> at, int64_t lanes
     r.setLane(lane);
     SmallVector<Value> own(at);
     own.back() = r.add(at.back(), r.constant(lane));
-    k.emitResults(own, hero, value(lane));
+    k.emitResults(own, anchor, value(lane));
   }
   r.setLane(-1);
   r.writeTogether(r.linearIndex(k.first(), at));
@@ -339,11 +339,11 @@ void weir::emitNeighbours(const CudaKernel &k, ArrayRef<Value> at, int64_t lanes
 
 void weir::emitElements(const CudaKernel &k) {
   CudaReader &r = k.reader;
-  const KernelReader::Buffer first = k.first();
+  const KernelBuilder::Buffer first = k.first();
   int64_t rank = first.type.getRank();
   bool flat = isFlat(k);
   int64_t lanes = lanesOf(k, flat);
-  ElementalOpInterface hero = heroOf(k);
+  ElementalOpInterface anchor = anchorOf(k);
   // Few elements are spread over more blocks.
   bool isStatic = first.type.hasStaticShape();
   int64_t known = isStatic ? first.type.getNumElements() : -1;
@@ -369,11 +369,11 @@ void weir::emitElements(const CudaKernel &k) {
   auto emitAt = [&](Value linear) {
     if (flat) {
       r.setFlatIndex(linear);
-      emitOne(k, hero, SmallVector<Value>(rank, r.constant(0)));
+      emitOne(k, anchor, SmallVector<Value>(rank, r.constant(0)));
       r.setFlatIndex({});
       return;
     }
-    emitOne(k, hero, r.delinearize(linear, first.dims));
+    emitOne(k, anchor, r.delinearize(linear, first.dims));
   };
   auto emitBulk = [&] {
     if (lanes == 1)
@@ -390,7 +390,7 @@ void weir::emitElements(const CudaKernel &k) {
       }
       SmallVector<Value> own(at);
       own.back() = r.add(at.back(), r.constant(lane));
-      emitOne(k, hero, own);
+      emitOne(k, anchor, own);
     }
     r.setLane(-1);
     r.writeTogether(begin);
@@ -471,7 +471,7 @@ LaunchShape weir::emitCudaKernel(plan::KernelOp kernel, StringRef symbol, gpu::G
   reader.errorSlot = entry->getArgument(0);
   unsigned next = 1 + tensors.size();
   for (auto [i, tensor] : llvm::enumerate(tensors)) {
-    KernelReader::Buffer buffer;
+    KernelBuilder::Buffer buffer;
     bool overwritten = inPlace && inPlace.getInt() == int64_t(i);
     buffer.pointer = entry->getArgument((overwritten ? source.getNumArguments() : i) + 1);
     buffer.type = cast<RankedTensorType>(tensor.getType());
@@ -486,7 +486,7 @@ LaunchShape weir::emitCudaKernel(plan::KernelOp kernel, StringRef symbol, gpu::G
   LaunchShape shape;
   CudaKernel k{reader, kernel, shape, {}, {}};
   if (known) {
-    KernelReader::Buffer buffer;
+    KernelBuilder::Buffer buffer;
     buffer.pointer = entry->getArguments().back();
     buffer.type = cast<RankedTensorType>(known.getType());
     for (int64_t i = 0; i < buffer.type.getRank(); ++i)
@@ -499,7 +499,7 @@ LaunchShape weir::emitCudaKernel(plan::KernelOp kernel, StringRef symbol, gpu::G
   if (form)
     form->emit(k, entry->getArguments().take_back(form->parameters.size()));
   else if (known || (!emitScatter(k) && !emitSort(k) && !emitAttention(k) && !emitTranspose(k) &&
-                     !emitMatrix(k) && !emitLines(k) && !emitRows(k)))
+                     !emitGemm(k) && !emitRowReduction(k) && !emitRowReductions(k)))
     emitElements(k);
   b.setInsertionPointToEnd(entry);
   gpu::ReturnOp::create(b, loc);

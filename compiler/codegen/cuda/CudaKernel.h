@@ -16,7 +16,7 @@
 #ifndef WEIR_COMPILER_CODEGEN_CUDA_CUDAKERNEL_H
 #define WEIR_COMPILER_CODEGEN_CUDA_CUDAKERNEL_H
 
-#include "compiler/codegen/cpu/KernelReader.h"
+#include "compiler/codegen/kernel/KernelBuilder.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "llvm/ADT/MapVector.h"
 #include <optional>
@@ -55,10 +55,10 @@ struct LaunchShape {
 };
 
 /// Reads elements in a thread of a GPU.
-class CudaReader : public KernelReader {
+class CudaReader : public KernelBuilder {
 public:
   CudaReader(mlir::OpBuilder &b, mlir::Location loc, SiteTable &sites)
-      : KernelReader(b, loc, sites) {}
+      : KernelBuilder(b, loc, sites) {}
 
   /// The first error of a step stays in the record that `errorSlot` points to.
   void require(mlir::Operation *op, mlir::Value ok, llvm::StringRef message, int code,
@@ -106,7 +106,7 @@ public:
 
 protected:
   bool isLeaf(mlir::Value tensor) override {
-    return (known && tensor == known) || isOfLine(tensor) || KernelReader::isLeaf(tensor);
+    return (known && tensor == known) || isOfLine(tensor) || KernelBuilder::isLeaf(tensor);
   }
   mlir::Value leafElement(mlir::Value tensor, mlir::ValueRange indices) override;
   mlir::Value leafDim(mlir::Value tensor, unsigned i) override;
@@ -131,15 +131,15 @@ struct CudaKernel {
 
   mlir::Block &body() const { return kernel.getBody().front(); }
   mlir::ValueRange results() const { return body().getTerminator()->getOperands(); }
-  const KernelReader::Buffer &first() const { return reader.bufferOf(results().front()); }
-  /// Computes and stores all results at `indices`. `hero`, when given, is
+  const KernelBuilder::Buffer &first() const { return reader.bufferOf(results().front()); }
+  /// Computes and stores all results at `indices`. `anchor`, when given, is
   /// known to have `value` there.
-  void emitResults(mlir::ValueRange indices, mlir::Operation *hero = nullptr,
+  void emitResults(mlir::ValueRange indices, mlir::Operation *anchor = nullptr,
                    mlir::Value value = {}) const;
 };
 
 /// The sizes of a buffer along `dims`.
-llvm::SmallVector<mlir::Value> sizesAlong(const KernelReader::Buffer &buffer,
+llvm::SmallVector<mlir::Value> sizesAlong(const KernelBuilder::Buffer &buffer,
                                           llvm::ArrayRef<int64_t> dims);
 /// Sets the indices along `dims`, as many as there are values.
 void setIndices(llvm::MutableArrayRef<mlir::Value> indices, llvm::ArrayRef<int64_t> dims,
@@ -147,9 +147,9 @@ void setIndices(llvm::MutableArrayRef<mlir::Value> indices, llvm::ArrayRef<int64
 
 // Each returns false where the kernel is not of its kind; nothing is emitted
 // then.
-bool emitRows(const CudaKernel &k);      ///< reductions along lines
-bool emitLines(const CudaKernel &k);     ///< several, and what is between
-bool emitMatrix(const CudaKernel &k);    ///< products and convolutions
+bool emitRowReductions(const CudaKernel &k);      ///< reductions along lines
+bool emitRowReduction(const CudaKernel &k);     ///< several, and what is between
+bool emitGemm(const CudaKernel &k);    ///< products and convolutions
 bool emitAttention(const CudaKernel &k); ///< two products around a softmax
 bool emitTranspose(const CudaKernel &k); ///< by way of shared memory
 bool emitScatter(const CudaKernel &k);   ///< scatters, each element by one thread
@@ -158,18 +158,18 @@ void emitElements(const CudaKernel &k);  ///< everything
 /// As many neighbours as 16 bytes hold of the widest type that lies in memory.
 int64_t vectorLanes(const CudaKernel &k);
 /// Elements that a thread computes next to each other: vectorLanes, where all that is read lies as
-/// the result does, or the same for all of a line. `flat`: a number is place enough. `hero` is
+/// the result does, or the same for all of a line. `flat`: a number is place enough. `anchor` is
 /// known by other means.
-int64_t lanesOf(const CudaKernel &k, bool flat, mlir::Operation *hero = nullptr);
+int64_t lanesOf(const CudaKernel &k, bool flat, mlir::Operation *anchor = nullptr);
 /// Where the elements of `leaf` begin in its buffer that elementwise operations over `over`
 /// read for neighbours along its last dimension, the first of which is at `at`; null: they
 /// do not lie next to each other.
 mlir::Value neighboursIn(CudaReader &r, mlir::Value leaf, mlir::RankedTensorType over,
                          llvm::ArrayRef<mlir::Value> at);
-/// Computes and stores `lanes` neighbours, the first at `at`, of which `hero` has
+/// Computes and stores `lanes` neighbours, the first at `at`, of which `anchor` has
 /// `value(lane)`. Operands that lie alike are read in vectors, results written so.
 void emitNeighbours(const CudaKernel &k, llvm::ArrayRef<mlir::Value> at, int64_t lanes,
-                    mlir::Operation *hero, llvm::function_ref<mlir::Value(int64_t lane)> value);
+                    mlir::Operation *anchor, llvm::function_ref<mlir::Value(int64_t lane)> value);
 
 inline constexpr int64_t warpThreads = 32;
 
@@ -178,12 +178,12 @@ mlir::Value shuffle(CudaReader &r, mlir::Value value, int64_t distance);
 
 // Tensor cores. A warp multiplies 16 rows by 8 columns over a depth of 16 (mma.m16n8k16);
 // which lane has which elements is what PTX says.
-inline constexpr int64_t coreRows = 16, coreColumns = 8;
+inline constexpr int64_t tensorCoreRows = 16, tensorCoreColumns = 8;
 
 /// Two numbers of 16 bits as a word.
 mlir::Value packHalves(CudaReader &r, mlir::Value low, mlir::Value high);
 /// sums += left right: four words by two, of `operand` (f16 or bf16), to four sums in f32.
-void multiplyOnCores(CudaReader &r, mlir::Type operand, llvm::ArrayRef<mlir::Value> left,
+void multiplyOnTensorCores(CudaReader &r, mlir::Type operand, llvm::ArrayRef<mlir::Value> left,
                      llvm::ArrayRef<mlir::Value> right, llvm::MutableArrayRef<mlir::Value> sums);
 
 /// The line that a thread works on with others.

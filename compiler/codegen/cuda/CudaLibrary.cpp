@@ -133,11 +133,11 @@ bool Epilogue::place(bool &hasRest, int32_t &result, weir_extent &restCount) con
   auto inPlace = kernel->getAttrOfType<IntegerAttr>("in_place");
   bool fits = results.front().getType() == end.getType() && !inPlace;
   for (Operation &op : body.without_terminator())
-    fits = fits && (&op == hero || isa<ElementwiseOpInterface, ConstantOp>(op));
+    fits = fits && (&op == anchor || isa<ElementwiseOpInterface, ConstantOp>(op));
   // An open size may turn out to be one, and stretch to the result's.
   auto type = cast<RankedTensorType>(end.getType());
   for (BlockArgument argument : body.getArguments())
-    fits = fits && (type.hasStaticShape() || llvm::is_contained(hero->getOperands(), argument) ||
+    fits = fits && (type.hasStaticShape() || llvm::is_contained(anchor->getOperands(), argument) ||
                     cast<RankedTensorType>(argument.getType()).hasStaticShape());
   if (!fits)
     result = -1;

@@ -48,12 +48,12 @@ private:
 /// `take` looks at the one reader of what there is, and moves on behind it.
 class Epilogue {
 public:
-  /// After `hero`, whose operands are of `dtype`. `isBias`: whether a tensor of
+  /// After `anchor`, whose operands are of `dtype`. `isBias`: whether a tensor of
   /// this type has a number for each column or channel of the result.
-  Epilogue(plan::KernelOp kernel, const LaunchSizes &sizes, mlir::Value hero, int32_t dtype,
+  Epilogue(plan::KernelOp kernel, const LaunchSizes &sizes, mlir::Value anchor, int32_t dtype,
            llvm::function_ref<bool(mlir::RankedTensorType)> isBias)
-      : kernel(kernel), sizes(sizes), isBias(isBias), dtype(dtype), hero(hero.getDefiningOp()),
-        end(hero) {}
+      : kernel(kernel), sizes(sizes), isBias(isBias), dtype(dtype), anchor(anchor.getDefiningOp()),
+        end(anchor) {}
 
   /// What reads the last value alone, if it computes a value of that shape.
   mlir::Operation *next() const;
@@ -74,7 +74,7 @@ private:
   const LaunchSizes &sizes;
   llvm::function_ref<bool(mlir::RankedTensorType)> isBias;
   int32_t dtype;
-  mlir::Operation *hero;
+  mlir::Operation *anchor;
 
 public:
   mlir::Value end;

@@ -7,14 +7,14 @@
 
 #include "compiler/codegen/cuda/CudaStep.h"
 #include "dialects/weir/Pch.h"
-#include "passes/kernelize/Unpadded.h"
+#include "passes/kernelize/ImplicitPadding.h"
 
 using namespace mlir;
 using namespace weir;
 
 /// The pads with which the kernel's convolution reads the last argument.
 static DenseI64ArrayAttr unpaddedOf(plan::KernelOp kernel) {
-  return kernel->getAttrOfType<DenseI64ArrayAttr>(unpaddedAttribute);
+  return kernel->getAttrOfType<DenseI64ArrayAttr>(implicitPaddingAttribute);
 }
 
 OwningOpRef<plan::KernelOp> weir::withoutPadding(plan::KernelOp kernel) {

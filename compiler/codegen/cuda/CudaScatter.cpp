@@ -24,7 +24,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/codegen/cpu/ScatterParts.h"
+#include "compiler/codegen/kernel/ScatterParts.h"
 #include "compiler/codegen/cuda/CudaKernel.h"
 #include "dialects/weir/Pch.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -62,7 +62,7 @@ public:
     isInPlace = k.kernel->hasAttr("in_place");
     sliceSize = knownProduct(target.type.getShape().drop_front(depth));
     if (nd && (sliceSize < 0 || sliceSize >= fewColumns))
-      emitLines();
+      emitRowReduction();
     else
       emitElements();
   }
@@ -186,7 +186,7 @@ private:
   // Lines
   //===--------------------------------------------------------------------===//
 
-  void emitLines() {
+  void emitRowReduction() {
     int64_t bytes = elementBytes(element), rank = target.type.getRank();
     bool isPlain = !isa<ComplexType>(element) && isLeafOrSplat(operand);
     lanes = isPlain && sliceSize > 0 ? std::clamp<int64_t>(16 / bytes, 1, 8) : 1;
@@ -373,7 +373,7 @@ private:
   OpBuilder &b;
   Operation *op;
   ScatterNdOp nd; ///< null: a ScatterElementsOp
-  const KernelReader::Buffer target;
+  const KernelBuilder::Buffer target;
   Type element;
   Value operand, indices, updates;
   StringRef reduction;

@@ -69,7 +69,7 @@ public:
     alongLine(size, [&](Value i) { storeItem(shared(i), key(bits(i)), word(i)); });
     r.barrier();
     sort();
-    const KernelReader::Buffer values = r.bufferOf(op.getValues()),
+    const KernelBuilder::Buffer values = r.bufferOf(op.getValues()),
                                indices = r.bufferOf(op.getIndices());
     alongLine(values.type.getDimSize(axis), [&](Value i) {
       Value index = fromWord(loadItem(shared(i)).second);

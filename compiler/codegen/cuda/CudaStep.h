@@ -8,7 +8,7 @@
 #ifndef WEIR_COMPILER_CODEGEN_CUDA_CUDASTEP_H
 #define WEIR_COMPILER_CODEGEN_CUDA_CUDASTEP_H
 
-#include "compiler/codegen/cpu/StepRewriter.h"
+#include "compiler/codegen/host/StepRewriter.h"
 #include "compiler/codegen/cuda/CudaKernel.h"
 
 namespace weir {

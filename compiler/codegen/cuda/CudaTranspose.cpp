@@ -26,7 +26,7 @@ bool weir::emitTranspose(const CudaKernel &k) {
   if (!transpose || !isa<BlockArgument>(transpose.getOperand()) || k.results().size() != 1 ||
       k.kernel->hasAttr("in_place"))
     return false;
-  const KernelReader::Buffer target = k.first(), source = r.bufferOf(transpose.getOperand());
+  const KernelBuilder::Buffer target = k.first(), source = r.bufferOf(transpose.getOperand());
   int64_t rank = target.type.getRank();
   ArrayRef<int64_t> permutation = transpose.getPermutation();
   Type element = target.type.getElementType();
@@ -71,7 +71,7 @@ bool weir::emitTranspose(const CudaKernel &k) {
     return r.logicalAnd(r.less(acrossIndex, target.dims[across]),
                         r.less(lastIndex, target.dims[rank - 1]));
   };
-  auto addressOf = [&](const KernelReader::Buffer &buffer, ValueRange indices) {
+  auto addressOf = [&](const KernelBuilder::Buffer &buffer, ValueRange indices) {
     return BufferAccess::address(r, buffer.pointer, element, r.linearIndex(buffer, indices));
   };
   for (int64_t i = 0; i < tile; i += lines) {

@@ -10,7 +10,7 @@
 #include "dialects/plan/Plan.h"
 #include "dialects/weir/Pch.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "passes/partition/Accelerators.h"
+#include "passes/analysis/DeviceTraits.h"
 #include "passes/plan/StepBuilder.h"
 #include "passes/plan/StepTimes.h"
 

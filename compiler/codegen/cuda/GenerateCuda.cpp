@@ -27,7 +27,7 @@
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mlir/Transforms/Passes.h"
-#include "passes/partition/Accelerators.h"
+#include "passes/analysis/DeviceTraits.h"
 #include "passes/plan/StepBuilder.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"

@@ -9,7 +9,7 @@
 #include "compiler/codegen/cuda/CudaConvolution.h"
 #include "compiler/codegen/cuda/CudaDnnAttention.h"
 #include "compiler/codegen/cuda/CudaPooling.h"
-#include "compiler/codegen/cuda/CudaProduct.h"
+#include "compiler/codegen/cuda/CudaBlasGemm.h"
 #include "dialects/weir/Pch.h"
 #include <cstddef>
 
@@ -45,7 +45,7 @@ static bool isFixed(const weir_cuda_convolution &desc) {
 
 void LibraryKernels::add(plan::KernelOp kernel, int32_t number, const std::string &symbol,
                          bool onlyWhole) {
-  if (auto product = matchProduct(kernel, options.tf32)) {
+  if (auto product = matchGemm(kernel, options.tf32)) {
     if (product->hasRest && onlyWhole)
       return;
     product->desc.kernel = number;

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/device/DeviceBackend.h"
-#include "compiler/codegen/cpu/StepRewriter.h"
+#include "compiler/codegen/host/StepRewriter.h"
 #include "dialects/weir/Pch.h"
 
 #include <mutex>

@@ -16,11 +16,11 @@
 #ifndef WEIR_COMPILER_CODEGEN_DEVICE_DEVICEBACKEND_H
 #define WEIR_COMPILER_CODEGEN_DEVICE_DEVICEBACKEND_H
 
-#include "compiler/codegen/cpu/StepLowering.h"
+#include "compiler/codegen/host/StepLowering.h"
 #include "compiler/emit/Program.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
-#include "passes/partition/DeviceKind.h"
+#include "passes/analysis/DeviceKind.h"
 #include <functional>
 #include <optional>
 

@@ -6,7 +6,7 @@
 #===-------------------------------------------------------------------------===#
 """usage: line_passes.py model LENGTH FOLDER | line_passes.py check LENGTH FOLDER
 
-Kernels of lines, some with one element a line as results: model.mlir and in.npz in
+Row reductions, some with one element a line as results: model.mlir and in.npz in
 FOLDER, or how far out.npz is from the same in double precision, as a share of what
 roundings allow. A sum has the same bits wherever it is made.
 """

@@ -5,7 +5,7 @@
 // A convolution writes inside, where positions that run on over lines find gaps; what
 // else reads its result reads it there.
 // CHECK: kernel @conv.part_0_0_1x8x8x16 strategy "convolution" {{.*}}extents = [array<i64>, array<i64>, array<i64: 1, 8, 8, 16>]{{.*}}pointwise
-// CHECK: kernel @pad.border strategy "border" {{.*}}tiles = array<i64: 1, 1>
+// CHECK: kernel @pad.border strategy "pad_border" {{.*}}tiles = array<i64: 1, 1>
 // CHECK: kernel @exp.part_1x8x8x16_0 strategy "loops" {{.*}}tiles = array<i64: 1, 1, 1>
 // CHECK-LABEL: @inside
 // CHECK: %[[P:.*]] = weir_plan.buffer : memref<1x8x8x16xf32>
@@ -70,7 +70,7 @@ weir_plan.kernel @exp strategy "loops" nodes "e" {
   %0 = weir.exp %x : (tensor<4x6x16xf32>) -> tensor<4x6x16xf32>
   weir_plan.return %0 : tensor<4x6x16xf32>
 }
-weir_plan.kernel @product strategy "product" nodes "m" attributes {merged = array<i64: 0, 2>, tile = array<i64: 12, 1, 16>, tiles = array<i64: 24, 16>} {
+weir_plan.kernel @product strategy "gemm" nodes "m" attributes {merged = array<i64: 0, 2>, tile = array<i64: 12, 1, 16>, tiles = array<i64: 24, 16>} {
 ^bb0(%x: tensor<4x6x16xf32>, %y: tensor<16x16xf32>):
   %0 = weir.dot_general %x, %y {accumulator = f32, lhs_batch = array<i64>, lhs_contract = array<i64: 2>, rhs_batch = array<i64>, rhs_contract = array<i64: 0>} : (tensor<4x6x16xf32>, tensor<16x16xf32>) -> tensor<4x6x16xf32>
   weir_plan.return %0 : tensor<4x6x16xf32>
@@ -169,7 +169,7 @@ func.func @written_again() {
 
 // What is joined and then padded: each part behind the one before it, inside.
 // CHECK: kernel @exp.part_0_8x24 strategy "loops"
-// CHECK: kernel @join.border strategy "border" {{.*}}tiles = array<i64>
+// CHECK: kernel @join.border strategy "pad_border" {{.*}}tiles = array<i64>
 // CHECK-LABEL: @joined
 // CHECK: %[[P:.*]] = weir_plan.buffer : memref<8x24xf32>
 // CHECK: %[[A:.*]] = weir_plan.view %[[P]][] {weir_plan.offset = 96 : i64} : memref<8x24xf32> to memref<6x8xf32, strided<[24, 1]>>
@@ -221,7 +221,7 @@ func.func @joined() {
 // -----
 
 // What is joined is partly a feed, which the run copies behind what is there.
-// CHECK: kernel @join.border_1 strategy "border" {{.*}}copied = array<i64: 1>, tiles = array<i64>
+// CHECK: kernel @join.border_1 strategy "pad_border" {{.*}}copied = array<i64: 1>, tiles = array<i64>
 // CHECK-LABEL: @partly
 // CHECK: %[[Y:.*]] = weir_plan.feed 1
 // CHECK: run @exp.part_0_8x24

@@ -7,11 +7,11 @@
 
 #include "Toy.h"
 
-#include "compiler/codegen/cpu/StepRewriter.h"
+#include "compiler/codegen/host/StepRewriter.h"
 #include "compiler/codegen/device/DeviceBackend.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Weir.h"
-#include "passes/partition/Accelerators.h"
+#include "passes/analysis/DeviceTraits.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;

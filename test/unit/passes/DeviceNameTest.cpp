@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/partition/DeviceName.h"
-#include "passes/partition/DeviceKind.h"
+#include "passes/analysis/DeviceName.h"
+#include "passes/analysis/DeviceKind.h"
 
 #include <gtest/gtest.h>
 

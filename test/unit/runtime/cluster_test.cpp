@@ -289,7 +289,7 @@ int rounds(int usual) {
 }
 
 /// A worker falls silent at a random moment of a running loop, or `early`:
-/// before the tasks know each other, while they greet, at the first steps. The
+/// before the tasks know each other, while they shakeHands, at the first steps. The
 /// leader gets a status in bounded time that names the task, and can go on.
 void silence(int signal, int rounds, bool early = false) {
   Ring ring(3);
@@ -418,21 +418,21 @@ TEST(Cluster, OtherVersionsAreRefused) {
   Tasks tasks(2);
   Member leader(tasks, 0, ring.program.get());
   ASSERT_EQ(leader.code, WEIR_OK) << leader.status.message;
-  // The begin of a greeting (greeting.cpp), which every version has.
+  // The begin of a handshake (handshake.cpp), which every version has.
   struct {
     char magic[8];
     uint32_t version, followed;
     int32_t task, taskCount, code;
     uint32_t abiVersion;
     uint64_t rest[64];
-  } greeting = {{'W', 'E', 'I', 'R', 'T', 'A', 'S', 'K'}, 4711, 0, 1, 2, 0, WEIR_ABI_VERSION, {}};
+  } handshake = {{'W', 'E', 'I', 'R', 'T', 'A', 'S', 'K'}, 4711, 0, 1, 2, 0, WEIR_ABI_VERSION, {}};
   int s = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address = {};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   address.sin_port = htons(uint16_t(portOf(tasks.addresses[0])));
   ASSERT_EQ(connect(s, reinterpret_cast<sockaddr *>(&address), sizeof(address)), 0);
-  ASSERT_EQ(send(s, &greeting, sizeof(greeting), MSG_NOSIGNAL), ssize_t(sizeof(greeting)));
+  ASSERT_EQ(send(s, &handshake, sizeof(handshake), MSG_NOSIGNAL), ssize_t(sizeof(handshake)));
   std::string answer;
   char bytes[512];
   for (ssize_t count; (count = recv(s, bytes, sizeof(bytes), 0)) > 0;)
@@ -462,7 +462,7 @@ TEST(Cluster, StrangersDisturbNobody) {
   for (int i = 0; i < 40; ++i) {
     int s = socket(AF_INET, SOCK_STREAM, 0);
     ASSERT_EQ(connect(s, reinterpret_cast<sockaddr *>(&address), sizeof(address)), 0);
-    // Nothing, noise, or what begins like a greeting and goes on as noise: any
+    // Nothing, noise, or what begins like a handshake and goes on as noise: any
     // task, any length.
     std::string bytes(random() % 300, 0);
     for (char &c : bytes)

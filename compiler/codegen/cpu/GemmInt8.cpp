@@ -1,0 +1,395 @@
+//===- GemmInt8.cpp - products of bytes -----------------------------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Products and convolutions of bytes by signed bytes, with sums of 32 bits: by matrix
+// tiles (TDPBUSD, TDPBSSD), by vectors whose lanes add four products (VPDPBUSD), or, as
+// every processor with AVX2 can, by two multiplications of words of 16 bits, which add
+// pairs (VPMADDWD). The right operand lies in panels of 32 columns, four rows side by
+// side; one that the program computes is brought there, a panel a part, on the stack. A
+// window's neighbours along a line are one run of the sum with their channels; those of
+// a group are a run for each of them.
+//
+// How many rows there are may show when the program runs. Matrix tiles are configured for
+// as many; vectors take fewer than a block's by tiles of half as many, a quarter, and so on.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/codegen/cpu/AmxRowPanels.h"
+#include "dialects/weir/Arranged.h"
+#include "dialects/weir/Pch.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace weir;
+
+namespace {
+
+constexpr int64_t quad = 4; ///< rows side by side
+
+/// A loop of the sum: how often, and how far it takes the left operand and the rows
+/// of the right one.
+struct SumLoop {
+  int64_t count;
+  Value left;
+  int64_t rows;
+};
+
+class ByteEmitter : AmxRowPanelEmitter {
+public:
+  ByteEmitter(KernelBuilder &r, plan::KernelOp kernel, const PackedGemm &product)
+      : AmxRowPanelEmitter(r, kernel, product, r.b.getI8Type()),
+        isSigned(!left.type.getElementType().isUnsignedInteger()),
+        copies(kernel->hasAttr("copies_panels")) {
+    columns = target.type.getShape().back();
+    auto tile = kernel->getAttrOfType<DenseI64ArrayAttr>("tile").asArrayRef();
+    most = tile[0];
+    lanes = tile[2];
+    StringRef unit = kernel->getParentOfType<ModuleOp>()
+                         ->getAttrOfType<StringAttr>(integerUnitAttribute)
+                         .getValue();
+    isTiles = unit == "amx";
+    isPairs = unit == "avx2";
+  }
+
+  void product(DotGeneralOp dot, Value begin, Value end);
+  void convolution(ConvOp conv, Value begin, Value end);
+
+private:
+  VectorType words() { return VectorType::get({lanes}, b.getI32Type()); }
+  Value splat(int32_t value) {
+    return arith::ConstantOp::create(b, r.loc,
+                                     SplatElementsAttr::get(words(), b.getI32IntegerAttr(value)));
+  }
+  Value loadWords(Value pointer, Value byte) {
+    return LLVM::LoadOp::create(b, r.loc, words(), byteAddress(pointer, byte), /*alignment=*/4);
+  }
+
+  /// Makes room for what waits on the stack.
+  void reserve();
+  void release() {
+    if (isTiles)
+      call("tilerelease", {});
+  }
+  /// `sum` and, in each lane, four products.
+  Value addProducts(Value sum, Value lefts, Value rights);
+  Value addPairs(Value sum, Value lefts, Value rights);
+  Value intrinsic(StringRef name, Type type, ValueRange operands) {
+    return LLVM::CallIntrinsicOp::create(b, r.loc, type, b.getStringAttr(name), operands)
+        ->getResult(0);
+  }
+  /// Brings the panel at `column` of a right operand in plain rows, of which the first is
+  /// `firstRow`, to the stack.
+  void copyPanel(Value firstRow, Value column);
+  void copyColumns(Value firstRow, Value column, Value limit);
+  /// 128 times the sum of each column of the panel, for left operands that are moved
+  /// by as much to have no sign.
+  void sumColumns();
+  void sumByTiles(const RowPanel &rowPanel, Value base);
+  void sumByVectors(const RowPanel &rowPanel, Value base, int64_t rows);
+  /// Makes the panel at `column` the one that sums read; `firstRow` is of the right
+  /// operand where that lies in plain rows.
+  void choosePanel(Value column, Value firstRow);
+  /// Blocks from `first` on of those of the row panel, `last` not among them.
+  void blocks(const RowPanel &rowPanel, Value first, Value last, Value column);
+  /// One block: `rows` rows from `start` on, of which the first `skip` are there already.
+  void block(const RowPanel &rowPanel, Value start, Value skip, Value rows, Value column);
+  void finish(const RowPanel &rowPanel, Value start, Value skip, Value rows, Value column);
+
+  bool isSigned, isTiles = false, isPairs = false;
+  bool copies;                ///< the right operand lies in plain rows
+  SmallVector<SumLoop> loops; ///< of the sum; the last makes steps of `step` rows
+  Value columnSums, panelBase;
+  Value groupBase;                  ///< channels before those of the panel's group; null: none
+  int64_t columns = 0, lanes = 0;   ///< columns may be ShapedType::kDynamic
+  int64_t step = 0;                 ///< rows of the weights that are added at once
+  int64_t most = 0;                 ///< rows of a block
+  int64_t groups = 1, channels = 0; ///< of a convolution; channels of a group
+};
+
+} // namespace
+
+void ByteEmitter::reserve() {
+  scratch = stackBytes(most * width * 4);
+  if (copies)
+    panels = stackBytes(depth * width);
+  if (isTiles)
+    configuration = stackBytes(tileBytes);
+  else if (isSigned && !isPairs)
+    columnSums = stackBytes(width * 4);
+}
+
+void ByteEmitter::sumByTiles(const RowPanel &rowPanel, Value base) {
+  clearTiles();
+  std::function<void(size_t, Value, Value)> nest = [&](size_t level, Value at, Value row) {
+    if (level == loops.size())
+      return multiplyTiles(isSigned ? "tdpbssd" : "tdpbusd", rowPanel, at,
+                           r.add(panelBase, r.mul(row, r.constant(width))));
+    const SumLoop &loop = loops[level];
+    auto inside = [&](Value i) {
+      nest(level + 1, r.add(at, r.mul(i, loop.left)), r.add(row, r.mul(i, r.constant(loop.rows))));
+    };
+    if (loop.count == 1)
+      return inside(r.constant(0));
+    emitStepLoop(r, r.constant(0), r.constant(loop.count), 1, inside);
+  };
+  nest(0, base, r.constant(0));
+  storeTiles(scratch);
+}
+
+Value ByteEmitter::addPairs(Value sum, Value lefts, Value rights) {
+  auto halves = VectorType::get({lanes * 2}, b.getI16Type());
+  Value eight =
+      arith::ConstantOp::create(b, r.loc, SplatElementsAttr::get(halves, b.getI16IntegerAttr(8)));
+  auto spread = [&](Value value, bool hasSign) -> std::pair<Value, Value> {
+    Value all = LLVM::BitcastOp::create(b, r.loc, halves, value);
+    Value even = arith::ShLIOp::create(b, r.loc, all, eight);
+    if (hasSign)
+      return {arith::ShRSIOp::create(b, r.loc, even, eight),
+              arith::ShRSIOp::create(b, r.loc, all, eight)};
+    return {arith::ShRUIOp::create(b, r.loc, even, eight),
+            arith::ShRUIOp::create(b, r.loc, all, eight)};
+  };
+  auto [even, odd] = spread(lefts, isSigned);
+  auto [rightEven, rightOdd] = spread(rights, true);
+  StringRef name = lanes == 16 ? "llvm.x86.avx512.pmaddw.d.512" : "llvm.x86.avx2.pmadd.wd";
+  sum = arith::AddIOp::create(b, r.loc, sum, intrinsic(name, words(), {even, rightEven}));
+  return arith::AddIOp::create(b, r.loc, sum, intrinsic(name, words(), {odd, rightOdd}));
+}
+
+Value ByteEmitter::addProducts(Value sum, Value lefts, Value rights) {
+  if (isPairs)
+    return addPairs(sum, lefts, rights);
+  auto bytes = VectorType::get({lanes * quad}, b.getI8Type());
+  auto asBytes = [&](Value value) -> Value {
+    return LLVM::BitcastOp::create(b, r.loc, bytes, value);
+  };
+  return intrinsic("llvm.x86.avx512.vpdpbusd." + std::to_string(lanes * 32), words(),
+                   {sum, asBytes(lefts), asBytes(rights)});
+}
+
+void ByteEmitter::copyPanel(Value firstRow, Value column) {
+  if (columns % width == 0)
+    return copyColumns(firstRow, column, Value());
+  // Of an open number of columns, too, only the last panel lacks some.
+  emitEither(
+      r, r.less(target.dims.back(), r.add(column, r.constant(width))),
+      [&] { copyColumns(firstRow, column, r.sub(target.dims.back(), column)); },
+      [&] { copyColumns(firstRow, column, Value()); });
+}
+
+void ByteEmitter::copyColumns(Value firstRow, Value column, Value limit) {
+  auto type = VectorType::get({width}, b.getI8Type());
+  Value mask, zero = arith::ConstantOp::create(b, r.loc, b.getZeroAttr(type));
+  if (limit)
+    mask = vector::CreateMaskOp::create(b, r.loc, VectorType::get({width}, b.getI1Type()), limit);
+  emitStepLoop(r, r.constant(0), r.constant(depth), quad, [&](Value row) {
+    SmallVector<Value> four;
+    for (int64_t i = 0; i < quad; ++i) {
+      Value at = r.add(r.add(firstRow, row), r.constant(i));
+      Value where = byteAddress(weights.pointer, r.add(r.mul(at, target.dims.back()), column));
+      four.push_back(mask ? Value(LLVM::MaskedLoadOp::create(b, r.loc, type, where, mask, zero,
+                                                             b.getI32IntegerAttr(1), UnitAttr()))
+                          : Value(LLVM::LoadOp::create(b, r.loc, type, where, /*alignment=*/1)));
+    }
+    Value even = vector::InterleaveOp::create(b, r.loc, four[0], four[2]);
+    Value odd = vector::InterleaveOp::create(b, r.loc, four[1], four[3]);
+    Value all = vector::InterleaveOp::create(b, r.loc, even, odd);
+    LLVM::StoreOp::create(b, r.loc, all, byteAddress(panels, r.mul(row, r.constant(width))),
+                          /*alignment=*/64);
+  });
+}
+
+void ByteEmitter::sumColumns() {
+  int64_t vectors = width / lanes;
+  Value offset = splat(static_cast<int32_t>(0x80808080));
+  SmallVector<Value> inits(vectors, splat(0));
+  SmallVector<Value> sums = emitReductionLoops(
+      r, {r.constant(depth / quad)}, inits, [&](ValueRange at, ValueRange carried) {
+        SmallVector<Value> next;
+        Value from = r.add(panelBase, r.mul(at[0], r.constant(quad * width)));
+        for (int64_t v = 0; v < vectors; ++v)
+          next.push_back(addProducts(carried[v], offset,
+                                     loadWords(panels, r.add(from, r.constant(v * lanes * 4)))));
+        return next;
+      });
+  for (int64_t v = 0; v < vectors; ++v) {
+    Value negative = arith::SubIOp::create(b, r.loc, splat(0), sums[v]);
+    LLVM::StoreOp::create(b, r.loc, negative, byteAddress(columnSums, r.constant(v * lanes * 4)));
+  }
+}
+
+void ByteEmitter::sumByVectors(const RowPanel &rowPanel, Value base, int64_t rows) {
+  int64_t vectors = width / lanes;
+  SmallVector<Value> inits, sizes;
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t v = 0; v < vectors; ++v)
+      inits.push_back(columnSums ? loadWords(columnSums, r.constant(v * lanes * 4)) : splat(0));
+  for (const SumLoop &loop : loops)
+    sizes.push_back(r.constant(loop.count));
+  SmallVector<Value> sums =
+      emitReductionLoops(r, sizes, inits, [&](ValueRange at, ValueRange carried) {
+        Value from = base, place = r.constant(0);
+        for (auto [loop, i] : llvm::zip(loops, at)) {
+          from = r.add(from, r.mul(i, loop.left));
+          place = r.add(place, r.mul(i, r.constant(loop.rows)));
+        }
+        Value right = r.add(panelBase, r.mul(place, r.constant(width)));
+        SmallVector<Value> loaded, next;
+        for (int64_t v = 0; v < vectors; ++v)
+          loaded.push_back(loadWords(panels, r.add(right, r.constant(v * lanes * 4))));
+        for (int64_t row = 0; row < rows; ++row) {
+          Value four = LLVM::LoadOp::create(
+              b, r.loc, b.getI32Type(),
+              byteAddress(left.pointer, r.add(from, r.constant(row * rowPanel.pitch))),
+              /*alignment=*/1);
+          Value all = vector::BroadcastOp::create(b, r.loc, words(), four);
+          if (columnSums)
+            all = arith::XOrIOp::create(b, r.loc, all, splat(static_cast<int32_t>(0x80808080)));
+          for (int64_t v = 0; v < vectors; ++v)
+            next.push_back(addProducts(carried[row * vectors + v], all, loaded[v]));
+        }
+        return next;
+      });
+  for (auto [i, sum] : llvm::enumerate(sums))
+    LLVM::StoreOp::create(b, r.loc, sum, byteAddress(scratch, r.constant(i * lanes * 4)),
+                          /*alignment=*/4);
+}
+
+void ByteEmitter::choosePanel(Value column, Value firstRow) {
+  panelBase = copies ? r.constant(0) : r.mul(column, r.constant(depth));
+  if (copies)
+    copyPanel(firstRow, column);
+  if (groups > 1)
+    groupBase = r.mul(r.divide(column, r.constant(columns / groups)), r.constant(channels));
+  if (columnSums)
+    sumColumns();
+}
+
+void ByteEmitter::block(const RowPanel &rowPanel, Value start, Value skip, Value rows, Value column) {
+  Value base = r.add(rowPanel.base, r.mul(start, r.constant(rowPanel.pitch)));
+  if (groupBase)
+    base = r.add(base, groupBase);
+  if (isTiles)
+    sumByTiles(rowPanel, base);
+  else
+    sumByVectors(rowPanel, base, *getConstantIntValue(rows));
+  finish(rowPanel, start, skip, rows, column);
+}
+
+void ByteEmitter::blocks(const RowPanel &rowPanel, Value first, Value last, Value column) {
+  std::optional<int64_t> positions = getConstantIntValue(rowPanel.positions);
+  // The last block begins earlier, and leaves out what others have.
+  auto ofRows = [&](Value rows) {
+    emitStepLoop(r, first, last, 1, [&](Value number) {
+      Value wanted = r.mul(number, rows);
+      Value start = r.minimum(wanted, r.sub(rowPanel.positions, rows));
+      block(rowPanel, start, r.sub(wanted, start), rows, column);
+    });
+  };
+  if (positions)
+    return ofRows(r.constant(std::min(*positions, most)));
+  if (isTiles)
+    return ofRows(r.minimum(rowPanel.positions, r.constant(most)));
+  emitEither(
+      r, r.less(rowPanel.positions, r.constant(most)),
+      [&] {
+        emitRowTiles(r, rowPanel.positions, most, [&](Value start, int64_t rows) {
+          block(rowPanel, start, r.constant(0), r.constant(rows), column);
+        });
+      },
+      [&] { ofRows(r.constant(most)); });
+}
+
+void ByteEmitter::finish(const RowPanel &rowPanel, Value start, Value skip, Value rows, Value column) {
+  auto sums = [&](VectorReader &, Value from) {
+    return loadWords(scratch, r.mul(from, r.constant(4)));
+  };
+  auto finishColumns = [&](Value from, Value present) {
+    finishRows(rowPanel, start, skip, rows, from, present, lanes, sums);
+  };
+  if (columns % width == 0)
+    return finishColumns(column, r.constant(width));
+  if (!ShapedType::isDynamic(columns) && columns < width)
+    return finishColumns(column, r.constant(columns));
+  Value all = target.dims.back();
+  Value rest = ShapedType::isDynamic(columns) ? r.sub(all, column) : r.constant(columns % width);
+  emitEither(
+      r, r.less(all, r.add(column, r.constant(width))), [&] { finishColumns(column, rest); },
+      [&] { finishColumns(column, r.constant(width)); });
+}
+
+void ByteEmitter::product(DotGeneralOp dot, Value begin, Value end) {
+  step = isTiles ? quadStep(depth) : quad;
+  loops.push_back({depth / step, r.constant(step), step});
+  reserve();
+  RowPanel whole = stripOf(dot);
+  Value rows = r.minimum(whole.positions, r.constant(most));
+  if (isTiles)
+    configureTiles(rows, step, step / quad);
+  int64_t height = getConstantIntValue(rows).value_or(most);
+  eachPart(dot, whole, height, begin, end,
+           [&](const RowPanel &rowPanel, Value first, Value last, Value panel) {
+             Value column = r.mul(panel, r.constant(width));
+             choosePanel(column, r.mul(rowPanel.matrix, r.constant(depth)));
+             blocks(rowPanel, first, last, column);
+           });
+  release();
+}
+
+void ByteEmitter::convolution(ConvOp conv, Value begin, Value end) {
+  auto filter = cast<RankedTensorType>(conv.getFilter().getType());
+  int64_t pitch = left.type.getShape().back();
+  groups = conv.getGroups();
+  channels = pitch / groups;
+  auto [down, along] = ofImage(conv.getDilations());
+  auto [high, wide] = ofImage(filter.getShape().drop_back(2));
+  loops.push_back(
+      {high, r.mul(r.constant(down * pitch), imageSizes(left.dims)[2]), wide * channels});
+  int64_t run = wide * channels;
+  if (along != 1 || groups != 1) {
+    loops.push_back({wide, r.constant(along * pitch), channels});
+    run = channels;
+  }
+  step = isTiles ? quadStep(run) : quad;
+  loops.push_back({run / step, r.constant(step), step});
+  reserve();
+  auto configure = [&](const RowPanel &rowPanel) {
+    configureTiles(r.minimum(rowPanel.positions, r.constant(most)), step, step / quad);
+  };
+  int64_t lines = imageParts()[1];
+  RowPanel whole = stripOf(conv, r.constant(lines));
+  std::optional<int64_t> height = getConstantIntValue(imageSizes(target.dims)[1]);
+  bool isOpen =
+      !getConstantIntValue(whole.positions) || (isFlat(conv) && (!height || *height % lines));
+  if (isTiles && !isOpen)
+    configure(whole);
+  eachPart(conv, begin, end, [&](const RowPanel &rowPanel, Value, Value panel) {
+    Value column = r.mul(panel, r.constant(width));
+    choosePanel(column, Value());
+    Value last = r.constant(0);
+    if (std::optional<int64_t> positions = getConstantIntValue(rowPanel.positions))
+      last = r.constant(llvm::divideCeil(*positions, std::min(*positions, most)));
+    else
+      last = r.divide(r.add(rowPanel.positions, r.constant(most - 1)), r.constant(most));
+    if (isTiles && isOpen)
+      configure(rowPanel);
+    blocks(rowPanel, r.constant(0), last, column);
+  });
+  release();
+}
+
+LogicalResult weir::emitGemmInt8(KernelBuilder &r, plan::KernelOp kernel, Value begin, Value end) {
+  auto packed = packedGemmOf(kernel);
+  if (failed(packed))
+    return failure();
+  ByteEmitter emitter(r, kernel, *packed);
+  if (auto dot = dyn_cast<DotGeneralOp>(packed->op))
+    emitter.product(dot, begin, end);
+  else
+    emitter.convolution(cast<ConvOp>(packed->op), begin, end);
+  return success();
+}

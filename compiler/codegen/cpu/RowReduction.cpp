@@ -1,0 +1,328 @@
+//===- RowReduction.cpp - passes along lines ------------------------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A line is short enough to stay in the first caches while several passes go along
+// it: each ends in a reduction, the last one writes the result. What takes long to
+// make, and later passes need, too, waits on the stack. Results of one element a line
+// are written last, when the line has been read.
+//
+// Sums are made in one order, whatever else a kernel has: four vectors take turns along
+// the line, are added, and then lanes half a vector apart, until one is left.
+//
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/kernelize/RowReduction.h"
+#include "compiler/codegen/cpu/Tiles.h"
+#include "dialects/weir/Pch.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace weir;
+
+namespace {
+
+/// Reads what earlier passes found or kept.
+class LineReader : public VectorReader {
+public:
+  using Map = llvm::DenseMap<Value, Value>;
+  LineReader(KernelBuilder &r, int64_t lanes, const Map &reduced, const Map &kept, Value first,
+             Value mask)
+      : VectorReader(r, lanes), reduced(reduced), kept(kept), first(first) {
+    setLanes(first, mask);
+  }
+
+  Value element(Value tensor, ValueRange indices) override {
+    if (auto it = reduced.find(tensor); it != reduced.end())
+      return broadcast(it->second);
+    if (auto it = kept.find(tensor); it != kept.end())
+      return load(it->second, b.getF32Type(), first);
+    return VectorReader::element(tensor, indices);
+  }
+
+private:
+  const Map &reduced; ///< a scalar for each reduction
+  const Map &kept;    ///< where values of the line lie
+  Value first;
+};
+
+/// Reads scalars, and what reductions found.
+class ShortReader : public RecursiveReader {
+public:
+  ShortReader(KernelBuilder &r, const LineReader::Map &reduced)
+      : RecursiveReader(r.b, r.loc), scalars(r), reduced(reduced) {}
+  using RecursiveReader::forgetElements;
+
+  Value element(Value tensor, ValueRange indices) override {
+    Value found = reduced.lookup(tensor);
+    return found ? found : RecursiveReader::element(tensor, indices);
+  }
+  Value dim(Value tensor, unsigned i) override { return scalars.dim(tensor, i); }
+  void require(Operation *op, Value ok, StringRef message, int code, Value a, Value b) override {
+    scalars.require(op, ok, message, code, a, b);
+  }
+
+protected:
+  bool isLeaf(Value tensor) override { return isa<BlockArgument>(tensor); }
+  Value leafElement(Value tensor, ValueRange indices) override {
+    return scalars.element(tensor, indices);
+  }
+  Value leafDim(Value tensor, unsigned i) override { return scalars.dim(tensor, i); }
+  Value constantElement(Value tensor, ElementsAttr, ValueRange indices) override {
+    return scalars.element(tensor, indices);
+  }
+
+private:
+  KernelBuilder &scalars;
+  const LineReader::Map &reduced;
+};
+
+class RowReductionEmitter {
+public:
+  RowReductionEmitter(KernelBuilder &r, plan::KernelOp kernel)
+      : r(r), passes(linePasses(kernel)),
+        lanes(kernel->getAttrOfType<IntegerAttr>("lanes").getInt()),
+        results(kernel.getBody().front().getTerminator()->getOperands()),
+        target(r.bufferOf(results.front())), axis(lineAxis(kernel)),
+        length(lineType(kernel).getDimSize(axis)),
+        tiles(kernel->getAttrOfType<DenseI64ArrayAttr>("tiles").asArrayRef()) {}
+
+  void emit(Value begin, Value end) {
+    if (axis + 1 < target.type.getRank()) {
+      emitStepLoop(r, begin, end, 1, [&](Value part) {
+        at = r.blockIndices(part, target.dims, tiles);
+        // Neighbours are lanes of a vector.
+        emitStepLoop(r, r.constant(0), target.dims.back(), 1, [&](Value last) {
+          at.back() = last;
+          emitShort();
+        });
+      });
+      return;
+    }
+    if (length < shortLength && target.type.getShape().back() == 1) {
+      emitStepLoop(r, begin, end, 1, [&](Value part) {
+        at = r.blockIndices(part, target.dims, tiles);
+        emitShort();
+      });
+      return;
+    }
+    llvm::DenseMap<Value, Value> places;
+    for (const LinePass &pass : passes)
+      for (Value value : pass.kept)
+        places[value] = stackFloats(r, llvm::alignTo(length, lanes));
+    emitStepLoop(r, begin, end, 1, [&](Value part) {
+      at = r.blockIndices(part, target.dims, tiles);
+      reduced.clear();
+      kept.clear();
+      bool hasLine = false;
+      for (const LinePass &pass : passes) {
+        auto reduce = pass.end.getDefiningOp<ReduceOp>();
+        if (!reduce) {
+          emitLine(pass.end);
+          hasLine = true;
+          continue;
+        }
+        reduced[pass.end] = emitReduction(reduce, pass, places);
+        for (Value value : pass.kept)
+          kept[value] = places[value];
+      }
+      for (Value result : results.drop_front(hasLine))
+        emitOne(result);
+    });
+  }
+
+private:
+  /// So many sums run side by side as an addition takes cycles.
+  static constexpr int64_t together = 4;
+  /// What few elements lead to is written out, so that LLVM makes vectors of lines.
+  static constexpr int64_t shortLength = 16;
+
+  SmallVector<Value> indicesAt(Value first) {
+    SmallVector<Value> indices(at);
+    indices[axis] = first;
+    return indices;
+  }
+
+  /// Null: all lanes are inside.
+  Value maskAt(int64_t first) {
+    if (first + lanes <= length)
+      return {};
+    return laneMasks(r, {1, 1, lanes}, r.constant(first), r.constant(length))[0];
+  }
+
+  Value emitReduction(ReduceOp reduce, const LinePass &pass,
+                      const llvm::DenseMap<Value, Value> &places) {
+    r.loc = reduce.getLoc();
+    StringRef kind = reduce.getKind();
+    Value start = startOfLanes(r, kind, lanes);
+    auto valueAt = [&](Value first, Value mask) {
+      LineReader v(r, lanes, reduced, kept, first, mask);
+      SmallVector<Value> indices = indicesAt(first);
+      Value value = v.element(reduce.getOperand(), indices);
+      for (Value each : pass.kept)
+        v.store(v.element(each, indices), places.lookup(each), r.b.getF32Type(), first);
+      if (mask)
+        value = arith::SelectOp::create(r.b, r.loc, mask, value, start);
+      return value;
+    };
+    SmallVector<Value> carried(together, start);
+    if (isExtreme(kind))
+      carried.push_back(noNan(lanes));
+    int64_t block = together * lanes, whole = length / block * block;
+    if (whole) {
+      auto loop = scf::ForOp::create(r.b, r.loc, r.constant(0), r.constant(whole),
+                                     r.constant(block), carried);
+      OpBuilder::InsertionGuard guard(r.b);
+      r.b.setInsertionPointToStart(loop.getBody());
+      SmallVector<Value> next(ValueRange(loop.getRegionIterArgs())), values;
+      for (int64_t i = 0; i < together; ++i)
+        values.push_back(valueAt(r.add(loop.getInductionVar(), r.constant(i * lanes)), {}));
+      add(kind, values, next);
+      scf::YieldOp::create(r.b, r.loc, next);
+      carried = llvm::to_vector(ValueRange(loop.getResults()));
+    }
+    SmallVector<Value> rest;
+    for (int64_t first = whole; first < length; first += lanes)
+      rest.push_back(valueAt(r.constant(first), maskAt(first)));
+    add(kind, rest, carried);
+    Value sum = carried[0];
+    for (int64_t i = 1, used = whole ? together : rest.size(); i < used; ++i)
+      sum = combine(kind, sum, carried[i]);
+    for (int64_t apart = lanes / 2; apart > 0; apart /= 2) {
+      auto half = [&](int64_t from) -> Value {
+        return vector::ExtractStridedSliceOp::create(r.b, r.loc, sum, {from}, {apart}, {1});
+      };
+      sum = combine(kind, half(0), half(apart));
+    }
+    Value isNan;
+    if (isExtreme(kind))
+      isNan = vector::ReductionOp::create(r.b, r.loc, vector::CombiningKind::OR, carried.back());
+    return finish(kind, vector::ExtractOp::create(r.b, r.loc, sum, int64_t(0)), isNan);
+  }
+
+  static bool isExtreme(StringRef kind) { return kind == "max" || kind == "min"; }
+
+  Value noNan(int64_t lanes) {
+    return arith::ConstantOp::create(r.b, r.loc,
+                                     r.b.getZeroAttr(VectorType::get({lanes}, r.b.getI1Type())));
+  }
+
+  /// A sum, or the greater or smaller of two: an instruction on x86. Whether there was a
+  /// NaN is known apart; of two zeros it is either.
+  Value combine(StringRef kind, Value x, Value y) {
+    if (!isExtreme(kind))
+      return arith::AddFOp::create(r.b, r.loc, x, y);
+    auto isFirst = kind == "max" ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT;
+    Value first = arith::CmpFOp::create(r.b, r.loc, isFirst, x, y);
+    return arith::SelectOp::create(r.b, r.loc, first, x, y);
+  }
+
+  /// Adds each of `values` to its sum in `carried`, whose last, for an extreme, is whether
+  /// any of them was NaN.
+  void add(StringRef kind, ArrayRef<Value> values, MutableArrayRef<Value> carried) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      carried[i] = combine(kind, carried[i], values[i]);
+      if (!isExtreme(kind) || i % 2)
+        continue;
+      Value other = values[std::min(i + 1, values.size() - 1)];
+      Value either = arith::CmpFOp::create(r.b, r.loc, arith::CmpFPredicate::UNO, values[i], other);
+      carried.back() = arith::OrIOp::create(r.b, r.loc, carried.back(), either);
+    }
+  }
+
+  Value finish(StringRef kind, Value reduction, Value isNan) {
+    if (isNan) {
+      Value nan = arith::ConstantOp::create(
+          r.b, r.loc, r.b.getF32FloatAttr(std::numeric_limits<float>::quiet_NaN()));
+      return arith::SelectOp::create(r.b, r.loc, isNan, nan, reduction);
+    }
+    if (kind != "mean")
+      return reduction;
+    Value count = arith::ConstantOp::create(r.b, r.loc, r.b.getF32FloatAttr(length));
+    return arith::DivFOp::create(r.b, r.loc, reduction, count);
+  }
+
+  /// A short line's reductions and results, scalar by scalar, in the order of vectors.
+  void emitShort() {
+    reduced.clear();
+    ShortReader v(r, reduced);
+    for (const LinePass &pass : passes) {
+      auto reduce = pass.end.getDefiningOp<ReduceOp>();
+      r.loc = v.loc = reduce.getLoc();
+      StringRef kind = reduce.getKind();
+      Value start = vector::ExtractOp::create(r.b, r.loc, startOfLanes(r, kind, 1), int64_t(0));
+      SmallVector<Value> values, sums(length, start);
+      for (int64_t i = 0; i < length; ++i)
+        values.push_back(v.element(reduce.getOperand(), indicesAt(r.constant(i))));
+      Value isNan;
+      if (isExtreme(kind)) {
+        isNan = arith::ConstantOp::create(r.b, r.loc, r.b.getBoolAttr(false));
+        sums.push_back(isNan);
+      }
+      add(kind, values, sums);
+      if (isNan)
+        isNan = sums.back();
+      for (int64_t i = lanes; i < length; ++i)
+        sums[i % lanes] = combine(kind, sums[i % lanes], sums[i]);
+      for (int64_t apart = lanes / 2; apart > 0; apart /= 2)
+        for (int64_t i = 0; i < apart && i + apart < length; ++i)
+          sums[i] = combine(kind, sums[i], sums[i + apart]);
+      reduced[pass.end] = finish(kind, sums[0], isNan);
+      v.forgetElements();
+    }
+    for (Value result : results) {
+      r.loc = v.loc = result.getLoc();
+      SmallVector<Value> indices = indicesAt(r.constant(0));
+      r.store(v.element(result, indices), r.bufferOf(result), indices);
+    }
+  }
+
+  void emitLine(Value result) {
+    r.loc = result.getLoc();
+    auto step = [&](Value first, Value mask) {
+      LineReader v(r, lanes, reduced, kept, first, mask);
+      SmallVector<Value> indices = indicesAt(first);
+      v.store(v.element(result, indices), target.pointer, target.type.getElementType(),
+              r.linearIndex(target, indices));
+    };
+    int64_t whole = length / lanes * lanes;
+    if (whole)
+      emitStepLoop(r, r.constant(0), r.constant(whole), lanes,
+                   [&](Value first) { step(first, {}); });
+    if (whole < length)
+      step(r.constant(whole), maskAt(whole));
+  }
+
+  /// A result of one element, computed as the line's are.
+  void emitOne(Value result) {
+    r.loc = result.getLoc();
+    LineReader v(r, lanes, reduced, kept, Value(), Value());
+    SmallVector<Value> indices = indicesAt(r.constant(0));
+    Value one = vector::ExtractOp::create(r.b, r.loc, v.element(result, indices), int64_t(0));
+    const KernelBuilder::Buffer to = r.bufferOf(result);
+    Type element = to.type.getElementType();
+    Value where = BufferAccess::address(r, to.pointer, element, r.linearIndex(to, indices));
+    LLVM::StoreOp::create(r.b, r.loc, one, where, element.getIntOrFloatBitWidth() / 8);
+  }
+
+  KernelBuilder &r;
+  SmallVector<LinePass> passes;
+  int64_t lanes;
+  ValueRange results;
+  const KernelBuilder::Buffer target;
+  int64_t axis, length;
+  ArrayRef<int64_t> tiles;
+  SmallVector<Value> at; ///< of the line
+  llvm::DenseMap<Value, Value> reduced, kept;
+};
+
+} // namespace
+
+LogicalResult weir::emitRowReduction(KernelBuilder &r, plan::KernelOp kernel, Value begin, Value end) {
+  RowReductionEmitter(r, kernel).emit(begin, end);
+  return success();
+}

@@ -1,0 +1,57 @@
+//===- CudaGemm.h - products and convolutions ----------- -*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_COMPILER_CODEGEN_CUDA_CUDAGEMM_H
+#define WEIR_COMPILER_CODEGEN_CUDA_CUDAGEMM_H
+
+#include "compiler/codegen/cuda/CudaKernel.h"
+#include <functional>
+
+namespace weir {
+
+/// Eight neighbours of an operand of halves, aligned to their 16 bytes.
+struct MatrixChunk {
+  mlir::Value pointer;
+  mlir::Value exists; ///< null: always; where it does not hold they are zeros
+};
+
+/// How an operand of halves lies in memory, where chunks of it can be copied.
+struct ChunkedOperand {
+  bool alongDepth; ///< else a chunk is of eight rows, or columns
+  /// The chunk that begins at row (column) `free` and `place` of the depth, for a batch.
+  std::function<MatrixChunk(mlir::ValueRange batch, mlir::Value free, mlir::Value place)> at;
+};
+
+/// [batches, rows, depth] by [batches, depth, columns], of elements that
+/// functions give.
+struct GemmProblem {
+  mlir::Operation *op = nullptr;
+  mlir::Type result; ///< element type of what op leaves
+  mlir::Type wide;   ///< of the sums
+  /// What left and right give: wide, or for tensor cores f16, bf16.
+  mlir::Type operand;
+  llvm::SmallVector<int64_t> batchDims, rowDims, columnDims; ///< of the result
+  llvm::SmallVector<mlir::Value> depthSizes;
+  int64_t knownDepth = 1; ///< -1: open
+  /// Of batch, row and place; of batch, place and column.
+  llvm::function_ref<mlir::Value(mlir::ValueRange, mlir::ValueRange, mlir::ValueRange)> left, right;
+  /// Where tensor cores multiply, and both operands lie so.
+  std::optional<ChunkedOperand> leftChunks, rightChunks;
+};
+
+/// Emits a product of halves by tensor cores, whose slices are copied into shared memory
+/// while earlier ones are multiplied. Returns false, and emits nothing, unless both
+/// operands have chunks.
+bool emitPipelined(const CudaKernel &k, const GemmProblem &p);
+
+/// Emits `dot`, the kernel's one product, as one of a matrix by few vectors. Returns
+/// false, and emits nothing, where it is none.
+bool emitSkinnyGemm(const CudaKernel &k, DotGeneralOp dot);
+
+} // namespace weir
+
+#endif // WEIR_COMPILER_CODEGEN_CUDA_CUDAGEMM_H

@@ -1,0 +1,203 @@
+//===- CudaReduction.cpp - reductions along lines -------------- -*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// A line's elements lie next to each other, so the threads of a warp (or, for
+// long lines, of a block) take turns along it and meet by shuffles. What each
+// adds up, and in which order sums meet, depends on the shape alone.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/codegen/cuda/CudaKernel.h"
+#include "dialects/weir/Pch.h"
+#include "dialects/weir/ShapeSupport.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::shape;
+
+/// Whether the last dimensions are reduced, and no others.
+static bool reducesLines(ReduceOp reduce) {
+  int64_t rank = cast<RankedTensorType>(reduce.getOperand().getType()).getRank();
+  SmallVector<int64_t> axes(reduce.getAxes());
+  llvm::sort(axes);
+  axes.erase(llvm::unique(axes), axes.end());
+  for (auto [i, axis] : llvm::enumerate(axes))
+    if (axis != rank - int64_t(axes.size()) + int64_t(i))
+      return false;
+  return !axes.empty();
+}
+
+Value weir::shuffle(CudaReader &r, Value value, int64_t distance) {
+  OpBuilder &b = r.b;
+  Location loc = r.loc;
+  Type type = value.getType(), i32 = b.getI32Type(), i64 = b.getI64Type();
+  auto move = [&](Value word) -> Value {
+    return gpu::ShuffleOp::create(b, loc, word, int32_t(distance), int32_t(warpThreads),
+                                  gpu::ShuffleMode::XOR)
+        .getShuffleResult();
+  };
+  unsigned width = type.getIntOrFloatBitWidth();
+  if (width == 32)
+    return move(value);
+  Value bits = isa<FloatType>(type)
+                   ? arith::BitcastOp::create(b, loc, b.getIntegerType(width), value).getResult()
+                   : value;
+  Value moved;
+  if (width < 32) {
+    moved = arith::TruncIOp::create(b, loc, bits.getType(),
+                                    move(arith::ExtUIOp::create(b, loc, i32, bits)));
+  } else {
+    Value half = arith::ConstantIntOp::create(b, loc, i64, 32);
+    Value low = move(arith::TruncIOp::create(b, loc, i32, bits));
+    Value high =
+        move(arith::TruncIOp::create(b, loc, i32, arith::ShRUIOp::create(b, loc, bits, half)));
+    Value upper = arith::ShLIOp::create(b, loc, arith::ExtUIOp::create(b, loc, i64, high), half);
+    moved = arith::OrIOp::create(b, loc, upper, arith::ExtUIOp::create(b, loc, i64, low));
+  }
+  return isa<FloatType>(type) ? arith::BitcastOp::create(b, loc, type, moved).getResult() : moved;
+}
+
+ThreadLine weir::placeLines(const CudaKernel &k, int64_t threads, int64_t rank) {
+  CudaReader &r = k.reader;
+  bool byBlock = threads > warpThreads;
+  // Few lines, a warp's each, are spread over more blocks.
+  constexpr int64_t fewLines = 132 * 8;
+  int64_t known = 1;
+  for (int64_t size : k.first().type.getShape().take_front(rank))
+    known = known < 0 || ShapedType::isDynamic(size) ? -1 : known * size;
+  bool areFew = threads == warpThreads && known >= 0 && known <= fewLines;
+  k.shape.threads = byBlock || areFew ? threads : 128;
+  int64_t lines = k.shape.threads / threads;
+  LaunchShape::Axis all;
+  for (int64_t i = 0; i < rank; ++i)
+    all.dims.push_back(i);
+  all.divisor = lines;
+  k.shape.axes = {all};
+
+  const KernelBuilder::Buffer first = k.first();
+  auto dims = ArrayRef(first.dims).take_front(rank);
+  Value thread = r.threadId(), block = r.blockId();
+  ThreadLine own;
+  own.lane = byBlock ? thread : r.remainder(thread, r.constant(threads));
+  Value line = byBlock
+                   ? block
+                   : r.add(r.mul(block, r.constant(lines)), r.divide(thread, r.constant(threads)));
+  Value count = r.constant(1);
+  for (Value dim : dims)
+    count = r.mul(count, dim);
+  own.exists = r.less(line, count);
+  Value last = r.sub(count, r.constant(1));
+  own.indices = r.delinearize(byBlock ? line : r.minimum(line, last), dims);
+  return own;
+}
+
+Value weir::combineLine(const CudaKernel &k, ScalarBuilder &s, StringRef kind, Value value,
+                        bool byBlock) {
+  CudaReader &r = k.reader;
+  auto amongLanes = [&](int64_t lanes) {
+    for (int64_t distance = lanes / 2; distance > 0; distance /= 2)
+      value = reductionStep(r, s, kind, value, shuffle(r, value, distance), false);
+  };
+  amongLanes(warpThreads);
+  if (!byBlock)
+    return value;
+  // One value a warp, then once more among these.
+  Type wide = value.getType();
+  int64_t warps = k.shape.threads / warpThreads;
+  Type stored = wide.isInteger(1) ? r.b.getI8Type() : wide;
+  Value partial = r.shared(stored, {warps});
+  Value thread = r.threadId();
+  Value inWarp = r.remainder(thread, r.constant(warpThreads));
+  Value warpId = r.divide(thread, r.constant(warpThreads));
+  r.onlyIf(r.equal(inWarp, r.constant(0)), [&] {
+    Value one =
+        stored == wide ? value : arith::ExtUIOp::create(r.b, r.loc, stored, value).getResult();
+    memref::StoreOp::create(r.b, r.loc, one, partial, ValueRange{warpId});
+  });
+  r.barrier();
+  Value mine = r.remainder(inWarp, r.constant(warps));
+  value = memref::LoadOp::create(r.b, r.loc, partial, ValueRange{mine});
+  if (stored != wide)
+    value = arith::TruncIOp::create(r.b, r.loc, wide, value);
+  amongLanes(warps);
+  return value;
+}
+
+bool weir::emitRowReductions(const CudaKernel &k) {
+  CudaReader &r = k.reader;
+  auto reduces = k.body().getOps<ReduceOp>();
+  if (reduces.empty() || ++reduces.begin() != reduces.end())
+    return false;
+  ReduceOp reduce = *reduces.begin();
+  auto operand = cast<RankedTensorType>(reduce.getOperand().getType());
+  auto own = cast<RankedTensorType>(reduce.getType());
+  Type element = operand.getElementType(), wide = accumulatorType(element);
+  // What follows reads the reduction at the result's own index.
+  for (Value result : k.results())
+    if (cast<RankedTensorType>(result.getType()).getShape() != own.getShape())
+      return false;
+  if (!reducesLines(reduce) || isa<ComplexType>(wide) || !isa<IntegerType, FloatType>(wide) ||
+      wide.getIntOrFloatBitWidth() > 64)
+    return false;
+  int64_t axes = 0, length = 1;
+  for (int64_t i = operand.getRank() - 1; i >= 0 && llvm::is_contained(reduce.getAxes(), i);
+       --i, ++axes)
+    length = length < 0 || operand.isDynamicDim(i) ? -1 : length * operand.getDimSize(i);
+  if (length >= 0 && length < warpThreads)
+    return false; // a thread a line
+
+  bool byBlock = length < 0 || length > 1024;
+  int64_t lineThreads = byBlock ? 256 : warpThreads;
+  r.loc = reduce.getLoc();
+  auto [lane, exists, indices] = placeLines(k, lineThreads, own.getRank());
+  int64_t outer = operand.getRank() - axes;
+  SmallVector<Value> at(indices.begin(), indices.begin() + outer);
+  SmallVector<Value> sizes;
+  Value total = r.constant(1);
+  for (int64_t i = outer; i < operand.getRank(); ++i) {
+    sizes.push_back(r.dim(reduce.getOperand(), i));
+    total = r.mul(total, sizes.back());
+  }
+  ScalarBuilder s(r, reduce, wide);
+  auto elementAt = [&](Value place) {
+    SmallVector<Value> where(at);
+    llvm::append_range(where, r.delinearize(place, sizes));
+    return s.cast(r.element(reduce.getOperand(), where), element, wide, false);
+  };
+  // Neighbours in one thread, where lines are made of whole vectors.
+  int64_t lanes = std::clamp<int64_t>(16 / std::max<int64_t>(1, elementBytes(element)), 1, 4);
+  while (lanes > 1 && (length < 0 || length % (lanes * lineThreads)))
+    lanes /= 2;
+  StringRef kind = reduce.getKind();
+  Value start = reductionStart(r, wide, kind);
+  Value from = r.mul(lane, r.constant(lanes));
+  auto loop = scf::ForOp::create(r.b, r.loc, from, total, r.constant(lineThreads * lanes),
+                                 ValueRange{start});
+  {
+    OpBuilder::InsertionGuard guard(r.b);
+    r.b.setInsertionPointToStart(loop.getBody());
+    SmallVector<Value> values;
+    for (int64_t i = 0; i < lanes; ++i)
+      values.push_back(elementAt(r.add(loop.getInductionVar(), r.constant(i))));
+    Value carried = loop.getRegionIterArg(0);
+    for (Value value : values)
+      carried = reductionStep(r, s, kind, carried, value, false);
+    scf::YieldOp::create(r.b, r.loc, carried);
+  }
+  Value sum = combineLine(k, s, kind, loop.getResult(0), byBlock);
+  if (kind == "mean") {
+    Value divisor = total;
+    if (isa<IntegerType>(element))
+      divisor = r.maximum(divisor, r.constant(1));
+    sum = s.div(sum, indexTo(r, reduce, divisor, wide));
+  }
+  Value value = s.cast(sum, wide, element, false);
+  Value stores = r.logicalAnd(r.equal(lane, r.constant(0)), exists);
+  r.onlyIf(stores, [&] { k.emitResults(indices, reduce, value); });
+  return true;
+}

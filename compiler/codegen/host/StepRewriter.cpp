@@ -1,0 +1,571 @@
+//===- StepRewriter.cpp - one step function becomes LLVM ---------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/codegen/host/StepRewriter.h"
+#include "compiler/codegen/kernel/LibraryCall.h"
+#include "dialects/weir/NodeName.h"
+#include "dialects/weir/Pch.h"
+#include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
+#include "passes/plan/SubviewForwarding.h"
+#include "weir/abi.h"
+#include <cstddef>
+#include <limits>
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::plan;
+
+StepRewriter::StepRewriter(func::FuncOp function, StepTables &tables)
+    : function(function), tables(tables), b(function.getContext()), loc(function.getLoc()),
+      pointer(LLVM::LLVMPointerType::get(function.getContext())) {}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+Value StepRewriter::i32(int64_t value) {
+  return LLVM::ConstantOp::create(b, loc, b.getI32Type(), b.getI32IntegerAttr(value));
+}
+Value StepRewriter::i64(int64_t value) {
+  return LLVM::ConstantOp::create(b, loc, b.getI64Type(), b.getI64IntegerAttr(value));
+}
+Value StepRewriter::toI64(Value index) {
+  return b.createOrFold<arith::IndexCastOp>(loc, b.getI64Type(), index);
+}
+Value StepRewriter::offset(Value base, int64_t bytes) {
+  return LLVM::GEPOp::create(b, loc, pointer, b.getI8Type(), base,
+                             ArrayRef<LLVM::GEPArg>{(int32_t)bytes});
+}
+Value StepRewriter::loadField(Value base, int64_t bytes, Type type) {
+  return LLVM::LoadOp::create(b, loc, type, offset(base, bytes));
+}
+void StepRewriter::storeField(Value value, Value base, int64_t bytes) {
+  LLVM::StoreOp::create(b, loc, value, offset(base, bytes));
+}
+Value StepRewriter::call(StringRef name, Type result, ValueRange arguments) {
+  SmallVector<Type> types;
+  if (result)
+    types.push_back(result);
+  auto op =
+      LLVM::CallOp::create(b, loc, types, SymbolRefAttr::get(b.getContext(), name), arguments);
+  return result ? op.getResult() : Value();
+}
+
+Value StepRewriter::stack(int64_t bytes) {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(head);
+  return LLVM::AllocaOp::create(b, loc, pointer, b.getI8Type(), i64(std::max<int64_t>(bytes, 8)),
+                                16);
+}
+
+Value StepRewriter::Scratch::of(StepRewriter &rewriter, int64_t bytes) {
+  if (!space)
+    space = rewriter.stack(bytes);
+  auto length =
+      space.getDefiningOp<LLVM::AllocaOp>().getArraySize().getDefiningOp<LLVM::ConstantOp>();
+  if (cast<IntegerAttr>(length.getValue()).getInt() < bytes)
+    length.setValueAttr(rewriter.b.getI64IntegerAttr(bytes));
+  return space;
+}
+
+/// What upstream's conversions take in place of a buffer of strings, which they
+/// do not know: pairs of words. Descriptors do not say what elements are.
+static MemRefType plainType(MemRefType type) {
+  if (!isa<StringType>(type.getElementType()))
+    return type;
+  return MemRefType::get(type.getShape(),
+                         ComplexType::get(IntegerType::get(type.getContext(), 64)));
+}
+
+static Type descriptorType(MemRefType type) {
+  return LLVMTypeConverter(type.getContext()).convertType(plainType(type));
+}
+
+StepRewriter::Buffer StepRewriter::unpack(Value memref) {
+  Buffer buffer;
+  buffer.type = cast<MemRefType>(memref.getType());
+  // Where the descriptor was made here, take its parts back.
+  auto base = memref::ExtractAlignedPointerAsIndexOp::create(b, loc, memref);
+  buffer.pointer = LLVM::IntToPtrOp::create(b, loc, pointer, toI64(base));
+  for (int64_t i = 0; i < buffer.type.getRank(); ++i)
+    buffer.dims.push_back(buffer.type.isDynamicDim(i)
+                              ? toI64(memref::DimOp::create(b, loc, memref, i))
+                              : i64(buffer.type.getDimSize(i)));
+  return buffer;
+}
+
+Value StepRewriter::pack(MemRefType type, Value data, ValueRange dims) {
+  SmallVector<Value> strides(dims.size());
+  Value stride = i64(1);
+  for (int64_t i = (int64_t)dims.size() - 1; i >= 0; --i) {
+    strides[i] = stride;
+    stride = LLVM::MulOp::create(b, loc, stride, dims[i]);
+  }
+  auto descriptor = MemRefDescriptor::poison(b, loc, descriptorType(type));
+  descriptor.setAllocatedPtr(b, loc, data);
+  descriptor.setAlignedPtr(b, loc, data);
+  descriptor.setConstantOffset(b, loc, 0);
+  for (auto [i, dim] : llvm::enumerate(dims)) {
+    descriptor.setSize(b, loc, i, dim);
+    descriptor.setStride(b, loc, i, strides[i]);
+  }
+  return UnrealizedConversionCastOp::create(b, loc, TypeRange{type}, ValueRange{descriptor})
+      .getResult(0);
+}
+
+Value StepRewriter::bytesOf(MemRefType type, ValueRange dims) {
+  Value bytes = i64(elementBytes(type.getElementType()));
+  for (Value dim : dims)
+    bytes = LLVM::MulOp::create(b, loc, bytes, dim);
+  return bytes;
+}
+
+Value StepRewriter::boundedBytesOf(MemRefType type, ValueRange dims) {
+  if (type.hasStaticShape())
+    return bytesOf(type, dims);
+  Value bytes = i64(elementBytes(type.getElementType()));
+  Value most = i64(std::numeric_limits<int64_t>::max());
+  auto pair = LLVM::LLVMStructType::getLiteral(b.getContext(), {b.getI64Type(), b.getI1Type()});
+  for (Value dim : dims) {
+    Value both = LLVM::SMulWithOverflowOp::create(b, loc, pair, bytes, dim);
+    Value product = LLVM::ExtractValueOp::create(b, loc, both, 0),
+          isTooMuch = LLVM::ExtractValueOp::create(b, loc, both, 1);
+    bytes = LLVM::SelectOp::create(b, loc, isTooMuch, most, product);
+  }
+  return bytes;
+}
+
+Value StepRewriter::tensorOnStack(const Buffer &buffer) {
+  Value tensor = stack(sizeof(weir_tensor));
+  storeTensor(b, loc, tensor, buffer.pointer, buffer.type.getElementType(), buffer.dims);
+  return tensor;
+}
+
+Value StepRewriter::packFromTensor(MemRefType type, Value tensor) {
+  SmallVector<Value> dims;
+  for (int64_t i = 0; i < type.getRank(); ++i)
+    dims.push_back(type.isDynamicDim(i)
+                       ? loadField(tensor, offsetof(weir_tensor, dims) + 8 * i, b.getI64Type())
+                       : i64(type.getDimSize(i)));
+  return pack(type, loadField(tensor, offsetof(weir_tensor, data), pointer), dims);
+}
+
+Value StepRewriter::linearIndex(const Buffer &buffer, ValueRange indices) {
+  Value linear = i64(0);
+  for (auto [index, dim] : llvm::zip(indices, buffer.dims))
+    linear = LLVM::AddOp::create(b, loc, LLVM::MulOp::create(b, loc, linear, dim), toI64(index));
+  return linear;
+}
+
+Value StepRewriter::stringTable(DenseStringElementsAttr strings) {
+  std::string name = tables.stringTable(strings);
+  auto module = function->getParentOfType<ModuleOp>();
+  if (!module.lookupSymbol(name)) {
+    // Declared here, filled once LLVM has it: building the table from single
+    // insertions would take time that grows with its square.
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(module.getBody());
+    Type element = BufferAccess::storageType(StringType::get(b.getContext()));
+    LLVM::GlobalOp::create(b, loc, LLVM::LLVMArrayType::get(element, strings.getNumElements()),
+                           /*isConstant=*/true, LLVM::Linkage::External, name, Attribute(), 64);
+  }
+  return LLVM::AddressOfOp::create(b, loc, pointer, name);
+}
+
+void StepRewriter::makeStringsPlain() {
+  auto convert = [](Value value) {
+    if (auto type = dyn_cast<MemRefType>(value.getType()))
+      value.setType(plainType(type));
+  };
+  for (Block &block : function.getBody()) {
+    llvm::for_each(block.getArguments(), convert);
+    for (Operation &op : block)
+      llvm::for_each(op.getResults(), convert);
+  }
+}
+
+int StepRewriter::site(Operation *op, StringRef message, int code) {
+  return tables.sites.add(nodeName(op->getLoc()), op->getName().stripDialect(), message, code);
+}
+
+void StepRewriter::returnIfError(Value code) {
+  Value bad = LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::ne, code, i32(0));
+  Block *block = b.getInsertionBlock();
+  Block *rest = block->splitBlock(b.getInsertionPoint());
+  b.setInsertionPointToEnd(block);
+  cf::CondBranchOp::create(b, loc, bad, failBlock, ValueRange{code}, rest, ValueRange{});
+  b.setInsertionPointToStart(rest);
+}
+
+//===----------------------------------------------------------------------===//
+// Coroutines: a step that waits is split at its waits by LLVM
+//===----------------------------------------------------------------------===//
+
+void StepRewriter::beginCoroutine() {
+  Type token = LLVM::LLVMTokenType::get(b.getContext());
+  Value null = LLVM::ZeroOp::create(b, loc, pointer);
+  coroutineId = LLVM::CoroIdOp::create(b, loc, token, i32(16), null, null, null);
+  Value size = LLVM::CoroSizeOp::create(b, loc, b.getI64Type());
+  // The frame belongs to the run and is freed with it: a resumed step may end
+  // the run before its last instruction returns.
+  Value frame =
+      call("weir_rt_alloc", pointer,
+           {context, size, i32(site(function, "the step's frame", WEIR_RESOURCE_EXHAUSTED))});
+  handle = LLVM::CoroBeginOp::create(b, loc, pointer, coroutineId, frame);
+}
+
+void StepRewriter::suspend(Value save) {
+  Value no = LLVM::ConstantOp::create(b, loc, b.getI1Type(), b.getBoolAttr(false));
+  Value way = LLVM::CoroSuspendOp::create(b, loc, b.getI8Type(), save, no);
+  Value way32 = LLVM::SExtOp::create(b, loc, b.getI32Type(), way);
+  Block *block = b.getInsertionBlock();
+  Block *rest = block->splitBlock(b.getInsertionPoint());
+  b.setInsertionPointToEnd(block);
+  // 0: resumed; 1: destroyed, which the runtime never asks for; else suspended.
+  SmallVector<int32_t> cases{0, 1};
+  SmallVector<Block *> targets{rest, suspendBlock};
+  cf::SwitchOp::create(b, loc, way32, suspendBlock, ValueRange{}, cases, targets,
+                       SmallVector<ValueRange>{ValueRange{}, ValueRange{}});
+  b.setInsertionPointToStart(rest);
+}
+
+Value StepRewriter::beginSuspension() {
+  // Before the call: once it returned 0 another thread may be in this frame. A
+  // step that then finds its tensor ready reports its end twice, which is fine.
+  Value yes = LLVM::ConstantOp::create(b, loc, b.getI1Type(), b.getBoolAttr(true));
+  LLVM::StoreOp::create(b, loc, yes, everSuspended);
+  Type token = LLVM::LLVMTokenType::get(b.getContext());
+  return LLVM::CoroSaveOp::create(b, loc, token, handle);
+}
+
+void StepRewriter::suspendUnless(Value ready, Value save) {
+  Value isReady = LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::ne, ready, i32(0));
+  Block *block = b.getInsertionBlock();
+  Block *rest = block->splitBlock(b.getInsertionPoint());
+  Block *wait = b.createBlock(rest);
+  b.setInsertionPointToEnd(block);
+  cf::CondBranchOp::create(b, loc, isReady, rest, ValueRange{}, wait, ValueRange{});
+  b.setInsertionPointToStart(wait);
+  cf::BranchOp::create(b, loc, rest);
+  b.setInsertionPointToStart(wait);
+  suspend(save);
+  b.setInsertionPointToStart(rest);
+}
+
+void StepRewriter::rewriteReceive(plan::ReceiveOp op, StringRef take) {
+  Value edge = i32(op.getEdge()), iteration = toI64(op.getIteration());
+  Value save = beginSuspension();
+  suspendUnless(call("weir_rt_receive_ready", b.getI32Type(), {context, edge, iteration, handle}),
+                save);
+  Value tensor = stack(sizeof(weir_tensor));
+  returnIfError(call(take, b.getI32Type(), {context, edge, iteration, tensor}));
+  if (op.getResult())
+    op.getResult().replaceAllUsesWith(
+        packFromTensor(cast<MemRefType>(op.getResult().getType()), tensor));
+  op.erase();
+}
+
+/// Whether an edge is used more than once in a step: such ones count.
+static bool isRepeated(plan::SendOp send) { return !matchPattern(send.getIteration(), m_Zero()); }
+
+void StepRewriter::awaitRoom(plan::SendOp send) {
+  if (!isRepeated(send))
+    return;
+  Value save = beginSuspension();
+  suspendUnless(call("weir_rt_send_ready", b.getI32Type(), {context, i32(send.getEdge()), handle}),
+                save);
+}
+
+void StepRewriter::rewriteAwaitSent(plan::AwaitSentOp op) {
+  Value save = beginSuspension();
+  suspendUnless(call("weir_rt_sent_ready", b.getI32Type(), {context, handle}), save);
+  op.erase();
+}
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+/// A wait for what other runs bring about; a kernel gave the ticket.
+void StepRewriter::rewriteWait(plan::LibraryOp op) {
+  Value ticket = LLVM::LoadOp::create(b, loc, b.getI64Type(), unpack(op.getInputs()[0]).pointer);
+  Value save = beginSuspension();
+  suspendUnless(call("weir_rt_wait_ready", b.getI32Type(), {context, ticket, handle}), save);
+  op.erase();
+}
+
+void StepRewriter::rewriteLibrary(plan::LibraryOp op) {
+  if (op->hasAttr("waits"))
+    return rewriteWait(op);
+  // The user's own functions are called through the session, which may have
+  // been given another one; the descriptor names the one that is linked.
+  auto custom = op->getAttrOfType<StringAttr>("weir.custom");
+  if (!custom)
+    declareLibraryFunction(function->getParentOfType<ModuleOp>(), loc, op.getCallee());
+  auto copyInto = [&](Value array, int64_t i, const Buffer &buffer) {
+    Value tensor = tensorOnStack(buffer);
+    call("memcpy", pointer,
+         {offset(array, i * sizeof(weir_tensor)), tensor, i64(sizeof(weir_tensor))});
+  };
+  Value operands = stack(sizeof(weir_tensor) * op.getInputs().size());
+  for (auto [i, input] : llvm::enumerate(op.getInputs()))
+    copyInto(operands, i, unpack(input));
+  Value results = stack(sizeof(weir_tensor) * op.getNumResults());
+  Value null = LLVM::ZeroOp::create(b, loc, pointer);
+  for (auto [i, result] : llvm::enumerate(op.getResults())) {
+    // The callee allocates; dtype and what is known of the sizes are given.
+    Buffer buffer;
+    buffer.type = cast<MemRefType>(result.getType());
+    buffer.pointer = null;
+    for (int64_t size : buffer.type.getShape())
+      buffer.dims.push_back(i64(ShapedType::isDynamic(size) ? -1 : size));
+    copyInto(results, i, buffer);
+  }
+  Value parameters = stack(8 * op.getParameters().size());
+  for (auto [i, parameter] : llvm::enumerate(op.getParameters()))
+    storeField(i64(parameter), parameters, 8 * i);
+  Value callee = custom ? i32(tables.customIndex(op, custom.getValue(), op.getCallee()))
+                        : LLVM::AddressOfOp::create(b, loc, pointer, op.getCallee()).getResult();
+  Value code = call(custom ? "weir_rt_custom" : "weir_rt_library", b.getI32Type(),
+                    {context, callee, i32(site(op, "failed", WEIR_INTERNAL)), operands,
+                     i32(op.getInputs().size()), results, i32(op.getNumResults()), parameters});
+  returnIfError(code);
+  for (auto [i, result] : llvm::enumerate(op.getResults()))
+    result.replaceAllUsesWith(packFromTensor(cast<MemRefType>(result.getType()),
+                                             offset(results, i * sizeof(weir_tensor))));
+  op.erase();
+}
+
+void StepRewriter::rewrite(Operation *op) {
+  b.setInsertionPoint(op);
+  loc = op->getLoc();
+  Type t32 = b.getI32Type(), t64 = b.getI64Type();
+  if (rewriteOtherwise(op))
+    return;
+  auto replace = [&](Value value) {
+    op->getResult(0).replaceAllUsesWith(value);
+    op->erase();
+  };
+  if (auto feed = dyn_cast<FeedOp>(op)) {
+    Value feeds = loadField(context, offsetof(weir_context, feeds), pointer);
+    return replace(packFromTensor(cast<MemRefType>(feed.getType()),
+                                  offset(feeds, feed.getIndex() * sizeof(weir_tensor))));
+  }
+  if (auto blob = dyn_cast<BlobOp>(op)) {
+    if (auto strings = dyn_cast<DenseStringElementsAttr>(blob.getValue())) {
+      auto type = cast<MemRefType>(blob.getType());
+      SmallVector<Value> dims;
+      for (int64_t size : type.getShape())
+        dims.push_back(i64(size));
+      return replace(pack(type, stringTable(strings), dims));
+    }
+    Value base = loadField(context, offsetof(weir_context, blobs), pointer);
+    int64_t where = tables.blobOffset(blob.getValue());
+    Value data = LLVM::GEPOp::create(b, loc, pointer, b.getI8Type(), base,
+                                     ArrayRef<LLVM::GEPArg>{i64(where)});
+    SmallVector<Value> dims;
+    for (int64_t size : cast<MemRefType>(blob.getType()).getShape())
+      dims.push_back(i64(size));
+    return replace(pack(cast<MemRefType>(blob.getType()), data, dims));
+  }
+  if (auto buffer = dyn_cast<BufferOp>(op)) {
+    Value base = loadField(context, offsetof(weir_context, arena), pointer);
+    Value data = LLVM::GEPOp::create(b, loc, pointer, b.getI8Type(), base,
+                                     ArrayRef<LLVM::GEPArg>{i64(buffer.getOffset().value_or(0))});
+    SmallVector<Value> dims;
+    for (int64_t size : cast<MemRefType>(buffer.getType()).getShape())
+      dims.push_back(i64(size));
+    return replace(pack(cast<MemRefType>(buffer.getType()), data, dims));
+  }
+  if (isa<AllocOp, FetchOp, ViewOp>(op)) {
+    auto type = cast<MemRefType>(op->getResult(0).getType());
+    auto sizes = isa<ViewOp>(op) ? op->getOperands().drop_front() : op->getOperands();
+    SmallVector<Value> dims;
+    unsigned next = 0;
+    for (int64_t size : type.getShape())
+      dims.push_back(ShapedType::isDynamic(size) ? toI64(sizes[next++]) : i64(size));
+    if (auto view = dyn_cast<ViewOp>(op)) {
+      Value data = unpack(view.getSource()).pointer;
+      if (auto offset = view->getAttrOfType<IntegerAttr>(viewOffsetAttribute))
+        data = LLVM::GEPOp::create(b, loc, pointer, b.getI8Type(), data,
+                                   ArrayRef<LLVM::GEPArg>{i64(offset.getInt())});
+      return replace(pack(type, data, dims));
+    }
+    Value bytes = boundedBytesOf(type, dims), data;
+    if (auto fetch = dyn_cast<FetchOp>(op)) {
+      Value shape = stack(8 * dims.size());
+      for (auto [i, dim] : llvm::enumerate(dims))
+        storeField(dim, shape, 8 * i);
+      data = call("weir_rt_fetch", pointer,
+                  {context, i32(fetch.getIndex()), i32(type.getRank()), shape, bytes});
+    } else {
+      data = call("weir_rt_alloc", pointer,
+                  {context, bytes, i32(site(op, "out of memory", WEIR_RESOURCE_EXHAUSTED))});
+    }
+    Value null = LLVM::ZeroOp::create(b, loc, pointer);
+    Value missing = LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::eq, data, null);
+    returnIfError(LLVM::ZExtOp::create(b, loc, t32, missing));
+    return replace(pack(type, data, dims));
+  }
+  if (auto free = dyn_cast<FreeOp>(op)) {
+    call("weir_rt_free", {}, {context, unpack(free.getBuffer()).pointer});
+    return op->erase();
+  }
+  if (auto copy = dyn_cast<CopyOp>(op)) {
+    Buffer source = unpack(copy.getSource()), target = unpack(copy.getTarget());
+    if (auto index = copy->getAttrOfType<IntegerAttr>("weir.received_fetch"))
+      call("weir_rt_fetch_received", {},
+           {context, i32(index.getInt()), target.pointer, source.pointer,
+            bytesOf(source.type, source.dims)});
+    else
+      call("memcpy", pointer, {target.pointer, source.pointer, bytesOf(source.type, source.dims)});
+    return op->erase();
+  }
+  if (isa<plan::LoadOp, plan::StoreOp>(op)) {
+    struct Access : ElementReader {
+      using ElementReader::ElementReader;
+      Value element(Value, ValueRange) override { return {}; }
+      Value dim(Value, unsigned) override { return {}; }
+      void require(Operation *, Value, StringRef, int, Value, Value) override {}
+    } access(b, loc);
+    bool isLoad = isa<plan::LoadOp>(op);
+    Buffer buffer = unpack(op->getOperand(isLoad ? 0 : 1));
+    Value linear = arith::IndexCastOp::create(
+        b, loc, b.getIndexType(),
+        linearIndex(buffer, op->getOperands().drop_front(isLoad ? 1 : 2)));
+    Type element = buffer.type.getElementType();
+    if (isLoad)
+      return replace(BufferAccess::load(access, buffer.pointer, element, linear));
+    BufferAccess::store(access, op->getOperand(0), buffer.pointer, element, linear);
+    return op->erase();
+  }
+  if (auto run = dyn_cast<RunOp>(op))
+    return rewriteRun(run);
+  if (auto library = dyn_cast<LibraryOp>(op))
+    return rewriteLibrary(library);
+  if (auto receive = dyn_cast<plan::ReceiveOp>(op))
+    return rewriteReceive(receive, "weir_rt_receive");
+  if (auto await = dyn_cast<plan::AwaitSentOp>(op))
+    return rewriteAwaitSent(await);
+  if (auto require = dyn_cast<RequireOp>(op)) {
+    int number = tables.sites.add(require.getNode(), require.getKind(), require.getMessage(),
+                                  require.getCode());
+    SmallVector<Value> arguments{context, i32(number)};
+    for (Value value : require.getValues()) {
+      if (value.getType().isIndex())
+        value = toI64(value);
+      else if (value.getType().getIntOrFloatBitWidth() < 64)
+        value = arith::ExtSIOp::create(b, loc, t64, value);
+      arguments.push_back(value);
+    }
+    while (arguments.size() < 4)
+      arguments.push_back(i64(0));
+    Block *block = b.getInsertionBlock();
+    Block *rest = block->splitBlock(b.getInsertionPoint());
+    Block *bad = b.createBlock(rest);
+    b.setInsertionPointToEnd(block);
+    cf::CondBranchOp::create(b, loc, require.getCondition(), rest, ValueRange{}, bad, ValueRange{});
+    b.setInsertionPointToEnd(bad);
+    Value code = call("weir_rt_error", t32, arguments);
+    cf::BranchOp::create(b, loc, failBlock, ValueRange{code});
+    return op->erase();
+  }
+  if (auto read = dyn_cast<plan::VariableReadOp>(op)) {
+    Value tensor = stack(sizeof(weir_tensor));
+    int number = tables.sites.add(read.getNode(), "Variable", "read before it was assigned a value",
+                                  WEIR_FAILED_PRECONDITION);
+    returnIfError(call(readFunction(), t32, {context, i32(read.getSlot()), i32(number), tensor}));
+    return replace(packFromTensor(cast<MemRefType>(read.getType()), tensor));
+  }
+  if (auto assign = dyn_cast<plan::VariableAssignOp>(op)) {
+    Value tensor = tensorOnStack(unpack(assign.getValue()));
+    int number =
+        tables.sites.add(assign.getNode(), "Assign", "out of memory", WEIR_RESOURCE_EXHAUSTED);
+    returnIfError(
+        call(assignFunction(), t32, {context, i32(assign.getSlot()), i32(number), tensor}));
+    return op->erase();
+  }
+  if (auto send = dyn_cast<plan::SendOp>(op)) {
+    awaitRoom(send);
+    Value tensor = send.getValue().empty() ? LLVM::ZeroOp::create(b, loc, pointer).getResult()
+                                           : tensorOnStack(unpack(send.getValue()[0]));
+    returnIfError(call(send.getKept() ? "weir_rt_send_kept" : "weir_rt_send", t32,
+                       {context, i32(send.getEdge()), toI64(send.getIteration()), tensor}));
+    return op->erase();
+  }
+}
+
+LogicalResult StepRewriter::run() {
+  isCoroutine = alwaysWaits();
+  function.walk([&](Operation *op) {
+    isCoroutine |= isa<plan::ReceiveOp, plan::AwaitSentOp>(op) || op->hasAttr("waits");
+    if (auto send = dyn_cast<plan::SendOp>(op))
+      isCoroutine |= isRepeated(send);
+  });
+  function.setType(FunctionType::get(b.getContext(), {pointer}, {b.getI32Type()}));
+  Block &entry = function.getBody().front();
+  context = entry.addArgument(pointer, loc);
+  // Frame space lies in a block of its own before everything.
+  Block *first = entry.splitBlock(entry.begin());
+  head = &entry;
+  failBlock = b.createBlock(&function.getBody(), function.getBody().end(), {b.getI32Type()}, {loc});
+  b.setInsertionPointToEnd(head);
+  if (isCoroutine) {
+    suspendBlock = b.createBlock(&function.getBody(), function.getBody().end());
+    b.setInsertionPointToEnd(head);
+    beginCoroutine();
+    everSuspended = LLVM::AllocaOp::create(b, loc, pointer, b.getI1Type(), i64(1));
+    LLVM::StoreOp::create(b, loc,
+                          LLVM::ConstantOp::create(b, loc, b.getI1Type(), b.getBoolAttr(false)),
+                          everSuspended);
+  }
+  cf::BranchOp::create(b, loc, first);
+
+  if (launchesByTable())
+    tabulateLaunches();
+  SmallVector<Operation *> work;
+  function.walk([&](Operation *op) {
+    if (isa<WeirPlanDialect>(op->getDialect()))
+      work.push_back(op);
+  });
+  for (Operation *op : work)
+    rewrite(op);
+  makeStringsPlain();
+  for (auto ret : llvm::to_vector(function.getOps<func::ReturnOp>())) {
+    b.setInsertionPoint(ret);
+    loc = ret.getLoc();
+    cf::BranchOp::create(b, loc, failBlock, ValueRange{i32(0)});
+    ret.erase();
+  }
+  loc = function.getLoc();
+  b.setInsertionPointToEnd(failBlock);
+  Value code = finish(failBlock->getArgument(0));
+  if (!isCoroutine) {
+    func::ReturnOp::create(b, loc, code);
+    return success();
+  }
+  // Finished: report it where an earlier return said "pending".
+  Block *last = b.getInsertionBlock();
+  Block *report = b.createBlock(suspendBlock),
+        *end =
+            b.createBlock(&function.getBody(), function.getBody().end(), {b.getI32Type()}, {loc});
+  b.setInsertionPointToEnd(last);
+  Value was = LLVM::LoadOp::create(b, loc, b.getI1Type(), everSuspended);
+  cf::CondBranchOp::create(b, loc, was, report, ValueRange{}, end, ValueRange{code});
+  b.setInsertionPointToEnd(report);
+  call("weir_rt_step_done", {}, {context, code});
+  cf::BranchOp::create(b, loc, end, ValueRange{code});
+  b.setInsertionPointToEnd(suspendBlock);
+  cf::BranchOp::create(b, loc, end, ValueRange{i32(WEIR_PENDING)});
+  b.setInsertionPointToEnd(end);
+  Value no = LLVM::ConstantOp::create(b, loc, b.getI1Type(), b.getBoolAttr(false));
+  Value none = LLVM::NoneTokenOp::create(b, loc);
+  LLVM::CoroEndOp::create(b, loc, b.getI1Type(), handle, no, none);
+  func::ReturnOp::create(b, loc, end->getArgument(0));
+  function->setAttr("passthrough", b.getArrayAttr({b.getStringAttr("presplitcoroutine")}));
+  return success();
+}

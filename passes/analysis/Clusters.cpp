@@ -1,0 +1,602 @@
+//===- Clusters.cpp - which operations will share a kernel -------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/analysis/Clusters.h"
+#include "dialects/weir/Arranged.h"
+#include "dialects/weir/Pch.h"
+#include "dialects/weir/RecursiveReader.h"
+#include "dialects/weir/Weir.h"
+#include "passes/kernelize/Attention.h"
+#include "passes/kernelize/RowReduction.h"
+#include "passes/kernelize/Tiling.h"
+#include "passes/kernelize/WeightOnly.h"
+#include "passes/layout/WidenHalves.h"
+#include "passes/analysis/DeviceTraits.h"
+#include "llvm/ADT/DenseMap.h"
+
+using namespace mlir;
+using namespace weir;
+
+static bool isVectorElement(Type type) {
+  return type.isF32() || type.isBF16() || type.isF16() || type.isInteger(32) || type.isInteger(8) ||
+         type.isUnsignedInteger(8);
+}
+
+bool weir::isVectorElementwise(Operation *op) {
+  if (!isa<ElementwiseOpInterface>(op) || isa<PowOp, SelectOp>(op) || op->getNumResults() != 1)
+    return false;
+  auto elementOf = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor ? tensor.getElementType() : Type();
+  };
+  auto all = [&](function_ref<bool(Type)> holds) {
+    Type made = elementOf(op->getResult(0).getType());
+    return made && holds(made) && llvm::all_of(op->getOperandTypes(), [&](Type type) {
+             return elementOf(type) && holds(elementOf(type));
+           });
+  };
+  // Conversions of bytes, words and floats of 16 and 32 bits, and what else belongs to
+  // a quantized sum: words without the checks that a division has.
+  if (isa<CastOp>(op))
+    return all(isVectorElement);
+  return all([](Type type) { return type.isF32(); }) ||
+         (isa<AddOp, SubOp, MulOp>(op) && all([](Type type) { return type.isInteger(32); }));
+}
+
+/// Elements up to which integers live in registers of the step.
+static constexpr int64_t maxScalarElements = 16;
+/// Operations up to which a kernel grows: what many more gain by staying in
+/// registers is small beside their arithmetic, while registers, and the time of a
+/// compiler of native code, do not last for functions of any length.
+static constexpr unsigned mostOperations = 64;
+/// Constants up to which a kernel gets its own copy as immediates.
+static constexpr int64_t maxInlineConstant = 64;
+
+static std::optional<int64_t> staticCount(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !tensor.hasStaticShape())
+    return std::nullopt;
+  return tensor.getNumElements();
+}
+
+static bool isSmallInteger(Type type) {
+  auto count = staticCount(type);
+  auto integer = dyn_cast<IntegerType>(getElementTypeOrSelf(type));
+  return count && *count <= maxScalarElements && integer && integer.getWidth() <= 64;
+}
+
+OperationRole weir::roleOf(Operation *op) {
+  if (isa<ConstantOp>(op))
+    return OperationRole::Constant;
+  if (isa<ReshapeOp>(op))
+    return isSmallInteger(op->getResult(0).getType()) ? OperationRole::Scalar : OperationRole::Step;
+  if (isa<TopKOp>(op)) {
+    const DeviceKind *kind = kindAround(op);
+    return kind && kind->takesSorts() ? OperationRole::Kernel : OperationRole::Step;
+  }
+  bool elemental = isa<ElementalOpInterface>(op);
+  if (!elemental)
+    return isa<ScatterNdOp, ScatterElementsOp>(op) ? OperationRole::Kernel : OperationRole::Step;
+  // Shape arithmetic: few integers made from few integers. Sums over larger
+  // operands are a kernel's work.
+  if (llvm::all_of(op->getResultTypes(), isSmallInteger)) {
+    bool small = llvm::all_of(op->getOperandTypes(), [](Type type) {
+      auto count = staticCount(type);
+      return count && *count <= maxScalarElements;
+    });
+    if (small || isa<ShapeOfOp>(op))
+      return OperationRole::Scalar;
+  }
+  return OperationRole::Kernel;
+}
+
+namespace {
+
+bool sameDims(Type a, Type b) {
+  auto x = dyn_cast<RankedTensorType>(a), y = dyn_cast<RankedTensorType>(b);
+  return x && y && x.getShape() == y.getShape();
+}
+
+/// Reads every operand element at most once for each element of the result, at
+/// the same index: what may follow an expensive producer.
+bool isIdentityUse(OpOperand &use) {
+  Operation *user = use.getOwner();
+  return isa<ElementwiseOpInterface>(user) &&
+         sameDims(use.get().getType(), user->getResult(0).getType());
+}
+
+bool keepsShape(OpOperand &use, int depth = 0);
+
+/// Whether `value` has the shape of `origin` because elementwise operations lead
+/// from one to the other.
+bool hasShapeOf(Value value, Value origin, int depth) {
+  if (value == origin)
+    return true;
+  Operation *def = value.getDefiningOp();
+  if (!def || depth > 16 || !isa<ElementwiseOpInterface>(def))
+    return false;
+  return llvm::any_of(def->getOpOperands(), [&](OpOperand &operand) {
+    return keepsShape(operand, depth + 1) && hasShapeOf(operand.get(), origin, depth + 1);
+  });
+}
+
+/// An identity use whose operand has the result's shape when the program runs,
+/// too: in dimensions of unknown size no other operand can stretch it.
+bool keepsShape(OpOperand &use, int depth) {
+  if (!isIdentityUse(use))
+    return false;
+  auto type = cast<RankedTensorType>(use.get().getType());
+  if (type.hasStaticShape())
+    return true;
+  for (OpOperand &other : use.getOwner()->getOpOperands()) {
+    auto otherType = cast<RankedTensorType>(other.get().getType());
+    int64_t missing = type.getRank() - otherType.getRank();
+    bool stretches = false;
+    for (int64_t i = 0; i < otherType.getRank(); ++i)
+      stretches |= type.isDynamicDim(i + missing) && otherType.getDimSize(i) != 1;
+    if (stretches && other.get() != use.get() && !hasShapeOf(other.get(), use.get(), depth + 1))
+      return false;
+  }
+  return true;
+}
+
+/// Whether the operation that defines the used value, a costly one, may be followed
+/// by the user in its kernel. Where it cannot be told that nothing stretches the
+/// value, kernels look when they run, and compute the rare case in another way; a
+/// last dimension of known size is what vectors of their results need.
+bool mayFollow(OpOperand &use) {
+  if (!isIdentityUse(use))
+    return false;
+  auto type = cast<RankedTensorType>(use.get().getType());
+  bool lastIsKnown = type.getRank() > 0 && !type.isDynamicDim(type.getRank() - 1);
+  return lastIsKnown || keepsShape(use);
+}
+
+bool sameShape(Type a, Type b) {
+  auto x = dyn_cast<RankedTensorType>(a), y = dyn_cast<RankedTensorType>(b);
+  return x && y && x.hasStaticShape() && x.getShape() == y.getShape();
+}
+
+/// Nothing to compute: worth repeating in every kernel rather than storing.
+bool isTrivial(Operation *op) {
+  if (isa<IotaOp>(op) || isWeightOnly(op))
+    return true;
+  if (isa<BroadcastToOp>(op)) {
+    Value source = op->getOperand(0);
+    ElementsAttr constant = constantElements(source);
+    return constant && constant.isSplat();
+  }
+  return false;
+}
+
+bool isInlineConstant(Operation *op) {
+  auto constant = dyn_cast<ConstantOp>(op);
+  if (!constant)
+    return false;
+  auto elements = dyn_cast<ElementsAttr>(constant.getValue());
+  return elements && !isa<StringType>(elements.getElementType()) &&
+         (elements.isSplat() || (elements.getNumElements() <= maxInlineConstant &&
+                                 isa<IntegerType>(elements.getElementType())));
+}
+
+/// A constant of several values.
+bool isTable(Operation *op) {
+  auto elements = dyn_cast<ElementsAttr>(cast<ConstantOp>(op).getValue());
+  return !elements || !elements.isSplat();
+}
+
+/// The costly operation from which elementwise operations lead to `op`, or null:
+/// they are best computed on what that one leaves in registers.
+Operation *anchorBefore(Operation *op, int depth = 0) {
+  constexpr int longest = 32;
+  if (depth == longest || !isa<ElementwiseOpInterface>(op))
+    return nullptr;
+  for (OpOperand &operand : op->getOpOperands()) {
+    Operation *def = operand.get().getDefiningOp();
+    if (!def || !def->hasOneUse() || !isIdentityUse(operand) || def->hasAttr(storedAttribute))
+      continue;
+    auto elemental = dyn_cast<ElementalOpInterface>(def);
+    if (elemental && elemental.isElementExpensive())
+      return def;
+    if (Operation *anchor = anchorBefore(def, depth + 1))
+      return anchor;
+  }
+  return nullptr;
+}
+
+/// Behind a product of halves on an accelerator, f32 is twice the memory of
+/// what a library leaves: lines read that, and make it wide themselves.
+bool widensForRowReductions(Operation *op) {
+  auto cast = dyn_cast<CastOp>(op);
+  return cast && isOnAccelerator(op) &&
+         getElementTypeOrSelf(cast.getOperand().getType()).getIntOrFloatBitWidth() == 16 &&
+         getElementTypeOrSelf(cast.getType()).isF32();
+}
+
+/// A transposition of many elements that moves the last dimension has a strategy of
+/// its own, which reads and writes by blocks.
+bool isBlockTransposition(Operation *op) {
+  auto transpose = dyn_cast<TransposeOp>(op);
+  if (!transpose || transpose.getPermutation().empty() ||
+      transpose.getPermutation().back() + 1 == (int64_t)transpose.getPermutation().size())
+    return false;
+  constexpr int64_t many = 1 << 14;
+  auto type = cast<RankedTensorType>(transpose.getType());
+  Type element = type.getElementType();
+  // Threads of accelerators read narrow ones where they are asked for.
+  bool isNarrow = element.isIntOrFloat() && element.getIntOrFloatBitWidth() < 32;
+  return isTurnedInBlocks(element) && !(isNarrow && isOnAccelerator(op)) &&
+         (!type.hasStaticShape() || type.getNumElements() >= many);
+}
+
+/// A padding along the last dimension is asked for at each element whether that is
+/// border; once written, its slices are plain reads.
+bool padsLines(Operation *op) {
+  auto pad = dyn_cast<PadOp>(op);
+  auto pads = pad ? constantIntegers(pad.getPads()) : std::nullopt;
+  size_t rank = pads ? pads->size() / 2 : 0;
+  return rank && ((*pads)[rank - 1] || pads->back());
+}
+
+/// Whether `producer` may be computed inside of the kernel of its user.
+bool mayFuse(Operation *producer, OpOperand &use) {
+  Operation *user = use.getOwner();
+  // A thread of an accelerator reads each update once; on a CPU one thread
+  // would compute what many could.
+  if (isa<ScatterNdOp, ScatterElementsOp>(user))
+    return use.getOperandNumber() == 2 && isOnAccelerator(user) &&
+           isa<ElementwiseOpInterface>(producer) && producer->getNumResults() == 1 &&
+           !anchorBefore(producer);
+  auto elemental = dyn_cast<ElementalOpInterface>(producer);
+  auto userElemental = dyn_cast<ElementalOpInterface>(user);
+  if (!elemental || !userElemental || producer->getNumResults() != 1)
+    return false;
+  if (producer->hasAttr(storedAttribute))
+    return false;
+  if (elemental.isElementExpensive())
+    return mayFollow(use);
+  if (isBlockTransposition(producer) || isBlockTransposition(user))
+    return false;
+  if (!isa<ElementwiseOpInterface>(user) && anchorBefore(producer))
+    return false;
+  // What a register tile adds to its sums is read by vectors: anything but
+  // elementwise operations is computed before.
+  if (!isa<ElementwiseOpInterface>(producer) && !isTrivial(producer) &&
+      isa_and_nonnull<DotGeneralOp, ConvOp>(anchorBefore(user)))
+    return false;
+  if (isa<DotGeneralOp, ConvOp, ConvTransposeOp, PoolOp, MaxPoolIndexOp, CumulativeOp, ArgReduceOp,
+          ResizeOp>(user))
+    return false; // they read an element many times
+  if (isWeightOnly(user))
+    return false; // what each of several kernels computes reads buffers
+  if (isa<TileOp, BroadcastToOp>(user) || (isa<SliceOp>(user) && padsLines(producer)))
+    return false;
+  if (isa<GatherOp, GatherNdOp, GatherElementsOp>(user)) {
+    // Indices are read once an element of the result: compute them before.
+    return use.getOperandNumber() == 0 &&
+           sameShape(use.get().getType(), user->getResult(0).getType());
+  }
+  // Under broadcasting an operand's element is read again and again.
+  if (isa<ElementwiseOpInterface>(user) && !isIdentityUse(use)) {
+    auto count = staticCount(use.get().getType());
+    auto total = staticCount(user->getResult(0).getType());
+    return isTrivial(producer) || (count && total && *count == *total);
+  }
+  return true;
+}
+
+class Clusterer {
+public:
+  Clusterer(Block &block, unsigned mostInputs) : block(block), mostInputs(mostInputs) {
+    for (auto [i, op] : llvm::enumerate(block)) {
+      order[&op] = i;
+      if (roleOf(&op) == OperationRole::Kernel)
+        clusterOf[&op] = &op;
+    }
+    formAttentions();
+  }
+
+  std::vector<Operation *> findHalves() {
+    llvm::DenseSet<Operation *> attentions;
+    for (auto &[root, members] : formed)
+      attentions.insert(root);
+    formRowReductions(/*withHalves=*/true);
+    std::vector<Operation *> halves;
+    for (auto &[root, members] : formed)
+      if (!attentions.contains(root))
+        llvm::copy_if(members, std::back_inserter(halves), isHalfArithmetic);
+    llvm::sort(halves, [&](Operation *a, Operation *b) { return rank(a) < rank(b); });
+    return halves;
+  }
+
+  std::vector<Cluster> run() {
+    formRowReductions(/*withHalves=*/false);
+    // Users before producers, so that a producer sees its users' clusters.
+    for (Operation &op : llvm::reverse(block))
+      if (clusterOf.count(&op))
+        place(&op);
+    return collect();
+  }
+
+private:
+  /// Attentions are kernels of their own shape, found before anything else fuses with
+  /// their parts; nothing joins them. However many tensors they read, their parts would
+  /// take more.
+  void formAttentions() {
+    llvm::DenseSet<Operation *> inside;
+    for (Operation &op : block) {
+      auto dot = dyn_cast<DotGeneralOp>(op);
+      std::optional<Attention> attention = dot ? attentionAt(dot) : std::nullopt;
+      // A product that ends one attention begins no other. Conditions are
+      // everyone's.
+      if (!attention || llvm::any_of(attention->operations, [&](Operation *member) {
+            return inside.contains(member) && !repeated.contains(member);
+          }))
+        continue;
+      for (Operation *member : attention->operations)
+        clusterOf[member] = attention->root;
+      inside.insert(attention->operations.begin(), attention->operations.end());
+      repeated.insert(attention->conditions.begin(), attention->conditions.end());
+      formed[attention->root] = std::move(attention->operations);
+    }
+    // A condition that others read, too, has a kernel, and is read from its buffer.
+    for (Operation &op : llvm::reverse(block)) {
+      if (!repeated.contains(&op))
+        continue;
+      clusterOf[&op] = &op;
+      if (llvm::all_of(op.getUsers(), [&](Operation *user) { return inside.contains(user); }))
+        continue;
+      repeated.erase(&op);
+      inside.erase(&op);
+      for (auto &[root, members] : formed)
+        members.remove(&op);
+    }
+  }
+
+  /// Softmax, normalisations and the like go along a line in one kernel, and nothing
+  /// joins them. What follows a product or convolution in its kernel stays there.
+  void formRowReductions(bool withHalves) {
+    llvm::DenseSet<Operation *> visited;
+    auto isFree = [&](Operation *op) {
+      auto own = clusterOf.find(op);
+      if (own == clusterOf.end() || own->second != op || formed.count(op) || repeated.contains(op))
+        return false;
+      Operation *anchor = anchorBefore(op);
+      return !anchor || isa<ReduceOp>(anchor) || widensForRowReductions(op);
+    };
+    auto isInside = [&](Operation *op) { return isFree(op) && !op->hasAttr(storedAttribute); };
+    for (Operation &op : llvm::reverse(block)) {
+      if (visited.contains(&op) || !isFree(&op))
+        continue;
+      std::optional<Lines> lines = matchRowReduction(&op, isInside, visited, withHalves);
+      if (!lines)
+        continue;
+      Kernel kernel;
+      for (Operation *member : lines->operations) // users first, as kernels grow
+        kernel.add(member, &op);
+      if (mostInputs && kernel.inputs.size() > mostInputs)
+        continue;
+      for (Operation *member : lines->operations)
+        clusterOf[member] = &op;
+      formed[&op] = std::move(lines->operations);
+      others[&op] = std::move(lines->others);
+    }
+  }
+
+  /// Fuses `op` into the cluster of its users, when they share one.
+  void place(Operation *op) {
+    if (op->use_empty() || isTrivial(op) || formed.count(clusterOf[op]) || repeated.contains(op))
+      return;
+    Operation *target = nullptr;
+    for (OpOperand &use : op->getUses()) {
+      Operation *user = use.getOwner();
+      auto it = clusterOf.find(user);
+      if (user->getBlock() != &block || it == clusterOf.end() || !mayFuse(op, use) ||
+          formed.count(it->second) || (target && it->second != target))
+        return;
+      target = it->second;
+    }
+    // A costly element is computed once, before the elementwise operations
+    // between it and the kernel's result.
+    if (isExpensive(op) && (!op->hasOneUse() || expensive.count(target) || isExpensive(target) ||
+                            !leadsElementwise(*op->user_begin(), target)))
+      return;
+    Kernel &kernel = kernelOf(target);
+    if (kernel.size == mostOperations || !fitsTiles(op, target, kernel) ||
+        (mostInputs && !keepsFew(op, kernel)))
+      return;
+    clusterOf[op] = target;
+    // Users come before producers: nothing has been fused into `op` yet.
+    kernel.add(op, target);
+    if (isExpensive(op))
+      expensive.insert(target);
+  }
+
+  /// What later decisions need to know of the operations of a kernel.
+  struct Kernel {
+    unsigned size = 0;
+    bool isTiled = false; ///< some product or convolution of f32
+    bool isVector = true; ///< all else runs on vectors of the root's shape
+    /// Values read from outside, constants and trivial ones left out.
+    llvm::SmallDenseSet<Value> inputs;
+
+    void add(Operation *op, Operation *root) {
+      ++size;
+      if (isTiledOperation(op))
+        isTiled = true;
+      else
+        isVector &= isOnVectors(op, root);
+      for (Value result : op->getResults())
+        inputs.erase(result);
+      for (Value operand : op->getOperands())
+        if (countsAsInput(operand))
+          inputs.insert(operand);
+    }
+  };
+
+  Kernel &kernelOf(Operation *root) {
+    auto [it, isNew] = kernels.try_emplace(root);
+    if (isNew)
+      it->second.add(root, root);
+    return it->second;
+  }
+
+  static bool isTiledOperation(Operation *op) {
+    return isa<DotGeneralOp, ConvOp>(op) &&
+           (op->hasAttr(tileUnitAttribute) ||
+            getElementTypeOrSelf(op->getResult(0).getType()).isF32());
+  }
+  static bool isOnVectors(Operation *op, Operation *root) {
+    return isVectorElementwise(op) &&
+           (isa<CastOp>(op) || sameDims(op->getResult(0).getType(), root->getResult(0).getType()));
+  }
+  static bool countsAsInput(Value operand) {
+    Operation *def = operand.getDefiningOp();
+    return !def || (!isa<ConstantOp>(def) && !isTrivial(def));
+  }
+
+  /// A product or convolution of f32 keeps its register tiles only where all that
+  /// shares its kernel is computed on vectors of its results: whether that holds
+  /// with `op` in the kernel of `root`.
+  static bool fitsTiles(Operation *op, Operation *root, const Kernel &kernel) {
+    bool isTiled = isTiledOperation(op);
+    if (!isTiled && !kernel.isTiled)
+      return true;
+    return kernel.isVector && (isTiled || isOnVectors(op, root));
+  }
+
+  /// Whether the kernel would read only so many tensors with `op` inside, or no
+  /// more than before.
+  bool keepsFew(Operation *op, const Kernel &kernel) {
+    unsigned after = kernel.inputs.size();
+    for (Value result : op->getResults())
+      after -= kernel.inputs.count(result);
+    llvm::SmallDenseSet<Value> added;
+    for (Value operand : op->getOperands())
+      if (countsAsInput(operand) && !kernel.inputs.count(operand))
+        added.insert(operand);
+    after += added.size();
+    return after <= std::max<unsigned>(mostInputs, kernel.inputs.size());
+  }
+
+  static bool isExpensive(Operation *op) {
+    auto elemental = dyn_cast<ElementalOpInterface>(op);
+    return elemental && elemental.isElementExpensive();
+  }
+  /// Whether all that follows from `from` are elementwise operations of `root`'s
+  /// cluster, over one shape. Paths may part and meet again.
+  bool leadsElementwise(Operation *from, Operation *root) {
+    llvm::SetVector<Operation *> seen;
+    seen.insert(from);
+    for (size_t i = 0; i < seen.size(); ++i) {
+      Operation *op = seen[i];
+      auto it = clusterOf.find(op);
+      if (!isa<ElementwiseOpInterface>(op) || it == clusterOf.end() || it->second != root)
+        return false;
+      if (op == root)
+        continue;
+      for (OpOperand &use : op->getUses()) {
+        if (!mayFollow(use))
+          return false;
+        seen.insert(use.getOwner());
+      }
+    }
+    return true;
+  }
+
+  std::vector<Cluster> collect() {
+    DenseMap<Operation *, llvm::SetVector<Operation *>> members;
+    SmallVector<Operation *> roots;
+    for (Operation &op : block) {
+      auto it = clusterOf.find(&op);
+      if (it == clusterOf.end())
+        continue;
+      if (it->second == &op)
+        roots.push_back(&op);
+      members[it->second].insert(&op);
+    }
+    std::vector<Cluster> clusters;
+    for (Operation *root : roots) {
+      if (repeated.contains(root))
+        continue;
+      // A trivial root whose users all repeat it needs no kernel of its own.
+      if (isTrivial(root) && llvm::all_of(root->getUsers(), [&](Operation *user) {
+            return user->getBlock() == &block && clusterOf.count(user) && !isa<TopKOp>(user);
+          }))
+        continue;
+      llvm::SetVector<Operation *> all;
+      auto whole = formed.find(root);
+      bool isWhole = whole != formed.end();
+      // What follows a product reads tables a vector at a time, too.
+      bool byVectors = isWhole || kernelOf(root).isTiled;
+      for (Operation *member : isWhole ? whole->second : members[root])
+        addWithLeaves(member, all, byVectors);
+      SmallVector<Operation *> sorted(all.begin(), all.end());
+      llvm::sort(sorted, [&](Operation *a, Operation *b) { return rank(a) < rank(b); });
+      clusters.push_back({std::move(sorted), others.lookup(root)});
+    }
+    return clusters;
+  }
+
+  /// `byVectors`: masks are read from buffers, a vector at a time.
+  void addWithLeaves(Operation *op, llvm::SetVector<Operation *> &all, bool byVectors) {
+    if (!all.insert(op))
+      return;
+    for (Value operand : op->getOperands()) {
+      Operation *def = operand.getDefiningOp();
+      // Tiles read weights from memory, whatever is in them.
+      if (isa<DotGeneralOp, ConvOp, ConvTransposeOp>(op) && def && isa<ConstantOp>(def))
+        continue;
+      if (isa<DequantizeBlocksOp>(op) && def && isa<ConstantOp>(def) &&
+          (isTable(def) || operand != op->getOperand(2)))
+        continue;
+      // So does the function that sorts in the host's form of a step.
+      if (isa<TopKOp>(op) && operand == op->getOperand(0))
+        continue;
+      if (byVectors && constantElements(operand) && !constantElements(operand).isSplat())
+        continue;
+      // So do the operations behind them, a vector at a time.
+      if (def && isa<ConstantOp>(def) && isTable(def) &&
+          isa_and_nonnull<DotGeneralOp, ConvOp>(anchorBefore(op)))
+        continue;
+      if (def && (isInlineConstant(def) || (isTrivial(def) && def->getBlock() == &block)))
+        addWithLeaves(def, all, byVectors);
+    }
+  }
+  /// Constants may come from enclosing blocks: they go first.
+  int64_t rank(Operation *op) {
+    auto it = order.find(op);
+    return it == order.end() ? -1 : it->second;
+  }
+
+  Block &block;
+  unsigned mostInputs; ///< 0: any number
+  DenseMap<Operation *, int64_t> order;
+  DenseMap<Operation *, Operation *> clusterOf;
+  DenseMap<Operation *, Kernel> kernels; ///< by root
+  /// Attentions and lines by root: kernels of their own shape.
+  DenseMap<Operation *, llvm::SetVector<Operation *>> formed;
+  DenseMap<Operation *, SmallVector<Value>> others; ///< further results, by root
+  /// What every attention that reads it computes for itself.
+  llvm::DenseSet<Operation *> repeated;
+  llvm::DenseSet<Operation *> expensive;
+};
+
+} // namespace
+
+unsigned weir::mostKernelInputs(ModuleOp module) {
+  auto inputs = module->getAttrOfType<IntegerAttr>("weir.kernel_inputs");
+  return inputs ? unsigned(inputs.getInt()) : 0;
+}
+
+std::vector<Operation *> weir::halvesOfRowReductions(Block &block, unsigned mostInputs) {
+  return Clusterer(block, mostInputs).findHalves();
+}
+
+std::vector<Cluster> weir::clusterBlock(Block &block, unsigned mostInputs) {
+  return Clusterer(block, mostInputs).run();
+}

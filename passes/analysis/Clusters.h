@@ -1,0 +1,67 @@
+//===- Clusters.h - which operations will share a kernel ---------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The analysis that kernelize and placement share: operations that fuse run on
+// one device and cost one launch.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_PASSES_ANALYSIS_CLUSTERS_H
+#define WEIR_PASSES_ANALYSIS_CLUSTERS_H
+
+#include "mlir/IR/Block.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/SetVector.h"
+#include <memory>
+#include <vector>
+
+namespace weir {
+
+/// Operations of one block that one kernel computes, in block order. The last
+/// one is the root: its results are the kernel's, and `others` behind them.
+struct Cluster {
+  llvm::SmallVector<mlir::Operation *> operations;
+  llvm::SmallVector<mlir::Value> others;
+  mlir::Operation *root() const { return operations.back(); }
+  llvm::SmallVector<mlir::Value> results() const {
+    llvm::SmallVector<mlir::Value> all(root()->getResults());
+    all.append(others);
+    return all;
+  }
+};
+
+/// Who performs an operation.
+enum class OperationRole {
+  Step,     ///< the step itself: state, control flow, calls, views
+  Scalar,   ///< the step, as scalar code: few host integers
+  Kernel,   ///< a kernel
+  Constant, ///< nobody: data
+};
+OperationRole roleOf(mlir::Operation *op);
+
+/// Clusters of the block's operations that are for kernels (regions inside are
+/// other blocks), in the order of their roots. Constants and cheap leaves may
+/// stand in several clusters: they are computed in each. Nothing is fused into a
+/// kernel that would then read more than `mostInputs` tensors (0: any number),
+/// all of which are alive at once; attentions are whole in any case.
+std::vector<Cluster> clusterBlock(mlir::Block &block, unsigned mostInputs = 0);
+
+/// How many tensors kernels of the module may come to read by fusing; 0: any number.
+unsigned mostKernelInputs(mlir::ModuleOp module);
+
+/// Operations on f16 and bf16 of a block on an accelerator that would belong to a kernel of
+/// lines, were they of f32, in block order.
+std::vector<mlir::Operation *> halvesOfRowReductions(mlir::Block &block, unsigned mostInputs = 0);
+
+/// Whether vectors of f32 serve to compute the operation: what may follow a
+/// product or a convolution on the registers that hold its sums.
+bool isVectorElementwise(mlir::Operation *op);
+
+} // namespace weir
+
+#endif // WEIR_PASSES_ANALYSIS_CLUSTERS_H

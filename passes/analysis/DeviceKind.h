@@ -1,0 +1,63 @@
+//===- DeviceKind.h - kinds of devices beside CPUs ----------------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What placement and plans ask of a kind of device, and the table of those that
+// are known. A kind is registered once, at the program's begin, with what the
+// compiler asks of it (compiler/codegen/device/DeviceBackend.h).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_PASSES_ANALYSIS_DEVICEKIND_H
+#define WEIR_PASSES_ANALYSIS_DEVICEKIND_H
+
+#include "mlir/IR/Types.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+#include <string>
+
+namespace mlir {
+class Operation;
+}
+
+namespace weir {
+
+class DeviceKind {
+public:
+  virtual ~DeviceKind() = default;
+  /// The type in devices' names, in upper case; not CPU.
+  virtual llvm::StringRef type() const = 0;
+  /// Why such a device cannot compute `op`, of which the host reads nothing
+  /// (whyNotOn in Accelerators.h), as what follows "it" in a sentence; empty: it
+  /// can. From any thread.
+  virtual std::string whyNot(mlir::Operation *op) const = 0;
+  /// Whether plans may let values wait in the host's memory (weir_plan.swap_out,
+  /// swap_in, await_swap in steps of such a device).
+  virtual bool canSwap() const { return false; }
+  /// Whether an attention is one kernel for such a device, as matchAttention
+  /// (passes/kernelize/Attention.h) has it for vectors or for threads.
+  virtual bool takesAttention() const { return false; }
+  /// Whether such a device sorts, as kernels: of which operations, whyNot says.
+  virtual bool takesSorts() const { return false; }
+  /// Whether several devices of a task may reduce tensors of such elements together
+  /// (weir_plan.has_collective, all_reduce in steps of such a device).
+  virtual bool reducesTogether(mlir::Type element) const { return false; }
+  /// Whether such a device keeps the values of variables (weir_plan.variable_read,
+  /// variable_assign in steps of such a device).
+  virtual bool keepsVariables() const { return false; }
+};
+
+/// Makes `kind`, which lives as long as the process, known; false: its type is
+/// known already, and nothing was done. Thread-safe, as what follows.
+bool registerDeviceKind(const DeviceKind &kind);
+/// Null: there is none of that type.
+const DeviceKind *findDeviceKind(llvm::StringRef type);
+/// In the order in which they were registered.
+llvm::SmallVector<const DeviceKind *> deviceKinds();
+
+} // namespace weir
+
+#endif // WEIR_PASSES_ANALYSIS_DEVICEKIND_H

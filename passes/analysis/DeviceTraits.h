@@ -1,0 +1,43 @@
+//===- DeviceTraits.h - what runs beside the host -----------------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Devices of all kinds but CPUs have memory of their own, and their steps are host
+// code that feeds them. What their step would have to read stays on the host: feeds,
+// fetches, variables, shapes, conditions.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_PASSES_ANALYSIS_DEVICETRAITS_H
+#define WEIR_PASSES_ANALYSIS_DEVICETRAITS_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "passes/analysis/DeviceKind.h"
+#include "passes/analysis/DeviceName.h"
+#include <string>
+
+namespace weir {
+
+/// Null: a CPU's name, or none of a known kind.
+const DeviceKind *kindOf(const DeviceName &name);
+inline bool isAccelerator(const DeviceName &name) { return kindOf(name); }
+/// The same for a number of `weir_plan.devices`.
+bool isAccelerator(mlir::ModuleOp module, int64_t device);
+/// Whether the function around `op` is the step of an accelerator, and of which
+/// kind; null: of none.
+const DeviceKind *kindAround(mlir::Operation *op);
+inline bool isOnAccelerator(mlir::Operation *op) { return kindAround(op); }
+/// The device that feeds an accelerator: the first CPU of its task, or of the
+/// program; itself when there is none.
+int64_t hostOf(mlir::ModuleOp module, int64_t device);
+
+/// Why a device of the kind cannot compute `op`, as what follows "it" in a
+/// sentence; empty: it can.
+std::string whyNotOn(const DeviceKind &kind, mlir::Operation *op);
+
+} // namespace weir
+
+#endif // WEIR_PASSES_ANALYSIS_DEVICETRAITS_H

@@ -1,0 +1,468 @@
+//===- QuantizedGemms.cpp - products of bytes -------------------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A quantized model says sum (x - zx) sx * (w - zw) sw, in reals. The bytes' sum
+// sum x (w - zw) - zx sum (w - zw), in words of 32 bits, is exact, and times sx sw
+// what the reals' sum rounds to. What follows from the weights alone is computed
+// here. Where no signed byte holds w - zw, there is an offset o of each column for which
+// one holds v = w - zw - o, and sum x (w - zw) = sum x v + o sum x; that last sum is
+// a product of bytes by ones.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/weir/Arranged.h"
+#include "dialects/weir/Pch.h"
+#include "passes/Passes.h"
+#include "passes/layout/ByteOperands.h"
+#include "dialects/weir/Rearrange.h"
+#include <cmath>
+
+namespace weir {
+#define GEN_PASS_DEF_WEIRQUANTIZEDGEMMSPASS
+#include "passes/layout/Passes.h.inc"
+} // namespace weir
+
+using namespace mlir;
+using namespace weir;
+
+namespace {
+
+/// Of a sum of products of bytes so long no part exceeds a word of 32 bits.
+constexpr int64_t longestSum = INT32_MAX / (255 * 128);
+/// With fewer, a panel of columns, or a step of the sum, is mostly empty: floats are no slower.
+constexpr int64_t fewestColumns = 8, shortestSum = 16;
+/// Of weights that are computed a panel lies on the stack.
+constexpr int64_t deepestPanel = 16384;
+
+bool isUnsigned(Type type) { return getElementTypeOrSelf(type).isUnsignedInteger(); }
+
+struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemmsPass> {
+  void runOnOperation() override {
+    auto unit = getOperation()->getAttrOfType<StringAttr>(integerUnitAttribute);
+    if (!unit)
+      return;
+    isTiles = unit.getValue() == "amx";
+    isPairs = unit.getValue() == "avx2";
+    SmallVector<Operation *> work;
+    getOperation().walk([&](Operation *op) {
+      if (isa<DotGeneralOp, ConvOp>(op))
+        work.push_back(op);
+    });
+    for (Operation *op : work)
+      rewrite(op);
+    if (read.empty())
+      return;
+    getOperation().walk([&](Operation *op) {
+      if (isa<ElementwiseOpInterface>(op))
+        storeAllButLast(op);
+    });
+    SmallVector<CastOp> casts;
+    getOperation().walk([&](CastOp op) { casts.push_back(op); });
+    for (CastOp op : casts)
+      simplifyRounding(op);
+  }
+
+  /// A product or convolution while it is rewritten.
+  struct Work {
+    Operation *op;
+    ByteShape shape;
+    ByteOperand left, right;
+    std::optional<double> zero; ///< the left operand's, where it is known
+    bool isWords() const { return !left.scale; }
+    bool isCentred() const { return zero && *zero == 0; }
+  };
+
+  /// The right operand as signed bytes, and what of it belongs to columns.
+  struct Right {
+    Value bytes;
+    Value offset; ///< words: what `bytes` are less than the weights; null: nothing
+    Value sums;   ///< words: of the weights; null where nobody asks
+  };
+
+  void rewrite(Operation *op) {
+    std::optional<ByteShape> shape = byteShapeOf(op, isTiles);
+    Work work{op, shape.value_or(ByteShape()), {}, {}, 0.0};
+    work.left = shape ? leftByteOperand(op) : ByteOperand();
+    work.right = work.left ? rightByteOperand(op) : ByteOperand();
+    if (!work.right || !work.left.scale != !work.right.scale)
+      return;
+    int64_t length = shape->window * shape->depth;
+    if (!work.isWords() &&
+        (isPairs || length > longestSum || length < shortestSum || shape->columns < fewestColumns))
+      return;
+    if (!work.isWords() && shape->isDepthwise)
+      return; // vectors of channels add floats
+    if (work.left.zero)
+      work.zero = numberOf(work.left.zero);
+    SmallVector<float> scales;
+    if (work.left.scale && (scales = byteScales(work.left, work.right, *shape)).empty())
+      return;
+    OpBuilder b(op);
+    std::optional<Right> right =
+        constantOf(work.right.byte) ? constantRight(b, work) : computedRight(b, work);
+    if (!right)
+      return;
+    Location loc = op->getLoc();
+    Value sum = sumOf(b, work, right->bytes);
+    auto add = [&](Value term, bool isTaken) {
+      sum = isTaken ? Value(SubOp::create(b, loc, sum, term))
+                    : Value(AddOp::create(b, loc, sum, term));
+      copyDevice(op, sum);
+    };
+    if (right->offset)
+      add(times(b, work, sumOf(b, work, ones(b, work)), right->offset), false);
+    if (!work.isCentred())
+      add(work.zero ? right->sums : times(b, work, right->sums, work.left.zero), true);
+    if (work.left.scale) {
+      auto type = cast<RankedTensorType>(sum.getType()).clone(b.getF32Type());
+      copyDevice(op, sum = CastOp::create(b, loc, type, sum, b.getBoolAttr(false)));
+      Value scale = stored(b, work,
+                           DenseElementsAttr::get(columnsType(work, b.getF32Type(), scales.size()),
+                                                  ArrayRef<float>(scales)));
+      copyDevice(op, sum = MulOp::create(b, loc, sum, scale));
+    }
+    if (sum.getType() != op->getResult(0).getType())
+      sum.setType(op->getResult(0).getType());
+    noteRead(work.left.byte);
+    noteRead(work.right.byte);
+    SmallVector<Value> operands(op->getOperands());
+    op->getResult(0).replaceAllUsesWith(sum);
+    op->erase();
+    for (Value operand : operands)
+      eraseDead(operand);
+  }
+
+  void noteRead(Value byte) {
+    for (Operation *def; (def = byte.getDefiningOp()) && isa<ReshapeOp, TransposeOp>(def);)
+      byte = def->getOperand(0);
+    if (!constantOf(byte))
+      read.insert(byte);
+  }
+
+  Value stored(OpBuilder &b, const Work &work, TypedAttr value) {
+    Value made = ConstantOp::create(b, work.op->getLoc(), value);
+    copyDevice(work.op, made);
+    return made;
+  }
+
+  Value times(OpBuilder &b, const Work &work, Value x, Value y) {
+    Value made = MulOp::create(b, work.op->getLoc(), x, y);
+    copyDevice(work.op, made);
+    return made;
+  }
+
+  /// One number, or one a column: those have so many dimensions behind them.
+  RankedTensorType columnsType(const Work &work, Type element, int64_t count) {
+    SmallVector<int64_t> sizes;
+    if (count > 1) {
+      int64_t rank = cast<RankedTensorType>(work.op->getResult(0).getType()).getRank();
+      sizes.assign(isa<ConvOp>(work.op) ? rank - 1 : 1, 1);
+      sizes[0] = count;
+    }
+    return RankedTensorType::get(sizes, element);
+  }
+
+  Value wordsOf(OpBuilder &b, const Work &work, ArrayRef<int32_t> words) {
+    bool isOne = llvm::all_equal(words);
+    auto type = columnsType(work, b.getI32Type(), isOne ? 1 : words.size());
+    return stored(b, work, DenseElementsAttr::get(type, isOne ? words.take_front() : words));
+  }
+
+  std::optional<Right> constantRight(OpBuilder &b, const Work &work) {
+    if (auto dot = dyn_cast<DotGeneralOp>(work.op); dot && !dot.getLhsBatch().empty())
+      return std::nullopt; // as many matrices as there are batches
+    // A zero point that is computed is one number; it is part of the offset.
+    ByteOperand known = work.right;
+    Value computed = known.zero && !constantOf(known.zero) ? known.zero : Value();
+    if (computed) {
+      if (cast<RankedTensorType>(computed.getType()).getRank() != 0)
+        return std::nullopt;
+      known.zero = {};
+    }
+    std::optional<ByteWeights> weights = byteWeightsOf(known, work.shape, !work.isCentred());
+    if (!weights)
+      return std::nullopt;
+    Right right{stored(b, work, weights->value), {}, {}};
+    if (!weights->offsets.empty())
+      right.offset = wordsOf(b, work, weights->offsets);
+    if (!work.isCentred()) {
+      int32_t factor = work.zero && !computed ? static_cast<int32_t>(*work.zero) : 1;
+      for (int32_t &sum : weights->sums)
+        sum *= factor;
+      right.sums = wordsOf(b, work, weights->sums);
+    }
+    if (!computed)
+      return right;
+    int32_t count = work.shape.window * work.shape.depth;
+    right.offset = minus(b, work, right.offset ? right.offset : wordsOf(b, work, {0}), computed);
+    if (right.sums)
+      right.sums = timesZero(
+          b, work, minus(b, work, right.sums, times(b, work, computed, wordsOf(b, work, {count}))));
+    return right;
+  }
+
+  Value minus(OpBuilder &b, const Work &work, Value x, Value y) {
+    Value made = SubOp::create(b, work.op->getLoc(), x, y);
+    copyDevice(work.op, made);
+    return made;
+  }
+
+  /// `sums` times the left operand's zero point, where that is known.
+  Value timesZero(OpBuilder &b, const Work &work, Value sums) {
+    if (!work.zero)
+      return sums;
+    return times(b, work, sums, wordsOf(b, work, {static_cast<int32_t>(*work.zero)}));
+  }
+
+  /// Weights that the program computes, of products: unsigned ones are moved by 128.
+  std::optional<Right> computedRight(OpBuilder &b, Work &work) {
+    auto dot = dyn_cast<DotGeneralOp>(work.op);
+    work.shape.padded = llvm::alignTo(work.shape.depth, 4);
+    if (!dot || work.shape.padded > deepestPanel)
+      return std::nullopt;
+    Location loc = dot.getLoc();
+    auto type = cast<RankedTensorType>(work.right.byte.getType());
+    ArrayRef<int64_t> batch = type.getShape().take_front(dot.getLhsBatch().size());
+    // Sums of columns are rows of their own, which must stretch over the others.
+    int64_t leftRank = cast<RankedTensorType>(work.left.byte.getType()).getRank();
+    bool wantsSums = !work.isCentred();
+    if (wantsSums && !batch.empty() &&
+        (llvm::any_of(batch, ShapedType::isDynamic) || leftRank > type.getRank()))
+      return std::nullopt;
+    Right right;
+    Value byte = work.right.byte;
+    int32_t moved = isUnsigned(type) ? 128 : 0;
+    if (moved) {
+      Value word = CastOp::create(b, loc, type.clone(b.getI32Type()), byte, b.getBoolAttr(false));
+      copyDevice(dot, word);
+      Value less = minus(b, work, word, wordsOf(b, work, {moved}));
+      byte = CastOp::create(b, loc, type.clone(b.getI8Type()), less, b.getBoolAttr(false));
+      copyDevice(dot, byte);
+    }
+    Value matrix = transposed(b, loc, byte, work.shape.weightsOrder);
+    if (matrix != byte)
+      copyDevice(dot, matrix);
+    SmallVector<int64_t> amounts(2 * type.getRank(), 0);
+    amounts[amounts.size() - 2] = work.shape.padded - work.shape.depth;
+    right.bytes = bordered(b, dot, matrix, amounts, b.getI8Type(), {});
+    std::optional<double> number = work.right.zero ? numberOf(work.right.zero) : 0.0;
+    if (!number)
+      right.offset = minus(b, work, wordsOf(b, work, {moved}), work.right.zero);
+    else if (*number != moved)
+      right.offset = wordsOf(b, work, {moved - static_cast<int32_t>(*number)});
+    if (!wantsSums)
+      return right;
+    // A row of ones times the matrix.
+    SmallVector<int64_t> sizes(batch);
+    sizes.append({1, work.shape.padded});
+    auto row = RankedTensorType::get(sizes, b.getI8Type());
+    Value sums =
+        product(b, dot, stored(b, work, DenseElementsAttr::get(row, int8_t(1))), right.bytes);
+    if (right.offset) {
+      int32_t depth = work.shape.depth;
+      sums = AddOp::create(b, loc, sums, times(b, work, right.offset, wordsOf(b, work, {depth})));
+      copyDevice(dot, sums);
+    }
+    right.sums = timesZero(b, work, sums);
+    return right;
+  }
+
+  /// Ones in the place of weights: one column where all columns add the same.
+  Value ones(OpBuilder &b, const Work &work) {
+    SmallVector<int64_t> window;
+    if (auto conv = dyn_cast<ConvOp>(work.op))
+      llvm::append_range(
+          window, cast<RankedTensorType>(conv.getFilter().getType()).getShape().drop_front(2));
+    return stored(b, work,
+                  byteOnes(b.getContext(), work.shape, window,
+                           work.shape.groups == 1 ? 1 : work.shape.columns));
+  }
+
+  /// The sum of the left operand's bytes times signed ones.
+  Value sumOf(OpBuilder &b, const Work &work, Value weights) {
+    Value byte = work.left.byte;
+    if (auto conv = dyn_cast<ConvOp>(work.op))
+      return convolution(b, conv, work, weights);
+    SmallVector<int64_t> amounts(2 * cast<RankedTensorType>(byte.getType()).getRank(), 0);
+    amounts.back() = work.shape.padded - work.shape.depth;
+    Type element = getElementTypeOrSelf(byte.getType());
+    return product(b, cast<DotGeneralOp>(work.op), bordered(b, work.op, byte, amounts, element, {}),
+                   weights);
+  }
+
+  /// `byte` with a border of `fill`, a word, or null for zeros.
+  Value bordered(OpBuilder &b, Operation *op, Value byte, ArrayRef<int64_t> amounts, Type element,
+                 Value fill) {
+    if (llvm::all_of(amounts, [](int64_t amount) { return amount == 0; }))
+      return byte;
+    Location loc = op->getLoc();
+    auto type = RankedTensorType::get({}, element);
+    std::optional<double> number = fill ? numberOf(fill) : 0.0;
+    Value border;
+    if (number) {
+      APInt bits(8, static_cast<int64_t>(*number), *number < 0, /*implicitTrunc=*/true);
+      border = ConstantOp::create(b, loc, DenseElementsAttr::get(type, bits));
+    } else {
+      Value one = fill;
+      if (cast<RankedTensorType>(fill.getType()).getRank() != 0)
+        copyDevice(op, one = reshaped(b, loc, fill, ArrayRef<int64_t>()));
+      border = CastOp::create(b, loc, type, one, b.getBoolAttr(false));
+    }
+    copyDevice(op, border);
+    Value made = PadOp::create(b, loc, byte, integers(b, loc, amounts), border, "constant");
+    copyDevice(op, made);
+    return made;
+  }
+
+  /// The sum of a convolution, channels first as before; bytes lie channels last, and
+  /// have the border, and channels that fill them up, of zero points.
+  Value convolution(OpBuilder &b, ConvOp conv, const Work &work, Value filter) {
+    Location loc = conv.getLoc();
+    Value byte = work.left.byte;
+    int64_t rank = cast<RankedTensorType>(byte.getType()).getRank();
+    ArrayRef<int64_t> pads = conv.getPads();
+    Value image = transposed(b, loc, byte, channelsToLast(rank));
+    if (image != byte)
+      copyDevice(conv, image);
+    SmallVector<int64_t> amounts(2 * rank, 0);
+    for (int64_t i = 0; i + 2 < rank; ++i) {
+      amounts[1 + i] = pads[2 * i];
+      amounts[rank + 1 + i] = pads[2 * i + 1];
+    }
+    const ByteShape &shape = work.shape;
+    int64_t groups = shape.groups / shape.joined;
+    amounts.back() = shape.padded * groups - shape.depth * shape.groups;
+    image = bordered(b, conv, image, amounts, getElementTypeOrSelf(byte.getType()), work.left.zero);
+    Value sum = ConvOp::create(b, loc, image, filter, conv.getStridesAttr(),
+                               b.getDenseI64ArrayAttr(SmallVector<int64_t>(pads.size(), 0)),
+                               conv.getDilationsAttr(), b.getI64IntegerAttr(groups),
+                               b.getBoolAttr(true), TypeAttr::get(b.getI32Type()));
+    copyDevice(conv, sum);
+    sum.getDefiningOp()->setAttr(tileUnitAttribute, b.getUnitAttr());
+    Value made = transposed(b, loc, sum, channelsToFirst(rank));
+    if (made != sum)
+      copyDevice(conv, made);
+    return made;
+  }
+
+  /// Rows by a matrix, or by as many matrices as both have.
+  Value product(OpBuilder &b, DotGeneralOp dot, Value rows, Value matrix) {
+    int64_t rank = cast<RankedTensorType>(rows.getType()).getRank();
+    int64_t batch = cast<RankedTensorType>(matrix.getType()).getRank() - 2;
+    auto leading = b.getDenseI64ArrayAttr(llvm::to_vector(llvm::seq<int64_t>(0, batch)));
+    Value sum = DotGeneralOp::create(
+        b, dot.getLoc(), rows, matrix, leading, leading, b.getDenseI64ArrayAttr({rank - 1}),
+        b.getDenseI64ArrayAttr({batch}), TypeAttr::get(b.getI32Type()));
+    copyDevice(dot, sum);
+    sum.getDefiningOp()->setAttr(tileUnitAttribute, b.getUnitAttr());
+    return sum;
+  }
+
+  void eraseDead(Value value) {
+    Operation *def = value.getDefiningOp();
+    if (!def || !isOpTriviallyDead(def))
+      return;
+    SmallVector<Value> operands(def->getOperands());
+    def->erase();
+    for (Value operand : operands)
+      eraseDead(operand);
+  }
+
+  /// Of several values of bytes that an operation adds, say, one may be computed in its
+  /// kernel: the others are stored, as bytes.
+  void storeAllButLast(Operation *op) {
+    SmallVector<CastOp> made;
+    for (Value operand : op->getOperands()) {
+      auto mul = operand.getDefiningOp<MulOp>();
+      CentredByte found = mul ? byteBehind(mul.getOperand(0)) : CentredByte();
+      auto quantize = found ? found.byte.getDefiningOp<CastOp>() : CastOp();
+      if (quantize && quantize->getBlock() == op->getBlock() && !llvm::is_contained(made, quantize))
+        made.push_back(quantize);
+    }
+    llvm::sort(made, [](CastOp a, CastOp b) { return a->isBeforeInBlock(b); });
+    for (CastOp quantize : ArrayRef<CastOp>(made).drop_back(made.empty() ? 0 : 1)) {
+      quantize->setAttr(storedAttribute, UnitAttr::get(&getContext()));
+      read.insert(quantize);
+    }
+  }
+
+  /// What rounds to a byte: a division by the scale becomes part of what the sum is
+  /// multiplied with. The cast to a byte that is stored clamps by itself; where the
+  /// float goes on, the limits tell that it fits a byte.
+  void simplifyRounding(CastOp quantize) {
+    Value byte = quantize;
+    if (!quantize.getSaturate() || !isByte(getElementTypeOrSelf(byte.getType())))
+      return;
+    double lowest = isUnsigned(byte.getType()) ? 0 : -128;
+    auto high = quantize.getOperand().getDefiningOp<MinimumOp>();
+    auto low = high ? high.getOperand(0).getDefiningOp<MaximumOp>() : MaximumOp();
+    if (!low || numberOf(low.getOperand(1)) != lowest ||
+        numberOf(high.getOperand(1)) != lowest + 255)
+      return;
+    Value inside = low.getOperand(0);
+    if (read.contains(byte)) {
+      quantize.getOperandMutable().assign(inside);
+      eraseDead(high);
+    }
+    if (auto shifted = inside.getDefiningOp<AddOp>(); shifted && numberOf(shifted.getOperand(1)))
+      inside = shifted.getOperand(0);
+    auto rounded = inside.getDefiningOp<RoundEvenOp>();
+    auto divided = rounded ? rounded.getOperand().getDefiningOp<DivOp>() : DivOp();
+    std::optional<double> scale = divided ? numberOf(divided.getOperand(1)) : std::nullopt;
+    if (!scale || !divided->hasOneUse() || !std::isnormal(*scale) ||
+        !std::isnormal(static_cast<float>(1 / *scale)))
+      return;
+    Value made = multiplied(divided.getOperand(0), 1 / *scale, divided);
+    Value old = divided;
+    old.replaceAllUsesWith(made);
+    eraseDead(old);
+  }
+
+  /// `value` times `factor`: constants that it was multiplied with, and to which it was
+  /// added, take the factor up.
+  Value multiplied(Value value, double factor, Operation *user) {
+    OpBuilder b(user);
+    Location loc = user->getLoc();
+    auto scaled = [&](Value constant) -> Value {
+      TypedAttr source = constantOf(constant);
+      DenseElementsAttr elements = source ? materializedConstant(source) : DenseElementsAttr();
+      if (!elements || !elements.getElementType().isF32())
+        return {};
+      SmallVector<float> values;
+      for (float element : elements.getValues<float>())
+        values.push_back(static_cast<float>(element * factor));
+      Value made = ConstantOp::create(
+          b, loc, DenseElementsAttr::get(elements.getType(), ArrayRef<float>(values)));
+      copyDevice(user, made);
+      return made;
+    };
+    Value made;
+    if (auto mul = value.getDefiningOp<MulOp>(); mul && mul->hasOneUse()) {
+      if (Value constant = scaled(mul.getOperand(1)))
+        made = MulOp::create(b, loc, mul.getOperand(0), constant);
+    } else if (auto add = value.getDefiningOp<AddOp>(); add && add->hasOneUse()) {
+      auto first = add.getOperand(0).getDefiningOp<MulOp>();
+      Value constant =
+          first && constantOf(first.getOperand(1)) ? scaled(add.getOperand(1)) : Value();
+      if (constant)
+        made = AddOp::create(b, loc, multiplied(first, factor, user), constant);
+    }
+    if (!made) {
+      auto type = RankedTensorType::get({}, b.getF32Type());
+      Value constant =
+          ConstantOp::create(b, loc, DenseElementsAttr::get(type, static_cast<float>(factor)));
+      copyDevice(user, constant);
+      made = MulOp::create(b, loc, value, constant);
+    }
+    copyDevice(user, made);
+    return made;
+  }
+
+  bool isTiles = false, isPairs = false;
+  llvm::SetVector<Value> read; ///< bytes that are stored
+};
+} // namespace

@@ -1,0 +1,191 @@
+//===- SubviewKernels.cpp - kernels that work on parts of a buffer --*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/plan/SubviewKernels.h"
+#include "dialects/weir/Elemental.h"
+#include "dialects/weir/Pch.h"
+#include "passes/plan/LaunchWork.h"
+#include "passes/plan/SubviewForwarding.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::plan;
+
+bool plan::hasInnerGaps(ArrayRef<int64_t> extents, ArrayRef<int64_t> shape) {
+  for (size_t i = 1; i + 1 < extents.size(); ++i)
+    if (extents[i] != shape[i])
+      return true;
+  return false;
+}
+
+MemRefType plan::withExtents(MemRefType type, const Extents &extents) {
+  if (extents.empty())
+    return type;
+  SmallVector<int64_t> strides(type.getRank(), 1);
+  for (int64_t i = type.getRank() - 2; i >= 0; --i)
+    strides[i] = strides[i + 1] * extents[i + 1];
+  return MemRefType::get(type.getShape(), type.getElementType(),
+                         StridedLayoutAttr::get(type.getContext(), 0, strides));
+}
+
+SmallVector<Value> plan::buffersOf(RunOp run) {
+  SmallVector<Value> buffers(run.getInputs());
+  llvm::append_range(buffers, run.getOutputs());
+  return buffers;
+}
+
+Extents PartKernels::of(RunOp run, unsigned index) const {
+  auto it = extents.find(run);
+  return it == extents.end() ? Extents() : it->second[index];
+}
+
+void PartKernels::set(RunOp run, unsigned index, const Extents &own) {
+  SmallVector<Extents> &all = extents[run];
+  all.resize(buffersOf(run).size());
+  all[index] = own;
+}
+
+/// Calls `visit` with each stage of a chain that has buffer `index` of the
+/// chain, and what that is among the stage's own.
+static bool allStages(KernelOp chain, unsigned index,
+                      function_ref<bool(LaunchOp, unsigned)> visit) {
+  Block &body = chain.getBody().front();
+  if (index < body.getNumArguments())
+    return llvm::all_of(body.getArgument(index).getUses(), [&](OpOperand &use) {
+      return visit(cast<LaunchOp>(use.getOwner()), use.getOperandNumber());
+    });
+  auto last = body.getTerminator()->getOperand(0).getDefiningOp<LaunchOp>();
+  return visit(last, last.getInputs().size());
+}
+
+bool PartKernels::canWorkOn(KernelOp kernel, unsigned index, const Extents &own) {
+  StringRef strategy = kernel.getStrategy();
+  if (strategy == "depth_first")
+    return allStages(kernel, index, [&](LaunchOp stage, unsigned buffer) {
+      return canWorkOn(symbols.lookup<KernelOp>(stage.getKernel()), buffer, own);
+    });
+  bool isFree = strategy == "loops" || strategy == "lanes";
+  if (!isFree && strategy != "gemm" && strategy != "convolution" && strategy != "winograd")
+    return false;
+  Block &body = kernel.getBody().front();
+  if (body.getTerminator()->getNumOperands() != 1)
+    return false;
+  if (index >= body.getNumArguments() || isFree)
+    return true;
+  // Weights and right operands are read by panels; Winograd's form transforms all that it
+  // multiplies. Rows of a left operand are at one distance from each other, but for
+  // convolutions that see lines.
+  BlockArgument argument = body.getArgument(index);
+  auto shape = cast<RankedTensorType>(argument.getType()).getShape();
+  bool isTransformed = strategy == "winograd";
+  bool seesLines = strategy == "convolution" && !kernel->hasAttr("pointwise");
+  bool hasGaps = hasInnerGaps(own, shape) && !seesLines;
+  return llvm::none_of(argument.getUses(), [&](OpOperand &use) {
+    if (isTransformed)
+      return isa<ConvOp, UnrealizedConversionCastOp>(use.getOwner());
+    return isa<DotGeneralOp, ConvOp>(use.getOwner()) && (hasGaps || use.getOperandNumber() > 0);
+  });
+}
+
+/// A kernel that runs over all elements as one row runs over rows instead.
+static void inRows(KernelOp kernel) {
+  if (kernel.getStrategy() != "loops" || kernel->hasAttr("tiles"))
+    return;
+  Block &body = kernel.getBody().front();
+  auto type = cast<RankedTensorType>(body.getTerminator()->getOperand(0).getType());
+  SmallVector<int64_t> tiles(type.getRank() - 1, 1);
+  kernel->setAttr("tiles", DenseI64ArrayAttr::get(kernel.getContext(), tiles));
+}
+
+static void setRange(RunOp run, int64_t range, int64_t grain) {
+  OpBuilder b(run);
+  run.getRangeMutable().assign(arith::ConstantIndexOp::create(b, run.getLoc(), range).getResult());
+  run.setGrain(std::max<int64_t>(1, grain));
+}
+
+KernelOp PartKernels::partOf(KernelOp kernel, ArrayRef<Extents> own) {
+  std::string name = kernel.getSymName().str() + ".part";
+  SmallVector<Attribute> all;
+  for (const Extents &each : own) {
+    all.push_back(DenseI64ArrayAttr::get(kernel.getContext(), each));
+    name += each.empty() ? "_0" : "_";
+    llvm::raw_string_ostream os(name);
+    llvm::interleave(each, os, "x");
+  }
+  if (auto known = symbols.lookup<KernelOp>(name))
+    return known;
+  auto made = cast<KernelOp>(kernel->clone());
+  made->setAttr(extentsAttribute, ArrayAttr::get(kernel.getContext(), all));
+  made.setSymName(name);
+  inRows(made);
+  symbols.insert(made, std::next(Block::iterator(kernel)));
+  if (kernel.getStrategy() != "depth_first")
+    return made;
+  DenseMap<Operation *, SmallVector<Extents>> ofStages;
+  for (auto [index, each] : llvm::enumerate(own))
+    if (!each.empty())
+      allStages(made, index, [&](LaunchOp stage, unsigned buffer) {
+        ofStages[stage].resize(stage.getInputs().size() + 1);
+        ofStages[stage][buffer] = each;
+        return true;
+      });
+  for (auto stage : made.getBody().front().getOps<LaunchOp>())
+    if (auto it = ofStages.find(stage); it != ofStages.end())
+      stage.setKernel(partOf(symbols.lookup<KernelOp>(stage.getKernel()), it->second).getSymName());
+  return made;
+}
+
+void PartKernels::make(func::FuncOp function) {
+  function.walk([&](RunOp run) {
+    auto it = extents.find(run);
+    if (it == extents.end())
+      return;
+    KernelOp kernel = kernelOf(run), used = partOf(kernel, it->second);
+    run.setKernel(used.getSymName());
+    if (kernel.getStrategy() == "loops" && !kernel->hasAttr("tiles")) {
+      Block &body = used.getBody().front();
+      auto type = cast<RankedTensorType>(body.getTerminator()->getOperand(0).getType());
+      int64_t rows = 1, row = type.getShape().back();
+      for (int64_t size : type.getShape().drop_back())
+        rows *= size;
+      setRange(run, rows, run.getGrain() / std::max<int64_t>(row, 1));
+    }
+  });
+}
+
+void PartKernels::writePadBorder(RunOp run, PadOp pad, ArrayRef<int64_t> copied) {
+  KernelOp kernel = kernelOf(run);
+  std::string name = kernel.getSymName().str() + ".border";
+  for (int64_t operand : copied)
+    name += "_" + std::to_string(operand);
+  SmallVector<int64_t> pads = *constantIntegers(pad.getPads());
+  auto type = cast<RankedTensorType>(pad.getType());
+  int64_t rank = type.getRank(), last = rank - 1, parts = 1;
+  while (last > 0 && !pads[last] && !pads[rank + last])
+    --last;
+  for (int64_t i = 0; i < last; ++i)
+    parts *= type.getDimSize(i);
+  auto border = symbols.lookup<KernelOp>(name);
+  if (!border) {
+    border = cast<KernelOp>(kernel->clone());
+    border.setSymName(name);
+    border.setStrategy("pad_border");
+    border->setAttr("tiles",
+                    DenseI64ArrayAttr::get(run.getContext(), SmallVector<int64_t>(last, 1)));
+    if (!copied.empty())
+      border->setAttr(copiedAttribute, DenseI64ArrayAttr::get(run.getContext(), copied));
+    symbols.insert(border, std::next(Block::iterator(kernel)));
+  }
+  int64_t inside = cast<RankedTensorType>(pad.getOperand().getType()).getNumElements();
+  if (auto concat = pad.getOperand().getDefiningOp<ConcatOp>())
+    for (int64_t operand : copied)
+      inside -= cast<RankedTensorType>(concat.getInputs()[operand].getType()).getNumElements();
+  int64_t each =
+      std::max<int64_t>(1, (type.getNumElements() - inside) / std::max<int64_t>(parts, 1));
+  run.setKernel(name);
+  setRange(run, parts, workOfThread / each);
+}

@@ -1,0 +1,436 @@
+//===- handshake.cpp - how tasks find and know each other ------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cluster/handshake.h"
+
+#include "cluster/task_set.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace weir::rt::cluster {
+
+namespace {
+
+constexpr char magicOfGreeting[8] = {'W', 'E', 'I', 'R', 'T', 'A', 'S', 'K'};
+/// What is said after handshakes: that messages are taken, and the end.
+constexpr char readiness = '!', goodbye = '.';
+/// Of handshakes and messages.
+constexpr uint32_t protocolVersion = 3;
+constexpr size_t longestAddress = 1 << 16;
+
+/// Fixed part; the worker's address, or the text of a refusal, follows.
+struct Handshake {
+  char magic[8];
+  uint32_t version, followed; ///< bytes behind this
+  int32_t task, taskCount;
+  int32_t code; ///< a weir_code: not OK refuses
+  uint32_t abiVersion;
+  uint64_t program[2]; ///< hash of model and flags
+  uint64_t nonce, incarnation;
+  Reach reach;
+  uint64_t namesHash;   ///< of all tasks' names
+  uint64_t addressHash; ///< of what follows
+};
+
+uint64_t hashOf(const std::string &bytes) {
+  uint64_t hash = 0xcbf29ce484222325; // FNV-1a
+  for (char c : bytes)
+    hash = (hash ^ uint8_t(c)) * 0x100000001b3;
+  return hash;
+}
+
+uint64_t randomNumber() {
+  uint64_t number = 0;
+  if (getrandom(&number, sizeof(number), 0) != ssize_t(sizeof(number)))
+    number = uint64_t(nowNs()) * 0x9e3779b97f4a7c15 ^ uint64_t(getpid());
+  return number;
+}
+
+/// A connection, from its first byte to its end.
+struct TcpPeer {
+  int socket = -1;
+  int32_t task = -1;    ///< known when we connect, or have been greeted
+  bool calling = false; ///< we connect
+  enum { connecting, handshake, ready, watched } wait = connecting;
+  int64_t deadline = 0; ///< for what it waits for
+  std::string in, out;
+  uint64_t nonce = 0;
+  std::shared_ptr<Connection> connection; ///< our end, until it is the tasks'
+};
+
+/// Whether a call has reached itself: where nobody listens at a port of this
+/// host, the system may choose this port for the calling side, and TCP connects
+/// the two (simultaneous open, RFC 9293 3.5).
+bool metItself(int socket) {
+  sockaddr_storage own = {}, theirs = {};
+  socklen_t ownSize = sizeof(own), theirSize = sizeof(theirs);
+  return getsockname(socket, reinterpret_cast<sockaddr *>(&own), &ownSize) == 0 &&
+         getpeername(socket, reinterpret_cast<sockaddr *>(&theirs), &theirSize) == 0 &&
+         ownSize == theirSize && memcmp(&own, &theirs, ownSize) == 0;
+}
+
+void setOptions(int socket) {
+  int one = 1;
+  setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+  // The system may give a call the very port that a task of this host listens
+  // at when it comes back: it is to get it all the same.
+  setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+  fcntl(socket, F_SETFL, fcntl(socket, F_GETFL) | O_NONBLOCK);
+  fcntl(socket, F_SETFD, FD_CLOEXEC);
+}
+
+class Greeter {
+public:
+  Greeter(TaskSet &tasks, const std::atomic<bool> &stop) : tasks(tasks), stop(stop) {
+    for (const Peer &peer : tasks.allPeers())
+      names += peer.name + "\n";
+    nextCall.assign(tasks.allPeers().size(), 0);
+  }
+  ~Greeter() {
+    for (TcpPeer &peer : peers) {
+      // Before the end, on the same way: a task that leaves is not one that
+      // died.
+      if (peer.wait == TcpPeer::watched)
+        ::send(peer.socket, &goodbye, 1, MSG_NOSIGNAL);
+      ::close(peer.socket);
+    }
+  }
+
+  void run() {
+    while (!stop.load()) {
+      callOthers();
+      step();
+    }
+  }
+
+private:
+  static constexpr int64_t patience = 2000000000; ///< for one handshake
+  static constexpr size_t mostStrangers = 64;
+
+  void callOthers() {
+    int64_t now = nowNs();
+    for (int32_t task = 0; task < tasks.ownTask(); ++task) {
+      if (now < nextCall[size_t(task)] || tasks.stateOf(task) != Peer::away)
+        continue;
+      bool busy = false;
+      for (const TcpPeer &peer : peers)
+        busy |= peer.calling && peer.task == task;
+      if (!busy)
+        call(task);
+      nextCall[size_t(task)] = now + 50000000;
+    }
+  }
+
+  void call(int32_t task) {
+    std::string host, port;
+    const std::string &address = tasks.allPeers()[size_t(task)].address;
+    if (!splitAddress(address, host, port))
+      return;
+    addrinfo hints = {}, *list = nullptr;
+    hints.ai_socktype = SOCK_STREAM;
+    if (int error = getaddrinfo(host.c_str(), port.c_str(), &hints, &list)) {
+      tasks.noteAbsence(task, std::string("its address is not known: ") + gai_strerror(error));
+      return;
+    }
+    int socket = ::socket(list->ai_family, list->ai_socktype | SOCK_CLOEXEC, list->ai_protocol);
+    if (socket >= 0) {
+      setOptions(socket);
+      if (::connect(socket, list->ai_addr, list->ai_addrlen) == 0 || errno == EINPROGRESS) {
+        TcpPeer peer;
+        peer.socket = socket;
+        peer.task = task;
+        peer.calling = true;
+        peer.deadline = nowNs() + patience;
+        peer.nonce = randomNumber();
+        peers.push_back(peer);
+      } else {
+        tasks.noteAbsence(task, strerror(errno));
+        ::close(socket);
+      }
+    }
+    freeaddrinfo(list);
+  }
+
+  void accept() {
+    int socket = ::accept4(tasks.listener(), nullptr, nullptr, SOCK_CLOEXEC);
+    if (socket < 0)
+      return;
+    size_t strangers = 0;
+    for (const TcpPeer &peer : peers)
+      strangers += peer.wait != TcpPeer::watched;
+    if (strangers >= mostStrangers) {
+      ::close(socket);
+      return;
+    }
+    setOptions(socket);
+    TcpPeer peer;
+    peer.socket = socket;
+    peer.wait = TcpPeer::handshake;
+    peer.deadline = nowNs() + patience;
+    peer.nonce = randomNumber();
+    peers.push_back(peer);
+  }
+
+  void step() {
+    std::vector<pollfd> polled;
+    if (tasks.listener() >= 0)
+      polled.push_back({tasks.listener(), POLLIN, 0});
+    size_t first = polled.size(), count = peers.size();
+    for (const TcpPeer &peer : peers) {
+      short events = POLLIN;
+      if (!peer.out.empty() || peer.wait == TcpPeer::connecting)
+        events |= POLLOUT;
+      polled.push_back({peer.socket, events, 0});
+    }
+    // Short enough for new calls and for the end.
+    poll(polled.data(), polled.size(), 20);
+    if (first && (polled[0].revents & POLLIN))
+      accept();
+    for (size_t i = count; i-- > 0;) {
+      TcpPeer &peer = peers[i];
+      std::string reason;
+      bool good = advance(peer, polled[first + i].revents, reason);
+      // Given up by the heartbeat: that the socket closes tells the other side.
+      if (good && peer.wait == TcpPeer::watched &&
+          !tasks.isConnected(peer.task, peer.nonce))
+        good = false;
+      if (good && peer.wait != TcpPeer::watched && nowNs() > peer.deadline) {
+        reason = "it does not answer";
+        good = false;
+      }
+      if (good)
+        continue;
+      if (peer.task >= 0) {
+        if (peer.wait == TcpPeer::watched || peer.wait == TcpPeer::ready)
+          tasks.lose(peer.task, peer.nonce, reason);
+        else if (peer.calling)
+          tasks.noteAbsence(peer.task, reason);
+      }
+      ::close(peer.socket);
+      peers.erase(peers.begin() + ptrdiff_t(i));
+    }
+  }
+
+  /// False: the connection has ended, for `reason`.
+  bool advance(TcpPeer &peer, short events, std::string &reason) {
+    if (peer.wait == TcpPeer::connecting) {
+      if (!(events & (POLLOUT | POLLERR | POLLHUP)))
+        return true;
+      int error = 0;
+      socklen_t size = sizeof(error);
+      getsockopt(peer.socket, SOL_SOCKET, SO_ERROR, &error, &size);
+      if (error) {
+        reason = strerror(error);
+        return false;
+      }
+      if (metItself(peer.socket)) {
+        reason = strerror(ECONNREFUSED);
+        return false;
+      }
+      peer.connection = tasks.prepareConnection(peer.nonce, reason);
+      if (!peer.connection)
+        return false;
+      peer.out = handshake(peer, WEIR_OK, peer.connection->address());
+      peer.wait = TcpPeer::handshake;
+    }
+    if (!peer.out.empty()) {
+      ssize_t sent =
+          ::send(peer.socket, peer.out.data(), peer.out.size(), MSG_NOSIGNAL);
+      if (sent > 0)
+        peer.out.erase(0, size_t(sent));
+      else if (errno != EAGAIN && errno != EINTR) {
+        reason = std::string("its peer failed: ") + strerror(errno);
+        return false;
+      }
+    }
+    if (!(events & (POLLIN | POLLHUP | POLLERR)))
+      return true;
+    char buffer[4096];
+    ssize_t got = recv(peer.socket, buffer, sizeof(buffer), 0);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+      return true;
+    if (got <= 0) {
+      reason = got == 0 ? "its process ended or closed the peer"
+                        : std::string("its peer failed: ") + strerror(errno);
+      return false;
+    }
+    peer.in.append(buffer, size_t(got));
+    return understand(peer, reason);
+  }
+
+  bool understand(TcpPeer &peer, std::string &reason) {
+    if (peer.wait == TcpPeer::ready) {
+      peer.wait = TcpPeer::watched;
+      tasks.announce(peer.task, peer.nonce);
+    }
+    if (peer.wait == TcpPeer::watched) {
+      if (peer.in.find(goodbye) != std::string::npos)
+        tasks.part(peer.task, peer.nonce);
+      peer.in.clear();
+      return true;
+    }
+    Handshake read;
+    if (peer.in.size() < sizeof(read)) {
+      size_t known = std::min(peer.in.size(), sizeof(magicOfGreeting));
+      if (memcmp(peer.in.data(), magicOfGreeting, known) == 0)
+        return true;
+      reason = "what answers there is no weir task";
+      return false;
+    }
+    memcpy(&read, peer.in.data(), sizeof(read));
+    if (memcmp(read.magic, magicOfGreeting, sizeof(read.magic)) != 0 ||
+        read.followed > longestAddress) {
+      reason = "what answers there is no weir task";
+      return false;
+    }
+    if (peer.in.size() < sizeof(read) + read.followed)
+      return true;
+    std::string rest = peer.in.substr(sizeof(read), read.followed);
+    peer.in.clear();
+    return judge(peer, read, rest, reason);
+  }
+
+  /// A whole handshake has come.
+  bool judge(TcpPeer &peer, const Handshake &read, const std::string &rest,
+             std::string &reason) {
+    if (peer.calling && read.code != WEIR_OK) {
+      reason = "it refuses: " + rest;
+      tasks.refuse(peer.task, {read.code, reason});
+      peer.task = -1; // the reason is known
+      return false;
+    }
+    Problem problem = mismatch(peer, read, rest);
+    int32_t claimed = read.task;
+    bool exists = claimed >= 0 && size_t(claimed) < tasks.allPeers().size();
+    std::string error, address;
+    if (!problem && !peer.connection)
+      peer.connection = tasks.prepareConnection(peer.nonce, error);
+    if (peer.connection)
+      address = peer.connection->address();
+    if (!problem &&
+        (!peer.connection || !tasks.admit(claimed, std::move(peer.connection), rest, read.nonce,
+                                          read.incarnation, read.reach, error)))
+      problem = {WEIR_UNAVAILABLE, error};
+    if (problem) {
+      reason = problem.text;
+      if (exists && problem.code == WEIR_FAILED_PRECONDITION)
+        tasks.refuse(claimed, problem);
+      if (!peer.calling)
+        refuse(peer, problem);
+      peer.task = -1;
+      return false;
+    }
+    peer.task = claimed;
+    if (peer.calling) {
+      peer.out += readiness;
+      flush(peer);
+      peer.wait = TcpPeer::watched;
+      tasks.announce(peer.task, peer.nonce);
+      return true;
+    }
+    peer.out = handshake(peer, WEIR_OK, address);
+    peer.wait = TcpPeer::ready;
+    flush(peer);
+    return true;
+  }
+
+  Problem mismatch(const TcpPeer &peer, const Handshake &read, const std::string &rest) {
+    const weir_program_desc *program = tasks.program();
+    auto no = [](const std::string &text) { return Problem{WEIR_FAILED_PRECONDITION, text}; };
+    if (read.version != protocolVersion)
+      return no("it speaks version " + std::to_string(read.version) +
+                " of the protocol, this task " + std::to_string(protocolVersion));
+    if (read.taskCount != int32_t(tasks.allPeers().size()) || read.namesHash != hashOf(names))
+      return no("it knows other tasks: the cluster files differ");
+    if (peer.calling ? read.task != peer.task
+                           : read.task <= tasks.ownTask() || read.task >= read.taskCount)
+      return no("it says that it is task " + std::to_string(read.task) +
+                ", which is not expected there");
+    if (read.abiVersion != program->abi_version)
+      return no("its program is of ABI " + std::to_string(read.abiVersion) + ", this task's of " +
+                std::to_string(program->abi_version));
+    if (read.program[0] != program->hash[0] || read.program[1] != program->hash[1])
+      return no("it runs another program: model, flags or version of weirc "
+                "differ from those of \"" +
+                std::string(program->name) + "\" here");
+    if (read.addressHash != hashOf(rest))
+      return {WEIR_DATA_LOSS, "its handshake is damaged"};
+    if (!peer.calling && tasks.stateOf(read.task) != Peer::away)
+      return {WEIR_ALREADY_EXISTS,
+              "task " + tasks.allPeers()[size_t(read.task)].name + " is there already"};
+    return {};
+  }
+
+  std::string handshake(const TcpPeer &peer, int32_t code, const std::string &followed) {
+    const weir_program_desc *program = tasks.program();
+    Handshake made = {};
+    memcpy(made.magic, magicOfGreeting, sizeof(made.magic));
+    made.version = protocolVersion;
+    made.followed = uint32_t(followed.size());
+    made.task = tasks.ownTask();
+    made.taskCount = int32_t(tasks.allPeers().size());
+    made.code = code;
+    made.abiVersion = program->abi_version;
+    made.program[0] = program->hash[0];
+    made.program[1] = program->hash[1];
+    made.nonce = peer.nonce;
+    made.incarnation = tasks.ownIncarnation();
+    made.reach = tasks.ownReach();
+    made.namesHash = hashOf(names);
+    made.addressHash = hashOf(followed);
+    return std::string(reinterpret_cast<const char *>(&made), sizeof(made)) + followed;
+  }
+
+  void refuse(TcpPeer &peer, const Problem &problem) {
+    peer.out = handshake(peer, problem.code, problem.text);
+    flush(peer);
+  }
+
+  /// As much as goes; the rest with the next turn.
+  void flush(TcpPeer &peer) {
+    ssize_t sent =
+        ::send(peer.socket, peer.out.data(), peer.out.size(), MSG_NOSIGNAL);
+    if (sent > 0)
+      peer.out.erase(0, size_t(sent));
+  }
+
+  TaskSet &tasks;
+  const std::atomic<bool> &stop;
+  std::string names;
+  std::vector<int64_t> nextCall; ///< by task
+  std::vector<TcpPeer> peers;
+};
+
+} // namespace
+
+bool splitAddress(const std::string &address, std::string &host, std::string &port) {
+  size_t colon = address.rfind(':');
+  if (colon == std::string::npos || colon == 0)
+    return false;
+  host = address.substr(0, colon);
+  port = address.substr(colon + 1);
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']')
+    host = host.substr(1, host.size() - 2);
+  if (port.empty() || port.size() > 5)
+    return false;
+  for (char c : port)
+    if (c < '0' || c > '9')
+      return false;
+  return std::stoi(port) < 65536;
+}
+
+void shakeHands(TaskSet &tasks, const std::atomic<bool> &stop) { Greeter(tasks, stop).run(); }
+
+} // namespace weir::rt::cluster
