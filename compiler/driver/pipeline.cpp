@@ -50,11 +50,11 @@ static std::vector<Stage> makeStages() {
            {"weir-value-numbering", "expansions repeat statistics, constants and shape arithmetic"},
            {"canonicalize", "what turned out to be constant folds on"},
            {"weir-grouped-query-attention", "heads that queries share, once softmax is "
-                                "operations: nothing copies them"},
+                                            "operations: nothing copies them"},
            {"canonicalize", "drops what copied them"},
            {"weir-fold-batch-norm", "batch normalisation is a shift and a scale by "
-                                "now; each constant is one operation, so that "
-                                "uses count"},
+                                    "now; each constant is one operation, so that "
+                                    "uses count"},
            {"canonicalize", "drops the scales"},
        },
        "W0400"},
@@ -100,15 +100,16 @@ static std::vector<Stage> makeStages() {
        "that live inside of a kernel never get one",
        {
            {"weir-horizontal-gemm-fusion", "what accelerators multiply one operand "
-                                  "with, at once: kernels read the parts"},
+                                           "with, at once: kernels read the parts"},
            {"weir-gemm-operand-layout", "joined or not, what few vectors multiply lies "
-                                "as their kernel reads it"},
+                                        "as their kernel reads it"},
            {"weir-split-reductions", "what few threads of accelerators would reduce, by many"},
            {"weir-widen-row-reductions", "halves along lines, which kernels of f32 take "
-                                "in"},
+                                         "in"},
            {"weir-kernelize", "clusters producers into their only consumer"},
            {"cse", "equal launches are one"},
-           {"weir-depth-first-fusion", "kernels around an image that caches do not keep, line by line"},
+           {"weir-depth-first-fusion",
+            "kernels around an image that caches do not keep, line by line"},
        },
        "W0500"},
 

@@ -35,9 +35,6 @@ mlir::Value reshaped(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value,
 /// The order of dimensions that brings channels (dimension 1) last, and back.
 llvm::SmallVector<int64_t> channelsToLast(int64_t rank);
 llvm::SmallVector<int64_t> channelsToFirst(int64_t rank);
-/// Adds the pattern that makes convolutions of transposed ones with constant
-/// filters.
-void addTransposedConvolutions(mlir::RewritePatternSet &patterns);
 /// Gives the operation behind `to` the device of `from`.
 void copyDevice(mlir::Operation *from, mlir::Value to);
 

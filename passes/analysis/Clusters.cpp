@@ -10,12 +10,12 @@
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/RecursiveReader.h"
 #include "dialects/weir/Weir.h"
+#include "passes/analysis/DeviceTraits.h"
 #include "passes/kernelize/Attention.h"
 #include "passes/kernelize/RowReduction.h"
 #include "passes/kernelize/Tiling.h"
 #include "passes/kernelize/WeightOnly.h"
 #include "passes/layout/WidenHalves.h"
-#include "passes/analysis/DeviceTraits.h"
 #include "llvm/ADT/DenseMap.h"
 
 using namespace mlir;

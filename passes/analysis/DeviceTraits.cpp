@@ -9,8 +9,8 @@
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Weir.h"
 #include "passes/analysis/Clusters.h"
+#include "passes/analysis/ScalarForm.h"
 #include "passes/partition/Constraints.h"
-#include "passes/plan/StepBuilder.h"
 
 using namespace mlir;
 using namespace weir;

@@ -9,8 +9,8 @@
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/RecursiveReader.h"
 #include "passes/analysis/Clusters.h"
-#include "passes/kernelize/TileChoice.h"
 #include "passes/analysis/DeviceTraits.h"
+#include "passes/kernelize/TileChoice.h"
 
 using namespace mlir;
 using namespace weir;

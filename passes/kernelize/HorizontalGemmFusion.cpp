@@ -15,11 +15,11 @@
 
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/Rearrange.h"
 #include "dialects/weir/Weir.h"
 #include "passes/Passes.h"
-#include "passes/kernelize/Attention.h"
-#include "dialects/weir/Rearrange.h"
 #include "passes/analysis/DeviceTraits.h"
+#include "passes/kernelize/Attention.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace weir {
@@ -302,7 +302,8 @@ void sliceHeads(ReshapeOp reshape, llvm::DenseMap<std::pair<Value, Type>, Value>
     slice.erase();
 }
 
-struct HorizontalGemmFusionPass : weir::impl::WeirHorizontalGemmFusionPassBase<HorizontalGemmFusionPass> {
+struct HorizontalGemmFusionPass
+    : weir::impl::WeirHorizontalGemmFusionPassBase<HorizontalGemmFusionPass> {
   void runOnOperation() override {
     int64_t budget = mostBytes;
     for (auto function : getOperation().getOps<func::FuncOp>()) {

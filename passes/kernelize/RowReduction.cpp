@@ -7,11 +7,11 @@
 
 #include "passes/kernelize/RowReduction.h"
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/Quantized.h"
 #include "dialects/weir/RecursiveReader.h"
 #include "passes/analysis/Clusters.h"
-#include "dialects/weir/Quantized.h"
-#include "passes/layout/WidenHalves.h"
 #include "passes/analysis/DeviceTraits.h"
+#include "passes/layout/WidenHalves.h"
 #include <queue>
 
 using namespace mlir;
@@ -149,8 +149,10 @@ bool isReadBehind(Operation *op, const Lines &lines) {
 
 } // namespace
 
-std::optional<Lines> weir::matchRowReduction(Operation *root, function_ref<bool(Operation *)> isFree,
-                                      llvm::DenseSet<Operation *> &visited, bool withHalves) {
+std::optional<Lines> weir::matchRowReduction(Operation *root,
+                                             function_ref<bool(Operation *)> isFree,
+                                             llvm::DenseSet<Operation *> &visited,
+                                             bool withHalves) {
   auto type = root->getNumResults() == 1 ? dyn_cast<RankedTensorType>(root->getResult(0).getType())
                                          : RankedTensorType();
   if (!type || type.getRank() == 0)

@@ -34,9 +34,9 @@ struct Lines {
 /// asked of each but the root. `visited` takes in what was looked at: no lines end there.
 /// `withHalves`: elementwise operations on f16 and bf16 count as if they were of f32.
 std::optional<Lines> matchRowReduction(mlir::Operation *root,
-                                llvm::function_ref<bool(mlir::Operation *)> isFree,
-                                llvm::DenseSet<mlir::Operation *> &visited,
-                                bool withHalves = false);
+                                       llvm::function_ref<bool(mlir::Operation *)> isFree,
+                                       llvm::DenseSet<mlir::Operation *> &visited,
+                                       bool withHalves = false);
 
 /// Whether the kernel's body is one of lines: the first result may have an element for
 /// each of the line's, further ones have one for all.

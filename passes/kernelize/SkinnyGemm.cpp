@@ -17,10 +17,10 @@
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Contraction.h"
 #include "dialects/weir/Pch.h"
-#include "passes/Passes.h"
-#include "passes/kernelize/Attention.h"
 #include "dialects/weir/Rearrange.h"
+#include "passes/Passes.h"
 #include "passes/analysis/DeviceTraits.h"
+#include "passes/kernelize/Attention.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRGEMMOPERANDLAYOUTPASS
@@ -57,7 +57,7 @@ std::optional<SkinnyGemm> weir::skinnyGemmOf(DotGeneralOp dot) {
   if (found.depth <= 0 || found.depth != knownCount(right, dot.getRhsContract()))
     return std::nullopt;
   SkinnyGemm::Side rows = sideOf(dot.getLhs(), dot.getLhsBatch(), dot.getLhsContract()),
-                columns = sideOf(dot.getRhs(), dot.getRhsBatch(), dot.getRhsContract());
+                   columns = sideOf(dot.getRhs(), dot.getRhsBatch(), dot.getRhsContract());
   int64_t next = 0;
   for (size_t i = 0; i < rows.batch.size(); ++i, ++next) {
     rows.batchOfResult.push_back(next);

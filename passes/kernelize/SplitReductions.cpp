@@ -14,12 +14,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/Rearrange.h"
 #include "dialects/weir/Weir.h"
 #include "passes/Passes.h"
+#include "passes/analysis/DeviceTraits.h"
 #include "passes/kernelize/Attention.h"
 #include "passes/kernelize/ReshapedElementwise.h"
-#include "dialects/weir/Rearrange.h"
-#include "passes/analysis/DeviceTraits.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRSPLITREDUCTIONSPASS

@@ -7,11 +7,11 @@
 
 #include "dialects/weir/Folding.h"
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/Quantized.h"
 #include "passes/Passes.h"
 #include "passes/analysis/Clusters.h"
-#include "dialects/weir/Quantized.h"
-#include "passes/layout/WidenHalves.h"
 #include "passes/analysis/DeviceTraits.h"
+#include "passes/layout/WidenHalves.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRWIDENROWREDUCTIONSPASS

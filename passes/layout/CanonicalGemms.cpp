@@ -7,9 +7,9 @@
 
 #include "dialects/weir/Contraction.h"
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/Rearrange.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Passes.h"
-#include "dialects/weir/Rearrange.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRCANONICALGEMMSPASS

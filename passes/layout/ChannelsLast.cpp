@@ -7,9 +7,10 @@
 
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/Rearrange.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/Passes.h"
-#include "dialects/weir/Rearrange.h"
+#include "passes/layout/TransposedConvolutions.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRCHANNELSLASTPASS

@@ -7,8 +7,8 @@
 
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
-#include "passes/Passes.h"
 #include "dialects/weir/Quantized.h"
+#include "passes/Passes.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRFOLDWEIGHTSPASS

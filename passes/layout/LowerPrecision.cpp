@@ -8,8 +8,8 @@
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
-#include "passes/Passes.h"
 #include "dialects/weir/Rearrange.h"
+#include "passes/Passes.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
 

@@ -8,8 +8,8 @@
 #include "passes/layout/WidenHalves.h"
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
-#include "passes/Passes.h"
 #include "dialects/weir/Rearrange.h"
+#include "passes/Passes.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRWIDENHALVESPASS

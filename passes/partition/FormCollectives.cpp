@@ -24,8 +24,8 @@
 #include "mlir/IR/IRMapping.h"
 #include "passes/Passes.h"
 #include "passes/analysis/DeviceTraits.h"
+#include "passes/analysis/ScalarForm.h"
 #include "passes/partition/Homes.h"
-#include "passes/plan/StepBuilder.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRFORMCOLLECTIVESPASS

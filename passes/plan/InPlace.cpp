@@ -7,8 +7,8 @@
 
 #include "passes/plan/InPlace.h"
 #include "dialects/weir/Pch.h"
-#include "passes/kernelize/ImplicitPadding.h"
 #include "passes/analysis/DeviceTraits.h"
+#include "passes/kernelize/ImplicitPadding.h"
 
 using namespace mlir;
 using namespace weir;

@@ -9,9 +9,9 @@
 #include "mlir/IR/Dominance.h"
 #include "passes/Passes.h"
 #include "passes/plan/InPlace.h"
-#include "passes/plan/SubviewForwarding.h"
 #include "passes/plan/PlaceValues.h"
 #include "passes/plan/StepTimes.h"
+#include "passes/plan/SubviewForwarding.h"
 #include "llvm/ADT/MapVector.h"
 #include <map>
 

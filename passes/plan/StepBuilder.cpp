@@ -19,14 +19,6 @@ using namespace mlir;
 using namespace weir;
 using namespace weir::plan;
 
-bool plan::isScalarForm(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  if (!tensor || !tensor.hasStaticShape() || tensor.getNumElements() > 16)
-    return false;
-  auto integer = dyn_cast<IntegerType>(tensor.getElementType());
-  return integer && integer.getWidth() <= 64;
-}
-
 MemRefType plan::bufferType(Type type) {
   auto tensor = cast<RankedTensorType>(type);
   Type element = tensor.getElementType();

@@ -11,11 +11,10 @@
 #include "dialects/plan/Plan.h"
 #include "dialects/weir/RecursiveReader.h"
 #include "mlir/IR/SymbolTable.h"
+#include "passes/analysis/ScalarForm.h"
 
 namespace weir::plan {
 
-/// Whether values of this type are kept as scalars of the step.
-bool isScalarForm(mlir::Type type);
 /// The memref type of a tensor's buffer.
 mlir::MemRefType bufferType(mlir::Type tensor);
 

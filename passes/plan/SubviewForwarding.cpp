@@ -11,8 +11,8 @@
 #include "dialects/weir/RecursiveReader.h"
 #include "dialects/weir/SliceBounds.h"
 #include "passes/analysis/DeviceTraits.h"
-#include "passes/plan/SubviewKernels.h"
 #include "passes/plan/StepTimes.h"
+#include "passes/plan/SubviewKernels.h"
 
 using namespace mlir;
 using namespace weir;

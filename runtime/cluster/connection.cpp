@@ -58,8 +58,9 @@ struct Connection::Outgoing {
 // Making and ending
 //===----------------------------------------------------------------------===//
 
-std::shared_ptr<Connection> Connection::create(Memory &memory, ucp_context_h context, int32_t ownTask,
-                                   uint64_t ownIncarnation, uint64_t mine, std::string &error) {
+std::shared_ptr<Connection> Connection::create(Memory &memory, ucp_context_h context,
+                                               int32_t ownTask, uint64_t ownIncarnation,
+                                               uint64_t mine, std::string &error) {
   std::shared_ptr<Connection> connection(new Connection(memory, ownTask, ownIncarnation, mine));
   ucp_worker_params_t params = {};
   params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
@@ -96,7 +97,7 @@ std::shared_ptr<Connection> Connection::create(Memory &memory, ucp_context_h con
 }
 
 bool Connection::connect(int32_t newTask, uint64_t newIncarnation, const std::string &address,
-                   uint64_t newTheirs, std::string &error) {
+                         uint64_t newTheirs, std::string &error) {
   Guard guard(*this);
   ucp_ep_params_t params = {};
   params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
@@ -167,7 +168,8 @@ void Connection::close() {
 void Connection::onError(void *self, ucp_ep_h endpoint, ucs_status_t status) {
   auto &connection = *static_cast<Connection *>(self);
   connection.failures.push_back(
-      {connection.task, connection.mine, std::string("its connection failed: ") + ucs_status_string(status)});
+      {connection.task, connection.mine,
+       std::string("its connection failed: ") + ucs_status_string(status)});
 }
 
 //===----------------------------------------------------------------------===//
@@ -250,7 +252,7 @@ void Connection::recycle(Outgoing *outgoing) {
 }
 
 bool Connection::sendShort(const StepKey &step, int32_t edge, int64_t iteration,
-                     const weir_tensor &tensor) {
+                           const weir_tensor &tensor) {
   if (tensor.bytes <= 0 || tensor.bytes > WEIR_FEW_BYTES || tensor.rank > ShortHeader::mostDims ||
       edge > UINT16_MAX || uint64_t(iteration) > UINT32_MAX || uint64_t(step.number) > UINT32_MAX)
     return false;
@@ -368,15 +370,16 @@ bool Connection::accept(const Header &header) {
   return header.kind == Kind::readable || header.kind == Kind::finished;
 }
 
-ucs_status_t Connection::onShort(void *self, const void *, size_t headerBytes, void *data, size_t bytes,
-                           const ucp_am_recv_param_t *param) {
+ucs_status_t Connection::onShort(void *self, const void *, size_t headerBytes, void *data,
+                                 size_t bytes, const ucp_am_recv_param_t *param) {
   auto &connection = *static_cast<Connection *>(self);
   ShortHeader read;
   if (headerBytes != 0 || bytes <= sizeof(read) || bytes > sizeof(read) + WEIR_FEW_BYTES ||
       (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV))
     return UCS_OK;
   memcpy(static_cast<void *>(&read), data, sizeof(read));
-  if (read.rank > ShortHeader::mostDims || read.nonce != uint32_t(connection.mine) || connection.task < 0)
+  if (read.rank > ShortHeader::mostDims || read.nonce != uint32_t(connection.mine) ||
+      connection.task < 0)
     return UCS_OK;
   connection.hasHeard.store(true, std::memory_order_relaxed);
   Incoming *incoming = connection.making ? connection.making->take() : new Incoming;
@@ -406,7 +409,7 @@ ucs_status_t Connection::onShort(void *self, const void *, size_t headerBytes, v
 }
 
 ucs_status_t Connection::onMessage(void *self, const void *header, size_t headerBytes, void *data,
-                             size_t bytes, const ucp_am_recv_param_t *param) {
+                                   size_t bytes, const ucp_am_recv_param_t *param) {
   auto &connection = *static_cast<Connection *>(self);
   Header read;
   if (headerBytes < Header::fixedBytes() || headerBytes > sizeof(Header))

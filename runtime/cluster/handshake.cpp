@@ -23,7 +23,7 @@ namespace weir::rt::cluster {
 
 namespace {
 
-constexpr char magicOfGreeting[8] = {'W', 'E', 'I', 'R', 'T', 'A', 'S', 'K'};
+constexpr char handshakeMagic[8] = {'W', 'E', 'I', 'R', 'T', 'A', 'S', 'K'};
 /// What is said after handshakes: that messages are taken, and the end.
 constexpr char readiness = '!', goodbye = '.';
 /// Of handshakes and messages.
@@ -203,8 +203,7 @@ private:
       std::string reason;
       bool good = advance(peer, polled[first + i].revents, reason);
       // Given up by the heartbeat: that the socket closes tells the other side.
-      if (good && peer.wait == TcpPeer::watched &&
-          !tasks.isConnected(peer.task, peer.nonce))
+      if (good && peer.wait == TcpPeer::watched && !tasks.isConnected(peer.task, peer.nonce))
         good = false;
       if (good && peer.wait != TcpPeer::watched && nowNs() > peer.deadline) {
         reason = "it does not answer";
@@ -246,8 +245,7 @@ private:
       peer.wait = TcpPeer::handshake;
     }
     if (!peer.out.empty()) {
-      ssize_t sent =
-          ::send(peer.socket, peer.out.data(), peer.out.size(), MSG_NOSIGNAL);
+      ssize_t sent = ::send(peer.socket, peer.out.data(), peer.out.size(), MSG_NOSIGNAL);
       if (sent > 0)
         peer.out.erase(0, size_t(sent));
       else if (errno != EAGAIN && errno != EINTR) {
@@ -283,14 +281,14 @@ private:
     }
     Handshake read;
     if (peer.in.size() < sizeof(read)) {
-      size_t known = std::min(peer.in.size(), sizeof(magicOfGreeting));
-      if (memcmp(peer.in.data(), magicOfGreeting, known) == 0)
+      size_t known = std::min(peer.in.size(), sizeof(handshakeMagic));
+      if (memcmp(peer.in.data(), handshakeMagic, known) == 0)
         return true;
       reason = "what answers there is no weir task";
       return false;
     }
     memcpy(&read, peer.in.data(), sizeof(read));
-    if (memcmp(read.magic, magicOfGreeting, sizeof(read.magic)) != 0 ||
+    if (memcmp(read.magic, handshakeMagic, sizeof(read.magic)) != 0 ||
         read.followed > longestAddress) {
       reason = "what answers there is no weir task";
       return false;
@@ -303,8 +301,7 @@ private:
   }
 
   /// A whole handshake has come.
-  bool judge(TcpPeer &peer, const Handshake &read, const std::string &rest,
-             std::string &reason) {
+  bool judge(TcpPeer &peer, const Handshake &read, const std::string &rest, std::string &reason) {
     if (peer.calling && read.code != WEIR_OK) {
       reason = "it refuses: " + rest;
       tasks.refuse(peer.task, {read.code, reason});
@@ -355,7 +352,7 @@ private:
     if (read.taskCount != int32_t(tasks.allPeers().size()) || read.namesHash != hashOf(names))
       return no("it knows other tasks: the cluster files differ");
     if (peer.calling ? read.task != peer.task
-                           : read.task <= tasks.ownTask() || read.task >= read.taskCount)
+                     : read.task <= tasks.ownTask() || read.task >= read.taskCount)
       return no("it says that it is task " + std::to_string(read.task) +
                 ", which is not expected there");
     if (read.abiVersion != program->abi_version)
@@ -376,7 +373,7 @@ private:
   std::string handshake(const TcpPeer &peer, int32_t code, const std::string &followed) {
     const weir_program_desc *program = tasks.program();
     Handshake made = {};
-    memcpy(made.magic, magicOfGreeting, sizeof(made.magic));
+    memcpy(made.magic, handshakeMagic, sizeof(made.magic));
     made.version = protocolVersion;
     made.followed = uint32_t(followed.size());
     made.task = tasks.ownTask();
@@ -400,8 +397,7 @@ private:
 
   /// As much as goes; the rest with the next turn.
   void flush(TcpPeer &peer) {
-    ssize_t sent =
-        ::send(peer.socket, peer.out.data(), peer.out.size(), MSG_NOSIGNAL);
+    ssize_t sent = ::send(peer.socket, peer.out.data(), peer.out.size(), MSG_NOSIGNAL);
     if (sent > 0)
       peer.out.erase(0, size_t(sent));
   }

@@ -350,9 +350,9 @@ bool TaskSet::isConnected(int32_t task, uint64_t nonce) {
   return peer.state != Peer::away && peer.nonce == nonce;
 }
 
-bool TaskSet::admit(int32_t task, std::shared_ptr<Connection> connection, const std::string &address,
-                    uint64_t theirs, uint64_t theirIncarnation, const Reach &reach,
-                    std::string &error) {
+bool TaskSet::admit(int32_t task, std::shared_ptr<Connection> connection,
+                    const std::string &address, uint64_t theirs, uint64_t theirIncarnation,
+                    const Reach &reach, std::string &error) {
   bool isReadable = canRead(reach, theirIncarnation);
   if (isReadable)
     connection->reads(reach.process);

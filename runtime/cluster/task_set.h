@@ -115,8 +115,8 @@ public:
   Peer::State stateOf(int32_t task);
   bool isConnected(int32_t task, uint64_t nonce);
   /// A task has been greeted: its messages are taken from here on.
-  bool admit(int32_t task, std::shared_ptr<Connection> connection, const std::string &address, uint64_t theirs,
-             uint64_t incarnation, const Reach &reach, std::string &error);
+  bool admit(int32_t task, std::shared_ptr<Connection> connection, const std::string &address,
+             uint64_t theirs, uint64_t incarnation, const Reach &reach, std::string &error);
   /// It knows us, too: messages may be sent.
   void announce(int32_t task, uint64_t nonce);
   void refuse(int32_t task, const Problem &problem);

@@ -1,4 +1,4 @@
-//===- ucx.cpp - all connections of a task -------------------------------===//
+//===- transport.cpp - all connections of a task -------------------------------===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -89,7 +89,7 @@ std::shared_ptr<Connection> UcxTransport::prepare(uint64_t mine, std::string &er
 }
 
 bool UcxTransport::connect(int32_t task, uint64_t incarnation, std::shared_ptr<Connection> connection,
-                   const std::string &address, uint64_t theirs, std::string &error) {
+                        const std::string &address, uint64_t theirs, std::string &error) {
   if (!connection->connect(task, incarnation, address, theirs, error))
     return false;
   {

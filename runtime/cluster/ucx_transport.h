@@ -146,9 +146,9 @@ struct Incoming {
   void *block; ///< null: no bytes, no memory for them, or they are `inside`
   int64_t bytes;
   bool noMemory;
-  bool isFew;          ///< a tensor whose bytes are `inside`
-  class Connection *connection;    ///< while it comes
-  Reference reference; ///< header.refers: what is being read
+  bool isFew;                   ///< a tensor whose bytes are `inside`
+  class Connection *connection; ///< while it comes
+  Reference reference;          ///< header.refers: what is being read
   alignas(64) unsigned char inside[WEIR_FEW_BYTES];
 };
 
@@ -216,7 +216,8 @@ class Connection {
 public:
   /// Null, with the reason. `mine` is the nonce that its messages must have.
   static std::shared_ptr<Connection> create(Memory &memory, ucp_context_h context, int32_t ownTask,
-                                      uint64_t ownIncarnation, uint64_t mine, std::string &error);
+                                            uint64_t ownIncarnation, uint64_t mine,
+                                            std::string &error);
   ~Connection() { close(); }
   const std::string &address() const { return workerAddress; }
   uint64_t nonce() const { return mine; }
@@ -257,8 +258,8 @@ private:
   bool handOver(Progress &made);
   static ucs_status_t onShort(void *connection, const void *header, size_t headerBytes, void *data,
                               size_t bytes, const ucp_am_recv_param_t *param);
-  static ucs_status_t onMessage(void *connection, const void *header, size_t headerBytes, void *data,
-                                size_t bytes, const ucp_am_recv_param_t *param);
+  static ucs_status_t onMessage(void *connection, const void *header, size_t headerBytes,
+                                void *data, size_t bytes, const ucp_am_recv_param_t *param);
   static void onReceived(void *request, ucs_status_t status, size_t bytes, void *incoming);
   static void onSent(void *request, ucs_status_t status, void *outgoing);
   static void onError(void *connection, ucp_ep_h endpoint, ucs_status_t status);
@@ -355,9 +356,9 @@ private:
   uint64_t ownIncarnation = 0;
   ucp_context_h context = nullptr;
   int wakeFd = -1;
-  std::vector<pollfd> waited;                ///< the sleeper's
+  std::vector<pollfd> waited;                      ///< the sleeper's
   std::vector<std::shared_ptr<Connection>> moving; ///< progress's copy of `connections`
-  std::atomic<bool> changed{false};          ///< it is older than they are
+  std::atomic<bool> changed{false};                ///< it is older than they are
 
   Mutex mutex; ///< guards what follows
   std::vector<std::shared_ptr<Connection>> connections;

@@ -52,13 +52,13 @@ mlir::FailureOr<PackedGemm> packedGemmOf(plan::KernelOp kernel);
 
 /// Emits a product of bf16 whose kernel has a `depth_block`, for parts from `begin` to `end`.
 void emitGemmAmxBf16BlockedK(KernelBuilder &r, plan::KernelOp kernel, const PackedGemm &product,
-                     mlir::Value begin, mlir::Value end);
+                             mlir::Value begin, mlir::Value end);
 
 class AmxRowPanelEmitter {
 public:
   /// `element`: LLVM's type of an element of both operands.
   AmxRowPanelEmitter(KernelBuilder &r, plan::KernelOp kernel, const PackedGemm &product,
-               mlir::Type element);
+                     mlir::Type element);
 
 protected:
   static constexpr int64_t width = 32;     ///< columns of a panel

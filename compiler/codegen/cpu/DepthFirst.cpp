@@ -26,7 +26,8 @@ namespace {
 
 class DepthFirstEmitter {
 public:
-  DepthFirstEmitter(OpBuilder &b, Location loc, plan::KernelOp kernel, ArrayRef<DepthFirstStage> stages)
+  DepthFirstEmitter(OpBuilder &b, Location loc, plan::KernelOp kernel,
+                    ArrayRef<DepthFirstStage> stages)
       : b(b), loc(loc), kernel(kernel), stages(stages),
         strip(kernel->getAttrOfType<DenseI64ArrayAttr>("tiles")[1]),
         pointer(LLVM::LLVMPointerType::get(b.getContext())) {
@@ -100,8 +101,8 @@ SmallVector<DepthFirstEmitter::Lines> DepthFirstEmitter::linesOf(Value number) {
   return lines;
 }
 
-void DepthFirstEmitter::runStage(size_t i, Value context, ValueRange inputs, Value image, Lines lines,
-                            Value from) {
+void DepthFirstEmitter::runStage(size_t i, Value context, ValueRange inputs, Value image,
+                                 Lines lines, Value from) {
   plan::KernelOp own = stages[i].kernel;
   plan::LaunchOp launch = stages[i].launch;
   auto put = [&](size_t at, Value where) {
@@ -181,7 +182,8 @@ Value DepthFirstEmitter::emit(Value context, ValueRange inputs, Value begin, Val
   return code;
 }
 
-void weir::emitDepthFirst(plan::KernelOp kernel, StringRef symbol, ArrayRef<DepthFirstStage> stages) {
+void weir::emitDepthFirst(plan::KernelOp kernel, StringRef symbol,
+                          ArrayRef<DepthFirstStage> stages) {
   Location loc = kernel.getLoc();
   OpBuilder b(kernel);
   Type pointer = LLVM::LLVMPointerType::get(b.getContext());

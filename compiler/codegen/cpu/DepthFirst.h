@@ -20,7 +20,8 @@ struct DepthFirstStage {
 };
 
 /// Emits the function of a kernel with the strategy "depth_first" as `symbol`.
-void emitDepthFirst(plan::KernelOp kernel, llvm::StringRef symbol, llvm::ArrayRef<DepthFirstStage> stages);
+void emitDepthFirst(plan::KernelOp kernel, llvm::StringRef symbol,
+                    llvm::ArrayRef<DepthFirstStage> stages);
 
 } // namespace weir
 

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/codegen/cpu/DepthFirst.h"
 #include "compiler/codegen/cpu/CpuCodegen.h"
+#include "compiler/codegen/cpu/DepthFirst.h"
 #include "compiler/codegen/cpu/KernelEmitter.h"
 #include "compiler/codegen/cpu/MathFunctions.h"
 #include "compiler/codegen/host/StepLowering.h"

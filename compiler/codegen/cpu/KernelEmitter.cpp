@@ -13,8 +13,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/KernelEmitter.h"
-#include "compiler/codegen/kernel/LibraryCall.h"
 #include "compiler/codegen/cpu/Tiles.h"
+#include "compiler/codegen/kernel/LibraryCall.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Repeats.h"
 #include "passes/plan/SubviewForwarding.h"

@@ -14,6 +14,11 @@ namespace weir {
 
 struct Attention;
 
+/// Emits the function of `kernel` before it: weir_kernel_fn named `symbol`. With
+/// `range` it is only ever called for all of [0, range), and computes that.
+mlir::LogicalResult emitKernel(plan::KernelOp kernel, llvm::StringRef symbol,
+                               std::optional<int64_t> range, SiteTable &sites);
+
 /// Emits, at the reader's insertion point, the part [begin, end) of the
 /// kernel's range in the way that its strategy names.
 mlir::LogicalResult emitByStrategy(KernelBuilder &reader, plan::KernelOp kernel, mlir::Value begin,
@@ -21,7 +26,7 @@ mlir::LogicalResult emitByStrategy(KernelBuilder &reader, plan::KernelOp kernel,
 
 /// Matrix products and convolutions by register tiles.
 mlir::LogicalResult emitGemm(KernelBuilder &reader, plan::KernelOp kernel, mlir::Value begin,
-                                mlir::Value end);
+                             mlir::Value end);
 mlir::LogicalResult emitConvolution(KernelBuilder &reader, plan::KernelOp kernel, mlir::Value begin,
                                     mlir::Value end);
 
@@ -35,11 +40,11 @@ mlir::LogicalResult emitWeightOnly(KernelBuilder &reader, plan::KernelOp kernel,
 
 /// The same on bf16 operands, by the processor's matrix tiles.
 mlir::LogicalResult emitGemmAmxBf16(KernelBuilder &reader, plan::KernelOp kernel, mlir::Value begin,
-                               mlir::Value end);
+                                    mlir::Value end);
 
 /// The same on bytes, with sums of 32 bits.
 mlir::LogicalResult emitGemmInt8(KernelBuilder &reader, plan::KernelOp kernel, mlir::Value begin,
-                              mlir::Value end);
+                                 mlir::Value end);
 
 /// Two products around a softmax, by blocks of queries and keys.
 mlir::LogicalResult emitAttention(KernelBuilder &reader, plan::KernelOp kernel, mlir::Value begin,
@@ -49,8 +54,8 @@ void emitAttentionRows(KernelBuilder &reader, plan::KernelOp kernel, Attention a
                        mlir::Value begin, mlir::Value end);
 
 /// Passes along lines: reductions and what is between them.
-mlir::LogicalResult emitRowReduction(KernelBuilder &reader, plan::KernelOp kernel, mlir::Value begin,
-                              mlir::Value end);
+mlir::LogicalResult emitRowReduction(KernelBuilder &reader, plan::KernelOp kernel,
+                                     mlir::Value begin, mlir::Value end);
 
 /// Windows and reductions whose results lie next to each other in vectors.
 mlir::LogicalResult emitLanes(KernelBuilder &reader, plan::KernelOp kernel, mlir::Value begin,
@@ -58,11 +63,11 @@ mlir::LogicalResult emitLanes(KernelBuilder &reader, plan::KernelOp kernel, mlir
 
 /// Running reductions, a line of the axis at a time.
 mlir::LogicalResult emitScan(KernelBuilder &reader, plan::KernelOp kernel, mlir::Value begin,
-                                mlir::Value end);
+                             mlir::Value end);
 
 /// The border of a padding whose inside is there already.
 mlir::LogicalResult emitPadBorder(KernelBuilder &reader, plan::KernelOp kernel, mlir::Value begin,
-                               mlir::Value end);
+                                  mlir::Value end);
 
 /// A transposition that moves the last dimension, by blocks.
 mlir::LogicalResult emitTransposition(KernelBuilder &reader, plan::KernelOp kernel,
@@ -70,6 +75,10 @@ mlir::LogicalResult emitTransposition(KernelBuilder &reader, plan::KernelOp kern
 
 /// One sequential pass: copies the operand, then applies the updates in order.
 mlir::LogicalResult emitScatter(KernelBuilder &reader, plan::KernelOp kernel);
+
+/// Emits the host's form of a kernel that sorts, at the reader's insertion point: a
+/// call, whose outcome is the kernel's.
+void emitSortCall(KernelBuilder &reader, plan::KernelOp kernel, SiteTable &sites);
 
 } // namespace weir
 

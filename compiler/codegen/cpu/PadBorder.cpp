@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What is padded lies in the padded tensor's buffer already (PlaceParts): only the
+// What is padded lies in the padded tensor's buffer already (SubviewForwarding): only the
 // border is written. The range counts the dimensions before the last one that is
 // padded, whose elements are contiguous runs: all of them are border, or those
 // before and behind what lies inside. Of operands joined inside it copies those that

@@ -322,7 +322,8 @@ private:
 
 } // namespace
 
-LogicalResult weir::emitRowReduction(KernelBuilder &r, plan::KernelOp kernel, Value begin, Value end) {
+LogicalResult weir::emitRowReduction(KernelBuilder &r, plan::KernelOp kernel, Value begin,
+                                     Value end) {
   RowReductionEmitter(r, kernel).emit(begin, end);
   return success();
 }

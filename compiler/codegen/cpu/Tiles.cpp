@@ -83,8 +83,8 @@ SmallVector<Value> weir::laneMasks(KernelBuilder &r, const TileShape &shape, Val
   return masks;
 }
 
-void weir::emitTile(KernelBuilder &r, plan::KernelOp kernel, Operation *anchor, const TileShape &shape,
-                    ArrayRef<Value> loops, const TileOperands &operands,
+void weir::emitTile(KernelBuilder &r, plan::KernelOp kernel, Operation *anchor,
+                    const TileShape &shape, ArrayRef<Value> loops, const TileOperands &operands,
                     function_ref<SmallVector<Value>(int64_t)> indexOfRow, Value column,
                     Value columns) {
   OpBuilder &b = r.b;

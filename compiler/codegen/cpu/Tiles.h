@@ -80,8 +80,9 @@ llvm::SmallVector<mlir::Value> laneMasks(KernelBuilder &r, const TileShape &shap
 /// then stores. `indexOfRow` gives the result's indices of a row, the last of
 /// them excluded; `column` is the first column; columns from `columns` on do
 /// not exist (null: all do).
-void emitTile(KernelBuilder &r, plan::KernelOp kernel, mlir::Operation *anchor, const TileShape &shape,
-              llvm::ArrayRef<mlir::Value> loops, const TileOperands &operands,
+void emitTile(KernelBuilder &r, plan::KernelOp kernel, mlir::Operation *anchor,
+              const TileShape &shape, llvm::ArrayRef<mlir::Value> loops,
+              const TileOperands &operands,
               llvm::function_ref<llvm::SmallVector<mlir::Value>(int64_t row)> indexOfRow,
               mlir::Value column, mlir::Value columns);
 
@@ -99,8 +100,8 @@ void emitStepLoop(KernelBuilder &r, mlir::Value begin, mlir::Value end, int64_t 
 mlir::Value stackFloats(KernelBuilder &r, int64_t count);
 
 /// Depthwise convolutions and pools: see Windows.cpp.
-void emitWindows(KernelBuilder &r, plan::KernelOp kernel, mlir::Operation *anchor, mlir::Value begin,
-                 mlir::Value end);
+void emitWindows(KernelBuilder &r, plan::KernelOp kernel, mlir::Operation *anchor,
+                 mlir::Value begin, mlir::Value end);
 
 /// Transposes as many vectors as they have lanes, a power of two.
 void turn(mlir::OpBuilder &b, mlir::Location loc, llvm::SmallVectorImpl<mlir::Value> &rows);

@@ -65,7 +65,7 @@ LogicalResult weir::emitTransposition(KernelBuilder &r, plan::KernelOp kernel, V
   auto op = *kernel.getBody().front().getOps<TransposeOp>().begin();
   r.loc = op.getLoc();
   const KernelBuilder::Buffer target = r.bufferOf(op.getResult()),
-                             source = r.bufferOf(op.getOperand());
+                              source = r.bufferOf(op.getOperand());
   ArrayRef<int64_t> permutation = op.getPermutation();
   int64_t rank = permutation.size();
   int64_t lanes = kernel->getAttrOfType<DenseI64ArrayAttr>("tile").asArrayRef()[2];

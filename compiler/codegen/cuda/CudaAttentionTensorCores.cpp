@@ -42,7 +42,7 @@ public:
     bool isKnown = !ShapedType::isDynamic(knownRows);
     int64_t warps = isKnown && knownRows <= tensorCoreRows       ? 1
                     : isKnown && knownRows <= 2 * tensorCoreRows ? 2
-                                                           : 4;
+                                                                 : 4;
     // Keys and values of a block stay within 40 KiB.
     bool isWide = std::max(size, columns) > 128;
     bool isFew = !ShapedType::isDynamic(knownKeys) && knownKeys <= 32;
@@ -90,7 +90,8 @@ public:
         for (int64_t j = 0; j < groups; ++j)
           for (int64_t c : {0, 1})
             store(rows[i], r.add(r.mul(t, index(2)), index(j * tensorCoreColumns + c)),
-                  (j + 1) * tensorCoreColumns <= columns, multiply(sums[j * 4 + i * 2 + c], inverse));
+                  (j + 1) * tensorCoreColumns <= columns,
+                  multiply(sums[j * 4 + i * 2 + c], inverse));
       });
     }
   }
@@ -150,7 +151,7 @@ private:
         Value right[] = {load(keyTile, line, r.add(t, index(slice))),
                          load(keyTile, line, r.add(t, index(slice + 4)))};
         multiplyOnTensorCores(r, operand, left.slice(slice / 2, 4), right,
-                        MutableArrayRef(scores).slice(j * 4, 4));
+                              MutableArrayRef(scores).slice(j * 4, 4));
       }
     return scores;
   }
@@ -194,7 +195,7 @@ private:
         Value right[] = {load(valueTile, r.add(t, index(slice)), column),
                          load(valueTile, r.add(t, index(slice + 4)), column)};
         multiplyOnTensorCores(r, operand, weights.slice(slice / 2, 4), right,
-                        MutableArrayRef(sums).slice(j * 4, 4));
+                              MutableArrayRef(sums).slice(j * 4, 4));
       }
   }
 

@@ -250,8 +250,9 @@ void Tile::emitOnTensorCores() {
     SmallVector<std::pair<Value, Value>> sums;
     for (int64_t j = 0; j < groups; ++j)
       for (int64_t c : {0, 1})
-        sums.push_back({r.add(warpColumn, r.add(r.mul(t, index(2)), index(j * tensorCoreColumns + c))),
-                        loop.getResult(j * 4 + i * 2 + c)});
+        sums.push_back(
+            {r.add(warpColumn, r.add(r.mul(t, index(2)), index(j * tensorCoreColumns + c))),
+             loop.getResult(j * 4 + i * 2 + c)});
     finishRow(r.add(warpRow, r.add(g, index(i * 8))), sums);
   }
 }

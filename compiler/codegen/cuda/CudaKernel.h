@@ -147,13 +147,13 @@ void setIndices(llvm::MutableArrayRef<mlir::Value> indices, llvm::ArrayRef<int64
 
 // Each returns false where the kernel is not of its kind; nothing is emitted
 // then.
-bool emitRowReductions(const CudaKernel &k);      ///< reductions along lines
-bool emitRowReduction(const CudaKernel &k);     ///< several, and what is between
-bool emitGemm(const CudaKernel &k);    ///< products and convolutions
-bool emitAttention(const CudaKernel &k); ///< two products around a softmax
-bool emitTranspose(const CudaKernel &k); ///< by way of shared memory
-bool emitScatter(const CudaKernel &k);   ///< scatters, each element by one thread
-void emitElements(const CudaKernel &k);  ///< everything
+bool emitRowReductions(const CudaKernel &k); ///< reductions along lines
+bool emitRowReduction(const CudaKernel &k);  ///< several, and what is between
+bool emitGemm(const CudaKernel &k);          ///< products and convolutions
+bool emitAttention(const CudaKernel &k);     ///< two products around a softmax
+bool emitTranspose(const CudaKernel &k);     ///< by way of shared memory
+bool emitScatter(const CudaKernel &k);       ///< scatters, each element by one thread
+void emitElements(const CudaKernel &k);      ///< everything
 
 /// As many neighbours as 16 bytes hold of the widest type that lies in memory.
 int64_t vectorLanes(const CudaKernel &k);
@@ -184,7 +184,8 @@ inline constexpr int64_t tensorCoreRows = 16, tensorCoreColumns = 8;
 mlir::Value packHalves(CudaReader &r, mlir::Value low, mlir::Value high);
 /// sums += left right: four words by two, of `operand` (f16 or bf16), to four sums in f32.
 void multiplyOnTensorCores(CudaReader &r, mlir::Type operand, llvm::ArrayRef<mlir::Value> left,
-                     llvm::ArrayRef<mlir::Value> right, llvm::MutableArrayRef<mlir::Value> sums);
+                           llvm::ArrayRef<mlir::Value> right,
+                           llvm::MutableArrayRef<mlir::Value> sums);
 
 /// The line that a thread works on with others.
 struct ThreadLine {

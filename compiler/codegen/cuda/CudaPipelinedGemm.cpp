@@ -297,7 +297,7 @@ private:
     for (int64_t i = 0; i < rowTiles(); ++i)
       for (int64_t j = 0; j < columnTiles(); ++j)
         multiplyOnTensorCores(r, p.operand, lefts[i], ArrayRef(rights[j / 2]).slice(j % 2 * 2, 2),
-                        sums.slice((i * columnTiles() + j) * 4, 4));
+                              sums.slice((i * columnTiles() + j) * 4, 4));
   }
 
   //===--------------------------------------------------------------------===//

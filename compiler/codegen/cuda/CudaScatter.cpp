@@ -24,8 +24,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/codegen/kernel/ScatterParts.h"
 #include "compiler/codegen/cuda/CudaKernel.h"
+#include "compiler/codegen/kernel/ScatterParts.h"
 #include "dialects/weir/Pch.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 

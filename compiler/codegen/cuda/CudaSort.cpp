@@ -70,7 +70,7 @@ public:
     r.barrier();
     sort();
     const KernelBuilder::Buffer values = r.bufferOf(op.getValues()),
-                               indices = r.bufferOf(op.getIndices());
+                                indices = r.bufferOf(op.getIndices());
     alongLine(values.type.getDimSize(axis), [&](Value i) {
       Value index = fromWord(loadItem(shared(i)).second);
       r.store(r.element(op.getOperand(), elementAt(index)), values, elementAt(i));

@@ -8,8 +8,8 @@
 #include "compiler/codegen/cuda/CudaStep.h"
 #include "compiler/codegen/cuda/DirectEdges.h"
 #include "dialects/weir/Pch.h"
+#include "passes/analysis/ScalarForm.h"
 #include "passes/plan/PlaceValues.h"
-#include "passes/plan/StepBuilder.h"
 #include "weir/cuda.h"
 #include <cstddef>
 

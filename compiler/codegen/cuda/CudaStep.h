@@ -8,8 +8,8 @@
 #ifndef WEIR_COMPILER_CODEGEN_CUDA_CUDASTEP_H
 #define WEIR_COMPILER_CODEGEN_CUDA_CUDASTEP_H
 
-#include "compiler/codegen/host/StepRewriter.h"
 #include "compiler/codegen/cuda/CudaKernel.h"
+#include "compiler/codegen/host/StepRewriter.h"
 
 namespace weir {
 

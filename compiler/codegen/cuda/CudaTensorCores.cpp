@@ -24,8 +24,8 @@ Value weir::packHalves(CudaReader &r, Value low, Value high) {
                               arith::ShLIOp::create(b, r.loc, bits(high), shift));
 }
 
-void weir::multiplyOnTensorCores(CudaReader &r, Type operand, ArrayRef<Value> left, ArrayRef<Value> right,
-                           MutableArrayRef<Value> sums) {
+void weir::multiplyOnTensorCores(CudaReader &r, Type operand, ArrayRef<Value> left,
+                                 ArrayRef<Value> right, MutableArrayRef<Value> sums) {
   OpBuilder &b = r.b;
   bool isBrain = operand.isBF16();
   // f16 comes as vectors of two, bf16 as words.

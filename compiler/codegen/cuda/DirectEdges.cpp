@@ -11,7 +11,7 @@
 #include "dialects/weir/Pch.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "passes/analysis/DeviceTraits.h"
-#include "passes/plan/StepBuilder.h"
+#include "passes/analysis/ScalarForm.h"
 #include "passes/plan/StepTimes.h"
 
 using namespace mlir;

@@ -28,7 +28,7 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/analysis/DeviceTraits.h"
-#include "passes/plan/StepBuilder.h"
+#include "passes/analysis/ScalarForm.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/IR/LLVMContext.h"

@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cuda/LibraryKernels.h"
+#include "compiler/codegen/cuda/CudaBlasGemm.h"
 #include "compiler/codegen/cuda/CudaConvolution.h"
 #include "compiler/codegen/cuda/CudaDnnAttention.h"
 #include "compiler/codegen/cuda/CudaPooling.h"
-#include "compiler/codegen/cuda/CudaBlasGemm.h"
 #include "dialects/weir/Pch.h"
 #include <cstddef>
 

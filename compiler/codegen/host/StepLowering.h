@@ -8,8 +8,8 @@
 #ifndef WEIR_COMPILER_CODEGEN_HOST_STEPLOWERING_H
 #define WEIR_COMPILER_CODEGEN_HOST_STEPLOWERING_H
 
-#include "compiler/codegen/kernel/KernelBuilder.h"
 #include "compiler/codegen/host/LaunchRows.h"
+#include "compiler/codegen/kernel/KernelBuilder.h"
 
 #include <functional>
 #include <memory>

@@ -215,7 +215,7 @@ void KernelBuilder::assumeNotStretched(Value tensor, unsigned i) {
 }
 
 SmallVector<Value> KernelBuilder::blockIndices(Value part, ValueRange dims,
-                                              ArrayRef<int64_t> blocks) {
+                                               ArrayRef<int64_t> blocks) {
   SmallVector<Value> indices(dims.size());
   for (int64_t i = (int64_t)dims.size() - 1; i >= 0; --i) {
     Value count = dims[i];
@@ -234,7 +234,7 @@ SmallVector<Value> KernelBuilder::blockIndices(Value part, ValueRange dims,
 }
 
 void KernelBuilder::require(Operation *op, Value ok, StringRef message, int code, Value value0,
-                           Value value1) {
+                            Value value1) {
   if (quiet || matchPattern(ok, m_One()))
     return;
   int site = sites.add(nodeName(op->getLoc()), op->getName().stripDialect(), message, code);

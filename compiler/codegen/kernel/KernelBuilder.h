@@ -121,11 +121,6 @@ private:
   mlir::Value flat, anchor, anchorElement;
 };
 
-/// Emits the function of `kernel` before it: weir_kernel_fn named `symbol`. With
-/// `range` it is only ever called for all of [0, range), and computes that.
-mlir::LogicalResult emitKernel(plan::KernelOp kernel, llvm::StringRef symbol,
-                               std::optional<int64_t> range, SiteTable &sites);
-
 } // namespace weir
 
 #endif // WEIR_COMPILER_CODEGEN_KERNEL_KERNELBUILDER_H

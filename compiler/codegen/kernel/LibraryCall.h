@@ -19,10 +19,6 @@ void declareLibraryFunction(mlir::ModuleOp module, mlir::Location loc, llvm::Str
 void storeTensor(mlir::OpBuilder &b, mlir::Location loc, mlir::Value tensor, mlir::Value data,
                  mlir::Type element, mlir::ValueRange dims);
 
-/// Emits the host's form of a kernel that sorts, at the reader's insertion point: a
-/// call, whose outcome is the kernel's.
-void emitSortCall(KernelBuilder &reader, plan::KernelOp kernel, SiteTable &sites);
-
 } // namespace weir
 
 #endif // WEIR_COMPILER_CODEGEN_KERNEL_LIBRARYCALL_H

@@ -7,8 +7,8 @@
 
 #include "Toy.h"
 
-#include "compiler/codegen/host/StepRewriter.h"
 #include "compiler/codegen/device/DeviceBackend.h"
+#include "compiler/codegen/host/StepRewriter.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Weir.h"
 #include "passes/analysis/DeviceTraits.h"

@@ -342,7 +342,7 @@ void silence(int signal, int rounds, bool early = false) {
 
 TEST(Cluster, KilledWorkersEndRunsWithTheirNames) { silence(SIGKILL, rounds(5)); }
 TEST(Cluster, StoppedWorkersEndRunsAndComeBack) { silence(SIGSTOP, rounds(2)); }
-TEST(Cluster, WorkersStoppedAtTheGreetingEndRunsAndComeBack) {
+TEST(Cluster, WorkersStoppedAtTheHandshakeEndRunsAndComeBack) {
   silence(SIGSTOP, rounds(2), /*early=*/true);
 }
 
