@@ -12,6 +12,7 @@
 #include "tools/common/Terminal.h"
 #include "tools/weir-bench/Measure.h"
 #include "tools/weir-bench/Peer.h"
+#include "tools/weir-bench/ResultTable.h"
 
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -34,6 +35,7 @@ struct Settings {
   std::vector<std::string> models, against;
   int64_t threads = 1, rounds = 7;
   bool json = false;
+  std::string tsv; ///< the table that rows are added to; empty: none
 };
 
 /// One engine's figures for one model.
@@ -133,6 +135,18 @@ llvm::json::Value toJson(const std::string &path, const std::vector<Figure> &fig
   return llvm::json::Object{{"model", path}, {"threads", threads}, {"engines", std::move(list)}};
 }
 
+/// A row an engine that ran: what docs/results/models.tsv holds.
+void addRows(ResultTable &table, const Settings &settings, const std::string &path,
+             const std::vector<Figure> &figures) {
+  std::string name = fs::path(path).stem().string();
+  if (settings.options.precision != "f32" && !settings.options.precision.empty())
+    name += " --precision=" + settings.options.precision;
+  for (const Figure &figure : figures)
+    if (figure.error.empty())
+      table.append({name, std::to_string(settings.threads), figure.engine, figure.version,
+                    llvm::formatv("{0:f3}", figure.medianMs).str()});
+}
+
 } // namespace
 
 int runModelBenchmark(int argc, char **argv) {
@@ -169,6 +183,8 @@ int runModelBenchmark(int argc, char **argv) {
                });
   addClockFlag(parser);
   parser.flag("--json", "for programs", settings.json);
+  parser.text("--tsv", "FILE", "add a row an engine to a table, as docs/results/models.tsv is",
+              settings.tsv);
   addEntryFlags(parser, settings.options);
   parser.exitCode(0, "all models were measured");
   parser.exitCode(1, "an error was printed");
@@ -176,6 +192,7 @@ int runModelBenchmark(int argc, char **argv) {
   if (!parser.parse(argc, argv, status))
     return status;
   llvm::json::Array all;
+  ResultTable table(settings.tsv, {"model", "threads", "engine", "version", "median_ms"}, 3);
   for (const std::string &path : settings.models) {
     DiagnosticSink sink;
     std::vector<Figure> figures;
@@ -185,10 +202,18 @@ int runModelBenchmark(int argc, char **argv) {
       status = 1;
       continue;
     }
+    addRows(table, settings, path, figures);
     if (settings.json)
       all.push_back(toJson(path, figures, settings.threads));
     else
       printText(path, figures, settings.threads);
+  }
+  std::string error;
+  if (!settings.tsv.empty() && !table.write(error)) {
+    DiagnosticSink sink;
+    sink.report({"W0806", settings.tsv, "", "", error, {}});
+    printDiagnostics(sink);
+    status = 1;
   }
   if (settings.json)
     llvm::outs() << llvm::formatv("{0:2}", llvm::json::Value(std::move(all))) << "\n";

@@ -17,6 +17,7 @@
 #include "tools/common/Terminal.h"
 #include "tools/weir-bench/Measure.h"
 #include "tools/weir-bench/Peer.h"
+#include "tools/weir-bench/ResultTable.h"
 
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -122,13 +123,6 @@ void measure(const Settings &settings, const std::string &folder, Peer &peer, Ro
 
 /// "12.3", in microseconds.
 std::string micros(double ms) { return llvm::formatv(ms < 0.1 ? "{0:f1}" : "{0:f0}", ms * 1e3); }
-
-std::string today() {
-  std::time_t now = std::time(nullptr);
-  char text[32];
-  std::strftime(text, sizeof(text), "%Y-%m-%d", std::gmtime(&now));
-  return text;
-}
 
 /// The page: a line an operation, its sizes side by side.
 std::string page(const Settings &settings, const std::vector<Row> &rows,
