@@ -1,4 +1,4 @@
-//===- transport.cpp - all connections of a task -------------------------------===//
+//===- ucx_transport.cpp - all connections of a task -------------------------------===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -85,6 +85,13 @@ KIND_FOLDERS = ("compiler/codegen/cuda/", "runtime/cuda/", "runtime/include/weir
 KIND_PUBLIC = re.compile(r"\b(feeds_on_gpu|fetches_on_gpu|cuda_stream)\b")
 KIND_FREE = ("compiler/", "passes/", "dialects/", "runtime/", "tools/")
 
+# Rooms of one floor, in the order in which they may know each other: a file includes
+# nothing of a later one. Rooms in one line do not know each other at all.
+FLOORS = [
+    [("compiler/codegen/kernel/",), ("compiler/codegen/host/",), ("compiler/codegen/device/",),
+     ("compiler/codegen/cpu/", "compiler/codegen/cuda/")],
+]
+
 INCLUDE = re.compile(r'^\s*(?:#\s*)?include\s*[<"]([^>"]+)[>"]')
 
 
@@ -127,6 +134,19 @@ def check_includes(path, lines):
                 yield f"{path}:{number}: {folder} may not know {prefix}: includes {included}"
 
 
+def check_floors(path, lines):
+    for floor in FLOORS:
+        mine = next((i for i, rooms in enumerate(floor) if path.startswith(rooms)), None)
+        if mine is None:
+            continue
+        own = next(room for room in floor[mine] if path.startswith(room))
+        closed = tuple(room for rooms in floor[mine:] for room in rooms if room != own)
+        for number, line in enumerate(lines, 1):
+            match = INCLUDE.match(line)
+            if match and closed and match.group(1).startswith(closed):
+                yield f"{path}:{number}: {own} comes before it: includes {match.group(1)}"
+
+
 def check_kinds(path, lines):
     if not path.startswith(KIND_FREE) or path.startswith(KIND_FOLDERS):
         return
@@ -141,6 +161,7 @@ def check_file(path):
     with open(os.path.join(ROOT, path), errors="replace") as f:
         lines = f.read().split("\n")
     yield from check_includes(path, lines)
+    yield from check_floors(path, lines)
     yield from check_kinds(path, lines)
     if len(lines) - 1 > LONGEST:
         yield f"{path}:1: {len(lines) - 1} lines; past {LONGEST} a file is two"
@@ -175,6 +196,13 @@ def self_check():
     ]
     missed = [o for o in offences if not list(check_includes(o[0], [o[1]]))]
     wrong = [o for o in fine if list(check_includes(o[0], [o[1]]))]
+    floors = [("compiler/codegen/kernel/X.h", '#include "compiler/codegen/cpu/Tiles.h"'),
+              ("compiler/codegen/cuda/X.h", '#include "compiler/codegen/cpu/Tiles.h"'),
+              ("compiler/codegen/host/X.cpp", '#include "compiler/codegen/device/X.h"')]
+    missed += [o for o in floors if not list(check_floors(o[0], [o[1]]))]
+    open_doors = [("compiler/codegen/cpu/X.h", '#include "compiler/codegen/kernel/X.h"'),
+                  ("compiler/codegen/cpu/X.h", '#include "compiler/codegen/cpu/Tiles.h"')]
+    wrong += [o for o in open_doors if list(check_floors(o[0], [o[1]]))]
     kinds = [("passes/partition/X.cpp", 'return name.type == "GPU";'),
              ("runtime/session/x.cpp", "weir_cuda_launch(ctx);"),
              ("runtime/session/x.cpp", "bool hasGpu = options.feeds_on_gpu;")]

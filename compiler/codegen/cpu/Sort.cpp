@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/codegen/cpu/KernelEmitter.h"
 #include "compiler/codegen/kernel/LibraryCall.h"
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
