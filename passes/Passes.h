@@ -25,6 +25,8 @@ namespace weir {
 #include "passes/partition/Passes.h.inc"
 #define GEN_PASS_DECL
 #include "passes/plan/Passes.h.inc"
+#define GEN_PASS_DECL
+#include "passes/verify/Passes.h.inc"
 
 #define GEN_PASS_REGISTRATION
 #include "passes/simplify/Passes.h.inc"
@@ -38,6 +40,8 @@ namespace weir {
 #include "passes/partition/Passes.h.inc"
 #define GEN_PASS_REGISTRATION
 #include "passes/plan/Passes.h.inc"
+#define GEN_PASS_REGISTRATION
+#include "passes/verify/Passes.h.inc"
 
 /// Registers all of them for weir-opt.
 inline void registerWeirPasses() {
@@ -47,6 +51,7 @@ inline void registerWeirPasses() {
   registerWeirKernelizePasses();
   registerWeirPartitionPasses();
   registerWeirPlanPasses();
+  registerWeirVerifyPasses();
 }
 
 } // namespace weir

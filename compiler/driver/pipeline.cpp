@@ -56,6 +56,7 @@ static std::vector<Stage> makeStages() {
                                     "now; each constant is one operation, so that "
                                     "uses count"},
            {"canonicalize", "drops the scales"},
+           {"verify-graph", "ranks everywhere, no composite: what later stages take for granted"},
        },
        "W0400"},
 
@@ -74,6 +75,7 @@ static std::vector<Stage> makeStages() {
            {"canonicalize", "folds what has become constant"},
            {"weir-value-numbering", "equal transpositions are one, and leave loops"},
            {"weir-lower-precision", "--precision=bf16: after all that folds constants and casts"},
+           {"verify-graph", "layouts leave the graph what it was"},
        },
        "W0400"},
 
@@ -92,6 +94,7 @@ static std::vector<Stage> makeStages() {
        {
            {"weir-partition", "each value crosses once, however many use it"},
            {"canonicalize", "drops what only other devices needed"},
+           {"verify-partitioned", "each edge has both of its ends, on its devices"},
        },
        "W0600"},
 
@@ -110,6 +113,7 @@ static std::vector<Stage> makeStages() {
            {"cse", "equal launches are one"},
            {"weir-depth-first-fusion",
             "kernels around an image that caches do not keep, line by line"},
+           {"verify-kernels", "steps keep no tensor work, kernels have nothing else"},
        },
        "W0500"},
 
@@ -137,6 +141,7 @@ static std::vector<Stage> makeStages() {
                                 "arena a device, checked independently"},
            {"weir-await-swaps", "what comes to lie over a value that is copied "
                                 "to the host waits for the copy"},
+           {"verify-planned", "every buffer has its place in its device's arena"},
        },
        "W0600"},
 

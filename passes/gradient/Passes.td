@@ -21,6 +21,8 @@ def WeirDifferentiatePass : Pass<"weir-differentiate", "::mlir::ModuleOp"> {
     what they are; everything behind it sees one graph, forward and backward.
     After: the attribute is gone. An operation without a rule is an error that
     names its node.
+    What breaks if it moves: behind any rewrite: rules are written for the operations that importers make; a composite
+    that is expanded has the gradient of its pieces, which costs more and rounds otherwise.
   }];
 }
 

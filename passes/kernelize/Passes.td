@@ -20,6 +20,8 @@ def WeirHorizontalGemmFusionPass : Pass<"weir-horizontal-gemm-fusion", "::mlir::
     of heads. At most 512 MiB of weights a module, which are held in memory.
     Why here: devices are known, and weights are where kernels read them; what fuses then
     is decided next.
+    What breaks if it moves: before the cut, operations of several devices would be joined; behind weir-kernelize
+    each product is a launch of its own.
   }];
   let dependentDialects = ["::weir::WeirDialect"];
 }
@@ -33,6 +35,8 @@ def WeirGemmOperandLayoutPass : Pass<"weir-gemm-operand-layout", "::mlir::Module
     lies next to each other. Constants that anything else reads stay as they are.
     Why here: behind weir-horizontal-gemm-fusion, which makes constants; kernels are formed next, and
     read operands as they lie.
+    What breaks if it moves: in front of weir-horizontal-gemm-fusion the constants that it joins would lie in two
+    orders; behind weir-kernelize the transpositions that it removes are kernels.
   }];
   let dependentDialects = ["::weir::WeirDialect"];
 }
@@ -51,6 +55,8 @@ def WeirSplitReductionsPass : Pass<"weir-split-reductions", "::mlir::ModuleOp"> 
     is computed in a shape where they are one, so that it is one kernel; and what lies around
     a reshape behind a normalisation (groups of channels) in one that serves both sides.
     Why here: devices are known; what fuses is decided next, and each step is a kernel.
+    What breaks if it moves: behind weir-kernelize a reduction of few results keeps most of a device idle; before the
+    cut it would change the order of sums of a CPU, too.
   }];
   let dependentDialects = ["::weir::WeirDialect"];
 }
@@ -63,6 +69,8 @@ def WeirWidenRowReductionsPass : Pass<"weir-widen-row-reductions", "::mlir::Modu
     casts: each result is rounded where it was. A square or cube becomes products.
     Why here: last before weir-kernelize, which then forms the kernels; what follows products
     and convolutions, as libraries know it by its types, stays as it is.
+    What breaks if it moves: in front of weir-split-reductions the casts would hide a mean and its variance from it;
+    behind weir-kernelize a softmax of halves is several kernels.
   }];
   let dependentDialects = ["::weir::WeirDialect"];
 }
@@ -81,6 +89,8 @@ def WeirKernelizePass : Pass<"weir-kernelize", "::mlir::ModuleOp"> {
     buffers exist, since fused values never get any.
     Before: ranked types, composites decomposed. After: every tensor operation
     that is left is one that the step itself performs.
+    What breaks if it moves: before the cut a kernel could span devices; behind bufferize every fused value would have
+    a buffer.
   }];
   let dependentDialects = ["::weir::plan::WeirPlanDialect"];
 }
@@ -94,6 +104,8 @@ def WeirDepthFirstFusionPass : Pass<"weir-depth-first-fusion", "::mlir::ModuleOp
     images between stages are lines on a thread's stack.
     Why here: stages are kernels, with tiles and packed weights, and what lies between them
     gets no buffer.
+    What breaks if it moves: in front of weir-kernelize there are no stages; behind weir-order-launches the images
+    between them would count as live, and get buffers.
   }];
   let dependentDialects = ["::weir::plan::WeirPlanDialect"];
 }

@@ -39,6 +39,7 @@ def WeirQuantizedGemmsPass : Pass<"weir-quantized-gemms", "::mlir::ModuleOp"> {
     and sums of reals whose words could overflow, stay as they are.
     Why here: first, while the bytes are there: weir-fold-weights makes floats of
     what is left.
+    What breaks if it moves: behind weir-fold-weights the weights are floats, and nothing is multiplied as bytes.
   }];
   let dependentDialects = ["::weir::WeirDialect"];
 }
@@ -51,6 +52,8 @@ def WeirCanonicalGemmsPass : Pass<"weir-canonical-gemms", "::mlir::ModuleOp"> {
     operation of its own.
     Why here: after layouts are settled, before constants are folded: what it
     does to weights happens at compile time.
+    What breaks if it moves: in front of weir-channels-last padding would be made for the other order of dimensions;
+    behind the last weir-fold-weights transpositions of weights would run in every step.
   }];
   let dependentDialects = ["::weir::WeirDialect"];
 }
@@ -65,6 +68,7 @@ def WeirWidenHalvesPass : Pass<"weir-widen-halves", "::mlir::ModuleOp"> {
     Why here: first of the layouts, whose tiles and vectors are those of f32, and behind
     all that looks for nodes by their types. Accelerators compute narrow products: modules
     that may have some do not ask for it.
+    What breaks if it moves: behind weir-channels-last casts would stand between transpositions that cancel.
   }];
   let dependentDialects = ["::weir::WeirDialect"];
 }
@@ -82,6 +86,8 @@ def WeirLowerPrecisionPass : Pass<"weir-lower-precision", "::mlir::ModuleOp"> {
     widened: nothing is rounded for them.
     Why here: after constants lie as they will be read, and last: casts must be
     neither folded nor moved any more. Kernels fuse them with what is around.
+    What breaks if it moves: in front of weir-fold-weights the casts of weights would fold, and their constants be
+    rounded twice.
   }];
   let dependentDialects = ["::weir::WeirDialect"];
 }
@@ -93,6 +99,8 @@ def WeirFoldWeightsPass : Pass<"weir-fold-weights", "::mlir::ModuleOp"> {
     broadcasts of single elements, by constants.
     Why here: once before layouts are chosen, which look for constant weights,
     and once after all passes that rearrange them.
+    What breaks if it moves: without the first, passes that look for constant weights find none behind a transposition;
+    without the second, what they did to weights runs in every step.
   }];
   let dependentDialects = ["::weir::WeirDialect"];
 }

@@ -25,6 +25,7 @@ def WeirPlacePass : Pass<"weir-place", "::mlir::ModuleOp"> {
     of the module says early.
     Why here: once the graph has its final form, before it is cut. Requests are
     kept by node, so that rewrites before need not know of them.
+    What breaks if it moves: earlier, rewrites would have to keep devices apart; later, there is nothing left to cut.
   }];
 }
 
@@ -39,6 +40,8 @@ def WeirFormCollectivesPass : Pass<"weir-form-collectives", "::mlir::ModuleOp"> 
     loops and conditionals: there all steps come by, once and in one order. Writes
     `weir_plan.collectives`.
     Why here: devices are known, and the cut after it finds a part for each of them.
+    What breaks if it moves: in front of weir-place no device is known; behind weir-partition the parts of a reduction
+    lie in several functions.
   }];
   let dependentDialects = ["::weir::plan::WeirPlanDialect"];
 }
@@ -53,6 +56,7 @@ def WeirPartitionPass : Pass<"weir-partition", "::mlir::ModuleOp"> {
     as late as these allow; what that did is in `weir_plan.late_transfers`.
     Why here: after placement; before kernels, which belong to one device.
     Before: every operation has a device. After: every function runs on one.
+    What breaks if it moves: behind weir-kernelize it would have to cut kernels.
   }];
 }
 

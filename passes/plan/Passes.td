@@ -23,6 +23,8 @@ def WeirOrderLaunchesPass : Pass<"weir-order-launches", "::mlir::ModuleOp"> {
     needs more, `memory` takes its place.
     Why here: launches are final, and the order is fixed with bufferize, which
     goes through blocks as they stand. Never worse than what it was given.
+    What breaks if it moves: in front of kernelize it would order operations that fuse; behind bufferize nothing may move
+    any more.
   }];
 }
 
@@ -43,6 +45,8 @@ def WeirRecomputeLaunchesPass : Pass<"weir-recompute-launches", "::mlir::ModuleO
     Why here: behind the order, which is free; before buffers, which then see short
     lives. No pass behind it merges equal launches.
     Must not: repeat what has effects.
+    What breaks if it moves: in front of weir-order-launches it would recompute what another order saves; behind
+    bufferize a second launch would need a buffer that the plan does not know.
   }];
 }
 
@@ -59,6 +63,7 @@ def WeirBufferizePass : Pass<"weir-bufferize", "::mlir::ModuleOp"> {
     Before: launches and step operations on tensors. After: no tensor is left
     outside of kernels; every value of a launch lies in one buffer that nothing
     else writes while it is read.
+    What breaks if it moves: in front of weir-order-launches the order, and with it every lifetime, would be the file's.
   }];
   let dependentDialects = ["::weir::plan::WeirPlanDialect", "::mlir::LLVM::LLVMDialect"];
 }
@@ -74,6 +79,8 @@ def WeirBoundBuffersPass : Pass<"weir-bound-buffers", "::mlir::ModuleOp"> {
     `weir_plan.bounded`: how many are planned, and how many are not.
     Why here: behind the clean-up of size arithmetic; before reuse and offsets,
     which treat these like any buffer.
+    What breaks if it moves: in front of canonicalize sizes are sums that have no bounds; behind offsets it would plan
+    nothing.
   }];
   let dependentDialects = ["::weir::plan::WeirPlanDialect"];
 }
@@ -90,6 +97,7 @@ def WeirAwaitSendsPass : Pass<"weir-await-sends", "::mlir::ModuleOp"> {
     buffer lives until then.
     Must not: touch sends within a task, which copy to the receiver's memory at
     once, small ones, and those of accelerators.
+    What breaks if it moves: behind weir-reuse-buffers a buffer could be written while another task still reads it.
   }];
   let dependentDialects = ["::weir::plan::WeirPlanDialect"];
 }
@@ -106,6 +114,7 @@ def WeirReuseBuffersPass : Pass<"weir-reuse-buffers", "::mlir::ModuleOp"> {
     before, so that the plan can be checked against what was meant.
     Why here: after bufferize and its clean-up, when every use of a buffer is
     known; before offsets, which see the longer lives of fewer buffers.
+    What breaks if it moves: behind offsets buffers that could be one have two places already.
   }];
   let dependentDialects = ["::weir::plan::WeirPlanDialect"];
 }
@@ -119,6 +128,7 @@ def WeirAwaitSwapsPass : Pass<"weir-await-swaps", "::mlir::ModuleOp"> {
     all of it is followed by code that shares nothing with the planner.
     Why here: behind the offsets, which say who comes to lie over whom. Nobody waits
     earlier than that, so copies go on beside the work in between.
+    What breaks if it moves: in front of offsets nobody knows who comes to lie over a value that is copied.
   }];
   let dependentDialects = ["::weir::plan::WeirPlanDialect"];
 }
@@ -129,6 +139,7 @@ def WeirFreeDynamicPass : Pass<"weir-free-dynamic", "::mlir::ModuleOp"> {
     What: inserts a `free` after the last use of every buffer that an alloc, a
     library call or a structured operation made in the same block.
     Why here: after bufferize, which only makes buffers. Independent of offsets.
+    What breaks if it moves: in front of weir-reuse-buffers a free would end a life that reuse extends.
   }];
 }
 
@@ -145,6 +156,7 @@ def WeirPlanMemoryPass : Pass<"weir-plan-memory", "::mlir::ModuleOp"> {
     guards in between.
     Why here: last before code, when no pass will move work any more.
     After: every `buffer` has an offset; the module has `weir_plan.arenas`.
+    What breaks if it moves: any pass behind it that moved work would break the lifetimes that offsets follow.
   }];
 }
 

@@ -22,6 +22,8 @@ def WeirValueNumberingPass : Pass<"weir-value-numbering", "::mlir::ModuleOp"> {
     two pure operations on a device with a common scope compute the same value.
     It moves nothing across effects, and merges reads of a variable only where no
     write lies between. Later, on buffers, it would know nothing of values.
+    What breaks if it moves: behind the cut equal values on one device are equal still, but those that cross would have
+    been sent twice.
   }];
   let options = [
     Option<"hoist", "hoist", "bool", "true",

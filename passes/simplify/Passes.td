@@ -18,6 +18,8 @@ def WeirInferShapesPass : Pass<"weir-infer-shapes", "::mlir::ModuleOp"> {
     Why here: after constants have been folded, which settles shape operands;
     every later stage asks for ranks. After: nothing is unranked, or the
     operation is named in an error.
+    What breaks if it moves: in front of canonicalize shape operands are no constants yet; without the last one,
+    later stages meet values without a rank.
   }];
 }
 
@@ -56,6 +58,8 @@ def WeirDecomposePass : Pass<"weir-decompose", "::mlir::ModuleOp"> {
     DecomposeOpInterface.
     Why here: last of the graph level. Earlier passes match composites whole;
     kernelize fuses what this leaves.
+    What breaks if it moves: earlier, passes that match composites whole find pieces; later, kernels meet operations
+    that no emitter knows.
   }];
 }
 
