@@ -127,9 +127,10 @@ bool Compilation::areBound(const std::set<std::string> &offered) {
 bool Compilation::checkPrecision() {
   bool rounds = roundsToBf16(options, target);
   if (options.precision == "bf16" && !rounds)
-    noEffect(sink, options.input, "--precision=bf16",
-             llvm::Twine(target.cpu) +
-                 " does not multiply tiles of bf16; possible: a --cpu that does, as sapphirerapids");
+    noEffect(
+        sink, options.input, "--precision=bf16",
+        llvm::Twine(target.cpu) +
+            " does not multiply tiles of bf16; possible: a --cpu that does, as sapphirerapids");
   if (options.precision == "tf32" && llvm::none_of(allDeviceBackends(), [&](auto *backend) {
         return !targetsFor(*backend, options).empty();
       }))

@@ -16,12 +16,12 @@
 #include "dialects/plan/Plan.h"
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/Rearrange.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/SymbolTable.h"
 #include "passes/Passes.h"
-#include "passes/kernelize/DepthFirst.h"
-#include "dialects/weir/Rearrange.h"
 #include "passes/analysis/DeviceTraits.h"
+#include "passes/kernelize/DepthFirst.h"
 #include "passes/plan/LaunchWork.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -126,8 +126,8 @@ struct DepthFirstFusionPass : weir::impl::WeirDepthFirstFusionPassBase<DepthFirs
     Location loc = FusedLoc::get(b.getContext(), locations);
     KernelOp model = kernels.back();
     b.setInsertionPoint(model);
-    auto kernel = KernelOp::create(b, loc, (model.getSymName() + ".chain").str(), depthFirstStrategy,
-                                   llvm::join(names, ";"));
+    auto kernel = KernelOp::create(b, loc, (model.getSymName() + ".chain").str(),
+                                   depthFirstStrategy, llvm::join(names, ";"));
     Block *body = b.createBlock(&kernel.getBody());
     IRMapping mapping;
     for (Value input : inputs)

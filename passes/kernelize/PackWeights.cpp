@@ -8,9 +8,9 @@
 #include "passes/kernelize/PackWeights.h"
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/Rearrange.h"
 #include "passes/kernelize/Tiling.h"
 #include "passes/kernelize/WeightOnly.h"
-#include "dialects/weir/Rearrange.h"
 
 using namespace mlir;
 using namespace weir;

@@ -9,8 +9,8 @@
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/RecursiveReader.h"
-#include "passes/kernelize/Attention.h"
 #include "passes/analysis/Clusters.h"
+#include "passes/kernelize/Attention.h"
 #include "passes/kernelize/LaneTiles.h"
 #include "passes/kernelize/RowReduction.h"
 #include "passes/kernelize/TileChoice.h"
@@ -365,7 +365,7 @@ static int64_t bf16DepthBlock(int64_t rows, int64_t depth, int64_t columns) {
 /// while panels pass. A convolution's parts are whole lines, and all of one size where
 /// their number is known.
 static SmallVector<int64_t> gemmPanelTiles(KernelOp kernel, Operation *anchor, int64_t height,
-                                       int64_t lanes) {
+                                           int64_t lanes) {
   OpBuilder b(kernel.getContext());
   constexpr int64_t width = 32, cacheShare = 1 << 20;
   kernel->setAttr("tile", b.getDenseI64ArrayAttr({height, width / lanes, lanes}));
@@ -414,7 +414,8 @@ static SmallVector<int64_t> gemmPanelTiles(KernelOp kernel, Operation *anchor, i
 /// Products of bytes: matrix tiles are two by two; of vectors' sums as many rows as
 /// leave registers for a row of columns and an element, which are two of words each where
 /// bytes are multiplied as pairs.
-static SmallVector<int64_t> gemmInt8Tiles(KernelOp kernel, Operation *anchor, const VectorUnit &unit) {
+static SmallVector<int64_t> gemmInt8Tiles(KernelOp kernel, Operation *anchor,
+                                          const VectorUnit &unit) {
   constexpr int64_t width = 32, tileRows = 32;
   int64_t lanes = unit.bytes / 4, vectors = width / lanes;
   int64_t others = unit.hasBytePairs ? 6 : 1 + vectors;
@@ -424,7 +425,7 @@ static SmallVector<int64_t> gemmInt8Tiles(KernelOp kernel, Operation *anchor, co
 
 /// Sets the tile of a product, and returns how its range is cut.
 static SmallVector<int64_t> gemmTiles(KernelOp kernel, DotGeneralOp dot, const VectorUnit &unit,
-                                         const TileChoice &choice) {
+                                      const TileChoice &choice) {
   OpBuilder b(kernel.getContext());
   auto type =
       cast<RankedTensorType>(kernel.getBody().front().getTerminator()->getOperand(0).getType());
@@ -489,7 +490,8 @@ void weir::chooseStrategy(KernelOp kernel, const VectorUnit &unit, const TileCho
     bool isBytes = getElementTypeOrSelf(anchor->getResult(0).getType()).isInteger(32);
     kernel.setStrategy(isBytes ? "gemm_int8" : "gemm_amx_bf16");
     constexpr int64_t tileRows = 32, tileLanes = 16;
-    tiles = isBytes ? gemmInt8Tiles(kernel, anchor, unit) : gemmPanelTiles(kernel, anchor, tileRows, tileLanes);
+    tiles = isBytes ? gemmInt8Tiles(kernel, anchor, unit)
+                    : gemmPanelTiles(kernel, anchor, tileRows, tileLanes);
   } else if (anchor && isa<ScatterNdOp, ScatterElementsOp>(anchor)) {
     kernel.setStrategy("scatter");
     tiles.emplace();

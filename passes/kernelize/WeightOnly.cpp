@@ -8,9 +8,9 @@
 #include "passes/kernelize/WeightOnly.h"
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
+#include "passes/analysis/DeviceTraits.h"
 #include "passes/kernelize/PackWeights.h"
 #include "passes/kernelize/Tiling.h"
-#include "passes/analysis/DeviceTraits.h"
 
 using namespace mlir;
 using namespace weir;

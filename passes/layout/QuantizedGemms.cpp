@@ -16,9 +16,9 @@
 
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/Rearrange.h"
 #include "passes/Passes.h"
 #include "passes/layout/ByteOperands.h"
-#include "dialects/weir/Rearrange.h"
 #include <cmath>
 
 namespace weir {

@@ -16,10 +16,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/Rearrange.h"
 #include "dialects/weir/RecursiveReader.h"
 #include "dialects/weir/SizeOrigins.h"
 #include "passes/Passes.h"
-#include "dialects/weir/Rearrange.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRGROUPEDQUERYATTENTIONPASS
@@ -346,7 +346,8 @@ private:
   llvm::DenseMap<Value, Value> forms;
 };
 
-struct GroupedQueryAttentionPass : weir::impl::WeirGroupedQueryAttentionPassBase<GroupedQueryAttentionPass> {
+struct GroupedQueryAttentionPass
+    : weir::impl::WeirGroupedQueryAttentionPassBase<GroupedQueryAttentionPass> {
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isExternal())

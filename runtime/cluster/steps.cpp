@@ -36,7 +36,7 @@ static std::string textOf(const Incoming &incoming) {
                      incoming.block ? size_t(incoming.bytes) : 0);
 }
 
-/// Called with the ucx's lock held, too.
+/// Called with the transport's lock held, too.
 void *TaskSet::allocate(const Header &header, int64_t bytes) {
   int32_t device = 0;
   if (header.kind == Kind::tensor) {

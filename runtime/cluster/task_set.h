@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Three kinds of thread. One moves messages (ucx.h), gives signs of life and
+// Three kinds of thread. One moves messages (ucx_transport.h), gives signs of life and
 // notices their lack. One listens and connects (handshake.h). And as many as
 // there are steps in progress run the parts of steps that other tasks lead.
 //
@@ -246,7 +246,7 @@ private:
   Patience inSteps, betweenSteps;
   uint32_t atOnce = 0; ///< waits that ended before a look at the clock
 
-  LastingMutex mutex; ///< guards what follows; ucx's and runs' are taken after it
+  LastingMutex mutex; ///< guards what follows; the transport's and runs' are taken after it
   Condition changed;
   std::vector<Peer> peers;
   std::list<Step> steps;

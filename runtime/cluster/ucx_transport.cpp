@@ -37,7 +37,8 @@ void Progress::recycle(Incoming *incoming) {
     delete incoming;
 }
 
-bool UcxTransport::open(int32_t ownTask, uint64_t incarnation, int32_t taskCount, std::string &error) {
+bool UcxTransport::open(int32_t ownTask, uint64_t incarnation, int32_t taskCount,
+                        std::string &error) {
   own = ownTask;
   ownIncarnation = incarnation;
   connections.assign(size_t(taskCount), nullptr);
@@ -88,8 +89,9 @@ std::shared_ptr<Connection> UcxTransport::prepare(uint64_t mine, std::string &er
   return Connection::create(memory, context, own, ownIncarnation, mine, error);
 }
 
-bool UcxTransport::connect(int32_t task, uint64_t incarnation, std::shared_ptr<Connection> connection,
-                        const std::string &address, uint64_t theirs, std::string &error) {
+bool UcxTransport::connect(int32_t task, uint64_t incarnation,
+                           std::shared_ptr<Connection> connection, const std::string &address,
+                           uint64_t theirs, std::string &error) {
   if (!connection->connect(task, incarnation, address, theirs, error))
     return false;
   {

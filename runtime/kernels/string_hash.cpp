@@ -40,8 +40,7 @@ int32_t weir_kernel_string_hash(weir_context *ctx, const weir_tensor *operands,
 }
 
 int32_t weir_kernel_murmur3(weir_context *ctx, const weir_tensor *operands, int32_t operand_count,
-                            weir_tensor *results, int32_t result_count,
-                            const int64_t *attributes) {
+                            weir_tensor *results, int32_t result_count, const int64_t *attributes) {
   const weir_tensor &data = operands[0];
   int64_t size = data.dtype == WEIR_STRING ? 0 : weir_dtype_size(data.dtype);
   if (operand_count != 1 || result_count != 1 ||

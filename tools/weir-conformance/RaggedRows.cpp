@@ -43,7 +43,8 @@ bool Rows::token(std::string_view &text) {
       if (text[i] != '\\') {
         value += text[i];
       } else if (i + 3 < text.size() && text[i + 1] == 'x') {
-        value += static_cast<char>(std::strtol(std::string(text.substr(i + 2, 2)).c_str(), nullptr, 16));
+        value +=
+            static_cast<char>(std::strtol(std::string(text.substr(i + 2, 2)).c_str(), nullptr, 16));
         i += 3;
       } else if (i + 1 < text.size()) {
         char c = text[++i];

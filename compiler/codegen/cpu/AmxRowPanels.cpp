@@ -29,8 +29,8 @@ FailureOr<PackedGemm> weir::packedGemmOf(plan::KernelOp kernel) {
   return product;
 }
 
-AmxRowPanelEmitter::AmxRowPanelEmitter(KernelBuilder &r, plan::KernelOp kernel, const PackedGemm &product,
-                           Type element)
+AmxRowPanelEmitter::AmxRowPanelEmitter(KernelBuilder &r, plan::KernelOp kernel,
+                                       const PackedGemm &product, Type element)
     : r(r), b(r.b), kernel(kernel), anchor(product.op), weights(r.bufferOf(product.weights)),
       left(r.bufferOf(anchor->getOperand(0))),
       target(r.bufferOf(kernel.getBody().front().getTerminator()->getOperand(0))), element(element),
@@ -256,10 +256,10 @@ void AmxRowPanelEmitter::eachPart(
   });
 }
 
-void AmxRowPanelEmitter::finishRows(const RowPanel &rowPanel, Value start, Value from, Value to, Value column,
-                              Value present, int64_t lanes,
-                              llvm::function_ref<Value(VectorReader &, Value)> sums,
-                              Value isStreamed) {
+void AmxRowPanelEmitter::finishRows(const RowPanel &rowPanel, Value start, Value from, Value to,
+                                    Value column, Value present, int64_t lanes,
+                                    llvm::function_ref<Value(VectorReader &, Value)> sums,
+                                    Value isStreamed) {
   Value result = kernel.getBody().front().getTerminator()->getOperand(0);
   VectorReader reader(r, lanes);
   emitStepLoop(r, from, to, 1, [&](Value row) {

@@ -88,7 +88,8 @@ protected:
   /// Rows from the left operand's `at`.
   void multiplyTiles(llvm::StringRef product, const RowPanel &rowPanel, mlir::Value at,
                      mlir::Value right) {
-    multiplyTiles(product, {left.pointer, at, rowPanel.pitch, r.mul(second, r.constant(rowPanel.pitch))},
+    multiplyTiles(product,
+                  {left.pointer, at, rowPanel.pitch, r.mul(second, r.constant(rowPanel.pitch))},
                   right);
   }
   /// Fetches, to the second-level cache, share number `share` out of `sharers` of what a
@@ -106,7 +107,8 @@ protected:
   RowPanel stripOf(ConvOp conv, mlir::Value lines);
   /// Calls `body` with the first and last of the blocks of `height` rows, and the panel, of
   /// each part.
-  void eachPart(DotGeneralOp dot, RowPanel rowPanel, int64_t height, mlir::Value begin, mlir::Value end,
+  void eachPart(DotGeneralOp dot, RowPanel rowPanel, int64_t height, mlir::Value begin,
+                mlir::Value end,
                 llvm::function_ref<void(const RowPanel &, mlir::Value first, mlir::Value last,
                                         mlir::Value panel)>
                     body);

@@ -38,8 +38,8 @@ private:
   /// Adds a step of the sum: rows from `at`, columns of weights' row `row`.
   void multiply(const RowPanel &rowPanel, Value at, Value row);
   /// `before`: blocks of the part that lie before the first.
-  void blocks(const RowPanel &rowPanel, Value firstBlock, Value lastBlock, Value before, Value panel,
-              llvm::function_ref<void(Value base)> sum);
+  void blocks(const RowPanel &rowPanel, Value firstBlock, Value lastBlock, Value before,
+              Value panel, llvm::function_ref<void(Value base)> sum);
   Value weightsIndex(Value row) { return r.add(panelBase, r.mul(row, r.constant(block))); }
 
   Value panelBase, blockInPart;
@@ -65,8 +65,9 @@ void GemmAmxBf16Emitter::multiply(const RowPanel &rowPanel, Value at, Value row)
   multiplyTiles("tdpbf16ps", rowPanel, at, weightsIndex(row));
 }
 
-void GemmAmxBf16Emitter::blocks(const RowPanel &rowPanel, Value firstBlock, Value lastBlock, Value before,
-                           Value panel, llvm::function_ref<void(Value base)> sum) {
+void GemmAmxBf16Emitter::blocks(const RowPanel &rowPanel, Value firstBlock, Value lastBlock,
+                                Value before, Value panel,
+                                llvm::function_ref<void(Value base)> sum) {
   Value column = r.mul(panel, r.constant(block));
   panelBase = r.mul(column, r.constant(depth));
   emitStepLoop(r, firstBlock, lastBlock, 1, [&](Value number) {
@@ -127,7 +128,8 @@ void GemmAmxBf16Emitter::convolution(ConvOp conv, Value begin, Value end) {
   call("tilerelease", {});
 }
 
-LogicalResult weir::emitGemmAmxBf16(KernelBuilder &r, plan::KernelOp kernel, Value begin, Value end) {
+LogicalResult weir::emitGemmAmxBf16(KernelBuilder &r, plan::KernelOp kernel, Value begin,
+                                    Value end) {
   auto packed = packedGemmOf(kernel);
   if (failed(packed))
     return failure();

@@ -61,7 +61,8 @@ private:
   /// The last block of the depth, for all blocks of rows.
   void lastSums(const RowPanel &rowPanel, Value first, Value last, Value column, Value depthFrom,
                 int64_t count);
-  void finish(const RowPanel &rowPanel, Value number, Value local, Value from, Value to, Value column);
+  void finish(const RowPanel &rowPanel, Value number, Value local, Value from, Value to,
+              Value column);
 
   int64_t steps() const { return depth / step; }
 
@@ -72,7 +73,8 @@ private:
 
 } // namespace
 
-GemmAmxBf16BlockedKEmitter::Block GemmAmxBf16BlockedKEmitter::blockAt(const RowPanel &rowPanel, Value number) {
+GemmAmxBf16BlockedKEmitter::Block GemmAmxBf16BlockedKEmitter::blockAt(const RowPanel &rowPanel,
+                                                                      Value number) {
   Value wanted = r.mul(number, r.constant(block));
   Value start = r.minimum(wanted, r.sub(rowPanel.positions, r.constant(block)));
   return {start, r.sub(wanted, start)};
@@ -80,7 +82,8 @@ GemmAmxBf16BlockedKEmitter::Block GemmAmxBf16BlockedKEmitter::blockAt(const RowP
 
 void GemmAmxBf16BlockedKEmitter::packBlock(const RowPanel &rowPanel, Value number, Value local) {
   auto type = VectorType::get({step}, element);
-  Value from = r.add(rowPanel.base, r.mul(blockAt(rowPanel, number).start, r.constant(rowPanel.pitch)));
+  Value from =
+      r.add(rowPanel.base, r.mul(blockAt(rowPanel, number).start, r.constant(rowPanel.pitch)));
   Value to = r.mul(local, r.constant(block * depth));
   emitStepLoop(r, r.constant(0), r.constant(steps()), 1, [&](Value k) {
     Value left = r.add(from, r.mul(k, r.constant(step)));
@@ -130,7 +133,7 @@ void GemmAmxBf16BlockedKEmitter::moveSums(StringRef operation, Value local) {
 }
 
 void GemmAmxBf16BlockedKEmitter::sum(Value local, Value depthFrom, int64_t count,
-                            function_ref<void(Value step)> beside) {
+                                     function_ref<void(Value step)> beside) {
   Value blockFrom = r.mul(local, r.constant(block * depth));
   emitStepLoop(r, r.constant(0), r.constant(count / step), 1, [&](Value k) {
     Value row = r.add(depthFrom, r.mul(k, r.constant(step)));
@@ -146,8 +149,8 @@ void GemmAmxBf16BlockedKEmitter::sum(Value local, Value depthFrom, int64_t count
   });
 }
 
-void GemmAmxBf16BlockedKEmitter::finish(const RowPanel &rowPanel, Value number, Value local, Value from, Value to,
-                               Value column) {
+void GemmAmxBf16BlockedKEmitter::finish(const RowPanel &rowPanel, Value number, Value local,
+                                        Value from, Value to, Value column) {
   Block at = blockAt(rowPanel, number);
   Value half = arith::AndIOp::create(b, r.loc, local, r.constant(1));
   Value where = byteAddress(scratch, r.mul(half, r.constant(blockBytes)));
@@ -157,8 +160,8 @@ void GemmAmxBf16BlockedKEmitter::finish(const RowPanel &rowPanel, Value number, 
       isStreamed);
 }
 
-void GemmAmxBf16BlockedKEmitter::lastSums(const RowPanel &rowPanel, Value first, Value last, Value column,
-                                 Value depthFrom, int64_t count) {
+void GemmAmxBf16BlockedKEmitter::lastSums(const RowPanel &rowPanel, Value first, Value last,
+                                          Value column, Value depthFrom, int64_t count) {
   int64_t each = llvm::divideCeil(block, count / step);
   Value none = r.constant(0), all = r.constant(block);
   emitStepLoop(r, first, last, 1, [&](Value number) {
@@ -181,7 +184,8 @@ void GemmAmxBf16BlockedKEmitter::lastSums(const RowPanel &rowPanel, Value first,
   finish(rowPanel, number, r.sub(number, first), none, all, column);
 }
 
-void GemmAmxBf16BlockedKEmitter::part(const RowPanel &rowPanel, Value first, Value last, Value panel) {
+void GemmAmxBf16BlockedKEmitter::part(const RowPanel &rowPanel, Value first, Value last,
+                                      Value panel) {
   packRows(rowPanel, first, last);
   Value column = r.mul(panel, r.constant(block));
   panelBase = r.mul(column, r.constant(depth));
@@ -220,7 +224,7 @@ void GemmAmxBf16BlockedKEmitter::emit(DotGeneralOp dot, Value begin, Value end) 
   call("tilerelease", {});
 }
 
-void weir::emitGemmAmxBf16BlockedK(KernelBuilder &r, plan::KernelOp kernel, const PackedGemm &product,
-                           Value begin, Value end) {
+void weir::emitGemmAmxBf16BlockedK(KernelBuilder &r, plan::KernelOp kernel,
+                                   const PackedGemm &product, Value begin, Value end) {
   GemmAmxBf16BlockedKEmitter(r, kernel, product).emit(cast<DotGeneralOp>(product.op), begin, end);
 }

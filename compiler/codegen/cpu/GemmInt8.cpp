@@ -269,7 +269,8 @@ void ByteEmitter::choosePanel(Value column, Value firstRow) {
     sumColumns();
 }
 
-void ByteEmitter::block(const RowPanel &rowPanel, Value start, Value skip, Value rows, Value column) {
+void ByteEmitter::block(const RowPanel &rowPanel, Value start, Value skip, Value rows,
+                        Value column) {
   Value base = r.add(rowPanel.base, r.mul(start, r.constant(rowPanel.pitch)));
   if (groupBase)
     base = r.add(base, groupBase);
@@ -304,7 +305,8 @@ void ByteEmitter::blocks(const RowPanel &rowPanel, Value first, Value last, Valu
       [&] { ofRows(r.constant(most)); });
 }
 
-void ByteEmitter::finish(const RowPanel &rowPanel, Value start, Value skip, Value rows, Value column) {
+void ByteEmitter::finish(const RowPanel &rowPanel, Value start, Value skip, Value rows,
+                         Value column) {
   auto sums = [&](VectorReader &, Value from) {
     return loadWords(scratch, r.mul(from, r.constant(4)));
   };

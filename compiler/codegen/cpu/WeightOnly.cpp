@@ -395,7 +395,8 @@ void WeightOnlyEmitter::emit(Value begin, Value end) {
   });
 }
 
-LogicalResult weir::emitWeightOnly(KernelBuilder &r, plan::KernelOp kernel, Value begin, Value end) {
+LogicalResult weir::emitWeightOnly(KernelBuilder &r, plan::KernelOp kernel, Value begin,
+                                   Value end) {
   auto dots = kernel.getBody().front().getOps<DotGeneralOp>();
   DotGeneralOp dot = *dots.begin();
   WeightOnlyEmitter(r, kernel, dot, dot.getRhs().getDefiningOp<DequantizeBlocksOp>())

@@ -96,8 +96,8 @@ private:
   void scan(const Node &node);
   /// The version of a node's operator, and what its signature says.
   int64_t versionOf(const Node &node, std::optional<OperatorSpec> &spec) const;
-  void callCustom(const CustomOperation &custom, const Node &node,
-                  llvm::ArrayRef<Imported> inputs, Scope &scope, mlir::OpBuilder &b);
+  void callCustom(const CustomOperation &custom, const Node &node, llvm::ArrayRef<Imported> inputs,
+                  Scope &scope, mlir::OpBuilder &b);
   /// Whether the operands' types are those that the operator takes; reports.
   bool takesTypes(const Node &node, const std::optional<OperatorSpec> &spec,
                   llvm::ArrayRef<Imported> inputs);

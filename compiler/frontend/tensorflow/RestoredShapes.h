@@ -31,9 +31,9 @@ struct RestoredShape {
 };
 
 /// The shape of what is restored, in the graph that is being imported: as the user says
-/// (--shape), as its slice says, as the variable has it that is assigned or the user says of the fetch, as the graph saves a
-/// tensor of that name, or as a checkpoint has it that is there now (its rank). Nothing
-/// where none of these tells.
+/// (--shape), as its slice says, as the variable has it that is assigned or the user says of the
+/// fetch, as the graph saves a tensor of that name, or as a checkpoint has it that is there now
+/// (its rank). Nothing where none of these tells.
 std::optional<RestoredShape> restoredShape(NodeImport &n, const RestoredTensor &tensor);
 
 } // namespace weir::tf

@@ -61,8 +61,8 @@ static LogicalResult variable(NodeImport &n) {
     initial = n.g.initialValue(name, n.node);
   if (initial.type && initial.type.getElementType() != elementType(n.b.getContext(), dtype->type()))
     return n.invalid("found a stored value of another type");
-  bool isOfShape = result.type && initial.type &&
-                   succeeded(verifyCompatibleShape(result.type, initial.type));
+  bool isOfShape =
+      result.type && initial.type && succeeded(verifyCompatibleShape(result.type, initial.type));
   // References are assigned values of their shape; handles take any.
   if (isRef && result.type && initial.type && !isOfShape)
     return n.invalid("found a stored value of another shape than the variable's");

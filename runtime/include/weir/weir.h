@@ -466,8 +466,8 @@ WEIR_API int32_t weir_session_save(weir_session *session, const char *prefix,
 /// on. It ends with a call of `done`, which is promised unless this returns an error. The
 /// session must not be destroyed before.
 WEIR_API int32_t weir_session_save_async(weir_session *session, const char *prefix,
-                                         const weir_checkpoint_options *options,
-                                         weir_run_done done, void *self, weir_status *status);
+                                         const weir_checkpoint_options *options, weir_run_done done,
+                                         void *self, weir_status *status);
 /// Gives all variables the values that a checkpoint has for them: of weir's, or of
 /// TensorFlow's Saver (format V2 or V1) or tf.train.Checkpoint. Runs in progress keep the
 /// values they have read. NOT_FOUND, DATA_LOSS, INVALID_ARGUMENT (another type or shape):

@@ -68,8 +68,8 @@ TEST(OperandTypes, ChangeWithVersions) {
   using T = DataType;
   EXPECT_TRUE(faultyOperandTypes(*findOperator("", "Relu", 13), {T::Int32}));
   EXPECT_FALSE(faultyOperandTypes(*findOperator("", "Relu", 14), {T::Int32}));
-  EXPECT_FALSE(faultyOperandTypes(*findOperator("com.microsoft", "BiasGelu", 1),
-                                  {T::Float, T::Float}));
+  EXPECT_FALSE(
+      faultyOperandTypes(*findOperator("com.microsoft", "BiasGelu", 1), {T::Float, T::Float}));
 }
 
 } // namespace

@@ -109,7 +109,8 @@ std::string variable(const std::string &name, const std::string &shape,
                      const std::string &shared = "") {
   return "node { name: '" + name + "' op: 'VarHandleOp' attr { key: 'shared_name' value { s: '" +
          (shared.empty() ? name : shared) +
-         "' } } attr { key: 'dtype' value { type: DT_FLOAT } } attr { key: 'shape' value { shape { " +
+         "' } } attr { key: 'dtype' value { type: DT_FLOAT } } attr { key: 'shape' value { shape "
+         "{ " +
          shape + " } } } } ";
 }
 
@@ -244,16 +245,15 @@ TEST_F(InitialState, LargeConstantsFillTables) {
                      : "\\000";
     values += "\\000\\000\\200\\077";
   }
-  write("node { name: 'table' op: 'HashTableV2' attr { key: 'key_dtype' value { type: DT_INT64 } } "
-        "attr { key: 'value_dtype' value { type: DT_FLOAT } } } " +
-            constant("keys", "DT_INT64", "dim { size: 200 }", "tensor_content: '" + keys + "'") +
-            constant("values", "DT_FLOAT", "dim { size: 200 }",
-                     "tensor_content: '" + values + "'") +
-            insertion("LookupTableImportV2", "keys", "values") + lookUp(),
-        signature("found:0") +
-            "signature_def { key: '__saved_model_init_op' value { outputs { key: "
-            "'__saved_model_init_op' value { name: 'fill' } } } } ",
-        /*isText=*/false);
+  write(
+      "node { name: 'table' op: 'HashTableV2' attr { key: 'key_dtype' value { type: DT_INT64 } } "
+      "attr { key: 'value_dtype' value { type: DT_FLOAT } } } " +
+          constant("keys", "DT_INT64", "dim { size: 200 }", "tensor_content: '" + keys + "'") +
+          constant("values", "DT_FLOAT", "dim { size: 200 }", "tensor_content: '" + values + "'") +
+          insertion("LookupTableImportV2", "keys", "values") + lookUp(),
+      signature("found:0") + "signature_def { key: '__saved_model_init_op' value { outputs { key: "
+                             "'__saved_model_init_op' value { name: 'fill' } } } } ",
+      /*isText=*/false);
   std::string module = import();
   EXPECT_TRUE(has(module, "#weir.blob")) << problems;
   EXPECT_TRUE(has(module, "weir_kernel_table_insert")) << problems;
@@ -320,9 +320,9 @@ TEST_F(InitialState, ObjectsLeadToValuesThatTheGraphDoesNotRestore) {
       "nodes { attributes { name: 'VARIABLE_VALUE' full_name: 'v' checkpoint_key: 'o/b' } } "
       "nodes { attributes { name: 'VARIABLE_VALUE' full_name: 'w' checkpoint_key: 'o/c' } } ");
   weir_string stored = view(objects);
-  ASSERT_EQ(bundle().add(view("_CHECKPOINTABLE_OBJECT_GRAPH"), kString, shapeOf({}), &stored,
-                         nullptr),
-            0);
+  ASSERT_EQ(
+      bundle().add(view("_CHECKPOINTABLE_OBJECT_GRAPH"), kString, shapeOf({}), &stored, nullptr),
+      0);
   write(variable("v", "") + variable("v_1", "") + variable("w", "") +
             "node { name: 'call' op: 'StatefulPartitionedCall' input: 'v_1' input: 'v' "
             "attr { key: 'Tin' value { list { type: DT_RESOURCE type: DT_RESOURCE } } } "
