@@ -12,6 +12,7 @@
 
 #include "compiler/frontend/tensorflow/GraphImporter.h"
 #include "compiler/frontend/tensorflow/InputImports.h"
+#include "compiler/frontend/tensorflow/RunTimeAxes.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
@@ -101,6 +102,14 @@ std::optional<int64_t> resultType(NodeImport &n, Decoder decoder) {
   return std::nullopt;
 }
 
+RankedTensorType imageType(NodeImport &n, int64_t rank, int64_t channels, int64_t dtype) {
+  IntVector shape(rank, kOpen);
+  if (channels)
+    shape.back() = channels;
+  DataType type = dtype == U8 ? DataType::UInt8 : dtype == U16 ? DataType::UInt16 : DataType::Float;
+  return RankedTensorType::get(shape, elementType(n.b.getContext(), type));
+}
+
 bool isFile(NodeImport &n, Value contents) {
   if (!contents)
     return false;
@@ -147,18 +156,8 @@ template <Decoder decoder> LogicalResult decode(NodeImport &n) {
                                   isOpen,
                                   rank,
                                   *dtype};
-  Type type;
-  if (isOpen) {
-    type = RankedTensorType::get({1}, BoxType::get(n.b.getContext()));
-  } else {
-    IntVector shape(rank, kOpen);
-    if (channels || decoder == Decoder::Gif)
-      shape.back() = decoder == Decoder::Gif ? 3 : channels;
-    type = RankedTensorType::get(shape,
-                                 elementType(n.b.getContext(), *dtype == U8    ? DataType::UInt8
-                                                               : *dtype == U16 ? DataType::UInt16
-                                                                               : DataType::Float));
-  }
+  Type type = isOpen ? RankedTensorType::get({1}, BoxType::get(n.b.getContext()))
+                     : imageType(n, rank, decoder == Decoder::Gif ? 3 : channels, *dtype);
   return n.result(
       n.kernelCall("weir_kernel_decode_image", {type}, operands, attributes)->getResult(0));
 }
@@ -253,6 +252,14 @@ LogicalResult encodeWav(NodeImport &n) {
 }
 
 } // namespace
+
+Value weir::tf::openImage(NodeImport &n, Value box) {
+  auto call = box.getDefiningOp<CustomCallOp>();
+  if (!call || call.getCallee() != "weir_kernel_decode_image")
+    return {};
+  ArrayRef<int64_t> parameters = call.getParameters();
+  return openBox(n, box, imageType(n, 3, parameters[1], parameters.back()));
+}
 
 ArrayRef<OpImport> weir::tf::imageFileImports() {
   static const OpImport rows[] = {

@@ -12,6 +12,10 @@
 
 namespace weir::tf {
 
+/// The picture of a DecodeImage whose file may be an animation, for an operation that
+/// wants a rank: an animation is an error of the run. Null where `box` is no such.
+Value openImage(NodeImport &n, Value box);
+
 // Families of operations, each in a file of its name.
 llvm::ArrayRef<OpImport> exampleImports();
 llvm::ArrayRef<OpImport> imageFileImports();

@@ -30,6 +30,8 @@ Value NodeImport::in(size_t i) {
   switch (input.kind) {
   case Imported::Kind::Tensor:
     if (isa<BoxType>(element(input.value))) {
+      if (Value image = openImage(*this, input.value))
+        return image;
       (void)unsupported("found a tensor whose rank only the run knows as input " + Twine(i) +
                         "; possible are Reshape and EnsureShape before it");
       return {};
