@@ -39,8 +39,11 @@ Value NodeImport::in(size_t i) {
     return input.value;
   case Imported::Kind::Resource:
     if (input.isRef && input.type) {
+      // A variable is read where it is, whatever device its reader asks for.
+      Operation *variable = input.value.getDefiningOp();
+      Location place = variable ? variable->getLoc() : loc;
       input = Imported(
-          VariableReadOp::create(b, loc, input.type, input.value, ValueRange()).getResult());
+          VariableReadOp::create(b, place, input.type, input.value, ValueRange()).getResult());
       return input.value;
     }
     [[fallthrough]];
