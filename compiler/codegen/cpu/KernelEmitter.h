@@ -19,7 +19,7 @@ struct Attention;
 mlir::LogicalResult emitKernel(plan::KernelOp kernel, llvm::StringRef symbol,
                                std::optional<int64_t> range, SiteTable &sites);
 
-/// Emits, at the reader's insertion point, the part [begin, end) of the
+/// Emits, at the builder's insertion point, the part [begin, end) of the
 /// kernel's range in the way that its strategy names.
 mlir::LogicalResult emitByStrategy(KernelBuilder &reader, plan::KernelOp kernel, mlir::Value begin,
                                    mlir::Value end);
@@ -38,11 +38,11 @@ mlir::LogicalResult emitWinograd(KernelBuilder &reader, plan::KernelOp kernel, m
 mlir::LogicalResult emitWeightOnly(KernelBuilder &reader, plan::KernelOp kernel, mlir::Value begin,
                                    mlir::Value end);
 
-/// The same on bf16 operands, by the processor's matrix tiles.
+/// Matrix products and convolutions on bf16 operands, by the processor's matrix tiles.
 mlir::LogicalResult emitGemmAmxBf16(KernelBuilder &reader, plan::KernelOp kernel, mlir::Value begin,
                                     mlir::Value end);
 
-/// The same on bytes, with sums of 32 bits.
+/// Matrix products and convolutions on bytes, with sums of 32 bits.
 mlir::LogicalResult emitGemmInt8(KernelBuilder &reader, plan::KernelOp kernel, mlir::Value begin,
                                  mlir::Value end);
 
@@ -76,7 +76,7 @@ mlir::LogicalResult emitTransposition(KernelBuilder &reader, plan::KernelOp kern
 /// One sequential pass: copies the operand, then applies the updates in order.
 mlir::LogicalResult emitScatter(KernelBuilder &reader, plan::KernelOp kernel);
 
-/// Emits the host's form of a kernel that sorts, at the reader's insertion point: a
+/// Emits the host's form of a kernel that sorts, at the builder's insertion point: a
 /// call, whose outcome is the kernel's.
 void emitSortCall(KernelBuilder &reader, plan::KernelOp kernel, SiteTable &sites);
 

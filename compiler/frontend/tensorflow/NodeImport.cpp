@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/tensorflow/NodeImport.h"
+#include "compiler/frontend/Axis.h"
 #include "compiler/frontend/ConstantReals.h"
 #include "compiler/frontend/Import.h"
 #include "compiler/frontend/tensorflow/GraphImporter.h"
@@ -161,19 +162,7 @@ std::optional<std::vector<std::string>> NodeImport::constantStrings(size_t i) {
 }
 
 std::optional<int64_t> NodeImport::axis(int64_t given, int64_t rank) {
-  int64_t axis = given < 0 ? given + rank : given;
-  if (axis >= 0 && axis < rank)
-    return axis;
-  if (rank < 0)
-    (void)unsupported(
-        "found axis " + Twine(given) +
-        " of a tensor whose rank is not known; a shape given by --shape may settle it");
-  else if (rank == 0)
-    (void)invalid("found axis " + Twine(given) + " of a scalar, which has none");
-  else
-    (void)invalid("found axis " + Twine(given) + " of a tensor of rank " + Twine(rank) +
-                  "; possible are -" + Twine(rank) + " to " + Twine(rank - 1));
-  return std::nullopt;
+  return frontend::checkedAxis(*this, given, rank);
 }
 
 std::optional<int64_t> NodeImport::constantAxis(size_t i, int64_t rank) {
