@@ -21,6 +21,7 @@
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Weir.h"
+#include "dialects/weir/Rearrange.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
@@ -254,10 +255,14 @@ bool driver::hasBytes(ModuleOp module) {
       module, [](Type element) { return element.isInteger(8) || element.isUnsignedInteger(8); });
 }
 
+static bool hasAccelerators(const Options &options) {
+  return llvm::any_of(allDeviceBackends(), [&](const DeviceBackend *backend) {
+    return !targetsFor(*backend, options).empty();
+  });
+}
+
 bool driver::computesHalvesOnCpu(ModuleOp module, const Options &options) {
-  return llvm::all_of(
-             allDeviceBackends(),
-             [&](const DeviceBackend *backend) { return targetsFor(*backend, options).empty(); }) &&
+  return !hasAccelerators(options) &&
          hasElements(module, [](Type element) { return element.isF16() || element.isBF16(); });
 }
 
@@ -270,6 +275,8 @@ void Compilation::describeTarget() {
   llvm::StringRef unit = integerUnit(target);
   if (!unit.empty() && hasBytes(*module))
     (*module)->setAttr(integerUnitAttribute, builder.getStringAttr(unit));
+  if (hasAccelerators(options))
+    (*module)->setAttr(acceleratedAttribute, builder.getUnitAttr());
   if (computesHalvesOnCpu(*module, options))
     (*module)->setAttr(halfUnitAttribute, builder.getStringAttr(halfUnit(target)));
   if (!roundsToBf16(options, target))

@@ -88,6 +88,10 @@ Value weir::transposed(OpBuilder &b, Location loc, Value value, ArrayRef<int64_t
   return TransposeOp::create(b, loc, value, b.getDenseI64ArrayAttr(permutation));
 }
 
+bool weir::mayBeAccelerated(Operation *op) {
+  return op->getParentOfType<ModuleOp>()->hasAttr(acceleratedAttribute);
+}
+
 void weir::copyDevice(Operation *from, Value to) {
   if (Operation *def = to.getDefiningOp())
     if (Attribute device = from->getAttr("weir.device"))

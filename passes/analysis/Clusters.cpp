@@ -47,6 +47,33 @@ bool weir::isVectorElementwise(Operation *op) {
          (isa<AddOp, SubOp, MulOp>(op) && all([](Type type) { return type.isInteger(32); }));
 }
 
+bool weir::isTileElement(Type element) {
+  return element.isF32() || element.isF64() || element.isInteger(32) || element.isInteger(64);
+}
+
+bool weir::isTileProduct(DotGeneralOp dot) {
+  Type element = getElementTypeOrSelf(dot.getType()), sums = dot.getAccumulator();
+  // Sums of integers that wrap are the same, however wide they are before.
+  bool isExact = element.isIntOrFloat() && isa<IntegerType>(element) && isa<IntegerType>(sums) &&
+                 sums.getIntOrFloatBitWidth() >= element.getIntOrFloatBitWidth();
+  return isTileElement(element) && (isExact || sums == element) &&
+         getElementTypeOrSelf(dot.getLhs().getType()) == element &&
+         getElementTypeOrSelf(dot.getRhs().getType()) == element;
+}
+
+bool weir::isTileElementwise(Operation *op) {
+  if (isVectorElementwise(op))
+    return true;
+  if (!isa<AddOp, SubOp, MulOp>(op) &&
+      !(isa<DivOp, NegOp, AbsOp, SqrtOp, MaximumOp, MinimumOp>(op) &&
+        getElementTypeOrSelf(op->getResult(0).getType()).isF64()))
+    return false;
+  Type element = getElementTypeOrSelf(op->getResult(0).getType());
+  return isTileElement(element) && llvm::all_of(op->getOperandTypes(), [&](Type type) {
+           return isa<RankedTensorType>(type) && getElementTypeOrSelf(type) == element;
+         });
+}
+
 /// Elements up to which integers live in registers of the step.
 static constexpr int64_t maxScalarElements = 16;
 /// Operations up to which a kernel grows: what many more gain by staying in
@@ -227,9 +254,9 @@ bool isBlockTransposition(Operation *op) {
   constexpr int64_t many = 1 << 14;
   auto type = cast<RankedTensorType>(transpose.getType());
   Type element = type.getElementType();
-  // Threads of accelerators read narrow ones where they are asked for.
-  bool isNarrow = element.isIntOrFloat() && element.getIntOrFloatBitWidth() < 32;
-  return isTurnedInBlocks(element) && !(isNarrow && isOnAccelerator(op)) &&
+  // Threads of accelerators read others than words where they are asked for.
+  bool isWord = element.isIntOrFloat() && element.getIntOrFloatBitWidth() == 32;
+  return isTurnedInBlocks(element) && (isWord || !isOnAccelerator(op)) &&
          (!type.hasStaticShape() || type.getNumElements() >= many);
 }
 
@@ -419,7 +446,7 @@ private:
   /// What later decisions need to know of the operations of a kernel.
   struct Kernel {
     unsigned size = 0;
-    bool isTiled = false; ///< some product or convolution of f32
+    bool isTiled = false; ///< some product or convolution in register tiles
     bool isVector = true; ///< all else runs on vectors of the root's shape
     /// Values read from outside, constants and trivial ones left out.
     llvm::SmallDenseSet<Value> inputs;
@@ -446,12 +473,15 @@ private:
   }
 
   static bool isTiledOperation(Operation *op) {
+    if (auto dot = dyn_cast<DotGeneralOp>(op); dot && !isOnAccelerator(op))
+      return op->hasAttr(tileUnitAttribute) || isTileProduct(dot);
     return isa<DotGeneralOp, ConvOp>(op) &&
            (op->hasAttr(tileUnitAttribute) ||
-            getElementTypeOrSelf(op->getResult(0).getType()).isF32());
+            getElementTypeOrSelf(op->getResult(0).getType()).isF32() ||
+            (!isOnAccelerator(op) && getElementTypeOrSelf(op->getResult(0).getType()).isF64()));
   }
   static bool isOnVectors(Operation *op, Operation *root) {
-    return isVectorElementwise(op) &&
+    return isTileElementwise(op) &&
            (isa<CastOp>(op) || sameDims(op->getResult(0).getType(), root->getResult(0).getType()));
   }
   static bool countsAsInput(Value operand) {
@@ -459,7 +489,7 @@ private:
     return !def || (!isa<ConstantOp>(def) && !isTrivial(def));
   }
 
-  /// A product or convolution of f32 keeps its register tiles only where all that
+  /// A product or convolution keeps its register tiles only where all that
   /// shares its kernel is computed on vectors of its results: whether that holds
   /// with `op` in the kernel of `root`.
   static bool fitsTiles(Operation *op, Operation *root, const Kernel &kernel) {

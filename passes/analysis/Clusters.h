@@ -13,6 +13,7 @@
 #ifndef WEIR_PASSES_ANALYSIS_CLUSTERS_H
 #define WEIR_PASSES_ANALYSIS_CLUSTERS_H
 
+#include "dialects/weir/Weir.h"
 #include "mlir/IR/Block.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Operation.h"
@@ -61,6 +62,13 @@ std::vector<mlir::Operation *> halvesOfRowReductions(mlir::Block &block, unsigne
 /// Whether vectors of f32 serve to compute the operation: what may follow a
 /// product or a convolution on the registers that hold its sums.
 bool isVectorElementwise(mlir::Operation *op);
+
+/// Whether register tiles hold sums of this type: f32, f64, integers of as many bits.
+bool isTileElement(mlir::Type element);
+/// Whether operands and sums of the product are of one such type.
+bool isTileProduct(DotGeneralOp dot);
+/// Whether vectors of what a tile holds serve to compute the operation behind it.
+bool isTileElementwise(mlir::Operation *op);
 
 } // namespace weir
 

@@ -23,6 +23,15 @@ static RankedTensorType resultOf(KernelOp kernel) {
 
 bool weir::isPointwise(KernelOp kernel) { return kernel->hasAttr("pointwise"); }
 
+bool weir::isOfOpenBatch(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.getRank() > 0 && tensor.isDynamicDim(0) &&
+         !ShapedType::isDynamicShape(tensor.getShape().drop_front());
+}
+
+/// Of fixed size, but for how many there are.
+static bool isImages(RankedTensorType type) { return type.hasStaticShape() || isOfOpenBatch(type); }
+
 bool weir::isStage(KernelOp kernel) {
   StringRef strategy = kernel.getStrategy();
   Block &body = kernel.getBody().front();
@@ -33,9 +42,9 @@ bool weir::isStage(KernelOp kernel) {
   auto image = conv ? dyn_cast<BlockArgument>(conv.getInput()) : BlockArgument();
   RankedTensorType result = resultOf(kernel);
   auto tiles = kernel->getAttrOfType<DenseI64ArrayAttr>("tiles");
-  return image && image.hasOneUse() && result.getRank() == 4 && result.hasStaticShape() &&
-         cast<RankedTensorType>(image.getType()).hasStaticShape() && conv.getChannelsLast() &&
-         tiles && tiles.size() == 4 && tiles[0] == 1 &&
+  return image && image.hasOneUse() && result.getRank() == 4 && isImages(result) &&
+         isImages(cast<RankedTensorType>(image.getType())) && conv.getChannelsLast() && tiles &&
+         tiles.size() == 4 && tiles[0] == 1 &&
          llvm::all_of(conv.getPads(), [](int64_t pad) { return pad >= 0; });
 }
 

@@ -25,6 +25,8 @@ inline constexpr char depthFirstStrategy[] = "depth_first";
 /// depthwise one, that alone reads its image, an argument, and computes parts
 /// that are, or can be, lines.
 bool isStage(plan::KernelOp kernel);
+/// Whether of a tensor's sizes only the first, the number of images, is open.
+bool isOfOpenBatch(mlir::Type type);
 /// Of a stage: which argument the image is.
 unsigned imageOf(plan::KernelOp stage);
 /// Of a stage: whether its window is one element.

@@ -82,9 +82,15 @@ struct DepthFirstFusionPass : weir::impl::WeirDepthFirstFusionPassBase<DepthFirs
     if (LaunchOp wide = producerOf(windows); wide && isPointwise(kernelOf(wide)))
       stages.insert(stages.begin(), wide);
     if (llvm::none_of(ArrayRef(stages).drop_back(), [](LaunchOp stage) {
+          // Of an open number of images there is one at least.
           auto image = cast<RankedTensorType>(stage->getResult(0).getType());
-          return image.getNumElements() * image.getElementTypeBitWidth() / 8 >= largeImage;
+          int64_t bytes = image.getElementTypeBitWidth() / 8;
+          for (int64_t size : image.getShape())
+            bytes *= ShapedType::isDynamic(size) ? 1 : size;
+          return bytes >= largeImage;
         }))
+      return;
+    if (!haveOneBatch(stages))
       return;
     SmallVector<KernelOp> kernels;
     for (LaunchOp stage : stages)
@@ -94,6 +100,23 @@ struct DepthFirstFusionPass : weir::impl::WeirDepthFirstFusionPassBase<DepthFirs
       lines /= 2;
     if (stackBytes(kernels, lines) <= mostStack)
       chain(stages, kernels, lines);
+  }
+
+  /// Whether all that has an open number of images has the same: it is made by the stages, or
+  /// is what the first of them goes over.
+  bool haveOneBatch(ArrayRef<LaunchOp> stages) {
+    LaunchOp first = stages.front();
+    Value image = first.getInputs()[imageOf(kernelOf(first))];
+    for (LaunchOp stage : stages)
+      for (Value input : stage.getInputs()) {
+        bool isOpen = !cast<RankedTensorType>(input.getType()).hasStaticShape();
+        if (isOpen && input != image &&
+            !llvm::is_contained(stages, input.getDefiningOp<LaunchOp>()))
+          return false;
+        if (isOpen && !isOfOpenBatch(input.getType()))
+          return false;
+      }
+    return true;
   }
 
   /// `kernel` in parts of a line.
@@ -145,7 +168,8 @@ struct DepthFirstFusionPass : weir::impl::WeirDepthFirstFusionPassBase<DepthFirs
     SmallVector<int64_t> tiles{1, lines, type.getDimSize(2), type.getDimSize(3)};
     kernel->setAttr("tiles", b.getDenseI64ArrayAttr(tiles));
     // As chooseStrategy does.
-    int64_t strips = type.getDimSize(0) * llvm::divideCeil(type.getDimSize(1), lines);
+    int64_t images = type.isDynamicDim(0) ? 1 : type.getDimSize(0);
+    int64_t strips = images * llvm::divideCeil(type.getDimSize(1), lines);
     int64_t each = std::max<int64_t>(1, flops / strips);
     kernel->setAttr("grain", b.getI64IntegerAttr(std::max<int64_t>(1, workOfThread / each)));
     symbols->insert(kernel);

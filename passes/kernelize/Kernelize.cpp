@@ -96,6 +96,7 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
       results.push_back(mapping.lookup(result));
     plan::ReturnOp::create(b, loc, results);
     VectorUnit unit = vectorUnitOf(module);
+    unit.isHost = !isOnAccelerator(root);
     TileChoice choice = choiceFor(module, kernel, inputs.getArrayRef());
     chooseStrategy(kernel, unit, choice);
     noteChoice(kernel, choice);

@@ -15,10 +15,28 @@
 
 #include "passes/kernelize/Tiling.h"
 
+#include <numeric>
+
 namespace weir {
 
-/// Whether `anchor` (a convolution, a pool, a reduction) is computed so.
-bool isLanes(mlir::Operation *anchor);
+/// Reductions of more elements than these read memory in its order.
+inline constexpr int64_t streamedElements = 1 << 18;
+/// A part has so many of an open number of columns.
+inline constexpr int64_t openColumns = 512;
+
+/// Of a convolution in groups: the channels that one has, in and out.
+struct Group {
+  int64_t inputs = 1, outputs = 1;
+  /// Lanes of a vector of results that ends where a group does.
+  int64_t lanes(int64_t ofUnit) const { return std::lcm(ofUnit, outputs); }
+  /// Channels of the input that such a vector takes.
+  int64_t span(int64_t ofUnit) const { return lanes(ofUnit) / outputs * inputs; }
+};
+Group groupOf(ConvOp conv);
+
+/// Whether `anchor` (a convolution in groups narrower than a vector, a pool, a reduction) is
+/// computed so.
+bool isLanes(mlir::Operation *anchor, const VectorUnit &unit);
 
 /// Sets `tile` and returns how the range is cut. Windows: `positions` where results next
 /// to each other along the last spatial dimension are computed together. Reductions:

@@ -97,8 +97,8 @@ static TransposeOp panelsOf(OpBuilder &b, Location loc, Value operand, int64_t w
 static TransposeOp packComputed(OpBuilder &b, plan::KernelOp kernel, OpOperand *weights,
                                 BlockArgument argument, Value &operand) {
   // Bytes: rows of a part share the second-level cache with panels.
-  constexpr int64_t leftShare = 1 << 20, smallOperand = 1 << 17;
-  constexpr int64_t mostRows = 280, fewTiles = 4, mostCopies = 2;
+  constexpr int64_t leftShare = 1 << 20;
+  constexpr int64_t mostRows = 280, mostCopies = 2;
   auto dot = cast<DotGeneralOp>(weights->getOwner());
   auto left = cast<RankedTensorType>(dot.getLhs().getType());
   auto right = cast<RankedTensorType>(argument.getType());
@@ -106,21 +106,34 @@ static TransposeOp packComputed(OpBuilder &b, plan::KernelOp kernel, OpOperand *
   auto tile = kernel->getAttrOfType<DenseI64ArrayAttr>("tile").asArrayRef();
   int64_t batch = dot.getLhsBatch().size(), width = tile[1] * tile[2];
   int64_t rows = partShape(kernel, cast<RankedTensorType>(dot.getType()).getShape())[batch];
-  if (ShapedType::isDynamic(rows) || ShapedType::isDynamic(depth) ||
-      ShapedType::isDynamic(columns) || columns <= width || rows < fewTiles * tile[0] ||
-      depth * columns * 4 <= smallOperand)
+  int64_t bytes = right.getElementTypeBitWidth() / 8;
+  bool isOpen =
+      ShapedType::isDynamic(rows) || ShapedType::isDynamic(depth) || ShapedType::isDynamic(columns);
+  // What is known, and what may be.
+  int64_t most = std::numeric_limits<int32_t>::max();
+  auto atMost = [&](int64_t size) { return ShapedType::isDynamic(size) ? most : size; };
+  if (atMost(columns) <= width || atMost(rows) < fewTilesOfRows * tile[0] ||
+      (!isOpen && depth * columns * bytes <= smallRightOperand))
     return {};
   SmallVector<int64_t> tiles(kernel->getAttrOfType<DenseI64ArrayAttr>("tiles").asArrayRef());
-  int64_t most = std::min(leftShare / (4 * depth), mostRows);
-  int64_t rowsOfPart = std::min<int64_t>(rows, llvm::alignTo(most, tile[0]));
+  auto block = kernel->getAttrOfType<IntegerAttr>("depth_block");
+  int64_t shared = ShapedType::isDynamic(depth) ? block.getInt() : depth;
+  int64_t rowsOfPart = std::min<int64_t>(
+      atMost(rows), llvm::alignTo(std::min(leftShare / (bytes * shared), mostRows), tile[0]));
   rowsOfPart = std::max(tiles[batch], rowsOfPart);
+  if (isOpen) {
+    kernel->setAttr(copiesPanelsAttribute, b.getStringAttr("where_it_pays"));
+    tiles[batch] = rowsOfPart;
+    kernel->setAttr("tiles", b.getDenseI64ArrayAttr(tiles));
+    return {};
+  }
   if (rows > mostCopies * rowsOfPart && columns % width == 0 && right.hasStaticShape()) {
     TransposeOp packed = panelsOf(b, dot.getLoc(), operand, width);
     operand = packed;
     readPanels(weights, argument, packed.getType());
     return packed;
   }
-  kernel->setAttr("copies_panels", b.getUnitAttr());
+  kernel->setAttr(copiesPanelsAttribute, b.getUnitAttr());
   tiles[batch] = rowsOfPart;
   kernel->setAttr("tiles", b.getDenseI64ArrayAttr(tiles));
   return {};

@@ -19,7 +19,7 @@ using namespace weir;
 
 namespace {
 
-constexpr int64_t shortestLine = 4, longestLine = 8192;
+constexpr int64_t shortestLine = 4, longestLine = longestKeptLine;
 /// Lines across are written out, element by element.
 constexpr int64_t shortestAcross = 2, longestAcross = 32;
 /// What is kept of a line lies on the stack, 32 KiB each at most.
@@ -34,12 +34,17 @@ RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getTy
 struct LineShape {
   ArrayRef<int64_t> sizes;
   int64_t axis;
+  bool hasProducts = false; ///< reductions may be products: on the host
 
   explicit LineShape(ArrayRef<int64_t> sizes) : LineShape(sizes, int64_t(sizes.size()) - 1) {}
   LineShape(ArrayRef<int64_t> sizes, int64_t axis) : sizes(sizes), axis(axis) {}
 
   bool liesAcross() const { return axis + 1 < int64_t(sizes.size()); }
-  bool hasLength() const {
+  bool isOpen() const { return ShapedType::isDynamic(sizes[axis]); }
+  /// On the host lines may be of any length that shows when the program runs.
+  bool hasLength(bool isOnHost) const {
+    if (isOpen())
+      return isOnHost && !liesAcross();
     return liesAcross() ? sizes[axis] >= shortestAcross && sizes[axis] <= longestAcross
                         : sizes[axis] >= shortestLine && sizes[axis] <= longestLine;
   }
@@ -58,7 +63,8 @@ bool isLineReduction(Operation *op, const LineShape &shape) {
   return reduce && reduce.getKeepDims() && reduce.getAxes().size() == 1 &&
          reduce.getAxes()[0] == shape.axis && shape.isLine(reduce.getOperand()) &&
          typeOf(reduce).getElementType().isF32() &&
-         llvm::is_contained({"sum", "mean", "max", "min"}, reduce.getKind());
+         (llvm::is_contained({"sum", "mean", "max", "min"}, reduce.getKind()) ||
+          (shape.hasProducts && reduce.getKind() == "prod"));
 }
 
 /// An elementwise operation on halves that code of f32 between casts can stand for.
@@ -88,18 +94,24 @@ bool mayBelong(Operation *op, const LineShape &shape, bool withHalves = false) {
 /// line, that of what is reduced first on the way to it.
 LineShape shapeOfLines(Operation *root) {
   ArrayRef<int64_t> own = typeOf(root->getResult(0)).getShape();
+  bool isOnHost = !isOnAccelerator(root);
+  auto shapeOf = [&](ArrayRef<int64_t> sizes) {
+    LineShape shape(sizes);
+    shape.hasProducts = isOnHost;
+    return shape;
+  };
   if (auto reduce = dyn_cast<ReduceOp>(root); reduce && isOnAccelerator(root))
     if (reduce.getAxes().size() == 1)
       if (LineShape shape(typeOf(reduce.getOperand()).getShape(), reduce.getAxes()[0]);
           shape.liesAcross() && isLineReduction(reduce, shape))
         return shape;
   if (own.back() != 1)
-    return LineShape(own);
+    return shapeOf(own);
   llvm::SetVector<Operation *> seen;
   seen.insert(root);
   for (size_t i = 0; i < seen.size() && i < mostOfHost; ++i) {
     if (auto reduce = dyn_cast<ReduceOp>(seen[i]); reduce && typeOf(reduce.getOperand()).getRank())
-      if (LineShape shape(typeOf(reduce.getOperand()).getShape());
+      if (LineShape shape = shapeOf(typeOf(reduce.getOperand()).getShape());
           isLineReduction(reduce, shape) && shape.isOneALine(root->getResult(0)))
         return shape;
     if (!isVectorElementwise(seen[i]))
@@ -108,7 +120,7 @@ LineShape shapeOfLines(Operation *root) {
       if (Operation *def = operand.getDefiningOp(); def && def->getBlock() == root->getBlock())
         seen.insert(def);
   }
-  return LineShape(own);
+  return shapeOf(own);
 }
 
 /// How many of the operations, the last ones of the block first, are a kernel
@@ -158,7 +170,7 @@ std::optional<Lines> weir::matchRowReduction(Operation *root,
   if (!type || type.getRank() == 0)
     return std::nullopt;
   LineShape shape = shapeOfLines(root);
-  if (!shape.hasLength() || !mayBelong(root, shape, withHalves))
+  if (!shape.hasLength(!isOnAccelerator(root)) || !mayBelong(root, shape, withHalves))
     return std::nullopt;
   // Where sizes are open, a line's values may turn out to be stretched: code for that
   // has one result.
@@ -229,15 +241,17 @@ bool weir::liesAcross(plan::KernelOp kernel) {
   return lineAxis(kernel) + 1 < lineType(kernel).getRank();
 }
 
-bool weir::hasRowReduction(plan::KernelOp kernel) {
+bool weir::hasRowReduction(plan::KernelOp kernel, bool isOnHost) {
   RankedTensorType type = lineType(kernel);
   if (!type || type.getRank() == 0 || firstReduction(kernel).getAxes().size() != 1)
     return false;
   LineShape shape(type.getShape(), lineAxis(kernel));
+  shape.hasProducts = isOnHost;
   Block &body = kernel.getBody().front();
   // One reduction across is any kernel's.
   auto reductions = body.getOps<ReduceOp>();
-  if (!shape.hasLength() || (shape.liesAcross() && ++reductions.begin() == reductions.end()))
+  if (!shape.hasLength(isOnHost) ||
+      (shape.liesAcross() && ++reductions.begin() == reductions.end()))
     return false;
   for (Operation &op : body.without_terminator()) {
     if (ElementsAttr constant = op.getNumResults() ? constantElements(op.getResult(0)) : nullptr) {
@@ -341,8 +355,9 @@ SmallVector<LinePass> weir::linePasses(plan::KernelOp kernel) { return Passes(ke
 SmallVector<int64_t> weir::rowReductionTiles(plan::KernelOp kernel, const VectorUnit &unit) {
   constexpr int64_t whole = int64_t(1) << 40;
   RankedTensorType type = lineType(kernel);
-  uint64_t length = type.getDimSize(lineAxis(kernel));
-  int64_t lanes = std::min<int64_t>(unit.bytes / 4, llvm::bit_ceil(length));
+  int64_t length = type.getDimSize(lineAxis(kernel)), lanes = unit.bytes / 4;
+  if (!ShapedType::isDynamic(length))
+    lanes = std::min<int64_t>(lanes, llvm::bit_ceil(uint64_t(length)));
   OpBuilder b(kernel.getContext());
   kernel->setAttr("lanes", b.getI64IntegerAttr(lanes));
   SmallVector<int64_t> tiles(type.getRank(), 1);

@@ -27,9 +27,9 @@ struct Lines {
 };
 
 /// The lines that end in `root`, as large as they get; none where no reduction (no two
-/// of them, where the root has one element a line) is among them, lines are of open
-/// length, of fewer than 4 elements or of more than 8,192 (across: 2 and 32), or elements
-/// are no f32.
+/// of them, where the root has one element a line) is among them, lines are of fewer
+/// than 4 elements or of more than 8,192 (across: 2 and 32) or, on accelerators, of open
+/// length, or elements are no f32.
 /// `isFree`: whether an operation may become part of a kernel with others, which is
 /// asked of each but the root. `visited` takes in what was looked at: no lines end there.
 /// `withHalves`: elementwise operations on f16 and bf16 count as if they were of f32.
@@ -40,7 +40,7 @@ std::optional<Lines> matchRowReduction(mlir::Operation *root,
 
 /// Whether the kernel's body is one of lines: the first result may have an element for
 /// each of the line's, further ones have one for all.
-bool hasRowReduction(plan::KernelOp kernel);
+bool hasRowReduction(plan::KernelOp kernel, bool isOnHost = false);
 
 /// What is reduced in such a kernel, whose shape is that of all its lines.
 mlir::RankedTensorType lineType(plan::KernelOp kernel);
@@ -48,6 +48,10 @@ mlir::RankedTensorType lineType(plan::KernelOp kernel);
 int64_t lineAxis(plan::KernelOp kernel);
 /// Whether that is not the last one.
 bool liesAcross(plan::KernelOp kernel);
+
+/// What passes keep of a line lies on the stack up to this length. Of open lines that turn
+/// out to be longer nothing is kept.
+inline constexpr int64_t longestKeptLine = 8192;
 
 /// Which values of a row reduction each pass along a line makes. A pass ends in a
 /// reduction; a last one in the result, where that has the line's elements.

@@ -39,9 +39,11 @@ VectorUnit weir::vectorUnitOf(ModuleOp module) {
 /// dimension or do not depend on it; casts between these, bf16 and bytes.
 static bool isVectorEpilogue(KernelOp kernel, Operation *anchor) {
   auto resultType = cast<RankedTensorType>(anchor->getResult(0).getType());
-  auto isFloatOrWord = [](Type type) { return type.isF32() || type.isInteger(32); };
-  if (!isFloatOrWord(resultType.getElementType()) ||
-      kernel.getBody().front().getTerminator()->getNumOperands() != 1)
+  Type sums = resultType.getElementType();
+  auto isFloatOrWord = [&](Type type) {
+    return type.isF32() || type.isInteger(32) || type == sums;
+  };
+  if (!isTileElement(sums) || kernel.getBody().front().getTerminator()->getNumOperands() != 1)
     return false;
   for (Operation &op : kernel.getBody().front().without_terminator()) {
     if (&op == anchor || isa<DequantizeBlocksOp>(op))
@@ -56,14 +58,15 @@ static bool isVectorEpilogue(KernelOp kernel, Operation *anchor) {
       return false;
     }
     auto type = dyn_cast<RankedTensorType>(op.getResult(0).getType());
-    if (!isVectorElementwise(&op) || (!isa<CastOp>(op) && type.getShape() != resultType.getShape()))
+    if (!isTileElementwise(&op) || (!isa<CastOp>(op) && type.getShape() != resultType.getShape()))
       return false;
     for (Value operand : op.getOperands()) {
       auto operandType = cast<RankedTensorType>(operand.getType());
       if (operand.getDefiningOp() || operandType.getRank() == 0)
         continue;
+      // What is open on both sides vectors look at when they read it.
       int64_t last = operandType.getShape().back();
-      if (ShapedType::isDynamic(last) || (last != 1 && last != resultType.getShape().back()))
+      if (last != 1 && last != resultType.getShape().back())
         return false;
     }
   }
@@ -77,20 +80,26 @@ static bool isRange(ArrayRef<int64_t> values, int64_t first) {
   return true;
 }
 
-bool weir::isPlainForm(DotGeneralOp dot) {
+/// Whether the product is [batch…, M…, K] by [batch…, K, N].
+static bool isInPlainOrder(DotGeneralOp dot) {
   auto lhs = cast<RankedTensorType>(dot.getLhs().getType());
   auto rhs = cast<RankedTensorType>(dot.getRhs().getType());
   int64_t batch = dot.getLhsBatch().size();
-  return lhs.getElementType().isF32() && rhs.getElementType().isF32() &&
-         dot.getAccumulator().isF32() && dot.getLhsContract().size() == 1 &&
-         lhs.getRank() >= batch + 2 && rhs.getRank() == batch + 2 &&
-         isRange(dot.getLhsBatch(), 0) && isRange(dot.getRhsBatch(), 0) &&
-         isRange(dot.getLhsContract(), lhs.getRank() - 1) && isRange(dot.getRhsContract(), batch);
+  return dot.getLhsContract().size() == 1 && lhs.getRank() >= batch + 2 &&
+         rhs.getRank() == batch + 2 && isRange(dot.getLhsBatch(), 0) &&
+         isRange(dot.getRhsBatch(), 0) && isRange(dot.getLhsContract(), lhs.getRank() - 1) &&
+         isRange(dot.getRhsContract(), batch);
 }
 
-/// The same, both operands read from buffers.
+bool weir::isPlainForm(DotGeneralOp dot) {
+  return isInPlainOrder(dot) && getElementTypeOrSelf(dot.getLhs().getType()).isF32() &&
+         getElementTypeOrSelf(dot.getRhs().getType()).isF32() && dot.getAccumulator().isF32();
+}
+
+/// The same of any elements that tiles have, both operands read from buffers.
 static bool isPlainGemm(DotGeneralOp dot) {
-  return isPlainForm(dot) && isa<BlockArgument>(dot.getLhs()) && isa<BlockArgument>(dot.getRhs());
+  return isInPlainOrder(dot) && isTileProduct(dot) && isa<BlockArgument>(dot.getLhs()) &&
+         isa<BlockArgument>(dot.getRhs());
 }
 
 SmallVector<int64_t> weir::partShape(KernelOp kernel, ArrayRef<int64_t> shape) {
@@ -107,15 +116,17 @@ SmallVector<int64_t> weir::partShape(KernelOp kernel, ArrayRef<int64_t> shape) {
   return parts;
 }
 
-/// Channels last, two or three spatial dimensions, no padding, f32; groups only as
+/// Channels last, two or three spatial dimensions, no padding; groups only as
 /// wide as whole vectors, so that no tile belongs to two.
 static bool isPlainConvolution(ConvOp conv, const VectorUnit &unit) {
   auto input = cast<RankedTensorType>(conv.getInput().getType());
   auto filter = cast<RankedTensorType>(conv.getFilter().getType());
   int64_t groups = conv.getGroups(), each = filter.getShape().back() / std::max<int64_t>(groups, 1);
   return conv.getChannelsLast() && (input.getRank() == 4 || input.getRank() == 5) &&
-         (groups == 1 || each % (unit.bytes / 4) == 0) && input.getElementType().isF32() &&
-         filter.hasStaticShape() && isa<BlockArgument>(conv.getInput()) &&
+         (groups == 1 || each % unit.lanes() == 0) && isTileElement(input.getElementType()) &&
+         input.getElementType() == filter.getElementType() &&
+         input.getElementType() == getElementTypeOrSelf(conv.getType()) &&
+         (groups == 1 || filter.hasStaticShape()) && isa<BlockArgument>(conv.getInput()) &&
          isa<BlockArgument>(conv.getFilter()) &&
          llvm::all_of(conv.getPads(), [](int64_t pad) { return pad == 0; });
 }
@@ -162,8 +173,7 @@ int64_t weir::registerTileCost(const VectorUnit &unit, int64_t tileRows, int64_t
   bool isOpen = ShapedType::isDynamic(columns), knowsRows = !ShapedType::isDynamic(rows);
   // Of what is open, as much as leaves no rest.
   int64_t height = knowsRows ? rows : 280 * tileRows;
-  int64_t wide =
-      isOpen ? tileVectors : std::max<int64_t>(1, llvm::divideCeil(columns, unit.bytes / 4));
+  int64_t wide = isOpen ? 24 : std::max<int64_t>(1, llvm::divideCeil(columns, unit.lanes()));
   int64_t restRows = height % tileRows, restVectors = wide % tileVectors;
   int64_t tiles = height / tileRows, panels = wide / tileVectors;
   int64_t cost =
@@ -189,7 +199,7 @@ SmallVector<int64_t> weir::registerTile(const VectorUnit &unit, int64_t rows, in
   static constexpr Candidate of16[] = {{6, 2}, {5, 2}, {4, 3}, {4, 2}, {12, 1}, {8, 1}, {4, 1}};
   ArrayRef<Candidate> candidates =
       unit.registers == 32 ? ArrayRef<Candidate>(of32) : ArrayRef<Candidate>(of16);
-  int64_t lanes = unit.bytes / 4;
+  int64_t lanes = unit.lanes();
   bool isOpen = ShapedType::isDynamic(columns), knowsRows = !ShapedType::isDynamic(rows);
   int64_t most = isOpen ? 2 : std::max<int64_t>(1, llvm::divideCeil(columns, lanes));
   if (choice.rows)
@@ -241,7 +251,8 @@ static SmallVector<int64_t> convolutionTiles(KernelOp kernel, ConvOp conv, const
   };
   auto input = cast<RankedTensorType>(conv.getInput().getType());
   int64_t channels = input.getShape().back();
-  int64_t pitch = ShapedType::isDynamic(channels) ? 0 : channels * conv.getStrides().back() * 4;
+  int64_t pitch =
+      ShapedType::isDynamic(channels) ? 0 : channels * conv.getStrides().back() * unit.elementBytes;
   if (ShapedType::isDynamic(width))
     return cut(4, registerTile(unit, width, columns, pitch, choice));
   int64_t lines = std::max<int64_t>(1, positions / std::max<int64_t>(width, 1));
@@ -283,7 +294,7 @@ static SmallVector<int64_t> scanTiles(KernelOp kernel, CumulativeOp op) {
 
 bool weir::isTurnedInBlocks(Type element) {
   unsigned bits = element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 0;
-  return bits == 8 || bits == 16 || bits == 32;
+  return bits == 8 || bits == 16 || bits == 32 || bits == 64;
 }
 
 /// The transposition that is all of the kernel, when it moves the last dimension
@@ -307,10 +318,10 @@ static SmallVector<int64_t> transpositionTiles(KernelOp kernel, TransposeOp op,
   OpBuilder b(kernel.getContext());
   constexpr int64_t blockColumns = 64;
   ArrayRef<int64_t> permutation = op.getPermutation();
-  int64_t rank = permutation.size(), lanes = unit.bytes / 4;
   // Narrow elements are turned in vectors of 16 bytes.
-  if (int64_t bytes = cast<RankedTensorType>(op.getType()).getElementTypeBitWidth() / 8; bytes < 4)
-    lanes = 16 / bytes;
+  int64_t bytes =
+      std::max<int64_t>(cast<RankedTensorType>(op.getType()).getElementTypeBitWidth() / 8, 1);
+  int64_t rank = permutation.size(), lanes = bytes < 4 ? 16 / bytes : unit.bytes / bytes;
   int64_t first = 0, last = 1;
   for (int64_t i = 0; i < rank; ++i) {
     int64_t j = i + 1;
@@ -435,12 +446,16 @@ static SmallVector<int64_t> gemmTiles(KernelOp kernel, DotGeneralOp dot, const V
   int64_t rows = partShape(kernel, type.getShape())[batch], columns = type.getShape().back();
   int64_t depth = cast<RankedTensorType>(dot.getLhs().getType()).getShape().back();
   bool isOpen = ShapedType::isDynamic(depth);
-  auto tile = registerTile(unit, rows, columns, isOpen ? 0 : depth * 4, choice);
+  auto tile = registerTile(unit, rows, columns, isOpen ? 0 : depth * unit.elementBytes, choice);
   int64_t width = tile[1] * tile[2];
   kernel->setAttr("tile", b.getDenseI64ArrayAttr(tile));
   // A panel beyond a share of the second-level cache is read by blocks.
   constexpr int64_t muchOfTheCache = 3 << 17, cacheShare = 1 << 18;
-  int64_t panelBytes = isOpen ? 0 : depth * width * 4, each = 0;
+  int64_t panelBytes = isOpen ? 0 : depth * width * unit.elementBytes, each = 0;
+  // Of open length, the sum goes by blocks in any case.
+  constexpr int64_t openBlock = 512;
+  if (isOpen)
+    each = openBlock;
   if (panelBytes > muchOfTheCache)
     each = llvm::alignTo(llvm::divideCeil(depth, llvm::divideCeil(panelBytes, cacheShare)), 16);
   if (choice.depth && !isOpen)
@@ -461,6 +476,13 @@ static SmallVector<int64_t> gemmTiles(KernelOp kernel, DotGeneralOp dot, const V
   return tiles;
 }
 
+/// `unit` with lanes for the elements that `anchor` makes.
+static VectorUnit unitFor(const VectorUnit &unit, Operation *anchor) {
+  VectorUnit own = unit;
+  own.elementBytes = getElementTypeOrSelf(anchor->getResult(0).getType()).getIntOrFloatBitWidth() / 8;
+  return own;
+}
+
 void weir::chooseStrategy(KernelOp kernel, const VectorUnit &unit, const TileChoice &choice) {
   OpBuilder b(kernel.getContext());
   Block &body = kernel.getBody().front();
@@ -474,18 +496,18 @@ void weir::chooseStrategy(KernelOp kernel, const VectorUnit &unit, const TileCho
     flat = flat && isElementwiseOver(&op, type);
     if (auto cost = dyn_cast<CostOpInterface>(op))
       flops += std::max<int64_t>(cost.getFlops(), 0);
-    if (isa<DotGeneralOp, ConvOp, PoolOp, ReduceOp, CumulativeOp, ScatterNdOp, ScatterElementsOp,
-            TopKOp>(op))
+    if (isa<DotGeneralOp, ConvOp, PoolOp, ReduceOp, ArgReduceOp, CumulativeOp, ScatterNdOp,
+            ScatterElementsOp, TopKOp>(op))
       anchor = &op;
   }
   std::optional<SmallVector<int64_t>> tiles;
   if (auto attention = attentionOf(kernel)) {
     kernel.setStrategy("attention");
     tiles = attentionTiles(kernel, *attention, unit);
-  } else if (hasRowReduction(kernel)) {
+  } else if (hasRowReduction(kernel, unit.isHost)) {
     kernel.setStrategy("row_reduction");
     tiles = rowReductionTiles(kernel, unit);
-  } else if (anchor && anchor->hasAttr(tileUnitAttribute) && !isLanes(anchor) &&
+  } else if (anchor && anchor->hasAttr(tileUnitAttribute) && !isLanes(anchor, unit) &&
              isVectorEpilogue(kernel, anchor)) {
     bool isBytes = getElementTypeOrSelf(anchor->getResult(0).getType()).isInteger(32);
     kernel.setStrategy(isBytes ? "gemm_int8" : "gemm_amx_bf16");
@@ -505,13 +527,14 @@ void weir::chooseStrategy(KernelOp kernel, const VectorUnit &unit, const TileCho
   } else if (auto dot = dyn_cast_or_null<DotGeneralOp>(anchor);
              dot && isPlainGemm(dot) && isVectorEpilogue(kernel, dot)) {
     kernel.setStrategy("gemm");
-    tiles = gemmTiles(kernel, dot, unit, choice);
+    tiles = gemmTiles(kernel, dot, unitFor(unit, dot), choice);
   } else if (auto conv = dyn_cast_or_null<ConvOp>(anchor);
-             conv && isPlainConvolution(conv, unit) && isVectorEpilogue(kernel, conv)) {
+             conv && isTileElement(getElementTypeOrSelf(conv.getType())) &&
+             isPlainConvolution(conv, unitFor(unit, conv)) && isVectorEpilogue(kernel, conv)) {
     kernel.setStrategy("convolution");
-    tiles = convolutionTiles(kernel, conv, unit, choice);
-  } else if (anchor && isLanes(anchor) && isVectorEpilogue(kernel, anchor) &&
-             !type.isDynamicDim(rank - 1)) {
+    tiles = convolutionTiles(kernel, conv, unitFor(unit, conv), choice);
+  } else if (anchor && isLanes(anchor, unit) && isVectorEpilogue(kernel, anchor) &&
+             (isa<ReduceOp, ArgReduceOp>(anchor) || !type.isDynamicDim(rank - 1))) {
     kernel.setStrategy("lanes");
     tiles = laneTiles(kernel, anchor, unit);
   } else if (TransposeOp transposition = blockTransposition(kernel)) {

@@ -15,9 +15,13 @@ namespace weir {
 /// The vector unit that tiles are chosen for.
 struct VectorUnit {
   int64_t bytes = 32;        ///< of a register
+  int64_t elementBytes = 4;  ///< of what its lanes hold
   int64_t registers = 16;    ///< how many there are
   bool hasByteTiles = false; ///< matrix tiles of bytes
   bool hasBytePairs = false; ///< bytes are multiplied as pairs of words of 16 bits
+  bool isHost = true;        ///< of kernels of accelerators: only how ranges are cut counts
+
+  int64_t lanes() const { return bytes / elementBytes; }
 };
 /// From the module's `weir.vector_bytes` and `weir.vector_registers`, set from the
 /// target.

@@ -87,6 +87,8 @@ bool weir::useWinograd(OpBuilder &b, plan::KernelOp kernel, SmallVectorImpl<Valu
   if (kernel.getStrategy() != "convolution" || choice.form == TileChoice::Form::Direct)
     return false;
   ConvOp conv = *kernel.getBody().front().getOps<ConvOp>().begin();
+  if (!getElementTypeOrSelf(conv.getType()).isF32())
+    return false;
   auto argument = dyn_cast<BlockArgument>(conv.getFilter());
   auto constant = argument && argument.hasOneUse()
                       ? operands[argument.getArgNumber()].getDefiningOp<ConstantOp>()

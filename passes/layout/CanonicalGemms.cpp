@@ -10,6 +10,7 @@
 #include "dialects/weir/Rearrange.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Passes.h"
+#include "passes/analysis/Clusters.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRCANONICALGEMMSPASS
@@ -21,26 +22,139 @@ using namespace weir;
 
 namespace {
 
+/// The size that `dims` of `value` make together, as an i64 tensor of one element.
+Value sizeOf(OpBuilder &b, Location loc, Value value, ArrayRef<int64_t> dims) {
+  auto type = cast<RankedTensorType>(value.getType());
+  int64_t known = 1;
+  Value size;
+  for (int64_t dim : dims) {
+    if (!type.isDynamicDim(dim)) {
+      known *= type.getDimSize(dim);
+      continue;
+    }
+    Value all = ShapeOfOp::create(b, loc, value, TypeAttr::get(b.getI64Type()));
+    Value own = SliceOp::create(b, loc, all, integers(b, loc, dim), integers(b, loc, dim + 1),
+                                integers(b, loc, 1), ArrayRef<int64_t>{0}, false);
+    size = size ? MulOp::create(b, loc, size, own).getResult() : own;
+  }
+  Value factor = integers(b, loc, known);
+  if (!size)
+    return factor;
+  return known == 1 ? size : MulOp::create(b, loc, size, factor).getResult();
+}
+
+/// `value` with each of `groups`, neighbouring dimensions in order, as one dimension; an
+/// empty group is a dimension of size 1.
+Value merged(OpBuilder &b, Location loc, Value value, ArrayRef<SmallVector<int64_t>> groups) {
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> known;
+  for (ArrayRef<int64_t> group : groups) {
+    int64_t count = knownCount(type, group);
+    known.push_back(count < 0 ? ShapedType::kDynamic : count);
+  }
+  if (llvm::none_of(known, ShapedType::isDynamic))
+    return reshaped(b, loc, value, known);
+  if (llvm::all_of(groups, [](ArrayRef<int64_t> group) { return group.size() == 1; }))
+    return value;
+  SmallVector<Value> sizes;
+  for (ArrayRef<int64_t> group : groups)
+    sizes.push_back(sizeOf(b, loc, value, group));
+  return ReshapeOp::create(b, loc, value, ConcatOp::create(b, loc, ValueRange(sizes), 0));
+}
+
+/// The product's sizes, from those of its operands.
+Value reshapedToResult(OpBuilder &b, DotGeneralOp dot, Value made) {
+  auto result = cast<RankedTensorType>(dot.getType());
+  Location loc = dot.getLoc();
+  if (result.hasStaticShape())
+    return reshaped(b, loc, made, result.getShape());
+  SmallVector<Value> sizes;
+  auto append = [&](Value operand, ArrayRef<int64_t> dims) {
+    for (int64_t dim : dims)
+      sizes.push_back(sizeOf(b, loc, operand, dim));
+  };
+  auto free = [](Value operand, ArrayRef<int64_t> batch, ArrayRef<int64_t> contract) {
+    return freeDims(cast<RankedTensorType>(operand.getType()).getRank(), batch, contract);
+  };
+  append(dot.getLhs(), dot.getLhsBatch());
+  append(dot.getLhs(), free(dot.getLhs(), dot.getLhsBatch(), dot.getLhsContract()));
+  append(dot.getRhs(), free(dot.getRhs(), dot.getRhsBatch(), dot.getRhsContract()));
+  return ReshapeOp::create(b, loc, made, ConcatOp::create(b, loc, ValueRange(sizes), 0));
+}
+
+/// A matrix that the program computes, whose lines lie along the depth, by one vector: sums
+/// along lines, which read it once and in its order. Tiles would want it turned, or have
+/// one column of many.
+bool productOfVector(DotGeneralOp dot) {
+  auto lhs = cast<RankedTensorType>(dot.getLhs().getType());
+  auto rhs = cast<RankedTensorType>(dot.getRhs().getType());
+  if (mayBeAccelerated(dot) || !isTileProduct(dot) || !lhs.getElementType().isF32() ||
+      !dot.getLhsBatch().empty())
+    return false;
+  SmallVector<int64_t> contractL(dot.getLhsContract()), contractR(dot.getRhsContract());
+  SmallVector<int64_t> freeL = freeDims(lhs.getRank(), {}, contractL),
+                       freeR = freeDims(rhs.getRank(), {}, contractR);
+  auto isMatrix = [](Value operand, ArrayRef<int64_t> free, ArrayRef<int64_t> contract) {
+    SmallVector<int64_t> order(free);
+    llvm::append_range(order, contract);
+    return llvm::is_sorted(order) && !free.empty() && !contract.empty() &&
+           !operand.getDefiningOp<ConstantOp>();
+  };
+  bool isRight = !(knownCount(rhs, freeR) == 1 && isMatrix(dot.getLhs(), freeL, contractL));
+  if (isRight && !(knownCount(lhs, freeL) == 1 && isMatrix(dot.getRhs(), freeR, contractR)))
+    return false;
+  OpBuilder b(dot);
+  Location loc = dot.getLoc();
+  Value matrix = isRight ? dot.getRhs() : dot.getLhs(),
+        other = isRight ? dot.getLhs() : dot.getRhs();
+  ArrayRef<int64_t> free = isRight ? freeR : freeL, contract = isRight ? contractR : contractL;
+  SmallVector<int64_t> order(isRight ? freeL : freeR);
+  llvm::append_range(order, isRight ? contractL : contractR);
+  SmallVector<SmallVector<int64_t>> groups;
+  for (int64_t dim : free)
+    groups.push_back({dim});
+  groups.push_back(SmallVector<int64_t>(contract));
+  Value lines = merged(b, loc, matrix, groups);
+  SmallVector<SmallVector<int64_t>> whole{
+      llvm::to_vector(llvm::seq<int64_t>(0, int64_t(order.size())))};
+  Value vector = merged(b, loc, transposed(b, loc, other, order), whole);
+  Value products = MulOp::create(b, loc, lines, vector);
+  copyDevice(dot, products);
+  int64_t last = free.size();
+  Value sums = ReduceOp::create(b, loc, products, b.getStringAttr("sum"),
+                                b.getDenseI64ArrayAttr({last}), b.getBoolAttr(true));
+  copyDevice(dot, sums);
+  Value made = reshapedToResult(b, dot, sums);
+  if (made.getType() != dot.getType())
+    made.setType(cast<RankedTensorType>(dot.getType()));
+  copyDevice(dot, made);
+  dot.replaceAllUsesWith(made);
+  dot.erase();
+  return true;
+}
+
 /// dot_general with its operands' dimensions in the order batch, free…, contract
 /// on the left and batch, contract, free on the right. Rows may have several
-/// dimensions, which tiles count together; columns have one.
+/// dimensions, which tiles count together; columns, and what is contracted, have one.
 void plainProduct(DotGeneralOp dot) {
   auto lhs = cast<RankedTensorType>(dot.getLhs().getType());
   auto rhs = cast<RankedTensorType>(dot.getRhs().getType());
   auto result = cast<RankedTensorType>(dot.getType());
-  if (!lhs.getElementType().isF32() || !rhs.getElementType().isF32() ||
-      !result.getElementType().isF32() || dot.getLhsContract().size() != 1)
-    return;
   SmallVector<int64_t> batchL(dot.getLhsBatch()), batchR(dot.getRhsBatch());
   SmallVector<int64_t> contractL(dot.getLhsContract()), contractR(dot.getRhsContract());
   SmallVector<int64_t> freeL = freeDims(lhs.getRank(), batchL, contractL),
                        freeR = freeDims(rhs.getRank(), batchR, contractR);
-  int64_t batch = batchL.size();
-  // Several columns' dimensions become one where the shapes are fixed.
-  bool mergeL = freeL.empty(), mergeR = freeR.size() != 1;
-  if ((mergeL && !lhs.hasStaticShape()) || (mergeR && !rhs.hasStaticShape()) ||
-      ((mergeL || mergeR) && !result.hasStaticShape()))
+  size_t batch = batchL.size();
+  bool mergeL = freeL.empty(), mergeR = freeR.size() != 1, mergeK = contractL.size() != 1;
+  if (mayBeAccelerated(dot)) {
+    bool isOpen = (mergeL && !lhs.hasStaticShape()) || (mergeR && !rhs.hasStaticShape()) ||
+                  ((mergeL || mergeR) && !result.hasStaticShape());
+    if (isOpen || mergeK || !lhs.getElementType().isF32() || !rhs.getElementType().isF32() ||
+        !result.getElementType().isF32())
+      return;
+  } else if (!isTileProduct(dot)) {
     return;
+  }
   OpBuilder b(dot);
   Location loc = dot.getLoc();
   auto concat = [](ArrayRef<int64_t> a, ArrayRef<int64_t> c, ArrayRef<int64_t> d) {
@@ -51,41 +165,39 @@ void plainProduct(DotGeneralOp dot) {
   };
   Value left = transposed(b, loc, dot.getLhs(), concat(batchL, freeL, contractL));
   Value right = transposed(b, loc, dot.getRhs(), concat(batchR, contractR, freeR));
-  auto count = [](RankedTensorType type, ArrayRef<int64_t> dims) {
-    int64_t product = 1;
-    for (int64_t dim : dims)
-      product *= type.getDimSize(dim);
-    return product;
+  using Groups = SmallVector<SmallVector<int64_t>>;
+  auto addEach = [](Groups &groups, size_t from, size_t count) {
+    for (size_t i = from; i < from + count; ++i)
+      groups.push_back({(int64_t)i});
   };
-  auto batchShape = [&](RankedTensorType type, ArrayRef<int64_t> dims) {
-    SmallVector<int64_t> shape;
-    for (int64_t dim : dims)
-      shape.push_back(type.getDimSize(dim));
-    return shape;
+  auto addOne = [](Groups &groups, size_t from, size_t count) {
+    groups.push_back(llvm::to_vector(llvm::seq<int64_t>(from, from + count)));
   };
-  if (mergeL) {
-    auto shape = batchShape(lhs, batchL);
-    shape.push_back(1);
-    shape.push_back(lhs.getDimSize(contractL[0]));
-    left = reshaped(b, loc, left, shape);
+  if (mergeL || mergeK) {
+    Groups groups;
+    addEach(groups, 0, batch + freeL.size());
+    if (mergeL)
+      groups.push_back({});
+    addOne(groups, batch + freeL.size(), contractL.size());
+    left = merged(b, loc, left, groups);
   }
-  if (mergeR) {
-    auto shape = batchShape(rhs, batchR);
-    shape.push_back(rhs.getDimSize(contractR[0]));
-    shape.push_back(count(rhs, freeR));
-    right = reshaped(b, loc, right, shape);
+  if (mergeR || mergeK) {
+    Groups groups;
+    addEach(groups, 0, batch);
+    addOne(groups, batch, contractR.size());
+    addOne(groups, batch + contractR.size(), freeR.size());
+    right = merged(b, loc, right, groups);
   }
-  SmallVector<int64_t> leading;
-  for (int64_t i = 0; i < batch; ++i)
-    leading.push_back(i);
+  SmallVector<int64_t> leading = llvm::to_vector(llvm::seq<int64_t>(0, batch));
   if (left == dot.getLhs() && right == dot.getRhs())
     return;
   Value made = DotGeneralOp::create(
       b, loc, left, right, b.getDenseI64ArrayAttr(leading), b.getDenseI64ArrayAttr(leading),
       b.getDenseI64ArrayAttr({cast<RankedTensorType>(left.getType()).getRank() - 1}),
-      b.getDenseI64ArrayAttr({batch}), dot.getAccumulatorAttr());
+      b.getDenseI64ArrayAttr({(int64_t)batch}), dot.getAccumulatorAttr());
+  copyDevice(dot, made);
   if (mergeL || mergeR)
-    made = reshaped(b, loc, made, result.getShape());
+    made = reshapedToResult(b, dot, made);
   if (made.getType() != result)
     made.setType(result);
   copyDevice(dot, made);
@@ -154,6 +266,55 @@ ConvOp withLines(ConvOp conv) {
   return made;
 }
 
+/// Taps at the ends of a window that read nothing but padding, wherever the window is, are
+/// left out: dilated windows reach far beyond small images.
+void dropOutsideTaps(ConvOp conv) {
+  auto input = cast<RankedTensorType>(conv.getInput().getType());
+  auto filter = cast<RankedTensorType>(conv.getFilter().getType());
+  auto result = cast<RankedTensorType>(conv.getType());
+  if (!filter.hasStaticShape())
+    return;
+  int64_t spatial = input.getRank() - 2, ofImage = conv.getChannelsLast() ? 1 : 2;
+  int64_t ofFilter = conv.getChannelsLast() ? 0 : 2;
+  SmallVector<int64_t> pads(conv.getPads()), starts, ends, axes;
+  for (int64_t i = 0; i < spatial; ++i) {
+    int64_t size = input.getDimSize(ofImage + i), count = result.getDimSize(ofImage + i);
+    int64_t window = filter.getDimSize(ofFilter + i), dilation = conv.getDilations()[i];
+    if (ShapedType::isDynamic(size) || ShapedType::isDynamic(count))
+      continue;
+    int64_t &before = pads[2 * i], &after = pads[2 * i + 1];
+    auto isUsed = [&](int64_t tap) {
+      for (int64_t at = 0; at < count; ++at)
+        if (int64_t place = at * conv.getStrides()[i] - before + tap * dilation;
+            place >= 0 && place < size)
+          return true;
+      return false;
+    };
+    int64_t first = 0, last = window;
+    while (first < window && !isUsed(first) && before - (first + 1) * dilation >= 0)
+      ++first;
+    while (last - 1 > first && !isUsed(last - 1) && after - (window - last + 1) * dilation >= 0)
+      --last;
+    if (first == window || (first == 0 && last == window))
+      continue;
+    before -= first * dilation;
+    after -= (window - last) * dilation;
+    starts.push_back(first);
+    ends.push_back(last);
+    axes.push_back(ofFilter + i);
+  }
+  if (axes.empty())
+    return;
+  OpBuilder b(conv);
+  Location loc = conv.getLoc();
+  SmallVector<int64_t> steps(axes.size(), 1);
+  Value kept = SliceOp::create(b, loc, conv.getFilter(), integers(b, loc, starts),
+                               integers(b, loc, ends), integers(b, loc, steps), axes, false);
+  copyDevice(conv, kept);
+  conv.getFilterMutable().assign(kept);
+  conv.setPads(pads);
+}
+
 /// The padding of a convolution that register tiles will compute, as an
 /// operation before it: windows then lie inside of their input.
 void explicitPadding(ConvOp conv) {
@@ -162,7 +323,9 @@ void explicitPadding(ConvOp conv) {
   bool isDepthwise = input.getShape().back() == (int64_t)conv.getGroups();
   int64_t rank = input.getRank(), spatial = rank - 2;
   if (!conv.getChannelsLast() || (rank != 4 && rank != 5) ||
-      (conv.getGroups() != 1 && isDepthwise) || !input.getElementType().isF32() ||
+      (conv.getGroups() != 1 && isDepthwise) ||
+      !(input.getElementType().isF32() ||
+        (input.getElementType().isF64() && !mayBeAccelerated(conv))) ||
       llvm::all_of(conv.getPads(), [](int64_t pad) { return pad == 0; }))
     return;
   OpBuilder b(conv);
@@ -174,8 +337,9 @@ void explicitPadding(ConvOp conv) {
     amounts[rank + 1 + i] = pads[2 * i + 1];
   }
   Value sizes = integers(b, loc, amounts);
+  auto scalar = RankedTensorType::get({}, input.getElementType());
   Value zero = ConstantOp::create(
-      b, loc, SplatElementsAttr::get(RankedTensorType::get({}, b.getF32Type()), 0.0f));
+      b, loc, SplatElementsAttr::get(scalar, b.getFloatAttr(input.getElementType(), 0.0)));
   Value padded = PadOp::create(b, loc, conv.getInput(), sizes, zero, "constant");
   copyDevice(conv, padded);
   conv.getInputMutable().assign(padded);
@@ -190,12 +354,17 @@ struct CanonicalGemmsPass : weir::impl::WeirCanonicalGemmsPassBase<CanonicalGemm
         work.push_back(op);
     });
     for (Operation *op : work) {
-      if (auto dot = dyn_cast<DotGeneralOp>(op))
-        plainProduct(dot);
-      else if (ConvOp lines = withLines(cast<ConvOp>(op)))
+      if (auto dot = dyn_cast<DotGeneralOp>(op)) {
+        if (!productOfVector(dot))
+          plainProduct(dot);
+        continue;
+      }
+      auto conv = cast<ConvOp>(op);
+      dropOutsideTaps(conv);
+      if (ConvOp lines = withLines(conv))
         explicitPadding(lines);
       else
-        explicitPadding(cast<ConvOp>(op));
+        explicitPadding(conv);
     }
   }
 };

@@ -37,11 +37,18 @@ bool isImage(Type type) {
          isa<FloatType>(tensor.getElementType());
 }
 
+bool isTiledOnHost(ConvOp op) {
+  Type element = getElementTypeOrSelf(op.getType());
+  return op.getGroups() == 1 && !mayBeAccelerated(op) && (element.isF32() || element.isF64());
+}
+
 struct ConvToLast : OpRewritePattern<ConvOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ConvOp op, PatternRewriter &b) const override {
+    // A filter that the program computes is moved in every run, which on the host costs
+    // little beside what tiles gain.
     if (op.getChannelsLast() || !isImage(op.getType()) ||
-        !op.getFilter().getDefiningOp<ConstantOp>())
+        (!op.getFilter().getDefiningOp<ConstantOp>() && !isTiledOnHost(op)))
       return failure();
     Location loc = op.getLoc();
     int64_t rank = cast<RankedTensorType>(op.getType()).getRank();

@@ -9,7 +9,8 @@
 // x[a - m] w[r + m s] over m, where t + pad = a s + r. For each phase r that is a
 // convolution, with the taps of w that are r apart from multiples of s, backwards
 // (Shi et al., "Is the deconvolution layer the same as a convolutional layer?",
-// 2016). Phases become channels; a transposition puts them between each other.
+// 2016). Phases become channels; a transposition puts them between each other. In groups,
+// each has its phases next to each other.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,12 +57,14 @@ LogicalResult AsConvolutions::matchAndRewrite(ConvTransposeOp op, PatternRewrite
   auto constant = op.getFilter().getDefiningOp<ConstantOp>();
   int64_t rank = input.getRank(), spatial = rank - 2;
   bool isLast = op.getChannelsLast();
-  if (!constant || op.getGroups() != 1 || spatial < 1 || spatial > 3 ||
+  if (!constant || (op.getGroups() != 1 && mayBeAccelerated(op)) || spatial < 1 || spatial > 3 ||
       !result.getElementType().isF32() || !filter.getElementType().isF32() ||
       !llvm::all_of(op.getDilations(), [](int64_t d) { return d == 1; }))
     return failure();
   int64_t channels = filter.getDimSize(isLast ? rank - 1 : 0);
+  // Of each group.
   int64_t outputs = filter.getDimSize(isLast ? rank - 2 : 1);
+  int64_t groups = op.getGroups(), inputs = channels / groups;
   SmallVector<Line> lines;
   SmallVector<int64_t> strides;
   for (int64_t i = 0; i < spatial; ++i) {
@@ -108,14 +111,15 @@ LogicalResult AsConvolutions::matchAndRewrite(ConvTransposeOp op, PatternRewrite
   auto convolve =
       [&](ArrayRef<int64_t> taps, int64_t columns,
           function_ref<float(ArrayRef<int64_t> tap, int64_t channel, int64_t column)> weight) {
+        // `columns` and theirs of all groups, channels within one.
         std::vector<float> values;
         SmallVector<int64_t> shape(taps), pads;
-        shape.append({channels, columns});
+        shape.append({inputs, columns});
         values.reserve(ShapedType::getNumElements(shape));
         forEach(taps, [&](ArrayRef<int64_t> tap) {
-          for (int64_t c = 0; c < channels; ++c)
+          for (int64_t c = 0; c < inputs; ++c)
             for (int64_t o = 0; o < columns; ++o)
-              values.push_back(weight(tap, c, o));
+              values.push_back(weight(tap, o / (columns / groups) * inputs + c, o));
         });
         for (int64_t i = 0; i < spatial; ++i)
           pads.append({taps[i] - 1, after[i]});
@@ -123,7 +127,7 @@ LogicalResult AsConvolutions::matchAndRewrite(ConvTransposeOp op, PatternRewrite
         Value made = ConvOp::create(
             b, loc, x,
             ConstantOp::create(b, loc, DenseElementsAttr::get(type, ArrayRef<float>(values))), ones,
-            b.getDenseI64ArrayAttr(pads), ones, b.getI64IntegerAttr(1), b.getBoolAttr(true),
+            b.getDenseI64ArrayAttr(pads), ones, b.getI64IntegerAttr(groups), b.getBoolAttr(true),
             TypeAttr::get(b.getF32Type()));
         copyDevice(op, made);
         return made;
@@ -148,35 +152,46 @@ LogicalResult AsConvolutions::matchAndRewrite(ConvTransposeOp op, PatternRewrite
   };
   // Where all phases have the same taps they are columns of one convolution.
   Value made;
+  bool isJoined = false;
   if (llvm::all_of(lines, [](const Line &line) { return line.kernel % line.stride == 0; })) {
     SmallVector<int64_t> taps = tapsOf(phaseList.front());
-    made = convolve(taps, phases * outputs, [&](ArrayRef<int64_t> tap, int64_t c, int64_t column) {
-      return weightAt(placeOf(phaseList[column / outputs], tap, taps), c, column % outputs);
-    });
+    isJoined = true;
+    made = convolve(taps, groups * phases * outputs,
+                    [&](ArrayRef<int64_t> tap, int64_t c, int64_t column) {
+                      const auto &phase = phaseList[column / outputs % phases];
+                      return weightAt(placeOf(phase, tap, taps), c, column % outputs);
+                    });
   } else {
     SmallVector<Value> parts;
     for (const SmallVector<int64_t> &phase : phaseList) {
       SmallVector<int64_t> taps = tapsOf(phase);
-      parts.push_back(convolve(taps, outputs, [&](ArrayRef<int64_t> tap, int64_t c, int64_t o) {
-        return weightAt(placeOf(phase, tap, taps), c, o);
-      }));
+      parts.push_back(
+          convolve(taps, groups * outputs, [&](ArrayRef<int64_t> tap, int64_t c, int64_t o) {
+            return weightAt(placeOf(phase, tap, taps), c, o % outputs);
+          }));
     }
     made = ConcatOp::create(b, loc, ValueRange(parts), rank - 1);
   }
   // [N, A…, r…, O] to [N, A, r, …, O] to [N, A · stride, …, O], of which the padding
-  // is cut off.
+  // is cut off. Where groups have their phases, O is two dimensions around r….
+  bool isSplit = isJoined && groups > 1;
+  int64_t behind = spatial + (isSplit ? 2 : 1); // where phases are
   SmallVector<MadeSize> apart{MadeSize{1, 0}}, whole{MadeSize{1, 0}};
   SmallVector<int64_t> order{0};
   for (int64_t i = 0; i < spatial; ++i)
     apart.push_back({1, i + 1});
+  if (isSplit)
+    apart.push_back({groups});
   for (int64_t i = 0; i < spatial; ++i) {
     apart.push_back({strides[i]});
-    order.append({1 + i, 1 + spatial + i});
+    order.append({1 + i, behind + i});
     whole.push_back({strides[i], 1 + 2 * i});
   }
-  apart.push_back({outputs});
-  whole.push_back({outputs});
-  order.push_back(1 + 2 * spatial);
+  apart.push_back({isSplit ? outputs : groups * outputs});
+  whole.push_back({groups * outputs});
+  if (isSplit)
+    order.push_back(1 + spatial);
+  order.push_back(behind + spatial);
   if (phases > 1) {
     Value mixed = transposed(b, loc, reshaped(b, loc, made, apart), order);
     made = reshaped(b, loc, mixed, whole);

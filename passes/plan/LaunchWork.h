@@ -15,6 +15,7 @@
 #define WEIR_PASSES_PLAN_LAUNCHWORK_H
 
 #include "dialects/plan/Plan.h"
+#include "mlir/IR/SymbolTable.h"
 
 namespace weir::plan {
 
@@ -33,8 +34,9 @@ struct WorkTerm {
   llvm::SmallVector<std::pair<mlir::Value, unsigned>> sizes;
 };
 
-/// What `kernel` computes, in operations; to move an element is one, too.
-llvm::SmallVector<WorkTerm> workOf(KernelOp kernel);
+/// What `kernel` computes, in operations; to move an element is one, too. The kernels of a
+/// chain's stages, whose open size is the number of images, are looked up in `symbols`.
+llvm::SmallVector<WorkTerm> workOf(KernelOp kernel, mlir::SymbolTable &symbols);
 
 } // namespace weir::plan
 

@@ -401,10 +401,10 @@ LogicalResult StepBuilder::visitLaunch(LaunchOp op) {
   for (Value result : body.getTerminator()->getOperands()) {
     auto opResult = cast<OpResult>(result);
     SmallVector<Value> dims;
-    // A chain's result is a launch's, of known size.
+    // A chain's result is a launch's, of known size, but for the number of images.
     if (isa<LaunchOp>(opResult.getOwner())) {
       for (int64_t size : cast<RankedTensorType>(result.getType()).getShape())
-        dims.push_back(constant(size));
+        dims.push_back(ShapedType::isDynamic(size) ? imagesOfChain(body) : constant(size));
       sizes.push_back(dims);
       continue;
     }
@@ -436,6 +436,13 @@ LogicalResult StepBuilder::visitLaunch(LaunchOp op) {
   return success();
 }
 
+Value StepBuilder::imagesOfChain(Block &body) {
+  for (BlockArgument argument : body.getArguments())
+    if (cast<RankedTensorType>(argument.getType()).isDynamicDim(0))
+      return states[argument].dims[0];
+  llvm_unreachable("stages have as many images as the first of them goes over");
+}
+
 ArrayAttr StepBuilder::openWork(KernelOp kernel, ArrayRef<SmallVector<Value>> results) {
   Block &body = kernel.getBody().front();
   // The first of equal sizes stands for all.
@@ -456,11 +463,12 @@ ArrayAttr StepBuilder::openWork(KernelOp kernel, ArrayRef<SmallVector<Value>> re
   constexpr int64_t unknownSize = 16;
   ++quiet;
   std::map<SmallVector<int64_t>, int64_t> factors; // by the sizes they go with
-  for (const WorkTerm &term : workOf(kernel)) {
+  for (const WorkTerm &term : workOf(kernel, symbols)) {
     int64_t factor = term.factor;
     SmallVector<int64_t> sizes;
     for (auto [tensor, i] : term.sizes) {
-      Value size = dim(tensor, i);
+      Value size =
+          isa_and_nonnull<LaunchOp>(tensor.getDefiningOp()) ? imagesOfChain(body) : dim(tensor, i);
       APInt known;
       if (matchPattern(size, m_ConstantInt(&known)))
         factor *= known.getSExtValue();

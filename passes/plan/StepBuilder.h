@@ -89,6 +89,8 @@ private:
   mlir::Value blob(mlir::Attribute value, mlir::Type tensor);
   /// Parallel range of a kernel whose first result has these dims.
   mlir::Value rangeOf(KernelOp kernel, mlir::ValueRange dims);
+  /// The open number of images that a chain's stages go over.
+  mlir::Value imagesOfChain(mlir::Block &body);
   /// The work of a launch of `kernel` by its open sizes (see LaunchWork.h), while its
   /// arguments have states; `results` are the sizes of its results. Null: nothing is open.
   mlir::ArrayAttr openWork(KernelOp kernel, llvm::ArrayRef<llvm::SmallVector<mlir::Value>> results);

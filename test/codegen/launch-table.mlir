@@ -1,5 +1,6 @@
-// Launches of which all is known become rows of a table, and a step's code does not grow
-// with them. Fewer than eight, and those of sizes known at run time, are calls.
+// Launches become rows of a table, and a step's code does not grow with them: those of which
+// all is known, and those of sizes known at run time with the memory that is asked for in
+// between. Fewer than eight are calls.
 //
 // REQUIRES: weir-run
 // RUN: rm -rf %t && mkdir %t
@@ -26,8 +27,12 @@
 // CHECK-NOT: _launches(
 // CHECK-COUNT-3: call {{.*}}@weir_rt_parallel
 // CHECK: define internal {{.*}}_step_k_open(
-// CHECK-NOT: _launches(
-// CHECK-COUNT-10: call {{.*}}@weir_rt_parallel
+// CHECK-NOT: call {{.*}}@weir_rt_parallel
+// CHECK-NOT: call {{.*}}@weir_rt_alloc
+// CHECK: call {{.*}}_open_launches(
+// CHECK: call {{.*}}@weir_rt_fetch
+// CHECK: call {{.*}}@weir_rt_parallel
+// CHECK-NOT: call {{.*}}@weir_rt_parallel
 
 // RESULT: y: i32 8x8 [0, 2, 9, 26, 60, 122, 226, 390, …]
 // ZERO: the_division

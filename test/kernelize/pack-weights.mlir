@@ -87,4 +87,4 @@ module attributes {weir.vector_bytes = 64 : i64} {
 // CHECK: weir_plan.kernel @dot_general_30_288_f32
 // CHECK-NOT: copies_panels
 // CHECK: weir_plan.kernel @dot_general_d_288_f32
-// CHECK-NOT: copies_panels
+// CHECK-SAME: copies_panels = "where_it_pays"

@@ -59,9 +59,10 @@ module attributes {weir.vector_bytes = 64 : i64} {
     return %0 : tensor<1x20x20x96xf32>
   }
 
-  // Groups narrower than a vector are computed element by element.
+  // Groups that are no whole vectors: each lane takes the channels of its group.
   // CHECK: weir_plan.kernel @conv_1_20_20_24_f32
-  // CHECK-SAME: strategy "loops"
+  // CHECK-SAME: strategy "lanes"
+  // CHECK-SAME: tile = array<i64: 1, 1, 48>
   func.func @narrow_groups(%x: tensor<1x22x22x32xf32>, %w: tensor<3x3x16x24xf32>) -> tensor<1x20x20x24xf32> {
     %0 = weir.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 2 : i64, channels_last = true, accumulator = f32} : (tensor<1x22x22x32xf32>, tensor<3x3x16x24xf32>) -> tensor<1x20x20x24xf32>
     return %0 : tensor<1x20x20x24xf32>
@@ -78,7 +79,7 @@ module attributes {weir.vector_bytes = 64 : i64} {
     return %2 : tensor<30x48xf32>
   }
 
-  // Vectors run along a last dimension whose size is known.
+  // Vectors run along the last dimension.
   // CHECK: weir_plan.kernel @reduce_7_5_f32
   // CHECK-SAME: strategy "lanes"
   func.func @lanes(%x: tensor<?x7x5xf32>) -> tensor<7x5xf32> {
@@ -86,9 +87,10 @@ module attributes {weir.vector_bytes = 64 : i64} {
     return %0 : tensor<7x5xf32>
   }
 
-  // The result's type may say less than the operand's.
+  // The result's type may say less than the operand's: parts of an open number of columns.
   // CHECK: weir_plan.kernel @reduce_d_d_f32
-  // CHECK-SAME: strategy "loops"
+  // CHECK-SAME: strategy "lanes"
+  // CHECK-SAME: tiles = array<i64: 1, 512>
   func.func @open_lanes(%x: tensor<?x7x5xf32>) -> tensor<?x?xf32> {
     %0 = weir.reduce %x {axes = array<i64: 0>, keep_dims = false, kind = "sum"} : (tensor<?x7x5xf32>) -> tensor<?x?xf32>
     return %0 : tensor<?x?xf32>

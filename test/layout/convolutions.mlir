@@ -50,9 +50,11 @@ func.func @phases_apart(%x: tensor<1x16x7x7xf32>) -> tensor<1x8x13x13xf32> {
   return %0 : tensor<1x8x13x13xf32>
 }
 
-// Groups stay as they are.
+// Each group has its phases next to each other.
 // CHECK-LABEL: func.func @groups
-// CHECK: weir.conv_transpose
+// CHECK: weir.conv {{.*}} groups = 2 {{.*}} -> tensor<1x7x7x64xf32>
+// CHECK: weir.reshape {{.*}} -> tensor<1x7x7x2x2x2x8xf32>
+// CHECK-NEXT: weir.transpose {{.*}}permutation = array<i64: 0, 1, 4, 2, 5, 3, 6>
 func.func @groups(%x: tensor<1x16x7x7xf32>) -> tensor<1x16x14x14xf32> {
   %w = weir.constant dense<1.0> : tensor<16x8x2x2xf32>
   %s = weir.constant dense<14> : tensor<2xi64>

@@ -93,7 +93,7 @@ LogicalResult weir::emitConvolution(KernelBuilder &r, plan::KernelOp kernel, Val
         Value place = r.add(r.mul(r.constant(i / across * inLine[0]), lineLength),
                             r.mul(r.constant(i % across * inLine[1]), channelsOfAll));
         Value linear = r.add(r.add(r.add(base, window), k[spatial]), place);
-        return BufferAccess::load(r, input.pointer, r.b.getF32Type(), linear);
+        return BufferAccess::load(r, input.pointer, tileElement(conv), linear);
       };
       auto filterRow = [&](ValueRange k) {
         Value row = k[0];

@@ -43,8 +43,9 @@ public:
   }
 
   /// The loop over strips from `begin` to `end`; `inputs` are the kernel's buffers, the
-  /// result's behind them. Returns the first code that is not 0.
-  Value emit(Value context, ValueRange inputs, Value begin, Value end);
+  /// result's behind them, `sizes` its open sizes, all of them the number of images. Returns
+  /// the first code that is not 0.
+  Value emit(Value context, ValueRange inputs, Value sizes, Value begin, Value end);
 
 private:
   /// Lines of a stage's result.
@@ -83,6 +84,7 @@ private:
   SmallVector<Value> windows;            ///< of all stages but the last
   SmallVector<Value> wholes;             ///< where a stage's result would begin
   Value places, code;
+  Value counts; ///< stages' open sizes
 };
 
 } // namespace
@@ -128,10 +130,9 @@ void DepthFirstEmitter::runStage(size_t i, Value context, ValueRange inputs, Val
   auto tiles = own->getAttrOfType<DenseI64ArrayAttr>("tiles").asArrayRef();
   for (size_t d = 2; d < tiles.size(); ++d)
     parts *= llvm::divideCeil(shapes[i][d], tiles[d]);
-  Value none = LLVM::ZeroOp::create(b, loc, pointer);
   Value begin = mul(add(imageLine, from), parts), end = mul(add(imageLine, lines.last), parts);
   auto called = LLVM::CallOp::create(b, loc, TypeRange{b.getI32Type()}, stages[i].symbol,
-                                     ValueRange{context, places, none, begin, end});
+                                     ValueRange{context, places, counts, begin, end});
   Value before = LLVM::LoadOp::create(b, loc, b.getI32Type(), code);
   Value zero = arith::ConstantIntOp::create(b, loc, b.getI32Type(), 0);
   Value isGood = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, before, zero);
@@ -139,11 +140,23 @@ void DepthFirstEmitter::runStage(size_t i, Value context, ValueRange inputs, Val
                         code);
 }
 
-Value DepthFirstEmitter::emit(Value context, ValueRange inputs, Value begin, Value end) {
-  size_t mostPlaces = 0;
+Value DepthFirstEmitter::emit(Value context, ValueRange inputs, Value sizes, Value begin, Value end) {
+  size_t mostPlaces = 0, mostOpen = 0;
   for (const DepthFirstStage &stage : stages)
     mostPlaces = std::max<size_t>(mostPlaces, plan::LaunchOp(stage.launch).getInputs().size() + 1);
+  for (const DepthFirstStage &stage : stages) {
+    size_t open = isOfOpenBatch(plan::LaunchOp(stage.launch)->getResult(0).getType());
+    for (Value input : plan::LaunchOp(stage.launch).getInputs())
+      open += isOfOpenBatch(input.getType());
+    mostOpen = std::max(mostOpen, open);
+  }
   places = stack(8 * mostPlaces);
+  counts = mostOpen ? stack(8 * mostOpen) : LLVM::ZeroOp::create(b, loc, pointer).getResult();
+  if (mostOpen) {
+    Value images = LLVM::LoadOp::create(b, loc, b.getI64Type(), sizes);
+    for (size_t i = 0; i < mostOpen; ++i)
+      LLVM::StoreOp::create(b, loc, images, behind(counts, constant(8 * i)));
+  }
   code = stack(4);
   LLVM::StoreOp::create(b, loc, arith::ConstantIntOp::create(b, loc, b.getI32Type(), 0), code);
   for (size_t i = 0; i + 1 < stages.size(); ++i)
@@ -190,8 +203,8 @@ void weir::emitDepthFirst(plan::KernelOp kernel, StringRef symbol,
   Type i32 = b.getI32Type(), i64 = b.getI64Type();
   size_t count = kernel.getBody().front().getNumArguments() + 1;
   std::string bodyName = symbol.str() + ".body";
-  auto function = func::FuncOp::create(b, loc, bodyName,
-                                       b.getFunctionType({pointer, pointer, i64, i64}, {i32}));
+  auto function = func::FuncOp::create(
+      b, loc, bodyName, b.getFunctionType({pointer, pointer, pointer, i64, i64}, {i32}));
   function.setPrivate();
   Block *entry = function.addEntryBlock();
   b.setInsertionPointToStart(entry);
@@ -201,9 +214,9 @@ void weir::emitDepthFirst(plan::KernelOp kernel, StringRef symbol,
                                      ArrayRef<LLVM::GEPArg>{int32_t(i)});
     inputs.push_back(LLVM::LoadOp::create(b, loc, pointer, slot));
   }
-  Value code =
-      DepthFirstEmitter(b, loc, kernel, stages)
-          .emit(entry->getArgument(0), inputs, entry->getArgument(2), entry->getArgument(3));
+  Value code = DepthFirstEmitter(b, loc, kernel, stages)
+                   .emit(entry->getArgument(0), inputs, entry->getArgument(2),
+                         entry->getArgument(3), entry->getArgument(4));
   b.setInsertionPointToEnd(entry);
   func::ReturnOp::create(b, loc, Value(LLVM::LoadOp::create(b, loc, i32, code)));
 
@@ -213,8 +226,6 @@ void weir::emitDepthFirst(plan::KernelOp kernel, StringRef symbol,
   auto wrapper = LLVM::LLVMFuncOp::create(b, loc, symbol, type, LLVM::Linkage::Internal);
   Block *block = wrapper.addEntryBlock(b);
   b.setInsertionPointToStart(block);
-  auto call = func::CallOp::create(b, loc, bodyName, TypeRange{i32},
-                                   ValueRange{block->getArgument(0), block->getArgument(1),
-                                              block->getArgument(3), block->getArgument(4)});
+  auto call = func::CallOp::create(b, loc, bodyName, TypeRange{i32}, block->getArguments());
   LLVM::ReturnOp::create(b, loc, call.getResult(0));
 }

@@ -11,12 +11,14 @@
 // that, the sum goes by blocks of it, and sums wait on the stack in between.
 //
 // A constant right operand lies in panels. Of one that the program computes, a part
-// copies its panel to the stack, a block of the sum at a time, where that pays.
+// copies its panel to the stack, a block of the sum at a time, where that pays; of open
+// sizes the part itself finds out.
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/Tiles.h"
 #include "dialects/weir/Pch.h"
+#include "passes/kernelize/PackWeights.h"
 
 using namespace mlir;
 using namespace weir;
@@ -57,28 +59,70 @@ struct PanelRows {
 
 } // namespace
 
-/// Copies `rows` of a plain right operand to `panel`, in rows of `width` floats that
+/// Copies `rows` of a plain right operand to `panel`, in rows of `width` elements that
 /// are zero where no column is.
 static void copyPanel(KernelBuilder &r, const ColumnsOperand &operand, const PanelRows &rows,
                       const TileShape &shape, int64_t width, Value panel) {
   // Rows are pages apart, which no processor fetches ahead by itself.
   constexpr int64_t ahead = 16;
+  Type element = BufferAccess::storageType(operand.buffer.type.getElementType());
   SmallVector<Value> masks = laneMasks(r, shape, rows.column, rows.limit);
   emitStepLoop(r, r.constant(0), rows.count, 1, [&](Value k) {
     for (int64_t v = 0; v < shape.vectors; ++v) {
       auto linear = [&](Value row) {
         return operand.linear(r, {}, r.add(rows.first, row), {}, rows.column, v * shape.lanes);
       };
-      Value later = BufferAccess::address(r, operand.buffer.pointer, r.b.getF32Type(),
+      Value later = BufferAccess::address(r, operand.buffer.pointer, element,
                                           linear(r.add(k, r.constant(ahead))));
       LLVM::Prefetch::create(r.b, r.loc, later, /*rw=*/0, /*hint=*/3, /*cache=*/1);
       VectorReader source(r, shape.lanes), target(r, shape.lanes);
       source.setLanes({}, masks[v]);
-      Value vector = source.load(operand.buffer.pointer, r.b.getF32Type(), linear(k));
-      target.store(vector, panel, r.b.getF32Type(),
+      Value vector = source.load(operand.buffer.pointer, element, linear(k));
+      target.store(vector, panel, element,
                    r.add(r.mul(k, r.constant(width)), r.constant(v * shape.lanes)));
     }
   });
+}
+
+/// Whether the panels of a product of open sizes are copied, which only running shows.
+/// Null: they are in any case.
+static Value paysToCopy(KernelBuilder &r, plan::KernelOp kernel, const TileShape &shape, Value rows,
+                        Value columns, Value depth) {
+  if (!isa<StringAttr>(kernel->getAttr(copiesPanelsAttribute)))
+    return {};
+  auto exceeds = [&](Value value, int64_t bound) { return r.less(r.constant(bound), value); };
+  Value result = kernel.getBody().front().getTerminator()->getOperand(0);
+  int64_t small = smallRightOperand / elementBytes(getElementTypeOrSelf(result.getType()));
+  Value pays =
+      r.logicalAnd(exceeds(columns, shape.width()), exceeds(rows, fewTilesOfRows * shape.rows - 1));
+  return r.logicalAnd(pays, exceeds(r.mul(depth, columns), small));
+}
+
+/// One row out of an open number, by a matrix that the program computes: parts are columns,
+/// of which many go at once, as the matrix is read once and its rows lie far apart.
+static void emitOneRow(KernelBuilder &r, plan::KernelOp kernel, DotGeneralOp dot, int64_t lanes,
+                       Value first, Value last) {
+  constexpr int64_t together = 8;
+  const KernelBuilder::Buffer lhs = r.bufferOf(dot.getLhs());
+  ColumnsOperand rhs(r, dot.getRhs());
+  Value columns = rhs.buffer.dims.back(), depth = lhs.dims.back();
+  int64_t rowDims = cast<RankedTensorType>(dot.getType()).getRank() - 1;
+  auto emit = [&](int64_t vectors, Value column, Value limit) {
+    auto readLeft = [&](int64_t, ValueRange k) {
+      return BufferAccess::load(r, lhs.pointer, tileElement(dot), k[0]);
+    };
+    auto readRight = [&](int64_t v, ValueRange k) {
+      return std::make_pair(rhs.buffer.pointer, rhs.linear(r, depth, k[0], {}, column, v * lanes));
+    };
+    auto indexOfRow = [&](int64_t) { return SmallVector<Value>(rowDims, r.constant(0)); };
+    emitTile(r, kernel, dot, {1, vectors, lanes}, {depth}, {readLeft, readRight}, indexOfRow,
+             column, limit);
+  };
+  int64_t wide = together * lanes;
+  Value steps = r.divide(r.sub(last, first), r.constant(wide));
+  Value rest = r.add(first, r.mul(steps, r.constant(wide)));
+  emitStepLoop(r, first, rest, wide, [&](Value column) { emit(together, column, Value()); });
+  emitStepLoop(r, rest, last, lanes, [&](Value column) { emit(1, column, columns); });
 }
 
 LogicalResult weir::emitGemm(KernelBuilder &r, plan::KernelOp kernel, Value begin, Value end) {
@@ -103,14 +147,16 @@ LogicalResult weir::emitGemm(KernelBuilder &r, plan::KernelOp kernel, Value begi
   int64_t tilesInPanel = llvm::divideCeil(blocks[batch], shape.rows);
   // Blocks of K, and sums between them.
   auto depthBlock = kernel->getAttrOfType<IntegerAttr>("depth_block");
-  Value sums, copied;
+  Type element = tileElement(dot);
+  Value sums, copied, copies;
   if (depthBlock)
-    sums = stackFloats(r, blocks[batch] * shape.width());
-  if (kernel->hasAttr("copies_panels")) {
+    sums = stackElements(r, element, blocks[batch] * shape.width());
+  if (kernel->hasAttr(copiesPanelsAttribute)) {
     int64_t most = depthBlock ? depthBlock.getInt() : lhs.type.getShape().back();
-    copied = stackFloats(r, most * shape.width());
+    copied = stackElements(r, element, most * shape.width());
+    copies = paysToCopy(r, kernel, shape, rows, columns, depth);
   }
-  emitStepLoop(r, begin, end, 1, [&](Value part) {
+  auto emitPart = [&](Value part) {
     // part = (batch…, row block, column panel)
     SmallVector<Value> sizes(target.dims.begin(), target.dims.begin() + batch);
     sizes.push_back(rows);
@@ -149,12 +195,20 @@ LogicalResult weir::emitGemm(KernelBuilder &r, plan::KernelOp kernel, Value begi
       Value firstOfRight = r.add(right, range.from);
       auto readLeft = [&](int64_t i, ValueRange k) {
         Value linear = r.add(r.add(base, k[0]), r.mul(r.constant(i), step));
-        return BufferAccess::load(r, lhs.pointer, r.b.getF32Type(), linear);
+        return BufferAccess::load(r, lhs.pointer, element, linear);
       };
+      // Where a panel may be copied: its first row, and from a row to the next.
+      Value panel = copied, panelPitch = r.constant(shape.width());
+      if (copies) {
+        Value own = BufferAccess::address(
+            r, rhs.buffer.pointer, element,
+            rhs.linear(r, matrixRows, firstOfRight, at[batch + 1], column, 0));
+        panel = arith::SelectOp::create(r.b, r.loc, copies, panel, own);
+        panelPitch = arith::SelectOp::create(r.b, r.loc, copies, panelPitch, columns);
+      }
       auto readRight = [&](int64_t v, ValueRange k) {
         if (copied)
-          return std::make_pair(
-              copied, r.add(r.mul(k[0], r.constant(shape.width())), r.constant(v * shape.lanes)));
+          return std::make_pair(panel, r.add(r.mul(k[0], panelPitch), r.constant(v * shape.lanes)));
         return std::make_pair(rhs.buffer.pointer,
                               rhs.linear(r, matrixRows, r.add(firstOfRight, k[0]), at[batch + 1],
                                          column, v * shape.lanes));
@@ -177,7 +231,7 @@ LogicalResult weir::emitGemm(KernelBuilder &r, plan::KernelOp kernel, Value begi
         llvm::append_range(indices, inRow);
         return indices;
       };
-      TileOperands operands{readLeft, readRight, rhs.isPacked || copied};
+      TileOperands operands{readLeft, readRight, rhs.isPacked || (copied && !copies)};
       if (rhs.wantsPrefetch(kernel, tilesInPanel))
         operands.prefetch = prefetch;
       if (!range.isWhole)
@@ -186,9 +240,14 @@ LogicalResult weir::emitGemm(KernelBuilder &r, plan::KernelOp kernel, Value begi
       emitTile(r, kernel, dot, own, {range.count}, operands, indexOfRow, column, limit);
     };
     auto emitBlock = [&](int64_t vectors, Value limit, const DepthRange &range) {
-      if (copied)
+      auto copy = [&] {
         copyPanel(r, rhs, {r.add(right, range.from), range.count, column, limit},
                   {1, vectors, shape.lanes}, shape.width(), copied);
+      };
+      if (copies)
+        emitEither(r, copies, copy, [] {});
+      else if (copied)
+        copy();
       emitRowTiles(r, rowCount, shape.rows, [&](Value offset, int64_t tileRows) {
         emit(tileRows, vectors, limit, range, offset);
       });
@@ -199,18 +258,37 @@ LogicalResult weir::emitGemm(KernelBuilder &r, plan::KernelOp kernel, Value begi
         return emitBlock(vectors, limit, {zero, depth, true, true});
       int64_t each = depthBlock.getInt(), all = lhs.type.getShape().back();
       Value noSum = arith::ConstantOp::create(
-          r.b, r.loc, r.b.getZeroAttr(VectorType::get({shape.lanes}, r.b.getF32Type())));
+          r.b, r.loc, r.b.getZeroAttr(VectorType::get({shape.lanes}, element)));
       VectorReader whole(r, shape.lanes);
-      emitStepLoop(r, zero, r.constant(blocks[batch] * shape.width()), shape.lanes,
-                   [&](Value at) { whole.store(noSum, sums, r.b.getF32Type(), at); });
-      int64_t last = llvm::alignDown(all - 1, each);
-      emitStepLoop(r, zero, r.constant(last), each, [&](Value from) {
+      emitStepLoop(r, zero, r.mul(rowCount, r.constant(shape.width())), shape.lanes,
+                   [&](Value at) { whole.store(noSum, sums, element, at); });
+      // The block that ends the sum has what whole ones before it leave, one at least.
+      Value last =
+          ShapedType::isDynamic(all)
+              ? r.mul(r.divide(r.maximum(r.sub(depth, r.constant(1)), zero), r.constant(each)),
+                      r.constant(each))
+              : r.constant(llvm::alignDown(all - 1, each));
+      emitStepLoop(r, zero, last, each, [&](Value from) {
         emitBlock(vectors, limit, {from, r.constant(each), false, false});
       });
-      emitBlock(vectors, limit, {r.constant(last), r.constant(all - last), false, true});
+      Value left = ShapedType::isDynamic(all) ? r.sub(depth, last)
+                                              : r.constant(all - llvm::alignDown(all - 1, each));
+      emitBlock(vectors, limit, {last, left, false, true});
     };
     emitPanel(r, target.type.getShape().back(), columns, column, shape, emitRows);
-  });
+  };
+  auto emitParts = [&] { emitStepLoop(r, begin, end, 1, emitPart); };
+  bool hasOpenRows = ShapedType::isDynamicShape(target.type.getShape().slice(batch, rowDims));
+  if (!hasOpenRows || batch || rhs.isPacked || target.hasGaps()) {
+    emitParts();
+    return success();
+  }
+  auto column = [&](Value part) {
+    return r.minimum(columns, r.mul(part, r.constant(shape.width())));
+  };
+  emitEither(
+      r, r.equal(rows, r.constant(1)),
+      [&] { emitOneRow(r, kernel, dot, shape.lanes, column(begin), column(end)); }, emitParts);
   return success();
 }
 

@@ -17,6 +17,7 @@
 #include "compiler/codegen/kernel/LibraryCall.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Repeats.h"
+#include "passes/kernelize/RowReduction.h"
 #include "passes/plan/SubviewForwarding.h"
 
 using namespace mlir;
@@ -263,6 +264,31 @@ void emitLoopVersions(KernelBuilder &r, plan::KernelOp kernel, Value begin, Valu
   emitLoops(r, kernel, {}, begin, end);
 }
 
+/// Lines are of one shape, but for what has one element a line; and an open line's length
+/// is that of whatever is read along it.
+void addLineEqualities(KernelBuilder &r, plan::KernelOp kernel, Equalities &equalities) {
+  Block &body = kernel.getBody().front();
+  RankedTensorType whole = lineType(kernel);
+  int64_t axis = lineAxis(kernel), rank = whole.getRank();
+  Value line = (*body.getOps<ReduceOp>().begin()).getOperand();
+  r.quiet = true;
+  for (Operation &op : body.without_terminator()) {
+    if (isa<ConstantOp>(op))
+      continue;
+    auto type = cast<RankedTensorType>(op.getResult(0).getType());
+    for (int64_t i = 0; i < rank; ++i)
+      if (type.isDynamicDim(i))
+        equalities.add(r.dim(op.getResult(0), i), r.dim(line, i));
+  }
+  for (BlockArgument argument : body.getArguments()) {
+    auto type = cast<RankedTensorType>(argument.getType());
+    int64_t last = type.getRank() - 1;
+    if (whole.isDynamicDim(axis) && last >= 0 && type.isDynamicDim(last))
+      equalities.add(r.dim(argument, last), r.dim(line, axis));
+  }
+  r.quiet = false;
+}
+
 /// Strategies take it that what follows the costly operation has its shape. Where
 /// only running tells, and it has not, the first part is everything, element by
 /// element. Attentions read stretched operands as they are.
@@ -279,9 +305,7 @@ LogicalResult emitParts(KernelBuilder &r, plan::KernelOp kernel, Value begin, Va
     r.quiet = false;
   };
   if (kernel.getStrategy() == "row_reduction") {
-    for (Operation &op : body.without_terminator())
-      if (!isa<ConstantOp>(op))
-        mustBeOf(op.getResult(0));
+    addLineEqualities(r, kernel, equalities);
   } else if (kernel.getStrategy() != "attention") {
     if (ElementalOpInterface lead = leadOf(body))
       mustBeOf(lead->getResult(0));

@@ -18,6 +18,7 @@
 #include "compiler/codegen/cpu/Tiles.h"
 #include "dialects/weir/Pch.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "passes/kernelize/LaneTiles.h"
 
 using namespace mlir;
 using namespace weir;
@@ -27,25 +28,40 @@ namespace {
 class ReductionEmitter {
 public:
   ReductionEmitter(KernelBuilder &r, plan::KernelOp kernel, ReduceOp reduce)
-      : r(r), kernel(kernel), reduce(reduce), kind(reduce.getKind()), axes(reduce.getAxes()),
+      : ReductionEmitter(r, kernel, reduce, reduce.getKind(), llvm::to_vector(reduce.getAxes()),
+                         reduce.getKeepDims()) {}
+  ReductionEmitter(KernelBuilder &r, plan::KernelOp kernel, ArgReduceOp arg)
+      : ReductionEmitter(r, kernel, arg, arg.getLargest() ? "max" : "min", {int64_t(arg.getAxis())},
+                         arg.getKeepDims()) {
+    this->arg = arg;
+  }
+
+private:
+  ReductionEmitter(KernelBuilder &r, plan::KernelOp kernel, Operation *anchor, StringRef kind,
+                   SmallVector<int64_t> reduced, bool keepsDims)
+      : r(r), kernel(kernel), anchor(anchor), operand(anchor->getOperand(0)), kind(kind),
+        axes(std::move(reduced)), keepsDims(keepsDims),
         lanes(kernel->getAttrOfType<DenseI64ArrayAttr>("tile").asArrayRef()[2]),
         result(kernel.getBody().front().getTerminator()->getOperand(0)),
         target(r.bufferOf(result)) {
     llvm::sort(axes);
     for (int64_t axis : axes)
-      sizes.push_back(r.dim(reduce.getOperand(), axis));
+      sizes.push_back(r.dim(operand, axis));
   }
 
+public:
   void emit(Value begin, Value end) {
     ArrayRef<int64_t> tiles = kernel->getAttrOfType<DenseI64ArrayAttr>("tiles").asArrayRef();
     Value block = r.constant(tiles.back()), sums;
-    bool streams = kernel->hasAttr("streams");
-    if (streams)
+    bool streams = kernel->hasAttr("streams"), isOpen = target.type.getShape().back() < 0;
+    if (streams || isOpen)
       sums = stackFloats(r, tiles.back());
     emitStepLoop(r, begin, end, 1, [&](Value part) {
       SmallVector<Value> at = r.blockIndices(part, target.dims, tiles);
       Value first = r.mul(at.back(), block);
       from = operandIndices(at);
+      if (isOpen)
+        return emitOpen(at, first, r.minimum(block, r.sub(target.dims.back(), first)), sums);
       if (streams) {
         Value count = r.minimum(block, r.sub(target.dims.back(), first));
         stream(first, count, sums);
@@ -63,16 +79,58 @@ public:
   }
 
 private:
+  /// `count` columns from `first` on out of an open number: through memory where the operand
+  /// is large, else several vectors at once, then one, whatever is left of it. A column's
+  /// elements are added in one order.
+  void emitOpen(SmallVector<Value> at, Value first, Value count, Value sums) {
+    constexpr int64_t together = 4;
+    Value elements = r.constant(1), done = r.constant(0);
+    for (Value size : r.bufferOf(operand).dims)
+      elements = r.mul(elements, size);
+    int64_t single = lanes;
+    auto whole = [&](int64_t width) {
+      return r.mul(r.divide(count, r.constant(width)), r.constant(width));
+    };
+    auto registers = [&](Value from, Value to, bool isMasked) {
+      emitStepLoop(r, from, to, lanes, [&](Value offset) {
+        at.back() = r.add(first, offset);
+        emitInRegisters(at, isMasked ? target.dims.back() : Value());
+      });
+    };
+    Value vectors = whole(single);
+    if (arg) {
+      registers(done, vectors, false);
+      return registers(vectors, count, true);
+    }
+    emitEither(
+        r, r.less(r.constant(streamedElements), elements),
+        [&] {
+          stream(first, vectors, sums);
+          emitStepLoop(r, done, vectors, lanes, [&](Value offset) {
+            at.back() = r.add(first, offset);
+            finish(at, Value(), load(sums, offset));
+          });
+        },
+        [&] {
+          Value wide = whole(together * single);
+          lanes = together * single;
+          registers(done, wide, false);
+          lanes = single;
+          registers(wide, vectors, false);
+        });
+    registers(vectors, count, true);
+  }
+
   /// Indices into the operand, but those along its axes and the last.
   SmallVector<Value> operandIndices(ArrayRef<Value> at) {
-    int64_t rank = cast<RankedTensorType>(reduce.getOperand().getType()).getRank();
+    int64_t rank = cast<RankedTensorType>(operand.getType()).getRank();
     SmallVector<Value> indices(rank);
     unsigned next = 0;
     for (int64_t i = 0; i + 1 < rank; ++i) {
       if (!llvm::is_contained(axes, i))
         indices[i] = at[next++];
       else
-        next += reduce.getKeepDims();
+        next += keepsDims;
     }
     return indices;
   }
@@ -82,13 +140,58 @@ private:
     Value mask = limit ? laneMasks(r, {1, 1, lanes}, at.back(), limit)[0] : Value();
     v.setLanes(at.back(), mask);
     from.back() = at.back();
+    if (arg)
+      return finish(at, mask, positionOfExtreme(v));
     Value start = startOfLanes(r, kind, lanes);
     Value sum = emitReductionLoops(r, sizes, start, [&](ValueRange place, Value carried) {
       for (auto [axis, index] : llvm::zip(axes, place))
         from[axis] = index;
-      return reduceLanes(r, kind, carried, v.element(reduce.getOperand(), from));
+      return reduceLanes(r, kind, carried, v.element(operand, from));
     });
     finish(at, mask, sum);
+  }
+
+  /// Where the greatest or smallest elements lie: the first of equal ones, or the last. NaN
+  /// is beyond every number, and equal to NaN.
+  Value positionOfExtreme(VectorReader &v) {
+    bool isLast = arg.getSelectLast();
+    // As many lanes as elements have, where positions are no longer than those.
+    int64_t size = cast<RankedTensorType>(operand.getType()).getDimSize(axes[0]);
+    bool isShort = !ShapedType::isDynamic(size) && size <= std::numeric_limits<int32_t>::max();
+    Type index = isShort ? r.b.getI32Type() : r.b.getI64Type();
+    auto indices = VectorType::get({lanes}, index);
+    Value start = startOfLanes(r, kind, lanes);
+    Value none = arith::ConstantOp::create(r.b, r.loc, r.b.getZeroAttr(indices));
+    auto isBeyond = kind == "max"
+                        ? (isLast ? arith::CmpFPredicate::OGE : arith::CmpFPredicate::UGT)
+                        : (isLast ? arith::CmpFPredicate::OLE : arith::CmpFPredicate::ULT);
+    SmallVector<Value> found = emitReductionLoops(
+        r, sizes, ValueRange{start, none}, [&](ValueRange place, ValueRange carried) {
+          from[axes[0]] = place[0];
+          Value next = v.element(operand, from), best = carried[0];
+          auto compare = [&](arith::CmpFPredicate how, Value x, Value y) -> Value {
+            return arith::CmpFOp::create(r.b, r.loc, how, x, y);
+          };
+          Value takes = compare(isBeyond, next, best);
+          takes = isLast ? arith::OrIOp::create(r.b, r.loc, takes,
+                                                compare(arith::CmpFPredicate::UNO, next, next))
+                               .getResult()
+                         : arith::AndIOp::create(r.b, r.loc, takes,
+                                                 compare(arith::CmpFPredicate::ORD, best, best))
+                               .getResult();
+          Value at = arith::IndexCastOp::create(r.b, r.loc, index, place[0]);
+          SmallVector<Value> chosen;
+          chosen.push_back(arith::SelectOp::create(r.b, r.loc, takes, next, best));
+          chosen.push_back(arith::SelectOp::create(r.b, r.loc, takes, v.broadcast(at), carried[1]));
+          return chosen;
+        });
+    Type element = BufferAccess::storageType(arg.getIndexType());
+    auto results = VectorType::get({lanes}, element);
+    if (element.getIntOrFloatBitWidth() > index.getIntOrFloatBitWidth())
+      return arith::ExtUIOp::create(r.b, r.loc, results, found[1]);
+    if (element == index)
+      return found[1];
+    return arith::TruncIOp::create(r.b, r.loc, results, found[1]);
   }
 
   Value load(Value pointer, Value linear) {
@@ -112,7 +215,7 @@ private:
         Value sum = load(sums, offset);
         for (int64_t i = 0; i < rows; ++i) {
           from[axes.back()] = r.add(row, r.constant(i));
-          sum = reduceLanes(r, kind, sum, v.element(reduce.getOperand(), from));
+          sum = reduceLanes(r, kind, sum, v.element(operand, from));
         }
         store(sum, sums, offset);
       });
@@ -140,16 +243,19 @@ private:
       sum = meanOf(r, v, sum, count);
     }
     v.setLanes(at.back(), mask);
-    v.setAnchor(reduce.getResult(), sum);
+    v.setAnchor(anchor->getResult(0), sum);
     Value value = v.element(result, at);
     v.store(value, target.pointer, target.type.getElementType(), r.linearIndex(target, at));
   }
 
   KernelBuilder &r;
   plan::KernelOp kernel;
-  ReduceOp reduce;
+  Operation *anchor;
+  Value operand;
+  ArgReduceOp arg; ///< null: of a plain reduction
   StringRef kind;
   SmallVector<int64_t> axes;
+  bool keepsDims;
   int64_t lanes;
   Value result;
   const KernelBuilder::Buffer target;
@@ -162,6 +268,8 @@ LogicalResult weir::emitLanes(KernelBuilder &r, plan::KernelOp kernel, Value beg
   for (Operation &op : kernel.getBody().front()) {
     if (auto reduce = dyn_cast<ReduceOp>(op))
       ReductionEmitter(r, kernel, reduce).emit(begin, end);
+    else if (auto arg = dyn_cast<ArgReduceOp>(op))
+      ReductionEmitter(r, kernel, arg).emit(begin, end);
     else if (isa<ConvOp, PoolOp>(op))
       emitWindows(r, kernel, &op, begin, end);
   }

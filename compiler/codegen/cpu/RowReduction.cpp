@@ -10,9 +10,12 @@
 // make, and later passes need, too, waits on the stack. Results of one element a line
 // are written last, when the line has been read.
 //
-// Sums are made in one order, whatever else a kernel has: four vectors take turns along
-// the line, are added, and then lanes half a vector apart, until one is left.
+// Sums are made in one order, whatever else a kernel has, and whether a line's length is
+// known or shows when the program runs: four vectors take turns along the line, are added,
+// and then lanes half a vector apart, until one is left.
 //
+// Of an open line that turns out too long for the stack nothing is kept: later passes make
+// it again.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,9 +33,10 @@ namespace {
 class LineReader : public VectorReader {
 public:
   using Map = llvm::DenseMap<Value, Value>;
-  LineReader(KernelBuilder &r, int64_t lanes, const Map &reduced, const Map &kept, Value first,
-             Value mask)
-      : VectorReader(r, lanes), reduced(reduced), kept(kept), first(first) {
+  LineReader(KernelBuilder &r, int64_t lanes, const Map &reduced, const Map &kept, bool isOpen,
+             Value first, Value mask)
+      : VectorReader(r, lanes), reduced(reduced), kept(kept), buffers(r), isOpen(isOpen),
+        first(first) {
     setLanes(first, mask);
   }
 
@@ -44,9 +48,24 @@ public:
     return VectorReader::element(tensor, indices);
   }
 
+protected:
+  /// What is read along an open line has its length.
+  Value leafElement(Value tensor, ValueRange indices) override {
+    const KernelBuilder::Buffer &buffer = buffers.bufferOf(tensor);
+    int64_t rank = buffer.type.getRank();
+    if (!isOpen || !first || rank == 0 || !buffer.type.isDynamicDim(rank - 1))
+      return VectorReader::leafElement(tensor, indices);
+    SmallVector<Value> own(indices);
+    own.back() = first;
+    return loadElements(buffer.pointer, buffer.type.getElementType(),
+                        buffers.linearIndex(buffer, own));
+  }
+
 private:
   const Map &reduced; ///< a scalar for each reduction
   const Map &kept;    ///< where values of the line lie
+  KernelBuilder &buffers;
+  bool isOpen; ///< the line's length
   Value first;
 };
 
@@ -88,8 +107,13 @@ public:
         lanes(kernel->getAttrOfType<IntegerAttr>("lanes").getInt()),
         results(kernel.getBody().front().getTerminator()->getOperands()),
         target(r.bufferOf(results.front())), axis(lineAxis(kernel)),
-        length(lineType(kernel).getDimSize(axis)),
-        tiles(kernel->getAttrOfType<DenseI64ArrayAttr>("tiles").asArrayRef()) {}
+        length(lineType(kernel).getDimSize(axis)), isOpen(ShapedType::isDynamic(length)),
+        tiles(kernel->getAttrOfType<DenseI64ArrayAttr>("tiles").asArrayRef()) {
+    ReduceOp first = *kernel.getBody().front().getOps<ReduceOp>().begin();
+    r.quiet = true;
+    size = r.dim(first.getOperand(), axis);
+    r.quiet = false;
+  }
 
   void emit(Value begin, Value end) {
     if (axis + 1 < target.type.getRank()) {
@@ -103,17 +127,33 @@ public:
       });
       return;
     }
-    if (length < shortLength && target.type.getShape().back() == 1) {
+    if (!isOpen && length < shortLength && target.type.getShape().back() == 1) {
       emitStepLoop(r, begin, end, 1, [&](Value part) {
         at = r.blockIndices(part, target.dims, tiles);
         emitShort();
       });
       return;
     }
+    int64_t most = isOpen ? longestKeptLine : length;
     llvm::DenseMap<Value, Value> places;
     for (const LinePass &pass : passes)
       for (Value value : pass.kept)
-        places[value] = stackFloats(r, llvm::alignTo(length, lanes));
+        places[value] = stackFloats(r, llvm::alignTo(most, lanes));
+    if (!isOpen || places.empty())
+      return emitPasses(begin, end, places);
+    Value fits =
+        r.b.createOrFold<arith::CmpIOp>(r.loc, arith::CmpIPredicate::sle, size, r.constant(most));
+    emitEither(
+        r, fits, [&] { emitPasses(begin, end, places); },
+        [&] {
+          for (LinePass &pass : passes)
+            pass.kept.clear();
+          emitPasses(begin, end, llvm::DenseMap<Value, Value>());
+        });
+  }
+
+private:
+  void emitPasses(Value begin, Value end, const llvm::DenseMap<Value, Value> &places) {
     emitStepLoop(r, begin, end, 1, [&](Value part) {
       at = r.blockIndices(part, target.dims, tiles);
       reduced.clear();
@@ -128,14 +168,13 @@ public:
         }
         reduced[pass.end] = emitReduction(reduce, pass, places);
         for (Value value : pass.kept)
-          kept[value] = places[value];
+          kept[value] = places.lookup(value);
       }
       for (Value result : results.drop_front(hasLine))
         emitOne(result);
     });
   }
 
-private:
   /// So many sums run side by side as an addition takes cycles.
   static constexpr int64_t together = 4;
   /// What few elements lead to is written out, so that LLVM makes vectors of lines.
@@ -151,7 +190,17 @@ private:
   Value maskAt(int64_t first) {
     if (first + lanes <= length)
       return {};
-    return laneMasks(r, {1, 1, lanes}, r.constant(first), r.constant(length))[0];
+    return laneMasks(r, {1, 1, lanes}, r.constant(first), size)[0];
+  }
+  Value openMaskAt(Value first) {
+    Value left = r.sub(size, first);
+    return vector::CreateMaskOp::create(r.b, r.loc, VectorType::get({lanes}, r.b.getI1Type()),
+                                        left);
+  }
+  /// As much of the line as fills steps of `step`.
+  Value wholeSteps(int64_t step) {
+    return isOpen ? r.mul(r.divide(size, r.constant(step)), r.constant(step))
+                  : r.constant(length / step * step);
   }
 
   Value emitReduction(ReduceOp reduce, const LinePass &pass,
@@ -160,7 +209,7 @@ private:
     StringRef kind = reduce.getKind();
     Value start = startOfLanes(r, kind, lanes);
     auto valueAt = [&](Value first, Value mask) {
-      LineReader v(r, lanes, reduced, kept, first, mask);
+      LineReader v(r, lanes, reduced, kept, isOpen, first, mask);
       SmallVector<Value> indices = indicesAt(first);
       Value value = v.element(reduce.getOperand(), indices);
       for (Value each : pass.kept)
@@ -172,9 +221,9 @@ private:
     SmallVector<Value> carried(together, start);
     if (isExtreme(kind))
       carried.push_back(noNan(lanes));
-    int64_t block = together * lanes, whole = length / block * block;
-    if (whole) {
-      auto loop = scf::ForOp::create(r.b, r.loc, r.constant(0), r.constant(whole),
+    int64_t block = together * lanes, whole = isOpen ? 0 : length / block * block;
+    if (isOpen || whole) {
+      auto loop = scf::ForOp::create(r.b, r.loc, r.constant(0), wholeSteps(block),
                                      r.constant(block), carried);
       OpBuilder::InsertionGuard guard(r.b);
       r.b.setInsertionPointToStart(loop.getBody());
@@ -186,11 +235,13 @@ private:
       carried = llvm::to_vector(ValueRange(loop.getResults()));
     }
     SmallVector<Value> rest;
-    for (int64_t first = whole; first < length; first += lanes)
+    for (int64_t first = whole; !isOpen && first < length; first += lanes)
       rest.push_back(valueAt(r.constant(first), maskAt(first)));
+    if (isOpen)
+      addOpenRest(kind, wholeSteps(block), carried, valueAt);
     add(kind, rest, carried);
     Value sum = carried[0];
-    for (int64_t i = 1, used = whole ? together : rest.size(); i < used; ++i)
+    for (int64_t i = 1, used = isOpen || whole ? together : rest.size(); i < used; ++i)
       sum = combine(kind, sum, carried[i]);
     for (int64_t apart = lanes / 2; apart > 0; apart /= 2) {
       auto half = [&](int64_t from) -> Value {
@@ -204,6 +255,29 @@ private:
     return finish(kind, vector::ExtractOp::create(r.b, r.loc, sum, int64_t(0)), isNan);
   }
 
+  /// Adds what whole blocks leave of an open line, which ends at `from`, to the sums whose
+  /// turn it is.
+  void addOpenRest(StringRef kind, Value from, SmallVectorImpl<Value> &carried,
+                   function_ref<Value(Value first, Value mask)> valueAt) {
+    for (int64_t i = 0; i < together; ++i) {
+      Value first = r.add(from, r.constant(i * lanes));
+      SmallVector<Value> own{carried[i]};
+      if (isExtreme(kind))
+        own.push_back(carried.back());
+      auto branch = scf::IfOp::create(r.b, r.loc, ValueRange(own).getTypes(), r.less(first, size),
+                                      /*withElseRegion=*/true);
+      OpBuilder::InsertionGuard guard(r.b);
+      r.b.setInsertionPointToStart(&branch.getElseRegion().front());
+      scf::YieldOp::create(r.b, r.loc, own);
+      r.b.setInsertionPointToStart(&branch.getThenRegion().front());
+      add(kind, valueAt(first, openMaskAt(first)), own);
+      scf::YieldOp::create(r.b, r.loc, own);
+      carried[i] = branch.getResult(0);
+      if (isExtreme(kind))
+        carried.back() = branch.getResult(1);
+    }
+  }
+
   static bool isExtreme(StringRef kind) { return kind == "max" || kind == "min"; }
 
   Value noNan(int64_t lanes) {
@@ -214,6 +288,8 @@ private:
   /// A sum, or the greater or smaller of two: an instruction on x86. Whether there was a
   /// NaN is known apart; of two zeros it is either.
   Value combine(StringRef kind, Value x, Value y) {
+    if (kind == "prod")
+      return arith::MulFOp::create(r.b, r.loc, x, y);
     if (!isExtreme(kind))
       return arith::AddFOp::create(r.b, r.loc, x, y);
     auto isFirst = kind == "max" ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT;
@@ -242,7 +318,13 @@ private:
     }
     if (kind != "mean")
       return reduction;
-    Value count = arith::ConstantOp::create(r.b, r.loc, r.b.getF32FloatAttr(length));
+    Value count;
+    if (isOpen) {
+      Value wide = arith::IndexCastOp::create(r.b, r.loc, r.b.getI64Type(), size);
+      count = arith::SIToFPOp::create(r.b, r.loc, r.b.getF32Type(), wide);
+    } else {
+      count = arith::ConstantOp::create(r.b, r.loc, r.b.getF32FloatAttr(length));
+    }
     return arith::DivFOp::create(r.b, r.loc, reduction, count);
   }
 
@@ -284,11 +366,17 @@ private:
   void emitLine(Value result) {
     r.loc = result.getLoc();
     auto step = [&](Value first, Value mask) {
-      LineReader v(r, lanes, reduced, kept, first, mask);
+      LineReader v(r, lanes, reduced, kept, isOpen, first, mask);
       SmallVector<Value> indices = indicesAt(first);
       v.store(v.element(result, indices), target.pointer, target.type.getElementType(),
               r.linearIndex(target, indices));
     };
+    if (isOpen) {
+      Value whole = wholeSteps(lanes);
+      emitStepLoop(r, r.constant(0), whole, lanes, [&](Value first) { step(first, {}); });
+      emitEither(r, r.less(whole, size), [&] { step(whole, openMaskAt(whole)); }, [] {});
+      return;
+    }
     int64_t whole = length / lanes * lanes;
     if (whole)
       emitStepLoop(r, r.constant(0), r.constant(whole), lanes,
@@ -300,7 +388,7 @@ private:
   /// A result of one element, computed as the line's are.
   void emitOne(Value result) {
     r.loc = result.getLoc();
-    LineReader v(r, lanes, reduced, kept, Value(), Value());
+    LineReader v(r, lanes, reduced, kept, isOpen, Value(), Value());
     SmallVector<Value> indices = indicesAt(r.constant(0));
     Value one = vector::ExtractOp::create(r.b, r.loc, v.element(result, indices), int64_t(0));
     const KernelBuilder::Buffer to = r.bufferOf(result);
@@ -315,6 +403,8 @@ private:
   ValueRange results;
   const KernelBuilder::Buffer target;
   int64_t axis, length;
+  bool isOpen;
+  Value size; ///< of a line
   ArrayRef<int64_t> tiles;
   SmallVector<Value> at; ///< of the line
   llvm::DenseMap<Value, Value> reduced, kept;

@@ -20,10 +20,14 @@ static std::optional<int64_t> known(Value value) {
   return std::nullopt;
 }
 
-Value weir::stackFloats(KernelBuilder &r, int64_t count) {
+Value weir::stackElements(KernelBuilder &r, Type element, int64_t count) {
   Value size = LLVM::ConstantOp::create(r.b, r.loc, r.b.getI64Type(), r.b.getI64IntegerAttr(count));
-  return LLVM::AllocaOp::create(r.b, r.loc, LLVM::LLVMPointerType::get(r.b.getContext()),
-                                r.b.getF32Type(), size, /*alignment=*/64);
+  return LLVM::AllocaOp::create(r.b, r.loc, LLVM::LLVMPointerType::get(r.b.getContext()), element,
+                                size, /*alignment=*/64);
+}
+
+Type weir::tileElement(Operation *anchor) {
+  return BufferAccess::storageType(getElementTypeOrSelf(anchor->getResult(0).getType()));
 }
 
 ColumnsOperand::ColumnsOperand(KernelBuilder &r, Value operand) {
@@ -47,7 +51,7 @@ bool ColumnsOperand::wantsPrefetch(plan::KernelOp kernel, int64_t tilesInPanel) 
     return false;
   if (auto ahead = kernel->getAttrOfType<BoolAttr>(fetchAheadAttribute))
     return ahead.getValue();
-  return buffer.type.getNumElements() * 4 > muchOfTheCache;
+  return buffer.type.getNumElements() * elementBytes(buffer.type.getElementType()) > muchOfTheCache;
 }
 
 void ColumnsOperand::prefetch(KernelBuilder &r, Value rows, Value row, Value panel, Value tile,
@@ -60,10 +64,11 @@ void ColumnsOperand::prefetch(KernelBuilder &r, Value rows, Value row, Value pan
   Value fraction = r.add(r.mul(tile, rows), row); // of parts * rows
   Value linear = r.add(r.mul(next, r.constant(width)),
                        r.divide(r.mul(fraction, r.constant(width)), r.constant(parts)));
-  constexpr int64_t line = 16; // floats
+  Type element = buffer.type.getElementType();
+  int64_t line = 64 / elementBytes(element); // of the cache, in elements
   for (int64_t i = 0; i < std::max<int64_t>(1, width / parts / line); ++i) {
-    Value where = BufferAccess::address(r, buffer.pointer, r.b.getF32Type(),
-                                        r.add(linear, r.constant(i * line)));
+    Value where =
+        BufferAccess::address(r, buffer.pointer, element, r.add(linear, r.constant(i * line)));
     LLVM::Prefetch::create(r.b, r.loc, where, /*rw=*/0, /*hint=*/2, /*cache=*/1);
   }
 }
@@ -89,7 +94,8 @@ void weir::emitTile(KernelBuilder &r, plan::KernelOp kernel, Operation *anchor,
                     Value columns) {
   OpBuilder &b = r.b;
   Location loc = r.loc;
-  auto vectorType = VectorType::get({shape.lanes}, b.getF32Type());
+  Type element = tileElement(anchor);
+  auto vectorType = VectorType::get({shape.lanes}, element);
   Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(vectorType));
   SmallVector<Value> inits(shape.rows * shape.vectors, zero);
   VectorReader whole(r, shape.lanes);
@@ -100,7 +106,7 @@ void weir::emitTile(KernelBuilder &r, plan::KernelOp kernel, Operation *anchor,
   };
   if (operands.partial && !operands.partial->isFirst)
     for (auto [i, init] : llvm::enumerate(inits))
-      init = whole.load(operands.partial->pointer, b.getF32Type(), placeOf(i));
+      init = whole.load(operands.partial->pointer, element, placeOf(i));
 
   SmallVector<std::unique_ptr<VectorReader>> readers;
   SmallVector<Value> masks = laneMasks(r, shape, column, columns);
@@ -109,6 +115,11 @@ void weir::emitTile(KernelBuilder &r, plan::KernelOp kernel, Operation *anchor,
     readers.back()->setLanes({}, mask);
   }
 
+  auto multiplyAdd = [&](Value x, Value y, Value sum) -> Value {
+    if (isa<FloatType>(element))
+      return vector::FMAOp::create(b, loc, x, y, sum);
+    return arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, x, y), sum);
+  };
   SmallVector<Value> sums =
       emitReductionLoops(r, loops, inits, [&](ValueRange at, ValueRange carried) {
         SmallVector<Value> right, next;
@@ -117,19 +128,18 @@ void weir::emitTile(KernelBuilder &r, plan::KernelOp kernel, Operation *anchor,
         for (int64_t v = 0; v < shape.vectors; ++v) {
           auto [pointer, linear] = operands.right(v, at);
           VectorReader &reader = operands.isPadded ? whole : *readers[v];
-          right.push_back(reader.load(pointer, b.getF32Type(), linear));
+          right.push_back(reader.load(pointer, element, linear));
         }
         for (int64_t row = 0; row < shape.rows; ++row) {
           Value left = vector::BroadcastOp::create(b, loc, vectorType, operands.left(row, at));
           for (int64_t v = 0; v < shape.vectors; ++v)
-            next.push_back(
-                vector::FMAOp::create(b, loc, left, right[v], carried[row * shape.vectors + v]));
+            next.push_back(multiplyAdd(left, right[v], carried[row * shape.vectors + v]));
         }
         return next;
       });
   if (operands.partial && !operands.partial->isLast) {
     for (auto [i, sum] : llvm::enumerate(sums))
-      whole.store(sum, operands.partial->pointer, b.getF32Type(), placeOf(i));
+      whole.store(sum, operands.partial->pointer, element, placeOf(i));
     return;
   }
 
@@ -253,7 +263,7 @@ Value weir::insidePadding(KernelBuilder &r, ValueRange at, ArrayRef<int64_t> pad
 
 Value weir::startOfLanes(KernelBuilder &r, StringRef kind, int64_t lanes) {
   double infinity = std::numeric_limits<double>::infinity();
-  double start = kind == "max" ? -infinity : kind == "min" ? infinity : 0.0;
+  double start = kind == "max" ? -infinity : kind == "min" ? infinity : kind == "prod" ? 1.0 : 0.0;
   auto type = VectorType::get({lanes}, r.b.getF32Type());
   return arith::ConstantOp::create(r.b, r.loc,
                                    SplatElementsAttr::get(type, r.b.getF32FloatAttr(start)));
@@ -266,6 +276,8 @@ Value weir::reduceLanes(KernelBuilder &r, StringRef kind, Value x, Value y) {
     return arith::MaximumFOp::create(r.b, r.loc, x, y, eitherZero);
   if (kind == "min")
     return arith::MinimumFOp::create(r.b, r.loc, x, y, eitherZero);
+  if (kind == "prod")
+    return arith::MulFOp::create(r.b, r.loc, x, y);
   return arith::AddFOp::create(r.b, r.loc, x, y);
 }
 

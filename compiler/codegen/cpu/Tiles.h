@@ -15,13 +15,13 @@ namespace weir {
 
 /// A block of results that stays in vector registers while its sums run: `rows`
 /// results next to each other in one dimension, each `vectors` registers of
-/// `lanes` floats along the last one.
+/// `lanes` elements along the last one.
 struct TileShape {
   int64_t rows = 1, vectors = 1, lanes = 16;
   int64_t width() const { return vectors * lanes; }
 };
 
-/// Where sums wait between blocks of a long reduction: f32, a tile's rows `pitch`
+/// Where sums wait between blocks of a long reduction: a tile's rows `pitch`
 /// elements apart from `first` on.
 struct PartialSums {
   mlir::Value pointer, first;
@@ -96,8 +96,14 @@ void storeTile(KernelBuilder &r, plan::KernelOp kernel, mlir::Operation *anchor,
 void emitStepLoop(KernelBuilder &r, mlir::Value begin, mlir::Value end, int64_t step,
                   llvm::function_ref<void(mlir::Value)> body);
 
-/// `count` floats on the stack, 64-byte aligned.
-mlir::Value stackFloats(KernelBuilder &r, int64_t count);
+/// `count` elements on the stack, 64-byte aligned.
+mlir::Value stackElements(KernelBuilder &r, mlir::Type element, int64_t count);
+inline mlir::Value stackFloats(KernelBuilder &r, int64_t count) {
+  return stackElements(r, r.b.getF32Type(), count);
+}
+
+/// What a tile of `anchor`'s results holds, as it lies in memory.
+mlir::Type tileElement(mlir::Operation *anchor);
 
 /// Depthwise convolutions and pools: see Windows.cpp.
 void emitWindows(KernelBuilder &r, plan::KernelOp kernel, mlir::Operation *anchor,
@@ -120,7 +126,7 @@ void copyRow(KernelBuilder &r, const KernelBuilder::Buffer &source, mlir::ValueR
 mlir::Value insidePadding(KernelBuilder &r, mlir::ValueRange at, llvm::ArrayRef<int64_t> pads,
                           mlir::Value padded, llvm::SmallVectorImpl<mlir::Value> &inside);
 
-/// Reductions of f32 on vectors, of kind sum, mean, max or min: what a lane begins with,
+/// Reductions of f32 on vectors, of kind sum, mean, max, min or prod: what a lane begins with,
 /// and both vectors in one.
 mlir::Value startOfLanes(KernelBuilder &r, llvm::StringRef kind, int64_t lanes);
 mlir::Value reduceLanes(KernelBuilder &r, llvm::StringRef kind, mlir::Value x, mlir::Value y);

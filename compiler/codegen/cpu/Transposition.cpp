@@ -99,8 +99,11 @@ LogicalResult weir::emitTransposition(KernelBuilder &r, plan::KernelOp kernel, V
     across = across >= last ? across - (last - first - 1) : std::min(across, first);
   }
   int64_t along = sizes.size() - 1; // what the result's vectors run along
-  Type element = BufferAccess::storageType(target.type.getElementType());
-  bool isNarrow = element.getIntOrFloatBitWidth() < 32;
+  // Bits, whatever they stand for: vectors have no elements without a sign, and no halves
+  // that code would convert.
+  int64_t bytes = elementBytes(target.type.getElementType());
+  Type element = r.b.getIntegerType(8 * bytes);
+  bool isNarrow = bytes < 4;
   auto vectorType = VectorType::get({lanes}, element);
 
   emitStepLoop(r, begin, end, 1, [&](Value part) {
@@ -120,7 +123,7 @@ LogicalResult weir::emitTransposition(KernelBuilder &r, plan::KernelOp kernel, V
       Value linear = r.add(base, r.add(r.mul(i, steps[across]), r.mul(j, steps[along])));
       return BufferAccess::address(r, buffer.pointer, element, linear);
     };
-    unsigned alignment = element.getIntOrFloatBitWidth() / 8;
+    unsigned alignment = bytes;
     auto block = [&](Value i, Value j) {
       SmallVector<Value> values;
       for (int64_t lane = 0; lane < lanes; ++lane)

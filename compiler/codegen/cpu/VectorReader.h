@@ -58,9 +58,10 @@ protected:
   mlir::Value constantElement(mlir::Value tensor, mlir::ElementsAttr,
                               mlir::ValueRange indices) override;
 
-private:
   /// A vector of elements of a buffer, in compute form.
   mlir::Value loadElements(mlir::Value pointer, mlir::Type element, mlir::Value linear);
+
+private:
   /// The lanes' indices as numbers of type `element`.
   mlir::Value positions(mlir::Type element);
   mlir::Value byteOf(mlir::Value value, bool isUnsigned);

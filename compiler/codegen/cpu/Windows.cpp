@@ -45,6 +45,10 @@ public:
         tiles(kernel->getAttrOfType<DenseI64ArrayAttr>("tiles")),
         lanes(kernel->getAttrOfType<DenseI64ArrayAttr>("tile").asArrayRef()[2]),
         axes(windowLinesOf(anchor)) {
+    if (conv) {
+      group = groupOf(conv);
+      span = lanes / group.outputs * group.inputs;
+    }
     if (auto attribute = kernel->getAttrOfType<IntegerAttr>("positions")) {
       positions = attribute.getInt();
       line = axes.back();
@@ -55,7 +59,9 @@ public:
     emitStepLoop(r, begin, end, 1, [&](Value part) {
       SmallVector<Value> at = r.blockIndices(part, target.dims, tiles.asArrayRef());
       at.pop_back();
-      if (line)
+      if (line && !line->isKnown())
+        emitInOpenLine(at);
+      else if (line)
         emitInLine(at);
       else
         emitChannels(at, {at.back(), 1, std::nullopt});
@@ -91,22 +97,60 @@ private:
     emitEither(r, r.equal(block, r.constant(0)), [&] { emitEnd(0); }, emitBehindFirst);
   }
 
-  void emitChannels(ValueRange at, const Positions &own) {
-    int64_t columns = target.type.getShape().back();
-    emitTiled(
-        r, columns, lanes, [&](Value channel) { emitResults(at, own, channel, Value()); },
-        [&](Value channel, int64_t left) {
-          Value mask = vector::CreateMaskOp::create(
-              r.b, r.loc, VectorType::get({lanes}, r.b.getI1Type()), r.constant(left));
-          emitResults(at, own, channel, mask);
+  /// Blocks whose windows lie inside of the input together; positions at a line's ends, and
+  /// what whole blocks leave of it, each by itself.
+  void emitInOpenLine(MutableArrayRef<Value> at) {
+    int64_t along = axes.size();
+    Value length = r.dim(anchor->getOperand(0), along), output = target.dims[along];
+    Value first = r.mul(at.back(), r.constant(positions));
+    Value behind = r.add(first, r.constant(positions));
+    Value origin = r.sub(r.mul(first, r.constant(line->stride)), r.constant(line->before));
+    int64_t reach = (positions - 1) * line->stride + (line->window - 1) * line->dilation;
+    auto isAtMost = [&](Value x, Value y) {
+      return arith::CmpIOp::create(r.b, r.loc, arith::CmpIPredicate::sle, x, y).getResult();
+    };
+    Value isWhole = r.logicalAnd(isAtMost(r.constant(0), origin),
+                                 r.less(r.add(origin, r.constant(reach)), length));
+    isWhole = r.logicalAnd(isWhole, isAtMost(behind, output));
+    emitEither(
+        r, isWhole, [&] { emitChannels(at, {first, positions, std::nullopt}); },
+        [&] {
+          std::optional<WindowLine> whole;
+          std::swap(whole, line);
+          emitStepLoop(r, first, r.minimum(behind, output), 1, [&](Value position) {
+            at.back() = position;
+            emitChannels(at, {position, 1, std::nullopt});
+          });
+          std::swap(whole, line);
         });
   }
 
+  void emitChannels(ValueRange at, const Positions &own) {
+    int64_t columns = target.type.getShape().back();
+    emitTiled(
+        r, columns, lanes, [&](Value channel) { emitResults(at, own, channel); },
+        [&](Value channel, int64_t left) { emitResults(at, own, channel, left); });
+  }
+
   /// One vector of each position: windows, then what follows them in the kernel.
-  void emitResults(ValueRange at, const Positions &own, Value channel, Value mask) {
-    VectorReader v(r, lanes);
+  /// `left`: so many lanes exist, where not all do.
+  void emitResults(ValueRange at, const Positions &own, Value channel,
+                   std::optional<int64_t> left = std::nullopt) {
+    auto maskOf = [&](int64_t lanes, int64_t present) -> Value {
+      return vector::CreateMaskOp::create(r.b, r.loc, VectorType::get({lanes}, r.b.getI1Type()),
+                                          r.constant(present));
+    };
+    Value mask = left ? maskOf(lanes, *left) : Value();
+    VectorReader v(r, lanes), input(r, conv ? span : lanes);
     v.setLanes(channel, mask);
-    SmallVector<Value> totals = emitWindows(v, at, own, channel);
+    Value first = channel;
+    if (isSpread()) {
+      first = r.mul(r.divide(channel, r.constant(group.outputs)), r.constant(group.inputs));
+      input.setLanes(first, left ? maskOf(span, *left / group.outputs * group.inputs) : Value());
+    } else {
+      input.setLanes(channel, mask);
+    }
+    SmallVector<Value> totals = emitWindows({v, input, channel, first}, at, own);
     SmallVector<Value> indices(at);
     indices.push_back(channel);
     for (auto [i, total] : llvm::enumerate(totals)) {
@@ -124,8 +168,16 @@ private:
     }
   }
 
-  SmallVector<Value> emitWindows(VectorReader &v, ValueRange at, const Positions &own,
-                                 Value channel) {
+  /// A vector of channels: of results, and of the input that these take.
+  struct Channels {
+    VectorReader &v, &input;
+    Value first, firstOfInput;
+  };
+
+  /// Whether lanes of results are others than those of the input.
+  bool isSpread() const { return conv && (group.inputs != 1 || group.outputs != 1); }
+
+  SmallVector<Value> emitWindows(const Channels &channels, ValueRange at, const Positions &own) {
     size_t looped = axes.size() - (line ? 1 : 0);
     SmallVector<Span> spans;
     SmallVector<Value> sizes;
@@ -135,7 +187,8 @@ private:
     }
     bool isMax = pool && pool.getKind() == "max";
     double start = isMax ? -std::numeric_limits<double>::infinity() : 0.0;
-    Value init = v.broadcast(arith::ConstantOp::create(r.b, r.loc, r.b.getF32FloatAttr(start)));
+    Value init =
+        channels.v.broadcast(arith::ConstantOp::create(r.b, r.loc, r.b.getF32FloatAttr(start)));
     SmallVector<Value> inits(own.count, init);
     return emitReductionLoops(r, sizes, inits, [&](ValueRange loops, ValueRange carried) {
       SmallVector<Value> next(carried), from{at[0]}, weight;
@@ -144,26 +197,28 @@ private:
         from.push_back(r.add(spans[i].origin, r.mul(weight[i], r.constant(axes[i].dilation))));
       }
       if (line) {
-        addLine(v, own, channel, from, weight, next);
+        addLine(channels, own, from, weight, next);
       } else {
-        from.push_back(channel);
-        next[0] = step(next[0], floats(v, anchor->getOperand(0), from),
-                       [&] { return filterAt(v, weight, channel); });
+        from.push_back(channels.firstOfInput);
+        llvm::SmallDenseMap<int64_t, Value> picked;
+        next[0] = step(next[0], floats(channels.input, anchor->getOperand(0), from), picked,
+                       [&](int64_t depth) { return filterAt(channels, weight, depth); });
       }
       return next;
     });
   }
 
   /// What windows have on one line of the input, element by element in their order.
-  void addLine(VectorReader &v, const Positions &own, Value channel, SmallVector<Value> from,
+  void addLine(const Channels &channels, const Positions &own, SmallVector<Value> from,
                SmallVector<Value> weight, SmallVector<Value> &sums) {
     Value origin = r.sub(r.mul(own.first, r.constant(line->stride)), r.constant(line->before));
     llvm::SmallDenseMap<int64_t, Value> read;
+    llvm::SmallDenseMap<int64_t, llvm::SmallDenseMap<int64_t, Value>> picked;
     size_t across = from.size();
-    from.append({Value(), channel});
+    from.append({Value(), channels.firstOfInput});
     weight.push_back(Value());
     for (int64_t k = 0; k < line->window; ++k) {
-      Value filter;
+      SmallVector<Value> filter(group.inputs);
       for (int64_t i = 0; i < own.count; ++i) {
         if (own.place && !line->isInside(*own.place + i, k))
           continue;
@@ -171,22 +226,22 @@ private:
         Value &element = read[offset];
         if (!element) {
           from[across] = r.add(origin, r.constant(offset));
-          element = floats(v, anchor->getOperand(0), from);
+          element = floats(channels.input, anchor->getOperand(0), from);
         }
-        sums[i] = step(sums[i], element, [&] {
+        sums[i] = step(sums[i], element, picked[offset], [&](int64_t depth) {
           weight.back() = r.constant(k);
-          if (!filter)
-            filter = filterAt(v, weight, channel);
-          return filter;
+          if (!filter[depth])
+            filter[depth] = filterAt(channels, weight, depth);
+          return filter[depth];
         });
       }
     }
   }
 
-  Value filterAt(VectorReader &v, ArrayRef<Value> window, Value channel) {
+  Value filterAt(const Channels &channels, ArrayRef<Value> window, int64_t depth) {
     SmallVector<Value> indices(window);
-    indices.append({r.constant(0), channel});
-    return floats(v, conv.getFilter(), indices);
+    indices.append({r.constant(depth), channels.first});
+    return floats(channels.v, conv.getFilter(), indices);
   }
 
   /// Elements of an operand, those of bytes as floats.
@@ -195,17 +250,34 @@ private:
     Type element = getElementTypeOrSelf(tensor.getType());
     if (!element.isInteger(8) && !element.isUnsignedInteger(8))
       return value;
-    auto words = VectorType::get({lanes}, r.b.getI32Type());
+    auto own = cast<VectorType>(value.getType());
+    VectorType words = own.clone(r.b.getI32Type());
     Value word = element.isUnsignedInteger()
                      ? Value(arith::ExtUIOp::create(r.b, r.loc, words, value))
                      : Value(arith::ExtSIOp::create(r.b, r.loc, words, value));
-    return arith::SIToFPOp::create(r.b, r.loc, VectorType::get({lanes}, r.b.getF32Type()), word);
+    return arith::SIToFPOp::create(r.b, r.loc, own.clone(r.b.getF32Type()), word);
   }
 
-  Value step(Value sum, Value element, function_ref<Value()> filter) {
-    if (conv)
-      return vector::FMAOp::create(r.b, r.loc, element, filter(), sum);
-    return reduceLanes(r, pool.getKind(), sum, element);
+  /// `picked`: what was taken out of `element` before, by input channel of a group.
+  Value step(Value sum, Value element, llvm::SmallDenseMap<int64_t, Value> &picked,
+             function_ref<Value(int64_t depth)> filter) {
+    if (!conv)
+      return reduceLanes(r, pool.getKind(), sum, element);
+    for (int64_t depth = 0; depth < group.inputs; ++depth) {
+      Value &own = picked[depth];
+      if (!own)
+        own = isSpread() ? spread(element, depth) : element;
+      sum = vector::FMAOp::create(r.b, r.loc, own, filter(depth), sum);
+    }
+    return sum;
+  }
+
+  /// Input channel `depth` of its group for each lane.
+  Value spread(Value element, int64_t depth) {
+    SmallVector<int64_t> lane;
+    for (int64_t i = 0; i < lanes; ++i)
+      lane.push_back(i / group.outputs * group.inputs + depth);
+    return vector::ShuffleOp::create(r.b, r.loc, element, element, lane);
   }
 
   Span insideOf(size_t i, ValueRange at) {
@@ -245,13 +317,15 @@ private:
   }
 
   Value countInLine(const Positions &own, int64_t index) {
+    if (!own.place)
+      return r.constant(line->window);
     int64_t low = 0, high = line->input, count = 0;
     if (pool.getCountIncludePad()) {
       low -= line->before;
       high += line->after;
     }
     for (int64_t k = 0; k < line->window; ++k) {
-      int64_t place = own.place ? line->place(*own.place + index, k) : low;
+      int64_t place = line->place(*own.place + index, k);
       count += place >= low && place < high;
     }
     return r.constant(count);
@@ -265,6 +339,8 @@ private:
   const KernelBuilder::Buffer target;
   DenseI64ArrayAttr tiles;
   int64_t lanes, positions = 1;
+  Group group;                    ///< of a convolution
+  int64_t span = 0;               ///< channels of the input for a vector of results
   SmallVector<WindowLine> axes;   ///< by spatial dimension
   std::optional<WindowLine> line; ///< of the last spatial dimension, where it is written out
 };

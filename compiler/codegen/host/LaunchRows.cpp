@@ -26,15 +26,56 @@ uint64_t LaunchRows::word(size_t base, int64_t offset) {
   return uint64_t(offset) << baseBits | base;
 }
 
-size_t LaunchRows::add(size_t kernel, const std::string &symbol, int64_t range, int64_t grain,
-                       llvm::ArrayRef<uint64_t> words) {
+void LaunchRows::note(size_t kernel, const std::string &symbol) {
   kernels.resize(std::max(kernels.size(), kernel + 1));
   kernels[kernel] = symbol;
+}
+
+size_t LaunchRows::add(size_t kernel, const std::string &symbol, int64_t range, int64_t grain,
+                       llvm::ArrayRef<uint64_t> words) {
+  note(kernel, symbol);
   rows.push_back({range, grain, int32_t(kernel), int32_t(words.size())});
   buffers.insert(buffers.end(), words.begin(), words.end());
   mostBuffers = std::max<int64_t>(mostBuffers, words.size());
   return rows.size() - 1;
 }
+
+//===----------------------------------------------------------------------===//
+// Open rows: a word of kind and number, one of two slots, then buffers and sizes
+//===----------------------------------------------------------------------===//
+
+static constexpr unsigned kindBits = 8, numberBits = 24, countBits = 16, slotBits = 32;
+
+static uint64_t headOf(uint64_t kind, uint64_t number, uint64_t buffers = 0, uint64_t sizes = 0) {
+  return kind | number << kindBits | buffers << (kindBits + numberBits) |
+         sizes << (kindBits + numberBits + countBits);
+}
+
+void LaunchRows::addOpen(size_t kernel, const std::string &symbol, size_t rangeSlot,
+                         size_t grainSlot, llvm::ArrayRef<uint64_t> buffers,
+                         llvm::ArrayRef<size_t> sizes) {
+  note(kernel, symbol);
+  words.push_back(headOf(openLaunch, kernel, buffers.size(), sizes.size()));
+  words.push_back(uint64_t(grainSlot) << slotBits | rangeSlot);
+  words.insert(words.end(), buffers.begin(), buffers.end());
+  words.insert(words.end(), sizes.begin(), sizes.end());
+  mostOpenBuffers = std::max<int64_t>(mostOpenBuffers, buffers.size());
+  mostSizes = std::max<int64_t>(mostSizes, sizes.size());
+}
+
+void LaunchRows::addAllocation(size_t addressSlot, size_t bytesSlot, size_t site) {
+  words.push_back(headOf(openAllocation, site));
+  words.push_back(uint64_t(bytesSlot) << slotBits | addressSlot);
+}
+
+void LaunchRows::addFree(size_t addressSlot) {
+  words.push_back(headOf(openFree, 0));
+  words.push_back(addressSlot);
+}
+
+//===----------------------------------------------------------------------===//
+// Code
+//===----------------------------------------------------------------------===//
 
 /// Written out, the loop that ends in `branch` would be what the table stands for.
 static void keepLoop(llvm::BranchInst *branch) {
@@ -47,7 +88,141 @@ static void keepLoop(llvm::BranchInst *branch) {
   branch->setMetadata(llvm::LLVMContext::MD_loop, said);
 }
 
+/// `contents` as an internal constant of the module.
+static llvm::GlobalVariable *tableOf(llvm::Module &module, llvm::Constant *contents,
+                                     const llvm::Twine &name) {
+  auto *made = new llvm::GlobalVariable(module, contents->getType(), /*isConstant=*/true,
+                                        llvm::GlobalValue::InternalLinkage, contents, name);
+  made->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
+  return made;
+}
+
+/// Kernels by number; null: in no row.
+llvm::Constant *LaunchRows::kernelTable(llvm::Module &module) const {
+  auto *pointer = llvm::PointerType::getUnqual(module.getContext());
+  std::vector<llvm::Constant *> elements;
+  for (const std::string &kernel : kernels) {
+    llvm::Function *callee = kernel.empty() ? nullptr : module.getFunction(kernel);
+    elements.push_back(callee ? static_cast<llvm::Constant *>(callee)
+                              : llvm::ConstantPointerNull::get(pointer));
+  }
+  auto *type = llvm::ArrayType::get(pointer, kernels.size());
+  return tableOf(module, llvm::ConstantArray::get(type, elements), function() + ".kernels");
+}
+
 void LaunchRows::fill(llvm::Module &module) const {
+  if (rows.empty() && words.empty())
+    return;
+  llvm::Constant *kernelsByNumber = kernelTable(module);
+  fillKnown(module, kernelsByNumber);
+  fillOpen(module, kernelsByNumber);
+}
+
+void LaunchRows::fillOpen(llvm::Module &module, llvm::Constant *kernelsByNumber) const {
+  if (words.empty())
+    return;
+  llvm::LLVMContext &context = module.getContext();
+  llvm::IRBuilder<> b(context);
+  auto *pointer = b.getPtrTy();
+  auto *word = b.getInt64Ty();
+  auto *table =
+      tableOf(module, llvm::ConstantDataArray::get(context, words), openFunction() + ".rows");
+  llvm::Function *made = module.getFunction(openFunction());
+  llvm::Value *run = made->getArg(0), *slots = made->getArg(1), *end = made->getArg(3);
+  made->addFnAttr(llvm::Attribute::NoInline);
+  auto block = [&](const char *name) { return llvm::BasicBlock::Create(context, name, made); };
+  auto *entry = block("entry"), *head = block("row"), *launch = block("launch"),
+       *buffer = block("buffer"), *sizesBegin = block("sizes"), *size = block("size"),
+       *ready = block("ready"), *allocation = block("allocation"), *release = block("free"),
+       *next = block("next"), *done = block("done");
+  auto wordAt = [&](llvm::Value *number) {
+    return b.CreateLoad(word, b.CreateInBoundsGEP(word, table, number));
+  };
+  auto slot = [&](llvm::Value *number) { return b.CreateInBoundsGEP(word, slots, number); };
+  auto bits = [&](llvm::Value *value, unsigned from, unsigned count) {
+    return b.CreateAnd(b.CreateLShr(value, from), (uint64_t(1) << count) - 1);
+  };
+  auto plus = [&](llvm::Value *x, uint64_t y) { return b.CreateAdd(x, b.getInt64(y)); };
+
+  b.SetInsertPoint(entry);
+  llvm::Value *pointers = b.CreateAlloca(pointer, b.getInt64(mostOpenBuffers));
+  llvm::Value *lengths = b.CreateAlloca(word, b.getInt64(mostSizes));
+  b.CreateBr(head);
+
+  b.SetInsertPoint(head);
+  auto *at = b.CreatePHI(word, 2);
+  at->addIncoming(made->getArg(2), entry);
+  llvm::Value *first = wordAt(at), *both = wordAt(plus(at, 1)), *behind = plus(at, 2);
+  llvm::Value *low = bits(both, 0, slotBits), *high = b.CreateLShr(both, slotBits);
+  llvm::Value *number = b.CreateTrunc(bits(first, kindBits, numberBits), b.getInt32Ty());
+  auto *kind = b.CreateSwitch(bits(first, 0, kindBits), release, 2);
+  kind->addCase(b.getInt64(openLaunch), launch);
+  kind->addCase(b.getInt64(openAllocation), allocation);
+
+  b.SetInsertPoint(launch);
+  llvm::Value *count = bits(first, kindBits + numberBits, countBits);
+  llvm::Value *sizeCount = b.CreateLShr(first, kindBits + numberBits + countBits);
+  llvm::Value *firstSize = b.CreateAdd(behind, count);
+  llvm::Value *endOfLaunch = b.CreateAdd(firstSize, sizeCount);
+  b.CreateBr(buffer);
+
+  b.SetInsertPoint(buffer);
+  auto *index = b.CreatePHI(word, 2);
+  index->addIncoming(b.getInt64(0), launch);
+  llvm::Value *wanted = wordAt(b.CreateAdd(behind, index));
+  llvm::Value *base = b.CreateLoad(pointer, slot(bits(wanted, 0, baseBits)));
+  b.CreateStore(b.CreateGEP(b.getInt8Ty(), base, b.CreateLShr(wanted, baseBits)),
+                b.CreateInBoundsGEP(pointer, pointers, index));
+  llvm::Value *following = plus(index, 1);
+  index->addIncoming(following, buffer);
+  keepLoop(b.CreateCondBr(b.CreateICmpULT(following, count), buffer, sizesBegin));
+
+  b.SetInsertPoint(sizesBegin);
+  b.CreateCondBr(b.CreateIsNull(sizeCount), ready, size);
+  b.SetInsertPoint(size);
+  auto *sizeIndex = b.CreatePHI(word, 2);
+  sizeIndex->addIncoming(b.getInt64(0), sizesBegin);
+  b.CreateStore(b.CreateLoad(word, slot(wordAt(b.CreateAdd(firstSize, sizeIndex)))),
+                b.CreateInBoundsGEP(word, lengths, sizeIndex));
+  llvm::Value *followingSize = plus(sizeIndex, 1);
+  sizeIndex->addIncoming(followingSize, size);
+  keepLoop(b.CreateCondBr(b.CreateICmpULT(followingSize, sizeCount), size, ready));
+
+  b.SetInsertPoint(ready);
+  llvm::Value *callee = b.CreateLoad(
+      pointer, b.CreateInBoundsGEP(pointer, kernelsByNumber, b.CreateZExt(number, word)));
+  llvm::Value *code = b.CreateCall(module.getFunction("weir_rt_parallel"),
+                                   {run, callee, pointers, lengths, b.CreateLoad(word, slot(low)),
+                                    b.CreateLoad(word, slot(high)), number});
+  b.CreateCondBr(b.CreateIsNull(code), next, done);
+
+  b.SetInsertPoint(allocation);
+  llvm::Value *memory = b.CreateCall(module.getFunction("weir_rt_alloc"),
+                                     {run, b.CreateLoad(word, slot(high)), number});
+  b.CreateStore(memory, slot(low));
+  b.CreateCondBr(b.CreateIsNull(memory), done, next);
+
+  b.SetInsertPoint(release);
+  b.CreateCall(module.getFunction("weir_rt_free"), {run, b.CreateLoad(pointer, slot(low))});
+  b.CreateBr(next);
+
+  b.SetInsertPoint(next);
+  auto *nextRow = b.CreatePHI(word, 3);
+  nextRow->addIncoming(endOfLaunch, ready);
+  nextRow->addIncoming(behind, allocation);
+  nextRow->addIncoming(behind, release);
+  at->addIncoming(nextRow, next);
+  keepLoop(b.CreateCondBr(b.CreateICmpULT(nextRow, end), head, done));
+
+  b.SetInsertPoint(done);
+  auto *result = b.CreatePHI(b.getInt32Ty(), 3);
+  result->addIncoming(code, ready);
+  result->addIncoming(b.getInt32(1), allocation);
+  result->addIncoming(b.getInt32(0), next);
+  b.CreateRet(result);
+}
+
+void LaunchRows::fillKnown(llvm::Module &module, llvm::Constant *kernelsByNumber) const {
   if (rows.empty())
     return;
   llvm::LLVMContext &context = module.getContext();
@@ -55,30 +230,16 @@ void LaunchRows::fill(llvm::Module &module) const {
   auto *pointer = b.getPtrTy();
   auto *rowType = llvm::StructType::get(
       context, {b.getInt64Ty(), b.getInt64Ty(), b.getInt32Ty(), b.getInt32Ty()});
-  auto global = [&](llvm::Constant *contents, llvm::StringRef suffix) {
-    auto *made =
-        new llvm::GlobalVariable(module, contents->getType(), /*isConstant=*/true,
-                                 llvm::GlobalValue::InternalLinkage, contents, function() + suffix);
-    made->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
-    return made;
-  };
   std::vector<llvm::Constant *> elements;
   for (const Row &row : rows)
     elements.push_back(
         llvm::ConstantStruct::get(rowType, {b.getInt64(row.range), b.getInt64(row.grain),
                                             b.getInt32(row.kernel), b.getInt32(row.count)}));
-  auto *rowTable = global(
-      llvm::ConstantArray::get(llvm::ArrayType::get(rowType, rows.size()), elements), ".rows");
-  auto *wordTable = global(llvm::ConstantDataArray::get(context, buffers), ".buffers");
-  elements.clear();
-  for (const std::string &kernel : kernels) {
-    llvm::Function *callee = kernel.empty() ? nullptr : module.getFunction(kernel);
-    elements.push_back(callee ? static_cast<llvm::Constant *>(callee)
-                              : llvm::ConstantPointerNull::get(pointer));
-  }
-  auto *kernelTable =
-      global(llvm::ConstantArray::get(llvm::ArrayType::get(pointer, kernels.size()), elements),
-             ".kernels");
+  auto *rowTable = tableOf(
+      module, llvm::ConstantArray::get(llvm::ArrayType::get(rowType, rows.size()), elements),
+      function() + ".rows");
+  auto *wordTable =
+      tableOf(module, llvm::ConstantDataArray::get(context, buffers), function() + ".buffers");
 
   llvm::Function *made = module.getFunction(function());
   llvm::Value *run = made->getArg(0), *addresses = made->getArg(1), *end = made->getArg(3);
@@ -118,7 +279,7 @@ void LaunchRows::fill(llvm::Module &module) const {
 
   b.SetInsertPoint(launch);
   llvm::Value *callee = b.CreateLoad(
-      pointer, b.CreateInBoundsGEP(pointer, kernelTable, b.CreateZExt(kernel, b.getInt64Ty())));
+      pointer, b.CreateInBoundsGEP(pointer, kernelsByNumber, b.CreateZExt(kernel, b.getInt64Ty())));
   llvm::Value *code = b.CreateCall(
       module.getFunction("weir_rt_parallel"),
       {run, callee, pointers, llvm::ConstantPointerNull::get(pointer), range, grain, kernel});

@@ -15,15 +15,16 @@
 #include <vector>
 
 namespace llvm {
+class Constant;
 class Module;
 } // namespace llvm
 
 namespace weir {
 
-/// Launches whose range, sizes and places are known while compiling, of all steps
-/// of a module. A step hands rows of it to one function that makes the launches:
-/// code for each would be the most of what LLVM reads of a large graph, in one
-/// function, and take it time that grows with more than the graph.
+/// Launches of all steps of a module: those whose range, sizes and places are known while
+/// compiling, and those of open sizes, whose values the step puts into numbered slots. A step hands
+/// rows of it to one function that makes the launches: code for each would be the most of what LLVM
+/// reads of a large graph, in one function, and take it time that grows with more than the graph.
 class LaunchRows {
 public:
   /// Names are those of the model's other symbols: `prefix_launches`, ….
@@ -46,10 +47,31 @@ public:
   /// returns its code or 0.
   std::string function() const { return prefix + "_launches"; }
 
-  /// Gives `function()`, which `module` declares, its body and the tables.
+  /// The same of open sizes, between which memory is asked for and given back. Slots are
+  /// words that hold a size or an address. `buffers` are words as above, of slots; `sizes`
+  /// are slots, in the order in which the kernel gets them.
+  void addOpen(size_t kernel, const std::string &symbol, size_t rangeSlot, size_t grainSlot,
+               llvm::ArrayRef<uint64_t> buffers, llvm::ArrayRef<size_t> sizes);
+  /// Memory of as many bytes as a slot says, its address into another one; `site` is told
+  /// where there is none.
+  void addAllocation(size_t addressSlot, size_t bytesSlot, size_t site);
+  void addFree(size_t addressSlot);
+  /// Number of the next open row's first word.
+  size_t nextWord() const { return words.size(); }
+
+  /// i32 (context, slots, first row's first word, last one's end): the same for open rows.
+  std::string openFunction() const { return prefix + "_open_launches"; }
+
+  /// Gives these functions, as far as `module` declares them, their bodies and tables.
   void fill(llvm::Module &module) const;
 
 private:
+  enum OpenKind { openLaunch, openAllocation, openFree };
+  void note(size_t kernel, const std::string &symbol);
+  llvm::Constant *kernelTable(llvm::Module &module) const;
+  void fillKnown(llvm::Module &module, llvm::Constant *kernelsByNumber) const;
+  void fillOpen(llvm::Module &module, llvm::Constant *kernelsByNumber) const;
+
   struct Row {
     int64_t range, grain;
     int32_t kernel, count;
@@ -57,8 +79,9 @@ private:
   std::string prefix;
   std::vector<Row> rows;
   std::vector<uint64_t> buffers;
+  std::vector<uint64_t> words;      ///< of open rows
   std::vector<std::string> kernels; ///< symbols by number, empty: in no row
-  int64_t mostBuffers = 1;
+  int64_t mostBuffers = 1, mostOpenBuffers = 1, mostSizes = 1;
 };
 
 } // namespace weir

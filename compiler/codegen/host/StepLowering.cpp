@@ -162,6 +162,7 @@ LogicalResult weir::lowerSteps(ModuleOp module, StepTables &tables,
   for (auto function : llvm::to_vector(module.getOps<func::FuncOp>())) {
     if (!function->hasAttr("weir_plan.feeds"))
       continue;
+    foldSizes(function);
     std::unique_ptr<StepRewriter> rewriter;
     if (others)
       rewriter = others(function, tables);

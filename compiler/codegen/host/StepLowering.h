@@ -58,6 +58,10 @@ struct StepTables {
 mlir::LogicalResult lowerSteps(mlir::ModuleOp module, StepTables &tables,
                                const StepRewriterFactory &others = {});
 
+/// Folds what a step computes of sizes, which a graph says again and again: equal values are
+/// one, no size is negative, and a check is made once. Control flow must be of cf already.
+void foldSizes(mlir::func::FuncOp step);
+
 /// Declares functions that steps of other devices call, where the builder stands.
 using FunctionDeclarer = std::function<void(mlir::OpBuilder &, mlir::ModuleOp)>;
 

@@ -28,7 +28,7 @@ protected:
   virtual bool rewriteOtherwise(mlir::Operation *op) { return false; }
   /// Whether the step waits even without a receive.
   virtual bool alwaysWaits() const { return false; }
-  /// Whether launches of known range and sizes may become rows of a table.
+  /// Whether launches may become rows of a table.
   virtual bool launchesByTable() const { return true; }
   /// The runtime's functions for the values of variables.
   virtual llvm::StringRef readFunction() const { return "weir_rt_variable_read"; }
@@ -50,6 +50,12 @@ protected:
   /// that makes them by the rows of `StepTables::launches`.
   void tabulateLaunches();
   void tabulate(llvm::ArrayRef<plan::RunOp> launches);
+  /// The same where sizes are open: `rows` are launches, and what asks for memory and
+  /// frees it, `views` those of the block that see such memory.
+  void tabulateOpen(llvm::ArrayRef<mlir::Operation *> rows,
+                    llvm::ArrayRef<mlir::Operation *> views);
+  class OpenRows;
+  void declareInFront(llvm::StringRef name, llvm::ArrayRef<mlir::Type> arguments);
   void rewriteLibrary(plan::LibraryOp op);
   /// `take` is the runtime's function that gives what has arrived.
   void rewriteReceive(plan::ReceiveOp op, llvm::StringRef take);

@@ -25,17 +25,23 @@ CASES = [("Conv", 16, 6, 5, 3, 1, 1, 1, 1), ("Conv", 40, 5, 24, 3, 1, 1, 1, 1),
          ("MaxPool", 24, 12, 25, 3, 2, 1, 1, 1), ("MaxPool", 16, 7, 14, 2, 2, 1, 0, 0),
          ("AveragePool", 35, 6, 17, 3, 1, 1, 1, 1), ("AveragePool", 16, 9, 9, 4, 3, 1, 2, 1),
          ("AveragePadded", 16, 6, 17, 3, 2, 1, 1, 1), ("AveragePadded", 19, 5, 4, 3, 1, 1, 0, 1)]
+# The same of convolutions in `channels` groups, with the channels that each has, in and out:
+# several results of one channel; groups that divide a vector, and that do not.
+GROUPED = [(32, 5, 13, 3, 1, 1, 1, 1, 1, 2), (7, 6, 9, 3, 2, 1, 1, 1, 1, 3),
+           (10, 4, 20, 3, 1, 1, 1, 1, 8, 8), (5, 5, 7, 3, 1, 1, 1, 1, 4, 8),
+           (3, 6, 6, 1, 1, 1, 0, 0, 6, 12), (9, 3, 8, 5, 1, 1, 2, 2, 2, 1)]
 
 
 class Window:
-    def __init__(self, number, case):
-        self.number = number
+    def __init__(self, number, case, inputs=1, outputs=1):
+        self.number, self.inputs, self.outputs = number, inputs, outputs
         (self.operation, self.channels, self.height, self.width, self.window, self.stride,
          self.dilation, self.before, self.after) = case
-        self.shape = (1, self.channels, self.height, self.width)
+        self.shape = (1, self.channels * inputs, self.height, self.width)
         self.x = values(self.shape, 2 * number)
-        self.w = values((self.channels, 1, self.window, self.window), 2 * number + 1)
-        self.result = (f"y{number}", (1, self.channels, self.size(self.height),
+        self.filter = (self.channels * outputs, inputs, self.window, self.window)
+        self.w = values(self.filter, 2 * number + 1)
+        self.result = (f"y{number}", (1, self.channels * outputs, self.size(self.height),
                                       self.size(self.width)))
 
     def size(self, input):
@@ -53,7 +59,7 @@ class Window:
         if operation == "Conv":
             attributes.append(("group", self.channels))
             names.append(f"w{self.number}")
-            text += constant(names[1], (self.channels, 1, self.window, self.window), self.w)
+            text += constant(names[1], self.filter, self.w)
         if operation == "AveragePadded":
             operation = "AveragePool"
             attributes.append(("count_include_pad", 1))
@@ -67,10 +73,12 @@ class Window:
     def value(self, c, y, x):
         """The result before LeakyRelu, and how far off it may be."""
         weights, elements = [], []
-        for i, row in self.inside(y, self.height):
-            for j, column in self.inside(x, self.width):
-                weights.append(self.w[(c * self.window + i) * self.window + j])
-                elements.append(self.x[(c * self.height + row) * self.width + column])
+        for k in range(self.inputs):
+            weight, channel = c * self.inputs + k, c // self.outputs * self.inputs + k
+            for i, row in self.inside(y, self.height):
+                for j, column in self.inside(x, self.width):
+                    weights.append(self.w[(weight * self.window + i) * self.window + j])
+                    elements.append(self.x[(channel * self.height + row) * self.width + column])
         if self.operation == "MaxPool":
             return max(elements), 0.0
         if self.operation == "Conv":
@@ -107,6 +115,8 @@ class Window:
 def main():
     folder = sys.argv[2]
     windows = [Window(i, case) for i, case in enumerate(CASES)]
+    windows += [Window(len(CASES) + i, ("Conv", *case[:-2]), *case[-2:])
+                for i, case in enumerate(GROUPED)]
     if sys.argv[1] == "model":
         write_model(folder, b"".join(window.graph() for window in windows))
         write_inputs(folder, [(f"x{window.number}", window.shape, window.x)

@@ -1,0 +1,209 @@
+#===- open_sizes.py - open sizes against fixed ones --------------------------===#
+#
+# Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+#===-------------------------------------------------------------------------===#
+"""usage: open_sizes.py check FOLDER WEIR_RUN WEIRC
+
+Programs with open sizes, run for several of them, against the same with these sizes
+fixed: results have the same bits, whatever the sizes are and however many threads there
+are. Fixed lines that are too short or too long for passes add up in another order. With
+weirc: which kernels have which strategy.
+"""
+import array
+import os
+import re
+import subprocess
+import sys
+import zipfile
+
+from floats import npy, values
+
+DOT = ("{{accumulator = {e}, lhs_batch = array<i64{b}>, rhs_batch = array<i64{b}>, "
+       "lhs_contract = array<i64: {l}>, rhs_contract = array<i64: {r}>}}")
+
+
+def dot(element, batch="", left="1", right="0"):
+    return DOT.format(e=element, b=batch, l=left, r=right)
+
+
+def tensor(sizes, element="f32"):
+    return f"tensor<{'x'.join([str(size) for size in sizes] + [element])}>"
+
+
+class Case:
+    """`body` is MLIR behind the entry's head, in which {x}, {y}, {z} are the types of
+    operands and {r} that of the result; `shapes` make them of sizes by name."""
+
+    def __init__(self, name, operands, result, body, sizes, strategies, element="f32"):
+        self.name, self.operands, self.result = name, operands, result
+        self.body, self.sizes, self.strategies, self.element = body, sizes, strategies, element
+
+    def text(self, sizes):
+        """For known sizes, or None: open ones."""
+
+        def shape(names):
+            return [name if isinstance(name, int) else (sizes[name] if sizes else "?")
+                    for name in names]
+
+        types = {key: tensor(shape(names), self.element) for key, names in self.operands.items()}
+        for key, (names, element) in self.result.items():
+            types[key] = tensor(shape(names), element)
+        heads = ", ".join(f'%{key}: {types[key]} {{weir.name = "{key}"}}' for key in self.operands)
+        body = self.body
+        for key, text in types.items():
+            body = body.replace("{" + key + "}", text)
+        return f"""module attributes {{weir.stage = "import"}} {{
+  func.func @main({heads}) -> ({types["r"]} {{weir.name = "r"}}) attributes {{weir.entry = "main"}} {{
+{body}
+  }}
+}}
+"""
+
+    def write_inputs(self, path, sizes):
+        with zipfile.ZipFile(path, "w") as file:
+            for number, (key, names) in enumerate(self.operands.items()):
+                shape = [name if isinstance(name, int) else sizes[name] for name in names]
+                file.writestr(key + ".npy", npy(tuple(shape), values(shape, number)))
+
+
+def reduce(kind, axis, of, to):
+    return (f'weir.reduce {of} {{axes = array<i64: {axis}>, keep_dims = true, kind = "{kind}"}} : '
+            f"({{x}}) -> {{{to}}}")
+
+
+SOFTMAX = f"""    %0 = {reduce("max", 1, "%x", "o")}
+    %1 = weir.sub %x, %0 : ({{x}}, {{o}}) -> {{x}}
+    %2 = weir.exp %1 : ({{x}}) -> {{x}}
+    %3 = {reduce("sum", 1, "%2", "o")}
+    %4 = weir.div %2, %3 : ({{x}}, {{o}}) -> {{x}}
+    return %4 : {{x}}"""
+
+
+def lone(kind):
+    return f"    %0 = {reduce(kind, 1, '%x', 'r')}\n    return %0 : {{r}}"
+
+
+LENGTHS = [{"N": n, "L": length} for n, length in
+           ((3, 1), (2, 3), (5, 15), (4, 16), (2, 17), (3, 63), (3, 64), (2, 65), (7, 200), (0, 5),
+            (2, 9000))]
+COLUMNS = [{"N": n, "L": length} for n, length in
+           ((3, 1), (2, 15), (4, 16), (2, 17), (3, 63), (5, 65), (2, 513), (300, 1100))]
+
+CASES = [
+    Case("softmax", {"x": "NL"}, {"r": ("NL", "f32"), "o": (["N", 1], "f32")}, SOFTMAX, LENGTHS,
+         ["row_reduction"]),
+    Case("mean", {"x": "NL"}, {"r": (["N", 1], "f32")}, lone("mean"), LENGTHS, ["row_reduction"]),
+    Case("maximum", {"x": "NL"}, {"r": (["N", 1], "f32")}, lone("max"), LENGTHS, ["row_reduction"]),
+    Case("product", {"x": "NL"}, {"r": (["N", 1], "f32")}, lone("prod"), LENGTHS, ["row_reduction"]),
+] + [
+    Case("columns " + kind, {"x": "NL"}, {"r": ([1, "L"], "f32")},
+         f"    %0 = {reduce(kind, 0, '%x', 'r')}\n    return %0 : {{r}}", COLUMNS, ["lanes"])
+    for kind in ("sum", "mean", "min", "prod")
+] + [
+    Case(f"extreme {largest} {last}", {"x": "NL"}, {"r": ([1, "L"], "i64")},
+         f"""    %0 = weir.arg_reduce %x {{largest = {largest}, axis = 0 : i64, keep_dims = true, """
+         f"""select_last = {last}, index_type = i64}} : ({{x}}) -> {{r}}
+    return %0 : {{r}}""", COLUMNS, ["lanes"])
+    for largest in ("true", "false") for last in ("true", "false")
+] + [
+    Case("matrices", {"x": "MK", "y": "KN"}, {"r": ("MN", "f32")},
+         f"    %0 = weir.dot_general %x, %y {dot('f32')} : ({{x}}, {{y}}) -> {{r}}\n"
+         "    return %0 : {r}",
+         [{"M": m, "K": k, "N": n} for m, k, n in
+          ((1, 5, 3), (3, 512, 33), (70, 130, 300), (150, 1025, 65), (301, 129, 257), (2, 0, 4))],
+         ["gemm"]),
+    Case("side by side", {"x": "BMK", "y": "BKN"}, {"r": ("BMN", "f32")},
+         f"    %0 = weir.dot_general %x, %y {dot('f32', ': 0', '2', '1')} : ({{x}}, {{y}}) -> {{r}}\n"
+         "    return %0 : {r}",
+         [{"B": 2, "M": 70, "K": 200, "N": 203}, {"B": 3, "M": 4, "K": 9, "N": 16}], ["gemm"]),
+    Case("several columns", {"x": "BSD", "y": ["D", "H", 8]},
+         {"r": (["B", "S", "H", 8], "f32")},
+         f"    %0 = weir.dot_general %x, %y {dot('f32', '', '2', '0')} : ({{x}}, {{y}}) -> {{r}}\n"
+         "    return %0 : {r}", [{"B": 2, "S": 5, "D": 16, "H": 3}], ["gemm"]),
+    Case("several sums", {"x": ["B", "S", "H", 8], "y": ["H", 8, "D"]},
+         {"r": ("BSD", "f32")},
+         f"    %0 = weir.dot_general %x, %y {dot('f32', '', '2, 3', '0, 1')} : ({{x}}, {{y}}) -> "
+         "{r}\n    return %0 : {r}", [{"B": 2, "S": 5, "D": 16, "H": 3}], ["gemm"]),
+]
+
+
+WINDOW = ("strides = array<i64: {s}, {s}>, pads = array<i64: {p}, {p}, {p}, {p}>, dilations = "
+          "array<i64: 1, 1>, ")
+IMAGES = [{"H": h, "W": w} for h, w in ((9, 7), (5, 13), (8, 40), (3, 3), (20, 6))]
+
+
+def pool(kind, stride, pad):
+    window = WINDOW.replace("{s}", str(stride)).replace("{p}", str(pad))
+    return ('    %0 = weir.pool %x {kind = "' + kind + '", window = array<i64: 3, 3>, ' + window +
+            "ceil_mode = false, count_include_pad = false, p = 2 : i64, channels_last = true} : "
+            "({x}) -> {r}\n    return %0 : {r}")
+
+
+CASES += [
+    Case("pool " + kind, {"x": [1, "H", "W", 20]}, {"r": ([1, "H", "W", 20], "f32")},
+         pool(kind, 1, 1), IMAGES, ["lanes"]) for kind in ("max", "average")
+]
+
+
+def strategies(text):
+    found = re.findall(r'weir_plan.kernel @\S+ strategy "(\w+)"', text)
+    return [each for each in found if each != "loops"]
+
+
+def run(command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{command}: {done.stderr}")
+
+
+def contents(path):
+    with zipfile.ZipFile(path) as file:
+        return {name: file.read(name) for name in file.namelist()}
+
+
+def floats(data):
+    found = array.array("f")
+    found.frombytes(data[10 + int.from_bytes(data[8:10], "little"):])
+    return found
+
+
+def agree(sizes, fixed, opened):
+    if fixed == opened:
+        return True
+    if 4 <= sizes.get("L", 4) <= 8192:
+        return False
+    return all(abs(x - y) <= 1e-5 * (abs(x) + 1e-30)
+               for name in fixed for x, y in zip(floats(fixed[name]), floats(opened[name])))
+
+
+def main():
+    _, _, folder, weir_run, weirc = sys.argv
+    for case in CASES:
+        model, kernels = os.path.join(folder, "open.mlir"), os.path.join(folder, "kernels.mlir")
+        with open(model, "w") as file:
+            file.write(case.text(None))
+        run([weirc, model, "--stop-after=kernelize", "-o", kernels])
+        with open(kernels) as file:
+            found = strategies(file.read())
+        if found != case.strategies:
+            sys.exit(f"{case.name}: strategies {found}")
+        for sizes in case.sizes:
+            fixed, inputs = os.path.join(folder, "fixed.mlir"), os.path.join(folder, "in.npz")
+            with open(fixed, "w") as file:
+                file.write(case.text(sizes))
+            case.write_inputs(inputs, sizes)
+            results = []
+            for program, threads in ((fixed, 1), (model, 1), (model, 3)):
+                out = os.path.join(folder, "out.npz")
+                run([weir_run, program, f"--input={inputs}", f"--threads={threads}",
+                     f"--output={out}"])
+                results.append(contents(out))
+            if not agree(sizes, results[0], results[1]) or results[1] != results[2]:
+                sys.exit(f"{case.name}: {sizes} differs")
+        print(f"{case.name} is the same")
+
+
+if __name__ == "__main__":
+    main()
