@@ -13,6 +13,7 @@
 #include "compiler/driver/Messages.h"
 #include "compiler/driver/Pipeline.h"
 #include "compiler/driver/Specs.h"
+#include "compiler/driver/Training.h"
 #include "compiler/driver/Version.h"
 #include "compiler/emit/Header.h"
 #include "compiler/emit/OutputFile.h"
@@ -68,14 +69,16 @@ bool Compilation::checkOptions() {
                      "found " + backend->profiles().flag + "=" + profiles.front() + " without " +
                          backend->flag() + "; possible: with it");
   }
+  bool isTrained = !options.training.loss.empty();
   if (!options.schedule.empty() && options.schedule != "latency" && options.schedule != "memory" &&
       options.schedule != "balanced")
     refuse("--schedule=" + options.schedule, "latency, memory or balanced");
   if (!options.receives.empty() && options.receives != "early" && options.receives != "late")
     refuse("--receives=" + options.receives, "early or late");
   if (!options.precision.empty() && options.precision != "f32" && options.precision != "tf32" &&
-      options.precision != "bf16")
-    refuse("--precision=" + options.precision, "f32, tf32 or bf16");
+      options.precision != "bf16" && !(isTrained && options.precision == "f16"))
+    refuse("--precision=" + options.precision,
+           isTrained ? "f32, tf32, bf16 or f16" : "f32, tf32 or bf16");
   if (!options.memoryLimit.empty() && !(memoryLimit = parseSize(options.memoryLimit)))
     driver::report(sink, "W0112", options.input,
                    "found --memory-limit=" + options.memoryLimit +
@@ -127,7 +130,9 @@ bool Compilation::areBound(const std::set<std::string> &offered) {
 /// Whether --keep-f32 names nodes of the model; warns of what has no effect.
 bool Compilation::checkPrecision() {
   bool rounds = roundsToBf16(options, target);
-  if (options.precision == "bf16" && !rounds)
+  // In training it says what products are computed in, on every processor.
+  bool isTrained = !options.training.loss.empty();
+  if (options.precision == "bf16" && !rounds && !isTrained)
     noEffect(
         sink, options.input, "--precision=bf16",
         llvm::Twine(target.cpu) +
@@ -139,7 +144,7 @@ bool Compilation::checkPrecision() {
              "code is made for no device that has it; possible: with such a device");
   if (options.keepF32.empty())
     return true;
-  if (options.precision != "bf16")
+  if (options.precision != "bf16" && options.precision != "f16")
     noEffect(sink, options.input, "--keep-f32",
              "without --precision=bf16 all nodes keep f32; possible: with it");
   llvm::SetVector<llvm::StringRef> names;
@@ -167,7 +172,7 @@ bool Compilation::load() {
   bool isFolder = llvm::sys::fs::is_directory(status);
   llvm::StringRef suffix = llvm::sys::path::extension(options.input);
   ImportOptions imports;
-  if (!importOptions(options, sink, imports))
+  if (!importOptions(options, sink, imports) || !prepareTraining(options, sink, imports))
     return false;
 
   if (!isFolder && !options.tags.empty()) {
@@ -203,7 +208,8 @@ bool Compilation::load() {
       driver::report(sink, "W0199", options.input, "the import failed without saying why");
     return false;
   }
-  if (failed(verify(*module)) || !areBound(offered) || !checkPrecision())
+  if (failed(verify(*module)) || !areBound(offered) || !checkPrecision() ||
+      !markTraining(options, sink, *module))
     return false;
 
   nextStage = 1;

@@ -19,6 +19,7 @@
 #include "dialects/weir/BlobStore.h"
 #include "passes/Passes.h"
 #include "passes/gradient/Passes.h"
+#include "passes/training/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Complex/IR/Complex.h"
@@ -121,6 +122,7 @@ void driver::registerPasses() {
     mlir::registerTransformsPasses();
     registerWeirPasses();
     registerWeirGradientPasses();
+    registerWeirTrainingPasses();
     for (const Stage &stage : stages()) {
       if (stage.passes.empty())
         continue;

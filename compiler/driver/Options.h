@@ -47,6 +47,14 @@ struct EntrySpec {
   std::vector<FetchSpec> fetches;
 };
 
+/// --train and what goes with it.
+struct TrainingOptions {
+  std::string loss;      ///< "cross_entropy:logits,labels"; empty: nothing is trained
+  std::string optimizer; ///< "adam,lr=0.001"; empty: "sgd"
+  std::string trainable; ///< regular expression; empty: all weights
+  int accumulate = 1;    ///< micro-batches a step
+};
+
 struct Options {
   std::string input;  ///< model file, SavedModel folder, or .mlir
   std::string output; ///< by suffix: .o .a .so .mlir .ll .s; empty: stem.o
@@ -59,6 +67,7 @@ struct Options {
   std::vector<std::pair<std::string, std::string>> shapes;
   /// --dim=N=5 or N=1..64: dimension's name, size or bounds.
   std::vector<std::pair<std::string, std::string>> dims;
+  TrainingOptions training;
 
   std::string cpu = "native"; ///< as clang's -march=
   std::string target;         ///< triple; empty: this machine's

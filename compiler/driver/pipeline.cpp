@@ -26,6 +26,8 @@ static std::vector<Stage> makeStages() {
        "brings the graph into its smallest form while composites are still "
        "whole: everything after it costs by the operation",
        {
+           {"weir-train", "first of all: what trains is marked as the importer "
+                          "found it"},
            {"weir-differentiate", "gradients that a function asks for are made "
                                   "of what the file says, before anything "
                                   "rewrites it"},

@@ -9,6 +9,7 @@
 #define WEIR_COMPILER_FRONTEND_CONSTANTREALS_H
 
 #include "dialects/weir/HostTensor.h"
+#include "dialects/weir/Training.h"
 #include "dialects/weir/Weir.h"
 
 namespace weir::frontend {
@@ -17,6 +18,7 @@ namespace weir::frontend {
 /// other value, and for more than 2^22 of them (one number of a file may stand for
 /// any number of elements).
 inline std::optional<llvm::SmallVector<double>> constantReals(mlir::Value value) {
+  value = behindWeight(value);
   auto constant = value ? value.getDefiningOp<ConstantOp>() : ConstantOp();
   auto tensor = constant ? HostTensor::read(constant.getValue(), int64_t(1) << 22) : std::nullopt;
   if (!tensor || !mlir::isa<mlir::FloatType>(tensor->elementType()))

@@ -61,6 +61,9 @@ struct EntrySpec {
   std::string signature; ///< of a SavedModel
   std::vector<FeedSpec> feeds;
   std::vector<FetchSpec> fetches;
+  /// Fetched beside these, or beside those of the model, unless there is one of the
+  /// name: what training needs (dialects/weir/Training.h).
+  std::vector<FetchSpec> further;
 };
 
 /// The sizes that a named dimension may have; lower = upper fixes it.
@@ -76,6 +79,9 @@ struct ImportOptions {
   std::vector<CustomOperation> customOperations;
   /// Of a SavedModel that holds several graphs; empty: the one tagged `serve`.
   std::vector<std::string> tags;
+  /// Whether entries are to be trained: importers mark weights, and what computes
+  /// otherwise in training.
+  bool training = false;
   /// Where given, gets all that names in `shapes` and `dims` may say: feeds and
   /// dimensions of the entries that were imported.
   std::set<std::string> *offered = nullptr;

@@ -12,6 +12,7 @@
 #include "dialects/weir/KnownIntegers.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/ShapeSupport.h"
+#include "dialects/weir/Training.h"
 
 using namespace mlir;
 using namespace weir;
@@ -192,6 +193,8 @@ OpFoldResult GateOp::fold(FoldAdaptor adaptor) {
   // Constants need no code, on whichever side they are.
   if (isBoundary(*this))
     return adaptor.getValue();
+  if (isTrainingMark(*this))
+    return {};
   return getValue();
 }
 

@@ -318,3 +318,15 @@ FailureOr<SmallVector<Value>> weir::differentiate(ValueRange ys, ValueRange seed
     found.push_back(a.gradients.lookup(x));
   return found;
 }
+
+void weir::dropGivenGradients(Block &block) {
+  SmallVector<WhileOp> all;
+  block.walk([&](WhileOp op) {
+    if (op->hasAttr(givenGradientAttr))
+      all.push_back(op);
+  });
+  for (WhileOp op : all) {
+    op->replaceAllUsesWith(op.getInits());
+    op->erase();
+  }
+}

@@ -44,6 +44,9 @@ inline constexpr llvm::StringLiteral stopGradientAttr = "weir.stop_gradient";
 mlir::FailureOr<llvm::SmallVector<mlir::Value>>
 differentiate(mlir::ValueRange ys, mlir::ValueRange seeds, mlir::ValueRange xs, mlir::OpBuilder &b);
 
+/// Replaces every loop with `givenGradientAttr` in `block` by what it carries.
+void dropGivenGradients(mlir::Block &block);
+
 } // namespace weir
 
 #endif // WEIR_PASSES_GRADIENT_GRADIENT_H

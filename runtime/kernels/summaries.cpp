@@ -8,29 +8,16 @@
 // TensorFlow's Summary messages, in the wire format of protocol buffers:
 //   Summary    1: Value…
 //   Value      1: tag, 2: simple_value (float), 5: HistogramProto
-//   Histogram  1: min, 2: max, 3: num, 4: sum, 5: sum_squares, 6: bucket_limit…,
-//              7: bucket… (doubles; zeros are left out)
 //
 //===----------------------------------------------------------------------===//
 
 #include "kernels/give_string.h"
 #include "kernels/number_text.h"
-#include "support/wire_format.h"
-
-#include <float.h>
+#include "support/histogram.h"
 
 using namespace weir::rt;
 
 namespace {
-
-void writeDouble(Growing &out, uint32_t field, double value) {
-  uint64_t bits;
-  memcpy(&bits, &value, sizeof(bits));
-  if (!bits)
-    return;
-  writeVarint(out, field << 3 | 1);
-  out.append(reinterpret_cast<const char *>(&value), sizeof(value));
-}
 
 double valueAt(const weir_tensor &tensor, int64_t i) {
   Number number = numberAt(tensor, i);
@@ -43,71 +30,6 @@ double valueAt(const weir_tensor &tensor, int64_t i) {
     return double(number.integer);
   }
 }
-
-/// Counts values between limits that grow by a tenth, from 1e-12 to 1e20 on both
-/// sides of 0.
-class Histogram {
-public:
-  explicit Histogram(weir_context *ctx) : limits(ctx), counts(ctx) {
-    List<double> positive(ctx);
-    for (double limit = 1e-12; limit < 1e20; limit *= 1.1)
-      positive.push(limit);
-    positive.push(DBL_MAX);
-    for (int64_t i = positive.size(); i-- > 0;)
-      limits.push(-positive[i]);
-    limits.push(0);
-    limits.append(positive.data(), positive.size());
-    for (int64_t i = 0; i < limits.size(); ++i)
-      counts.push(0);
-  }
-  bool failed() const { return limits.failed() || counts.failed(); }
-
-  void add(double value) {
-    int64_t low = 0, high = limits.size();
-    while (low < high) {
-      int64_t middle = (low + high) / 2;
-      if (limits[middle] <= value)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-    counts[low < counts.size() ? low : counts.size() - 1] += 1;
-    least = value < least ? value : least;
-    most = value > most ? value : most;
-    number += 1;
-    sum += value;
-    squares += value * value;
-  }
-
-  void write(Growing &out) const {
-    writeDouble(out, 1, least);
-    writeDouble(out, 2, most);
-    writeDouble(out, 3, number);
-    writeDouble(out, 4, sum);
-    writeDouble(out, 5, squares);
-    writePacked(out, 6, limits);
-    writePacked(out, 7, counts);
-  }
-
-private:
-  /// The values of one list; of empty buckets that follow each other the last.
-  void writePacked(Growing &out, uint32_t field, const List<double> &list) const {
-    auto isWritten = [&](int64_t i) {
-      return counts[i] > 0 || i + 1 == counts.size() || counts[i + 1] > 0;
-    };
-    uint64_t count = 0;
-    for (int64_t i = 0; i < list.size(); ++i)
-      count += isWritten(i);
-    writeVarint(out, field << 3 | 2);
-    writeVarint(out, count * sizeof(double));
-    for (int64_t i = 0; i < list.size(); ++i)
-      if (isWritten(i))
-        out.append(reinterpret_cast<const char *>(&list[i]), sizeof(double));
-  }
-
-  List<double> limits, counts;
-  double least = DBL_MAX, most = -DBL_MAX, number = 0, sum = 0, squares = 0;
-};
 
 } // namespace
 
@@ -138,7 +60,8 @@ int32_t weir_kernel_histogram_summary(weir_context *ctx, const weir_tensor *oper
   if (operand_count != 2 || result_count != 1 || !loadString(operands[0], &tag) ||
       results[0].dtype != WEIR_STRING)
     return failOperands(ctx, operands, 1);
-  Histogram histogram(ctx);
+  List<double> limits(ctx), counts(ctx);
+  Histogram histogram(limits, counts);
   if (histogram.failed())
     return WEIR_RESOURCE_EXHAUSTED;
   int64_t count = elementCountOf(operands[1]);

@@ -119,6 +119,9 @@ def main():
     order = random.permutation(len(digits.target))
     x = (digits.images[order] / 16).astype(np.float32)[:, None]
     labels = digits.target[order].astype(np.uint8)
+    # What it learns from: a byte a pixel, 0 to 16, and a byte a label.
+    digits.images[order][HELD_BACK:].astype(np.uint8).tofile(os.path.join(folder, "training.u8"))
+    labels[HELD_BACK:].tofile(os.path.join(folder, "training_labels.u8"))
     p = train(x[HELD_BACK:], labels[HELD_BACK:], random)
 
     x, labels = x[:HELD_BACK], labels[:HELD_BACK]

@@ -144,11 +144,12 @@ void weir::tools::addCodeFlags(FlagParser &parser, Options &options,
   parser.joined("-O", "0..3", "optimisation (default -O3)", intSetter(options.optLevel, 0, 3));
   parser.text("--custom-ops", "FILE.json", "C functions for operations of your own",
               options.customOperations);
-  parser.value("--precision", "f32|tf32|bf16",
+  parser.value("--precision", "f32|tf32|bf16|f16",
                "bf16: products and convolutions round their operands where the "
                "processor multiplies tiles of it; tf32: products of "
-               "accelerators may round theirs to TF32",
-               choice(options.precision, {"f32", "tf32", "bf16"}));
+               "accelerators may round theirs to TF32; with --train, bf16 and f16: "
+               "products in it, weights in f32",
+               choice(options.precision, {"f32", "tf32", "bf16", "f16"}));
   parser.value("--keep-f32", "NODE[,NODE…]", "nodes that --precision leaves alone. Repeatable",
                listSetter(options.keepF32));
   parser.value("--tune", "STEPS",

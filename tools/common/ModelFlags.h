@@ -18,6 +18,9 @@ namespace weir::tools {
 /// --fetch, --shape, --dim. `options` must outlive the parser.
 void addEntryFlags(FlagParser &parser, driver::Options &options);
 
+/// Declares --train and what goes with it.
+void addTrainingFlags(FlagParser &parser, driver::Options &options);
+
 /// Declares those that say how code is made: --cpu, -O, --precision … , and those
 /// of kinds of devices (driver::deviceFlags()).
 void addCodeFlags(FlagParser &parser, driver::Options &options,

@@ -21,7 +21,7 @@ void weir::tools::addCheckpointFlags(FlagParser &parser, CheckpointFlags &flags)
               flags.restore);
   parser.text("--save", "P", "saves the variables as checkpoint P after the last run", flags.save);
   parser.number("--save-every", "N",
-                "with --repeat: saves them after every N runs, as P-RUN, while runs go on",
+                "with --repeat or --steps: saves them after every N runs, as P-RUN, while runs go on",
                 flags.every, 1, 1000000000);
   parser.number("--keep", "K",
                 "how many checkpoints stay in the folder; its file `checkpoint` names them "

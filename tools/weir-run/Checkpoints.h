@@ -41,6 +41,8 @@ public:
   bool restore(Session &session, DiagnosticSink &sink);
   /// After each run that counts. Returns whether runs may go on.
   bool afterRun(Session &session);
+  /// Runs that counted, with those before a restored checkpoint.
+  int64_t count() const { return step; }
   /// After the last one: what is not saved yet.
   bool finish(Session &session, DiagnosticSink &sink);
 

@@ -18,6 +18,7 @@
 #include "tools/common/Terminal.h"
 #include "tools/weir-run/Checkpoints.h"
 #include "tools/weir-run/Inputs.h"
+#include "tools/weir-run/Steps.h"
 #include "tools/weir-run/Trace.h"
 
 #include <algorithm>
@@ -41,6 +42,7 @@ struct Settings {
   std::string output, trace, profile, cluster, task;
   std::map<std::string, std::string> deviceProfiles; ///< files, by type of device
   CheckpointFlags checkpoints;
+  StepFlags steps;
   int64_t repeat = 0;
   bool memory = false;
   bool compareF32 = false;
@@ -114,8 +116,10 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
               "srun gave it). The file's first leads; others do their parts "
               "until it leaves",
               settings.task);
+  addStepFlags(parser, settings.steps);
   addCheckpointFlags(parser, settings.checkpoints);
   addEntryFlags(parser, settings.options);
+  addTrainingFlags(parser, settings.options);
   addCodeFlags(parser, settings.options, driver::deviceFlags());
   addWarningFlags(parser, settings.options);
   parser.exitCode(0, "all runs succeeded");
@@ -130,6 +134,17 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
   }
   if (settings.checkpoints.every > 0 && settings.checkpoints.save.empty()) {
     std::fprintf(stderr, "%s: found --save-every without --save\n", toolName);
+    status = 1;
+    return false;
+  }
+  const StepFlags &steps = settings.steps;
+  const char *alone = !steps.steps && steps.batch              ? "--batch without --steps"
+                      : !steps.steps && !steps.summary.empty() ? "--summary without --steps"
+                      : !steps.batch && steps.shuffle          ? "--shuffle without --batch"
+                      : steps.steps && settings.repeat         ? "--steps beside --repeat"
+                                                               : nullptr;
+  if (alone) {
+    std::fprintf(stderr, "%s: found %s\n", toolName, alone);
     status = 1;
     return false;
   }
@@ -304,6 +319,8 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain, Diagnos
            writeText(settings.trace, settings.trace.empty() ? "" : recorder.traceJson(), sink);
   }
 
+  if (settings.entries.empty() && settings.steps.steps && session->findEntry("train_step") >= 0)
+    settings.entries.push_back("train_step");
   if (settings.entries.empty())
     settings.entries.push_back(session->entries().empty() ? std::string()
                                                           : session->entries()[0].name);
@@ -324,11 +341,15 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain, Diagnos
       return false;
     NamedTensors fetches;
     bool timed = settings.repeat > 0 && &name == &settings.entries.back();
+    bool steps = settings.steps.steps > 0 && &name == &settings.entries.back();
+    if (steps && !runSteps(settings.steps, input, *session, entry, feeds, checkpoints, fetches,
+                           sink))
+      return false;
     if (timed)
       measure(*session, entry, feeds, settings.repeat, loadMs, checkpoints, fetches, status, times);
-    else
+    else if (!steps)
       status = session->run(entry, feeds, fetches);
-    if (status.ok() && !timed)
+    if (status.ok() && !timed && !steps)
       checkpoints.afterRun(*session);
     if (!status.ok()) {
       sink.report({"W0704", input, "", "", "entry \"" + name + "\" failed: " + status.text(), {}});

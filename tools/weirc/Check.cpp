@@ -204,6 +204,7 @@ int weir::tools::runCheck(int argc, char **argv) {
   parser.group("Output");
   parser.flag("--json", "for programs", json);
   addEntryFlags(parser, options);
+  addTrainingFlags(parser, options);
   addCodeFlags(parser, options, driver::deviceFlags());
   addWarningFlags(parser, options);
   parser.exitCode(0, "the model compiles");

@@ -117,6 +117,7 @@ int weir::tools::runExplain(int argc, char **argv) {
   std::vector<std::string> arguments;
   parser.positionals("MODEL NODE", "a model as weirc takes it; a node's name", 2, 2, arguments);
   addEntryFlags(parser, options);
+  addTrainingFlags(parser, options);
   addCodeFlags(parser, options, driver::deviceFlags());
   addWarningFlags(parser, options);
   parser.exitCode(0, "the node was found");

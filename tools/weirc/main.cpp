@@ -72,6 +72,7 @@ bool parseCommandLine(int argc, char **argv, driver::Options &options, bool &lis
   parser.text("--runtime-library", "FILE",
               "libweir_runtime.a for a .so (default: the one installed)", options.runtimeLibrary);
   addEntryFlags(parser, options);
+  addTrainingFlags(parser, options);
   addCodeFlags(parser, options, driver::deviceFlags());
   addWarningFlags(parser, options);
   parser.value("--explain", "W0605", "prints the page of an error's or warning's number, and exits",

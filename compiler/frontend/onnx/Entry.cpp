@@ -300,6 +300,14 @@ std::optional<EntryPlan> Planner::run() {
   if (spec.fetches.empty())
     for (const ValueInfo &output : graph.outputs)
       fetch({std::string(output.name), std::string(output.name)});
+  // What goes by the name of a result is that.
+  for (const FetchSpec &one : spec.further) {
+    size_t before = plan.fetches.size();
+    if (llvm::none_of(plan.fetches, [&](auto &fetch) { return fetch.name == one.name; }))
+      fetch(one);
+    if (plan.fetches.size() > before)
+      plan.fetches.back().isFurther = true;
+  }
   if (plan.fetches.empty())
     report(321, "found no output; possible is a --fetch of any value");
   select();

@@ -28,6 +28,7 @@ struct PlannedFeed {
 struct PlannedFetch {
   std::string_view value;
   std::string name;
+  bool isFurther = false; ///< EntrySpec::further
 };
 
 /// What an entry computes: what comes in, what goes out, and the nodes between,

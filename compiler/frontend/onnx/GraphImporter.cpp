@@ -10,6 +10,7 @@
 #include "compiler/frontend/onnx/ModelReader.h"
 #include "compiler/frontend/onnx/ModelVerifier.h"
 #include "compiler/frontend/onnx/OperandTypes.h"
+#include "dialects/weir/Training.h"
 
 using namespace mlir;
 using namespace weir;
@@ -91,6 +92,11 @@ Imported GraphImporter::initializer(const Graph &graph, std::string_view name) {
   }
   if (!value)
     return {};
+  // Scalars belong to formulas.
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (training && value.getDefiningOp<ConstantOp>() && type && type.getRank() > 0 &&
+      isa<FloatType>(type.getElementType()))
+    value = markWeight(b, loc, value, StringRef(name.data(), name.size()));
   lastConstant = value.getDefiningOp();
   return Imported(value);
 }

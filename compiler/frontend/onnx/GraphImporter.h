@@ -31,6 +31,10 @@ public:
   /// Operations of the user's, called where ONNX has none of that name.
   const std::vector<CustomOperation> *customOperations = nullptr;
 
+  /// Whether the model is to be trained: marks are left for that
+  /// (dialects/weir/Training.h).
+  bool training = false;
+
   using Names = std::unordered_map<std::string_view, Imported>;
 
   /// The names of one graph, with those around it.

@@ -11,6 +11,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/onnx/Activations.h"
+#include "compiler/frontend/onnx/Dropout.h"
+#include "compiler/frontend/onnx/GraphImporter.h"
 #include "compiler/frontend/onnx/Microsoft.h"
 #include "compiler/frontend/onnx/Window.h"
 
@@ -401,13 +403,16 @@ LogicalResult gatedRmsNorm(NodeImport &n) {
 
 /// What is dropped when a model trains stays where it is used.
 LogicalResult biasDropout(NodeImport &n) {
-  if (n.has(4)) {
+  bool isTrained = n.graph.training;
+  if (n.has(4) && !isTrained) {
     std::optional<SmallVector<int64_t>> training = n.knownInts(4);
     if (!training || training->size() != 1 || (*training)[0])
       return n.unsupported("found training_mode; possible is false");
   }
   Value y = n.add(n.in(0), n.in(1));
-  if (n.has(2))
+  if (isTrained && y)
+    y = markDropout(n, y, 3);
+  if (n.has(2) && y)
     y = n.add(y, n.in(2));
   Value mask;
   if (n.wants(1) && y)

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/onnx/Window.h"
+#include "compiler/frontend/onnx/GraphImporter.h"
+#include "dialects/weir/Training.h"
 
 using namespace mlir;
 using namespace weir;
@@ -57,8 +59,11 @@ LogicalResult batchNorm(NodeImport &n) {
   if (!scale || !bias || !mean || !variance)
     return failure();
   Type type = n.element(x);
-  return n.result(n.op<BatchNormOp>(x, n.cast(scale, type), n.cast(bias, type), n.cast(mean, type),
-                                    n.cast(variance, type), n.number(1), n.real(n.f("epsilon"))));
+  Value y = n.op<BatchNormOp>(x, n.cast(scale, type), n.cast(bias, type), n.cast(mean, type),
+                              n.cast(variance, type), n.number(1), n.real(n.f("epsilon")));
+  if (y && n.graph.training)
+    y.getDefiningOp()->setAttr(momentumAttr, n.real(n.f("momentum")));
+  return n.result(y);
 }
 
 /// (x - mean) / sqrt(variance + epsilon) over `axes`, in f32 or wider.

@@ -18,6 +18,7 @@
 #include "compiler/frontend/onnx/ModelVerifier.h"
 #include "compiler/frontend/onnx/Sequences.h"
 #include "dialects/weir/NodeName.h"
+#include "dialects/weir/Training.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Complex/IR/Complex.h"
@@ -82,6 +83,7 @@ void ModuleImporter::entry(Model &model, const EntrySpec &spec, ModuleOp module)
 
   GraphImporter importer(model, mapped.bytes(), file, externals, sink, *block);
   importer.customOperations = &options.customOperations;
+  importer.training = options.training;
   ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
     importer.noteReason(inOwnWords(diagnostic));
     return success();
@@ -106,6 +108,7 @@ void ModuleImporter::entry(Model &model, const EntrySpec &spec, ModuleOp module)
 
   SmallVector<Value> results;
   SmallVector<Attribute> names;
+  SmallVector<size_t> further;
   for (const PlannedFetch &fetch : plan->fetches) {
     Imported value = importer.lookup(fetch.value, scope);
     if (value.kind == Imported::Kind::Sequence || value.kind == Imported::Kind::Optional) {
@@ -114,6 +117,8 @@ void ModuleImporter::entry(Model &model, const EntrySpec &spec, ModuleOp module)
     }
     if (value.kind != Imported::Kind::Tensor || !value.tensor)
       continue;
+    if (fetch.isFurther)
+      further.push_back(results.size());
     results.push_back(value.tensor);
     names.push_back(b.getStringAttr(fetch.name));
   }
@@ -121,6 +126,8 @@ void ModuleImporter::entry(Model &model, const EntrySpec &spec, ModuleOp module)
   function.setType(b.getFunctionType(types, ValueRange(results).getTypes()));
   for (auto [i, name] : llvm::enumerate(names))
     function.setResultAttr(i, "weir.name", name);
+  for (size_t i : further)
+    function.setResultAttr(i, furtherAttr, b.getUnitAttr());
 }
 
 OwningOpRef<ModuleOp> ModuleImporter::run(Model &model) {

@@ -11,7 +11,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/frontend/onnx/NodeImport.h"
+#include "compiler/frontend/onnx/Dropout.h"
+#include "compiler/frontend/onnx/GraphImporter.h"
+#include "dialects/weir/Training.h"
 
 using namespace mlir;
 using namespace weir;
@@ -114,6 +116,8 @@ LogicalResult dropout(NodeImport &n) {
   Value y = x, mask;
   if (n.wants(1))
     mask = n.expandTo(n.scalar(maskType, 1), n.shapeOf(x));
+  if (n.graph.training)
+    return n.results({markDropout(n, x, 1), mask});
   if (n.version < 12 || !n.has(2))
     return n.results({y, mask});
   Value training = n.toScalar(n.in(2));
@@ -145,5 +149,25 @@ constexpr OperatorImport table[] = {
 };
 
 } // namespace
+
+Value weir::onnx::markDropout(NodeImport &n, Value x, size_t ratio) {
+  double share = n.attr("ratio") ? n.f("ratio") : 0.5;
+  if (n.has(ratio)) {
+    std::optional<SmallVector<double>> known = n.constantFloats(ratio);
+    if (!known || known->size() != 1) {
+      (void)n.unsupported("found a ratio of dropout that the model computes; possible in training "
+                          "is a constant");
+      return {};
+    }
+    share = known->front();
+  }
+  if (!x || share < 0 || share > 1) {
+    (void)n.invalid("found a ratio of dropout that is none from 0 to 1");
+    return {};
+  }
+  auto mark = GateOp::create(n.b, n.loc, x.getType(), x, ValueRange());
+  mark->setAttr(dropoutAttr, n.real(share));
+  return mark;
+}
 
 ArrayRef<OperatorImport> weir::onnx::randomImports() { return table; }

@@ -9,6 +9,7 @@
 #include "compiler/frontend/tensorflow/RunTimeAxes.h"
 #include "compiler/frontend/tensorflow/Sparse.h"
 #include "dialects/weir/KnownIntegers.h"
+#include "dialects/weir/Training.h"
 
 using namespace mlir;
 using namespace weir;
@@ -25,7 +26,11 @@ static LogicalResult constant(NodeImport &n) {
   TypedAttr attr = n.g.tensorAttr(*value->tensor, n.node);
   if (!attr)
     return failure();
-  return n.result(n.constant(attr));
+  Value made = n.constant(attr);
+  // Those of functions belong to what these compute; scalars to formulas.
+  bool isWeight = n.g.marksWeights && n.isFloat(made) && n.rank(made) > 0 && n.g.current &&
+                  !n.g.current->outer;
+  return n.result(isWeight ? markWeight(n.b, n.loc, made, n.g.nameOf(n.node)) : made);
 }
 
 static LogicalResult identity(NodeImport &n) {

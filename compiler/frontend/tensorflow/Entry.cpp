@@ -369,6 +369,14 @@ std::optional<EntryPlan> Planner::run() {
         defaultFetches(true);
     }
   }
+  // What goes by the name of a result is that.
+  for (const FetchSpec &one : spec.further) {
+    size_t before = plan.fetches.size();
+    if (llvm::none_of(plan.fetches, [&](auto &fetch) { return fetch.name == one.name; }))
+      fetch(one.value, one.name);
+    if (plan.fetches.size() > before)
+      plan.fetches.back().isFurther = true;
+  }
   for (const FeedSpec &one : spec.feeds)
     feed(one, nullptr);
   if (spec.feeds.empty()) {

@@ -28,6 +28,7 @@ struct PlannedFetch {
   /// Of a gradient, `d(y, …)/d(edge)`: the ys, whose sum it is of.
   std::vector<Edge> ys;
   bool isTarget = false; ///< run for its effects: `^node`, or one without outputs
+  bool isFurther = false; ///< EntrySpec::further
 };
 
 /// What an entry computes. One without name is no entry (reported).

@@ -41,6 +41,7 @@ namespace weir::tf {
 struct InitialValue {
   mlir::TypedAttr value;
   mlir::RankedTensorType type;
+  bool isTrained = true; ///< asked for where the model is to be trained
 };
 
 /// A lookup table, by its handle's name.
@@ -74,6 +75,8 @@ public:
   /// Whether what is imported is differentiated: nodes keep the gradients that
   /// TensorFlow has for them (RegisteredGradients.h).
   bool isDifferentiated = false;
+  /// Whether constants of floats are weights to train (dialects/weir/Training.h).
+  bool marksWeights = false;
   /// What the user asked for; null: nothing.
   const ImportOptions *options = nullptr;
   /// Shapes that the user says of fetches, by node and port of the main graph.

@@ -498,15 +498,21 @@ static void reportValue(const Node &node, const std::string &file, const char *c
   into.report({code, file, std::string(node.name), std::string(node.op), text, {}});
 }
 
+const ObjectGraph &InitialState::objectGraph() {
+  if (!objects)
+    objects = std::make_unique<ObjectGraph>(model, graph);
+  return *objects;
+}
+
+bool InitialState::isTrained(const Node &node) { return objectGraph().isTrained(node); }
+
 InitialValue InitialState::variable(const std::string &name, const Node &node,
                                     DiagnosticSink &into) {
   const AttrValue *container = node.attr("container");
   std::string key = variableKeyOf(container ? container->s : "", name);
   auto it = variables.find(key);
   if (it == variables.end()) {
-    if (!objects)
-      objects = std::make_unique<ObjectGraph>(model, graph);
-    std::string storedAs = objects->keyOf(node, "VARIABLE_VALUE");
+    std::string storedAs = objectGraph().keyOf(node, "VARIABLE_VALUE");
     if (storedAs.empty())
       return {};
     const AttrValue *dtype = node.attr("dtype");
@@ -531,9 +537,7 @@ const TableEntries *InitialState::table(const std::string &name, const Node &nod
                                         DiagnosticSink &into) {
   auto it = tables.find(name);
   if (it == tables.end()) {
-    if (!objects)
-      objects = std::make_unique<ObjectGraph>(model, graph);
-    std::string storedAs = objects->keyOf(node, "table");
+    std::string storedAs = objectGraph().keyOf(node, "table");
     if (storedAs.empty())
       return nullptr;
     it = tables.try_emplace(name).first;

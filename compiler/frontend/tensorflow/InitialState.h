@@ -45,6 +45,8 @@ public:
   /// The value of the variable that `node` names so; null where it has none.
   /// Reports to `into` where it has one that is not known (W0214, W0219, W0251).
   InitialValue variable(const std::string &name, const Node &node, DiagnosticSink &into);
+  /// Whether training changes it, as the file says.
+  bool isTrained(const Node &node);
   /// What a table holds, by its handle's name; null where nothing fills it. The same
   /// reports. Valid until the next call of read().
   const TableEntries *table(const std::string &name, const Node &node, DiagnosticSink &into);
@@ -90,6 +92,7 @@ private:
   Content contentOf(Value value);
   std::optional<Problem> materialize(const Content &content, InitialValue &value);
   std::optional<std::string> stringOf(Value value);
+  const ObjectGraph &objectGraph();
 
   mlir::MLIRContext &context;
   const SavedModel &model;

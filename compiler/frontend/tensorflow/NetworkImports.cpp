@@ -7,6 +7,9 @@
 
 #include "compiler/frontend/tensorflow/NodeImport.h"
 #include "compiler/frontend/tensorflow/Sparse.h"
+#include "compiler/frontend/Import.h"
+#include "compiler/frontend/tensorflow/GraphImporter.h"
+#include "dialects/weir/Training.h"
 
 #include <cmath>
 
@@ -128,6 +131,11 @@ static LogicalResult fusedBatchNorm(NodeImport &n) {
       *statistic = n.stopGradient(*statistic);
   Value y = n.op<BatchNormOp>(wide, scale, offset, mean, variance, n.number(axis),
                               n.real(n.f("epsilon")));
+  // A graph that infers does not say how fast its statistics move: as Keras's do.
+  if (y && !n.isSet("is_training") && n.g.options && n.g.options->training) {
+    y.getDefiningOp()->setAttr(momentumAttr, n.real(0.99));
+    y.getDefiningOp()->setAttr(unbiasedAttr, n.b.getUnitAttr());
+  }
   y = n.cast(y, result);
   SmallVector<Value> all = {y, outMean, outVariance, savedMean, savedVariance};
   if (n.node.op == "FusedBatchNormV3")

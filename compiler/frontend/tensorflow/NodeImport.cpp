@@ -284,7 +284,8 @@ static const ImportIndex &importIndex() {
                                       readerImports(),
                                       exampleImports(),
                                       serializedImports(),
-                                      imageFileImports()})
+                                      imageFileImports(),
+                                      summaryImports()})
       for (const OpImport &row : family)
         map.emplace(row.op, &row);
     return map;

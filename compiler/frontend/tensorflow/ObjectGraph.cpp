@@ -43,6 +43,11 @@ ObjectGraph::ObjectGraph(const SavedModel &model, const Graph &graph) {
   proto::SavedObjectGraph saved;
   if (!saved.ParseFromString(std::string(model.objectGraph)))
     return;
+  for (int i = 0; i < saved.nodes_size(); ++i)
+    if (saved.nodes(i).has_variable() && !saved.nodes(i).variable().trainable()) {
+      notTrained.insert(i);
+      named.insert(saved.nodes(i).variable().name());
+    }
   for (const Node &node : graph.nodes) {
     std::string_view callee = calleeOf(node);
     if (callee.empty())
@@ -59,6 +64,13 @@ ObjectGraph::ObjectGraph(const SavedModel &model, const Graph &graph) {
                           function->second.bound_inputs(static_cast<int>(i)));
     }
   }
+}
+
+bool ObjectGraph::isTrained(const Node &node) const {
+  if (auto object = objects.find(node.name); object != objects.end())
+    return !notTrained.count(object->second);
+  const AttrValue *shared = node.attr("shared_name");
+  return !named.count(shared && !shared->s.empty() ? shared->s : node.name);
 }
 
 std::string ObjectGraph::keyOf(const Node &node, std::string_view attribute) const {

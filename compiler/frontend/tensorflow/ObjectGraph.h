@@ -21,6 +21,7 @@
 #include "compiler/frontend/tensorflow/SavedModel.h"
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -37,7 +38,13 @@ public:
   /// tables) of the object that `node` of the graph stands for; "" where there is none.
   std::string keyOf(const Node &node, std::string_view attribute) const;
 
+  /// Whether the variable that `node` stands for is one that training changes; true
+  /// where nothing says so.
+  bool isTrained(const Node &node) const;
+
 private:
+  std::set<int64_t> notTrained;             ///< by object
+  std::set<std::string, std::less<>> named; ///< the same, by name
   std::map<std::string, int64_t, std::less<>> objects;         ///< by node
   std::map<std::pair<int64_t, std::string>, std::string> keys; ///< by object and attribute
   std::map<std::string, std::string, std::less<>> byName; ///< keys of values; "": not the only one

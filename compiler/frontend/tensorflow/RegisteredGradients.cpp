@@ -125,18 +125,6 @@ LogicalResult weir::tf::attachGradient(NodeImport &n) {
   return success();
 }
 
-void weir::tf::dropGradients(Block &block) {
-  SmallVector<WhileOp> all;
-  block.walk([&](WhileOp op) {
-    if (op->hasAttr(givenGradientAttr))
-      all.push_back(op);
-  });
-  for (WhileOp op : all) {
-    op->replaceAllUsesWith(op.getInits());
-    op->erase();
-  }
-}
-
 //===----------------------------------------------------------------------===//
 // Elementwise operations, losses, reductions
 //===----------------------------------------------------------------------===//

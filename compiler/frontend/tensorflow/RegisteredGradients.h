@@ -47,9 +47,6 @@ llvm::ArrayRef<GradientRow> matrixGradients();
 /// them where there is none. Failure after a report.
 LogicalResult attachGradient(NodeImport &n);
 
-/// Replaces every such loop in `block` by what it carries.
-void dropGradients(mlir::Block &block);
-
 } // namespace weir::tf
 
 #endif // WEIR_COMPILER_FRONTEND_TENSORFLOW_REGISTEREDGRADIENTS_H

@@ -13,6 +13,7 @@
 
 #include "compiler/frontend/tensorflow/GraphImporter.h"
 #include "compiler/frontend/tensorflow/Variables.h"
+#include "dialects/weir/Training.h"
 
 using namespace mlir;
 using namespace weir;
@@ -82,6 +83,8 @@ static LogicalResult variable(NodeImport &n) {
       n.b, n.loc, ResourceType::get(n.b.getContext()), n.b.getStringAttr(name),
       n.b.getStringAttr(StringRef(n.s("container").data(), n.s("container").size())),
       TypeAttr::get(result.type), initial.value);
+  if (!initial.isTrained)
+    made->setAttr(notTrainedAttr, n.b.getUnitAttr());
   result.value = made.getResource();
   return n.result(result);
 }

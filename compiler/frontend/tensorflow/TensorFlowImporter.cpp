@@ -19,6 +19,8 @@
 #include "compiler/frontend/tensorflow/RegisteredGradients.h"
 #include "compiler/frontend/tensorflow/RunTimeAxes.h"
 #include "dialects/weir/NodeName.h"
+#include "dialects/weir/Training.h"
+#include "passes/gradient/Gradient.h"
 
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -154,17 +156,26 @@ bool ModuleImporter::entry(const Source &source, const Versions &versions, const
   importer.customOperations = &options.customOperations;
   // What differentiates needs to see all operations.
   bool isDifferentiated =
+      options.training ||
       llvm::any_of(plan->feeds, [](const PlannedFeed &feed) { return feed.isSeed; }) ||
       llvm::any_of(plan->fetches, [](const PlannedFetch &fetch) { return !fetch.ys.empty(); });
   importer.isDifferentiated = isDifferentiated;
   if (!isDifferentiated)
     importer.module = *module;
+  // Without variables, constants are what was trained.
+  importer.marksWeights =
+      options.training && !state && llvm::none_of(graph.nodes, [](const Node &node) {
+        return node.op == "VarHandleOp" || node.op == "Variable" || node.op == "VariableV2";
+      });
   if (learnsTypes)
     importer.variableTypes = &variableTypes;
   llvm::scope_exit keepLearned([&] { hasLearned |= importer.hasLearned; });
   if (state) {
     importer.initialValue = [&](const std::string &name, const Node &node) {
-      return state->variable(name, node, into);
+      InitialValue value = state->variable(name, node, into);
+      if (options.training)
+        value.isTrained = state->isTrained(node);
+      return value;
     };
     importer.initialEntries = [&](const std::string &name, const Node &node) {
       return state->table(name, node, into);
@@ -222,6 +233,7 @@ bool ModuleImporter::entry(const Source &source, const Versions &versions, const
 
   SmallVector<Value> results;
   SmallVector<Attribute> names;
+  SmallVector<size_t> further;
   importer.current = &body;
   // What lies on a branch that was not taken has no value: the run says so.
   for (auto [edge, branches] : llvm::zip(goals, taken))
@@ -272,19 +284,24 @@ bool ModuleImporter::entry(const Source &source, const Versions &versions, const
     }
     if (!tensor || (fetch.shape && failed(checkShape(reader, tensor, *fetch.shape))))
       continue;
+    if (fetch.isFurther)
+      further.push_back(results.size());
     results.push_back(tensor);
     names.push_back(b.getStringAttr(fetch.name));
   }
   importer.current = nullptr;
   if (into.errorCount() > errors)
     return false;
-  dropGradients(*block);
+  if (!options.training)
+    dropGivenGradients(*block);
   noteDevices(importer, function);
   dropFunction.release();
   func::ReturnOp::create(b, loc, results);
   function.setType(b.getFunctionType(types, ValueRange(results).getTypes()));
   for (auto [i, name] : llvm::enumerate(names))
     function.setResultAttr(i, "weir.name", name);
+  for (size_t i : further)
+    function.setResultAttr(i, furtherAttr, b.getUnitAttr());
   return true;
 }
 

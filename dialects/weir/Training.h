@@ -1,0 +1,58 @@
+//===- Training.h - what training needs to know of a graph ------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Attributes that importers leave for passes/training where a model is to be
+// trained (ImportOptions::training), and that are gone behind it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_DIALECTS_WEIR_TRAINING_H
+#define WEIR_DIALECTS_WEIR_TRAINING_H
+
+#include "dialects/weir/Weir.h"
+
+namespace weir {
+
+/// On a gate around a constant, a string: the constant is the weight of that name.
+/// Nothing folds through it.
+inline constexpr llvm::StringLiteral weightAttr = "weir.weight";
+/// On a gate, a float: here a model in training drops so many of its elements.
+inline constexpr llvm::StringLiteral dropoutAttr = "weir.dropout";
+/// On a batch_norm, a float: in training its statistics keep so much of what they
+/// were in each step.
+inline constexpr llvm::StringLiteral momentumAttr = "weir.momentum";
+/// Beside it: the variance that they move to is the unbiased one.
+inline constexpr llvm::StringLiteral unbiasedAttr = "weir.unbiased";
+/// On a variable: its model says that it is not trained.
+inline constexpr llvm::StringLiteral notTrainedAttr = "weir.not_trained";
+/// On a result: what training asked for, no result of the model.
+inline constexpr llvm::StringLiteral furtherAttr = "weir.further";
+/// On an entry, a dictionary: how it is trained (passes/training/TrainingSpec.h).
+inline constexpr llvm::StringLiteral trainAttr = "weir.train";
+
+/// Whether a gate marks something that passes/training looks for.
+inline bool isTrainingMark(GateOp gate) {
+  return gate->hasAttr(weightAttr) || gate->hasAttr(dropoutAttr);
+}
+
+/// A constant as the weight `name`.
+inline mlir::Value markWeight(mlir::OpBuilder &b, mlir::Location loc, mlir::Value constant,
+                              llvm::StringRef name) {
+  auto gate = GateOp::create(b, loc, constant.getType(), constant, mlir::ValueRange());
+  gate->setAttr(weightAttr, b.getStringAttr(name));
+  return gate;
+}
+
+/// The constant behind a weight's mark; any other value as it is.
+inline mlir::Value behindWeight(mlir::Value value) {
+  auto gate = value ? value.getDefiningOp<GateOp>() : GateOp();
+  return gate && gate->hasAttr(weightAttr) ? gate.getValue() : value;
+}
+
+} // namespace weir
+
+#endif // WEIR_DIALECTS_WEIR_TRAINING_H

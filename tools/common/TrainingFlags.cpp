@@ -1,0 +1,30 @@
+//===- TrainingFlags.cpp - flags that train -------------------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/common/ModelFlags.h"
+
+using namespace weir;
+using namespace weir::tools;
+
+void weir::tools::addTrainingFlags(FlagParser &parser, driver::Options &options) {
+  driver::TrainingOptions &training = options.training;
+  parser.group("Training");
+  parser.text("--train", "loss:NODE|cross_entropy:LOGITS,LABELS|mse:OUTPUT,TARGET",
+              "makes the entries train_step, evaluate and predict of one that infers; its "
+              "weights become variables",
+              training.loss);
+  parser.text("--optimizer", "NAME[,KEY=VALUE…]",
+              "sgd (default), momentum, adam, adamw, adagrad or lamb, with lr=NUMBER|feed, "
+              "clip=norm:N|value:N, schedule=constant|linear:STEPS|cosine:STEPS|step:EVERY, "
+              "warmup=STEPS, weight_decay=, beta1= …",
+              training.optimizer);
+  parser.text("--trainable", "REGEX",
+              "weights to train, by name (default: all that the loss depends on)",
+              training.trainable);
+  parser.value("--accumulate", "N", "so many calls of train_step make one step of the optimizer",
+               intSetter(training.accumulate, 1, 1 << 20));
+}

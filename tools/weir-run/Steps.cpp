@@ -1,0 +1,239 @@
+//===- Steps.cpp - many runs of one entry on batches ----------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/weir-run/Steps.h"
+#include "tools/common/EventFile.h"
+#include "tools/common/Files.h"
+#include "tools/common/Terminal.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <numeric>
+#include <optional>
+
+using namespace weir;
+using namespace weir::tools;
+
+using Clock = std::chrono::steady_clock;
+
+void weir::tools::addStepFlags(FlagParser &parser, StepFlags &flags) {
+  parser.group("Steps");
+  parser.number("--steps", "N",
+                "runs the last --run (default: train_step) N times, and shows steps a second, its "
+                "loss and the time left",
+                flags.steps, 1, int64_t(1) << 40);
+  parser.number("--batch", "N",
+                "with --steps: each takes the next N rows of inputs that have more (default: "
+                "inputs as they are)",
+                flags.batch, 1, int64_t(1) << 40);
+  parser.number("--shuffle", "SEED", "with --batch: in another order each time around",
+                flags.shuffle, 1, int64_t(1) << 62);
+  parser.text("--summary", "DIR",
+              "with --steps: writes scalars that are fetched, and histograms of variables, for "
+              "TensorBoard",
+              flags.summary);
+}
+
+const std::vector<int64_t> &Batches::of(int64_t step) {
+  int64_t each = std::max<int64_t>(rows / batch, 1), around = step / each;
+  if (order.empty()) {
+    order.resize(size_t(rows));
+    std::iota(order.begin(), order.end(), 0);
+  }
+  if (seed && shuffled != around) {
+    std::iota(order.begin(), order.end(), 0);
+    // SplitMix64 (Steele, Lea and Flood, 2014), begun anew for each time around.
+    uint64_t state = uint64_t(seed) * 0xd1342543de82ef95u + uint64_t(around);
+    auto draw = [&] {
+      uint64_t z = state += 0x9e3779b97f4a7c15u;
+      z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+      z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+      return z ^ (z >> 31);
+    };
+    for (int64_t i = rows - 1; i > 0; --i)
+      std::swap(order[size_t(i)], order[draw() % uint64_t(i + 1)]);
+    shuffled = around;
+  }
+  auto first = order.begin() + (step % each) * batch;
+  taken.assign(first, first + std::min(batch, rows));
+  return taken;
+}
+
+namespace {
+
+/// Feeds of each step.
+class Feeder {
+public:
+  bool prepare(const StepFlags &flags, const std::string &model, const LoadedEntry &entry,
+               const std::vector<HostTensor> &all, DiagnosticSink &sink);
+  std::vector<HostTensor> &of(int64_t step);
+
+private:
+  std::vector<const HostTensor *> sources; ///< null: fed as it is
+  std::vector<HostTensor> feeds;
+  std::optional<Batches> batches;
+};
+
+} // namespace
+
+bool Feeder::prepare(const StepFlags &flags, const std::string &model, const LoadedEntry &entry,
+                     const std::vector<HostTensor> &all, DiagnosticSink &sink) {
+  feeds = all;
+  sources.assign(all.size(), nullptr);
+  int64_t rows = -1;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const HostTensor &tensor = all[i];
+    if (!flags.batch || tensor.dims.empty() || tensor.dims[0] == flags.batch ||
+        !elementSize(tensor.dtype))
+      continue;
+    if (tensor.dims[0] < flags.batch || (rows >= 0 && tensor.dims[0] != rows)) {
+      sink.report({"W0701", model, "", "",
+                   "input \"" + entry.feeds[i].name + "\" has " + std::to_string(tensor.dims[0]) +
+                       " rows, for --batch=" + std::to_string(flags.batch) +
+                       "; possible: as many as a batch has, or more and as many as others",
+                   {}});
+      return false;
+    }
+    rows = tensor.dims[0];
+    sources[i] = &tensor;
+    feeds[i].dims[0] = flags.batch;
+    feeds[i].bytes.resize(tensor.bytes.size() / size_t(rows) * size_t(flags.batch));
+  }
+  if (rows >= 0)
+    batches.emplace(rows, flags.batch, flags.shuffle);
+  return true;
+}
+
+std::vector<HostTensor> &Feeder::of(int64_t step) {
+  if (!batches)
+    return feeds;
+  const std::vector<int64_t> &rows = batches->of(step);
+  for (size_t i = 0; i < feeds.size(); ++i) {
+    if (!sources[i])
+      continue;
+    size_t bytes = sources[i]->bytes.size() / size_t(sources[i]->dims[0]);
+    for (size_t r = 0; r < rows.size(); ++r)
+      std::memcpy(feeds[i].bytes.data() + r * bytes,
+                  sources[i]->bytes.data() + size_t(rows[r]) * bytes, bytes);
+  }
+  return feeds;
+}
+
+static bool isScalar(const HostTensor &tensor) {
+  return tensor.count() == 1 && isFloat(tensor.dtype);
+}
+
+/// The fetch called `loss`, else the first number.
+static const std::pair<std::string, HostTensor> *lossOf(const NamedTensors &fetches) {
+  const std::pair<std::string, HostTensor> *found = nullptr;
+  for (const auto &fetch : fetches)
+    if (isScalar(fetch.second) && (!found || fetch.first == "loss"))
+      found = &fetch;
+  return found;
+}
+
+static std::string duration(double seconds) {
+  char text[32];
+  auto whole = static_cast<long long>(seconds + 0.5);
+  if (whole >= 3600)
+    std::snprintf(text, sizeof(text), "%lld:%02lld:%02lld", whole / 3600, whole / 60 % 60,
+                  whole % 60);
+  else
+    std::snprintf(text, sizeof(text), "%lld:%02lld", whole / 60, whole % 60);
+  return text;
+}
+
+static std::string progressText(int64_t done, const StepFlags &flags, double seconds,
+                                const NamedTensors &fetches) {
+  char text[256];
+  double rate = seconds > 0 ? double(done) / seconds : 0;
+  int used = std::snprintf(text, sizeof(text), "step %lld of %lld: %.4g steps/s",
+                           static_cast<long long>(done), static_cast<long long>(flags.steps), rate);
+  if (const auto *loss = lossOf(fetches))
+    std::snprintf(text + used, sizeof(text) - size_t(used), ", %.80s %.6g", loss->first.c_str(),
+                  elementAsDouble(loss->second, 0));
+  std::string line = text;
+  if (done < flags.steps && rate > 0)
+    line += ", " + duration(double(flags.steps - done) / rate) + " left";
+  return line;
+}
+
+/// What a step's fetches and, where `withVariables`, the session's variables are.
+static bool writeSummaries(EventFile &events, int64_t step, const NamedTensors &fetches,
+                           Session &session, bool withVariables, std::string &error) {
+  for (const auto &[name, tensor] : fetches)
+    if (isScalar(tensor) && !events.scalar(step, name, elementAsDouble(tensor, 0), error))
+      return false;
+  if (!withVariables)
+    return true;
+  for (const std::string &name : session.variables()) {
+    HostTensor value;
+    if (session.getVariable(name, value).ok() && isFloat(value.dtype) && value.count() > 1 &&
+        !events.histogram(step, name, value, error))
+      return false;
+  }
+  return true;
+}
+
+bool weir::tools::runSteps(const StepFlags &flags, const std::string &model, Session &session,
+                           int entry, const std::vector<HostTensor> &feeds,
+                           Checkpoints &checkpoints, NamedTensors &fetches,
+                           DiagnosticSink &sink) {
+  const LoadedEntry &loaded = session.entries()[size_t(entry)];
+  Feeder feeder;
+  if (!feeder.prepare(flags, model, loaded, feeds, sink))
+    return false;
+  std::string error;
+  std::unique_ptr<EventFile> events;
+  auto cannotWrite = [&] {
+    sink.report({"W0707", flags.summary, "", "", "cannot be written: " + error, {}});
+    return false;
+  };
+  if (!flags.summary.empty()) {
+    events = EventFile::create(flags.summary, error);
+    std::string graph;
+    // A GraphDef is what TensorBoard draws.
+    if (events && model.ends_with(".pb") && readFile(model, graph, error))
+      events->graph(graph, error);
+    if (!events)
+      return cannotWrite();
+  }
+  int64_t tenth = std::max<int64_t>(flags.steps / 10, 1);
+  ProgressLine line;
+  Clock::time_point start = Clock::now(), shown = start;
+  for (int64_t done = 0; done < flags.steps;) {
+    int64_t step = checkpoints.count();
+    fetches.clear();
+    RunStatus status = session.run(entry, feeder.of(step), fetches);
+    if (!status.ok()) {
+      line.clear();
+      sink.report({"W0704", model, "", "",
+                   "entry \"" + loaded.name + "\" failed in step " + std::to_string(step + 1) +
+                       ": " + status.text(),
+                   {}});
+      return false;
+    }
+    ++done;
+    bool isTenth = done % tenth == 0 || done == flags.steps;
+    if (events && !writeSummaries(*events, step + 1, fetches, session, isTenth, error))
+      return cannotWrite();
+    Clock::time_point now = Clock::now();
+    double seconds = std::chrono::duration<double>(now - start).count();
+    if (stderrHasColours() && now - shown > std::chrono::milliseconds(100)) {
+      line.update(progressText(done, flags, seconds, fetches));
+      shown = now;
+    } else if (isTenth && (!stderrHasColours() || done == flags.steps)) {
+      line.clear();
+      std::fprintf(stderr, "%s\n", progressText(done, flags, seconds, fetches).c_str());
+    }
+    if (!checkpoints.afterRun(session))
+      break; // finish() says why
+  }
+  return true;
+}

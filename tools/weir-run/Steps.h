@@ -1,0 +1,53 @@
+//===- Steps.h - many runs of one entry on batches --------------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_TOOLS_WEIR_RUN_STEPS_H
+#define WEIR_TOOLS_WEIR_RUN_STEPS_H
+
+#include "tools/common/FlagParser.h"
+#include "tools/weir-run/Checkpoints.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weir::tools {
+
+struct StepFlags {
+  int64_t steps = 0;   ///< 0: no steps are asked for
+  int64_t batch = 0;   ///< rows a step takes of each input; 0: inputs as they are
+  int64_t shuffle = 0; ///< seed of the rows' order; 0: as they lie
+  std::string summary; ///< folder of event files; empty: none
+};
+
+void addStepFlags(FlagParser &parser, StepFlags &flags);
+
+/// Which rows a step takes: those of whole batches, one after the other or in an order
+/// that is drawn for each time around. A function of the step alone, so that a training
+/// that goes on takes what one without a stop would have taken.
+class Batches {
+public:
+  Batches(int64_t rows, int64_t batch, int64_t seed) : rows(rows), batch(batch), seed(seed) {}
+  /// Valid until the next call.
+  const std::vector<int64_t> &of(int64_t step);
+
+private:
+  int64_t rows, batch, seed;
+  int64_t shuffled = -1; ///< the time around that `order` is for
+  std::vector<int64_t> order, taken;
+};
+
+/// Runs `entry` so many times, shows how it goes on stderr (a line that is rewritten on
+/// a terminal, ten plain ones elsewhere), and writes summaries. `fetches` become the
+/// last run's. False after a report.
+bool runSteps(const StepFlags &flags, const std::string &model, Session &session, int entry,
+              const std::vector<HostTensor> &feeds, Checkpoints &checkpoints,
+              NamedTensors &fetches, DiagnosticSink &sink);
+
+} // namespace weir::tools
+
+#endif // WEIR_TOOLS_WEIR_RUN_STEPS_H
