@@ -21,8 +21,8 @@
 #include "compiler/frontend/NearestName.h"
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/NodeName.h"
-#include "dialects/weir/Weir.h"
 #include "dialects/weir/Rearrange.h"
+#include "dialects/weir/Weir.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"

@@ -79,7 +79,8 @@ bool Reader::integer(StringRef key, StringRef text, int64_t lowest, int64_t &to)
     to = value;
     return true;
   }
-  refuse(key + "=" + text + " in --optimizer", "a whole number from " + llvm::Twine(lowest) + " on");
+  refuse(key + "=" + text + " in --optimizer",
+         "a whole number from " + llvm::Twine(lowest) + " on");
   return false;
 }
 
@@ -184,8 +185,7 @@ void Reader::readSetting(StringRef key, StringRef value) {
   else if (key == "loss_scale" && options.precision == "f16")
     number(key, value, 1, 1e30, spec.lossScale);
   else {
-    std::vector<StringRef> keys = {"lr",     "clip",         "schedule",
-                                   "warmup", "weight_decay", "seed"};
+    std::vector<StringRef> keys = {"lr", "clip", "schedule", "warmup", "weight_decay", "seed"};
     if (name == "momentum")
       keys.insert(keys.end(), {"momentum", "nesterov"});
     if (isAdam)
@@ -235,8 +235,7 @@ bool Reader::read(TrainingSpec &result) {
   return sink.errorCount() == before;
 }
 
-bool driver::prepareTraining(const Options &options, DiagnosticSink &sink,
-                             ImportOptions &imports) {
+bool driver::prepareTraining(const Options &options, DiagnosticSink &sink, ImportOptions &imports) {
   const TrainingOptions &training = options.training;
   if (training.loss.empty()) {
     const char *why = "nothing is trained; possible: with --train";

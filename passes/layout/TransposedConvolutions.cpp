@@ -57,8 +57,10 @@ LogicalResult AsConvolutions::matchAndRewrite(ConvTransposeOp op, PatternRewrite
   auto constant = op.getFilter().getDefiningOp<ConstantOp>();
   int64_t rank = input.getRank(), spatial = rank - 2;
   bool isLast = op.getChannelsLast();
-  if (!constant || (op.getGroups() != 1 && mayBeAccelerated(op)) || spatial < 1 || spatial > 3 ||
-      !result.getElementType().isF32() || !filter.getElementType().isF32() ||
+  bool isPlain = constant ? op.getGroups() == 1 || !mayBeAccelerated(op)
+                          : op.getGroups() == 1 && !mayBeAccelerated(op);
+  if (!isPlain || spatial < 1 || spatial > 3 || !result.getElementType().isF32() ||
+      !filter.getElementType().isF32() ||
       !llvm::all_of(op.getDilations(), [](int64_t d) { return d == 1; }))
     return failure();
   int64_t channels = filter.getDimSize(isLast ? rank - 1 : 0);
@@ -75,11 +77,12 @@ LogicalResult AsConvolutions::matchAndRewrite(ConvTransposeOp op, PatternRewrite
     if (lines.back().kernel < lines.back().stride || lines.back().padBefore < 0)
       return failure();
   }
-  DenseElementsAttr weights = materializedConstant(cast<TypedAttr>(constant.getValue()));
-  if (!weights)
+  DenseElementsAttr weights =
+      constant ? materializedConstant(cast<TypedAttr>(constant.getValue())) : DenseElementsAttr();
+  if (constant && !weights)
     return failure();
-  bool isSplat = weights.isSplat();
-  ArrayRef<char> raw = weights.getRawData();
+  bool isSplat = weights && weights.isSplat();
+  ArrayRef<char> raw = weights ? weights.getRawData() : ArrayRef<char>();
   auto weightAt = [&](ArrayRef<int64_t> place, int64_t channel, int64_t output) {
     int64_t linear = isLast ? 0 : channel * outputs + output;
     for (int64_t i = 0; i < spatial; ++i)
@@ -108,12 +111,12 @@ LogicalResult AsConvolutions::matchAndRewrite(ConvTransposeOp op, PatternRewrite
       return failure(); // larger than what the windows reach
   }
   auto ones = b.getDenseI64ArrayAttr(SmallVector<int64_t>(spatial, 1));
-  auto convolve =
+  auto arranged =
       [&](ArrayRef<int64_t> taps, int64_t columns,
           function_ref<float(ArrayRef<int64_t> tap, int64_t channel, int64_t column)> weight) {
         // `columns` and theirs of all groups, channels within one.
         std::vector<float> values;
-        SmallVector<int64_t> shape(taps), pads;
+        SmallVector<int64_t> shape(taps);
         shape.append({inputs, columns});
         values.reserve(ShapedType::getNumElements(shape));
         forEach(taps, [&](ArrayRef<int64_t> tap) {
@@ -121,17 +124,20 @@ LogicalResult AsConvolutions::matchAndRewrite(ConvTransposeOp op, PatternRewrite
             for (int64_t o = 0; o < columns; ++o)
               values.push_back(weight(tap, o / (columns / groups) * inputs + c, o));
         });
-        for (int64_t i = 0; i < spatial; ++i)
-          pads.append({taps[i] - 1, after[i]});
         auto type = RankedTensorType::get(shape, b.getF32Type());
-        Value made = ConvOp::create(
-            b, loc, x,
-            ConstantOp::create(b, loc, DenseElementsAttr::get(type, ArrayRef<float>(values))), ones,
-            b.getDenseI64ArrayAttr(pads), ones, b.getI64IntegerAttr(groups), b.getBoolAttr(true),
-            TypeAttr::get(b.getF32Type()));
-        copyDevice(op, made);
-        return made;
+        return ConstantOp::create(b, loc, DenseElementsAttr::get(type, ArrayRef<float>(values)))
+            .getResult();
       };
+  auto convolve = [&](ArrayRef<int64_t> taps, Value filter) {
+    SmallVector<int64_t> pads;
+    for (int64_t i = 0; i < spatial; ++i)
+      pads.append({taps[i] - 1, after[i]});
+    Value made = ConvOp::create(b, loc, x, filter, ones, b.getDenseI64ArrayAttr(pads), ones,
+                                b.getI64IntegerAttr(groups), b.getBoolAttr(true),
+                                TypeAttr::get(b.getF32Type()));
+    copyDevice(op, made);
+    return made;
+  };
   int64_t phases = 1;
   for (int64_t stride : strides)
     phases *= stride;
@@ -150,25 +156,54 @@ LogicalResult AsConvolutions::matchAndRewrite(ConvTransposeOp op, PatternRewrite
       taps.push_back(lines[i].taps(phase[i]));
     return taps;
   };
+  // Of a filter that the run computes, a gradient's for one: [taps…, channels, outputs].
+  auto computed = [&](ArrayRef<int64_t> phase) {
+    SmallVector<int64_t> order, axes, ends;
+    for (int64_t i = 0; i < spatial; ++i) {
+      order.push_back(isLast ? i : i + 2);
+      axes.push_back(i);
+      ends.push_back(lines[i].kernel);
+    }
+    order.append({isLast ? rank - 1 : 0, isLast ? rank - 2 : 1});
+    Value taken = transposed(b, loc, op.getFilter(), order);
+    if (llvm::any_of(strides, [](int64_t stride) { return stride != 1; }))
+      taken = b.createOrFold<SliceOp>(loc, taken, integers(b, loc, SmallVector<int64_t>(phase)),
+                                      integers(b, loc, ends), integers(b, loc, strides),
+                                      ArrayRef<int64_t>(axes), false);
+    return b.createOrFold<ReverseOp>(loc, taken, axes);
+  };
   // Where all phases have the same taps they are columns of one convolution.
   Value made;
   bool isJoined = false;
   if (llvm::all_of(lines, [](const Line &line) { return line.kernel % line.stride == 0; })) {
     SmallVector<int64_t> taps = tapsOf(phaseList.front());
     isJoined = true;
-    made = convolve(taps, groups * phases * outputs,
-                    [&](ArrayRef<int64_t> tap, int64_t c, int64_t column) {
-                      const auto &phase = phaseList[column / outputs % phases];
-                      return weightAt(placeOf(phase, tap, taps), c, column % outputs);
-                    });
+    Value filter;
+    if (constant) {
+      filter = arranged(taps, groups * phases * outputs,
+                        [&](ArrayRef<int64_t> tap, int64_t c, int64_t column) {
+                          const auto &phase = phaseList[column / outputs % phases];
+                          return weightAt(placeOf(phase, tap, taps), c, column % outputs);
+                        });
+    } else {
+      SmallVector<Value> columns;
+      for (const SmallVector<int64_t> &phase : phaseList)
+        columns.push_back(computed(phase));
+      filter = columns.size() == 1 ? columns.front()
+                                   : b.createOrFold<ConcatOp>(loc, ValueRange(columns), rank - 1);
+    }
+    made = convolve(taps, filter);
   } else {
     SmallVector<Value> parts;
     for (const SmallVector<int64_t> &phase : phaseList) {
       SmallVector<int64_t> taps = tapsOf(phase);
-      parts.push_back(
-          convolve(taps, groups * outputs, [&](ArrayRef<int64_t> tap, int64_t c, int64_t o) {
-            return weightAt(placeOf(phase, tap, taps), c, o % outputs);
-          }));
+      Value filter = constant
+                         ? arranged(taps, groups * outputs,
+                                    [&](ArrayRef<int64_t> tap, int64_t c, int64_t o) {
+                                      return weightAt(placeOf(phase, tap, taps), c, o % outputs);
+                                    })
+                         : computed(phase);
+      parts.push_back(convolve(taps, filter));
     }
     made = ConcatOp::create(b, loc, ValueRange(parts), rank - 1);
   }

@@ -92,12 +92,10 @@ Value addFeedLike(func::FuncOp function, StringRef name, Value like, Ints axes, 
           continue;
         Dims own(function, argument);
         if (own.names[i].empty()) {
-          auto called =
-              function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "weir.name");
+          auto called = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "weir.name");
           own.names[i] = (called ? called.str() : "feed") + "." + std::to_string(i);
           for (NamedAttribute attribute : own.attributes(b))
-            function.setArgAttr(argument.getArgNumber(), attribute.getName(),
-                                attribute.getValue());
+            function.setArgAttr(argument.getArgNumber(), attribute.getName(), attribute.getValue());
         }
         dims.names[at] = own.names[i];
         dims.lower[at] = own.lower[i];
@@ -122,9 +120,8 @@ bool areOfSizes(Value labels, Value like, Ints axes, StringRef name, Adjoint &a)
     isKnown &= !isOpen;
   }
   if (!fits) {
-    error(like) << "W0413: found feed \"" << name << "\" of type "
-                << textOf(Adjoint::type(labels)) << " for an output of type "
-                << textOf(Adjoint::type(like))
+    error(like) << "W0413: found feed \"" << name << "\" of type " << textOf(Adjoint::type(labels))
+                << " for an output of type " << textOf(Adjoint::type(like))
                 << "; possible: the output's sizes, for numbers of classes without that of classes";
     return false;
   }
@@ -153,16 +150,17 @@ Value ofClasses(Value logs, Value labels, int64_t axis, Adjoint &a) {
     row.push_back(i == axis ? classes : a.ints({1}));
   }
   Type index = Adjoint::type(labels).getElementType();
-  AssertOp::create(a.b, a.loc, TokenType::get(a.b.getContext()),
-                   a.compare("lt", a.cast(labels, a.b.getI64Type()), a.reshape(classes, a.ints({}))),
-                   a.b.getStringAttr("a label that is no class: numbers from 0 to below their count, "
-                                     "negative ones for what does not count"),
-                   a.b.getI64IntegerAttr(invalidArgument), ValueRange());
+  AssertOp::create(
+      a.b, a.loc, TokenType::get(a.b.getContext()),
+      a.compare("lt", a.cast(labels, a.b.getI64Type()), a.reshape(classes, a.ints({}))),
+      a.b.getStringAttr("a label that is no class: numbers from 0 to below their count, "
+                        "negative ones for what does not count"),
+      a.b.getI64IntegerAttr(invalidArgument), ValueRange());
   Value numbers = a.op<IotaOp>(a.concat(row, 0), axis, index);
   Value isLabel = a.compare("eq", a.reshape(labels, a.concat(column, 0)), numbers);
   Value picked = a.reduce(a.where(isLabel, logs), "sum", {axis}, false);
-  Value counts = a.cast(a.compare("ge", labels, a.number(labels, 0)),
-                        Adjoint::type(logs).getElementType());
+  Value counts =
+      a.cast(a.compare("ge", labels, a.number(labels, 0)), Adjoint::type(logs).getElementType());
   Value count = a.reduce(counts, "sum", upTo(rank - 1), false);
   count = a.op<MaximumOp>(count, a.number(count, 1));
   Value sum = a.reduce(picked, "sum", upTo(rank - 1), false);
@@ -182,8 +180,7 @@ Value crossEntropy(func::FuncOp function, const TrainingSpec &spec, Value logits
                                          : Type(a.b.getI64Type());
   IntVector rows = upTo(rank);
   Value labels = feedOf(function, spec.labels);
-  bool areChances =
-      isa<FloatType>(labels ? Adjoint::type(labels).getElementType() : named);
+  bool areChances = isa<FloatType>(labels ? Adjoint::type(labels).getElementType() : named);
   if (!areChances)
     rows.erase(rows.begin() + axis);
   if (!labels)

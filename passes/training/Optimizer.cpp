@@ -67,11 +67,11 @@ private:
   const TrainingSpec &spec;
   const StepState &state;
   Adjoint &a;
-  Value rate;       ///< f64
-  Value count;      ///< of this step, from 1, f64
+  Value rate;                     ///< f64
+  Value count;                    ///< of this step, from 1, f64
   Value correction1, correction2; ///< 1 - beta^count, f64
-  Value isFinite;   ///< whether all gradients are; null: nobody asks
-  Value apply;      ///< whether weights change; null: always
+  Value isFinite;                 ///< whether all gradients are; null: nobody asks
+  Value apply;                    ///< whether weights change; null: always
 };
 
 } // namespace
@@ -119,9 +119,8 @@ void Optimizer::accumulate(ArrayRef<Trained> trained, SmallVector<Value> &gradie
 void Optimizer::clip(SmallVector<Value> &gradients) {
   if (spec.clipValue > 0)
     for (Value &gradient : gradients)
-      gradient = a.op<MaximumOp>(
-          a.op<MinimumOp>(gradient, a.number(gradient, spec.clipValue)),
-          a.number(gradient, -spec.clipValue));
+      gradient = a.op<MaximumOp>(a.op<MinimumOp>(gradient, a.number(gradient, spec.clipValue)),
+                                 a.number(gradient, -spec.clipValue));
   if (spec.clipNorm <= 0)
     return;
   Value sum;
@@ -207,8 +206,8 @@ void Optimizer::run(ArrayRef<Trained> trained) {
     const Weight &weight = *one.weight;
     a.loc = weight.value.getLoc();
     Value resource = weight.value.getDefiningOp<VariableReadOp>().getResource();
-    commit({resource, weight.value}, updated(weight, a.cast(weight.value, elementOf(gradient)),
-                                             gradient));
+    commit({resource, weight.value},
+           updated(weight, a.cast(weight.value, elementOf(gradient)), gradient));
   }
   commit(state.step, next);
 }

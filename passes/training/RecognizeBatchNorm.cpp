@@ -68,9 +68,7 @@ public:
   }
 
 private:
-  bool isVector(Value v) const {
-    return known.contains(v) && Adjoint::rank(v) == 1;
-  }
+  bool isVector(Value v) const { return known.contains(v) && Adjoint::rank(v) == 1; }
   /// offset - mean * factor
   bool matchShift(Value v, Found &found) {
     auto difference = definedBy<SubOp>(v);
@@ -78,8 +76,8 @@ private:
     if (!moved)
       return false;
     found.offset = through(difference.getLhs());
-    for (auto [mean, factor] : {std::pair(moved.getLhs(), moved.getRhs()),
-                                std::pair(moved.getRhs(), moved.getLhs())})
+    for (auto [mean, factor] :
+         {std::pair(moved.getLhs(), moved.getRhs()), std::pair(moved.getRhs(), moved.getLhs())})
       if (isVector(through(mean)) && !found.mean) {
         found.mean = through(mean);
         found.factor = through(factor);
@@ -137,10 +135,9 @@ void training::recognizeBatchNorm(func::FuncOp function) {
     Adjoint a(b, op.getLoc());
     if (!found.scale)
       found.scale = a.op<BroadcastToOp>(a.number(found.mean, 1), a.shapeOf(found.mean));
-    auto made = BatchNormOp::create(b, op.getLoc(), op.getType(), found.x, found.scale,
-                                    found.offset, found.mean, found.variance,
-                                    Adjoint::rank(found.x) - 1,
-                                    b.getF64FloatAttr(found.epsilon).getValue());
+    auto made = BatchNormOp::create(
+        b, op.getLoc(), op.getType(), found.x, found.scale, found.offset, found.mean,
+        found.variance, Adjoint::rank(found.x) - 1, b.getF64FloatAttr(found.epsilon).getValue());
     made->setAttr(momentumAttr, b.getF64FloatAttr(usualMomentum));
     op.replaceAllUsesWith(made.getResult());
     op.erase();

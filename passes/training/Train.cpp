@@ -97,8 +97,7 @@ void EntryMaker::setResults(func::FuncOp function, ArrayRef<Value> results,
   body.getTerminator()->setOperands(ValueRange(results));
   SmallVector<DictionaryAttr> attributes;
   for (const std::string &name : names)
-    attributes.push_back(
-        b.getDictionaryAttr(b.getNamedAttr("weir.name", b.getStringAttr(name))));
+    attributes.push_back(b.getDictionaryAttr(b.getNamedAttr("weir.name", b.getStringAttr(name))));
   function.removeResAttrsAttr();
   function.setType(b.getFunctionType(body.getArgumentTypes(), ValueRange(results).getTypes()));
   function.setAllResultAttrs(attributes);
@@ -188,23 +187,22 @@ LogicalResult EntryMaker::makeStep() {
   if (spec.precision == "f16")
     state.lossScale = variable(b, a.loc, "optimizer/loss_scale",
                                RankedTensorType::get({}, b.getF32Type()), spec.lossScale);
-  if (spec.feedsRate)
-    state.fedRate =
-        addFeed(function, "learning_rate", RankedTensorType::get({}, b.getF32Type()));
   Value draw = state.step.value;
   if (state.micro.value) {
     b.setInsertionPointAfterValue(state.step.value);
     draw = a.plus(a.times(draw, a.number(draw, spec.accumulate)), state.micro.value);
     b.setInsertionPoint(end);
   }
-  Moved moved = normalizeByBatch(function, weights,
-                                 [&](const Weight &weight) { return trains(weight); });
+  Moved moved =
+      normalizeByBatch(function, weights, [&](const Weight &weight) { return trains(weight); });
   dropElements(function, draw, spec.seed);
   narrowProducts(function, spec);
   Value loss = buildLoss(function, spec, end->getOperand(output), a);
   std::vector<Trained> trained;
   if (!loss || failed(differentiateLoss(function, weights, loss, state, a, trained)))
     return failure();
+  if (spec.feedsRate)
+    state.fedRate = addFeed(function, "learning_rate", RankedTensorType::get({}, b.getF32Type()));
 
   // Marks are about to be replaced: what stands for values holds them as operands.
   SmallVector<Value> held = {loss};

@@ -33,9 +33,9 @@ using mlir::Value;
 struct Weight {
   std::string name, container;
   mlir::RankedTensorType type;
-  mlir::Attribute initial; ///< null: of a variable without one
-  Value value;             ///< in the function: a marked gate's, or a read at its head
-  bool isTrainable = true; ///< as the model says
+  mlir::Attribute initial;  ///< null: of a variable without one
+  Value value;              ///< in the function: a marked gate's, or a read at its head
+  bool isTrainable = true;  ///< as the model says
   bool isStatistic = false; ///< of batch normalisation: moves, and has no gradient
 };
 

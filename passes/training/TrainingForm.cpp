@@ -26,7 +26,7 @@ using namespace weir::training;
 namespace {
 
 struct Statistics {
-  Value mean, variance;  ///< of the batch, in f32 or wider
+  Value mean, variance; ///< of the batch, in f32 or wider
   Value unbiased;
 };
 
@@ -82,8 +82,7 @@ Moved training::normalizeByBatch(func::FuncOp function, const std::vector<Weight
     OpBuilder b(op);
     Adjoint a(b, op.getLoc());
     double kept = op->getAttrOfType<FloatAttr>(momentumAttr).getValueAsDouble();
-    Statistics batch =
-        statisticsOf(op.getOperand(), op.getAxis(), op->hasAttr(unbiasedAttr), a);
+    Statistics batch = statisticsOf(op.getOperand(), op.getAxis(), op->hasAttr(unbiasedAttr), a);
     auto move = [&](const Weight *weight, Value now) {
       Value old = a.cast(weight->value, Adjoint::type(now).getElementType());
       Value made = a.plus(a.times(old, kept), a.times(now, 1 - kept));
@@ -117,14 +116,11 @@ struct Squares {
   Adjoint &a;
 
   Value word(uint64_t value) {
-    return ConstantOp::create(
-        a.b, a.loc,
-        DenseElementsAttr::get(RankedTensorType::get({}, a.b.getI64Type()),
-                               static_cast<int64_t>(value)));
+    return ConstantOp::create(a.b, a.loc,
+                              DenseElementsAttr::get(RankedTensorType::get({}, a.b.getI64Type()),
+                                                     static_cast<int64_t>(value)));
   }
-  Value upper(Value v) {
-    return a.op<AndOp>(a.op<ShrOp>(v, word(32)), word(0xffffffff));
-  }
+  Value upper(Value v) { return a.op<AndOp>(a.op<ShrOp>(v, word(32)), word(0xffffffff)); }
   Value turned(Value v) { return a.op<OrOp>(upper(v), a.op<ShlOp>(v, word(32))); }
 
   /// 32 bits for each counter, in the low half of an i64.
@@ -159,8 +155,8 @@ void training::dropElements(func::FuncOp function, Value step, int64_t seed) {
     Value counter = a.plus(a.op<ShlOp>(step, squares.word(32)), place);
     Value number32 = squares.draw(counter, keyOf(seed, number));
     // Of 2^32 numbers, the share that is kept.
-    Value isKept = a.compare(
-        "ge", number32, squares.word(static_cast<uint64_t>(ratio * 4294967296.0 + 0.5)));
+    Value isKept =
+        a.compare("ge", number32, squares.word(static_cast<uint64_t>(ratio * 4294967296.0 + 0.5)));
     Value kept = ratio < 1 ? a.times(x, 1 / (1 - ratio)) : x;
     gate.getResult().replaceAllUsesWith(a.where(isKept, kept));
     gate.erase();

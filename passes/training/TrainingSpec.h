@@ -31,18 +31,18 @@ struct TrainingSpec {
   double momentum = 0.9, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weightDecay = 0, initial = 0;
   bool nesterov = false;
 
-  std::string schedule = "constant"; ///< constant, linear, cosine, step
-  int64_t steps = 0;                 ///< linear, cosine: until the end; step: between two cuts
-  double factor = 0;                 ///< linear, cosine: at the end; step: of each cut
-  int64_t warmup = 0;                ///< steps in which the rate rises
+  std::string schedule = "constant";  ///< constant, linear, cosine, step
+  int64_t steps = 0;                  ///< linear, cosine: until the end; step: between two cuts
+  double factor = 0;                  ///< linear, cosine: at the end; step: of each cut
+  int64_t warmup = 0;                 ///< steps in which the rate rises
   double clipNorm = 0, clipValue = 0; ///< 0: none
 
-  std::string trainable;     ///< regular expression over weights' names; "": all
-  int64_t accumulate = 1;    ///< micro-batches a step of the optimizer
-  std::string precision;     ///< of products: "" as the model has them, "bf16", "f16"
-  double lossScale = 65536;  ///< for f16, at the start
+  std::string trainable;         ///< regular expression over weights' names; "": all
+  int64_t accumulate = 1;        ///< micro-batches a step of the optimizer
+  std::string precision;         ///< of products: "" as the model has them, "bf16", "f16"
+  double lossScale = 65536;      ///< for f16, at the start
   std::vector<std::string> kept; ///< nodes that `precision` leaves alone
-  int64_t seed = 0;          ///< of dropout
+  int64_t seed = 0;              ///< of dropout
 
   mlir::DictionaryAttr toAttr(mlir::MLIRContext *context) const;
   /// What the dictionary leaves out is as above.

@@ -92,9 +92,8 @@ State training::variable(OpBuilder &b, Location loc, StringRef name, StringRef c
   while (!isa<func::FuncOp>(block->getParentOp()))
     block = block->getParentOp()->getBlock();
   b.setInsertionPointToStart(block);
-  auto made =
-      VariableOp::create(b, loc, ResourceType::get(b.getContext()), b.getStringAttr(name),
-                         b.getStringAttr(container), TypeAttr::get(type), initial);
+  auto made = VariableOp::create(b, loc, ResourceType::get(b.getContext()), b.getStringAttr(name),
+                                 b.getStringAttr(container), TypeAttr::get(type), initial);
   auto read = VariableReadOp::create(b, loc, type, made.getResource(), ValueRange());
   return {made.getResource(), read.getResult()};
 }
@@ -117,8 +116,8 @@ Value training::scalar(Adjoint &a, Type element, double value) {
   Attribute attribute = isa<FloatType>(element)
                             ? Attribute(a.b.getFloatAttr(element, value))
                             : Attribute(a.b.getIntegerAttr(element, static_cast<int64_t>(value)));
-  return ConstantOp::create(
-      a.b, a.loc, DenseElementsAttr::get(RankedTensorType::get({}, element), attribute));
+  return ConstantOp::create(a.b, a.loc,
+                            DenseElementsAttr::get(RankedTensorType::get({}, element), attribute));
 }
 
 void training::settleWeights(std::vector<Weight> &weights, const std::set<std::string> &variables) {
@@ -129,9 +128,9 @@ void training::settleWeights(std::vector<Weight> &weights, const std::set<std::s
     Value settled = gate.getValue();
     if (variables.count(weight.name)) {
       OpBuilder b(gate);
-      settled = variable(b, gate.getLoc(), weight.name, weight.container, weight.type,
-                         weight.initial)
-                    .value;
+      settled =
+          variable(b, gate.getLoc(), weight.name, weight.container, weight.type, weight.initial)
+              .value;
     }
     gate.getResult().replaceAllUsesWith(settled);
     gate.erase();

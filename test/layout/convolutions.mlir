@@ -38,6 +38,19 @@ func.func @phases_together(%x: tensor<1x16x7x7xf32>) -> tensor<1x8x14x14xf32> {
   return %0 : tensor<1x8x14x14xf32>
 }
 
+// A filter that the run computes, as in a gradient, is cut into its phases there.
+// CHECK-LABEL: func.func @phases_computed
+// CHECK-NOT: weir.conv_transpose
+// CHECK: weir.reverse
+// CHECK: weir.conv {{.*}} -> tensor<1x7x7x32xf32>
+// CHECK-NOT: weir.conv{{ }}
+// CHECK: return
+func.func @phases_computed(%x: tensor<1x16x7x7xf32>, %w: tensor<16x8x2x2xf32>) -> tensor<1x8x14x14xf32> {
+  %s = weir.constant dense<14> : tensor<2xi64>
+  %0 = weir.conv_transpose %x, %w, %s {strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = false} : (tensor<1x16x7x7xf32>, tensor<16x8x2x2xf32>, tensor<2xi64>) -> tensor<1x8x14x14xf32>
+  return %0 : tensor<1x8x14x14xf32>
+}
+
 // Three taps by a stride of two: phases differ, and no product with a zero that
 // is not there stands in for them.
 // CHECK-LABEL: func.func @phases_apart

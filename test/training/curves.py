@@ -201,6 +201,32 @@ def mlp(rng):
     return w, nodes, inputs, outputs, forward, x, rng.integers(0, 4, ROWS)
 
 
+def norm(rng):
+    """Batch normalisation, whose running statistics move."""
+    w = {"l1/w": weight(rng, 12, 16), "scale": 1 + weight(rng, 16), "bias": weight(rng, 16),
+         "l2/w": weight(rng, 16, 4), "l2/b": weight(rng, 4),
+         "mean": np.zeros(16, np.float32), "variance": np.ones(16, np.float32)}
+    nodes = (node("MatMul", "p1", ["x", "l1/w"], "p1")
+             + node("BatchNormalization", "norm", ["p1", "scale", "bias", "mean", "variance"], "n1")
+             + node("Relu", "r1", ["n1"], "r1") + node("MatMul", "p2", ["r1", "l2/w"], "p2")
+             + node("Add", "a2", ["p2", "l2/b"], "logits"))
+    inputs, outputs = value(11, "x", 1, ["N", 12]), value(12, "logits", 1, ["N", 4])
+
+    def moments(p, x):
+        y = x @ p["l1/w"]
+        mean = tf.reduce_mean(y, 0)
+        return y, mean, tf.reduce_mean(tf.square(y - mean), 0)
+
+    def forward(p, x):
+        y, mean, variance = moments(p, x)
+        y = (y - mean) * tf.math.rsqrt(variance + 1e-5) * p["scale"] + p["bias"]
+        return tf.nn.relu(y) @ p["l2/w"] + p["l2/b"]
+    forward.moments = moments
+    x = rng.standard_normal([ROWS, 12]).astype(np.float32)
+    return (w, nodes, inputs, outputs, forward, x, rng.integers(0, 4, ROWS),
+            set(w) - {"mean", "variance"})
+
+
 class Optimizer:
     """PyTorch's formulas (LAMB: its paper's), in f32, with numbers of a step in f64."""
 
@@ -268,6 +294,7 @@ RUNS = {
                     lambda: Optimizer("adamw", 0.005, wd=0.01, clip=0.5,
                                       schedule=cosine(120, 10, 0.1))),
     "lstm": (lstm, "adam,lr=0.01", lambda: Optimizer("adam", 0.01)),
+    "norm": (norm, "sgd,lr=0.1", lambda: Optimizer("sgd", 0.1)),
     "sgd": (mlp, "sgd,lr=0.1,schedule=linear:100", lambda: Optimizer("sgd", 0.1,
                                                                     schedule=linear(100))),
     "step": (mlp, "momentum,lr=0.05,schedule=step:30:0.5",
@@ -297,7 +324,9 @@ def run(weir_run, folder, name):
     command = [weir_run, model, "--train=cross_entropy:logits,labels", "--optimizer=" + text,
                f"--input={folder}/{name}.npz", f"--steps={STEPS}", f"--batch={BATCH}",
                f"--summary={summary}", f"--output={folder}/{name}.out.npz"]
-    if rest:
+    if hasattr(forward, "moments"):
+        command.append(f"--save={folder}/{name}.saved/m")
+    elif rest:
         command.append("--trainable=^(" + "|".join(sorted(rest[0])) + ")$")
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
@@ -315,8 +344,12 @@ def run(weir_run, folder, name):
                 tf.nn.sparse_softmax_cross_entropy_with_logits(labels=ys, logits=logits))
         return loss, tape.gradient(loss, p)
     rule, theirs = optimizer(), []
+    moved = {k: w[k] for k in ("mean", "variance") if k in w}
     for s in range(STEPS):
         at = s % (ROWS // BATCH) * BATCH
+        for k, v in moved.items():
+            now = forward.moments(p, x[at:at + BATCH])[1 if k == "mean" else 2]
+            moved[k] = v * np.float32(0.9) + now.numpy() * np.float32(0.1)
         loss, grads = step(tf.constant(x[at:at + BATCH]), tf.constant(y[at:at + BATCH]))
         theirs.append(float(loss))
         rule.step(p, {k: tf.convert_to_tensor(g).numpy() for k, g in grads.items()})
@@ -326,6 +359,10 @@ def run(weir_run, folder, name):
     if max(apart[:50]) > 1e-5:
         worst = int(np.argmax(apart[:50]))
         sys.exit(f"{name}: step {worst + 1}: loss {mine[worst]}, the reference's {theirs[worst]}")
+    for k, v in moved.items():
+        saved = tf.train.load_checkpoint(f"{folder}/{name}.saved/m").get_tensor(k)
+        if np.max(np.abs(saved - v) / (1 + np.abs(v))) > 1e-5:
+            sys.exit(f"{name}: running {k} {saved}, the reference's {v}")
     print(f"{name}: loss {mine[0]:.4f} to {mine[-1]:.4f} in {STEPS} steps; apart by at most "
           f"{max(apart[:50]):.1e} up to step 50, {max(apart):.1e} at all")
     return mine, theirs

@@ -27,8 +27,9 @@ std::unique_ptr<EventFile> EventFile::create(const std::string &folder, std::str
   std::filesystem::create_directories(folder, code);
   char host[256] = "localhost";
   gethostname(host, sizeof(host) - 1);
-  std::string name = folder + "/events.out.tfevents." + std::to_string(int64_t(std::time(nullptr))) + "." +
-                     host + "." + std::to_string(getpid());
+  std::string name = folder + "/events.out.tfevents." +
+                     std::to_string(int64_t(std::time(nullptr))) + "." + host + "." +
+                     std::to_string(getpid());
   std::FILE *opened = std::fopen(name.c_str(), "wbx");
   if (!opened) {
     error = name + ": " + std::strerror(errno);
@@ -91,5 +92,6 @@ bool EventFile::histogram(int64_t step, const std::string &tag, const HostTensor
 }
 
 bool EventFile::graph(const std::string &graphDef, std::string &error) {
-  return event(0, rt::EventField::Graph, graphDef.data(), static_cast<int64_t>(graphDef.size()), error);
+  return event(0, rt::EventField::Graph, graphDef.data(), static_cast<int64_t>(graphDef.size()),
+               error);
 }

@@ -44,7 +44,8 @@ public:
 
 private:
   EventFile(std::FILE *file, std::string name) : file(file), name(std::move(name)) {}
-  bool event(int64_t step, rt::EventField field, const char *data, int64_t bytes, std::string &error);
+  bool event(int64_t step, rt::EventField field, const char *data, int64_t bytes,
+             std::string &error);
 
   std::FILE *file;
   std::string name;

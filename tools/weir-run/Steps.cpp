@@ -93,7 +93,10 @@ bool Feeder::prepare(const StepFlags &flags, const std::string &model, const Loa
         !elementSize(tensor.dtype))
       continue;
     if (tensor.dims[0] < flags.batch || (rows >= 0 && tensor.dims[0] != rows)) {
-      sink.report({"W0701", model, "", "",
+      sink.report({"W0701",
+                   model,
+                   "",
+                   "",
                    "input \"" + entry.feeds[i].name + "\" has " + std::to_string(tensor.dims[0]) +
                        " rows, for --batch=" + std::to_string(flags.batch) +
                        "; possible: as many as a batch has, or more and as many as others",
@@ -183,8 +186,7 @@ static bool writeSummaries(EventFile &events, int64_t step, const NamedTensors &
 
 bool weir::tools::runSteps(const StepFlags &flags, const std::string &model, Session &session,
                            int entry, const std::vector<HostTensor> &feeds,
-                           Checkpoints &checkpoints, NamedTensors &fetches,
-                           DiagnosticSink &sink) {
+                           Checkpoints &checkpoints, NamedTensors &fetches, DiagnosticSink &sink) {
   const LoadedEntry &loaded = session.entries()[size_t(entry)];
   Feeder feeder;
   if (!feeder.prepare(flags, model, loaded, feeds, sink))
@@ -213,7 +215,10 @@ bool weir::tools::runSteps(const StepFlags &flags, const std::string &model, Ses
     RunStatus status = session.run(entry, feeder.of(step), fetches);
     if (!status.ok()) {
       line.clear();
-      sink.report({"W0704", model, "", "",
+      sink.report({"W0704",
+                   model,
+                   "",
+                   "",
                    "entry \"" + loaded.name + "\" failed in step " + std::to_string(step + 1) +
                        ": " + status.text(),
                    {}});

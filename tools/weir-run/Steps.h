@@ -45,8 +45,8 @@ private:
 /// a terminal, ten plain ones elsewhere), and writes summaries. `fetches` become the
 /// last run's. False after a report.
 bool runSteps(const StepFlags &flags, const std::string &model, Session &session, int entry,
-              const std::vector<HostTensor> &feeds, Checkpoints &checkpoints,
-              NamedTensors &fetches, DiagnosticSink &sink);
+              const std::vector<HostTensor> &feeds, Checkpoints &checkpoints, NamedTensors &fetches,
+              DiagnosticSink &sink);
 
 } // namespace weir::tools
 

@@ -342,8 +342,8 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain, Diagnos
     NamedTensors fetches;
     bool timed = settings.repeat > 0 && &name == &settings.entries.back();
     bool steps = settings.steps.steps > 0 && &name == &settings.entries.back();
-    if (steps && !runSteps(settings.steps, input, *session, entry, feeds, checkpoints, fetches,
-                           sink))
+    if (steps &&
+        !runSteps(settings.steps, input, *session, entry, feeds, checkpoints, fetches, sink))
       return false;
     if (timed)
       measure(*session, entry, feeds, settings.repeat, loadMs, checkpoints, fetches, status, times);

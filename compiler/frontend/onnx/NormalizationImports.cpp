@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/frontend/onnx/Window.h"
 #include "compiler/frontend/onnx/GraphImporter.h"
+#include "compiler/frontend/onnx/Window.h"
 #include "dialects/weir/Training.h"
 
 using namespace mlir;

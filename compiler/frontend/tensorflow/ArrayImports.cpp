@@ -28,8 +28,8 @@ static LogicalResult constant(NodeImport &n) {
     return failure();
   Value made = n.constant(attr);
   // Those of functions belong to what these compute; scalars to formulas.
-  bool isWeight = n.g.marksWeights && n.isFloat(made) && n.rank(made) > 0 && n.g.current &&
-                  !n.g.current->outer;
+  bool isWeight =
+      n.g.marksWeights && n.isFloat(made) && n.rank(made) > 0 && n.g.current && !n.g.current->outer;
   return n.result(isWeight ? markWeight(n.b, n.loc, made, n.g.nameOf(n.node)) : made);
 }
 

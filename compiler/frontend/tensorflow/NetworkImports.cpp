@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/frontend/tensorflow/NodeImport.h"
-#include "compiler/frontend/tensorflow/Sparse.h"
 #include "compiler/frontend/Import.h"
 #include "compiler/frontend/tensorflow/GraphImporter.h"
+#include "compiler/frontend/tensorflow/NodeImport.h"
+#include "compiler/frontend/tensorflow/Sparse.h"
 #include "dialects/weir/Training.h"
 
 #include <cmath>

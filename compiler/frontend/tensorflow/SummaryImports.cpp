@@ -77,7 +77,8 @@ static LogicalResult writeTensor(NodeImport &n) {
   Value tensor = n.in(2), tag = n.in(3), metadata = n.in(4);
   if (!tensor || !tag || !metadata)
     return failure();
-  Operation *stored = n.kernelCall("weir_kernel_serialize_tensor", {stringScalar(n)}, {tensor}, {});
+  Operation *stored = n.kernelCall("weir_kernel_serialize_tensor", {stringScalar(n)}, {tensor},
+                                   {static_cast<int64_t>(toDataType(n.i("T")))});
   if (!stored)
     return failure();
   Operation *made = n.kernelCall("weir_kernel_tensor_summary", {stringScalar(n)},
