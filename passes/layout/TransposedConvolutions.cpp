@@ -33,6 +33,8 @@ struct AsConvolutions : OpRewritePattern<ConvTransposeOp> {
 struct Line {
   int64_t stride, padBefore, kernel;
   int64_t taps(int64_t phase) const { return (kernel - phase + stride - 1) / stride; }
+  /// Positions that the padding cuts off whole.
+  int64_t skipped() const { return padBefore / stride; }
 };
 
 /// Calls `body` with all indices below `sizes`, row-major.
@@ -131,7 +133,7 @@ LogicalResult AsConvolutions::matchAndRewrite(ConvTransposeOp op, PatternRewrite
   auto convolve = [&](ArrayRef<int64_t> taps, Value filter) {
     SmallVector<int64_t> pads;
     for (int64_t i = 0; i < spatial; ++i)
-      pads.append({taps[i] - 1, after[i]});
+      pads.append({taps[i] - 1 - lines[i].skipped(), after[i]});
     Value made = ConvOp::create(b, loc, x, filter, ones, b.getDenseI64ArrayAttr(pads), ones,
                                 b.getI64IntegerAttr(groups), b.getBoolAttr(true),
                                 TypeAttr::get(b.getF32Type()));
@@ -234,7 +236,7 @@ LogicalResult AsConvolutions::matchAndRewrite(ConvTransposeOp op, PatternRewrite
   SmallVector<int64_t> axes, begins, steps(spatial, 1);
   for (int64_t i = 0; i < spatial; ++i) {
     axes.push_back(i + 1);
-    begins.push_back(lines[i].padBefore);
+    begins.push_back(lines[i].padBefore - lines[i].skipped() * strides[i]);
   }
   Value starts = integers(b, loc, begins);
   Value wanted = op.getOutputSizes();
