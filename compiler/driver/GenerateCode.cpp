@@ -103,13 +103,14 @@ bool Compilation::check(llvm::Error error) {
 bool Compilation::translate(llvm::StringRef prefix) {
   log.setStage(codegenStage);
   auto unit = (*module)->getAttrOfType<StringAttr>(integerUnitAttribute);
-  auto hasKernels = [&](llvm::StringRef strategy) {
-    return llvm::any_of(module->getOps<plan::KernelOp>(),
-                        [&](plan::KernelOp kernel) { return kernel.getStrategy() == strategy; });
+  auto hasKernels = [&](plan::ScheduleKind kind) {
+    return llvm::any_of(module->getOps<plan::KernelOp>(), [&](plan::KernelOp kernel) {
+      return kernel.getSchedule().getKind() == kind;
+    });
   };
-  if (unit && unit.getValue() == "amx" && hasKernels("gemm_int8"))
+  if (unit && unit.getValue() == "amx" && hasKernels(plan::ScheduleKind::GemmInt8))
     requireByteTiles(options, target);
-  if (hasKernels("gemm_amx_bf16"))
+  if (hasKernels(plan::ScheduleKind::GemmAmxBf16))
     requireBrainTiles(options, target);
   llvmContext = std::make_unique<llvm::LLVMContext>();
   llvmContext->setDiagnosticHandlerCallBack(handleLlvmMessage, &sink);

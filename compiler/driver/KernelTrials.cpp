@@ -154,12 +154,14 @@ static std::optional<TimedKernel> describe(ModuleOp module, plan::KernelOp &kern
   auto results = kernel.getBody().front().getTerminator()->getOperands();
   for (Value result : results)
     timed.buffers.push_back({bytesOf(result.getType()), false});
-  auto tiles = kernel->getAttrOfType<DenseI64ArrayAttr>("tiles");
-  if (!tiles)
+  plan::ScheduleAttr schedule = kernel.getSchedule();
+  auto parts = schedule.find(plan::schedule::parts);
+  if (!parts)
     return std::nullopt;
   auto type = cast<RankedTensorType>(results[0].getType());
   timed.range = 1;
-  for (auto [size, tile] : llvm::zip(partShape(kernel, type.getShape()), tiles.asArrayRef()))
+  for (auto [size, tile] :
+       llvm::zip(plan::partShape(schedule[plan::schedule::merged], type.getShape()), *parts))
     timed.range *= llvm::divideCeil(size, tile);
   return timed;
 }

@@ -124,8 +124,8 @@ void Compilation::noteTunedKernels() {
   std::vector<std::string> tuned;
   for (auto kernel : module->getOps<plan::KernelOp>()) {
     ++all;
-    if (auto choice = kernel->getAttrOfType<StringAttr>(tunedAttribute))
-      tuned.push_back("tiles of " + kernel.getSymName().str() + ": " + choice.str());
+    if (auto choice = kernel.getSchedule().find(plan::schedule::tuned))
+      tuned.push_back(("tiles of " + kernel.getSymName() + ": " + *choice).str());
   }
   reported.notes.push_back(std::to_string(tuned.size()) + " of " + std::to_string(all) +
                            " kernels have tiles by " + where);

@@ -7,12 +7,17 @@
 
 #include "dialects/plan/Plan.h"
 #include "dialects/weir/Pch.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace weir;
 using namespace weir::plan;
 
 #include "dialects/plan/PlanDialect.cpp.inc"
+#include "dialects/plan/PlanEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/plan/PlanAttributes.cpp.inc"
 #define GET_OP_CLASSES
 #include "dialects/plan/PlanOps.cpp.inc"
 
@@ -21,11 +26,32 @@ void WeirPlanDialect::initialize() {
 #define GET_OP_LIST
 #include "dialects/plan/PlanOps.cpp.inc"
       >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/plan/PlanAttributes.cpp.inc"
+      >();
+}
+
+void KernelOp::build(OpBuilder &b, OperationState &state, StringRef name, ScheduleAttr schedule,
+                     StringRef nodes) {
+  build(b, state, b.getStringAttr(name), schedule, b.getStringAttr(nodes), ArrayAttr(),
+        IntegerAttr());
 }
 
 LogicalResult KernelOp::verify() {
   if (!getBody().hasOneBlock() || !isa<ReturnOp>(getBody().front().back()))
     return emitOpError("body must be one block that ends in weir_plan.return");
+  Operation *terminator = getBody().front().getTerminator();
+  if (terminator->getNumOperands() == 0)
+    return emitOpError("has no result");
+  // Parts cut the first result.
+  auto type = dyn_cast<RankedTensorType>(terminator->getOperand(0).getType());
+  ArrayRef<int64_t> parts = getSchedule()[schedule::parts];
+  ArrayRef<int64_t> merged = getSchedule()[schedule::merged];
+  if (type && !merged.empty() && merged[1] > type.getRank())
+    return emitOpError("merges dimensions that its result of rank ") << type.getRank() << " lacks";
+  if (type && parts.size() > partShape(merged, type.getShape()).size())
+    return emitOpError("cuts more dimensions than its result of rank ") << type.getRank() << " has";
   return success();
 }
 

@@ -10,7 +10,9 @@
 
 include "mlir/IR/OpBase.td"
 include "mlir/IR/SymbolInterfaces.td"
+include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/BuiltinAttributes.td"
+include "mlir/IR/EnumAttr.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 
@@ -27,6 +29,7 @@ def WeirPlan_Dialect : Dialect {
   }];
   let dependentDialects = ["::weir::WeirDialect", "::mlir::memref::MemRefDialect",
     "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect"];
+  let useDefaultAttributePrinterParser = 1;
 }
 
 class Plan_Op<string mnemonic, list<Trait> traits = []>
@@ -34,6 +37,66 @@ class Plan_Op<string mnemonic, list<Trait> traits = []>
 def Plan_AnyTensor : Type<CPred<"::llvm::isa<::mlir::TensorType>($_self)">, "tensor", "::mlir::TensorType">;
 def Plan_Token : Type<CPred<"::llvm::isa<::weir::TokenType>($_self)">, "token", "::weir::TokenType">,
                  BuildableType<"::weir::TokenType::get($_builder.getContext())">;
+
+//===----------------------------------------------------------------------===//
+// How a kernel is computed
+//===----------------------------------------------------------------------===//
+
+class Plan_ScheduleCase<string symbol, int value, string name> : I32EnumAttrCase<symbol, value, name>;
+def Plan_ScheduleKind : I32EnumAttr<"ScheduleKind", "the strategy that computes a kernel", [
+    Plan_ScheduleCase<"Loops", 0, "loops">,
+    Plan_ScheduleCase<"Gemm", 1, "gemm">,
+    Plan_ScheduleCase<"GemmAmxBf16", 2, "gemm_amx_bf16">,
+    Plan_ScheduleCase<"GemmInt8", 3, "gemm_int8">,
+    Plan_ScheduleCase<"WeightOnly", 4, "weight_only">,
+    Plan_ScheduleCase<"Convolution", 5, "convolution">,
+    Plan_ScheduleCase<"Winograd", 6, "winograd">,
+    Plan_ScheduleCase<"Attention", 7, "attention">,
+    Plan_ScheduleCase<"RowReduction", 8, "row_reduction">,
+    Plan_ScheduleCase<"Lanes", 9, "lanes">,
+    Plan_ScheduleCase<"Scan", 10, "scan">,
+    Plan_ScheduleCase<"Transposition", 11, "transposition">,
+    Plan_ScheduleCase<"Scatter", 12, "scatter">,
+    Plan_ScheduleCase<"Sort", 13, "sort">,
+    Plan_ScheduleCase<"PadBorder", 14, "pad_border">,
+    Plan_ScheduleCase<"DepthFirst", 15, "depth_first">]> {
+  let cppNamespace = "::weir::plan";
+  let genSpecializedAttr = 0;
+}
+
+def Plan_ScheduleAttr : AttrDef<WeirPlan_Dialect, "Schedule"> {
+  let mnemonic = "schedule";
+  let summary = "how a kernel is computed";
+  let description = [{
+    The kind of the strategy, and its parameters: `<gemm, {grain = 3 : i64,
+    parts = array<i64: 140, 32>, tile = array<i64: 14, 2, 16>}>`. Which parameters a
+    kind must and may have, and of what form they are, `dialects/plan/Schedule.h` says;
+    others are refused.
+  }];
+  let parameters = (ins EnumParameter<Plan_ScheduleKind>:$kind,
+                        OptionalParameter<"::mlir::DictionaryAttr">:$parameters);
+  let assemblyFormat = "`<` $kind (`,` $parameters^)? `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The parameter's value, where the schedule has it.
+    template <typename T>
+    std::optional<typename ScheduleParameter<T>::Value> find(ScheduleParameter<T> parameter) const {
+      ::mlir::DictionaryAttr all = getParameters();
+      ::mlir::Attribute value = all ? all.get(parameter.name) : ::mlir::Attribute();
+      if (!value)
+        return std::nullopt;
+      return ScheduleParameter<T>::read(value);
+    }
+    /// The same; of a parameter that the schedule lacks no sizes, 0, false or no text.
+    template <typename T>
+    typename ScheduleParameter<T>::Value operator[](ScheduleParameter<T> parameter) const {
+      return find(parameter).value_or(typename ScheduleParameter<T>::Value());
+    }
+    template <typename T> bool has(ScheduleParameter<T> parameter) const {
+      return getParameters() && getParameters().contains(parameter.name);
+    }
+  }];
+}
 
 //===----------------------------------------------------------------------===//
 // Kernels, and launches of them on tensors
@@ -44,12 +107,18 @@ def Plan_KernelOp : Plan_Op<"kernel", [IsolatedFromAbove, Symbol, SingleBlock]> 
   let description = [{
     The body holds weir operations on tensors: block arguments are the buffers
     that the kernel reads, the operands of `return` those that it writes.
-    `strategy` names the emitter: loops, product, convolution, scatter, ….
+    `schedule` says how it is computed, and how its range is cut.
     `nodes` names the model's nodes that it serves, for reports and traces.
+    `extents`: of each buffer the sizes of the one that it is a part of, none where it is
+    a whole; without it all are. `in_place` numbers the argument that the result is
+    written over.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$strategy, StrAttr:$nodes);
+  let arguments = (ins SymbolNameAttr:$sym_name, Plan_ScheduleAttr:$schedule, StrAttr:$nodes,
+                       OptionalAttr<ArrayAttr>:$extents, OptionalAttr<I64Attr>:$in_place);
   let regions = (region AnyRegion:$body);
-  let assemblyFormat = "$sym_name `strategy` $strategy `nodes` $nodes attr-dict-with-keyword $body";
+  let assemblyFormat = "$sym_name `schedule` $schedule `nodes` $nodes attr-dict-with-keyword $body";
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "ScheduleAttr":$schedule,
+                                 "::llvm::StringRef":$nodes)>];
   let hasVerifier = 1;
 }
 def Plan_ReturnOp : Plan_Op<"return", [Pure, Terminator, ReturnLike, HasParent<"KernelOp">]> {

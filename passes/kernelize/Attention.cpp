@@ -403,12 +403,11 @@ AttentionOperand weir::attentionOperand(Value operand) {
   return found;
 }
 
-SmallVector<int64_t> weir::attentionTiles(plan::KernelOp kernel, Attention &attention,
+SmallVector<int64_t> weir::attentionTiles(plan::ScheduleBuilder &s, Attention &attention,
                                           const VectorUnit &unit) {
   // Scores of a block of queries by one of keys, with the keys' values, fill a share of
   // the second-level cache.
   constexpr int64_t mostQueries = 64, mostKeys = 256, whole = int64_t(1) << 40;
-  OpBuilder b(kernel.getContext());
   ArrayRef<int64_t> shape = typeOf(attention.logits).getShape();
   int64_t rank = shape.size(), queries = shape[rank - 2], keys = shape[rank - 1];
   int64_t columns = typeOf(attention.product).getShape().back();
@@ -427,8 +426,8 @@ SmallVector<int64_t> weir::attentionTiles(plan::KernelOp kernel, Attention &atte
   SmallVector<int64_t> tile = registerTile(unit, rows, evenly(keys, mostKeys), 0, {});
   SmallVector<int64_t> valueTile = registerTile(unit, rows, columns, 0, {});
   int64_t block = llvm::alignTo(evenly(keys, mostKeys), tile[1] * tile[2]);
-  kernel->setAttr("tile", b.getDenseI64ArrayAttr(tile));
-  kernel->setAttr("value_tile", b.getDenseI64ArrayAttr(valueTile));
-  kernel->setAttr("blocks", b.getDenseI64ArrayAttr({rows, block}));
+  s.set(plan::schedule::tile, tile);
+  s.set(plan::schedule::valueTile, valueTile);
+  s.set(plan::schedule::blocks, {rows, block});
   return tiles;
 }

@@ -89,10 +89,9 @@ struct AttentionOperand {
 };
 AttentionOperand attentionOperand(mlir::Value operand);
 
-/// Chooses tiles for a kernel of an attention: `tile`, of the scores; `value_tile`, of
-/// the product; `blocks` = [queries, keys] that are worked on at once; none of these where
-/// it is not on vectors. Returns how the result's dimensions are cut.
-llvm::SmallVector<int64_t> attentionTiles(plan::KernelOp kernel, Attention &attention,
+/// Chooses tiles for a kernel of an attention, and blocks of queries and keys; none of these
+/// where it is not on vectors. Returns how the result's dimensions are cut.
+llvm::SmallVector<int64_t> attentionTiles(plan::ScheduleBuilder &s, Attention &attention,
                                           const VectorUnit &unit);
 
 } // namespace weir

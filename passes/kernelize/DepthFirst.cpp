@@ -21,7 +21,7 @@ static RankedTensorType resultOf(KernelOp kernel) {
   return cast<RankedTensorType>(kernel.getBody().front().getTerminator()->getOperand(0).getType());
 }
 
-bool weir::isPointwise(KernelOp kernel) { return kernel->hasAttr("pointwise"); }
+bool weir::isPointwise(KernelOp kernel) { return kernel.getSchedule()[schedule::pointwise]; }
 
 bool weir::isOfOpenBatch(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
@@ -33,18 +33,18 @@ bool weir::isOfOpenBatch(Type type) {
 static bool isImages(RankedTensorType type) { return type.hasStaticShape() || isOfOpenBatch(type); }
 
 bool weir::isStage(KernelOp kernel) {
-  StringRef strategy = kernel.getStrategy();
+  ScheduleAttr own = kernel.getSchedule();
   Block &body = kernel.getBody().front();
-  if (!(strategy == "lanes" || (strategy == "convolution" && isPointwise(kernel))) ||
-      body.getTerminator()->getNumOperands() != 1 || kernel->hasAttr("merged"))
+  if (!(own.getKind() == ScheduleKind::Lanes || isPointwise(kernel)) ||
+      body.getTerminator()->getNumOperands() != 1 || own.has(schedule::merged))
     return false;
   ConvOp conv = anchorOf(kernel);
   auto image = conv ? dyn_cast<BlockArgument>(conv.getInput()) : BlockArgument();
   RankedTensorType result = resultOf(kernel);
-  auto tiles = kernel->getAttrOfType<DenseI64ArrayAttr>("tiles");
+  ArrayRef<int64_t> parts = own[schedule::parts];
   return image && image.hasOneUse() && result.getRank() == 4 && isImages(result) &&
-         isImages(cast<RankedTensorType>(image.getType())) && conv.getChannelsLast() && tiles &&
-         tiles.size() == 4 && tiles[0] == 1 &&
+         isImages(cast<RankedTensorType>(image.getType())) && conv.getChannelsLast() &&
+         parts.size() == 4 && parts[0] == 1 &&
          llvm::all_of(conv.getPads(), [](int64_t pad) { return pad >= 0; });
 }
 

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A kernel with the strategy "depth_first" launches others in its body, its stages, each on the
-// image that the one before makes. Its range counts strips of `tiles`[1] result lines of an
+// A kernel whose schedule is of kind `depth_first` launches others in its body, its stages, each on
+// the image that the one before makes. Its range counts strips of `parts`[1] result lines of an
 // image. Stages are convolutions over images [N, H, W, C] in parts of a line.
 //
 //===----------------------------------------------------------------------===//
@@ -18,8 +18,6 @@
 #include "dialects/weir/Weir.h"
 
 namespace weir {
-
-inline constexpr char depthFirstStrategy[] = "depth_first";
 
 /// Whether the kernel is a convolution by a window of one element, or a
 /// depthwise one, that alone reads its image, an argument, and computes parts

@@ -125,9 +125,9 @@ struct DepthFirstFusionPass : weir::impl::WeirDepthFirstFusionPassBase<DepthFirs
     if (!made) {
       made = cast<KernelOp>(kernel->clone());
       made.setSymName((kernel.getSymName() + ".lines").str());
-      SmallVector<int64_t> tiles(kernel->getAttrOfType<DenseI64ArrayAttr>("tiles").asArrayRef());
-      tiles[1] = 1;
-      made->setAttr("tiles", DenseI64ArrayAttr::get(kernel.getContext(), tiles));
+      SmallVector<int64_t> parts(kernel.getSchedule()[schedule::parts]);
+      parts[1] = 1;
+      made.setScheduleAttr(ScheduleBuilder(kernel.getSchedule()).set(schedule::parts, parts).get());
       symbols->insert(made, Block::iterator(kernel));
     }
     return made;
@@ -149,8 +149,11 @@ struct DepthFirstFusionPass : weir::impl::WeirDepthFirstFusionPassBase<DepthFirs
     Location loc = FusedLoc::get(b.getContext(), locations);
     KernelOp model = kernels.back();
     b.setInsertionPoint(model);
-    auto kernel = KernelOp::create(b, loc, (model.getSymName() + ".chain").str(),
-                                   depthFirstStrategy, llvm::join(names, ";"));
+    auto type = cast<RankedTensorType>(last->getResult(0).getType());
+    ScheduleBuilder s(b.getContext(), ScheduleKind::DepthFirst);
+    s.set(schedule::parts, {1, lines, type.getDimSize(2), type.getDimSize(3)});
+    auto kernel = KernelOp::create(b, loc, (model.getSymName() + ".chain").str(), s.get(),
+                                   llvm::join(names, ";"));
     Block *body = b.createBlock(&kernel.getBody());
     IRMapping mapping;
     for (Value input : inputs)
@@ -164,14 +167,11 @@ struct DepthFirstFusionPass : weir::impl::WeirDepthFirstFusionPassBase<DepthFirs
       own.getBody().walk([&](CostOpInterface op) { flops += std::max<int64_t>(op.getFlops(), 0); });
     }
     ReturnOp::create(b, loc, mapping.lookup(last->getResult(0)));
-    auto type = cast<RankedTensorType>(last->getResult(0).getType());
-    SmallVector<int64_t> tiles{1, lines, type.getDimSize(2), type.getDimSize(3)};
-    kernel->setAttr("tiles", b.getDenseI64ArrayAttr(tiles));
     // As chooseStrategy does.
     int64_t images = type.isDynamicDim(0) ? 1 : type.getDimSize(0);
     int64_t strips = images * llvm::divideCeil(type.getDimSize(1), lines);
     int64_t each = std::max<int64_t>(1, flops / strips);
-    kernel->setAttr("grain", b.getI64IntegerAttr(std::max<int64_t>(1, workOfThread / each)));
+    kernel.setScheduleAttr(s.set(schedule::grain, std::max<int64_t>(1, workOfThread / each)).get());
     symbols->insert(kernel);
 
     b.setInsertionPoint(last);

@@ -84,7 +84,9 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
     OpBuilder b(module.getContext());
     b.setInsertionPointToEnd(module.getBody());
     Location loc = FusedLoc::get(module.getContext(), locations);
-    auto kernel = plan::KernelOp::create(b, loc, "kernel", "loops", llvm::join(names, ";"));
+    auto kernel = plan::KernelOp::create(
+        b, loc, "kernel", plan::ScheduleBuilder(b.getContext(), plan::ScheduleKind::Loops).get(),
+        llvm::join(names, ";"));
     Block *body = b.createBlock(&kernel.getBody());
     IRMapping mapping;
     for (Value input : inputs)
@@ -99,7 +101,6 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
     unit.isHost = !isOnAccelerator(root);
     TileChoice choice = choiceFor(module, kernel, inputs.getArrayRef());
     chooseStrategy(kernel, unit, choice);
-    noteChoice(kernel, choice);
 
     b.setInsertionPoint(root);
     SmallVector<Value> operands(inputs.getArrayRef());
@@ -144,22 +145,11 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
     return {};
   }
 
-  /// Writes down a choice that the kernel's strategy heeds.
-  void noteChoice(plan::KernelOp kernel, const TileChoice &choice) {
-    if (choice.isEmpty() ||
-        (kernel.getStrategy() != "gemm" && kernel.getStrategy() != "convolution"))
-      return;
-    OpBuilder b(kernel.getContext());
-    kernel->setAttr(tunedAttribute, b.getStringAttr(choice.str()));
-    if (choice.ahead)
-      kernel->setAttr(fetchAheadAttribute, b.getBoolAttr(*choice.ahead));
-  }
-
   /// Keeps `kernel` under a telling name, or drops it for an equal one.
   StringRef unique(plan::KernelOp kernel, Operation *root) {
     std::string key;
     llvm::raw_string_ostream os(key);
-    os << kernel.getStrategy() << '\n';
+    os << plan::stringifyScheduleKind(kernel.getSchedule().getKind()) << '\n';
     // Values are numbered once for the whole kernel.
     AsmState state(
         kernel,

@@ -116,8 +116,8 @@ static int64_t positionsOf(Operation *anchor, const VectorUnit &unit) {
   return line.endsFor(positions).areAll ? positions : 1;
 }
 
-SmallVector<int64_t> weir::laneTiles(KernelOp kernel, Operation *anchor, const VectorUnit &unit) {
-  OpBuilder b(kernel.getContext());
+SmallVector<int64_t> weir::laneTiles(ScheduleBuilder &s, Operation *anchor,
+                                     const VectorUnit &unit) {
   auto type = cast<RankedTensorType>(anchor->getResult(0).getType());
   int64_t lanes = unit.bytes / 4, columns = type.getShape().back();
   SmallVector<int64_t> tiles(type.getRank(), 1);
@@ -140,7 +140,7 @@ SmallVector<int64_t> weir::laneTiles(KernelOp kernel, Operation *anchor, const V
       tiles.back() = streamed;
     } else if (operand.hasStaticShape() && operand.getNumElements() > muchOfTheCache &&
                columns >= streamed && columns % lanes == 0) {
-      kernel->setAttr("streams", b.getUnitAttr());
+      s.set(schedule::streams, true);
       tiles.back() = streamed;
     } else {
       for (int64_t most = unit.registers / 2; most > 1 && 2 * lanes <= columns; most /= 2)
@@ -152,9 +152,9 @@ SmallVector<int64_t> weir::laneTiles(KernelOp kernel, Operation *anchor, const V
   }
   if (int64_t positions = isa<ReduceOp, ArgReduceOp>(anchor) ? 1 : positionsOf(anchor, unit);
       positions > 1) {
-    kernel->setAttr("positions", b.getI64IntegerAttr(positions));
+    s.set(schedule::positions, positions);
     tiles[type.getRank() - 2] = positions;
   }
-  kernel->setAttr("tile", b.getDenseI64ArrayAttr({1, 1, lanes}));
+  s.set(schedule::tile, {1, 1, lanes});
   return tiles;
 }

@@ -41,7 +41,7 @@ bool isLanes(mlir::Operation *anchor, const VectorUnit &unit);
 /// Sets `tile` and returns how the range is cut. Windows: `positions` where results next
 /// to each other along the last spatial dimension are computed together. Reductions:
 /// `streams` where sums wait in memory while several rows pass by at a time.
-llvm::SmallVector<int64_t> laneTiles(plan::KernelOp kernel, mlir::Operation *anchor,
+llvm::SmallVector<int64_t> laneTiles(plan::ScheduleBuilder &s, mlir::Operation *anchor,
                                      const VectorUnit &unit);
 
 /// Windows along one dimension.

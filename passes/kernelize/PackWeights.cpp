@@ -103,9 +103,11 @@ static TransposeOp packComputed(OpBuilder &b, plan::KernelOp kernel, OpOperand *
   auto left = cast<RankedTensorType>(dot.getLhs().getType());
   auto right = cast<RankedTensorType>(argument.getType());
   int64_t depth = left.getShape().back(), columns = right.getShape().back();
-  auto tile = kernel->getAttrOfType<DenseI64ArrayAttr>("tile").asArrayRef();
+  plan::ScheduleAttr schedule = kernel.getSchedule();
+  ArrayRef<int64_t> tile = schedule[plan::schedule::tile];
   int64_t batch = dot.getLhsBatch().size(), width = tile[1] * tile[2];
-  int64_t rows = partShape(kernel, cast<RankedTensorType>(dot.getType()).getShape())[batch];
+  int64_t rows = plan::partShape(schedule[plan::schedule::merged],
+                                 cast<RankedTensorType>(dot.getType()).getShape())[batch];
   int64_t bytes = right.getElementTypeBitWidth() / 8;
   bool isOpen =
       ShapedType::isDynamic(rows) || ShapedType::isDynamic(depth) || ShapedType::isDynamic(columns);
@@ -115,45 +117,49 @@ static TransposeOp packComputed(OpBuilder &b, plan::KernelOp kernel, OpOperand *
   if (atMost(columns) <= width || atMost(rows) < fewTilesOfRows * tile[0] ||
       (!isOpen && depth * columns * bytes <= smallRightOperand))
     return {};
-  SmallVector<int64_t> tiles(kernel->getAttrOfType<DenseI64ArrayAttr>("tiles").asArrayRef());
-  auto block = kernel->getAttrOfType<IntegerAttr>("depth_block");
-  int64_t shared = ShapedType::isDynamic(depth) ? block.getInt() : depth;
+  SmallVector<int64_t> parts(schedule[plan::schedule::parts]);
+  int64_t shared = ShapedType::isDynamic(depth) ? schedule[plan::schedule::depthBlock] : depth;
   int64_t rowsOfPart = std::min<int64_t>(
       atMost(rows), llvm::alignTo(std::min(leftShare / (bytes * shared), mostRows), tile[0]));
-  rowsOfPart = std::max(tiles[batch], rowsOfPart);
-  if (isOpen) {
-    kernel->setAttr(copiesPanelsAttribute, b.getStringAttr("where_it_pays"));
-    tiles[batch] = rowsOfPart;
-    kernel->setAttr("tiles", b.getDenseI64ArrayAttr(tiles));
+  rowsOfPart = std::max(parts[batch], rowsOfPart);
+  auto copies = [&](bool whereItPays) -> TransposeOp {
+    parts[batch] = rowsOfPart;
+    kernel.setScheduleAttr(plan::ScheduleBuilder(schedule)
+                               .set(plan::schedule::copiesPanels, true)
+                               .set(plan::schedule::whereItPays, whereItPays)
+                               .set(plan::schedule::parts, parts)
+                               .get());
     return {};
-  }
+  };
+  if (isOpen)
+    return copies(/*whereItPays=*/true);
   if (rows > mostCopies * rowsOfPart && columns % width == 0 && right.hasStaticShape()) {
     TransposeOp packed = panelsOf(b, dot.getLoc(), operand, width);
     operand = packed;
     readPanels(weights, argument, packed.getType());
     return packed;
   }
-  kernel->setAttr(copiesPanelsAttribute, b.getUnitAttr());
-  tiles[batch] = rowsOfPart;
-  kernel->setAttr("tiles", b.getDenseI64ArrayAttr(tiles));
-  return {};
+  return copies(/*whereItPays=*/false);
 }
 
 TransposeOp weir::packWeights(OpBuilder &b, plan::KernelOp kernel,
                               SmallVectorImpl<Value> &operands) {
-  if (kernel.getStrategy() == "weight_only") {
+  plan::ScheduleAttr schedule = kernel.getSchedule();
+  plan::ScheduleKind kind = schedule.getKind();
+  if (kind == plan::ScheduleKind::WeightOnly) {
     packWeightOnly(b, kernel, operands);
     return {};
   }
-  bool isMatrix = kernel.getStrategy() == "gemm_amx_bf16" || kernel.getStrategy() == "gemm_int8";
-  if (!isMatrix && kernel.getStrategy() != "gemm" && kernel.getStrategy() != "convolution")
+  bool isMatrix = kind == plan::ScheduleKind::GemmAmxBf16 || kind == plan::ScheduleKind::GemmInt8;
+  if (!isMatrix && kind != plan::ScheduleKind::Gemm && kind != plan::ScheduleKind::Convolution)
     return {};
   OpOperand *weights = columnsOperand(kernel);
   auto argument = dyn_cast<BlockArgument>(weights->get());
   if (isMatrix) {
     // Bytes that the program computes become panels on the stack.
     if (!operands[argument.getArgNumber()].getDefiningOp<ConstantOp>())
-      kernel->setAttr("copies_panels", b.getUnitAttr());
+      kernel.setScheduleAttr(
+          plan::ScheduleBuilder(schedule).set(plan::schedule::copiesPanels, true).get());
     else
       packRows(b, weights, argument, operands[argument.getArgNumber()]);
     return {};
@@ -164,7 +170,7 @@ TransposeOp weir::packWeights(OpBuilder &b, plan::KernelOp kernel,
   auto constant = operand.getDefiningOp<ConstantOp>();
   if (!constant && isa<DotGeneralOp>(weights->getOwner()))
     return packComputed(b, kernel, weights, argument, operand);
-  auto tile = kernel->getAttrOfType<DenseI64ArrayAttr>("tile").asArrayRef();
+  ArrayRef<int64_t> tile = schedule[plan::schedule::tile];
   int64_t width = tile[1] * tile[2];
   int64_t columns = cast<RankedTensorType>(argument.getType()).getShape().back();
   // One panel without a rest lies as it is wanted.

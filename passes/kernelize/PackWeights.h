@@ -13,9 +13,6 @@
 
 namespace weir {
 
-/// Of a kernel: parts copy panels of the right operand to their stack; the text
-/// "where_it_pays" says that they do where sizes, known when they run, are large enough.
-inline constexpr const char *copiesPanelsAttribute = "copies_panels";
 /// Right operands of up to so many bytes stay in the first-level cache anyway.
 inline constexpr int64_t smallRightOperand = 1 << 17;
 /// Fewer tiles of rows than these are not worth a copy of what they read.

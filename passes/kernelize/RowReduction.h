@@ -63,7 +63,8 @@ struct LinePass {
 llvm::SmallVector<LinePass> linePasses(plan::KernelOp kernel);
 
 /// Sets the width of vectors, and returns how the result's dimensions are cut.
-llvm::SmallVector<int64_t> rowReductionTiles(plan::KernelOp kernel, const VectorUnit &unit);
+llvm::SmallVector<int64_t> rowReductionTiles(plan::ScheduleBuilder &s, plan::KernelOp kernel,
+                                             const VectorUnit &unit);
 
 } // namespace weir
 

@@ -126,20 +126,28 @@ TileChoice weir::tileChoiceFor(ModuleOp module, StringRef key) {
   return text ? TileChoice::parse(text.getValue()).value_or(TileChoice()) : TileChoice();
 }
 
+void weir::noteChoice(ScheduleBuilder &s, const TileChoice &choice) {
+  if (choice.isEmpty())
+    return;
+  s.set(schedule::tuned, choice.str());
+  if (choice.ahead)
+    s.set(schedule::fetchAhead, *choice.ahead);
+}
+
 //===----------------------------------------------------------------------===//
 // What can be chosen
 //===----------------------------------------------------------------------===//
 
 std::optional<TileSpace> weir::tileSpaceOf(KernelOp kernel) {
-  StringRef strategy = kernel.getStrategy();
-  bool isProduct = strategy == "gemm", isWinograd = strategy == "winograd";
-  if (!isProduct && !isWinograd && strategy != "convolution")
+  ScheduleAttr schedule = kernel.getSchedule();
+  bool isProduct = schedule.getKind() == ScheduleKind::Gemm;
+  bool isWinograd = schedule.getKind() == ScheduleKind::Winograd;
+  if (!isProduct && !isWinograd && schedule.getKind() != ScheduleKind::Convolution)
     return std::nullopt;
   TileSpace space;
-  if (auto tuned = kernel->getAttrOfType<StringAttr>(tunedAttribute))
-    space.present = TileChoice::parse(tuned.getValue()).value_or(TileChoice());
+  space.present = TileChoice::parse(schedule[schedule::tuned]).value_or(TileChoice());
   TileChoice &present = space.present;
-  auto tile = kernel->getAttrOfType<DenseI64ArrayAttr>("tile").asArrayRef();
+  ArrayRef<int64_t> tile = schedule[schedule::tile];
   present.rows = tile[0];
   present.vectors = tile[1];
   Block &body = kernel.getBody().front();
@@ -149,12 +157,11 @@ std::optional<TileSpace> weir::tileSpaceOf(KernelOp kernel) {
     DotGeneralOp dot = *body.getOps<DotGeneralOp>().begin();
     auto type = cast<RankedTensorType>(dot.getType());
     int64_t batch = dot.getLhsBatch().size();
-    space.rows = partShape(kernel, type.getShape())[batch];
+    space.rows = partShape(schedule[schedule::merged], type.getShape())[batch];
     space.columns = type.getShape().back();
     space.depth = cast<RankedTensorType>(dot.getLhs().getType()).getShape().back();
     space.hasDepth = space.rows > tile[0];
-    auto block = kernel->getAttrOfType<IntegerAttr>("depth_block");
-    present.depth = block ? block.getInt() : 0;
+    present.depth = schedule[schedule::depthBlock];
     present.part = present.part ? present.part : partRows;
     return space;
   }
@@ -169,8 +176,8 @@ std::optional<TileSpace> weir::tileSpaceOf(KernelOp kernel) {
     present.part = isWinograd ? winogradElements(unit) : partPositions;
   }
   int64_t width = shape[shape.size() - 2], height = shape[shape.size() - 3];
-  space.rows = isWinograd || kernel->hasAttr("pointwise") ? height * width : width;
-  if (kernel->hasAttr("lines"))
+  space.rows = isWinograd || schedule[schedule::pointwise] ? height * width : width;
+  if (schedule.has(schedule::lines))
     space.rows = ShapedType::kDynamic;
   return space;
 }

@@ -56,6 +56,9 @@ std::string tileKey(mlir::Operation *anchor, bool isConstant);
 /// The choice of the module for that key.
 TileChoice tileChoiceFor(mlir::ModuleOp module, llvm::StringRef key);
 
+/// Writes down a choice that the schedule heeds.
+void noteChoice(plan::ScheduleBuilder &s, const TileChoice &choice);
+
 /// What of a kernel a search may choose.
 struct TileSpace {
   TileChoice present; ///< all of it said

@@ -102,20 +102,6 @@ static bool isPlainGemm(DotGeneralOp dot) {
          isa<BlockArgument>(dot.getRhs());
 }
 
-SmallVector<int64_t> weir::partShape(KernelOp kernel, ArrayRef<int64_t> shape) {
-  auto merged = kernel->getAttrOfType<DenseI64ArrayAttr>("merged");
-  if (!merged)
-    return SmallVector<int64_t>(shape);
-  int64_t first = merged[0], last = merged[1], size = 1;
-  for (int64_t i = first; i < last; ++i)
-    size = ShapedType::isDynamic(size) || ShapedType::isDynamic(shape[i]) ? ShapedType::kDynamic
-                                                                          : size * shape[i];
-  SmallVector<int64_t> parts(shape.take_front(first));
-  parts.push_back(size);
-  llvm::append_range(parts, shape.drop_front(last));
-  return parts;
-}
-
 /// Channels last, two or three spatial dimensions, no padding; groups only as
 /// wide as whole vectors, so that no tile belongs to two.
 static bool isPlainConvolution(ConvOp conv, const VectorUnit &unit) {
@@ -229,9 +215,8 @@ SmallVector<int64_t> weir::registerTile(const VectorUnit &unit, int64_t rows, in
 /// Sets the register tile of a convolution and returns how its range is cut:
 /// images (and planes), lines, whole lines, channels. Each part holds many positions, so
 /// that a panel of the filter is read once for them.
-static SmallVector<int64_t> convolutionTiles(KernelOp kernel, ConvOp conv, const VectorUnit &unit,
-                                             const TileChoice &choice) {
-  OpBuilder b(kernel.getContext());
+static SmallVector<int64_t> convolutionTiles(ScheduleBuilder &s, KernelOp kernel, ConvOp conv,
+                                             const VectorUnit &unit, const TileChoice &choice) {
   int64_t positions = choice.part ? choice.part : partPositions;
   auto type = cast<RankedTensorType>(conv.getType());
   int64_t line = type.getRank() - 3;
@@ -241,7 +226,7 @@ static SmallVector<int64_t> convolutionTiles(KernelOp kernel, ConvOp conv, const
     // A panel lies within a group.
     while (columns / (int64_t)conv.getGroups() % (tile[1] * tile[2]) && conv.getGroups() > 1)
       --tile[1];
-    kernel->setAttr("tile", b.getDenseI64ArrayAttr(tile));
+    s.set(schedule::tile, tile);
     if (!ShapedType::isDynamic(height))
       lines = std::min(lines, height);
     int64_t whole = ShapedType::isDynamic(width) ? 1 << 20 : std::max<int64_t>(width, 1);
@@ -257,7 +242,7 @@ static SmallVector<int64_t> convolutionTiles(KernelOp kernel, ConvOp conv, const
     return cut(4, registerTile(unit, width, columns, pitch, choice));
   int64_t lines = std::max<int64_t>(1, positions / std::max<int64_t>(width, 1));
   if (isPointwise(kernel, conv)) {
-    kernel->setAttr("pointwise", b.getUnitAttr());
+    s.set(schedule::pointwise, true);
     return cut(lines, registerTile(unit, std::min(lines, height) * width, columns, pitch, choice));
   }
   auto tile = registerTile(unit, ShapedType::kDynamic, columns, pitch, choice);
@@ -269,12 +254,12 @@ static SmallVector<int64_t> convolutionTiles(KernelOp kernel, ConvOp conv, const
     together = std::max<int64_t>(1, std::min(together, height));
   tile[0] = together * width;
   if (together > 1)
-    kernel->setAttr("lines", b.getI64IntegerAttr(together));
+    s.set(schedule::lines, together);
   return cut(llvm::alignTo(lines, together), tile);
 }
 
 /// How the range of a running reduction is cut: never along its axis.
-static SmallVector<int64_t> scanTiles(KernelOp kernel, CumulativeOp op) {
+static SmallVector<int64_t> scanTiles(ScheduleBuilder &s, KernelOp kernel, CumulativeOp op) {
   constexpr int64_t whole = int64_t(1) << 40, columns = 512;
   auto type = cast<RankedTensorType>(op.getType());
   int64_t rank = type.getRank(), axis = op.getAxis();
@@ -286,7 +271,7 @@ static SmallVector<int64_t> scanTiles(KernelOp kernel, CumulativeOp op) {
   Value result = kernel.getBody().front().getTerminator()->getOperand(0);
   if (axis + 1 < rank && isWide && result == op.getResult() &&
       !isa<ComplexType>(type.getElementType())) {
-    kernel->setAttr("columns", OpBuilder(kernel.getContext()).getUnitAttr());
+    s.set(schedule::columns, true);
     tiles.back() = columns;
   }
   return tiles;
@@ -313,9 +298,8 @@ static TransposeOp blockTransposition(KernelOp kernel) {
 
 /// Cuts the range into blocks of the operand's last dimension by the result's. The
 /// longest run of dimensions that stay together counts as one.
-static SmallVector<int64_t> transpositionTiles(KernelOp kernel, TransposeOp op,
+static SmallVector<int64_t> transpositionTiles(ScheduleBuilder &s, TransposeOp op,
                                                const VectorUnit &unit) {
-  OpBuilder b(kernel.getContext());
   constexpr int64_t blockColumns = 64;
   ArrayRef<int64_t> permutation = op.getPermutation();
   // Narrow elements are turned in vectors of 16 bytes.
@@ -332,7 +316,7 @@ static SmallVector<int64_t> transpositionTiles(KernelOp kernel, TransposeOp op,
   }
   int64_t across = llvm::find(permutation, rank - 1) - permutation.begin();
   if (last - first > 1)
-    kernel->setAttr("merged", b.getDenseI64ArrayAttr({first, last}));
+    s.set(schedule::merged, {first, last});
   int64_t joined = last - first - 1;
   if (across >= first && across < last)
     across = first;
@@ -341,7 +325,7 @@ static SmallVector<int64_t> transpositionTiles(KernelOp kernel, TransposeOp op,
   SmallVector<int64_t> tiles(rank - joined, 1);
   tiles.back() = blockColumns;
   tiles[across] = lanes;
-  kernel->setAttr("tile", b.getDenseI64ArrayAttr({lanes, 1, lanes}));
+  s.set(schedule::tile, {lanes, 1, lanes});
   return tiles;
 }
 
@@ -375,11 +359,10 @@ static int64_t bf16DepthBlock(int64_t rows, int64_t depth, int64_t columns) {
 /// a time: so many rows that the left operand's share stays in the second-level cache
 /// while panels pass. A convolution's parts are whole lines, and all of one size where
 /// their number is known.
-static SmallVector<int64_t> gemmPanelTiles(KernelOp kernel, Operation *anchor, int64_t height,
+static SmallVector<int64_t> gemmPanelTiles(ScheduleBuilder &s, Operation *anchor, int64_t height,
                                            int64_t lanes) {
-  OpBuilder b(kernel.getContext());
   constexpr int64_t width = 32, cacheShare = 1 << 20;
-  kernel->setAttr("tile", b.getDenseI64ArrayAttr({height, width / lanes, lanes}));
+  s.set(schedule::tile, {height, width / lanes, lanes});
   auto type = cast<RankedTensorType>(anchor->getResult(0).getType());
   auto input = cast<RankedTensorType>(anchor->getOperand(0).getType());
   int64_t bytes = input.getElementTypeBitWidth() / 8, depth = input.getShape().back();
@@ -387,12 +370,12 @@ static SmallVector<int64_t> gemmPanelTiles(KernelOp kernel, Operation *anchor, i
   if (auto dot = dyn_cast<DotGeneralOp>(anchor)) {
     int64_t batch = dot.getLhsBatch().size();
     if (rank > batch + 2)
-      kernel->setAttr("merged", b.getDenseI64ArrayAttr({batch, rank - 1}));
-    int64_t rows = partShape(kernel, type.getShape())[batch];
+      s.set(schedule::merged, {batch, rank - 1});
+    int64_t rows = partShape(s[schedule::merged], type.getShape())[batch];
     int64_t most = std::max<int64_t>(1, cacheShare / (bytes * depth) / height) * height;
     constexpr int64_t mostPacked = 256;
     if (int64_t each = bytes == 2 ? bf16DepthBlock(rows, depth, type.getShape().back()) : 0) {
-      kernel->setAttr("depth_block", b.getI64IntegerAttr(each));
+      s.set(schedule::depthBlock, each);
       most = std::min(most, mostPacked);
     }
     SmallVector<int64_t> tiles(batch, 1);
@@ -425,30 +408,30 @@ static SmallVector<int64_t> gemmPanelTiles(KernelOp kernel, Operation *anchor, i
 /// Products of bytes: matrix tiles are two by two; of vectors' sums as many rows as
 /// leave registers for a row of columns and an element, which are two of words each where
 /// bytes are multiplied as pairs.
-static SmallVector<int64_t> gemmInt8Tiles(KernelOp kernel, Operation *anchor,
+static SmallVector<int64_t> gemmInt8Tiles(ScheduleBuilder &s, Operation *anchor,
                                           const VectorUnit &unit) {
   constexpr int64_t width = 32, tileRows = 32;
   int64_t lanes = unit.bytes / 4, vectors = width / lanes;
   int64_t others = unit.hasBytePairs ? 6 : 1 + vectors;
   int64_t rows = (unit.registers - others) / vectors;
-  return gemmPanelTiles(kernel, anchor, unit.hasByteTiles ? tileRows : rows, lanes);
+  return gemmPanelTiles(s, anchor, unit.hasByteTiles ? tileRows : rows, lanes);
 }
 
 /// Sets the tile of a product, and returns how its range is cut.
-static SmallVector<int64_t> gemmTiles(KernelOp kernel, DotGeneralOp dot, const VectorUnit &unit,
-                                      const TileChoice &choice) {
-  OpBuilder b(kernel.getContext());
+static SmallVector<int64_t> gemmTiles(ScheduleBuilder &s, KernelOp kernel, DotGeneralOp dot,
+                                      const VectorUnit &unit, const TileChoice &choice) {
   auto type =
       cast<RankedTensorType>(kernel.getBody().front().getTerminator()->getOperand(0).getType());
   int64_t batch = dot.getLhsBatch().size(), rank = type.getRank();
   if (rank > batch + 2)
-    kernel->setAttr("merged", b.getDenseI64ArrayAttr({batch, rank - 1}));
-  int64_t rows = partShape(kernel, type.getShape())[batch], columns = type.getShape().back();
+    s.set(schedule::merged, {batch, rank - 1});
+  int64_t rows = partShape(s[schedule::merged], type.getShape())[batch],
+          columns = type.getShape().back();
   int64_t depth = cast<RankedTensorType>(dot.getLhs().getType()).getShape().back();
   bool isOpen = ShapedType::isDynamic(depth);
   auto tile = registerTile(unit, rows, columns, isOpen ? 0 : depth * unit.elementBytes, choice);
   int64_t width = tile[1] * tile[2];
-  kernel->setAttr("tile", b.getDenseI64ArrayAttr(tile));
+  s.set(schedule::tile, tile);
   // A panel beyond a share of the second-level cache is read by blocks.
   constexpr int64_t muchOfTheCache = 3 << 17, cacheShare = 1 << 18;
   int64_t panelBytes = isOpen ? 0 : depth * width * unit.elementBytes, each = 0;
@@ -462,7 +445,7 @@ static SmallVector<int64_t> gemmTiles(KernelOp kernel, DotGeneralOp dot, const V
     each = *choice.depth < depth ? *choice.depth : 0;
   if (ShapedType::isDynamic(rows) || rows > tile[0])
     if (each)
-      kernel->setAttr("depth_block", b.getI64IntegerAttr(each));
+      s.set(schedule::depthBlock, each);
   // Enough rows that a panel of the right operand is read once for many. Sums that
   // wait between blocks are on the stack.
   constexpr int64_t mostSums = 1 << 16;
@@ -479,12 +462,12 @@ static SmallVector<int64_t> gemmTiles(KernelOp kernel, DotGeneralOp dot, const V
 /// `unit` with lanes for the elements that `anchor` makes.
 static VectorUnit unitFor(const VectorUnit &unit, Operation *anchor) {
   VectorUnit own = unit;
-  own.elementBytes = getElementTypeOrSelf(anchor->getResult(0).getType()).getIntOrFloatBitWidth() / 8;
+  own.elementBytes =
+      getElementTypeOrSelf(anchor->getResult(0).getType()).getIntOrFloatBitWidth() / 8;
   return own;
 }
 
 void weir::chooseStrategy(KernelOp kernel, const VectorUnit &unit, const TileChoice &choice) {
-  OpBuilder b(kernel.getContext());
   Block &body = kernel.getBody().front();
   auto type = cast<RankedTensorType>(body.getTerminator()->getOperand(0).getType());
   int64_t flops = 0, rank = type.getRank();
@@ -500,58 +483,61 @@ void weir::chooseStrategy(KernelOp kernel, const VectorUnit &unit, const TileCho
             ScatterElementsOp, TopKOp>(op))
       anchor = &op;
   }
+  MLIRContext *context = kernel.getContext();
+  ScheduleBuilder s(context, ScheduleKind::Loops);
   std::optional<SmallVector<int64_t>> tiles;
   if (auto attention = attentionOf(kernel)) {
-    kernel.setStrategy("attention");
-    tiles = attentionTiles(kernel, *attention, unit);
+    s = ScheduleBuilder(context, ScheduleKind::Attention);
+    tiles = attentionTiles(s, *attention, unit);
   } else if (hasRowReduction(kernel, unit.isHost)) {
-    kernel.setStrategy("row_reduction");
-    tiles = rowReductionTiles(kernel, unit);
+    s = ScheduleBuilder(context, ScheduleKind::RowReduction);
+    tiles = rowReductionTiles(s, kernel, unit);
   } else if (anchor && anchor->hasAttr(tileUnitAttribute) && !isLanes(anchor, unit) &&
              isVectorEpilogue(kernel, anchor)) {
     bool isBytes = getElementTypeOrSelf(anchor->getResult(0).getType()).isInteger(32);
-    kernel.setStrategy(isBytes ? "gemm_int8" : "gemm_amx_bf16");
+    s = ScheduleBuilder(context, isBytes ? ScheduleKind::GemmInt8 : ScheduleKind::GemmAmxBf16);
     constexpr int64_t tileRows = 32, tileLanes = 16;
-    tiles = isBytes ? gemmInt8Tiles(kernel, anchor, unit)
-                    : gemmPanelTiles(kernel, anchor, tileRows, tileLanes);
+    tiles =
+        isBytes ? gemmInt8Tiles(s, anchor, unit) : gemmPanelTiles(s, anchor, tileRows, tileLanes);
   } else if (anchor && isa<ScatterNdOp, ScatterElementsOp>(anchor)) {
-    kernel.setStrategy("scatter");
+    s = ScheduleBuilder(context, ScheduleKind::Scatter);
     tiles.emplace();
   } else if (isa_and_nonnull<TopKOp>(anchor)) {
-    kernel.setStrategy("sort");
+    s = ScheduleBuilder(context, ScheduleKind::Sort);
     tiles.emplace();
   } else if (auto dot = dyn_cast_or_null<DotGeneralOp>(anchor);
              dot && isWeightOnlyProduct(dot) && isVectorEpilogue(kernel, dot)) {
-    kernel.setStrategy("weight_only");
-    tiles = weightOnlyTiles(kernel, dot, unit);
+    s = ScheduleBuilder(context, ScheduleKind::WeightOnly);
+    tiles = weightOnlyTiles(s, dot, unit);
   } else if (auto dot = dyn_cast_or_null<DotGeneralOp>(anchor);
              dot && isPlainGemm(dot) && isVectorEpilogue(kernel, dot)) {
-    kernel.setStrategy("gemm");
-    tiles = gemmTiles(kernel, dot, unitFor(unit, dot), choice);
+    s = ScheduleBuilder(context, ScheduleKind::Gemm);
+    tiles = gemmTiles(s, kernel, dot, unitFor(unit, dot), choice);
+    noteChoice(s, choice);
   } else if (auto conv = dyn_cast_or_null<ConvOp>(anchor);
              conv && isTileElement(getElementTypeOrSelf(conv.getType())) &&
              isPlainConvolution(conv, unitFor(unit, conv)) && isVectorEpilogue(kernel, conv)) {
-    kernel.setStrategy("convolution");
-    tiles = convolutionTiles(kernel, conv, unitFor(unit, conv), choice);
+    s = ScheduleBuilder(context, ScheduleKind::Convolution);
+    tiles = convolutionTiles(s, kernel, conv, unitFor(unit, conv), choice);
+    noteChoice(s, choice);
   } else if (anchor && isLanes(anchor, unit) && isVectorEpilogue(kernel, anchor) &&
              (isa<ReduceOp, ArgReduceOp>(anchor) || !type.isDynamicDim(rank - 1))) {
-    kernel.setStrategy("lanes");
-    tiles = laneTiles(kernel, anchor, unit);
+    s = ScheduleBuilder(context, ScheduleKind::Lanes);
+    tiles = laneTiles(s, anchor, unit);
   } else if (TransposeOp transposition = blockTransposition(kernel)) {
-    kernel.setStrategy("transposition");
-    tiles = transpositionTiles(kernel, transposition, unit);
+    s = ScheduleBuilder(context, ScheduleKind::Transposition);
+    tiles = transpositionTiles(s, transposition, unit);
   } else if (auto running = dyn_cast_or_null<CumulativeOp>(anchor)) {
-    kernel.setStrategy("scan");
-    tiles = scanTiles(kernel, running);
+    s = ScheduleBuilder(context, ScheduleKind::Scan);
+    tiles = scanTiles(s, kernel, running);
   } else {
-    kernel.setStrategy("loops");
     if (!flat)
       tiles.emplace(std::max<int64_t>(rank - 1, std::min<int64_t>(rank, 1)), 1);
   }
   int64_t items = 1;
   if (tiles) {
-    kernel->setAttr("tiles", b.getDenseI64ArrayAttr(*tiles));
-    for (auto [size, tile] : llvm::zip(partShape(kernel, type.getShape()), *tiles))
+    s.set(schedule::parts, *tiles);
+    for (auto [size, tile] : llvm::zip(partShape(s[schedule::merged], type.getShape()), *tiles))
       items *= ShapedType::isDynamic(size) ? 16 : llvm::divideCeil(size, tile);
   } else {
     items = type.getNumElements();
@@ -561,5 +547,6 @@ void weir::chooseStrategy(KernelOp kernel, const VectorUnit &unit, const TileCho
   if (type.hasStaticShape())
     flops = std::max(flops, type.getNumElements());
   int64_t each = std::max<int64_t>(1, flops / std::max<int64_t>(items, 1));
-  kernel->setAttr("grain", b.getI64IntegerAttr(std::max<int64_t>(1, workOfThread / each)));
+  s.set(schedule::grain, std::max<int64_t>(1, workOfThread / each));
+  kernel.setScheduleAttr(s.get());
 }

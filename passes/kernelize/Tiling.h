@@ -29,12 +29,6 @@ VectorUnit vectorUnitOf(mlir::ModuleOp module);
 
 struct TileChoice;
 
-/// Of a kernel: whether tiles fetch the constants of the next panel, where that was
-/// chosen.
-inline constexpr const char *fetchAheadAttribute = "fetch_ahead";
-/// Of a kernel whose tiles were chosen by measurements: the choice as text.
-inline constexpr const char *tunedAttribute = "tuned";
-
 /// Without a choice a part of a product's range holds so many rows, and one of
 /// a convolution's so many positions.
 inline constexpr int64_t partRows = 140, partPositions = 224;
@@ -43,16 +37,9 @@ inline constexpr int64_t partRows = 140, partPositions = 224;
 /// second-level caches have 1 MiB and more.
 inline int64_t winogradElements(const VectorUnit &unit) { return unit.bytes == 64 ? 12544 : 4096; }
 
-/// Chooses how the kernel will be emitted and writes it down: `strategy`; the
-/// register tile `tile` = [rows, vectors, lanes]; `tiles`, the parts of the
-/// leading result dimensions that make the parallel range (absent: every
-/// element by itself); `merged` = [first, last), result dimensions that are cut
-/// as one; `grain`, how many parts are worth a thread. For products also
-/// `depth_block`, how much of a long sum is computed at once. For convolutions also
-/// `pointwise`, whose tiles run across lines, and `lines`, how many whole lines
-/// a tile holds. Products of matrix tiles of bf16 with a `depth_block` have their rows
-/// packed. For attentions see Attention.h, for windows and reductions LaneTiles.h. What `choice`
-/// says of tiles is so.
+/// Chooses the kernel's schedule (dialects/plan/Schedule.h). Products of matrix tiles of bf16
+/// with a depth block have their rows packed. For attentions see Attention.h, for windows and
+/// reductions LaneTiles.h. What `choice` says of tiles is so.
 void chooseStrategy(plan::KernelOp kernel, const VectorUnit &unit, const TileChoice &choice);
 
 /// Whether a transposition of such elements goes by blocks that are turned in registers.
@@ -70,9 +57,6 @@ int64_t registerTileCost(const VectorUnit &unit, int64_t tileRows, int64_t tileV
                          int64_t rows, int64_t columns);
 /// Whether all rows are one tile.
 bool isSkinny(const VectorUnit &unit, int64_t rows);
-
-/// The shape that `tiles` cuts: `shape` with the `merged` dimensions as one.
-llvm::SmallVector<int64_t> partShape(plan::KernelOp kernel, llvm::ArrayRef<int64_t> shape);
 
 } // namespace weir
 

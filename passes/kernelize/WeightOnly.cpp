@@ -83,20 +83,20 @@ int64_t weir::weightOnlyFewRows(int64_t lanes, int64_t partRows) {
   return std::min(partRows, lanes >= 16 ? int64_t(8) : int64_t(4));
 }
 
-SmallVector<int64_t> weir::weightOnlyTiles(KernelOp kernel, DotGeneralOp dot,
+SmallVector<int64_t> weir::weightOnlyTiles(ScheduleBuilder &s, DotGeneralOp dot,
                                            const VectorUnit &unit) {
-  OpBuilder b(kernel.getContext());
   // Rows that lie pages apart share a set of the first-level cache.
   constexpr int64_t vectors = 2, page = 4096, ways = 8, others = 4;
   int64_t lanes = unit.bytes / 4, pitch = 4 * typeOf(dot.getLhs()).getShape().back();
   int64_t height = (unit.registers - others) / vectors;
   if (pitch % page == 0)
     height = std::min(height, ways);
-  kernel->setAttr("tile", b.getDenseI64ArrayAttr({height, vectors, lanes}));
+  s.set(schedule::tile, {height, vectors, lanes});
   auto type = typeOf(dot.getResult());
   if (type.getRank() > 2)
-    kernel->setAttr("merged", b.getDenseI64ArrayAttr({0, type.getRank() - 1}));
-  int64_t rows = partShape(kernel, type.getShape())[0], most = llvm::alignTo(partRows, height);
+    s.set(schedule::merged, {0, type.getRank() - 1});
+  int64_t rows = partShape(s[schedule::merged], type.getShape())[0],
+          most = llvm::alignTo(partRows, height);
   return {ShapedType::isDynamic(rows) ? most : std::clamp<int64_t>(rows, 1, most), weightOnlyPanel};
 }
 

@@ -33,7 +33,7 @@ bool isWeightOnly(mlir::Operation *op);
 bool isWeightOnlyProduct(DotGeneralOp dot);
 
 /// Sets the tile of such a kernel, and returns how its range is cut: rows, columns.
-llvm::SmallVector<int64_t> weightOnlyTiles(plan::KernelOp kernel, DotGeneralOp dot,
+llvm::SmallVector<int64_t> weightOnlyTiles(plan::ScheduleBuilder &s, DotGeneralOp dot,
                                            const VectorUnit &unit);
 /// Rows of the weights whose floats are on the stack at a time: whole blocks.
 int64_t weightOnlyDepth(DequantizeBlocksOp weights);

@@ -84,7 +84,8 @@ TypedAttr transformed(ArrayRef<float> filter, int64_t channels, int64_t columns,
 
 bool weir::useWinograd(OpBuilder &b, plan::KernelOp kernel, SmallVectorImpl<Value> &operands,
                        const VectorUnit &unit, const TileChoice &choice) {
-  if (kernel.getStrategy() != "convolution" || choice.form == TileChoice::Form::Direct)
+  if (kernel.getSchedule().getKind() != plan::ScheduleKind::Convolution ||
+      choice.form == TileChoice::Form::Direct)
     return false;
   ConvOp conv = *kernel.getBody().front().getOps<ConvOp>().begin();
   if (!getElementTypeOrSelf(conv.getType()).isF32())
@@ -103,13 +104,13 @@ bool weir::useWinograd(OpBuilder &b, plan::KernelOp kernel, SmallVectorImpl<Valu
   SmallVector<int64_t> tile =
       registerTile(unit, cut->lines * cut->across, columns, channels * 4, choice);
   int64_t width = tile[1] * tile[2];
-  kernel.setStrategy("winograd");
-  for (StringRef name : {"pointwise", "lines"})
-    kernel->removeAttr(name);
-  kernel->setAttr("tile", b.getDenseI64ArrayAttr(tile));
-  kernel->setAttr("tiles", b.getDenseI64ArrayAttr({1, 2, 2 * cut->across, width}));
-  kernel->setAttr("block_lines", b.getI64IntegerAttr(cut->lines));
-  kernel->setAttr("grain", b.getI64IntegerAttr(1));
+  plan::ScheduleBuilder s(b.getContext(), plan::ScheduleKind::Winograd);
+  s.set(plan::schedule::tile, tile);
+  s.set(plan::schedule::parts, {1, 2, 2 * cut->across, width});
+  s.set(plan::schedule::blockLines, cut->lines);
+  s.set(plan::schedule::grain, 1);
+  noteChoice(s, choice);
+  kernel.setScheduleAttr(s.get());
 
   SmallVector<float> values(filter.getValues<float>());
   TypedAttr made = transformed(values, channels, columns, width, b.getContext());

@@ -32,7 +32,7 @@ bool plan::isReadInPlace(KernelOp kernel, unsigned argument) {
   Operation *terminator = body.getTerminator();
   if (terminator->getNumOperands() != 1)
     return false;
-  if (kernel.getStrategy() == "depth_first")
+  if (kernel.getSchedule().getKind() == ScheduleKind::DepthFirst)
     return isReadByLastStage(kernel, argument);
   Type type = terminator->getOperand(0).getType();
   // What code for accelerators reads all over.
@@ -42,7 +42,7 @@ bool plan::isReadInPlace(KernelOp kernel, unsigned argument) {
       !cast<RankedTensorType>(type).hasStaticShape())
     return false;
   // A scatter leaves what it does not write; updates and indices are apart.
-  if (kernel.getStrategy() == "scatter") {
+  if (kernel.getSchedule().getKind() == ScheduleKind::Scatter) {
     BlockArgument base = body.getArgument(argument);
     Operation *scatter = terminator->getOperand(0).getDefiningOp();
     return base.hasOneUse() && scatter->getOperand(0) == base;
@@ -56,7 +56,7 @@ bool plan::isReadInPlace(KernelOp kernel, unsigned argument) {
       if (user == terminator)
         continue;
       // A line is reduced before results are written over it.
-      if (kernel.getStrategy() == "row_reduction" && isa<ReduceOp>(user))
+      if (kernel.getSchedule().getKind() == ScheduleKind::RowReduction && isa<ReduceOp>(user))
         continue;
       auto result = user->getNumResults() == 1
                         ? dyn_cast<RankedTensorType>(user->getResult(0).getType())

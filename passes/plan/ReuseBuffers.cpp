@@ -221,14 +221,14 @@ struct ReuseBuffersPass : weir::impl::WeirReuseBuffersPassBase<ReuseBuffersPass>
         KernelOp used = kernel;
         if (!isFirst) {
           used = cast<KernelOp>(kernel->clone());
-          used->removeAttr("in_place");
+          used.removeInPlaceAttr();
           // In code, other characters than letters and digits become "_": a
           // number alone would meet another kernel's.
           used.setSymName((kernel.getSymName() + ".over" + llvm::Twine(input)).str());
           symbols.insert(used, std::next(Block::iterator(kernel)));
         }
         if (input >= 0)
-          used->setAttr("in_place", Builder(kernel.getContext()).getI64IntegerAttr(input));
+          used.setInPlace(input);
         for (RunOp run : users)
           run.setKernel(used.getSymName());
         isFirst = false;

@@ -428,9 +428,9 @@ LogicalResult StepBuilder::visitLaunch(LaunchOp op) {
     outputs.push_back(state.buffer);
     states[result] = state;
   }
-  auto grain = kernel->getAttrOfType<IntegerAttr>("grain");
-  auto run = RunOp::create(b, loc, op.getKernel(), rangeOf(kernel, sizes.front()),
-                           grain ? grain.getInt() : 1, inputs, outputs);
+  int64_t grain = kernel.getSchedule().find(schedule::grain).value_or(1);
+  auto run =
+      RunOp::create(b, loc, op.getKernel(), rangeOf(kernel, sizes.front()), grain, inputs, outputs);
   if (work)
     run->setAttr(workAttribute, work);
   return success();
@@ -491,25 +491,25 @@ ArrayAttr StepBuilder::openWork(KernelOp kernel, ArrayRef<SmallVector<Value>> re
 }
 
 Value StepBuilder::rangeOf(KernelOp kernel, ValueRange sizes) {
-  auto tiles = kernel->getAttrOfType<DenseI64ArrayAttr>("tiles");
+  std::optional<ArrayRef<int64_t>> parts = kernel.getSchedule().find(schedule::parts);
   Value range = constant(1);
   SmallVector<Value> dims(sizes);
   // Dimensions [first, last) are cut as one.
-  if (auto merged = kernel->getAttrOfType<DenseI64ArrayAttr>("merged")) {
+  if (ArrayRef<int64_t> merged = kernel.getSchedule()[schedule::merged]; !merged.empty()) {
     for (int64_t i = merged[0] + 1; i < merged[1]; ++i)
       dims[merged[0]] = mul(dims[merged[0]], dims[i]);
     dims.erase(dims.begin() + merged[0] + 1, dims.begin() + merged[1]);
   }
-  if (!tiles) // the whole, element by element
+  if (!parts) // the whole, element by element
     for (Value dim : dims)
       range = mul(range, dim);
   else {
-    for (auto [dim, tile] : llvm::zip(dims, tiles.asArrayRef())) {
-      Value parts = tile == 1 ? dim : divide(add(dim, constant(tile - 1)), constant(tile));
-      range = mul(range, parts);
+    for (auto [dim, tile] : llvm::zip(dims, *parts)) {
+      Value count = tile == 1 ? dim : divide(add(dim, constant(tile - 1)), constant(tile));
+      range = mul(range, count);
     }
     // Nothing to do when a dimension within the parts is empty.
-    for (Value dim : ArrayRef(dims).drop_front(tiles.size())) {
+    for (Value dim : ArrayRef(dims).drop_front(parts->size())) {
       APInt known;
       if (matchPattern(dim, m_ConstantInt(&known)) && !known.isZero())
         continue;

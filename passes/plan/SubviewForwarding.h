@@ -21,16 +21,9 @@ namespace weir::plan {
 
 /// Where a view begins behind its source's begin, in bytes; without it, at it.
 constexpr char viewOffsetAttribute[] = "weir_plan.offset";
-/// Of a kernel: for each of its buffers, inputs first, the sizes of the buffer that it
-/// is a part of, an array with a number a dimension; empty: it is a whole.
-constexpr char extentsAttribute[] = "extents";
 /// Whether parts of that shape have gaps between rows of the last dimension beside what
 /// the rows' own distance makes, within what the first dimension counts.
 bool hasInnerGaps(llvm::ArrayRef<int64_t> extents, llvm::ArrayRef<int64_t> shape);
-
-/// Of a kernel that writes a border around joined operands: those that it copies, which
-/// are not there already.
-constexpr char copiedAttribute[] = "copied";
 
 /// Puts the operands of concatenations into the results' buffers, what is padded into
 /// the padded one's, and slices into those of what they are cut from, where every kernel

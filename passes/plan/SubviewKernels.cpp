@@ -63,13 +63,14 @@ static bool allStages(KernelOp chain, unsigned index,
 }
 
 bool PartKernels::canWorkOn(KernelOp kernel, unsigned index, const Extents &own) {
-  StringRef strategy = kernel.getStrategy();
-  if (strategy == "depth_first")
+  ScheduleKind kind = kernel.getSchedule().getKind();
+  if (kind == ScheduleKind::DepthFirst)
     return allStages(kernel, index, [&](LaunchOp stage, unsigned buffer) {
       return canWorkOn(symbols.lookup<KernelOp>(stage.getKernel()), buffer, own);
     });
-  bool isFree = strategy == "loops" || strategy == "lanes";
-  if (!isFree && strategy != "gemm" && strategy != "convolution" && strategy != "winograd")
+  bool isFree = kind == ScheduleKind::Loops || kind == ScheduleKind::Lanes;
+  if (!isFree && kind != ScheduleKind::Gemm && kind != ScheduleKind::Convolution &&
+      kind != ScheduleKind::Winograd)
     return false;
   Block &body = kernel.getBody().front();
   if (body.getTerminator()->getNumOperands() != 1)
@@ -81,8 +82,8 @@ bool PartKernels::canWorkOn(KernelOp kernel, unsigned index, const Extents &own)
   // convolutions that see lines.
   BlockArgument argument = body.getArgument(index);
   auto shape = cast<RankedTensorType>(argument.getType()).getShape();
-  bool isTransformed = strategy == "winograd";
-  bool seesLines = strategy == "convolution" && !kernel->hasAttr("pointwise");
+  bool isTransformed = kind == ScheduleKind::Winograd;
+  bool seesLines = kind == ScheduleKind::Convolution && !kernel.getSchedule()[schedule::pointwise];
   bool hasGaps = hasInnerGaps(own, shape) && !seesLines;
   return llvm::none_of(argument.getUses(), [&](OpOperand &use) {
     if (isTransformed)
@@ -93,12 +94,12 @@ bool PartKernels::canWorkOn(KernelOp kernel, unsigned index, const Extents &own)
 
 /// A kernel that runs over all elements as one row runs over rows instead.
 static void inRows(KernelOp kernel) {
-  if (kernel.getStrategy() != "loops" || kernel->hasAttr("tiles"))
+  if (kernel.getSchedule().has(schedule::parts))
     return;
   Block &body = kernel.getBody().front();
   auto type = cast<RankedTensorType>(body.getTerminator()->getOperand(0).getType());
   SmallVector<int64_t> tiles(type.getRank() - 1, 1);
-  kernel->setAttr("tiles", DenseI64ArrayAttr::get(kernel.getContext(), tiles));
+  kernel.setScheduleAttr(ScheduleBuilder(kernel.getSchedule()).set(schedule::parts, tiles).get());
 }
 
 static void setRange(RunOp run, int64_t range, int64_t grain) {
@@ -119,11 +120,11 @@ KernelOp PartKernels::partOf(KernelOp kernel, ArrayRef<Extents> own) {
   if (auto known = symbols.lookup<KernelOp>(name))
     return known;
   auto made = cast<KernelOp>(kernel->clone());
-  made->setAttr(extentsAttribute, ArrayAttr::get(kernel.getContext(), all));
+  made.setExtentsAttr(ArrayAttr::get(kernel.getContext(), all));
   made.setSymName(name);
   inRows(made);
   symbols.insert(made, std::next(Block::iterator(kernel)));
-  if (kernel.getStrategy() != "depth_first")
+  if (kernel.getSchedule().getKind() != ScheduleKind::DepthFirst)
     return made;
   DenseMap<Operation *, SmallVector<Extents>> ofStages;
   for (auto [index, each] : llvm::enumerate(own))
@@ -146,7 +147,7 @@ void PartKernels::make(func::FuncOp function) {
       return;
     KernelOp kernel = kernelOf(run), used = partOf(kernel, it->second);
     run.setKernel(used.getSymName());
-    if (kernel.getStrategy() == "loops" && !kernel->hasAttr("tiles")) {
+    if (!kernel.getSchedule().has(schedule::parts)) {
       Block &body = used.getBody().front();
       auto type = cast<RankedTensorType>(body.getTerminator()->getOperand(0).getType());
       int64_t rows = 1, row = type.getShape().back();
@@ -173,11 +174,11 @@ void PartKernels::writePadBorder(RunOp run, PadOp pad, ArrayRef<int64_t> copied)
   if (!border) {
     border = cast<KernelOp>(kernel->clone());
     border.setSymName(name);
-    border.setStrategy("pad_border");
-    border->setAttr("tiles",
-                    DenseI64ArrayAttr::get(run.getContext(), SmallVector<int64_t>(last, 1)));
+    ScheduleBuilder s(run.getContext(), ScheduleKind::PadBorder);
+    s.set(schedule::parts, SmallVector<int64_t>(last, 1));
     if (!copied.empty())
-      border->setAttr(copiedAttribute, DenseI64ArrayAttr::get(run.getContext(), copied));
+      s.set(schedule::copied, copied);
+    border.setScheduleAttr(s.get());
     symbols.insert(border, std::next(Block::iterator(kernel)));
   }
   int64_t inside = cast<RankedTensorType>(pad.getOperand().getType()).getNumElements();

@@ -44,8 +44,7 @@ def VerifyKernelsPass : Pass<"verify-kernels", "::mlir::ModuleOp"> {
   let description = [{
     What holds: outside of kernels no operation is left that is a kernel's work. In a kernel
     there are kernel operations and constants alone, or launches of other kernels
-    (depth-first fusion), without effects, tokens and control flow. Every kernel is launched,
-    and its tiles and grain are positive.
+    (depth-first fusion), without effects, tokens and control flow. Every kernel is launched.
     Why here: behind weir-kernelize and the fusions after it. The step's builder has no code for
     tensors of any size, and emitters none for effects.
     What breaks if it moves: before weir-kernelize there is not one kernel; behind bufferize

@@ -48,12 +48,6 @@ struct VerifyKernelsPass : weir::impl::VerifyKernelsPassBase<VerifyKernelsPass> 
   void checkKernel(plan::KernelOp kernel, bool isLaunched) {
     if (!isLaunched)
       refuse(kernel) << "a kernel that nothing launches: " << kernel.getSymName();
-    for (StringRef name : {"tile", "tiles"})
-      if (auto sizes = kernel->getAttrOfType<DenseI64ArrayAttr>(name))
-        if (llvm::any_of(sizes.asArrayRef(), [](int64_t size) { return size < 1; }))
-          refuse(kernel) << "`" << name << "` has a size below 1";
-    if (auto grain = kernel->getAttrOfType<IntegerAttr>("grain"); grain && grain.getInt() < 1)
-      refuse(kernel) << "`grain` is below 1";
     for (Operation &op : kernel.getBody().front().without_terminator()) {
       // A cast stands for weights in Winograd's form, whose bytes no tensor type describes.
       if (isa<plan::LaunchOp, ConstantOp, UnrealizedConversionCastOp>(op))

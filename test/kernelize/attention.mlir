@@ -4,9 +4,9 @@
 // RUN: weir-opt --weir-kernelize %s | FileCheck %s --check-prefix=KERNEL
 
 // The kernel of the first function.
-// KERNEL: strategy "attention"
+// KERNEL: schedule <attention,
 // KERNEL-SAME: blocks = array<i64: 64, 128>
-// KERNEL-SAME: tiles = array<i64: 1, 64, 1, 1099511627776>
+// KERNEL-SAME: parts = array<i64: 1, 64, 1, 1099511627776>
 
 module attributes {weir.vector_bytes = 64 : i64, weir.vector_registers = 32 : i64} {
   // Transpositions of operands and result, the scale and the mask belong to it; no tensor of

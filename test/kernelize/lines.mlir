@@ -4,8 +4,8 @@
 // RUN: weir-opt --weir-kernelize %s | FileCheck %s
 // RUN: weir-opt --weir-kernelize %s | FileCheck %s --check-prefix=KERNEL
 
-// KERNEL: weir_plan.kernel @{{.*}} strategy "row_reduction"
-// KERNEL-SAME: lanes = 16 : i64, tiles = array<i64: 1, 1099511627776>
+// KERNEL: weir_plan.kernel @{{.*}} schedule <row_reduction,
+// KERNEL-SAME: lanes = 16 : i64, parts = array<i64: 1, 1099511627776>
 
 module attributes {weir.vector_bytes = 64 : i64, weir.vector_registers = 32 : i64} {
   // What is before, between and behind the reductions belongs to it; open lengths of

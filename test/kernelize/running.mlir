@@ -5,9 +5,9 @@
 module attributes {weir.vector_bytes = 64 : i64} {
   // Along the last dimension: a line a part.
   // CHECK: weir_plan.kernel @cumulative_6_100_f32
-  // CHECK-SAME: strategy "scan"
+  // CHECK-SAME: schedule <scan,
   // CHECK-NOT: columns
-  // CHECK-SAME: tiles = array<i64: 1, 1099511627776>
+  // CHECK-SAME: parts = array<i64: 1, 1099511627776>
   func.func @last(%x: tensor<6x100xf32>) -> tensor<6x100xf32> {
     %0 = weir.cumulative %x {kind = "sum", axis = 1 : i64, exclusive = false, reverse = false} : (tensor<6x100xf32>) -> tensor<6x100xf32>
     return %0 : tensor<6x100xf32>
@@ -15,7 +15,7 @@ module attributes {weir.vector_bytes = 64 : i64} {
 
   // Along another: neighbouring lines side by side …
   // CHECK: weir_plan.kernel @cumulative_100_6_f32
-  // CHECK-SAME: columns, {{.*}}tiles = array<i64: 1099511627776, 512>
+  // CHECK-SAME: columns, {{.*}}parts = array<i64: 1099511627776, 512>
   func.func @first(%x: tensor<100x6xf32>) -> tensor<100x6xf32> {
     %0 = weir.cumulative %x {kind = "sum", axis = 0 : i64, exclusive = false, reverse = false} : (tensor<100x6xf32>) -> tensor<100x6xf32>
     return %0 : tensor<100x6xf32>
@@ -23,9 +23,9 @@ module attributes {weir.vector_bytes = 64 : i64} {
 
   // … but not where sums are wider than elements.
   // CHECK: weir_plan.kernel @cumulative_100_6_f16
-  // CHECK-SAME: strategy "scan"
+  // CHECK-SAME: schedule <scan,
   // CHECK-NOT: columns
-  // CHECK-SAME: tiles = array<i64: 1099511627776, 1>
+  // CHECK-SAME: parts = array<i64: 1099511627776, 1>
   func.func @narrow(%x: tensor<100x6xf16>) -> tensor<100x6xf16> {
     %0 = weir.cumulative %x {kind = "sum", axis = 0 : i64, exclusive = false, reverse = false} : (tensor<100x6xf16>) -> tensor<100x6xf16>
     return %0 : tensor<100x6xf16>

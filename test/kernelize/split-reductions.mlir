@@ -147,4 +147,4 @@ module attributes {weir.vector_bytes = 64 : i64, weir.vector_registers = 32 : i6
   }
 }
 
-// KERNEL: @reduce_512_1_8_f32{{.*}}strategy "row_reduction"
+// KERNEL: @reduce_512_1_8_f32{{.*}}schedule <row_reduction,

@@ -10,9 +10,9 @@ module attributes {weir.vector_bytes = 64 : i64, weir.tiles = {
     "convolution 1x34x34x64 by 3x3x64x64 to 1x32x32x64 strides 1x1 constant" = "tile=8x2 part=2048",
     "convolution 1x22x22x32 by 3x3x16x96 to 1x20x20x96 strides 1x1 groups 2" = "winograd tile=10x3",
     "convolution 1x4x500x32 by 1x1x32x64 to 1x4x500x64 strides 1x1" = "part=100"}} {
-  // CHECK: weir_plan.kernel @dot_general_300_256_f32 strategy "gemm"
+  // CHECK: weir_plan.kernel @dot_general_300_256_f32 schedule <gemm,
   // CHECK-SAME: depth_block = 512 : i64
-  // CHECK-SAME: tile = array<i64: 7, 4, 16>, tiles = array<i64: 70, 64>
+  // CHECK-SAME: parts = array<i64: 70, 64>, tile = array<i64: 7, 4, 16>
   // CHECK-SAME: tuned = "tile=7x4 part=70 depth=512"
   func.func @product(%x: tensor<300x2048xf32>, %w: tensor<2048x256xf32>) -> tensor<300x256xf32> {
     %0 = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<300x2048xf32>, tensor<2048x256xf32>) -> tensor<300x256xf32>
@@ -22,7 +22,7 @@ module attributes {weir.vector_bytes = 64 : i64, weir.tiles = {
   // What is larger than the product is cut down to it.
   // CHECK: weir_plan.kernel @dot_general_5_40_f32
   // CHECK-NOT: depth_block
-  // CHECK-SAME: tile = array<i64: 5, 3, 16>, tiles = array<i64: 5, 48>
+  // CHECK-SAME: parts = array<i64: 5, 48>, tile = array<i64: 5, 3, 16>
   func.func @small(%x: tensor<5x64xf32>, %w: tensor<64x40xf32>) -> tensor<5x40xf32> {
     %0 = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<5x64xf32>, tensor<64x40xf32>) -> tensor<5x40xf32>
     return %0 : tensor<5x40xf32>
@@ -32,7 +32,7 @@ module attributes {weir.vector_bytes = 64 : i64, weir.tiles = {
   // of its own, or none.
   // CHECK: weir_plan.kernel @dot_general_300_256_f32.2
   // CHECK-SAME: fetch_ahead = false
-  // CHECK-SAME: tile = array<i64: 14, 1, 16>, tiles = array<i64: 140, 16>
+  // CHECK-SAME: parts = array<i64: 140, 16>, tile = array<i64: 14, 1, 16>
   // CHECK: weir.unpack_panels {{.*}} : (tensor<16x64x16xf32>)
   func.func @packed(%x: tensor<300x64xf32>) -> tensor<300x256xf32> {
     %w = weir.constant dense<2.0> : tensor<64x256xf32>
@@ -47,16 +47,16 @@ module attributes {weir.vector_bytes = 64 : i64, weir.tiles = {
     return %0 : tensor<300x256xf32>
   }
 
-  // CHECK: weir_plan.kernel @conv_1_20_20_64_f32 strategy "convolution"
-  // CHECK-SAME: tile = array<i64: 10, 2, 16>, tiles = array<i64: 1, 2, 20, 32>
+  // CHECK: weir_plan.kernel @conv_1_20_20_64_f32 schedule <convolution,
+  // CHECK-SAME: parts = array<i64: 1, 2, 20, 32>, tile = array<i64: 10, 2, 16>
   func.func @direct(%x: tensor<1x22x22x64xf32>) -> tensor<1x20x20x64xf32> {
     %w = weir.constant dense<2.0> : tensor<3x3x64x64xf32>
     %0 = weir.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = true, accumulator = f32} : (tensor<1x22x22x64xf32>, tensor<3x3x64x64xf32>) -> tensor<1x20x20x64xf32>
     return %0 : tensor<1x20x20x64xf32>
   }
 
-  // CHECK: weir_plan.kernel @conv_1_32_32_64_f32 strategy "winograd"
-  // CHECK-SAME: block_lines = 2 : i64, {{.*}}tile = array<i64: 8, 2, 16>, tiles = array<i64: 1, 2, 32,
+  // CHECK: weir_plan.kernel @conv_1_32_32_64_f32 schedule <winograd,
+  // CHECK-SAME: block_lines = 2 : i64, {{.*}}parts = array<i64: 1, 2, 32, {{.*}}tile = array<i64: 8, 2, 16>
   func.func @winograd(%x: tensor<1x34x34x64xf32>) -> tensor<1x32x32x64xf32> {
     %w = weir.constant dense<2.0> : tensor<3x3x64x64xf32>
     %0 = weir.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = true, accumulator = f32} : (tensor<1x34x34x64xf32>, tensor<3x3x64x64xf32>) -> tensor<1x32x32x64xf32>
@@ -64,7 +64,7 @@ module attributes {weir.vector_bytes = 64 : i64, weir.tiles = {
   }
 
   // A panel stays within a group, and the form is the one that there is.
-  // CHECK: weir_plan.kernel @conv_1_20_20_96_f32 strategy "convolution"
+  // CHECK: weir_plan.kernel @conv_1_20_20_96_f32 schedule <convolution,
   // CHECK-SAME: tile = array<i64: 10, 3, 16>
   func.func @groups(%x: tensor<1x22x22x32xf32>, %w: tensor<3x3x16x96xf32>) -> tensor<1x20x20x96xf32> {
     %0 = weir.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 2 : i64, channels_last = true, accumulator = f32} : (tensor<1x22x22x32xf32>, tensor<3x3x16x96xf32>) -> tensor<1x20x20x96xf32>
@@ -73,8 +73,8 @@ module attributes {weir.vector_bytes = 64 : i64, weir.tiles = {
 
   // A part has a line at least, whose tiles have as many rows as ever.
   // CHECK: weir_plan.kernel @conv_1_4_500_64_f32
-  // CHECK-SAME: pointwise
-  // CHECK-SAME: tile = array<i64: {{[1-9][0-9]*}}, {{[2-4]}}, 16>, tiles = array<i64: 1, 1, 500,
+  // CHECK-SAME: parts = array<i64: 1, 1, 500,
+  // CHECK-SAME: pointwise, tile = array<i64: {{[1-9][0-9]*}}, {{[2-4]}}, 16>
   func.func @wide(%x: tensor<1x4x500x32xf32>, %w: tensor<1x1x32x64xf32>) -> tensor<1x4x500x64xf32> {
     %0 = weir.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = true, accumulator = f32} : (tensor<1x4x500x32xf32>, tensor<1x1x32x64xf32>) -> tensor<1x4x500x64xf32>
     return %0 : tensor<1x4x500x64xf32>

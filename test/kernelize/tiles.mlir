@@ -5,9 +5,9 @@
 module attributes {weir.vector_bytes = 64 : i64} {
   // Rows of several dimensions are cut as one, and the bias is added in registers.
   // CHECK: weir_plan.kernel @add_d_d_48_f32
-  // CHECK-SAME: strategy "gemm"
+  // CHECK-SAME: schedule <gemm,
   // CHECK-SAME: merged = array<i64: 0, 2>
-  // CHECK-SAME: tile = array<i64: 8, 3, 16>, tiles = array<i64: 144, 48>
+  // CHECK-SAME: parts = array<i64: 144, 48>, tile = array<i64: 8, 3, 16>
   func.func @rows(%x: tensor<?x?x16xf32>, %w: tensor<16x48xf32>, %b: tensor<48xf32>) -> tensor<?x?x48xf32> {
     %0 = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 2>, rhs_contract = array<i64: 0>} : (tensor<?x?x16xf32>, tensor<16x48xf32>) -> tensor<?x?x48xf32>
     %1 = weir.add %0, %b : (tensor<?x?x48xf32>, tensor<48xf32>) -> tensor<?x?x48xf32>
@@ -17,7 +17,7 @@ module attributes {weir.vector_bytes = 64 : i64} {
   // A batch is no row.
   // CHECK: weir_plan.kernel @dot_general_4_6_20_48_f32
   // CHECK-SAME: merged = array<i64: 1, 3>
-  // CHECK-SAME: tiles = array<i64: 1, 120, 48>
+  // CHECK-SAME: parts = array<i64: 1, 120, 48>
   func.func @batch(%x: tensor<4x6x20x16xf32>, %w: tensor<4x16x48xf32>) -> tensor<4x6x20x48xf32> {
     %0 = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64: 0>, rhs_batch = array<i64: 0>, lhs_contract = array<i64: 3>, rhs_contract = array<i64: 1>} : (tensor<4x6x20x16xf32>, tensor<4x16x48xf32>) -> tensor<4x6x20x48xf32>
     return %0 : tensor<4x6x20x48xf32>
@@ -52,7 +52,7 @@ module attributes {weir.vector_bytes = 64 : i64} {
 
   // Groups of 48 channels: panels of one vector, none of which belongs to two.
   // CHECK: weir_plan.kernel @conv_1_20_20_96_f32
-  // CHECK-SAME: strategy "convolution"
+  // CHECK-SAME: schedule <convolution,
   // CHECK-SAME: tile = array<i64: {{[0-9]+}}, 1, 16>
   func.func @groups(%x: tensor<1x22x22x32xf32>, %w: tensor<3x3x16x96xf32>) -> tensor<1x20x20x96xf32> {
     %0 = weir.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 2 : i64, channels_last = true, accumulator = f32} : (tensor<1x22x22x32xf32>, tensor<3x3x16x96xf32>) -> tensor<1x20x20x96xf32>
@@ -61,7 +61,7 @@ module attributes {weir.vector_bytes = 64 : i64} {
 
   // Groups that are no whole vectors: each lane takes the channels of its group.
   // CHECK: weir_plan.kernel @conv_1_20_20_24_f32
-  // CHECK-SAME: strategy "lanes"
+  // CHECK-SAME: schedule <lanes,
   // CHECK-SAME: tile = array<i64: 1, 1, 48>
   func.func @narrow_groups(%x: tensor<1x22x22x32xf32>, %w: tensor<3x3x16x24xf32>) -> tensor<1x20x20x24xf32> {
     %0 = weir.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 2 : i64, channels_last = true, accumulator = f32} : (tensor<1x22x22x32xf32>, tensor<3x3x16x24xf32>) -> tensor<1x20x20x24xf32>
@@ -71,7 +71,7 @@ module attributes {weir.vector_bytes = 64 : i64} {
   // What a tile adds is computed before it unless it is elementwise, too.
   // CHECK: weir_plan.kernel @gather_48_f32
   // CHECK: weir_plan.kernel @add_30_48_f32
-  // CHECK-SAME: strategy "gemm"
+  // CHECK-SAME: schedule <gemm,
   func.func @gathered(%x: tensor<30x16xf32>, %w: tensor<16x48xf32>, %t: tensor<5x48xf32>, %i: tensor<i64>) -> tensor<30x48xf32> {
     %0 = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<30x16xf32>, tensor<16x48xf32>) -> tensor<30x48xf32>
     %1 = weir.gather %t, %i {axis = 0 : i64, batch_dims = 0 : i64, wrap_negative = true} : (tensor<5x48xf32>, tensor<i64>) -> tensor<48xf32>
@@ -81,7 +81,7 @@ module attributes {weir.vector_bytes = 64 : i64} {
 
   // Vectors run along the last dimension.
   // CHECK: weir_plan.kernel @reduce_7_5_f32
-  // CHECK-SAME: strategy "lanes"
+  // CHECK-SAME: schedule <lanes,
   func.func @lanes(%x: tensor<?x7x5xf32>) -> tensor<7x5xf32> {
     %0 = weir.reduce %x {axes = array<i64: 0>, keep_dims = false, kind = "sum"} : (tensor<?x7x5xf32>) -> tensor<7x5xf32>
     return %0 : tensor<7x5xf32>
@@ -89,15 +89,15 @@ module attributes {weir.vector_bytes = 64 : i64} {
 
   // The result's type may say less than the operand's: parts of an open number of columns.
   // CHECK: weir_plan.kernel @reduce_d_d_f32
-  // CHECK-SAME: strategy "lanes"
-  // CHECK-SAME: tiles = array<i64: 1, 512>
+  // CHECK-SAME: schedule <lanes,
+  // CHECK-SAME: parts = array<i64: 1, 512>
   func.func @open_lanes(%x: tensor<?x7x5xf32>) -> tensor<?x?xf32> {
     %0 = weir.reduce %x {axes = array<i64: 0>, keep_dims = false, kind = "sum"} : (tensor<?x7x5xf32>) -> tensor<?x?xf32>
     return %0 : tensor<?x?xf32>
   }
 
   // An outer product has no sum to keep in registers.
-  // CHECK: weir_plan.kernel @dot_general_4_32_5_6_f32 strategy "loops"
+  // CHECK: weir_plan.kernel @dot_general_4_32_5_6_f32 schedule <loops,
   func.func @outer(%x: tensor<4x32xf32>, %w: tensor<5x6xf32>) -> tensor<4x32x5x6xf32> {
     %0 = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64>, rhs_contract = array<i64>} : (tensor<4x32xf32>, tensor<5x6xf32>) -> tensor<4x32x5x6xf32>
     return %0 : tensor<4x32x5x6xf32>
@@ -107,7 +107,7 @@ module attributes {weir.vector_bytes = 64 : i64} {
   // has ways.
   // CHECK: weir_plan.kernel @dot_general_196_128_f32
   // CHECK-NOT: depth_block
-  // CHECK-SAME: tile = array<i64: 6, 4, 16>, tiles = array<i64: 196, 64>
+  // CHECK-SAME: parts = array<i64: 196, 64>, tile = array<i64: 6, 4, 16>
   func.func @same_set(%x: tensor<196x1024xf32>, %w: tensor<1024x128xf32>) -> tensor<196x128xf32> {
     %0 = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<196x1024xf32>, tensor<1024x128xf32>) -> tensor<196x128xf32>
     return %0 : tensor<196x128xf32>
@@ -115,7 +115,7 @@ module attributes {weir.vector_bytes = 64 : i64} {
 
   // Others may have more.
   // CHECK: weir_plan.kernel @dot_general_196_128_f32
-  // CHECK-SAME: tile = array<i64: 14, 2, 16>, tiles = array<i64: 196, 32>
+  // CHECK-SAME: parts = array<i64: 196, 32>, tile = array<i64: 14, 2, 16>
   func.func @other_sets(%x: tensor<196x1008xf32>, %w: tensor<1008x128xf32>) -> tensor<196x128xf32> {
     %0 = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<196x1008xf32>, tensor<1008x128xf32>) -> tensor<196x128xf32>
     return %0 : tensor<196x128xf32>

@@ -4,8 +4,8 @@
 // RUN: weir-opt --weir-kernelize %s | FileCheck %s
 
 module attributes {weir.vector_bytes = 64 : i64, weir.vector_registers = 32 : i64} {
-  // CHECK: weir_plan.kernel @add_d_70_f32 strategy "weight_only"
-  // CHECK-SAME: tile = array<i64: 14, 2, 16>, tiles = array<i64: 140, 32>
+  // CHECK: weir_plan.kernel @add_d_70_f32 schedule <weight_only,
+  // CHECK-SAME: parts = array<i64: 140, 32>, tile = array<i64: 14, 2, 16>
   // CHECK: ^bb0(%{{.+}}: tensor<3x12x32x4xui8>, %[[S:[^:]+]]: tensor<3x3x32xf32>, %[[Z:[^:]+]]: tensor<3x3x32xui8>, %{{.+}}: tensor<?x96xf32>
   // CHECK-DAG: weir.unpack_panels %[[S]] {columns = 70 : i64} : (tensor<3x3x32xf32>) -> tensor<3x70xf32>
   // CHECK-DAG: weir.unpack_panels %[[Z]] {columns = 70 : i64} : (tensor<3x3x32xui8>) -> tensor<3x70xui8>
@@ -24,7 +24,7 @@ module attributes {weir.vector_bytes = 64 : i64, weir.vector_registers = 32 : i6
   }
 
   // Two products each compute it for themselves.
-  // CHECK-COUNT-2: strategy "weight_only"
+  // CHECK-COUNT-2: schedule <weight_only,
   func.func @shared(%x: tensor<1x128xf32>, %y: tensor<2x128xf32>) -> (tensor<1x64xf32>, tensor<2x64xf32>) {
     %n = weir.constant #weir.blob<"v.bin", 0, 8192, "04"> : tensor<128x64xui8>
     %s = weir.constant #weir.blob<"v.bin", 8192, 1024, "05"> : tensor<4x64xf32>
@@ -36,7 +36,7 @@ module attributes {weir.vector_bytes = 64 : i64, weir.vector_registers = 32 : i6
   }
 
   // Not numbers that the program computes, words that hold numbers of two blocks, or a matrix that something else reads, too.
-  // CHECK-NOT: strategy "weight_only"
+  // CHECK-NOT: schedule <weight_only,
   func.func @others(%x: tensor<1x128xf32>, %n: tensor<64x64xui8>) -> (tensor<1x64xf32>, tensor<1x64xf32>, tensor<1x64xf32>, tensor<128x64xf32>) {
     %m = weir.constant #weir.blob<"u.bin", 0, 4096, "06"> : tensor<64x64xui8>
     %s = weir.constant #weir.blob<"u.bin", 4096, 1024, "07"> : tensor<4x64xf32>

@@ -41,7 +41,7 @@ module attributes {weir.vector_bytes = 64 : i64} {
   }
 }
 
-// CHECK: weir_plan.kernel @conv_1_14_14_64_f32 strategy "winograd"
-// CHECK-SAME: block_lines = 7 : i64, {{.*}}tile = array<i64: 14, 2, 16>, tiles = array<i64: 1, 2, 14, 32>
+// CHECK: weir_plan.kernel @conv_1_14_14_64_f32 schedule <winograd,
+// CHECK-SAME: block_lines = 7 : i64, {{.*}}parts = array<i64: 1, 2, 14, 32>, tile = array<i64: 14, 2, 16>
 // CHECK: builtin.unrealized_conversion_cast %{{.*}} : tensor<2x16x256x32xf32> to tensor<3x3x256x64xf32>
 // CHECK-NOT: "winograd"

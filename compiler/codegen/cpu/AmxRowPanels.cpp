@@ -35,10 +35,10 @@ AmxRowPanelEmitter::AmxRowPanelEmitter(KernelBuilder &r, plan::KernelOp kernel,
       left(r.bufferOf(anchor->getOperand(0))),
       target(r.bufferOf(kernel.getBody().front().getTerminator()->getOperand(0))), element(element),
       elementBytes(element.getIntOrFloatBitWidth() / 8),
-      parts(kernel->getAttrOfType<DenseI64ArrayAttr>("tiles").asArrayRef()) {
+      parts(kernel.getSchedule()[plan::schedule::parts]) {
   panels = weights.pointer;
   // What is not packed yet has a row for each element of the left operand's.
-  depth = kernel->hasAttr("copies_panels")
+  depth = kernel.getSchedule()[plan::schedule::copiesPanels]
               ? left.type.getShape().back()
               : weights.type.getNumElements() / (weights.type.getDimSize(0) * width);
 }

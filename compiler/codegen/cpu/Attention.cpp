@@ -33,17 +33,13 @@ public:
   AttentionEmitter(KernelBuilder &r, plan::KernelOp kernel, Attention attention)
       : r(r), b(r.b), kernel(kernel), attention(std::move(attention)),
         target(r.bufferOf(this->attention.root->getResult(0))) {
-    auto array = [&](StringRef name) {
-      return kernel->getAttrOfType<DenseI64ArrayAttr>(name).asArrayRef();
-    };
-    auto shapeOf = [&](StringRef name) {
-      return TileShape{array(name)[0], array(name)[1], array(name)[2]};
-    };
-    scoresTile = shapeOf("tile");
-    valueTile = shapeOf("value_tile");
+    plan::ScheduleAttr schedule = kernel.getSchedule();
+    auto shapeOf = [](ArrayRef<int64_t> tile) { return TileShape{tile[0], tile[1], tile[2]}; };
+    scoresTile = shapeOf(schedule[plan::schedule::tile]);
+    valueTile = shapeOf(schedule[plan::schedule::valueTile]);
     lanes = scoresTile.lanes;
-    rowBlock = array("blocks")[0];
-    keyBlock = array("blocks")[1];
+    rowBlock = schedule[plan::schedule::blocks][0];
+    keyBlock = schedule[plan::schedule::blocks][1];
     rank = target.type.getRank();
     auto logits = cast<RankedTensorType>(this->attention.product.getLhs().getType());
     staticRows = logits.getDimSize(rank - 2);
@@ -71,7 +67,7 @@ public:
     results = stackFloats(r, most * valuePitch);
     maxima = stackFloats(r, rowBlock);
     sums = stackFloats(r, rowBlock);
-    auto parts = kernel->getAttrOfType<DenseI64ArrayAttr>("tiles").asArrayRef();
+    auto parts = kernel.getSchedule()[plan::schedule::parts];
     emitStepLoop(r, begin, end, 1, [&](Value part) {
       SmallVector<Value> indices = r.blockIndices(part, target.dims, parts);
       at.assign(rank, Value());
@@ -432,7 +428,7 @@ private:
 LogicalResult weir::emitAttention(KernelBuilder &r, plan::KernelOp kernel, Value begin, Value end) {
   std::optional<Attention> attention = attentionOf(kernel);
   if (!attention)
-    return kernel.emitError("strategy attention needs two products around a softmax");
+    return kernel.emitError("a schedule of kind attention needs two products around a softmax");
   // The step has checked that sizes go together.
   r.quiet = true;
   if (attention->isOnVectors)

@@ -32,7 +32,7 @@ public:
     keys = r.dim(attention.logits, rank - 1);
     columns = r.constant(target.type.getShape().back());
     results = stackFloats(r, target.type.getShape().back());
-    auto parts = kernel->getAttrOfType<DenseI64ArrayAttr>("tiles").asArrayRef();
+    auto parts = kernel.getSchedule()[plan::schedule::parts];
     emitStepLoop(r, begin, end, 1, [&](Value part) {
       SmallVector<Value> indices = r.blockIndices(part, target.dims, parts);
       at.assign(rank, Value());

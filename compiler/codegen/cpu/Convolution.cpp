@@ -23,8 +23,8 @@ LogicalResult weir::emitConvolution(KernelBuilder &r, plan::KernelOp kernel, Val
   Block &body = kernel.getBody().front();
   auto convs = body.getOps<ConvOp>();
   ConvOp conv = *convs.begin();
-  auto tile = kernel->getAttrOfType<DenseI64ArrayAttr>("tile").asArrayRef();
-  auto blocks = kernel->getAttrOfType<DenseI64ArrayAttr>("tiles").asArrayRef();
+  auto tile = kernel.getSchedule()[plan::schedule::tile];
+  auto blocks = kernel.getSchedule()[plan::schedule::parts];
   TileShape shape{tile[0], tile[1], tile[2]};
   const KernelBuilder::Buffer target = r.bufferOf(body.getTerminator()->getOperand(0));
   const KernelBuilder::Buffer input = r.bufferOf(conv.getInput());
@@ -50,9 +50,9 @@ LogicalResult weir::emitConvolution(KernelBuilder &r, plan::KernelOp kernel, Val
   Value lineLength = steps[spatial - 2];
 
   // Positions run on from one line to the next, where memory may have a gap.
-  bool wraps = kernel->hasAttr("pointwise") && target.hasGaps();
+  bool wraps = kernel.getSchedule()[plan::schedule::pointwise] && target.hasGaps();
   for (BlockArgument argument : body.getArguments())
-    wraps |= kernel->hasAttr("pointwise") && r.bufferOf(argument).hasGaps();
+    wraps |= kernel.getSchedule()[plan::schedule::pointwise] && r.bufferOf(argument).hasGaps();
 
   int64_t linesInBlock = blocks[outer];
   int64_t tilesInPanel =
@@ -136,15 +136,15 @@ LogicalResult weir::emitConvolution(KernelBuilder &r, plan::KernelOp kernel, Val
         r, target.type.getShape().back(), columns, column, shape,
         [&](int64_t vectors, Value limit) {
           Value zero = r.constant(0);
-          if (kernel->hasAttr("pointwise")) {
+          if (kernel.getSchedule()[plan::schedule::pointwise]) {
             // Lines follow each other in both tensors: positions beyond the end of
             // one are those of the next.
             emitLine(vectors, limit, zero, r.mul(firstLine, width), r.mul(lineCount, width), zero);
-          } else if (auto together = kernel->getAttrOfType<IntegerAttr>("lines")) {
+          } else if (auto together = kernel.getSchedule().find(plan::schedule::lines)) {
             int64_t across = target.type.getDimSize(outer + 1);
-            emitRowTiles(r, lineCount, together.getInt(), [&](Value offset, int64_t count) {
+            emitRowTiles(r, lineCount, *together, [&](Value offset, int64_t count) {
               emit(count * across, across, vectors, limit, r.add(firstLine, offset), zero,
-                   r.divide(offset, r.constant(together.getInt())));
+                   r.divide(offset, r.constant(*together)));
             });
           } else {
             emitStepLoop(r, zero, lineCount, 1, [&](Value offset) {

@@ -29,7 +29,7 @@ public:
   DepthFirstEmitter(OpBuilder &b, Location loc, plan::KernelOp kernel,
                     ArrayRef<DepthFirstStage> stages)
       : b(b), loc(loc), kernel(kernel), stages(stages),
-        strip(kernel->getAttrOfType<DenseI64ArrayAttr>("tiles")[1]),
+        strip(kernel.getSchedule()[plan::schedule::parts][1]),
         pointer(LLVM::LLVMPointerType::get(b.getContext())) {
     SmallVector<plan::KernelOp> kernels;
     for (const DepthFirstStage &stage : stages)
@@ -127,7 +127,7 @@ void DepthFirstEmitter::runStage(size_t i, Value context, ValueRange inputs, Val
     put(launch.getInputs().size(), wholes.back());
   }
   int64_t parts = 1;
-  auto tiles = own->getAttrOfType<DenseI64ArrayAttr>("tiles").asArrayRef();
+  auto tiles = own.getSchedule()[plan::schedule::parts];
   for (size_t d = 2; d < tiles.size(); ++d)
     parts *= llvm::divideCeil(shapes[i][d], tiles[d]);
   Value begin = mul(add(imageLine, from), parts), end = mul(add(imageLine, lines.last), parts);
@@ -140,7 +140,8 @@ void DepthFirstEmitter::runStage(size_t i, Value context, ValueRange inputs, Val
                         code);
 }
 
-Value DepthFirstEmitter::emit(Value context, ValueRange inputs, Value sizes, Value begin, Value end) {
+Value DepthFirstEmitter::emit(Value context, ValueRange inputs, Value sizes, Value begin,
+                              Value end) {
   size_t mostPlaces = 0, mostOpen = 0;
   for (const DepthFirstStage &stage : stages)
     mostPlaces = std::max<size_t>(mostPlaces, plan::LaunchOp(stage.launch).getInputs().size() + 1);

@@ -88,7 +88,7 @@ static void copyPanel(KernelBuilder &r, const ColumnsOperand &operand, const Pan
 /// Null: they are in any case.
 static Value paysToCopy(KernelBuilder &r, plan::KernelOp kernel, const TileShape &shape, Value rows,
                         Value columns, Value depth) {
-  if (!isa<StringAttr>(kernel->getAttr(copiesPanelsAttribute)))
+  if (!kernel.getSchedule()[plan::schedule::whereItPays])
     return {};
   auto exceeds = [&](Value value, int64_t bound) { return r.less(r.constant(bound), value); };
   Value result = kernel.getBody().front().getTerminator()->getOperand(0);
@@ -129,8 +129,8 @@ LogicalResult weir::emitGemm(KernelBuilder &r, plan::KernelOp kernel, Value begi
   Block &body = kernel.getBody().front();
   auto dots = body.getOps<DotGeneralOp>();
   DotGeneralOp dot = *dots.begin();
-  auto tile = kernel->getAttrOfType<DenseI64ArrayAttr>("tile").asArrayRef();
-  auto blocks = kernel->getAttrOfType<DenseI64ArrayAttr>("tiles").asArrayRef();
+  auto tile = kernel.getSchedule()[plan::schedule::tile];
+  auto blocks = kernel.getSchedule()[plan::schedule::parts];
   TileShape shape{tile[0], tile[1], tile[2]};
   const KernelBuilder::Buffer target = r.bufferOf(body.getTerminator()->getOperand(0));
   const KernelBuilder::Buffer lhs = r.bufferOf(dot.getLhs());
@@ -146,13 +146,13 @@ LogicalResult weir::emitGemm(KernelBuilder &r, plan::KernelOp kernel, Value begi
   bool isUniform = rowDims == 1 || readsRowsInOrder(r, kernel, dot, target, batch);
   int64_t tilesInPanel = llvm::divideCeil(blocks[batch], shape.rows);
   // Blocks of K, and sums between them.
-  auto depthBlock = kernel->getAttrOfType<IntegerAttr>("depth_block");
+  std::optional<int64_t> depthBlock = kernel.getSchedule().find(plan::schedule::depthBlock);
   Type element = tileElement(dot);
   Value sums, copied, copies;
   if (depthBlock)
     sums = stackElements(r, element, blocks[batch] * shape.width());
-  if (kernel->hasAttr(copiesPanelsAttribute)) {
-    int64_t most = depthBlock ? depthBlock.getInt() : lhs.type.getShape().back();
+  if (kernel.getSchedule()[plan::schedule::copiesPanels]) {
+    int64_t most = depthBlock ? *depthBlock : lhs.type.getShape().back();
     copied = stackElements(r, element, most * shape.width());
     copies = paysToCopy(r, kernel, shape, rows, columns, depth);
   }
@@ -256,7 +256,7 @@ LogicalResult weir::emitGemm(KernelBuilder &r, plan::KernelOp kernel, Value begi
       Value zero = r.constant(0);
       if (!depthBlock)
         return emitBlock(vectors, limit, {zero, depth, true, true});
-      int64_t each = depthBlock.getInt(), all = lhs.type.getShape().back();
+      int64_t each = *depthBlock, all = lhs.type.getShape().back();
       Value noSum = arith::ConstantOp::create(
           r.b, r.loc, r.b.getZeroAttr(VectorType::get({shape.lanes}, element)));
       VectorReader whole(r, shape.lanes);

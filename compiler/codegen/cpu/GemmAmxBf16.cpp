@@ -133,7 +133,7 @@ LogicalResult weir::emitGemmAmxBf16(KernelBuilder &r, plan::KernelOp kernel, Val
   auto packed = packedGemmOf(kernel);
   if (failed(packed))
     return failure();
-  if (kernel->hasAttr("depth_block")) {
+  if (kernel.getSchedule().has(plan::schedule::depthBlock)) {
     emitGemmAmxBf16BlockedK(r, kernel, *packed, begin, end);
     return success();
   }

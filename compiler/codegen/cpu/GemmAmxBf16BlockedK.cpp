@@ -206,7 +206,7 @@ void GemmAmxBf16BlockedKEmitter::emit(DotGeneralOp dot, Value begin, Value end) 
   RowPanel whole = stripOf(dot);
   int64_t positions = *getConstantIntValue(whole.positions);
   chunk = std::min(parts[0] / block, (int64_t)llvm::divideCeil(positions, block));
-  depthBlock = kernel->getAttrOfType<IntegerAttr>("depth_block").getInt();
+  depthBlock = kernel.getSchedule()[plan::schedule::depthBlock];
   depthBefore = (llvm::divideCeil(depth, depthBlock) - 1) * depthBlock;
   configureTiles(r.constant(block), tileBytes, tileRows);
   packed = stackBytes(chunk * block * depth * elementBytes);

@@ -43,9 +43,9 @@ public:
   ByteEmitter(KernelBuilder &r, plan::KernelOp kernel, const PackedGemm &product)
       : AmxRowPanelEmitter(r, kernel, product, r.b.getI8Type()),
         isSigned(!left.type.getElementType().isUnsignedInteger()),
-        copies(kernel->hasAttr("copies_panels")) {
+        copies(kernel.getSchedule()[plan::schedule::copiesPanels]) {
     columns = target.type.getShape().back();
-    auto tile = kernel->getAttrOfType<DenseI64ArrayAttr>("tile").asArrayRef();
+    auto tile = kernel.getSchedule()[plan::schedule::tile];
     most = tile[0];
     lanes = tile[2];
     StringRef unit = kernel->getParentOfType<ModuleOp>()

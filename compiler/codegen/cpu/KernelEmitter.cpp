@@ -188,14 +188,14 @@ void emitLoops(KernelBuilder &r, plan::KernelOp kernel, ElementalOpInterface lea
     forbidUnrolling(outer);
   r.b.setInsertionPointToStart(outer.getBody());
   Value iv = outer.getInductionVar();
-  auto tiles = kernel->getAttrOfType<DenseI64ArrayAttr>("tiles");
-  if (!tiles) {
+  std::optional<ArrayRef<int64_t>> parts = kernel.getSchedule().find(plan::schedule::parts);
+  if (!parts) {
     r.setFlatIndex(iv);
     emitElements(r, body, lead, SmallVector<Value>(rank, r.constant(0)));
     return;
   }
   // The range runs over the leading dimensions, row-major.
-  int64_t parallel = tiles.size();
+  int64_t parallel = parts->size();
   SmallVector<Value> indices = r.blockIndices(iv, ArrayRef(first.dims).take_front(parallel));
   auto results = body.getTerminator()->getOperands();
   if (!lead && results.size() == 1 && parallel < rank && isPiecewise(results[0])) {
@@ -304,9 +304,10 @@ LogicalResult emitParts(KernelBuilder &r, plan::KernelOp kernel, Value begin, Va
         equalities.add(r.dim(shape, i), r.dim(result, i));
     r.quiet = false;
   };
-  if (kernel.getStrategy() == "row_reduction") {
+  plan::ScheduleKind kind = kernel.getSchedule().getKind();
+  if (kind == plan::ScheduleKind::RowReduction) {
     addLineEqualities(r, kernel, equalities);
-  } else if (kernel.getStrategy() != "attention") {
+  } else if (kind != plan::ScheduleKind::Attention) {
     if (ElementalOpInterface lead = leadOf(body))
       mustBeOf(lead->getResult(0));
   }
@@ -380,12 +381,12 @@ LogicalResult weir::emitKernel(plan::KernelOp kernel, StringRef symbol,
   reader.errorSlot = LLVM::AllocaOp::create(b, loc, pointer, i32, one64);
   LLVM::StoreOp::create(b, loc, zero, reader.errorSlot);
   unsigned next = 1 + tensors.size();
-  auto extents = kernel->getAttrOfType<ArrayAttr>(plan::extentsAttribute);
+  ArrayAttr extents = kernel.getExtentsAttr();
   for (auto [i, tensor] : llvm::enumerate(tensors)) {
     KernelBuilder::Buffer buffer;
     // What is read in place is read through the pointer that is written to: that
     // the others do not alias stays true.
-    auto inPlace = kernel->getAttrOfType<IntegerAttr>("in_place");
+    IntegerAttr inPlace = kernel.getInPlaceAttr();
     bool overwritten = inPlace && inPlace.getInt() == int64_t(i);
     buffer.pointer = entry->getArgument((overwritten ? source.getNumArguments() : i) + 1);
     buffer.type = cast<RankedTensorType>(tensor.getType());
@@ -398,9 +399,10 @@ LogicalResult weir::emitKernel(plan::KernelOp kernel, StringRef symbol,
   }
   Value begin = range ? reader.constant(0) : Value(entry->getArgument(next));
   Value end = range ? reader.constant(*range) : Value(entry->getArgument(next + 1));
-  if (kernel.getStrategy() == "loops")
+  plan::ScheduleKind kind = kernel.getSchedule().getKind();
+  if (kind == plan::ScheduleKind::Loops)
     emitLoopVersions(reader, kernel, begin, end);
-  else if (kernel.getStrategy() == "sort")
+  else if (kind == plan::ScheduleKind::Sort)
     emitSortCall(reader, kernel, sites);
   else if (failed(emitParts(reader, kernel, begin, end)))
     return failure();
@@ -437,32 +439,38 @@ LogicalResult weir::emitKernel(plan::KernelOp kernel, StringRef symbol,
 
 LogicalResult weir::emitByStrategy(KernelBuilder &reader, plan::KernelOp kernel, Value begin,
                                    Value end) {
-  StringRef strategy = kernel.getStrategy();
-  if (strategy == "scatter")
+  switch (kernel.getSchedule().getKind()) {
+  case plan::ScheduleKind::Scatter:
     return emitScatter(reader, kernel);
-  if (strategy == "gemm")
+  case plan::ScheduleKind::Gemm:
     return emitGemm(reader, kernel, begin, end);
-  if (strategy == "weight_only")
+  case plan::ScheduleKind::WeightOnly:
     return emitWeightOnly(reader, kernel, begin, end);
-  if (strategy == "convolution")
+  case plan::ScheduleKind::Convolution:
     return emitConvolution(reader, kernel, begin, end);
-  if (strategy == "winograd")
+  case plan::ScheduleKind::Winograd:
     return emitWinograd(reader, kernel, begin, end);
-  if (strategy == "gemm_amx_bf16")
+  case plan::ScheduleKind::GemmAmxBf16:
     return emitGemmAmxBf16(reader, kernel, begin, end);
-  if (strategy == "attention")
+  case plan::ScheduleKind::Attention:
     return emitAttention(reader, kernel, begin, end);
-  if (strategy == "gemm_int8")
+  case plan::ScheduleKind::GemmInt8:
     return emitGemmInt8(reader, kernel, begin, end);
-  if (strategy == "row_reduction")
+  case plan::ScheduleKind::RowReduction:
     return emitRowReduction(reader, kernel, begin, end);
-  if (strategy == "lanes")
+  case plan::ScheduleKind::Lanes:
     return emitLanes(reader, kernel, begin, end);
-  if (strategy == "pad_border")
+  case plan::ScheduleKind::PadBorder:
     return emitPadBorder(reader, kernel, begin, end);
-  if (strategy == "transposition")
+  case plan::ScheduleKind::Transposition:
     return emitTransposition(reader, kernel, begin, end);
-  if (strategy == "scan")
+  case plan::ScheduleKind::Scan:
     return emitScan(reader, kernel, begin, end);
-  return kernel.emitError("no emitter for strategy ") << strategy;
+  case plan::ScheduleKind::Loops:
+  case plan::ScheduleKind::Sort:
+  case plan::ScheduleKind::DepthFirst:
+    break;
+  }
+  return kernel.emitError("no emitter of parts for a schedule of kind ")
+         << plan::stringifyScheduleKind(kernel.getSchedule().getKind());
 }

@@ -41,7 +41,7 @@ private:
                    SmallVector<int64_t> reduced, bool keepsDims)
       : r(r), kernel(kernel), anchor(anchor), operand(anchor->getOperand(0)), kind(kind),
         axes(std::move(reduced)), keepsDims(keepsDims),
-        lanes(kernel->getAttrOfType<DenseI64ArrayAttr>("tile").asArrayRef()[2]),
+        lanes(kernel.getSchedule()[plan::schedule::tile][2]),
         result(kernel.getBody().front().getTerminator()->getOperand(0)),
         target(r.bufferOf(result)) {
     llvm::sort(axes);
@@ -51,9 +51,10 @@ private:
 
 public:
   void emit(Value begin, Value end) {
-    ArrayRef<int64_t> tiles = kernel->getAttrOfType<DenseI64ArrayAttr>("tiles").asArrayRef();
+    ArrayRef<int64_t> tiles = kernel.getSchedule()[plan::schedule::parts];
     Value block = r.constant(tiles.back()), sums;
-    bool streams = kernel->hasAttr("streams"), isOpen = target.type.getShape().back() < 0;
+    bool streams = kernel.getSchedule()[plan::schedule::streams],
+         isOpen = target.type.getShape().back() < 0;
     if (streams || isOpen)
       sums = stackFloats(r, tiles.back());
     emitStepLoop(r, begin, end, 1, [&](Value part) {

@@ -53,7 +53,7 @@ LogicalResult weir::emitPadBorder(KernelBuilder &r, plan::KernelOp kernel, Value
   SmallVector<int64_t> pads = *constantIntegers(pad.getPads());
   ArrayRef<int64_t> shape = cast<RankedTensorType>(pad.getOperand().getType()).getShape();
   int64_t rank = shape.size();
-  int64_t last = kernel->getAttrOfType<DenseI64ArrayAttr>("tiles").size();
+  int64_t last = kernel.getSchedule()[plan::schedule::parts].size();
   int64_t behind = 1;
   for (int64_t i = last + 1; i < rank; ++i)
     behind *= shape[i];
@@ -75,11 +75,11 @@ LogicalResult weir::emitPadBorder(KernelBuilder &r, plan::KernelOp kernel, Value
     auto emitInside = [&] {
       fill(0, pads[last]);
       fill(pads[last] + shape[last], whole);
-      auto copied = kernel->getAttrOfType<DenseI64ArrayAttr>(plan::copiedAttribute);
-      auto concat = copied ? pad.getOperand().getDefiningOp<ConcatOp>() : ConcatOp();
+      ArrayRef<int64_t> copied = kernel.getSchedule()[plan::schedule::copied];
+      auto concat = !copied.empty() ? pad.getOperand().getDefiningOp<ConcatOp>() : ConcatOp();
       int64_t channel = 0;
       for (auto [i, operand] : llvm::enumerate(concat ? concat.getInputs() : ValueRange())) {
-        if (llvm::is_contained(copied.asArrayRef(), (int64_t)i))
+        if (llvm::is_contained(copied, (int64_t)i))
           copyOperand(r, operand, channel, target, pads, inside);
         channel += cast<RankedTensorType>(operand.getType()).getShape().back();
       }

@@ -103,12 +103,11 @@ private:
 class RowReductionEmitter {
 public:
   RowReductionEmitter(KernelBuilder &r, plan::KernelOp kernel)
-      : r(r), passes(linePasses(kernel)),
-        lanes(kernel->getAttrOfType<IntegerAttr>("lanes").getInt()),
+      : r(r), passes(linePasses(kernel)), lanes(kernel.getSchedule()[plan::schedule::lanes]),
         results(kernel.getBody().front().getTerminator()->getOperands()),
         target(r.bufferOf(results.front())), axis(lineAxis(kernel)),
         length(lineType(kernel).getDimSize(axis)), isOpen(ShapedType::isDynamic(length)),
-        tiles(kernel->getAttrOfType<DenseI64ArrayAttr>("tiles").asArrayRef()) {
+        tiles(kernel.getSchedule()[plan::schedule::parts]) {
     ReduceOp first = *kernel.getBody().front().getOps<ReduceOp>().begin();
     r.quiet = true;
     size = r.dim(first.getOperand(), axis);

@@ -103,11 +103,11 @@ LogicalResult weir::emitScan(KernelBuilder &r, plan::KernelOp kernel, Value begi
   auto op = *kernel.getBody().front().getOps<CumulativeOp>().begin();
   r.loc = op.getLoc();
   Running running(r, kernel, op);
-  auto blocks = kernel->getAttrOfType<DenseI64ArrayAttr>("tiles").asArrayRef();
+  auto blocks = kernel.getSchedule()[plan::schedule::parts];
   SmallVector<Value> dims = r.dims(op.getOperand());
   emitStepLoop(r, begin, end, 1, [&](Value part) {
     SmallVector<Value> at = r.blockIndices(part, dims, blocks);
-    if (!kernel->hasAttr("columns"))
+    if (!kernel.getSchedule()[plan::schedule::columns])
       return running.line(at);
     at.back() = r.mul(at.back(), r.constant(blocks.back()));
     running.columns(at, r.minimum(r.constant(blocks.back()), r.sub(dims.back(), at.back())));

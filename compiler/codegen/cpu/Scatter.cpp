@@ -67,7 +67,7 @@ LogicalResult weir::emitScatter(KernelBuilder &r, plan::KernelOp kernel) {
   Value operand = op->getOperand(0), indices = op->getOperand(1), updates = op->getOperand(2);
   // Updates run one after the other, on one thread: equal indices have an order.
   // In place everything else is there already.
-  if (!kernel->hasAttr("in_place"))
+  if (!kernel.getInPlaceAttr())
     forAll(r, target.dims, [&](ValueRange at) { r.store(r.element(operand, at), target, at); });
   StringRef reduction;
   auto apply = [&](ValueRange updateIndices, ValueRange at, Value inside) {

@@ -49,8 +49,8 @@ bool ColumnsOperand::wantsPrefetch(plan::KernelOp kernel, int64_t tilesInPanel) 
   constexpr int64_t muchOfTheCache = 1 << 18;
   if (!isPacked || tilesInPanel <= 1)
     return false;
-  if (auto ahead = kernel->getAttrOfType<BoolAttr>(fetchAheadAttribute))
-    return ahead.getValue();
+  if (auto ahead = kernel.getSchedule().find(plan::schedule::fetchAhead))
+    return *ahead;
   return buffer.type.getNumElements() * elementBytes(buffer.type.getElementType()) > muchOfTheCache;
 }
 

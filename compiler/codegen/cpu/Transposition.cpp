@@ -68,8 +68,8 @@ LogicalResult weir::emitTransposition(KernelBuilder &r, plan::KernelOp kernel, V
                               source = r.bufferOf(op.getOperand());
   ArrayRef<int64_t> permutation = op.getPermutation();
   int64_t rank = permutation.size();
-  int64_t lanes = kernel->getAttrOfType<DenseI64ArrayAttr>("tile").asArrayRef()[2];
-  auto tiles = kernel->getAttrOfType<DenseI64ArrayAttr>("tiles").asArrayRef();
+  int64_t lanes = kernel.getSchedule()[plan::schedule::tile][2];
+  auto tiles = kernel.getSchedule()[plan::schedule::parts];
   // Elements between neighbours along the result's dimensions, in the operand and
   // in the result; dimensions that stay together count as one.
   SmallVector<Value> inSource(rank), inTarget(rank), sizes(target.dims);
@@ -84,7 +84,7 @@ LogicalResult weir::emitTransposition(KernelBuilder &r, plan::KernelOp kernel, V
     step = r.mul(step, target.dims[i]);
   }
   int64_t across = llvm::find(permutation, rank - 1) - permutation.begin();
-  if (auto merged = kernel->getAttrOfType<DenseI64ArrayAttr>("merged")) {
+  if (ArrayRef<int64_t> merged = kernel.getSchedule()[plan::schedule::merged]; !merged.empty()) {
     int64_t first = merged[0], last = merged[1];
     for (int64_t i = first + 1; i < last; ++i)
       sizes[first] = r.mul(sizes[first], sizes[i]);

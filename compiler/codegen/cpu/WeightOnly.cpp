@@ -112,11 +112,10 @@ WeightOnlyEmitter::WeightOnlyEmitter(KernelBuilder &r, plan::KernelOp kernel, Do
     : r(r), b(r.b), kernel(kernel), dot(dot), weights(weights), lhs(r.bufferOf(dot.getLhs())),
       target(r.bufferOf(kernel.getBody().front().getTerminator()->getOperand(0))),
       packed(r.bufferOf(bufferBehind(weights.getNumbers()))), scales(r, weights.getScales()),
-      tile(kernel->getAttrOfType<DenseI64ArrayAttr>("tile").asArrayRef()),
-      parts(kernel->getAttrOfType<DenseI64ArrayAttr>("tiles").asArrayRef()),
-      bits(weights.getBits()), block(weights.getBlock()), depth(weights.getRows()), lanes(tile[2]),
-      perWord(32 / bits), step(lhs.extent(r, lhs.dims.size() - 1)),
-      depthBlock(weightOnlyDepth(weights)) {
+      tile(kernel.getSchedule()[plan::schedule::tile]),
+      parts(kernel.getSchedule()[plan::schedule::parts]), bits(weights.getBits()),
+      block(weights.getBlock()), depth(weights.getRows()), lanes(tile[2]), perWord(32 / bits),
+      step(lhs.extent(r, lhs.dims.size() - 1)), depthBlock(weightOnlyDepth(weights)) {
   if (std::optional<float> number = weightOnlyZero(weights))
     zero = *number;
   else

@@ -42,22 +42,21 @@ public:
   WindowEmitter(KernelBuilder &r, plan::KernelOp kernel, Operation *anchor)
       : r(r), anchor(anchor), conv(dyn_cast<ConvOp>(anchor)), pool(dyn_cast<PoolOp>(anchor)),
         result(kernel.getBody().front().getTerminator()->getOperand(0)), target(r.bufferOf(result)),
-        tiles(kernel->getAttrOfType<DenseI64ArrayAttr>("tiles")),
-        lanes(kernel->getAttrOfType<DenseI64ArrayAttr>("tile").asArrayRef()[2]),
-        axes(windowLinesOf(anchor)) {
+        parts(kernel.getSchedule()[plan::schedule::parts]),
+        lanes(kernel.getSchedule()[plan::schedule::tile][2]), axes(windowLinesOf(anchor)) {
     if (conv) {
       group = groupOf(conv);
       span = lanes / group.outputs * group.inputs;
     }
-    if (auto attribute = kernel->getAttrOfType<IntegerAttr>("positions")) {
-      positions = attribute.getInt();
+    if (auto together = kernel.getSchedule().find(plan::schedule::positions)) {
+      positions = *together;
       line = axes.back();
     }
   }
 
   void emit(Value begin, Value end) {
     emitStepLoop(r, begin, end, 1, [&](Value part) {
-      SmallVector<Value> at = r.blockIndices(part, target.dims, tiles.asArrayRef());
+      SmallVector<Value> at = r.blockIndices(part, target.dims, parts);
       at.pop_back();
       if (line && !line->isKnown())
         emitInOpenLine(at);
@@ -337,7 +336,7 @@ private:
   PoolOp pool;
   Value result;
   const KernelBuilder::Buffer target;
-  DenseI64ArrayAttr tiles;
+  ArrayRef<int64_t> parts;
   int64_t lanes, positions = 1;
   Group group;                    ///< of a convolution
   int64_t span = 0;               ///< channels of the input for a vector of results

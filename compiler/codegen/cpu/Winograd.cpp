@@ -33,11 +33,11 @@ public:
       : r(r), b(r.b), kernel(kernel), conv(conv),
         result(kernel.getBody().front().getTerminator()->getOperand(0)), target(r.bufferOf(result)),
         input(r.bufferOf(conv.getInput())), weights(r.bufferOf(filter)) {
-    auto tile = kernel->getAttrOfType<DenseI64ArrayAttr>("tile").asArrayRef();
+    auto tile = kernel.getSchedule()[plan::schedule::tile];
     shape = TileShape{tile[0], tile[1], tile[2]};
-    auto parts = kernel->getAttrOfType<DenseI64ArrayAttr>("tiles").asArrayRef();
+    auto parts = kernel.getSchedule()[plan::schedule::parts];
     width = parts[2];
-    lines = kernel->getAttrOfType<IntegerAttr>("block_lines").getInt();
+    lines = kernel.getSchedule()[plan::schedule::blockLines];
     across = width / 2;
     linesOfSums = std::clamp<int64_t>(tilesOfSums / across, 1, lines);
     channels = input.type.getShape().back();

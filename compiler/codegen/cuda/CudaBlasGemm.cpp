@@ -152,7 +152,7 @@ public:
     desc.activation = epilogue.activation;
     product.end = epilogue.end;
     // Columns that one row writes are read by all.
-    auto inPlace = kernel->getAttrOfType<IntegerAttr>("in_place");
+    auto inPlace = kernel.getInPlaceAttr();
     if (inPlace && inPlace.getInt() == desc.bias)
       return std::nullopt;
     return product;

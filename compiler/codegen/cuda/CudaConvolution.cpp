@@ -107,7 +107,7 @@ private:
     if (isa<ReluOp>(user))
       return epilogue.takeActivation(user, WEIR_CUDA_RELU);
     // The library does not say that its result may lie where an addend does.
-    auto inPlace = kernel->getAttrOfType<IntegerAttr>("in_place");
+    auto inPlace = kernel.getInPlaceAttr();
     if (inPlace && llvm::is_contained(user->getOperands(),
                                       kernel.getBody().getArgument(unsigned(inPlace.getInt()))))
       return false;
@@ -146,8 +146,10 @@ OwningOpRef<plan::KernelOp> weir::arrangeKernel(RankedTensorType filter, Locatio
     permutation.push_back(i);
     shape.push_back(filter.getDimSize(i));
   }
-  OwningOpRef<plan::KernelOp> kernel =
-      plan::KernelOp::create(b, loc, "arrange", "transposition", "");
+  plan::ScheduleAttr schedule = plan::ScheduleBuilder(b.getContext(), plan::ScheduleKind::Loops)
+                                    .set(plan::schedule::parts, SmallVector<int64_t>(rank - 1, 1))
+                                    .get();
+  OwningOpRef<plan::KernelOp> kernel = plan::KernelOp::create(b, loc, "arrange", schedule, "");
   Block &body = kernel->getBody().emplaceBlock();
   Value operand = body.addArgument(filter, loc);
   b.setInsertionPointToStart(&body);

@@ -65,7 +65,7 @@ private:
   bool isWhole() {
     auto results = kernel.getBody().front().getTerminator()->getOperands();
     return results.size() == 1 && results.front() == attention.root->getResult(0) &&
-           !attention.blind && !kernel->hasAttr("in_place");
+           !attention.blind && !kernel.getInPlaceAttr();
   }
 
   bool matchSizes() {

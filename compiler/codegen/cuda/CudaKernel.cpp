@@ -262,7 +262,7 @@ int64_t weir::lanesOf(const CudaKernel &k, bool flat, Operation *anchor) {
 /// Whether every operand has its element where the result has, or only one: then
 /// a number is place enough.
 static bool isFlat(const CudaKernel &k) {
-  if (k.kernel.getStrategy() == "loops" && !k.kernel->hasAttr("tiles"))
+  if (!k.kernel.getSchedule().has(plan::schedule::parts))
     return true;
   // Open sizes: one operand alone cannot be stretched.
   auto shape = k.first().type.getShape();
@@ -455,7 +455,7 @@ LaunchShape weir::emitCudaKernel(plan::KernelOp kernel, StringRef symbol, gpu::G
 
   auto function = gpu::GPUFuncOp::create(b, loc, symbol, b.getFunctionType(types, {}));
   function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
-  auto inPlace = kernel->getAttrOfType<IntegerAttr>("in_place");
+  auto inPlace = kernel.getInPlaceAttr();
   for (size_t i = 0; i < tensors.size(); ++i) {
     if (!known || i != source.getNumArguments())
       function.setArgAttr(i + 1, "llvm.noalias", b.getUnitAttr());

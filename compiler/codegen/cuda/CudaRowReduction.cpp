@@ -212,7 +212,8 @@ private:
 } // namespace
 
 bool weir::emitRowReduction(const CudaKernel &k) {
-  if (k.kernel.getStrategy() != "row_reduction" || !hasRowReduction(k.kernel))
+  if (k.kernel.getSchedule().getKind() != plan::ScheduleKind::RowReduction ||
+      !hasRowReduction(k.kernel))
     return false;
   // One reduction and nothing of the line behind it needs no elements in registers.
   auto reductions = k.body().getOps<ReduceOp>();

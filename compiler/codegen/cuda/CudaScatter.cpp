@@ -59,7 +59,7 @@ public:
   }
 
   void emit() {
-    isInPlace = k.kernel->hasAttr("in_place");
+    isInPlace = bool(k.kernel.getInPlaceAttr());
     sliceSize = knownProduct(target.type.getShape().drop_front(depth));
     if (nd && (sliceSize < 0 || sliceSize >= fewColumns))
       emitRowReduction();

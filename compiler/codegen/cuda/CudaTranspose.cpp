@@ -24,7 +24,7 @@ bool weir::emitTranspose(const CudaKernel &k) {
   CudaReader &r = k.reader;
   auto transpose = dyn_cast_or_null<TransposeOp>(k.results().front().getDefiningOp());
   if (!transpose || !isa<BlockArgument>(transpose.getOperand()) || k.results().size() != 1 ||
-      k.kernel->hasAttr("in_place"))
+      k.kernel.getInPlaceAttr())
     return false;
   const KernelBuilder::Buffer target = k.first(), source = r.bufferOf(transpose.getOperand());
   int64_t rank = target.type.getRank();

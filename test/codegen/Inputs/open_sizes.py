@@ -148,7 +148,7 @@ CASES += [
 
 
 def strategies(text):
-    found = re.findall(r'weir_plan.kernel @\S+ strategy "(\w+)"', text)
+    found = re.findall(r'weir_plan.kernel @\S+ schedule <(\w+)', text)
     return [each for each in found if each != "loops"]
 
 

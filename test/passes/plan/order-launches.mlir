@@ -15,18 +15,18 @@
 // LATENCY: launch @wide
 // LATENCY-NEXT: launch @wide
 module attributes {weir.schedule = "balanced"} {
-weir_plan.kernel @wide strategy "loops" nodes "w" {
+weir_plan.kernel @wide schedule <loops> nodes "w" {
 ^bb0(%x: tensor<1xf32>):
   %shape = weir.constant dense<1024> : tensor<1xi64>
   %0 = weir.tile %x, %shape : (tensor<1xf32>, tensor<1xi64>) -> tensor<1024xf32>
   weir_plan.return %0 : tensor<1024xf32>
 }
-weir_plan.kernel @narrow strategy "lanes" nodes "n" {
+weir_plan.kernel @narrow schedule <loops> nodes "n" {
 ^bb0(%x: tensor<1024xf32>):
   %0 = weir.reduce %x {axes = array<i64: 0>, keep_dims = true, kind = "sum"} : (tensor<1024xf32>) -> tensor<1xf32>
   weir_plan.return %0 : tensor<1xf32>
 }
-weir_plan.kernel @join strategy "loops" nodes "j" {
+weir_plan.kernel @join schedule <loops> nodes "j" {
 ^bb0(%x: tensor<1xf32>, %y: tensor<1xf32>):
   %0 = weir.add %x, %y : (tensor<1xf32>, tensor<1xf32>) -> tensor<1xf32>
   weir_plan.return %0 : tensor<1xf32>

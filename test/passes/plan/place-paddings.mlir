@@ -4,9 +4,9 @@
 
 // A convolution writes inside, where positions that run on over lines find gaps; what
 // else reads its result reads it there.
-// CHECK: kernel @conv.part_0_0_1x8x8x16 strategy "convolution" {{.*}}extents = [array<i64>, array<i64>, array<i64: 1, 8, 8, 16>]{{.*}}pointwise
-// CHECK: kernel @pad.border strategy "pad_border" {{.*}}tiles = array<i64: 1, 1>
-// CHECK: kernel @exp.part_1x8x8x16_0 strategy "loops" {{.*}}tiles = array<i64: 1, 1, 1>
+// CHECK: kernel @conv.part_0_0_1x8x8x16 schedule <convolution, {{.*}}pointwise{{.*}}extents = [array<i64>, array<i64>, array<i64: 1, 8, 8, 16>]
+// CHECK: kernel @pad.border schedule <pad_border, {{.*}}parts = array<i64: 1, 1>
+// CHECK: kernel @exp.part_1x8x8x16_0 schedule <loops, {{.*}}parts = array<i64: 1, 1, 1>
 // CHECK-LABEL: @inside
 // CHECK: %[[P:.*]] = weir_plan.buffer : memref<1x8x8x16xf32>
 // CHECK: %[[A:.*]] = weir_plan.view %[[P]][] {weir_plan.offset = 576 : i64} : memref<1x8x8x16xf32> to memref<1x6x6x16xf32, strided<[1024, 128, 16, 1]>>
@@ -17,24 +17,24 @@
 // CHECK: run @neg range {{.*}} reads(%[[P]]
 // CHECK: %[[C:.*]] = weir_plan.view %[[P]][] {weir_plan.offset = 576 : i64}
 // CHECK: run @exp.part_1x8x8x16_0 range {{.*}} reads(%[[C]]
-weir_plan.kernel @conv strategy "convolution" nodes "c" attributes {pointwise, tile = array<i64: 14, 1, 16>, tiles = array<i64: 1, 6, 6, 16>} {
+weir_plan.kernel @conv schedule <convolution, {parts = array<i64: 1, 6, 6, 16>, pointwise, tile = array<i64: 14, 1, 16>}> nodes "c" {
 ^bb0(%x: tensor<1x6x6x16xf32>, %f: tensor<1x1x16x16xf32>):
   %0 = weir.conv %x, %f {accumulator = f32, channels_last = true, dilations = array<i64: 1, 1>, groups = 1 : i64, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<1x6x6x16xf32>, tensor<1x1x16x16xf32>) -> tensor<1x6x6x16xf32>
   weir_plan.return %0 : tensor<1x6x6x16xf32>
 }
-weir_plan.kernel @pad strategy "loops" nodes "p" attributes {tiles = array<i64: 1, 1, 1>} {
+weir_plan.kernel @pad schedule <loops, {parts = array<i64: 1, 1, 1>}> nodes "p" {
 ^bb0(%x: tensor<1x6x6x16xf32>):
   %pads = weir.constant dense<[0, 1, 1, 0, 0, 1, 1, 0]> : tensor<8xi64>
   %zero = weir.constant dense<0.0> : tensor<f32>
   %0 = weir.pad %x, %pads, %zero {mode = "constant"} : (tensor<1x6x6x16xf32>, tensor<8xi64>, tensor<f32>) -> tensor<1x8x8x16xf32>
   weir_plan.return %0 : tensor<1x8x8x16xf32>
 }
-weir_plan.kernel @neg strategy "loops" nodes "n" {
+weir_plan.kernel @neg schedule <loops> nodes "n" {
 ^bb0(%x: tensor<1x8x8x16xf32>):
   %0 = weir.neg %x : (tensor<1x8x8x16xf32>) -> tensor<1x8x8x16xf32>
   weir_plan.return %0 : tensor<1x8x8x16xf32>
 }
-weir_plan.kernel @exp strategy "loops" nodes "e" {
+weir_plan.kernel @exp schedule <loops> nodes "e" {
 ^bb0(%x: tensor<1x6x6x16xf32>):
   %0 = weir.exp %x : (tensor<1x6x6x16xf32>) -> tensor<1x6x6x16xf32>
   weir_plan.return %0 : tensor<1x6x6x16xf32>
@@ -60,29 +60,29 @@ func.func @inside() {
 // -----
 
 // Rows of a product's left operand lie at one distance: what it reads is not moved.
-// CHECK: kernel @pad strategy "loops"
+// CHECK: kernel @pad schedule <loops,
 // CHECK-NOT: border
 // CHECK-LABEL: @left_operand
 // CHECK-COUNT-2: weir_plan.buffer
 // CHECK: run @pad
-weir_plan.kernel @exp strategy "loops" nodes "e" {
+weir_plan.kernel @exp schedule <loops> nodes "e" {
 ^bb0(%x: tensor<4x6x16xf32>):
   %0 = weir.exp %x : (tensor<4x6x16xf32>) -> tensor<4x6x16xf32>
   weir_plan.return %0 : tensor<4x6x16xf32>
 }
-weir_plan.kernel @product strategy "gemm" nodes "m" attributes {merged = array<i64: 0, 2>, tile = array<i64: 12, 1, 16>, tiles = array<i64: 24, 16>} {
+weir_plan.kernel @product schedule <gemm, {merged = array<i64: 0, 2>, parts = array<i64: 24, 16>, tile = array<i64: 12, 1, 16>}> nodes "m" {
 ^bb0(%x: tensor<4x6x16xf32>, %y: tensor<16x16xf32>):
   %0 = weir.dot_general %x, %y {accumulator = f32, lhs_batch = array<i64>, lhs_contract = array<i64: 2>, rhs_batch = array<i64>, rhs_contract = array<i64: 0>} : (tensor<4x6x16xf32>, tensor<16x16xf32>) -> tensor<4x6x16xf32>
   weir_plan.return %0 : tensor<4x6x16xf32>
 }
-weir_plan.kernel @pad strategy "loops" nodes "p" attributes {tiles = array<i64: 1, 1>} {
+weir_plan.kernel @pad schedule <loops, {parts = array<i64: 1, 1>}> nodes "p" {
 ^bb0(%x: tensor<4x6x16xf32>):
   %pads = weir.constant dense<[0, 1, 0, 0, 1, 0]> : tensor<6xi64>
   %zero = weir.constant dense<0.0> : tensor<f32>
   %0 = weir.pad %x, %pads, %zero {mode = "constant"} : (tensor<4x6x16xf32>, tensor<6xi64>, tensor<f32>) -> tensor<4x8x16xf32>
   weir_plan.return %0 : tensor<4x8x16xf32>
 }
-weir_plan.kernel @neg strategy "loops" nodes "n" {
+weir_plan.kernel @neg schedule <loops> nodes "n" {
 ^bb0(%x: tensor<4x8x16xf32>):
   %0 = weir.neg %x : (tensor<4x8x16xf32>) -> tensor<4x8x16xf32>
   weir_plan.return %0 : tensor<4x8x16xf32>
@@ -114,26 +114,26 @@ func.func @left_operand() {
 // CHECK: run @pad
 // CHECK: run @pad
 // CHECK: run @crop
-weir_plan.kernel @exp strategy "loops" nodes "e" {
+weir_plan.kernel @exp schedule <loops> nodes "e" {
 ^bb0(%x: tensor<6x16xf32>):
   %0 = weir.exp %x : (tensor<6x16xf32>) -> tensor<6x16xf32>
   weir_plan.return %0 : tensor<6x16xf32>
 }
-weir_plan.kernel @pad strategy "loops" nodes "p" attributes {tiles = array<i64: 1>} {
+weir_plan.kernel @pad schedule <loops, {parts = array<i64: 1>}> nodes "p" {
 ^bb0(%x: tensor<6x16xf32>):
   %pads = weir.constant dense<[1, 0, 1, 0]> : tensor<4xi64>
   %zero = weir.constant dense<0.0> : tensor<f32>
   %0 = weir.pad %x, %pads, %zero {mode = "constant"} : (tensor<6x16xf32>, tensor<4xi64>, tensor<f32>) -> tensor<8x16xf32>
   weir_plan.return %0 : tensor<8x16xf32>
 }
-weir_plan.kernel @crop strategy "loops" nodes "c" attributes {tiles = array<i64: 1>} {
+weir_plan.kernel @crop schedule <loops, {parts = array<i64: 1>}> nodes "c" {
 ^bb0(%x: tensor<6x16xf32>):
   %pads = weir.constant dense<[3, 0, -1, 0]> : tensor<4xi64>
   %zero = weir.constant dense<0.0> : tensor<f32>
   %0 = weir.pad %x, %pads, %zero {mode = "constant"} : (tensor<6x16xf32>, tensor<4xi64>, tensor<f32>) -> tensor<8x16xf32>
   weir_plan.return %0 : tensor<8x16xf32>
 }
-weir_plan.kernel @neg strategy "loops" nodes "n" {
+weir_plan.kernel @neg schedule <loops> nodes "n" {
 ^bb0(%x: tensor<8x16xf32>):
   %0 = weir.neg %x : (tensor<8x16xf32>) -> tensor<8x16xf32>
   weir_plan.return %0 : tensor<8x16xf32>
@@ -168,8 +168,8 @@ func.func @written_again() {
 // -----
 
 // What is joined and then padded: each part behind the one before it, inside.
-// CHECK: kernel @exp.part_0_8x24 strategy "loops"
-// CHECK: kernel @join.border strategy "pad_border" {{.*}}tiles = array<i64>
+// CHECK: kernel @exp.part_0_8x24 schedule <loops,
+// CHECK: kernel @join.border schedule <pad_border, {{.*}}parts = array<i64>
 // CHECK-LABEL: @joined
 // CHECK: %[[P:.*]] = weir_plan.buffer : memref<8x24xf32>
 // CHECK: %[[A:.*]] = weir_plan.view %[[P]][] {weir_plan.offset = 96 : i64} : memref<8x24xf32> to memref<6x8xf32, strided<[24, 1]>>
@@ -177,17 +177,17 @@ func.func @written_again() {
 // CHECK: %[[B:.*]] = weir_plan.view %[[P]][] {weir_plan.offset = 128 : i64} : memref<8x24xf32> to memref<6x16xf32, strided<[24, 1]>>
 // CHECK: run @tanh.part_0_8x24 {{.*}} writes(%[[B]]
 // CHECK: run @join.border
-weir_plan.kernel @exp strategy "loops" nodes "e" {
+weir_plan.kernel @exp schedule <loops> nodes "e" {
 ^bb0(%x: tensor<6x8xf32>):
   %0 = weir.exp %x : (tensor<6x8xf32>) -> tensor<6x8xf32>
   weir_plan.return %0 : tensor<6x8xf32>
 }
-weir_plan.kernel @tanh strategy "loops" nodes "t" {
+weir_plan.kernel @tanh schedule <loops> nodes "t" {
 ^bb0(%x: tensor<6x16xf32>):
   %0 = weir.tanh %x : (tensor<6x16xf32>) -> tensor<6x16xf32>
   weir_plan.return %0 : tensor<6x16xf32>
 }
-weir_plan.kernel @join strategy "loops" nodes "j" attributes {tiles = array<i64: 1>} {
+weir_plan.kernel @join schedule <loops, {parts = array<i64: 1>}> nodes "j" {
 ^bb0(%x: tensor<6x8xf32>, %y: tensor<6x16xf32>):
   %pads = weir.constant dense<[1, 0, 1, 0]> : tensor<4xi64>
   %zero = weir.constant dense<0.0> : tensor<f32>
@@ -195,7 +195,7 @@ weir_plan.kernel @join strategy "loops" nodes "j" attributes {tiles = array<i64:
   %1 = weir.pad %0, %pads, %zero {mode = "constant"} : (tensor<6x24xf32>, tensor<4xi64>, tensor<f32>) -> tensor<8x24xf32>
   weir_plan.return %1 : tensor<8x24xf32>
 }
-weir_plan.kernel @neg strategy "loops" nodes "n" {
+weir_plan.kernel @neg schedule <loops> nodes "n" {
 ^bb0(%x: tensor<8x24xf32>):
   %0 = weir.neg %x : (tensor<8x24xf32>) -> tensor<8x24xf32>
   weir_plan.return %0 : tensor<8x24xf32>
@@ -221,17 +221,17 @@ func.func @joined() {
 // -----
 
 // What is joined is partly a feed, which the run copies behind what is there.
-// CHECK: kernel @join.border_1 strategy "pad_border" {{.*}}copied = array<i64: 1>, tiles = array<i64>
+// CHECK: kernel @join.border_1 schedule <pad_border, {{.*}}copied = array<i64: 1>, parts = array<i64>
 // CHECK-LABEL: @partly
 // CHECK: %[[Y:.*]] = weir_plan.feed 1
 // CHECK: run @exp.part_0_8x24
 // CHECK: run @join.border_1 {{.*}} reads(%{{.*}}, %[[Y]]
-weir_plan.kernel @exp strategy "loops" nodes "e" {
+weir_plan.kernel @exp schedule <loops> nodes "e" {
 ^bb0(%x: tensor<6x8xf32>):
   %0 = weir.exp %x : (tensor<6x8xf32>) -> tensor<6x8xf32>
   weir_plan.return %0 : tensor<6x8xf32>
 }
-weir_plan.kernel @join strategy "loops" nodes "j" attributes {tiles = array<i64: 1>} {
+weir_plan.kernel @join schedule <loops, {parts = array<i64: 1>}> nodes "j" {
 ^bb0(%x: tensor<6x8xf32>, %y: tensor<6x16xf32>):
   %pads = weir.constant dense<[1, 0, 1, 0]> : tensor<4xi64>
   %zero = weir.constant dense<0.0> : tensor<f32>
@@ -239,7 +239,7 @@ weir_plan.kernel @join strategy "loops" nodes "j" attributes {tiles = array<i64:
   %1 = weir.pad %0, %pads, %zero {mode = "constant"} : (tensor<6x24xf32>, tensor<4xi64>, tensor<f32>) -> tensor<8x24xf32>
   weir_plan.return %1 : tensor<8x24xf32>
 }
-weir_plan.kernel @neg strategy "loops" nodes "n" {
+weir_plan.kernel @neg schedule <loops> nodes "n" {
 ^bb0(%x: tensor<8x24xf32>):
   %0 = weir.neg %x : (tensor<8x24xf32>) -> tensor<8x24xf32>
   weir_plan.return %0 : tensor<8x24xf32>

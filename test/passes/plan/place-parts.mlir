@@ -13,17 +13,17 @@
 // CHECK-NEXT: run @exp {{.*}} writes(%[[A]]
 // CHECK: %[[B:.*]] = weir_plan.view %[[C]][] {weir_plan.offset = 256 : i64}
 // CHECK-NEXT: run @exp {{.*}} writes(%[[B]]
-weir_plan.kernel @exp strategy "loops" nodes "e" {
+weir_plan.kernel @exp schedule <loops> nodes "e" {
 ^bb0(%x: tensor<1x16x4xf32>):
   %0 = weir.exp %x : (tensor<1x16x4xf32>) -> tensor<1x16x4xf32>
   weir_plan.return %0 : tensor<1x16x4xf32>
 }
-weir_plan.kernel @concat strategy "loops" nodes "c" {
+weir_plan.kernel @concat schedule <loops> nodes "c" {
 ^bb0(%x: tensor<1x16x4xf32>, %y: tensor<1x16x4xf32>):
   %0 = weir.concat %x, %y {axis = 1 : i64} : (tensor<1x16x4xf32>, tensor<1x16x4xf32>) -> tensor<1x32x4xf32>
   weir_plan.return %0 : tensor<1x32x4xf32>
 }
-weir_plan.kernel @neg strategy "loops" nodes "n" {
+weir_plan.kernel @neg schedule <loops> nodes "n" {
 ^bb0(%x: tensor<1x32x4xf32>):
   %0 = weir.exp %x : (tensor<1x32x4xf32>) -> tensor<1x32x4xf32>
   weir_plan.return %0 : tensor<1x32x4xf32>
@@ -50,29 +50,29 @@ func.func @contiguous() {
 // went over all elements as one goes over rows.
 // CHECK: copies = 1
 // CHECK-NOT: kernel @concat
-// CHECK: kernel @exp.part_0_5x24 {{.*}} attributes {extents = [array<i64>, array<i64: 5, 24>], tiles = array<i64: 1>}
+// CHECK: kernel @exp.part_0_5x24 schedule <loops, {parts = array<i64: 1>}> {{.*}} attributes {extents = [array<i64>, array<i64: 5, 24>]}
 // CHECK-LABEL: @rows
 // CHECK: %[[C:.*]] = weir_plan.buffer : memref<5x24xf32>
 // CHECK: view %[[C]][] {weir_plan.offset = 0 : i64} : memref<5x24xf32> to memref<5x8xf32, strided<[24, 1]>>
 // CHECK: %[[FIVE:.*]] = arith.constant 5 : index
 // CHECK: run @exp.part_0_5x24 range %[[FIVE]]
 // CHECK: view %[[C]][] {weir_plan.offset = 32 : i64} : memref<5x24xf32> to memref<5x16xf32, strided<[24, 1]>>
-weir_plan.kernel @exp strategy "loops" nodes "e" {
+weir_plan.kernel @exp schedule <loops> nodes "e" {
 ^bb0(%x: tensor<5x8xf32>):
   %0 = weir.exp %x : (tensor<5x8xf32>) -> tensor<5x8xf32>
   weir_plan.return %0 : tensor<5x8xf32>
 }
-weir_plan.kernel @tanh strategy "loops" nodes "t" {
+weir_plan.kernel @tanh schedule <loops> nodes "t" {
 ^bb0(%x: tensor<5x16xf32>):
   %0 = weir.tanh %x : (tensor<5x16xf32>) -> tensor<5x16xf32>
   weir_plan.return %0 : tensor<5x16xf32>
 }
-weir_plan.kernel @concat strategy "loops" nodes "c" attributes {tiles = array<i64: 1>} {
+weir_plan.kernel @concat schedule <loops, {parts = array<i64: 1>}> nodes "c" {
 ^bb0(%x: tensor<5x8xf32>, %y: tensor<5x16xf32>):
   %0 = weir.concat %x, %y {axis = 1 : i64} : (tensor<5x8xf32>, tensor<5x16xf32>) -> tensor<5x24xf32>
   weir_plan.return %0 : tensor<5x24xf32>
 }
-weir_plan.kernel @neg strategy "loops" nodes "n" {
+weir_plan.kernel @neg schedule <loops> nodes "n" {
 ^bb0(%x: tensor<5x24xf32>):
   %0 = weir.exp %x : (tensor<5x24xf32>) -> tensor<5x24xf32>
   weir_plan.return %0 : tensor<5x24xf32>
@@ -100,17 +100,17 @@ func.func @rows() {
 // CHECK: copies = 0
 // CHECK-LABEL: @kept
 // CHECK: run @concat
-weir_plan.kernel @exp strategy "loops" nodes "e" {
+weir_plan.kernel @exp schedule <loops> nodes "e" {
 ^bb0(%x: tensor<5x8xf32>):
   %0 = weir.exp %x : (tensor<5x8xf32>) -> tensor<5x8xf32>
   weir_plan.return %0 : tensor<5x8xf32>
 }
-weir_plan.kernel @concat strategy "loops" nodes "c" attributes {tiles = array<i64: 1>} {
+weir_plan.kernel @concat schedule <loops, {parts = array<i64: 1>}> nodes "c" {
 ^bb0(%x: tensor<5x8xf32>, %y: tensor<5x8xf32>):
   %0 = weir.concat %x, %y {axis = 1 : i64} : (tensor<5x8xf32>, tensor<5x8xf32>) -> tensor<5x16xf32>
   weir_plan.return %0 : tensor<5x16xf32>
 }
-weir_plan.kernel @neg strategy "loops" nodes "n" {
+weir_plan.kernel @neg schedule <loops> nodes "n" {
 ^bb0(%x: tensor<5x16xf32>):
   %0 = weir.exp %x : (tensor<5x16xf32>) -> tensor<5x16xf32>
   weir_plan.return %0 : tensor<5x16xf32>
@@ -135,16 +135,16 @@ func.func @kept() {
 // the slice that it reads is copied.
 // CHECK: copies = 1
 // CHECK-NOT: kernel @concat
-// CHECK: kernel @conv.part_0_0_1x6x16x24 strategy "winograd"
+// CHECK: kernel @conv.part_0_0_1x6x16x24 schedule <winograd,
 // CHECK-LABEL: @winograd
 // CHECK: run @slice
 // CHECK: run @conv.part_0_0_1x6x16x24 {{.*}} strided<[2304, 384, 24, 1]>
-weir_plan.kernel @exp strategy "loops" nodes "e" {
+weir_plan.kernel @exp schedule <loops> nodes "e" {
 ^bb0(%x: tensor<1x6x16x8xf32>):
   %0 = weir.exp %x : (tensor<1x6x16x8xf32>) -> tensor<1x6x16x8xf32>
   weir_plan.return %0 : tensor<1x6x16x8xf32>
 }
-weir_plan.kernel @slice strategy "loops" nodes "s" attributes {tiles = array<i64: 1, 1, 1>} {
+weir_plan.kernel @slice schedule <loops, {parts = array<i64: 1, 1, 1>}> nodes "s" {
 ^bb0(%x: tensor<1x8x18x32xf32>):
   %starts = weir.constant dense<0> : tensor<1xi64>
   %ends = weir.constant dense<16> : tensor<1xi64>
@@ -152,18 +152,18 @@ weir_plan.kernel @slice strategy "loops" nodes "s" attributes {tiles = array<i64
   %0 = weir.slice %x, %starts, %ends, %steps {axes = array<i64: 3>, strict = false} : (tensor<1x8x18x32xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<1x8x18x16xf32>
   weir_plan.return %0 : tensor<1x8x18x16xf32>
 }
-weir_plan.kernel @conv strategy "winograd" nodes "c" attributes {tile = array<i64: 14, 1, 16>, tiles = array<i64: 1, 2, 16, 16>, block_lines = 1 : i64} {
+weir_plan.kernel @conv schedule <winograd, {block_lines = 1 : i64, parts = array<i64: 1, 2, 16, 16>, tile = array<i64: 14, 1, 16>}> nodes "c" {
 ^bb0(%x: tensor<1x8x18x16xf32>, %w: tensor<1x16x16x16xf32>):
   %filter = builtin.unrealized_conversion_cast %w : tensor<1x16x16x16xf32> to tensor<3x3x16x16xf32>
   %0 = weir.conv %x, %filter {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = true, accumulator = f32} : (tensor<1x8x18x16xf32>, tensor<3x3x16x16xf32>) -> tensor<1x6x16x16xf32>
   weir_plan.return %0 : tensor<1x6x16x16xf32>
 }
-weir_plan.kernel @concat strategy "loops" nodes "c" attributes {tiles = array<i64: 1, 1, 1>} {
+weir_plan.kernel @concat schedule <loops, {parts = array<i64: 1, 1, 1>}> nodes "c" {
 ^bb0(%x: tensor<1x6x16x8xf32>, %y: tensor<1x6x16x16xf32>):
   %0 = weir.concat %x, %y {axis = 3 : i64} : (tensor<1x6x16x8xf32>, tensor<1x6x16x16xf32>) -> tensor<1x6x16x24xf32>
   weir_plan.return %0 : tensor<1x6x16x24xf32>
 }
-weir_plan.kernel @neg strategy "loops" nodes "n" {
+weir_plan.kernel @neg schedule <loops> nodes "n" {
 ^bb0(%x: tensor<1x6x16x24xf32>):
   %0 = weir.exp %x : (tensor<1x6x16x24xf32>) -> tensor<1x6x16x24xf32>
   weir_plan.return %0 : tensor<1x6x16x24xf32>

@@ -15,12 +15,12 @@
 // CHECK-LABEL: @host
 // CHECK-NOT: weir_plan.alloc
 module attributes {weir_plan.devices = ["/device:CPU:0", "/device:GPU:0"]} {
-weir_plan.kernel @relu strategy "loops" nodes "r" {
+weir_plan.kernel @relu schedule <loops> nodes "r" {
 ^bb0(%x: tensor<4xf32>):
   %0 = weir.relu %x : (tensor<4xf32>) -> tensor<4xf32>
   weir_plan.return %0 : tensor<4xf32>
 }
-weir_plan.kernel @exp strategy "loops" nodes "e" {
+weir_plan.kernel @exp schedule <loops> nodes "e" {
 ^bb0(%x: tensor<4xf32>):
   %0 = weir.exp %x : (tensor<4xf32>) -> tensor<4xf32>
   weir_plan.return %0 : tensor<4xf32>
@@ -58,7 +58,7 @@ func.func @host() attributes {weir.device_index = 0 : i64} {
 // CHECK-LABEL: @twice
 // CHECK-NOT: weir_plan.alloc
 module attributes {weir_plan.devices = ["/device:CPU:0", "/device:GPU:0"]} {
-weir_plan.kernel @relu strategy "loops" nodes "r" {
+weir_plan.kernel @relu schedule <loops> nodes "r" {
 ^bb0(%x: tensor<4xf32>):
   %0 = weir.relu %x : (tensor<4xf32>) -> tensor<4xf32>
   weir_plan.return %0 : tensor<4xf32>

@@ -25,25 +25,25 @@
 // What two operands and a result need cannot be helped.
 // TIGHT: fits = false
 module attributes {weir.memory_limit = 13000 : i64} {
-weir_plan.kernel @wide strategy "loops" nodes "w" {
+weir_plan.kernel @wide schedule <loops> nodes "w" {
 ^bb0(%x: tensor<1xf32>):
   %shape = weir.constant dense<1024> : tensor<1xi64>
   %0 = weir.tile %x, %shape : (tensor<1xf32>, tensor<1xi64>) -> tensor<1024xf32>
   weir_plan.return %0 : tensor<1024xf32>
 }
-weir_plan.kernel @both strategy "loops" nodes "b" {
+weir_plan.kernel @both schedule <loops> nodes "b" {
 ^bb0(%x: tensor<1024xf32>, %y: tensor<1024xf32>):
   %0 = weir.reverse %x {axes = array<i64: 0>} : (tensor<1024xf32>) -> tensor<1024xf32>
   %1 = weir.reverse %y {axes = array<i64: 0>} : (tensor<1024xf32>) -> tensor<1024xf32>
   %2 = weir.add %0, %1 : (tensor<1024xf32>, tensor<1024xf32>) -> tensor<1024xf32>
   weir_plan.return %2 : tensor<1024xf32>
 }
-weir_plan.kernel @narrow strategy "lanes" nodes "n" {
+weir_plan.kernel @narrow schedule <loops> nodes "n" {
 ^bb0(%x: tensor<32x32xf32>):
   %0 = weir.reduce %x {axes = array<i64: 0, 1>, keep_dims = false, kind = "sum"} : (tensor<32x32xf32>) -> tensor<f32>
   weir_plan.return %0 : tensor<f32>
 }
-weir_plan.kernel @sum strategy "lanes" nodes "s" {
+weir_plan.kernel @sum schedule <loops> nodes "s" {
 ^bb0(%x: tensor<1024xf32>):
   %0 = weir.reduce %x {axes = array<i64: 0>, keep_dims = true, kind = "sum"} : (tensor<1024xf32>) -> tensor<1xf32>
   weir_plan.return %0 : tensor<1xf32>

@@ -10,12 +10,12 @@
 // CHECK: %[[B:.*]] = weir_plan.buffer
 // CHECK-NOT: weir_plan.buffer
 // CHECK: run @relu {{.*}} reads(%[[B]] {{.*}} writes(%[[B]]
-weir_plan.kernel @relu strategy "loops" nodes "r" {
+weir_plan.kernel @relu schedule <loops> nodes "r" {
 ^bb0(%x: tensor<4xf32>):
   %0 = weir.relu %x : (tensor<4xf32>) -> tensor<4xf32>
   weir_plan.return %0 : tensor<4xf32>
 }
-weir_plan.kernel @exp strategy "loops" nodes "e" {
+weir_plan.kernel @exp schedule <loops> nodes "e" {
 ^bb0(%x: tensor<4xf32>):
   %0 = weir.exp %x : (tensor<4xf32>) -> tensor<4xf32>
   weir_plan.return %0 : tensor<4xf32>
@@ -38,12 +38,12 @@ func.func @in_place() {
 // CHECK: weir_plan.reuse = {buffers = 0
 // CHECK-LABEL: @apart
 // CHECK-COUNT-4: weir_plan.buffer
-weir_plan.kernel @relu strategy "loops" nodes "r" {
+weir_plan.kernel @relu schedule <loops> nodes "r" {
 ^bb0(%x: tensor<4xf32>):
   %0 = weir.relu %x : (tensor<4xf32>) -> tensor<4xf32>
   weir_plan.return %0 : tensor<4xf32>
 }
-weir_plan.kernel @reverse strategy "loops" nodes "v" {
+weir_plan.kernel @reverse schedule <loops> nodes "v" {
 ^bb0(%x: tensor<4xf32>):
   %0 = weir.reverse %x {axes = array<i64: 0>} : (tensor<4xf32>) -> tensor<4xf32>
   weir_plan.return %0 : tensor<4xf32>
@@ -69,12 +69,12 @@ func.func @apart() {
 // -----
 
 // One kernel in place and apart: two functions.
-// CHECK: kernel @relu strategy "loops" nodes "r" {
+// CHECK: kernel @relu schedule <loops> nodes "r" {
 // CHECK: kernel @relu.over0 {{.*}} attributes {in_place = 0 : i64}
 // CHECK-LABEL: @both
 // CHECK: run @relu range
 // CHECK: run @relu.over0 range
-weir_plan.kernel @relu strategy "loops" nodes "r" {
+weir_plan.kernel @relu schedule <loops> nodes "r" {
 ^bb0(%x: tensor<4xf32>):
   %0 = weir.relu %x : (tensor<4xf32>) -> tensor<4xf32>
   weir_plan.return %0 : tensor<4xf32>
@@ -100,7 +100,7 @@ func.func @both() {
 // CHECK: %[[T:.*]] = weir_plan.buffer
 // CHECK: scf.while
 // CHECK: run @relu {{.*}} reads(%[[T]] {{.*}} writes(%[[T]]
-weir_plan.kernel @relu strategy "loops" nodes "r" {
+weir_plan.kernel @relu schedule <loops> nodes "r" {
 ^bb0(%x: tensor<4xf32>):
   %0 = weir.relu %x : (tensor<4xf32>) -> tensor<4xf32>
   weir_plan.return %0 : tensor<4xf32>
@@ -133,12 +133,12 @@ func.func @carried(%n: i32) {
 // The last value is still read behind the first write to the next one: a copy.
 // CHECK: weir_plan.reuse = {buffers = 0
 // CHECK-LABEL: @still_read
-weir_plan.kernel @relu strategy "loops" nodes "r" {
+weir_plan.kernel @relu schedule <loops> nodes "r" {
 ^bb0(%x: tensor<4xf32>):
   %0 = weir.relu %x : (tensor<4xf32>) -> tensor<4xf32>
   weir_plan.return %0 : tensor<4xf32>
 }
-weir_plan.kernel @add strategy "loops" nodes "a" {
+weir_plan.kernel @add schedule <loops> nodes "a" {
 ^bb0(%x: tensor<4xf32>, %y: tensor<4xf32>):
   %0 = weir.reverse %x {axes = array<i64: 0>} : (tensor<4xf32>) -> tensor<4xf32>
   %1 = weir.add %0, %y : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>

@@ -11,7 +11,7 @@ func.func @left(%x: tensor<64xf32>) -> tensor<64xf32> attributes {weir.device_in
 // -----
 
 // expected-error @below {{verify-kernels: a kernel that nothing launches: idle}}
-weir_plan.kernel @idle strategy "loops" nodes "a" attributes {grain = 1 : i64} {
+weir_plan.kernel @idle schedule <loops, {grain = 1 : i64}> nodes "a" {
 ^bb0(%x: tensor<64xf32>):
   %0 = weir.neg %x : (tensor<64xf32>) -> tensor<64xf32>
   weir_plan.return %0 : tensor<64xf32>
@@ -19,21 +19,7 @@ weir_plan.kernel @idle strategy "loops" nodes "a" attributes {grain = 1 : i64} {
 
 // -----
 
-// expected-error @below {{verify-kernels: `grain` is below 1}}
-weir_plan.kernel @grainless strategy "loops" nodes "a" attributes {grain = 0 : i64} {
-^bb0(%x: tensor<64xf32>):
-  %0 = weir.neg %x : (tensor<64xf32>) -> tensor<64xf32>
-  weir_plan.return %0 : tensor<64xf32>
-}
-func.func @step(%x: tensor<64xf32>) -> tensor<64xf32> attributes {weir.device_index = 0 : i64} {
-  %0 = weir_plan.launch @grainless(%x) : (tensor<64xf32>) -> tensor<64xf32>
-  return %0 : tensor<64xf32>
-}
-
-// -----
-
-// expected-error @below {{verify-kernels: `tiles` has a size below 1}}
-weir_plan.kernel @flat strategy "loops" nodes "a" attributes {grain = 1 : i64, tiles = array<i64: 0>} {
+weir_plan.kernel @flat schedule <loops, {grain = 1 : i64}> nodes "a" {
 ^bb0(%x: tensor<64xf32>):
   // expected-error @below {{verify-kernels: in a kernel: arith.negf}}
   %0 = arith.negf %x : tensor<64xf32>
@@ -46,7 +32,7 @@ func.func @step(%x: tensor<64xf32>) -> tensor<64xf32> attributes {weir.device_in
 
 // -----
 
-weir_plan.kernel @random strategy "loops" nodes "a" attributes {grain = 1 : i64} {
+weir_plan.kernel @random schedule <loops, {grain = 1 : i64}> nodes "a" {
 ^bb0(%x: tensor<i1>):
   // expected-error @below {{verify-kernels: control flow or an effect in a kernel: weir.assert}}
   %0 = weir.assert %x {message = "no", code = 3 : i64} : (tensor<i1>) -> !weir.token
@@ -59,7 +45,7 @@ func.func @step(%x: tensor<i1>) -> tensor<i1> attributes {weir.device_index = 0 
 
 // -----
 
-weir_plan.kernel @good strategy "loops" nodes "a" attributes {grain = 1 : i64} {
+weir_plan.kernel @good schedule <loops, {grain = 1 : i64}> nodes "a" {
 ^bb0(%x: tensor<64xf32>):
   %0 = weir.neg %x : (tensor<64xf32>) -> tensor<64xf32>
   weir_plan.return %0 : tensor<64xf32>

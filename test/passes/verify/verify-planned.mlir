@@ -36,7 +36,7 @@ module attributes {weir_plan.arenas = [{bound = 256 : i64, bytes = 256 : i64, de
 // -----
 
 module attributes {weir_plan.arenas = [{bound = 512 : i64, bytes = 512 : i64, device = 0 : i64}]} {
-  weir_plan.kernel @neg strategy "loops" nodes "a" attributes {grain = 1 : i64} {
+  weir_plan.kernel @neg schedule <loops, {grain = 1 : i64}> nodes "a" {
   ^bb0(%x: tensor<64xf32>):
     %0 = weir.neg %x : (tensor<64xf32>) -> tensor<64xf32>
     weir_plan.return %0 : tensor<64xf32>
@@ -54,7 +54,7 @@ module attributes {weir_plan.arenas = [{bound = 512 : i64, bytes = 512 : i64, de
 // -----
 
 module attributes {weir_plan.arenas = [{bound = 512 : i64, bytes = 512 : i64, device = 0 : i64}]} {
-  weir_plan.kernel @neg strategy "loops" nodes "a" attributes {grain = 1 : i64} {
+  weir_plan.kernel @neg schedule <loops, {grain = 1 : i64}> nodes "a" {
   ^bb0(%x: tensor<64xf32>):
     %0 = weir.neg %x : (tensor<64xf32>) -> tensor<64xf32>
     weir_plan.return %0 : tensor<64xf32>
