@@ -56,7 +56,7 @@ bool Compilation::checkOptions() {
     driver::report(sink, "W0112", options.input,
                    "found " + flag + "; possible in this release: " + possible);
   };
-  for (const DeviceBackend *backend : allDeviceBackends()) {
+  for (const DeviceBackend *backend : acceleratorBackends()) {
     std::string targets = targetsFor(*backend, options), possible;
     if (!targets.empty())
       possible = backend->possibleInsteadOf(targets);
@@ -137,7 +137,7 @@ bool Compilation::checkPrecision() {
         sink, options.input, "--precision=bf16",
         llvm::Twine(target.cpu) +
             " does not multiply tiles of bf16; possible: a --cpu that does, as sapphirerapids");
-  if (options.precision == "tf32" && llvm::none_of(allDeviceBackends(), [&](auto *backend) {
+  if (options.precision == "tf32" && llvm::none_of(acceleratorBackends(), [&](auto *backend) {
         return !targetsFor(*backend, options).empty();
       }))
     noEffect(sink, options.input, "--precision=tf32",
@@ -262,7 +262,7 @@ bool driver::hasBytes(ModuleOp module) {
 }
 
 static bool hasAccelerators(const Options &options) {
-  return llvm::any_of(allDeviceBackends(), [&](const DeviceBackend *backend) {
+  return llvm::any_of(acceleratorBackends(), [&](const DeviceBackend *backend) {
     return !targetsFor(*backend, options).empty();
   });
 }

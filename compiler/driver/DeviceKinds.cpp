@@ -9,6 +9,7 @@
 #include "compiler/driver/DeviceFlags.h"
 
 // One line a kind: nothing else outside of their folders names them.
+#include "compiler/codegen/cpu/CpuBackend.h"
 #include "compiler/codegen/cuda/CudaBackend.h"
 
 #include <mutex>
@@ -17,8 +18,17 @@ using namespace weir;
 
 llvm::SmallVector<const DeviceBackend *> driver::allDeviceBackends() {
   static std::once_flag once;
-  std::call_once(once, [] { registerDeviceBackend(cudaBackend()); });
+  std::call_once(once, [] {
+    registerDeviceBackend(cpuBackend());
+    registerDeviceBackend(cudaBackend());
+  });
   return deviceBackends();
+}
+
+llvm::SmallVector<const DeviceBackend *> driver::acceleratorBackends() {
+  llvm::SmallVector<const DeviceBackend *> backends = allDeviceBackends();
+  llvm::erase_if(backends, [](const DeviceBackend *backend) { return backend->isHost(); });
+  return backends;
 }
 
 std::string driver::targetsFor(const DeviceBackend &backend, const Options &options) {
@@ -33,7 +43,7 @@ std::vector<std::string> driver::profilesFor(const DeviceBackend &backend, const
 
 std::vector<driver::DeviceFlag> driver::deviceFlags() {
   std::vector<DeviceFlag> flags;
-  for (const DeviceBackend *backend : allDeviceBackends()) {
+  for (const DeviceBackend *backend : acceleratorBackends()) {
     DeviceBackend::Profiles profiles = backend->profiles();
     flags.push_back({backend->type().str(), backend->flag().str(), backend->flagValue().str(),
                      backend->flagHelp().str(), backend->usualTargets().str(),
@@ -44,7 +54,7 @@ std::vector<driver::DeviceFlag> driver::deviceFlags() {
 }
 
 std::optional<std::string> driver::deviceProfile(const std::string &type, std::string &why) {
-  for (const DeviceBackend *backend : allDeviceBackends())
+  for (const DeviceBackend *backend : acceleratorBackends())
     if (backend->type() == type)
       return backend->profileHere(why);
   why = "there is no such kind of device";

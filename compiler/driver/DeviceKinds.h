@@ -17,6 +17,9 @@ namespace weir::driver {
 /// them with those that others have registered. Thread-safe.
 llvm::SmallVector<const DeviceBackend *> allDeviceBackends();
 
+/// Those of them that are not the host, whose flag is one of every compilation's.
+llvm::SmallVector<const DeviceBackend *> acceleratorBackends();
+
 /// What code is asked for by the kind's flag; empty: none.
 std::string targetsFor(const DeviceBackend &backend, const Options &options);
 /// The files that describe devices of the kind which code is tuned for.

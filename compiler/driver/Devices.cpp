@@ -39,7 +39,7 @@ public:
       readCluster();
     else if (!options.deviceNames.empty())
       nameCluster();
-    else if (llvm::any_of(allDeviceBackends(),
+    else if (llvm::any_of(acceleratorBackends(),
                           [&](auto *backend) { return !targetsFor(*backend, options).empty(); }))
       usualCluster();
     if (!options.placementFile.empty())
@@ -124,7 +124,7 @@ private:
     DeviceName whole = complete(*name);
     bool possible = *whole.type == "CPU";
     std::string types = "CPU devices";
-    for (const DeviceBackend *backend : allDeviceBackends()) {
+    for (const DeviceBackend *backend : acceleratorBackends()) {
       possible |= backend->type() == *whole.type && !targetsFor(*backend, options).empty();
       types += (", and with " + backend->flag() + " " + backend->type() + " devices").str();
     }
@@ -169,7 +169,7 @@ private:
     auto real = [&](double value) { return b.getF64FloatAttr(value); };
     if (!addDevice(options.input, "/device:CPU:0", {}))
       return;
-    for (const DeviceBackend *backend : allDeviceBackends()) {
+    for (const DeviceBackend *backend : acceleratorBackends()) {
       if (targetsFor(*backend, options).empty())
         continue;
       DeviceBackend::Usual usual = backend->usual();

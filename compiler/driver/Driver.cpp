@@ -111,7 +111,6 @@ void driver::registerDialects(mlir::DialectRegistry &registry) {
                   mlir::func::FuncDialect, mlir::linalg::LinalgDialect, mlir::LLVM::LLVMDialect,
                   mlir::math::MathDialect, mlir::memref::MemRefDialect, mlir::scf::SCFDialect,
                   mlir::tensor::TensorDialect, mlir::vector::VectorDialect>();
-  registerCpuDialects(registry);
   for (const DeviceBackend *backend : allDeviceBackends())
     backend->registerDialects(registry);
 }

@@ -67,7 +67,7 @@ bool Compilation::generateAccelerators(CpuOptions &cpu) {
       log.begin({});
     };
   std::vector<StepRewriterFactory> factories;
-  for (const DeviceBackend *backend : allDeviceBackends()) {
+  for (const DeviceBackend *backend : acceleratorBackends()) {
     how.targets = targetsFor(*backend, options);
     if (how.targets.empty())
       continue;
@@ -102,16 +102,9 @@ bool Compilation::check(llvm::Error error) {
 
 bool Compilation::translate(llvm::StringRef prefix) {
   log.setStage(codegenStage);
-  auto unit = (*module)->getAttrOfType<StringAttr>(integerUnitAttribute);
-  auto hasKernels = [&](plan::ScheduleKind kind) {
-    return llvm::any_of(module->getOps<plan::KernelOp>(), [&](plan::KernelOp kernel) {
-      return kernel.getSchedule().getKind() == kind;
-    });
-  };
-  if (unit && unit.getValue() == "amx" && hasKernels(plan::ScheduleKind::GemmInt8))
-    requireByteTiles(options, target);
-  if (hasKernels(plan::ScheduleKind::GemmAmxBf16))
-    requireBrainTiles(options, target);
+  for (const DeviceBackend *backend : allDeviceBackends())
+    for (llvm::StringRef feature : backend->requiredFeatures(*module))
+      requireFeature(options, target, feature);
   llvmContext = std::make_unique<llvm::LLVMContext>();
   llvmContext->setDiagnosticHandlerCallBack(handleLlvmMessage, &sink);
   {
@@ -146,7 +139,7 @@ std::string Compilation::codeFlags() const {
                        " " + target.code.tuneCpu + " -O" + llvm::Twine(options.optLevel) + " " +
                        llvm::Twine(int(options.sanitizeAddress)))
                           .str();
-  for (const DeviceBackend *backend : allDeviceBackends())
+  for (const DeviceBackend *backend : acceleratorBackends())
     if (std::string targets = targetsFor(*backend, options); !targets.empty())
       flags += " " + targets;
   return flags;

@@ -12,6 +12,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/TargetSelect.h"
@@ -248,8 +249,12 @@ llvm::StringRef driver::halfUnit(const Target &target) {
   return target.hasBrainTiles ? "amx" : "f32";
 }
 
-static void requireTiles(const Options &options, Target &target, uint64_t unit,
-                         llvm::StringRef feature) {
+void driver::requireFeature(const Options &options, Target &target, llvm::StringRef feature) {
+  uint64_t unit = llvm::StringSwitch<uint64_t>(feature)
+                      .Case("amx-int8", WEIR_CPU_AMX_INT8)
+                      .Case("amx-bf16", WEIR_CPU_AMX_BF16)
+                      .Default(0);
+  assert(unit && "a feature that back ends ask for has a bit that programs check");
   uint64_t wanted = WEIR_CPU_AMX_TILE | unit;
   if ((target.requiredFeatures & wanted) == wanted)
     return;
@@ -258,14 +263,6 @@ static void requireTiles(const Options &options, Target &target, uint64_t unit,
   target.code.features += (",+" + feature).str();
   target.requiredFeatures |= wanted;
   target.machine = driver::makeMachine(options, target);
-}
-
-void driver::requireByteTiles(const Options &options, Target &target) {
-  requireTiles(options, target, WEIR_CPU_AMX_INT8, "amx-int8");
-}
-
-void driver::requireBrainTiles(const Options &options, Target &target) {
-  requireTiles(options, target, WEIR_CPU_AMX_BF16, "amx-bf16");
 }
 
 std::unique_ptr<llvm::TargetMachine> driver::makeMachine(const Options &options,

@@ -58,10 +58,9 @@ llvm::StringRef integerUnit(const Target &target);
 /// What multiplies bf16 there: "amx", or "f32".
 llvm::StringRef halfUnit(const Target &target);
 
-/// Lets code multiply bytes, or bf16, by matrix tiles; machines without them then
-/// refuse it.
-void requireByteTiles(const Options &options, Target &target);
-void requireBrainTiles(const Options &options, Target &target);
+/// Lets code use an extension of matrix tiles, amx-int8 or amx-bf16; machines without it
+/// then refuse the code.
+void requireFeature(const Options &options, Target &target, llvm::StringRef feature);
 
 /// Another code generator for a selected target: each serves one thread.
 std::unique_ptr<llvm::TargetMachine> makeMachine(const Options &options, const Target &target);

@@ -8,8 +8,8 @@
 #ifndef WEIR_COMPILER_DRIVER_TUNEFILE_H
 #define WEIR_COMPILER_DRIVER_TUNEFILE_H
 
+#include "compiler/codegen/cpu/schedule/TileChoice.h"
 #include "compiler/frontend/Diagnostic.h"
-#include "passes/kernelize/TileChoice.h"
 
 #include <map>
 #include <string>

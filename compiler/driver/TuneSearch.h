@@ -14,7 +14,7 @@
 #ifndef WEIR_COMPILER_DRIVER_TUNESEARCH_H
 #define WEIR_COMPILER_DRIVER_TUNESEARCH_H
 
-#include "passes/kernelize/TileChoice.h"
+#include "compiler/codegen/cpu/schedule/TileChoice.h"
 
 #include <vector>
 

@@ -1,4 +1,4 @@
-//===- DeviceKind.cpp - kinds of devices beside CPUs ----------------------===//
+//===- DeviceKind.cpp - kinds of devices ----------------------------------===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/analysis/DeviceKind.h"
+#include "passes/analysis/KernelSchedules.h"
 #include "llvm/Support/RWMutex.h"
 
 using namespace weir;
@@ -40,6 +41,18 @@ bool weir::registerDeviceKind(const DeviceKind &kind) {
 const DeviceKind *weir::findDeviceKind(llvm::StringRef type) {
   llvm::sys::ScopedReader lock(table().mutex);
   return table().find(type);
+}
+
+const DeviceKind *weir::hostKind() {
+  llvm::sys::ScopedReader lock(table().mutex);
+  const auto *found =
+      llvm::find_if(table().kinds, [](const DeviceKind *kind) { return kind->isHost(); });
+  return found == table().kinds.end() ? nullptr : *found;
+}
+
+const KernelSchedules *weir::hostSchedules() {
+  const DeviceKind *host = hostKind();
+  return host ? host->schedules() : nullptr;
 }
 
 llvm::SmallVector<const DeviceKind *> weir::deviceKinds() {

@@ -1,4 +1,4 @@
-//===- DeviceKind.h - kinds of devices beside CPUs ----------------*- C++ -*-===//
+//===- DeviceKind.h - kinds of devices ----------------------------*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,11 +25,18 @@ class Operation;
 
 namespace weir {
 
+class KernelSchedules;
+
 class DeviceKind {
 public:
   virtual ~DeviceKind() = default;
-  /// The type in devices' names, in upper case; not CPU.
+  /// The type in devices' names, in upper case.
   virtual llvm::StringRef type() const = 0;
+  /// Whether such devices run the steps themselves. Of one kind alone: others have memory of
+  /// their own, and are fed.
+  virtual bool isHost() const { return false; }
+  /// How such a device computes kernels; null: passes need not know.
+  virtual const KernelSchedules *schedules() const { return nullptr; }
   /// Why such a device cannot compute `op`, of which the host reads nothing
   /// (whyNotOn in Accelerators.h), as what follows "it" in a sentence; empty: it
   /// can. From any thread.
@@ -55,6 +62,8 @@ public:
 bool registerDeviceKind(const DeviceKind &kind);
 /// Null: there is none of that type.
 const DeviceKind *findDeviceKind(llvm::StringRef type);
+/// The kind that is the host; null: none is known.
+const DeviceKind *hostKind();
 /// In the order in which they were registered.
 llvm::SmallVector<const DeviceKind *> deviceKinds();
 

@@ -16,7 +16,8 @@ using namespace mlir;
 using namespace weir;
 
 const DeviceKind *weir::kindOf(const DeviceName &name) {
-  return name.type ? findDeviceKind(*name.type) : nullptr;
+  const DeviceKind *kind = name.type ? findDeviceKind(*name.type) : nullptr;
+  return kind && !kind->isHost() ? kind : nullptr;
 }
 
 static std::optional<DeviceName> nameOf(ModuleOp module, int64_t device) {

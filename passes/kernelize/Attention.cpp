@@ -10,7 +10,7 @@
 #include "dialects/weir/RecursiveReader.h"
 #include "passes/analysis/Clusters.h"
 #include "passes/analysis/DeviceTraits.h"
-#include "passes/kernelize/TileChoice.h"
+#include "passes/kernelize/KernelForms.h"
 
 using namespace mlir;
 using namespace weir;
@@ -401,33 +401,4 @@ AttentionOperand weir::attentionOperand(Value operand) {
     found.source = op->getOperand(0);
   }
   return found;
-}
-
-SmallVector<int64_t> weir::attentionTiles(plan::ScheduleBuilder &s, Attention &attention,
-                                          const VectorUnit &unit) {
-  // Scores of a block of queries by one of keys, with the keys' values, fill a share of
-  // the second-level cache.
-  constexpr int64_t mostQueries = 64, mostKeys = 256, whole = int64_t(1) << 40;
-  ArrayRef<int64_t> shape = typeOf(attention.logits).getShape();
-  int64_t rank = shape.size(), queries = shape[rank - 2], keys = shape[rank - 1];
-  int64_t columns = typeOf(attention.product).getShape().back();
-  auto evenly = [](int64_t size, int64_t most) {
-    return ShapedType::isDynamic(size) ? most
-                                       : llvm::divideCeil(size, llvm::divideCeil(size, most));
-  };
-  int64_t rows = evenly(queries, mostQueries);
-  SmallVector<int64_t> cut(rank, 1), tiles(rank);
-  cut[rank - 2] = rows;
-  cut[rank - 1] = whole;
-  for (int64_t i = 0; i < rank; ++i)
-    tiles[i] = cut[attention.order ? attention.order.getPermutation()[i] : i];
-  if (!attention.isOnVectors)
-    return tiles;
-  SmallVector<int64_t> tile = registerTile(unit, rows, evenly(keys, mostKeys), 0, {});
-  SmallVector<int64_t> valueTile = registerTile(unit, rows, columns, 0, {});
-  int64_t block = llvm::alignTo(evenly(keys, mostKeys), tile[1] * tile[2]);
-  s.set(plan::schedule::tile, tile);
-  s.set(plan::schedule::valueTile, valueTile);
-  s.set(plan::schedule::blocks, {rows, block});
-  return tiles;
 }

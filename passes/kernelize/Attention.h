@@ -16,7 +16,7 @@
 #ifndef WEIR_PASSES_KERNELIZE_ATTENTION_H
 #define WEIR_PASSES_KERNELIZE_ATTENTION_H
 
-#include "passes/kernelize/Tiling.h"
+#include "dialects/plan/Plan.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace weir {
@@ -88,11 +88,6 @@ struct AttentionOperand {
   int64_t times = 1, repeated = -1;
 };
 AttentionOperand attentionOperand(mlir::Value operand);
-
-/// Chooses tiles for a kernel of an attention, and blocks of queries and keys; none of these
-/// where it is not on vectors. Returns how the result's dimensions are cut.
-llvm::SmallVector<int64_t> attentionTiles(plan::ScheduleBuilder &s, Attention &attention,
-                                          const VectorUnit &unit);
 
 } // namespace weir
 

@@ -14,11 +14,8 @@
 #include "passes/Passes.h"
 #include "passes/analysis/Clusters.h"
 #include "passes/analysis/DeviceTraits.h"
+#include "passes/analysis/KernelSchedules.h"
 #include "passes/kernelize/ImplicitPadding.h"
-#include "passes/kernelize/PackWeights.h"
-#include "passes/kernelize/TileChoice.h"
-#include "passes/kernelize/Tiling.h"
-#include "passes/kernelize/Winograd.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -44,6 +41,11 @@ namespace {
 struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    schedules = hostSchedules();
+    if (!schedules) {
+      module.emitError("no back end of the host is registered that computes kernels");
+      return signalPassFailure();
+    }
     SmallVector<Block *> blocks;
     module.walk(
         [&](func::FuncOp func) { func.walk([&](Block *block) { blocks.push_back(block); }); });
@@ -97,17 +99,9 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
     for (Value result : computed)
       results.push_back(mapping.lookup(result));
     plan::ReturnOp::create(b, loc, results);
-    VectorUnit unit = vectorUnitOf(module);
-    unit.isHost = !isOnAccelerator(root);
-    TileChoice choice = choiceFor(module, kernel, inputs.getArrayRef());
-    chooseStrategy(kernel, unit, choice);
-
     b.setInsertionPoint(root);
     SmallVector<Value> operands(inputs.getArrayRef());
-    // Panels are made for the vectors of a CPU.
-    TransposeOp packing;
-    if (!isOnAccelerator(root) && !useWinograd(b, kernel, operands, unit, choice))
-      packing = packWeights(b, kernel, operands);
+    Operation *packing = schedules->schedule({b, kernel, operands, !isOnAccelerator(root)});
     if (isOnAccelerator(root))
       formImplicitPadding(kernel, operands);
     StringRef symbol = unique(kernel, root);
@@ -124,25 +118,10 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
       });
     if (!packing)
       return;
-    copyDevice(root, packing);
-    copyDevice(root, packing.getOperand());
+    copyDevice(root, packing->getResult(0));
+    copyDevice(root, packing->getOperand(0));
     Cluster own{{packing}, {}};
     outline(module, own);
-  }
-
-  /// What measurements say of the kernel's tiles.
-  TileChoice choiceFor(ModuleOp module, plan::KernelOp kernel, ArrayRef<Value> operands) {
-    if (!module->hasAttr(tilesAttribute))
-      return {};
-    for (Operation &op : kernel.getBody().front().without_terminator()) {
-      auto right =
-          op.getNumOperands() > 1 ? dyn_cast<BlockArgument>(op.getOperand(1)) : BlockArgument();
-      bool isConstant = right && operands[right.getArgNumber()].getDefiningOp<ConstantOp>();
-      std::string key = tileKey(&op, isConstant);
-      if (!key.empty())
-        return tileChoiceFor(module, key);
-    }
-    return {};
   }
 
   /// Keeps `kernel` under a telling name, or drops it for an equal one.
@@ -199,6 +178,7 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
     moreNodes.clear();
   }
 
+  const KernelSchedules *schedules = nullptr;
   llvm::DenseMap<Operation *, llvm::DenseSet<Operation *>> repeatedIn;
   /// Nodes of kernels that equal ones stand for.
   llvm::MapVector<plan::KernelOp, SmallVector<StringAttr>> moreNodes;

@@ -351,16 +351,3 @@ private:
 } // namespace
 
 SmallVector<LinePass> weir::linePasses(plan::KernelOp kernel) { return Passes(kernel).find(); }
-
-SmallVector<int64_t> weir::rowReductionTiles(plan::ScheduleBuilder &s, plan::KernelOp kernel,
-                                             const VectorUnit &unit) {
-  constexpr int64_t whole = int64_t(1) << 40;
-  RankedTensorType type = lineType(kernel);
-  int64_t length = type.getDimSize(lineAxis(kernel)), lanes = unit.bytes / 4;
-  if (!ShapedType::isDynamic(length))
-    lanes = std::min<int64_t>(lanes, llvm::bit_ceil(uint64_t(length)));
-  s.set(plan::schedule::lanes, lanes);
-  SmallVector<int64_t> tiles(type.getRank(), 1);
-  tiles.back() = whole;
-  return tiles;
-}

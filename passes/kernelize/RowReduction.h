@@ -8,7 +8,7 @@
 #ifndef WEIR_PASSES_KERNELIZE_ROWREDUCTION_H
 #define WEIR_PASSES_KERNELIZE_ROWREDUCTION_H
 
-#include "passes/kernelize/Tiling.h"
+#include "dialects/plan/Plan.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace weir {
@@ -61,10 +61,6 @@ struct LinePass {
   llvm::SmallVector<mlir::Value> kept;
 };
 llvm::SmallVector<LinePass> linePasses(plan::KernelOp kernel);
-
-/// Sets the width of vectors, and returns how the result's dimensions are cut.
-llvm::SmallVector<int64_t> rowReductionTiles(plan::ScheduleBuilder &s, plan::KernelOp kernel,
-                                             const VectorUnit &unit);
 
 } // namespace weir
 

@@ -9,12 +9,9 @@
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
 #include "passes/analysis/DeviceTraits.h"
-#include "passes/kernelize/PackWeights.h"
-#include "passes/kernelize/Tiling.h"
 
 using namespace mlir;
 using namespace weir;
-using namespace weir::plan;
 
 /// Bits of a lane's word, and rows of bytes side by side.
 static constexpr int64_t wordBits = 32, quad = 4;
@@ -67,56 +64,4 @@ std::optional<float> weir::weightOnlyZero(DequantizeBlocksOp weights) {
   if (elements.getElementType().isUnsignedInteger(8))
     return static_cast<float>(elements.getSplatValue<APInt>().getZExtValue());
   return std::nullopt;
-}
-
-int64_t weir::weightOnlyDepth(DequantizeBlocksOp weights) {
-  // Floats of a panel that stay in the second-level cache beside rows.
-  constexpr int64_t mostRows = 2048;
-  int64_t block = weights.getBlock(), whole = llvm::alignTo(weights.getRows(), block);
-  int64_t count = llvm::divideCeil(whole, std::max(mostRows, block));
-  return llvm::alignTo(llvm::divideCeil(whole, count), block);
-}
-
-int64_t weir::weightOnlyDirectRows(int64_t lanes) { return lanes >= 16 ? 8 : 2; }
-
-int64_t weir::weightOnlyFewRows(int64_t lanes, int64_t partRows) {
-  return std::min(partRows, lanes >= 16 ? int64_t(8) : int64_t(4));
-}
-
-SmallVector<int64_t> weir::weightOnlyTiles(ScheduleBuilder &s, DotGeneralOp dot,
-                                           const VectorUnit &unit) {
-  // Rows that lie pages apart share a set of the first-level cache.
-  constexpr int64_t vectors = 2, page = 4096, ways = 8, others = 4;
-  int64_t lanes = unit.bytes / 4, pitch = 4 * typeOf(dot.getLhs()).getShape().back();
-  int64_t height = (unit.registers - others) / vectors;
-  if (pitch % page == 0)
-    height = std::min(height, ways);
-  s.set(schedule::tile, {height, vectors, lanes});
-  auto type = typeOf(dot.getResult());
-  if (type.getRank() > 2)
-    s.set(schedule::merged, {0, type.getRank() - 1});
-  int64_t rows = partShape(s[schedule::merged], type.getShape())[0],
-          most = llvm::alignTo(partRows, height);
-  return {ShapedType::isDynamic(rows) ? most : std::clamp<int64_t>(rows, 1, most), weightOnlyPanel};
-}
-
-void weir::packWeightOnly(OpBuilder &b, KernelOp kernel, SmallVectorImpl<Value> &operands) {
-  auto all = kernel.getBody().front().getOps<DequantizeBlocksOp>();
-  DequantizeBlocksOp weights = *all.begin();
-  auto numbers = cast<BlockArgument>(weights.getNumbers());
-  packRows(b, &weights.getNumbersMutable(), numbers, operands[numbers.getArgNumber()]);
-  for (OpOperand *shared : {&weights.getScalesMutable(), &weights.getZerosMutable()}) {
-    auto argument = dyn_cast<BlockArgument>(shared->get());
-    if (!argument || !argument.hasOneUse())
-      continue;
-    Value &operand = operands[argument.getArgNumber()];
-    auto constant = operand.getDefiningOp<ConstantOp>();
-    TypedAttr packed = constant
-                           ? packedConstant(cast<TypedAttr>(constant.getValue()), weightOnlyPanel)
-                           : TypedAttr();
-    if (!packed)
-      continue;
-    readPanels(shared, argument, packed.getType());
-    replaceConstant(b, packed, argument, operand);
-  }
 }

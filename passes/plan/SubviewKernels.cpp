@@ -8,6 +8,7 @@
 #include "passes/plan/SubviewKernels.h"
 #include "dialects/weir/Elemental.h"
 #include "dialects/weir/Pch.h"
+#include "passes/analysis/KernelSchedules.h"
 #include "passes/plan/LaunchWork.h"
 #include "passes/plan/SubviewForwarding.h"
 
@@ -51,45 +52,21 @@ void PartKernels::set(RunOp run, unsigned index, const Extents &own) {
 
 /// Calls `visit` with each stage of a chain that has buffer `index` of the
 /// chain, and what that is among the stage's own.
-static bool allStages(KernelOp chain, unsigned index,
-                      function_ref<bool(LaunchOp, unsigned)> visit) {
+static void forEachStage(KernelOp chain, unsigned index,
+                         function_ref<void(LaunchOp, unsigned)> visit) {
   Block &body = chain.getBody().front();
-  if (index < body.getNumArguments())
-    return llvm::all_of(body.getArgument(index).getUses(), [&](OpOperand &use) {
-      return visit(cast<LaunchOp>(use.getOwner()), use.getOperandNumber());
-    });
+  if (index < body.getNumArguments()) {
+    for (OpOperand &use : body.getArgument(index).getUses())
+      visit(cast<LaunchOp>(use.getOwner()), use.getOperandNumber());
+    return;
+  }
   auto last = body.getTerminator()->getOperand(0).getDefiningOp<LaunchOp>();
-  return visit(last, last.getInputs().size());
+  visit(last, last.getInputs().size());
 }
 
-bool PartKernels::canWorkOn(KernelOp kernel, unsigned index, const Extents &own) {
-  ScheduleKind kind = kernel.getSchedule().getKind();
-  if (kind == ScheduleKind::DepthFirst)
-    return allStages(kernel, index, [&](LaunchOp stage, unsigned buffer) {
-      return canWorkOn(symbols.lookup<KernelOp>(stage.getKernel()), buffer, own);
-    });
-  bool isFree = kind == ScheduleKind::Loops || kind == ScheduleKind::Lanes;
-  if (!isFree && kind != ScheduleKind::Gemm && kind != ScheduleKind::Convolution &&
-      kind != ScheduleKind::Winograd)
-    return false;
-  Block &body = kernel.getBody().front();
-  if (body.getTerminator()->getNumOperands() != 1)
-    return false;
-  if (index >= body.getNumArguments() || isFree)
-    return true;
-  // Weights and right operands are read by panels; Winograd's form transforms all that it
-  // multiplies. Rows of a left operand are at one distance from each other, but for
-  // convolutions that see lines.
-  BlockArgument argument = body.getArgument(index);
-  auto shape = cast<RankedTensorType>(argument.getType()).getShape();
-  bool isTransformed = kind == ScheduleKind::Winograd;
-  bool seesLines = kind == ScheduleKind::Convolution && !kernel.getSchedule()[schedule::pointwise];
-  bool hasGaps = hasInnerGaps(own, shape) && !seesLines;
-  return llvm::none_of(argument.getUses(), [&](OpOperand &use) {
-    if (isTransformed)
-      return isa<ConvOp, UnrealizedConversionCastOp>(use.getOwner());
-    return isa<DotGeneralOp, ConvOp>(use.getOwner()) && (hasGaps || use.getOperandNumber() > 0);
-  });
+bool PartKernels::canWorkOn(RunOp run, unsigned index, const Extents &own) {
+  const KernelSchedules *schedules = hostSchedules();
+  return schedules && schedules->takesPart(kernelOf(run), index, own);
 }
 
 /// A kernel that runs over all elements as one row runs over rows instead.
@@ -124,15 +101,14 @@ KernelOp PartKernels::partOf(KernelOp kernel, ArrayRef<Extents> own) {
   made.setSymName(name);
   inRows(made);
   symbols.insert(made, std::next(Block::iterator(kernel)));
-  if (kernel.getSchedule().getKind() != ScheduleKind::DepthFirst)
+  if (kernel.getBody().getOps<LaunchOp>().empty())
     return made;
   DenseMap<Operation *, SmallVector<Extents>> ofStages;
   for (auto [index, each] : llvm::enumerate(own))
     if (!each.empty())
-      allStages(made, index, [&](LaunchOp stage, unsigned buffer) {
+      forEachStage(made, index, [&](LaunchOp stage, unsigned buffer) {
         ofStages[stage].resize(stage.getInputs().size() + 1);
         ofStages[stage][buffer] = each;
-        return true;
       });
   for (auto stage : made.getBody().front().getOps<LaunchOp>())
     if (auto it = ofStages.find(stage); it != ofStages.end())

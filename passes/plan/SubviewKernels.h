@@ -37,9 +37,7 @@ public:
 
   /// Whether the run's kernel finds the elements of buffer `index` by the general rule for
   /// indices, or as a left operand whose rows lie apart as `own` says.
-  bool canWorkOn(RunOp run, unsigned index, const Extents &own) {
-    return canWorkOn(kernelOf(run), index, own);
-  }
+  bool canWorkOn(RunOp run, unsigned index, const Extents &own);
 
   /// Gives such runs kernels of their own: where parts lie is known when these are
   /// compiled.
@@ -50,7 +48,6 @@ public:
   void writePadBorder(RunOp run, PadOp pad, llvm::ArrayRef<int64_t> copied);
 
 private:
-  bool canWorkOn(KernelOp kernel, unsigned index, const Extents &own);
   /// The kernel for buffers that lie so: made, or known from another run.
   KernelOp partOf(KernelOp kernel, llvm::ArrayRef<Extents> own);
 

@@ -19,7 +19,7 @@ struct DepthFirstStage {
   std::string symbol;
 };
 
-/// Emits the function of a kernel with the strategy "depth_first" as `symbol`.
+/// Emits the function of a kernel of kind depth-first as `symbol`.
 void emitDepthFirst(plan::KernelOp kernel, llvm::StringRef symbol,
                     llvm::ArrayRef<DepthFirstStage> stages);
 

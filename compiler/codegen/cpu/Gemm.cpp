@@ -17,8 +17,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/Tiles.h"
+#include "compiler/codegen/cpu/schedule/PackWeights.h"
 #include "dialects/weir/Pch.h"
-#include "passes/kernelize/PackWeights.h"
 
 using namespace mlir;
 using namespace weir;

@@ -14,10 +14,10 @@
 
 #include "compiler/codegen/cpu/KernelEmitter.h"
 #include "compiler/codegen/cpu/Tiles.h"
+#include "compiler/codegen/cpu/schedule/Strategy.h"
 #include "compiler/codegen/kernel/LibraryCall.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Repeats.h"
-#include "passes/kernelize/RowReduction.h"
 #include "passes/plan/SubviewForwarding.h"
 
 using namespace mlir;
@@ -175,8 +175,8 @@ void forbidUnrolling(scf::ForOp loop) {
 }
 
 /// The parts of [0, range) that a kernel without its own tiling is called for.
-void emitLoops(KernelBuilder &r, plan::KernelOp kernel, ElementalOpInterface lead, Value begin,
-               Value end) {
+void emitLoopForm(KernelBuilder &r, plan::KernelOp kernel, ElementalOpInterface lead, Value begin,
+                  Value end) {
   OpBuilder::InsertionGuard guard(r.b);
   Block &body = kernel.getBody().front();
   const KernelBuilder::Buffer &first = r.bufferOf(body.getTerminator()->getOperand(0));
@@ -212,30 +212,40 @@ void emitLoops(KernelBuilder &r, plan::KernelOp kernel, ElementalOpInterface lea
            [&](ValueRange at) { emitElements(r, body, lead, at); });
 }
 
-/// Collects which sizes must be equal; null: none that is not.
-struct Equalities {
-  KernelBuilder &r;
-  Value all;
-  void add(Value x, Value y) {
-    if (x == y)
-      return;
-    Value same = r.equal(x, y);
-    all = all ? r.logicalAnd(all, same) : same;
-  }
-};
+/// The part [begin, end) by the kernel's strategy. Where only running tells whether sizes are
+/// as it wants them, and they are not, the first part is everything, element by element.
+LogicalResult emitParts(KernelBuilder &r, plan::KernelOp kernel, Value begin, Value end) {
+  const KernelStrategy &strategy = strategyOf(kernel);
+  SizeEqualities sizes(r);
+  strategy.requireSizes(r, kernel, sizes);
+  if (!sizes.all())
+    return strategy.emit(r, kernel, begin, end);
+  Block &body = kernel.getBody().front();
+  Value result = body.getTerminator()->getOperand(0);
+  OpBuilder::InsertionGuard guard(r.b);
+  auto branch = scf::IfOp::create(r.b, r.loc, sizes.all(), /*withElseRegion=*/true);
+  r.b.setInsertionPointToStart(&branch.getThenRegion().front());
+  if (failed(strategy.emit(r, kernel, begin, end)))
+    return failure();
+  r.b.setInsertionPointToStart(&branch.getElseRegion().front());
+  auto first = scf::IfOp::create(r.b, r.loc, r.equal(begin, r.constant(0)), false);
+  r.b.setInsertionPointToStart(&first.getThenRegion().front());
+  emitNest(r, r.bufferOf(result).dims, {}, [&](ValueRange at) { emitElements(r, body, {}, at); });
+  return success();
+}
 
-/// Loops in two forms where dimensions of unknown size may broadcast: one for
-/// when none does, nearly always, which vectorises, and one for the rest.
-void emitLoopVersions(KernelBuilder &r, plan::KernelOp kernel, Value begin, Value end) {
+} // namespace
+
+void weir::emitLoops(KernelBuilder &r, plan::KernelOp kernel, Value begin, Value end) {
   Block &body = kernel.getBody().front();
   ElementalOpInterface lead = leadOf(body);
-  Equalities equalities{r, {}};
+  SizeEqualities equalities(r);
   SmallVector<std::pair<Value, unsigned>> sizes;
   r.quiet = true;
   for (Operation &op : body.without_terminator()) {
     // What else asks whether a size is 1 means another thing by it.
     if (isa<BroadcastToOp>(op) && !constantElements(op.getOperand(0))) {
-      equalities.all = {};
+      equalities.clear();
       break;
     }
     if (!isa<ElementwiseOpInterface>(op))
@@ -252,80 +262,24 @@ void emitLoopVersions(KernelBuilder &r, plan::KernelOp kernel, Value begin, Valu
     }
   }
   r.quiet = false;
-  if (!equalities.all)
-    return emitLoops(r, kernel, lead, begin, end);
+  if (!equalities.all())
+    return emitLoopForm(r, kernel, lead, begin, end);
   OpBuilder::InsertionGuard guard(r.b);
-  auto branch = scf::IfOp::create(r.b, r.loc, equalities.all, /*withElseRegion=*/true);
+  auto branch = scf::IfOp::create(r.b, r.loc, equalities.all(), /*withElseRegion=*/true);
   r.b.setInsertionPointToStart(&branch.getThenRegion().front());
   for (auto [tensor, i] : sizes)
     r.assumeNotStretched(tensor, i);
-  emitLoops(r, kernel, lead, begin, end);
+  emitLoopForm(r, kernel, lead, begin, end);
   r.b.setInsertionPointToStart(&branch.getElseRegion().front());
-  emitLoops(r, kernel, {}, begin, end);
+  emitLoopForm(r, kernel, {}, begin, end);
 }
 
-/// Lines are of one shape, but for what has one element a line; and an open line's length
-/// is that of whatever is read along it.
-void addLineEqualities(KernelBuilder &r, plan::KernelOp kernel, Equalities &equalities) {
+void KernelStrategy::requireSizes(KernelBuilder &, plan::KernelOp kernel,
+                                  SizeEqualities &sizes) const {
   Block &body = kernel.getBody().front();
-  RankedTensorType whole = lineType(kernel);
-  int64_t axis = lineAxis(kernel), rank = whole.getRank();
-  Value line = (*body.getOps<ReduceOp>().begin()).getOperand();
-  r.quiet = true;
-  for (Operation &op : body.without_terminator()) {
-    if (isa<ConstantOp>(op))
-      continue;
-    auto type = cast<RankedTensorType>(op.getResult(0).getType());
-    for (int64_t i = 0; i < rank; ++i)
-      if (type.isDynamicDim(i))
-        equalities.add(r.dim(op.getResult(0), i), r.dim(line, i));
-  }
-  for (BlockArgument argument : body.getArguments()) {
-    auto type = cast<RankedTensorType>(argument.getType());
-    int64_t last = type.getRank() - 1;
-    if (whole.isDynamicDim(axis) && last >= 0 && type.isDynamicDim(last))
-      equalities.add(r.dim(argument, last), r.dim(line, axis));
-  }
-  r.quiet = false;
+  if (ElementalOpInterface lead = leadOf(body))
+    sizes.addShape(lead->getResult(0), body.getTerminator()->getOperand(0));
 }
-
-/// Strategies take it that what follows the costly operation has its shape. Where
-/// only running tells, and it has not, the first part is everything, element by
-/// element. Attentions read stretched operands as they are.
-LogicalResult emitParts(KernelBuilder &r, plan::KernelOp kernel, Value begin, Value end) {
-  Block &body = kernel.getBody().front();
-  Value result = body.getTerminator()->getOperand(0);
-  Equalities equalities{r, {}};
-  auto mustBeOf = [&](Value shape) {
-    auto type = cast<RankedTensorType>(shape.getType());
-    r.quiet = true;
-    for (int64_t i = 0; i < type.getRank(); ++i)
-      if (type.isDynamicDim(i))
-        equalities.add(r.dim(shape, i), r.dim(result, i));
-    r.quiet = false;
-  };
-  plan::ScheduleKind kind = kernel.getSchedule().getKind();
-  if (kind == plan::ScheduleKind::RowReduction) {
-    addLineEqualities(r, kernel, equalities);
-  } else if (kind != plan::ScheduleKind::Attention) {
-    if (ElementalOpInterface lead = leadOf(body))
-      mustBeOf(lead->getResult(0));
-  }
-  if (!equalities.all)
-    return emitByStrategy(r, kernel, begin, end);
-  OpBuilder::InsertionGuard guard(r.b);
-  auto branch = scf::IfOp::create(r.b, r.loc, equalities.all, /*withElseRegion=*/true);
-  r.b.setInsertionPointToStart(&branch.getThenRegion().front());
-  if (failed(emitByStrategy(r, kernel, begin, end)))
-    return failure();
-  r.b.setInsertionPointToStart(&branch.getElseRegion().front());
-  auto first = scf::IfOp::create(r.b, r.loc, r.equal(begin, r.constant(0)), false);
-  r.b.setInsertionPointToStart(&first.getThenRegion().front());
-  emitNest(r, r.bufferOf(result).dims, {}, [&](ValueRange at) { emitElements(r, body, {}, at); });
-  return success();
-}
-
-} // namespace
 
 /// Elements of a line from which on its sum is one of vectors.
 static constexpr int64_t longLine = 16;
@@ -399,12 +353,7 @@ LogicalResult weir::emitKernel(plan::KernelOp kernel, StringRef symbol,
   }
   Value begin = range ? reader.constant(0) : Value(entry->getArgument(next));
   Value end = range ? reader.constant(*range) : Value(entry->getArgument(next + 1));
-  plan::ScheduleKind kind = kernel.getSchedule().getKind();
-  if (kind == plan::ScheduleKind::Loops)
-    emitLoopVersions(reader, kernel, begin, end);
-  else if (kind == plan::ScheduleKind::Sort)
-    emitSortCall(reader, kernel, sites);
-  else if (failed(emitParts(reader, kernel, begin, end)))
+  if (failed(emitParts(reader, kernel, begin, end)))
     return failure();
   b.setInsertionPointToEnd(entry);
   Value code = LLVM::LoadOp::create(b, loc, i32, reader.errorSlot);
@@ -435,42 +384,4 @@ LogicalResult weir::emitKernel(plan::KernelOp kernel, StringRef symbol,
   auto call = func::CallOp::create(b, loc, bodyName, TypeRange{i32}, arguments);
   LLVM::ReturnOp::create(b, loc, call.getResult(0));
   return success();
-}
-
-LogicalResult weir::emitByStrategy(KernelBuilder &reader, plan::KernelOp kernel, Value begin,
-                                   Value end) {
-  switch (kernel.getSchedule().getKind()) {
-  case plan::ScheduleKind::Scatter:
-    return emitScatter(reader, kernel);
-  case plan::ScheduleKind::Gemm:
-    return emitGemm(reader, kernel, begin, end);
-  case plan::ScheduleKind::WeightOnly:
-    return emitWeightOnly(reader, kernel, begin, end);
-  case plan::ScheduleKind::Convolution:
-    return emitConvolution(reader, kernel, begin, end);
-  case plan::ScheduleKind::Winograd:
-    return emitWinograd(reader, kernel, begin, end);
-  case plan::ScheduleKind::GemmAmxBf16:
-    return emitGemmAmxBf16(reader, kernel, begin, end);
-  case plan::ScheduleKind::Attention:
-    return emitAttention(reader, kernel, begin, end);
-  case plan::ScheduleKind::GemmInt8:
-    return emitGemmInt8(reader, kernel, begin, end);
-  case plan::ScheduleKind::RowReduction:
-    return emitRowReduction(reader, kernel, begin, end);
-  case plan::ScheduleKind::Lanes:
-    return emitLanes(reader, kernel, begin, end);
-  case plan::ScheduleKind::PadBorder:
-    return emitPadBorder(reader, kernel, begin, end);
-  case plan::ScheduleKind::Transposition:
-    return emitTransposition(reader, kernel, begin, end);
-  case plan::ScheduleKind::Scan:
-    return emitScan(reader, kernel, begin, end);
-  case plan::ScheduleKind::Loops:
-  case plan::ScheduleKind::Sort:
-  case plan::ScheduleKind::DepthFirst:
-    break;
-  }
-  return kernel.emitError("no emitter of parts for a schedule of kind ")
-         << plan::stringifyScheduleKind(kernel.getSchedule().getKind());
 }

@@ -19,10 +19,12 @@ struct Attention;
 mlir::LogicalResult emitKernel(plan::KernelOp kernel, llvm::StringRef symbol,
                                std::optional<int64_t> range, SiteTable &sites);
 
-/// Emits, at the builder's insertion point, the part [begin, end) of the
-/// kernel's range in the way that its strategy names.
-mlir::LogicalResult emitByStrategy(KernelBuilder &reader, plan::KernelOp kernel, mlir::Value begin,
-                                   mlir::Value end);
+// What strategies (schedule/Strategy.h) emit at the builder's insertion point: the part
+// [begin, end) of the kernel's range.
+
+/// Element by element, in two forms where dimensions of unknown size may broadcast: one for
+/// when none does, nearly always, which vectorises, and one for the rest.
+void emitLoops(KernelBuilder &reader, plan::KernelOp kernel, mlir::Value begin, mlir::Value end);
 
 /// Matrix products and convolutions by register tiles.
 mlir::LogicalResult emitGemm(KernelBuilder &reader, plan::KernelOp kernel, mlir::Value begin,

@@ -16,9 +16,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/Tiles.h"
+#include "compiler/codegen/cpu/schedule/LaneWindows.h"
 #include "dialects/weir/Pch.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "passes/kernelize/LaneTiles.h"
 
 using namespace mlir;
 using namespace weir;

@@ -8,7 +8,6 @@
 #include "compiler/codegen/cpu/Tiles.h"
 #include "dialects/weir/Pch.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "passes/kernelize/Tiling.h"
 
 using namespace mlir;
 using namespace weir;

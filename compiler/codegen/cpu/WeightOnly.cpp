@@ -20,6 +20,7 @@
 
 #include "passes/kernelize/WeightOnly.h"
 #include "compiler/codegen/cpu/Tiles.h"
+#include "compiler/codegen/cpu/schedule/WeightOnlyPanels.h"
 #include "dialects/weir/BlockQuantized.h"
 #include "dialects/weir/Pch.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"

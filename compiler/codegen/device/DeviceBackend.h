@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// All that the compiler knows of a kind of device beside CPUs: its flag, what a
-// usual one is like, what may be placed on it, its code. A kind is a folder
-// beside this one, and a line in compiler/driver/DeviceKinds.cpp. At run time it
+// All that the compiler knows of a kind of device: its flag, what a usual one is
+// like, what may be placed on it, how its kernels are computed, its code. A kind is
+// a folder beside this one, and a line in compiler/driver/DeviceKinds.cpp; one of
+// them is the host (DeviceKind::isHost). At run time it
 // is the table of functions that its AcceleratorInfo::driver names
 // (runtime/session/accelerator.h).
 //
@@ -86,6 +87,9 @@ public:
 
   // Code.
 
+  /// Extensions of the host's processor, as LLVM names them, that kernels of the planned
+  /// `module` need beside what the target is taken to have.
+  virtual llvm::SmallVector<llvm::StringRef> requiredFeatures(mlir::ModuleOp) const { return {}; }
   /// Registers what `generate` translates from with a context's registry.
   virtual void registerDialects(mlir::DialectRegistry &registry) const = 0;
   /// Declares the functions of the kind's driver that its steps call, where `b`

@@ -102,6 +102,8 @@ public:
                mlir::Value value0, mlir::Value value1) override;
   mlir::Value dim(mlir::Value tensor, unsigned i) override;
 
+  SiteTable &errorSites() { return sites; }
+
   mlir::Value context;   ///< weir_context *
   mlir::Value errorSlot; ///< i32 *, what the kernel will return
   /// Sizes are asked for that the step has checked: no checks.

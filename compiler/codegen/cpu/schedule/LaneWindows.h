@@ -1,4 +1,4 @@
-//===- LaneTiles.h - kernels whose vectors hold results ----------*- C++ -*-===//
+//===- LaneWindows.h - kernels whose vectors hold results --------*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,10 +10,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef WEIR_PASSES_KERNELIZE_LANETILES_H
-#define WEIR_PASSES_KERNELIZE_LANETILES_H
+#ifndef WEIR_COMPILER_CODEGEN_CPU_SCHEDULE_LANEWINDOWS_H
+#define WEIR_COMPILER_CODEGEN_CPU_SCHEDULE_LANEWINDOWS_H
 
-#include "passes/kernelize/Tiling.h"
+#include "compiler/codegen/cpu/schedule/RegisterTiles.h"
 
 #include <numeric>
 
@@ -37,12 +37,6 @@ Group groupOf(ConvOp conv);
 /// Whether `anchor` (a convolution in groups narrower than a vector, a pool, a reduction) is
 /// computed so.
 bool isLanes(mlir::Operation *anchor, const VectorUnit &unit);
-
-/// Sets `tile` and returns how the range is cut. Windows: `positions` where results next
-/// to each other along the last spatial dimension are computed together. Reductions:
-/// `streams` where sums wait in memory while several rows pass by at a time.
-llvm::SmallVector<int64_t> laneTiles(plan::ScheduleBuilder &s, mlir::Operation *anchor,
-                                     const VectorUnit &unit);
 
 /// Windows along one dimension.
 struct WindowLine {
@@ -77,4 +71,4 @@ llvm::SmallVector<WindowLine> windowLinesOf(mlir::Operation *anchor);
 
 } // namespace weir
 
-#endif // WEIR_PASSES_KERNELIZE_LANETILES_H
+#endif // WEIR_COMPILER_CODEGEN_CPU_SCHEDULE_LANEWINDOWS_H

@@ -1,17 +1,16 @@
-//===- LaneTiles.cpp - kernels whose vectors hold results --------*- C++ -*-===//
+//===- LaneWindows.cpp - windows whose results fill vectors ---------------===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/kernelize/LaneTiles.h"
+#include "compiler/codegen/cpu/schedule/LaneWindows.h"
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
 
 using namespace mlir;
 using namespace weir;
-using namespace weir::plan;
 
 Group weir::groupOf(ConvOp conv) {
   ArrayRef<int64_t> filter = cast<RankedTensorType>(conv.getFilter().getType()).getShape();
@@ -92,69 +91,4 @@ SmallVector<WindowLine> weir::windowLinesOf(Operation *anchor) {
   else
     fill(cast<PoolOp>(anchor), cast<PoolOp>(anchor).getWindow());
   return lines;
-}
-
-/// How many results next to each other in a line are computed together: they share what
-/// their windows overlap in, and the filter; 1: each by itself.
-static int64_t positionsOf(Operation *anchor, const VectorUnit &unit) {
-  // The window's elements are written out for each of them.
-  constexpr int64_t mostSteps = 64;
-  WindowLine line = windowLinesOf(anchor).back();
-  int64_t most = unit.registers == 32 ? 6 : 4, steps = std::max<int64_t>(line.window, 1);
-  if (auto conv = dyn_cast<ConvOp>(anchor)) {
-    Group group = groupOf(conv);
-    most /= group.lanes(unit.bytes / 4) / (unit.bytes / 4);
-    steps *= group.inputs;
-  }
-  most = std::min(most, mostSteps / steps);
-  // Of an open line kernels find out which blocks are whole.
-  if (!line.isKnown())
-    return std::max<int64_t>(most, 1);
-  if (most < 2 || line.output < 2)
-    return 1;
-  int64_t positions = llvm::divideCeil(line.output, llvm::divideCeil(line.output, most));
-  return line.endsFor(positions).areAll ? positions : 1;
-}
-
-SmallVector<int64_t> weir::laneTiles(ScheduleBuilder &s, Operation *anchor,
-                                     const VectorUnit &unit) {
-  auto type = cast<RankedTensorType>(anchor->getResult(0).getType());
-  int64_t lanes = unit.bytes / 4, columns = type.getShape().back();
-  SmallVector<int64_t> tiles(type.getRank(), 1);
-  if (!ShapedType::isDynamic(columns))
-    tiles.back() = std::max<int64_t>(columns, 1);
-  if (isa<ArgReduceOp>(anchor)) {
-    // Extremes and where they lie: half as many as sums.
-    if (ShapedType::isDynamic(columns))
-      tiles.back() = openColumns;
-    for (int64_t most = unit.registers / 8; most > 1 && 2 * lanes <= columns; most /= 2)
-      lanes *= 2;
-    if (!ShapedType::isDynamic(columns))
-      tiles.back() = lanes;
-  } else if (auto reduce = dyn_cast<ReduceOp>(anchor)) {
-    // Of a tensor that caches do not hold, whole pages in their order. Else several
-    // vectors at once: sums do not wait for each other. Of open columns a part finds out.
-    constexpr int64_t muchOfTheCache = streamedElements, streamed = openColumns;
-    auto operand = cast<RankedTensorType>(reduce.getOperand().getType());
-    if (ShapedType::isDynamic(columns)) {
-      tiles.back() = streamed;
-    } else if (operand.hasStaticShape() && operand.getNumElements() > muchOfTheCache &&
-               columns >= streamed && columns % lanes == 0) {
-      s.set(schedule::streams, true);
-      tiles.back() = streamed;
-    } else {
-      for (int64_t most = unit.registers / 2; most > 1 && 2 * lanes <= columns; most /= 2)
-        lanes *= 2;
-      tiles.back() = lanes;
-    }
-  } else if (auto conv = dyn_cast<ConvOp>(anchor)) {
-    lanes = groupOf(conv).lanes(lanes);
-  }
-  if (int64_t positions = isa<ReduceOp, ArgReduceOp>(anchor) ? 1 : positionsOf(anchor, unit);
-      positions > 1) {
-    s.set(schedule::positions, positions);
-    tiles[type.getRank() - 2] = positions;
-  }
-  s.set(schedule::tile, {1, 1, lanes});
-  return tiles;
 }

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef WEIR_PASSES_KERNELIZE_PACKWEIGHTS_H
-#define WEIR_PASSES_KERNELIZE_PACKWEIGHTS_H
+#ifndef WEIR_COMPILER_CODEGEN_CPU_SCHEDULE_PACKWEIGHTS_H
+#define WEIR_COMPILER_CODEGEN_CPU_SCHEDULE_PACKWEIGHTS_H
 
 #include "dialects/plan/Plan.h"
 #include "dialects/weir/Weir.h"
@@ -24,11 +24,16 @@ inline constexpr int64_t fewTilesOfRows = 4;
 /// behind them. Replaces the constant among `operands`, those of the launch, and
 /// makes the kernel read it through `unpack_panels`. A right operand that the
 /// program computes is replaced by a transposition into panels, which is returned
-/// and needs a kernel of its own, or the kernel gets `copies_panels` (it copies
-/// panels to its stack) and larger parts, where either pays. Leaves other kernels
-/// alone. New operations are built at `b`'s insertion point.
-TransposeOp packWeights(mlir::OpBuilder &b, plan::KernelOp kernel,
+/// and needs a kernel of its own, or the schedule gets `copiesPanels` (the kernel copies
+/// panels to its stack) and larger parts, where either pays. New operations are built at
+/// `b`'s insertion point.
+TransposeOp packColumns(mlir::OpBuilder &b, plan::KernelOp kernel,
                         llvm::SmallVectorImpl<mlir::Value> &operands);
+
+/// The same for kernels that multiply by panels of packed rows (packRows); where the program
+/// computes the right operand, the schedule gets `copiesPanels`.
+void packPanels(mlir::OpBuilder &b, plan::KernelOp kernel,
+                llvm::SmallVectorImpl<mlir::Value> &operands);
 
 /// Brings a constant that a kernel reads as `argument`, behind `weights`, into panels:
 /// [A…, C, N] as [N / 32, A…, C / 2, 32, 2]: panels of 32 columns in which two rows
@@ -46,4 +51,4 @@ void replaceConstant(mlir::OpBuilder &b, mlir::TypedAttr packed, mlir::BlockArgu
 
 } // namespace weir
 
-#endif // WEIR_PASSES_KERNELIZE_PACKWEIGHTS_H
+#endif // WEIR_COMPILER_CODEGEN_CPU_SCHEDULE_PACKWEIGHTS_H

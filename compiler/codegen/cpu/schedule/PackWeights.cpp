@@ -5,12 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/kernelize/PackWeights.h"
+#include "compiler/codegen/cpu/schedule/PackWeights.h"
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Rearrange.h"
-#include "passes/kernelize/Tiling.h"
-#include "passes/kernelize/WeightOnly.h"
 
 using namespace mlir;
 using namespace weir;
@@ -142,35 +140,29 @@ static TransposeOp packComputed(OpBuilder &b, plan::KernelOp kernel, OpOperand *
   return copies(/*whereItPays=*/false);
 }
 
-TransposeOp weir::packWeights(OpBuilder &b, plan::KernelOp kernel,
+void weir::packPanels(OpBuilder &b, plan::KernelOp kernel, SmallVectorImpl<Value> &operands) {
+  OpOperand *weights = columnsOperand(kernel);
+  auto argument = cast<BlockArgument>(weights->get());
+  Value &operand = operands[argument.getArgNumber()];
+  // Bytes that the program computes become panels on the stack.
+  if (!operand.getDefiningOp<ConstantOp>())
+    kernel.setScheduleAttr(
+        plan::ScheduleBuilder(kernel.getSchedule()).set(plan::schedule::copiesPanels, true).get());
+  else
+    packRows(b, weights, argument, operand);
+}
+
+TransposeOp weir::packColumns(OpBuilder &b, plan::KernelOp kernel,
                               SmallVectorImpl<Value> &operands) {
-  plan::ScheduleAttr schedule = kernel.getSchedule();
-  plan::ScheduleKind kind = schedule.getKind();
-  if (kind == plan::ScheduleKind::WeightOnly) {
-    packWeightOnly(b, kernel, operands);
-    return {};
-  }
-  bool isMatrix = kind == plan::ScheduleKind::GemmAmxBf16 || kind == plan::ScheduleKind::GemmInt8;
-  if (!isMatrix && kind != plan::ScheduleKind::Gemm && kind != plan::ScheduleKind::Convolution)
-    return {};
   OpOperand *weights = columnsOperand(kernel);
   auto argument = dyn_cast<BlockArgument>(weights->get());
-  if (isMatrix) {
-    // Bytes that the program computes become panels on the stack.
-    if (!operands[argument.getArgNumber()].getDefiningOp<ConstantOp>())
-      kernel.setScheduleAttr(
-          plan::ScheduleBuilder(schedule).set(plan::schedule::copiesPanels, true).get());
-    else
-      packRows(b, weights, argument, operands[argument.getArgNumber()]);
-    return {};
-  }
   if (!argument || !argument.hasOneUse())
     return {};
   Value &operand = operands[argument.getArgNumber()];
   auto constant = operand.getDefiningOp<ConstantOp>();
   if (!constant && isa<DotGeneralOp>(weights->getOwner()))
     return packComputed(b, kernel, weights, argument, operand);
-  ArrayRef<int64_t> tile = schedule[plan::schedule::tile];
+  ArrayRef<int64_t> tile = kernel.getSchedule()[plan::schedule::tile];
   int64_t width = tile[1] * tile[2];
   int64_t columns = cast<RankedTensorType>(argument.getType()).getShape().back();
   // One panel without a rest lies as it is wanted.

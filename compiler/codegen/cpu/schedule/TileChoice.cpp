@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/kernelize/TileChoice.h"
+#include "compiler/codegen/cpu/schedule/TileChoice.h"
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
 

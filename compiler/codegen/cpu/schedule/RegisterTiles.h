@@ -1,12 +1,12 @@
-//===- Tiling.h - strategies and tiles of kernels ----------------*- C++ -*-===//
+//===- RegisterTiles.h - sums that are in registers at a time ----*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef WEIR_PASSES_KERNELIZE_TILING_H
-#define WEIR_PASSES_KERNELIZE_TILING_H
+#ifndef WEIR_COMPILER_CODEGEN_CPU_SCHEDULE_REGISTERTILES_H
+#define WEIR_COMPILER_CODEGEN_CPU_SCHEDULE_REGISTERTILES_H
 
 #include "dialects/plan/Plan.h"
 
@@ -19,7 +19,6 @@ struct VectorUnit {
   int64_t registers = 16;    ///< how many there are
   bool hasByteTiles = false; ///< matrix tiles of bytes
   bool hasBytePairs = false; ///< bytes are multiplied as pairs of words of 16 bits
-  bool isHost = true;        ///< of kernels of accelerators: only how ranges are cut counts
 
   int64_t lanes() const { return bytes / elementBytes; }
 };
@@ -37,16 +36,13 @@ inline constexpr int64_t partRows = 140, partPositions = 224;
 /// second-level caches have 1 MiB and more.
 inline int64_t winogradElements(const VectorUnit &unit) { return unit.bytes == 64 ? 12544 : 4096; }
 
-/// Chooses the kernel's schedule (dialects/plan/Schedule.h). Products of matrix tiles of bf16
-/// with a depth block have their rows packed. For attentions see Attention.h, for windows and
-/// reductions LaneTiles.h. What `choice` says of tiles is so.
-void chooseStrategy(plan::KernelOp kernel, const VectorUnit &unit, const TileChoice &choice);
+/// `unit` with lanes for the elements that `anchor` makes.
+VectorUnit unitFor(const VectorUnit &unit, mlir::Operation *anchor);
 
-/// Whether a transposition of such elements goes by blocks that are turned in registers.
-bool isTurnedInBlocks(mlir::Type element);
-
-/// Whether the product is [batch…, M…, K] by [batch…, K, N] of f32.
-bool isPlainForm(DotGeneralOp dot);
+/// Whether every operation of the kernel but `anchor` can be computed on vectors
+/// of anchor's results: elementwise, f32 or words, operands that run along the last
+/// dimension or do not depend on it; casts between these, bf16 and bytes.
+bool isVectorEpilogue(plan::KernelOp kernel, mlir::Operation *anchor);
 
 /// [rows, vectors, lanes] of a register tile for so many rows and columns (either may
 /// be ShapedType::kDynamic). `pitch` is the distance of rows in bytes, 0: unknown.
@@ -60,4 +56,4 @@ bool isSkinny(const VectorUnit &unit, int64_t rows);
 
 } // namespace weir
 
-#endif // WEIR_PASSES_KERNELIZE_TILING_H
+#endif // WEIR_COMPILER_CODEGEN_CPU_SCHEDULE_REGISTERTILES_H

@@ -5,17 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The cost model chooses tiles (Tiling.h). A module may say otherwise: its
+// The cost model chooses tiles (RegisterTiles.h). A module may say otherwise: its
 // attribute `weir.tiles` has choices as text, by the shape of what they are for.
 // Every choice that can be written computes the same as any other, up to rounding.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef WEIR_PASSES_KERNELIZE_TILECHOICE_H
-#define WEIR_PASSES_KERNELIZE_TILECHOICE_H
+#ifndef WEIR_COMPILER_CODEGEN_CPU_SCHEDULE_TILECHOICE_H
+#define WEIR_COMPILER_CODEGEN_CPU_SCHEDULE_TILECHOICE_H
 
+#include "compiler/codegen/cpu/schedule/RegisterTiles.h"
 #include "dialects/plan/Plan.h"
-#include "passes/kernelize/Tiling.h"
 
 #include <optional>
 #include <string>
@@ -75,4 +75,4 @@ std::vector<TileChoice> tileMoves(const TileSpace &space, const VectorUnit &unit
 
 } // namespace weir
 
-#endif // WEIR_PASSES_KERNELIZE_TILECHOICE_H
+#endif // WEIR_COMPILER_CODEGEN_CPU_SCHEDULE_TILECHOICE_H

@@ -1,0 +1,79 @@
+//===- Attention.cpp - two products around a softmax, by blocks -----------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/kernelize/Attention.h"
+#include "compiler/codegen/cpu/KernelEmitter.h"
+#include "compiler/codegen/cpu/schedule/Strategy.h"
+#include "dialects/weir/Pch.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::plan;
+
+static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+/// Chooses tiles, and blocks of queries and keys; none of these where the attention is not on
+/// vectors. Returns how the result's dimensions are cut.
+static SmallVector<int64_t> attentionTiles(ScheduleBuilder &s, Attention &attention,
+                                           const VectorUnit &unit) {
+  // Scores of a block of queries by one of keys, with the keys' values, fill a share of
+  // the second-level cache.
+  constexpr int64_t mostQueries = 64, mostKeys = 256, whole = int64_t(1) << 40;
+  ArrayRef<int64_t> shape = typeOf(attention.logits).getShape();
+  int64_t rank = shape.size(), queries = shape[rank - 2], keys = shape[rank - 1];
+  int64_t columns = typeOf(attention.product).getShape().back();
+  auto evenly = [](int64_t size, int64_t most) {
+    return ShapedType::isDynamic(size) ? most
+                                       : llvm::divideCeil(size, llvm::divideCeil(size, most));
+  };
+  int64_t rows = evenly(queries, mostQueries);
+  SmallVector<int64_t> cut(rank, 1), tiles(rank);
+  cut[rank - 2] = rows;
+  cut[rank - 1] = whole;
+  for (int64_t i = 0; i < rank; ++i)
+    tiles[i] = cut[attention.order ? attention.order.getPermutation()[i] : i];
+  if (!attention.isOnVectors)
+    return tiles;
+  SmallVector<int64_t> tile = registerTile(unit, rows, evenly(keys, mostKeys), 0, {});
+  SmallVector<int64_t> valueTile = registerTile(unit, rows, columns, 0, {});
+  int64_t block = llvm::alignTo(evenly(keys, mostKeys), tile[1] * tile[2]);
+  s.set(schedule::tile, tile);
+  s.set(schedule::valueTile, valueTile);
+  s.set(schedule::blocks, {rows, block});
+  return tiles;
+}
+
+namespace {
+class AttentionStrategy final : public KernelStrategy {
+public:
+  ScheduleKind kind() const override { return ScheduleKind::Attention; }
+
+  bool matches(const KernelRequest &request) const override {
+    return attentionOf(request.kernel).has_value();
+  }
+
+  std::optional<SmallVector<int64_t>> schedule(ScheduleBuilder &s,
+                                               const KernelRequest &request) const override {
+    std::optional<Attention> attention = attentionOf(request.kernel);
+    return attentionTiles(s, *attention, request.unit);
+  }
+
+  /// Reads stretched operands as they are.
+  void requireSizes(KernelBuilder &, KernelOp, SizeEqualities &) const override {}
+
+  LogicalResult emit(KernelBuilder &r, KernelOp kernel, Value begin, Value end) const override {
+    return emitAttention(r, kernel, begin, end);
+  }
+};
+} // namespace
+
+namespace weir {
+const KernelStrategy &attentionStrategy() {
+  static const AttentionStrategy made;
+  return made;
+}
+} // namespace weir

@@ -1,0 +1,149 @@
+//===- Convolution.cpp - convolutions by register tiles -------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/codegen/cpu/KernelEmitter.h"
+#include "compiler/codegen/cpu/schedule/PackWeights.h"
+#include "compiler/codegen/cpu/schedule/PlainConvolution.h"
+#include "compiler/codegen/cpu/schedule/Strategy.h"
+#include "dialects/weir/Pch.h"
+#include "passes/analysis/Clusters.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::plan;
+
+/// Channels last, two or three spatial dimensions, no padding; groups only as
+/// wide as whole vectors, so that no tile belongs to two.
+static bool isPlainConvolution(ConvOp conv, const VectorUnit &unit) {
+  auto input = cast<RankedTensorType>(conv.getInput().getType());
+  auto filter = cast<RankedTensorType>(conv.getFilter().getType());
+  int64_t groups = conv.getGroups(), each = filter.getShape().back() / std::max<int64_t>(groups, 1);
+  return conv.getChannelsLast() && (input.getRank() == 4 || input.getRank() == 5) &&
+         (groups == 1 || each % unit.lanes() == 0) && isTileElement(input.getElementType()) &&
+         input.getElementType() == filter.getElementType() &&
+         input.getElementType() == getElementTypeOrSelf(conv.getType()) &&
+         (groups == 1 || filter.hasStaticShape()) && isa<BlockArgument>(conv.getInput()) &&
+         isa<BlockArgument>(conv.getFilter()) &&
+         llvm::all_of(conv.getPads(), [](int64_t pad) { return pad == 0; });
+}
+
+ConvOp weir::plainConvolutionOf(const KernelRequest &request) {
+  auto conv = dyn_cast_or_null<ConvOp>(request.anchor);
+  return conv && isTileElement(getElementTypeOrSelf(conv.getType())) &&
+                 isPlainConvolution(conv, unitFor(request.unit, conv)) &&
+                 isVectorEpilogue(request.kernel, conv)
+             ? conv
+             : ConvOp();
+}
+
+/// A window of one element that visits every position: the convolution is a
+/// product of [H * W, C] by [C, O], and its tiles may run across lines where
+/// what follows it reads operands of the same shape, or the same for all
+/// positions of a plane.
+static bool isPointwise(KernelOp kernel, ConvOp conv) {
+  auto type = cast<RankedTensorType>(conv.getType());
+  auto filter = cast<RankedTensorType>(conv.getFilter().getType());
+  int64_t rank = type.getRank(), line = rank - 3;
+  auto isOne = [](int64_t value) { return value == 1; };
+  if (!llvm::all_of(filter.getShape().drop_back(2), isOne) ||
+      !llvm::all_of(conv.getStrides(), isOne) || type.isDynamicDim(line) ||
+      type.isDynamicDim(line + 1))
+    return false;
+  for (BlockArgument argument : kernel.getBody().getArguments()) {
+    auto other = cast<RankedTensorType>(argument.getType());
+    if (argument == conv.getInput() || argument == conv.getFilter() ||
+        other.getShape() == type.getShape())
+      continue;
+    for (int64_t i = 0, own = other.getRank(); i + 1 < own; ++i)
+      if (i + rank - own >= line && other.getDimSize(i) != 1)
+        return false;
+  }
+  return true;
+}
+
+/// Sets the register tile of a convolution and returns how its range is cut:
+/// images (and planes), lines, whole lines, channels. Each part holds many positions, so
+/// that a panel of the filter is read once for them.
+static SmallVector<int64_t> convolutionTiles(ScheduleBuilder &s, KernelOp kernel, ConvOp conv,
+                                             const VectorUnit &unit, const TileChoice &choice) {
+  int64_t positions = choice.part ? choice.part : partPositions;
+  auto type = cast<RankedTensorType>(conv.getType());
+  int64_t line = type.getRank() - 3;
+  int64_t height = type.getDimSize(line), width = type.getDimSize(line + 1);
+  int64_t columns = type.getShape().back();
+  auto cut = [&](int64_t lines, SmallVector<int64_t> tile) -> SmallVector<int64_t> {
+    // A panel lies within a group.
+    while (columns / (int64_t)conv.getGroups() % (tile[1] * tile[2]) && conv.getGroups() > 1)
+      --tile[1];
+    s.set(schedule::tile, tile);
+    if (!ShapedType::isDynamic(height))
+      lines = std::min(lines, height);
+    int64_t whole = ShapedType::isDynamic(width) ? 1 << 20 : std::max<int64_t>(width, 1);
+    SmallVector<int64_t> tiles(line, 1);
+    tiles.append({std::max<int64_t>(lines, 1), whole, tile[1] * tile[2]});
+    return tiles;
+  };
+  auto input = cast<RankedTensorType>(conv.getInput().getType());
+  int64_t channels = input.getShape().back();
+  int64_t pitch =
+      ShapedType::isDynamic(channels) ? 0 : channels * conv.getStrides().back() * unit.elementBytes;
+  if (ShapedType::isDynamic(width))
+    return cut(4, registerTile(unit, width, columns, pitch, choice));
+  int64_t lines = std::max<int64_t>(1, positions / std::max<int64_t>(width, 1));
+  if (isPointwise(kernel, conv)) {
+    s.set(schedule::pointwise, true);
+    return cut(lines, registerTile(unit, std::min(lines, height) * width, columns, pitch, choice));
+  }
+  auto tile = registerTile(unit, ShapedType::kDynamic, columns, pitch, choice);
+  if (width == 0 || width >= tile[0])
+    return cut(lines, registerTile(unit, width, columns, pitch, choice));
+  // Short lines: a tile holds several whole ones.
+  int64_t together = tile[0] / width;
+  if (!ShapedType::isDynamic(height))
+    together = std::max<int64_t>(1, std::min(together, height));
+  tile[0] = together * width;
+  if (together > 1)
+    s.set(schedule::lines, together);
+  return cut(llvm::alignTo(lines, together), tile);
+}
+
+namespace {
+class Convolution final : public KernelStrategy {
+public:
+  ScheduleKind kind() const override { return ScheduleKind::Convolution; }
+
+  bool matches(const KernelRequest &request) const override {
+    return bool(plainConvolutionOf(request));
+  }
+
+  std::optional<SmallVector<int64_t>> schedule(ScheduleBuilder &s,
+                                               const KernelRequest &request) const override {
+    auto conv = cast<ConvOp>(request.anchor);
+    noteChoice(s, request.choice);
+    return convolutionTiles(s, request.kernel, conv, unitFor(request.unit, conv), request.choice);
+  }
+
+  Operation *packOperands(KernelRequest &request) const override {
+    return packColumns(request.b, request.kernel, request.operands);
+  }
+
+  bool takesPart(KernelOp kernel, unsigned index, ArrayRef<int64_t> extents) const override {
+    return takesPartOfTiles(kernel, index, extents, !kernel.getSchedule()[schedule::pointwise]);
+  }
+
+  LogicalResult emit(KernelBuilder &r, KernelOp kernel, Value begin, Value end) const override {
+    return emitConvolution(r, kernel, begin, end);
+  }
+};
+} // namespace
+
+namespace weir {
+const KernelStrategy &convolutionStrategy() {
+  static const Convolution made;
+  return made;
+}
+} // namespace weir

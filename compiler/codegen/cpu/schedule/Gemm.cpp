@@ -1,0 +1,104 @@
+//===- Gemm.cpp - products by register tiles ------------------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/codegen/cpu/KernelEmitter.h"
+#include "compiler/codegen/cpu/schedule/PackWeights.h"
+#include "compiler/codegen/cpu/schedule/Strategy.h"
+#include "dialects/weir/Pch.h"
+#include "passes/analysis/Clusters.h"
+#include "passes/kernelize/KernelForms.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::plan;
+
+/// Whether the product is [batch…, M…, K] by [batch…, K, N] of elements that tiles have, both
+/// operands read from buffers.
+static bool isPlainGemm(DotGeneralOp dot) {
+  return isInPlainOrder(dot) && isTileProduct(dot) && isa<BlockArgument>(dot.getLhs()) &&
+         isa<BlockArgument>(dot.getRhs());
+}
+
+/// Sets the tile of a product, and returns how its range is cut.
+static SmallVector<int64_t> gemmTiles(ScheduleBuilder &s, KernelOp kernel, DotGeneralOp dot,
+                                      const VectorUnit &unit, const TileChoice &choice) {
+  auto type =
+      cast<RankedTensorType>(kernel.getBody().front().getTerminator()->getOperand(0).getType());
+  int64_t batch = dot.getLhsBatch().size(), rank = type.getRank();
+  if (rank > batch + 2)
+    s.set(schedule::merged, {batch, rank - 1});
+  int64_t rows = partShape(s[schedule::merged], type.getShape())[batch],
+          columns = type.getShape().back();
+  int64_t depth = cast<RankedTensorType>(dot.getLhs().getType()).getShape().back();
+  bool isOpen = ShapedType::isDynamic(depth);
+  auto tile = registerTile(unit, rows, columns, isOpen ? 0 : depth * unit.elementBytes, choice);
+  int64_t width = tile[1] * tile[2];
+  s.set(schedule::tile, tile);
+  // A panel beyond a share of the second-level cache is read by blocks.
+  constexpr int64_t muchOfTheCache = 3 << 17, cacheShare = 1 << 18;
+  int64_t panelBytes = isOpen ? 0 : depth * width * unit.elementBytes, each = 0;
+  // Of open length, the sum goes by blocks in any case.
+  constexpr int64_t openBlock = 512;
+  if (isOpen)
+    each = openBlock;
+  if (panelBytes > muchOfTheCache)
+    each = llvm::alignTo(llvm::divideCeil(depth, llvm::divideCeil(panelBytes, cacheShare)), 16);
+  if (choice.depth && !isOpen)
+    each = *choice.depth < depth ? *choice.depth : 0;
+  if (ShapedType::isDynamic(rows) || rows > tile[0])
+    if (each)
+      s.set(schedule::depthBlock, each);
+  // Enough rows that a panel of the right operand is read once for many. Sums that
+  // wait between blocks are on the stack.
+  constexpr int64_t mostSums = 1 << 16;
+  int64_t many = choice.part ? choice.part : partRows;
+  if (each)
+    many = std::min(many, mostSums / width);
+  many = llvm::alignTo(many, tile[0]);
+  SmallVector<int64_t> tiles(batch, 1);
+  tiles.push_back(ShapedType::isDynamic(rows) ? many : std::clamp<int64_t>(rows, 1, many));
+  tiles.push_back(width);
+  return tiles;
+}
+
+namespace {
+class Gemm final : public KernelStrategy {
+public:
+  ScheduleKind kind() const override { return ScheduleKind::Gemm; }
+
+  bool matches(const KernelRequest &request) const override {
+    auto dot = dyn_cast_or_null<DotGeneralOp>(request.anchor);
+    return dot && isPlainGemm(dot) && isVectorEpilogue(request.kernel, dot);
+  }
+
+  std::optional<SmallVector<int64_t>> schedule(ScheduleBuilder &s,
+                                               const KernelRequest &request) const override {
+    auto dot = cast<DotGeneralOp>(request.anchor);
+    noteChoice(s, request.choice);
+    return gemmTiles(s, request.kernel, dot, unitFor(request.unit, dot), request.choice);
+  }
+
+  Operation *packOperands(KernelRequest &request) const override {
+    return packColumns(request.b, request.kernel, request.operands);
+  }
+
+  bool takesPart(KernelOp kernel, unsigned index, ArrayRef<int64_t> extents) const override {
+    return takesPartOfTiles(kernel, index, extents, /*seesLines=*/false);
+  }
+
+  LogicalResult emit(KernelBuilder &r, KernelOp kernel, Value begin, Value end) const override {
+    return emitGemm(r, kernel, begin, end);
+  }
+};
+} // namespace
+
+namespace weir {
+const KernelStrategy &gemmStrategy() {
+  static const Gemm made;
+  return made;
+}
+} // namespace weir

@@ -1,0 +1,66 @@
+//===- GemmInt8.cpp - products of bytes, with sums of 32 bits -------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/codegen/cpu/KernelEmitter.h"
+#include "compiler/codegen/cpu/schedule/GemmPanels.h"
+#include "compiler/codegen/cpu/schedule/PackWeights.h"
+#include "compiler/codegen/cpu/schedule/Strategy.h"
+#include "dialects/weir/Arranged.h"
+#include "dialects/weir/Pch.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::plan;
+
+/// Products of bytes: matrix tiles are two by two; of vectors' sums as many rows as
+/// leave registers for a row of columns and an element, which are two of words each where
+/// bytes are multiplied as pairs.
+static SmallVector<int64_t> gemmInt8Tiles(ScheduleBuilder &s, Operation *anchor,
+                                          const VectorUnit &unit) {
+  constexpr int64_t width = 32, tileRows = 32;
+  int64_t lanes = unit.bytes / 4, vectors = width / lanes;
+  int64_t others = unit.hasBytePairs ? 6 : 1 + vectors;
+  int64_t rows = (unit.registers - others) / vectors;
+  return gemmPanelTiles(s, anchor, unit.hasByteTiles ? tileRows : rows, lanes);
+}
+
+namespace {
+class GemmInt8 final : public KernelStrategy {
+public:
+  ScheduleKind kind() const override { return ScheduleKind::GemmInt8; }
+
+  bool matches(const KernelRequest &request) const override {
+    return isPanelGemm(request) &&
+           getElementTypeOrSelf(request.anchor->getResult(0).getType()).isInteger(32);
+  }
+
+  std::optional<SmallVector<int64_t>> schedule(ScheduleBuilder &s,
+                                               const KernelRequest &request) const override {
+    return gemmInt8Tiles(s, request.anchor, request.unit);
+  }
+
+  Operation *packOperands(KernelRequest &request) const override {
+    packPanels(request.b, request.kernel, request.operands);
+    return nullptr;
+  }
+
+  StringRef feature(KernelOp kernel) const override {
+    return vectorUnitOf(kernel->getParentOfType<ModuleOp>()).hasByteTiles ? "amx-int8" : "";
+  }
+
+  LogicalResult emit(KernelBuilder &r, KernelOp kernel, Value begin, Value end) const override {
+    return emitGemmInt8(r, kernel, begin, end);
+  }
+};
+} // namespace
+
+namespace weir {
+const KernelStrategy &gemmInt8Strategy() {
+  static const GemmInt8 made;
+  return made;
+}
+} // namespace weir

@@ -1,0 +1,77 @@
+//===- GemmPanels.cpp - products by panels of packed columns --------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/codegen/cpu/schedule/GemmPanels.h"
+#include "compiler/codegen/cpu/schedule/LaneWindows.h"
+#include "dialects/weir/Arranged.h"
+#include "dialects/weir/Pch.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::plan;
+
+bool weir::isPanelGemm(const KernelRequest &request) {
+  Operation *anchor = request.anchor;
+  return anchor && anchor->hasAttr(tileUnitAttribute) && !isLanes(anchor, request.unit) &&
+         isVectorEpilogue(request.kernel, anchor);
+}
+
+/// How much of a product of bf16 with so long a sum is multiplied at once, so that columns
+/// for it, 32 KiB at most, stay in the first-level cache while rows pass by; 0: all, where
+/// there is less, or too few rows and columns to pay for packing rows.
+static int64_t bf16DepthBlock(int64_t rows, int64_t depth, int64_t columns) {
+  constexpr int64_t fewestRows = 128, fewestColumns = 512, most = 512, step = 32;
+  if (rows < fewestRows || depth < most || columns < fewestColumns)
+    return 0;
+  return llvm::alignTo(llvm::divideCeil(depth, llvm::divideCeil(depth, most)), step);
+}
+
+SmallVector<int64_t> weir::gemmPanelTiles(ScheduleBuilder &s, Operation *anchor, int64_t height,
+                                          int64_t lanes) {
+  constexpr int64_t width = 32, cacheShare = 1 << 20;
+  s.set(schedule::tile, {height, width / lanes, lanes});
+  auto type = cast<RankedTensorType>(anchor->getResult(0).getType());
+  auto input = cast<RankedTensorType>(anchor->getOperand(0).getType());
+  int64_t bytes = input.getElementTypeBitWidth() / 8, depth = input.getShape().back();
+  int64_t rank = type.getRank();
+  if (auto dot = dyn_cast<DotGeneralOp>(anchor)) {
+    int64_t batch = dot.getLhsBatch().size();
+    if (rank > batch + 2)
+      s.set(schedule::merged, {batch, rank - 1});
+    int64_t rows = partShape(s[schedule::merged], type.getShape())[batch];
+    int64_t most = std::max<int64_t>(1, cacheShare / (bytes * depth) / height) * height;
+    constexpr int64_t mostPacked = 256;
+    if (int64_t each = bytes == 2 ? bf16DepthBlock(rows, depth, type.getShape().back()) : 0) {
+      s.set(schedule::depthBlock, each);
+      most = std::min(most, mostPacked);
+    }
+    SmallVector<int64_t> tiles(batch, 1);
+    if (!ShapedType::isDynamic(rows))
+      most = std::min<int64_t>(most, llvm::alignTo(rows, height));
+    tiles.append({most, width});
+    return tiles;
+  }
+  constexpr int64_t mostPositions = 1024, whole = 1 << 20;
+  int64_t lines = rank == 3 ? 1 : type.getDimSize(1), span = type.getDimSize(rank - 2);
+  int64_t line = input.getDimSize(rank - 2), together;
+  if (ShapedType::isDynamic(line)) {
+    constexpr int64_t fewLines = 8, usualLine = 128;
+    together = std::min(fewLines, cacheShare / (bytes * usualLine * depth));
+  } else {
+    together = std::min(cacheShare / (bytes * line * depth), mostPositions / line);
+  }
+  together = std::max<int64_t>(1, together);
+  if (!ShapedType::isDynamic(lines)) {
+    together = std::min(together, lines);
+    while (lines % together)
+      --together;
+  }
+  SmallVector<int64_t> tiles{1, together, ShapedType::isDynamic(span) ? whole : span, width};
+  if (rank == 3)
+    tiles.erase(tiles.begin() + 1);
+  return tiles;
+}

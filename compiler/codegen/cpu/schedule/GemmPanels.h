@@ -1,0 +1,29 @@
+//===- GemmPanels.h - products by panels of packed columns -------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_COMPILER_CODEGEN_CPU_SCHEDULE_GEMMPANELS_H
+#define WEIR_COMPILER_CODEGEN_CPU_SCHEDULE_GEMMPANELS_H
+
+#include "compiler/codegen/cpu/schedule/Strategy.h"
+
+namespace weir {
+
+/// Whether the kernel is a product or convolution that earlier passes have marked for the
+/// processor's unit of narrow elements, with what can be computed on its sums.
+bool isPanelGemm(const KernelRequest &request);
+
+/// Parts of a kernel that multiplies by panels of 32 columns, `height` rows of results at
+/// a time: so many rows that the left operand's share stays in the second-level cache
+/// while panels pass. A convolution's parts are whole lines, and all of one size where
+/// their number is known. Sets the tile, of vectors of `lanes`, and for bf16 the block of the
+/// sum.
+llvm::SmallVector<int64_t> gemmPanelTiles(plan::ScheduleBuilder &s, mlir::Operation *anchor,
+                                          int64_t height, int64_t lanes);
+
+} // namespace weir
+
+#endif // WEIR_COMPILER_CODEGEN_CPU_SCHEDULE_GEMMPANELS_H

@@ -1,0 +1,50 @@
+//===- Loops.cpp - element by element -------------------------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/codegen/cpu/KernelEmitter.h"
+#include "compiler/codegen/cpu/schedule/Strategy.h"
+#include "dialects/weir/Pch.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::plan;
+
+namespace {
+class Loops final : public KernelStrategy {
+public:
+  ScheduleKind kind() const override { return ScheduleKind::Loops; }
+
+  bool matches(const KernelRequest &) const override { return true; }
+
+  std::optional<SmallVector<int64_t>> schedule(ScheduleBuilder &,
+                                               const KernelRequest &request) const override {
+    if (request.isFlat)
+      return std::nullopt;
+    int64_t rank = request.type.getRank();
+    return SmallVector<int64_t>(std::max<int64_t>(rank - 1, std::min<int64_t>(rank, 1)), 1);
+  }
+
+  bool takesPart(KernelOp kernel, unsigned, ArrayRef<int64_t>) const override {
+    return hasOneResult(kernel);
+  }
+
+  /// Has a form for sizes that differ.
+  void requireSizes(KernelBuilder &, KernelOp, SizeEqualities &) const override {}
+
+  LogicalResult emit(KernelBuilder &r, KernelOp kernel, Value begin, Value end) const override {
+    emitLoops(r, kernel, begin, end);
+    return success();
+  }
+};
+} // namespace
+
+namespace weir {
+const KernelStrategy &loopsStrategy() {
+  static const Loops made;
+  return made;
+}
+} // namespace weir

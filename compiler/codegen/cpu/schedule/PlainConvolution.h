@@ -1,0 +1,21 @@
+//===- PlainConvolution.h - convolutions that register tiles serve -*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_COMPILER_CODEGEN_CPU_SCHEDULE_PLAINCONVOLUTION_H
+#define WEIR_COMPILER_CODEGEN_CPU_SCHEDULE_PLAINCONVOLUTION_H
+
+#include "compiler/codegen/cpu/schedule/Strategy.h"
+
+namespace weir {
+
+/// The kernel's convolution, channels last, without padding, where the rest of the kernel can
+/// be computed on vectors of its results; or null.
+ConvOp plainConvolutionOf(const KernelRequest &request);
+
+} // namespace weir
+
+#endif // WEIR_COMPILER_CODEGEN_CPU_SCHEDULE_PLAINCONVOLUTION_H

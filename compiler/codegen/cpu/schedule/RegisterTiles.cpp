@@ -1,0 +1,144 @@
+//===- RegisterTiles.cpp - sums that are in registers at a time -----------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/codegen/cpu/schedule/RegisterTiles.h"
+#include "compiler/codegen/cpu/schedule/TileChoice.h"
+#include "dialects/weir/Arranged.h"
+#include "dialects/weir/BlockQuantized.h"
+#include "dialects/weir/Pch.h"
+#include "dialects/weir/RecursiveReader.h"
+#include "passes/analysis/Clusters.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::plan;
+
+VectorUnit weir::vectorUnitOf(ModuleOp module) {
+  VectorUnit unit;
+  if (auto bytes = module->getAttrOfType<IntegerAttr>("weir.vector_bytes"))
+    unit.bytes = bytes.getInt();
+  unit.registers = unit.bytes >= 64 ? 32 : 16;
+  if (auto registers = module->getAttrOfType<IntegerAttr>("weir.vector_registers"))
+    unit.registers = registers.getInt();
+  auto integers = module->getAttrOfType<StringAttr>(integerUnitAttribute);
+  unit.hasByteTiles = integers && integers.getValue() == "amx";
+  unit.hasBytePairs = integers && integers.getValue() == "avx2";
+  return unit;
+}
+
+bool weir::isVectorEpilogue(KernelOp kernel, Operation *anchor) {
+  auto resultType = cast<RankedTensorType>(anchor->getResult(0).getType());
+  Type sums = resultType.getElementType();
+  auto isFloatOrWord = [&](Type type) {
+    return type.isF32() || type.isInteger(32) || type == sums;
+  };
+  if (!isTileElement(sums) || kernel.getBody().front().getTerminator()->getNumOperands() != 1)
+    return false;
+  for (Operation &op : kernel.getBody().front().without_terminator()) {
+    if (&op == anchor || isa<DequantizeBlocksOp>(op))
+      continue;
+    if (auto constant = dyn_cast<ConstantOp>(op)) {
+      if (llvm::all_of(op.getUsers(),
+                       [](Operation *user) { return isa<DequantizeBlocksOp>(user); }))
+        continue;
+      auto elements = dyn_cast<ElementsAttr>(constant.getValue());
+      if (elements && elements.isSplat() && isFloatOrWord(elements.getElementType()))
+        continue;
+      return false;
+    }
+    auto type = dyn_cast<RankedTensorType>(op.getResult(0).getType());
+    if (!isTileElementwise(&op) || (!isa<CastOp>(op) && type.getShape() != resultType.getShape()))
+      return false;
+    for (Value operand : op.getOperands()) {
+      auto operandType = cast<RankedTensorType>(operand.getType());
+      if (operand.getDefiningOp() || operandType.getRank() == 0)
+        continue;
+      // What is open on both sides vectors look at when they read it.
+      int64_t last = operandType.getShape().back();
+      if (last != 1 && last != resultType.getShape().back())
+        return false;
+    }
+  }
+  return true;
+}
+
+/// Rows of the left operand this many bytes apart, or a multiple, share a set of
+/// first-level caches of 64 sets, which have 8 or 12 ways: more rows than ways
+/// leave none of them there until its line is read to the end.
+static constexpr int64_t sameSetPitch = 4096, waysOfSet = 8;
+
+/// Steps of a tile in additions: processors load as many operands at a time as they
+/// add, so many additions are under way at once, and a step costs something besides.
+static int64_t stepCost(int64_t rows, int64_t vectors) {
+  constexpr int64_t underWay = 8, overhead = 1;
+  return rows && vectors ? std::max({rows * vectors, rows + vectors, underWay}) + overhead : 0;
+}
+
+int64_t weir::registerTileCost(const VectorUnit &unit, int64_t tileRows, int64_t tileVectors,
+                               int64_t rows, int64_t columns) {
+  bool isOpen = ShapedType::isDynamic(columns), knowsRows = !ShapedType::isDynamic(rows);
+  // Of what is open, as much as leaves no rest.
+  int64_t height = knowsRows ? rows : 280 * tileRows;
+  int64_t wide = isOpen ? 24 : std::max<int64_t>(1, llvm::divideCeil(columns, unit.lanes()));
+  int64_t restRows = height % tileRows, restVectors = wide % tileVectors;
+  int64_t tiles = height / tileRows, panels = wide / tileVectors;
+  int64_t cost =
+      tiles * (panels * stepCost(tileRows, tileVectors) + stepCost(tileRows, restVectors)) +
+      panels * stepCost(restRows, tileVectors) + stepCost(restRows, restVectors);
+  return knowsRows ? cost : cost / tileRows;
+}
+
+bool weir::isSkinny(const VectorUnit &unit, int64_t rows) {
+  return !ShapedType::isDynamic(rows) && rows < unit.registers / 3;
+}
+
+/// Rows and vectors that fill the registers: some are kept for operands. Of the tiles
+/// that suit the pitch, the one with which fewest steps go into rests of rows and
+/// columns.
+SmallVector<int64_t> weir::registerTile(const VectorUnit &unit, int64_t rows, int64_t columns,
+                                        int64_t pitch, const TileChoice &choice) {
+  struct Candidate {
+    int64_t rows, vectors;
+  };
+  static constexpr Candidate of32[] = {{14, 2}, {13, 2}, {12, 2}, {11, 2}, {10, 2}, {8, 3},
+                                       {7, 3},  {6, 4},  {5, 4},  {8, 2},  {28, 1}, {8, 1}};
+  static constexpr Candidate of16[] = {{6, 2}, {5, 2}, {4, 3}, {4, 2}, {12, 1}, {8, 1}, {4, 1}};
+  ArrayRef<Candidate> candidates =
+      unit.registers == 32 ? ArrayRef<Candidate>(of32) : ArrayRef<Candidate>(of16);
+  int64_t lanes = unit.lanes();
+  bool isOpen = ShapedType::isDynamic(columns), knowsRows = !ShapedType::isDynamic(rows);
+  int64_t most = isOpen ? 2 : std::max<int64_t>(1, llvm::divideCeil(columns, lanes));
+  if (choice.rows)
+    return {knowsRows ? std::clamp<int64_t>(rows, 1, choice.rows) : choice.rows,
+            std::min(most, choice.vectors), lanes};
+  // Few rows are one tile: sums, a row of vectors and an element are in registers.
+  if (isSkinny(unit, rows)) {
+    int64_t few = std::max<int64_t>(rows, 1);
+    int64_t vectors = std::min<int64_t>((unit.registers - 1) / (few + 1), 8);
+    return {few, std::min(most, vectors), lanes};
+  }
+  const Candidate *best = nullptr;
+  int64_t bestCost = 0;
+  for (const Candidate &candidate : candidates) {
+    if (candidate.vectors > most || (knowsRows && candidate.rows > rows) ||
+        (pitch > 0 && pitch % sameSetPitch == 0 && candidate.rows > waysOfSet))
+      continue;
+    int64_t cost = registerTileCost(unit, candidate.rows, candidate.vectors, rows, columns);
+    if (!best || cost < bestCost) {
+      best = &candidate;
+      bestCost = cost;
+    }
+  }
+  return {best->rows, best->vectors, lanes};
+}
+
+VectorUnit weir::unitFor(const VectorUnit &unit, Operation *anchor) {
+  VectorUnit own = unit;
+  own.elementBytes =
+      getElementTypeOrSelf(anchor->getResult(0).getType()).getIntOrFloatBitWidth() / 8;
+  return own;
+}

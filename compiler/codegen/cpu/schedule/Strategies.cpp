@@ -1,0 +1,258 @@
+//===- Strategies.cpp - the ways to compute kernels on a CPU --------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/codegen/cpu/schedule/Strategy.h"
+#include "dialects/weir/Pch.h"
+#include "passes/plan/LaunchWork.h"
+#include "passes/plan/SubviewForwarding.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::plan;
+
+// In the order in which kernels are offered to them. Each is a function of that name and
+// `Strategy` in a file of this folder.
+#define WEIR_CPU_STRATEGIES(STRATEGY)                                                              \
+  STRATEGY(attention)                                                                              \
+  STRATEGY(rowReduction)                                                                           \
+  STRATEGY(gemmInt8)                                                                               \
+  STRATEGY(gemmAmxBf16)                                                                            \
+  STRATEGY(scatter)                                                                                \
+  STRATEGY(sort)                                                                                   \
+  STRATEGY(weightOnly)                                                                             \
+  STRATEGY(gemm)                                                                                   \
+  STRATEGY(winograd)                                                                               \
+  STRATEGY(convolution)                                                                            \
+  STRATEGY(lanes)                                                                                  \
+  STRATEGY(transposition)                                                                          \
+  STRATEGY(scan)                                                                                   \
+  STRATEGY(padBorder)                                                                              \
+  STRATEGY(depthFirst)                                                                             \
+  STRATEGY(loops) /* everything */
+
+namespace weir {
+#define DECLARE(NAME) const KernelStrategy &NAME##Strategy();
+WEIR_CPU_STRATEGIES(DECLARE)
+#undef DECLARE
+} // namespace weir
+
+static ArrayRef<const KernelStrategy *> strategies() {
+#define ADDRESS(NAME) &NAME##Strategy(),
+  static const KernelStrategy *const all[] = {WEIR_CPU_STRATEGIES(ADDRESS)};
+#undef ADDRESS
+  return all;
+}
+
+const KernelStrategy &weir::strategyOf(ScheduleKind kind) {
+  static const auto byKind = [] {
+    std::array<const KernelStrategy *, getMaxEnumValForScheduleKind() + 1> table{};
+    for (const KernelStrategy *strategy : strategies())
+      table[size_t(strategy->kind())] = strategy;
+    return table;
+  }();
+  const KernelStrategy *found = byKind[size_t(kind)];
+  assert(found && "every kind is in the table");
+  return *found;
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels that need one
+//===----------------------------------------------------------------------===//
+
+static bool isElementwiseOver(Operation *op, RankedTensorType type) {
+  if (!isa<ElementwiseOpInterface>(op))
+    return false;
+  auto isOver = [&](Type other) {
+    auto tensor = cast<RankedTensorType>(other);
+    return tensor.getShape() == type.getShape() ||
+           (tensor.hasStaticShape() && tensor.getNumElements() == 1);
+  };
+  if (cast<RankedTensorType>(op->getResult(0).getType()).getShape() != type.getShape())
+    return false;
+  return llvm::all_of(op->getOperands(), [&](Value operand) {
+    ElementsAttr constant = constantElements(operand);
+    return isOver(operand.getType()) && (!constant || constant.isSplat());
+  });
+}
+
+/// What measurements say of the kernel's tiles.
+static TileChoice choiceFor(ModuleOp module, KernelOp kernel, ArrayRef<Value> operands) {
+  if (!module->hasAttr(tilesAttribute))
+    return {};
+  for (Operation &op : kernel.getBody().front().without_terminator()) {
+    auto right =
+        op.getNumOperands() > 1 ? dyn_cast<BlockArgument>(op.getOperand(1)) : BlockArgument();
+    bool isConstant = right && operands[right.getArgNumber()].getDefiningOp<ConstantOp>();
+    std::string key = tileKey(&op, isConstant);
+    if (!key.empty())
+      return tileChoiceFor(module, key);
+  }
+  return {};
+}
+
+KernelRequest::KernelRequest(const FormedKernel &formed)
+    : b(formed.b), kernel(formed.kernel), operands(formed.operands), isHost(formed.isHost) {
+  KernelOp own = kernel;
+  auto module = own->getParentOfType<ModuleOp>();
+  unit = vectorUnitOf(module);
+  choice = choiceFor(module, own, operands);
+  type = cast<RankedTensorType>(body().getTerminator()->getOperand(0).getType());
+  isFlat = type.hasStaticShape();
+  for (Operation &op : body().without_terminator()) {
+    if (isa<ConstantOp>(op))
+      continue;
+    isFlat = isFlat && isElementwiseOver(&op, type);
+    if (auto cost = dyn_cast<CostOpInterface>(op))
+      flops += std::max<int64_t>(cost.getFlops(), 0);
+    if (isa<DotGeneralOp, ConvOp, PoolOp, ReduceOp, ArgReduceOp, CumulativeOp, ScatterNdOp,
+            ScatterElementsOp, TopKOp>(op))
+      anchor = &op;
+  }
+}
+
+Block &KernelRequest::body() const {
+  KernelOp own = kernel;
+  return own.getBody().front();
+}
+
+ConstantOp KernelRequest::constantOf(Value argument) const {
+  auto own = dyn_cast<BlockArgument>(argument);
+  return own && own.hasOneUse() ? operands[own.getArgNumber()].getDefiningOp<ConstantOp>()
+                                : ConstantOp();
+}
+
+/// Some 20 microseconds of work at a modest 4 operations a nanosecond. To move an element is
+/// one, too.
+static int64_t grainOf(const KernelRequest &request, const ScheduleBuilder &s) {
+  constexpr int64_t openParts = 16;
+  RankedTensorType type = request.type;
+  int64_t items = 1, flops = request.flops;
+  if (std::optional<ArrayRef<int64_t>> parts = s.find(schedule::parts)) {
+    for (auto [size, tile] : llvm::zip(partShape(s[schedule::merged], type.getShape()), *parts))
+      items *= ShapedType::isDynamic(size) ? openParts : llvm::divideCeil(size, tile);
+  } else {
+    items = type.getNumElements();
+  }
+  if (type.hasStaticShape())
+    flops = std::max(flops, type.getNumElements());
+  int64_t each = std::max<int64_t>(1, flops / std::max<int64_t>(items, 1));
+  return std::max<int64_t>(1, workOfThread / each);
+}
+
+//===----------------------------------------------------------------------===//
+// What passes ask
+//===----------------------------------------------------------------------===//
+
+namespace {
+class CpuSchedules final : public KernelSchedules {
+public:
+  Operation *schedule(FormedKernel formed) const override {
+    KernelRequest request(formed);
+    const auto *found = llvm::find_if(
+        strategies(), [&](const KernelStrategy *each) { return each->matches(request); });
+    assert(found != strategies().end() && "loops compute everything");
+    const KernelStrategy &strategy = **found;
+    ScheduleBuilder s(formed.kernel.getContext(), strategy.kind());
+    if (std::optional<SmallVector<int64_t>> parts = strategy.schedule(s, request))
+      s.set(schedule::parts, *parts);
+    if (!s.find(schedule::grain))
+      s.set(schedule::grain, grainOf(request, s));
+    formed.kernel.setScheduleAttr(s.get());
+    // Panels are made for the vectors of a CPU.
+    return request.isHost ? strategy.packOperands(request) : nullptr;
+  }
+
+  bool takesPart(KernelOp kernel, unsigned index, ArrayRef<int64_t> extents) const override {
+    return strategyOf(kernel).takesPart(kernel, index, extents);
+  }
+
+  bool readsInPlace(KernelOp kernel, unsigned argument) const override {
+    return strategyOf(kernel).readsInPlace(kernel, argument);
+  }
+};
+} // namespace
+
+const KernelSchedules &weir::cpuSchedules() {
+  static const CpuSchedules made;
+  return made;
+}
+
+SmallVector<StringRef> weir::featuresOf(ModuleOp module) {
+  llvm::SetVector<StringRef> features;
+  for (const KernelStrategy *strategy : strategies())
+    for (auto kernel : module.getOps<KernelOp>())
+      if (kernel.getSchedule().getKind() == strategy->kind())
+        if (StringRef feature = strategy->feature(kernel); !feature.empty())
+          features.insert(feature);
+  return features.takeVector();
+}
+
+//===----------------------------------------------------------------------===//
+// What strategies do unless they say otherwise
+//===----------------------------------------------------------------------===//
+
+bool weir::hasOneResult(KernelOp kernel) {
+  return kernel.getBody().front().getTerminator()->getNumOperands() == 1;
+}
+
+bool KernelStrategy::readsInPlace(KernelOp kernel, unsigned argument) const {
+  Block &body = kernel.getBody().front();
+  Operation *terminator = body.getTerminator();
+  if (terminator->getNumOperands() != 1)
+    return false;
+  auto type = cast<RankedTensorType>(terminator->getOperand(0).getType());
+  if (body.getArgument(argument).getType() != type || !type.hasStaticShape())
+    return false;
+  // Paths part and meet again: each value once.
+  llvm::SetVector<Value> reached;
+  reached.insert(body.getArgument(argument));
+  for (size_t i = 0; i < reached.size(); ++i)
+    for (Operation *user : reached[i].getUsers()) {
+      if (user == terminator || mayReadAhead(user))
+        continue;
+      auto result = user->getNumResults() == 1
+                        ? dyn_cast<RankedTensorType>(user->getResult(0).getType())
+                        : RankedTensorType();
+      if (!isa<ElementwiseOpInterface>(user) || !result || result.getShape() != type.getShape())
+        return false;
+      reached.insert(user->getResult(0));
+    }
+  return true;
+}
+
+bool weir::takesPartOfTiles(KernelOp kernel, unsigned index, ArrayRef<int64_t> extents,
+                            bool seesLines) {
+  Block &body = kernel.getBody().front();
+  if (!hasOneResult(kernel))
+    return false;
+  if (index >= body.getNumArguments())
+    return true;
+  // Weights and right operands are read by panels. Rows of a left operand are at one distance
+  // from each other, but for convolutions that see lines.
+  BlockArgument argument = body.getArgument(index);
+  auto shape = cast<RankedTensorType>(argument.getType()).getShape();
+  bool hasGaps = hasInnerGaps(extents, shape) && !seesLines;
+  return llvm::none_of(argument.getUses(), [&](OpOperand &use) {
+    return isa<DotGeneralOp, ConvOp>(use.getOwner()) && (hasGaps || use.getOperandNumber() > 0);
+  });
+}
+
+void SizeEqualities::add(Value x, Value y) {
+  if (x == y)
+    return;
+  Value same = r.equal(x, y);
+  every = every ? r.logicalAnd(every, same) : same;
+}
+
+void SizeEqualities::addShape(Value tensor, Value like) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  r.quiet = true;
+  for (int64_t i = 0; i < type.getRank(); ++i)
+    if (type.isDynamicDim(i))
+      add(r.dim(tensor, i), r.dim(like, i));
+  r.quiet = false;
+}

@@ -1,0 +1,127 @@
+//===- Strategy.h - a way to compute kernels on a CPU ------------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A strategy is one object in one file of this folder: which kernels it computes, how it
+// cuts and packs them, on which buffers they work, and how their code is emitted. The table
+// in Strategies.cpp lists all; of those that match, the first takes a kernel.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_COMPILER_CODEGEN_CPU_SCHEDULE_STRATEGY_H
+#define WEIR_COMPILER_CODEGEN_CPU_SCHEDULE_STRATEGY_H
+
+#include "compiler/codegen/cpu/schedule/RegisterTiles.h"
+#include "compiler/codegen/cpu/schedule/TileChoice.h"
+#include "compiler/codegen/kernel/KernelBuilder.h"
+#include "passes/analysis/KernelSchedules.h"
+
+namespace weir {
+
+/// A kernel that needs a strategy.
+struct KernelRequest {
+  explicit KernelRequest(const FormedKernel &formed);
+
+  mlir::Block &body() const;
+  /// The constant that the kernel gets as `argument`, which it reads once; or null.
+  ConstantOp constantOf(mlir::Value argument) const;
+
+  mlir::OpBuilder &b; ///< where its launch will stand
+  plan::KernelOp kernel;
+  llvm::SmallVectorImpl<mlir::Value> &operands; ///< of the launch
+  bool isHost;       ///< else an accelerator's, of which only the host's form is asked here
+  VectorUnit unit;   ///< of the target
+  TileChoice choice; ///< by measurements
+  mlir::Operation *anchor = nullptr; ///< the costly operation: the last one; or null
+  mlir::RankedTensorType type;       ///< of the first result
+  int64_t flops = 0;
+  /// Whether every operation has the element of its operands where the result has its own,
+  /// of known sizes: then a number is place enough.
+  bool isFlat = false;
+};
+
+/// Sizes that must be equal where the code of a strategy runs.
+class SizeEqualities {
+public:
+  explicit SizeEqualities(KernelBuilder &r) : r(r) {}
+  void add(mlir::Value x, mlir::Value y);
+  /// The open sizes of `tensor` are those of `like`, of the same rank.
+  void addShape(mlir::Value tensor, mlir::Value like);
+  void clear() { every = {}; }
+  /// Null: there is none that is not.
+  mlir::Value all() const { return every; }
+
+private:
+  KernelBuilder &r;
+  mlir::Value every;
+};
+
+/// From any thread.
+class KernelStrategy {
+public:
+  virtual ~KernelStrategy() = default;
+  virtual plan::ScheduleKind kind() const = 0;
+
+  // While kernels are formed.
+
+  /// Whether the strategy computes the kernel. Never, where passes make such kernels themselves.
+  virtual bool matches(const KernelRequest &) const { return false; }
+  /// Chooses tiles and the like, and returns the parts that the range counts; none: elements.
+  /// A grain follows from the parts, where it is not chosen here.
+  virtual std::optional<llvm::SmallVector<int64_t>> schedule(plan::ScheduleBuilder &,
+                                                             const KernelRequest &) const {
+    return std::nullopt;
+  }
+  /// Brings operands into the order in which the kernel, which has its schedule, reads them;
+  /// for kernels of the host. See KernelSchedules::schedule.
+  virtual mlir::Operation *packOperands(KernelRequest &) const { return nullptr; }
+
+  // Buffers.
+
+  /// See KernelSchedules.
+  virtual bool takesPart(plan::KernelOp, unsigned, llvm::ArrayRef<int64_t>) const { return false; }
+  /// The same. Where this is not overridden, elementwise paths alone lead from the argument to
+  /// the result, and operations that `mayReadAhead` lets through.
+  virtual bool readsInPlace(plan::KernelOp kernel, unsigned argument) const;
+
+  // Code.
+
+  /// An extension of the processor, as LLVM names it, that the kernel's code needs beside
+  /// what the target is taken to have; empty: none.
+  virtual llvm::StringRef feature(plan::KernelOp) const { return ""; }
+  /// Adds which sizes must be equal for `emit` to be right: the anchor's result has the shape
+  /// of the kernel's. Where running shows that they are not, the kernel goes element by element.
+  virtual void requireSizes(KernelBuilder &r, plan::KernelOp kernel, SizeEqualities &sizes) const;
+  /// Emits, at the builder's insertion point, the part [begin, end) of the kernel's range.
+  virtual mlir::LogicalResult emit(KernelBuilder &r, plan::KernelOp kernel, mlir::Value begin,
+                                   mlir::Value end) const = 0;
+
+protected:
+  /// Whether `user` has read all that it reads of an operand before the result is written.
+  virtual bool mayReadAhead(mlir::Operation *) const { return false; }
+};
+
+const KernelStrategy &strategyOf(plan::ScheduleKind kind);
+inline const KernelStrategy &strategyOf(plan::KernelOp kernel) {
+  return strategyOf(kernel.getSchedule().getKind());
+}
+
+/// What passes ask, by the table of strategies.
+const KernelSchedules &cpuSchedules();
+
+/// Extensions of the processor that the module's kernels need, each once, in the table's order.
+llvm::SmallVector<llvm::StringRef> featuresOf(mlir::ModuleOp module);
+
+/// Whether a kernel of one result works on a part of a buffer: everywhere but where it reads
+/// right operands, and left ones whose rows lie at several distances.
+bool takesPartOfTiles(plan::KernelOp kernel, unsigned index, llvm::ArrayRef<int64_t> extents,
+                      bool seesLines);
+/// Whether the kernel has one result.
+bool hasOneResult(plan::KernelOp kernel);
+
+} // namespace weir
+
+#endif // WEIR_COMPILER_CODEGEN_CPU_SCHEDULE_STRATEGY_H

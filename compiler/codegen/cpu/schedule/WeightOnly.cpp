@@ -1,0 +1,107 @@
+//===- WeightOnly.cpp - products by weights of a few bits -----------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/kernelize/WeightOnly.h"
+#include "compiler/codegen/cpu/KernelEmitter.h"
+#include "compiler/codegen/cpu/schedule/PackWeights.h"
+#include "compiler/codegen/cpu/schedule/Strategy.h"
+#include "compiler/codegen/cpu/schedule/WeightOnlyPanels.h"
+#include "dialects/weir/Arranged.h"
+#include "dialects/weir/Pch.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::plan;
+
+static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+int64_t weir::weightOnlyDepth(DequantizeBlocksOp weights) {
+  // Floats of a panel that stay in the second-level cache beside rows.
+  constexpr int64_t mostRows = 2048;
+  int64_t block = weights.getBlock(), whole = llvm::alignTo(weights.getRows(), block);
+  int64_t count = llvm::divideCeil(whole, std::max(mostRows, block));
+  return llvm::alignTo(llvm::divideCeil(whole, count), block);
+}
+
+int64_t weir::weightOnlyDirectRows(int64_t lanes) { return lanes >= 16 ? 8 : 2; }
+
+int64_t weir::weightOnlyFewRows(int64_t lanes, int64_t partRows) {
+  return std::min(partRows, lanes >= 16 ? int64_t(8) : int64_t(4));
+}
+
+/// Sets the tile, and returns how the range is cut: rows, columns.
+static SmallVector<int64_t> weightOnlyTiles(ScheduleBuilder &s, DotGeneralOp dot,
+                                            const VectorUnit &unit) {
+  // Rows that lie pages apart share a set of the first-level cache.
+  constexpr int64_t vectors = 2, page = 4096, ways = 8, others = 4;
+  int64_t lanes = unit.bytes / 4, pitch = 4 * typeOf(dot.getLhs()).getShape().back();
+  int64_t height = (unit.registers - others) / vectors;
+  if (pitch % page == 0)
+    height = std::min(height, ways);
+  s.set(schedule::tile, {height, vectors, lanes});
+  auto type = typeOf(dot.getResult());
+  if (type.getRank() > 2)
+    s.set(schedule::merged, {0, type.getRank() - 1});
+  int64_t rows = partShape(s[schedule::merged], type.getShape())[0],
+          most = llvm::alignTo(partRows, height);
+  return {ShapedType::isDynamic(rows) ? most : std::clamp<int64_t>(rows, 1, most), weightOnlyPanel};
+}
+
+/// Brings the constants that the kernel's dequantize_blocks reads into panels.
+static void packWeightOnly(OpBuilder &b, KernelOp kernel, SmallVectorImpl<Value> &operands) {
+  auto all = kernel.getBody().front().getOps<DequantizeBlocksOp>();
+  DequantizeBlocksOp weights = *all.begin();
+  auto numbers = cast<BlockArgument>(weights.getNumbers());
+  packRows(b, &weights.getNumbersMutable(), numbers, operands[numbers.getArgNumber()]);
+  for (OpOperand *shared : {&weights.getScalesMutable(), &weights.getZerosMutable()}) {
+    auto argument = dyn_cast<BlockArgument>(shared->get());
+    if (!argument || !argument.hasOneUse())
+      continue;
+    Value &operand = operands[argument.getArgNumber()];
+    auto constant = operand.getDefiningOp<ConstantOp>();
+    TypedAttr packed = constant
+                           ? packedConstant(cast<TypedAttr>(constant.getValue()), weightOnlyPanel)
+                           : TypedAttr();
+    if (!packed)
+      continue;
+    readPanels(shared, argument, packed.getType());
+    replaceConstant(b, packed, argument, operand);
+  }
+}
+
+namespace {
+class WeightOnly final : public KernelStrategy {
+public:
+  ScheduleKind kind() const override { return ScheduleKind::WeightOnly; }
+
+  bool matches(const KernelRequest &request) const override {
+    auto dot = dyn_cast_or_null<DotGeneralOp>(request.anchor);
+    return dot && isWeightOnlyProduct(dot) && isVectorEpilogue(request.kernel, dot);
+  }
+
+  std::optional<SmallVector<int64_t>> schedule(ScheduleBuilder &s,
+                                               const KernelRequest &request) const override {
+    return weightOnlyTiles(s, cast<DotGeneralOp>(request.anchor), request.unit);
+  }
+
+  Operation *packOperands(KernelRequest &request) const override {
+    packWeightOnly(request.b, request.kernel, request.operands);
+    return nullptr;
+  }
+
+  LogicalResult emit(KernelBuilder &r, KernelOp kernel, Value begin, Value end) const override {
+    return emitWeightOnly(r, kernel, begin, end);
+  }
+};
+} // namespace
+
+namespace weir {
+const KernelStrategy &weightOnlyStrategy() {
+  static const WeightOnly made;
+  return made;
+}
+} // namespace weir

@@ -1,0 +1,29 @@
+//===- KernelForms.h - operands as kernels want them -------------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Whether operations have a form that decides which others share their kernel.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_PASSES_KERNELIZE_KERNELFORMS_H
+#define WEIR_PASSES_KERNELIZE_KERNELFORMS_H
+
+#include "dialects/weir/Weir.h"
+
+namespace weir {
+
+/// Whether a transposition of such elements goes by blocks that are turned in registers.
+bool isTurnedInBlocks(mlir::Type element);
+
+/// Whether the product is [batch…, M…, K] by [batch…, K, N].
+bool isInPlainOrder(DotGeneralOp dot);
+/// The same, of f32.
+bool isPlainForm(DotGeneralOp dot);
+
+} // namespace weir
+
+#endif // WEIR_PASSES_KERNELIZE_KERNELFORMS_H
