@@ -434,6 +434,15 @@ static void collect(CudaKernel &k) {
       k.operations.push_back(&op);
 }
 
+/// Emits a kernel, or leaves it alone and says so.
+using Strategy = bool (*)(const CudaKernel &k);
+
+/// In the order in which kernels are offered to them. What none takes goes element by element.
+static constexpr Strategy strategies[] = {
+    emitScatter, emitSort,         emitAttention,     emitTranspose,
+    emitGemm,    emitRowReduction, emitRowReductions,
+};
+
 LaunchShape weir::emitCudaKernel(plan::KernelOp kernel, StringRef symbol, gpu::GPUModuleOp module,
                                  SiteTable &sites, Value known, const KernelForm *form) {
   MLIRContext *context = kernel.getContext();
@@ -498,8 +507,7 @@ LaunchShape weir::emitCudaKernel(plan::KernelOp kernel, StringRef symbol, gpu::G
   collect(k);
   if (form)
     form->emit(k, entry->getArguments().take_back(form->parameters.size()));
-  else if (known || (!emitScatter(k) && !emitSort(k) && !emitAttention(k) && !emitTranspose(k) &&
-                     !emitGemm(k) && !emitRowReduction(k) && !emitRowReductions(k)))
+  else if (known || llvm::none_of(strategies, [&](Strategy emit) { return emit(k); }))
     emitElements(k);
   b.setInsertionPointToEnd(entry);
   gpu::ReturnOp::create(b, loc);
