@@ -233,7 +233,8 @@ bool driver::selectTargets(const Options &options, DiagnosticSink &sink,
 }
 
 bool driver::roundsToBf16(const Options &options, const Target &target) {
-  return options.precision == "bf16" && options.training.loss.empty() && target.requiredFeatures & WEIR_CPU_AMX_BF16;
+  return options.precision == "bf16" && options.training.loss.empty() &&
+         target.requiredFeatures & WEIR_CPU_AMX_BF16;
 }
 
 llvm::StringRef driver::integerUnit(const Target &target) {

@@ -70,7 +70,8 @@ constexpr Rule rules[] = {
     {schedule::copied.name, Form::Indices},
 };
 
-/// What a kind's schedules have beside a grain, which all may have.
+/// What a kind's schedules have beside a grain, which all may have. Of a kind that has no rule
+/// of its own: parts, and maybe a register tile.
 struct KindRule {
   SmallVector<StringRef> needed, possible;
 };
@@ -106,12 +107,9 @@ static KindRule ruleOf(ScheduleKind kind) {
     return {{parts.name}, {columns.name}};
   case ScheduleKind::PadBorder:
     return {{parts.name}, {copied.name}};
-  case ScheduleKind::Scatter:
-  case ScheduleKind::Sort:
-  case ScheduleKind::DepthFirst:
-    return {{parts.name}, {}};
+  default:
+    return {{parts.name}, {tile.name}};
   }
-  llvm_unreachable("all kinds are above");
 }
 
 /// What the value must be, as a noun; empty: it is.

@@ -27,6 +27,20 @@ struct FormedKernel {
   bool isHost = true;                           ///< whether the host's steps launch it
 };
 
+/// What a kernel over an image [N, H, W, C] needs of it for a line of its result.
+enum class StageForm {
+  None,     ///< it does not go by lines
+  Window,   ///< neighbouring lines
+  Position, ///< the same line
+};
+
+/// How kernels, each of which makes the image that the next goes over, compute a few lines of
+/// the last one's result at a time.
+struct ChainSchedule {
+  plan::ScheduleAttr whole;                        ///< of the kernel that they become stages of
+  llvm::SmallVector<plan::ScheduleAttr, 3> stages; ///< of each, in parts of a line
+};
+
 /// From any thread, as all of a kind's functions.
 class KernelSchedules {
 public:
@@ -45,6 +59,11 @@ public:
   /// Whether the kernel reads `argument` only at the index that it computes, so that its one
   /// result may be written over it.
   virtual bool readsInPlace(plan::KernelOp kernel, unsigned argument) const = 0;
+
+  /// Whether the kernel can be a stage of a chain.
+  virtual StageForm stageForm(plan::KernelOp kernel) const = 0;
+  /// Nothing: the images between them need no chain, or too much of a thread's stack.
+  virtual std::optional<ChainSchedule> chain(llvm::ArrayRef<plan::KernelOp> stages) const = 0;
 };
 
 /// The host's: those of the kind that says so (DeviceKind::isHost). Null: none is registered.

@@ -7,6 +7,7 @@
 
 #include "passes/kernelize/DepthFirst.h"
 #include "dialects/weir/Pch.h"
+#include "passes/analysis/KernelSchedules.h"
 
 using namespace mlir;
 using namespace weir;
@@ -21,7 +22,12 @@ static RankedTensorType resultOf(KernelOp kernel) {
   return cast<RankedTensorType>(kernel.getBody().front().getTerminator()->getOperand(0).getType());
 }
 
-bool weir::isPointwise(KernelOp kernel) { return kernel.getSchedule()[schedule::pointwise]; }
+static StageForm formOf(KernelOp kernel) {
+  const KernelSchedules *schedules = hostSchedules();
+  return schedules ? schedules->stageForm(kernel) : StageForm::None;
+}
+
+bool weir::isPointwise(KernelOp kernel) { return formOf(kernel) == StageForm::Position; }
 
 bool weir::isOfOpenBatch(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
@@ -33,18 +39,14 @@ bool weir::isOfOpenBatch(Type type) {
 static bool isImages(RankedTensorType type) { return type.hasStaticShape() || isOfOpenBatch(type); }
 
 bool weir::isStage(KernelOp kernel) {
-  ScheduleAttr own = kernel.getSchedule();
   Block &body = kernel.getBody().front();
-  if (!(own.getKind() == ScheduleKind::Lanes || isPointwise(kernel)) ||
-      body.getTerminator()->getNumOperands() != 1 || own.has(schedule::merged))
+  if (formOf(kernel) == StageForm::None || body.getTerminator()->getNumOperands() != 1)
     return false;
   ConvOp conv = anchorOf(kernel);
   auto image = conv ? dyn_cast<BlockArgument>(conv.getInput()) : BlockArgument();
   RankedTensorType result = resultOf(kernel);
-  ArrayRef<int64_t> parts = own[schedule::parts];
   return image && image.hasOneUse() && result.getRank() == 4 && isImages(result) &&
          isImages(cast<RankedTensorType>(image.getType())) && conv.getChannelsLast() &&
-         parts.size() == 4 && parts[0] == 1 &&
          llvm::all_of(conv.getPads(), [](int64_t pad) { return pad >= 0; });
 }
 
@@ -71,11 +73,4 @@ SmallVector<int64_t> weir::linesInUse(ArrayRef<KernelOp> stages, int64_t lines) 
                              resultOf(stages[i - 1]).getDimSize(1));
   }
   return counts;
-}
-
-int64_t weir::stackBytes(ArrayRef<KernelOp> stages, int64_t lines) {
-  int64_t bytes = 0;
-  for (auto [stage, count] : llvm::zip(stages.drop_back(), linesInUse(stages, lines)))
-    bytes += count * lineBytes(stage);
-  return bytes;
 }

@@ -41,8 +41,6 @@ LineWindow lineWindowOf(plan::KernelOp stage);
 int64_t lineBytes(plan::KernelOp stage);
 /// For `lines` of the last stage's result: how many of each stage's are in use at once.
 llvm::SmallVector<int64_t> linesInUse(llvm::ArrayRef<plan::KernelOp> stages, int64_t lines);
-/// Of all but the last.
-int64_t stackBytes(llvm::ArrayRef<plan::KernelOp> stages, int64_t lines);
 
 } // namespace weir
 

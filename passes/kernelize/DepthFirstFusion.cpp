@@ -21,8 +21,8 @@
 #include "mlir/IR/SymbolTable.h"
 #include "passes/Passes.h"
 #include "passes/analysis/DeviceTraits.h"
+#include "passes/analysis/KernelSchedules.h"
 #include "passes/kernelize/DepthFirst.h"
-#include "passes/plan/LaunchWork.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace weir {
@@ -35,14 +35,6 @@ using namespace weir;
 using namespace weir::plan;
 
 namespace {
-
-/// Images that a second-level cache does not keep beside weights and results.
-constexpr int64_t largeImage = 3 << 19;
-/// Of a thread's stack.
-constexpr int64_t mostStack = 1 << 19;
-/// Result lines of a strip: with more, windows leave the cache; borders between parts
-/// are computed twice.
-constexpr int64_t mostLines = 4;
 
 struct DepthFirstFusionPass : weir::impl::WeirDepthFirstFusionPassBase<DepthFirstFusionPass> {
   void runOnOperation() override {
@@ -81,25 +73,13 @@ struct DepthFirstFusionPass : weir::impl::WeirDepthFirstFusionPassBase<DepthFirs
     stages.insert(stages.begin(), windows);
     if (LaunchOp wide = producerOf(windows); wide && isPointwise(kernelOf(wide)))
       stages.insert(stages.begin(), wide);
-    if (llvm::none_of(ArrayRef(stages).drop_back(), [](LaunchOp stage) {
-          // Of an open number of images there is one at least.
-          auto image = cast<RankedTensorType>(stage->getResult(0).getType());
-          int64_t bytes = image.getElementTypeBitWidth() / 8;
-          for (int64_t size : image.getShape())
-            bytes *= ShapedType::isDynamic(size) ? 1 : size;
-          return bytes >= largeImage;
-        }))
-      return;
     if (!haveOneBatch(stages))
       return;
     SmallVector<KernelOp> kernels;
     for (LaunchOp stage : stages)
       kernels.push_back(kernelOf(stage));
-    int64_t lines = mostLines;
-    while (lines > 1 && stackBytes(kernels, lines) > mostStack)
-      lines /= 2;
-    if (stackBytes(kernels, lines) <= mostStack)
-      chain(stages, kernels, lines);
+    if (std::optional<ChainSchedule> schedule = hostSchedules()->chain(kernels))
+      chain(stages, kernels, *schedule);
   }
 
   /// Whether all that has an open number of images has the same: it is made by the stages, or
@@ -120,20 +100,18 @@ struct DepthFirstFusionPass : weir::impl::WeirDepthFirstFusionPassBase<DepthFirs
   }
 
   /// `kernel` in parts of a line.
-  KernelOp byLines(KernelOp kernel) {
+  KernelOp byLines(KernelOp kernel, ScheduleAttr schedule) {
     KernelOp &made = linewise[kernel];
     if (!made) {
       made = cast<KernelOp>(kernel->clone());
       made.setSymName((kernel.getSymName() + ".lines").str());
-      SmallVector<int64_t> parts(kernel.getSchedule()[schedule::parts]);
-      parts[1] = 1;
-      made.setScheduleAttr(ScheduleBuilder(kernel.getSchedule()).set(schedule::parts, parts).get());
+      made.setScheduleAttr(schedule);
       symbols->insert(made, Block::iterator(kernel));
     }
     return made;
   }
 
-  void chain(ArrayRef<LaunchOp> stages, ArrayRef<KernelOp> kernels, int64_t lines) {
+  void chain(ArrayRef<LaunchOp> stages, ArrayRef<KernelOp> kernels, const ChainSchedule &schedule) {
     OpBuilder b(getOperation().getContext());
     LaunchOp last = stages.back();
     llvm::SetVector<Value> inputs;
@@ -150,28 +128,18 @@ struct DepthFirstFusionPass : weir::impl::WeirDepthFirstFusionPassBase<DepthFirs
     KernelOp model = kernels.back();
     b.setInsertionPoint(model);
     auto type = cast<RankedTensorType>(last->getResult(0).getType());
-    ScheduleBuilder s(b.getContext(), ScheduleKind::DepthFirst);
-    s.set(schedule::parts, {1, lines, type.getDimSize(2), type.getDimSize(3)});
-    auto kernel = KernelOp::create(b, loc, (model.getSymName() + ".chain").str(), s.get(),
+    auto kernel = KernelOp::create(b, loc, (model.getSymName() + ".chain").str(), schedule.whole,
                                    llvm::join(names, ";"));
     Block *body = b.createBlock(&kernel.getBody());
     IRMapping mapping;
     for (Value input : inputs)
       mapping.map(input, body->addArgument(input.getType(), loc));
-    int64_t flops = 0;
-    for (auto [stage, whole] : llvm::zip(stages, kernels)) {
-      KernelOp own = byLines(whole);
+    for (auto [stage, whole, own] : llvm::zip(stages, kernels, schedule.stages)) {
       auto inner = cast<LaunchOp>(b.clone(*stage, mapping));
-      inner.setKernel(own.getSymName());
+      inner.setKernel(byLines(whole, own).getSymName());
       inner->removeAttr("weir.device");
-      own.getBody().walk([&](CostOpInterface op) { flops += std::max<int64_t>(op.getFlops(), 0); });
     }
     ReturnOp::create(b, loc, mapping.lookup(last->getResult(0)));
-    // As chooseStrategy does.
-    int64_t images = type.isDynamicDim(0) ? 1 : type.getDimSize(0);
-    int64_t strips = images * llvm::divideCeil(type.getDimSize(1), lines);
-    int64_t each = std::max<int64_t>(1, flops / strips);
-    kernel.setScheduleAttr(s.set(schedule::grain, std::max<int64_t>(1, workOfThread / each)).get());
     symbols->insert(kernel);
 
     b.setInsertionPoint(last);

@@ -135,6 +135,10 @@ public:
     return takesPartOfTiles(kernel, index, extents, !kernel.getSchedule()[schedule::pointwise]);
   }
 
+  StageForm stageForm(KernelOp kernel) const override {
+    return kernel.getSchedule()[schedule::pointwise] ? StageForm::Position : StageForm::None;
+  }
+
   LogicalResult emit(KernelBuilder &r, KernelOp kernel, Value begin, Value end) const override {
     return emitConvolution(r, kernel, begin, end);
   }

@@ -103,6 +103,8 @@ public:
     return hasOneResult(kernel);
   }
 
+  StageForm stageForm(KernelOp) const override { return StageForm::Window; }
+
   LogicalResult emit(KernelBuilder &r, KernelOp kernel, Value begin, Value end) const override {
     return emitLanes(r, kernel, begin, end);
   }

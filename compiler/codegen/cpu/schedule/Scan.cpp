@@ -20,7 +20,7 @@ static SmallVector<int64_t> scanTiles(ScheduleBuilder &s, KernelOp kernel, Cumul
   int64_t rank = type.getRank(), axis = op.getAxis();
   SmallVector<int64_t> tiles(rank, 1);
   tiles[axis] = whole;
-  // Neighbouring lines side by side: see Running.cpp.
+  // Neighbouring lines side by side: see ../Scan.cpp.
   auto floatType = dyn_cast<FloatType>(type.getElementType());
   bool isWide = !floatType || floatType.getWidth() >= 32;
   Value result = kernel.getBody().front().getTerminator()->getOperand(0);

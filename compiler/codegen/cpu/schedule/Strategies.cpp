@@ -173,6 +173,16 @@ public:
   bool readsInPlace(KernelOp kernel, unsigned argument) const override {
     return strategyOf(kernel).readsInPlace(kernel, argument);
   }
+
+  StageForm stageForm(KernelOp kernel) const override {
+    ArrayRef<int64_t> parts = kernel.getSchedule()[schedule::parts];
+    return parts.size() == 4 && parts[0] == 1 ? strategyOf(kernel).stageForm(kernel)
+                                              : StageForm::None;
+  }
+
+  std::optional<ChainSchedule> chain(ArrayRef<KernelOp> stages) const override {
+    return chainSchedule(stages);
+  }
 };
 } // namespace
 

@@ -87,6 +87,9 @@ public:
   /// the result, and operations that `mayReadAhead` lets through.
   virtual bool readsInPlace(plan::KernelOp kernel, unsigned argument) const;
 
+  /// See KernelSchedules; of kernels with an image's parts.
+  virtual StageForm stageForm(plan::KernelOp) const { return StageForm::None; }
+
   // Code.
 
   /// An extension of the processor, as LLVM names it, that the kernel's code needs beside
@@ -111,6 +114,9 @@ inline const KernelStrategy &strategyOf(plan::KernelOp kernel) {
 
 /// What passes ask, by the table of strategies.
 const KernelSchedules &cpuSchedules();
+
+/// See KernelSchedules::chain.
+std::optional<ChainSchedule> chainSchedule(llvm::ArrayRef<plan::KernelOp> stages);
 
 /// Extensions of the processor that the module's kernels need, each once, in the table's order.
 llvm::SmallVector<llvm::StringRef> featuresOf(mlir::ModuleOp module);
