@@ -31,6 +31,7 @@ bool WireReader::next() {
   if (bad || cur == end)
     return false;
   bad = true; // until the whole field is read
+  start = cur;
   uint64_t tag;
   if (!readVarint(cur, end, tag))
     return false;

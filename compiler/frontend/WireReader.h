@@ -48,6 +48,8 @@ public:
   uint32_t field() const { return number; }
   WireType type() const { return wire; }
 
+  /// The whole field, tag and value, a view into the buffer.
+  std::string_view raw() const { return {start, static_cast<size_t>(cur - start)}; }
   /// The value of a Bytes field, a view into the buffer.
   std::string_view bytes();
   /// The value of a Varint field, sign-extended as protobuf writes int32/int64.
@@ -64,6 +66,7 @@ public:
 private:
   const char *cur;
   const char *end;
+  const char *start = cur; ///< of the current field
   uint32_t number = 0;
   WireType wire = WireType::Varint;
   uint64_t scalar = 0;
