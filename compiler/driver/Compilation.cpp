@@ -6,11 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/driver/Compilation.h"
+#include "compiler/driver/ComputeInF64.h"
 #include "compiler/driver/DeviceKinds.h"
 
 #include "compiler/driver/Devices.h"
 #include "compiler/driver/MemoryLimit.h"
 #include "compiler/driver/Messages.h"
+#include "compiler/driver/OptionalPasses.h"
 #include "compiler/driver/Pipeline.h"
 #include "compiler/driver/Specs.h"
 #include "compiler/driver/Training.h"
@@ -97,6 +99,12 @@ bool Compilation::checkOptions() {
     driver::report(sink, "W0108", options.input,
                    "found --stop-after=" + options.stopAfter + "; possible: " +
                        (nearest.empty() ? llvm::join(stageNames(), ", ") : nearest));
+  }
+  if (std::string possible; !options.plantedFault.empty()) {
+    if (fault.parse(options.plantedFault, possible))
+      follow([this] { return fault.instrumentation(); });
+    else
+      refuse("--plant-fault=" + options.plantedFault, possible);
   }
   return sink.errorCount() == before;
 }
@@ -230,6 +238,11 @@ bool Compilation::load() {
   if (options.sanitizePlan)
     (*module)->setAttr("weir.sanitize_plan", UnitAttr::get(context.get()));
   describeTarget();
+  if (options.computeInF64 && !computeInF64(*module)) {
+    driver::report(sink, "W0154", options.input,
+                   "found an operation that does not compute in f64; possible: another reference");
+    return false;
+  }
   if (logging)
     log.end(importStage, *module);
   if (stopStage < nextStage - 1) {
@@ -309,8 +322,11 @@ bool Compilation::runStage(const Stage &stage) {
   messages.setDefaultCode(stage.defaultCode);
   log.setStage(stage.name);
   std::string text;
-  for (const PipelinePass &pass : stage.passes)
+  for (const PipelinePass &pass : stage.passes) {
+    if (isOptionalPass(pass.pass) && ++optionalSeen > options.passLimit && options.passLimit >= 0)
+      continue;
     text += (text.empty() ? "" : ",") + std::string(pass.pass);
+  }
   PassManager passes(context.get(), ModuleOp::getOperationName());
   passes.enableVerifier(true);
   std::string error;
@@ -322,6 +338,8 @@ bool Compilation::runStage(const Stage &stage) {
   }
   if (logging)
     passes.addInstrumentation(log.instrumentation());
+  for (const Follower &follower : followers)
+    passes.addInstrumentation(follower());
   bool good = succeeded(passes.run(*module));
   if (!good && !sink.hasErrors())
     driver::report(sink, "W0199", options.input,

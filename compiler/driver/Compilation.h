@@ -11,6 +11,7 @@
 #include "compiler/driver/Driver.h"
 #include "compiler/driver/IrDump.h"
 #include "compiler/driver/Pipeline.h"
+#include "compiler/driver/PlantedFault.h"
 #include "compiler/driver/Target.h"
 #include "compiler/driver/TuneFile.h"
 #include "compiler/emit/CodeUnits.h"
@@ -20,9 +21,11 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "mlir/Pass/PassInstrumentation.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -60,6 +63,12 @@ public:
   /// Runs all stages that `form` and --stop-after ask for. False when the sink
   /// holds an error; then nothing else is to be used.
   bool run(OutputForm form);
+
+  /// Before run(): who follows its passes; called once for each stage.
+  using Follower = std::function<std::unique_ptr<mlir::PassInstrumentation>()>;
+  void follow(Follower follower) { followers.push_back(std::move(follower)); }
+  /// After run(): what the last stage that is made of passes left. Null before.
+  mlir::ModuleOp ir() { return module ? *module : mlir::ModuleOp(); }
 
   /// After run(): whether `text` is the output, because a stage before the last
   /// was asked for, or a form that is text.
@@ -133,6 +142,9 @@ private:
   Target target;               ///< that code is generated for
   PipelineLog log;
   bool logging = false;
+  PlantedFault fault;
+  std::vector<Follower> followers;
+  int64_t optionalSeen = 0; ///< passes that may be left out and that were come to
   int stopStage = 0, nextStage = 0;
   std::optional<int64_t> memoryLimit; ///< bytes a device may use
   /// Bytes of a run's results on each device, known once a limit was planned for.

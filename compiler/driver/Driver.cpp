@@ -11,6 +11,7 @@
 #include "compiler/driver/Compilation.h"
 #include "compiler/driver/DeviceKinds.h"
 #include "compiler/driver/Messages.h"
+#include "compiler/driver/OptionalPasses.h"
 #include "compiler/driver/Pipeline.h"
 #include "compiler/emit/Descriptors.h"
 #include "compiler/emit/ElfObject.h"
@@ -88,6 +89,15 @@ std::vector<std::string> driver::stageNames() {
   std::vector<std::string> names;
   for (const Stage &stage : stages())
     names.push_back(stage.name);
+  return names;
+}
+
+std::vector<std::string> driver::optionalPasses() {
+  std::vector<std::string> names;
+  for (const Stage &stage : stages())
+    for (const PipelinePass &pass : stage.passes)
+      if (isOptionalPass(pass.pass))
+        names.push_back(pass.pass);
   return names;
 }
 

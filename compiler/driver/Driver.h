@@ -55,6 +55,10 @@ std::string defaultOutput(const Options &options);
 std::string symbolPrefix(const Options &options);
 
 /// Names of the stages, in order.
+/// The passes that a compilation may leave out (OptionalPasses.h), in the order in which
+/// they run: what Options::passLimit counts.
+std::vector<std::string> optionalPasses();
+
 std::vector<std::string> stageNames();
 /// The story: every stage and pass with the reason why it stands there.
 void printPipeline(const Options &options, llvm::raw_ostream &os);

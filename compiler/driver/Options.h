@@ -115,6 +115,14 @@ struct Options {
   bool printPipeline = false;
   bool timePasses = false;
   bool verbose = false;
+
+  /// How many of the passes that may be left out (OptionalPasses.h) run; -1: all. For
+  /// finding the one that a result hangs on.
+  int64_t passLimit = -1;
+  /// f64 in the place of narrower floats (ComputeInF64.h).
+  bool computeInF64 = false;
+  /// "PASS:NODE:KIND", a fault behind a pass (PlantedFault.h). For tests.
+  std::string plantedFault;
 };
 
 } // namespace weir::driver

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tools/weir-run/Inputs.h"
+#include "tools/common/Inputs.h"
 
 #include "tools/common/FlagParser.h"
 

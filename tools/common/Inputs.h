@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef WEIR_TOOLS_WEIRRUN_INPUTS_H
-#define WEIR_TOOLS_WEIRRUN_INPUTS_H
+#ifndef WEIR_TOOLS_COMMON_INPUTS_H
+#define WEIR_TOOLS_COMMON_INPUTS_H
 
 #include "compiler/frontend/Diagnostic.h"
 #include "tools/common/Session.h"
@@ -50,4 +50,4 @@ std::string summaryOf(const std::string &name, const HostTensor &tensor);
 
 } // namespace weir::tools
 
-#endif // WEIR_TOOLS_WEIRRUN_INPUTS_H
+#endif // WEIR_TOOLS_COMMON_INPUTS_H

@@ -46,7 +46,7 @@ FlagParser::Setter choice(std::string &target, std::vector<std::string> possible
 } // namespace
 
 /// Adds the parts of a value, which commas separate.
-static FlagParser::Setter listSetter(std::vector<std::string> &list) {
+FlagParser::Setter weir::tools::listSetter(std::vector<std::string> &list) {
   return [&list](std::string_view value) {
     llvm::StringRef rest(value.data(), value.size());
     while (!rest.empty()) {
@@ -235,6 +235,13 @@ void weir::tools::addCodeFlags(FlagParser &parser, Options &options,
                  options.memoryLimit = value;
                  return "";
                });
+}
+
+void weir::tools::addTestFlags(FlagParser &parser, Options &options) {
+  parser.group("For tests of weir");
+  parser.text("--plant-fault", "PASS:NODE:KIND",
+              "lets a pass leave a wrong program: value, round, drop, swap, nan, overlap",
+              options.plantedFault);
 }
 
 void weir::tools::addWarningFlags(FlagParser &parser, Options &options) {

@@ -32,6 +32,12 @@ void addWarningFlags(FlagParser &parser, driver::Options &options);
 /// Declares those that show what the compiler does: --report, --dump-ir … .
 void addInspectionFlags(FlagParser &parser, driver::Options &options);
 
+/// Faults that tests plant.
+void addTestFlags(FlagParser &parser, driver::Options &options);
+
+/// A setter that appends names between commas to a list.
+FlagParser::Setter listSetter(std::vector<std::string> &list);
+
 /// A setter that stores a number into an int option.
 FlagParser::Setter intSetter(int &target, int lowest, int highest);
 

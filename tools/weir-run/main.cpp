@@ -13,11 +13,12 @@
 #include "compiler/driver/Specs.h"
 #include "tools/common/ClusterTasks.h"
 #include "tools/common/Files.h"
+#include "tools/common/Inputs.h"
 #include "tools/common/LoadProgram.h"
 #include "tools/common/ModelFlags.h"
 #include "tools/common/Terminal.h"
+#include "tools/insight/Numerics.h"
 #include "tools/weir-run/Checkpoints.h"
-#include "tools/weir-run/Inputs.h"
 #include "tools/weir-run/Steps.h"
 #include "tools/weir-run/Trace.h"
 
@@ -46,7 +47,38 @@ struct Settings {
   int64_t repeat = 0;
   bool memory = false;
   bool compareF32 = false;
+  bool showNumbers = false; ///< values of nodes instead of results
+  NumericsOptions numerics;
 };
+
+void addNumericsFlags(FlagParser &parser, Settings &settings) {
+  parser.optionalValue("--numerics", "stop",
+                       "prints range, mean, NaNs, infinities, subnormals and error of every node's "
+                       "value; stop: the first node that makes a NaN is an error",
+                       [&settings](std::string_view value) -> std::string {
+                         if (!value.empty() && value != "stop")
+                           return "is unknown; possible: stop, or nothing";
+                         settings.showNumbers = true;
+                         settings.numerics.stopAtNan |= value == "stop";
+                         return "";
+                       });
+  parser.value("--compare", "f64|O0|ort|tf|x.npz",
+               "the same, and the first node that is not as the reference has it is an error: "
+               "computed in f64, without optimisations, by ONNX Runtime, by TensorFlow, in a file",
+               [&settings](std::string_view value) {
+                 settings.showNumbers = settings.numerics.compareOnly = true;
+                 return Reference::parse(value, settings.numerics.reference.emplace());
+               });
+  parser.value("--tolerance", "REL", "of --compare (default 1e-3)",
+               [&settings](std::string_view value) -> std::string {
+                 std::string text(value);
+                 char *end;
+                 settings.numerics.tolerance = std::strtod(text.c_str(), &end);
+                 return *end || text.empty() ? "is no tolerance; possible: 1e-3" : "";
+               });
+  parser.text("--numerics-out", "F.json", "writes that, and a histogram of each value",
+              settings.numerics.json);
+}
 
 bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
   FlagParser parser(toolName, "MODEL|FILE.so [flags]",
@@ -87,6 +119,7 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
               "runs the model without --precision, too, and prints how far "
               "results are apart",
               settings.compareF32);
+  addNumericsFlags(parser, settings);
   parser.text("--name", "IDENT", "the name that the program in a .so must have",
               settings.options.name);
   parser.value("--device", "NAME",
@@ -122,11 +155,18 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
   addTrainingFlags(parser, settings.options);
   addCodeFlags(parser, settings.options, driver::deviceFlags());
   addWarningFlags(parser, settings.options);
+  addTestFlags(parser, settings.options);
   parser.exitCode(0, "all runs succeeded");
   parser.exitCode(1, "an error was printed");
   if (!parser.parse(argc, argv, status))
     return false;
   settings.options.input = models[0];
+  if (settings.showNumbers && isLibrary(settings.options.input)) {
+    printError(toolName, "found --numerics or --compare with a .so, which has no nodes left; "
+                         "possible: the model");
+    status = 1;
+    return false;
+  }
   if (settings.cluster.empty() && !settings.task.empty()) {
     std::fprintf(stderr, "%s: found --task without --cluster\n", toolName);
     status = 1;
@@ -389,7 +429,9 @@ static int runTool(int argc, char **argv) {
   if (!parseCommandLine(argc, argv, settings, status))
     return status;
   DiagnosticSink sink;
-  bool good = run(settings, start, beforeMain, sink);
+  settings.numerics.inputs = settings.inputs;
+  bool good = settings.showNumbers ? printNumerics(settings.options, settings.numerics, sink)
+                                   : run(settings, start, beforeMain, sink);
   printDiagnostics(sink);
   return good ? 0 : 1;
 }
