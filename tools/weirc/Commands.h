@@ -17,6 +17,24 @@ int runCheck(int argc, char **argv);
 /// `explain MODEL NODE`: argv[0] is "explain".
 int runExplain(int argc, char **argv);
 
+/// `cut MODEL --from=… --to=… -o PART`: writes a part of a model.
+int runCut(int argc, char **argv);
+
+/// `anonymize MODEL -o OUT`: writes a model without names and weights.
+int runAnonymize(int argc, char **argv);
+
+/// `bisect MODEL --input=…`: finds where a program goes wrong; returns 2 where it does.
+int runBisect(int argc, char **argv);
+
+/// `trace-node MODEL [NODE]`: a node through all passes.
+int runTraceNode(int argc, char **argv);
+
+/// `why MODEL A B`: what two nodes share, and why.
+int runWhy(int argc, char **argv);
+
+/// `diff A B`: what two compilations have in common, and what not.
+int runDiff(int argc, char **argv);
+
 } // namespace weir::tools
 
 #endif // WEIR_TOOLS_WEIRC_COMMANDS_H

@@ -31,6 +31,17 @@ namespace {
 
 constexpr const char *toolName = "weirc";
 
+struct Command {
+  const char *name;
+  int (*run)(int argc, char **argv);
+};
+constexpr Command commands[] = {
+    {"check", runCheck},   {"explain", runExplain},
+    {"cut", runCut},       {"anonymize", runAnonymize},
+    {"bisect", runBisect}, {"trace-node", runTraceNode},
+    {"why", runWhy},       {"diff", runDiff},
+};
+
 /// One line an operator and range of versions, for people and for scripts.
 void printSupportedOperators() {
   for (const SupportedOperator &op : supportedOnnxOperators()) {
@@ -51,7 +62,13 @@ bool parseCommandLine(int argc, char **argv, driver::Options &options, bool &lis
                     "\n"
                     "  weirc MODEL [-o OUT]      compile\n"
                     "  weirc check MODEL         list all that is unsupported or unknown\n"
-                    "  weirc explain MODEL NODE  where a node runs, and what it costs");
+                    "  weirc explain MODEL NODE  where a node runs, and what it costs\n"
+                    "  weirc cut MODEL           write a part of a model as a model\n"
+                    "  weirc anonymize MODEL     write a model without its names and weights\n"
+                    "  weirc bisect MODEL        find the pass and the node that make it go wrong\n"
+                    "  weirc trace-node MODEL N  a node through all passes, and what became of it\n"
+                    "  weirc why MODEL A B       what two nodes share, and why\n"
+                    "  weirc diff A B            what two compilations do not share");
   std::vector<std::string> models;
   parser.positionals("MODEL",
                      ".onnx, .pb or .pbtxt (GraphDef), a SavedModel's folder, "
@@ -102,12 +119,14 @@ bool parseCommandLine(int argc, char **argv, driver::Options &options, bool &lis
 } // namespace
 
 static int runTool(int argc, char **argv) {
-  if (argc > 1 && std::strcmp(argv[1], "check") == 0)
-    return runCheck(argc - 1, argv + 1);
-  if (argc > 1 && std::strcmp(argv[1], "explain") == 0)
-    return runExplain(argc - 1, argv + 1);
+  std::vector<std::string> names;
+  for (const Command &command : commands) {
+    names.emplace_back(command.name);
+    if (argc > 1 && std::strcmp(argv[1], command.name) == 0)
+      return command.run(argc - 1, argv + 1);
+  }
   if (argc > 2 && argv[1][0] != '-' && !std::strchr(argv[1], '.'))
-    if (std::string near = nearestTo(argv[1], {"check", "explain"});
+    if (std::string near = nearestTo(argv[1], names);
         !near.empty() && !std::filesystem::exists(argv[1])) {
       printError(toolName,
                  "unknown command '" + std::string(argv[1]) + "'; did you mean '" + near + "'?");
