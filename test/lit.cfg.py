@@ -105,6 +105,13 @@ config.substitutions.append(("%driver_without_gpu", os.path.join(os.path.dirname
 if os.path.exists(recorder):
     config.available_features.add("cuda-recorder")
 
+# A browser without a screen, for pages.
+for browser in ["chromium", "chromium-browser", "google-chrome"]:
+    if shutil.which(browser):
+        config.available_features.add("chromium")
+        config.substitutions.append(("%chromium", shutil.which(browser)))
+        break
+
 # Python environments with other frameworks, which models are compared with.
 for framework in ["ort", "tf", "torch"]:
     python = os.environ.get("WEIR_%s_PYTHON" % framework.upper())

@@ -220,10 +220,13 @@ std::string scheduleOf(Operation *kernel) {
 }
 
 void collectKernels(ModuleOp module, NodeTrace &trace) {
+  llvm::StringMap<int64_t> launches;
+  module.walk([&](plan::RunOp run) { ++launches[run.getKernel()]; });
   module.walk([&](plan::KernelOp kernel) {
     KernelPlace place;
     place.name = kernel.getSymName().str();
     place.schedule = scheduleOf(kernel);
+    place.launches = launches.lookup(place.name);
     llvm::SmallVector<llvm::StringRef> nodes;
     kernel.getNodes().split(nodes, ';', -1, false);
     for (llvm::StringRef name : nodes)
@@ -320,6 +323,8 @@ bool insight::traceNodes(const driver::Options &asked, const ModelGraph &graph,
                          const std::string &node, DiagnosticSink &sink, NodeTrace &trace) {
   driver::Options options = asked;
   options.stopAfter = "plan-memory";
+  // Passes are alike for several processors; one is enough to follow them.
+  options.cpu = options.cpu.substr(0, options.cpu.find(','));
   driver::Compilation compilation(options, sink);
   std::set<size_t> needed = neededNodes(options, graph);
   std::map<std::string, std::vector<std::string>> prefixes = graph.callPrefixes(needed);

@@ -54,8 +54,9 @@ struct PassStep {
 };
 
 struct KernelPlace {
-  std::string name, schedule, device;
-  std::vector<std::string> nodes, inputsFrom; ///< inputsFrom: kernels
+  std::string name, schedule; ///< schedule: as the plan writes it
+  int64_t launches = 0;       ///< places that launch it
+  std::vector<std::string> nodes;
 };
 
 struct NodeTrace {

@@ -14,6 +14,7 @@
 
 #include "compiler/driver/Driver.h"
 #include "compiler/frontend/Import.h"
+#include "compiler/insight/ReportPage.h"
 #include "tools/common/ErrorPages.h"
 #include "tools/common/ModelFlags.h"
 #include "tools/common/Terminal.h"
@@ -154,7 +155,10 @@ static int runTool(int argc, char **argv) {
   DiagnosticSink sink;
   ProgressLine progress;
   progress.update("compiling " + options.input);
-  bool good = driver::compileToFiles(options, sink);
+  driver::Result result;
+  bool good = driver::compileToFiles(options, sink, &result);
+  if (good && options.report && !result.header.empty())
+    good = insight::writeReportPage(options, result.report, sink);
   progress.clear();
   printDiagnostics(sink);
   return good ? 0 : 1;

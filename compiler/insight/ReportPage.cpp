@@ -1,0 +1,435 @@
+//===- ReportPage.cpp - one page that shows a compilation -----------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/insight/ReportPage.h"
+#include "compiler/driver/Driver.h"
+#include "compiler/emit/OutputFile.h"
+#include "compiler/insight/NodeTrace.h"
+#include "passes/partition/DeviceSet.h"
+
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+#include <map>
+
+using namespace weir;
+using namespace weir::insight;
+namespace json = llvm::json;
+
+static constexpr char page[] =
+#include "page.inc"
+    ;
+
+namespace {
+
+std::string utf8(const std::string &text) {
+  return json::isUTF8(text) ? text : json::fixUTF8(text);
+}
+
+json::Array strings(const std::vector<std::string> &list) {
+  json::Array array;
+  for (const std::string &text : list)
+    array.push_back(utf8(text));
+  return array;
+}
+
+/// The kind of a schedule, whether the plan writes a word or an attribute.
+std::string kindOf(llvm::StringRef schedule) {
+  size_t begin = schedule.find('<');
+  if (begin == llvm::StringRef::npos)
+    return schedule.str();
+  return schedule.substr(begin + 1)
+      .take_until([](char c) { return c == ',' || c == '>'; })
+      .trim()
+      .str();
+}
+
+/// How a kernel is computed, in plain words.
+std::string scheduleText(llvm::StringRef schedule) {
+  std::string kind = kindOf(schedule);
+  const char *text =
+      llvm::StringSwitch<const char *>(kind)
+          .Case("loops", "loops over the result, several elements at once")
+          .Cases({"gemm", "product"}, "a matrix product, in tiles that stay in registers")
+          .Case("convolution", "a convolution, in tiles of the image that stay in "
+                               "registers")
+          .Case("winograd", "a convolution with fewer multiplications (Winograd)")
+          .Case("depth_first", "several kernels in turn, a few lines at a time, so "
+                               "that caches keep what is between them")
+          .Case("row_reduction", "line by line: what is reduced is read once")
+          .Case("attention", "attention block by block, without the matrix of scores")
+          .Case("transposition", "a transposition by blocks that caches keep")
+          .Case("scatter", "updates written one after the other")
+          .Default(nullptr);
+  return text ? text : kind;
+}
+
+/// Speed of the device that costs are estimated for.
+struct Machine {
+  double flops, bandwidth, overhead; ///< a second; a second; seconds
+};
+
+struct KernelFigures {
+  std::string schedule;
+  int64_t launches = 1;
+  double predicted = -1, measured = -1, roofline = -1; ///< us a run; share
+  bool isBoundByMemory = false;
+};
+
+std::string amount(double value, const char *unit) {
+  static const char *const prefixes[] = {"", "k", "M", "G"};
+  unsigned i = 0;
+  while (value >= 1000 && i + 1 < std::size(prefixes)) {
+    value /= 1000;
+    ++i;
+  }
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%.3g", value) << ' ' << prefixes[i] << unit;
+  return text;
+}
+
+/// Kernels' times of weir-run --profile-out: nanoseconds a run.
+std::map<std::string, double> readProfile(const std::string &path) {
+  std::map<std::string, double> times;
+  auto buffer = path.empty() ? llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>>(
+                                   std::make_error_code(std::errc::no_such_file_or_directory))
+                             : llvm::MemoryBuffer::getFile(path);
+  if (!buffer)
+    return times;
+  llvm::Expected<json::Value> parsed = json::parse((*buffer)->getBuffer());
+  if (!parsed) {
+    llvm::consumeError(parsed.takeError());
+    return times;
+  }
+  const json::Object *root = parsed->getAsObject();
+  const json::Array *kernels = root ? root->getArray("kernels") : nullptr;
+  if (!kernels)
+    return times;
+  double runs = double(std::max<int64_t>(root->getInteger("runs").value_or(1), 1));
+  for (const json::Value &value : *kernels)
+    if (const json::Object *kernel = value.getAsObject())
+      times[kernel->getString("name").value_or("").str()] =
+          double(kernel->getInteger("nanoseconds").value_or(0)) / runs;
+  return times;
+}
+
+std::map<std::string, KernelFigures> figuresOf(const driver::Options &options, const Report &report,
+                                               const NodeTrace &trace, const Machine &machine) {
+  std::map<std::string, KernelFigures> figures;
+  for (const KernelPlace &place : trace.kernels) {
+    figures[place.name].schedule = place.schedule;
+    figures[place.name].launches = std::max<int64_t>(place.launches, 1);
+  }
+  std::map<std::string, double> measured = readProfile(options.profileFile);
+  for (const KernelInfo &kernel : report.kernels) {
+    KernelFigures &figure = figures[kernel.name];
+    double launches = double(figure.launches), roofline = -1;
+    if (kernel.flops >= 0 && kernel.bytes >= 0) {
+      double compute = double(kernel.flops) / machine.flops,
+             memory = double(kernel.bytes) / machine.bandwidth;
+      figure.isBoundByMemory = memory >= compute;
+      roofline = launches * std::max(compute, memory) * 1e6;
+      figure.predicted = roofline + launches * machine.overhead * 1e6;
+    }
+    if (auto time = measured.find(kernel.name); time != measured.end()) {
+      figure.measured = time->second / 1e3;
+      if (roofline >= 0 && figure.measured > 0)
+        figure.roofline = roofline / figure.measured;
+    }
+  }
+  return figures;
+}
+
+//===----------------------------------------------------------------------===//
+// Advice
+//===----------------------------------------------------------------------===//
+
+/// All that is open costs: kernels look up sizes, buffers come from the allocator.
+void adviseSizes(const Report &report, std::vector<Advice> &advice) {
+  int64_t open = std::count_if(report.kernels.begin(), report.kernels.end(),
+                               [](const KernelInfo &kernel) { return kernel.flops < 0; });
+  if (!open && !report.dynamicBuffers)
+    return;
+  std::string names;
+  for (const EntryInfo &entry : report.entries)
+    for (const TensorInfo &feed : entry.feeds)
+      for (size_t d = 0; d < feed.dims.size(); ++d)
+        if (feed.dims[d] < 0 && names.find(feed.name) == std::string::npos)
+          names += (names.empty() ? "" : ", ") + feed.name;
+  advice.push_back(
+      {std::to_string(open) + " of " + std::to_string(report.kernels.size()) + " kernels",
+       "have sizes that only a run knows, and " + std::to_string(report.dynamicBuffers) +
+           " buffers are not planned: --dim or --shape settles those of " +
+           (names.empty() ? "the feeds" : names),
+       double(open) / double(std::max<size_t>(report.kernels.size(), 1))});
+}
+
+void adviseKernels(const Report &report, const std::map<std::string, KernelFigures> &figures,
+                   std::vector<Advice> &advice) {
+  double total = 0, moved = 0, small = 0;
+  int64_t smallCount = 0, transpositions = 0;
+  std::vector<std::pair<double, const KernelInfo *>> order;
+  for (const KernelInfo &kernel : report.kernels) {
+    const KernelFigures &figure = figures.at(kernel.name);
+    double time = figure.measured >= 0 ? figure.measured : std::max(figure.predicted, 0.0);
+    total += time;
+    order.emplace_back(time, &kernel);
+    if (llvm::StringRef(kernel.name).starts_with("transpose")) {
+      ++transpositions;
+      moved += time;
+    }
+    if (time > 0 && time < 3 * double(figure.launches)) {
+      smallCount += figure.launches;
+      small += time;
+    }
+  }
+  if (total <= 0)
+    return;
+  auto percent = [&](double time) {
+    std::string text;
+    llvm::raw_string_ostream(text) << llvm::format("%.1f %%", 100 * time / total);
+    return text;
+  };
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto &a, const auto &b) { return a.first > b.first; });
+  for (size_t i = 0; i < order.size() && i < 3; ++i) {
+    const auto &[time, kernel] = order[i];
+    const KernelFigures &figure = figures.at(kernel->name);
+    if (time <= 0)
+      break;
+    double lost = figure.roofline >= 0 ? time * std::max(0.0, 1 - figure.roofline) : time;
+    std::string text =
+        "of the time is kernel " + kernel->name + " (" +
+        llvm::StringRef(kernel->nodes).split(';').first.str() + "), bound by " +
+        (figure.isBoundByMemory ? "memory: " + amount(double(kernel->bytes), "B")
+                                : "arithmetic: " + amount(double(kernel->flops), " operations"));
+    if (figure.roofline >= 0)
+      text += ", at " + std::to_string(int(100 * figure.roofline)) + " % of the roofline";
+    text += figure.isBoundByMemory ? "; narrower types would halve it" : "; --tune looks for tiles";
+    advice.push_back({percent(time), text, 0.9 * lost / total});
+  }
+  if (transpositions)
+    advice.push_back({percent(moved),
+                      "of the time stores tensors in another order, in " +
+                          std::to_string(transpositions) +
+                          " kernels: weirc why tells which nodes want which order",
+                      moved / total});
+  if (smallCount > 8)
+    advice.push_back(
+        {std::to_string(smallCount) + " launches",
+         "take less than 3 us each, " + percent(small) + " of the time: larger batches share them",
+         small / total});
+}
+
+void adviseMemory(const driver::Options &options, const Report &report,
+                  std::vector<Advice> &advice) {
+  int64_t arena = 0, bound = 0;
+  for (const DeviceInfo &device : report.devices) {
+    arena += device.arenaBytes;
+    bound += device.lowerBound;
+  }
+  if (report.weightBytes > (1 << 20) && options.weightsFile.empty())
+    advice.push_back(
+        {amount(double(report.weightBytes), "B"),
+         "of constants lie in the object: with --weights=FILE they lie beside it, and "
+         "programs share them",
+         0.02 + 0.1 * double(report.weightBytes) / double(report.weightBytes + arena)});
+  if (arena > (1 << 20) && options.schedule != "memory")
+    advice.push_back(
+        {amount(double(arena), "B"),
+         "of memory are planned, " + amount(double(bound), "B") +
+             " are alive at once: --schedule=memory or --memory-limit change the order",
+         0.05});
+  if (report.placement.transfers)
+    advice.push_back({std::to_string(report.placement.transfers) + " transfers",
+                      "between devices: weirc why tells why nodes are apart", 0.3});
+}
+
+/// The cheapest questions that are always worth asking, where fewer than five things stand out.
+void adviseAlways(const driver::Options &options, std::vector<Advice> &advice) {
+  if (options.profileFile.empty())
+    advice.push_back({"0 kernels",
+                      "are measured: weir-run --profile-out=F, and weirc --profile=F "
+                      "shows times and shares of the roofline here",
+                      0.001});
+  if (!options.tune && options.tuneFile.empty())
+    advice.push_back(
+        {"0 tiles", "are chosen by measurement: --tune=200 times others on this machine", 0.0009});
+  if (options.cpu != "native")
+    advice.push_back({"1 processor",
+                      "(" + options.cpu +
+                          ") is what code is made for: --cpu=native, "
+                          "or a list, uses what others have",
+                      0.0008});
+  if (options.precision.empty())
+    advice.push_back({"f32",
+                      "is what products compute in: --precision=bf16 where processors have "
+                      "tiles of it; weir-run --compare-f32 tells what it costs",
+                      0.0007});
+  if (options.optLevel < 3)
+    advice.push_back({"-O" + std::to_string(options.optLevel), "is not -O3", 0.5});
+}
+
+std::vector<Advice> adviceFor(const driver::Options &options, const Report &report,
+                              const std::map<std::string, KernelFigures> &figures) {
+  std::vector<Advice> advice;
+  adviseSizes(report, advice);
+  adviseKernels(report, figures, advice);
+  adviseMemory(options, report, advice);
+  adviseAlways(options, advice);
+  std::stable_sort(advice.begin(), advice.end(),
+                   [](const Advice &a, const Advice &b) { return a.weight > b.weight; });
+  constexpr size_t most = 5;
+  advice.resize(std::min(advice.size(), most));
+  return advice;
+}
+
+//===----------------------------------------------------------------------===//
+// JSON
+//===----------------------------------------------------------------------===//
+
+/// Nodes with their fates; edges are places in the list.
+json::Array nodesOf(const ModelGraph &graph, const NodeTrace &trace, const Report &report) {
+  std::map<std::string, std::string> devices;
+  for (const PlacedNode &node : report.placement.nodes)
+    devices[node.name] = node.device;
+  json::Array nodes;
+  for (size_t i = 0; i < trace.fates.size(); ++i) {
+    const NodeFate &fate = trace.fates[i];
+    json::Array inputs;
+    if (i < graph.mainNodes)
+      for (const std::string &input : graph.nodes[i].inputs)
+        if (int64_t from = graph.producer(input); from >= 0)
+          inputs.push_back(from);
+    std::string device = report.devices.empty() ? "" : report.devices[0].name;
+    if (auto placed = devices.find(fate.node); placed != devices.end())
+      device = placed->second;
+    nodes.push_back(json::Object{{"node", utf8(fate.node)},
+                                 {"operation", utf8(fate.operation)},
+                                 {"inside", utf8(fate.inside)},
+                                 {"fate", fateName(fate.fate)},
+                                 {"text", utf8(fate.text())},
+                                 {"pass", fate.pass},
+                                 {"device", device},
+                                 {"kernels", strings(fate.kernels)},
+                                 {"inputs", std::move(inputs)}});
+  }
+  return nodes;
+}
+
+void addKernels(json::Object &root, const std::map<std::string, KernelFigures> &figures) {
+  json::Array *kernels = root.getArray("kernels");
+  if (!kernels)
+    return;
+  for (json::Value &value : *kernels) {
+    json::Object &kernel = *value.getAsObject();
+    auto found = figures.find(kernel.getString("name").value_or("").str());
+    if (found == figures.end())
+      continue;
+    const KernelFigures &figure = found->second;
+    kernel["schedule"] = figure.schedule;
+    kernel["schedule_text"] = scheduleText(figure.schedule);
+    kernel["launches"] = figure.launches;
+    if (figure.predicted >= 0) {
+      kernel["predicted_us"] = figure.predicted;
+      kernel["bound"] = figure.isBoundByMemory ? "memory" : "arithmetic";
+    }
+    if (figure.measured >= 0)
+      kernel["measured_us"] = figure.measured;
+    if (figure.roofline >= 0)
+      kernel["roofline_share"] = figure.roofline;
+  }
+}
+
+std::string folderOf(const driver::Options &options) {
+  if (!options.reportDir.empty())
+    return options.reportDir;
+  llvm::SmallString<256> path(options.output.empty() ? driver::defaultOutput(options)
+                                                     : options.output);
+  llvm::sys::path::replace_extension(path, ".report");
+  return std::string(path);
+}
+
+} // namespace
+
+std::string insight::fullReport(const driver::Options &asked, const Report &report,
+                                DiagnosticSink &sink) {
+  driver::Options options = asked;
+  options.tune = 0;
+  options.dumpIrDir.clear();
+  options.dumpIrFilter.clear();
+  options.placementOut.clear();
+  options.timePasses = options.verbose = false;
+  ModelGraph graph;
+  NodeTrace trace;
+  // Of a module there is no file with nodes.
+  if (!llvm::StringRef(options.input).ends_with(".mlir")) {
+    DiagnosticSink again; // warnings have been told
+    std::optional<ModelGraph> read = readModelGraph(options.input, options.tags, again);
+    if (read)
+      graph = std::move(*read);
+    if (!read || !traceNodes(options, graph, "", again, trace)) {
+      for (const Diagnostic &diagnostic : again.diagnostics())
+        sink.report(diagnostic);
+      return "";
+    }
+  }
+  ClusterDevice usual;
+  Machine machine{usual.flops, usual.bandwidth, usual.overhead};
+  std::map<std::string, KernelFigures> figures = figuresOf(options, report, trace, machine);
+  llvm::Expected<json::Value> parsed = json::parse(report.json());
+  if (!parsed) {
+    sink.report({"W0199",
+                 options.input,
+                 "",
+                 "",
+                 "the report is no JSON: " + llvm::toString(parsed.takeError()),
+                 {}});
+    return "";
+  }
+  json::Object &root = *parsed->getAsObject();
+  root["version"] = 1;
+  root["machine"] = json::Object{{"flops_per_second", machine.flops},
+                                 {"bytes_per_second", machine.bandwidth},
+                                 {"launch_us", machine.overhead * 1e6}};
+  addKernels(root, figures);
+  root["nodes"] = nodesOf(graph, trace, report);
+  json::Array advice;
+  for (const Advice &one : adviceFor(options, report, figures))
+    advice.push_back(json::Object{{"gain", one.gain}, {"text", utf8(one.text)}});
+  root["advice"] = std::move(advice);
+  std::string text;
+  llvm::raw_string_ostream(text) << *parsed << "\n";
+  return text;
+}
+
+bool insight::writeReportPage(const driver::Options &options, const Report &report,
+                              DiagnosticSink &sink) {
+  std::string data = fullReport(options, report, sink);
+  if (data.empty())
+    return false;
+  std::string folder = folderOf(options);
+  auto write = [&](const char *name, const std::string &text) {
+    llvm::Error failed = writeFile(folder + "/" + name, text);
+    if (!failed)
+      return true;
+    sink.report({"W0104", options.input, "", "", llvm::toString(std::move(failed)), {}});
+    return false;
+  };
+  // Within a script element nothing may look like its end.
+  std::string shown;
+  for (size_t i = 0; i < data.size(); ++i)
+    shown += data[i] == '<' ? std::string("\\u003c") : std::string(1, data[i]);
+  llvm::StringRef whole(page);
+  auto [before, after] = whole.split("REPORT_DATA");
+  return write("report.json", data) && write("index.html", before.str() + shown + after.str());
+}

@@ -1,0 +1,36 @@
+//===- ReportPage.h - one page that shows a compilation ---------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_COMPILER_INSIGHT_REPORTPAGE_H
+#define WEIR_COMPILER_INSIGHT_REPORTPAGE_H
+
+#include "compiler/driver/Options.h"
+#include "compiler/emit/Report.h"
+#include "compiler/frontend/Diagnostic.h"
+
+#include <string>
+
+namespace weir::insight {
+
+/// What would help a program most, with the number that it is worth.
+struct Advice {
+  std::string gain, text;
+  double weight = 0; ///< the larger, the earlier
+};
+
+/// The report of a compilation as JSON (docs/report.schema.json): what Report::json() has,
+/// and every node of the model with its fate, how kernels are computed, their predicted
+/// times, with --profile measured ones, and advice. Empty after a report.
+std::string fullReport(const driver::Options &options, const Report &report, DiagnosticSink &sink);
+
+/// Writes report.json and index.html, one page that needs nothing beside it, into the folder
+/// of --report, whose other files have been written. False after a report.
+bool writeReportPage(const driver::Options &options, const Report &report, DiagnosticSink &sink);
+
+} // namespace weir::insight
+
+#endif // WEIR_COMPILER_INSIGHT_REPORTPAGE_H
