@@ -484,7 +484,7 @@ int32_t runSession(weir_session *session, int32_t entry, const weir_tensor *feed
   }
   session->activeRuns.fetch_add(1, std::memory_order_relaxed);
   run->deadline = deadline;
-  run->trace = options.trace ? options.trace : session->trace;
+  run->trace = options.trace ? options.trace : __atomic_load_n(&session->trace, __ATOMIC_ACQUIRE);
   run->threads = session->executor->threads();
   if (options.threads > 0 && options.threads < run->threads)
     run->threads = options.threads;

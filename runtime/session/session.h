@@ -93,7 +93,7 @@ struct weir_session {
   weir::rt::Accelerator **accelerators;
   int32_t deviceCount;
   int64_t allocationWait; ///< nanoseconds
-  const weir_trace *trace;
+  const weir_trace *trace; ///< changes while runs go on (weir_session_set_observer)
   weir_library_fn *customs;        ///< by number of weir_custom_desc
   int32_t symbolCount;             ///< largest symbol of any entry, plus one
   const weir_transport *transport; ///< null: all devices are here

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "test_program.h"
+#include "weir/observer.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -589,6 +590,39 @@ TEST(Trace, NamesKernelsAndNodes) {
   options.threads = 1;
   ASSERT_EQ(session.run({}, nullptr, &options), WEIR_OK);
   EXPECT_EQ(recorder.begun.size(), 5u) << "one part with one thread";
+}
+
+TEST(Trace, ObservesASessionFromTheNextRunOn) {
+  TestProgram program;
+  program.kernel("add_f32_64", "a;b");
+  program.entry(
+      "main", {}, {}, {[](weir_context *ctx) {
+        return weir_rt_parallel(
+            ctx, [](weir_context *, void *const *, const int64_t *, int64_t, int64_t) { return 0; },
+            nullptr, nullptr, 64, 64, 0);
+      }});
+  TestSession session(program.get(), TestSession::defaults(1));
+  Recorder recorder, other;
+  ASSERT_EQ(session.run({}, nullptr), WEIR_OK);
+  ASSERT_EQ(weir_session_set_observer(session, &recorder.trace, nullptr), WEIR_OK);
+  ASSERT_EQ(session.run({}, nullptr), WEIR_OK);
+  EXPECT_EQ(recorder.begun.size(), 2u) << "the run and its kernel";
+  weir_run_options options = WEIR_RUN_OPTIONS_INIT;
+  options.trace = &other.trace;
+  ASSERT_EQ(session.run({}, nullptr, &options), WEIR_OK);
+  EXPECT_EQ(recorder.begun.size(), 2u) << "a run's own is stronger";
+  EXPECT_EQ(other.begun.size(), 2u);
+  ASSERT_EQ(weir_session_set_observer(session, nullptr, nullptr), WEIR_OK);
+  ASSERT_EQ(session.run({}, nullptr), WEIR_OK);
+  EXPECT_EQ(recorder.begun.size(), 2u) << "nobody looks";
+  weir_status status = WEIR_STATUS_INIT;
+  weir_trace half = recorder.trace;
+  half.end = nullptr;
+  EXPECT_EQ(weir_session_set_observer(session, &half, &status), WEIR_INVALID_ARGUMENT);
+  half = recorder.trace;
+  half.size = 8;
+  EXPECT_EQ(weir_session_set_observer(session, &half, &status), WEIR_INVALID_ARGUMENT);
+  EXPECT_EQ(weir_session_set_observer(nullptr, &recorder.trace, &status), WEIR_INVALID_ARGUMENT);
 }
 
 } // namespace

@@ -1,0 +1,29 @@
+//===- observer.cpp - who watches the runs of a session -------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "weir/observer.h"
+#include "session/run.h"
+#include "session/session.h"
+
+using namespace weir::rt;
+
+extern "C" int32_t weir_session_set_observer(weir_session *session, const weir_trace *observer,
+                                             weir_status *status) {
+  const char *wrong = nullptr;
+  if (!session)
+    wrong = "found no session";
+  else if (observer && observer->size < sizeof(weir_trace))
+    wrong = "found an observer of another layout; possible: size = sizeof(weir_trace)";
+  else if (observer && (!observer->begin || !observer->end))
+    wrong = "found an observer without begin or end";
+  if (wrong) {
+    StatusText(status, WEIR_INVALID_ARGUMENT) << wrong;
+    return WEIR_INVALID_ARGUMENT;
+  }
+  __atomic_store_n(&session->trace, observer, __ATOMIC_RELEASE);
+  return WEIR_OK;
+}
