@@ -41,6 +41,11 @@ void KernelOp::build(OpBuilder &b, OperationState &state, StringRef name, Schedu
 LogicalResult KernelOp::verify() {
   if (!getBody().hasOneBlock() || !isa<ReturnOp>(getBody().front().back()))
     return emitOpError("body must be one block that ends in weir_plan.return");
+  // What code has made, too, as what was read.
+  ScheduleAttr own = getSchedule();
+  if (failed(
+          ScheduleAttr::verify([&] { return emitOpError(); }, own.getKind(), own.getParameters())))
+    return failure();
   Operation *terminator = getBody().front().getTerminator();
   if (terminator->getNumOperands() == 0)
     return emitOpError("has no result");
