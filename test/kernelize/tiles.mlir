@@ -87,6 +87,27 @@ module attributes {weir.vector_bytes = 64 : i64} {
     return %0 : tensor<7x5xf32>
   }
 
+  // What is reduced may be computed on the way, and what follows it: gradients of biases and
+  // of normalisations are such sums.
+  // CHECK: weir_plan.kernel @add_32_f32
+  // CHECK-SAME: strategy "lanes"
+  func.func @computed_lanes(%x: tensor<8x9x32xf32>, %y: tensor<8x9x1xf32>, %z: tensor<32xf32>) -> tensor<32xf32> {
+    %0 = weir.mul %x, %y : (tensor<8x9x32xf32>, tensor<8x9x1xf32>) -> tensor<8x9x32xf32>
+    %1 = weir.neg %0 : (tensor<8x9x32xf32>) -> tensor<8x9x32xf32>
+    %2 = weir.reduce %1 {axes = array<i64: 0, 1>, keep_dims = false, kind = "sum"} : (tensor<8x9x32xf32>) -> tensor<32xf32>
+    %3 = weir.add %2, %z : (tensor<32xf32>, tensor<32xf32>) -> tensor<32xf32>
+    return %3 : tensor<32xf32>
+  }
+
+  // What vectors are not computed of stays as it was.
+  // CHECK: weir_plan.kernel @reduce_33_f32 strategy "loops"
+  func.func @chosen_lanes(%x: tensor<8x33xf32>, %c: tensor<8x33xi1>) -> tensor<33xf32> {
+    %zero = weir.constant dense<0.0> : tensor<f32>
+    %0 = weir.select %c, %x, %zero : (tensor<8x33xi1>, tensor<8x33xf32>, tensor<f32>) -> tensor<8x33xf32>
+    %1 = weir.reduce %0 {axes = array<i64: 0>, keep_dims = false, kind = "sum"} : (tensor<8x33xf32>) -> tensor<33xf32>
+    return %1 : tensor<33xf32>
+  }
+
   // The result's type may say less than the operand's: parts of an open number of columns.
   // CHECK: weir_plan.kernel @reduce_d_d_f32
   // CHECK-SAME: schedule <lanes,

@@ -30,6 +30,7 @@ STEPS, BATCH, ROWS, RATE = 40, 16, 80, 0.05
 
 def main():
     run_tool, folder = shutil.which(sys.argv[1]) or os.path.abspath(sys.argv[1]), sys.argv[2]
+    shutil.rmtree(folder + "/events", ignore_errors=True)
     os.makedirs(folder, exist_ok=True)
     keras.utils.set_random_seed(3)
     rng = np.random.default_rng(4)

@@ -50,7 +50,7 @@ bool weir::isLanes(Operation *op, const VectorUnit &unit) {
            (pool.getKind() == "max" || pool.getKind() == "average" || pool.getKind() == "sum");
   if (auto reduce = dyn_cast<ReduceOp>(op)) {
     auto type = cast<RankedTensorType>(reduce.getOperand().getType());
-    return isPlain(reduce.getOperand()) &&
+    return (isPlain(reduce.getOperand()) || vectorPrologue(reduce)) &&
            !llvm::is_contained(reduce.getAxes(), type.getRank() - 1) &&
            llvm::is_contained({"sum", "mean", "max", "min", "prod"}, reduce.getKind());
   }

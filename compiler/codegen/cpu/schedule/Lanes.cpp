@@ -89,7 +89,9 @@ public:
 
   bool matches(const KernelRequest &request) const override {
     Operation *anchor = request.anchor;
+    // Accelerators compute what a reduction sums up in their own way.
     return anchor && isLanes(anchor, request.unit) && isVectorEpilogue(request.kernel, anchor) &&
+           (request.isHost || isa<BlockArgument>(anchor->getOperand(0))) &&
            (isa<ReduceOp, ArgReduceOp>(anchor) ||
             !request.type.isDynamicDim(request.type.getRank() - 1));
   }

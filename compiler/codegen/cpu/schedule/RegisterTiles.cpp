@@ -30,6 +30,39 @@ VectorUnit weir::vectorUnitOf(ModuleOp module) {
   return unit;
 }
 
+std::optional<llvm::SmallPtrSet<Operation *, 8>> weir::vectorPrologue(ReduceOp reduce) {
+  auto whole = cast<RankedTensorType>(reduce.getOperand().getType());
+  if (whole.getRank() == 0 || whole.isDynamicDim(whole.getRank() - 1))
+    return std::nullopt;
+  llvm::SmallPtrSet<Operation *, 8> found;
+  SmallVector<Value> work = {reduce.getOperand()};
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (!type || !type.getElementType().isF32())
+      return std::nullopt;
+    Operation *op = value.getDefiningOp();
+    if (!op) {
+      // Along the lanes, or one element for all.
+      int64_t last = type.getRank() ? type.getShape().back() : 1;
+      if (last != 1 && last != whole.getShape().back())
+        return std::nullopt;
+      continue;
+    }
+    if (auto constant = dyn_cast<ConstantOp>(op)) {
+      auto elements = dyn_cast<ElementsAttr>(constant.getValue());
+      if (!elements || !elements.isSplat())
+        return std::nullopt;
+      continue;
+    }
+    if (!isVectorElementwise(op) || type.getShape() != whole.getShape())
+      return std::nullopt;
+    if (found.insert(op).second)
+      work.append(op->operand_begin(), op->operand_end());
+  }
+  return found;
+}
+
 bool weir::isVectorEpilogue(KernelOp kernel, Operation *anchor) {
   auto resultType = cast<RankedTensorType>(anchor->getResult(0).getType());
   Type sums = resultType.getElementType();
@@ -38,8 +71,10 @@ bool weir::isVectorEpilogue(KernelOp kernel, Operation *anchor) {
   };
   if (!isTileElement(sums) || kernel.getBody().front().getTerminator()->getNumOperands() != 1)
     return false;
+  auto reduce = dyn_cast<ReduceOp>(anchor);
+  auto before = reduce ? vectorPrologue(reduce) : std::nullopt;
   for (Operation &op : kernel.getBody().front().without_terminator()) {
-    if (&op == anchor || isa<DequantizeBlocksOp>(op))
+    if (&op == anchor || isa<DequantizeBlocksOp>(op) || (before && before->contains(&op)))
       continue;
     if (auto constant = dyn_cast<ConstantOp>(op)) {
       if (llvm::all_of(op.getUsers(),

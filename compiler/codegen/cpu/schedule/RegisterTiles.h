@@ -9,6 +9,10 @@
 #define WEIR_COMPILER_CODEGEN_CPU_SCHEDULE_REGISTERTILES_H
 
 #include "dialects/plan/Plan.h"
+#include "dialects/weir/Weir.h"
+
+#include "llvm/ADT/SmallPtrSet.h"
+#include <optional>
 
 namespace weir {
 
@@ -43,6 +47,10 @@ VectorUnit unitFor(const VectorUnit &unit, mlir::Operation *anchor);
 /// of anchor's results: elementwise, f32 or words, operands that run along the last
 /// dimension or do not depend on it; casts between these, bf16 and bytes.
 bool isVectorEpilogue(plan::KernelOp kernel, mlir::Operation *anchor);
+
+/// The operations of its kernel that a reduction's operand is computed of, where vectors
+/// along the last dimension are computed like their elements; else nothing.
+std::optional<llvm::SmallPtrSet<mlir::Operation *, 8>> vectorPrologue(ReduceOp reduce);
 
 /// [rows, vectors, lanes] of a register tile for so many rows and columns (either may
 /// be ShapedType::kDynamic). `pitch` is the distance of rows in bytes, 0: unknown.
