@@ -11,7 +11,8 @@ usage: curves.py WEIR_RUN FOLDER [NAME...]     (in a Python that has TensorFlow)
 
 The same weights, batches and steps. The reference takes gradients from a tape and applies
 PyTorch's formulas in NumPy. Losses come from the event files that weir-run writes. Up to
-step 50 they agree within 1e-5 of their size; with --csv=FILE the curves are written.
+step 50 they agree within 1e-5 of their size; with --csv=FILE and --svg=FILE the curves are
+written and drawn.
 """
 import glob
 import os
@@ -368,11 +369,43 @@ def run(weir_run, folder, name):
     return mine, theirs
 
 
+def draw(path, curves):
+    """A panel a model: the reference as a wide pale line, weir's over it."""
+    width, height, columns = 260, 150, 4
+    rows = -(-len(curves) // columns)
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width * columns}" '
+           f'height="{height * rows}" font-family="sans-serif" font-size="11">',
+           '<rect width="100%" height="100%" fill="white"/>']
+    for place, (name, (mine, theirs)) in enumerate(curves.items()):
+        left, top = place % columns * width, place // columns * height
+        low, high = min(mine + theirs), max(mine + theirs)
+
+        def points(losses):
+            return " ".join(
+                f"{left + 38 + s * (width - 50) / (len(losses) - 1):.1f},"
+                f"{top + 24 + (high - v) / (high - low) * (height - 46):.1f}"
+                for s, v in enumerate(losses))
+        out += [f'<text x="{left + 38}" y="{top + 15}">{name}</text>',
+                f'<text x="{left + 4}" y="{top + 30}">{high:.2f}</text>',
+                f'<text x="{left + 4}" y="{top + height - 20}">{low:.2f}</text>',
+                f'<text x="{left + width - 60}" y="{top + height - 6}">step {len(mine)}</text>',
+                f'<polyline points="{points(theirs)}" fill="none" stroke="#f4b183" '
+                'stroke-width="5"/>',
+                f'<polyline points="{points(mine)}" fill="none" stroke="#1f4e79" '
+                'stroke-width="1.2"/>']
+    with open(path, "w") as file:
+        file.write("\n".join(out + ["</svg>"]) + "\n")
+
+
 if __name__ == "__main__":
     csv = [a[6:] for a in sys.argv if a.startswith("--csv=")]
-    arguments = [a for a in sys.argv[1:] if not a.startswith("--csv=")]
+    svg = [a[6:] for a in sys.argv if a.startswith("--svg=")]
+    arguments = [a for a in sys.argv[1:] if not a.startswith("--")]
     os.makedirs(arguments[1], exist_ok=True)
-    curves = {n: run(shutil.which(arguments[0]) or os.path.abspath(arguments[0]), arguments[1], n) for n in arguments[2:] or RUNS}
+    tool = shutil.which(arguments[0]) or os.path.abspath(arguments[0])
+    curves = {n: run(tool, arguments[1], n) for n in arguments[2:] or RUNS}
+    if svg:
+        draw(svg[0], curves)
     if csv:
         with open(csv[0], "w") as out:
             out.write("step," + ",".join(f"{n} weir,{n} reference" for n in curves) + "\n")
