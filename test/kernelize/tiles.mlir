@@ -90,7 +90,7 @@ module attributes {weir.vector_bytes = 64 : i64} {
   // What is reduced may be computed on the way, and what follows it: gradients of biases and
   // of normalisations are such sums.
   // CHECK: weir_plan.kernel @add_32_f32
-  // CHECK-SAME: strategy "lanes"
+  // CHECK-SAME: schedule <lanes
   func.func @computed_lanes(%x: tensor<8x9x32xf32>, %y: tensor<8x9x1xf32>, %z: tensor<32xf32>) -> tensor<32xf32> {
     %0 = weir.mul %x, %y : (tensor<8x9x32xf32>, tensor<8x9x1xf32>) -> tensor<8x9x32xf32>
     %1 = weir.neg %0 : (tensor<8x9x32xf32>) -> tensor<8x9x32xf32>
@@ -100,7 +100,7 @@ module attributes {weir.vector_bytes = 64 : i64} {
   }
 
   // What vectors are not computed of stays as it was.
-  // CHECK: weir_plan.kernel @reduce_33_f32 strategy "loops"
+  // CHECK: weir_plan.kernel @reduce_33_f32 schedule <loops
   func.func @chosen_lanes(%x: tensor<8x33xf32>, %c: tensor<8x33xi1>) -> tensor<33xf32> {
     %zero = weir.constant dense<0.0> : tensor<f32>
     %0 = weir.select %c, %x, %zero : (tensor<8x33xi1>, tensor<8x33xf32>, tensor<f32>) -> tensor<8x33xf32>
