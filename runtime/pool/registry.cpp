@@ -26,8 +26,8 @@ struct SharedPool {
 
 } // namespace
 
-// The only mutable statics of the runtime. Both need no constructor and no
-// destructor; the list is empty whenever no session lives.
+// With the table of handles (session/handles.cpp) the only mutable statics of the
+// runtime. They need no constructor and no destructor; the list is empty whenever no session lives.
 static Mutex sharedMutex;
 static SharedPool *sharedPools;
 

@@ -12,7 +12,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "session/async.h"
-#include "session/session.h"
+#include "session/guarded_call.h"
+#include "session/handles.h"
+#include "session/run.h"
 
 #include <new>
 #include <stdlib.h>
@@ -117,12 +119,17 @@ int32_t startWork(weir_session *session, AsyncWork *work, weir_status *status) {
   return setStatus(status, WEIR_OK);
 }
 
+void callDone(weir_run_done done, void *self, const weir_status *status) {
+  auto call = [&] { done(self, status); };
+  callGuarded(call);
+}
+
 static void performRun(AsyncWork *work) {
   auto *run = static_cast<AsyncRun *>(work);
   weir_status status = WEIR_STATUS_INIT;
-  weir_session_run(run->session, run->entry, run->feeds, run->feedCount, run->fetches,
-                   run->fetchCount, &run->options, &status);
-  run->done(run->self, &status);
+  runAsked(run->session, run->entry, run->feeds, run->feedCount, run->fetches, run->fetchCount,
+           &run->options, &status);
+  callDone(run->done, run->self, &status);
   free(run);
 }
 
@@ -149,11 +156,13 @@ int32_t weir_session_run_async(weir_session *session, int32_t entry, const weir_
                                int32_t feed_count, weir_tensor *fetches, int32_t fetch_count,
                                const weir_run_options *options, weir_run_done done, void *self,
                                weir_status *status) {
-  if (!session || !done) {
-    StatusText(status, WEIR_INVALID_ARGUMENT)
-        << "weir_session_run_async: there is no " << (session ? "function to call" : "session");
-    return WEIR_INVALID_ARGUMENT;
-  }
+  constexpr const char *function = "weir_session_run_async";
+  if (int32_t code = checkSession(session, function, status))
+    return code;
+  if (!done)
+    return refuseNull(status, function, "done");
+  if (int32_t code = checkRunOptions(options, function, status))
+    return code;
   auto *run = static_cast<AsyncRun *>(calloc(1, sizeof(AsyncRun)));
   if (!run) {
     StatusText(status, WEIR_RESOURCE_EXHAUSTED) << "no memory for a run";

@@ -24,6 +24,9 @@ struct AsyncWork {
 /// Has it done. On failure it is still the caller's.
 int32_t startWork(weir_session *session, AsyncWork *work, weir_status *status);
 
+/// Calls `done`. What it throws ends there: the run is over, and nobody is left to tell.
+void callDone(weir_run_done done, void *self, const weir_status *status);
+
 /// Ends the threads of a session, once all work is done, and frees `runs`. Null is ignored.
 void endAsyncRuns(AsyncRuns *runs);
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "session/handles.h"
 #include "session/run.h"
 
 #include <new>
@@ -45,13 +46,19 @@ using namespace weir::rt;
 
 weir_cancellation *weir_cancellation_create(void) {
   void *memory = calloc(1, sizeof(weir_cancellation));
-  return memory ? new (memory) weir_cancellation() : nullptr;
+  if (!memory)
+    return nullptr;
+  rememberHandle(memory, HandleKind::Cancellation);
+  return new (memory) weir_cancellation();
 }
 
-void weir_cancellation_destroy(weir_cancellation *cancellation) { free(cancellation); }
+void weir_cancellation_destroy(weir_cancellation *cancellation) {
+  if (forgetHandle(cancellation, HandleKind::Cancellation))
+    free(cancellation);
+}
 
 void weir_cancellation_cancel(weir_cancellation *cancellation) {
-  if (!cancellation)
+  if (!isHandle(cancellation, HandleKind::Cancellation))
     return;
   Lock lock(cancellation->mutex);
   cancellation->thrown.store(1, std::memory_order_release);
@@ -60,11 +67,12 @@ void weir_cancellation_cancel(weir_cancellation *cancellation) {
 }
 
 void weir_cancellation_reset(weir_cancellation *cancellation) {
-  if (!cancellation)
+  if (!isHandle(cancellation, HandleKind::Cancellation))
     return;
   cancellation->thrown.store(0, std::memory_order_release);
 }
 
 int32_t weir_cancellation_is_cancelled(const weir_cancellation *cancellation) {
-  return cancellation && cancellation->thrown.load(std::memory_order_acquire) != 0;
+  return isHandle(cancellation, HandleKind::Cancellation) &&
+         cancellation->thrown.load(std::memory_order_acquire) != 0;
 }

@@ -15,6 +15,7 @@
 #include "checkpoint/slices_file.h"
 #include "checkpoint/state_file.h"
 #include "session/async.h"
+#include "session/handles.h"
 #include "session/session.h"
 
 #include <new>
@@ -31,10 +32,17 @@ weir_checkpoint_options optionsOf(const weir_checkpoint_options *options) {
   return full;
 }
 
-int32_t refuse(weir_status *status, const char *function, weir_session *session,
-               const char *prefix) {
-  if (!session || !prefix)
-    return refuseNull(status, function, session ? "prefix" : "session");
+int32_t refuse(weir_status *status, const char *function, weir_session *session, const char *prefix,
+               const weir_checkpoint_options *options) {
+  if (int32_t code = checkSession(session, function, status))
+    return code;
+  if (!prefix)
+    return refuseNull(status, function, "prefix");
+  if (options && options->size < 2 * sizeof(uint32_t)) {
+    StatusText(status, WEIR_INVALID_ARGUMENT)
+        << function << ": found options without size (see WEIR_CHECKPOINT_OPTIONS_INIT)";
+    return WEIR_INVALID_ARGUMENT;
+  }
   if (!session->transport)
     return WEIR_OK;
   StatusText(status, WEIR_UNIMPLEMENTED)
@@ -162,7 +170,7 @@ void performSave(AsyncWork *work) {
   // The values go before the caller may destroy the session.
   save->~AsyncSave();
   free(save);
-  done(self, &status);
+  callDone(done, self, &status);
 }
 
 //===----------------------------------------------------------------------===//
@@ -277,7 +285,7 @@ using namespace weir::rt;
 
 int32_t weir_session_save(weir_session *session, const char *prefix,
                           const weir_checkpoint_options *options, weir_status *status) {
-  if (int32_t code = refuse(status, "weir_session_save", session, prefix))
+  if (int32_t code = refuse(status, "weir_session_save", session, prefix, options))
     return code;
   Snapshot snapshot(session);
   return snapshot.take() ? snapshot.write(prefix, optionsOf(options), status)
@@ -287,7 +295,7 @@ int32_t weir_session_save(weir_session *session, const char *prefix,
 int32_t weir_session_save_async(weir_session *session, const char *prefix,
                                 const weir_checkpoint_options *options, weir_run_done done,
                                 void *self, weir_status *status) {
-  if (int32_t code = refuse(status, "weir_session_save_async", session, prefix))
+  if (int32_t code = refuse(status, "weir_session_save_async", session, prefix, options))
     return code;
   if (!done)
     return refuseNull(status, "weir_session_save_async", "done");
@@ -312,7 +320,7 @@ int32_t weir_session_save_async(weir_session *session, const char *prefix,
 
 int32_t weir_session_restore(weir_session *session, const char *prefix,
                              const weir_checkpoint_options *options, weir_status *status) {
-  if (int32_t code = refuse(status, "weir_session_restore", session, prefix))
+  if (int32_t code = refuse(status, "weir_session_restore", session, prefix, options))
     return code;
   weir_checkpoint_options given = optionsOf(options);
   int32_t count = session->program->slot_count;

@@ -10,7 +10,7 @@
 namespace weir::rt {
 
 /// What the entry takes, as `f32 2x?x3`, bounds as `1..64`.
-static void appendPossible(Text &out, const weir_tensor_desc &desc) {
+static void appendExpected(Text &out, const weir_tensor_desc &desc) {
   out << weir_dtype_name(desc.dtype) << ' ';
   if (desc.rank <= 0) {
     appendShape(out, desc.rank, desc.dims);
@@ -49,13 +49,13 @@ struct FeedCheck {
     StatusText out(status, WEIR_INVALID_ARGUMENT);
     out << "feed \"" << desc.name << "\" of entry \"" << entry.name << "\": ";
     write(out);
-    out << "; found " << weir_dtype_name(feed.dtype) << ' ';
+    out << "; expected ";
+    appendExpected(out, desc);
+    out << ", got " << weir_dtype_name(feed.dtype) << ' ';
     if (feed.rank > WEIR_MAX_RANK)
       out << "of rank " << feed.rank;
     else
       appendShape(out, feed.rank, feed.dims);
-    out << ", possible ";
-    appendPossible(out, desc);
     return WEIR_INVALID_ARGUMENT;
   }
 
@@ -65,6 +65,9 @@ struct FeedCheck {
     int64_t upper = desc.upper ? desc.upper[i] : -1;
     if (desc.dims[i] >= 0 ? size == desc.dims[i] : size >= lower && (upper < 0 || size <= upper))
       return WEIR_OK;
+    if (size < 0)
+      return failWith(
+          [&](Text &out) { out << "it was not given size " << i << ", so nothing is fed"; });
     return failWith([&](Text &out) { out << "dimension " << i << " is " << size; });
   }
 

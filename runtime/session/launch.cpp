@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "session/guarded_call.h"
 #include "session/run.h"
 
 namespace weir::rt {
@@ -125,27 +126,23 @@ int32_t weir_rt_library(weir_context *ctx, weir_library_fn function, int32_t sit
                        nodeOf(run, site));
     run->trace->begin(run->trace->self, &event);
   }
-  int32_t code = function(ctx, operands, operand_count, results, result_count, attributes);
+  int32_t code = 0;
+  auto call = [&] {
+    code = function(ctx, operands, operand_count, results, result_count, attributes);
+  };
+  bool returned = callGuarded(call);
   run->devices[ctx->device].librarySite = -1;
   if (run->trace)
     run->trace->end(run->trace->self, &event);
+  if (!returned)
+    return weir_rt_error_text(ctx, site, WEIR_UNKNOWN,
+                              "the function that computes it threw an exception", 0, 0);
   // An encoded error has the record's number above its code. Any other number,
   // WEIR_PENDING included, is the function's own.
   if (code != 0 && code >> 8 < 1)
     return weir_rt_error_text(ctx, site, WEIR_UNKNOWN, "the function that computes it returned {0}",
                               code, 0);
   return code;
-}
-
-int32_t weir_rt_custom(weir_context *ctx, int32_t custom, int32_t site, const weir_tensor *operands,
-                       int32_t operand_count, weir_tensor *results, int32_t result_count,
-                       const int64_t *attributes) {
-  weir_run *run = ctx->run;
-  if (custom < 0 || custom >= customCount(run->session->program))
-    return weir_rt_error_text(ctx, site, WEIR_INTERNAL, "custom operation {0} is not in the table",
-                              custom, 0);
-  return weir_rt_library(ctx, run->session->customs[custom], site, operands, operand_count, results,
-                         result_count, attributes);
 }
 
 void *weir_custom_alloc(weir_context *ctx, int64_t bytes) {

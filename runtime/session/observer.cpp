@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "weir/observer.h"
+#include "session/handles.h"
 #include "session/run.h"
 #include "session/session.h"
 
@@ -13,10 +14,10 @@ using namespace weir::rt;
 
 extern "C" int32_t weir_session_set_observer(weir_session *session, const weir_trace *observer,
                                              weir_status *status) {
+  if (int32_t code = checkSession(session, "weir_session_set_observer", status))
+    return code;
   const char *wrong = nullptr;
-  if (!session)
-    wrong = "found no session";
-  else if (observer && observer->size < sizeof(weir_trace))
+  if (observer && observer->size < sizeof(weir_trace))
     wrong = "found an observer of another layout; possible: size = sizeof(weir_trace)";
   else if (observer && (!observer->begin || !observer->end))
     wrong = "found an observer without begin or end";

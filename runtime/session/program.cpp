@@ -58,14 +58,20 @@ const weir_program_desc *weir::rt::chooseVariant(const weir_program_desc *progra
   return program;
 }
 
-const char *weir_program_name(const weir_program_desc *program) { return program->name; }
+const char *weir_program_name(const weir_program_desc *program) {
+  return program ? program->name : nullptr;
+}
 
-const char *weir_program_compiler(const weir_program_desc *program) { return program->compiler; }
+const char *weir_program_compiler(const weir_program_desc *program) {
+  return program ? program->compiler : nullptr;
+}
 
-int32_t weir_program_entry_count(const weir_program_desc *program) { return program->entry_count; }
+int32_t weir_program_entry_count(const weir_program_desc *program) {
+  return program ? program->entry_count : 0;
+}
 
 static const weir_entry_desc *entryOf(const weir_program_desc *program, int32_t entry) {
-  bool exists = entry >= 0 && entry < program->entry_count;
+  bool exists = program && entry >= 0 && entry < program->entry_count;
   return exists ? &program->entries[entry] : nullptr;
 }
 
@@ -82,6 +88,11 @@ int32_t weir_program_feed_count(const weir_program_desc *program, int32_t entry)
 int32_t weir_program_fetch_count(const weir_program_desc *program, int32_t entry) {
   const weir_entry_desc *desc = entryOf(program, entry);
   return desc ? desc->fetch_count : 0;
+}
+
+/// Whether `info` says how much of it there is, and `program` is one.
+static bool canTell(const weir_program_desc *program, const weir_tensor_info *info) {
+  return program && info && info->size >= 2 * sizeof(uint32_t);
 }
 
 /// Copies as much as the caller's structure has, and keeps its size.
@@ -104,22 +115,28 @@ static int32_t describe(const weir_tensor_desc *descs, int32_t count, int32_t in
 
 int32_t weir_program_feed(const weir_program_desc *program, int32_t entry, int32_t index,
                           weir_tensor_info *info) {
+  if (!canTell(program, info))
+    return WEIR_INVALID_ARGUMENT;
   const weir_entry_desc *desc = entryOf(program, entry);
   return desc ? describe(desc->feeds, desc->feed_count, index, info) : WEIR_OUT_OF_RANGE;
 }
 
 int32_t weir_program_fetch(const weir_program_desc *program, int32_t entry, int32_t index,
                            weir_tensor_info *info) {
+  if (!canTell(program, info))
+    return WEIR_INVALID_ARGUMENT;
   const weir_entry_desc *desc = entryOf(program, entry);
   return desc ? describe(desc->fetches, desc->fetch_count, index, info) : WEIR_OUT_OF_RANGE;
 }
 
 int32_t weir_program_variable_count(const weir_program_desc *program) {
-  return program->slot_count;
+  return program ? program->slot_count : 0;
 }
 
 int32_t weir_program_variable(const weir_program_desc *program, int32_t index,
                               weir_tensor_info *info) {
+  if (!canTell(program, info))
+    return WEIR_INVALID_ARGUMENT;
   if (index < 0 || index >= program->slot_count)
     return WEIR_OUT_OF_RANGE;
   const weir_slot_desc &slot = program->slots[index];
@@ -128,16 +145,16 @@ int32_t weir_program_variable(const weir_program_desc *program, int32_t index,
 }
 
 int32_t weir_program_device_count(const weir_program_desc *program) {
-  return program->device_count;
+  return program ? program->device_count : 0;
 }
 
 const char *weir_program_device_name(const weir_program_desc *program, int32_t device) {
-  bool exists = device >= 0 && device < program->device_count;
+  bool exists = program && device >= 0 && device < program->device_count;
   return exists ? program->devices[device].name : nullptr;
 }
 
 int64_t weir_program_arena_bytes(const weir_program_desc *program, int32_t device) {
-  bool exists = device >= 0 && device < program->device_count;
-  const weir_program_desc *chosen = chooseVariant(program, nullptr);
-  return exists && chosen ? chosen->devices[device].arena_bytes : 0;
+  bool exists = program && device >= 0 && device < program->device_count;
+  const weir_program_desc *chosen = exists ? chooseVariant(program, nullptr) : nullptr;
+  return chosen ? chosen->devices[device].arena_bytes : 0;
 }

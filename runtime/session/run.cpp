@@ -7,6 +7,7 @@
 
 #include "session/run.h"
 
+#include "session/handles.h"
 #include "support/float_environment.h"
 
 #include <new>
@@ -469,6 +470,28 @@ static int32_t runEntry(weir_run *run, const weir_tensor *feeds, int32_t feedCou
 
 namespace weir::rt {
 
+const char *faultOf(const weir_trace *trace) {
+  if (!trace || (trace->size >= offsetof(weir_trace, span) && trace->begin && trace->end))
+    return nullptr;
+  return "a trace without size, begin or end";
+}
+
+int32_t checkRunOptions(const weir_run_options *options, const char *function,
+                        weir_status *status) {
+  weir_run_options given = {};
+  if (options)
+    memcpy(&given, options, options->size < sizeof(given) ? options->size : sizeof(given));
+  const char *fault = options && options->size < 2 * sizeof(uint32_t)
+                          ? "options without size (see WEIR_RUN_OPTIONS_INIT)"
+                          : faultOf(given.trace);
+  if (!fault && given.cancellation && !isHandle(given.cancellation, HandleKind::Cancellation))
+    fault = "a cancellation that was destroyed, or is of another runtime";
+  if (!fault)
+    return WEIR_OK;
+  StatusText(status, WEIR_INVALID_ARGUMENT) << function << ": found " << fault;
+  return WEIR_INVALID_ARGUMENT;
+}
+
 int32_t runSession(weir_session *session, int32_t entry, const weir_tensor *feeds,
                    int32_t feedCount, weir_tensor *fetches, const weir_run_options &options,
                    const weir_part *part, weir_status *status) {
@@ -498,21 +521,14 @@ int32_t runSession(weir_session *session, int32_t entry, const weir_tensor *feed
   return code;
 }
 
-} // namespace weir::rt
-
-int32_t weir_session_run(weir_session *session, int32_t entry, const weir_tensor *feeds,
-                         int32_t feed_count, weir_tensor *fetches, int32_t fetch_count,
-                         const weir_run_options *options, weir_status *status) {
-  if (!session || (!feeds && feed_count > 0) || (!fetches && fetch_count > 0))
-    return refuseNull(status, "weir_session_run",
-                      !session                   ? "session"
-                      : !feeds && feed_count > 0 ? "feeds"
-                                                 : "fetches");
-  if (options && options->size < 2 * sizeof(uint32_t)) {
-    StatusText(status, WEIR_INVALID_ARGUMENT)
-        << "weir_session_run: options without size (see WEIR_RUN_OPTIONS_INIT)";
-    return WEIR_INVALID_ARGUMENT;
-  }
+int32_t runAsked(weir_session *session, int32_t entry, const weir_tensor *feeds, int32_t feed_count,
+                 weir_tensor *fetches, int32_t fetch_count, const weir_run_options *options,
+                 weir_status *status) {
+  constexpr const char *function = "weir_session_run";
+  if ((!feeds && feed_count > 0) || (!fetches && fetch_count > 0))
+    return refuseNull(status, function, !feeds && feed_count > 0 ? "feeds" : "fetches");
+  if (int32_t code = checkRunOptions(options, function, status))
+    return code;
   const weir_program_desc *program = session->program;
   weir_run_options given = {};
   if (options)
@@ -530,4 +546,14 @@ int32_t weir_session_run(weir_session *session, int32_t entry, const weir_tensor
     return WEIR_INVALID_ARGUMENT;
   }
   return runSession(session, entry, feeds, feed_count, fetches, given, nullptr, status);
+}
+
+} // namespace weir::rt
+
+int32_t weir_session_run(weir_session *session, int32_t entry, const weir_tensor *feeds,
+                         int32_t feed_count, weir_tensor *fetches, int32_t fetch_count,
+                         const weir_run_options *options, weir_status *status) {
+  if (int32_t code = checkSession(session, "weir_session_run", status))
+    return code;
+  return runAsked(session, entry, feeds, feed_count, fetches, fetch_count, options, status);
 }

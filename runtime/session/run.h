@@ -176,6 +176,11 @@ int32_t runSession(weir_session *session, int32_t entry, const weir_tensor *feed
                    int32_t feedCount, weir_tensor *fetches, const weir_run_options &options,
                    const weir_part *part, weir_status *status);
 
+/// weir_session_run of a session that is known to live.
+int32_t runAsked(weir_session *session, int32_t entry, const weir_tensor *feeds, int32_t feedCount,
+                 weir_tensor *fetches, int32_t fetchCount, const weir_run_options *options,
+                 weir_status *status);
+
 /// A run that is not in use, for the entry; null when there is no memory. Its
 /// arenas come with prepareArenas.
 weir_run *takeRun(weir_session *session, const weir_entry_desc *entry);

@@ -11,6 +11,7 @@
 
 #include "pool/registry.h"
 #include "session/cpu_features.h"
+#include "session/handles.h"
 #include "session/resources.h"
 #include "session/run.h"
 
@@ -65,6 +66,18 @@ static bool areNamed(const weir_custom_function *functions, int32_t count) {
     if (!functions || !functions[i].name)
       return false;
   return true;
+}
+
+/// Why the options cannot be used; null: they can.
+static const char *faultOf(const weir_session_options *options, const weir_session_options &given) {
+  if (options && options->size < 2 * sizeof(uint32_t))
+    return "options without size (see WEIR_SESSION_OPTIONS_INIT)";
+  if (!areNamed(given.functions, given.function_count))
+    return "a custom function without name";
+  if (given.allocator && (given.allocator->size < sizeof(weir_allocator) ||
+                          !given.allocator->allocate || !given.allocator->release))
+    return "an allocator without size, allocate or release";
+  return faultOf(given.trace);
 }
 
 static int32_t resolveCustoms(weir_session *session, const weir_session_options &options,
@@ -365,39 +378,7 @@ static BfcAllocator *memoryOf(weir_session *session, int32_t device) {
 
 using namespace weir::rt;
 
-int32_t weir_session_create(const weir_program_desc *program, const weir_session_options *options,
-                            weir_session **session, weir_status *status) {
-  weir_session_options given = {};
-  if (options)
-    memcpy(&given, options, options->size < sizeof(given) ? options->size : sizeof(given));
-  if (!program || !session)
-    return refuseNull(status, "weir_session_create", program ? "session" : "program");
-  if ((options && options->size < 2 * sizeof(uint32_t)) ||
-      !areNamed(given.functions, given.function_count) ||
-      (given.allocator && (!given.allocator->allocate || !given.allocator->release))) {
-    StatusText(status, WEIR_INVALID_ARGUMENT)
-        << "weir_session_create: options without size (see "
-           "WEIR_SESSION_OPTIONS_INIT), or a pointer that must not be null";
-    return WEIR_INVALID_ARGUMENT;
-  }
-  if (int32_t code = checkProgram(program, status))
-    return code;
-  void *memory = calloc(1, sizeof(weir_session));
-  if (!memory)
-    return noMemory(status);
-  auto *made = new (memory) weir_session();
-  made->program = program;
-  if (int32_t code = fillSession(made, given, status)) {
-    weir_session_destroy(made);
-    return code;
-  }
-  *session = made;
-  return setStatus(status, WEIR_OK);
-}
-
-void weir_session_destroy(weir_session *session) {
-  if (!session)
-    return;
+static void destroySession(weir_session *session) {
   if (session->transport)
     session->transport->detach(session->transport->self);
   endAsyncRuns(session->asyncRuns);
@@ -428,12 +409,47 @@ void weir_session_destroy(weir_session *session) {
   free(session);
 }
 
+int32_t weir_session_create(const weir_program_desc *program, const weir_session_options *options,
+                            weir_session **session, weir_status *status) {
+  weir_session_options given = {};
+  if (options)
+    memcpy(&given, options, options->size < sizeof(given) ? options->size : sizeof(given));
+  if (!program || !session)
+    return refuseNull(status, "weir_session_create", program ? "session" : "program");
+  if (const char *fault = faultOf(options, given)) {
+    StatusText(status, WEIR_INVALID_ARGUMENT) << "weir_session_create: found " << fault;
+    return WEIR_INVALID_ARGUMENT;
+  }
+  const weir_program_desc *whole = program;
+  if (int32_t code = checkProgram(program, status))
+    return code;
+  void *memory = calloc(1, sizeof(weir_session));
+  if (!memory)
+    return noMemory(status);
+  auto *made = new (memory) weir_session();
+  made->program = program;
+  made->given = whole;
+  if (int32_t code = fillSession(made, given, status)) {
+    destroySession(made);
+    return code;
+  }
+  rememberHandle(made, HandleKind::Session);
+  *session = made;
+  return setStatus(status, WEIR_OK);
+}
+
+void weir_session_destroy(weir_session *session) {
+  // Of two threads that destroy one session, or of two calls, one does it.
+  if (forgetHandle(session, HandleKind::Session))
+    destroySession(session);
+}
+
 const weir_program_desc *weir_session_program(const weir_session *session) {
-  return session->program;
+  return isHandle(session, HandleKind::Session) ? session->program : nullptr;
 }
 
 int32_t weir_session_find_entry(const weir_session *session, const char *name) {
-  if (!name)
+  if (!name || !isHandle(session, HandleKind::Session))
     return -1;
   for (int32_t i = 0; i < session->program->entry_count; ++i)
     if (strcmp(session->program->entries[i].name, name) == 0)
@@ -441,24 +457,30 @@ int32_t weir_session_find_entry(const weir_session *session, const char *name) {
   return -1;
 }
 
-int32_t weir_session_threads(const weir_session *session) { return session->executor->threads(); }
+int32_t weir_session_threads(const weir_session *session) {
+  return isHandle(session, HandleKind::Session) ? session->executor->threads() : 0;
+}
 
 void weir_session_release(weir_session *session, weir_tensor *tensor) {
-  Block *block = session && tensor ? findResult(session, tensor->data) : nullptr;
+  bool exists = tensor && isHandle(session, HandleKind::Session);
+  Block *block = exists ? findResult(session, tensor->data) : nullptr;
   if (!block)
     return;
   block->memory->free(block);
   tensor->data = nullptr;
 }
 
-void weir_session_trim(weir_session *session) { trimSession(session); }
+void weir_session_trim(weir_session *session) {
+  if (isHandle(session, HandleKind::Session))
+    trimSession(session);
+}
 
 //===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
 
 int32_t weir_session_memory(weir_session *session, int32_t device, weir_memory_stats *stats) {
-  if (!session || !stats)
+  if (!isHandle(session, HandleKind::Session) || !stats || stats->size < 2 * sizeof(uint32_t))
     return WEIR_INVALID_ARGUMENT;
   if (device < 0 || device >= session->deviceCount)
     return WEIR_OUT_OF_RANGE;
@@ -472,7 +494,9 @@ int32_t weir_session_memory(weir_session *session, int32_t device, weir_memory_s
 
 int64_t weir_session_memory_report(weir_session *session, int32_t device, char *buffer,
                                    int64_t capacity) {
-  if (device < 0 || device >= session->deviceCount) {
+  if (!buffer)
+    capacity = 0;
+  if (!isHandle(session, HandleKind::Session) || device < 0 || device >= session->deviceCount) {
     if (capacity > 0)
       buffer[0] = 0;
     return 1;

@@ -80,10 +80,16 @@ const weir_program_desc *chooseVariant(const weir_program_desc *program, weir_st
 
 struct AsyncRuns;
 
+/// Why the trace cannot be used; null: it can, or there is none.
+const char *faultOf(const weir_trace *trace);
+/// WEIR_OK, or INVALID_ARGUMENT with a status that names `function`. Null is fine.
+int32_t checkRunOptions(const weir_run_options *options, const char *function, weir_status *status);
+
 } // namespace weir::rt
 
 struct weir_session {
-  const weir_program_desc *program;
+  const weir_program_desc *program; ///< what this processor runs of
+  const weir_program_desc *given;   ///< the one that the session was made of
   const uint8_t *blobs;
   weir::rt::MappedFile weights;
   weir::rt::Executor *executor;
@@ -92,8 +98,8 @@ struct weir_session {
   /// One a device, null where the host does the work; null: for all.
   weir::rt::Accelerator **accelerators;
   int32_t deviceCount;
-  int64_t allocationWait; ///< nanoseconds
-  const weir_trace *trace; ///< changes while runs go on (weir_session_set_observer)
+  int64_t allocationWait;          ///< nanoseconds
+  const weir_trace *trace;         ///< changes while runs go on (weir_session_set_observer)
   weir_library_fn *customs;        ///< by number of weir_custom_desc
   int32_t symbolCount;             ///< largest symbol of any entry, plus one
   const weir_transport *transport; ///< null: all devices are here

@@ -9,6 +9,11 @@
 
 namespace weir::rt {
 
+/// Whether the caller's structure has a code; one without a size has nothing.
+static bool hasCode(const weir_status *status) {
+  return status && status->size >= offsetof(weir_status, message);
+}
+
 static int64_t messageCapacity(const weir_status *status) {
   constexpr auto offset = int64_t(offsetof(weir_status, message));
   if (!status || status->size <= offset)
@@ -17,7 +22,7 @@ static int64_t messageCapacity(const weir_status *status) {
 }
 
 int32_t setStatus(weir_status *status, int32_t code) {
-  if (status) {
+  if (hasCode(status)) {
     status->code = code;
     if (messageCapacity(status) > 0)
       status->message[0] = 0;
@@ -27,7 +32,7 @@ int32_t setStatus(weir_status *status, int32_t code) {
 
 StatusText::StatusText(weir_status *status, int32_t code)
     : Text(status ? status->message : nullptr, messageCapacity(status)), status(status) {
-  if (status)
+  if (hasCode(status))
     status->code = code;
 }
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "session/handles.h"
 #include "session/resources.h"
 #include "session/run.h"
 
@@ -212,11 +213,10 @@ static int32_t refuseOverTasks(const weir_session *session, weir_status *status)
 
 int32_t weir_session_get_variable(weir_session *session, const char *name, weir_tensor *value,
                                   weir_status *status) {
-  if (!session || !name || !value)
-    return refuseNull(status, "weir_session_get_variable",
-                      !session ? "session"
-                      : !name  ? "name"
-                               : "value");
+  if (int32_t code = checkSession(session, "weir_session_get_variable", status))
+    return code;
+  if (!name || !value)
+    return refuseNull(status, "weir_session_get_variable", name ? "value" : "name");
   if (int32_t code = refuseOverTasks(session, status))
     return code;
   int32_t slot = findVariable(session, name, status);
@@ -263,11 +263,10 @@ int32_t weir_session_get_variable(weir_session *session, const char *name, weir_
 
 int32_t weir_session_set_variable(weir_session *session, const char *name, const weir_tensor *value,
                                   weir_status *status) {
-  if (!session || !name || !value)
-    return refuseNull(status, "weir_session_set_variable",
-                      !session ? "session"
-                      : !name  ? "name"
-                               : "value");
+  if (int32_t code = checkSession(session, "weir_session_set_variable", status))
+    return code;
+  if (!name || !value)
+    return refuseNull(status, "weir_session_set_variable", name ? "value" : "name");
   if (int32_t code = refuseOverTasks(session, status))
     return code;
   int32_t slot = findVariable(session, name, status);
@@ -307,8 +306,8 @@ int32_t weir_session_set_variable(weir_session *session, const char *name, const
 }
 
 int32_t weir_session_reset(weir_session *session, weir_status *status) {
-  if (!session)
-    return refuseNull(status, "weir_session_reset", "session");
+  if (int32_t code = checkSession(session, "weir_session_reset", status))
+    return code;
   for (int32_t i = 0; i < session->program->slot_count; ++i) {
     VariableValue *initial = &session->initial[i], *value = initial;
     if (!initial->tensor.dtype)

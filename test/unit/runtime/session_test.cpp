@@ -188,14 +188,14 @@ TEST(Feeds, ContradictionsNameTheFeedAndWhatIsPossible) {
   EXPECT_EQ(run(floats(a, {8, 3}), fb(8), fc), WEIR_OK) << session.message();
 
   EXPECT_EQ(run(fb(8), fb(8), fc), WEIR_INVALID_ARGUMENT);
-  expectMessage(session.message(), {"feed \"a\" of entry \"main\"", "element type", "found i64 8",
-                                    "possible f32 (1..8)x3"});
+  expectMessage(session.message(), {"feed \"a\" of entry \"main\"", "element type", "got i64 8",
+                                    "expected f32 (1..8)x3"});
 
   EXPECT_EQ(run(floats(a, {24}), fb(8), fc), WEIR_INVALID_ARGUMENT);
-  expectMessage(session.message(), {"rank differs", "found f32 24"});
+  expectMessage(session.message(), {"rank differs", "got f32 24"});
 
   EXPECT_EQ(run(floats(a, {8, 2}), fb(8), fc), WEIR_INVALID_ARGUMENT);
-  expectMessage(session.message(), {"dimension 1 is 2", "found f32 8x2"});
+  expectMessage(session.message(), {"dimension 1 is 2", "got f32 8x2"});
 
   EXPECT_EQ(run(floats(a, {0, 3}), fb(0), fc), WEIR_INVALID_ARGUMENT);
   expectMessage(session.message(), {"dimension 0 is 0", "(1..8)x3"});

@@ -200,7 +200,10 @@ int32_t shout(weir_context *ctx, const weir_tensor *operands, int32_t, weir_tens
 int64_t loudness;
 
 int32_t shoutStep(weir_context *ctx) {
-  weir_tensor result = {};
+  weir_tensor result = {}; // as generated code describes it
+  result.dtype = WEIR_STRING;
+  result.rank = 1;
+  result.dims[0] = -1;
   int64_t attributes[] = {loudness};
   if (int32_t code = weir_rt_custom(ctx, 0, 0, ctx->feeds, 1, &result, 1, attributes))
     return code;
