@@ -12,6 +12,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
+#include "passes/analysis/KernelSchedules.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -204,28 +205,15 @@ private:
   Recorder &recorder;
 };
 
-/// How a kernel is computed, as the plan writes it.
-std::string scheduleOf(Operation *kernel) {
-  for (const char *name : {"schedule", "strategy"}) {
-    Attribute attr = kernel->getAttr(name);
-    if (auto string = dyn_cast_or_null<StringAttr>(attr))
-      return string.str();
-    if (attr) {
-      std::string text;
-      llvm::raw_string_ostream(text) << attr;
-      return text;
-    }
-  }
-  return "";
-}
-
 void collectKernels(ModuleOp module, NodeTrace &trace) {
   llvm::StringMap<int64_t> launches;
   module.walk([&](plan::RunOp run) { ++launches[run.getKernel()]; });
   module.walk([&](plan::KernelOp kernel) {
     KernelPlace place;
     place.name = kernel.getSymName().str();
-    place.schedule = scheduleOf(kernel);
+    llvm::raw_string_ostream(place.schedule) << kernel.getSchedule();
+    if (const KernelSchedules *schedules = hostSchedules())
+      place.howComputed = schedules->describe(kernel).str();
     place.launches = launches.lookup(place.name);
     llvm::SmallVector<llvm::StringRef> nodes;
     kernel.getNodes().split(nodes, ';', -1, false);

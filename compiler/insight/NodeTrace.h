@@ -55,6 +55,7 @@ struct PassStep {
 
 struct KernelPlace {
   std::string name, schedule; ///< schedule: as the plan writes it
+  std::string howComputed;    ///< the same in plain words
   int64_t launches = 0;       ///< places that launch it
   std::vector<std::string> nodes;
 };

@@ -11,7 +11,6 @@
 #include "compiler/insight/NodeTrace.h"
 #include "passes/partition/DeviceSet.h"
 
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -42,44 +41,13 @@ json::Array strings(const std::vector<std::string> &list) {
   return array;
 }
 
-/// The kind of a schedule, whether the plan writes a word or an attribute.
-std::string kindOf(llvm::StringRef schedule) {
-  size_t begin = schedule.find('<');
-  if (begin == llvm::StringRef::npos)
-    return schedule.str();
-  return schedule.substr(begin + 1)
-      .take_until([](char c) { return c == ',' || c == '>'; })
-      .trim()
-      .str();
-}
-
-/// How a kernel is computed, in plain words.
-std::string scheduleText(llvm::StringRef schedule) {
-  std::string kind = kindOf(schedule);
-  const char *text =
-      llvm::StringSwitch<const char *>(kind)
-          .Case("loops", "loops over the result, several elements at once")
-          .Cases({"gemm", "product"}, "a matrix product, in tiles that stay in registers")
-          .Case("convolution", "a convolution, in tiles of the image that stay in "
-                               "registers")
-          .Case("winograd", "a convolution with fewer multiplications (Winograd)")
-          .Case("depth_first", "several kernels in turn, a few lines at a time, so "
-                               "that caches keep what is between them")
-          .Case("row_reduction", "line by line: what is reduced is read once")
-          .Case("attention", "attention block by block, without the matrix of scores")
-          .Case("transposition", "a transposition by blocks that caches keep")
-          .Case("scatter", "updates written one after the other")
-          .Default(nullptr);
-  return text ? text : kind;
-}
-
 /// Speed of the device that costs are estimated for.
 struct Machine {
   double flops, bandwidth, overhead; ///< a second; a second; seconds
 };
 
 struct KernelFigures {
-  std::string schedule;
+  std::string schedule, howComputed; ///< as KernelPlace has them
   int64_t launches = 1;
   double predicted = -1, measured = -1, roofline = -1; ///< us a run; share
   bool isBoundByMemory = false;
@@ -127,6 +95,7 @@ std::map<std::string, KernelFigures> figuresOf(const driver::Options &options, c
   std::map<std::string, KernelFigures> figures;
   for (const KernelPlace &place : trace.kernels) {
     figures[place.name].schedule = place.schedule;
+    figures[place.name].howComputed = place.howComputed;
     figures[place.name].launches = std::max<int64_t>(place.launches, 1);
   }
   std::map<std::string, double> measured = readProfile(options.profileFile);
@@ -337,7 +306,7 @@ void addKernels(json::Object &root, const std::map<std::string, KernelFigures> &
       continue;
     const KernelFigures &figure = found->second;
     kernel["schedule"] = figure.schedule;
-    kernel["schedule_text"] = scheduleText(figure.schedule);
+    kernel["schedule_text"] = figure.howComputed;
     kernel["launches"] = figure.launches;
     if (figure.predicted >= 0) {
       kernel["predicted_us"] = figure.predicted;

@@ -60,6 +60,9 @@ public:
   /// result may be written over it.
   virtual bool readsInPlace(plan::KernelOp kernel, unsigned argument) const = 0;
 
+  /// How the kernel is computed, in plain words.
+  virtual llvm::StringRef describe(plan::KernelOp kernel) const = 0;
+
   /// Whether the kernel can be a stage of a chain.
   virtual StageForm stageForm(plan::KernelOp kernel) const = 0;
   /// Nothing: the images between them need no chain, or too much of a thread's stack.

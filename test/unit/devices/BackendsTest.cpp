@@ -55,6 +55,9 @@ TEST(Backends, HaveOneHostThatComputesKernels) {
 }
 
 TEST(Strategies, AreThereForEveryKind) {
-  for (unsigned kind = 0; kind <= plan::getMaxEnumValForScheduleKind(); ++kind)
-    EXPECT_EQ(strategyOf(plan::ScheduleKind(kind)).kind(), plan::ScheduleKind(kind));
+  for (unsigned kind = 0; kind <= plan::getMaxEnumValForScheduleKind(); ++kind) {
+    const KernelStrategy &strategy = strategyOf(plan::ScheduleKind(kind));
+    EXPECT_EQ(strategy.kind(), plan::ScheduleKind(kind));
+    EXPECT_FALSE(strategy.summary().empty());
+  }
 }

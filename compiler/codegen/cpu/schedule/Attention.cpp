@@ -51,6 +51,9 @@ namespace {
 class AttentionStrategy final : public KernelStrategy {
 public:
   ScheduleKind kind() const override { return ScheduleKind::Attention; }
+  StringRef summary() const override {
+    return "attention block by block, without the matrix of scores";
+  }
 
   bool matches(const KernelRequest &request) const override {
     return attentionOf(request.kernel).has_value();

@@ -115,6 +115,9 @@ namespace {
 class Convolution final : public KernelStrategy {
 public:
   ScheduleKind kind() const override { return ScheduleKind::Convolution; }
+  StringRef summary() const override {
+    return "a convolution, in tiles of the image that stay in registers";
+  }
 
   bool matches(const KernelRequest &request) const override {
     return bool(plainConvolutionOf(request));

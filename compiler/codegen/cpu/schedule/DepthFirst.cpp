@@ -92,6 +92,10 @@ class DepthFirst final : public KernelStrategy {
 public:
   /// Made by weir-depth-first-fusion (passes/kernelize/DepthFirst.h).
   ScheduleKind kind() const override { return ScheduleKind::DepthFirst; }
+  StringRef summary() const override {
+    return "several kernels in turn, a few lines at a time, so that caches keep what is between "
+           "them";
+  }
 
   bool takesPart(KernelOp chain, unsigned index, ArrayRef<int64_t> extents) const override {
     return allStages(chain, index, [&](KernelOp stage, unsigned buffer) {

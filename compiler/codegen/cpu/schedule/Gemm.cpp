@@ -69,6 +69,7 @@ namespace {
 class Gemm final : public KernelStrategy {
 public:
   ScheduleKind kind() const override { return ScheduleKind::Gemm; }
+  StringRef summary() const override { return "a matrix product, in tiles that stay in registers"; }
 
   bool matches(const KernelRequest &request) const override {
     auto dot = dyn_cast_or_null<DotGeneralOp>(request.anchor);

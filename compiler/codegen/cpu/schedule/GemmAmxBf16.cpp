@@ -19,6 +19,9 @@ namespace {
 class GemmAmxBf16 final : public KernelStrategy {
 public:
   ScheduleKind kind() const override { return ScheduleKind::GemmAmxBf16; }
+  StringRef summary() const override {
+    return "a matrix product of bf16, in the processor's matrix tiles";
+  }
 
   bool matches(const KernelRequest &request) const override { return isPanelGemm(request); }
 

@@ -32,6 +32,7 @@ namespace {
 class GemmInt8 final : public KernelStrategy {
 public:
   ScheduleKind kind() const override { return ScheduleKind::GemmInt8; }
+  StringRef summary() const override { return "a matrix product of bytes, with sums of 32 bits"; }
 
   bool matches(const KernelRequest &request) const override {
     return isPanelGemm(request) &&

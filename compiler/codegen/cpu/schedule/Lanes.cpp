@@ -86,6 +86,9 @@ namespace {
 class Lanes final : public KernelStrategy {
 public:
   ScheduleKind kind() const override { return ScheduleKind::Lanes; }
+  StringRef summary() const override {
+    return "windows or columns, with neighbouring results side by side in vectors";
+  }
 
   bool matches(const KernelRequest &request) const override {
     Operation *anchor = request.anchor;

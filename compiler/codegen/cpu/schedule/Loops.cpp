@@ -17,6 +17,7 @@ namespace {
 class Loops final : public KernelStrategy {
 public:
   ScheduleKind kind() const override { return ScheduleKind::Loops; }
+  StringRef summary() const override { return "loops over the result, several elements at once"; }
 
   bool matches(const KernelRequest &) const override { return true; }
 

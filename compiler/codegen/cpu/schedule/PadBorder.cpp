@@ -18,6 +18,7 @@ class PadBorder final : public KernelStrategy {
 public:
   /// Made where what is padded is computed inside of the result (passes/plan).
   ScheduleKind kind() const override { return ScheduleKind::PadBorder; }
+  StringRef summary() const override { return "a border around what lies in the result already"; }
 
   LogicalResult emit(KernelBuilder &r, KernelOp kernel, Value begin, Value end) const override {
     return emitPadBorder(r, kernel, begin, end);

@@ -57,6 +57,7 @@ namespace {
 class RowReduction final : public KernelStrategy {
 public:
   ScheduleKind kind() const override { return ScheduleKind::RowReduction; }
+  StringRef summary() const override { return "line by line: what is reduced is read once"; }
 
   bool matches(const KernelRequest &request) const override {
     return hasRowReduction(request.kernel, request.isHost);

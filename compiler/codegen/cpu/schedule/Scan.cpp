@@ -36,6 +36,7 @@ namespace {
 class Scan final : public KernelStrategy {
 public:
   ScheduleKind kind() const override { return ScheduleKind::Scan; }
+  StringRef summary() const override { return "running sums and the like, line by line"; }
 
   bool matches(const KernelRequest &request) const override {
     return isa_and_nonnull<CumulativeOp>(request.anchor);

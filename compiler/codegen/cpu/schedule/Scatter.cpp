@@ -17,6 +17,7 @@ namespace {
 class Scatter final : public KernelStrategy {
 public:
   ScheduleKind kind() const override { return ScheduleKind::Scatter; }
+  StringRef summary() const override { return "updates written one after the other"; }
 
   bool matches(const KernelRequest &request) const override {
     return isa_and_nonnull<ScatterNdOp, ScatterElementsOp>(request.anchor);

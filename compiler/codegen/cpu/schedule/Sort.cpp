@@ -17,6 +17,7 @@ namespace {
 class Sort final : public KernelStrategy {
 public:
   ScheduleKind kind() const override { return ScheduleKind::Sort; }
+  StringRef summary() const override { return "a sort, by a call of the library"; }
 
   bool matches(const KernelRequest &request) const override {
     return isa_and_nonnull<TopKOp>(request.anchor);

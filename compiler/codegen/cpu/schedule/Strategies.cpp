@@ -174,6 +174,8 @@ public:
     return strategyOf(kernel).readsInPlace(kernel, argument);
   }
 
+  StringRef describe(KernelOp kernel) const override { return strategyOf(kernel).summary(); }
+
   StageForm stageForm(KernelOp kernel) const override {
     ArrayRef<int64_t> parts = kernel.getSchedule()[schedule::parts];
     return parts.size() == 4 && parts[0] == 1 ? strategyOf(kernel).stageForm(kernel)

@@ -64,6 +64,8 @@ class KernelStrategy {
 public:
   virtual ~KernelStrategy() = default;
   virtual plan::ScheduleKind kind() const = 0;
+  /// How it computes kernels, in plain words, for reports.
+  virtual llvm::StringRef summary() const = 0;
 
   // While kernels are formed.
 

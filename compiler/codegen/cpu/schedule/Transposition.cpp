@@ -65,6 +65,7 @@ namespace {
 class Transposition final : public KernelStrategy {
 public:
   ScheduleKind kind() const override { return ScheduleKind::Transposition; }
+  StringRef summary() const override { return "a transposition by blocks that caches keep"; }
 
   bool matches(const KernelRequest &request) const override {
     return bool(blockTransposition(request.kernel));

@@ -77,6 +77,9 @@ namespace {
 class WeightOnly final : public KernelStrategy {
 public:
   ScheduleKind kind() const override { return ScheduleKind::WeightOnly; }
+  StringRef summary() const override {
+    return "a matrix product by weights of a few bits, which become floats on the way";
+  }
 
   bool matches(const KernelRequest &request) const override {
     auto dot = dyn_cast_or_null<DotGeneralOp>(request.anchor);

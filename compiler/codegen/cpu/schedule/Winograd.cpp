@@ -108,6 +108,9 @@ namespace {
 class Winograd final : public KernelStrategy {
 public:
   ScheduleKind kind() const override { return ScheduleKind::Winograd; }
+  StringRef summary() const override {
+    return "a convolution with fewer multiplications (Winograd)";
+  }
 
   bool matches(const KernelRequest &request) const override { return bool(filterOf(request)); }
 
