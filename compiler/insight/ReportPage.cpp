@@ -330,8 +330,8 @@ std::string folderOf(const driver::Options &options) {
 
 } // namespace
 
-std::string insight::fullReport(const driver::Options &asked, const Report &report,
-                                DiagnosticSink &sink) {
+std::optional<json::Value> insight::fullReport(const driver::Options &asked, const Report &report,
+                                               DiagnosticSink &sink) {
   driver::Options options = asked;
   options.tune = 0;
   options.dumpIrDir.clear();
@@ -349,7 +349,7 @@ std::string insight::fullReport(const driver::Options &asked, const Report &repo
     if (!read || !traceNodes(options, graph, "", again, trace)) {
       for (const Diagnostic &diagnostic : again.diagnostics())
         sink.report(diagnostic);
-      return "";
+      return std::nullopt;
     }
   }
   ClusterDevice usual;
@@ -363,7 +363,7 @@ std::string insight::fullReport(const driver::Options &asked, const Report &repo
                  "",
                  "the report is no JSON: " + llvm::toString(parsed.takeError()),
                  {}});
-    return "";
+    return std::nullopt;
   }
   json::Object &root = *parsed->getAsObject();
   root["version"] = 1;
@@ -376,16 +376,17 @@ std::string insight::fullReport(const driver::Options &asked, const Report &repo
   for (const Advice &one : adviceFor(options, report, figures))
     advice.push_back(json::Object{{"gain", one.gain}, {"text", utf8(one.text)}});
   root["advice"] = std::move(advice);
-  std::string text;
-  llvm::raw_string_ostream(text) << *parsed << "\n";
-  return text;
+  return std::move(*parsed);
 }
 
 bool insight::writeReportPage(const driver::Options &options, const Report &report,
                               DiagnosticSink &sink) {
-  std::string data = fullReport(options, report, sink);
-  if (data.empty())
+  std::optional<json::Value> full = fullReport(options, report, sink);
+  if (!full)
     return false;
+  std::string data, readable;
+  llvm::raw_string_ostream(data) << *full;
+  llvm::raw_string_ostream(readable) << llvm::formatv("{0:2}", *full) << "\n";
   std::string folder = folderOf(options);
   auto write = [&](const char *name, const std::string &text) {
     llvm::Error failed = writeFile(folder + "/" + name, text);
@@ -400,5 +401,5 @@ bool insight::writeReportPage(const driver::Options &options, const Report &repo
     shown += data[i] == '<' ? std::string("\\u003c") : std::string(1, data[i]);
   llvm::StringRef whole(page);
   auto [before, after] = whole.split("REPORT_DATA");
-  return write("report.json", data) && write("index.html", before.str() + shown + after.str());
+  return write("report.json", readable) && write("index.html", before.str() + shown + after.str());
 }

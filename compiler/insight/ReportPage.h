@@ -12,6 +12,9 @@
 #include "compiler/emit/Report.h"
 #include "compiler/frontend/Diagnostic.h"
 
+#include "llvm/Support/JSON.h"
+
+#include <optional>
 #include <string>
 
 namespace weir::insight {
@@ -24,8 +27,9 @@ struct Advice {
 
 /// The report of a compilation as JSON (docs/report.schema.json): what Report::json() has,
 /// and every node of the model with its fate, how kernels are computed, their predicted
-/// times, with --profile measured ones, and advice. Empty after a report.
-std::string fullReport(const driver::Options &options, const Report &report, DiagnosticSink &sink);
+/// times, with --profile measured ones, and advice. None after a report.
+std::optional<llvm::json::Value> fullReport(const driver::Options &options, const Report &report,
+                                            DiagnosticSink &sink);
 
 /// Writes report.json and index.html, one page that needs nothing beside it, into the folder
 /// of --report, whose other files have been written. False after a report.

@@ -91,9 +91,13 @@ bool askEngine(const char *engine, const char *variable, NodeRuns &runs,
     return true;
   std::string said;
   readFile(at + "stderr", said, error);
-  std::vector<std::string_view> lines = splitLines(said);
-  return refuse("the reference " + std::string(engine) + " failed: " +
-                (lines.empty() ? std::string("it said nothing") : std::string(lines.back())));
+  // The last line with something on it says what was wrong.
+  std::string_view last;
+  for (std::string_view line : splitLines(said))
+    if (line.find_first_not_of(" \t\r") != std::string_view::npos)
+      last = line;
+  return refuse("the reference " + std::string(engine) +
+                " failed: " + (last.empty() ? "it said nothing" : std::string(last)));
 }
 
 } // namespace
