@@ -477,6 +477,14 @@ bool Compilation::run(OutputForm form) {
     stopStage = std::max(nextStage, sharedStages()) - 1;
   if (!attachDevices(options, sink, *module) || !runPasses())
     return finishLog(false);
+  if (!options.plantedFault.empty() && fault.wasMissed()) {
+    driver::report(
+        sink, "W0112", options.input,
+        "found --plant-fault=" + options.plantedFault +
+            ", and nothing of that node that can be spoilt so behind the pass; possible: "
+            "another node or kind");
+    return finishLog(false);
+  }
   std::swap(stopStage, lastStage);
   if (!targets.empty())
     return finishLog(generateVariants(form) && (options.placementOut.empty() || writePlacement()));

@@ -38,6 +38,9 @@ struct PlantedFault {
   /// To be added to each stage's pass manager. The fault must outlive it.
   std::unique_ptr<mlir::PassInstrumentation> instrumentation();
 
+  /// Whether the pass has run and left no operation to spoil.
+  bool wasMissed() const { return seen >= run && !planted; }
+
 private:
   friend class FaultInstrumentation;
   int64_t size = 0; ///< 0: wherever

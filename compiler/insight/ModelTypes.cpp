@@ -18,6 +18,7 @@ bool insight::findTypes(const driver::Options &asked, const std::vector<std::str
                         DiagnosticSink &sink, std::vector<TensorInfo> &types) {
   driver::Options options = asked;
   options.stopAfter = "simplify";
+  options.plantedFault.clear();
   // Passes are alike for several processors; one is enough to follow them.
   options.cpu = options.cpu.substr(0, options.cpu.find(','));
   options.entries.resize(1);

@@ -70,7 +70,6 @@ void NodeRuns::keepPossible(std::vector<std::string> values, std::vector<std::st
   DiagnosticSink unheard;
   std::vector<TensorInfo> types;
   driver::Options options = with({}, {});
-  options.plantedFault.clear();
   if (insight::findTypes(options, values, unheard, types)) {
     for (size_t i = 0; i < values.size(); ++i)
       (types[i].dtype == WEIR_INVALID ? skipped : kept).push_back(values[i]);
