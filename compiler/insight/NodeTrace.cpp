@@ -9,6 +9,7 @@
 #include "compiler/driver/Compilation.h"
 #include "dialects/plan/Plan.h"
 #include "dialects/weir/NodeName.h"
+#include "passes/analysis/Clusters.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
@@ -129,6 +130,23 @@ public:
     std::string pass, with;
     bool isConstant = false, isUsed = false;
   };
+  /// On the graph that kernels are about to be formed of.
+  void findObstacles(ModuleOp module) {
+    module.walk([&](Operation *op) {
+      for (OpOperand &operand : op->getOpOperands()) {
+        Operation *producer = operand.get().getDefiningOp();
+        if (!producer || roleOf(producer) != OperationRole::Kernel ||
+            roleOf(op) != OperationRole::Kernel)
+          continue;
+        const char *why = fusionObstacle(operand);
+        for (llvm::StringRef from : namesOf(producer))
+          for (llvm::StringRef to : namesOf(op))
+            if (why && from != to)
+              trace.obstacles.try_emplace({from.str(), to.str()}, why);
+      }
+    });
+  }
+
   llvm::StringMap<Gone> gone;
   llvm::StringSet<> imported;
   llvm::StringSet<> constants; ///< nodes that import made constants of
@@ -193,7 +211,10 @@ class Instrumentation : public PassInstrumentation {
 public:
   explicit Instrumentation(Recorder &recorder) : recorder(recorder) {}
   void runBeforePass(Pass *pass, Operation *op) override {
-    if (auto module = dyn_cast<ModuleOp>(op); module && !pass->getArgument().empty())
+    auto module = dyn_cast<ModuleOp>(op);
+    if (module && pass->getArgument() == "weir-kernelize")
+      recorder.findObstacles(module);
+    if (module && !pass->getArgument().empty())
       recorder.before(module);
   }
   void runAfterPass(Pass *pass, Operation *op) override {

@@ -17,6 +17,7 @@
 #include "compiler/driver/Options.h"
 #include "compiler/insight/ModelGraph.h"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,8 @@ struct NodeTrace {
   std::vector<NodeFate> fates; ///< one for each node of the file, in its order
   std::vector<PassStep> steps; ///< of the node that was asked for
   std::vector<KernelPlace> kernels;
+  /// Why what one node gives another is not computed in the other's kernel, by both names.
+  std::map<std::pair<std::string, std::string>, std::string> obstacles;
 };
 
 /// Compiles a model up to where memory is planned, and follows `node` ("": none is

@@ -269,52 +269,59 @@ bool padsLines(Operation *op) {
   return rank && ((*pads)[rank - 1] || pads->back());
 }
 
-/// Whether `producer` may be computed inside of the kernel of its user.
-bool mayFuse(Operation *producer, OpOperand &use) {
+/// Why `producer` may not be computed inside of the kernel of its user; null: it may.
+const char *obstacle(Operation *producer, OpOperand &use) {
   Operation *user = use.getOwner();
+  auto unless = [](bool isGood, const char *why) { return isGood ? nullptr : why; };
   // A thread of an accelerator reads each update once; on a CPU one thread
   // would compute what many could.
   if (isa<ScatterNdOp, ScatterElementsOp>(user))
-    return use.getOperandNumber() == 2 && isOnAccelerator(user) &&
-           isa<ElementwiseOpInterface>(producer) && producer->getNumResults() == 1 &&
-           !anchorBefore(producer);
+    return unless(use.getOperandNumber() == 2 && isOnAccelerator(user) &&
+                      isa<ElementwiseOpInterface>(producer) && producer->getNumResults() == 1 &&
+                      !anchorBefore(producer),
+                  "what a scatter writes is computed before, by many threads");
   auto elemental = dyn_cast<ElementalOpInterface>(producer);
   auto userElemental = dyn_cast<ElementalOpInterface>(user);
   if (!elemental || !userElemental || producer->getNumResults() != 1)
-    return false;
+    return "one of them does not compute its result element by element";
   if (producer->hasAttr(storedAttribute))
-    return false;
+    return "a pass before asks for the value to be stored";
   if (elemental.isElementExpensive())
-    return mayFollow(use);
+    return unless(mayFollow(use), "its elements are costly, and are read in another order, more "
+                                  "than once, or stretched");
   if (isBlockTransposition(producer) || isBlockTransposition(user))
-    return false;
+    return "a transposition of many elements is a kernel of its own, which goes by blocks";
   if (!isa<ElementwiseOpInterface>(user) && anchorBefore(producer))
-    return false;
+    return "it stays with the costly operation before it, whose results are in registers";
   // What a register tile adds to its sums is read by vectors: anything but
   // elementwise operations is computed before.
   if (!isa<ElementwiseOpInterface>(producer) && !isTrivial(producer) &&
       isa_and_nonnull<DotGeneralOp, ConvOp>(anchorBefore(user)))
-    return false;
+    return "what a product or convolution takes in at its end is read from memory by vectors";
   if (isa<DotGeneralOp, ConvOp, ConvTransposeOp, PoolOp, MaxPoolIndexOp, CumulativeOp, ArgReduceOp,
           ResizeOp>(user))
-    return false; // they read an element many times
+    return "each element is read many times: it is computed before, once";
   if (isWeightOnly(user))
-    return false; // what each of several kernels computes reads buffers
+    return "several kernels would compute it: it is read from memory";
   if (isa<TileOp, BroadcastToOp>(user) || (isa<SliceOp>(user) && padsLines(producer)))
-    return false;
-  if (isa<GatherOp, GatherNdOp, GatherElementsOp>(user)) {
-    // Indices are read once an element of the result: compute them before.
-    return use.getOperandNumber() == 0 &&
-           sameShape(use.get().getType(), user->getResult(0).getType());
-  }
+    return "elements would be computed again for each copy of them";
+  // Indices are read once an element of the result: compute them before.
+  if (isa<GatherOp, GatherNdOp, GatherElementsOp>(user))
+    return unless(use.getOperandNumber() == 0 &&
+                      sameShape(use.get().getType(), user->getResult(0).getType()),
+                  "indices, and what is gathered more than once, are computed before");
   // Under broadcasting an operand's element is read again and again.
   if (isa<ElementwiseOpInterface>(user) && !isIdentityUse(use)) {
     auto count = staticCount(use.get().getType());
     auto total = staticCount(user->getResult(0).getType());
-    return isTrivial(producer) || (count && total && *count == *total);
+    return unless(isTrivial(producer) || (count && total && *count == *total),
+                  "under broadcasting each element would be computed again and again");
   }
-  return true;
+  return nullptr;
 }
+
+/// Whether `producer` may be computed inside of the kernel of its user.
+bool mayFuse(Operation *producer, OpOperand &use) { return !obstacle(producer, use); }
 
 class Clusterer {
 public:
@@ -629,4 +636,9 @@ std::vector<Operation *> weir::halvesOfRowReductions(Block &block, unsigned most
 
 std::vector<Cluster> weir::clusterBlock(Block &block, unsigned mostInputs) {
   return Clusterer(block, mostInputs).run();
+}
+
+const char *weir::fusionObstacle(OpOperand &use) {
+  Operation *producer = use.get().getDefiningOp();
+  return producer ? obstacle(producer, use) : nullptr;
 }

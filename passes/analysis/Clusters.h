@@ -52,6 +52,10 @@ OperationRole roleOf(mlir::Operation *op);
 /// all of which are alive at once; attentions are whole in any case.
 std::vector<Cluster> clusterBlock(mlir::Block &block, unsigned mostInputs = 0);
 
+/// Why what defines the operand is not computed inside of the kernel of its owner, in words for
+/// people; null where it may be, if no other kernel reads it.
+const char *fusionObstacle(mlir::OpOperand &use);
+
 /// How many tensors kernels of the module may come to read by fusing; 0: any number.
 unsigned mostKernelInputs(mlir::ModuleOp module);
 

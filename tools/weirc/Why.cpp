@@ -38,16 +38,6 @@ const NodeFate *find(const insight::NodeTrace &trace, const std::string &node) {
   return nullptr;
 }
 
-/// Operators that read an element of their input many times, so that it is computed
-/// before, once.
-bool readsManyTimes(const std::string &op) {
-  static const std::set<std::string> names = {
-      "Conv",   "ConvTranspose", "MatMul",  "Gemm",        "MaxPool",       "AveragePool",
-      "Conv2D", "Conv3D",        "AvgPool", "BatchMatMul", "BatchMatMulV2", "DepthwiseConv2dNative",
-      "CumSum", "Cumsum",        "Resize",  "ArgMax",      "ArgMin"};
-  return names.count(op) != 0;
-}
-
 /// Nodes of the main graph that read a value of `node`.
 std::vector<std::string> readersOf(const insight::ModelGraph &graph, size_t node) {
   std::vector<std::string> readers;
@@ -59,6 +49,27 @@ std::vector<std::string> readersOf(const insight::ModelGraph &graph, size_t node
         break;
       }
   return readers;
+}
+
+/// Where a kernel ends on the way from one node to another that does not read it.
+void explainBetween(const insight::ModelGraph &graph, const insight::NodeTrace &trace, size_t from,
+                    size_t to, Answer &answer) {
+  constexpr size_t most = 2; // the first ends it; more are for orientation
+  std::set<size_t> needed = graph.cone(graph.nodes[to].outputs), way = {from};
+  for (size_t at : needed) // in an order in which each comes after what it reads
+    for (const std::string &input : graph.nodes[at].inputs)
+      if (int64_t by = graph.producer(input); by >= 0 && way.count(size_t(by)))
+        way.insert(at);
+  std::vector<std::pair<size_t, std::string>> ends;
+  for (const auto &[names, rule] : trace.obstacles) {
+    int64_t x = graph.find(names.first), y = graph.find(names.second);
+    if (x >= 0 && y >= 0 && way.count(size_t(x)) && way.count(size_t(y)))
+      ends.emplace_back(size_t(y), "between them " + quoted(names.second) + " reads " +
+                                       quoted(names.first) + ": " + rule);
+  }
+  std::sort(ends.begin(), ends.end());
+  for (size_t i = 0; i < ends.size() && i < most; ++i)
+    answer.kernel.push_back(ends[i].second);
 }
 
 /// Why what `from` gives is stored before `to` reads it.
@@ -77,17 +88,14 @@ void explainBoundary(const insight::ModelGraph &graph, const insight::NodeTrace 
     answer.kernel.push_back(quoted(a.name) + " is read by " + std::to_string(readers.size()) +
                             " nodes in " + std::to_string(kernels.size()) +
                             " kernels: it is computed once and stored");
-  if (readsManyTimes(b.op))
-    answer.kernel.push_back(quoted(b.name) + " (" + b.op +
-                            ") reads each element many times: what it reads is computed before");
-  if (std::count(readers.begin(), readers.end(), b.name) == 0)
-    answer.kernel.push_back(quoted(b.name) + " does not read " + quoted(a.name) +
-                            " itself: nodes between them end a kernel");
+  if (auto rule = trace.obstacles.find({a.name, b.name}); rule != trace.obstacles.end())
+    answer.kernel.push_back(quoted(b.name) + " (" + b.op + ") reads " + quoted(a.name) + ": " +
+                            rule->second);
+  if (!std::count(readers.begin(), readers.end(), b.name))
+    explainBetween(graph, trace, from, to, answer);
   if (answer.kernel.empty())
-    answer.kernel.push_back(
-        "the kernel of " + quoted(a.name) +
-        " ends with it: its elements are costly or in another order than those of " +
-        quoted(b.name));
+    answer.kernel.push_back("what lies between " + quoted(a.name) + " and " + quoted(b.name) +
+                            " ends a kernel: a change of order, a border, a kernel that is full");
 }
 
 void explainKernels(const insight::ModelGraph &graph, const insight::NodeTrace &trace,
@@ -99,7 +107,7 @@ void explainKernels(const insight::ModelGraph &graph, const insight::NodeTrace &
   for (const insight::KernelPlace &kernel : trace.kernels)
     if (std::count(shared.begin(), shared.end(), kernel.name)) {
       answer.sameKernel = true;
-      answer.kernel.push_back("kernel " + kernel.name + " (" + kernel.schedule +
+      answer.kernel.push_back("kernel " + kernel.name + " (" + kernel.howComputed +
                               ") computes both: what one gives is read by the other alone, and "
                               "stays in registers");
     }
