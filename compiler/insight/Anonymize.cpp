@@ -8,6 +8,7 @@
 #include "compiler/insight/Anonymize.h"
 
 #include "llvm/ADT/APFloat.h"
+#include "llvm/Support/xxhash.h"
 
 #include <algorithm>
 #include <cstring>
@@ -40,8 +41,13 @@ bool insight::isStructure(bool isInteger, int64_t elements) {
 /// A prime, so that no row of a matrix is as the one before it.
 static constexpr int64_t period = 61;
 
+int64_t NewNames::numberOf(std::string_view values) {
+  uint64_t hash = llvm::xxh3_64bits(llvm::StringRef(values.data(), values.size()));
+  return numbers.try_emplace(hash, int64_t(numbers.size())).first->second;
+}
+
 std::string insight::otherValues(char kind, int64_t bytes, const std::vector<int64_t> &dims,
-                                 int64_t size) {
+                                 int64_t size, int64_t number) {
   int64_t elements = 1;
   for (int64_t dim : dims)
     elements *= dim;
@@ -52,7 +58,10 @@ std::string insight::otherValues(char kind, int64_t bytes, const std::vector<int
   std::string pattern;
   for (int64_t i = 0; i < period; ++i) {
     char element[16] = {};
-    double value = (0.5 + double(i * 37 % period) / period) / double(longest);
+    uint64_t key[] = {uint64_t(i), uint64_t(number)};
+    uint64_t random =
+        llvm::xxh3_64bits(llvm::ArrayRef(reinterpret_cast<const uint8_t *>(key), sizeof key));
+    double value = (0.5 + double(random >> 11) * 0x1p-53) / double(longest);
     if (kind == 'f' && bytes == 4) {
       float narrow = float(value);
       std::memcpy(element, &narrow, 4);
@@ -72,7 +81,7 @@ std::string insight::otherValues(char kind, int64_t bytes, const std::vector<int
       std::memcpy(element, bytes == 8 ? static_cast<void *>(parts) : wide, bytes);
     } else {
       // Indices, codes of narrow types: what every table has.
-      element[0] = char(i * 37 % period & 1);
+      element[0] = char(random & 1);
     }
     pattern.append(element, bytes);
   }

@@ -30,6 +30,9 @@ namespace weir::insight {
 class NewNames {
 public:
   std::string of(const char *prefix, std::string_view name);
+  /// A number for values, the same for equal ones: what computes the same of them still
+  /// does with others in their place.
+  int64_t numberOf(std::string_view values);
   /// A line a name, `new<TAB>old`, sorted by the new ones' order of making.
   std::string table() const;
   size_t size() const { return made.size(); }
@@ -37,6 +40,7 @@ public:
 private:
   std::map<std::pair<std::string, std::string>, std::string, std::less<>> known;
   std::map<std::string, int64_t> counts;
+  std::map<uint64_t, int64_t> numbers; ///< of values, by their hash
   std::vector<std::pair<std::string, std::string>> made;
 };
 
@@ -47,9 +51,11 @@ bool isStructure(bool isInteger, int64_t elements);
 
 /// Values in the place of others: positive numbers around one for each vector, around one
 /// over the longest sum in matrices and filters, so that results neither vanish nor
-/// overflow; integers are zeros and ones. They repeat, so that the file compresses well.
-/// `kind`: as numpy's dtype.kind, `bytes` of an element. Little-endian.
-std::string otherValues(char kind, int64_t bytes, const std::vector<int64_t> &dims, int64_t size);
+/// overflow; integers are zeros and ones. They repeat, so that the file compresses well, and
+/// are others for each `number`. `kind`: as numpy's dtype.kind, b: bf16; `bytes` of an
+/// element. Little-endian.
+std::string otherValues(char kind, int64_t bytes, const std::vector<int64_t> &dims, int64_t size,
+                        int64_t number);
 
 /// Writes an ONNX model anew, external tensors beside it as `output`.data.
 bool anonymizeOnnx(const std::string &model, const std::string &output, NewNames &names,

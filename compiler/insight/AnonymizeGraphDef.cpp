@@ -104,7 +104,8 @@ std::string GraphDefAnonymizer::tensor(Bytes message) {
     return std::string(message);
   int64_t count = 1;
   for (int64_t dim : read.shape.dims)
-    count *= dim;
+    if (dim < 0 || __builtin_mul_overflow(count, dim, &count))
+      return std::string(message);
   char kind = kindOf(read.type);
   WireWriter out;
   if (read.type == tf::DataType::String) {
@@ -117,11 +118,15 @@ std::string GraphDefAnonymizer::tensor(Bytes message) {
   }
   if (!kind || isStructure(isInteger(read.type), count))
     return std::string(message);
+  // One value that stands for all is no weight; nothing is made that the file does not hold.
+  int64_t bytes = tf::elementBytes(read.type);
+  int64_t held = int64_t(read.content.empty() ? message.size() : read.content.size() / bytes);
+  if (count > held)
+    return std::string(message);
   for (WireReader reader(message); reader.next();)
     if (reader.field() <= 3)
       out.raw(reader.raw());
-  int64_t bytes = tf::elementBytes(read.type);
-  out.bytes(4, otherValues(kind, bytes, read.shape.dims, count * bytes));
+  out.bytes(4, otherValues(kind, bytes, read.shape.dims, count * bytes, names.numberOf(message)));
   return out.take();
 }
 

@@ -113,8 +113,16 @@ std::string OnnxAnonymizer::tensor(Bytes message) {
       out.raw(reader.raw());
   if (isStrings)
     return out.take();
+  onnx::ExternalFiles::Place place;
+  if (read.isExternal)
+    if (onnx::MaybeProblem problem = externals.find(read, place)) {
+      report(*problem);
+      return "";
+    }
   int64_t bits = onnx::dataTypeInfo(read.type)->bits;
-  std::string values = otherValues(kind, std::max<int64_t>(bits / 8, 1), read.dims, size);
+  std::string_view held = read.isExternal ? place.bytes : !read.raw.empty() ? read.raw : message;
+  std::string values =
+      otherValues(kind, std::max<int64_t>(bits / 8, 1), read.dims, size, names.numberOf(held));
   if (read.isExternal) {
     addExternal(out, values);
     out.integer(14, 1);
@@ -143,7 +151,7 @@ std::string OnnxAnonymizer::attribute(Bytes message, Bytes op) {
     else if (reader.field() != 7 || !areWeights)
       out.raw(reader.raw());
   if (areWeights)
-    out.bytes(7, otherValues('f', 4, {floats}, floats * 4));
+    out.bytes(7, otherValues('f', 4, {floats}, floats * 4, names.numberOf(known)));
   return out.take();
 }
 
