@@ -20,6 +20,7 @@
 #include "dialects/weir/BlobStore.h"
 #include "passes/Passes.h"
 #include "passes/gradient/Passes.h"
+#include "passes/raise/Passes.h"
 #include "passes/training/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -131,6 +132,7 @@ void driver::registerPasses() {
     mlir::registerTransformsPasses();
     registerWeirPasses();
     registerWeirGradientPasses();
+    registerWeirRaisePasses();
     registerWeirTrainingPasses();
     for (const Stage &stage : stages()) {
       if (stage.passes.empty())

@@ -44,6 +44,9 @@ static std::vector<Stage> makeStages() {
                                  "simplified once for all of their calls"},
            {"weir-infer-shapes", "what folded last may settle more types, and "
                                  "whatever has no rank now is an error"},
+           {"weir-raise-normalizations", "softmax and layer_norm that exporters wrote in "
+                                         "pieces, now that uses count"},
+           {"weir-raise-activations", "GELU and the logistic function, as well"},
            {"weir-decompose", "last: earlier passes match composites whole, and "
                               "no later one knows them"},
            {"weir-infer-shapes", "expansions know sizes that their composites "

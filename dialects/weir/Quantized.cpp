@@ -20,7 +20,7 @@ std::optional<double> weir::numberOf(Value value) {
   auto elements = dyn_cast_or_null<DenseElementsAttr>(constantOf(value));
   if (!elements || !elements.isSplat())
     return std::nullopt;
-  if (isa<Float32Type, Float16Type, BFloat16Type>(elements.getElementType()))
+  if (isa<Float64Type, Float32Type, Float16Type, BFloat16Type>(elements.getElementType()))
     return elements.getSplatValue<APFloat>().convertToDouble();
   auto type = dyn_cast<IntegerType>(elements.getElementType());
   if (!type || type.getWidth() > 32)

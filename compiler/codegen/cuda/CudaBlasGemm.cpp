@@ -7,7 +7,6 @@
 
 #include "compiler/codegen/cuda/CudaBlasGemm.h"
 #include "compiler/codegen/cuda/CudaLibrary.h"
-#include "compiler/codegen/cuda/TanhGelu.h"
 #include "dialects/weir/Contraction.h"
 #include "dialects/weir/Pch.h"
 #include <cmath>
@@ -210,8 +209,6 @@ private:
     // Epilogues are those of f32 and narrower.
     if (getElementTypeOrSelf(epilogue.end.getType()).isF64())
       return false;
-    if (Operation *gelu = tanhGeluOf(epilogue.end))
-      return epilogue.takeActivation(gelu, WEIR_CUDA_GELU);
     Operation *user = epilogue.next();
     if (!user)
       return false;

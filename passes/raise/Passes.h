@@ -1,0 +1,23 @@
+//===- Passes.h - what exporters wrote out -----------------------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_PASSES_RAISE_PASSES_H
+#define WEIR_PASSES_RAISE_PASSES_H
+
+#include "mlir/Pass/Pass.h"
+
+namespace weir {
+
+#define GEN_PASS_DECL
+#include "passes/raise/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "passes/raise/Passes.h.inc"
+
+} // namespace weir
+
+#endif // WEIR_PASSES_RAISE_PASSES_H

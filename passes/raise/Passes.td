@@ -1,0 +1,52 @@
+//===- Passes.td - composites that exporters wrote out -*- tablegen -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Passes that know how exporters write operations which the graph has. What
+// they leave, others find under its name.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_PASSES_RAISE_PASSES_TD
+#define WEIR_PASSES_RAISE_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def WeirRaiseActivationsPass : Pass<"weir-raise-activations", "::mlir::ModuleOp"> {
+  let summary = "recognises GELU and the logistic function";
+  let description = [{
+    What: elementwise operations that compute one of these of one value, in whatever sums,
+    products and powers, become one operation, where nothing else reads what lies between.
+    What they compute is compared at places from -9 to 9, up to what constants and results
+    of the type round.
+    Why here: constants are folded and equal values are one, so that uses count; gradients,
+    which read what lies between, are made.
+    Before: a graph without gradients. After: libraries and kernels find activations by
+    their names.
+    What breaks if it moves: before gradients are made, nothing; behind weir-kernelize,
+    libraries that compute an activation with a product would not be asked for it.
+  }];
+  let dependentDialects = ["::weir::WeirDialect"];
+}
+
+def WeirRaiseNormalizationsPass : Pass<"weir-raise-normalizations", "::mlir::ModuleOp"> {
+  let summary = "recognises softmax, its logarithm, and layer normalisation";
+  let description = [{
+    What: exp(x - max) over its sum, the logarithm of that, and centred values over the root
+    of their variance, scaled and shifted, become softmax and layer_norm, where nothing else
+    reads what lies between.
+    Why here: as weir-raise-activations; before weir-decompose, which writes all of them, of
+    whatever exporter, in one way: with one quotient a line instead of one an element, and
+    statistics of f16 and bf16 in f32.
+    Before: equal values are one. After: no softmax or layer normalisation stands in pieces
+    that only it reads.
+    What breaks if it moves: behind weir-decompose, kernels of attention would not know the
+    forms of some exporters.
+  }];
+  let dependentDialects = ["::weir::WeirDialect"];
+}
+
+#endif // WEIR_PASSES_RAISE_PASSES_TD
