@@ -1,4 +1,5 @@
-# weir_add_model(TARGET MODEL [IMAGES] [NAME IDENT] [OPTIONS flag...])
+# weir_add_model(TARGET MODEL [IMAGES] [NAME IDENT] [CPU NAME,…|portable|native]
+#                [WEIGHTS FILE] [OPTIONS flag...])
 #
 # Compiles a model file with weirc at build time, and gives the library TARGET:
 # whoever links it gets the model's object, the runtime, and `#include "IDENT.h"`.
@@ -7,10 +8,16 @@
 #   IMAGES   the model decodes or encodes images: links what does that, too
 #   NAME     prefix of the C functions and namespace of the C++ class; TARGET's
 #            name otherwise
-#   OPTIONS  further flags of weirc, such as --cpu=x86-64-v3
-# The model is compiled anew when its file, weirc or a flag changes.
+#   CPU      what code is made for, as weirc's --cpu. `portable` has code for every
+#            x86-64 processor since 2009 and for two newer levels, of which the best
+#            that the machine has is used. Left out: the machine that builds (native)
+#   WEIGHTS  the constants lie in a file of that name beside the program instead of in
+#            the object; weir_install_model installs it
+#   OPTIONS  further flags of weirc, such as --precision=bf16
+# The model is compiled anew when its file, a file that a flag names, weirc or a flag
+# changes.
 function(weir_add_model target model)
-  cmake_parse_arguments(PARSE_ARGV 2 ARG "IMAGES" "NAME" "OPTIONS")
+  cmake_parse_arguments(PARSE_ARGV 2 ARG "IMAGES" "NAME;CPU;WEIGHTS" "OPTIONS")
   if(ARG_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "weir_add_model: unknown arguments: ${ARG_UNPARSED_ARGUMENTS}")
   endif()
@@ -25,23 +32,46 @@ function(weir_add_model target model)
     message(FATAL_ERROR "weir_add_model: there is no ${model}")
   endif()
 
-  # A folder's own time does not tell when a file in it changes.
-  set(inputs "${model}")
-  if(IS_DIRECTORY "${model}")
-    file(GLOB_RECURSE inputs CONFIGURE_DEPENDS "${model}/*")
-  endif()
-
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/${target}.model")
   file(MAKE_DIRECTORY "${folder}")
   set(object "${folder}/${ARG_NAME}.o")
   set(header "${folder}/${ARG_NAME}.h")
+  set(outputs "${object}" "${header}")
+  set(flags ${ARG_OPTIONS})
+  if(ARG_CPU STREQUAL "portable")
+    list(APPEND flags --cpu=x86-64-v2,x86-64-v3,x86-64-v4)
+  elseif(ARG_CPU)
+    list(APPEND flags "--cpu=${ARG_CPU}")
+  endif()
+  set(weights "")
+  if(ARG_WEIGHTS)
+    set(weights "${folder}/${ARG_WEIGHTS}")
+    list(APPEND flags "--weights=${weights}")
+    list(APPEND outputs "${weights}")
+  endif()
+
+  # A folder's own time does not tell when a file in it appears.
+  set(inputs "${model}")
+  if(IS_DIRECTORY "${model}")
+    file(GLOB_RECURSE inputs CONFIGURE_DEPENDS "${model}/*")
+  endif()
+  # Descriptions of custom operations, of devices, tiles: whatever is a file.
+  foreach(flag IN LISTS flags)
+    if(NOT flag MATCHES "^--weights=" AND flag MATCHES "^--[a-z-]+=(.+)$")
+      get_filename_component(named "${CMAKE_MATCH_1}" ABSOLUTE
+        BASE_DIR "${CMAKE_CURRENT_BINARY_DIR}")
+      if(EXISTS "${named}" AND NOT IS_DIRECTORY "${named}")
+        list(APPEND inputs "${named}")
+      endif()
+    endif()
+  endforeach()
   add_custom_command(
-    OUTPUT "${object}" "${header}"
-    COMMAND weir::weirc "${model}" -o "${object}" "--name=${ARG_NAME}" ${ARG_OPTIONS}
+    OUTPUT ${outputs}
+    COMMAND weir::weirc "${model}" -o "${object}" "--name=${ARG_NAME}" ${flags}
     DEPENDS ${inputs} weir::weirc
     COMMENT "Compiling model ${target}"
     VERBATIM)
-  add_custom_target(${target}_model DEPENDS "${object}" "${header}")
+  add_custom_target(${target}_model DEPENDS ${outputs})
 
   # An object on the link line, rather than a library: its constants are copied
   # once less, and it cannot be left out.
@@ -50,4 +80,26 @@ function(weir_add_model target model)
   target_include_directories(${target} INTERFACE "${folder}")
   target_link_libraries(${target} INTERFACE "${object}"
     $<$<BOOL:${ARG_IMAGES}>:weir::runtime_images> weir::runtime)
+  set_target_properties(${target} PROPERTIES
+    WEIR_WEIGHTS "${weights}" WEIR_FLAGS "${flags}" WEIR_MODEL_FOLDER "${folder}")
+endfunction()
+
+# weir_install_model(TARGET DESTINATION DIR)
+#
+# Installs what the program needs of the model beside itself (the file of WEIGHTS) into
+# DIR, which is where the program goes. Warns where the code is for the machine that builds.
+function(weir_install_model target)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "DESTINATION" "")
+  if(NOT ARG_DESTINATION)
+    message(FATAL_ERROR "weir_install_model: no DESTINATION given")
+  endif()
+  get_target_property(weights ${target} WEIR_WEIGHTS)
+  get_target_property(flags ${target} WEIR_FLAGS)
+  if(weights)
+    install(FILES "${weights}" DESTINATION "${ARG_DESTINATION}")
+  endif()
+  if(NOT flags MATCHES "--cpu=" OR flags MATCHES "--cpu=native")
+    message(WARNING "weir_install_model: ${target} is compiled for the processor of this machine; "
+      "others may refuse it. CPU portable in weir_add_model makes it run on all")
+  endif()
 endfunction()

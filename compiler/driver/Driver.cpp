@@ -13,6 +13,7 @@
 #include "compiler/driver/Messages.h"
 #include "compiler/driver/OptionalPasses.h"
 #include "compiler/driver/Pipeline.h"
+#include "compiler/emit/ApiFunctions.h"
 #include "compiler/emit/Descriptors.h"
 #include "compiler/emit/ElfObject.h"
 #include "compiler/emit/Link.h"
@@ -41,6 +42,7 @@
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
 #include <map>
@@ -173,6 +175,12 @@ static std::string placeOf(llvm::StringRef path) {
   return std::string(place);
 }
 
+/// Whether weirc may write the header `path`: there is none, or it begins as ours do.
+static bool isOurs(llvm::StringRef path) {
+  auto buffer = llvm::MemoryBuffer::getFileSlice(path, 512, 0);
+  return !buffer || (*buffer)->getBuffer().contains(". Written by weirc ");
+}
+
 static std::optional<OutputForm> formOf(llvm::StringRef output) {
   return llvm::StringSwitch<std::optional<OutputForm>>(llvm::sys::path::extension(output))
       .Case(".o", OutputForm::Object)
@@ -202,6 +210,13 @@ static bool areApart(const Options &options, llvm::StringRef output, DiagnosticS
       {"--placement-out", options.placementOut},
       {"--tune-file", options.tuneFile},
   };
+  if (!header.empty() && !placeOf(header).empty() && !isDevice(output) && !isOurs(header)) {
+    report(sink, "W0105", options.input,
+           "found " + header +
+               " where the header is to be written, which weirc has not written; expected -o with "
+               "another name, or no such file");
+    return false;
+  }
   std::map<std::string, std::string> taken;
   for (auto &[what, path] : files) {
     std::string place = placeOf(path);
@@ -280,11 +295,14 @@ bool Outputs::addReport() {
   if (!options.report)
     return true;
   std::string folder = options.reportDir.empty() ? beside(".report") : options.reportDir;
-  if (std::error_code code = llvm::sys::fs::create_directories(folder)) {
+  // As any other new folder: what the umask leaves.
+  if (std::error_code code = llvm::sys::fs::create_directories(folder, /*IgnoreExisting=*/true,
+                                                               llvm::sys::fs::perms::all_all)) {
     report(sink, "W0104", options.input, "cannot make " + folder + ": " + code.message());
     return false;
   }
   std::string picture = memoryPicture(compilation.report());
+  llvm::outs() << compilation.report().text();
   return add(folder + "/report.txt", compilation.report().text()) &&
          add(folder + "/report.json", compilation.report().json()) &&
          (picture.empty() || add(folder + "/memory.html", picture));

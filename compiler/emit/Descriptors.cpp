@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/emit/Descriptors.h"
+#include "compiler/emit/ApiFunctions.h"
 #include "compiler/emit/PeakMoment.h"
 
 #include "weir/abi.h"
-#include "weir/plugin.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -133,40 +133,6 @@ std::string weir::cIdentifier(llvm::StringRef text) {
   return name;
 }
 
-std::vector<ApiFunction> weir::apiFunctions(const Program &program, bool isShared) {
-  std::vector<ApiFunction> functions;
-  llvm::StringSet<> taken;
-  auto add = [&](ApiFunction::Kind kind, llvm::StringRef name, int entry = -1) {
-    std::string symbol = (program.name + "_" + name).str();
-    for (int n = 2; !taken.insert(symbol).second; ++n)
-      symbol = (program.name + "_" + name + "_" + llvm::Twine(n)).str();
-    functions.push_back({kind, symbol, entry});
-  };
-  add(ApiFunction::Program, "program");
-  add(ApiFunction::Create, "create");
-  add(ApiFunction::Destroy, "destroy");
-  add(ApiFunction::Release, "release");
-  if (!program.slots.empty()) {
-    add(ApiFunction::Reset, "reset");
-    add(ApiFunction::GetVariable, "get_variable");
-    add(ApiFunction::SetVariable, "set_variable");
-    if (isShared) {
-      add(ApiFunction::Save, "save");
-      add(ApiFunction::SaveAsync, "save_async");
-      add(ApiFunction::Restore, "restore");
-    }
-  }
-  for (size_t i = 0; i < program.entries.size(); ++i) {
-    // Not cIdentifier: the prefix has made keywords and digits harmless.
-    std::string name = i == 0 ? "run" : program.entries[i].name;
-    for (char &c : name)
-      if (!llvm::isAlnum(c))
-        c = '_';
-    add(ApiFunction::Run, name, int(i));
-  }
-  return functions;
-}
-
 llvm::StringRef weir::blobSectionName(int64_t blobBytes) {
   return blobBytes >= (int64_t(1) << 30) ? ".lrodata.weir" : ".rodata.weir";
 }
@@ -263,11 +229,6 @@ private:
     share(variable);
     return variable;
   }
-  void functions(llvm::GlobalVariable *descriptor);
-  void plugin(llvm::GlobalVariable *descriptor);
-  llvm::Function *function(const ApiFunction &api, llvm::Type *result, unsigned arguments);
-  llvm::FunctionCallee runtime(llvm::StringRef name, llvm::Type *result,
-                               llvm::ArrayRef<llvm::Type *> arguments);
 
   const Program &program;
   const DescriptorOptions &options;
@@ -367,7 +328,11 @@ llvm::Constant *DescriptorBuilder::customs() {
                                                llvm::Type::getInt32Ty(context),
                                                pointerType};
       fallback = llvm::cast<llvm::Constant>(
-          runtime(custom.fallback, llvm::Type::getInt32Ty(context), types).getCallee());
+          module
+              .getOrInsertFunction(custom.fallback,
+                                   llvm::FunctionType::get(llvm::Type::getInt32Ty(context), types,
+                                                           /*isVarArg=*/false))
+              .getCallee());
     }
     values.push_back(
         structure<weir_custom_desc>({string(custom.name), string(custom.nodes), fallback}));
@@ -545,128 +510,8 @@ llvm::Error DescriptorBuilder::build() {
   llvm::GlobalVariable *constants = module.getNamedGlobal("weir.blobs");
   if (constants && !options.variants.empty())
     share(constants);
-  functions(descriptor);
-  if (options.plugin)
-    plugin(descriptor);
+  emitApiFunctions(program, options.plugin, descriptor, module);
   return llvm::Error::success();
-}
-
-//===----------------------------------------------------------------------===//
-// Functions
-//===----------------------------------------------------------------------===//
-
-llvm::FunctionCallee DescriptorBuilder::runtime(llvm::StringRef name, llvm::Type *result,
-                                                llvm::ArrayRef<llvm::Type *> arguments) {
-  return module.getOrInsertFunction(name,
-                                    llvm::FunctionType::get(result, arguments, /*isVarArg=*/false));
-}
-
-llvm::Function *DescriptorBuilder::function(const ApiFunction &api, llvm::Type *result,
-                                            unsigned arguments) {
-  llvm::SmallVector<llvm::Type *> types(arguments, pointerType);
-  auto *function =
-      llvm::Function::Create(llvm::FunctionType::get(result, types, /*isVarArg=*/false),
-                             llvm::GlobalValue::ExternalLinkage, api.symbol, module);
-  function->setDoesNotThrow();
-  return function;
-}
-
-/// All of them hand on to the runtime what the object knows, so that a program
-/// needs the model's header only, and a shared object may hide its runtime.
-void DescriptorBuilder::functions(llvm::GlobalVariable *descriptor) {
-  llvm::Type *none = llvm::Type::getVoidTy(context);
-  llvm::Type *int32 = llvm::Type::getInt32Ty(context);
-  llvm::Type *ptr = pointerType;
-  llvm::IRBuilder<> b(context);
-  auto begin = [&](const ApiFunction &api, llvm::Type *result, unsigned arguments) {
-    llvm::Function *f = function(api, result, arguments);
-    b.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", f));
-    return f;
-  };
-  auto forward = [&](const ApiFunction &api, llvm::Type *result, unsigned arguments,
-                     llvm::StringRef target) {
-    llvm::Function *f = begin(api, result, arguments);
-    llvm::SmallVector<llvm::Value *> values(llvm::make_pointer_range(f->args()));
-    llvm::SmallVector<llvm::Type *> types(arguments, ptr);
-    llvm::Value *call = b.CreateCall(runtime(target, result, types), values);
-    result->isVoidTy() ? b.CreateRetVoid() : b.CreateRet(call);
-  };
-
-  for (const ApiFunction &api : apiFunctions(program, options.plugin)) {
-    switch (api.kind) {
-    case ApiFunction::Program:
-      begin(api, ptr, 0);
-      b.CreateRet(descriptor);
-      break;
-    case ApiFunction::Create: {
-      llvm::Function *f = begin(api, int32, 3);
-      b.CreateRet(b.CreateCall(runtime("weir_session_create", int32, {ptr, ptr, ptr, ptr}),
-                               {descriptor, f->getArg(0), f->getArg(1), f->getArg(2)}));
-      break;
-    }
-    case ApiFunction::Destroy:
-      forward(api, none, 1, "weir_session_destroy");
-      break;
-    case ApiFunction::Release:
-      forward(api, none, 2, "weir_session_release");
-      break;
-    case ApiFunction::Reset:
-      forward(api, int32, 2, "weir_session_reset");
-      break;
-    case ApiFunction::GetVariable:
-      forward(api, int32, 4, "weir_session_get_variable");
-      break;
-    case ApiFunction::SetVariable:
-      forward(api, int32, 4, "weir_session_set_variable");
-      break;
-    case ApiFunction::Save:
-      forward(api, int32, 4, "weir_session_save");
-      break;
-    case ApiFunction::SaveAsync:
-      forward(api, int32, 6, "weir_session_save_async");
-      break;
-    case ApiFunction::Restore:
-      forward(api, int32, 4, "weir_session_restore");
-      break;
-    case ApiFunction::Run: {
-      const EntryInfo &entry = program.entries[api.entry];
-      llvm::Function *f = begin(api, int32, 5);
-      b.CreateRet(b.CreateCall(
-          runtime("weir_session_run", int32, {ptr, int32, ptr, int32, ptr, int32, ptr, ptr}),
-          {f->getArg(0), i32(api.entry), f->getArg(1), i32(entry.feeds.size()), f->getArg(2),
-           i32(entry.fetches.size()), f->getArg(3), f->getArg(4)}));
-      break;
-    }
-    }
-  }
-}
-
-void DescriptorBuilder::plugin(llvm::GlobalVariable *descriptor) {
-  llvm::Type *none = llvm::Type::getVoidTy(context);
-  llvm::Type *int32 = llvm::Type::getInt32Ty(context);
-  llvm::Type *int64 = llvm::Type::getInt64Ty(context);
-  llvm::Type *ptr = pointerType;
-  auto callee = [&](llvm::StringRef name, llvm::Type *result, llvm::ArrayRef<llvm::Type *> types) {
-    return llvm::cast<llvm::Constant>(runtime(name, result, types).getCallee());
-  };
-  llvm::Constant *value = structure<weir_plugin>(
-      {i32(sizeof(weir_plugin)), i32(WEIR_ABI_VERSION), descriptor,
-       callee("weir_session_create", int32, {ptr, ptr, ptr, ptr}),
-       callee("weir_session_destroy", none, {ptr}),
-       callee("weir_session_run", int32, {ptr, int32, ptr, int32, ptr, int32, ptr, ptr}),
-       callee("weir_session_release", none, {ptr, ptr}),
-       callee("weir_session_reset", int32, {ptr, ptr}),
-       callee("weir_session_get_variable", int32, {ptr, ptr, ptr, ptr}),
-       callee("weir_session_set_variable", int32, {ptr, ptr, ptr, ptr}),
-       callee("weir_session_memory", int32, {ptr, int32, ptr}),
-       callee("weir_session_memory_report", int64, {ptr, int32, ptr, int64}),
-       callee("weir_session_threads", int32, {ptr}),
-       callee("weir_session_save", int32, {ptr, ptr, ptr, ptr}),
-       callee("weir_session_save_async", int32, {ptr, ptr, ptr, ptr, ptr, ptr}),
-       callee("weir_session_restore", int32, {ptr, ptr, ptr, ptr}),
-       callee("weir_latest_checkpoint", int32, {ptr, ptr, int64, ptr})});
-  llvm::GlobalVariable *table = global(value, WEIR_PLUGIN_SYMBOL);
-  table->setLinkage(llvm::GlobalValue::ExternalLinkage);
 }
 
 llvm::Error weir::emitDescriptors(const Program &program, const DescriptorOptions &options,

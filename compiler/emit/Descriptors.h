@@ -39,32 +39,6 @@ struct DescriptorOptions {
   std::string symbol;
 };
 
-/// A visible C function of an object.
-struct ApiFunction {
-  enum Kind {
-    Program,     ///< const weir_program_desc *(void)
-    Create,      ///< weir_session_create without the program
-    Destroy,     ///< weir_session_destroy
-    Release,     ///< weir_session_release
-    Run,         ///< an entry: weir_session_run without entry and counts
-    Reset,       ///< weir_session_reset
-    GetVariable, ///< weir_session_get_variable
-    SetVariable, ///< weir_session_set_variable
-    Save,        ///< weir_session_save
-    SaveAsync,   ///< weir_session_save_async
-    Restore      ///< weir_session_restore
-  };
-  Kind kind;
-  std::string symbol;
-  int entry = -1; ///< of Run
-};
-
-/// The functions of a program, with unique names that start with its name: the
-/// first entry's is NAME_run, other entries' NAME_ENTRY. Those for variables
-/// are there when the program has any; those for checkpoints of shared objects alone, since
-/// other objects would link them always.
-std::vector<ApiFunction> apiFunctions(const Program &program, bool isShared);
-
 /// `text` as a C identifier: other characters become '_', a digit in front gets
 /// one, a keyword of C or C++ gets one behind it. Never empty.
 std::string cIdentifier(llvm::StringRef text);

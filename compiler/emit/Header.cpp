@@ -7,6 +7,7 @@
 
 #include "compiler/emit/Header.h"
 
+#include "compiler/emit/ApiFunctions.h"
 #include "compiler/emit/Descriptors.h"
 #include "weir/weir.h"
 
@@ -17,14 +18,55 @@
 using namespace weir;
 using namespace weir::detail;
 
-/// runtime/include/weir/weir.h and embed/model_support.h, as the build found
-/// them.
+/// weir/weir.h and weir/plugin.h of runtime/include, and embed/model_support.h, as the
+/// build found them.
 static const char runtimeHeader[] =
 #include "compiler/emit/RuntimeHeader.inc"
+    ;
+static const char pluginHeader[] =
+#include "compiler/emit/PluginHeader.inc"
     ;
 static const char supportHeader[] =
 #include "compiler/emit/SupportHeader.inc"
     ;
+
+/// What marks statuses that must be looked at.
+static const char nodiscard[] = R"(#ifndef WEIR_NODISCARD
+#if defined(__cplusplus) && __cplusplus >= 201703L
+#define WEIR_NODISCARD [[nodiscard]]
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 202311L
+#define WEIR_NODISCARD [[nodiscard]]
+#elif defined(__GNUC__)
+#define WEIR_NODISCARD __attribute__((warn_unused_result))
+#else
+#define WEIR_NODISCARD
+#endif
+#endif
+
+)";
+
+/// weir/weir.h without its functions, and these alone: declarations begin with WEIR_API,
+/// and end with a semicolon at the end of a line. What comments say of a function goes with it.
+static std::pair<std::string, std::string> typesAndFunctions() {
+  std::string types, functions, comment;
+  bool isFunction = false;
+  llvm::StringRef rest = runtimeHeader;
+  while (!rest.empty()) {
+    auto [line, more] = rest.split('\n');
+    rest = more;
+    if (isFunction || line.starts_with("WEIR_API")) {
+      functions += (line + "\n").str();
+      isFunction = !line.ends_with(";");
+      comment.clear();
+    } else if (line.starts_with("///")) {
+      comment += (line + "\n").str();
+    } else {
+      types += comment + (line + "\n").str();
+      comment.clear();
+    }
+  }
+  return {types, functions};
+}
 
 //===----------------------------------------------------------------------===//
 // Names
@@ -92,16 +134,16 @@ static std::string unique(llvm::StringSet<> &taken, std::string name) {
 HeaderNames detail::headerNames(const Program &program) {
   HeaderNames names;
   // Members that the class has in any case.
-  llvm::StringSet<> members = {"Model",          "View",     "run",      "status",
-                               "session",        "input",    "output",   "view",
-                               "reset",          "swap",     "describe", "feed_facts",
-                               "fetch_facts",    "session_", "status_",  "owns_",
-                               "feeds_",         "fetches_", "memory_",  "weir_session",
-                               "weir_tensor",    "size_t",   "bool",     "weir_session_options",
-                               "weir_string",    "int64_t",  "int32_t",  "weir_run_options",
-                               "int16_t",        "int8_t",   "uint64_t", "uint32_t",
-                               "uint16_t",       "uint8_t",  "std",      "weir",
-                               "weir_tensor_ref"};
+  llvm::StringSet<> members = {"Model",           "View",        "run",      "status",
+                               "session",         "input",       "output",   "view",
+                               "reset",           "swap",        "describe", "feed_facts",
+                               "fetch_facts",     "session_",    "status_",  "owns_",
+                               "feeds_",          "fetches_",    "memory_",  "weir_session",
+                               "weir_tensor",     "size_t",      "bool",     "weir_session_options",
+                               "weir_string",     "int64_t",     "int32_t",  "weir_run_options",
+                               "int16_t",         "int8_t",      "uint64_t", "uint32_t",
+                               "uint16_t",        "uint8_t",     "std",      "weir",
+                               "weir_tensor_ref", "status_code", "offer",    "offers_"};
   for (const char *method : {"save", "restore"})
     members.insert(method);
   llvm::StringSet<> macros, functions;
@@ -109,17 +151,21 @@ HeaderNames detail::headerNames(const Program &program) {
     functions.insert(api.symbol);
   std::string upper = llvm::StringRef(program.name).upper();
 
+  int standard = defaultEntry(program);
+  names.runMethods.resize(program.entries.size());
   for (size_t e = 0; e < program.entries.size(); ++e) {
     const EntryInfo &entry = program.entries[e];
     std::string entryName = cIdentifier(entry.name);
-    names.runMethods.push_back(e == 0 ? "run" : unique(members, entryName));
+    bool isStandard = int(e) == standard;
+    if (!isStandard)
+      names.runMethods[e] = unique(members, entryName);
     names.entryMacros.push_back(
-        unique(macros, upper + "_" + (e == 0 ? "RUN" : llvm::StringRef(entryName).upper())));
-    // The first entry's tensors go by their own names, others' by entry, too.
+        unique(macros, upper + "_" + (isStandard ? "RUN" : llvm::StringRef(entryName).upper())));
+    // The default entry's tensors go by their own names, others' by entry, too.
     auto add = [&](const std::vector<TensorInfo> &list, bool isFeed) {
       for (size_t i = 0; i < list.size(); ++i) {
         std::string own = cIdentifier(list[i].name);
-        std::string name = e == 0 ? own : entryName + "_" + own;
+        std::string name = isStandard ? own : entryName + "_" + own;
         // A value that is fed and fetched under one name.
         if (!isFeed && members.contains(name))
           name += "_output";
@@ -142,6 +188,10 @@ HeaderNames detail::headerNames(const Program &program) {
     add(entry.feeds, true);
     add(entry.fetches, false);
   }
+  // Behind its tensors, which have the better claim on a name.
+  if (standard >= 0 && program.entries[size_t(standard)].name != "run")
+    names.runMethods[size_t(standard)] =
+        unique(members, cIdentifier(program.entries[size_t(standard)].name));
   return names;
 }
 
@@ -234,12 +284,17 @@ static void emitFunctions(const Program &program, bool isShared, const HeaderNam
   for (const ApiFunction &api : apiFunctions(program, isShared)) {
     switch (api.kind) {
     case ApiFunction::Program:
-      os << "/// The program, for the functions above.\n"
+      os << "/// The program, for " << (isShared ? "the table's functions" : "the functions above")
+         << ".\n"
          << "const weir_program_desc *" << api.symbol << "(void);\n";
+      break;
+    case ApiFunction::Functions:
+      os << "/// All that the runtime inside offers: weir.h's functions, as a table.\n"
+         << "const weir_plugin *" << api.symbol << "(void);\n";
       break;
     case ApiFunction::Create:
       os << "/// Makes a session: weir_session_create. `options` may be null.\n"
-         << "int32_t " << api.symbol
+         << "WEIR_NODISCARD int32_t " << api.symbol
          << "(const weir_session_options *options,\n    weir_session "
             "**session, weir_status *status);\n";
       break;
@@ -251,28 +306,28 @@ static void emitFunctions(const Program &program, bool isShared, const HeaderNam
          << "(weir_session *session, weir_tensor *tensor);\n";
       break;
     case ApiFunction::Reset:
-      os << "/// Gives all variables their initial values.\nint32_t " << api.symbol
+      os << "/// Gives all variables their initial values.\nWEIR_NODISCARD int32_t " << api.symbol
          << "(weir_session *session, weir_status *status);\n";
       break;
     case ApiFunction::GetVariable:
-      os << "int32_t " << api.symbol
+      os << "WEIR_NODISCARD int32_t " << api.symbol
          << "(weir_session *session, const char *name,\n    weir_tensor "
             "*value, weir_status *status);\n";
       break;
     case ApiFunction::SetVariable:
-      os << "int32_t " << api.symbol
+      os << "WEIR_NODISCARD int32_t " << api.symbol
          << "(weir_session *session, const char *name,\n    const "
             "weir_tensor *value, weir_status *status);\n";
       break;
     case ApiFunction::Save:
     case ApiFunction::Restore:
       os << "/// weir_session_" << (api.kind == ApiFunction::Save ? "save" : "restore")
-         << ".\nint32_t " << api.symbol
+         << ".\nWEIR_NODISCARD int32_t " << api.symbol
          << "(weir_session *session, const char *prefix,\n    const "
             "weir_checkpoint_options *options, weir_status *status);\n";
       break;
     case ApiFunction::SaveAsync:
-      os << "/// weir_session_save_async.\nint32_t " << api.symbol
+      os << "/// weir_session_save_async.\nWEIR_NODISCARD int32_t " << api.symbol
          << "(weir_session *session, const char *prefix,\n    const "
             "weir_checkpoint_options *options, weir_run_done done,\n    void *self, "
             "weir_status *status);\n";
@@ -288,7 +343,7 @@ static void emitFunctions(const Program &program, bool isShared, const HeaderNam
       os << "/// Runs entry \"" << commentText(entry.name)
          << "\": weir_session_run.\n/// feeds: " << listed(entry.feeds)
          << "\n/// fetches: " << listed(entry.fetches) << "\n"
-         << "int32_t " << api.symbol
+         << "WEIR_NODISCARD int32_t " << api.symbol
          << "(weir_session *session, const weir_tensor *feeds,\n    "
             "weir_tensor *fetches, const weir_run_options *options,\n    "
             "weir_status *status);\n";
@@ -320,7 +375,20 @@ std::string weir::modelHeader(const Program &program, bool isShared, llvm::Strin
      << ".o and what `pkg-config --libs weir` says. The C++ class is\n// " << program.name
      << "::Model, at the end.\n\n";
   os << "#ifndef WEIR_MODEL_" << upper << "_H\n#define WEIR_MODEL_" << upper << "_H\n\n";
-  os << runtimeHeader << "\n" << supportHeader << "\n";
+  auto [types, functions] = typesAndFunctions();
+  if (isShared) {
+    // The runtime is hidden: its functions could not be linked.
+    llvm::StringRef include("#include \"weir/weir.h\"\n");
+    auto [before, after] = llvm::StringRef(pluginHeader).split(include);
+    os << types << "\n" << before << after << "\n";
+  } else {
+    // The functions once more, where types came of a shared object's header before.
+    os << runtimeHeader << "\n#ifndef WEIR_FUNCTIONS\n#define WEIR_FUNCTIONS\n"
+       << "#ifdef __cplusplus\nextern \"C\" {\n#endif\n"
+       << functions << "#ifdef __cplusplus\n}\n#endif\n#endif // WEIR_FUNCTIONS\n\n";
+  }
+  os << nodiscard;
+  os << supportHeader << "\n";
   os << "//===--------------------------------------------------------------"
         "--------===//\n// "
      << program.name

@@ -37,8 +37,9 @@ struct HeaderTensor {
 };
 
 struct HeaderNames {
-  std::vector<HeaderTensor> tensors;    ///< entry by entry, feeds first
-  std::vector<std::string> runMethods;  ///< one an entry
+  std::vector<HeaderTensor> tensors; ///< entry by entry, feeds first
+  /// One an entry; the default entry's is in addition to run(), or empty.
+  std::vector<std::string> runMethods;
   std::vector<std::string> entryMacros; ///< "M_RUN"
 };
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/emit/ApiFunctions.h"
 #include "compiler/emit/Descriptors.h"
 #include "compiler/emit/Header.h"
 #include "weir/weir.h"
@@ -42,9 +43,10 @@ public:
       : program(program), names(names), os(os) {
     for (const HeaderTensor &tensor : names.tensors)
       (tensor.isFeed ? feeds : fetches).push_back(&tensor);
+    runFunctions.resize(program.entries.size());
     for (const ApiFunction &api : apiFunctions(program, isShared)) {
       if (api.kind == ApiFunction::Run)
-        runFunctions.push_back(api.symbol);
+        runFunctions[api.entry] = api.symbol; // either does
       else
         symbols[api.kind] = api.symbol;
     }
@@ -74,7 +76,7 @@ private:
   llvm::raw_ostream &os;
   std::vector<const HeaderTensor *> feeds, fetches;
   std::vector<std::string> runFunctions;
-  std::string symbols[ApiFunction::Restore + 1];
+  std::string symbols[ApiFunction::Functions + 1];
 };
 
 } // namespace
@@ -114,6 +116,7 @@ void ClassWriter::write() {
      << "      ::weir::describe(fetch_facts()[i], fetches_[i]);\n"
      << "      fetches_[i].bytes = 0; // nothing there before the first run\n"
      << "    }\n  }\n\n"
+     << "  /// The status has the code, too.\n  static void status_code(int32_t) noexcept {}\n\n"
      << "  /// Offers bound memory whole again, whatever the run before left "
         "there.\n"
      << "  void offer(int begin, int end) noexcept {\n"
@@ -134,8 +137,8 @@ void ClassWriter::write() {
 
 void ClassWriter::writeLife() {
   os << "  explicit Model(const weir_session_options *options = nullptr) "
-        "noexcept {\n    describe();\n    "
-     << symbol(ApiFunction::Create) << "(options, &session_, status_.get());\n  }\n"
+        "noexcept {\n    describe();\n    status_code("
+     << symbol(ApiFunction::Create) << "(options, &session_, status_.get()));\n  }\n"
      << "  Model(Model &&other) noexcept : Model(View(), nullptr) { "
         "swap(other); }\n"
      << "  Model &operator=(Model &&other) noexcept {\n    swap(other);\n    "
@@ -164,9 +167,9 @@ void ClassWriter::writeLife() {
      << "  Model view() const noexcept { return Model(View(), session_); }\n";
   if (!symbol(ApiFunction::Reset).empty())
     os << "  /// Gives all variables their initial values.\n"
-       << "  ::weir::Status reset() noexcept {\n    if (!session_)\n      "
-          "return status_;\n    ::weir::Status status;\n    "
-       << symbol(ApiFunction::Reset) << "(session_, status.get());\n    return status;\n  }\n";
+       << "  WEIR_NODISCARD ::weir::Status reset() noexcept {\n    if (!session_)\n      "
+          "return status_;\n    ::weir::Status status;\n    status_code("
+       << symbol(ApiFunction::Reset) << "(session_, status.get()));\n    return status;\n  }\n";
   if (!program.slots.empty()) {
     writeCheckpoint(ApiFunction::Save, "save",
                     "Writes all variables as a checkpoint: weir_session_save.");
@@ -179,25 +182,33 @@ void ClassWriter::writeCheckpoint(ApiFunction::Kind kind, llvm::StringRef method
                                   llvm::StringRef comment) {
   // What a shared object does not forward the program links by itself, if it calls this.
   std::string function = symbol(kind).empty() ? ("weir_session_" + method).str() : symbol(kind);
-  os << "  /// " << comment << "\n  ::weir::Status " << method
+  os << "  /// " << comment << "\n  WEIR_NODISCARD ::weir::Status " << method
      << "(const char *prefix,\n      const weir_checkpoint_options *options = nullptr) noexcept "
-        "{\n    if (!session_)\n      return status_;\n    ::weir::Status status;\n    "
-     << function << "(session_, prefix, options, status.get());\n    return status;\n  }\n";
+        "{\n    if (!session_)\n      return status_;\n    ::weir::Status status;\n    status_code("
+     << function << "(session_, prefix, options, status.get()));\n    return status;\n  }\n";
 }
 
 void ClassWriter::writeRun(size_t e) {
   const EntryInfo &entry = program.entries[e];
-  size_t feed = first(feeds, e), fetch = first(fetches, e);
-  os << "\n  /// Runs entry " << quoted(entry.name) << ".\n"
-     << "  ::weir::Status " << names.runMethods[e]
+  bool isDefault = int(e) == defaultEntry(program);
+  size_t feed = first(feeds, e), fetch = first(fetches, e), end = first(fetches, e + 1);
+  os << "\n  /// Runs entry " << quoted(entry.name) << ". OUT_OF_RANGE: it ran, and memory bound "
+     << "to a fetch was\n  /// too small for the result, which output() has all the same.\n"
+     << "  WEIR_NODISCARD ::weir::Status " << (isDefault ? "run" : names.runMethods[e])
      << "(const weir_run_options *options = nullptr) noexcept {\n"
      << "    if (!session_)\n"
      << "      return status_.ok() ? ::weir::Status(WEIR_FAILED_PRECONDITION,\n"
      << "                                           \"the model was moved "
         "from\")\n                          : status_;\n"
-     << "    offer(" << fetch << ", " << first(fetches, e + 1) << ");\n"
-     << "    ::weir::Status status;\n    " << runFunctions[e] << "(session_, feeds_ + " << feed
-     << ", fetches_ + " << fetch << ", options, status.get());\n    return status;\n  }\n";
+     << "    offer(" << fetch << ", " << end << ");\n"
+     << "    ::weir::Status status;\n    status_code(" << runFunctions[e] << "(session_, feeds_ + "
+     << feed << ", fetches_ + " << fetch << ", options, status.get()));\n"
+     << "    for (int i = " << fetch << "; i < " << end << " && status.ok(); ++i)\n"
+     << "      status = ::weir::Tensor(fetch_facts() + i, fetches_ + i, offers_ + i).fits();\n"
+     << "    return status;\n  }\n";
+  if (isDefault && !names.runMethods[e].empty())
+    os << "  /// The same.\n  WEIR_NODISCARD ::weir::Status " << names.runMethods[e]
+       << "(const weir_run_options *options = nullptr) noexcept {\n    return run(options);\n  }\n";
 }
 
 void ClassWriter::writeAccessors(const HeaderTensor &tensor, size_t position) {
@@ -205,50 +216,44 @@ void ClassWriter::writeAccessors(const HeaderTensor &tensor, size_t position) {
   int64_t elements = 0;
   bool fixed = isStatic(info, elements);
   const std::string &type = tensor.cxxType, &name = tensor.accessor;
-  std::string slot = "[" + std::to_string(position) + "]";
+  std::string at = std::to_string(position), slot = "[" + at + "]";
+  std::string bytes = std::to_string(dtypeBytes(info.dtype));
+  llvm::StringRef kind = tensor.isFeed ? "feed" : "fetch";
+  std::string array = tensor.isFeed ? "feeds_" : "fetches_";
+  std::string all = ("::weir::Tensor(" + kind + "_facts() + " + at + ", " + array + " + " + at +
+                     ", " + (tensor.isFeed ? "memory_" : "offers_") + " + " + at + ")")
+                        .str();
   if (tensor.isFeed) {
-    std::string all = "::weir::Tensor(feed_facts() + " + std::to_string(position) + ", feeds_ + " +
-                      std::to_string(position) + ", memory_ + " + std::to_string(position) + ")";
     os << "\n  /// Feed " << quoted(info.name) << "\n"
        << "  ::weir::Span<" << type << "> " << name << "() noexcept {\n"
        << "    return " << all << ".as<" << type << ">();\n  }\n";
     if (!fixed)
-      os << "  ::weir::Span<" << type << "> resize_" << name
+      os << "  /// Gives it a shape, and " << name << "() memory for that. No shape, no run.\n"
+         << "  WEIR_NODISCARD ::weir::Status resize_" << name
          << "(std::initializer_list<int64_t> dims) noexcept {\n"
-         << "    ::weir::Tensor tensor = " << all << ";\n"
-         << "    return tensor.resize(dims) ? tensor.as<" << type << ">() : ::weir::Span<" << type
-         << ">();\n  }\n";
+         << "    return " << all << ".resize(dims);\n  }\n";
     // Reading the caller's memory instead of one's own.
-    os << "  void bind_" << name << "(const " << type << " *data";
-    if (!fixed)
-      os << ", std::initializer_list<int64_t> dims";
-    os << ") noexcept {\n    feeds_" << slot << ".data = const_cast<" << type << " *>(data);\n";
-    if (!fixed)
-      os << "    feeds_" << slot << ".rank = 0;\n    feeds_" << slot
-         << ".bytes = " << dtypeBytes(info.dtype) << ";\n"
-         << "    for (int64_t size : dims) {\n"
-         << "      if (feeds_" << slot << ".rank == WEIR_MAX_RANK)\n"
-         << "        break;\n      feeds_" << slot << ".dims[feeds_" << slot
-         << ".rank++] = size;\n      feeds_" << slot << ".bytes *= size;\n    }\n";
-    os << "  }\n";
+    if (fixed)
+      os << "  void bind_" << name << "(const " << type << " *data) noexcept {\n    feeds_" << slot
+         << ".data = const_cast<" << type << " *>(data);\n  }\n";
+    else
+      os << "  WEIR_NODISCARD ::weir::Status bind_" << name << "(const " << type
+         << " *data, std::initializer_list<int64_t> dims) noexcept {\n"
+         << "    return " << all << ".bind(data, dims);\n  }\n";
   } else {
     os << "\n  /// Fetch " << quoted(info.name) << ", as the last run left it\n"
        << "  ::weir::Span<const " << type << "> " << name
        << "() const noexcept {\n    return fetches_" << slot << ".data ? ::weir::Span<const "
        << type << ">(static_cast<const " << type << " *>(fetches_" << slot
-       << ".data), size_t(fetches_" << slot << ".bytes) / " << dtypeBytes(info.dtype)
+       << ".data), size_t(fetches_" << slot << ".bytes) / " << bytes
        << ")\n        : ::weir::Span<const " << type << ">();\n  }\n"
-       << "  void bind_" << name << "(" << type
-       << " *data, size_t size) noexcept {\n    if (session_)\n      "
-       << symbol(ApiFunction::Release) << "(session_, &fetches_" << slot << ");\n    fetches_"
-       << slot << ".data = offers_" << slot << ".data = data;\n    fetches_" << slot
-       << ".bytes = offers_" << slot << ".bytes = int64_t(size * " << dtypeBytes(info.dtype)
+       << "  WEIR_NODISCARD ::weir::Status bind_" << name << "(" << type
+       << " *data, size_t size) noexcept {\n    return " << all << ".bind(data, size * " << bytes
        << ");\n  }\n";
   }
   os << "  ::weir::Span<const int64_t> " << name
-     << "_shape() const noexcept {\n    return ::weir::Span<const int64_t>("
-     << (tensor.isFeed ? "feeds_" : "fetches_") << slot << ".dims, size_t("
-     << (tensor.isFeed ? "feeds_" : "fetches_") << slot << ".rank));\n  }\n";
+     << "_shape() const noexcept {\n    return ::weir::Span<const int64_t>(" << array << slot
+     << ".dims, size_t(" << array << slot << ".rank));\n  }\n";
 }
 
 void ClassWriter::writeTensorTable(llvm::ArrayRef<const HeaderTensor *> list,

@@ -19,7 +19,9 @@ int main(int argc, char **argv) {
   constexpr int count = 360;
   char labels[count];
   digits::Model model;
-  auto images = model.resize_image({count, 1, 8, 8});
+  if (auto status = model.resize_image({count, 1, 8, 8}); !status.ok())
+    return std::puts(status.message()), 1;
+  auto images = model.image();
   if (argc < 3 ||
       !std::ifstream(argv[1]).read((char *)images.data(), images.size() * sizeof(float)) ||
       !std::ifstream(argv[2]).read(labels, count))

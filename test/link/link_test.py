@@ -148,16 +148,43 @@ class Linking(unittest.TestCase):
         self.assertEqual(result.returncode, 1)
         self.assertIn("was not written together with program", result.stdout)
 
+    def shown(self, library):
+        """Names that a shared object exports."""
+        listing = self.run_command([tool("nm"), "-D", "--defined-only", library])
+        return {line.split()[-1] for line in listing.splitlines()}
+
     def test_shared_object(self):
         """A .so needs neither the runtime nor anything else, and shows little."""
         shared = self.compile("digits.onnx", "libdigits.so", "--name=digits")
         program = self.link(tool("gcc"), "program.c", "dynamic", "-Wl,-rpath," + self.folder,
                             models=("libdigits.so",), runtime=False)
         self.expect_ok(program)
-        listing = self.run_command([tool("nm"), "-D", "--defined-only", shared])
-        shown = {line.split()[-1] for line in listing.splitlines()}
-        self.assertEqual(shown, {"weir_plugin", "digits_program", "digits_create",
-                                 "digits_destroy", "digits_release", "digits_run"})
+        self.assertEqual(self.shown(shared), {"weir_plugin", "digits_program", "digits_create",
+                                 "digits_destroy", "digits_release", "digits_functions",
+                                 "digits_run", "digits_main"})
+        # All of the interface by the table alone: with the header no other function is there.
+        host = self.path("table-host")
+        self.run_command([tool("gcc"), "-std=c99", "-Wall", "-Wextra", "-Werror", "-I" + self.folder,
+                          inputs("table.c"), "-ldl", "-lpthread", "-o", host])
+        self.expect_ok(host, shared)
+
+    def test_one_of_two(self):
+        """A session of another program, or of another shared object, is refused."""
+        program = self.link(tool("gcc"), "strangers.c", "strangers",
+                            models=("digits.o", "second.o"))
+        self.expect_ok(program)
+
+    def test_a_header_that_is_not_ours(self):
+        header = self.path("own.h")
+        with open(header, "w") as file:
+            file.write("int mine;\n")
+        done = subprocess.run([self.weirc, os.path.join(self.digits, "digits.onnx"), "-o",
+                               self.path("own.o")], stderr=subprocess.PIPE, text=True)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("error W0105: found " + header + " where the header is to be written", done.stderr)
+        with open(header) as file:
+            self.assertEqual(file.read(), "int mine;\n")
+        self.assertFalse(os.path.exists(self.path("own.o")))
 
     def test_shared_runtime(self):
         """Without a runtime of its own a .so takes that of the program."""
@@ -201,7 +228,7 @@ class Linking(unittest.TestCase):
             elif kind.isupper():
                 defined.add(name)
         self.assertEqual(defined, {"digits_program", "digits_create", "digits_destroy",
-                                   "digits_release", "digits_run"})
+                                   "digits_release", "digits_run", "digits_main"})
         self.assertTrue(undefined)
         for name in undefined:
             # libm's and libc's functions beside the runtime's.
@@ -247,6 +274,14 @@ class Linking(unittest.TestCase):
             self.run_command([tool("gcc"), inputs("program.c"), self.path("digits.o"),
                               "-I" + self.folder, *flags, "-o", self.path("by-pkg-config")])
             self.expect_ok(self.path("by-pkg-config"))
+            # A library does not show the runtime that it links.
+            library = self.path("by-pkg-config.so")
+            self.run_command([tool("gcc"), "-shared", "-fPIC", "-fvisibility=hidden",
+                              inputs("plugin.c"), self.path("digits.o"), "-I" + self.folder,
+                              *flags, "-o", library])
+            shown = self.shown(library)
+            self.assertIn("plugin_run", shown)
+            self.assertFalse([name for name in shown if name.startswith("weir_")])
 
         with self.subTest("find_package"):
             consumer = self.path("consumer")
@@ -258,6 +293,19 @@ class Linking(unittest.TestCase):
             self.expect_ok(os.path.join(consumer, "two"))
             again = self.run_command([tool("cmake"), "--build", consumer])
             self.assertNotIn("Compiling model", again)
+            shown = self.shown(os.path.join(consumer, "libplugin.so"))
+            self.assertIn("plugin_run", shown)
+            self.assertFalse([name for name in shown if name.startswith("weir_")])
+            # A file that only the options name.
+            touched = os.path.join(consumer, "ops.json")
+            with open(touched, "w") as file:
+                file.write('{"operations": []} ')
+            again = self.run_command([tool("cmake"), "--build", consumer])
+            self.assertIn("Compiling model digits", again)
+            self.assertNotIn("Compiling model second_model", again)
+            self.run_command([tool("cmake"), "--install", consumer, "--prefix",
+                              self.path("installed")])
+            self.assertTrue(os.path.exists(self.path("installed/bin/second.weights")))
 
 
 if __name__ == "__main__":

@@ -60,8 +60,11 @@ int main(int argc, char **argv) {
                          nullptr, 10);
   }
   for (; step < steps; ++step) {
-    float *image = model.resize_train_step_image({batch, 1, 8, 8}).data();
-    int64_t *label = model.resize_train_step_labels({batch}).data();
+    if (!model.resize_train_step_image({batch, 1, 8, 8}) ||
+        !model.resize_train_step_labels({batch}))
+      return 1;
+    float *image = model.train_step_image().data();
+    int64_t *label = model.train_step_labels().data();
     for (uint64_t i = 0; i < batch; ++i) {
       size_t row = rowOf(step, i, labels.size());
       label[i] = labels[row];

@@ -18,7 +18,8 @@
 
 namespace weir::tools {
 
-/// Reads `name=x.npy`, `all.npz` or `random:SEED` flags into tensors by name.
+/// Reads `name=x.npy`, `name=x.raw` (elements alone, as the machine has them; the feed
+/// gives type and shape), `all.npz` or `random:SEED` flags into tensors by name.
 /// `random:SEED` stands for every feed that nothing else names.
 class InputSet {
 public:
@@ -30,13 +31,23 @@ public:
   bool setShapes(const std::string &model, const std::vector<LoadedEntry> &entries,
                  const std::map<std::string, std::vector<int64_t>> &given, DiagnosticSink &sink);
 
+  /// Whether each tensor is a feed of one of the entries that are run, as `name` or
+  /// `ENTRY/name`.
+  bool checkNames(const std::string &model, const std::vector<LoadedEntry> &entries,
+                  const std::vector<std::string> &run, DiagnosticSink &sink);
+
   /// Tensors for an entry's feeds, in its order. `model` names the program in
-  /// diagnostics. Feeds without a value, and values without a feed, are errors.
+  /// diagnostics. Feeds without a value are errors, as are random ones that no memory
+  /// holds.
   bool collect(const std::string &model, const LoadedEntry &entry, std::vector<HostTensor> &feeds,
                DiagnosticSink &sink);
 
 private:
+  bool collectRaw(const std::string &model, const LoadedTensor &feed, const std::string &path,
+                  HostTensor &tensor, DiagnosticSink &sink) const;
+
   NamedTensors tensors;
+  std::map<std::string, std::string> rawFiles; ///< by feed's name
   std::map<std::string, std::vector<int64_t>> shapes;
   bool random = false;
   uint64_t seed = 0;

@@ -8,11 +8,16 @@
 #include "tools/common/LoadedModel.h"
 
 #include "compiler/execute/LinkedObject.h"
+#include "compiler/frontend/MappedFile.h"
+#include "tools/common/ElfCheck.h"
 #include "weir/plugin.h"
+
+#include "llvm/Object/ObjectFile.h"
 
 #include <cstddef>
 #include <dlfcn.h>
 
+using namespace weir;
 using namespace weir::tools;
 
 namespace {
@@ -22,8 +27,8 @@ constexpr std::string_view programSuffix = "_program";
 class JitModel : public LoadedModel {
 public:
   /// Empty where the object is linked.
-  std::string link(std::string_view object, const std::string &name) {
-    std::vector<weir::LinkedObject::Symbol> symbols;
+  std::string link(std::string_view object, const std::string &name,
+                   std::vector<weir::LinkedObject::Symbol> symbols = {}) {
     for (size_t i = 0; i < runtimeSymbolCount; ++i)
       symbols.emplace_back(runtimeSymbols[i].name, runtimeSymbols[i].address);
     std::string error;
@@ -53,6 +58,14 @@ public:
   std::string open(const std::string &path, const std::string &name) {
     // A path without a slash would be looked for in the system's folders.
     std::string local = path.find('/') == std::string::npos ? "./" + path : path;
+    {
+      std::string error;
+      std::unique_ptr<weir::MappedFile> file = weir::MappedFile::open(local, error);
+      if (!file)
+        return error;
+      if (std::string fault = faultOfSharedObject(file->bytes()); !fault.empty())
+        return fault;
+    }
     handle = dlopen(local.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!handle)
       return dlerror();
@@ -90,6 +103,50 @@ std::unique_ptr<LoadedModel> LoadedModel::link(std::string_view object, const st
                                                std::string &error) {
   auto model = std::make_unique<JitModel>();
   error = model->link(object, name);
+  if (!error.empty())
+    return nullptr;
+  return model;
+}
+
+std::unique_ptr<LoadedModel> LoadedModel::openObject(const std::string &path, std::string &error) {
+  std::unique_ptr<MappedFile> file = MappedFile::open(path, error);
+  if (!file)
+    return nullptr;
+  llvm::StringRef bytes(file->bytes().data(), file->bytes().size());
+  auto object = llvm::object::ObjectFile::createELFObjectFile({bytes, path});
+  if (!object) {
+    error = "is no object: " + llvm::toString(object.takeError());
+    return nullptr;
+  }
+  std::string prefix;
+  std::vector<std::string> wanted;
+  for (const llvm::object::SymbolRef &symbol : (*object)->symbols()) {
+    auto name = symbol.getName();
+    auto flags = symbol.getFlags();
+    if (!name || !flags) {
+      llvm::consumeError(name.takeError());
+      llvm::consumeError(flags.takeError());
+      continue;
+    }
+    bool isDefined = !(*flags & llvm::object::SymbolRef::SF_Undefined);
+    bool isGlobal = *flags & llvm::object::SymbolRef::SF_Global;
+    if (isDefined && isGlobal && name->ends_with(programSuffix))
+      prefix = name->drop_back(programSuffix.size()).str();
+    if (!isDefined && !name->empty() && !name->starts_with("weir_") &&
+        !dlsym(RTLD_DEFAULT, name->str().c_str()))
+      wanted.push_back(name->str());
+  }
+  if (prefix.empty()) {
+    error =
+        "is no object of weirc's: it has no function that ends in " + std::string(programSuffix);
+    return nullptr;
+  }
+  static char standIn;
+  std::vector<LinkedObject::Symbol> symbols;
+  for (const std::string &name : wanted)
+    symbols.emplace_back(name.c_str(), &standIn);
+  auto model = std::make_unique<JitModel>();
+  error = model->link(file->bytes(), prefix, symbols);
   if (!error.empty())
     return nullptr;
   return model;

@@ -55,6 +55,10 @@ public:
   static std::unique_ptr<LoadedModel> open(const std::string &path, const std::string &name,
                                            std::string &error);
 
+  /// Links an object file, whose prefix is found in it. Functions that it wants of the
+  /// program it is made for have stand-ins: such a model is looked at, and not run.
+  static std::unique_ptr<LoadedModel> openObject(const std::string &path, std::string &error);
+
   /// Valid as long as this object; sessions must be gone before it.
   const weir_program_desc *program() const { return description; }
   const RuntimeFunctions &runtime() const { return functions; }

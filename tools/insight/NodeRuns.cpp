@@ -115,7 +115,8 @@ bool NodeRuns::run(const Variant &variant, const std::vector<std::string> &value
   if (session) {
     const LoadedEntry &entry = session->entries()[0];
     std::vector<HostTensor> feeds;
-    if (!inputs.collect(options.input, entry, feeds, sink))
+    if (!inputs.checkNames(options.input, session->entries(), {entry.name}, sink) ||
+        !inputs.collect(options.input, entry, feeds, sink))
       return false;
     lastFeeds.clear();
     for (size_t i = 0; i < feeds.size(); ++i)

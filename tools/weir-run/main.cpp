@@ -19,6 +19,8 @@
 #include "tools/common/Terminal.h"
 #include "tools/insight/Numerics.h"
 #include "tools/weir-run/Checkpoints.h"
+#include "tools/weir-run/Expect.h"
+#include "tools/weir-run/Measure.h"
 #include "tools/weir-run/Steps.h"
 #include "tools/weir-run/Trace.h"
 
@@ -28,6 +30,7 @@
 #include <cstdio>
 #include <ctime>
 #include <map>
+#include <new>
 
 using namespace weir;
 using namespace weir::tools;
@@ -44,7 +47,8 @@ struct Settings {
   std::map<std::string, std::string> deviceProfiles; ///< files, by type of device
   CheckpointFlags checkpoints;
   StepFlags steps;
-  int64_t repeat = 0;
+  MeasureFlags measure;
+  ExpectFlags expect;
   bool memory = false;
   bool compareF32 = false;
   bool showNumbers = false; ///< values of nodes instead of results
@@ -87,9 +91,9 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
   std::vector<std::string> models;
   parser.positionals("MODEL|FILE.so", "a model as weirc takes it, or a .so", 1, 1, models);
   parser.group("Run");
-  parser.value("--input", "name=x.npy|all.npz|random:SEED",
+  parser.value("--input", "name=x.npy|name=x.raw|all.npz|random:SEED",
                "values of feeds; random: of all feeds that no other names. "
-               "Repeatable",
+               "ENTRY/name is one entry's. Repeatable",
                [&settings](std::string_view value) {
                  settings.inputs.emplace_back(value);
                  return std::string();
@@ -103,8 +107,6 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
                  settings.entries.emplace_back(value);
                  return std::string();
                });
-  parser.number("--repeat", "N", "runs N times, and prints times in one line at the end",
-                settings.repeat, 1, 1000000000);
   parser.flag("--memory", "prints the most bytes that each device's allocator handed out",
               settings.memory);
   parser.text("--trace", "t.json", "writes what ran when, for ui.perfetto.dev or chrome://tracing",
@@ -150,6 +152,8 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
               "until it leaves",
               settings.task);
   addStepFlags(parser, settings.steps);
+  addMeasureFlags(parser, settings.measure);
+  addExpectFlags(parser, settings.expect);
   addCheckpointFlags(parser, settings.checkpoints);
   addEntryFlags(parser, settings.options);
   addTrainingFlags(parser, settings.options);
@@ -181,10 +185,29 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
   const char *alone = !steps.steps && steps.batch              ? "--batch without --steps"
                       : !steps.steps && !steps.summary.empty() ? "--summary without --steps"
                       : !steps.batch && steps.shuffle          ? "--shuffle without --batch"
-                      : steps.steps && settings.repeat         ? "--steps beside --repeat"
+                      : steps.steps && settings.measure.repeat ? "--steps beside --repeat"
                                                                : nullptr;
   if (alone) {
     std::fprintf(stderr, "%s: found %s\n", toolName, alone);
+    status = 1;
+    return false;
+  }
+  bool isTimed = settings.measure.repeat > 0;
+  const char *lonely = isTimed                        ? nullptr
+                       : settings.measure.warmUp > 0  ? "--warm-up"
+                       : settings.measure.streams > 1 ? "--streams"
+                       : settings.measure.latencies   ? "--latencies"
+                                                      : nullptr;
+  if (lonely) {
+    std::fprintf(stderr, "%s: found %s without --repeat\n", toolName, lonely);
+    status = 1;
+    return false;
+  }
+  if (settings.options.sanitizeAddress) {
+    std::fprintf(stderr,
+                 "%s: found --sanitize=address, which is for programs that are linked with it; "
+                 "expected weirc --sanitize=address, and -fsanitize=address for the program\n",
+                 toolName);
     status = 1;
     return false;
   }
@@ -203,40 +226,6 @@ double processMilliseconds() {
   timespec time = {};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) / 1e6;
-}
-
-/// Repeats an entry; `line` becomes the line of times.
-void measure(Session &session, int entry, std::vector<HostTensor> &feeds, int64_t repeat,
-             double loadMs, Checkpoints &checkpoints, NamedTensors &fetches, RunStatus &status,
-             std::string &line) {
-  std::vector<ViewStorage> storage(feeds.size());
-  std::vector<weir_tensor> views;
-  for (size_t i = 0; i < feeds.size(); ++i)
-    views.push_back(viewOf(feeds[i], storage[i]));
-  const std::vector<LoadedTensor> &outputs = session.entries()[entry].fetches;
-  std::vector<weir_tensor> results(outputs.size());
-  std::vector<double> times;
-  bool goesOn = true;
-  for (int64_t i = 0; i < repeat && status.ok() && goesOn; ++i) {
-    Clock::time_point start = Clock::now();
-    status = session.runRaw(entry, views, results);
-    times.push_back(milliseconds(Clock::now() - start));
-    goesOn = !status.ok() || checkpoints.afterRun(session);
-  }
-  if (status.ok())
-    for (size_t i = 0; i < outputs.size(); ++i)
-      fetches.emplace_back(outputs[i].name, copyOf(results[i]));
-  session.release(results);
-  if (!status.ok())
-    return;
-  double first = times[0];
-  std::sort(times.begin(), times.end());
-  char text[256];
-  std::snprintf(text, sizeof(text),
-                "load_ms=%.3f first_ms=%.3f median_ms=%.3f min_ms=%.3f "
-                "runs=%lld\n",
-                loadMs, first, times[times.size() / 2], times[0], static_cast<long long>(repeat));
-  line = text;
 }
 
 bool writeText(const std::string &path, const std::string &text, DiagnosticSink &sink) {
@@ -366,6 +355,8 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain, Diagnos
                                                           : session->entries()[0].name);
   NamedTensors all;
   std::string times;
+  if (!inputs.checkNames(input, session->entries(), settings.entries, sink))
+    return false;
   for (const std::string &name : settings.entries) {
     int entry = session->findEntry(name);
     if (entry < 0) {
@@ -380,15 +371,21 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain, Diagnos
     if (!inputs.collect(input, session->entries()[entry], feeds, sink))
       return false;
     NamedTensors fetches;
-    bool timed = settings.repeat > 0 && &name == &settings.entries.back();
+    bool timed = settings.measure.repeat > 0 && &name == &settings.entries.back();
     bool steps = settings.steps.steps > 0 && &name == &settings.entries.back();
     if (steps &&
         !runSteps(settings.steps, input, *session, entry, feeds, checkpoints, fetches, sink))
       return false;
-    if (timed)
-      measure(*session, entry, feeds, settings.repeat, loadMs, checkpoints, fetches, status, times);
-    else if (!steps)
+    if (timed) {
+      Times measured;
+      status = measure(*session, entry, feeds, settings.measure, checkpoints, fetches, measured);
+      if (status.ok() && (settings.measure.latencies || settings.measure.streams > 1))
+        times = measured.latencyLine(settings.measure.streams);
+      if (status.ok())
+        times += measured.line(loadMs);
+    } else if (!steps) {
       status = session->run(entry, feeds, fetches);
+    }
     if (status.ok() && !timed && !steps)
       checkpoints.afterRun(*session);
     if (!status.ok()) {
@@ -407,7 +404,10 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain, Diagnos
       std::printf("memory device=%d peak_bytes=%lld arena_bytes=%lld\n", d,
                   static_cast<long long>(session->peakMemory(d)),
                   static_cast<long long>(weir_program_arena_bytes(model->program(), d)));
+  bool asExpected = meetsExpectations(settings.expect, all, sink);
   std::fputs(times.c_str(), stdout);
+  if (!asExpected)
+    return false;
   if (!settings.output.empty() && !writeOutputs(settings.output, all, sink))
     return false;
   session.reset();
@@ -430,8 +430,14 @@ static int runTool(int argc, char **argv) {
     return status;
   DiagnosticSink sink;
   settings.numerics.inputs = settings.inputs;
-  bool good = settings.showNumbers ? printNumerics(settings.options, settings.numerics, sink)
-                                   : run(settings, start, beforeMain, sink);
+  bool good = false;
+  try {
+    good = settings.showNumbers ? printNumerics(settings.options, settings.numerics, sink)
+                                : run(settings, start, beforeMain, sink);
+  } catch (const std::bad_alloc &) {
+    std::string why = "RESOURCE_EXHAUSTED: no memory for inputs or results of these sizes";
+    sink.report({"W0704", settings.options.input, "", "", why, {}});
+  }
   printDiagnostics(sink);
   return good ? 0 : 1;
 }

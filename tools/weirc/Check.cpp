@@ -53,9 +53,11 @@ std::vector<Finding> groupFindings(const DiagnosticSink &sink) {
   return findings;
 }
 
-std::string megabytes(int64_t bytes) {
+std::string bytesText(int64_t bytes) {
   char text[32];
-  std::snprintf(text, sizeof(text), "%.1f MB", static_cast<double>(bytes) / 1e6);
+  bool few = bytes < 100000;
+  std::snprintf(text, sizeof(text), "%.1f %s", static_cast<double>(bytes) / (few ? 1e3 : 1e6),
+                few ? "kB" : "MB");
   return text;
 }
 
@@ -66,6 +68,18 @@ int64_t totalFlops(const Report &report) {
     if (kernel.flops >= 0)
       total = std::max<int64_t>(total, 0) + kernel.flops;
   return total;
+}
+
+/// "0.602 GFLOP", "12.4 kFLOP"
+std::string flopsText(int64_t flops) {
+  static const char *const units[] = {"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP"};
+  auto value = static_cast<double>(flops);
+  size_t unit = 0;
+  for (; value >= 1000 && unit + 1 < std::size(units); ++unit)
+    value /= 1000;
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.3g %s", value, units[unit]);
+  return text;
 }
 
 /// Kernels whose work depends on sizes that only the run knows.
@@ -136,10 +150,10 @@ void printText(const std::string &model, const std::vector<Finding> &findings, b
   std::printf("%s: compiles; %zu entr%s, %zu kernels, weights %s, planned "
               "memory %s",
               model.c_str(), report.entries.size(), report.entries.size() == 1 ? "y" : "ies",
-              report.kernels.size(), megabytes(report.weightBytes).c_str(),
-              megabytes(totalArena(report)).c_str());
+              report.kernels.size(), bytesText(report.weightBytes).c_str(),
+              bytesText(totalArena(report)).c_str());
   if (int64_t flops = totalFlops(report); flops >= 0)
-    std::printf(", %.3g GFLOP a run", static_cast<double>(flops) / 1e9);
+    std::printf(", %s a run", flopsText(flops).c_str());
   std::printf("\n");
   for (const OpenSize &size : openSizes(report)) {
     std::printf("  open: size %zu of \"%s\"", size.dimension, size.feed.c_str());

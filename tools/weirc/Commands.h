@@ -14,6 +14,9 @@ namespace weir::tools {
 /// unknown; returns 0, 2 where there is something, 1 for a wrong command line.
 int runCheck(int argc, char **argv);
 
+/// `show MODEL|FILE.so|FILE.o`: what a program offers; argv[0] is "show".
+int runShow(int argc, char **argv);
+
 /// `explain MODEL NODE`: argv[0] is "explain".
 int runExplain(int argc, char **argv);
 

@@ -41,6 +41,7 @@ constexpr Command commands[] = {
     {"cut", runCut},       {"anonymize", runAnonymize},
     {"bisect", runBisect}, {"trace-node", runTraceNode},
     {"why", runWhy},       {"diff", runDiff},
+    {"show", runShow},
 };
 
 /// One line an operator and range of versions, for people and for scripts.
@@ -69,7 +70,8 @@ bool parseCommandLine(int argc, char **argv, driver::Options &options, bool &lis
                     "  weirc bisect MODEL        find the pass and the node that make it go wrong\n"
                     "  weirc trace-node MODEL N  a node through all passes, and what became of it\n"
                     "  weirc why MODEL A B       what two nodes share, and why\n"
-                    "  weirc diff A B            what two compilations do not share");
+                    "  weirc diff A B            what two compilations do not share\n"
+                    "  weirc show MODEL|FILE     what a model, .so or .o offers");
   std::vector<std::string> models;
   parser.positionals("MODEL",
                      ".onnx, .pb or .pbtxt (GraphDef), a SavedModel's folder, "

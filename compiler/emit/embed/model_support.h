@@ -7,10 +7,17 @@
 #define WEIR_MODEL_SUPPORT_H
 #ifdef __cplusplus
 
+#include <cstdio>
 #include <cstring>
 #include <initializer_list>
 #include <new>
 #include <utility>
+
+#if __cplusplus >= 201703L
+#define WEIR_NODISCARD_CLASS [[nodiscard]]
+#else
+#define WEIR_NODISCARD_CLASS
+#endif
 
 namespace weir {
 inline namespace v1 {
@@ -33,7 +40,7 @@ private:
 };
 
 /// How a call ended. True in a condition when it went well.
-class Status {
+class WEIR_NODISCARD_CLASS Status {
 public:
   Status() noexcept {
     status_.size = static_cast<uint32_t>(sizeof(status_));
@@ -44,6 +51,13 @@ public:
     status_.code = code;
     std::strncpy(status_.message, message, sizeof(status_.message) - 1);
     status_.message[sizeof(status_.message) - 1] = 0;
+  }
+  /// With `format` filled as printf does, by a name and two numbers.
+  Status(int32_t code, const char *format, const char *name, int64_t first, int64_t second) noexcept
+      : Status() {
+    status_.code = code;
+    std::snprintf(status_.message, sizeof(status_.message), format, name,
+                  static_cast<long long>(first), static_cast<long long>(second));
   }
   bool ok() const noexcept { return status_.code == WEIR_OK; }
   explicit operator bool() const noexcept { return ok(); }
@@ -141,64 +155,124 @@ public:
     return elements ? Span<T>(elements, size()) : Span<T>();
   }
 
-  /// Gives a feed its shape, and memory of its own for that.
-  bool resize(const int64_t *dims, size_t rank) const noexcept {
-    if (!memory_ || rank > WEIR_MAX_RANK)
-      return false;
-    uint64_t bytes = uint64_t(facts_->element_bytes);
-    for (size_t i = 0; i < rank; ++i) {
-      if (dims[i] < 0 || (dims[i] > 0 && bytes > uint64_t(INT64_MAX) / uint64_t(dims[i])))
-        return false;
-      bytes *= uint64_t(dims[i]);
-    }
+  /// Gives a feed its shape, and memory of its own for that. After an error it is as
+  /// it was.
+  WEIR_NODISCARD Status resize(const int64_t *dims, size_t rank) const noexcept {
+    int64_t bytes = 0;
+    Status status = check(dims, rank, bytes);
+    if (!status)
+      return status;
     void *data = memory_->reserve(size_t(bytes));
     if (!data)
-      return false;
-    tensor_->data = data;
-    tensor_->bytes = int64_t(bytes);
-    tensor_->rank = int32_t(rank);
-    for (size_t i = 0; i < rank; ++i)
-      tensor_->dims[i] = dims[i];
-    return true;
+      return Status(WEIR_RESOURCE_EXHAUSTED, "feed \"%s\": no memory for %lld bytes", name(), bytes,
+                    0);
+    shape(data, dims, rank, bytes);
+    return status;
   }
-  bool resize(std::initializer_list<int64_t> dims) const noexcept {
+  WEIR_NODISCARD Status resize(std::initializer_list<int64_t> dims) const noexcept {
     return resize(dims.begin(), dims.size());
   }
   /// Reads a feed from the caller's memory, or offers it to a fetch, without a
-  /// copy. It must live until the last run that uses it.
-  void bind(const void *data, size_t bytes) const noexcept {
+  /// copy. It must live until the last run that uses it. INVALID_ARGUMENT, and nothing
+  /// is bound: it is too small for the shape, where that is known. A fetch that is
+  /// bound to null has no memory of the caller's any more.
+  WEIR_NODISCARD Status bind(const void *data, size_t bytes) const noexcept {
     if (!tensor_)
-      return;
-    if (offer_) {
-      // The last result stays where it is until the next run.
-      if (!data && tensor_->data == offer_->data) {
-        tensor_->data = nullptr;
-        tensor_->bytes = 0;
-      }
-      offer_->data = const_cast<void *>(data);
-      offer_->bytes = int64_t(bytes);
-      return;
+      return Status(WEIR_NOT_FOUND, "there is no feed or fetch of that name");
+    int64_t needed =
+        memory_ ? bytes_of(tensor_->rank, tensor_->dims) : bytes_of(facts_->rank, facts_->dims);
+    if (data && int64_t(bytes) < needed)
+      return Status(WEIR_INVALID_ARGUMENT, "\"%s\": expected memory of %lld bytes, got %lld",
+                    name(), needed, int64_t(bytes));
+    if (!offer_) {
+      tensor_->data = const_cast<void *>(data);
+      tensor_->bytes = int64_t(bytes);
+      return Status();
     }
-    tensor_->data = const_cast<void *>(data);
-    tensor_->bytes = int64_t(bytes);
+    // The last result stays where it is until the next run.
+    if (!data && tensor_->data == offer_->data) {
+      tensor_->data = nullptr;
+      tensor_->bytes = 0;
+    }
+    offer_->data = const_cast<void *>(data);
+    offer_->bytes = int64_t(bytes);
+    return Status();
+  }
+  /// The same of a feed with a shape, for which the memory must suffice.
+  WEIR_NODISCARD Status bind(const void *data, std::initializer_list<int64_t> dims) const noexcept {
+    int64_t bytes = 0;
+    Status status = check(dims.begin(), dims.size(), bytes);
+    if (status)
+      shape(const_cast<void *>(data), dims.begin(), dims.size(), bytes);
+    return status;
+  }
+  /// Of a fetch, after a run: that its bound memory, if any, has the result.
+  Status fits() const noexcept {
+    bool isOffered = facts_ && offer_ && offer_->data && facts_->dtype != WEIR_STRING &&
+                     facts_->dtype != WEIR_TENSOR;
+    if (!isOffered || tensor_->data == offer_->data)
+      return Status();
+    return Status(
+        WEIR_OUT_OF_RANGE,
+        "\"%s\": expected bound memory of %lld bytes, got %lld; the result lies in memory "
+        "of the session",
+        name(), tensor_->bytes, offer_->bytes);
   }
 
 private:
+  /// Whether a feed may have that shape, and how many bytes it takes.
+  Status check(const int64_t *dims, size_t rank, int64_t &bytes) const noexcept {
+    if (!memory_)
+      return Status(WEIR_NOT_FOUND, "there is no feed of that name");
+    if (facts_->rank >= 0 ? int64_t(rank) != facts_->rank : rank > WEIR_MAX_RANK)
+      return Status(WEIR_INVALID_ARGUMENT, "feed \"%s\": expected rank %lld, got %lld", name(),
+                    facts_->rank >= 0 ? facts_->rank : WEIR_MAX_RANK, int64_t(rank));
+    bytes = facts_->element_bytes;
+    for (size_t i = 0; i < rank; ++i) {
+      if (dims[i] < 0)
+        return Status(WEIR_INVALID_ARGUMENT, "feed \"%s\": size %lld is %lld", name(), int64_t(i),
+                      dims[i]);
+      if (facts_->rank >= 0 && facts_->dims[i] >= 0 && facts_->dims[i] != dims[i])
+        return Status(WEIR_INVALID_ARGUMENT, "feed \"%s\": expected size %lld, got %lld", name(),
+                      facts_->dims[i], dims[i]);
+      if (dims[i] > 0 && bytes > INT64_MAX / dims[i])
+        return Status(WEIR_RESOURCE_EXHAUSTED,
+                      "feed \"%s\": the shape takes more than any memory holds", name(), 0, 0);
+      bytes *= dims[i];
+    }
+    return Status();
+  }
+  void shape(void *data, const int64_t *dims, size_t rank, int64_t bytes) const noexcept {
+    tensor_->data = data;
+    tensor_->bytes = bytes;
+    tensor_->rank = int32_t(rank);
+    for (size_t i = 0; i < rank; ++i)
+      tensor_->dims[i] = dims[i];
+  }
+  /// What the elements take where all sizes are known, else 0.
+  int64_t bytes_of(int32_t rank, const int64_t *dims) const noexcept {
+    int64_t bytes = facts_->rank < 0 ? 0 : facts_->element_bytes;
+    for (int32_t i = 0; i < rank; ++i)
+      bytes *= dims[i] < 0 ? 0 : dims[i];
+    return bytes;
+  }
+
   const TensorFacts *facts_;
   weir_tensor *tensor_;
   FeedMemory *memory_; ///< null: a fetch
   FetchMemory *offer_; ///< null: a feed
 };
 
-/// A feed or a fetch before any run: its shape, where it is fixed.
+/// A feed or a fetch before any run: its shape, with -1 for what is not fixed. A run
+/// refuses a feed that still has such a size: nothing was fed.
 inline void describe(const TensorFacts &facts, weir_tensor &tensor) noexcept {
   std::memset(&tensor, 0, sizeof(tensor));
   tensor.dtype = facts.dtype;
   tensor.rank = facts.rank < 0 ? 0 : facts.rank;
   tensor.bytes = facts.rank < 0 ? 0 : facts.element_bytes;
   for (int32_t i = 0; i < tensor.rank; ++i) {
-    tensor.dims[i] = facts.dims[i] < 0 ? 0 : facts.dims[i];
-    tensor.bytes *= tensor.dims[i];
+    tensor.dims[i] = facts.dims[i];
+    tensor.bytes *= facts.dims[i] < 0 ? 0 : facts.dims[i];
   }
 }
 

@@ -44,8 +44,8 @@ int main(int argc, char **argv) {
     std::printf("whole %lld\n", static_cast<long long>(value));
     return 0;
   }
-  *model.start().data() = std::atoll(argv[3]);
-  auto status = model.run();
+  *model.set_start().data() = std::atoll(argv[3]);
+  auto status = model.set();
   if (!status.ok())
     return fail(status);
   bool once = std::strcmp(argv[1], "once") == 0;

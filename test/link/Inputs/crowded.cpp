@@ -23,8 +23,10 @@ int main() {
   file.set_name("beside.proto");
 
   digits::Model model;
-  model.resize_image({1, 1, 8, 8});
-  if (weir::Status status = model.run())
+  weir::Status status = model.resize_image({1, 1, 8, 8});
+  if (status)
+    status = model.run();
+  if (status)
     std::printf("probabilities: %zu\n", model.probabilities().size());
   else
     return std::puts(status.message()), 1;

@@ -45,9 +45,19 @@ template <typename Model> static int runModel() {
   Model model;
   if (!model.status())
     return std::puts(model.status().message()), 1;
-  weir::Span<float> image = model.resize_image({count, 1, 8, 8});
+  if (model.run().code() != WEIR_INVALID_ARGUMENT)
+    return std::puts("a run with nothing fed is no error"), 1;
+  if (model.resize_image({count, 1, 8, 9}).code() != WEIR_INVALID_ARGUMENT ||
+      model.resize_image({count}).code() != WEIR_INVALID_ARGUMENT ||
+      model.resize_image({-1, 1, 8, 8}).code() != WEIR_INVALID_ARGUMENT ||
+      model.resize_image({INT64_MAX / 8, 1, 8, 8}).code() != WEIR_RESOURCE_EXHAUSTED)
+    return std::puts("a wrong shape was taken"), 1;
+  weir::Status status = model.resize_image({count, 1, 8, 8});
+  if (!status)
+    return std::puts(status.message()), 1;
+  weir::Span<float> image = model.image();
   std::memcpy(image.data(), images, sizeof(images));
-  weir::Status status = model.run();
+  status = model.run();
   if (!status)
     return std::puts(status.message()), 1;
   if (!isExpected(model.probabilities()) || model.probabilities_shape()[0] != count)
@@ -61,30 +71,29 @@ template <typename Model> static int runModel() {
   if (model.run())
     return std::puts("a model that was moved from runs"), 1;
   static float own[count * 10];
-  moved.bind_image(images, {count, 1, 8, 8});
-  moved.bind_probabilities(own, count * 10);
-  if (!moved.run() || moved.probabilities().data() != own || !isExpected(moved.probabilities()))
+  if (!moved.bind_image(images, {count, 1, 8, 8}) || !moved.bind_probabilities(own, count * 10) ||
+      !moved.run() || moved.probabilities().data() != own || !isExpected(moved.probabilities()))
     return std::puts("wrong results in the caller's memory"), 1;
   // Bound memory keeps its size: after a smaller result, and after one that
   // did not fit into it.
-  moved.bind_image(images, {7, 1, 8, 8});
-  if (!moved.run() || moved.probabilities().size() != 7 * 10)
+  if (!moved.bind_image(images, {7, 1, 8, 8}) || !moved.run() ||
+      moved.probabilities().size() != 7 * 10)
     return std::puts("wrong size of a smaller result"), 1;
-  moved.bind_image(images, {count, 1, 8, 8});
-  if (!moved.run() || moved.probabilities().data() != own || !isExpected(moved.probabilities()))
+  if (!moved.bind_image(images, {count, 1, 8, 8}) || !moved.run() ||
+      moved.probabilities().data() != own || !isExpected(moved.probabilities()))
     return std::puts("bound memory is lost after a smaller result"), 1;
-  moved.output("probabilities").bind(own, 10 * sizeof(float));
-  if (!moved.run() || moved.probabilities().data() == own || !isExpected(moved.probabilities()))
+  if (!moved.output("probabilities").bind(own, 10 * sizeof(float)) ||
+      moved.run().code() != WEIR_OUT_OF_RANGE || moved.probabilities().data() == own ||
+      !isExpected(moved.probabilities()))
     return std::puts("a result that does not fit is wrong"), 1;
-  moved.bind_image(images, {1, 1, 8, 8});
-  if (!moved.run() || moved.probabilities().data() != own)
+  if (!moved.bind_image(images, {1, 1, 8, 8}) || !moved.run() ||
+      moved.probabilities().data() != own)
     return std::puts("bound memory is lost after a larger result"), 1;
   Model view = moved.view();
-  view.bind_image(images, {count, 1, 8, 8});
-  if (!view.run() || !isExpected(view.probabilities()))
+  if (!view.bind_image(images, {count, 1, 8, 8}) || !view.run() ||
+      !isExpected(view.probabilities()))
     return std::puts("wrong results of a view"), 1;
-  view.bind_image(images, {count, 2, 8, 8});
-  weir::Status wrong = view.run();
+  weir::Status wrong = view.bind_image(images, {count, 2, 8, 8});
   if (wrong.code() != WEIR_INVALID_ARGUMENT || !std::strstr(wrong.message(), "image"))
     return std::puts("a wrong feed was taken"), 1;
   return 0;

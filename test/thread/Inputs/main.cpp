@@ -40,7 +40,7 @@ static void checkHandedOver() {
   weir_session *session = nullptr;
   weir_status status = WEIR_STATUS_INIT;
   check(!thread_create(&options, &session, &status), status.message, 0);
-  check(!thread_run(session, nullptr, nullptr, nullptr, &status), status.message, 0);
+  check(!thread_start(session, nullptr, nullptr, nullptr, &status), status.message, 0);
   float x[3] = {};
   int32_t rounds = 1;
   int64_t dims[] = {1, 3};
@@ -72,7 +72,7 @@ int main() {
   weir_tensor fetches[2] = {};
   check(run(2, 1, fetches) == WEIR_FAILED_PRECONDITION,
         "reading an unassigned variable is not refused", 0);
-  if (thread_run(session, nullptr, nullptr, nullptr, &status))
+  if (thread_start(session, nullptr, nullptr, nullptr, &status))
     check(false, status.message, 0);
   for (int i = 1; i <= 50; ++i) {
     int64_t rows = i % 7;

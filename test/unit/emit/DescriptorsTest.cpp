@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/emit/Descriptors.h"
+#include "compiler/emit/ApiFunctions.h"
 #include "test/unit/emit/TestProgram.h"
 
 #include "llvm/AsmParser/Parser.h"
@@ -36,8 +37,9 @@ TEST(Descriptors, ShowOnlyTheModelsOwnNames) {
   for (llvm::GlobalValue &value : module->global_values())
     if (!value.isDeclaration() && !value.hasLocalLinkage())
       visible.insert(value.getName().str());
-  EXPECT_EQ(visible, (std::set<std::string>{"net_program", "net_create", "net_destroy",
-                                            "net_release", "net_run", "net_train_step"}));
+  EXPECT_EQ(visible,
+            (std::set<std::string>{"net_program", "net_create", "net_destroy", "net_release",
+                                   "net_run", "net_serving_default", "net_train_step"}));
   EXPECT_FALSE(module->getNamedGlobal("llvm.global_ctors"));
 }
 
@@ -58,6 +60,22 @@ TEST(Descriptors, TheSharedObjectsTable) {
   llvm::GlobalVariable *table = module->getNamedGlobal("weir_plugin");
   ASSERT_TRUE(table);
   EXPECT_TRUE(table->hasExternalLinkage());
+  EXPECT_TRUE(module->getFunction("net_functions"));
+  for (const char *name : {"weir_session_run_async", "weir_cancellation_create",
+                           "weir_program_entry_count", "weir_session_restore"})
+    EXPECT_TRUE(module->getFunction(name)) << name;
+}
+
+TEST(Descriptors, FunctionsRefuseSessionsOfOtherPrograms) {
+  llvm::LLVMContext context;
+  auto module = parse(context, test::stepsText());
+  ASSERT_EQ(llvm::toString(emitDescriptors(test::makeProgram(), {}, *module)), "");
+  llvm::Function *check = module->getFunction("weir_rt_check_session");
+  ASSERT_TRUE(check);
+  std::set<std::string> callers;
+  for (llvm::User *user : check->users())
+    callers.insert(llvm::cast<llvm::Instruction>(user)->getFunction()->getName().str());
+  EXPECT_EQ(callers, (std::set<std::string>{"net_run", "net_serving_default", "net_train_step"}));
 }
 
 TEST(Descriptors, FunctionsHaveUniqueNames) {

@@ -69,7 +69,8 @@ TEST_F(Header, IsC) {
                        "      net_any_tensor(any, 1, fixed)};\n"
                        "  weir_tensor fetches[NET_RUN_FETCHES] = {\n"
                        "      net_x_output_tensor(0), net_run_output_tensor(0, 0)};\n"
-                       "  return net_run(s, feeds, fetches, 0, 0) + (int)NET_X_BYTES;\n"
+                       "  return net_run(s, feeds, fetches, 0, 0) + (int)NET_X_BYTES\n"
+                       "      + net_serving_default(s, feeds, fetches, 0, 0);\n"
                        "}\n";
   compile("gcc", {"-std=c99"}, ".c", source);
   compile("clang-22", {"-std=c17"}, ".c", source);
@@ -81,10 +82,12 @@ TEST_F(Header, IsCxx) {
                        "  net::Model model;\n"
                        "  weir::Span<float> x = model.x();\n"
                        "  weir::Span<int64_t> n = model.n_1();\n"
-                       "  weir::Span<bool> c = model.resize_class_({2, 4});\n"
+                       "  weir::Status sized = model.resize_class_({2, 4});\n"
+                       "  weir::Span<bool> c = model.class_();\n"
                        "  weir::Span<const std::complex<float>> out = model.x_output();\n"
                        "  weir::Span<const weir_string> names = model.run_output();\n"
                        "  weir::Status status = model.run();\n"
+                       "  weir::Status same = model.serving_default();\n"
                        "  weir::Status other = model.train_step();\n"
                        "  weir::Span<double> y = model.train_step_x();\n"
                        "  weir::Tensor t = model.input(\"any\"), u = model.input(\"x\", 1);\n"
@@ -93,7 +96,8 @@ TEST_F(Header, IsCxx) {
                        "  net::Model moved(static_cast<net::Model &&>(model));\n"
                        "  return int(n.size() + c.size() + out.size() + names.size() + "
                        "y.size()\n"
-                       "      + t.size() + u.size()) + status.code() + other.ok();\n"
+                       "      + t.size() + u.size()) + status.code() + other.ok()\n"
+                       "      + sized.ok() + same.ok();\n"
                        "}\n";
   compile("g++", {"-std=c++11"}, ".cpp", source);
   compile("g++", {"-std=c++20", "-fno-exceptions", "-fno-rtti"}, ".cpp", source);
@@ -108,7 +112,60 @@ TEST_F(Header, NamesThatMeetAreKeptApart) {
     accessors.push_back(tensor.accessor);
   EXPECT_EQ(accessors, (std::vector<std::string>{"x", "n_1", "class_", "any", "x_output",
                                                  "run_output", "train_step_x"}));
-  EXPECT_EQ(names.runMethods, (std::vector<std::string>{"run", "train_step"}));
+  EXPECT_EQ(names.runMethods, (std::vector<std::string>{"serving_default", "train_step"}));
+}
+
+TEST_F(Header, WithoutADefaultEntryThereIsNoRun) {
+  Program program = test::makeProgram();
+  program.entries[0].name = "infer";
+  std::string header = modelHeader(program, /*isShared=*/false, "net.onnx", "0.1.0");
+  EXPECT_EQ(header.find(" run(const weir_run_options"), std::string::npos);
+  EXPECT_EQ(header.find("net_run("), std::string::npos);
+  EXPECT_NE(header.find(" infer(const weir_run_options"), std::string::npos);
+  EXPECT_NE(header.find(" infer_x() noexcept"), std::string::npos);
+  EXPECT_NE(header.find("net_infer("), std::string::npos);
+  program.entries.pop_back();
+  header = modelHeader(program, /*isShared=*/false, "net.onnx", "0.1.0");
+  EXPECT_NE(header.find(" run(const weir_run_options"), std::string::npos);
+  EXPECT_NE(header.find(" infer(const weir_run_options"), std::string::npos);
+}
+
+TEST_F(Header, StatusesCannotBeOverlooked) {
+  auto compiler = llvm::sys::findProgramByName("clang++-22");
+  if (!compiler)
+    GTEST_SKIP() << "no clang++-22";
+  for (const char *call : {"model.run()", "model.resize_class_({2, 4})", "model.train_step()",
+                           "model.bind_x_output(nullptr, 2)",
+                           "net_run(model.session(), nullptr, nullptr, nullptr, nullptr)"}) {
+    std::string file = (folder + "/overlooked.cpp").str();
+    ASSERT_EQ(
+        llvm::toString(writeFile(file, "#include \"net.h\"\nvoid use(net::Model &model) {\n  " +
+                                           std::string(call) + ";\n}\n")),
+        "");
+    for (const char *standard : {"-std=c++11", "-std=c++20"}) {
+      llvm::StringRef arguments[] = {*compiler, standard, "-Werror=unused-result", "-fsyntax-only",
+                                     file};
+      std::optional<llvm::StringRef> redirects[] = {std::nullopt, "", ""};
+      EXPECT_NE(llvm::sys::ExecuteAndWait(*compiler, arguments, std::nullopt, redirects), 0)
+          << call << ' ' << standard;
+    }
+  }
+}
+
+TEST_F(Header, OfASharedObjectHasTheTableInsteadOfFunctions) {
+  std::string shared = modelHeader(test::makeProgram(), /*isShared=*/true, "net.onnx", "0.1.0");
+  ASSERT_EQ(llvm::toString(writeFile((folder + "/net.h").str(), shared)), "");
+  // Nothing of it can be an undefined reference but the object's own functions.
+  const char *source = "#include \"net.h\"\n"
+                       "int use(weir_session *s);\n"
+                       "int use(weir_session *s) {\n"
+                       "  const weir_plugin *all = net_functions();\n"
+                       "  return all->session_find_entry(s, \"main\") +\n"
+                       "      all->program_entry_count(all->program);\n"
+                       "}\n";
+  compile("gcc", {"-std=c99"}, ".c", source);
+  compile("clang++-22", {"-std=c++11"}, ".cpp", source);
+  EXPECT_EQ(shared.find("#include \"weir"), std::string::npos);
 }
 
 TEST_F(Header, DependsOnTheProgramAlone) {

@@ -19,7 +19,7 @@ inline Program makeProgram() {
   program.name = "net";
   program.devices = {{"/device:CPU:0", 4096, 64, 4000}};
   EntryInfo main;
-  main.name = "main";
+  main.name = "serving_default";
   main.feeds = {{"x", WEIR_F32, true, {2, 3}, {}, {}, {}},
                 {"n:1", WEIR_I64, true, {}, {}, {}, {}},
                 {"class", WEIR_BOOL, true, {-1, 4}, {1, 4}, {64, 4}, {"N", ""}},

@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+# ===- package_test.py - the Python package in a fresh environment ------------===#
+#
+# Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===------------------------------------------------------------------------===#
+"""Installs the wheel into an environment of its own, and uses it there.
+
+usage: package_test.py --wheels=FOLDER --digits=FOLDER [--inside]
+"""
+
+import argparse
+import glob
+import os
+import subprocess
+import sys
+import venv
+
+
+def fresh(folder):
+    """The Python of a new environment with NumPy and the wheel; None, with a reason."""
+    try:
+        venv.EnvBuilder(with_pip=True).create(folder)
+    except Exception as error:
+        return None, f"no environment with pip: {error}"
+    python = os.path.join(folder, "bin", "python")
+    done = subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-input",
+                           "--disable-pip-version-check", "--timeout=10", "--retries=1", "numpy"],
+                          capture_output=True, text=True)
+    if done.returncode:
+        return None, "pip finds no NumPy"
+    return python, ""
+
+
+def inside(digits):
+    """What runs in the fresh environment."""
+    import threading
+
+    import numpy as np
+    import weir
+
+    folder = os.getcwd()
+    images = np.load(os.path.join(digits, "samples.npy"))
+    wanted = np.load(os.path.join(digits, "probabilities.npy"))
+
+    def close(got, want):
+        assert got.dtype == np.float32 and got.shape == want.shape, (got.dtype, got.shape)
+        assert np.abs(got - want).max() < 1e-5
+
+    library = os.path.join(folder, "digits.so")
+    program = weir.compile(os.path.join(digits, "digits.onnx"), output=library, cpu="x86-64-v3")
+    close(program(images), wanted)
+    again = weir.load(library, threads=1)
+    entry = again.default
+    assert [t.name for t in entry.inputs] == ["image"], entry.inputs
+    assert entry.inputs[0].shape == (None, 1, 8, 8) and entry.inputs[0].dtype == "f32"
+    close(again(image=images[:7]), wanted[:7])
+    close(again(np.asfortranarray(images)), wanted)
+    close(again(images.tolist()), wanted)
+    close(again.run_async(images).result(), wanted)
+    close(entry.run(images, timeout=60), wanted)
+    results, events = entry.trace(images[:1])
+    close(results, wanted[:1])
+    assert {"run", "kernel"} <= {event["kind"] for event in events}
+    assert all(event["begin"] <= event["end"] for event in events)
+    fixed = weir.compile(os.path.join(digits, "digits.onnx"), dims={"N": 2})
+    close(fixed(images[:2]), wanted[:2])
+
+    class Lent:
+        """Memory by DLPack alone, as another library would lend it."""
+
+        def __init__(self, array):
+            self.array = array
+
+        def __dlpack__(self, **arguments):
+            return self.array.__dlpack__(**arguments)
+
+        def __dlpack_device__(self):
+            return self.array.__dlpack_device__()
+
+    close(again(Lent(images)), wanted)
+
+    def refused(code, call):
+        try:
+            call()
+        except weir.Error as error:
+            assert error.code == code, error
+            return str(error)
+        raise AssertionError("no error")
+
+    assert "image" in refused(weir.Code.INVALID_ARGUMENT, lambda: again(images[:, :, :7]))
+    refused(weir.Code.INVALID_ARGUMENT, lambda: again(images.astype(np.float64)))
+    refused(weir.Code.DEADLINE_EXCEEDED, lambda: entry.run(images, timeout=1e-9))
+    refused(weir.Code.INVALID_ARGUMENT, lambda: weir.compile(b"no model"))
+    refused(weir.Code.NOT_FOUND, lambda: weir.load(os.path.join(folder, "none.so")))
+    for wrong in (lambda: again(), lambda: again(images, images), lambda: again(picture=images)):
+        try:
+            wrong()
+        except TypeError:
+            continue
+        raise AssertionError("a wrong call was taken")
+
+    failures = []
+
+    def serve():
+        try:
+            for _ in range(50):
+                close(again(images[:3]), wanted[:3])
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=serve) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures, failures
+    assert again.memory()["peak_in_use"] > 0
+    again.close()
+    refused(weir.Code.INVALID_ARGUMENT, lambda: again(images))
+    variables(weir, np, folder)
+    print("ok")
+
+
+COUNTER = """
+node { name: "v" op: "VarHandleOp"
+  attr { key: "dtype" value { type: DT_FLOAT } }
+  attr { key: "shape" value { shape { dim { size: 2 } } } }
+  attr { key: "shared_name" value { s: "v" } } }
+node { name: "x" op: "Placeholder"
+  attr { key: "dtype" value { type: DT_FLOAT } }
+  attr { key: "shape" value { shape { dim { size: 2 } } } } }
+node { name: "add" op: "AssignAddVariableOp" input: "v" input: "x"
+  attr { key: "dtype" value { type: DT_FLOAT } } }
+node { name: "y" op: "ReadVariableOp" input: "v" input: "^add"
+  attr { key: "dtype" value { type: DT_FLOAT } } }
+"""
+
+
+def variables(weir, np, folder):
+    """Variables, and checkpoints of them."""
+    path = os.path.join(folder, "counter.pbtxt")
+    with open(path, "w") as file:
+        file.write(COUNTER)
+    program = weir.compile(path, options=["--feed=x:0=x", "--fetch=y:0=y"])
+    one = np.ones(2, np.float32)
+    program.variables["v"] = 2 * one
+    assert list(program.variables) == ["v"] and (program(one) == 3).all()
+    program.save(os.path.join(folder, "kept"))
+    assert (program(one) == 4).all() and (program.variables["v"] == 4).all()
+    program.restore(os.path.join(folder, "kept"))
+    assert (program.variables["v"] == 3).all()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--wheels", required=True)
+    parser.add_argument("--digits", required=True)
+    parser.add_argument("--inside", action="store_true")
+    arguments = parser.parse_args()
+    if arguments.inside:
+        return inside(arguments.digits)
+    python, why = fresh(os.path.join(arguments.wheels, "environment"))
+    if not python:
+        return print("skipped:", why)
+    wheel, = glob.glob(os.path.join(arguments.wheels, "weir-*.whl"))
+    subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps",
+                    "--disable-pip-version-check", wheel], check=True)
+    example = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs",
+                           "examples", "classify.py")
+    done = subprocess.run([python, example, os.path.join(arguments.digits, "digits.onnx"),
+                           os.path.join(arguments.digits, "samples.npy")], cwd=arguments.wheels,
+                          check=True, capture_output=True, text=True)
+    assert "first digits: [" in done.stdout, done.stdout
+    return sys.exit(subprocess.run(
+        [python, os.path.abspath(__file__), "--wheels=" + arguments.wheels,
+         "--digits=" + arguments.digits, "--inside"], cwd=arguments.wheels).returncode)
+
+
+if __name__ == "__main__":
+    main()
