@@ -31,6 +31,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -171,6 +172,21 @@ bool Compilation::checkPrecision() {
   return good;
 }
 
+/// How a file of a format that is not read becomes one that is; empty: nobody knows.
+static std::string nextStep(llvm::StringRef suffix) {
+  return llvm::StringSwitch<std::string>(suffix.lower())
+      .Cases({".keras", ".h5", ".hdf5"},
+             "; Keras writes one with keras.models.load_model(FILE).export(FOLDER)")
+      .Case(".tflite", "; tf2onnx converts it (python -m tf2onnx.convert --tflite FILE --output "
+                       "m.onnx)")
+      .Cases({".meta", ".ckpt", ".index"},
+             "; a checkpoint alone is no model: save that with tf.saved_model.save, or freeze its "
+             "graph to a .pb")
+      .Cases({".pt", ".pth", ".pt2"},
+             "; PyTorch writes one with torch.onnx.export(model, arguments, \"m.onnx\")")
+      .Default("");
+}
+
 bool Compilation::load() {
   llvm::sys::fs::file_status status;
   if (std::error_code code = llvm::sys::fs::status(options.input, status)) {
@@ -207,8 +223,8 @@ bool Compilation::load() {
   } else {
     driver::report(sink, "W0102", options.input,
                    "found a model file that ends in \"" + suffix +
-                       "\"; possible: .onnx, .pb, .pbtxt, .mlir, or the folder "
-                       "of a SavedModel");
+                       "\"; expected .onnx, .pb, .pbtxt, .mlir, or the folder of a SavedModel" +
+                       nextStep(suffix));
     return false;
   }
   if (!module || sink.hasErrors()) {

@@ -13,6 +13,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Config/llvm-config.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -23,12 +24,17 @@ namespace {
 
 constexpr size_t helpColumn = 34, helpWidth = 100;
 
+/// Columns that UTF-8 text takes on a terminal: its characters.
+size_t widthOf(std::string_view text) {
+  return size_t(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
 /// `text` wrapped at helpWidth, its lines after the first set at helpColumn.
 std::string wrapHelp(std::string_view text) {
   std::string out;
   size_t column = helpColumn;
   for (std::string_view word : splitFields(text, ' ')) {
-    if (column + word.size() > helpWidth && column > helpColumn) {
+    if (column + widthOf(word) > helpWidth && column > helpColumn) {
       out += "\n" + std::string(helpColumn, ' ');
       column = helpColumn;
     } else if (column > helpColumn) {
@@ -36,17 +42,18 @@ std::string wrapHelp(std::string_view text) {
       ++column;
     }
     out += word;
-    column += word.size();
+    column += widthOf(word);
   }
   return out;
 }
 
 std::string helpLine(const std::string &left, std::string_view help) {
   std::string line = "  " + left;
-  if (line.size() + 2 > helpColumn)
+  size_t width = widthOf(line);
+  if (width + 2 > helpColumn)
     line += "\n" + std::string(helpColumn, ' ');
   else
-    line.resize(helpColumn, ' ');
+    line.append(helpColumn - width, ' ');
   return line + wrapHelp(help) + "\n";
 }
 
@@ -257,6 +264,13 @@ std::string weir::tools::nearestTo(std::string_view word,
   // and it is another word.
   unsigned limit = static_cast<unsigned>((word.size() + 2) / 3);
   std::string nearest;
+  // Of a letter or two nothing is left: only the case may be wrong.
+  if (word.size() <= 2) {
+    for (const std::string &candidate : candidates)
+      if (llvm::StringRef(word.data(), word.size()).equals_insensitive(candidate))
+        return candidate;
+    return "";
+  }
   for (const std::string &candidate : candidates) {
     unsigned distance =
         llvm::StringRef(word.data(), word.size()).edit_distance(candidate, true, limit + 1);

@@ -106,9 +106,23 @@ TEST(FlagParser, HelpHasGroupsAndExitCodes) {
   EXPECT_NE(help.find("is odd", codes), std::string::npos);
 }
 
+TEST(FlagParser, HelpCountsCharactersNotBytes) {
+  FlagParser parser("tool", "", "");
+  std::string text;
+  parser.text("--tags", "A…", "eins", text);
+  parser.text("--test", "A.", "zwei", text);
+  std::string help = parser.helpText();
+  size_t first = help.find("  --tags"), second = help.find("  --test");
+  // The sign takes three bytes and one column.
+  EXPECT_EQ(help.find("eins") - first, help.find("zwei") - second + 2);
+}
+
 TEST(FlagParser, NearestIsNearEnough) {
   EXPECT_EQ(nearestTo("conv_1", {"conv1", "pool1"}), "conv1");
   EXPECT_EQ(nearestTo("xy", {"conv1"}), "");
+  // Of two letters only the case may be wrong.
+  EXPECT_EQ(nearestTo("-V", {"-o", "-v"}), "-v");
+  EXPECT_EQ(nearestTo("-x", {"-o", "-v"}), "");
 }
 
 TEST(FlagParser, Sizes) {
