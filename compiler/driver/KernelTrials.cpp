@@ -93,7 +93,7 @@ static OwningOpRef<ModuleOp> alone(ModuleOp from, const Cluster &cluster) {
 /// The operation of the cluster whose tiles could be chosen, and the key of its
 /// choices.
 static std::pair<Operation *, std::string> anchorOf(const Cluster &cluster) {
-  if (isOnAccelerator(cluster.root()))
+  if (isOffloaded(cluster.root()))
     return {};
   for (Operation *op : cluster.operations) {
     Operation *right = op->getNumOperands() > 1 ? op->getOperand(1).getDefiningOp() : nullptr;

@@ -182,7 +182,7 @@ bool Compilation::checkMemoryLimit() {
     if (int64_t(llvm::alignTo(device.arenaBytes, granule)) + results <= *memoryLimit)
       continue;
     good = false;
-    bool isAccelerated = isAccelerator(*module, int64_t(index));
+    bool isAccelerated = isOffloadDevice(*module, int64_t(index));
     Diagnostic diagnostic;
     diagnostic.code = "W0610";
     diagnostic.file = options.input;

@@ -235,11 +235,11 @@ Operation *anchorBefore(Operation *op, int depth = 0) {
   return nullptr;
 }
 
-/// Behind a product of halves on an accelerator, f32 is twice the memory of
+/// Behind a product of halves on an offload device, f32 is twice the memory of
 /// what a library leaves: lines read that, and make it wide themselves.
 bool widensForRowReductions(Operation *op) {
   auto cast = dyn_cast<CastOp>(op);
-  return cast && isOnAccelerator(op) &&
+  return cast && isOffloaded(op) &&
          getElementTypeOrSelf(cast.getOperand().getType()).getIntOrFloatBitWidth() == 16 &&
          getElementTypeOrSelf(cast.getType()).isF32();
 }
@@ -254,9 +254,9 @@ bool isBlockTransposition(Operation *op) {
   constexpr int64_t many = 1 << 14;
   auto type = cast<RankedTensorType>(transpose.getType());
   Type element = type.getElementType();
-  // Threads of accelerators read others than words where they are asked for.
+  // Threads of offload devices read others than words where they are asked for.
   bool isWord = element.isIntOrFloat() && element.getIntOrFloatBitWidth() == 32;
-  return isTurnedInBlocks(element) && (isWord || !isOnAccelerator(op)) &&
+  return isTurnedInBlocks(element) && (isWord || !isOffloaded(op)) &&
          (!type.hasStaticShape() || type.getNumElements() >= many);
 }
 
@@ -273,10 +273,10 @@ bool padsLines(Operation *op) {
 const char *obstacle(Operation *producer, OpOperand &use) {
   Operation *user = use.getOwner();
   auto unless = [](bool isGood, const char *why) { return isGood ? nullptr : why; };
-  // A thread of an accelerator reads each update once; on a CPU one thread
+  // A thread of an offload device reads each update once; on a CPU one thread
   // would compute what many could.
   if (isa<ScatterNdOp, ScatterElementsOp>(user))
-    return unless(use.getOperandNumber() == 2 && isOnAccelerator(user) &&
+    return unless(use.getOperandNumber() == 2 && isOffloaded(user) &&
                       isa<ElementwiseOpInterface>(producer) && producer->getNumResults() == 1 &&
                       !anchorBefore(producer),
                   "what a scatter writes is computed before, by many threads");
@@ -480,12 +480,12 @@ private:
   }
 
   static bool isTiledOperation(Operation *op) {
-    if (auto dot = dyn_cast<DotGeneralOp>(op); dot && !isOnAccelerator(op))
+    if (auto dot = dyn_cast<DotGeneralOp>(op); dot && !isOffloaded(op))
       return op->hasAttr(tileUnitAttribute) || isTileProduct(dot);
     return isa<DotGeneralOp, ConvOp>(op) &&
            (op->hasAttr(tileUnitAttribute) ||
             getElementTypeOrSelf(op->getResult(0).getType()).isF32() ||
-            (!isOnAccelerator(op) && getElementTypeOrSelf(op->getResult(0).getType()).isF64()));
+            (!isOffloaded(op) && getElementTypeOrSelf(op->getResult(0).getType()).isF64()));
   }
   static bool isOnVectors(Operation *op, Operation *root) {
     return isTileElementwise(op) &&

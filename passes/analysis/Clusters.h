@@ -59,7 +59,7 @@ const char *fusionObstacle(mlir::OpOperand &use);
 /// How many tensors kernels of the module may come to read by fusing; 0: any number.
 unsigned mostKernelInputs(mlir::ModuleOp module);
 
-/// Operations on f16 and bf16 of a block on an accelerator that would belong to a kernel of
+/// Operations on f16 and bf16 of a block on an offload device that would belong to a kernel of
 /// lines, were they of f32, in block order.
 std::vector<mlir::Operation *> halvesOfRowReductions(mlir::Block &block, unsigned mostInputs = 0);
 

@@ -38,7 +38,7 @@ public:
   /// How such a device computes kernels; null: passes need not know.
   virtual const KernelSchedules *schedules() const { return nullptr; }
   /// Why such a device cannot compute `op`, of which the host reads nothing
-  /// (whyNotOn in Accelerators.h), as what follows "it" in a sentence; empty: it
+  /// (whyNotOn in DeviceTraits.h), as what follows "it" in a sentence; empty: it
   /// can. From any thread.
   virtual std::string whyNot(mlir::Operation *op) const = 0;
   /// Whether plans may let values wait in the host's memory (weir_plan.swap_out,

@@ -27,9 +27,9 @@ static std::optional<DeviceName> nameOf(ModuleOp module, int64_t device) {
   return DeviceName::parse(cast<StringAttr>(names[device]).getValue());
 }
 
-bool weir::isAccelerator(ModuleOp module, int64_t device) {
+bool weir::isOffloadDevice(ModuleOp module, int64_t device) {
   std::optional<DeviceName> name = nameOf(module, device);
-  return name && isAccelerator(*name);
+  return name && isOffloadDevice(*name);
 }
 
 const DeviceKind *weir::kindAround(Operation *op) {
@@ -50,13 +50,13 @@ int64_t weir::hostOf(ModuleOp module, int64_t device) {
   int64_t any = device;
   for (int64_t i = names ? int64_t(names.size()) - 1 : -1; i >= 0; --i) {
     std::optional<DeviceName> other = nameOf(module, i);
-    if (!other || isAccelerator(*other))
+    if (!other || isOffloadDevice(*other))
       continue;
     any = i;
     if (own && other->job == own->job && other->task == own->task)
       device = i;
   }
-  return isAccelerator(module, device) ? any : device;
+  return isOffloadDevice(module, device) ? any : device;
 }
 
 /// Numbers of a size that a kernel's threads can load.

@@ -23,14 +23,15 @@ namespace weir {
 
 /// Null: a CPU's name, or none of a known kind.
 const DeviceKind *kindOf(const DeviceName &name);
-inline bool isAccelerator(const DeviceName &name) { return kindOf(name); }
+/// Whether a device of that name has memory of its own, and a host that feeds it.
+inline bool isOffloadDevice(const DeviceName &name) { return kindOf(name); }
 /// The same for a number of `weir_plan.devices`.
-bool isAccelerator(mlir::ModuleOp module, int64_t device);
-/// Whether the function around `op` is the step of an accelerator, and of which
+bool isOffloadDevice(mlir::ModuleOp module, int64_t device);
+/// Whether the function around `op` is the step of an offload device, and of which
 /// kind; null: of none.
 const DeviceKind *kindAround(mlir::Operation *op);
-inline bool isOnAccelerator(mlir::Operation *op) { return kindAround(op); }
-/// The device that feeds an accelerator: the first CPU of its task, or of the
+inline bool isOffloaded(mlir::Operation *op) { return kindAround(op); }
+/// The device that feeds an offload device: the first CPU of its task, or of the
 /// program; itself when there is none.
 int64_t hostOf(mlir::ModuleOp module, int64_t device);
 

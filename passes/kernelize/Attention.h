@@ -47,7 +47,7 @@ struct Attention {
 /// What computes an attention.
 enum class AttentionUnit {
   Vectors, ///< a CPU's
-  Threads, ///< an accelerator's, each of which reads elements of any kind
+  Threads, ///< an offload device's, each of which reads elements of any kind
 };
 
 /// Neighbours along one dimension, of known place.

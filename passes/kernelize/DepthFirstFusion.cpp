@@ -64,7 +64,7 @@ struct DepthFirstFusionPass : weir::impl::WeirDepthFirstFusionPassBase<DepthFirs
   }
 
   void tryDepthFirst(LaunchOp launch) {
-    if (isOnAccelerator(launch) || !isStage(kernelOf(launch)) || !isPointwise(kernelOf(launch)))
+    if (isOffloaded(launch) || !isStage(kernelOf(launch)) || !isPointwise(kernelOf(launch)))
       return;
     SmallVector<LaunchOp> stages{launch};
     LaunchOp windows = producerOf(launch);

@@ -7,7 +7,7 @@
 //
 // x W1 + b1, x W2 + b2, … = slices of x [W1 W2 …] + [b1 b2 …], for constant
 // weights: queries, keys and values of an attention, or the two sides of a
-// gated unit. One product fills an accelerator better than three, and is one
+// gated unit. One product fills an offload device better than three, and is one
 // launch. It pays where kernels read the slices in place, and no others would
 // be the products' own.
 //
@@ -307,7 +307,7 @@ struct HorizontalGemmFusionPass
   void runOnOperation() override {
     int64_t budget = mostBytes;
     for (auto function : getOperation().getOps<func::FuncOp>()) {
-      if (!isOnAccelerator(&function.getBody().front().front()))
+      if (!isOffloaded(&function.getBody().front().front()))
         continue;
       Joiner(function).run(budget);
       SmallVector<ReshapeOp> reshapes;

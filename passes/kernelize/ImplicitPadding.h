@@ -7,9 +7,9 @@
 
 //
 // A CPU's convolution reads an input that a kernel before it has padded. An
-// accelerator's may pad as it reads. A kernel on one has the input without the
+// offload device's may pad as it reads. A kernel on one has the input without the
 // padding as well, as its last argument: so that it lives on until then. Nothing in
-// the kernel's body uses it; code for accelerators may take it in place of the padded
+// the kernel's body uses it; code for offload devices may take it in place of the padded
 // one, and leave the padding out where nobody else reads that.
 //
 //===----------------------------------------------------------------------===//

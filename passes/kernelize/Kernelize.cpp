@@ -101,8 +101,8 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
     plan::ReturnOp::create(b, loc, results);
     b.setInsertionPoint(root);
     SmallVector<Value> operands(inputs.getArrayRef());
-    Operation *packing = schedules->schedule({b, kernel, operands, !isOnAccelerator(root)});
-    if (isOnAccelerator(root))
+    Operation *packing = schedules->schedule({b, kernel, operands, !isOffloaded(root)});
+    if (isOffloaded(root))
       formImplicitPadding(kernel, operands);
     StringRef symbol = unique(kernel, root);
     auto launch = plan::LaunchOp::create(b, loc, TypeRange(computed), symbol, operands);

@@ -24,8 +24,8 @@ constexpr int64_t shortestLine = 4, longestLine = longestKeptLine;
 constexpr int64_t shortestAcross = 2, longestAcross = 32;
 /// What is kept of a line lies on the stack, 32 KiB each at most.
 constexpr unsigned mostKept = 4;
-/// As kernels grow elsewhere; on accelerators what fuses is not stored and read again.
-constexpr unsigned mostOfHost = 64, mostOfAccelerators = 128;
+/// As kernels grow elsewhere; on offload devices what fuses is not stored and read again.
+constexpr unsigned mostOfHost = 64, mostOffloaded = 128;
 constexpr unsigned mostOthers = 4;
 
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
@@ -94,13 +94,13 @@ bool mayBelong(Operation *op, const LineShape &shape, bool withHalves = false) {
 /// line, that of what is reduced first on the way to it.
 LineShape shapeOfLines(Operation *root) {
   ArrayRef<int64_t> own = typeOf(root->getResult(0)).getShape();
-  bool isOnHost = !isOnAccelerator(root);
+  bool isOnHost = !isOffloaded(root);
   auto shapeOf = [&](ArrayRef<int64_t> sizes) {
     LineShape shape(sizes);
     shape.hasProducts = isOnHost;
     return shape;
   };
-  if (auto reduce = dyn_cast<ReduceOp>(root); reduce && isOnAccelerator(root))
+  if (auto reduce = dyn_cast<ReduceOp>(root); reduce && isOffloaded(root))
     if (reduce.getAxes().size() == 1)
       if (LineShape shape(typeOf(reduce.getOperand()).getShape(), reduce.getAxes()[0]);
           shape.liesAcross() && isLineReduction(reduce, shape))
@@ -170,7 +170,7 @@ std::optional<Lines> weir::matchRowReduction(Operation *root,
   if (!type || type.getRank() == 0)
     return std::nullopt;
   LineShape shape = shapeOfLines(root);
-  if (!shape.hasLength(!isOnAccelerator(root)) || !mayBelong(root, shape, withHalves))
+  if (!shape.hasLength(!isOffloaded(root)) || !mayBelong(root, shape, withHalves))
     return std::nullopt;
   // Where sizes are open, a line's values may turn out to be stretched: code for that
   // has one result.
@@ -181,7 +181,7 @@ std::optional<Lines> weir::matchRowReduction(Operation *root,
   // could read it inside has been.
   auto later = [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); };
   std::priority_queue<Operation *, std::vector<Operation *>, decltype(later)> pending(later);
-  unsigned reductions = 0, mostOperations = isOnAccelerator(root) ? mostOfAccelerators : mostOfHost;
+  unsigned reductions = 0, mostOperations = isOffloaded(root) ? mostOffloaded : mostOfHost;
   pending.push(root);
   llvm::DenseSet<Operation *> seen;
   seen.insert(root);

@@ -15,7 +15,7 @@ namespace weir {
 
 /// Reductions of the last dimension, and elementwise operations before, between and
 /// behind them, that one kernel computes a line at a time: a softmax, a normalisation.
-/// On accelerators, which split reductions (SplitReductions.cpp), lines may also lie
+/// On offload devices, which split reductions (SplitReductions.cpp), lines may also lie
 /// across: short ones along another dimension, in a kernel of one element for each.
 struct Lines {
   /// Has an element for each of the line's, or one for all. Its result is the kernel's first.
@@ -28,7 +28,7 @@ struct Lines {
 
 /// The lines that end in `root`, as large as they get; none where no reduction (no two
 /// of them, where the root has one element a line) is among them, lines are of fewer
-/// than 4 elements or of more than 8,192 (across: 2 and 32) or, on accelerators, of open
+/// than 4 elements or of more than 8,192 (across: 2 and 32) or, on offload devices, of open
 /// length, or elements are no f32.
 /// `isFree`: whether an operation may become part of a kernel with others, which is
 /// asked of each but the root. `visited` takes in what was looked at: no lines end there.

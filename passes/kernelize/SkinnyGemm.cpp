@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// On accelerators products read operands whichever way they lie, so that transpositions
+// On offload devices products read operands whichever way they lie, so that transpositions
 // in front of them go. A constant matrix that few vectors are multiplied by gets its
 // lines along the depth: then a few threads have a line each, wherever enough
 // lines are, and sums meet among them alone. In the other order threads would
@@ -156,7 +156,7 @@ namespace {
 struct GemmOperandLayoutPass : weir::impl::WeirGemmOperandLayoutPassBase<GemmOperandLayoutPass> {
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>()) {
-      if (function.isExternal() || !isOnAccelerator(&function.getBody().front().front()))
+      if (function.isExternal() || !isOffloaded(&function.getBody().front().front()))
         continue;
       SmallVector<DotGeneralOp> dots;
       llvm::DenseSet<Operation *> inside; // of attentions, which read through by themselves

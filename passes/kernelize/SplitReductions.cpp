@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A kernel reduces a line by a warp or a block, and anything else by a thread an
-// element of its result. Where that leaves most of an accelerator idle, a reduction
+// A kernel reduces a line by threads that work together, and anything else by a thread an
+// element of its result. Where that leaves most of an offload device idle, a reduction
 // becomes several: of parts, then of what they leave. Mean and variance of what is
 // more than a line come from one pass over the elements: each part has its own
 // mean, and squares of the distances from that (Chan, Golub and LeVeque 1983).
@@ -33,8 +33,8 @@ namespace {
 
 /// Fewer elements than these are one kernel's however they are reduced.
 constexpr int64_t fewElements = 1 << 15;
-/// Lines: what a warp has at least to do, up to what a kernel keeps of a line in
-/// registers; and how many of them large accelerators have room for at once.
+/// Lines: what such threads have at least to do, up to what a kernel keeps of a line in
+/// registers; and how many of them large offload devices have room for at once.
 constexpr int64_t shortestLine = 32, shortestPart = 1024, longestLine = 8192, manyLines = 512;
 /// Columns: threads that keep memory busy, what each adds up at least, and what is not
 /// worth another kernel.
@@ -441,7 +441,7 @@ private:
 struct SplitReductionsPass : weir::impl::WeirSplitReductionsPassBase<SplitReductionsPass> {
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (!function.isExternal() && isOnAccelerator(&function.getBody().front().front()))
+      if (!function.isExternal() && isOffloaded(&function.getBody().front().front()))
         Splitter(function).run();
   }
 };

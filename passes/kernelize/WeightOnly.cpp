@@ -29,7 +29,7 @@ static bool hasWords(DequantizeBlocksOp weights) {
 
 bool weir::isWeightOnlyProduct(DotGeneralOp dot) {
   auto weights = dot.getRhs().getDefiningOp<DequantizeBlocksOp>();
-  if (!weights || !hasWords(weights) || isOnAccelerator(dot) || !dot.getLhsBatch().empty() ||
+  if (!weights || !hasWords(weights) || isOffloaded(dot) || !dot.getLhsBatch().empty() ||
       !dot.getAccumulator().isF32() || dot.getRhsContract() != ArrayRef<int64_t>{0})
     return false;
   auto left = typeOf(dot.getLhs()), scales = typeOf(weights.getScales()),

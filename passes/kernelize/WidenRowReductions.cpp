@@ -26,7 +26,7 @@ struct WidenRowReductionsPass : weir::impl::WeirWidenRowReductionsPassBase<Widen
   void runOnOperation() override {
     unsigned mostInputs = mostKernelInputs(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>()) {
-      if (function.isExternal() || !isOnAccelerator(&function.getBody().front().front()))
+      if (function.isExternal() || !isOffloaded(&function.getBody().front().front()))
         continue;
       SmallVector<Operation *> work;
       function.walk([&](Block *block) {

@@ -171,7 +171,7 @@ private:
   /// Where the feeds of a device are, and the fetches that it makes.
   int64_t feeder(int64_t device) {
     auto module = source->getParentOfType<ModuleOp>();
-    return isAccelerator(module, device) ? hostOf(module, device) : device;
+    return isOffloadDevice(module, device) ? hostOf(module, device) : device;
   }
 
   void finish(Part &part) {
@@ -339,14 +339,14 @@ private:
   }
 
   /// Notes a send to the operation at hand, whose times say how long it can wait.
-  /// What goes to or from an accelerator goes at once: its queue overlaps with
+  /// What goes to or from an offload device goes at once: its queue overlaps with
   /// the copy.
   void delayLater(weir::SendOp send, Value value, int64_t from, int64_t to) {
     auto module = source->getParentOfType<ModuleOp>();
     std::optional<SimulatedTimes> use;
     if (consumer && isa<TensorType>(value.getType()))
       use = timesOf(consumer);
-    if (!use || isAccelerator(module, from) || isAccelerator(module, to))
+    if (!use || isOffloadDevice(module, from) || isOffloadDevice(module, to))
       return;
     LateTransfers::Transfer transfer;
     transfer.send = send;
@@ -483,7 +483,7 @@ struct PartitionPass : weir::impl::WeirPartitionPassBase<PartitionPass> {
       for (Operation &op : function.getBody().front().without_terminator())
         collectDevices(&op, used);
       bool accelerated =
-          llvm::any_of(used, [&](int64_t device) { return isAccelerator(module, device); });
+          llvm::any_of(used, [&](int64_t device) { return isOffloadDevice(module, device); });
       if (used.size() > 1 || accelerated) {
         Splitter splitter(function, devices, cluster, edges);
         splitter.run(used);

@@ -117,8 +117,8 @@ struct AwaitSendsPass : weir::impl::WeirAwaitSendsPassBase<AwaitSendsPass> {
     };
     Awaiter awaiter(leaves);
     for (auto function : module.getOps<func::FuncOp>()) {
-      // An accelerator's tensors are copied to the host, whose copy is handed over.
-      if (function.isExternal() || isOnAccelerator(function))
+      // An offload device's tensors are copied to the host, whose copy is handed over.
+      if (function.isExternal() || isOffloaded(function))
         continue;
       for (Block &block : function.getBody())
         awaiter.visit(block);

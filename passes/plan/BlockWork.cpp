@@ -19,7 +19,7 @@ using namespace weir::plan;
 int64_t plan::receivedBytes(func::FuncOp function) {
   constexpr int64_t granule = 256; // of the allocator
   int64_t bytes = 0;
-  if (isOnAccelerator(function))
+  if (isOffloaded(function))
     function.walk([&](Operation *op) {
       if (!isa<weir::ReceiveOp, plan::ReceiveOp>(op) || op->getNumResults() == 0)
         return;
@@ -36,7 +36,7 @@ int64_t plan::receivedBytes(func::FuncOp function) {
 
 int64_t BlockWork::sizeOf(Value value) const {
   auto tensor = dyn_cast<RankedTensorType>(value.getType());
-  // Variables lie elsewhere, and what an accelerator receives.
+  // Variables lie elsewhere, and what an offload device receives.
   if (!tensor || !tensor.hasStaticShape() || isScalarForm(tensor) ||
       value.getDefiningOp<weir::VariableReadOp>() ||
       (accelerated && value.getDefiningOp<weir::ReceiveOp>()))
@@ -45,7 +45,7 @@ int64_t BlockWork::sizeOf(Value value) const {
 }
 
 BlockWork::BlockWork(Block &block, SymbolTable &symbols, const DenseMap<Block *, int64_t> &peaks)
-    : block(block), symbols(symbols), accelerated(isOnAccelerator(block.getParentOp())) {
+    : block(block), symbols(symbols), accelerated(isOffloaded(block.getParentOp())) {
   // Constants stay at the head: nothing runs for them.
   for (Operation &op : block.without_terminator())
     if (!isa<ConstantOp>(op) && (op.getNumResults() != 1 || !isView(op.getResult(0))))

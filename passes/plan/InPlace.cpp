@@ -16,7 +16,7 @@ using namespace weir;
 using namespace weir::plan;
 
 bool plan::isReadInPlace(KernelOp kernel, unsigned argument) {
-  // What code for accelerators reads all over.
+  // What code for offload devices reads all over.
   if (kernel->hasAttr(implicitPaddingAttribute) &&
       argument + 1 == kernel.getBody().front().getNumArguments())
     return false;
@@ -36,6 +36,6 @@ static bool hasWindow(ConvOp conv) {
 bool plan::mayWriteOver(Operation *launch, KernelOp kernel, unsigned argument) {
   if (!isReadInPlace(kernel, argument))
     return false;
-  return !isOnAccelerator(launch) ||
+  return !isOffloaded(launch) ||
          llvm::none_of(kernel.getBody().front().getOps<ConvOp>(), hasWindow);
 }

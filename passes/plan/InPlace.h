@@ -17,7 +17,7 @@ namespace weir::plan {
 bool isReadInPlace(KernelOp kernel, unsigned argument);
 
 /// Whether `launch`, of `kernel`, may have its result in the place of `argument`: what is
-/// read in place, but not around a convolution on an accelerator whose library does not
+/// read in place, but not around a convolution on an offload device whose library does not
 /// say that an addend may lie there, and would leave it to a kernel of its own.
 bool mayWriteOver(mlir::Operation *launch, KernelOp kernel, unsigned argument);
 

@@ -24,23 +24,22 @@ using namespace weir::plan;
 
 namespace {
 
-/// An accelerator, and the way to its host and back.
-struct Accelerated {
+/// An offload device, and the way to its host and back.
+struct Offload {
   ClusterDevice device;
   placement::Link out, in;
   bool canSwap;
 };
 
 /// That of a step; nothing for the host's.
-std::optional<Accelerated> acceleratorOf(func::FuncOp function, const DeviceSet &cluster) {
+std::optional<Offload> offloadOf(func::FuncOp function, const DeviceSet &cluster) {
   const DeviceKind *kind = kindAround(function);
   if (!kind)
     return std::nullopt;
   auto module = function->getParentOfType<ModuleOp>();
   int64_t index = function->getAttrOfType<IntegerAttr>("weir.device_index").getInt();
   int64_t host = hostOf(module, index);
-  Accelerated found{
-      {}, cluster.between(index, host), cluster.between(host, index), kind->canSwap()};
+  Offload found{{}, cluster.between(index, host), cluster.between(host, index), kind->canSwap()};
   if (index < int64_t(cluster.devices.size()))
     found.device = cluster.devices[index];
   return found;
@@ -49,8 +48,8 @@ std::optional<Accelerated> acceleratorOf(func::FuncOp function, const DeviceSet 
 /// Keeps the blocks of a function within a limit.
 class BlockLimits {
 public:
-  BlockLimits(SymbolTable &symbols, const std::optional<Accelerated> &accelerator)
-      : symbols(symbols), accelerator(accelerator) {}
+  BlockLimits(SymbolTable &symbols, const std::optional<Offload> &offload)
+      : symbols(symbols), offload(offload) {}
 
   /// Computes the peaks of `function`'s blocks as they are, and what running each
   /// launch in them once takes.
@@ -68,13 +67,13 @@ public:
   memory::Recomputation alone;
 
 private:
-  const ClusterDevice *device() const { return accelerator ? &accelerator->device : nullptr; }
+  const ClusterDevice *device() const { return offload ? &offload->device : nullptr; }
   memory::Recomputation solve(const BlockWork &work, int64_t limit, bool isOutermost);
   int64_t peakOf(const BlockWork &work) const;
   void fitRegions(Block &block, int64_t limit);
 
   SymbolTable &symbols;
-  const std::optional<Accelerated> &accelerator;
+  const std::optional<Offload> &offload;
 };
 
 int64_t BlockLimits::peakOf(const BlockWork &work) const {
@@ -95,7 +94,7 @@ void BlockLimits::measure(func::FuncOp function) {
   });
 }
 
-/// Launches that run again; on an accelerator also copies to the host and back, step by
+/// Launches that run again; on an offload device also copies to the host and back, step by
 /// step whichever costs less for what it saves, or copies alone, which reach lower. Of
 /// what fits the one that costs least, transfers counted in full.
 memory::Recomputation BlockLimits::solve(const BlockWork &work, int64_t limit, bool isOutermost) {
@@ -105,10 +104,9 @@ memory::Recomputation BlockLimits::solve(const BlockWork &work, int64_t limit, b
   memory::Recomputation best = memory::recomputeValues(work.nodes, work.values, costs, options);
   if (isOutermost)
     alone = best;
-  if (!accelerator || !accelerator->canSwap || best.givenPeak <= limit)
+  if (!offload || !offload->canSwap || best.givenPeak <= limit)
     return best;
-  memory::Transfers transfers =
-      work.transfers(accelerator->device, accelerator->out, accelerator->in);
+  memory::Transfers transfers = work.transfers(offload->device, offload->out, offload->in);
   options.transfers = &transfers;
   auto rank = [&](const memory::Recomputation &made) {
     return std::pair(std::max(made.peak, limit), made.cost + made.moveCost);
@@ -183,15 +181,15 @@ struct RecomputeLaunchesPass : weir::impl::WeirRecomputeLaunchesPassBase<Recompu
     for (auto function : module.getOps<func::FuncOp>()) {
       if (function.isExternal() || function->hasAttr("weir_plan.feeds"))
         continue;
-      std::optional<Accelerated> accelerator = acceleratorOf(function, cluster);
-      BlockLimits limits(symbols, accelerator);
+      std::optional<Offload> offload = offloadOf(function, cluster);
+      BlockLimits limits(symbols, offload);
       limits.measure(function);
       Block &entry = function.getBody().front();
       ordered = std::max(ordered, limits.peaks[&entry]);
       int64_t allowed = limit.getInt() - BlockWork(entry, symbols, limits.peaks).resultBytes() -
                         receivedBytes(function);
       int64_t reached = limits.fit(entry, allowed);
-      if (accelerator && accelerator->canSwap) {
+      if (offload && offload->canSwap) {
         canSwap = true;
         saved += limits.saved;
         returned += limits.returned;

@@ -292,9 +292,9 @@ LogicalResult StepBuilder::visit(Operation *op) {
                                     receive.getEdgeAttr(), iterationOf(receive));
         if (isTensor)
           setBuffer(receive.getResult(), op.getResult());
-        // An accelerator's step reads few integers on the host, where they
+        // An offload device's step reads few integers on the host, where they
         // arrive, and its kernels what the step writes for them.
-        if (isTensor && isScalarForm(receive.getType()) && isOnAccelerator(receive)) {
+        if (isTensor && isScalarForm(receive.getType()) && isOffloaded(receive)) {
           TensorState state;
           state.scalars = scalarsOf(receive.getResult());
           state.dims = stateOf(receive.getResult()).dims;

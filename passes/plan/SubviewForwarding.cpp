@@ -564,7 +564,7 @@ int64_t plan::forwardSubviews(ModuleOp module, SymbolTable &symbols) {
   llvm::SetVector<Operation *> before = called();
   int64_t gone = 0;
   for (auto function : module.getOps<func::FuncOp>())
-    if (!function.isExternal() && !isOnAccelerator(function))
+    if (!function.isExternal() && !isOffloaded(function))
       gone += PartPlacer(function, symbols).run();
   // Kernels that nothing runs any more.
   llvm::SetVector<Operation *> after = called();

@@ -92,6 +92,9 @@ FLOORS = [
      ("compiler/codegen/cpu/", "compiler/codegen/cuda/")],
 ]
 
+# What is a device's inside is said by its back end, and by no source of passes.
+INSIDES = re.compile(r"accelerator|\bwarp", re.IGNORECASE)
+
 INCLUDE = re.compile(r'^\s*(?:#\s*)?include\s*[<"]([^>"]+)[>"]')
 
 
@@ -157,12 +160,23 @@ def check_kinds(path, lines):
                    "own folders, and in compiler/driver/DeviceKinds.cpp")
 
 
+def check_insides(path, lines):
+    if not path.startswith("passes/") or not path.endswith((".cpp", ".h")):
+        return
+    for number, line in enumerate(lines, 1):
+        found = INSIDES.search(line)
+        if found:
+            yield (f"{path}:{number}: names a device's inside ({found.group()}); possible: what "
+                   "its kind is asked (passes/analysis/DeviceKind.h)")
+
+
 def check_file(path):
     with open(os.path.join(ROOT, path), errors="replace") as f:
         lines = f.read().split("\n")
     yield from check_includes(path, lines)
     yield from check_floors(path, lines)
     yield from check_kinds(path, lines)
+    yield from check_insides(path, lines)
     if len(lines) - 1 > LONGEST:
         yield f"{path}:1: {len(lines) - 1} lines; past {LONGEST} a file is two"
     banner = "\n".join(lines[:15])
@@ -211,6 +225,9 @@ def self_check():
             ("runtime/cuda/x.cpp", "weir_cuda_launch(ctx);"),
             ("docs/cuda.md", "GPU")]
     wrong += [k for k in free if list(check_kinds(k[0], [k[1]]))]
+    insides = [("passes/kernelize/X.cpp", "// a warp reduces a row"),
+               ("passes/plan/X.h", "bool isOnAccelerator(Operation *op);")]
+    missed += [i for i in insides if not list(check_insides(i[0], [i[1]]))]
     for path, line in missed:
         yield f"layering_test.py: did not find {line} in {path}"
     for path, line in wrong:

@@ -81,18 +81,18 @@ std::optional<std::string> readGraph(const std::string &path, Graph &graph) {
     return path + ": found " + std::to_string(*accelerators) + " accelerators and " +
            std::to_string(*cpus) + " CPUs; possible: 1 to 4096";
   Problem &problem = graph.problem;
-  auto isAccelerator = [&](int64_t d) { return d < *accelerators; };
+  auto isOffloadDevice = [&](int64_t d) { return d < *accelerators; };
   int64_t devices = *accelerators + *cpus;
   for (int64_t d = 0; d < devices; ++d) {
-    graph.devices.push_back(isAccelerator(d) ? "acc:" + std::to_string(d)
-                                             : "cpu:" + std::to_string(d - *accelerators));
+    graph.devices.push_back(isOffloadDevice(d) ? "acc:" + std::to_string(d)
+                                               : "cpu:" + std::to_string(d - *accelerators));
     problem.memoryLimits.push_back(
-        isAccelerator(d) ? root->getNumber("maxSizePerFPGA").value_or(never) : never);
+        isOffloadDevice(d) ? root->getNumber("maxSizePerFPGA").value_or(never) : never);
   }
   for (int64_t from = 0; from < devices; ++from)
     for (int64_t to = 0; to < devices; ++to)
       problem.links.push_back(
-          {0, from == to ? 0.0 : double(isAccelerator(from)) + isAccelerator(to)});
+          {0, from == to ? 0.0 : double(isOffloadDevice(from)) + isOffloadDevice(to)});
   std::map<int64_t, int32_t> numbers;
   for (const llvm::json::Value &value : *nodes) {
     const llvm::json::Object *node = value.getAsObject();
@@ -111,7 +111,7 @@ std::optional<std::string> readGraph(const std::string &path, Graph &graph) {
                 supported->getAsBoolean().value_or(supported->getAsInteger().value_or(0) != 0);
     Node entry;
     for (int64_t d = 0; d < devices; ++d)
-      entry.times.push_back(!isAccelerator(d) ? *cpu : runs ? *accelerator : never);
+      entry.times.push_back(!isOffloadDevice(d) ? *cpu : runs ? *accelerator : never);
     entry.memory = node->getNumber("size").value_or(0);
     entry.group = -1;
     if (std::optional<int64_t> color = node->getInteger("colorClass")) {

@@ -56,7 +56,7 @@ void weir::placeDirectFetches(ModuleOp module, ArrayRef<AcceleratorInfo> acceler
       if (direct.isFetch)
         fetched.insert(direct.edge);
   for (auto step : module.getOps<func::FuncOp>())
-    if (isOnAccelerator(step))
+    if (isOffloaded(step))
       for (auto send : step.getBody().front().getOps<plan::SendOp>())
         if (fetched.count(send.getEdge()) && !send.getValue().empty())
           if (Operation *buffer = ownBuffer(send))
@@ -79,7 +79,7 @@ void weir::listDirectEdges(ModuleOp module, MutableArrayRef<AcceleratorInfo> acc
   };
   for (auto step : module.getOps<func::FuncOp>()) {
     auto name = step->getAttrOfType<StringAttr>("weir.entry");
-    if (!name || !step->hasAttr("weir_plan.feeds") || isOnAccelerator(step))
+    if (!name || !step->hasAttr("weir_plan.feeds") || isOffloaded(step))
       continue;
     std::string entry = name.getValue().str();
     Block &body = step.getBody().front();
