@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/onnx/ModelVerifier.h"
+#include "compiler/frontend/NearestName.h"
 #include "compiler/frontend/onnx/GraphOrder.h"
 #include "compiler/frontend/onnx/ModelReader.h"
+#include "compiler/frontend/onnx/OperatorNames.h"
 #include "compiler/frontend/onnx/OperatorTable.h"
 
 #include <map>
@@ -19,6 +21,14 @@ using namespace weir::onnx;
 namespace {
 
 std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
+
+/// `; did you mean "Relu"?`, or "".
+std::string nearestOperator(const Node &node) {
+  NearestName nearest(node.op);
+  for (std::string_view name : operatorNames(node.domain))
+    nearest.show(name);
+  return nearest.question();
+}
 
 class Verifier {
 public:
@@ -188,7 +198,8 @@ void Verifier::signature(const Node &node, const std::vector<OpsetImport> &impor
     report(&node, 313,
            first ? "found an operator that exists from opset " + std::to_string(first) +
                        " on; the model imports " + std::to_string(opset)
-                 : "found an operator that domain " + quoted(node.domain) + " does not have");
+                 : "found an operator that domain " + quoted(node.domain) + " does not have" +
+                       nearestOperator(node));
     return;
   }
   auto inputs = static_cast<int>(node.inputs.size());

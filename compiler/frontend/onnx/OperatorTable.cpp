@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/onnx/OperatorTable.h"
+#include "compiler/frontend/onnx/OperatorNames.h"
 
 #include <algorithm>
 #include <charconv>
@@ -161,6 +162,14 @@ int64_t weir::onnx::firstVersion(std::string_view domain, std::string_view name)
     return 0;
   std::string_view text = row->versions;
   return parseVersion(nextWord(text));
+}
+
+std::vector<std::string_view> weir::onnx::operatorNames(std::string_view domain) {
+  std::vector<std::string_view> names;
+  for (const Row &row : rows)
+    if (row.domain == domain)
+      names.push_back(row.name);
+  return names;
 }
 
 bool weir::onnx::isKnownDomain(std::string_view domain) {
