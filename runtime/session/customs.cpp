@@ -63,9 +63,10 @@ struct CustomCall {
         return false;
     if (uintptr_t(data) % alignof(Block) != 0 || uintptr_t(data) < sizeof(Block))
       return false;
-    const void *block = Block::of(const_cast<void *>(data));
+    const Block *block = Block::of(const_cast<void *>(data));
+    // A small block that is used again may be given for more than was first asked for.
     int64_t size = ctx->run->session->memory[ctx->device]->requestedSize(block);
-    return size >= int64_t(sizeof(Block)) && size - int64_t(sizeof(Block)) >= bytes;
+    return size >= int64_t(sizeof(Block)) && block->bytes >= bytes;
   }
 
   int32_t check(int32_t i) const {
