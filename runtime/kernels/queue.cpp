@@ -113,12 +113,45 @@ bool Queue::insert(QueueElement *element) {
   if (!reserve())
     return false;
   int64_t place = count++;
-  // Of equal priorities the first that came is the first that goes.
   if (parameters.kind == WEIR_QUEUE_PRIORITY)
-    for (; place > 0 && at(place - 1)->priority > element->priority; --place)
-      at(place) = at(place - 1);
-  at(place) = element;
+    siftUp(place, element);
+  else
+    at(place) = element;
   return true;
+}
+
+// A binary heap, moved in the steps of std::push_heap and std::pop_heap in GCC's
+// library: they decide which of equal priorities goes first, in TensorFlow, too.
+
+void Queue::siftUp(int64_t place, QueueElement *element) {
+  for (; place > 0; place = (place - 1) / 2) {
+    QueueElement *parent = at((place - 1) / 2);
+    if (parent->priority <= element->priority)
+      break;
+    at(place) = parent;
+  }
+  at(place) = element;
+}
+
+QueueElement *Queue::takeLeast() {
+  QueueElement *least = at(0), *moved = at(--count);
+  if (count == 0)
+    return least;
+  // The hole goes down to a leaf, and the last element up from there.
+  int64_t hole = 0;
+  while (hole * 2 + 2 < count) {
+    int64_t child = hole * 2 + 2;
+    if (at(child)->priority > at(child - 1)->priority)
+      --child;
+    at(hole) = at(child);
+    hole = child;
+  }
+  if (hole * 2 + 1 < count) {
+    at(hole) = at(hole * 2 + 1);
+    hole = hole * 2 + 1;
+  }
+  siftUp(hole, moved);
+  return least;
 }
 
 /// SplitMix64.
@@ -137,6 +170,8 @@ QueueElement *Queue::take() {
     at(pick) = at(--count);
     return element;
   }
+  if (parameters.kind == WEIR_QUEUE_PRIORITY)
+    return takeLeast();
   QueueElement *element = at(0);
   head = (head + 1) & (ringSize - 1);
   --count;
@@ -161,13 +196,13 @@ void Queue::giveBack(QueueAttempt &attempt) {
       free(element);
       continue;
     }
+    if (parameters.kind == WEIR_QUEUE_PRIORITY) {
+      siftUp(count++, element);
+      continue;
+    }
     head = (head - 1) & (ringSize - 1);
     ++count;
-    int64_t place = 0;
-    if (parameters.kind == WEIR_QUEUE_PRIORITY)
-      for (; place + 1 < count && at(place + 1)->priority < element->priority; ++place)
-        at(place) = at(place + 1);
-    at(place) = element;
+    at(0) = element;
   }
 }
 
@@ -275,6 +310,32 @@ void Queue::withdraw(QueueAttempt *attempt) {
   }
   postTasks(ready);
   freeList(attempt->first);
+}
+
+bool Queue::put(QueueElement *&elements) {
+  Task *ready = nullptr;
+  {
+    Lock lock(mutex);
+    while (QueueElement *element = elements) {
+      QueueElement *next = element->next;
+      if (!insert(element))
+        break;
+      elements = next;
+    }
+    serve(&ready);
+  }
+  postTasks(ready);
+  return !elements;
+}
+
+void Queue::close() {
+  Task *ready = nullptr;
+  {
+    Lock lock(mutex);
+    closed = true;
+    serve(&ready);
+  }
+  postTasks(ready);
 }
 
 int64_t Queue::size() {

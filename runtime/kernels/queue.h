@@ -12,7 +12,7 @@
 #include "session/resources.h"
 #include "session/waits.h"
 #include "support/sync.h"
-#include "weir/kernels.h"
+#include "weir/stores.h"
 
 namespace weir::rt {
 
@@ -23,6 +23,10 @@ struct QueueElement {
   int32_t count;
   weir_tensor components[1]; ///< `count` of them, their contents behind
 };
+
+/// Element `index` of operands that are batches (-1: they are no batches), in
+/// memory of its own; null: no memory.
+QueueElement *makeElement(const weir_tensor *components, int32_t count, int64_t index);
 
 class Queue;
 
@@ -70,6 +74,12 @@ public:
   /// is in TensorFlow when a run is cancelled.
   void withdraw(QueueAttempt *attempt);
 
+  /// Puts a list of elements in at once, whatever the capacity. False: no memory;
+  /// `elements` is what was not put in.
+  bool put(QueueElement *&elements);
+  /// Closes it at once.
+  void close();
+
   int64_t size();
   bool isClosed();
 
@@ -79,11 +89,13 @@ private:
   static void clear(Resource *resource);
   static void destroyQueue(Resource *resource);
 
-  /// Elements in the order in which they are taken; a ring.
+  /// Elements in the order in which they are taken, a ring; of priorities a heap.
   QueueElement *&at(int64_t i) { return ring[(head + i) & (ringSize - 1)]; }
   bool reserve();
   bool insert(QueueElement *element);
   QueueElement *take();
+  void siftUp(int64_t place, QueueElement *element);
+  QueueElement *takeLeast();
   void giveBack(QueueAttempt &attempt);
   bool enqueue(QueueAttempt &attempt, bool &moved);
   bool dequeue(QueueAttempt &attempt, bool &moved);

@@ -72,8 +72,11 @@ static void dropAttempt(Wait *wait) {
 QueueAttempt *makeAttempt(weir_context *ctx, const weir_tensor &handle, QueueCall &call,
                           QueueAttempt::Kind kind, weir_tensor &ticket, int32_t *code) {
   Queue *queue = openQueue(ctx, handle, call, code);
-  if (!queue)
-    return nullptr;
+  return queue ? makeAttempt(ctx, *queue, kind, ticket, code) : nullptr;
+}
+
+QueueAttempt *makeAttempt(weir_context *ctx, Queue &queue, QueueAttempt::Kind kind,
+                          weir_tensor &ticket, int32_t *code) {
   *code = WEIR_RESOURCE_EXHAUSTED;
   if (!shapeResult(ctx, ticket, 0, nullptr))
     return nullptr;
@@ -83,7 +86,7 @@ QueueAttempt *makeAttempt(weir_context *ctx, const weir_tensor &handle, QueueCal
     return nullptr;
   }
   attempt->kind = kind;
-  attempt->queue = queue;
+  attempt->queue = &queue;
   attempt->drop = dropAttempt;
   *static_cast<int64_t *>(ticket.data) = int64_t(uintptr_t(attempt));
   return attempt;

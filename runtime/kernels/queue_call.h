@@ -48,6 +48,10 @@ Queue *openQueue(weir_context *ctx, const weir_tensor &handle, QueueCall &call, 
 QueueAttempt *makeAttempt(weir_context *ctx, const weir_tensor &handle, QueueCall &call,
                           QueueAttempt::Kind kind, weir_tensor &ticket, int32_t *code);
 
+/// The same for a queue that is open already.
+QueueAttempt *makeAttempt(weir_context *ctx, Queue &queue, QueueAttempt::Kind kind,
+                          weir_tensor &ticket, int32_t *code);
+
 /// WEIR_OK, or the failure of an attempt that has ended.
 int32_t outcomeOf(weir_context *ctx, const QueueAttempt &attempt);
 

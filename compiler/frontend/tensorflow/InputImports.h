@@ -21,6 +21,7 @@ llvm::ArrayRef<OpImport> exampleImports();
 llvm::ArrayRef<OpImport> imageFileImports();
 llvm::ArrayRef<OpImport> readerImports();
 llvm::ArrayRef<OpImport> serializedImports();
+llvm::ArrayRef<OpImport> storeImports();
 llvm::ArrayRef<OpImport> summaryImports();
 
 } // namespace weir::tf

@@ -280,6 +280,7 @@ static const ImportIndex &importIndex() {
                                       stringImports(),
                                       tableImports(),
                                       queueImports(),
+                                      storeImports(),
                                       checkpointImports(),
                                       readerImports(),
                                       exampleImports(),

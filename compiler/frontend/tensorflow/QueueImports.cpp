@@ -7,13 +7,14 @@
 //===----------------------------------------------------------------------===//
 //
 // A queue is state of the session that the runtime's kernels keep under a name
-// (runtime/include/weir/kernels.h). Its handle is that name: a tensor of one
+// (runtime/include/weir/stores.h). Its handle is that name: a tensor of one
 // string. What may have to wait becomes three calls: one that takes its place
 // in the queue, the wait, at which the step is split, and one that gives the
 // result.
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/frontend/tensorflow/EdgeTypes.h"
 #include "compiler/frontend/tensorflow/Queues.h"
 
 using namespace mlir;
@@ -128,16 +129,41 @@ template <QueueMode mode> static LogicalResult enqueue(NodeImport &n) {
   return waitFor(n, *queue, mode, "weir_kernel_queue_enqueue", operands, {});
 }
 
+/// The shape of a component that the queue of input 0 does not tell, as those
+/// nodes of the graph do that put it in; none where they do not.
+static std::optional<IntVector> shapeOfEnqueued(NodeImport &n, size_t component) {
+  const Structure &structure = n.g.current->structure;
+  Edge queue = structure.origin(n.node.inputs[0]);
+  std::optional<IntVector> shape;
+  bool isFirst = true;
+  for (const Node &node : structure.graph.nodes) {
+    StringRef op = node.op;
+    if (!op.consume_front("QueueEnqueue") || node.inputs.size() <= component + 1 ||
+        structure.origin(node.inputs[0]) != queue)
+      continue;
+    RankedTensorType type = typeOfEdge(n, node.inputs[component + 1]);
+    bool isBatch = op.starts_with("Many");
+    if (!type || (isBatch && type.getRank() == 0))
+      continue;
+    widenShape(shape, isFirst, type.getShape().drop_front(isBatch));
+    isFirst = false;
+  }
+  return shape;
+}
+
 template <QueueMode mode> static LogicalResult dequeue(NodeImport &n) {
   std::optional<QueueAt> queue = queueAt(n, 0);
   SmallVector<Value> operands = n.tensors(0, n.inputCount());
   if (!queue || operands.empty())
     return failure();
   SmallVector<Type> types;
-  for (auto [type, shape] : llvm::zip(queue->info->types, queue->info->shapes)) {
+  for (auto [i, type] : llvm::enumerate(queue->info->types)) {
+    std::optional<IntVector> shape = queue->info->shapes[i];
     if (!shape)
-      return n.unsupported("found a queue that does not say the rank of its "
-                           "elements; possible are such with `shapes`");
+      shape = shapeOfEnqueued(n, i);
+    if (!shape)
+      return n.unsupported("found a queue whose component " + Twine(i) +
+                           " has a rank that neither `shapes` nor an enqueue of the graph tells");
     IntVector sizes;
     if (mode != QueueMode::Single) {
       // Fewer may come from a closed queue.

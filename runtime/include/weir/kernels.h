@@ -527,41 +527,6 @@ WEIR_LIBRARY_FUNCTION(weir_kernel_variable_is_initialized);
 WEIR_LIBRARY_FUNCTION(weir_kernel_variable_destroy);
 
 //===----------------------------------------------------------------------===//
-// Queues: tuples of tensors that a session keeps, in order
-//===----------------------------------------------------------------------===//
-
-/// In what order elements are taken: as they came, with sizes that may differ
-/// (padding), at random, or by a priority, an i64 that is the first component,
-/// the least first.
-typedef enum weir_queue_kind {
-  WEIR_QUEUE_FIFO = 0,
-  WEIR_QUEUE_PADDING = 1,
-  WEIR_QUEUE_SHUFFLE = 2,
-  WEIR_QUEUE_PRIORITY = 3
-} weir_queue_kind;
-
-/// The first operand is the queue's name, one string; it is made at its first
-/// use. Attributes, of all alike: mode, kind, capacity (-1: no limit), elements
-/// that stay behind (shuffle), seed, number of components, and for each its
-/// rank
-/// (-1: any) and sizes (-1: any), and then for each a number that stands for its
-/// type. Sizes are those of an element. All that name a queue must say the same.
-/// What may have to wait gives a ticket (one i64), which the step hands to
-/// weir_rt_wait_ready, and then to `finish`; each once.
-/// enqueue: name, components -> ticket. Mode 1: the components are batches
-/// dequeue: name -> ticket; modes 1 and 2: name, number -> ticket, a batch; of
-///          a closed queue in mode 2 also a smaller one
-/// close:   name -> ticket. Mode 1: who waits to enqueue fails
-/// finish:  ticket -> what dequeue is to give. Attributes as above
-/// size, is_closed: name -> one i32, one bool
-WEIR_LIBRARY_FUNCTION(weir_kernel_queue_enqueue);
-WEIR_LIBRARY_FUNCTION(weir_kernel_queue_dequeue);
-WEIR_LIBRARY_FUNCTION(weir_kernel_queue_close);
-WEIR_LIBRARY_FUNCTION(weir_kernel_queue_finish);
-WEIR_LIBRARY_FUNCTION(weir_kernel_queue_size);
-WEIR_LIBRARY_FUNCTION(weir_kernel_queue_is_closed);
-
-//===----------------------------------------------------------------------===//
 // Sequences
 //===----------------------------------------------------------------------===//
 

@@ -9,6 +9,7 @@
 #include "test_program.h"
 
 #include "weir/input.h"
+#include "weir/stores.h"
 
 #include <cstring>
 #include <fstream>

@@ -17,14 +17,6 @@
 
 namespace weir::rt::test {
 
-inline weir_tensor scalar(int64_t *value) {
-  weir_tensor tensor = {};
-  tensor.data = value;
-  tensor.bytes = 8;
-  tensor.dtype = WEIR_I64;
-  return tensor;
-}
-
 /// Receives `count` values over `edge` one after another, then sends their sum
 /// over `answer` (unless < 0), then ends its step.
 struct SumFrame {

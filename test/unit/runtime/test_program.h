@@ -15,6 +15,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <deque>
 #include <initializer_list>
 #include <string>
@@ -205,6 +206,24 @@ weir_tensor tensorOf(std::vector<T> &values, int32_t dtype, std::vector<int64_t>
 
 inline weir_tensor floats(std::vector<float> &values, std::vector<int64_t> dims) {
   return tensorOf(values, WEIR_F32, std::move(dims));
+}
+
+/// An i64 scalar in the caller's memory.
+inline weir_tensor scalar(int64_t *value) {
+  weir_tensor tensor = {};
+  tensor.data = value;
+  tensor.bytes = 8;
+  tensor.dtype = WEIR_I64;
+  return tensor;
+}
+
+/// What a step gives as its first fetch, an i64 scalar.
+inline int32_t giveScalar(weir_context *ctx, int64_t value) {
+  void *out = weir_rt_fetch(ctx, 0, 0, nullptr, 8);
+  if (!out)
+    return WEIR_INTERNAL;
+  std::memcpy(out, &value, 8);
+  return 0;
 }
 
 } // namespace weir::rt::test
