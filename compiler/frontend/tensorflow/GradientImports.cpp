@@ -197,16 +197,10 @@ static LogicalResult fusedBatchNormGrad(NodeImport &n) {
   Value wideX = n.cast(x, statistics), wideDy = n.cast(dy, statistics);
   double epsilon = n.f("epsilon");
   bool training = n.isSet("is_training");
-  Value centre = mean, rstd;
-  if (training) {
-    centre = n.reduce(wideX, "mean", axes, false);
-    Value d = n.sub(wideX, spread(centre));
-    Value spreadOut = n.reduce(n.mul(d, d), "mean", axes, false);
-    rstd = n.op<RsqrtOp>(n.add(spreadOut, epsilon));
-  } else {
-    rstd = n.op<RsqrtOp>(n.add(variance, epsilon));
-  }
-  Value centred = n.sub(wideX, spread(centre));
+  // In training, too, the statistics are those that the node is given: the forward
+  // node's, which are the batch's own.
+  Value rstd = n.op<RsqrtOp>(n.add(variance, epsilon));
+  Value centred = n.sub(wideX, spread(mean));
   Value dOffset = n.reduce(wideDy, "sum", axes, false);
   Value normal = n.mul(centred, spread(rstd));
   Value dScale = n.reduce(n.mul(wideDy, normal), "sum", axes, false);
