@@ -27,11 +27,14 @@ struct ResizeParameters {
   bool excludeOutside = false, antialias = false;
 };
 
+Value make(NodeImport &n, Value x, const ResizeParameters &p) {
+  return n.op<ResizeOp>(x, p.sizes, p.scales, p.roi, n.list(p.axes), n.text(p.mode),
+                        n.text(p.coordinates), n.text(p.nearest), n.real(p.cubic),
+                        n.flag(p.excludeOutside), n.real(p.extrapolation), n.flag(p.antialias));
+}
+
 LogicalResult build(NodeImport &n, Value x, const ResizeParameters &p) {
-  return n.result(n.op<ResizeOp>(x, p.sizes, p.scales, p.roi, n.list(p.axes), n.text(p.mode),
-                                 n.text(p.coordinates), n.text(p.nearest), n.real(p.cubic),
-                                 n.flag(p.excludeOutside), n.real(p.extrapolation),
-                                 n.flag(p.antialias)));
+  return n.result(make(n, x, p));
 }
 
 Value noRoi(NodeImport &n, size_t axes) {
@@ -132,6 +135,27 @@ bool giveSizes(NodeImport &n, Value x, size_t input, ResizeParameters &p, bool k
   return p.sizes && p.scales;
 }
 
+/// Version 10 does not say how nearest rounds. Its recorded answers, and ONNX Runtime,
+/// take the element above where an axis shrinks and the one below where it grows: where
+/// both may be, the axes shrink first. Returns what is left to resize.
+Value roundAsVersion10(NodeImport &n, Value x, ResizeParameters &p) {
+  std::optional<SmallVector<double>> known = n.constantFloats(1);
+  bool shrinks = !known || llvm::any_of(*known, [](double scale) { return scale < 1; });
+  bool grows = !known || llvm::any_of(*known, [](double scale) { return scale > 1; });
+  p.nearest = shrinks && !grows ? "ceil" : "floor";
+  if (!shrinks || !grows)
+    return x;
+  SmallVector<Value> own;
+  for (int64_t axis : p.axes)
+    own.push_back(n.sizeOf(x, axis));
+  ResizeParameters down = p;
+  down.nearest = "ceil";
+  down.sizes = n.minimum(n.concat(own, 0), p.sizes);
+  down.scales = n.minimum(p.scales, n.like(p.scales, 1));
+  p.scales = n.maximum(p.scales, n.like(p.scales, 1));
+  return make(n, x, down);
+}
+
 LogicalResult resize(NodeImport &n) {
   Value x = n.in(0);
   if (!x)
@@ -145,7 +169,7 @@ LogicalResult resize(NodeImport &n) {
     if (!scaleSizes(n, x, 1, p, false))
       return failure();
     p.roi = noRoi(n, p.axes.size());
-    return build(n, x, p);
+    return build(n, p.mode == "nearest" ? roundAsVersion10(n, x, p) : x, p);
   }
   if (std::optional<SmallVector<int64_t>> given = n.version >= 18 ? n.is("axes") : std::nullopt) {
     SmallVector<int64_t> axes;
