@@ -34,7 +34,7 @@ public:
   }
   void varint(uint64_t value) {
     for (; value >= 0x80; value >>= 7)
-      message += static_cast<char>(value & 0x7f | 0x80);
+      message += static_cast<char>((value & 0x7f) | 0x80);
     message += static_cast<char>(value);
   }
 

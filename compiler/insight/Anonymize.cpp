@@ -34,10 +34,6 @@ std::string NewNames::table() const {
   return text;
 }
 
-bool insight::isStructure(bool isInteger, int64_t elements) {
-  return elements <= (isInteger ? 64 : 1);
-}
-
 /// A prime, so that no row of a matrix is as the one before it.
 static constexpr int64_t period = 61;
 

@@ -47,7 +47,11 @@ private:
 /// Whether the values of a tensor of so many elements are structure, as those of a shape or
 /// of an axis, and stay: integers and truth values of up to 64 elements, other numbers of
 /// one.
-bool isStructure(bool isInteger, int64_t elements);
+template <typename DataType> bool isStructure(DataType type, int64_t elements) {
+  bool isInteger = type == DataType::Int64 || type == DataType::Int32 || type == DataType::Bool ||
+                   type == DataType::UInt64 || type == DataType::UInt32;
+  return elements <= (isInteger ? 64 : 1);
+}
 
 /// Values in the place of others: positive numbers around one for each vector, around one
 /// over the longest sum in matrices and filters, so that results neither vanish nor

@@ -43,12 +43,6 @@ char kindOf(tf::DataType type) {
   }
 }
 
-bool isInteger(tf::DataType type) {
-  using tf::DataType;
-  return type == DataType::Int64 || type == DataType::Int32 || type == DataType::Bool ||
-         type == DataType::UInt64 || type == DataType::UInt32;
-}
-
 class GraphDefAnonymizer {
 public:
   GraphDefAnonymizer(const tf::GraphDef &def, NewNames &names) : names(names) {
@@ -116,7 +110,7 @@ std::string GraphDefAnonymizer::tensor(Bytes message) {
         out.raw(reader.raw());
     return out.take();
   }
-  if (!kind || isStructure(isInteger(read.type), count))
+  if (!kind || isStructure(read.type, count))
     return std::string(message);
   // One value that stands for all is no weight; nothing is made that the file does not hold.
   int64_t bytes = tf::elementBytes(read.type);

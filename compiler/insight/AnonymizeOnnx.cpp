@@ -51,12 +51,6 @@ char kindOf(onnx::DataType type) {
   }
 }
 
-bool isInteger(onnx::DataType type) {
-  using onnx::DataType;
-  return type == DataType::Int64 || type == DataType::Int32 || type == DataType::Bool ||
-         type == DataType::UInt64 || type == DataType::UInt32;
-}
-
 class OnnxAnonymizer : public OnnxRewriter {
 public:
   OnnxAnonymizer(const std::string &file, const std::string &output, const onnx::Model &model,
@@ -100,7 +94,7 @@ std::string OnnxAnonymizer::tensor(Bytes message) {
   char kind = kindOf(read.type);
   bool isStrings = read.type == onnx::DataType::String;
   int64_t size = 0;
-  if (!isStrings && (!kind || isStructure(isInteger(read.type), read.count) ||
+  if (!isStrings && (!kind || isStructure(read.type, read.count) ||
                      !onnx::rawByteSize(read.type, read.count, size)))
     return OnnxRewriter::tensor(message);
   Writer out;
@@ -142,7 +136,7 @@ std::string OnnxAnonymizer::attribute(Bytes message, Bytes op) {
     else if (reader.field() == 7)
       floats += reader.type() == frontend::WireType::Bytes ? int64_t(reader.bytes().size()) / 4 : 1;
   Writer out;
-  bool areWeights = !isStructure(false, floats) && floats > 16;
+  bool areWeights = floats > 16;
   for (WireReader reader(known); reader.next();)
     if (reader.field() == 9 && !isChoice(name))
       out.bytes(9, names.of("s", reader.bytes()));

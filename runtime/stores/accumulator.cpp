@@ -14,7 +14,6 @@
 
 #include "stores/store.h"
 
-#include <new>
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,24 +127,13 @@ public:
     sum.clear();
     count = 0;
   }
+  ~Accumulator() { clear(); }
+  void startAnew() {
+    clear();
+    step = 0;
+  }
   static Resource *make(void *data) {
-    void *memory = malloc(sizeof(Accumulator));
-    if (!memory)
-      return nullptr;
-    auto *made = new (memory) Accumulator(*static_cast<const Parameters *>(data));
-    made->reset = [](Resource *self) {
-      auto *accumulator = static_cast<Accumulator *>(self);
-      Lock lock(accumulator->mutex);
-      accumulator->clear();
-      accumulator->step = 0;
-    };
-    made->destroy = [](Resource *self) {
-      auto *accumulator = static_cast<Accumulator *>(self);
-      accumulator->clear();
-      accumulator->~Accumulator();
-      ::free(accumulator);
-    };
-    return made;
+    return newStore<Accumulator>(*static_cast<const Parameters *>(data));
   }
 };
 
@@ -346,11 +334,7 @@ int32_t weir_kernel_accumulator_size(weir_context *ctx, const weir_tensor *opera
   Accumulator *accumulator = openAccumulator(ctx, operands[0], attributes, &code);
   if (!accumulator)
     return code;
-  if (!shapeResult(ctx, results[0], 0, nullptr))
-    return WEIR_RESOURCE_EXHAUSTED;
-  Lock lock(accumulator->mutex);
-  storeIndex(results[0], 0, accumulator->count);
-  return WEIR_OK;
+  return giveCount(ctx, *accumulator, results[0], [&] { return accumulator->count; });
 }
 
 int32_t weir_kernel_accumulator_step(weir_context *ctx, const weir_tensor *operands, int32_t,

@@ -14,7 +14,6 @@
 #include "stores/sorted_list.h"
 #include "stores/store.h"
 
-#include <new>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,6 +47,17 @@ public:
   int64_t number = INT64_MIN; ///< of the next insertion of a new key
   bool isClosed = false, cancels = false;
 
+  ~Barrier() {
+    dropIncomplete();
+    ready->destroy(ready);
+  }
+  void startAnew() {
+    dropIncomplete();
+    ready->reset(ready);
+    number = INT64_MIN;
+    isClosed = cancels = false;
+  }
+
   Entry *addKey(const weir_string &key);
   void freeEntry(Entry *entry);
   void dropIncomplete() {
@@ -65,28 +75,11 @@ public:
 Resource *Barrier::make(void *data) {
   auto *call = static_cast<QueueCall *>(data);
   Queue *ready = Queue::create(call->parameters);
-  void *memory = ready ? malloc(sizeof(Barrier)) : nullptr;
-  if (!memory) {
-    if (ready)
-      ready->destroy(ready);
+  if (!ready)
     return nullptr;
-  }
-  auto *barrier = new (memory) Barrier(ready, call->components - firstValue);
-  barrier->reset = [](Resource *self) {
-    auto *barrier = static_cast<Barrier *>(self);
-    Lock lock(barrier->mutex);
-    barrier->dropIncomplete();
-    barrier->ready->reset(barrier->ready);
-    barrier->number = INT64_MIN;
-    barrier->isClosed = barrier->cancels = false;
-  };
-  barrier->destroy = [](Resource *self) {
-    auto *barrier = static_cast<Barrier *>(self);
-    barrier->dropIncomplete();
-    barrier->ready->destroy(barrier->ready);
-    barrier->~Barrier();
-    ::free(barrier);
-  };
+  auto *barrier = newStore<Barrier>(ready, call->components - firstValue);
+  if (!barrier)
+    ready->destroy(ready);
   return barrier;
 }
 
@@ -297,9 +290,7 @@ int32_t weir_kernel_barrier_size(weir_context *ctx, const weir_tensor *operands,
   Barrier *barrier = openBarrier(ctx, operands[0], call, &code);
   if (!barrier)
     return code;
-  if (!shapeResult(ctx, results[0], 0, nullptr))
-    return WEIR_RESOURCE_EXHAUSTED;
-  Lock lock(barrier->mutex);
-  storeIndex(results[0], 0, call.mode == 0 ? barrier->ready->size() : barrier->incomplete.size());
-  return WEIR_OK;
+  return giveCount(ctx, *barrier, results[0], [&] {
+    return call.mode == 0 ? barrier->ready->size() : barrier->incomplete.size();
+  });
 }

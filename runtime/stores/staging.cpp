@@ -15,7 +15,6 @@
 #include "stores/sorted_list.h"
 #include "stores/store.h"
 
-#include <new>
 #include <stdlib.h>
 
 using namespace weir::rt;
@@ -88,23 +87,10 @@ public:
     bytes = 0;
   }
 
+  ~StagingArea() { clear(); }
+  void startAnew() { clear(); }
   static Resource *make(void *data) {
-    void *memory = malloc(sizeof(StagingArea));
-    if (!memory)
-      return nullptr;
-    auto *area = new (memory) StagingArea(*static_cast<const Parameters *>(data));
-    area->reset = [](Resource *self) {
-      auto *area = static_cast<StagingArea *>(self);
-      Lock lock(area->mutex);
-      area->clear();
-    };
-    area->destroy = [](Resource *self) {
-      auto *area = static_cast<StagingArea *>(self);
-      area->clear();
-      area->~StagingArea();
-      ::free(area);
-    };
-    return area;
+    return newStore<StagingArea>(*static_cast<const Parameters *>(data));
   }
 };
 
@@ -403,11 +389,9 @@ int32_t weir_kernel_stage_size(weir_context *ctx, const weir_tensor *operands, i
   StagingArea *area = openArea(ctx, operands[0], attributes, &code);
   if (!area)
     return code;
-  if (!shapeResult(ctx, results[0], 0, nullptr))
-    return WEIR_RESOURCE_EXHAUSTED;
-  Lock lock(area->mutex);
-  storeIndex(results[0], 0, attributes[parameterCount] ? area->incomplete.size() : area->count);
-  return WEIR_OK;
+  return giveCount(ctx, *area, results[0], [&] {
+    return attributes[parameterCount] ? area->incomplete.size() : area->count;
+  });
 }
 
 int32_t weir_kernel_stage_clear(weir_context *ctx, const weir_tensor *operands, int32_t,

@@ -20,6 +20,9 @@
 #include "support/sync.h"
 #include "weir/stores.h"
 
+#include <new>
+#include <stdlib.h>
+
 namespace weir::rt {
 
 class Store;
@@ -68,6 +71,37 @@ private:
   const bool inOrder;
   StoreAttempt *first = nullptr, *last = nullptr;
 };
+
+/// A new store of type T, whose `startAnew` makes it what it is in a new session; the
+/// lock is held. Null: no memory.
+template <typename T, typename... Args> T *newStore(const Args &...args) {
+  void *memory = malloc(sizeof(T));
+  if (!memory)
+    return nullptr;
+  auto *store = new (memory) T(args...);
+  store->reset = [](Resource *self) {
+    auto *store = static_cast<T *>(self);
+    Lock lock(store->mutex);
+    store->startAnew();
+  };
+  store->destroy = [](Resource *self) {
+    auto *store = static_cast<T *>(self);
+    store->~T();
+    ::free(store);
+  };
+  return store;
+}
+
+/// Gives the number that `count()` reads under the store's lock. WEIR_OK, or the run has
+/// failed.
+template <typename Count>
+int32_t giveCount(weir_context *ctx, Store &store, weir_tensor &result, Count count) {
+  if (!shapeResult(ctx, result, 0, nullptr))
+    return WEIR_RESOURCE_EXHAUSTED;
+  Lock lock(store.mutex);
+  storeIndex(result, 0, count());
+  return WEIR_OK;
+}
 
 /// The store that a call names, made by `make(data)` at its first use; null: the
 /// run has failed, with `code`.

@@ -50,11 +50,9 @@ RankedTensorType weir::tf::typeOfEdge(NodeImport &n, Edge edge) {
   llvm::SaveAndRestore objects(g.state, &state);
   llvm::SaveAndRestore where(g.current, body);
   llvm::SaveAndRestore inlined(g.module, ModuleOp());
-  auto devices = g.deviceRequests;
-  auto colocations = g.colocations;
+  llvm::SaveAndRestore devices(g.deviceRequests, decltype(g.deviceRequests)());
+  llvm::SaveAndRestore colocations(g.colocations, decltype(g.colocations)());
   g.import(*body, 0, {edge}, {}, scope, b);
-  g.deviceRequests = std::move(devices);
-  g.colocations = std::move(colocations);
   Imported made = g.lookup(edge, scope);
   return made.kind == Imported::Kind::Tensor ? dyn_cast<RankedTensorType>(made.value.getType())
                                              : made.type;
