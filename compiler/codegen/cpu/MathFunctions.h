@@ -12,13 +12,19 @@
 
 namespace mlir {
 class Pass;
-}
+class RewritePatternSet;
+} // namespace mlir
 
 namespace weir {
 
-/// exp, tanh, erf and expm1 as polynomials, which vectorise, and log1p by a
-/// logarithm; the rest is left to the C library.
+/// Elementary functions of f32, and most of f64, as polynomials, which vectorise; the
+/// rest is left to the C library (docs/kernels.md has the table).
 std::unique_ptr<mlir::Pass> createApproximateMath();
+
+/// Of f32: sin, cos, tan. Of f32 and f64: asin, acos, atan, atan2.
+void populateTrigonometricPatterns(mlir::RewritePatternSet &patterns);
+/// Of f32 and f64: sinh, cosh, asinh, acosh, atanh. Of f32: pow.
+void populateHyperbolicPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace weir
 

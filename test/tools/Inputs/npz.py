@@ -1,4 +1,4 @@
-"""Makes and reads .npz files of f32 arrays, with nothing but the standard library.
+"""Makes and reads .npz files of f32 arrays (as a module of f64, too), with nothing but the standard library.
 
 npz.py rename IN.npz OUT.npz OLD=NEW...   the same arrays under other keys
 npz.py damage IN.npz OUT.npz              the first value of every array plus one
@@ -20,21 +20,22 @@ def read(path):
             data = archive.read(name)
             size = struct.unpack("<H", data[8:10])[0]
             header = data[10:10 + size].decode()
-            assert "'<f4'" in header, header
+            letter = {"<f4": "f", "<f8": "d"}[re.search(r"'descr': '([^']*)'", header)[1]]
             shape = [int(d) for d in re.findall(r"\d+", re.search(r"'shape': \(([^)]*)\)", header)[1])]
-            values = [v for (v,) in struct.iter_unpack("<f", data[10 + size:])]
+            values = [v for (v,) in struct.iter_unpack("<" + letter, data[10 + size:])]
             arrays[name[:-len(".npy")]] = (shape, values)
     return arrays
 
 
-def write(path, arrays):
+def write(path, arrays, letter="f"):
+    kind = {"f": "<f4", "d": "<f8"}[letter]
     with zipfile.ZipFile(path, "w") as archive:
         for name, (shape, values) in arrays.items():
             dims = "(" + "".join(f"{d}, " for d in shape) + ")"
-            header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {dims}, }}".ljust(117) + "\n"
+            header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {dims}, }}".ljust(117) + "\n"
             out = io.BytesIO()
             out.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
-            out.write(struct.pack(f"<{len(values)}f", *values))
+            out.write(struct.pack(f"<{len(values)}{letter}", *values))
             archive.writestr(name + ".npy", out.getvalue())
 
 
