@@ -83,6 +83,12 @@ if shutil.which("aarch64-linux-gnu-g++") and shutil.which("qemu-aarch64"):
 else:
     lit_config.note("no aarch64-linux-gnu-g++ and qemu-aarch64: cross-compilation is not tested"
                     " (Debian: g++-aarch64-linux-gnu qemu-user)")
+# What some of docs/examples are written with.
+for feature, header in [("jpeg", "jpeglib.h"), ("httplib", "httplib.h")]:
+    if os.path.exists("/usr/include/" + header):
+        config.available_features.add(feature)
+if shutil.which("rustc"):
+    config.available_features.add("rustc")
 # What assembles code for GPUs, and a driver that runs it on the host.
 cuda_home = os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH") or "/usr/local/cuda"
 if os.access(os.path.join(cuda_home, "bin", "ptxas"), os.X_OK):

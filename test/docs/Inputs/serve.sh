@@ -1,0 +1,26 @@
+#!/bin/sh
+#===- serve.sh - a command beside a server ----------------------------------===#
+#
+# Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+#===-------------------------------------------------------------------------===#
+#
+# usage: serve.sh SERVER COMMAND...
+#
+# Starts SERVER with a port that is free, runs COMMAND with @URL@ replaced, ends both.
+#
+server=$1
+shift
+port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("localhost", 0)); print(s.getsockname()[1])')
+"$server" "$port" &
+pid=$!
+for word; do
+  shift
+  [ "$word" != @URL@ ] || word=http://localhost:$port
+  set -- "$@" "$word"
+done
+"$@"
+code=$?
+kill $pid
+exit $code
