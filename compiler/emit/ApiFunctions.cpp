@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/emit/ApiFunctions.h"
+#include "compiler/emit/OfferedEntries.h"
 
 #include "weir/abi.h"
 #include "weir/plugin.h"
@@ -19,9 +20,9 @@
 using namespace weir;
 
 int weir::defaultEntry(const Program &program) {
-  if (program.entries.size() == 1)
+  if (offeredEntries(program).size() == 1)
     return 0;
-  for (size_t i = 0; i < program.entries.size(); ++i)
+  for (size_t i = 0; i < offeredEntries(program).size(); ++i)
     if (program.entries[i].name == "serving_default")
       return int(i);
   return -1;
@@ -55,7 +56,7 @@ std::vector<ApiFunction> weir::apiFunctions(const Program &program, bool isShare
   int standard = defaultEntry(program);
   if (standard >= 0)
     add(ApiFunction::Run, "run", standard);
-  for (size_t i = 0; i < program.entries.size(); ++i) {
+  for (size_t i = 0; i < offeredEntries(program).size(); ++i) {
     // Not cIdentifier: the prefix has made keywords and digits harmless.
     std::string name = program.entries[i].name;
     for (char &c : name)

@@ -7,6 +7,7 @@
 
 #include "compiler/emit/Descriptors.h"
 #include "compiler/emit/ApiFunctions.h"
+#include "compiler/emit/OfferedEntries.h"
 #include "compiler/emit/PeakMoment.h"
 
 #include "weir/abi.h"
@@ -471,12 +472,12 @@ llvm::Error DescriptorBuilder::build() {
        i64(program.requiredCpuFeatures),
        i32(program.defaultThreads),
        i32(program.devices.size()),
-       i32(program.entries.size()),
+       i32(offeredEntries(program).size()),
        i32(program.slots.size()),
        i32(program.sites.size()),
        i32(program.kernels.size()),
        i32(program.edges.size()),
-       i32(0),
+       i32(program.entries.size() - offeredEntries(program).size()),
        array(devices, "weir.devices"),
        *entryArray,
        slots(),

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/emit/Header.h"
+#include "compiler/emit/OfferedEntries.h"
 
 #include "compiler/emit/ApiFunctions.h"
 #include "compiler/emit/Descriptors.h"
@@ -152,8 +153,8 @@ HeaderNames detail::headerNames(const Program &program) {
   std::string upper = llvm::StringRef(program.name).upper();
 
   int standard = defaultEntry(program);
-  names.runMethods.resize(program.entries.size());
-  for (size_t e = 0; e < program.entries.size(); ++e) {
+  names.runMethods.resize(offeredEntries(program).size());
+  for (size_t e = 0; e < offeredEntries(program).size(); ++e) {
     const EntryInfo &entry = program.entries[e];
     std::string entryName = cIdentifier(entry.name);
     bool isStandard = int(e) == standard;
@@ -352,7 +353,7 @@ static void emitFunctions(const Program &program, bool isShared, const HeaderNam
     }
   }
   os << "\n";
-  for (size_t e = 0; e < program.entries.size(); ++e)
+  for (size_t e = 0; e < offeredEntries(program).size(); ++e)
     os << "#define " << names.entryMacros[e] << "_ENTRY " << e << "\n#define "
        << names.entryMacros[e] << "_FEEDS " << program.entries[e].feeds.size() << "\n#define "
        << names.entryMacros[e] << "_FETCHES " << program.entries[e].fetches.size() << "\n";

@@ -8,6 +8,7 @@
 #include "compiler/emit/ApiFunctions.h"
 #include "compiler/emit/Descriptors.h"
 #include "compiler/emit/Header.h"
+#include "compiler/emit/OfferedEntries.h"
 #include "weir/weir.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -43,7 +44,7 @@ public:
       : program(program), names(names), os(os) {
     for (const HeaderTensor &tensor : names.tensors)
       (tensor.isFeed ? feeds : fetches).push_back(&tensor);
-    runFunctions.resize(program.entries.size());
+    runFunctions.resize(offeredEntries(program).size());
     for (const ApiFunction &api : apiFunctions(program, isShared)) {
       if (api.kind == ApiFunction::Run)
         runFunctions[api.entry] = api.symbol; // either does
@@ -94,7 +95,7 @@ void ClassWriter::write() {
         "each thread takes a view().\n"
      << "class Model {\npublic:\n";
   writeLife();
-  for (size_t e = 0; e < program.entries.size(); ++e)
+  for (size_t e = 0; e < offeredEntries(program).size(); ++e)
     writeRun(e);
   for (size_t i = 0; i < feeds.size(); ++i)
     writeAccessors(*feeds[i], i);
@@ -281,9 +282,9 @@ void ClassWriter::writeFinder(llvm::StringRef method, llvm::StringRef kind,
   bool isFeed = kind == "feed";
   os << "  ::weir::Tensor " << method << "(const char *name, int entry = 0) noexcept {\n"
      << "    static const int begin[] = {";
-  for (size_t e = 0; e <= program.entries.size(); ++e)
+  for (size_t e = 0; e <= offeredEntries(program).size(); ++e)
     os << (e ? ", " : "") << first(list, e);
-  os << "};\n    if (entry < 0 || entry >= " << program.entries.size()
+  os << "};\n    if (entry < 0 || entry >= " << offeredEntries(program).size()
      << ")\n      return ::weir::Tensor();\n"
      << "    for (int i = begin[entry]; i < begin[entry + 1]; ++i)\n"
      << "      if (std::strcmp(" << kind << "_facts()[i].name, name) == 0)\n"

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/emit/Report.h"
+#include "compiler/emit/OfferedEntries.h"
 #include "compiler/emit/PeakMoment.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -362,7 +363,7 @@ std::string Report::json() const {
 
 void weir::describeProgram(const Program &program, Report &report) {
   report.name = program.name;
-  report.entries = program.entries;
+  report.entries = offeredEntries(program).vec();
   report.slots = program.slots;
   report.devices = program.devices;
   report.kernels = program.kernels;

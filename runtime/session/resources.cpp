@@ -43,8 +43,32 @@ Resource *resourceOf(weir_context *ctx, const char *key, int64_t keySize,
   return made;
 }
 
+Resource *findResource(weir_session *session, const char *key, int64_t keySize) {
+  Lock lock(session->mutex);
+  return find(session, key, keySize);
+}
+
+void removeResource(weir_session *session, Resource *resource) {
+  {
+    Lock lock(session->mutex);
+    Resource **at = &session->resources;
+    while (*at != resource)
+      at = &(*at)->next;
+    *at = resource->next;
+  }
+  free(resource->key);
+  resource->destroy(resource);
+}
+
+void stopResources(weir_session *session) {
+  Lock lock(session->mutex);
+  for (Resource *at = session->resources; at; at = at->next)
+    if (at->stop)
+      at->stop(at);
+}
+
 void resetResources(weir_session *session) {
-  // They are only ever added, before all others.
+  // No run is in progress: they are only ever added, before all others.
   Resource *first;
   {
     Lock lock(session->mutex);

@@ -23,6 +23,8 @@ struct Resource {
   void (*reset)(Resource *resource);
   /// Frees all that it holds, and itself (made with malloc).
   void (*destroy)(Resource *resource);
+  /// Has work that goes on for it give up soon, before the session ends; null: there is none.
+  void (*stop)(Resource *resource) = nullptr;
 };
 
 /// The resource of the run's session that is called `key`; made by
@@ -31,7 +33,12 @@ struct Resource {
 Resource *resourceOf(weir_context *ctx, const char *key, int64_t keySize,
                      Resource *(*make)(void *data), void *data);
 
+/// The one that is there; null: none.
+Resource *findResource(weir_session *session, const char *key, int64_t keySize);
+/// Ends one before its session.
+void removeResource(weir_session *session, Resource *resource);
 void resetResources(weir_session *session);
+void stopResources(weir_session *session);
 void destroyResources(weir_session *session);
 
 } // namespace weir::rt

@@ -45,7 +45,7 @@ void destroyRun(weir_run *run) {
 static weir_run *makeRun(weir_session *session) {
   const weir_program_desc *program = session->program;
   int32_t feeds = 0, fetches = 0;
-  for (int32_t i = 0; i < program->entry_count; ++i) {
+  for (int32_t i = 0; i < entriesAndFunctions(program); ++i) {
     const weir_entry_desc &entry = program->entries[i];
     feeds = entry.feed_count > feeds ? entry.feed_count : feeds;
     fetches = entry.fetch_count > fetches ? entry.fetch_count : fetches;

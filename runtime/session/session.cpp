@@ -293,7 +293,7 @@ static int32_t makeSlots(weir_session *session, weir_status *status) {
 
 static int32_t countSymbols(const weir_program_desc *program) {
   int32_t count = 0;
-  for (int32_t e = 0; e < program->entry_count; ++e)
+  for (int32_t e = 0; e < entriesAndFunctions(program); ++e)
     for (int32_t f = 0; f < program->entries[e].feed_count; ++f) {
       const weir_tensor_desc &feed = program->entries[e].feeds[f];
       for (int32_t d = 0; feed.symbols && d < feed.rank; ++d)
@@ -381,6 +381,7 @@ using namespace weir::rt;
 static void destroySession(weir_session *session) {
   if (session->transport)
     session->transport->detach(session->transport->self);
+  stopResources(session);
   endAsyncRuns(session->asyncRuns);
   destroyIdleRuns(session);
   if (session->executor)

@@ -108,6 +108,7 @@ struct weir_session {
 
   weir::rt::Mutex saving; ///< held while a checkpoint is written
   std::atomic<int64_t> nextStep;
+  std::atomic<int64_t> nextName; ///< of what has none
   std::atomic<int32_t> activeRuns;
 
   weir::rt::Mutex mutex;            ///< guards what follows
@@ -122,6 +123,12 @@ struct weir_session {
 };
 
 namespace weir::rt {
+
+/// Entries of a program, and behind them those that library functions call and nobody
+/// else (weir/datasets.h).
+inline int32_t entriesAndFunctions(const weir_program_desc *program) {
+  return program->entry_count + program->reserved;
+}
 
 /// Whether this process runs the device's steps.
 inline bool isLocal(const weir_session *session, int32_t device) {

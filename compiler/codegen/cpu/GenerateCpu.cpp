@@ -11,6 +11,7 @@
 #include "compiler/codegen/cpu/MathFunctions.h"
 #include "compiler/codegen/host/StepLowering.h"
 #include "compiler/emit/Bf16Rounding.h"
+#include "dialects/weir/CalledFunctions.h"
 #include "dialects/weir/Pch.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -113,14 +114,21 @@ void describeProgram(ModuleOp module, StepTables &tables) {
       program.slots.push_back(info);
     }
 
-  // One entry may have a step on several devices.
+  // One entry may have a step on several devices. What users do not see comes last.
   std::map<std::string, size_t> entryIndex;
-  for (auto function : module.getOps<func::FuncOp>()) {
+  auto nameOfEntry = [](func::FuncOp function) {
+    auto name = function->getAttrOfType<StringAttr>("weir.entry");
+    return name ? name.str() : function.getSymName().str();
+  };
+  SmallVector<func::FuncOp> functions = llvm::to_vector(module.getOps<func::FuncOp>());
+  std::stable_partition(functions.begin(), functions.end(), [&](func::FuncOp function) {
+    return !isCalledFunction(nameOfEntry(function));
+  });
+  for (func::FuncOp function : functions) {
     auto feeds = function->getAttrOfType<ArrayAttr>("weir_plan.feeds");
     if (!feeds)
       continue;
-    auto nameAttr = function->getAttrOfType<StringAttr>("weir.entry");
-    std::string name = nameAttr ? nameAttr.str() : function.getSymName().str();
+    std::string name = nameOfEntry(function);
     auto [it, isNew] = entryIndex.try_emplace(name, program.entries.size());
     if (isNew) {
       EntryInfo entry;

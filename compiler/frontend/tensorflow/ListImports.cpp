@@ -11,7 +11,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/tensorflow/Arrays.h"
+#include "compiler/frontend/tensorflow/Datasets.h"
 #include "compiler/frontend/tensorflow/GraphImporter.h"
+#include "compiler/frontend/tensorflow/RunTimeAxes.h"
 
 using namespace mlir;
 using namespace weir;
@@ -234,6 +236,14 @@ static LogicalResult optionalFromValue(NodeImport &n) {
 }
 
 static LogicalResult optionalGetValue(NodeImport &n) {
+  // What an iterator gave, a sequence.
+  if (Value box = boxedInput(n, 0)) {
+    std::optional<SmallVector<Type>> types = typesOf(n, saidComponents(n));
+    if (!types)
+      return failure();
+    Operation *made = n.kernelCall("weir_kernel_optional_values", *types, {box}, {});
+    return n.results(SmallVector<Value>(made->getResults()));
+  }
   const AttrValue *types = n.attr("output_types");
   if (types && types->list && types->list->ints.size() != 1)
     return n.unsupported("found an optional of several values; possible is one");
@@ -242,6 +252,8 @@ static LogicalResult optionalGetValue(NodeImport &n) {
 }
 
 static LogicalResult optionalHasValue(NodeImport &n) {
+  if (Value box = boxedInput(n, 0))
+    return n.result(n.compare("gt", n.toScalar(n.shapeOf(box)), 0));
   if (n.inputs[0].kind != Imported::Kind::Array)
     return n.unsupported("found input 0 that is no optional of this program");
   return n.result(n.compare("gt", ArrayEditor(n, n.inputs[0]).length(), 0));

@@ -9,6 +9,7 @@
 #include "compiler/frontend/Axis.h"
 #include "compiler/frontend/ConstantReals.h"
 #include "compiler/frontend/Import.h"
+#include "compiler/frontend/tensorflow/Datasets.h"
 #include "compiler/frontend/tensorflow/GraphImporter.h"
 #include "compiler/frontend/tensorflow/InputImports.h"
 #include "compiler/frontend/tensorflow/NumericImports.h"
@@ -281,6 +282,8 @@ static const ImportIndex &importIndex() {
                                       tableImports(),
                                       queueImports(),
                                       storeImports(),
+                                      datasetImports(),
+                                      iteratorImports(),
                                       checkpointImports(),
                                       readerImports(),
                                       exampleImports(),

@@ -27,6 +27,12 @@ std::string resourceName(NodeImport &n, char letter);
 /// The queue that an input names; none after a report.
 std::optional<QueueAt> queueAt(NodeImport &n, size_t input);
 
+/// A wait of the step, whose results are those of the node: `kernel` gives a ticket,
+/// `finish` what was waited for.
+LogicalResult waitWith(NodeImport &n, llvm::StringRef kernel, llvm::StringRef finish,
+                       mlir::ValueRange operands, llvm::ArrayRef<int64_t> attributes,
+                       llvm::ArrayRef<int64_t> finishAttributes, llvm::ArrayRef<Type> types);
+
 /// Attributes of the runtime's kernels of queues.
 llvm::SmallVector<int64_t> queueAttributes(const QueueInfo &info, QueueMode mode);
 

@@ -19,10 +19,9 @@ using namespace mlir;
 using namespace weir;
 using namespace weir::tf;
 
-/// A wait of the step: `kernel` gives a ticket, `finish` what was waited for.
-static LogicalResult waitWith(NodeImport &n, StringRef kernel, StringRef finish,
-                              ValueRange operands, ArrayRef<int64_t> attributes,
-                              ArrayRef<int64_t> finishAttributes, ArrayRef<Type> types) {
+LogicalResult weir::tf::waitWith(NodeImport &n, StringRef kernel, StringRef finish,
+                                 ValueRange operands, ArrayRef<int64_t> attributes,
+                                 ArrayRef<int64_t> finishAttributes, ArrayRef<Type> types) {
   Operation *begun = n.kernelCall(kernel, {RankedTensorType::get({}, n.b.getI64Type())}, operands,
                                   attributes, /*isPure=*/false);
   if (!begun)

@@ -12,6 +12,7 @@
 
 #include "compiler/frontend/Import.h"
 #include "compiler/frontend/NearestName.h"
+#include "compiler/frontend/tensorflow/Datasets.h"
 #include "compiler/frontend/tensorflow/Entry.h"
 #include "compiler/frontend/tensorflow/GraphImporter.h"
 #include "compiler/frontend/tensorflow/GraphReader.h"
@@ -308,6 +309,7 @@ bool ModuleImporter::entry(const Source &source, const Versions &versions, const
 OwningOpRef<ModuleOp> ModuleImporter::finish() {
   if (sink.hasErrors())
     return nullptr;
+  dropUnusedFunctions(*module);
   // Whatever an operation's verifier finds, its node is named.
   ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
     sink.report({"W0224",

@@ -22,9 +22,9 @@ from tensorflow.core.framework import op_def_pb2, types_pb2
 # Kinds of operations that describe input pipelines, compilers or fabrics of
 # TensorFlow's own: they cannot mean anything in a compiled program.
 SKIP = re.compile(
-    r"^_|Dataset|Iterator|TPU|Xla|Mlir|Nccl|BoostedTrees|Tpu|^Collective|"
+    r"^_|TPU|Xla|Mlir|Nccl|BoostedTrees|Tpu|^Collective|"
     r"^TFRT|TensorRT|TRTEngine|DTensor|^Mkl|^Onednn|Bigtable|Kafka|^BigQuery|"
-    r"^Dummy|^DefaultAttrs|^Test|^Kernel|^Batch(Kernel|Function)|^RiscAdd"
+    r"^Dummy(?!SeedGenerator|MemoryCache)|^DefaultAttrs|^Test|^Kernel|^Batch(Kernel|Function)|^RiscAdd"
 )
 
 HEADER = """\

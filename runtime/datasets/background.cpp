@@ -1,0 +1,270 @@
+//===- background.cpp - elements made before they are asked for -----------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// On threads of the session (session/async.h). None of them waits: one that has filled
+// its buffer ends, and who takes an element out starts the next.
+//
+//===----------------------------------------------------------------------===//
+
+#include "datasets/dataset.h"
+#include "session/async.h"
+
+namespace weir::rt {
+
+namespace {
+
+/// What a pull came to.
+struct Outcome {
+  Next kind;
+  Element *element;
+  Failure failure;
+};
+
+//===----------------------------------------------------------------------===//
+// Prefetch
+//===----------------------------------------------------------------------===//
+
+struct Prefetch : OverInput, AsyncWork {
+  Mutex mutex;
+  Condition changed;
+  Outcome *ring = nullptr;
+  int64_t capacity = 0, first = 0, count = 0;
+  bool isWorking = false, isOver = false, gaveUp = false;
+
+  ~Prefetch() {
+    {
+      Lock lock(mutex);
+      gaveUp = true;
+      changed.wait(mutex, [&] { return !isWorking; });
+    }
+    for (; count > 0; --count, first = (first + 1) % capacity)
+      release(ring[first].element);
+    free(ring);
+  }
+
+  bool ready() {
+    Lock lock(mutex);
+    return count > 0;
+  }
+
+  bool wantsMore() const { return !gaveUp && !isOver && count < capacity; }
+
+  /// Fills the buffer. The mutex is held, and given up meanwhile.
+  void work() {
+    while (wantsMore() && !pipeline->stops.load(std::memory_order_relaxed)) {
+      mutex.unlock();
+      Outcome made;
+      made.element = nullptr;
+      made.kind = pull(input, &made.element, made.failure);
+      mutex.lock();
+      ring[(first + count++) % capacity] = made;
+      // An end that is taken ends here; what comes behind a failure is asked for.
+      isOver = made.kind == Next::End;
+      changed.notifyAll();
+      if (made.kind == Next::Failed)
+        break;
+    }
+    isWorking = false;
+    changed.notifyAll();
+  }
+
+  /// The mutex is held. Where there is no thread the caller does it.
+  void start() {
+    if (isWorking || !wantsMore())
+      return;
+    isWorking = true;
+    perform = [](AsyncWork *work) {
+      auto *self = static_cast<Prefetch *>(work);
+      Lock lock(self->mutex);
+      self->work();
+    };
+    if (startWork(pipeline->session, this, nullptr) != WEIR_OK)
+      work();
+  }
+
+  Next give(Element **element, Failure &failure) {
+    Lock lock(mutex);
+    start();
+    changed.wait(mutex, [&] { return count > 0 || !isWorking; });
+    if (count == 0) {
+      if (isOver)
+        return Next::End;
+      failure.fail(WEIR_CANCELLED) << "the session ends";
+      return Next::Failed;
+    }
+    Outcome &oldest = ring[first];
+    Next kind = oldest.kind;
+    *element = oldest.element;
+    if (kind == Next::Failed)
+      failure = oldest.failure;
+    // The end stays.
+    if (kind != Next::End) {
+      first = (first + 1) % capacity;
+      --count;
+      start();
+    }
+    return kind;
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Calls of a function beside each other
+//===----------------------------------------------------------------------===//
+
+struct ParallelMap : OverInput {
+  struct Slot : AsyncWork {
+    ParallelMap *map;
+    Element *given;
+    Outcome outcome;
+    bool isDone;
+  };
+
+  Mutex mutex;
+  Condition changed;
+  Slot *slots = nullptr; ///< a ring
+  int64_t capacity = 0, first = 0, count = 0;
+  int64_t working = 0;
+
+  ~ParallelMap() {
+    {
+      Lock lock(mutex);
+      changed.wait(mutex, [&] { return working == 0; });
+    }
+    for (; count > 0; --count, first = (first + 1) % capacity)
+      release(slots[first].outcome.element);
+    free(slots);
+  }
+
+  bool ready() {
+    Lock lock(mutex);
+    return count == capacity && slots[first].isDone;
+  }
+
+  static void call(Slot &slot) {
+    ParallelMap &map = *slot.map;
+    Outcome &outcome = slot.outcome;
+    outcome.element = callFunction(map, *slot.given, /*threads=*/1, outcome.failure);
+    outcome.kind =
+        outcome.element ? Next::Element : endInside(map.dataset->option & 1, outcome.failure);
+    release(slot.given);
+    slot.given = nullptr;
+  }
+
+  static void perform(AsyncWork *work) {
+    auto *slot = static_cast<Slot *>(work);
+    ParallelMap *map = slot->map;
+    call(*slot);
+    Lock lock(map->mutex);
+    slot->isDone = true;
+    --map->working;
+    map->changed.notifyAll();
+  }
+
+  /// Has calls begun for as many elements as there is room. The input is pulled by who
+  /// asks for an element: in order.
+  void fill() {
+    while (count < capacity) {
+      Slot &slot = slots[(first + count) % capacity];
+      slot.map = this;
+      slot.isDone = true;
+      slot.outcome.element = nullptr;
+      slot.outcome.failure = Failure();
+      slot.outcome.kind = pull(input, &slot.given, slot.outcome.failure);
+      ++count;
+      if (slot.outcome.kind != Next::Element)
+        return;
+      slot.isDone = false;
+      slot.AsyncWork::perform = perform;
+      {
+        Lock lock(mutex);
+        ++working;
+      }
+      if (startWork(pipeline->session, &slot, nullptr) == WEIR_OK)
+        continue;
+      call(slot);
+      Lock lock(mutex);
+      slot.isDone = true;
+      --working;
+    }
+  }
+
+  bool endsInRing() const {
+    return count > 0 && slots[(first + count - 1) % capacity].outcome.kind == Next::End &&
+           slots[(first + count - 1) % capacity].isDone;
+  }
+
+  Next give(Element **element, Failure &failure) {
+    bool mayFill = true;
+    {
+      Lock lock(mutex);
+      mayFill = !endsInRing();
+    }
+    if (mayFill)
+      fill();
+    Slot &oldest = slots[first];
+    {
+      Lock lock(mutex);
+      changed.wait(mutex, [&] { return oldest.isDone; });
+    }
+    Next kind = oldest.outcome.kind;
+    *element = oldest.outcome.element;
+    if (kind == Next::Failed)
+      failure = oldest.outcome.failure;
+    if (kind != Next::End) {
+      oldest.outcome.element = nullptr;
+      first = (first + 1) % capacity;
+      --count;
+    }
+    return kind;
+  }
+};
+
+} // namespace
+
+Source *prefetchOver(Pipeline &pipeline, Dataset &dataset, Source *input, int64_t depth,
+                     Failure &failure) {
+  auto *made = newSource<Prefetch>(pipeline, dataset, failure);
+  if (!made) {
+    destroySource(input);
+    return nullptr;
+  }
+  made->input = input;
+  made->ring = static_cast<Outcome *>(calloc(size_t(depth), sizeof(Outcome)));
+  made->capacity = depth;
+  if (made->ring)
+    return made;
+  failure.noMemory();
+  destroySource(made);
+  return nullptr;
+}
+
+Source *makePrefetch(Pipeline &pipeline, Dataset &dataset, Failure &failure) {
+  Source *input = makeSource(pipeline, *dataset.inputs[0], failure);
+  int64_t depth = dataset.number(0);
+  if (!input || depth == 0)
+    return input;
+  if (depth < 0)
+    depth = pipeline.session->executor->threads() + 1;
+  return prefetchOver(pipeline, dataset, input, depth, failure);
+}
+
+Source *makeParallelMap(Pipeline &pipeline, Dataset &dataset, int64_t calls, Failure &failure) {
+  Source *source = newOverInput<ParallelMap>(pipeline, dataset, failure);
+  if (!source)
+    return nullptr;
+  auto *map = static_cast<ParallelMap *>(source);
+  map->slots = static_cast<ParallelMap::Slot *>(calloc(size_t(calls), sizeof(ParallelMap::Slot)));
+  map->capacity = calls;
+  if (map->slots)
+    return source;
+  failure.noMemory();
+  destroySource(source);
+  return nullptr;
+}
+
+} // namespace weir::rt
