@@ -194,8 +194,10 @@ struct ParallelMap : OverInput {
   }
 
   bool endsInRing() const {
-    return count > 0 && slots[(first + count - 1) % capacity].outcome.kind == Next::End &&
-           slots[(first + count - 1) % capacity].isDone;
+    if (count == 0)
+      return false;
+    const Slot &latest = slots[(first + count - 1) % capacity];
+    return latest.isDone && latest.outcome.kind == Next::End;
   }
 
   Next give(Element **element, Failure &failure) {

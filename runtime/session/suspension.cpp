@@ -13,7 +13,9 @@ namespace weir::rt {
 
 void suspend(Suspension &suspension, weir_context *ctx, void *coroutine, const char *name) {
   suspension.task.run = nullptr;
-  suspension.waiter = ctx;
+  // Who ends a wait reads whose it is before it has the lock.
+  if (suspension.waiter != ctx)
+    suspension.waiter = ctx;
   suspension.coroutine = coroutine;
   suspension.name = name;
   // Before the lock is given up: the end may come at once.

@@ -316,6 +316,50 @@ def wrong():
 
 
 @case
+def random():
+    """Operations with seeds go on from element to element."""
+    base = Dataset.range(4)
+    script = pipelines(
+        4, base.map(lambda x: (tf.random.uniform([3], seed=3), tf.random.normal([2, 2], seed=4))),
+        base.map(lambda x: (tf.random.uniform([], 0, 100, tf.int32, seed=5),
+                            tf.random.truncated_normal([2], seed=6))),
+        base.map(lambda x: tf.random.shuffle(tf.range(6), seed=7)),
+        base.map(lambda x: tf.random.categorical(tf.math.log([[1., 2., 3.], [3., 1., 1.]]), 3, seed=2)),
+        base.map(lambda x: tf.random.gamma([2], [0.5, 3.0], seed=9)),
+        base.map(lambda x: tf.random.poisson([2], 4.0, seed=9)))
+    # Logarithms and angles are rounded otherwise.
+    script.epsilons = 32
+    return script
+
+
+@case
+def trained():
+    """A pass over a data set, a step an element."""
+    weights = v1.get_variable("weights", [3], tf.float32, v1.zeros_initializer(), use_resource=True)
+    rng = np.random.default_rng(8)
+    x = rng.normal(size=(12, 3)).astype(np.float32)
+    y = x @ np.array([1, -2, 0.5], np.float32)
+
+    @tf.function
+    def train():
+        total = tf.constant(0.0)
+        for a, b in Dataset.from_tensor_slices((x, y)).shuffle(12, seed=5).batch(4, True).repeat(2):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean((tf.linalg.matvec(a, weights) - b) ** 2)
+            weights.assign_sub(0.1 * tape.gradient(loss, weights))
+            total += loss
+        return total
+    script = Script()
+    script.run(targets=[weights.initializer])
+    total = tf.identity(train())
+    value = weights.read_value()
+    for _ in range(3):
+        script.run([total])
+        script.run([value])
+    return script
+
+
+@case
 def loops():
     """What autograph makes of loops over data sets."""
     @tf.function
@@ -410,7 +454,7 @@ def make(name, folder):
     made = cases.Case("tf", name, definition, [r[0] for r in script.runs], ())
     made.fetches = [r[1] for r in script.runs]
     made.targets = [r[2] for r in script.runs]
-    made.epsilons = 4
+    made.epsilons = getattr(script, "epsilons", 4)
     os.makedirs(folder)
     if getattr(script, "hasFiles", False):
         write_files(folder)

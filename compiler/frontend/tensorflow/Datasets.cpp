@@ -12,6 +12,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/xxhash.h"
 
 using namespace mlir;
 using namespace weir;
@@ -229,6 +230,24 @@ FailureOr<DatasetFunction> weir::tf::datasetFunction(NodeImport &n, std::string_
   }
   made.name = n.stringScalar(name);
   return made;
+}
+
+RandomState weir::tf::randomState(NodeImport &n, Value blocks) {
+  RandomState state{n.i("seed"), n.i("seed2"), {}};
+  Operation *parent = n.b.getInsertionBlock() ? n.b.getInsertionBlock()->getParentOp() : nullptr;
+  while (parent && !isa<func::FuncOp>(parent))
+    parent = parent->getParentOp();
+  auto function = dyn_cast_or_null<func::FuncOp>(parent);
+  if (!function || !isCalledFunction(function.getSymName()))
+    return state;
+  std::string name = "p" + function.getSymName().str() + "/" + n.g.nameOf(n.node);
+  if (state.seed == 0 && state.seed2 == 0)
+    state.seed = int64_t(llvm::xxh3_64bits(n.g.nameOf(n.node)));
+  Operation *drawn =
+      n.kernelCall("weir_kernel_random_reserve", {RankedTensorType::get({}, n.b.getI64Type())},
+                   {n.stringScalar(name), n.toScalar(blocks)}, {}, /*isPure=*/false);
+  state.drawn = drawn ? drawn->getResult(0) : Value();
+  return state;
 }
 
 void weir::tf::dropUnusedFunctions(ModuleOp module) {

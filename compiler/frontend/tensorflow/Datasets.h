@@ -87,6 +87,18 @@ mlir::FailureOr<DatasetFunction> datasetFunction(NodeImport &n, std::string_view
                                                  const Components &components, size_t first,
                                                  size_t end);
 
+/// Where a stateful random operation begins: its seeds, and how many blocks it has drawn
+/// before. That is null where it begins anew in each run; in a function of elements it
+/// goes on, and draws `blocks` (i64). Seeds that are not given are others for each node
+/// there.
+struct RandomState {
+  int64_t seed, seed2;
+  Value drawn;
+};
+RandomState randomState(NodeImport &n, Value blocks);
+/// The numbers that a random operation draws for each result, in TensorFlow's count.
+inline constexpr int64_t blocksPerResult = 256;
+
 /// Erases functions of the module that no entry's data set names.
 void dropUnusedFunctions(mlir::ModuleOp module);
 

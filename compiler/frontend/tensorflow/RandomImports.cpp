@@ -8,11 +8,12 @@
 // Philox 4x32, ten rounds (Salmon et al., "Parallel random numbers: as easy as
 // 1, 2, 3", 2011), with the counters and the conversions that TensorFlow uses,
 // so that stateless operations give its very bits. Stateful ones with a seed
-// begin where TensorFlow's do, at each run; without a seed they use seed 0.
+// begin where TensorFlow's do, at each run; without a seed they use seed 0. In
+// functions of data sets they go on from call to call.
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/frontend/tensorflow/NodeImport.h"
+#include "compiler/frontend/tensorflow/Datasets.h"
 
 #include <array>
 #include <cmath>
@@ -224,12 +225,17 @@ template <bool normal> static LogicalResult statelessV2(NodeImport &n) {
   return n.result(sample(n, *stream, shape, element, normal));
 }
 
-/// The stream that a stateful operation's attributes name: it begins anew in each run.
+/// The stream that a stateful operation's attributes name, at input 0's shape of results.
 static Stream attributeStream(NodeImport &n) {
-  int64_t seed = n.i("seed"), seed2 = n.i("seed2");
+  Value shape = n.toI64(n.in(0));
+  Value blocks =
+      shape ? n.mul(n.reduce(shape, "prod", {0}, true), double(blocksPerResult)) : Value();
+  RandomState state = randomState(n, blocks);
   auto word = [&](int64_t value, int shift) { return constantWord(n, (value >> shift) & kMask); };
   Value zero = constantWord(n, 0);
-  return {{word(seed, 0), word(seed, 32)}, {{zero, zero, word(seed2, 0), word(seed2, 32)}}};
+  return {{word(state.seed, 0), word(state.seed, 32)},
+          {{state.drawn ? low(n, state.drawn) : zero, state.drawn ? high(n, state.drawn) : zero,
+            word(state.seed2, 0), word(state.seed2, 32)}}};
 }
 
 template <bool normal> static LogicalResult stateful(NodeImport &n) {

@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/frontend/tensorflow/NodeImport.h"
+#include "compiler/frontend/tensorflow/Datasets.h"
 
 using namespace mlir;
 using namespace weir;
@@ -34,8 +34,22 @@ static Value keyState(NodeImport &n, size_t first) {
   return n.concat({n.slice(bits(rest[0]), 0, 0, 1), n.slice(bits(rest[1]), 0, 0, 2)}, 0);
 }
 
-/// Of a stateful operation: it begins anew in each run.
-static Value attributeState(NodeImport &n) { return n.ints({n.i("seed"), 0, n.i("seed2")}); }
+/// Of a stateful operation that draws so many blocks: it begins anew in each run, but in a
+/// function of a data set.
+static Value attributeState(NodeImport &n, Value blocks) {
+  RandomState state = randomState(n, blocks);
+  if (!state.drawn)
+    return n.ints({state.seed, 0, state.seed2});
+  return n.concat({n.ints({state.seed}), n.reshape(state.drawn, {1}), n.ints({state.seed2})}, 0);
+}
+
+/// Blocks for as many results as the product of a shape, and of the elements of `more`.
+static Value blocksFor(NodeImport &n, Value shape, Value more = {}) {
+  Value count = shape ? n.reduce(n.toI64(shape), "prod", {0}, true) : Value();
+  if (count && more)
+    count = n.mul(count, n.reduce(n.shapeOf(more), "prod", {0}, true));
+  return count ? n.mul(count, double(blocksPerResult)) : Value();
+}
 
 static LogicalResult truncatedNormal(NodeImport &n, Value state) {
   RankedTensorType type = n.typeShapedBy(0, n.elementAttr("dtype"));
@@ -54,7 +68,7 @@ static LogicalResult statelessTruncatedV2(NodeImport &n) {
   return truncatedNormal(n, keyState(n, 1));
 }
 static LogicalResult statefulTruncated(NodeImport &n) {
-  return truncatedNormal(n, attributeState(n));
+  return truncatedNormal(n, attributeState(n, blocksFor(n, n.in(0))));
 }
 
 static LogicalResult gamma(NodeImport &n, Value state, size_t alphaInput) {
@@ -78,10 +92,10 @@ static LogicalResult perParameter(NodeImport &n, const char *kernel, Type elemen
     return failure();
   IntVector sizes(samples.getShape());
   llvm::append_range(sizes, n.sizes(parameter));
-  Operation *made =
-      n.kernelCall(kernel, RankedTensorType::get(sizes, element),
-                   {attributeState(n), n.concat({n.toI64(shape), n.shapeOf(parameter)}, 0),
-                    n.cast(parameter, n.b.getF64Type())});
+  Operation *made = n.kernelCall(kernel, RankedTensorType::get(sizes, element),
+                                 {attributeState(n, blocksFor(n, shape, parameter)),
+                                  n.concat({n.toI64(shape), n.shapeOf(parameter)}, 0),
+                                  n.cast(parameter, n.b.getF64Type())});
   return made ? n.result(made->getResult(0)) : failure();
 }
 
@@ -137,7 +151,13 @@ static LogicalResult multinomial(NodeImport &n, Value state) {
 
 static LogicalResult statelessMultinomial(NodeImport &n) { return multinomial(n, seedState(n, 2)); }
 static LogicalResult statefulMultinomial(NodeImport &n) {
-  return multinomial(n, attributeState(n));
+  Value rows = n.in(0), samples = n.in(1);
+  if (!rows || !samples)
+    return failure();
+  // Samples are drawn by fours, each of a double.
+  Value rounds = n.div(n.add(n.toI64(samples), 3.0), n.intScalar(4));
+  Value count = n.mul(n.toScalar(n.sizeOf(rows, 0)), n.mul(rounds, 8.0 * blocksPerResult));
+  return multinomial(n, attributeState(n, count));
 }
 
 /// Slices along the first dimension in random order.
@@ -153,7 +173,14 @@ static LogicalResult shuffle(NodeImport &n, Value state) {
 }
 
 static LogicalResult statelessShuffle(NodeImport &n) { return shuffle(n, keyState(n, 1)); }
-static LogicalResult statefulShuffle(NodeImport &n) { return shuffle(n, attributeState(n)); }
+static LogicalResult statefulShuffle(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x || n.rank(x) == 0)
+    return shuffle(n, x);
+  // A block is four numbers.
+  Value blocks = n.div(n.add(n.toScalar(n.sizeOf(x, 0)), 3.0), n.intScalar(4));
+  return shuffle(n, attributeState(n, blocks));
+}
 
 static LogicalResult indexShuffle(NodeImport &n) {
   Value index = n.in(0), seed = n.in(1), most = n.in(2);

@@ -75,6 +75,9 @@ WEIR_LIBRARY_FUNCTION(weir_kernel_dataset_finish);
 /// anew in each call; who iterates already keeps what he has
 WEIR_LIBRARY_FUNCTION(weir_kernel_seed_generator);
 
+/// name of an operation, number of blocks of random bits -> how many it has drawn before
+WEIR_LIBRARY_FUNCTION(weir_kernel_random_reserve);
+
 /// Iterators are kept by the session under a name, the first operand of all.
 /// make:      name, data set: it begins, with the first element
 /// make_once: name, function without operands that gives a data set; only where it was not
