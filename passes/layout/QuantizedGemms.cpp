@@ -218,13 +218,80 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
     return times(b, work, sums, wordsOf(b, work, {static_cast<int32_t>(*work.zero)}));
   }
 
-  /// Weights that the program computes, of products: unsigned ones are moved by 128.
+  /// Weights that the program computes, as signed bytes in rows of columns, with rows of
+  /// zeros that fill up the depth; unsigned ones are moved by `moved`.
+  Value computedRows(OpBuilder &b, const Work &work, int32_t moved) {
+    Location loc = work.op->getLoc();
+    Value byte = work.right.byte;
+    auto type = cast<RankedTensorType>(byte.getType());
+    if (moved) {
+      Value word = CastOp::create(b, loc, type.clone(b.getI32Type()), byte, b.getBoolAttr(false));
+      copyDevice(work.op, word);
+      Value less = minus(b, work, word, wordsOf(b, work, {moved}));
+      byte = CastOp::create(b, loc, type.clone(b.getI8Type()), less, b.getBoolAttr(false));
+      copyDevice(work.op, byte);
+    }
+    Value matrix = transposed(b, loc, byte, work.shape.weightsOrder);
+    if (matrix != byte)
+      copyDevice(work.op, matrix);
+    SmallVector<int64_t> amounts(2 * type.getRank(), 0);
+    amounts[amounts.size() - 2] = work.shape.padded - work.shape.depth;
+    return bordered(b, work.op, matrix, amounts, b.getI8Type(), {});
+  }
+
+  /// What weights that were moved by `moved` lack; null: nothing.
+  Value computedOffset(OpBuilder &b, const Work &work, int32_t moved) {
+    std::optional<double> number = work.right.zero ? numberOf(work.right.zero) : 0.0;
+    if (!number)
+      return minus(b, work, wordsOf(b, work, {moved}), work.right.zero);
+    if (*number == moved)
+      return {};
+    return wordsOf(b, work, {moved - static_cast<int32_t>(*number)});
+  }
+
+  /// `sums` of the columns of moved weights, of `count` each, as the left operand's zero
+  /// point asks for.
+  Value computedSums(OpBuilder &b, const Work &work, Value sums, Value offset, int64_t count) {
+    if (offset) {
+      sums = AddOp::create(b, work.op->getLoc(), sums,
+                           times(b, work, offset, wordsOf(b, work, {static_cast<int32_t>(count)})));
+      copyDevice(work.op, sums);
+    }
+    return timesZero(b, work, sums);
+  }
+
+  /// A filter that the program computes, of one group.
+  std::optional<Right> computedFilter(OpBuilder &b, Work &work) {
+    const ByteShape &shape = work.shape;
+    Value zero = work.right.zero;
+    if (shape.groups != 1 || shape.window * shape.padded > deepestPanel ||
+        (zero && !numberOf(zero) && cast<RankedTensorType>(zero.getType()).getRank() != 0))
+      return std::nullopt;
+    int32_t moved = isUnsigned(work.right.byte.getType()) ? 128 : 0;
+    Right right{computedRows(b, work, moved), computedOffset(b, work, moved), {}};
+    if (work.isCentred())
+      return right;
+    Location loc = work.op->getLoc();
+    int64_t rows = shape.window * shape.padded;
+    Value matrix = reshaped(b, loc, right.bytes, ArrayRef<int64_t>{rows, shape.columns});
+    copyDevice(work.op, matrix);
+    auto row = RankedTensorType::get({1, rows}, b.getI8Type());
+    Value sums =
+        product(b, work.op, stored(b, work, DenseElementsAttr::get(row, int8_t(1))), matrix);
+    sums = reshaped(b, loc, sums, columnsType(work, b.getI32Type(), shape.columns).getShape());
+    copyDevice(work.op, sums);
+    right.sums = computedSums(b, work, sums, right.offset, shape.window * shape.depth);
+    return right;
+  }
+
+  /// Weights that the program computes.
   std::optional<Right> computedRight(OpBuilder &b, Work &work) {
     auto dot = dyn_cast<DotGeneralOp>(work.op);
     work.shape.padded = llvm::alignTo(work.shape.depth, 4);
-    if (!dot || work.shape.padded > deepestPanel)
+    if (!dot)
+      return computedFilter(b, work);
+    if (work.shape.padded > deepestPanel)
       return std::nullopt;
-    Location loc = dot.getLoc();
     auto type = cast<RankedTensorType>(work.right.byte.getType());
     ArrayRef<int64_t> batch = type.getShape().take_front(dot.getLhsBatch().size());
     // Sums of columns are rows of their own, which must stretch over the others.
@@ -233,27 +300,8 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
     if (wantsSums && !batch.empty() &&
         (llvm::any_of(batch, ShapedType::isDynamic) || leftRank > type.getRank()))
       return std::nullopt;
-    Right right;
-    Value byte = work.right.byte;
     int32_t moved = isUnsigned(type) ? 128 : 0;
-    if (moved) {
-      Value word = CastOp::create(b, loc, type.clone(b.getI32Type()), byte, b.getBoolAttr(false));
-      copyDevice(dot, word);
-      Value less = minus(b, work, word, wordsOf(b, work, {moved}));
-      byte = CastOp::create(b, loc, type.clone(b.getI8Type()), less, b.getBoolAttr(false));
-      copyDevice(dot, byte);
-    }
-    Value matrix = transposed(b, loc, byte, work.shape.weightsOrder);
-    if (matrix != byte)
-      copyDevice(dot, matrix);
-    SmallVector<int64_t> amounts(2 * type.getRank(), 0);
-    amounts[amounts.size() - 2] = work.shape.padded - work.shape.depth;
-    right.bytes = bordered(b, dot, matrix, amounts, b.getI8Type(), {});
-    std::optional<double> number = work.right.zero ? numberOf(work.right.zero) : 0.0;
-    if (!number)
-      right.offset = minus(b, work, wordsOf(b, work, {moved}), work.right.zero);
-    else if (*number != moved)
-      right.offset = wordsOf(b, work, {moved - static_cast<int32_t>(*number)});
+    Right right{computedRows(b, work, moved), computedOffset(b, work, moved), {}};
     if (!wantsSums)
       return right;
     // A row of ones times the matrix.
@@ -262,12 +310,7 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
     auto row = RankedTensorType::get(sizes, b.getI8Type());
     Value sums =
         product(b, dot, stored(b, work, DenseElementsAttr::get(row, int8_t(1))), right.bytes);
-    if (right.offset) {
-      int32_t depth = work.shape.depth;
-      sums = AddOp::create(b, loc, sums, times(b, work, right.offset, wordsOf(b, work, {depth})));
-      copyDevice(dot, sums);
-    }
-    right.sums = timesZero(b, work, sums);
+    right.sums = computedSums(b, work, sums, right.offset, work.shape.depth);
     return right;
   }
 
@@ -290,8 +333,7 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
     SmallVector<int64_t> amounts(2 * cast<RankedTensorType>(byte.getType()).getRank(), 0);
     amounts.back() = work.shape.padded - work.shape.depth;
     Type element = getElementTypeOrSelf(byte.getType());
-    return product(b, cast<DotGeneralOp>(work.op), bordered(b, work.op, byte, amounts, element, {}),
-                   weights);
+    return product(b, work.op, bordered(b, work.op, byte, amounts, element, {}), weights);
   }
 
   /// `byte` with a border of `fill`, a word, or null for zeros.
@@ -350,14 +392,14 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
   }
 
   /// Rows by a matrix, or by as many matrices as both have.
-  Value product(OpBuilder &b, DotGeneralOp dot, Value rows, Value matrix) {
+  Value product(OpBuilder &b, Operation *op, Value rows, Value matrix) {
     int64_t rank = cast<RankedTensorType>(rows.getType()).getRank();
     int64_t batch = cast<RankedTensorType>(matrix.getType()).getRank() - 2;
     auto leading = b.getDenseI64ArrayAttr(llvm::to_vector(llvm::seq<int64_t>(0, batch)));
     Value sum = DotGeneralOp::create(
-        b, dot.getLoc(), rows, matrix, leading, leading, b.getDenseI64ArrayAttr({rank - 1}),
+        b, op->getLoc(), rows, matrix, leading, leading, b.getDenseI64ArrayAttr({rank - 1}),
         b.getDenseI64ArrayAttr({batch}), TypeAttr::get(b.getI32Type()));
-    copyDevice(dot, sum);
+    copyDevice(op, sum);
     sum.getDefiningOp()->setAttr(tileUnitAttribute, b.getUnitAttr());
     return sum;
   }

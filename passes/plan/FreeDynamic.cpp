@@ -27,13 +27,19 @@ struct FreeDynamicPass : weir::impl::WeirFreeDynamicPassBase<FreeDynamicPass> {
           if (isa<MemRefType>(result.getType()))
             owned.push_back(result);
     });
+    // What a loop carries and does not hand on.
+    getOperation().walk([&](scf::WhileOp loop) {
+      for (BlockArgument argument : loop.getAfterArguments())
+        if (isa<MemRefType>(argument.getType()))
+          owned.push_back(argument);
+    });
     for (Value buffer : owned)
       free(buffer);
   }
 
   static void free(Value buffer) {
     Block *block = buffer.getParentBlock();
-    Operation *last = buffer.getDefiningOp();
+    Operation *last = buffer.getDefiningOp() ? buffer.getDefiningOp() : &block->front();
     SmallVector<Value> aliases{buffer};
     while (!aliases.empty()) {
       Value alias = aliases.pop_back_val();

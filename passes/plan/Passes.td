@@ -110,8 +110,9 @@ def WeirReuseBuffersPass : Pass<"weir-reuse-buffers", "::mlir::ModuleOp"> {
     lets a value that is computed only to be copied (into what a loop carries, a
     conditional yields, a variable of a device that keeps their values) be computed
     where it goes. The kernel is marked, so that
-    its code reads through the pointer that it writes to. Accesses are numbered
-    before, so that the plan can be checked against what was meant.
+    its code reads through the pointer that it writes to. Buffers of open size are handed on
+    likewise, and written over where the step says that the sizes are the same. Accesses are
+    numbered before, so that the plan can be checked against what was meant.
     Why here: after bufferize and its clean-up, when every use of a buffer is
     known; before offsets, which see the longer lives of fewer buffers.
     What breaks if it moves: behind offsets buffers that could be one have two places already.

@@ -10,6 +10,7 @@
 #include "passes/Passes.h"
 #include "passes/plan/InPlace.h"
 #include "passes/plan/PlaceValues.h"
+#include "passes/plan/ReuseDynamic.h"
 #include "passes/plan/StepTimes.h"
 #include "passes/plan/SubviewForwarding.h"
 #include "llvm/ADT/MapVector.h"
@@ -109,7 +110,8 @@ private:
     std::optional<unsigned> found;
     for (auto [i, input] : llvm::enumerate(run.getInputs()))
       if (rootOf(input) == root) {
-        if (found || !mayWriteOver(run, kernelOf(run), i))
+        if (found || !mayWriteOver(run, kernelOf(run), i) ||
+            !haveSameSizes(run.getOutputs()[0], input))
           return std::nullopt;
         found = i;
       }
@@ -186,6 +188,9 @@ struct ReuseBuffersPass : weir::impl::WeirReuseBuffersPassBase<ReuseBuffersPass>
     for (auto function : module.getOps<func::FuncOp>()) {
       if (function.isExternal())
         continue;
+      DynamicReuse dynamic = reuseDynamic(function, symbols, inPlace);
+      buffers += dynamic.buffers;
+      copies += dynamic.copies;
       Reuser reuser(function, symbols);
       reuser.run();
       for (auto &entry : reuser.inPlace)

@@ -52,7 +52,7 @@ constexpr const char *header = "operator\ttype\tsize\tsizes\toperands\tlayout\tw
 
 struct Settings {
   std::vector<std::string> folders;
-  std::string filter, write;
+  std::string filter = ".", write;
   int64_t rounds = 3;
 };
 

@@ -37,10 +37,13 @@ AmxRowPanelEmitter::AmxRowPanelEmitter(KernelBuilder &r, plan::KernelOp kernel,
       elementBytes(element.getIntOrFloatBitWidth() / 8),
       parts(kernel.getSchedule()[plan::schedule::parts]) {
   panels = weights.pointer;
-  // What is not packed yet has a row for each element of the left operand's.
-  depth = kernel.getSchedule()[plan::schedule::copiesPanels]
-              ? left.type.getShape().back()
-              : weights.type.getNumElements() / (weights.type.getDimSize(0) * width);
+  // What is not packed yet has a row for each element of the left operand's, or of the window.
+  if (!kernel.getSchedule()[plan::schedule::copiesPanels])
+    depth = weights.type.getNumElements() / (weights.type.getDimSize(0) * width);
+  else if (isa<ConvOp>(anchor))
+    depth = ShapedType::getNumElements(weights.type.getShape().drop_back());
+  else
+    depth = left.type.getShape().back();
 }
 
 void AmxRowPanelEmitter::call(StringRef name, ValueRange arguments) {

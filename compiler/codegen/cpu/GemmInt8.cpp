@@ -371,7 +371,7 @@ void ByteEmitter::convolution(ConvOp conv, Value begin, Value end) {
     configure(whole);
   eachPart(conv, begin, end, [&](const RowPanel &rowPanel, Value, Value panel) {
     Value column = r.mul(panel, r.constant(width));
-    choosePanel(column, Value());
+    choosePanel(column, r.constant(0));
     Value last = r.constant(0);
     if (std::optional<int64_t> positions = getConstantIntValue(rowPanel.positions))
       last = r.constant(llvm::divideCeil(*positions, std::min(*positions, most)));

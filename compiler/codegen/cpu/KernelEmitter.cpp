@@ -36,26 +36,6 @@ ElementalOpInterface leadOf(Block &body) {
   return lead;
 }
 
-/// Emits the results' elements at `indices`. What follows `lead` reads it at the
-/// result's own index; without one it is computed wherever it is read.
-void emitElements(KernelBuilder &r, Block &body, ElementalOpInterface lead, ValueRange indices) {
-  auto results = body.getTerminator()->getOperands();
-  if (lead) {
-    r.setAnchor({}, {});
-    r.loc = lead.getLoc();
-    Value value = lead.emitElement(r, 0, indices);
-    r.setAnchor(lead->getResult(0), value);
-  }
-  for (Value result : results) {
-    auto opResult = cast<OpResult>(result);
-    auto op = cast<ElementalOpInterface>(opResult.getOwner());
-    r.loc = op.getLoc();
-    Value value = op.emitElement(r, opResult.getResultNumber(), indices);
-    r.store(value, r.bufferOf(result), indices);
-  }
-  r.setAnchor({}, {});
-}
-
 /// Loops over `dims` around `body`, which gets `indices` and theirs.
 void emitNest(KernelBuilder &r, ArrayRef<Value> dims, SmallVector<Value> indices,
               function_ref<void(ValueRange)> body) {
@@ -236,8 +216,29 @@ LogicalResult emitParts(KernelBuilder &r, plan::KernelOp kernel, Value begin, Va
 
 } // namespace
 
+void weir::emitElements(KernelBuilder &r, Block &body, ElementalOpInterface lead,
+                        ValueRange indices) {
+  auto results = body.getTerminator()->getOperands();
+  if (lead) {
+    r.setAnchor({}, {});
+    r.loc = lead.getLoc();
+    Value value = lead.emitElement(r, 0, indices);
+    r.setAnchor(lead->getResult(0), value);
+  }
+  for (Value result : results) {
+    auto opResult = cast<OpResult>(result);
+    auto op = cast<ElementalOpInterface>(opResult.getOwner());
+    r.loc = op.getLoc();
+    Value value = op.emitElement(r, opResult.getResultNumber(), indices);
+    r.store(value, r.bufferOf(result), indices);
+  }
+  r.setAnchor({}, {});
+}
+
 void weir::emitLoops(KernelBuilder &r, plan::KernelOp kernel, Value begin, Value end) {
   Block &body = kernel.getBody().front();
+  if (!kernel.getSchedule().has(plan::schedule::parts) && hasOpenOperand(body))
+    return emitFlatElements(r, kernel, begin, end);
   ElementalOpInterface lead = leadOf(body);
   SizeEqualities equalities(r);
   SmallVector<std::pair<Value, unsigned>> sizes;

@@ -26,6 +26,16 @@ mlir::LogicalResult emitKernel(plan::KernelOp kernel, llvm::StringRef symbol,
 /// when none does, nearly always, which vectorises, and one for the rest.
 void emitLoops(KernelBuilder &reader, plan::KernelOp kernel, mlir::Value begin, mlir::Value end);
 
+/// Elements [begin, end) of a kernel of elementwise operations over open sizes, whose
+/// dimensions are collapsed when it runs.
+void emitFlatElements(KernelBuilder &reader, plan::KernelOp kernel, mlir::Value begin,
+                      mlir::Value end);
+
+/// Emits the results' elements at `indices`. What follows `lead` reads it at the result's own
+/// index; without one it is computed wherever it is read.
+void emitElements(KernelBuilder &reader, mlir::Block &body, ElementalOpInterface lead,
+                  mlir::ValueRange indices);
+
 /// Matrix products and convolutions by register tiles.
 mlir::LogicalResult emitGemm(KernelBuilder &reader, plan::KernelOp kernel, mlir::Value begin,
                              mlir::Value end);

@@ -140,7 +140,11 @@ Value KernelBuilder::leafElement(Value tensor, ValueRange indices) {
   Type element = getElementTypeOrSelf(tensor.getType());
   if (flat) {
     bool single = buffer.type.hasStaticShape() && buffer.type.getNumElements() == 1;
-    return BufferAccess::load(*this, buffer.pointer, element, single ? constant(0) : flat);
+    Value place = flatPlaces.lookup(tensor);
+    return BufferAccess::load(*this, buffer.pointer, element,
+                              place    ? place
+                              : single ? constant(0)
+                                       : flat);
   }
   return BufferAccess::load(*this, buffer.pointer, element, linearIndex(buffer, indices));
 }

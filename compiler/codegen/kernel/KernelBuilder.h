@@ -71,11 +71,15 @@ public:
   const Buffer &bufferOf(mlir::Value tensor) { return buffers[tensor]; }
   mlir::Value linearIndex(const Buffer &buffer, mlir::ValueRange indices);
   virtual void store(mlir::Value value, const Buffer &buffer, mlir::ValueRange indices);
-  /// Reads all leaves at one linear index, for kernels over equal shapes.
-  void setFlatIndex(mlir::Value index) {
+  using Places = llvm::SmallDenseMap<mlir::Value, mlir::Value>;
+  /// Writes at one linear index, where all leaves are read, too, for kernels over equal
+  /// shapes; but those of `places`, which are read where that says.
+  void setFlatIndex(mlir::Value index, Places places) {
     flat = index;
+    flatPlaces = std::move(places);
     forgetElements();
   }
+  void setFlatIndex(mlir::Value index) { setFlatIndex(index, Places()); }
   /// `tensor`, the result of the kernel's costly operation, has element `value`
   /// wherever it is read from now on: several readers share one computation.
   void setAnchor(mlir::Value tensor, mlir::Value value) {
@@ -121,6 +125,7 @@ protected:
 private:
   llvm::DenseMap<mlir::Value, Buffer> buffers;
   mlir::Value flat, anchor, anchorElement;
+  Places flatPlaces;
 };
 
 } // namespace weir

@@ -130,12 +130,13 @@ class Model:
         self.fetch(self.writer.node("MatMulInteger", inputs), [batch, rows, columns], INT32, sums)
 
     def conv(self, shape, columns, size, kind, zero=0, pads=0, stride=1, dilation=1, groups=1,
-             weights=INT8, weightZero=0):
+             weights=INT8, weightZero=0, isFed=False):
         n, filters = len(self.expected), [columns, shape[1] // groups] + size
         x, w = self.bytes(shape, kind), self.bytes(filters, weights)
         rank = len(size)
         inputs = [self.feed("x%d" % n, shape, kind, x, [0] + list(range(2, 2 + rank))),
-                  self.writer.constant(filters, weights, w), self.scalar(kind, zero),
+                  self.feed("w%d" % n, filters, weights, w) if isFed
+                  else self.writer.constant(filters, weights, w), self.scalar(kind, zero),
                   self.scalar(weights, weightZero)]
         own = [value - weightZero for value in w]
         if rank == 2:
@@ -228,6 +229,10 @@ def main():
     model.conv([1, 37, 9, 8], 37, [3, 3], UINT8, zero=4, pads=1, stride=2, groups=37)
     model.conv([1, 20, 9, 8], 20, [5, 3], INT8, groups=20, weights=UINT8, weightZero=100)
     model.conv([2, 8, 31], 20, [5], UINT8, zero=200, pads=2)
+    # Filters that are fed.
+    model.conv([1, 7, 9, 11], 19, [3, 3], UINT8, zero=7, pads=1, isFed=True)
+    model.conv([2, 16, 8, 8], 34, [1, 1], INT8, zero=-9, weights=UINT8, weightZero=77, isFed=True)
+    model.conv([2, 8, 31], 20, [5], UINT8, pads=2, stride=2, weights=UINT8, isFed=True)
     model.quantized([1, 6, 10, 9], 21, UINT8, 12, 3, pads=1)
     model.quantized([1, 16, 10, 9], 64, INT8, -4, -128, pads=0)
     model.write()

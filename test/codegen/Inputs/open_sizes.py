@@ -129,6 +129,27 @@ CASES = [
 ]
 
 
+# Operands that are stretched along different dimensions, which only running tells.
+BROADCASTS = [dict(zip("ABCDEFRST", [*x, *y, *(b if a == 1 else a for a, b in zip(x, y))]))
+              for x, y in (((3, 4, 5), (3, 4, 5)), ((3, 4, 5), (1, 1, 5)), ((3, 1, 1), (3, 4, 5)),
+                           ((1, 4, 1), (3, 1, 5)), ((3, 4, 1), (3, 4, 5)), ((3, 4, 1), (1, 4, 1)),
+                           ((2, 1, 40), (2, 70, 1)), ((1, 1, 1), (6, 1, 7)), ((0, 4, 5), (1, 4, 1)),
+                           ((300, 2, 1), (300, 1, 1)), ((1, 1, 90), (90, 9, 1)))]
+CASES += [
+    Case("two operands", {"x": "ABC", "y": "DEF"}, {"r": ("RST", "f32")},
+         "    %0 = weir.sub %x, %y : ({x}, {y}) -> {r}\n    return %0 : {r}", BROADCASTS, []),
+    Case("three operands", {"x": "ABC", "y": "DEF", "z": ["A", 1, "F"]}, {"r": ("RST", "f32")},
+         "    %0 = weir.tanh %x : ({x}) -> {x}\n    %1 = weir.sub %0, %y : ({x}, {y}) -> {r}\n"
+         "    %2 = weir.mul %z, %1 : ({z}, {r}) -> {r}\n    return %2 : {r}",
+         [each for each in BROADCASTS if each["A"] == each["R"] and each["F"] == each["T"]], []),
+    Case("fewer dimensions", {"x": "ABC", "y": "EF"}, {"r": ("RST", "f32")},
+         "    %0 = weir.sub %x, %y : ({x}, {y}) -> {r}\n    return %0 : {r}",
+         [each for each in BROADCASTS if each["A"] == each["R"]], []),
+    Case("short rows", {"x": ["A", "B", 3], "y": ["D", "E", 1]}, {"r": (["R", "S", 3], "f32")},
+         "    %0 = weir.sub %x, %y : ({x}, {y}) -> {r}\n    return %0 : {r}", BROADCASTS, []),
+]
+
+
 WINDOW = ("strides = array<i64: {s}, {s}>, pads = array<i64: {p}, {p}, {p}, {p}>, dilations = "
           "array<i64: 1, 1>, ")
 IMAGES = [{"H": h, "W": w} for h, w in ((9, 7), (5, 13), (8, 40), (3, 3), (20, 6))]

@@ -30,7 +30,9 @@ public:
   }
 
   bool takesPart(KernelOp kernel, unsigned, ArrayRef<int64_t>) const override {
-    return hasOneResult(kernel);
+    Value result = kernel.getBody().front().getTerminator()->getOperand(0);
+    return hasOneResult(kernel) && (kernel.getSchedule().has(schedule::parts) ||
+                                    cast<RankedTensorType>(result.getType()).hasStaticShape());
   }
 
   /// Has a form for sizes that differ.

@@ -36,8 +36,7 @@ public:
     if (!hasOneResult(kernel))
       return false;
     Value result = body.getTerminator()->getOperand(0);
-    return base.getType() == result.getType() &&
-           cast<RankedTensorType>(base.getType()).hasStaticShape() && base.hasOneUse() &&
+    return base.getType() == result.getType() && base.hasOneUse() &&
            result.getDefiningOp()->getOperand(0) == base;
   }
 

@@ -63,6 +63,31 @@ const KernelStrategy &weir::strategyOf(ScheduleKind kind) {
 // Kernels that need one
 //===----------------------------------------------------------------------===//
 
+bool weir::hasOpenOperand(Block &body) {
+  return llvm::any_of(body.getArguments(), [](BlockArgument argument) {
+    return !cast<RankedTensorType>(argument.getType()).hasStaticShape();
+  });
+}
+
+/// A last dimension of fewer elements is too short a loop.
+static constexpr int64_t shortRow = 16;
+
+/// Whether the kernel is of elementwise operations whose dimensions only running can collapse
+/// into loops that are long enough (emitFlatElements).
+static bool isOpenElementwise(Block &body, RankedTensorType type) {
+  if (type.getRank() < 2 || !hasOpenOperand(body))
+    return false;
+  if (!type.isDynamicDim(type.getRank() - 1) && type.getShape().back() >= shortRow)
+    return false;
+  for (Value result : body.getTerminator()->getOperands())
+    if (cast<RankedTensorType>(result.getType()).getShape() != type.getShape())
+      return false;
+  return llvm::all_of(body.without_terminator(), [](Operation &op) {
+    ElementsAttr constant = op.getNumResults() == 1 ? constantElements(op.getResult(0)) : nullptr;
+    return constant ? constant.isSplat() : isa<ElementwiseOpInterface>(op);
+  });
+}
+
 static bool isElementwiseOver(Operation *op, RankedTensorType type) {
   if (!isa<ElementwiseOpInterface>(op))
     return false;
@@ -112,6 +137,8 @@ KernelRequest::KernelRequest(const FormedKernel &formed)
             ScatterElementsOp, TopKOp>(op))
       anchor = &op;
   }
+  // An accelerator's forms count parts.
+  isFlat = isFlat || (isHost && isOpenElementwise(body(), type));
 }
 
 Block &KernelRequest::body() const {
@@ -135,7 +162,8 @@ static int64_t grainOf(const KernelRequest &request, const ScheduleBuilder &s) {
     for (auto [size, tile] : llvm::zip(partShape(s[schedule::merged], type.getShape()), *parts))
       items *= ShapedType::isDynamic(size) ? openParts : llvm::divideCeil(size, tile);
   } else {
-    items = type.getNumElements();
+    for (int64_t size : type.getShape())
+      items *= ShapedType::isDynamic(size) ? openParts : size;
   }
   if (type.hasStaticShape())
     flops = std::max(flops, type.getNumElements());
@@ -217,7 +245,7 @@ bool KernelStrategy::readsInPlace(KernelOp kernel, unsigned argument) const {
   if (terminator->getNumOperands() != 1)
     return false;
   auto type = cast<RankedTensorType>(terminator->getOperand(0).getType());
-  if (body.getArgument(argument).getType() != type || !type.hasStaticShape())
+  if (body.getArgument(argument).getType() != type)
     return false;
   // Paths part and meet again: each value once.
   llvm::SetVector<Value> reached;

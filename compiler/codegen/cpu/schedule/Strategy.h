@@ -38,8 +38,8 @@ struct KernelRequest {
   mlir::Operation *anchor = nullptr; ///< the costly operation: the last one; or null
   mlir::RankedTensorType type;       ///< of the first result
   int64_t flops = 0;
-  /// Whether every operation has the element of its operands where the result has its own,
-  /// of known sizes: then a number is place enough.
+  /// Whether every operation has the element of its operands where the result has its own, or
+  /// one that broadcasts where sizes are open: then a number is place enough.
   bool isFlat = false;
 };
 
@@ -128,6 +128,8 @@ llvm::SmallVector<llvm::StringRef> featuresOf(mlir::ModuleOp module);
 bool takesPartOfTiles(plan::KernelOp kernel, unsigned index, llvm::ArrayRef<int64_t> extents,
                       bool seesLines);
 /// Whether the kernel has one result.
+/// Whether an operand of the kernel of `body` has a size that only running tells.
+bool hasOpenOperand(mlir::Block &body);
 bool hasOneResult(plan::KernelOp kernel);
 
 } // namespace weir
