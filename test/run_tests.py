@@ -173,6 +173,9 @@ def main():
                                           "--build", build])
         run_script(tally, "large", [sys.executable, "test/link/large_test.py",
                                     "--build", build, "--source", ROOT])
+        digits = os.path.join(ROOT, "test", "digits", "samples.")
+        run_script(tally, "soak", [os.path.join(build, "test", "soak"), digits + "f32",
+                                   digits + "u8", os.path.join(build, "results"), "1000000", "64"])
         run_sanitized(tally, arguments.fuzz_seconds)
 
     sys.stdout.flush()

@@ -36,7 +36,8 @@ SECONDS_PER_INPUT = {"pipeline": 100}
 MEGABYTES = 2560
 # A larger input is slow, and says no more.
 LARGEST = {"onnx": 1 << 14, "graphdef": 1 << 14, "text": 1 << 14, "bundle": 1 << 14,
-           "pipeline": 1 << 10}
+           "pipeline": 1 << 10, "calls": 1 << 10, "checkpoint": 1 << 14, "images": 1 << 13,
+           "records": 1 << 13, "object": 1 << 13}
 SEEDS = 400  # of the corpora, a target
 
 ENVIRONMENT = {
@@ -84,6 +85,25 @@ def seeds(target):
         own = files(digits + "/**/*.index")
         more = of_corpora("tf/saved_model/**/*.index", "tf/system/**/*.index",
                           "models/**/*.index")
+    elif target == "checkpoint":
+        own, more = files(digits + "/**/*.index"), ()
+    elif target == "images":
+        own = more = ()
+        pixels = bytes(range(12))
+        yield b"\0\3P6 2 2 255\n" + pixels
+        yield b"\4\3BM" + struct.pack("<IIIIiiHHIIiiII", 66, 0, 54, 40, 2, 2, 1, 24, 0, 12,
+                                      0, 0, 0, 0) + pixels
+    elif target == "records":
+        own = more = ()
+        yield b"\1\0" + struct.pack("<QI", 3, 0) + b"abc" + struct.pack("<I", 0)
+        yield b"\2\0one line\nand another\n"
+        # An example with features "s" and "d".
+        yield (b"\0\n\x1a\n\x0a\n\1s\x12\5\x1a\3\n\1\5"
+               b"\n\x0c\n\1d\x12\7\x12\5\n\4\0\0\0\0")
+    elif target == "object":
+        own = more = ()
+        with open(sys.executable, "rb") as file:
+            yield file.read(LARGEST[target])
     else:
         own = more = ()
         for n in range(50):
@@ -93,7 +113,8 @@ def seeds(target):
         if target == "bundle":
             return bundle_input(path)
         with open(path, "rb") as file:
-            return file.read()
+            # Behind a byte that says which format it is.
+            return (b"\0" if target == "checkpoint" else b"") + file.read()
 
     for path in own:
         yield read(path)
