@@ -219,11 +219,12 @@ int32_t OutputFile::flush(weir_status *status) {
 int32_t OutputFile::write(const void *data, int64_t count, weir_status *status) {
   written += count;
   isSynced = false;
-  if (buffer.size() + count > bufferBytes)
+  // What is large goes by the buffer, behind what is in it.
+  bool isLarge = count > bufferBytes / 2;
+  if (isLarge || buffer.size() + count > bufferBytes)
     if (int32_t code = flush(status))
       return code;
-  // What is large goes by the buffer.
-  if (count > bufferBytes / 2)
+  if (isLarge)
     return writeAll(file, static_cast<const char *>(data), count, temporary.data(), status);
   buffer.append(static_cast<const char *>(data), count);
   return WEIR_OK;

@@ -272,6 +272,25 @@ TEST(CheckpointBundle, AllTypesAndShapes) {
   EXPECT_EQ(readBundle(prefix, "other"), "NOT_FOUND");
 }
 
+TEST(CheckpointBundle, LargeOnesStandBehindSmallOnes) {
+  // Sizes around what is written in one piece, and around half of it.
+  Folder folder;
+  std::string prefix = folder / "p";
+  BundleWriter writer;
+  ASSERT_EQ(writer.open(viewOf(prefix), nullptr), WEIR_OK);
+  std::map<std::string, std::vector<float>> expected;
+  for (int64_t size : {3, 33000, 64, 40000, 32768, 5, 32769, 65536, 1, 70000, 2, 65535, 65537, 7}) {
+    std::string name = "t" + std::to_string(expected.size());
+    std::vector<float> &values = expected[name];
+    for (int64_t i = 0; i < size; ++i)
+      values.push_back(float(i % 1013) + float(expected.size()) / 32);
+    ASSERT_EQ(writer.add(viewOf(name), 1, shapeOf({size}), values.data(), nullptr), WEIR_OK);
+  }
+  ASSERT_EQ(writer.finish(nullptr), WEIR_OK);
+  for (auto &[name, values] : expected)
+    EXPECT_EQ(readBundle(prefix, name), bytesOf(values)) << name;
+}
+
 TEST(CheckpointBundle, SlicesAreTakenApartAndPutTogether) {
   Folder folder;
   std::string prefix = folder / "p";
