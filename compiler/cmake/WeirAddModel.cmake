@@ -14,8 +14,8 @@
 #   WEIGHTS  the constants lie in a file of that name beside the program instead of in
 #            the object; weir_install_model installs it
 #   OPTIONS  further flags of weirc, such as --precision=bf16
-# The model is compiled anew when its file, a file that a flag names, weirc or a flag
-# changes.
+# The model is compiled anew when a file that it is made of (external data, custom
+# operations and tiles included), weirc or a flag changes.
 function(weir_add_model target model)
   cmake_parse_arguments(PARSE_ARGV 2 ARG "IMAGES" "NAME;CPU;WEIGHTS" "OPTIONS")
   if(ARG_UNPARSED_ARGUMENTS)
@@ -36,6 +36,7 @@ function(weir_add_model target model)
   file(MAKE_DIRECTORY "${folder}")
   set(object "${folder}/${ARG_NAME}.o")
   set(header "${folder}/${ARG_NAME}.h")
+  set(depfile "${folder}/${ARG_NAME}.d")
   set(outputs "${object}" "${header}")
   set(flags ${ARG_OPTIONS})
   if(ARG_CPU STREQUAL "portable")
@@ -55,20 +56,11 @@ function(weir_add_model target model)
   if(IS_DIRECTORY "${model}")
     file(GLOB_RECURSE inputs CONFIGURE_DEPENDS "${model}/*")
   endif()
-  # Descriptions of custom operations, of devices, tiles: whatever is a file.
-  foreach(flag IN LISTS flags)
-    if(NOT flag MATCHES "^--weights=" AND flag MATCHES "^--[a-z-]+=(.+)$")
-      get_filename_component(named "${CMAKE_MATCH_1}" ABSOLUTE
-        BASE_DIR "${CMAKE_CURRENT_BINARY_DIR}")
-      if(EXISTS "${named}" AND NOT IS_DIRECTORY "${named}")
-        list(APPEND inputs "${named}")
-      endif()
-    endif()
-  endforeach()
   add_custom_command(
     OUTPUT ${outputs}
-    COMMAND weir::weirc "${model}" -o "${object}" "--name=${ARG_NAME}" ${flags}
+    COMMAND weir::weirc "${model}" -o "${object}" "--name=${ARG_NAME}" "--depfile=${depfile}" ${flags}
     DEPENDS ${inputs} weir::weirc
+    DEPFILE "${depfile}"
     COMMENT "Compiling model ${target}"
     VERBATIM)
   add_custom_target(${target}_model DEPENDS ${outputs})

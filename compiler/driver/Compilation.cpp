@@ -207,6 +207,7 @@ bool Compilation::load() {
   }
   std::set<std::string> offered;
   imports.offered = &offered;
+  imports.files = &files;
   log.setStage(importStage);
   log.begin({});
   if (!isFolder && suffix == ".mlir") {

@@ -77,6 +77,8 @@ public:
   Program &program() { return described; }
   Report &report() { return reported; }
   const std::string &prefix() const { return name; }
+  /// Files of the model beside options.input, as importers found them.
+  const std::set<std::string> &modelFiles() const { return files; }
   std::string header() const;
   /// What is to become of options.tuneFile, "": it stays as it is.
   std::string tunedText() const;
@@ -138,6 +140,7 @@ private:
   const Options &options;
   DiagnosticSink &sink;
   std::string name;
+  std::set<std::string> files;
   std::vector<Target> targets; ///< further ones, the most demanding first
   Target target;               ///< that code is generated for
   PipelineLog log;

@@ -47,6 +47,7 @@
 
 #include <map>
 #include <mutex>
+#include <set>
 
 using namespace weir;
 using namespace weir::driver;
@@ -209,6 +210,7 @@ static bool areApart(const Options &options, llvm::StringRef output, DiagnosticS
       {"--weights", options.weightsFile},
       {"--placement-out", options.placementOut},
       {"--tune-file", options.tuneFile},
+      {"--depfile", options.depfile},
   };
   if (!header.empty() && !placeOf(header).empty() && !isDevice(output) && !isOurs(header)) {
     report(sink, "W0105", options.input,
@@ -246,6 +248,7 @@ public:
   bool writeBinary(OutputForm form);
   bool addWeights();
   bool addTuning();
+  bool addDepfile();
   bool commit();
 
 private:
@@ -330,7 +333,7 @@ bool Outputs::commit() {
 
 bool Outputs::writeText() {
   llvm::StringRef text(compilation.bytes().data(), compilation.bytes().size());
-  return add(output, text) && addTuning() && commit();
+  return add(output, text) && addTuning() && addDepfile() && commit();
 }
 
 bool Outputs::addWeights() {
@@ -349,6 +352,45 @@ bool Outputs::addWeights() {
 bool Outputs::addTuning() {
   std::string text = compilation.tunedText();
   return text.empty() || add(options.tuneFile, text);
+}
+
+/// A path as make reads it.
+static std::string escaped(llvm::StringRef path) {
+  std::string text;
+  for (char c : path) {
+    if (c == ' ' || c == '#' || c == '\\')
+      text += '\\';
+    if (c == '$')
+      text += '$';
+    text += c;
+  }
+  return text;
+}
+
+bool Outputs::addDepfile() {
+  if (options.depfile.empty())
+    return true;
+  std::set<std::string> inputs = compilation.modelFiles();
+  bool isFolder = llvm::sys::fs::is_directory(options.input);
+  std::error_code ignored;
+  for (llvm::sys::fs::recursive_directory_iterator at(options.input, ignored), end;
+       isFolder && at != end && !ignored; at.increment(ignored))
+    if (at->type() == llvm::sys::fs::file_type::regular_file)
+      inputs.insert(at->path());
+  if (!isFolder)
+    inputs.insert(options.input);
+  for (const std::string &file :
+       {options.customOperations, options.devicesFile, options.placementFile, options.profileFile})
+    if (llvm::sys::fs::is_regular_file(file))
+      inputs.insert(file);
+  if (!options.tune && !options.tuneFile.empty())
+    inputs.insert(options.tuneFile);
+  for (const auto &[type, profiles] : options.deviceProfiles)
+    inputs.insert(profiles.begin(), profiles.end());
+  std::string text = escaped(output) + ":";
+  for (const std::string &file : inputs)
+    text += " \\\n  " + escaped(file);
+  return add(options.depfile, text + "\n");
 }
 
 bool Outputs::link(OutputForm form, OutputFile &object) {
@@ -389,7 +431,7 @@ bool Outputs::writeBinary(OutputForm form) {
   llvm::Error error = options.weightsFile.empty() ? writeObject(compilation.program(), resolve,
                                                                 compilation.bytes(), *object)
                                                   : object->write(compilation.bytes());
-  if (!check(std::move(error)) || !addWeights() || !addTuning())
+  if (!check(std::move(error)) || !addWeights() || !addTuning() || !addDepfile())
     return false;
   if (!isObject)
     return link(form, *object);

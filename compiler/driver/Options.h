@@ -107,6 +107,9 @@ struct Options {
 
   WarningPolicy warnings; ///< -Werror, -Wno-W0605
 
+  /// A rule for make, ninja and CMake is written there: what the output was made of.
+  std::string depfile;
+
   bool report = false;
   std::string reportDir; ///< empty: output's stem + ".report"
   std::string stopAfter; ///< a stage's name; what it left is the output

@@ -31,44 +31,6 @@ static const char supportHeader[] =
 #include "compiler/emit/SupportHeader.inc"
     ;
 
-/// What marks statuses that must be looked at.
-static const char nodiscard[] = R"(#ifndef WEIR_NODISCARD
-#if defined(__cplusplus) && __cplusplus >= 201703L
-#define WEIR_NODISCARD [[nodiscard]]
-#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 202311L
-#define WEIR_NODISCARD [[nodiscard]]
-#elif defined(__GNUC__)
-#define WEIR_NODISCARD __attribute__((warn_unused_result))
-#else
-#define WEIR_NODISCARD
-#endif
-#endif
-
-)";
-
-/// weir/weir.h without its functions, and these alone: declarations begin with WEIR_API,
-/// and end with a semicolon at the end of a line. What comments say of a function goes with it.
-static std::pair<std::string, std::string> typesAndFunctions() {
-  std::string types, functions, comment;
-  bool isFunction = false;
-  llvm::StringRef rest = runtimeHeader;
-  while (!rest.empty()) {
-    auto [line, more] = rest.split('\n');
-    rest = more;
-    if (isFunction || line.starts_with("WEIR_API")) {
-      functions += (line + "\n").str();
-      isFunction = !line.ends_with(";");
-      comment.clear();
-    } else if (line.starts_with("///")) {
-      comment += (line + "\n").str();
-    } else {
-      types += comment + (line + "\n").str();
-      comment.clear();
-    }
-  }
-  return {types, functions};
-}
-
 //===----------------------------------------------------------------------===//
 // Names
 //===----------------------------------------------------------------------===//
@@ -376,19 +338,15 @@ std::string weir::modelHeader(const Program &program, bool isShared, llvm::Strin
      << ".o and what `pkg-config --libs weir` says. The C++ class is\n// " << program.name
      << "::Model, at the end.\n\n";
   os << "#ifndef WEIR_MODEL_" << upper << "_H\n#define WEIR_MODEL_" << upper << "_H\n\n";
-  auto [types, functions] = typesAndFunctions();
   if (isShared) {
     // The runtime is hidden: its functions could not be linked.
-    llvm::StringRef include("#include \"weir/weir.h\"\n");
-    auto [before, after] = llvm::StringRef(pluginHeader).split(include);
-    os << types << "\n" << before << after << "\n";
+    llvm::StringRef plugin(pluginHeader), include("#include \"weir/weir.h\"\n");
+    auto [before, after] = plugin.split(include);
+    os << "#define WEIR_TYPES_ONLY\n" << runtimeHeader << "#undef WEIR_TYPES_ONLY\n\n";
+    os << before << after << "\n";
   } else {
-    // The functions once more, where types came of a shared object's header before.
-    os << runtimeHeader << "\n#ifndef WEIR_FUNCTIONS\n#define WEIR_FUNCTIONS\n"
-       << "#ifdef __cplusplus\nextern \"C\" {\n#endif\n"
-       << functions << "#ifdef __cplusplus\n}\n#endif\n#endif // WEIR_FUNCTIONS\n\n";
+    os << runtimeHeader << "\n";
   }
-  os << nodiscard;
   os << supportHeader << "\n";
   os << "//===--------------------------------------------------------------"
         "--------===//\n// "

@@ -65,6 +65,7 @@ struct KernelInfo {
   std::string name, nodes;
   int64_t flops = -1, bytes = -1;
   std::string symbol = {}; ///< of its function in the module
+  int64_t launches = 1;    ///< places in the steps that launch it
 };
 
 struct EdgeInfo {

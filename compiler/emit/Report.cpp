@@ -338,6 +338,7 @@ std::string Report::json() const {
           json.attribute("nodes", utf8(kernel.nodes));
           json.attribute("flops", kernel.flops);
           json.attribute("bytes", kernel.bytes);
+          json.attribute("launches", kernel.launches);
         });
     });
     json.attributeArray("customs", [&] {

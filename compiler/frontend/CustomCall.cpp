@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/CustomCall.h"
+#include "compiler/frontend/TensorBuilder.h"
 #include "dialects/weir/CustomAttributes.h"
 #include "dialects/weir/Pch.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -50,10 +51,36 @@ static Type typeNamed(MLIRContext *context, StringRef name) {
   return {};
 }
 
-FailureOr<SmallVector<Value>> weir::buildCustomCall(OpBuilder &b, Location loc,
-                                                    const CustomOperation &operation,
-                                                    ValueRange inputs, ArrayRef<int64_t> attributes,
-                                                    std::string &error) {
+std::string weir::customTypeName(Type type) {
+  for (StringRef name : {"f16", "f32", "f64", "bf16", "i8", "i16", "i32", "i64", "u8", "u16", "u32",
+                         "u64", "c64", "c128", "bool", "string"})
+    if (typeNamed(type.getContext(), name) == type)
+      return name.str();
+  return "";
+}
+
+void CustomArguments::add(OpBuilder &b, Location loc, const CustomOperation::Attribute &attribute,
+                          const CustomOperation::Constant &value) {
+  if (attribute.isNumber())
+    return numbers.push_back(value.integers.front());
+  frontend::TensorBuilder t(b, loc);
+  StringRef type = attribute.type;
+  SmallVector<StringRef> texts(value.texts.begin(), value.texts.end());
+  if (type == "float")
+    tensors.push_back(t.scalar(b.getF32Type(), value.reals.front()));
+  else if (type == "floats")
+    tensors.push_back(t.floats(value.reals, b.getF32Type()));
+  else if (type == "string" || type == "type")
+    tensors.push_back(t.stringScalar(texts.front()));
+  else if (type == "strings" || type == "types")
+    tensors.push_back(t.strings(texts));
+  else
+    tensors.push_back(t.ints(value.integers));
+}
+
+FailureOr<SmallVector<Value>>
+weir::buildCustomCall(OpBuilder &b, Location loc, const CustomOperation &operation,
+                      ValueRange inputs, const CustomArguments &arguments, std::string &error) {
   SmallVector<Type> types;
   for (const CustomOperation::Output &output : operation.outputs) {
     for (int index : {output.dtypeOfInput, output.shapeOfInput})
@@ -78,8 +105,12 @@ FailureOr<SmallVector<Value>> weir::buildCustomCall(OpBuilder &b, Location loc,
       shape.push_back(size < 0 ? ShapedType::kDynamic : size);
     types.push_back(RankedTensorType::get(shape, element));
   }
-  auto call =
-      CustomCallOp::create(b, loc, types, inputs, operation.function, attributes, operation.pure);
+  SmallVector<Value> operands(inputs);
+  llvm::append_range(operands, arguments.tensors);
+  auto call = CustomCallOp::create(b, loc, types, operands, operation.function, arguments.numbers,
+                                   operation.pure);
+  if (!arguments.tensors.empty())
+    call->setAttr(customConstantsAttr, b.getI64IntegerAttr(int64_t(arguments.tensors.size())));
   // What the operation is called in the model: sessions look functions up by it.
   call->setAttr("weir.operation", b.getStringAttr(operation.name));
   if (!operation.gradient.empty())

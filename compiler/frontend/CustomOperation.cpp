@@ -122,6 +122,71 @@ static bool readOutput(const json::Object &object, const std::string &where,
   return fields.finish();
 }
 
+const std::vector<std::string> &CustomOperation::attributeTypes() {
+  static const std::vector<std::string> types = {"int",     "bool",  "float", "string",
+                                                 "type",    "shape", "ints",  "floats",
+                                                 "strings", "types", "tensor"};
+  return types;
+}
+
+/// Adds a value of an attribute's type, or of one element of it. False: it is of another.
+static bool addConstant(const json::Value &value, llvm::StringRef type,
+                        CustomOperation::Constant &constant) {
+  if (type == "float") {
+    if (std::optional<double> number = value.getAsNumber()) {
+      constant.reals.push_back(*number);
+      return true;
+    }
+  } else if (type == "string" || type == "type") {
+    if (std::optional<llvm::StringRef> text = value.getAsString()) {
+      constant.texts.push_back(text->str());
+      return true;
+    }
+  } else if (type == "bool") {
+    if (std::optional<bool> flag = value.getAsBoolean()) {
+      constant.integers.push_back(*flag);
+      return true;
+    }
+  } else if (std::optional<int64_t> number = value.getAsInteger()) {
+    constant.integers.push_back(*number);
+    return true;
+  }
+  return false;
+}
+
+/// The type of a list's elements, "" for what is no list.
+static llvm::StringRef elementOf(llvm::StringRef type) {
+  return type == "shape" ? "int" : type.consume_back("s") ? type : "";
+}
+
+static bool readAttribute(const json::Object &object, const std::string &operation,
+                          CustomOperation::Attribute &attribute, std::string &error) {
+  Fields fields(object, "an attribute of " + operation, error);
+  if (std::optional<llvm::StringRef> name = fields.text("name"))
+    attribute.name = name->str();
+  else
+    fields.refuse("name", "the attribute's name in the model");
+  attribute.type = fields.text("type").value_or("int").str();
+  const std::vector<std::string> &types = CustomOperation::attributeTypes();
+  if (!llvm::is_contained(types, attribute.type))
+    fields.refuse("type", llvm::join(types, ", "));
+  if (const json::Value *standard = fields.find("default")) {
+    llvm::StringRef element = elementOf(attribute.type);
+    attribute.standard.emplace();
+    const json::Array *list = standard->getAsArray();
+    bool good = attribute.type != "tensor";
+    if (element.empty())
+      good = good && addConstant(*standard, attribute.type, *attribute.standard);
+    else if (list)
+      for (const json::Value &value : *list)
+        good = good && addConstant(value, element, *attribute.standard);
+    if (!good || (!element.empty() && !list))
+      fields.refuse("default", attribute.type == "tensor" ? "none for a tensor"
+                                                          : "a value of type " + attribute.type);
+  }
+  return fields.finish();
+}
+
 static bool readOperation(const json::Value &value, CustomOperation &operation,
                           std::string &error) {
   const json::Object *object = value.getAsObject();
@@ -140,11 +205,15 @@ static bool readOperation(const json::Value &value, CustomOperation &operation,
       fields.refuse("flops_per_element", "a number from 0 on");
     operation.flopsPerElement = *flops;
   }
-  if (const json::Array *names = fields.list("attributes"))
-    for (const json::Value &name : *names) {
-      if (!name.getAsString())
-        fields.refuse("attributes", "a list of names");
-      operation.attributes.push_back(name.getAsString().value_or("").str());
+  if (const json::Array *attributes = fields.list("attributes"))
+    for (const json::Value &attribute : *attributes) {
+      operation.attributes.emplace_back();
+      if (std::optional<llvm::StringRef> name = attribute.getAsString())
+        operation.attributes.back().name = name->str();
+      else if (!attribute.getAsObject())
+        fields.refuse("attributes", "a list of names and objects");
+      else if (!readAttribute(*attribute.getAsObject(), where, operation.attributes.back(), error))
+        return false;
     }
   const json::Array *outputs = fields.list("outputs");
   if (!outputs) {

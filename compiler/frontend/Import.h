@@ -86,6 +86,10 @@ struct ImportOptions {
   /// dimensions of the entries that were imported.
   std::set<std::string> *offered = nullptr;
 
+  /// Where given, gets the paths of the files that were read beside the model: those of
+  /// an ONNX model's external tensors. A SavedModel's are all in its folder.
+  std::set<std::string> *files = nullptr;
+
   void offer(const std::string &name) const {
     if (offered && !name.empty())
       offered->insert(name);

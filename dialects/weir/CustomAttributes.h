@@ -18,6 +18,9 @@ inline constexpr llvm::StringLiteral customGradientAttr = "weir.custom_gradient"
 /// On a custom_call, a float: operations of arithmetic for each element of the
 /// results.
 inline constexpr llvm::StringLiteral customFlopsAttr = "weir.flops_per_element";
+/// On a custom_call, an integer: so many of its last inputs are attributes of the node,
+/// and no values of the graph.
+inline constexpr llvm::StringLiteral customConstantsAttr = "weir.custom_constants";
 
 } // namespace weir
 

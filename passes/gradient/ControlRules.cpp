@@ -248,26 +248,32 @@ LogicalResult whileLoop(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
 }
 
 /// A user's function: its description names another one that computes the
-/// gradients of those inputs that are floats, from inputs, results and gradients
-/// of results.
+/// gradients of those inputs that are floats, from inputs, results, gradients of
+/// results, and what the node's attributes were handed over as.
 LogicalResult customCall(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
   auto call = cast<CustomCallOp>(op);
   auto names = op->getAttrOfType<ArrayAttr>(customGradientAttr);
   if (!names)
     return failure();
-  SmallVector<Value> operands(call.getInputs());
+  auto constants = op->getAttrOfType<IntegerAttr>(customConstantsAttr);
+  size_t attributeCount = constants ? size_t(constants.getInt()) : 0;
+  ValueRange inputs = call.getInputs().drop_back(attributeCount);
+  SmallVector<Value> operands(inputs);
   llvm::append_range(operands, call.getResults());
   for (auto [result, gradient] : llvm::zip(call.getResults(), gradients))
     if (isa<FloatType>(getElementTypeOrSelf(result.getType())))
       operands.push_back(gradient ? gradient : a.zeros(result));
   SmallVector<Value> floats;
-  for (Value input : call.getInputs())
+  for (Value input : inputs)
     if (isa<FloatType>(getElementTypeOrSelf(input.getType())))
       floats.push_back(input);
+  llvm::append_range(operands, call.getInputs().take_back(attributeCount));
   auto made = CustomCallOp::create(a.b, a.loc, ValueRange(floats).getTypes(), operands,
                                    cast<StringAttr>(names[1]), call.getParametersAttr(),
                                    call.getPureAttr());
   made->setAttr("weir.operation", names[0]);
+  if (constants)
+    made->setAttr(customConstantsAttr, constants);
   for (auto [input, gradient] : llvm::zip(floats, made.getResults()))
     a.add(input, gradient);
   return success();

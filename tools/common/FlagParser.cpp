@@ -170,6 +170,20 @@ bool FlagParser::parse(int argc, const char *const *argv, int &status) {
       status = 0;
       return false;
     }
+    // What the installation is made of.
+    if (argument == "--print-man") {
+      std::fputs(manPage().c_str(), stdout);
+      status = 0;
+      return false;
+    }
+    if (argument.starts_with("--print-completion=")) {
+      std::string text = completion(argument.substr(argument.find('=') + 1));
+      if (text.empty())
+        return refuse(std::string(argument) + " is unknown; expected bash, zsh or fish", status);
+      std::fputs(text.c_str(), stdout);
+      status = 0;
+      return false;
+    }
     if (argument == "--version") {
       std::fputs(versionText(tool).c_str(), stdout);
       status = 0;
@@ -224,6 +238,21 @@ bool FlagParser::parse(int argc, const char *const *argv, int &status) {
   return true;
 }
 
+std::string FlagParser::usageOf(const Flag &flag) {
+  std::string left;
+  for (const std::string &name : flag.names) {
+    left += (left.empty() ? "" : ", ") + name;
+    bool isLong = name.starts_with("--");
+    if (flag.kind == Kind::Value)
+      left += (isLong ? "=" : " ") + flag.metavar;
+    else if (flag.kind == Kind::OptionalValue)
+      left += "[=" + flag.metavar + "]";
+    else if (flag.kind == Kind::Joined)
+      left += flag.metavar;
+  }
+  return left;
+}
+
 std::string FlagParser::helpText() const {
   std::string out = description + "\n\nUsage: " + tool + " " + synopsis + "\n";
   if (!positionalHelp.empty())
@@ -233,18 +262,7 @@ std::string FlagParser::helpText() const {
     for (const Flag &flag : flags) {
       if (flag.group != g)
         continue;
-      std::string left;
-      for (const std::string &name : flag.names) {
-        left += (left.empty() ? "" : ", ") + name;
-        bool isLong = name.starts_with("--");
-        if (flag.kind == Kind::Value)
-          left += (isLong ? "=" : " ") + flag.metavar;
-        else if (flag.kind == Kind::OptionalValue)
-          left += "[=" + flag.metavar + "]";
-        else if (flag.kind == Kind::Joined)
-          left += flag.metavar;
-      }
-      out += helpLine(left, flag.help);
+      out += helpLine(usageOf(flag), flag.help);
     }
   }
   out += "\nInformation:\n";

@@ -58,6 +58,13 @@ public:
 
   /// As printed by --help, for tests and documentation.
   std::string helpText() const;
+  /// The same as a page for man(1), which `--print-man` prints.
+  std::string manPage() const;
+  /// Completion for a shell, which `--print-completion=SHELL` prints; empty: `shell` is none
+  /// of bash, zsh and fish. `commands` are words that may stand first.
+  std::string completion(std::string_view shell) const;
+  /// Words that may stand first, for completion.
+  std::vector<std::string> commands;
 
   /// Exit status of a bad command line.
   int usageStatus = 1;
@@ -72,6 +79,8 @@ private:
     size_t group;
   };
 
+  /// "--feed=X", as --help shows a flag.
+  static std::string usageOf(const Flag &flag);
   const Flag *find(std::string_view name) const;
   bool refuse(const std::string &text, int &status,
               const std::vector<std::string> &notes = {}) const;

@@ -61,12 +61,13 @@ std::string bytesText(int64_t bytes) {
   return text;
 }
 
-/// Floating-point operations of a run, -1 where no kernel says.
+/// Floating-point operations of a run, -1 where no kernel says. A kernel that serves
+/// several nodes counts for each.
 int64_t totalFlops(const Report &report) {
   int64_t total = -1;
   for (const KernelInfo &kernel : report.kernels)
     if (kernel.flops >= 0)
-      total = std::max<int64_t>(total, 0) + kernel.flops;
+      total = std::max<int64_t>(total, 0) + kernel.flops * kernel.launches;
   return total;
 }
 

@@ -17,6 +17,9 @@ int runCheck(int argc, char **argv);
 /// `show MODEL|FILE.so|FILE.o`: what a program offers; argv[0] is "show".
 int runShow(int argc, char **argv);
 
+/// `custom-op new NAME|check FILE`; argv[0] is "custom-op".
+int runCustomOp(int argc, char **argv);
+
 /// `explain MODEL NODE`: argv[0] is "explain".
 int runExplain(int argc, char **argv);
 

@@ -41,7 +41,7 @@ constexpr Command commands[] = {
     {"cut", runCut},       {"anonymize", runAnonymize},
     {"bisect", runBisect}, {"trace-node", runTraceNode},
     {"why", runWhy},       {"diff", runDiff},
-    {"show", runShow},
+    {"show", runShow},     {"custom-op", runCustomOp},
 };
 
 /// One line an operator and range of versions, for people and for scripts.
@@ -71,7 +71,10 @@ bool parseCommandLine(int argc, char **argv, driver::Options &options, bool &lis
                     "  weirc trace-node MODEL N  a node through all passes, and what became of it\n"
                     "  weirc why MODEL A B       what two nodes share, and why\n"
                     "  weirc diff A B            what two compilations do not share\n"
-                    "  weirc show MODEL|FILE     what a model, .so or .o offers");
+                    "  weirc show MODEL|FILE     what a model, .so or .o offers\n"
+                    "  weirc custom-op new NAME  begin an operation of your own");
+  for (const Command &command : commands)
+    parser.commands.emplace_back(command.name);
   std::vector<std::string> models;
   parser.positionals("MODEL",
                      ".onnx, .pb or .pbtxt (GraphDef), a SavedModel's folder, "
@@ -88,6 +91,9 @@ bool parseCommandLine(int argc, char **argv, driver::Options &options, bool &lis
               options.name);
   parser.text("--weights", "FILE", "puts the constants beside the object instead of into it",
               options.weightsFile);
+  parser.text("--depfile", "FILE",
+              "writes a rule for make, ninja or CMake: the files that OUT was made of",
+              options.depfile);
   parser.flag("--shared-runtime", "leaves the runtime out of a .so", options.sharedRuntime);
   parser.text("--runtime-library", "FILE",
               "libweir_runtime.a for a .so (default: the one installed)", options.runtimeLibrary);
@@ -98,7 +104,7 @@ bool parseCommandLine(int argc, char **argv, driver::Options &options, bool &lis
   parser.value("--explain", "W0605", "prints the page of an error's or warning's number, and exits",
                [&page](std::string_view number) -> std::string {
                  page = errorPage(number);
-                 return page.empty() ? "is no number of an error or warning; possible: as W0605"
+                 return page.empty() ? "is no number of an error or warning; expected one as W0605"
                                      : "";
                });
   addInspectionFlags(parser, options);

@@ -258,6 +258,8 @@ std::unique_ptr<llvm::Module> weir::generateCpu(ModuleOp module, const CpuOption
 
   auto whole = wholeRanges(module);
   llvm::StringSet<> inner = onlyStages(module);
+  llvm::StringMap<int64_t> launches;
+  module.walk([&](plan::RunOp run) { ++launches[run.getKernel()]; });
   SymbolTable symbols(module);
   for (auto kernel : llvm::to_vector(module.getOps<plan::KernelOp>())) {
     std::string symbol = symbolOf(options.prefix, kernel.getSymName());
@@ -277,6 +279,7 @@ std::unique_ptr<llvm::Module> weir::generateCpu(ModuleOp module, const CpuOption
     info.nodes = kernel.getNodes().str();
     info.symbol = symbol;
     measureKernel(kernel, stages, info);
+    info.launches = launches.lookup(kernel.getSymName());
     program.kernels.push_back(info);
     if (!stages.empty())
       emitDepthFirst(kernel, symbol, stages);

@@ -40,6 +40,11 @@ bool isInside(const fs::path &path, const fs::path &folder) {
 
 } // namespace
 
+void ExternalFiles::addPaths(std::set<std::string> &paths) const {
+  for (const auto &[location, file] : files)
+    paths.insert(file->path());
+}
+
 MaybeProblem ExternalFiles::find(const Tensor &tensor, Place &place) {
   std::string_view location = tensor.external.location;
   fs::path relative(location);

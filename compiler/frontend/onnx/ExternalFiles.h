@@ -12,6 +12,7 @@
 #include "compiler/frontend/onnx/TensorReader.h"
 
 #include <map>
+#include <set>
 
 namespace weir::onnx {
 
@@ -34,6 +35,9 @@ public:
   /// Finds the values of an external tensor, and compares their size with the
   /// tensor's shape.
   MaybeProblem find(const Tensor &tensor, Place &place);
+
+  /// Adds the paths of all files that were read.
+  void addPaths(std::set<std::string> &paths) const;
 
 private:
   std::string folder;

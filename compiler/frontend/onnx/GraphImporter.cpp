@@ -179,23 +179,73 @@ void GraphImporter::scan(const Node &node) {
         scan(one);
 }
 
+/// The value of an attribute as its description wants it; none: it is of another type.
+static std::optional<CustomOperation::Constant> constantOf(const NodeAttribute &given,
+                                                           StringRef type, MLIRContext *context) {
+  CustomOperation::Constant value;
+  auto take = [&](bool fits) {
+    return fits ? std::optional<CustomOperation::Constant>(value) : std::nullopt;
+  };
+  switch (given.kind) {
+  case AttributeKind::Int:
+    value.integers = {given.i};
+    return take(type == "int" || type == "bool");
+  case AttributeKind::Float:
+    value.reals = {given.f};
+    return take(type == "float");
+  case AttributeKind::String:
+    value.texts = {std::string(given.s)};
+    return take(type == "string");
+  case AttributeKind::Ints:
+    value.integers = given.ints;
+    return take(type == "ints" || type == "shape");
+  case AttributeKind::Floats:
+    value.reals.assign(given.floats.begin(), given.floats.end());
+    return take(type == "floats");
+  case AttributeKind::Strings:
+    value.texts.assign(given.strings.begin(), given.strings.end());
+    return take(type == "strings");
+  case AttributeKind::TypeProto:
+  case AttributeKind::TypeProtos: {
+    bool known = true;
+    for (const TypeInfo &info : given.types) {
+      Type element = elementType(context, info.elementType);
+      value.texts.push_back(element ? customTypeName(element) : "");
+      known &= !value.texts.back().empty();
+    }
+    return take(known && type == (given.kind == AttributeKind::TypeProto ? "type" : "types"));
+  }
+  default:
+    return std::nullopt;
+  }
+}
+
 void GraphImporter::callCustom(const CustomOperation &custom, const Node &node,
                                ArrayRef<Imported> inputs, Scope &scope, OpBuilder &b) {
-  SmallVector<int64_t> attributes;
-  for (const std::string &name : custom.attributes) {
-    const NodeAttribute *given = node.attribute(name);
+  CustomArguments arguments;
+  for (const CustomOperation::Attribute &wanted : custom.attributes) {
+    const NodeAttribute *given = node.attribute(wanted.name);
     given = given ? resolve(*given) : nullptr;
-    if (!given || given->kind != AttributeKind::Int)
-      return (void)report(node, 324,
-                          given ? "found attribute \"" + name +
-                                      "\" of another type than integer, which its description "
-                                      "hands over; possible are integers"
-                                : "found no attribute \"" + name +
-                                      "\", which its description hands over");
-    attributes.push_back(given->i);
+    if (given && wanted.type == "tensor" && given->kind == AttributeKind::Tensor) {
+      arguments.tensors.push_back(constant(given->tensors[0], b, location(node), &node));
+      if (!arguments.tensors.back())
+        return;
+      continue;
+    }
+    std::optional<CustomOperation::Constant> value =
+        given ? constantOf(*given, wanted.type, context()) : wanted.standard;
+    if (!value)
+      return (void)report(
+          node, 324,
+          given ? "found attribute \"" + wanted.name +
+                      "\" of another type than its description has; expected " + wanted.type
+                : "found no attribute \"" + wanted.name + "\", which its description hands over");
+    arguments.add(b, location(node), wanted, *value);
   }
   for (const NodeAttribute &attr : node.attributes)
-    if (!llvm::is_contained(custom.attributes, attr.name)) {
+    if (llvm::none_of(custom.attributes, [&](const CustomOperation::Attribute &one) {
+          return one.name == attr.name;
+        })) {
       Diagnostic left = diagnose(file, &node,
                                  {324, "found attribute \"" + std::string(attr.name) +
                                            "\", which its description leaves out: the function "
@@ -212,7 +262,7 @@ void GraphImporter::callCustom(const CustomOperation &custom, const Node &node,
     operands.push_back(input.tensor);
   }
   std::string error;
-  auto values = buildCustomCall(b, location(node), custom, operands, attributes, error);
+  auto values = buildCustomCall(b, location(node), custom, operands, arguments, error);
   if (failed(values) || values->size() < node.outputs.size())
     return (void)report(node, 322,
                         "found a custom operation that does not fit: " +

@@ -136,6 +136,8 @@ OwningOpRef<ModuleOp> ModuleImporter::run(Model &model) {
     entry(model, EntrySpec(), *module);
   for (const EntrySpec &spec : options.entries)
     entry(model, spec, *module);
+  if (options.files)
+    externals.addPaths(*options.files);
   if (sink.hasErrors())
     return nullptr;
   // Whatever an operation's verifier finds, its node is named.

@@ -59,6 +59,9 @@ std::optional<OperatorSpec> findOperator(std::string_view domain, std::string_vi
 /// The version in which a domain's operator first appears; 0 where it has none.
 int64_t firstVersion(std::string_view domain, std::string_view name);
 
+/// Names of a domain's operators, each at least once.
+std::vector<std::string_view> operatorNames(std::string_view domain);
+
 /// The domain of ONNX Runtime's own operators. The table has the signatures that
 /// one of its releases has; files may hold others.
 inline constexpr std::string_view microsoftDomain = "com.microsoft";

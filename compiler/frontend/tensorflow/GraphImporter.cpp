@@ -371,30 +371,6 @@ void GraphImporter::reportUnknown(const Node &node) {
                std::move(notes));
 }
 
-/// A node whose operation the user described.
-LogicalResult GraphImporter::callCustom(const CustomOperation &custom, NodeImport &n) {
-  SmallVector<Value> operands = n.tensors(0, n.inputCount());
-  if (operands.size() != n.inputCount())
-    return failure();
-  SmallVector<int64_t> attributes;
-  for (const std::string &name : custom.attributes) {
-    const AttrValue *given = n.attr(name);
-    if (!given || (given->kind != AttrValue::Kind::Int && given->kind != AttrValue::Kind::Bool))
-      return report(n.node, "W0324",
-                    given
-                        ? "found attribute \"" + name +
-                              "\" of another type than integer, which its description hands "
-                              "over; possible are integers and booleans"
-                        : "found no attribute \"" + name + "\", which its description hands over");
-    attributes.push_back(given->kind == AttrValue::Kind::Bool ? given->b : given->i);
-  }
-  std::string error;
-  auto values = buildCustomCall(n.b, n.loc, custom, operands, attributes, error);
-  if (failed(values))
-    return n.invalid("found a description that does not fit the node: " + Twine(error));
-  return n.results(*values);
-}
-
 /// Kept by name, not at operations: rewrites keep names.
 void GraphImporter::noteDevice(const Node &node) {
   if (!node.device.empty())

@@ -17,7 +17,9 @@
 //   given (which may be null), and leaves its outputs as they were. Null for
 //   anything else that it needs is INVALID_ARGUMENT.
 // - A function that cannot fail ignores null where it destroys, releases or
-//   cancels; what asks a program or a session must be given one.
+//   cancels, and answers null, 0 or -1 where it asks.
+// - What is no session or cancellation of this runtime any more (destroyed, or
+//   another shared object's) is taken for null: INVALID_ARGUMENT, or ignored.
 // - Every function may be called from any thread at any time, except that an
 //   object must not be in use while it is destroyed. Runs of one session may be
 //   concurrent; they share nothing but the session's state.
@@ -34,6 +36,17 @@
 #define WEIR_API __attribute__((visibility("default")))
 #else
 #define WEIR_API
+#endif
+
+/// A status that must be looked at.
+#if defined(__cplusplus) && __cplusplus >= 201703L
+#define WEIR_NODISCARD [[nodiscard]]
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 202311L
+#define WEIR_NODISCARD [[nodiscard]]
+#elif defined(__GNUC__)
+#define WEIR_NODISCARD __attribute__((warn_unused_result))
+#else
+#define WEIR_NODISCARD
 #endif
 
 #ifdef __cplusplus
@@ -101,11 +114,6 @@ typedef struct weir_tensor {
 /// sequences included, 16 deep at most. Never null.
 typedef const weir_tensor *weir_tensor_ref;
 
-/// Bytes of one element as stored, 0 for an unknown dtype.
-WEIR_API int64_t weir_dtype_size(int32_t dtype);
-/// "f32", "i64", "string", "tensor", …; "?" for an unknown dtype. Static storage.
-WEIR_API const char *weir_dtype_name(int32_t dtype);
-
 //===----------------------------------------------------------------------===//
 // Status
 //===----------------------------------------------------------------------===//
@@ -130,9 +138,6 @@ typedef enum weir_code {
   WEIR_DATA_LOSS = 15,
   WEIR_UNAUTHENTICATED = 16
 } weir_code;
-
-/// "OK", "INVALID_ARGUMENT", …; "UNKNOWN" for other numbers. Static storage.
-WEIR_API const char *weir_code_name(int32_t code);
 
 /// Owned by the caller; a call that is given one always sets it. `message` is
 /// UTF-8, zero-terminated, empty on success, cut at its end when too long.
@@ -167,31 +172,6 @@ typedef struct weir_tensor_info {
 
 #define WEIR_TENSOR_INFO_INIT                                                                      \
   {(uint32_t)sizeof(weir_tensor_info), 0, 0, 0, NULL, NULL, NULL, NULL, NULL}
-
-WEIR_API const char *weir_program_name(const weir_program_desc *program);
-/// Version of the weirc that wrote the program.
-WEIR_API const char *weir_program_compiler(const weir_program_desc *program);
-WEIR_API int32_t weir_program_entry_count(const weir_program_desc *program);
-/// Null when `entry` is out of range, as below.
-WEIR_API const char *weir_program_entry_name(const weir_program_desc *program, int32_t entry);
-WEIR_API int32_t weir_program_feed_count(const weir_program_desc *program, int32_t entry);
-WEIR_API int32_t weir_program_fetch_count(const weir_program_desc *program, int32_t entry);
-/// Set `info->size` first. Return WEIR_OUT_OF_RANGE when there is none.
-WEIR_API int32_t weir_program_feed(const weir_program_desc *program, int32_t entry, int32_t index,
-                                   weir_tensor_info *info);
-WEIR_API int32_t weir_program_fetch(const weir_program_desc *program, int32_t entry, int32_t index,
-                                    weir_tensor_info *info);
-WEIR_API int32_t weir_program_variable_count(const weir_program_desc *program);
-WEIR_API int32_t weir_program_variable(const weir_program_desc *program, int32_t index,
-                                       weir_tensor_info *info);
-WEIR_API int32_t weir_program_device_count(const weir_program_desc *program);
-/// /job:…/task:…/device:CPU:0
-WEIR_API const char *weir_program_device_name(const weir_program_desc *program, int32_t device);
-/// Bytes that a run plans ahead on that device; dynamic buffers come on top.
-WEIR_API int64_t weir_program_arena_bytes(const weir_program_desc *program, int32_t device);
-
-/// Version of the runtime, "major.minor.patch".
-WEIR_API const char *weir_runtime_version(void);
 
 //===----------------------------------------------------------------------===//
 // What a caller may bring
@@ -290,13 +270,6 @@ typedef struct weir_custom_function {
   weir_library_fn function;
 } weir_custom_function;
 
-/// Memory for a result, 64-byte aligned; null (the run then fails) when there
-/// is none.
-WEIR_API void *weir_custom_alloc(struct weir_context *ctx, int64_t bytes);
-/// Fails the run with `code` and `message` (copied; the node's name is put
-/// before it). Returns what the function is to return.
-WEIR_API int32_t weir_custom_error(struct weir_context *ctx, int32_t code, const char *message);
-
 //===----------------------------------------------------------------------===//
 // Sessions
 //===----------------------------------------------------------------------===//
@@ -331,35 +304,9 @@ typedef struct weir_session_options {
 
 typedef struct weir_session weir_session;
 
-/// Makes a session: checks that the object fits this runtime and this machine
-/// (FAILED_PRECONDITION names the CPU features that are missing), maps the
-/// weights, starts threads, gives variables their initial values. `options` may
-/// be null. The program must stay loaded as long as the session lives.
-WEIR_API int32_t weir_session_create(const weir_program_desc *program,
-                                     const weir_session_options *options, weir_session **session,
-                                     weir_status *status);
-/// Frees everything, results that were not released included, and joins the
-/// threads. No run may be in progress. Null is ignored.
-WEIR_API void weir_session_destroy(weir_session *session);
-
-WEIR_API const weir_program_desc *weir_session_program(const weir_session *session);
-/// Index of the entry with that name, -1: none.
-WEIR_API int32_t weir_session_find_entry(const weir_session *session, const char *name);
-/// Threads a kernel's loop is spread over.
-WEIR_API int32_t weir_session_threads(const weir_session *session);
-
 /// A switch that any thread may throw to end runs. One switch may serve many
 /// runs, of several sessions.
 typedef struct weir_cancellation weir_cancellation;
-/// Null when there is no memory.
-WEIR_API weir_cancellation *weir_cancellation_create(void);
-/// No run may be using it any more. Null is ignored.
-WEIR_API void weir_cancellation_destroy(weir_cancellation *cancellation);
-/// Runs under it end soon, with CANCELLED; later ones at once.
-WEIR_API void weir_cancellation_cancel(weir_cancellation *cancellation);
-/// Later runs are no longer cancelled.
-WEIR_API void weir_cancellation_reset(weir_cancellation *cancellation);
-WEIR_API int32_t weir_cancellation_is_cancelled(const weir_cancellation *cancellation);
 
 typedef struct weir_run_options {
   uint32_t size;
@@ -385,58 +332,9 @@ typedef struct weir_run_options {
 #define WEIR_RUN_OPTIONS_INIT                                                                      \
   {(uint32_t)sizeof(weir_run_options), 0, 0, NULL, NULL, NULL, NULL, NULL}
 
-/// Runs an entry, on the calling thread and the session's pool, and returns when
-/// it has ended. Concurrent calls are welcome.
-///
-/// `feeds` are the entry's, in its order; they must not change during the run.
-/// A feed that contradicts the entry (dtype, rank, a size, two sizes that should
-/// agree, too few bytes) is INVALID_ARGUMENT, with a message that names it and
-/// says what is possible.
-///
-/// `fetches` are the entry's, in its order. On entry `data` and `bytes` offer a
-/// buffer, the rest is ignored: when `data` is not null and the value fits, it
-/// is written there. Otherwise (and always for strings) `data` becomes memory
-/// of the session, 64-byte aligned, which lives until weir_session_release, or
-/// until the session is destroyed. Afterwards all fields describe the value.
-/// Handing a tensor that an earlier run filled to a later run reuses its memory,
-/// and replaces memory of the session that is too small. Buffers of feeds and
-/// fetches must not overlap. A buffer offered to a run that fails may have been
-/// written; the tensors themselves keep their fields.
-///
-/// After a failure variables keep what was assigned before it.
-WEIR_API int32_t weir_session_run(weir_session *session, int32_t entry, const weir_tensor *feeds,
-                                  int32_t feed_count, weir_tensor *fetches, int32_t fetch_count,
-                                  const weir_run_options *options, weir_status *status);
-
 /// Called once when a run has ended, on a thread of the session; must return soon.
 /// `status` lives until then.
 typedef void (*weir_run_done)(void *self, const weir_status *status);
-
-/// The same, and returns at once: the run ends with a call of `done`, which is
-/// promised unless this returns an error. Tensors, and what `options` points to,
-/// must stay until then. The session must not be destroyed before. Each run in
-/// progress has a thread of its own, that sleeps while others work, and is kept
-/// for later runs.
-WEIR_API int32_t weir_session_run_async(weir_session *session, int32_t entry,
-                                        const weir_tensor *feeds, int32_t feed_count,
-                                        weir_tensor *fetches, int32_t fetch_count,
-                                        const weir_run_options *options, weir_run_done done,
-                                        void *self, weir_status *status);
-
-/// Gives memory of the session back and nulls `tensor->data`. Memory of the
-/// caller is left alone, so this may be called on any fetch.
-WEIR_API void weir_session_release(weir_session *session, weir_tensor *tensor);
-
-/// Gives all variables their initial values. Runs in progress keep the values
-/// they have read.
-WEIR_API int32_t weir_session_reset(weir_session *session, weir_status *status);
-/// Copies a variable's value into `value`, by the rules of a fetch.
-/// NOT_FOUND: no such variable; FAILED_PRECONDITION: never assigned.
-WEIR_API int32_t weir_session_get_variable(weir_session *session, const char *name,
-                                           weir_tensor *value, weir_status *status);
-/// Assigns a copy of `value`, which must have the variable's dtype and shape.
-WEIR_API int32_t weir_session_set_variable(weir_session *session, const char *name,
-                                           const weir_tensor *value, weir_status *status);
 
 //===----------------------------------------------------------------------===//
 // Checkpoints
@@ -455,29 +353,6 @@ typedef struct weir_checkpoint_options {
 } weir_checkpoint_options;
 
 #define WEIR_CHECKPOINT_OPTIONS_INIT {(uint32_t)sizeof(weir_checkpoint_options), 0, 0, 0}
-
-/// Saves the variables of this moment as a checkpoint of TensorFlow's format (V2):
-/// `PREFIX.index` and `PREFIX.data-00000-of-00001`, under the variables' names. It is there
-/// whole or not at all, also after a crash. One that has the prefix is overwritten. The
-/// prefix's folder is made, those around it are not. `options` may be null.
-WEIR_API int32_t weir_session_save(weir_session *session, const char *prefix,
-                                   const weir_checkpoint_options *options, weir_status *status);
-/// The same, and returns at once: what is saved are the values of this call, while runs go
-/// on. It ends with a call of `done`, which is promised unless this returns an error. The
-/// session must not be destroyed before.
-WEIR_API int32_t weir_session_save_async(weir_session *session, const char *prefix,
-                                         const weir_checkpoint_options *options, weir_run_done done,
-                                         void *self, weir_status *status);
-/// Gives all variables the values that a checkpoint has for them: of weir's, or of
-/// TensorFlow's Saver (format V2 or V1) or tf.train.Checkpoint. Runs in progress keep the
-/// values they have read. NOT_FOUND, DATA_LOSS, INVALID_ARGUMENT (another type or shape):
-/// no variable has changed. `options` may be null.
-WEIR_API int32_t weir_session_restore(weir_session *session, const char *prefix,
-                                      const weir_checkpoint_options *options, weir_status *status);
-/// Writes the prefix of the latest checkpoint of a folder, which its file `checkpoint`
-/// names, to `prefix`, with a final zero. OUT_OF_RANGE: it needs more than `capacity` bytes.
-WEIR_API int32_t weir_latest_checkpoint(const char *folder, char *prefix, int64_t capacity,
-                                        weir_status *status);
 
 //===----------------------------------------------------------------------===//
 // Memory
@@ -501,6 +376,195 @@ typedef struct weir_memory_stats {
   double fragmentation; ///< (free - largest_free) / free, 0 when none is free
 } weir_memory_stats;
 
+#ifdef __cplusplus
+}
+#endif
+
+#endif // WEIR_H
+
+// The functions. Headers of shared objects define WEIR_TYPES_ONLY around their copy of this
+// text: their runtime is hidden, and what it offers is in a table (weir/plugin.h).
+#if !defined(WEIR_TYPES_ONLY) && !defined(WEIR_FUNCTIONS)
+#define WEIR_FUNCTIONS
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+//===----------------------------------------------------------------------===//
+// Functions: tensors
+//===----------------------------------------------------------------------===//
+
+/// Bytes of one element as stored, 0 for an unknown dtype.
+WEIR_API int64_t weir_dtype_size(int32_t dtype);
+/// "f32", "i64", "string", "tensor", …; "?" for an unknown dtype. Static storage.
+WEIR_API const char *weir_dtype_name(int32_t dtype);
+
+//===----------------------------------------------------------------------===//
+// Functions: status
+//===----------------------------------------------------------------------===//
+
+/// "OK", "INVALID_ARGUMENT", …; "UNKNOWN" for other numbers. Static storage.
+WEIR_API const char *weir_code_name(int32_t code);
+
+//===----------------------------------------------------------------------===//
+// Functions: programs
+//===----------------------------------------------------------------------===//
+
+WEIR_API const char *weir_program_name(const weir_program_desc *program);
+/// Version of the weirc that wrote the program.
+WEIR_API const char *weir_program_compiler(const weir_program_desc *program);
+WEIR_API int32_t weir_program_entry_count(const weir_program_desc *program);
+/// Null when `entry` is out of range, as below.
+WEIR_API const char *weir_program_entry_name(const weir_program_desc *program, int32_t entry);
+WEIR_API int32_t weir_program_feed_count(const weir_program_desc *program, int32_t entry);
+WEIR_API int32_t weir_program_fetch_count(const weir_program_desc *program, int32_t entry);
+/// Set `info->size` first. Return WEIR_OUT_OF_RANGE when there is none.
+WEIR_API int32_t weir_program_feed(const weir_program_desc *program, int32_t entry, int32_t index,
+                                   weir_tensor_info *info);
+WEIR_API int32_t weir_program_fetch(const weir_program_desc *program, int32_t entry, int32_t index,
+                                    weir_tensor_info *info);
+WEIR_API int32_t weir_program_variable_count(const weir_program_desc *program);
+WEIR_API int32_t weir_program_variable(const weir_program_desc *program, int32_t index,
+                                       weir_tensor_info *info);
+WEIR_API int32_t weir_program_device_count(const weir_program_desc *program);
+/// /job:…/task:…/device:CPU:0
+WEIR_API const char *weir_program_device_name(const weir_program_desc *program, int32_t device);
+/// Bytes that a run plans ahead on that device; dynamic buffers come on top.
+WEIR_API int64_t weir_program_arena_bytes(const weir_program_desc *program, int32_t device);
+
+/// Version of the runtime, "major.minor.patch".
+WEIR_API const char *weir_runtime_version(void);
+
+//===----------------------------------------------------------------------===//
+// Functions: custom operations
+//===----------------------------------------------------------------------===//
+
+/// Memory for a result, 64-byte aligned; null (the run then fails) when there
+/// is none.
+WEIR_API void *weir_custom_alloc(struct weir_context *ctx, int64_t bytes);
+/// Fails the run with `code` and `message` (copied; the node's name is put
+/// before it). Returns what the function is to return.
+WEIR_API int32_t weir_custom_error(struct weir_context *ctx, int32_t code, const char *message);
+
+//===----------------------------------------------------------------------===//
+// Functions: sessions
+//===----------------------------------------------------------------------===//
+
+/// Makes a session: checks that the object fits this runtime and this machine
+/// (FAILED_PRECONDITION names the CPU features that are missing), maps the
+/// weights, starts threads, gives variables their initial values. `options` may
+/// be null. The program must stay loaded as long as the session lives.
+WEIR_NODISCARD WEIR_API int32_t weir_session_create(const weir_program_desc *program,
+                                                    const weir_session_options *options,
+                                                    weir_session **session, weir_status *status);
+/// Frees everything, results that were not released included, and joins the
+/// threads. No run may be in progress. Null is ignored.
+WEIR_API void weir_session_destroy(weir_session *session);
+
+WEIR_API const weir_program_desc *weir_session_program(const weir_session *session);
+/// Index of the entry with that name, -1: none.
+WEIR_API int32_t weir_session_find_entry(const weir_session *session, const char *name);
+/// Threads a kernel's loop is spread over.
+WEIR_API int32_t weir_session_threads(const weir_session *session);
+
+/// Null when there is no memory.
+WEIR_API weir_cancellation *weir_cancellation_create(void);
+/// No run may be using it any more. Null is ignored.
+WEIR_API void weir_cancellation_destroy(weir_cancellation *cancellation);
+/// Runs under it end soon, with CANCELLED; later ones at once.
+WEIR_API void weir_cancellation_cancel(weir_cancellation *cancellation);
+/// Later runs are no longer cancelled.
+WEIR_API void weir_cancellation_reset(weir_cancellation *cancellation);
+WEIR_API int32_t weir_cancellation_is_cancelled(const weir_cancellation *cancellation);
+
+/// Runs an entry, on the calling thread and the session's pool, and returns when
+/// it has ended. Concurrent calls are welcome.
+///
+/// `feeds` are the entry's, in its order; they must not change during the run.
+/// A feed that contradicts the entry (dtype, rank, a size, two sizes that should
+/// agree, too few bytes) is INVALID_ARGUMENT, with a message that names it and
+/// says what is possible.
+///
+/// `fetches` are the entry's, in its order. On entry `data` and `bytes` offer a
+/// buffer, the rest is ignored: when `data` is not null and the value fits, it
+/// is written there. Otherwise (and always for strings) `data` becomes memory
+/// of the session, 64-byte aligned, which lives until weir_session_release, or
+/// until the session is destroyed. Afterwards all fields describe the value.
+/// Handing a tensor that an earlier run filled to a later run reuses its memory,
+/// and replaces memory of the session that is too small. Buffers of feeds and
+/// fetches must not overlap. A buffer offered to a run that fails may have been
+/// written; the tensors themselves keep their fields.
+///
+/// After a failure variables keep what was assigned before it.
+WEIR_NODISCARD WEIR_API int32_t weir_session_run(weir_session *session, int32_t entry,
+                                                 const weir_tensor *feeds, int32_t feed_count,
+                                                 weir_tensor *fetches, int32_t fetch_count,
+                                                 const weir_run_options *options,
+                                                 weir_status *status);
+
+/// The same, and returns at once: the run ends with a call of `done`, which is
+/// promised unless this returns an error. Tensors, and what `options` points to,
+/// must stay until then. The session must not be destroyed before. Each run in
+/// progress has a thread of its own, that sleeps while others work, and is kept
+/// for later runs.
+WEIR_NODISCARD WEIR_API int32_t weir_session_run_async(weir_session *session, int32_t entry,
+                                                       const weir_tensor *feeds, int32_t feed_count,
+                                                       weir_tensor *fetches, int32_t fetch_count,
+                                                       const weir_run_options *options,
+                                                       weir_run_done done, void *self,
+                                                       weir_status *status);
+
+/// Gives memory of the session back and nulls `tensor->data`. Memory of the
+/// caller is left alone, so this may be called on any fetch.
+WEIR_API void weir_session_release(weir_session *session, weir_tensor *tensor);
+
+/// Gives all variables their initial values. Runs in progress keep the values
+/// they have read.
+WEIR_NODISCARD WEIR_API int32_t weir_session_reset(weir_session *session, weir_status *status);
+/// Copies a variable's value into `value`, by the rules of a fetch.
+/// NOT_FOUND: no such variable; FAILED_PRECONDITION: never assigned.
+WEIR_NODISCARD WEIR_API int32_t weir_session_get_variable(weir_session *session, const char *name,
+                                                          weir_tensor *value, weir_status *status);
+/// Assigns a copy of `value`, which must have the variable's dtype and shape.
+WEIR_NODISCARD WEIR_API int32_t weir_session_set_variable(weir_session *session, const char *name,
+                                                          const weir_tensor *value,
+                                                          weir_status *status);
+
+//===----------------------------------------------------------------------===//
+// Functions: checkpoints
+//===----------------------------------------------------------------------===//
+
+/// Saves the variables of this moment as a checkpoint of TensorFlow's format (V2):
+/// `PREFIX.index` and `PREFIX.data-00000-of-00001`, under the variables' names. It is there
+/// whole or not at all, also after a crash. One that has the prefix is overwritten. The
+/// prefix's folder is made, those around it are not. `options` may be null.
+WEIR_NODISCARD WEIR_API int32_t weir_session_save(weir_session *session, const char *prefix,
+                                                  const weir_checkpoint_options *options,
+                                                  weir_status *status);
+/// The same, and returns at once: what is saved are the values of this call, while runs go
+/// on. It ends with a call of `done`, which is promised unless this returns an error. The
+/// session must not be destroyed before.
+WEIR_NODISCARD WEIR_API int32_t weir_session_save_async(weir_session *session, const char *prefix,
+                                                        const weir_checkpoint_options *options,
+                                                        weir_run_done done, void *self,
+                                                        weir_status *status);
+/// Gives all variables the values that a checkpoint has for them: of weir's, or of
+/// TensorFlow's Saver (format V2 or V1) or tf.train.Checkpoint. Runs in progress keep the
+/// values they have read. NOT_FOUND, DATA_LOSS, INVALID_ARGUMENT (another type or shape):
+/// no variable has changed. `options` may be null.
+WEIR_NODISCARD WEIR_API int32_t weir_session_restore(weir_session *session, const char *prefix,
+                                                     const weir_checkpoint_options *options,
+                                                     weir_status *status);
+/// Writes the prefix of the latest checkpoint of a folder, which its file `checkpoint`
+/// names, to `prefix`, with a final zero. OUT_OF_RANGE: it needs more than `capacity` bytes.
+WEIR_NODISCARD WEIR_API int32_t weir_latest_checkpoint(const char *folder, char *prefix,
+                                                       int64_t capacity, weir_status *status);
+
+//===----------------------------------------------------------------------===//
+// Functions: memory
+//===----------------------------------------------------------------------===//
+
 /// Set `stats->size` first. WEIR_OUT_OF_RANGE when there is no such device.
 WEIR_API int32_t weir_session_memory(weir_session *session, int32_t device,
                                      weir_memory_stats *stats);
@@ -516,4 +580,4 @@ WEIR_API void weir_session_trim(weir_session *session);
 }
 #endif
 
-#endif // WEIR_H
+#endif // functions

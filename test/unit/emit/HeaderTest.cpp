@@ -136,7 +136,8 @@ TEST_F(Header, StatusesCannotBeOverlooked) {
     GTEST_SKIP() << "no clang++-22";
   for (const char *call : {"model.run()", "model.resize_class_({2, 4})", "model.train_step()",
                            "model.bind_x_output(nullptr, 2)",
-                           "net_run(model.session(), nullptr, nullptr, nullptr, nullptr)"}) {
+                           "net_run(model.session(), nullptr, nullptr, nullptr, nullptr)",
+                           "weir_session_reset(model.session(), nullptr)"}) {
     std::string file = (folder + "/overlooked.cpp").str();
     ASSERT_EQ(
         llvm::toString(writeFile(file, "#include \"net.h\"\nvoid use(net::Model &model) {\n  " +
