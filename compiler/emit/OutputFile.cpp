@@ -8,6 +8,7 @@
 #include "compiler/emit/OutputFile.h"
 
 #include "llvm/ADT/Twine.h"
+#include "llvm/Support/Signals.h"
 
 #include <atomic>
 #include <cerrno>
@@ -36,8 +37,10 @@ OutputFile::~OutputFile() {
   if (fd < 0)
     return;
   ::close(fd);
-  if (!inPlace)
+  if (!inPlace) {
     ::unlink(temporary.c_str());
+    llvm::sys::DontRemoveFileOnSignal(temporary);
+  }
 }
 
 llvm::Expected<OutputFile> OutputFile::create(llvm::StringRef path) {
@@ -72,6 +75,8 @@ llvm::Expected<OutputFile> OutputFile::create(llvm::StringRef path) {
   } while (fd < 0 && errno == EEXIST);
   if (fd < 0)
     return failed(path, errno);
+  // Who interrupts the compiler finds nothing that is half written.
+  llvm::sys::RemoveFileOnSignal(temporary);
   return OutputFile(name, temporary, fd, /*inPlace=*/false);
 }
 
@@ -117,11 +122,16 @@ llvm::Error OutputFile::commit() {
   fd = -1;
   // A full disk or a quota may only show here.
   bool good = ::close(closing) == 0;
-  if (good && (inPlace || ::rename(temporary.c_str(), name.c_str()) == 0))
+  if (good && (inPlace || ::rename(temporary.c_str(), name.c_str()) == 0)) {
+    if (!inPlace)
+      llvm::sys::DontRemoveFileOnSignal(temporary);
     return llvm::Error::success();
+  }
   int code = errno;
-  if (!inPlace)
+  if (!inPlace) {
     ::unlink(temporary.c_str());
+    llvm::sys::DontRemoveFileOnSignal(temporary);
+  }
   return failed(name, code);
 }
 

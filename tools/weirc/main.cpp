@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/weirc/Commands.h"
+#include "tools/weirc/Limits.h"
 
 #include "compiler/driver/Driver.h"
 #include "compiler/frontend/Import.h"
@@ -57,8 +58,8 @@ void printSupportedOperators() {
     llvm::outs() << "tensorflow " << op.name << '\n';
 }
 
-bool parseCommandLine(int argc, char **argv, driver::Options &options, bool &listOperators,
-                      std::string_view &page, int &status) {
+bool parseCommandLine(int argc, char **argv, driver::Options &options, Limits &limits,
+                      bool &listOperators, std::string_view &page, int &status) {
   FlagParser parser(toolName, "MODEL [-o OUT] [flags]",
                     "Compiles a model file to a native object with a typed C/C++ header.\n"
                     "\n"
@@ -108,6 +109,14 @@ bool parseCommandLine(int argc, char **argv, driver::Options &options, bool &lis
                                      : "";
                });
   addInspectionFlags(parser, options);
+  parser.group("Models of strangers");
+  parser.number("--max-memory", "MB",
+                "ends with W0119 when compiling takes more (default: no limit)",
+                limits.memoryMegabytes, 1, int64_t(1) << 40);
+  parser.number("--max-time", "SECONDS",
+                "ends with W0120 when compiling takes longer (default: no limit)", limits.seconds,
+                1, int64_t(1) << 30);
+  parser.group("Other");
   parser.flag("--print-supported-operators",
               "lists the operators and versions that are imported, and exits", listOperators);
   parser.exitCode(0, "OUT is written");
@@ -145,7 +154,8 @@ static int runTool(int argc, char **argv) {
   int status = 0;
   bool listOperators = false;
   std::string_view page;
-  if (!parseCommandLine(argc, argv, options, listOperators, page, status))
+  Limits limits;
+  if (!parseCommandLine(argc, argv, options, limits, listOperators, page, status))
     return status;
   if (!page.empty()) {
     llvm::outs() << page;
@@ -159,6 +169,10 @@ static int runTool(int argc, char **argv) {
     driver::printPipeline(options, llvm::outs());
     if (options.input.empty())
       return 0;
+  }
+  if (std::string refused = enforce(limits, options.input); !refused.empty()) {
+    printError(toolName, refused);
+    return 1;
   }
   DiagnosticSink sink;
   ProgressLine progress;
