@@ -139,13 +139,13 @@ TEST(Variables, ConcurrentReadersSeeOneWholeValue) {
     });
   threads.emplace_back([&] {
     for (int i = 0; i < 100; ++i)
-      weir_session_reset(session, nullptr);
+      failures += weir_session_reset(session, nullptr) != 0;
   });
   for (std::thread &thread : threads)
     thread.join();
   EXPECT_EQ(failures, 0);
   weir_session_trim(session);
-  weir_session_reset(session, nullptr);
+  EXPECT_EQ(weir_session_reset(session, nullptr), WEIR_OK);
   weir_memory_stats stats = {};
   stats.size = sizeof(stats);
   weir_session_memory(session, 0, &stats);
