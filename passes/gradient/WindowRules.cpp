@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Spatial sizes must be known. Convolutions have gradients that are
-// convolutions; pools, and filters of grouped convolutions, go over the places
-// of the window: at each, the elements that it meets are one strided slice.
+// Spatial sizes must be known. Convolutions have gradients of their input that are
+// convolutions; pools and filters go over the places of the window: at each, the
+// elements that it meets are one strided slice. Of windows with many places the
+// filter's gradient is a convolution, too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -137,8 +138,8 @@ LogicalResult pool(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
   return success();
 }
 
-/// Convolutions, channels last, of one group: the filter's gradient is the
-/// convolution whose batch and channels, strides and dilations have changed
+/// Convolutions, channels last, of one group and a large window: the filter's gradient is
+/// the convolution whose batch and channels, strides and dilations have changed
 /// places.
 Value filterGradient(const Windows &w, Value dy) {
   Adjoint &a = w.a;
@@ -159,21 +160,22 @@ Value filterGradient(const Windows &w, Value dy) {
   return a.transpose(made, result); // C S… O to S… C O
 }
 
-/// The same for groups: a product for each place of the window.
-Value groupedFilterGradient(const Windows &w, Value dy, int64_t groups) {
+/// The same of any number of groups: a product for each place of the window.
+Value placewiseFilterGradient(const Windows &w, Value dy, int64_t groups) {
   Adjoint &a = w.a;
   int64_t spatial = w.spatial(), last = spatial + 1;
   int64_t channels = Adjoint::type(w.x).getDimSize(last) / groups,
           outputs = Adjoint::type(dy).getDimSize(last) / groups;
   auto grouped = [&](Value v, int64_t each) { return a.reshape(v, a.ints({-1, groups, each})); };
-  Value all = w.padded(w.x, 0), right = grouped(dy, outputs);
+  // What all places share goes to the left, where it is turned round once.
+  Value all = w.padded(w.x, 0), left = grouped(dy, outputs);
   SmallVector<Value> places;
   for (int64_t at = 0; at < w.places(); ++at) {
     Value product =
-        a.op<DotGeneralOp>(grouped(w.meet(all, at), channels), right, Ints{1}, Ints{1}, Ints{0},
-                           Ints{0}, Adjoint::type(w.x).getElementType()); // groups, I, O
+        a.op<DotGeneralOp>(left, grouped(w.meet(all, at), channels), Ints{1}, Ints{1}, Ints{0},
+                           Ints{0}, Adjoint::type(w.x).getElementType()); // groups, O, I
     places.push_back(
-        a.reshape(a.transpose(product, {1, 0, 2}), a.ints({1, channels, groups * outputs})));
+        a.reshape(a.transpose(product, {2, 0, 1}), a.ints({1, channels, groups * outputs})));
   }
   IntVector shape(w.window);
   shape.append({channels, groups * outputs});
@@ -213,7 +215,10 @@ LogicalResult conv(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
           outputs = Adjoint::type(dy).getDimSize(spatial + 1);
   if (!w.isKnown() || ShapedType::isDynamic(channels) || ShapedType::isDynamic(outputs))
     return failure();
-  Value made = groups == 1 ? filterGradient(w, dy) : groupedFilterGradient(w, dy, groups);
+  // Products are faster until there are too many of them.
+  constexpr int64_t mostProducts = 32;
+  Value made = groups == 1 && w.places() > mostProducts ? filterGradient(w, dy)
+                                                        : placewiseFilterGradient(w, dy, groups);
   a.add(filter, channelsLast ? made : a.transpose(made, back));
   return success();
 }
