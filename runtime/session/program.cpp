@@ -32,6 +32,16 @@ int64_t weir::rt::acceleratorCount(const weir_program_desc *program) {
   return program->size < end ? 0 : program->accelerator_count;
 }
 
+int64_t weir::rt::collectiveCount(const weir_program_desc *program) {
+  constexpr size_t end = offsetof(weir_program_desc, collective_driver) + sizeof(void *);
+  return program->size < end ? 0 : program->collective_count;
+}
+
+int32_t weir::rt::stateDevice(const weir_program_desc *program) {
+  constexpr size_t end = offsetof(weir_program_desc, state_device) + sizeof(int32_t);
+  return program->size < end ? -1 : program->state_device - 1;
+}
+
 const weir_program_desc *weir::rt::chooseVariant(const weir_program_desc *program,
                                                  weir_status *status) {
   constexpr size_t end = offsetof(weir_program_desc, variant_count) + sizeof(int64_t);

@@ -7,6 +7,7 @@
 
 #include "session/run.h"
 
+#include "collectives/driver.h"
 #include "session/handles.h"
 #include "support/float_environment.h"
 
@@ -209,6 +210,11 @@ void finishStep(weir_context *ctx, int32_t code) {
   --run->unfinishedSteps;
 }
 
+void addUnfinished(weir_run *run, int32_t by) {
+  Lock lock(run->mutex);
+  run->unfinishedSteps += by;
+}
+
 void beginSegment(weir_run *run) {
   Lock lock(run->mutex);
   ++run->segments;
@@ -322,6 +328,9 @@ static void executeSteps(weir_run *run, int32_t first, int32_t parts) {
     Lock lock(run->mutex);
     run->unfinishedSteps += parts;
   }
+  // Before a step can send to one.
+  if (collectiveCount(run->session->program) > 0)
+    run->session->program->collective_driver->begin(run);
   for (int32_t i = first + 1; first >= 0 && i < run->session->deviceCount; ++i)
     if (run->devices[i].unfinished) {
       run->devices[i].start.run = startDevice;

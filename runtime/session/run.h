@@ -262,6 +262,9 @@ void releaseKept(weir_run *run, int32_t edge);
 /// ends with the run.
 Block *takeArrival(weir_context *ctx, int32_t edge, int64_t iteration, weir_tensor *out,
                    int32_t *code, bool linked = false);
+/// Something beside the steps is to end before the run does, or (-1) has ended: in a
+/// segment.
+void addUnfinished(weir_run *run, int32_t by);
 /// Something outside of the run's threads is about to do work for it, which ends
 /// with endSegment.
 void beginSegment(weir_run *run);

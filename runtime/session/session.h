@@ -69,6 +69,9 @@ void unmapWeights(MappedFile *file);
 /// The fields of the descriptor that grew at its end.
 int64_t customCount(const weir_program_desc *program);
 int64_t acceleratorCount(const weir_program_desc *program);
+int64_t collectiveCount(const weir_program_desc *program);
+/// Where the variables of replicas are that are no copies; -1: there are none.
+int32_t stateDevice(const weir_program_desc *program);
 /// What reports of memory call a run's planned arena on a device.
 const char *arenaTag(const weir_program_desc *program, int32_t device);
 

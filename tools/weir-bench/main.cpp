@@ -10,6 +10,7 @@
 #include "tools/weir-bench/Alloc.h"
 #include "tools/weir-bench/Calibrate.h"
 #include "tools/weir-bench/Cliffs.h"
+#include "tools/weir-bench/Collectives.h"
 #include "tools/weir-bench/Convolutions.h"
 #include "tools/weir-bench/MemoryPlan.h"
 #include "tools/weir-bench/Model.h"
@@ -46,6 +47,7 @@ constexpr Command commands[] = {
     {"calibrate", "this machine's devices and links, as a cluster file", runCalibrate},
     {"steps", "several steps in flight over two devices", runSteps},
     {"transport", "tensors between two processes, and UCX's own figures", runTransport},
+    {"collectives", "all_reduce among processes, and the same messages alone", runCollectives},
 };
 
 void printHelp() {

@@ -109,14 +109,18 @@ typedef struct weir_slot_desc {
   const char *shared_name;
   int32_t kind; ///< weir_slot_kind
   int32_t dtype;
-  int32_t rank; ///< -1: unknown
-  int32_t flags;
+  int32_t rank;  ///< -1: unknown
+  int32_t flags; ///< WEIR_SLOT_COPY or 0
   const int64_t *dims;
   /// Offset of the initial value in the blobs, -1: none. Strings are their
   /// sizes, an int64_t each, and then their contents.
   int64_t initial;
   int64_t initial_bytes;
 } weir_slot_desc;
+
+/// A replica's copy of the variable of this name that is no copy: checkpoints have it
+/// once, under that name.
+#define WEIR_SLOT_COPY 1
 
 typedef enum weir_slot_kind { WEIR_SLOT_VARIABLE = 0 } weir_slot_kind;
 
@@ -140,6 +144,44 @@ typedef struct weir_edge_desc {
   const char *name;            ///< readable rendezvous key, stable between compilations
   int32_t source, destination; ///< devices
 } weir_edge_desc;
+
+/// What devices do together in a collective.
+typedef enum weir_collective_kind {
+  WEIR_ALL_REDUCE,     ///< each gives a tensor, and gets the reduction of all
+  WEIR_REDUCE_SCATTER, ///< the same, of which rank i gets the i-th part along the first dimension
+  WEIR_ALL_GATHER,     ///< each gets what all give, one behind the other in the first dimension
+  WEIR_BROADCAST       ///< each gets what rank 0 gives; the others give any tensor of that type
+} weir_collective_kind;
+
+typedef enum weir_reduction {
+  WEIR_REDUCE_SUM,
+  WEIR_REDUCE_PROD,
+  WEIR_REDUCE_MAX,
+  WEIR_REDUCE_MIN
+} weir_reduction;
+
+/// A device's part in a collective. Its step sends what it gives over `input` and
+/// receives what it gets over `output`, in iteration 0: edges from the device to
+/// itself. The others carry what goes between devices meanwhile.
+typedef struct weir_collective_rank {
+  int32_t device;
+  int32_t input, output;
+  int32_t ring;     ///< to the next rank's device, of the last to the first's
+  int32_t up, down; ///< to the rank's parent in the tree, and from it; -1: rank 0
+} weir_collective_rank;
+
+/// The parent of rank r is r without its lowest bit that is set.
+typedef struct weir_collective_desc {
+  const char *node;
+  int32_t entry;
+  int32_t kind;      ///< weir_collective_kind
+  int32_t reduction; ///< weir_reduction
+  int32_t count;
+  const weir_collective_rank *ranks;
+} weir_collective_desc;
+
+/// What computes collectives; an object that has some names it, which links it.
+struct weir_collective_driver;
 
 /// A custom operation that the program calls through weir_rt_custom. Looked up
 /// when a session is made: in weir_session_options::functions, by `name`, then
@@ -250,6 +292,13 @@ struct weir_program_desc {
   /// What reports of memory call a run's planned arena, by device: whose values
   /// take most of it when it is fullest.
   const char *const *arena_tags;
+  const weir_collective_desc *collectives;
+  int64_t collective_count;
+  const struct weir_collective_driver *collective_driver;
+  /// One more than the device that alone reads and assigns all variables that are no
+  /// copies, in a program of replicas; 0: none.
+  int32_t state_device;
+  int32_t reserved2;
 };
 
 /// Features that an object may need. What weirc turns on beyond these lines it

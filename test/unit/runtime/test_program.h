@@ -92,6 +92,22 @@ public:
     return int32_t(edges.size()) - 1;
   }
 
+  /// A collective of devices 0 to `ranks` - 1, with edges of its own. `driver` is
+  /// &weir_collectives.
+  const weir_collective_desc &collective(int32_t entry, int32_t kind, int32_t reduction,
+                                         int32_t ranks, const weir_collective_driver *driver) {
+    auto &made = rankLists.emplace_back();
+    for (int32_t r = 0; r < ranks; ++r) {
+      int32_t parent = r & (r - 1);
+      made.push_back({r, edge("input", r, r), edge("output", r, r),
+                      edge("ring", r, (r + 1) % ranks), r ? edge("up", r, parent) : -1,
+                      r ? edge("down", parent, r) : -1});
+    }
+    desc.collective_driver = driver;
+    return collectives.emplace_back(
+        weir_collective_desc{"reduced", entry, kind, reduction, ranks, made.data()});
+  }
+
   int32_t custom(const char *name, const char *nodes, weir_library_fn fallback = nullptr) {
     customs.push_back({name, nodes, fallback});
     return int32_t(customs.size()) - 1;
@@ -126,6 +142,8 @@ public:
     desc.kernels = kernels.data();
     desc.edges = edges.data();
     desc.customs = customs.data();
+    desc.collectives = collectives.data();
+    desc.collective_count = int64_t(collectives.size());
     desc.blobs = blobBytes.data();
     desc.blob_bytes = int64_t(blobBytes.size());
     return &desc;
@@ -159,6 +177,8 @@ private:
   std::vector<weir_kernel_desc> kernels;
   std::vector<weir_edge_desc> edges;
   std::vector<weir_custom_desc> customs;
+  std::deque<std::vector<weir_collective_rank>> rankLists;
+  std::vector<weir_collective_desc> collectives;
 };
 
 /// A session that is destroyed with the scope.

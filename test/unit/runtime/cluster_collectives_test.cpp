@@ -1,0 +1,83 @@
+//===- cluster_collectives_test.cpp - tasks that reduce together ----------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+// Real processes; set UCX_TLS to choose how messages go.
+
+#include "collective_steps.h"
+
+using namespace weir::rt::test;
+
+namespace {
+
+TEST(ClusterCollectives, AllKindsOverTwoFourAndEightTasks) {
+  for (int ranks : {2, 4, 8}) {
+    CollectiveProgram program(ranks, true);
+    program.get();
+    Tasks tasks(ranks);
+    std::vector<std::unique_ptr<Worker>> workers;
+    for (int i = 1; i < ranks; ++i)
+      workers.push_back(std::make_unique<Worker>(tasks, i, CollectiveProgram::current));
+    {
+      Member leader(tasks, 0, CollectiveProgram::current);
+      ASSERT_EQ(leader.code, WEIR_OK) << leader.status.message;
+      for (int kind = 0; kind < 4; ++kind)
+        for (int64_t each : {1, 3, 40, 2000, 70000, 1500000}) {
+          int64_t count = kind == WEIR_REDUCE_SCATTER ? each / 8 * ranks
+                          : kind == WEIR_ALL_GATHER   ? each / 8
+                                                      : each;
+          program.check(kind, count, [&](weir_tensor fed, std::vector<weir_tensor> &fetches) {
+            ASSERT_EQ(leader.run({fed}, fetches, kind), WEIR_OK) << leader.status.message;
+          });
+        }
+    }
+    for (auto &worker : workers)
+      EXPECT_EQ(worker->wait(), 0);
+  }
+}
+
+/// A worker that is killed while it reduces ends the run of all, which name it; a new one
+/// takes its place.
+TEST(ClusterCollectives, ALostTaskEndsTheReductionAndMayComeBack) {
+  CollectiveProgram program(3, true);
+  program.get();
+  Tasks tasks(3);
+  Worker first(tasks, 1, CollectiveProgram::current);
+  auto second = std::make_unique<Worker>(tasks, 2, CollectiveProgram::current);
+  int fallen = 0;
+  Member leader(tasks, 0, CollectiveProgram::current);
+  ASSERT_EQ(leader.code, WEIR_OK) << leader.status.message;
+  for (int round = 0; round < 6; ++round) {
+    int64_t fed = int64_t(WEIR_ALL_REDUCE) << 56 | 300000;
+    pid_t pid = second->pid;
+    std::thread killer([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20 + 7 * round));
+      kill(pid, SIGKILL);
+    });
+    int32_t code = WEIR_OK;
+    for (int i = 0; i < 2000 && code == WEIR_OK; ++i) {
+      std::vector<weir_tensor> fetches(3);
+      code = leader.run({scalar(&fed)}, fetches, WEIR_ALL_REDUCE);
+      for (weir_tensor &tensor : fetches)
+        weir_session_release(leader.session, &tensor);
+    }
+    killer.join();
+    EXPECT_EQ(code, WEIR_UNAVAILABLE) << leader.status.message;
+    fallen += std::string(leader.status.message).find("task:2") != std::string::npos;
+    // The process that was forked here has no threads of the leader's: a shell would do
+    // the same.
+    second->end();
+    second = std::make_unique<Worker>(tasks, 2, CollectiveProgram::current);
+    program.check(WEIR_ALL_REDUCE, 300000, [&](weir_tensor fed, std::vector<weir_tensor> &fetches) {
+      ASSERT_EQ(leader.run({fed}, fetches, WEIR_ALL_REDUCE), WEIR_OK) << leader.status.message;
+      for (weir_tensor &tensor : fetches)
+        (void)tensor;
+    });
+  }
+  EXPECT_EQ(fallen, 6);
+}
+
+} // namespace
