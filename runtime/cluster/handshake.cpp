@@ -7,6 +7,7 @@
 
 #include "cluster/handshake.h"
 
+#include "cluster/proof.h"
 #include "cluster/task_set.h"
 
 #include <errno.h>
@@ -27,7 +28,7 @@ constexpr char handshakeMagic[8] = {'W', 'E', 'I', 'R', 'T', 'A', 'S', 'K'};
 /// What is said after handshakes: that messages are taken, and the end.
 constexpr char readiness = '!', goodbye = '.';
 /// Of handshakes and messages.
-constexpr uint32_t protocolVersion = 3;
+constexpr uint32_t protocolVersion = 4;
 constexpr size_t longestAddress = 1 << 16;
 
 /// Fixed part; the worker's address, or the text of a refusal, follows.
@@ -42,7 +43,19 @@ struct Handshake {
   Reach reach;
   uint64_t namesHash;   ///< of all tasks' names
   uint64_t addressHash; ///< of what follows
+  Digest proof;         ///< that the secret is known; zeros without one
 };
+
+/// What a task with a secret says first to who has called.
+struct Challenge {
+  char magic[8];
+  uint8_t random[24];
+};
+constexpr char challengeMagic[8] = {'W', 'E', 'I', 'R', 'C', 'H', 'A', 'L'};
+
+std::string bytesOf(const void *data, size_t size) {
+  return std::string(static_cast<const char *>(data), size);
+}
 
 uint64_t hashOf(const std::string &bytes) {
   uint64_t hash = 0xcbf29ce484222325; // FNV-1a
@@ -63,10 +76,11 @@ struct TcpPeer {
   int socket = -1;
   int32_t task = -1;    ///< known when we connect, or have been greeted
   bool calling = false; ///< we connect
-  enum { connecting, handshake, ready, watched } wait = connecting;
+  enum { connecting, challenge, handshake, ready, watched } wait = connecting;
   int64_t deadline = 0; ///< for what it waits for
   std::string in, out;
   uint64_t nonce = 0;
+  std::string said; ///< with a secret: the challenge, and the caller's handshake
   std::shared_ptr<Connection> connection; ///< our end, until it is the tasks'
 };
 
@@ -167,20 +181,44 @@ private:
     int socket = ::accept4(tasks.listener(), nullptr, nullptr, SOCK_CLOEXEC);
     if (socket < 0)
       return;
-    size_t strangers = 0;
-    for (const TcpPeer &peer : peers)
-      strangers += peer.wait != TcpPeer::watched;
-    if (strangers >= mostStrangers) {
-      ::close(socket);
-      return;
-    }
+    dropStranger();
     setOptions(socket);
     TcpPeer peer;
     peer.socket = socket;
     peer.wait = TcpPeer::handshake;
     peer.deadline = nowNs() + patience;
     peer.nonce = randomNumber();
+    if (!tasks.secret().empty()) {
+      Challenge challenge;
+      memcpy(challenge.magic, challengeMagic, sizeof(challenge.magic));
+      // Without random bytes what was overheard could be said again: nobody joins.
+      if (getrandom(challenge.random, sizeof(challenge.random), 0) !=
+          ssize_t(sizeof(challenge.random))) {
+        ::close(socket);
+        return;
+      }
+      peer.said = peer.out = bytesOf(&challenge, sizeof(challenge));
+      flush(peer);
+    }
     peers.push_back(peer);
+  }
+
+  /// Where many are greeted at once, the one that has been for longest makes room: a task
+  /// takes milliseconds, and others are not to keep it away.
+  void dropStranger() {
+    size_t strangers = 0;
+    auto first = peers.end();
+    for (auto peer = peers.begin(); peer != peers.end(); ++peer)
+      if (peer->wait != TcpPeer::watched && !peer->calling) {
+        first = strangers == 0 ? peer : first;
+        ++strangers;
+      }
+    if (strangers < mostStrangers)
+      return;
+    if (first->wait == TcpPeer::ready)
+      tasks.lose(first->task, first->nonce, "it does not answer");
+    ::close(first->socket);
+    peers.erase(first);
   }
 
   void step() {
@@ -196,8 +234,6 @@ private:
     }
     // Short enough for new calls and for the end.
     poll(polled.data(), polled.size(), 20);
-    if (first && (polled[0].revents & POLLIN))
-      accept();
     for (size_t i = count; i-- > 0;) {
       TcpPeer &peer = peers[i];
       std::string reason;
@@ -220,6 +256,8 @@ private:
       ::close(peer.socket);
       peers.erase(peers.begin() + ptrdiff_t(i));
     }
+    if (first && (polled[0].revents & POLLIN))
+      accept();
   }
 
   /// False: the connection has ended, for `reason`.
@@ -238,11 +276,10 @@ private:
         reason = strerror(ECONNREFUSED);
         return false;
       }
-      peer.connection = tasks.prepareConnection(peer.nonce, reason);
-      if (!peer.connection)
+      if (tasks.secret().empty() && !greet(peer, reason))
         return false;
-      peer.out = handshake(peer, WEIR_OK, peer.connection->address());
-      peer.wait = TcpPeer::handshake;
+      if (!tasks.secret().empty())
+        peer.wait = TcpPeer::challenge;
     }
     if (!peer.out.empty()) {
       ssize_t sent = ::send(peer.socket, peer.out.data(), peer.out.size(), MSG_NOSIGNAL);
@@ -268,7 +305,46 @@ private:
     return understand(peer, reason);
   }
 
+  /// The caller's handshake.
+  bool greet(TcpPeer &peer, std::string &reason) {
+    peer.connection = tasks.prepareConnection(peer.nonce, reason);
+    if (!peer.connection)
+      return false;
+    peer.out = handshake(peer, WEIR_OK, peer.connection->address());
+    if (!tasks.secret().empty())
+      peer.said += peer.out;
+    peer.wait = TcpPeer::handshake;
+    return true;
+  }
+
+  bool understandChallenge(TcpPeer &peer, std::string &reason) {
+    if (peer.in.size() < sizeof(Challenge))
+      return true;
+    if (memcmp(peer.in.data(), challengeMagic, sizeof(challengeMagic)) != 0) {
+      reason = "it has no shared secret, or is no weir task";
+      return false;
+    }
+    peer.said = peer.in.substr(0, sizeof(Challenge));
+    peer.in.erase(0, sizeof(Challenge));
+    if (!greet(peer, reason))
+      return false;
+    flush(peer);
+    return true;
+  }
+
+  /// Over what was said before, and the handshake without it; the parts are different for
+  /// the two, so that none is the other's echo.
+  Digest proofOf(const TcpPeer &peer, bool ofCaller, Handshake read, const std::string &rest) {
+    if (tasks.secret().empty())
+      return {};
+    read.proof = {};
+    return hmacSha256(tasks.secret(), (ofCaller ? "calls" : "hears") + peer.said +
+                                          bytesOf(&read, sizeof(read)) + rest);
+  }
+
   bool understand(TcpPeer &peer, std::string &reason) {
+    if (peer.wait == TcpPeer::challenge)
+      return understandChallenge(peer, reason);
     if (peer.wait == TcpPeer::ready) {
       peer.wait = TcpPeer::watched;
       tasks.announce(peer.task, peer.nonce);
@@ -278,6 +354,11 @@ private:
         tasks.part(peer.task, peer.nonce);
       peer.in.clear();
       return true;
+    }
+    if (peer.calling && peer.in.size() >= sizeof(challengeMagic) &&
+        memcmp(peer.in.data(), challengeMagic, sizeof(challengeMagic)) == 0) {
+      reason = "it asks for a shared secret, and this task has none";
+      return false;
     }
     Handshake read;
     if (peer.in.size() < sizeof(read)) {
@@ -302,6 +383,15 @@ private:
 
   /// A whole handshake has come.
   bool judge(TcpPeer &peer, const Handshake &read, const std::string &rest, std::string &reason) {
+    // Before anything is believed, or made.
+    if (!areEqual(proofOf(peer, !peer.calling, read, rest), read.proof)) {
+      reason = tasks.secret().empty() ? "it has a shared secret, and this task has none"
+                                      : "it does not know the shared secret";
+      peer.task = peer.calling ? peer.task : -1;
+      return false;
+    }
+    if (!peer.calling && !tasks.secret().empty())
+      peer.said += bytesOf(&read, sizeof(read)) + rest;
     if (peer.calling && read.code != WEIR_OK) {
       reason = "it refuses: " + rest;
       tasks.refuse(peer.task, {read.code, reason});
@@ -387,6 +477,7 @@ private:
     made.reach = tasks.ownReach();
     made.namesHash = hashOf(names);
     made.addressHash = hashOf(followed);
+    made.proof = proofOf(peer, peer.calling, made, followed);
     return std::string(reinterpret_cast<const char *>(&made), sizeof(made)) + followed;
   }
 

@@ -16,6 +16,11 @@
 //       ready    ─────────────────────────▶ both send messages from here on
 //       goodbye  ◀────────────────────────▶ who leaves of its own will
 //
+// Tasks with a shared secret prove that they know it. The listening one speaks first, a
+// challenge of random bytes; each handshake then has an HMAC over all that was said
+// before it and itself, so that what was overheard proves nothing another time. Nothing
+// is made for who has not proved it.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef WEIR_RUNTIME_CLUSTER_HANDSHAKE_H

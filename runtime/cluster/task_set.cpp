@@ -164,6 +164,11 @@ std::unique_ptr<TaskSet> TaskSet::create(const weir_cluster_options &options, Pr
   auto orElse = [](int64_t given, int64_t usual) {
     return (given > 0 ? given : usual) * millisecond;
   };
+  if (options.secret && options.secret_bytes < 16)
+    return invalid("the secret has " + std::to_string(options.secret_bytes) +
+                   " bytes; possible: 16 or more");
+  if (options.secret)
+    made->theSecret.assign(options.secret, size_t(options.secret_bytes));
   made->heartbeatNs = orElse(options.heartbeat_ms, 500);
   made->timeoutNs = orElse(options.timeout_ms, 5000);
   made->connectNs = orElse(options.connect_ms, 30000);

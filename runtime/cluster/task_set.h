@@ -109,6 +109,7 @@ public:
   uint64_t ownIncarnation() const { return incarnation; }
   Reach ownReach() const { return {uint64_t(getpid()), uint64_t(uintptr_t(&incarnation))}; }
   int listener() const { return listenSocket; }
+  const std::string &secret() const { return theSecret; } ///< empty: none
   std::shared_ptr<Connection> prepareConnection(uint64_t nonce, std::string &error) {
     return ucx.prepare(nonce, error);
   }
@@ -207,6 +208,7 @@ private:
   UcxTransport ucx;
   int32_t own = 0, leader = 0;
   int64_t heartbeatNs = 0, timeoutNs = 0, connectNs = 0;
+  std::string theSecret;
   uint64_t incarnation = 0;
   int listenSocket = -1;
   weir_transport table = {};

@@ -112,6 +112,20 @@ bool ClusterTask::read(const std::string &file, const std::string &task, Diagnos
   return true;
 }
 
+bool ClusterTask::readSecret(const std::string &file, DiagnosticSink &sink) {
+  if (file.empty())
+    return true;
+  auto buffer = llvm::MemoryBuffer::getFile(file);
+  if (!buffer) {
+    refuse(sink, "W0709", file, "cannot be read: " + buffer.getError().message());
+    return false;
+  }
+  secret = (*buffer)->getBuffer().rtrim("\r\n").str();
+  options.secret = secret.data();
+  options.secret_bytes = int64_t(secret.size());
+  return true;
+}
+
 bool ClusterTask::open(DiagnosticSink &sink) {
   void *library = openLibrary();
   if (!library) {
@@ -126,9 +140,10 @@ bool ClusterTask::open(DiagnosticSink &sink) {
 }
 
 std::unique_ptr<ClusterTask> ClusterTask::join(const std::string &file, const std::string &task,
-                                               DiagnosticSink &sink) {
+                                               DiagnosticSink &sink,
+                                               const std::string &secretFile) {
   std::unique_ptr<ClusterTask> made(new ClusterTask());
-  if (!made->read(file, task, sink) || !made->open(sink))
+  if (!made->read(file, task, sink) || !made->readSecret(secretFile, sink) || !made->open(sink))
     return nullptr;
   for (size_t i = 0; i < made->names.size(); ++i)
     made->tasks.push_back(

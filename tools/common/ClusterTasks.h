@@ -26,8 +26,10 @@ public:
   /// Joins as `task` ("worker:1"), or, where that is empty, as the one whose
   /// number in the file is this process' rank with its launcher. The first task
   /// of the file leads. Null, with errors in `sink`.
+  /// `secretFile`: whose bytes all tasks know, without a last line's end; empty: none.
   static std::unique_ptr<ClusterTask> join(const std::string &file, const std::string &task,
-                                           DiagnosticSink &sink);
+                                           DiagnosticSink &sink,
+                                           const std::string &secretFile = "");
   ~ClusterTask();
   ClusterTask(const ClusterTask &) = delete;
 
@@ -40,9 +42,11 @@ private:
   ClusterTask() = default;
   int32_t rank() const { return functions->task(cluster); }
   bool read(const std::string &file, const std::string &task, DiagnosticSink &sink);
+  bool readSecret(const std::string &file, DiagnosticSink &sink);
   bool open(DiagnosticSink &sink);
 
   std::vector<std::string> names, addresses;
+  std::string secret;
   std::vector<weir_cluster_task> tasks;
   weir_cluster_options options = WEIR_CLUSTER_OPTIONS_INIT;
   const weir_cluster_functions *functions = nullptr;

@@ -49,9 +49,15 @@ typedef struct weir_cluster_options {
   /// Milliseconds that a run, or weir_cluster_serve, waits for other tasks to
   /// appear; 0: 30000.
   int64_t connect_ms;
+  /// What all tasks know and nobody else: at least 16 bytes, any; copied. Null: who comes
+  /// is not asked. With one, whoever cannot prove that they know it is turned away before
+  /// anything is done for them (docs/distributed.md says what that protects).
+  const char *secret;
+  int64_t secret_bytes;
 } weir_cluster_options;
 
-#define WEIR_CLUSTER_OPTIONS_INIT {(uint32_t)sizeof(weir_cluster_options), 0, 0, 0, NULL, 0, 0, 0}
+#define WEIR_CLUSTER_OPTIONS_INIT                                                                  \
+  {(uint32_t)sizeof(weir_cluster_options), 0, 0, 0, NULL, 0, 0, 0, NULL, 0}
 
 typedef struct weir_cluster weir_cluster;
 

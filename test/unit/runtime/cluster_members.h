@@ -40,11 +40,14 @@ struct Tasks {
     made.heartbeat_ms = 100;
     made.timeout_ms = 2000;
     made.connect_ms = connectMs;
+    made.secret = secret.empty() ? nullptr : secret.data();
+    made.secret_bytes = int64_t(secret.size());
     return made;
   }
   std::vector<std::string> names, addresses;
   std::vector<weir_cluster_task> tasks;
   int32_t connectMs = 20000;
+  std::string secret;
 };
 
 inline int portOf(const std::string &address) {
