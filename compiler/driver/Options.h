@@ -53,6 +53,8 @@ struct TrainingOptions {
   std::string optimizer; ///< "adam,lr=0.001"; empty: "sgd"
   std::string trainable; ///< regular expression; empty: all weights
   int accumulate = 1;    ///< micro-batches a step
+  int replicas = 1;
+  std::vector<std::string> shardedFeeds; ///< empty: all that have a dimension
 };
 
 struct Options {

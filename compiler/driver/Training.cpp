@@ -227,6 +227,11 @@ bool Reader::read(TrainingSpec &result) {
     refuse("--trainable=" + spec.trainable + ", which is no regular expression (" + why + ")",
            "one over the weights' names");
   spec.accumulate = options.training.accumulate;
+  spec.replicas = options.training.replicas;
+  spec.sharded = options.training.shardedFeeds;
+  if (spec.replicas == 1 && !spec.sharded.empty())
+    noEffect(sink, options.input, "--shard-feed=" + spec.sharded.front(),
+             "there is one replica; possible: with --replicas=N");
   if (options.precision == "bf16" || options.precision == "f16") {
     spec.precision = options.precision;
     spec.kept = options.keepF32;
@@ -245,6 +250,10 @@ bool driver::prepareTraining(const Options &options, DiagnosticSink &sink, Impor
       noEffect(sink, options.input, "--trainable=" + training.trainable, why);
     if (training.accumulate > 1)
       noEffect(sink, options.input, "--accumulate=" + llvm::Twine(training.accumulate), why);
+    if (training.replicas > 1)
+      noEffect(sink, options.input, "--replicas=" + llvm::Twine(training.replicas), why);
+    for (const std::string &feed : training.shardedFeeds)
+      noEffect(sink, options.input, "--shard-feed=" + feed, why);
     return true;
   }
   TrainingSpec spec;

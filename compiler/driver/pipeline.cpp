@@ -88,6 +88,7 @@ static std::vector<Stage> makeStages() {
        "gives every operation a device, on the graph's final form: a rewrite "
        "after it would have to keep devices apart",
        {
+           {"weir-replicate", "copies of a training step, once it is as small as it gets"},
            {"weir-place", "completes what the model and the user asked for"},
            {"weir-form-collectives", "what several devices reduce, as a part for each of them"},
        },

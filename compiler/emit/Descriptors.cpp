@@ -210,6 +210,7 @@ private:
   llvm::Constant *tensors(llvm::ArrayRef<TensorInfo> list, llvm::StringMap<int> &symbols);
   llvm::Expected<llvm::Constant *> entries();
   llvm::Constant *slots();
+  llvm::Constant *collectives();
   llvm::Constant *sites();
   llvm::Constant *kernels();
   llvm::Constant *customs();
@@ -294,11 +295,28 @@ llvm::Constant *DescriptorBuilder::slots() {
     const BlobInfo *initial = slot.initial >= 0 ? &program.blobs[slot.initial] : nullptr;
     values.push_back(structure<weir_slot_desc>(
         {string(slot.name), string(slot.container), string(slot.sharedName), i32(slot.kind),
-         i32(slot.dtype), i32(slot.ranked ? int64_t(slot.dims.size()) : -1), i32(0),
-         int64Array(slot.dims), i64(initial ? initial->offset : -1),
-         i64(initial ? initial->bytes : 0)}));
+         i32(slot.dtype), i32(slot.ranked ? int64_t(slot.dims.size()) : -1),
+         i32(slot.isCopy ? WEIR_SLOT_COPY : 0), int64Array(slot.dims),
+         i64(initial ? initial->offset : -1), i64(initial ? initial->bytes : 0)}));
   }
   return array(values, "weir.slots");
+}
+
+llvm::Constant *DescriptorBuilder::collectives() {
+  Constants values;
+  for (const CollectiveInfo &info : program.collectives) {
+    Constants ranks;
+    for (const CollectiveInfo::Rank &rank : info.ranks)
+      ranks.push_back(
+          structure<weir_collective_rank>({i32(rank.device), i32(rank.input), i32(rank.output),
+                                           i32(rank.ring), i32(rank.up), i32(rank.down)}));
+    auto entry = llvm::find_if(
+        program.entries, [&](const EntryInfo &candidate) { return candidate.name == info.entry; });
+    values.push_back(structure<weir_collective_desc>(
+        {string(info.node), i32(entry - program.entries.begin()), i32(info.kind),
+         i32(info.reduction), i32(info.ranks.size()), array(ranks, "weir.collective_ranks")}));
+  }
+  return array(values, "weir.collectives");
 }
 
 llvm::Constant *DescriptorBuilder::sites() {
@@ -494,7 +512,14 @@ llvm::Error DescriptorBuilder::build() {
        options.cpu.empty() ? null() : string(options.cpu),
        variants(),
        i64(options.variants.size()),
-       array(arenaTags, "weir.arenas")});
+       array(arenaTags, "weir.arenas"),
+       collectives(),
+       i64(program.collectives.size()),
+       program.collectives.empty()
+           ? null()
+           : module.getOrInsertGlobal("weir_collectives", llvm::Type::getInt8Ty(context)),
+       i32(program.stateDevice + 1),
+       i32(0)});
   llvm::GlobalVariable *descriptor =
       global(value, options.symbol.empty() ? "weir.program" : options.symbol);
 

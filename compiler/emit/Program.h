@@ -52,8 +52,19 @@ struct SlotInfo {
   std::string name, container, sharedName;
   int kind = 0, dtype = 0;
   bool ranked = true;
+  bool isCopy = false; ///< WEIR_SLOT_COPY
   std::vector<int64_t> dims;
   int64_t initial = -1; ///< index into Program::blobs
+};
+
+/// What devices compute together (weir_collective_desc).
+struct CollectiveInfo {
+  std::string node, entry;
+  int kind = 0, reduction = 0;
+  struct Rank {
+    int device, input, output, ring, up, down;
+  };
+  std::vector<Rank> ranks;
 };
 
 struct SiteInfo {
@@ -144,6 +155,8 @@ struct Program {
   uint64_t requiredCpuFeatures = 0;
   int defaultThreads = 0;
   uint64_t hash[2] = {0, 0};
+  std::vector<CollectiveInfo> collectives;
+  int stateDevice = -1; ///< where variables are that are no copies; -1: not said
 };
 
 /// The weir_dtype of an element type, 0 when it has none.

@@ -193,7 +193,7 @@ OpFoldResult GateOp::fold(FoldAdaptor adaptor) {
   // Constants need no code, on whichever side they are.
   if (isBoundary(*this))
     return adaptor.getValue();
-  if (isTrainingMark(*this))
+  if (isTrainingMark(*this) || isReplicaMark(*this))
     return {};
   return getValue();
 }

@@ -34,6 +34,28 @@ inline constexpr llvm::StringLiteral furtherAttr = "weir.further";
 /// On an entry, a dictionary: how it is trained (passes/training/TrainingSpec.h).
 inline constexpr llvm::StringLiteral trainAttr = "weir.train";
 
+/// On a train_step, a number: of how many replicas it is one (passes/training/Replicate.cpp).
+inline constexpr llvm::StringLiteral replicasAttr = "weir.replicas";
+/// Beside it, names: the feeds of which each replica gets a part; without, all that have a
+/// dimension.
+inline constexpr llvm::StringLiteral shardedAttr = "weir.sharded_feeds";
+/// On a gate: here stands the sum of what all replicas have. Nothing folds through it.
+inline constexpr llvm::StringLiteral replicaSumAttr = "weir.replica_sum";
+/// On a gate: here stands the replica's number, from 0. Likewise.
+inline constexpr llvm::StringLiteral replicaIndexAttr = "weir.replica_index";
+/// On an all_reduce: its devices compute it together, each with a part of its own.
+inline constexpr llvm::StringLiteral collectiveAttr = "weir.collective";
+/// On a variable: it holds what the variable of its name in container "" holds, on another
+/// replica's device.
+inline constexpr llvm::StringLiteral copyAttr = "weir.copy";
+/// On a module, a device's name: where the variables are that are no copies.
+inline constexpr llvm::StringLiteral stateDeviceAttr = "weir.state_device";
+
+/// Whether replicas differ here, or meet.
+inline bool isReplicaMark(GateOp gate) {
+  return gate->hasAttr(replicaSumAttr) || gate->hasAttr(replicaIndexAttr);
+}
+
 /// Whether a gate marks something that passes/training looks for.
 inline bool isTrainingMark(GateOp gate) {
   return gate->hasAttr(weightAttr) || gate->hasAttr(dropoutAttr);

@@ -26,6 +26,7 @@
 #include "passes/analysis/DeviceTraits.h"
 #include "passes/analysis/ScalarForm.h"
 #include "passes/partition/Homes.h"
+#include "passes/partition/HostCollectives.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRFORMCOLLECTIVESPASS
@@ -53,6 +54,7 @@ struct FormCollectivesPass : weir::impl::WeirFormCollectivesPassBase<FormCollect
       names.push_back(DeviceName::parse(cast<StringAttr>(name).getValue()).value_or(DeviceName()));
     if (names.size() < 2)
       return;
+    formHostCollectives(module);
     // Inside of control flow steps may come by at different times, or never.
     for (auto function : module.getOps<func::FuncOp>())
       if (!function.isExternal())

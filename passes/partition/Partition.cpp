@@ -193,7 +193,8 @@ private:
     for (Operation &op : block.without_terminator()) {
       if (isFree(&op))
         continue; // every device has its own
-      if (!places.count(&op)) {
+      // What is given to a collective is sent at once, and no place for others.
+      if (!places.count(&op) || isa<weir::SendOp>(op)) {
         visit(op);
         continue;
       }
@@ -474,7 +475,10 @@ struct PartitionPass : weir::impl::WeirPartitionPassBase<PartitionPass> {
     Builder b(module.getContext());
     auto devices = module->getAttrOfType<ArrayAttr>("weir_plan.devices");
     DeviceSet cluster = DeviceSet::of(module, {});
+    // Those of collectives are there already.
     SmallVector<Attribute> edges;
+    if (auto made = module->getAttrOfType<ArrayAttr>("weir_plan.edges"))
+      edges.assign(made.begin(), made.end());
     int64_t moved = 0, asked = 0;
     for (auto function : llvm::to_vector(module.getOps<func::FuncOp>())) {
       if (function.isExternal())

@@ -70,6 +70,8 @@ struct BufferizePass : weir::impl::WeirBufferizePassBase<BufferizePass> {
       entry.set("name", b.getStringAttr(slot.name));
       entry.set("container", b.getStringAttr(slot.container));
       entry.set("type", TypeAttr::get(slot.type));
+      if (slot.isCopy)
+        entry.set("copy", b.getUnitAttr());
       if (slot.initial)
         entry.set("initial", slot.initial);
       described.push_back(entry.getDictionary(b.getContext()));

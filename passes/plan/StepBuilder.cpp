@@ -8,6 +8,7 @@
 #include "passes/plan/StepBuilder.h"
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/Training.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "passes/analysis/Clusters.h"
 #include "passes/analysis/DeviceTraits.h"
@@ -33,8 +34,8 @@ int64_t SlotTable::add(VariableOp op) {
     return slot.name == op.getName() && slot.container == op.getContainer();
   });
   if (it == slots.end()) {
-    slots.push_back(
-        {op.getName().str(), op.getContainer().str(), op.getType(), op.getInitialAttr()});
+    slots.push_back({op.getName().str(), op.getContainer().str(), op.getType(), op.getInitialAttr(),
+                     op->hasAttr(copyAttr)});
     return slots.size() - 1;
   }
   if (!it->initial)

@@ -32,6 +32,7 @@ struct SlotTable {
     std::string name, container;
     mlir::Type type;
     mlir::Attribute initial;
+    bool isCopy = false; ///< a replica's, of the variable of its name
   };
   std::vector<Slot> slots;
   int64_t add(VariableOp op);

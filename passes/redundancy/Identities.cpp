@@ -15,6 +15,7 @@
 #include "dialects/weir/Boundary.h"
 #include "dialects/weir/ConstantEvaluator.h"
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/Training.h"
 #include "dialects/weir/Weir.h"
 #include "passes/redundancy/ValueTable.h"
 
@@ -83,7 +84,7 @@ Class ValueTable::simplify(Operation *op, Term &term) {
     std::sort(term.operands.begin() + 1, term.operands.end());
     term.operands.erase(std::unique(term.operands.begin() + 1, term.operands.end()),
                         term.operands.end());
-    bool stays = isBoundary(gate) && !classes[term.operands[0]].constant;
+    bool stays = isReplicaMark(gate) || (isBoundary(gate) && !classes[term.operands[0]].constant);
     return term.operands.size() == 1 && !stays ? term.operands[0] : 0;
   }
   if (isa<DoneOp>(op)) {

@@ -137,9 +137,15 @@ bool areOfSizes(Value labels, Value like, Ints axes, StringRef name, Adjoint &a)
   return true;
 }
 
-/// The mean over rows of minus the logarithm of the probability of the label. Rows of a
-/// negative label do not count.
-Value ofClasses(Value logs, Value labels, int64_t axis, Adjoint &a) {
+/// A replica's share of a mean over the batches of all.
+Value shareOf(Value mean, const TrainingSpec &spec, Adjoint &a) {
+  return spec.replicas > 1 ? a.over(mean, a.number(mean, double(spec.replicas))) : mean;
+}
+
+/// The mean over rows of minus the logarithm of the probability of the label; of all
+/// replicas' rows, the part that the own ones have in it. Rows of a negative label do not
+/// count.
+Value ofClasses(Value logs, Value labels, int64_t axis, int64_t replicas, Adjoint &a) {
   int64_t rank = Adjoint::rank(logs);
   Value classes = a.sizes(logs, axis, axis + 1);
   SmallVector<Value> column = {a.ints({})}, row = {a.ints({})};
@@ -161,7 +167,7 @@ Value ofClasses(Value logs, Value labels, int64_t axis, Adjoint &a) {
   Value picked = a.reduce(a.where(isLabel, logs), "sum", {axis}, false);
   Value counts =
       a.cast(a.compare("ge", labels, a.number(labels, 0)), Adjoint::type(logs).getElementType());
-  Value count = a.reduce(counts, "sum", upTo(rank - 1), false);
+  Value count = sumOverReplicas(a.reduce(counts, "sum", upTo(rank - 1), false), replicas, a);
   count = a.op<MaximumOp>(count, a.number(count, 1));
   Value sum = a.reduce(picked, "sum", upTo(rank - 1), false);
   return a.op<NegOp>(a.over(sum, count));
@@ -189,10 +195,10 @@ Value crossEntropy(func::FuncOp function, const TrainingSpec &spec, Value logits
     return {};
   Value logs = a.op<SoftmaxOp>(logits, axis, true);
   if (!areChances)
-    return ofClasses(logs, labels, axis, a);
+    return ofClasses(logs, labels, axis, spec.replicas, a);
   Value wide = a.cast(labels, Adjoint::type(logs).getElementType());
   Value sums = a.reduce(a.times(wide, logs), "sum", {axis}, false);
-  return a.op<NegOp>(a.reduce(sums, "mean", upTo(rank - 1), false));
+  return shareOf(a.op<NegOp>(a.reduce(sums, "mean", upTo(rank - 1), false)), spec, a);
 }
 
 Value meanSquares(func::FuncOp function, const TrainingSpec &spec, Value y, Adjoint &a) {
@@ -203,7 +209,7 @@ Value meanSquares(func::FuncOp function, const TrainingSpec &spec, Value y, Adjo
   if (!areOfSizes(target, y, all, spec.labels, a))
     return {};
   Value distance = a.minus(y, a.cast(target, Adjoint::type(y).getElementType()));
-  return a.reduce(a.square(distance), "mean", all, false);
+  return shareOf(a.reduce(a.square(distance), "mean", all, false), spec, a);
 }
 
 } // namespace
@@ -216,6 +222,14 @@ Value training::addFeed(func::FuncOp function, StringRef name, Type type,
   unsigned at = function.getNumArguments();
   (void)function.insertArgument(at, type, b.getDictionaryAttr(all), function.getLoc());
   return function.getArgument(at);
+}
+
+Value training::sumOverReplicas(Value value, int64_t replicas, Adjoint &a) {
+  if (replicas < 2)
+    return value;
+  auto gate = GateOp::create(a.b, a.loc, value.getType(), value, ValueRange());
+  gate->setAttr(replicaSumAttr, a.b.getUnitAttr());
+  return gate;
 }
 
 Value training::buildLoss(func::FuncOp function, const TrainingSpec &spec, Value output,
@@ -238,5 +252,5 @@ Value training::buildLoss(func::FuncOp function, const TrainingSpec &spec, Value
                      "an output";
     return {};
   }
-  return a.reshape(output, a.ints({}));
+  return shareOf(a.reshape(output, a.ints({})), spec, a);
 }

@@ -25,4 +25,19 @@ def WeirTrainPass : Pass<"weir-train", "::mlir::ModuleOp"> {
   }];
 }
 
+def WeirReplicatePass : Pass<"weir-replicate", "::mlir::ModuleOp"> {
+  let summary = "makes replicas of a training step, a device each";
+  let description = [{
+    What: of a `train_step` with the attribute `weir.replicas` as many copies in one
+    function, each asking for its device, with variables and a part of the batch of its
+    own; what is marked as a sum over replicas (gradients, loss, statistics) becomes
+    all_reduces of buckets (`weir.collective`). Makes the entry `synchronize`, which
+    gives all replicas the first one's variables.
+    Why here: before placement, which has to see all copies, and behind all that
+    simplifies: the copies are alike, and cost no time there.
+    After: no mark of replicas is left.
+    What breaks if it moves: equal values of different replicas would be computed once.
+  }];
+}
+
 #endif // WEIR_PASSES_TRAINING_PASSES_TD

@@ -41,6 +41,8 @@ private:
   LogicalResult differentiateLoss(func::FuncOp step, std::vector<Weight> &weights, Value loss,
                                   const StepState &state, Adjoint &a,
                                   std::vector<Trained> &trained);
+  void shareAmongReplicas(func::FuncOp step, Value &loss, std::vector<Trained> &trained,
+                          Moved &moved, Adjoint &a);
   bool trains(const Weight &weight) const;
   void setResults(func::FuncOp function, ArrayRef<Value> results, ArrayRef<std::string> names);
   void finish(func::FuncOp function);
@@ -173,6 +175,26 @@ LogicalResult EntryMaker::differentiateLoss(func::FuncOp step, std::vector<Weigh
   return success();
 }
 
+/// All replicas take the same step: of all gradients, and with the mean of their
+/// statistics.
+void EntryMaker::shareAmongReplicas(func::FuncOp step, Value &loss, std::vector<Trained> &trained,
+                                    Moved &moved, Adjoint &a) {
+  if (spec.replicas < 2)
+    return;
+  loss = sumOverReplicas(loss, spec.replicas, a);
+  for (Trained &one : trained)
+    one.gradient = sumOverReplicas(one.gradient, spec.replicas, a);
+  for (auto &[name, value] : moved) {
+    Value sum = sumOverReplicas(value, spec.replicas, a);
+    value = a.over(sum, a.number(sum, double(spec.replicas)));
+  }
+  step->setAttr(replicasAttr, a.b.getI64IntegerAttr(spec.replicas));
+  if (!spec.sharded.empty()) {
+    SmallVector<StringRef> names(spec.sharded.begin(), spec.sharded.end());
+    step->setAttr(shardedAttr, a.b.getStrArrayAttr(names));
+  }
+}
+
 LogicalResult EntryMaker::makeStep() {
   func::FuncOp function = copy("train_step");
   Operation *end = function.front().getTerminator();
@@ -195,7 +217,7 @@ LogicalResult EntryMaker::makeStep() {
   }
   Moved moved =
       normalizeByBatch(function, weights, [&](const Weight &weight) { return trains(weight); });
-  dropElements(function, draw, spec.seed);
+  dropElements(function, draw, spec);
   narrowProducts(function, spec);
   Value loss = buildLoss(function, spec, end->getOperand(output), a);
   std::vector<Trained> trained;
@@ -203,6 +225,8 @@ LogicalResult EntryMaker::makeStep() {
     return failure();
   if (spec.feedsRate)
     state.fedRate = addFeed(function, "learning_rate", RankedTensorType::get({}, b.getF32Type()));
+
+  shareAmongReplicas(function, loss, trained, moved, a);
 
   // Marks are about to be replaced: what stands for values holds them as operands.
   SmallVector<Value> held = {loss};
@@ -237,7 +261,10 @@ LogicalResult EntryMaker::makeEvaluate() {
   std::vector<Weight> weights = findWeights(function);
   settleWeights(weights, variables);
   dropMarks(function);
-  Value loss = buildLoss(function, spec, end->getOperand(output), a);
+  // One replica evaluates, for all.
+  TrainingSpec alone = spec;
+  alone.replicas = 1;
+  Value loss = buildLoss(function, alone, end->getOperand(output), a);
   if (!loss)
     return failure();
   SmallVector<Value> results = {a.cast(loss, b.getF32Type())};

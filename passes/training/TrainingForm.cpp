@@ -135,7 +135,15 @@ struct Squares {
 
 } // namespace
 
-void training::dropElements(func::FuncOp function, Value step, int64_t seed) {
+/// The number of the first element of `count` in the batch of all replicas.
+static Value firstElement(Value count, Adjoint &a) {
+  Value zero = a.number(count, 0);
+  auto gate = GateOp::create(a.b, a.loc, zero.getType(), zero, ValueRange());
+  gate->setAttr(replicaIndexAttr, a.b.getUnitAttr());
+  return a.times(gate, a.reshape(count, a.ints({})));
+}
+
+void training::dropElements(func::FuncOp function, Value step, const TrainingSpec &spec) {
   SmallVector<GateOp> marks;
   function.walk([&](GateOp gate) {
     if (gate->hasAttr(dropoutAttr))
@@ -152,8 +160,10 @@ void training::dropElements(func::FuncOp function, Value step, int64_t seed) {
       all.push_back(i);
     Value count = a.reduce(a.shapeOf(x), "prod", {0}, true);
     Value place = a.reshapeLike(a.op<IotaOp>(count, 0, b.getI64Type()), x);
+    if (spec.replicas > 1)
+      place = a.plus(place, firstElement(count, a));
     Value counter = a.plus(a.op<ShlOp>(step, squares.word(32)), place);
-    Value number32 = squares.draw(counter, keyOf(seed, number));
+    Value number32 = squares.draw(counter, keyOf(spec.seed, number));
     // Of 2^32 numbers, the share that is kept.
     Value isKept =
         a.compare("ge", number32, squares.word(static_cast<uint64_t>(ratio * 4294967296.0 + 0.5)));

@@ -41,6 +41,8 @@ template <typename Spec, typename F> static void eachField(Spec &spec, F &&f) {
   f("loss_scale", spec.lossScale);
   f("kept", spec.kept);
   f("seed", spec.seed);
+  f("replicas", spec.replicas);
+  f("sharded", spec.sharded);
 }
 
 namespace {

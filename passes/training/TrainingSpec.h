@@ -44,6 +44,9 @@ struct TrainingSpec {
   std::vector<std::string> kept; ///< nodes that `precision` leaves alone
   int64_t seed = 0;              ///< of dropout
 
+  int64_t replicas = 1;
+  std::vector<std::string> sharded; ///< feeds that replicas share; empty: all with a dimension
+
   mlir::DictionaryAttr toAttr(mlir::MLIRContext *context) const;
   /// What the dictionary leaves out is as above.
   static TrainingSpec fromAttr(mlir::DictionaryAttr attr);

@@ -72,11 +72,30 @@ struct VerifyPartitionedPass : weir::impl::VerifyPartitionedPassBase<VerifyParti
           edges[receive.getEdge()].receives.push_back(receive);
       });
     }
+    joinCollectives(module, edges);
     auto table = module->getAttrOfType<ArrayAttr>("weir_plan.edges");
     for (auto &[edge, ends] : edges)
       checkEdge(edge, ends, table);
     if (!isGood)
       signalPassFailure();
+  }
+
+  /// What a step gives to a collective comes back over another edge, reduced.
+  static void joinCollectives(ModuleOp module, llvm::MapVector<int64_t, Ends> &edges) {
+    auto list = module->getAttrOfType<ArrayAttr>("weir_plan.host_collectives");
+    for (Attribute attribute : list ? list.getValue() : ArrayRef<Attribute>()) {
+      auto collective = cast<DictionaryAttr>(attribute);
+      auto inputs = collective.getAs<DenseI64ArrayAttr>("inputs"),
+           outputs = collective.getAs<DenseI64ArrayAttr>("outputs");
+      for (auto [input, output] : llvm::zip(inputs.asArrayRef(), outputs.asArrayRef())) {
+        auto received = edges.find(output);
+        if (received == edges.end())
+          continue;
+        auto receives = received->second.receives;
+        edges.erase(received);
+        llvm::append_range(edges[input].receives, receives);
+      }
+    }
   }
 
   void checkEdge(int64_t edge, Ends &ends, ArrayAttr table) {

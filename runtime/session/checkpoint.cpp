@@ -43,22 +43,30 @@ int32_t refuse(weir_status *status, const char *function, weir_session *session,
         << function << ": found options without size (see WEIR_CHECKPOINT_OPTIONS_INIT)";
     return WEIR_INVALID_ARGUMENT;
   }
-  if (!session->transport)
+  const weir_program_desc *program = session->program;
+  int32_t device = stateDevice(program);
+  if (!session->transport || (device >= 0 && isLocal(session, device)))
     return WEIR_OK;
-  StatusText(status, WEIR_UNIMPLEMENTED)
-      << function
-      << ": variables of a program over several tasks are saved and restored by its "
-         "entries alone";
+  StatusText out(status, WEIR_UNIMPLEMENTED);
+  out << function << ": variables of ";
+  if (device >= 0)
+    out << "this program's replicas are saved and restored by the task that has device "
+        << program->devices[device].name;
+  else
+    out << "a program over several tasks are saved and restored by its entries alone";
   return WEIR_UNIMPLEMENTED;
 }
 
+bool isCopy(const weir_slot_desc &slot) { return slot.flags & WEIR_SLOT_COPY; }
+
 /// What a variable is called in a checkpoint: its name; where several have that, with
-/// the container before it.
+/// the container before it. A replica's copy is called as what it is one of.
 void writeKey(HeapText &key, const weir_program_desc *program, int32_t slot) {
   const weir_slot_desc &desc = program->slots[slot];
   bool isUnique = true;
   for (int32_t i = 0; i < program->slot_count && isUnique; ++i)
-    isUnique = i == slot || strcmp(program->slots[i].name, desc.name) != 0;
+    isUnique = i == slot || isCopy(program->slots[i]) || isCopy(desc) ||
+               strcmp(program->slots[i].name, desc.name) != 0;
   key.clear();
   if (!isUnique && *desc.container)
     key << desc.container << '/';
@@ -136,7 +144,9 @@ int32_t Snapshot::write(const char *prefix, const weir_checkpoint_options &optio
   BundleWriter writer;
   int32_t code = writer.open(name, status);
   for (int32_t i = 0; i < session->program->slot_count && !code; ++i)
-    if (values[i]) {
+    if (isCopy(session->program->slots[i])) {
+      continue;
+    } else if (values[i]) {
       code = add(writer, i, status);
     } else if (!options.partial) {
       StatusText(status, WEIR_FAILED_PRECONDITION)
@@ -332,7 +342,10 @@ int32_t weir_session_restore(weir_session *session, const char *prefix,
     return code;
   for (int32_t i = 0; i < count; ++i) {
     VariableValue *value = nullptr;
-    int32_t code = readVariable(session, i, source, &value, status);
+    // Other tasks' copies follow by an entry of the program.
+    bool isElsewhere = session->transport && isCopy(session->program->slots[i]);
+    int32_t code =
+        isElsewhere ? int32_t(WEIR_OK) : readVariable(session, i, source, &value, status);
     if (code && (code != WEIR_NOT_FOUND || !given.partial))
       return code;
     fresh.values.push(value);

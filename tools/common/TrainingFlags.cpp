@@ -27,4 +27,12 @@ void weir::tools::addTrainingFlags(FlagParser &parser, driver::Options &options)
               training.trainable);
   parser.value("--accumulate", "N", "so many calls of train_step make one step of the optimizer",
                intSetter(training.accumulate, 1, 1 << 20));
+  parser.value("--replicas", "N",
+               "train_step works on N devices (those of --devices or --cluster, else a task each), "
+               "each with a part of the batch; gradients are summed over all",
+               intSetter(training.replicas, 1, 1024));
+  parser.value("--shard-feed", "NAME",
+               "with --replicas: a feed of which each gets a part, others go to all (repeatable; "
+               "default: all feeds with a dimension)",
+               listSetter(training.shardedFeeds));
 }

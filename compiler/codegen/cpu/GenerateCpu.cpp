@@ -24,6 +24,7 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Target/TargetMachine.h"
 
 using namespace mlir;
@@ -74,6 +75,30 @@ TensorInfo describeTensor(DictionaryAttr attributes, size_t index, StringRef fal
   return info;
 }
 
+void describeCollectives(ModuleOp module, Program &program) {
+  auto list = module->getAttrOfType<ArrayAttr>("weir_plan.host_collectives");
+  for (Attribute attribute : list ? list.getValue() : ArrayRef<Attribute>()) {
+    auto given = cast<DictionaryAttr>(attribute);
+    auto numbers = [&](StringRef key) { return given.getAs<DenseI64ArrayAttr>(key).asArrayRef(); };
+    CollectiveInfo info;
+    info.node = given.getAs<StringAttr>("node").str();
+    info.entry = given.getAs<StringAttr>("entry").str();
+    info.kind = WEIR_ALL_REDUCE;
+    info.reduction = llvm::StringSwitch<int>(given.getAs<StringAttr>("kind").getValue())
+                         .Case("prod", WEIR_REDUCE_PROD)
+                         .Case("max", WEIR_REDUCE_MAX)
+                         .Case("min", WEIR_REDUCE_MIN)
+                         .Default(WEIR_REDUCE_SUM);
+    ArrayRef<int64_t> devices = numbers("devices"), inputs = numbers("inputs"),
+                      outputs = numbers("outputs"), ring = numbers("ring"), up = numbers("up"),
+                      down = numbers("down");
+    for (size_t i = 0; i < devices.size(); ++i)
+      info.ranks.push_back({int(devices[i]), int(inputs[i]), int(outputs[i]), int(ring[i]),
+                            int(up[i]), int(down[i])});
+    program.collectives.push_back(std::move(info));
+  }
+}
+
 /// What the module's attributes and functions say of the program.
 void describeProgram(ModuleOp module, StepTables &tables) {
   Program &program = tables.program;
@@ -111,8 +136,14 @@ void describeProgram(ModuleOp module, StepTables &tables) {
           info.dims.push_back(ShapedType::isDynamic(size) ? -1 : size);
       if (Attribute initial = slot.get("initial"))
         info.initial = tables.blobIndex(initial);
+      info.isCopy = slot.contains("copy");
       program.slots.push_back(info);
     }
+  if (auto state = module->getAttrOfType<StringAttr>("weir.state_device"))
+    for (auto [i, device] : llvm::enumerate(program.devices))
+      if (device.name == state.getValue())
+        program.stateDevice = int(i);
+  describeCollectives(module, program);
 
   // One entry may have a step on several devices. What users do not see comes last.
   std::map<std::string, size_t> entryIndex;

@@ -1,0 +1,75 @@
+// RUN: weir-opt %s --weir-replicate --split-input-file | FileCheck %s
+// RUN: weir-opt %s --weir-replicate --weir-place --weir-form-collectives --split-input-file | FileCheck %s --check-prefix=FORMED
+
+// Two replicas, each with its device, variables and rows. The two gradients are summed in
+// one bucket; what waits for it stands behind.
+// CHECK-LABEL: func.func @train_step(
+// CHECK-SAME: tensor<8x3xf32> {weir.name = "x"}, %{{[^ ]*}}: tensor<f32> {weir.name = "rate"})
+// CHECK: weir.slice {{.*}}task:0{{.*}} -> tensor<4x3xf32>
+// CHECK: weir.slice {{.*}}task:1{{.*}} -> tensor<4x3xf32>
+// CHECK-DAG: weir.variable {container = "", {{.*}}name = "w"
+// CHECK-DAG: weir.variable {container = "replica_1", {{.*}}name = "w"{{.*}}weir.copy
+// CHECK-NOT: weir.replica_sum
+// CHECK: %[[A:.*]] = weir.concat
+// CHECK: %[[B:.*]] = weir.concat
+// CHECK: weir.all_reduce
+// CHECK-SAME: weir.collective
+// CHECK-SAME: tensor<6xf32>, tensor<6xf32>
+// CHECK: weir.variable_assign
+// CHECK: weir.variable_assign
+// CHECK-LABEL: func.func @synchronize()
+// CHECK: %[[W:.*]] = weir.variable {container = "",
+// CHECK: %[[V:.*]] = weir.variable_read %[[W]]
+// CHECK: %[[C:.*]] = weir.variable {container = "replica_1"
+// CHECK: weir.variable_assign %[[C]], %[[V]]
+
+// To the steps it is an edge from each device to itself.
+// FORMED: weir_plan.host_collectives = [{devices = array<i64: 0, 1>, down = array<i64: -1, 7>, entry = "train_step", inputs = array<i64: 0, 3>, kind = "sum",
+// FORMED-SAME: outputs = array<i64: 1, 4>, ring = array<i64: 2, 5>
+// FORMED: weir.send {{.*}}edge = 0
+// FORMED: weir.send {{.*}}edge = 3
+// FORMED-NOT: weir.all_reduce
+// FORMED-DAG: weir.receive {edge = 1
+// FORMED-DAG: weir.receive {edge = 4
+func.func @train_step(%x: tensor<4x3xf32> {weir.name = "x"}, %rate: tensor<f32> {weir.name = "rate"})
+    -> (tensor<f32> {weir.name = "loss"})
+    attributes {weir.entry = "train_step", weir.replicas = 2 : i64} {
+  %r = weir.variable {name = "w", container = "", type = tensor<3xf32>, initial = dense<1.0> : tensor<3xf32>} : !weir.resource
+  %w = weir.variable_read %r : (!weir.resource) -> tensor<3xf32>
+  %0 = weir.mul %x, %w : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+  %loss = weir.reduce %0 {kind = "sum", axes = array<i64: 0, 1>, keep_dims = false} : (tensor<4x3xf32>) -> tensor<f32>
+  %g = weir.reduce %x {kind = "sum", axes = array<i64: 0>, keep_dims = false} : (tensor<4x3xf32>) -> tensor<3xf32>
+  %sum = weir.gate %g {weir.replica_sum} : tensor<3xf32>
+  %step = weir.mul %sum, %rate : (tensor<3xf32>, tensor<f32>) -> tensor<3xf32>
+  %new = weir.sub %w, %step : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  %t = weir.variable_assign %r, %new : (!weir.resource, tensor<3xf32>) -> !weir.token
+  %h = weir.mul %g, %g : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  %second = weir.gate %h {weir.replica_sum} : tensor<3xf32>
+  %r2 = weir.variable {name = "s", container = "", type = tensor<3xf32>, initial = dense<1.0> : tensor<3xf32>} : !weir.resource
+  %t2 = weir.variable_assign %r2, %second : (!weir.resource, tensor<3xf32>) -> !weir.token
+  return %loss : tensor<f32>
+}
+
+// -----
+
+// Each replica knows its number; a sum that another hangs on is a bucket of its own.
+// CHECK-LABEL: func.func @train_step(
+// CHECK-DAG: weir.constant dense<0> : tensor<i64>
+// CHECK-DAG: weir.constant dense<1> : tensor<i64>
+// CHECK-NOT: weir.replica_index
+// CHECK: weir.all_reduce
+// CHECK: weir.all_reduce
+func.func @train_step(%x: tensor<?x3xf32> {weir.name = "x"}) -> (tensor<f32> {weir.name = "loss"})
+    attributes {weir.entry = "train_step", weir.replicas = 2 : i64} {
+  %zero = weir.constant dense<0> : tensor<i64>
+  %index = weir.gate %zero {weir.replica_index} : tensor<i64>
+  %n = weir.cast %index {saturate = false} : (tensor<i64>) -> tensor<f32>
+  %r = weir.variable {name = "w", container = "", type = tensor<f32>, initial = dense<1.0> : tensor<f32>} : !weir.resource
+  %0 = weir.mul %x, %n : (tensor<?x3xf32>, tensor<f32>) -> tensor<?x3xf32>
+  %s = weir.reduce %0 {kind = "sum", axes = array<i64: 0, 1>, keep_dims = false} : (tensor<?x3xf32>) -> tensor<f32>
+  %count = weir.gate %s {weir.replica_sum} : tensor<f32>
+  %1 = weir.div %s, %count : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  %loss = weir.gate %1 {weir.replica_sum} : tensor<f32>
+  %t = weir.variable_assign %r, %loss : (!weir.resource, tensor<f32>) -> !weir.token
+  return %loss : tensor<f32>
+}
