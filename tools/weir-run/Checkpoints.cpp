@@ -7,6 +7,7 @@
 
 #include "tools/weir-run/Checkpoints.h"
 
+#include <chrono>
 #include <filesystem>
 
 namespace fs = std::filesystem;
@@ -20,13 +21,30 @@ void weir::tools::addCheckpointFlags(FlagParser &parser, CheckpointFlags &flags)
               "folder P",
               flags.restore);
   parser.text("--save", "P", "saves the variables as checkpoint P after the last run", flags.save);
-  parser.number("--save-every", "N",
-                "with --repeat or --steps: saves them after every N runs, as P-RUN, while runs go on",
-                flags.every, 1, 1000000000);
+  parser.number(
+      "--save-every", "N",
+      "with --repeat or --steps: saves them after every N runs, as P-RUN, while runs go on",
+      flags.every, 1, 1000000000);
   parser.number("--keep", "K",
                 "how many checkpoints stay in the folder; its file `checkpoint` names them "
                 "(default: 5; 0: all, and no such file)",
                 flags.keep, 0, 1000000);
+  parser.number(
+      "--recover", "N",
+      "with --steps, --save-every and --cluster: after a task was lost waits for its "
+      "replacement and goes on at the latest checkpoint of the folder of --save, which a "
+      "new process begins at, too; N times at most. --steps then counts all steps. A task "
+      "that does not lead waits for the next leader as often",
+      flags.recover, 0, 1000000000);
+}
+
+RunStatus weir::tools::synchronizeReplicas(Session &session) {
+  int entry = session.findEntry("synchronize");
+  if (entry < 0)
+    return {};
+  NamedTensors none;
+  std::vector<HostTensor> feeds;
+  return session.run(entry, feeds, none);
 }
 
 bool Checkpoints::report(const std::string &what, const RunStatus &failed,
@@ -42,9 +60,48 @@ bool Checkpoints::restore(Session &session, DiagnosticSink &sink) {
   if ((!flags.restore.empty() || !flags.save.empty()) && !runtime.restore)
     return report(flags.restore + flags.save,
                   {WEIR_UNIMPLEMENTED, "the library is of a release without checkpoints"}, sink);
-  if (flags.restore.empty())
+  std::error_code ignored;
+  if (flags.recover > 0 && fs::exists(fs::path(folder()) / "checkpoint", ignored))
+    return restoreFrom(session, folder(), sink);
+  if (!flags.restore.empty() && !restoreFrom(session, flags.restore, sink))
+    return false;
+  if (flags.recover == 0)
     return true;
-  std::string from = flags.restore;
+  save(session, flags.save + "-" + std::to_string(step));
+  wait();
+  return report(prefix, status, sink);
+}
+
+std::string Checkpoints::folder() const {
+  std::string parent = fs::path(flags.save).parent_path().string();
+  return parent.empty() ? "." : parent;
+}
+
+bool Checkpoints::recover(Session &session, const RunStatus &failed, DiagnosticSink &sink) {
+  RunStatus why = failed;
+  auto begin = std::chrono::steady_clock::now();
+  while (why.code == WEIR_UNAVAILABLE && recovered < flags.recover) {
+    ++recovered;
+    std::fprintf(stderr, "step %lld: %s\n", static_cast<long long>(step + 1), why.text().c_str());
+    wait();
+    int64_t before = step;
+    if (!restoreFrom(session, folder(), sink))
+      return false;
+    // Waits for tasks that are not there, as long as the cluster file says.
+    why = synchronizeReplicas(session);
+    if (!why.ok())
+      continue;
+    double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    std::fprintf(stderr, "goes on behind step %lld, of %lld, after %.1f s\n",
+                 static_cast<long long>(step), static_cast<long long>(before), seconds);
+    return true;
+  }
+  return false;
+}
+
+bool Checkpoints::restoreFrom(Session &session, std::string from, DiagnosticSink &sink) {
+  const RuntimeFunctions &runtime = model.runtime();
   weir_status result = WEIR_STATUS_INIT;
   std::error_code ignored;
   if (fs::is_directory(from, ignored)) {

@@ -152,10 +152,11 @@ static std::string duration(double seconds) {
   return text;
 }
 
-static std::string progressText(int64_t done, const StepFlags &flags, double seconds,
+/// `own`: steps of this process, which took `seconds`.
+static std::string progressText(int64_t done, int64_t own, const StepFlags &flags, double seconds,
                                 const NamedTensors &fetches) {
   char text[256];
-  double rate = seconds > 0 ? double(done) / seconds : 0;
+  double rate = seconds > 0 && own > 0 ? double(own) / seconds : 0;
   int used = std::snprintf(text, sizeof(text), "step %lld of %lld: %.4g steps/s",
                            static_cast<long long>(done), static_cast<long long>(flags.steps), rate);
   if (const auto *loss = lossOf(fetches))
@@ -184,9 +185,20 @@ static bool writeSummaries(EventFile &events, int64_t step, const NamedTensors &
   return true;
 }
 
+static void noteStep(Metrics &metrics, int64_t step, double seconds, const NamedTensors &fetches) {
+  metrics.count("weir_steps_total", "Steps of this process.");
+  metrics.count("weir_step_seconds_total", "Seconds in these steps.", seconds);
+  metrics.set("weir_step", "Number of the last step, with those before a checkpoint.",
+              static_cast<double>(step));
+  metrics.set("weir_last_step_seconds", "Seconds of the last step.", seconds);
+  if (const auto *loss = lossOf(fetches))
+    metrics.set("weir_loss", "The last step's loss.", elementAsDouble(loss->second, 0));
+}
+
 bool weir::tools::runSteps(const StepFlags &flags, const std::string &model, Session &session,
                            int entry, const std::vector<HostTensor> &feeds,
-                           Checkpoints &checkpoints, NamedTensors &fetches, DiagnosticSink &sink) {
+                           Checkpoints &checkpoints, NamedTensors &fetches, Metrics *metrics,
+                           DiagnosticSink &sink) {
   const LoadedEntry &loaded = session.entries()[size_t(entry)];
   Feeder feeder;
   if (!feeder.prepare(flags, model, loaded, feeds, sink))
@@ -209,12 +221,21 @@ bool weir::tools::runSteps(const StepFlags &flags, const std::string &model, Ses
   int64_t tenth = std::max<int64_t>(flags.steps / 10, 1);
   ProgressLine line;
   Clock::time_point start = Clock::now(), shown = start;
-  for (int64_t done = 0; done < flags.steps;) {
+  // One that may begin anew counts from the first step of all.
+  const int64_t first = checkpoints.recovers() ? 0 : checkpoints.count();
+  const int64_t begun = checkpoints.count();
+  while (checkpoints.count() - first < flags.steps) {
     int64_t step = checkpoints.count();
     fetches.clear();
+    Clock::time_point stepStart = Clock::now();
     RunStatus status = session.run(entry, feeder.of(step), fetches);
     if (!status.ok()) {
       line.clear();
+      if (checkpoints.recover(session, status, sink)) {
+        if (metrics)
+          metrics->count("weir_recoveries_total", "Times that the job went back to a checkpoint.");
+        continue;
+      }
       sink.report({"W0704",
                    model,
                    "",
@@ -224,18 +245,21 @@ bool weir::tools::runSteps(const StepFlags &flags, const std::string &model, Ses
                    {}});
       return false;
     }
-    ++done;
+    int64_t done = step + 1 - first;
     bool isTenth = done % tenth == 0 || done == flags.steps;
     if (events && !writeSummaries(*events, step + 1, fetches, session, isTenth, error))
       return cannotWrite();
     Clock::time_point now = Clock::now();
     double seconds = std::chrono::duration<double>(now - start).count();
+    if (metrics)
+      noteStep(*metrics, step + 1, std::chrono::duration<double>(now - stepStart).count(), fetches);
     if (stderrHasColours() && now - shown > std::chrono::milliseconds(100)) {
-      line.update(progressText(done, flags, seconds, fetches));
+      line.update(progressText(done, step + 1 - begun, flags, seconds, fetches));
       shown = now;
     } else if (isTenth && (!stderrHasColours() || done == flags.steps)) {
       line.clear();
-      std::fprintf(stderr, "%s\n", progressText(done, flags, seconds, fetches).c_str());
+      std::fprintf(stderr, "%s\n",
+                   progressText(done, step + 1 - begun, flags, seconds, fetches).c_str());
     }
     if (!checkpoints.afterRun(session))
       break; // finish() says why

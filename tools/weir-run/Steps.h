@@ -10,6 +10,7 @@
 
 #include "tools/common/FlagParser.h"
 #include "tools/weir-run/Checkpoints.h"
+#include "tools/weir-run/Metrics.h"
 
 #include <cstdint>
 #include <string>
@@ -43,10 +44,10 @@ private:
 
 /// Runs `entry` so many times, shows how it goes on stderr (a line that is rewritten on
 /// a terminal, ten plain ones elsewhere), and writes summaries. `fetches` become the
-/// last run's. False after a report.
+/// last run's. `metrics` (null: none) learn of each step. False after a report.
 bool runSteps(const StepFlags &flags, const std::string &model, Session &session, int entry,
               const std::vector<HostTensor> &feeds, Checkpoints &checkpoints, NamedTensors &fetches,
-              DiagnosticSink &sink);
+              Metrics *metrics, DiagnosticSink &sink);
 
 } // namespace weir::tools
 

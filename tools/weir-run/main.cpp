@@ -43,12 +43,13 @@ constexpr const char *toolName = "weir-run";
 struct Settings {
   driver::Options options;
   std::vector<std::string> inputs, entries;
-  std::string output, trace, profile, cluster, task;
+  std::string output, trace, profile, cluster, task, secret;
   std::map<std::string, std::string> deviceProfiles; ///< files, by type of device
   CheckpointFlags checkpoints;
   StepFlags steps;
   MeasureFlags measure;
   ExpectFlags expect;
+  int64_t metricsPort = 0; ///< 0: none
   bool memory = false;
   bool compareF32 = false;
   bool showNumbers = false; ///< values of nodes instead of results
@@ -151,6 +152,14 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
               "srun gave it). The file's first leads; others do their parts "
               "until it leaves",
               settings.task);
+  parser.text("--secret", "FILE",
+              "with --cluster: all tasks prove that they know this file's bytes (16 or more), and "
+              "turn away whoever does not",
+              settings.secret);
+  parser.number("--metrics", "PORT",
+                "answers GET /metrics (Prometheus' text: steps, seconds, loss, recoveries, memory) "
+                "and GET /healthz while it runs",
+                settings.metricsPort, 1, 65535);
   addStepFlags(parser, settings.steps);
   addMeasureFlags(parser, settings.measure);
   addExpectFlags(parser, settings.expect);
@@ -171,8 +180,9 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
     status = 1;
     return false;
   }
-  if (settings.cluster.empty() && !settings.task.empty()) {
-    std::fprintf(stderr, "%s: found --task without --cluster\n", toolName);
+  if (settings.cluster.empty() && !(settings.task.empty() && settings.secret.empty())) {
+    std::fprintf(stderr, "%s: found --%s without --cluster\n", toolName,
+                 settings.task.empty() ? "secret" : "task");
     status = 1;
     return false;
   }
@@ -182,6 +192,13 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
     return false;
   }
   const StepFlags &steps = settings.steps;
+  if (settings.checkpoints.recover > 0 &&
+      (!settings.checkpoints.every || !steps.steps || settings.checkpoints.keep == 0)) {
+    std::fprintf(stderr, "%s: found --recover without --steps and --save-every, or with --keep=0\n",
+                 toolName);
+    status = 1;
+    return false;
+  }
   const char *alone = !steps.steps && steps.batch              ? "--batch without --steps"
                       : !steps.steps && !steps.summary.empty() ? "--summary without --steps"
                       : !steps.batch && steps.shuffle          ? "--shuffle without --batch"
@@ -301,6 +318,28 @@ bool compareWithF32(const Settings &settings, InputSet &inputs, const NamedTenso
   return true;
 }
 
+/// Null after a report.
+std::unique_ptr<Metrics> serveMetrics(const Settings &settings, Session &session, int32_t devices,
+                                      DiagnosticSink &sink) {
+  std::string error;
+  std::unique_ptr<Metrics> metrics = Metrics::create(int(settings.metricsPort), error);
+  if (!metrics) {
+    sink.report({"W0707",
+                 "--metrics=" + std::to_string(settings.metricsPort),
+                 "",
+                 "",
+                 "cannot listen there: " + error,
+                 {}});
+    return nullptr;
+  }
+  metrics->onAsked([&session, devices](Metrics &made) {
+    for (int32_t d = 0; d < devices; ++d)
+      made.set("weir_peak_bytes", "The most that a device's allocator had handed out.",
+               static_cast<double>(session.peakMemory(d)), "device=\"" + std::to_string(d) + "\"");
+  });
+  return metrics;
+}
+
 /// Everything after the command line. False with errors in `sink`.
 bool run(Settings &settings, Clock::time_point start, double beforeMain, DiagnosticSink &sink) {
   const std::string &input = settings.options.input;
@@ -313,7 +352,7 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain, Diagnos
     return false;
   std::unique_ptr<ClusterTask> task;
   if (!settings.cluster.empty()) {
-    task = ClusterTask::join(settings.cluster, settings.task, sink);
+    task = ClusterTask::join(settings.cluster, settings.task, sink, settings.secret);
     if (!task)
       return false;
   }
@@ -330,17 +369,27 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain, Diagnos
     sink.report({"W0706", input, "", "", "no session can be made: " + status.text(), {}});
     return false;
   }
+  std::unique_ptr<Metrics> metrics;
+  if (settings.metricsPort > 0 &&
+      !(metrics =
+            serveMetrics(settings, *session, weir_program_device_count(model->program()), sink)))
+    return false;
   // What importers fix in a model, a library may leave open.
   ImportOptions given;
   if (isLibrary(input) && (!driver::importOptions(settings.options, sink, given) ||
                            !inputs.setShapes(input, session->entries(), given.shapes, sink)))
     return false;
   Checkpoints checkpoints(settings.checkpoints, *model, input);
-  if (!checkpoints.restore(*session, sink))
+  bool serves = task && !task->leads();
+  if (!serves && !checkpoints.restore(*session, sink))
     return false;
   double loadMs = beforeMain + milliseconds(Clock::now() - start);
-  if (task && !task->leads()) {
+  if (serves) {
     status = task->serve();
+    for (int64_t i = 0; status.code == WEIR_UNAVAILABLE && i < settings.checkpoints.recover; ++i)
+      status = task->serve();
+    if (metrics)
+      metrics->stopRefreshing();
     session.reset();
     if (!status.ok())
       sink.report({"W0709", input, "", "", "serving ended: " + status.text(), {}});
@@ -353,6 +402,12 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain, Diagnos
   if (settings.entries.empty())
     settings.entries.push_back(session->entries().empty() ? std::string()
                                                           : session->entries()[0].name);
+  if (task)
+    if (RunStatus failed = synchronizeReplicas(*session);
+        !failed.ok() && !checkpoints.recover(*session, failed, sink)) {
+      sink.report({"W0704", input, "", "", "replicas cannot be made alike: " + failed.text(), {}});
+      return false;
+    }
   NamedTensors all;
   std::string times;
   if (!inputs.checkNames(input, session->entries(), settings.entries, sink))
@@ -373,8 +428,8 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain, Diagnos
     NamedTensors fetches;
     bool timed = settings.measure.repeat > 0 && &name == &settings.entries.back();
     bool steps = settings.steps.steps > 0 && &name == &settings.entries.back();
-    if (steps &&
-        !runSteps(settings.steps, input, *session, entry, feeds, checkpoints, fetches, sink))
+    if (steps && !runSteps(settings.steps, input, *session, entry, feeds, checkpoints, fetches,
+                           metrics.get(), sink))
       return false;
     if (timed) {
       Times measured;
@@ -410,6 +465,8 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain, Diagnos
     return false;
   if (!settings.output.empty() && !writeOutputs(settings.output, all, sink))
     return false;
+  if (metrics)
+    metrics->stopRefreshing();
   session.reset();
   if (settings.compareF32 && !compareWithF32(settings, inputs, all, sink))
     return false;
