@@ -50,7 +50,7 @@ TEST(ClusterCollectives, ALostTaskEndsTheReductionAndMayComeBack) {
   int fallen = 0;
   Member leader(tasks, 0, CollectiveProgram::current);
   ASSERT_EQ(leader.code, WEIR_OK) << leader.status.message;
-  for (int round = 0; round < 6; ++round) {
+  for (int round = 0; round < 3; ++round) {
     int64_t fed = int64_t(WEIR_ALL_REDUCE) << 56 | 300000;
     pid_t pid = second->pid;
     std::thread killer([&] {
@@ -67,17 +67,13 @@ TEST(ClusterCollectives, ALostTaskEndsTheReductionAndMayComeBack) {
     killer.join();
     EXPECT_EQ(code, WEIR_UNAVAILABLE) << leader.status.message;
     fallen += std::string(leader.status.message).find("task:2") != std::string::npos;
-    // The process that was forked here has no threads of the leader's: a shell would do
-    // the same.
     second->end();
     second = std::make_unique<Worker>(tasks, 2, CollectiveProgram::current);
     program.check(WEIR_ALL_REDUCE, 300000, [&](weir_tensor fed, std::vector<weir_tensor> &fetches) {
       ASSERT_EQ(leader.run({fed}, fetches, WEIR_ALL_REDUCE), WEIR_OK) << leader.status.message;
-      for (weir_tensor &tensor : fetches)
-        (void)tensor;
     });
   }
-  EXPECT_EQ(fallen, 6);
+  EXPECT_EQ(fallen, 3);
 }
 
 } // namespace
