@@ -87,6 +87,14 @@ def reference(model, feeds):
     return [np.asarray(r) for r in results]
 
 
+def is_tame(array):
+    """Whether the reference evaluator's detours through 32-bit integers bear the elements."""
+    if array.dtype == object or not values.is_float(array.dtype):
+        return True
+    wide = array.astype(np.float64)
+    return bool(np.all(np.isfinite(wide)) and np.max(np.abs(wide), initial=0) < 1e5)
+
+
 def near(a, b):
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
@@ -100,6 +108,11 @@ def near(a, b):
         good = np.abs(x - y) <= (1000 if a.dtype.itemsize > 2 else 16) * values.epsilon(a.dtype) * (
             np.abs(x) + 0.05 * wide)
     return bool(np.all(good | (x == y) | (np.isnan(x) & np.isnan(y))))
+
+
+def feeds_and_constants(model, feeds):
+    held = onnx.load_model_from_string(model).graph.initializer
+    return list(feeds.values()) + [onnx.numpy_helper.to_array(t) for t in held]
 
 
 def answer(request):
@@ -130,9 +143,14 @@ def answer(request):
     name = next(iter(answers))
     if name == "reference" and since < 7:
         return "refused", "the reference evaluator knows newer versions"
+    if name == "reference" and asked == "tame" and not all(map(is_tame, feeds_and_constants(
+            model, feeds))):
+        return "refused", "the reference evaluator's integers overflow"
     if any(isinstance(r, (list, dict)) or r is None for r in answers[name]):
         return "refused", "a result is no tensor"
     results = [np.asarray(r) for r in answers[name]]
+    if any(r.dtype == bool and np.any(r.view(np.uint8) > 1) for r in results):
+        return "refused", "a result has booleans that are neither true nor false"
     for result, dtype in zip(results, dtypes):
         if dtype is not None and result.dtype != dtype and result.dtype.kind not in "OU":
             return "refused", "a result has not the schema's type"

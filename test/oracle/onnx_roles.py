@@ -27,6 +27,10 @@ SUMS = re.compile(r"MatMul|Gemm|Conv|Reduce|Norm|Sum|Mean|Einsum|Softmax|LSTM|GR
 
 # Where errors of operands grow exponentially.
 CALM = re.compile(r"Attention|^(RNN|GRU|LSTM)$|^Pow$|^RoiAlign$")
+# What NaN and infinities give is nobody's word: which of two is larger, inf - inf in a sum.
+FINITE = re.compile(r"^(CDist|MoE|DynamicQuantizeLSTM|WordConvEmbedding|DynamicTimeWarping|MaxPool|NhwcMaxPool|Hardmax|DynamicQuantizeMatMul|QLinear\w+)$")
+# Where ONNX Runtime does not write the results of products over nothing.
+FILLED = re.compile(r"^(QGemm|DynamicQuantizeMatMul|MatMulIntegerToFloat)$")
 # Results that are asked for, where optional ones are not computed by the oracle.
 RESULTS = {"SkipLayerNormalization": 1, "SkipSimplifiedLayerNormalization": 1, "Split": 2,
            "EmbedLayerNormalization": 1}
@@ -46,8 +50,14 @@ def excluded(schema):
         return lambda t: t == "float64"
     if re.match(r"ReduceLog|Upsample|Resize|Pow|.*Window", schema.name):
         return integers
-    if schema.name in ("HardSwish", "Erf"):  # in single precision
+    if schema.name in ("HardSwish", "Erf", "Gelu", "Mish"):  # in single precision
         return lambda t: t == "float64"
+    if schema.name == "Attention":  # scales in single precision; masks made of -inf as integers
+        return lambda t: t == "float64" or t.kind in "iu"
+    if schema.name == "Trilu":  # of strings the zero is said nowhere
+        return lambda t: t == object
+    if schema.name in ("SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss"):  # sums overflow
+        return lambda t: t.name in ("bfloat16", "float16")
     if schema.name in ("QuantizeLinear",):
         return lambda t: t == "int32" or t.name == "float8_e8m0fnu"
     return lambda t: t.name == "float8_e8m0fnu"
@@ -128,12 +138,12 @@ RULES = {
     "Slice": "data[R...] starts[#]:any=9 ends[#]:any=9 axes[#]:every steps[#]:steps",
     "Split": "input[R...] split[]:skip",
     "ReverseSequence": "input[L,N,T...] sequence_lens[N]:length=L",
-    "Det": "X[B...,M,M]", "Inverse": "X[B...,M,M]", "Trilu": "input[B...,M,N] k[]:offset",
+    "Det": "X[B...,M,M]", "Inverse": "X[B...,M,M]:spd", "Trilu": "input[B...,M,N] k[]:offset",
     "EyeLike": "input[M,N]", "CumSum": "x[R...] axis[]:axis", "CumProd": "x[R...] axis[]:axis",
     "DepthToSpace": "input[N,C*b*b,H,W]", "SpaceToDepth": "input[N,C,H*b,W*b]",
-    "RNN": "X[L,N,I] W[d,H,I] R[d,H,H] B[d,2*H] sequence_lens[N]:length=L initial_h[d,N,H]",
-    "GRU": "X[L,N,I] W[d,3*H,I] R[d,3*H,H] B[d,6*H] sequence_lens[N]:length=L initial_h[d,N,H]",
-    "LSTM": "X[L,N,I] W[d,4*H,I] R[d,4*H,H] B[d,8*H] sequence_lens[N]:length=L initial_h[d,N,H]"
+    "RNN": "X[L,N,I] W[d,H,I]:weights R[d,H,H]:weights B[d,2*H] sequence_lens[N]:length=L initial_h[d,N,H]",
+    "GRU": "X[L,N,I] W[d,3*H,I]:weights R[d,3*H,H]:weights B[d,6*H] sequence_lens[N]:length=L initial_h[d,N,H]",
+    "LSTM": "X[L,N,I] W[d,4*H,I]:weights R[d,4*H,H]:weights B[d,8*H] sequence_lens[N]:length=L initial_h[d,N,H]"
             " initial_c[d,N,H] P[d,3*H]",
     "PRelu": "X[R...] slope[R...]~",
     "Expand": "input[R...]~ shape[]:full",
@@ -180,6 +190,19 @@ RULES = {
     "MulInteger": "A[R...]~ A_zero_point[]:zero B[R...]~ B_zero_point[]:zero",
     "ArrayFeatureExtractor": "X[M,N] Y[k]:index=N", "Normalizer": "X[M,N]", "Scaler": "X[M,N]",
     "LinearRegressor": "X[M,N]", "LinearClassifier": "X[M,N]", "Imputer": "X[M,N]",
+    "DynamicQuantizeLSTM": "X[L,N,I] W[d,I,4*H]:bytes R[d,H,4*H]:bytes B[d,8*H]"
+                           " sequence_lens[N]:length=L initial_h[d,N,H] initial_c[d,N,H] P[d,3*H]"
+                           " W_scale[d]:fine W_zero_point[d]:zero R_scale[d]:fine"
+                           " R_zero_point[d]:zero",
+    "ConvTransposeWithDynamicPads": "X[N,C*g,H,W] W[C*g,M,K,K] Pads[4]:bit B[M*g]",
+    "MoE": "input[N,H] router_probs[N,E] fc1_experts_weights[E,F,H]:weights"
+           " fc1_experts_bias[E,F] fc2_experts_weights[E,H,F]:weights fc2_experts_bias[E,H]"
+           " fc3_experts_weights[]:skip fc3_experts_bias[]:skip",
+    "WordConvEmbedding": "Sequence[N,9]:letters=V W[M,1,k,D] B[M] C[V,D]",
+    "DynamicTimeWarping": "input[M,N]",
+    "BifurcationDetector": "src_tokens[L]:below=b cur_tokens[M]:below=b"
+                           " prev_suffix_match_idx[]:zeros pred_tokens[L+]:below=b",
+    "LpNormalization": "input[N,R...]",
     "Momentum": None, "Adagrad": None, "Adam": None,
 }
 
@@ -208,6 +231,7 @@ WORDS = {
     "keep_aspect_ratio_policy": ["stretch", "not_larger", "not_smaller"],
     "case_change_action": ["NONE", "LOWER", "UPPER"],
     "metric": ["euclidean", "sqeuclidean"], "post_transform": ["NONE", "SOFTMAX", "LOGISTIC"],
+    "activation_type": ["relu", "gelu", "silu", "identity"],
     "round_mode": ["floor", "nearest", "up", "down"],
 }
 # Attributes that are numbers of a range.
@@ -226,5 +250,9 @@ NUMBERS = {
     "softmax_precision": None, "training_mode": (0, 0), "batch_dims": (0, 0), "output_dtype": None,
     "start": (-3, 3), "end": (-3, 3), "spatial": None, "consumed_inputs": None,
     "activations": None, "activation_alpha": None, "activation_beta": None, "body": None,
+    "use_sparse_mixer": (0, 0), "normalize_routing_weights": (0, 1), "swiglu_fusion": (0, 0),
+    "swiglu_limit_after_activation": None, "embedding_size": None, "conv_window_size": None,
+    "char_embedding_size": None, "signal_ndim": (1, 1), "normalized": (0, 0),
+    "min_ngram_size": (1, 2), "max_ngram_size": (2, 4),
     "qk_matmul_output_mode": (0, 0), "q_num_heads": None, "kv_num_heads": None,
 }

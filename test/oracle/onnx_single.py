@@ -112,6 +112,8 @@ class Draw(shapes.Operands):
         self.given = given
         if self.kind == "special" and onnx_roles.SUMS.search(schema.name):
             self.kind = "unusual"
+        if onnx_roles.FINITE.search(schema.name) and self.kind in ("special", "unusual"):
+            self.kind = "kinks"
         if onnx_roles.CALM.search(schema.name):  # exponentials make errors large
             self.kind = "calm"
         if re.match(r"Cast", schema.name) and self.kind != "even":
@@ -200,6 +202,11 @@ class Draw(shapes.Operands):
                 return [int(random.integers(1, min(max(d, 1), 3) + 1)) for d in shape]
             return list(self.lists["K"]) if "K" in self.lists and often else None
         if name == "strides":
+            if self.attribute("auto_pad") in (b"SAME_UPPER", b"SAME_LOWER"):
+                # A stride past the window has negative padding, of which engines make what
+                # they will.
+                kernel = self.attribute("kernel_shape") or self.lists.get("K", [3] * spatial)
+                return [int(random.integers(1, k + 1)) for k in kernel]
             return random.integers(1, 4, spatial).tolist() if often else None
         if name == "dilations":
             if self.attribute("auto_pad") not in (None, b"NOTSET"):
@@ -236,7 +243,9 @@ class Draw(shapes.Operands):
             dtype = self.type_of_output()
             shape = [1] if op == "ConstantOfShape" else values.shape(random)
             return numpy_helper.from_array(values.elements(random, dtype, shape, self.kind))
-        if name == "direction" and op in ("RNN", "GRU", "LSTM"):
+        if name == "k" and op == "MoE":
+            return int(random.integers(1, max(self.size("E"), 1) + 1))
+        if name == "direction" and op in ("RNN", "GRU", "LSTM", "DynamicQuantizeLSTM"):
             return self.pick([b"forward", b"reverse", b"bidirectional"])
         if name == "equation":
             return self.equation()
@@ -322,7 +331,7 @@ class Draw(shapes.Operands):
             raise Reject("input " + p.name)
         if self.given is not None and not index:
             dtypes = [numpy_type(t) for t in self.schema.types.get(p.type, [p.type])]
-            if self.given.dtype not in dtypes:
+            if self.given.dtype not in dtypes or onnx_roles.excluded(self.schema)(self.given.dtype):
                 raise Reject("type")
             self.bound[p.type] = self.given.dtype
             self.shapes[p.name] = self.take(p.name, rule, self.given.shape)
@@ -339,14 +348,22 @@ class Draw(shapes.Operands):
             shape = self.shape_of(p.name, rule)
         if "broadcast" in self.schema.attributes and index:  # versions before 7
             shape = self.aligned()
+        if self.schema.name == "CenterCropPad" and index and self.attribute("axes"):
+            shape = [len(self.attribute("axes"))]
         if math.prod(shape) > values.LARGEST:
             raise Reject("large")
+        if not math.prod(shape) and onnx_roles.FILLED.search(self.schema.name):
+            raise Reject("empty")
         self.shapes.setdefault(p.name, shape)
         if role:
             return self.contents(role, dtype, shape)
+        if dtype == bool and self.schema.name in ("Cast", "CastLike") and \
+                self.type(self.schema.outputs[0].type) == object:
+            raise Reject("booleans as text")
         drawn = values.elements(self.random, dtype, shape, self.kind)
         if self.schema.name.startswith("Cast") and values.is_float(dtype):
-            drawn = np.abs(drawn)  # what all types hold; out of range is not defined
+            # What all types hold; out of range is not defined.
+            drawn = np.minimum(np.abs(drawn), np.array(7, dtype))
         return drawn
 
     def aligned(self):
@@ -424,6 +441,9 @@ def make(random, schema):
     case = Case("onnx", schema.key, model, feeds, (dtype, fed, form), bounds=bounds,
                 length=max([math.prod(v.shape) for v in drawn.inputs if v is not None] + [1]))
     case.least = onnx_roles.least_epsilons(schema.name)
+    precisions = {values.epsilon(v.dtype) for v in drawn.inputs
+                  if v is not None and v.dtype != object and values.is_float(v.dtype)}
+    case.coarsest = max(precisions) if len(precisions) > 1 else 0
     case.dtypes = [drawn.bound.get(o.type) for o in schema.outputs[:len(outputs)]]
     return case
 

@@ -53,7 +53,8 @@ class Operands:
         if word not in self.lists:
             random = self.random
             if word == "K":
-                self.lists[word] = [int(random.integers(1, 4)) for _ in self.list("S")]
+                self.lists[word] = [int(random.integers(1, min(max(d, 1), 3) + 1))
+                                    for d in self.list("S")]
             elif word == "S":
                 self.lists[word] = [values.size(random) for _ in range(self.pick([1, 2, 2, 2, 3]))]
             elif word in "BPT":
@@ -74,12 +75,12 @@ class Operands:
                 raise Reject("not drawn")
             else:
                 product = 1
-                for factor in word.split("*"):
+                for factor in word.rstrip("+").split("*"):
                     if factor == "#":
                         product *= len(self.shapes[next(iter(self.shapes))])
                     else:
                         product *= int(factor) if factor.isdigit() else self.size(factor)
-                shape.append(product)
+                shape.append(product + word.count("+"))  # L+: one more than L
         return shape
 
     def take(self, name, rule, shape):
@@ -171,6 +172,16 @@ class Operands:
             return array(np.take(drawn, np.arange(shape[axis]), axis=axis))
         if role == "any":
             return array(random.integers(-limit if dtype.kind != "u" else 0, limit + 1, count))
+        if role == "weights":  # sums of products that stay of ordinary size
+            return array(random.standard_normal(count) / max(shape[-1], 1) ** 0.5)
+        if role == "letters":  # words, of which none is empty
+            if limit < 2:
+                raise Reject("no letters")
+            drawn = random.integers(1, limit, shape)
+            ends = random.integers(1, shape[-1] + 1, shape[:-1] + [1])
+            return array(np.where(np.arange(shape[-1]) < ends, drawn, 0))
+        if role == "bytes":
+            return values.elements(random, dtype, shape, "wide")
         if role == "positive":
             return array(random.random(count) * 4 + 0.01)
         if role == "spd":
@@ -232,6 +243,8 @@ class Operands:
             if dtype.kind in "iu":
                 return array(self.pick([1, 2, 3]))
             return array(self.pick([0.05, 0.1, 1.0, 0.003, 0.5]))
+        if role == "fine":  # bytes times that are of ordinary size
+            return array(self.pick([0.001, 0.003, 0.01]))
         if role == "zero":
             low, high = (0, 255) if dtype.kind == "u" else (-20, 20)
             return values.elements(random, dtype, shape, "plain") if dtype.kind not in "iu" else \

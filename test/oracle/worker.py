@@ -12,9 +12,12 @@ another one.
 """
 import os
 import pickle
+import resource
 import struct
 import sys
 import warnings
+
+import numpy as np
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
@@ -22,7 +25,23 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 
+# Bytes that an answer may have, and that the process may take for it: what is larger makes no case.
+LARGEST_ANSWER = 64 << 20
+LARGEST_PROCESS = {"onnx": 6 << 30, "tf": 24 << 30}
+
+
+def size_of(reply):
+    """Bytes of the arrays in an answer."""
+    if isinstance(reply, np.ndarray):
+        return reply.nbytes
+    if isinstance(reply, dict):
+        return sum(map(size_of, reply.values()))
+    return sum(map(size_of, reply)) if isinstance(reply, (list, tuple)) else 0
+
+
 def main(suite):
+    limit = LARGEST_PROCESS[suite]
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what libraries print is no answer
     warnings.simplefilter("ignore")
@@ -40,6 +59,8 @@ def main(suite):
             reply = answer(request)
         except Exception as error:  # noqa: an oracle may raise anything
             reply = ("refused", "%s: %s" % (type(error).__name__, str(error)[:300]))
+        if size_of(reply) > LARGEST_ANSWER:
+            reply = ("refused", "the answer has %d bytes" % size_of(reply))
         data = pickle.dumps(reply)
         answers.write(struct.pack("<q", len(data)) + data)
         answers.flush()
