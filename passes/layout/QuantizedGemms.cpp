@@ -43,15 +43,18 @@ bool isUnsigned(Type type) { return getElementTypeOrSelf(type).isUnsignedInteger
 struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemmsPass> {
   void runOnOperation() override {
     auto unit = getOperation()->getAttrOfType<StringAttr>(integerUnitAttribute);
-    if (!unit)
-      return;
-    isTiles = unit.getValue() == "amx";
-    isPairs = unit.getValue() == "avx2";
     SmallVector<Operation *> work;
     getOperation().walk([&](Operation *op) {
       if (isa<DotGeneralOp, ConvOp>(op))
         work.push_back(op);
     });
+    if (!unit) {
+      for (Operation *op : work)
+        warnOfReals(op, "the processor that code is for multiplies no bytes; --cpu= names others");
+      return;
+    }
+    isTiles = unit.getValue() == "amx";
+    isPairs = unit.getValue() == "avx2";
     for (Operation *op : work)
       rewrite(op);
     if (read.empty())
@@ -89,23 +92,30 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
     work.left = shape ? leftByteOperand(op) : ByteOperand();
     work.right = work.left ? rightByteOperand(op) : ByteOperand();
     if (!work.right || !work.left.scale != !work.right.scale)
-      return;
+      return warnOfReals(op, "its depth, its filter or its groups are open, or a zero point is "
+                             "none for the whole or for each column; fix them");
     int64_t length = shape->window * shape->depth;
-    if (!work.isWords() &&
-        (isPairs || length > longestSum || length < shortestSum || shape->columns < fewestColumns))
-      return;
+    if (!work.isWords() && (length < shortestSum || shape->columns < fewestColumns))
+      return; // floats are no slower
     if (!work.isWords() && shape->isDepthwise)
       return; // vectors of channels add floats
+    if (!work.isWords() && isPairs)
+      return warnOfReals(op, "the processor that code is for multiplies no bytes with scales; "
+                             "--cpu= names others");
+    if (!work.isWords() && length > longestSum)
+      return warnOfReals(op, "its sums are too long for 32 bits; split it");
     if (work.left.zero)
       work.zero = numberOf(work.left.zero);
     SmallVector<float> scales;
     if (work.left.scale && (scales = byteScales(work.left, work.right, *shape)).empty())
-      return;
+      return warnOfReals(op, "a scale is computed, or none for the whole or for each column; make "
+                             "it a constant");
     OpBuilder b(op);
     std::optional<Right> right =
         constantOf(work.right.byte) ? constantRight(b, work) : computedRight(b, work);
     if (!right)
-      return;
+      return warnOfReals(op, "its weights or zero points are computed in a way that bytes do not "
+                             "follow; make them constants");
     Location loc = op->getLoc();
     Value sum = sumOf(b, work, right->bytes);
     auto add = [&](Value term, bool isTaken) {
@@ -134,6 +144,19 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
     op->erase();
     for (Value operand : operands)
       eraseDead(operand);
+  }
+
+  /// Warns where both operands of a product are bytes with scales, and it is computed
+  /// in reals nevertheless: that takes many times as long.
+  void warnOfReals(Operation *op, const Twine &why) {
+    auto dot = dyn_cast<DotGeneralOp>(op);
+    bool isRanked = llvm::all_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>);
+    if (!isRanked || (dot && dot.getRhsContract().empty()))
+      return;
+    if (!leftByteOperand(op).scale || !rightByteOperand(op).scale)
+      return;
+    op->emitWarning("W0501: found a product of quantised operands that is computed in f32: ")
+        << why;
   }
 
   void noteRead(Value byte) {
