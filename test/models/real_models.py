@@ -158,4 +158,5 @@ def main():
     sys.exit(1 if bad or not ran else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()

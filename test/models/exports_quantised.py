@@ -1,0 +1,89 @@
+# ===- exports_quantised.py - models that ONNX Runtime's tools quantised ------===#
+#
+# Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===------------------------------------------------------------------------===#
+"""A convolutional network and a transformer in three ways: dynamic, static with
+QuantizeLinear and DequantizeLinear, static with operators on integers; and weights of four bits.
+What is right is what ONNX Runtime computes of the same file."""
+import os
+
+import numpy as np
+from onnxruntime.quantization import (CalibrationDataReader, QuantFormat, QuantType,
+                                      quantize_dynamic, quantize_static)
+
+import onnx_families
+
+
+def images(seed, batch=2):
+    return {"x": np.random.default_rng(seed).standard_normal((batch, 3, 32, 32)).astype(np.float32)}
+
+
+def convolutions(path):
+    import onnx
+    from onnx import helper, numpy_helper
+    random = np.random.default_rng(5)
+
+    def weights(name, *shape):
+        scale = np.sqrt(2 / np.prod(shape[1:]))
+        return numpy_helper.from_array((random.standard_normal(shape) * scale).astype(np.float32), name)
+    held = [weights("w0", 16, 3, 3, 3), weights("b0", 16), weights("w1", 16, 1, 3, 3),
+            weights("w2", 32, 16, 1, 1), weights("w3", 10, 32)]
+    nodes = [helper.make_node("Conv", ["x", "w0", "b0"], ["a"], pads=[1] * 4, strides=[2, 2]),
+             helper.make_node("Relu", ["a"], ["b"]),
+             helper.make_node("Conv", ["b", "w1"], ["c"], pads=[1] * 4, group=16),
+             helper.make_node("Add", ["b", "c"], ["d"]),
+             helper.make_node("Conv", ["d", "w2"], ["e"]), helper.make_node("Sigmoid", ["e"], ["f"]),
+             helper.make_node("Mul", ["e", "f"], ["g"]),
+             helper.make_node("GlobalAveragePool", ["g"], ["h"]),
+             helper.make_node("Flatten", ["h"], ["i"]),
+             helper.make_node("Gemm", ["i", "w3"], ["y"], transB=1)]
+    graph = helper.make_graph(
+        nodes, "g", [helper.make_tensor_value_info("x", 1, ["batch", 3, 32, 32])],
+        [helper.make_tensor_value_info("y", 1, ["batch", 10])], held)
+    onnx.save(helper.make_model(graph, ir_version=9, opset_imports=[helper.make_opsetid("", 17)]), path)
+    return [images(20), images(21, 3)]
+
+
+def transformer(path):
+    made = onnx_families.bert(path, hidden=64, heads=4, blocks=2)
+    return made[1][:2]
+
+
+class Samples(CalibrationDataReader):
+    def __init__(self, cases):
+        self.cases = iter(cases)
+
+    def get_next(self):
+        return next(self.cases, None)
+
+
+def quantised(network, way):
+    def export(path):
+        import exports
+        plain, made = path + ".float.onnx", path + ".onnx"
+        cases = network(plain)
+        if way == "dynamic":
+            quantize_dynamic(plain, made, weight_type=QuantType.QInt8)
+        elif way == "4 bits":
+            from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer
+            import onnx
+            worker = MatMulNBitsQuantizer(onnx.load(plain), block_size=32, is_symmetric=True)
+            worker.process()
+            worker.model.save_model_to_file(made)
+        else:
+            static, signed = way.split()
+            quantize_static(plain, made, Samples(cases), per_channel=signed == "channels",
+                            quant_format=QuantFormat.QDQ if static == "QDQ" else QuantFormat.QOperator,
+                            activation_type=QuantType.QUInt8, weight_type=QuantType.QInt8)
+        os.remove(plain)
+        engine = exports.session(made)
+        return made, cases, lambda case: engine.run(None, case)
+    return export
+
+
+EXPORTS = [(name, way, quantised(network, way))
+           for name, network in (("convolutions", convolutions), ("transformer", transformer))
+           for way in ("dynamic", "QDQ tensors", "QDQ channels", "QOperator tensors",
+                       "QOperator channels", "4 bits") if (name, way) != ("convolutions", "4 bits")]
