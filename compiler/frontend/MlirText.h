@@ -23,6 +23,10 @@ std::string takeOperationName(std::string &message);
 /// says of a model is in the model's words.
 bool isForeignText(llvm::StringRef message);
 
+/// `message` with types of tensors as who has a model says them: 'tensor<4x?xf32>'
+/// becomes f32 [4, open].
+std::string withPlainTypes(llvm::StringRef message);
+
 } // namespace weir
 
 #endif // WEIR_COMPILER_FRONTEND_MLIRTEXT_H

@@ -144,11 +144,15 @@ LogicalResult thresholdedRelu(NodeImport &n) {
 }
 
 LogicalResult shrink(NodeImport &n) {
-  Value x = n.in(0);
+  Value given = n.in(0);
+  if (!given)
+    return failure();
+  // Lambda and bias are no integers, though the operand may be one.
+  Value x = n.isFloat(given) ? given : n.cast(given, n.b.getF64Type());
   double lambda = n.f("lambd"), bias = n.f("bias");
   Value low = n.compare("lt", x, -lambda), high = n.compare("gt", x, lambda);
   Value rest = n.select(high, n.sub(x, bias), n.like(x, 0));
-  return n.result(n.select(low, n.add(x, bias), rest));
+  return n.result(n.cast(n.select(low, n.add(x, bias), rest), n.element(given)));
 }
 
 LogicalResult parametricSoftplus(NodeImport &n) {

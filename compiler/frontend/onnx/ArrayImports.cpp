@@ -13,6 +13,19 @@ using namespace mlir;
 using namespace weir;
 using namespace weir::onnx;
 
+Value weir::onnx::reversedSequences(TensorBuilder &t, Value x, Value lengths, int64_t time,
+                                    int64_t batch) {
+  if (!x || !lengths)
+    return {};
+  Type i64 = t.b.getI64Type();
+  Value place = t.op<IotaOp>(t.shapeOf(x), t.number(time), t.typeAttr(i64));
+  // One length a batch entry, broadcast over what lies behind it.
+  Value length = t.unsqueeze(lengths, axesFrom(1, t.rank(x) - batch));
+  Value mirrored = t.sub(t.sub(t.cast(length, i64), 1.0), place);
+  Value index = t.select(t.compare("ge", mirrored, 0.0), mirrored, place);
+  return t.op<GatherElementsOp>(x, index, t.number(time), t.flag(false));
+}
+
 namespace {
 
 LogicalResult constantNode(NodeImport &n) {
@@ -383,16 +396,9 @@ LogicalResult reverseSequence(NodeImport &n) {
   if (!x || !lengths)
     return failure();
   int64_t batch = n.i("batch_axis"), time = n.i("time_axis");
-  Value shape = n.shapeOf(x);
-  Type i64 = n.b.getI64Type();
-  Value place = n.op<IotaOp>(shape, n.number(time), n.typeAttr(i64));
   // Longer ones end in an index that does not exist.
   n.require(n.reduce(n.compare("ge", lengths, 0.0), "all", {0}, false), "a length is negative");
-  // One length a batch entry, broadcast over what lies behind it.
-  Value length = n.unsqueeze(lengths, axesFrom(1, n.rank(x) - batch));
-  Value mirrored = n.sub(n.sub(n.cast(length, i64), 1.0), place);
-  Value index = n.select(n.compare("ge", mirrored, 0.0), mirrored, place);
-  return n.result(n.op<GatherElementsOp>(x, index, n.number(time), n.flag(false)));
+  return n.result(reversedSequences(n, x, lengths, time, batch));
 }
 
 /// Splits dimensions into factors, permutes, and joins: depth to space and

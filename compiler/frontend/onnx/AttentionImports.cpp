@@ -96,6 +96,8 @@ Value Attention::bias() {
     Value mask = n.in(3);
     if (n.rank(mask) < 1)
       return {};
+    if (!n.isBool(mask)) // integers are added, too, and have no infinity
+      mask = n.cast(mask, type);
     // A mask shorter than the keys hides the rest.
     int64_t own = n.dim(mask, n.rank(mask) - 1);
     int64_t all = n.dim(k, 2);
@@ -108,7 +110,7 @@ Value Attention::bias() {
     }
     if (!mask)
       return {};
-    add(n.isBool(mask) ? n.select(mask, zero, none) : n.cast(mask, type));
+    add(n.isBool(mask) ? n.select(mask, zero, none) : mask);
   }
   auto allow = [&](Value allowed) { add(n.select(allowed, zero, none)); };
   if (n.i("is_causal"))

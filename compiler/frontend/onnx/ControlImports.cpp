@@ -165,9 +165,13 @@ LogicalResult LoopImport::probe(Value condition) {
   OpBuilder::InsertionGuard guard(n.b);
   n.b.setInsertionPointToEnd(&scratch);
   std::vector<Imported> inputs = {Imported(n.intScalar(0)), Imported(condition)};
-  // A block argument stands for the iteration: its number is not known.
-  inputs[0] = Imported(scratch.addArgument(RankedTensorType::get({}, n.b.getI64Type()), n.loc));
-  llvm::append_range(inputs, carried);
+  // Block arguments stand for the iteration's number and for what is carried: where they
+  // begin says nothing of whether the loop goes on.
+  auto unknown = [&](Type type) { return Imported(scratch.addArgument(type, n.loc)); };
+  inputs[0] = unknown(RankedTensorType::get({}, n.b.getI64Type()));
+  for (const Imported &value : carried)
+    inputs.push_back(value.kind == Imported::Kind::Tensor ? unknown(value.tensor.getType())
+                                                          : value);
   FailureOr<std::vector<Imported>> made = n.graph.subgraph(body, inputs, n.b);
   LogicalResult result = success();
   if (failed(made)) {

@@ -121,23 +121,26 @@ namespace {
 
 LogicalResult conv(NodeImport &n) { return n.result(convolution(n, n.in(0))); }
 
-LogicalResult convTranspose(NodeImport &n) {
+/// ConvTranspose's result without the bias; `explicitPads` where `auto_pad` is not
+/// asked. Null, with a report, where operands and attributes do not go together.
+Value transposedConvolution(NodeImport &n, std::optional<SmallVector<int64_t>> explicitPads) {
   Value x = n.in(0), filter = n.in(1);
   if (!x || !filter)
-    return failure();
+    return {};
+  auto refused = [](LogicalResult) { return Value(); };
   if (n.rank(x) < 3 || n.rank(filter) != n.rank(x))
-    return n.invalid("found operands of different ranks");
+    return refused(n.invalid("found operands of different ranks"));
   SmallVector<int64_t> size = kernelSize(n, filter);
   if (llvm::any_of(size, ShapedType::isDynamic))
-    return n.unsupported("found a filter whose size is open, and no kernel_shape; possible is one "
-                         "of them");
+    return refused(n.unsupported("found a filter whose size is open, and no kernel_shape; possible "
+                                 "is one of them"));
   auto spatial = static_cast<int64_t>(size.size());
   std::string_view autoPad = n.s("auto_pad");
   // Explicit pads first; auto_pad and output_shape decide anew below.
   SmallVector<int64_t> strides = n.is("strides").value_or(SmallVector<int64_t>(spatial, 1));
   SmallVector<int64_t> dilations = n.is("dilations").value_or(SmallVector<int64_t>(spatial, 1));
   SmallVector<int64_t> extra = n.is("output_padding").value_or(SmallVector<int64_t>(spatial, 0));
-  SmallVector<int64_t> given = n.is("pads").value_or(SmallVector<int64_t>(2 * spatial, 0));
+  SmallVector<int64_t> given = explicitPads.value_or(SmallVector<int64_t>(2 * spatial, 0));
   std::optional<SmallVector<int64_t>> asked = n.is("output_shape");
   if (asked && static_cast<int64_t>(asked->size()) == spatial + 2)
     asked->erase(asked->begin(), asked->begin() + 2);
@@ -150,22 +153,22 @@ LogicalResult convTranspose(NodeImport &n) {
       !llvm::all_of(size, isStep) || !llvm::all_of(strides, isStep) ||
       !llvm::all_of(dilations, isStep) || !llvm::all_of(extra, isPad) ||
       !llvm::all_of(given, isPad))
-    return n.invalid("found strides, dilations, pads or an output shape that "
-                     "do not go with " +
-                     Twine(spatial) + " spatial dimensions");
+    return refused(n.invalid("found strides, dilations, pads or an output shape that "
+                             "do not go with " +
+                             Twine(spatial) + " spatial dimensions"));
   SmallVector<int64_t> pads;
   SmallVector<Value> sizes;
   for (int64_t i = 0; i < spatial; ++i) {
     int64_t in = n.dim(x, i + 2);
     if (in >= int64_t(1) << 31)
-      return n.unsupported("found a dimension of " + Twine(in));
+      return refused(n.unsupported("found a dimension of " + Twine(in)));
     int64_t extent = (size[i] - 1) * dilations[i] + 1;
     int64_t before = given[i], after = given[spatial + i];
     bool automatic = autoPad == "SAME_UPPER" || autoPad == "SAME_LOWER";
     if (asked || automatic) {
       if (ShapedType::isDynamic(in))
-        return n.unsupported("found an output shape or auto_pad over a "
-                             "dimension whose size is open");
+        return refused(n.unsupported("found an output shape or auto_pad over a "
+                                     "dimension whose size is open"));
       int64_t out = asked ? (*asked)[i] : in * strides[i];
       int64_t total = strides[i] * (in - 1) + extra[i] + extent - out;
       // What is cut off may be negative: then zeros are added, the odd one at
@@ -185,11 +188,31 @@ LogicalResult convTranspose(NodeImport &n) {
     pads.push_back(before);
     pads.push_back(after);
   }
-  Value y = n.op<ConvTransposeOp>(x, filter, n.concat(sizes, 0), n.list(strides), n.list(pads),
-                                  n.list(dilations), n.number(n.i("group")), n.flag(false));
-  if (n.has(2))
-    y = n.add(y, perChannel(n, n.in(2), n.rank(x)));
-  return n.result(y);
+  return n.op<ConvTransposeOp>(x, filter, n.concat(sizes, 0), n.list(strides), n.list(pads),
+                               n.list(dilations), n.number(n.i("group")), n.flag(false));
+}
+
+LogicalResult convTranspose(NodeImport &n) {
+  Value y = transposedConvolution(n, n.is("pads"));
+  return n.result(n.has(2) ? n.add(y, perChannel(n, n.in(2), n.rank(y))) : y);
+}
+
+/// com.microsoft: pads are an operand, known or computed.
+LogicalResult convTransposeWithDynamicPads(NodeImport &n) {
+  std::optional<SmallVector<int64_t>> known = n.has(2) ? n.knownInts(2) : std::nullopt;
+  Value y = transposedConvolution(n, known);
+  if (n.has(2) && !known && n.s("auto_pad").substr(0, 4) != "SAME" && y) {
+    // What the pads cut off is computed, and cut.
+    int64_t spatial = n.rank(y) - 2;
+    Value pads = n.cast(n.in(2), n.b.getI64Type());
+    if (!pads || n.rank(pads) != 1 || (n.dim(pads, 0) != 2 * spatial && n.isStatic(pads)))
+      return n.invalid("found pads that do not go with " + Twine(spatial) + " spatial dimensions");
+    Value ends = n.sub(n.shapeSlice(y, 2, spatial + 2), n.slice(pads, 0, spatial, 2 * spatial));
+    y = n.op<SliceOp>(y, n.slice(pads, 0, 0, spatial), ends,
+                      n.ints(SmallVector<int64_t>(spatial, 1)), n.list(axesFrom(2, spatial + 2)),
+                      n.flag(false));
+  }
+  return n.result(n.has(3) ? n.add(y, perChannel(n, n.in(3), n.rank(y))) : y);
 }
 
 LogicalResult averagePool(NodeImport &n) { return n.result(pooled(n, n.in(0), "average")); }
@@ -282,6 +305,7 @@ constexpr OperatorImport table[] = {
     {"", "AveragePool", 1, 0, averagePool},
     {"", "Conv", 1, 0, conv},
     {"", "ConvTranspose", 1, 0, convTranspose},
+    {"com.microsoft", "ConvTransposeWithDynamicPads", 1, 0, convTransposeWithDynamicPads},
     {"", "GlobalAveragePool", 1, 0, globalPool<false>},
     {"", "GlobalLpPool", 1, 0, globalLpPool},
     {"", "GlobalMaxPool", 1, 0, globalPool<true>},

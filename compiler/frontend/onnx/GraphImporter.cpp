@@ -54,6 +54,13 @@ LogicalResult GraphImporter::report(const Node &node, int code, std::string text
   return failure();
 }
 
+void GraphImporter::warn(const Node &node, int code, std::string text) {
+  Diagnostic diagnostic = diagnose(file, &node, {code, std::move(text)});
+  diagnostic.node = nameOf(node);
+  diagnostic.severity = Severity::Warning;
+  sink.report(std::move(diagnostic));
+}
+
 const NodeAttribute *GraphImporter::resolve(const NodeAttribute &attr) const {
   const NodeAttribute *found = &attr;
   for (const Call *call = calls; call && !found->reference.empty(); call = call->outer) {
@@ -357,6 +364,7 @@ void GraphImporter::node(const Node &node, Scope &scope, OpBuilder &b) {
                        (reason.empty() ? "" : ": " + reason));
     return;
   }
+  import.warnOfUnused();
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     if (node.outputs[i].empty())
       continue;

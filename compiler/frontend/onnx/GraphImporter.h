@@ -73,6 +73,8 @@ public:
 
   /// Reports an error of a node; failure.
   mlir::LogicalResult report(const Node &node, int code, std::string text);
+  /// Warns of a node.
+  void warn(const Node &node, int code, std::string text);
 
   /// A node's name, with the names of the calls that led to it.
   std::string nameOf(const Node &node) const;

@@ -45,6 +45,7 @@ Index makeIndex() {
                                                 stringImports(),
                                                 microsoftImports(),
                                                 microsoftArrayImports(),
+                                                microsoftModelImports(),
                                                 microsoftAttentionImports(),
                                                 microsoftQuantizationImports()})
     for (const OperatorImport &row : family)

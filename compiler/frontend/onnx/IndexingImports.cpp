@@ -30,9 +30,13 @@ LogicalResult slice(NodeImport &n) {
       return failure();
     count = n.dim(starts, 0);
     steps = n.has(4) ? n.in(4) : Value();
-    if (n.has(3) && !(given = n.knownInts(3))) {
-      // Axes that only the run knows: bounds for all, moved to their places.
-      Value axes = n.in(3);
+    if (n.has(3))
+      given = n.knownInts(3);
+    if (n.has(3) ? !given : ShapedType::isDynamic(count)) {
+      // Axes that only the run knows, or how many: bounds for all, moved to their places.
+      Value axes = n.has(3)
+                       ? n.in(3)
+                       : n.op<IotaOp>(n.shapeOf(starts), n.number(0), n.typeAttr(n.b.getI64Type()));
       int64_t rank = n.rank(x);
       Value every = n.op<SliceOp>(
           x, scatterAxes(n, axes, starts, rank, 0),
@@ -52,8 +56,6 @@ LogicalResult slice(NodeImport &n) {
   }
   if (given)
     count = given->size();
-  if (ShapedType::isDynamic(count))
-    return n.unsupported("found starts of unknown number and no axes");
   if (count > n.rank(x))
     return n.invalid("found " + std::to_string(count) + " starts for " + std::to_string(n.rank(x)) +
                      " dimensions");
@@ -201,6 +203,16 @@ LogicalResult pad(NodeImport &n) {
     }
   }
   std::string_view mode = n.s("mode");
+  std::optional<SmallVector<int64_t>> known = constantIntegers(pads);
+  if (mode == "wrap" && !(known && llvm::all_of(*known, [](int64_t p) { return p >= 0; }))) {
+    // Negative pads cut before what is left is repeated.
+    pads = n.cast(pads, n.b.getI64Type());
+    Value cut = n.maximum(n.op<NegOp>(pads), 0.0);
+    Value ends = n.sub(n.shapeOf(x), n.slice(cut, 0, rank, 2 * rank));
+    x = n.op<SliceOp>(x, n.slice(cut, 0, 0, rank), ends, n.ints(SmallVector<int64_t>(rank, 1)),
+                      n.list(axesFrom(0, rank)), n.flag(false));
+    pads = n.maximum(pads, 0.0);
+  }
   return n.result(n.op<PadOp>(x, pads, value, n.text(StringRef(mode.data(), mode.size()))));
 }
 
@@ -225,9 +237,15 @@ LogicalResult gatherNd(NodeImport &n) {
   return n.result(n.op<GatherNdOp>(n.in(0), n.in(1), n.number(n.i("batch_dims")), n.flag(true)));
 }
 
-StringRef reduction(NodeImport &n) {
+/// How updates meet what is there; null, with a report, where the elements of `x` do
+/// not meet that way.
+StringAttr reduction(NodeImport &n, Value x) {
   std::string_view kind = n.s("reduction");
-  return kind.empty() ? StringRef("none") : StringRef(kind.data(), kind.size());
+  if (!kind.empty() && kind != "none" && n.isString(x)) {
+    (void)n.unsupported("found reduction \"" + Twine(kind) + "\" of strings; possible is none");
+    return {};
+  }
+  return n.text(kind.empty() ? StringRef("none") : StringRef(kind.data(), kind.size()));
 }
 
 LogicalResult scatterElements(NodeImport &n) {
@@ -235,14 +253,17 @@ LogicalResult scatterElements(NodeImport &n) {
   if (!x || !indices || !updates)
     return failure();
   std::optional<int64_t> axis = n.axis(n.i("axis"), n.rank(x));
-  return axis ? n.result(n.op<ScatterElementsOp>(x, indices, updates, n.number(*axis),
-                                                 n.text(reduction(n)), n.flag(true)))
-              : failure();
+  StringAttr how = reduction(n, x);
+  if (!axis || !how)
+    return failure();
+  return n.result(n.op<ScatterElementsOp>(x, indices, updates, n.number(*axis), how, n.flag(true)));
 }
 
 LogicalResult scatterNd(NodeImport &n) {
-  return n.result(n.op<ScatterNdOp>(n.in(0), n.in(1), n.in(2), n.text(reduction(n)), n.flag(true),
-                                    n.flag(false)));
+  StringAttr how = reduction(n, n.in(0));
+  return how ? n.result(
+                   n.op<ScatterNdOp>(n.in(0), n.in(1), n.in(2), how, n.flag(true), n.flag(false)))
+             : failure();
 }
 
 /// Writes a run of entries, which begins at each batch entry's own index, into

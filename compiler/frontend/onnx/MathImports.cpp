@@ -74,8 +74,10 @@ LogicalResult power(NodeImport &n) {
   if (!x || !y)
     return failure();
   Type type = n.element(x);
-  // The result is of the base's type, however the two differ.
-  if (n.isFloat(x) || !n.isFloat(y))
+  // The result is of the base's type, however the two differ; what is computed is of
+  // the wider one, in which an exponent keeps its fraction.
+  auto width = [&](Value v) { return n.element(v).getIntOrFloatBitWidth(); };
+  if ((n.isFloat(x) && (!n.isFloat(y) || width(y) <= width(x))) || !n.isFloat(y))
     return n.result(n.op<PowOp>(x, n.cast(y, type)));
   return n.result(n.cast(n.op<PowOp>(n.cast(x, n.element(y)), y), type));
 }

@@ -67,8 +67,11 @@ FailureOr<Eliminated> eliminate(NodeImport &n, Value x, bool reduce) {
         Value pivot = n.gather(top, k, 1); // [batch]
         Value swapped = n.compare("ne", n.squeeze(pivotRow, {1}), k);
         Value determinant = n.mul(args[1], n.select(swapped, n.op<NegOp>(pivot), pivot));
-        Value none = n.compare("eq", pivot, 0.0);
-        Value divisor = n.unsqueeze(n.select(none, n.like(pivot, 1), pivot), {1});
+        // A matrix without an inverse gives infinities and NaN; its determinant is 0.
+        Value divisor = pivot;
+        if (!reduce)
+          divisor = n.select(n.compare("eq", pivot, 0.0), n.like(pivot, 1), pivot);
+        divisor = n.unsqueeze(divisor, {1});
         Value factors = n.div(n.gather(a, k, 2), divisor); // [batch, n]
         Value cleared = n.compare(reduce ? "ne" : "gt", row, k);
         factors = n.select(cleared, factors, n.like(factors, 0));
@@ -94,7 +97,8 @@ Value matrices(NodeImport &n, Value x) {
     (void)n.invalid("found matrices that are not square");
     return {};
   }
-  return n.reshapeTo(x, n.concat({n.ints({-1}), n.shapeSlice(x, rank - 2, rank)}, 0));
+  return n.reshapeTo(x,
+                     n.concat({n.sizeProduct(x, 0, rank - 2), n.shapeSlice(x, rank - 2, rank)}, 0));
 }
 
 LogicalResult det(NodeImport &n) {

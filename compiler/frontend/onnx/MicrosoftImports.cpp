@@ -27,6 +27,7 @@ std::optional<OperatorSpec> weir::onnx::microsoftModel(std::string_view name) {
   };
   static constexpr Kin kin[] = {
       {"CausalConvWithState", "CausalConvWithState", 27},
+      {"ConvTransposeWithDynamicPads", "ConvTranspose", 11},
       {"DynamicQuantizeLSTM", "LSTM", 7},
       {"FusedConv", "Conv", 11},
       {"FusedGemm", "Gemm", 13},

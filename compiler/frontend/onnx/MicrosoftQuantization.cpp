@@ -41,8 +41,26 @@ LogicalResult rounded(NodeImport &n, Value y, size_t scale, Value like) {
   return n.result(quantize(n, n.div(y, single(n, scale)), single(n, scale + 1), n.element(like)));
 }
 
-template <typename OpT> LogicalResult qBinary(NodeImport &n) {
-  return rounded(n, n.op<OpT>(reals(n, 0), reals(n, 3)), 6, n.in(0));
+LogicalResult qAdd(NodeImport &n) {
+  return rounded(n, n.add(reals(n, 0), reals(n, 3)), 6, n.in(0));
+}
+
+/// Operand `i` without its zero point, as f32.
+Value withoutZero(NodeImport &n, size_t i) {
+  Type i32 = n.b.getI32Type();
+  Value q = n.cast(n.in(i), i32);
+  if (n.has(i + 2))
+    q = n.sub(q, n.cast(single(n, i + 2), i32));
+  return n.cast(q, n.b.getF32Type());
+}
+
+/// The scales are one factor, so that ties stay ties.
+LogicalResult qMul(NodeImport &n) {
+  Value factor = n.div(n.mul(single(n, 1), single(n, 4)), single(n, 6));
+  Value y = n.mul(n.mul(withoutZero(n, 0), withoutZero(n, 3)), factor);
+  if (!y || !n.in(0))
+    return failure();
+  return n.result(quantize(n, y, single(n, 7), n.element(n.in(0))));
 }
 
 LogicalResult qLeakyRelu(NodeImport &n) {
@@ -86,9 +104,17 @@ LogicalResult qAveragePool(NodeImport &n) {
 }
 
 LogicalResult qGlobalAveragePool(NodeImport &n) {
-  Value y = planar(n, reals(n, 0),
-                   [&](Value x) { return n.reduce(x, "mean", axesFrom(2, n.rank(x)), true); });
-  return rounded(n, y, 3, n.in(0));
+  // The sum is exact; scales and the count of elements are one factor.
+  Value y = planar(n, withoutZero(n, 0), [&](Value x) -> Value {
+    if (!x || n.rank(x) < 3)
+      return {};
+    Value count = n.cast(n.toScalar(n.sizeProduct(x, 2, n.rank(x))), n.element(x));
+    Value factor = n.div(single(n, 1), n.mul(single(n, 3), count));
+    return n.mul(n.reduce(x, "sum", axesFrom(2, n.rank(x)), true), factor);
+  });
+  if (!y)
+    return failure();
+  return n.result(quantize(n, y, single(n, 4), n.element(n.in(0))));
 }
 
 LogicalResult qReduceMean(NodeImport &n) {
@@ -143,10 +169,9 @@ LogicalResult qGemm(NodeImport &n) {
     sum = n.add(sum, n.in(6));
   Value scale = n.mul(n.mul(single(n, 1), perColumn(n, 4)), realOr(n, "alpha", 1));
   Value real = n.cast(sum, n.b.getF32Type());
-  if (!n.has(7))
-    return n.result(n.mul(real, scale));
-  Value y = n.mul(real, n.div(scale, single(n, 7)));
-  return n.result(quantize(n, y, single(n, 8), n.element(n.has(8) ? n.in(8) : n.in(0))));
+  Value y = n.mul(real, n.has(7) ? n.div(scale, single(n, 7)) : scale);
+  // The zero point decides whether the result is rounded.
+  return n.result(n.has(8) ? quantize(n, y, single(n, 8), n.element(n.in(8))) : y);
 }
 
 LogicalResult matMulIntegerToFloat(NodeImport &n) {
@@ -373,13 +398,13 @@ constexpr OperatorImport table[] = {
     {microsoft, "MulInteger", 1, 0, mulInteger},
     {microsoft, "QAttention", 1, 0, qAttention},
     {microsoft, "QGemm", 1, 0, qGemm},
-    {microsoft, "QLinearAdd", 1, 0, qBinary<AddOp>},
+    {microsoft, "QLinearAdd", 1, 0, qAdd},
     {microsoft, "QLinearAveragePool", 1, 0, qAveragePool},
     {microsoft, "QLinearConcat", 1, 0, qConcat},
     {microsoft, "QLinearConv", 1, 0, qConv},
     {microsoft, "QLinearGlobalAveragePool", 1, 0, qGlobalAveragePool},
     {microsoft, "QLinearLeakyRelu", 1, 0, qLeakyRelu},
-    {microsoft, "QLinearMul", 1, 0, qBinary<MulOp>},
+    {microsoft, "QLinearMul", 1, 0, qMul},
     {microsoft, "QLinearReduceMean", 1, 0, qReduceMean},
     {microsoft, "QLinearSigmoid", 1, 0, qSigmoid},
     {microsoft, "QLinearSoftmax", 1, 0, qSoftmax},

@@ -20,6 +20,57 @@ using namespace weir::onnx;
 
 namespace {
 
+/// What an attribute of type string may say, of all operators or of one; the schemas
+/// tell it in prose only. The first row that fits counts.
+struct Words {
+  std::string_view attribute, op, words;
+};
+constexpr Words attributeWords[] = {
+    {"approximate", "", "none tanh"},
+    {"auto_pad", "", "NOTSET SAME_UPPER SAME_LOWER VALID"},
+    {"case_change_action", "", "NONE LOWER UPPER"},
+    {"coordinate_transformation_mode", "RoiAlign", "half_pixel output_half_pixel"},
+    {"coordinate_transformation_mode", "Resize",
+     "half_pixel half_pixel_symmetric pytorch_half_pixel align_corners asymmetric "
+     "tf_half_pixel_for_nn tf_crop_and_resize"},
+    {"direction", "BitShift", "LEFT RIGHT"},
+    {"direction", "", "forward reverse bidirectional"},
+    {"keep_aspect_ratio_policy", "", "stretch not_larger not_smaller"},
+    {"metric", "", "euclidean sqeuclidean"},
+    {"mode", "DepthToSpace", "DCR CRD"},
+    {"mode", "GridSample", "linear nearest cubic bilinear bicubic"},
+    {"mode", "Pad", "constant edge reflect wrap"},
+    {"mode", "Resize", "nearest linear cubic"},
+    {"mode", "RoiAlign", "avg max"},
+    {"mode", "TfIdfVectorizer", "TF IDF TFIDF"},
+    {"mode", "Upsample", "nearest linear bilinear"},
+    {"nearest_mode", "", "round_prefer_floor round_prefer_ceil floor ceil"},
+    {"norm", "", "MAX L1 L2"},
+    {"norm_coefficient", "", "none"},
+    {"padding_mode", "", "zeros border reflection"},
+    {"post_transform", "", "NONE SOFTMAX LOGISTIC SOFTMAX_ZERO PROBIT"},
+    {"reduction", "ScatterElements", "none add mul min max"},
+    {"reduction", "ScatterND", "none add mul min max"},
+    {"reduction", "NegativeLogLikelihoodLoss", "none mean sum"},
+    {"reduction", "SoftmaxCrossEntropyLoss", "none mean sum"},
+    {"round_mode", "", "up down nearest"},
+};
+
+/// Whether a text that an attribute of the operator says is none that it may.
+const Words *notAmongWords(std::string_view op, const NodeAttribute &attr) {
+  if (attr.kind != AttributeKind::String || !attr.reference.empty())
+    return nullptr;
+  for (const Words &row : attributeWords) {
+    if (row.attribute != attr.name || (!row.op.empty() && row.op != op))
+      continue;
+    std::string text = " " + std::string(row.words) + " ";
+    bool isOne = !attr.s.empty() && attr.s.find(' ') == std::string_view::npos &&
+                 text.find(" " + std::string(attr.s) + " ") != std::string::npos;
+    return isOne ? nullptr : &row;
+  }
+  return nullptr;
+}
+
 std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
 /// `; did you mean "Relu"?`, or "".
@@ -171,6 +222,10 @@ void Verifier::attributes(const Node &node, const OperatorSpec &spec) {
       report(&node, 314,
              "found attribute " + quoted(attr.name) +
                  " of another type than the operator's signature gives it");
+    else if (const Words *row = notAmongWords(spec.name, attr))
+      report(&node, 314,
+             "found " + std::string(attr.name) + " " + quoted(attr.s) + "; possible are " +
+                 std::string(row->words));
   }
   for (const AttributeSpec &known : spec.attributes())
     if (known.required && !seen.count(known.name) && known.name != "consumed_inputs")

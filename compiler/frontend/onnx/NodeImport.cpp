@@ -23,6 +23,7 @@ NodeImport::NodeImport(GraphImporter &graph, const Node &node, int64_t version,
       made(node.outputs.size()) {}
 
 Value NodeImport::in(size_t i) {
+  look(i);
   if (i < inputs.size() && inputs[i].kind == Imported::Kind::Tensor)
     return inputs[i].tensor;
   std::string name = spec ? spec->inputName(i) : "input " + std::to_string(i);
@@ -61,6 +62,8 @@ LogicalResult NodeImport::results(ArrayRef<Value> values) {
 
 const NodeAttribute *NodeImport::attr(std::string_view name) const {
   const NodeAttribute *found = node.attribute(name);
+  if (found)
+    asked.insert(StringRef(name.data(), name.size()));
   return found ? graph.resolve(*found) : nullptr;
 }
 
@@ -132,6 +135,7 @@ std::vector<std::string_view> NodeImport::ss(std::string_view name) const {
 }
 
 std::optional<SmallVector<int64_t>> NodeImport::knownInts(size_t i) {
+  look(i);
   if (!has(i) || inputs[i].kind != Imported::Kind::Tensor)
     return std::nullopt;
   return constantIntegers(inputs[i].tensor);
@@ -149,6 +153,7 @@ std::optional<SmallVector<int64_t>> NodeImport::constantInts(size_t i) {
 }
 
 std::optional<SmallVector<double>> NodeImport::constantFloats(size_t i) {
+  look(i);
   if (has(i) && inputs[i].kind == Imported::Kind::Tensor)
     return frontend::constantReals(inputs[i].tensor);
   return std::nullopt;
@@ -240,6 +245,52 @@ bool NodeImport::isMultiple(Value x, int64_t axis, int64_t divisor, StringRef pa
             (Twine(divisor) + " " + parts + " do not divide dimension " + Twine(axis)).str());
   }
   return true;
+}
+
+namespace {
+/// What says how exactly or how fast to compute, or what holds whatever it says, of all
+/// operators or of one; an input by its name.
+struct Hint {
+  std::string_view op, name;
+};
+constexpr Hint hints[] = {
+    {"", "consumed_inputs"},   {"", "stash_type"}, // results are rounded once, from f32
+    {"", "softmax_precision"}, {"", "precision"},  {"MatMulNBits", "accuracy_level"},
+};
+
+/// Whether a number or text says what the operator's version has by default.
+bool isDefault(const NodeAttribute &attr, const std::optional<OperatorSpec> &spec) {
+  std::optional<std::string_view> text = defaultOf(spec, attr.name);
+  switch (attr.kind) {
+  case AttributeKind::Int:
+    return attr.i == parse<int64_t>(text.value_or("0"));
+  case AttributeKind::Float:
+    return float(attr.f) == parse<float>(text.value_or("0"));
+  case AttributeKind::String:
+    return attr.s == text.value_or("");
+  default:
+    return false;
+  }
+}
+} // namespace
+
+void NodeImport::warnOfUnused() const {
+  auto isHint = [&](std::string_view name) {
+    return llvm::any_of(hints, [&](const Hint &hint) {
+      return hint.name == name && (hint.op.empty() || hint.op == node.op);
+    });
+  };
+  for (const NodeAttribute &attr : node.attributes)
+    if (!asked.contains(StringRef(attr.name.data(), attr.name.size())) && !isHint(attr.name) &&
+        attr.graphs.empty() && !isDefault(attr, spec)) // a branch that is never taken is none
+      graph.warn(node, 325,
+                 "found attribute \"" + std::string(attr.name) +
+                     "\", which changes nothing here; leave it out");
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    std::string name = spec ? spec->inputName(i) : "input " + std::to_string(i);
+    if (has(i) && (i >= used.size() || !used.test(i)) && !isHint(name))
+      graph.warn(node, 325, "found " + name + ", which changes nothing here; leave it out");
+  }
 }
 
 LogicalResult NodeImport::unsupported(const Twine &what) {

@@ -11,6 +11,9 @@
 #include "compiler/frontend/TensorBuilder.h"
 #include "compiler/frontend/onnx/OperatorTable.h"
 
+#include "llvm/ADT/SmallBitVector.h"
+#include "llvm/ADT/StringSet.h"
+
 #include <memory>
 #include <optional>
 
@@ -83,7 +86,10 @@ public:
   bool has(size_t i) const { return i < inputs.size() && inputs[i].kind != Imported::Kind::None; }
   /// Input `i` as a tensor; null, with a report, where it is none.
   Value in(size_t i);
-  const Imported &imported(size_t i) const { return inputs[i]; }
+  const Imported &imported(size_t i) const {
+    look(i);
+    return inputs[i];
+  }
   /// All inputs as tensors; reports and empty where one is none.
   llvm::SmallVector<Value> tensors();
 
@@ -132,6 +138,10 @@ public:
   /// is none, and has the run refuse it where it is open. `parts` says what of.
   bool isMultiple(Value x, int64_t axis, int64_t divisor, llvm::StringRef parts);
 
+  /// Warns of attributes and inputs that the node has and its importer has not looked
+  /// at: they change nothing. Attributes that say what holds anyway are left out.
+  void warnOfUnused() const;
+
   /// Reports that the node cannot be imported; always a failure.
   mlir::LogicalResult unsupported(const llvm::Twine &what);
   /// Reports that the node says something that cannot be.
@@ -141,6 +151,13 @@ private:
   friend class GraphImporter;
   std::vector<Imported> inputs;
   std::vector<Imported> made;
+  void look(size_t i) const {
+    used.resize(std::max<size_t>(used.size(), i + 1));
+    used.set(i);
+  }
+  /// Inputs and attributes that the importer has looked at.
+  mutable llvm::SmallBitVector used;
+  mutable llvm::StringSet<> asked;
 };
 
 /// A size as messages say it.
@@ -151,6 +168,11 @@ inline std::string sizeText(int64_t size) {
 /// Gemm's result: alpha · A · B + beta · C of inputs 0 to 2, either turned; null,
 /// with a report, where they are not matrices.
 Value generalProduct(NodeImport &n);
+
+/// `x` with the first `lengths[i]` entries of dimension `time` of batch entry `i` in
+/// reverse; `lengths` is a vector.
+Value reversedSequences(TensorBuilder &t, Value x, Value lengths, int64_t time = 0,
+                        int64_t batch = 1);
 
 /// `x` in another type, as Cast converts, to and from strings too; null where `x`
 /// is, or where there is no such conversion.
@@ -200,6 +222,7 @@ llvm::ArrayRef<OperatorImport> microsoftImports();
 llvm::ArrayRef<OperatorImport> microsoftArrayImports();
 llvm::ArrayRef<OperatorImport> microsoftAttentionImports();
 llvm::ArrayRef<OperatorImport> microsoftQuantizationImports();
+llvm::ArrayRef<OperatorImport> microsoftModelImports();
 
 } // namespace weir::onnx
 

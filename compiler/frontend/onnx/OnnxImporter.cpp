@@ -36,7 +36,7 @@ namespace {
 std::string inOwnWords(mlir::Diagnostic &diagnostic) {
   std::string text = diagnostic.str();
   (void)takeOperationName(text);
-  return isForeignText(text) ? "types or shapes of which weir makes nothing" : text;
+  return isForeignText(text) ? "types or shapes of which weir makes nothing" : withPlainTypes(text);
 }
 
 class ModuleImporter {

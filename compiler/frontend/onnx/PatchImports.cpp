@@ -118,6 +118,9 @@ LogicalResult deformConv(NodeImport &n) {
   if (n.rank(filter) != 4 || n.rank(offset) != 4)
     return n.invalid("found a filter or an offset that is not of rank 4");
   ArrayRef<int64_t> xs = n.sizes(x), fs = n.sizes(filter), os = n.sizes(offset);
+  std::optional<SmallVector<int64_t>> asked = n.is("kernel_shape");
+  if (asked && !asked->empty() && ArrayRef<int64_t>(*asked) != fs.drop_front(2))
+    return n.invalid("found a kernel_shape that is not the filter's");
   std::optional<Window> w = window(n, x, {fs[2], fs[3]});
   if (!w)
     return failure();

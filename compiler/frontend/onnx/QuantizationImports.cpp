@@ -29,8 +29,8 @@ static std::pair<double, double> limits(IntegerType type) {
 
 Value weir::onnx::quantize(TensorBuilder &t, Value scaled, Value zero, Type type, bool saturate) {
   auto integer = dyn_cast<IntegerType>(type);
-  if (!integer)
-    return t.cast(zero ? t.add(scaled, t.cast(zero, t.element(scaled))) : scaled, type, saturate);
+  if (!integer) // of narrow floats the zero point says the type only
+    return t.cast(scaled, type, saturate);
   Value rounded = t.op<RoundEvenOp>(scaled);
   if (zero)
     rounded = t.add(rounded, t.cast(zero, t.element(scaled)));
@@ -182,6 +182,9 @@ LogicalResult quantizeLinear(NodeImport &n) {
     compute = elementType(n.b.getContext(), static_cast<DataType>(n.i("precision")));
   else if (!n.isFloat(x))
     compute = n.isFloat(scale) ? n.element(scale) : n.b.getF64Type();
+  else if (n.isFloat(scale) &&
+           n.element(scale).getIntOrFloatBitWidth() > compute.getIntOrFloatBitWidth())
+    compute = n.element(scale);
   if (!isa_and_nonnull<FloatType>(compute))
     return failure();
   Value scaled = n.div(n.cast(x, compute), n.cast(scale, compute));

@@ -56,6 +56,9 @@ protected:
   /// A step: `x` [batch, gates·hidden] is the input's share with its bias;
   /// states are [batch, hidden]. Returns the next states, the output first.
   virtual Values step(const Cell &cell, Value x, Values states) = 0;
+  /// Whether what a sequence has computed past its end, or before its beginning, is
+  /// seen by the others: where ranges are taken over the batch.
+  virtual bool seesNeighbours() const { return false; }
   /// Rows [i·hidden, …) of a tensor's dimension.
   Value gate(Value v, int64_t axis, int64_t i) {
     return n.slice(v, axis, i * hidden, (i + 1) * hidden);
@@ -79,6 +82,7 @@ protected:
   /// Which dimension of the recurrence weights is the hidden size.
   virtual int64_t hiddenAxis() const { return 2; }
   virtual bool hasLayout() const { return n.version >= 14; }
+  Value wide(size_t input) { return n.widen(n.in(input)); }
 
   NodeImport &n;
   int64_t gates, hidden = 0;
@@ -117,6 +121,20 @@ LogicalResult Recurrent::activations(int64_t directions) {
 /// Runs one direction; the outputs of all steps and the last states.
 FailureOr<Values> Recurrent::direction(const Cell &cell, Value x, Value lengths, Values states,
                                        bool reverse) {
+  if (n.dim(x, 0) == 0) { // no step: no outputs, and the states as they were
+    states.push_back(n.expandTo(n.like(x, 0), n.ints({0, n.dim(x, 1), hidden})));
+    return states;
+  }
+  // Sequences that are read backwards begin at their own ends.
+  bool turned = reverse && lengths && seesNeighbours();
+  if (turned) {
+    x = reversedSequences(n, x, lengths);
+    reverse = false;
+  }
+  if (lengths && seesNeighbours()) {
+    Value time = n.op<IotaOp>(n.shapeOf(x), n.number(0), n.typeAttr(n.b.getI64Type()));
+    x = n.select(n.compare("lt", time, n.reduce(lengths, "max", {0}, false)), x, n.like(x, 0));
+  }
   // All steps at once: [time, batch, input] · wᵀ.
   Value shares = this->shares(cell, x);
   if (cell.wb)
@@ -127,10 +145,14 @@ FailureOr<Values> Recurrent::direction(const Cell &cell, Value x, Value lengths,
   Value outputs = n.expandTo(n.like(x, 0), n.concat({count1, n.sizeOf(x, 1), n.ints({hidden})}, 0));
   Values inits = states;
   inits.push_back(outputs);
-  return buildLoop(n, count, {}, inits, [&](Value index, Values args) -> FailureOr<Values> {
+  auto body = [&](Value index, Values args) -> FailureOr<Values> {
     Value at = reverse ? n.sub(n.sub(count, 1.0), index) : index;
     Value collected = args.pop_back_val();
-    Values next = step(cell, n.gather(shares, at, 0), args);
+    Values before = args;
+    if (lengths && seesNeighbours()) // a sequence that has ended says nothing more
+      before[0] =
+          n.select(n.unsqueeze(n.compare("le", at, lengths), {1}), before[0], n.like(before[0], 0));
+    Values next = step(cell, n.gather(shares, at, 0), before);
     Value output = next[0];
     if (lengths) {
       // Past a sequence's end its state stays, and its output is zero.
@@ -141,13 +163,25 @@ FailureOr<Values> Recurrent::direction(const Cell &cell, Value x, Value lengths,
     }
     next.push_back(writeEntry(n, collected, at, output));
     return next;
-  });
+  };
+  FailureOr<Values> made = buildLoop(n, count, {}, inits, body);
+  if (failed(made) || !lengths)
+    return made;
+  // Sequences of no steps end in zeros, as ONNX Runtime has it.
+  Value any = n.unsqueeze(n.compare("gt", lengths, 0.0), {1});
+  for (Value &state : MutableArrayRef(*made).drop_back())
+    state = n.select(any, state, n.like(state, 0));
+  if (turned)
+    made->back() = reversedSequences(n, made->back(), lengths);
+  return made;
 }
 
 LogicalResult Recurrent::run() {
-  Value x = n.in(0), w = n.in(1), r = n.in(2);
+  // Narrow floats are computed with as f32: what is rounded in each step adds up.
+  Value x = wide(0), w = wide(1), r = wide(2);
   if (!x || !w || !r)
     return failure();
+  Type type = n.element(n.in(0));
   if (n.rank(x) != 3 || n.rank(w) != 3 || n.rank(r) != 3)
     return n.invalid("found operands that are not of rank 3");
   hidden = n.dim(r, hiddenAxis());
@@ -193,15 +227,15 @@ LogicalResult Recurrent::run() {
               {},
               ArrayRef(functions).slice(d * defaults.size(), defaults.size())};
     if (n.has(3)) {
-      Value biases = n.pick(n.in(3), 0, d);
+      Value biases = n.pick(wide(3), 0, d);
       cell.wb = n.slice(biases, 0, 0, gates * hidden);
       cell.rb = n.slice(biases, 0, gates * hidden, 2 * gates * hidden);
     }
     if (n.has(7))
-      cell.peepholes = n.pick(n.in(7), 0, d);
+      cell.peepholes = n.pick(wide(7), 0, d);
     Values states;
     for (size_t s = 0; s < stateCount; ++s)
-      states.push_back(n.has(5 + s) ? n.pick(n.in(5 + s), batchFirst ? 1 : 0, d)
+      states.push_back(n.has(5 + s) ? n.pick(wide(5 + s), batchFirst ? 1 : 0, d)
                                     : n.expandTo(n.like(x, 0), stateShape));
     FailureOr<Values> made = direction(cell, x, lengths, states, name == "reverse" || d == 1);
     if (failed(made))
@@ -217,6 +251,8 @@ LogicalResult Recurrent::run() {
   Values results = {n.concat(outputs, batchFirst ? 2 : 1)};
   for (Values &states : perState)
     results.push_back(n.concat(states, batchFirst ? 1 : 0));
+  for (Value &result : results)
+    result = n.cast(result, type);
   return n.results(results);
 }
 
@@ -305,6 +341,7 @@ public:
 private:
   int64_t hiddenAxis() const override { return 1; }
   bool hasLayout() const override { return false; }
+  bool seesNeighbours() const override { return true; }
   Value shares(const Cell &cell, Value x) override { return multiplied(x, cell.w, 8, cell); }
   Value recurrence(const Cell &cell, Value h) override { return multiplied(h, cell.r, 10, cell); }
 

@@ -122,8 +122,8 @@ Value weir::onnx::unsqueezeAt(NodeImport &n, Value v, Value axes) {
   if (!v || !axes)
     return {};
   constexpr int64_t mostAxes = 1024; // far more than any tensor has
-  if (n.dim(axes, 0) > mostAxes) {
-    (void)n.invalid("found " + Twine(n.dim(axes, 0)) + " axes");
+  if (ShapedType::isDynamic(n.dim(axes, 0)) || n.dim(axes, 0) > mostAxes) {
+    (void)n.invalid("found axes whose number is " + sizeText(n.dim(axes, 0)));
     return {};
   }
   int64_t rank = n.rank(v), result = rank + n.dim(axes, 0);

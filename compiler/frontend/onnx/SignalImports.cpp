@@ -236,10 +236,32 @@ LogicalResult melWeights(NodeImport &n) {
   return n.result(n.cast(result, type));
 }
 
+/// com.microsoft: the last dimension's half of a real spectrum, and back.
+template <bool inverse> LogicalResult realTransform(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  int64_t dimensions = n.hasAttr("signal_ndim") ? n.i("signal_ndim") : 1;
+  bool onesided = !n.hasAttr("onesided") || n.i("onesided") != 0;
+  if (dimensions != 1 || n.i("normalized") != 0 || !onesided)
+    return n.unsupported("found signal_ndim " + Twine(dimensions) + ", normalized " +
+                         Twine(n.i("normalized")) + ", onesided " + Twine(int(onesided)) +
+                         "; possible are 1, 0 and 1");
+  Value parts = inverse ? x : n.unsqueeze(x, {n.rank(x)});
+  int64_t last = n.rank(parts) - 1;
+  Value y = transform(n, parts, last - 1, {}, inverse, true);
+  return n.result(inverse ? n.squeeze(y, {last}) : y);
+}
+
 constexpr OperatorImport table[] = {
-    {"", "BlackmanWindow", 17, 0, blackman},    {"", "DFT", 17, 0, dft},
-    {"", "HammingWindow", 17, 0, hamming},      {"", "HannWindow", 17, 0, hann},
-    {"", "MelWeightMatrix", 17, 0, melWeights}, {"", "STFT", 17, 0, stft},
+    {"com.microsoft", "Irfft", 1, 0, realTransform<true>},
+    {"com.microsoft", "Rfft", 1, 0, realTransform<false>},
+    {"", "BlackmanWindow", 17, 0, blackman},
+    {"", "DFT", 17, 0, dft},
+    {"", "HammingWindow", 17, 0, hamming},
+    {"", "HannWindow", 17, 0, hann},
+    {"", "MelWeightMatrix", 17, 0, melWeights},
+    {"", "STFT", 17, 0, stft},
 };
 
 } // namespace

@@ -65,7 +65,8 @@ template <int64_t spatial> static LogicalResult conv(NodeImport &n) {
   int64_t channels = n.dim(x, windows->channelDim());
   int64_t each = n.dim(filter, spatial);
   int64_t groups = 1;
-  if (!ShapedType::isDynamic(channels)) {
+  // A filter of an open size has the operand's channels; the run sees whether it has.
+  if (!ShapedType::isDynamic(channels) && !ShapedType::isDynamic(each)) {
     if (each == 0 || channels % each)
       return n.invalid("found " + Twine(channels) + " channels for a filter of " + Twine(each));
     groups = channels / each;

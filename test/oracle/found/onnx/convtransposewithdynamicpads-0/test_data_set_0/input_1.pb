@@ -1,0 +1,1 @@
+Binput1JWîAUó†@<èWB

@@ -1,0 +1,1 @@
+Boutput0J WîAWîAWîAWîAWîAWîAUó†@Uó†@Uó†@Uó†@Uó†@Uó†@<èWB<èWB<èWB<èWB<èWB<èWBWîAWîAWîAWîAWîAWîAUó†@Uó†@Uó†@Uó†@Uó†@Uó†@<èWB<èWB<èWB<èWB<èWB<èWBWîAWîAWîAWîAWîAWîAUó†@Uó†@Uó†@Uó†@Uó†@Uó†@<èWB<èWB<èWB<èWB<èWB<èWBWîAWîAWîAWîAWîAWîAUó†@Uó†@Uó†@Uó†@Uó†@Uó†@<èWB<èWB<èWB<èWB<èWB<èWB
