@@ -75,11 +75,15 @@ Value weir::onnx::perChannel(TensorBuilder &t, Value vector, int64_t rank) {
   return t.unsqueeze(vector, axesFrom(1, rank - 1));
 }
 
-static SmallVector<int64_t> kernelSize(NodeImport &n, Value filter) {
+std::optional<SmallVector<int64_t>> weir::onnx::kernelSize(NodeImport &n, Value filter) {
   if (std::optional<SmallVector<int64_t>> size = n.is("kernel_shape"); size && !size->empty())
-    return *size;
-  ArrayRef<int64_t> shape = n.sizes(filter);
-  return SmallVector<int64_t>(shape.drop_front(2));
+    return size;
+  SmallVector<int64_t> size(n.sizes(filter).drop_front(2));
+  if (llvm::none_of(size, ShapedType::isDynamic))
+    return size;
+  (void)n.unsupported("found a filter whose size is open, and no kernel_shape; possible is one "
+                      "of them");
+  return std::nullopt;
 }
 
 Value weir::onnx::convolution(NodeImport &n, Value x) {
@@ -91,13 +95,8 @@ Value weir::onnx::convolution(NodeImport &n, Value x) {
                     "; possible are equal ranks from 3 on");
     return {};
   }
-  SmallVector<int64_t> size = kernelSize(n, filter);
-  if (llvm::any_of(size, ShapedType::isDynamic)) {
-    (void)n.unsupported("found a filter whose size is open, and no kernel_shape; possible is one "
-                        "of them");
-    return {};
-  }
-  std::optional<Window> w = window(n, x, size);
+  std::optional<SmallVector<int64_t>> size = kernelSize(n, filter);
+  std::optional<Window> w = size ? window(n, x, *size) : std::nullopt;
   if (!w)
     return {};
   Value y = n.op<ConvOp>(x, filter, n.list(w->strides), n.list(w->pads), n.list(w->dilations),
@@ -130,10 +129,10 @@ Value transposedConvolution(NodeImport &n, std::optional<SmallVector<int64_t>> e
   auto refused = [](LogicalResult) { return Value(); };
   if (n.rank(x) < 3 || n.rank(filter) != n.rank(x))
     return refused(n.invalid("found operands of different ranks"));
-  SmallVector<int64_t> size = kernelSize(n, filter);
-  if (llvm::any_of(size, ShapedType::isDynamic))
-    return refused(n.unsupported("found a filter whose size is open, and no kernel_shape; possible "
-                                 "is one of them"));
+  std::optional<SmallVector<int64_t>> known = kernelSize(n, filter);
+  if (!known)
+    return {};
+  SmallVector<int64_t> size = *known;
   auto spatial = static_cast<int64_t>(size.size());
   std::string_view autoPad = n.s("auto_pad");
   // Explicit pads first; auto_pad and output_shape decide anew below.

@@ -67,8 +67,8 @@ Value weir::onnx::integerConv(NodeImport &n, Value x, Value filter, Value xZero,
   if (!x || n.rank(filter) < 2)
     return {};
   Type i32 = n.b.getI32Type();
-  SmallVector<int64_t> size(n.sizes(filter).drop_front(2));
-  std::optional<Window> w = window(n, x, size);
+  std::optional<SmallVector<int64_t>> size = kernelSize(n, filter);
+  std::optional<Window> w = size ? window(n, x, *size) : std::nullopt;
   if (!w)
     return {};
   Value wideX = n.cast(x, i32), wideFilter = n.cast(filter, i32);

@@ -121,8 +121,11 @@ LogicalResult Recurrent::activations(int64_t directions) {
 /// Runs one direction; the outputs of all steps and the last states.
 FailureOr<Values> Recurrent::direction(const Cell &cell, Value x, Value lengths, Values states,
                                        bool reverse) {
-  if (n.dim(x, 0) == 0) { // no step: no outputs, and the states as they were
-    states.push_back(n.expandTo(n.like(x, 0), n.ints({0, n.dim(x, 1), hidden})));
+  if (n.dim(x, 0) == 0) { // no steps, no outputs, and states of zeros, as below
+    for (Value &state : states)
+      state = state ? n.expandTo(n.like(x, 0), n.shapeOf(state)) : Value();
+    states.push_back(
+        n.expandTo(n.like(x, 0), n.concat({n.shapeSlice(x, 0, 2), n.ints({hidden})}, 0)));
     return states;
   }
   // Sequences that are read backwards begin at their own ends.

@@ -22,6 +22,10 @@ struct Window {
 /// go together.
 std::optional<Window> window(NodeImport &n, Value x, llvm::SmallVector<int64_t> size);
 
+/// The size of a filter [out, in, size…]: kernel_shape, or what its type says; null, with a
+/// report, where neither does.
+std::optional<llvm::SmallVector<int64_t>> kernelSize(NodeImport &n, Value filter);
+
 /// Conv's result: inputs 0, 1 and 2 are operand, filter and bias, `x` stands for
 /// the operand. Null, with a report, where they do not go together.
 Value convolution(NodeImport &n, Value x);
