@@ -87,6 +87,8 @@ else:
 for feature, header in [("jpeg", "jpeglib.h"), ("httplib", "httplib.h")]:
     if os.path.exists("/usr/include/" + header):
         config.available_features.add(feature)
+if shutil.which("mkdocs"):
+    config.available_features.add("mkdocs")
 if shutil.which("rustc"):
     config.available_features.add("rustc")
 # What assembles code for GPUs, and a driver that runs it on the host.

@@ -1,6 +1,7 @@
 # What `cmake --install` adds to the targets that folders install themselves:
 # the CMake package and the pkg-config file.
 include(CMakePackageConfigHelpers)
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME dev)
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/weir)
 configure_package_config_file(

@@ -7,7 +7,7 @@
 # ===------------------------------------------------------------------------===#
 """Builds the wheel: the package's modules, weirc, and the runtime that it links.
 
-usage: build_wheel.py [--build=BUILD] [--out=FOLDER]
+usage: build_wheel.py [--build=BUILD] [--out=FOLDER] [--fast=FILE]
 
 Needs no network and nothing but Python. It is a build backend, too (PEP 517), so that
 `pip install tools/python` does the same; $WEIR_BUILD then names the build tree, which
@@ -147,5 +147,13 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--build", default=default_build(), help="the build tree")
     parser.add_argument("--out", default=".", help="where the wheel goes")
+    parser.add_argument("--fast", metavar="FILE", help="writes the module in C alone, if it can")
     arguments = parser.parse_args()
+    if arguments.fast:
+        module = compile_fast()
+        if module:
+            os.makedirs(os.path.dirname(arguments.fast) or ".", exist_ok=True)
+            with open(arguments.fast, "wb") as file:
+                file.write(module)
+        sys.exit(0)
     print(os.path.join(arguments.out, make(arguments.build, arguments.out)))
