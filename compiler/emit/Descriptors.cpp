@@ -435,7 +435,9 @@ llvm::Constant *DescriptorBuilder::accelerators() {
                                           records(info.poolings, "weir.poolings"),
                                           i64(info.poolings.size()),
                                           records(info.attentions, "weir.attentions"),
-                                          i64(info.attentions.size())}));
+                                          i64(info.attentions.size()),
+                                          records(info.wideProducts, "weir.wide_products"),
+                                          i64(info.wideProducts.size())}));
   }
   return array(values, "weir.accelerators");
 }

@@ -127,7 +127,7 @@ struct AcceleratorInfo {
     std::vector<uint64_t> words;
     std::vector<std::variant<std::string, std::vector<std::string>>> pointers;
   };
-  std::vector<Record> products, convolutions, collectives, poolings, attentions;
+  std::vector<Record> products, convolutions, collectives, poolings, attentions, wideProducts;
   /// Feeds and fetches that only this device takes or makes.
   struct Direct {
     std::string entry;

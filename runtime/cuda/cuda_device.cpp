@@ -69,6 +69,7 @@ static void close(Accelerator *accelerator) {
       leaveCollectives(*device);
       closeActivity(*device);
       closeProducts(device->products);
+      closeWideProducts(device->wideProducts);
       closeConvolutions(*device, device->convolutions);
       closeVariables(*device, device->variables);
       closeCalls(device->calls);
@@ -83,6 +84,17 @@ static void close(Accelerator *accelerator) {
   }
   free(device->functions);
   free(device);
+}
+
+/// Whether the module's kernels wait themselves for those before, and the driver knows of
+/// that: code for architectures before sm_90 has no such instruction.
+static bool kernelsWait(const CudaDevice &device) {
+  const char *wanted = getenv("WEIR_CUDA_DEPENDENT");
+  int version = 0;
+  Function marker;
+  return !(wanted && strcmp(wanted, "off") == 0) && device.driver->driverVersion(&version) == 0 &&
+         version >= mayBeginVersion &&
+         device.driver->moduleFunction(&marker, device.module, WEIR_CUDA_WAITS) == 0;
 }
 
 /// Fills `device` in. Null, or what is missing.
@@ -140,8 +152,9 @@ static const char *fill(CudaDevice *device, const weir_session *session, int64_t
   device->staging = {device, pinnedAllocate, pinnedRelease, false};
   device->leastBorrowed = leastBorrowed;
   device->products = openProducts(*device, program->kernel_count);
+  device->wideProducts = openWideProducts(*device, program->kernel_count);
   device->dnn = openDnn(*device);
-  if (!device->products || !device->dnn)
+  if (!device->products || !device->wideProducts || !device->dnn)
     return "there is no memory on the host";
   device->convolutions = openConvolutions(*device, program->kernel_count);
   device->calls = openCalls(*device, program->kernel_count);
@@ -152,6 +165,7 @@ static const char *fill(CudaDevice *device, const weir_session *session, int64_t
     return "there is no memory on the host";
   const char *graphs = getenv("WEIR_CUDA_GRAPHS");
   device->graphs = !graphs || strcmp(graphs, "off") != 0;
+  device->mayBegin = kernelsWait(*device);
   const char *always = getenv("WEIR_CUDA_SYNC");
   device->waitsAlways = always && strcmp(always, "1") == 0;
   return nullptr;

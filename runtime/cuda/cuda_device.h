@@ -22,6 +22,7 @@
 #include "cuda/device_memory.h"
 #include "cuda/driver_api.h"
 #include "cuda/timeline.h"
+#include "cuda/wide_products.h"
 #include "session/run.h"
 
 namespace weir::rt::cuda {
@@ -55,10 +56,12 @@ struct CudaDevice : Accelerator {
   Pointer constants;
   DeviceMemory regions; ///< what the allocator's memory is
   Products *products;
+  WideProducts *wideProducts;
   DnnSession *dnn;
   Convolutions *convolutions;
   DnnCalls *calls;
   bool graphs;      ///< what comes again is captured
+  bool mayBegin;    ///< kernels wait themselves for those before
   bool waitsAlways; ///< WEIR_CUDA_SYNC: every launch is waited for and checked
   bool hasContext;
   uint64_t peers;      ///< bit N: may write to the memory of the program's device N

@@ -74,6 +74,9 @@ struct Arguments {
 struct MoreParameters {
   uint64_t values[3];
   int32_t count;
+  const uint8_t *maps = nullptr; ///< WEIR_CUDA_MAP_BYTES each
+  int32_t mapCount = 0;
+  uint32_t shared = 0; ///< bytes of a block's memory
 
   static MoreParameters pointer(Pointer data) { return {{data, 0, 0}, data ? 1 : 0}; }
 };
@@ -83,7 +86,8 @@ struct MoreParameters {
 static bool noteLaunch(weir_context *ctx, Function function, const Arguments &arguments,
                        const MoreParameters &more, int64_t blocks, int32_t threads) {
   CudaRun *part = partOf(ctx);
-  int32_t count = 1 + arguments.bufferCount + arguments.sizeCount + more.count;
+  int32_t mapBytes = more.mapCount * WEIR_CUDA_MAP_BYTES;
+  int32_t count = 1 + arguments.bufferCount + arguments.sizeCount + more.count + mapBytes / 8;
   auto *record = static_cast<LaunchRecord *>(note(part->pending, WorkKind::Launch,
                                                   int64_t(sizeof(LaunchRecord)) + 8 * count,
                                                   arguments.kernel));
@@ -93,6 +97,8 @@ static bool noteLaunch(weir_context *ctx, Function function, const Arguments &ar
   record->function = function;
   record->blocks = uint32_t(blocks);
   record->threads = uint32_t(threads);
+  record->shared = more.shared;
+  record->maps = uint32_t(more.mapCount);
   auto *values = reinterpret_cast<uint64_t *>(record + 1);
   *values++ = part->errorOnDevice;
   for (int32_t i = 0; i < arguments.bufferCount; ++i)
@@ -101,6 +107,8 @@ static bool noteLaunch(weir_context *ctx, Function function, const Arguments &ar
     *values++ = uint64_t(arguments.sizes[i]);
   for (int32_t i = 0; i < more.count; ++i)
     *values++ = more.values[i];
+  if (mapBytes)
+    memcpy(values, more.maps, size_t(mapBytes));
   return true;
 }
 
@@ -322,6 +330,18 @@ static bool noteParts(weir_context *ctx, const Arguments &arguments, const weir_
   return true;
 }
 
+/// A kernel's second form, where the GPU has it and operands fit.
+static bool noteWideProduct(weir_context *ctx, const Arguments &arguments, int32_t *code) {
+  WideLaunch launch;
+  if (!planWideProduct(*partOf(ctx)->device->wideProducts, arguments.kernel, arguments.buffers,
+                       arguments.sizes, &launch))
+    return false;
+  MoreParameters more = {{}, 0, launch.maps[0], 2, uint32_t(launch.shared)};
+  bool noted = noteLaunch(ctx, launch.function, arguments, more, launch.blocks, launch.threads);
+  *code = noted ? int32_t(WEIR_OK) : outOfHostMemory(ctx);
+  return true;
+}
+
 int32_t weir_cuda_launch(weir_context *ctx, int32_t kernel, void *const *buffers,
                          int32_t buffer_count, const int64_t *sizes, int32_t size_count,
                          int64_t blocks, int32_t threads) {
@@ -338,7 +358,7 @@ int32_t weir_cuda_launch_parts(weir_context *ctx, int32_t kernel, void *const *b
     return WEIR_OK;
   const CudaDevice &device = *partOf(ctx)->device;
   const weir_kernel_desc &desc = ctx->run->session->program->kernels[kernel];
-  constexpr int32_t most = 500; // a kernel's parameters take up to 4 KiB
+  constexpr int32_t most = 460; // a kernel's parameters take up to 4 KiB, two maps among them
   constexpr int64_t mostBlocks = 0x7fffffff;
   if (buffer_count + size_count > most || blocks > mostBlocks)
     return fail(ctx, "the kernel cannot be launched", 1, desc.nodes);
@@ -350,6 +370,7 @@ int32_t weir_cuda_launch_parts(weir_context *ctx, int32_t kernel, void *const *b
               noteProduct(ctx, arguments, &code) || noteConvolution(ctx, arguments, &code) ||
               noteDnnCall(ctx, arguments, &code) ||
               (!isByParts && noteParts(ctx, arguments, parts, &code)) ||
+              noteWideProduct(ctx, arguments, &code) ||
               noteLaunch(ctx, device.functions[kernel], arguments, {}, blocks, threads);
   if (!done)
     return outOfHostMemory(ctx);

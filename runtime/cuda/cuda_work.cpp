@@ -84,7 +84,8 @@ static Result putStore(const Driver &driver, const StoreRecord &store, Stream st
   return error;
 }
 
-static Result putRecord(CudaRun *part, const WorkRecord *record) {
+/// `follows`: behind another launch, with nothing in between.
+static Result putRecord(CudaRun *part, const WorkRecord *record, bool follows) {
   const CudaDevice &device = *part->device;
   const Driver &driver = *device.driver;
   switch (record->kind) {
@@ -93,10 +94,24 @@ static Result putRecord(CudaRun *part, const WorkRecord *record) {
     auto *values = reinterpret_cast<const uint64_t *>(launch + 1);
     constexpr int32_t most = 512; // a kernel's parameters take up to 4 KiB
     void *parameters[most];
-    for (int32_t i = 0; i < launch->parameters; ++i)
+    constexpr int32_t mapWords = WEIR_CUDA_MAP_BYTES / 8;
+    int32_t plain = launch->parameters - int32_t(launch->maps) * mapWords;
+    for (int32_t i = 0; i < plain; ++i)
       parameters[i] = const_cast<uint64_t *>(values + i);
-    return driver.launch(launch->function, launch->blocks, 1, 1, launch->threads, 1, 1, 0,
-                         part->work, parameters, nullptr);
+    for (int32_t i = 0; i < int32_t(launch->maps); ++i)
+      parameters[plain + i] = const_cast<uint64_t *>(values + plain + i * mapWords);
+    if (follows && device.mayBegin) {
+      LaunchAttribute attribute = {launchMayBegin, {}, {1}};
+      LaunchConfig config = {{launch->blocks, 1, 1},
+                             {launch->threads, 1, 1},
+                             launch->shared,
+                             part->work,
+                             &attribute,
+                             1};
+      return driver.launchWith(&config, launch->function, parameters, nullptr);
+    }
+    return driver.launch(launch->function, launch->blocks, 1, 1, launch->threads, 1, 1,
+                         launch->shared, part->work, parameters, nullptr);
   }
   case WorkKind::Product: {
     auto *call = static_cast<const LibraryRecord *>(record);
@@ -128,6 +143,7 @@ static bool putAll(CudaRun *part, WorkFailure *failure, GraphNodes *nodes = null
   const PendingWork &work = part->pending;
   bool marks = part->timeline.on && !part->timeline.byActivity;
   bool pieces = part->timeline.byActivity && !nodes;
+  bool follows = false;
   if (marks)
     mark(part, Timeline::start);
   for (int64_t at = 0; at < work.bytes; at += recordAt(work, at)->bytes) {
@@ -136,7 +152,8 @@ static bool putAll(CudaRun *part, WorkFailure *failure, GraphNodes *nodes = null
       ++nodes->position;
     if (pieces)
       beginPiece(part, record->kernel);
-    Result error = putRecord(part, record);
+    Result error = putRecord(part, record, follows);
+    follows = record->kind == WorkKind::Launch && !marks;
     if (pieces)
       endPiece(part);
     if (error) {

@@ -47,6 +47,8 @@ struct WorkRecord {
 struct LaunchRecord : WorkRecord {
   Function function;
   uint32_t blocks, threads;
+  uint32_t shared; ///< bytes of a block's memory that the launch asks for
+  uint32_t maps;   ///< parameters of WEIR_CUDA_MAP_BYTES, the last ones
 };
 struct LibraryRecord : WorkRecord {
   void *plan; ///< ProductPlan, ConvolutionPlan or DnnCall

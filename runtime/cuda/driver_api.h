@@ -36,6 +36,11 @@ inline constexpr Result outOfMemory = 2, noBinaryForGpu = 209, peerAccessIsThere
 inline constexpr unsigned streamNonBlocking = 1, eventDisableTiming = 2;
 inline constexpr int capabilityMajor = 75, capabilityMinor = 76, multiprocessors = 16,
                      secondLevelCache = 38, virtualMemory = 102;
+/// CUfunction_attribute.
+inline constexpr int functionMostShared = 8;
+/// CUtensorMapDataType, CUtensorMapSwizzle, CUtensorMapL2promotion.
+inline constexpr int engineBytes = 0, engineF16 = 6, engineBF16 = 9;
+inline constexpr int engineTurn128 = 3, engineFetch256 = 3;
 inline constexpr int pointerMemoryType = 2; ///< CUpointer_attribute
 /// Calls of other threads, and of libraries that load code, are not the
 /// capture's.
@@ -63,6 +68,27 @@ struct GraphUpdate {
   void *node, *from;
 };
 
+/// CUlaunchAttribute, CUlaunchConfig.
+struct LaunchAttribute {
+  int32_t id;
+  char pad[4];
+  union {
+    int32_t number;
+    char bytes[64];
+  };
+};
+struct LaunchConfig {
+  unsigned blocks[3], threads[3], shared;
+  Stream stream;
+  LaunchAttribute *attributes;
+  unsigned count;
+};
+/// The kernel may begin before the one that was put before it has ended, which it waits for
+/// itself (griddepcontrol.wait).
+inline constexpr int32_t launchMayBegin = 6;
+/// From this version on captures keep that.
+inline constexpr int mayBeginVersion = 12030;
+
 /// One entry a function: member, symbol, parameters.
 #define WEIR_CUDA_FUNCTIONS(X)                                                                     \
   X(init, "cuInit", (unsigned))                                                                    \
@@ -79,6 +105,13 @@ struct GraphUpdate {
   X(moduleLoad, "cuModuleLoadData", (Module *, const void *))                                      \
   X(moduleUnload, "cuModuleUnload", (Module))                                                      \
   X(moduleFunction, "cuModuleGetFunction", (Function *, Module, const char *))                     \
+  X(functionSet, "cuFuncSetAttribute", (Function, int, int))                                       \
+  X(tensorMap, "cuTensorMapEncodeTiled",                                                           \
+    (void *, int, uint32_t, Pointer, const uint64_t *, const uint64_t *, const uint32_t *,         \
+     const uint32_t *, int, int, int, int))                                                        \
+  X(windowMap, "cuTensorMapEncodeIm2col",                                                          \
+    (void *, int, uint32_t, Pointer, const uint64_t *, const uint64_t *, const int *, const int *, \
+     uint32_t, uint32_t, const uint32_t *, int, int, int, int))                                    \
   X(memAlloc, "cuMemAlloc_v2", (Pointer *, size_t))                                                \
   X(memFree, "cuMemFree_v2", (Pointer))                                                            \
   X(totalMemory, "cuDeviceTotalMem_v2", (size_t *, Device))                                        \
@@ -125,7 +158,8 @@ struct GraphUpdate {
   X(graphExecDestroy, "cuGraphExecDestroy", (GraphExec))                                           \
   X(launch, "cuLaunchKernel",                                                                      \
     (Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream,       \
-     void **, void **))
+     void **, void **))                                                                            \
+  X(launchWith, "cuLaunchKernelEx", (const LaunchConfig *, Function, void **, void **))
 
 /// The driver's functions.
 struct Driver {

@@ -32,6 +32,20 @@ struct EntryHead {
 static constexpr uint32_t imageMagic = 0xba55ed50;
 static constexpr uint16_t kindPtx = 1;
 
+/// Whether the PTX is for its own architecture alone (".target sm_90a").
+static bool isSpecific(const uint8_t *text, uint64_t bytes) {
+  constexpr char target[] = ".target sm_";
+  constexpr uint64_t length = sizeof(target) - 1, head = 4096; // it is among the first lines
+  for (uint64_t at = 0; at + length < bytes && at < head; ++at) {
+    if (memcmp(text + at, target, length) != 0)
+      continue;
+    for (at += length; at < bytes && text[at] >= '0' && text[at] <= '9'; ++at)
+      ;
+    return at < bytes && text[at] == 'a';
+  }
+  return false;
+}
+
 /// A copy that ends in a zero, which free() frees; null: there is none that the
 /// architecture takes, or no memory.
 static char *copyPtx(const void *image, int architecture) {
@@ -47,7 +61,8 @@ static char *copyPtx(const void *image, int architecture) {
     if (entry.headBytes < sizeof(entry))
       return nullptr;
     if (entry.kind != kindPtx || entry.compressedBytes != 0 ||
-        int(entry.architecture) > architecture || entry.architecture < best.architecture)
+        int(entry.architecture) > architecture || entry.architecture < best.architecture ||
+        (int(entry.architecture) != architecture && isSpecific(at + entry.headBytes, entry.bytes)))
       continue;
     best = entry;
     found = at + entry.headBytes;

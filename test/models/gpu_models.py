@@ -172,6 +172,14 @@ def copy_out(small):
     return g
 
 
+def product(small):
+    """One large product."""
+    g, side = bf16("product"), 64 if small else 8192
+    g.node("MatMul", "product", [g.input("a", [side, side]), g.input("b", [side, side])], "y")
+    g.output("y", [side, side])
+    return g
+
+
 def memory(small):
     """Products of an open number of lines, all of which live until they are added up."""
     g, count = Graph("memory"), 24 if small else 120
@@ -199,6 +207,7 @@ MODELS = {
     "gpt2_decode": lambda small: gpt2("gpt2_decode", make=bf16, **gpt2_sizes(1, 512, small)),
     "elementwise": elementwise,
     "tiny_300": tiny,
+    "product_8192": product,
     "copy_in": copy_in,
     "copy_out": copy_out,
     "memory": memory,

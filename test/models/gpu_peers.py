@@ -5,14 +5,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 #===-------------------------------------------------------------------------===#
-"""peers.py [--rounds=N] [--engines=torch,jax,ort] [--out=peers.txt] [NAME...]
+"""peers.py [--rounds=N] [--engines=torch,jax,ort] [--seconds=N] [--out=peers.txt] [NAME...]
 
 Times the benchmarks of the bundle that it lies in (`tools/gpu-check`) in turn with the
 same networks, weights and types of PyTorch (torch.compile, max-autotune, in a CUDA
 graph), JAX (jit) and ONNX Runtime (CUDA provider, tensors in the GPU's memory). An
 engine that is missing or fails is said, and left out. A figure is the median over
 rounds of the time a step, of steps put one after the other; the table ends with our
-time as a share of each. Batch normalisations of the peers are folded before.
+time as a share of each. Batch normalisations of the peers are folded before. With
+--seconds no network begins later; --append adds to the file.
 
 With --device=cpu --small nothing is timed: networks of few elements run, without a
 compiler and without our own; --save=DIR keeps their results as DIR/ENGINE-NAME.npz.
@@ -478,10 +479,13 @@ class Ours:
         return float(found[1]) / 1e6
 
 
-def time_all(engines, names, small, rounds, say):
+def time_all(engines, names, small, rounds, say, seconds=None):
     """Medians in microseconds: {network: {engine: time}}."""
-    times = {}
-    for name in names:
+    times, began = {}, time.monotonic()
+    for i, name in enumerate(names):
+        if seconds and time.monotonic() - began > seconds:
+            say(f"left out {len(names) - i} networks of peers: time is over")
+            break
         network, steps = Network(name, small), {}
         network.small = small
         for engine in engines:
@@ -518,7 +522,7 @@ def table(times, engines):
 
 
 def main():
-    benchmarks = [name for name in models.MODELS if not name.startswith("copy_") and name != "memory"]
+    benchmarks = [name for name in models.MODELS if not name.startswith(("copy_", "product_")) and name != "memory"]
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[1])
     parser.add_argument("names", metavar="NAME", nargs="*", help=f"of {', '.join(benchmarks)} (default: all)")
     parser.add_argument("--engines", default="torch,jax,ort")
@@ -527,13 +531,15 @@ def main():
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--save", metavar="DIR", help="results of a trial on the CPU")
+    parser.add_argument("--seconds", type=float, help="no network begins later")
+    parser.add_argument("--append", action="store_true")
     parser.add_argument("--out", default=os.path.join(HERE, "peers.txt"))
     options = parser.parse_args()
     unknown = [name for name in options.names if name not in benchmarks]
     if unknown:
         parser.error(f"no benchmark {unknown[0]!r}; there are {', '.join(benchmarks)}")
     warnings.filterwarnings("ignore")
-    with open(options.out, "w") as out:
+    with open(options.out, "a" if options.append else "w") as out:
         def say(text):
             print(text, flush=True)
             print(text, file=out, flush=True)
@@ -547,7 +553,7 @@ def main():
             except Exception as error:  # an import may fail in any way
                 say(f"{kind.name}: not here: {' '.join(str(error).split())[:200]}")
         if options.device == "cuda":
-            times = time_all(engines, options.names or benchmarks, options.small, options.rounds, say)
+            times = time_all(engines, options.names or benchmarks, options.small, options.rounds, say, options.seconds)
             for line in table(times, [kind.name for kind in asked]):
                 say(line)
             return

@@ -7,12 +7,17 @@
 
 #include "compiler/codegen/cuda/Assemble.h"
 #include "compiler/emit/MachineCode.h"
+#include "weir/cuda.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/Constants.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Linker/Linker.h"
@@ -39,15 +44,16 @@ namespace fs = llvm::sys::fs;
 namespace {
 struct Known {
   int number;
-  const char *ptx; ///< the version of PTX that knows it, and LLVM writes
+  const char *ptx;          ///< the version of PTX that knows it, and LLVM writes
+  bool hasSpecific = false; ///< code for it alone is known, too: sm_90a
 };
 } // namespace
 
 // From the first with bf16 arithmetic on. LLVM's default version of PTX is too
 // old for most of them.
 static constexpr Known known[] = {
-    {80, "+ptx80"}, {86, "+ptx80"},  {87, "+ptx80"},  {89, "+ptx80"},
-    {90, "+ptx80"}, {100, "+ptx86"}, {103, "+ptx88"}, {120, "+ptx87"},
+    {80, "+ptx80"},       {86, "+ptx80"},  {87, "+ptx80"},  {89, "+ptx80"},
+    {90, "+ptx80", true}, {100, "+ptx86"}, {103, "+ptx88"}, {120, "+ptx87"},
 };
 
 static const Known *find(int number) {
@@ -59,8 +65,10 @@ static const Known *find(int number) {
 
 std::string weir::knownArchitectures() {
   std::string text;
-  for (const Known &each : known)
-    text += (text.empty() ? "sm_" : ", sm_") + std::to_string(each.number);
+  for (const Known &each : known) {
+    std::string name = "sm_" + std::to_string(each.number);
+    text += (text.empty() ? "" : ", ") + name + (each.hasSpecific ? ", " + name + "a" : "");
+  }
   return text;
 }
 
@@ -70,13 +78,19 @@ std::optional<std::vector<CudaArchitecture>> weir::parseArchitectures(llvm::Stri
   text.split(parts, ',');
   for (llvm::StringRef part : parts) {
     CudaArchitecture each;
-    if (!part.trim().consume_front("sm_") ||
-        part.trim().drop_front(3).getAsInteger(10, each.number) || !find(each.number))
+    part = part.trim();
+    bool isNamed = part.consume_front("sm_");
+    each.isSpecific = part.consume_back("a");
+    const Known *found = nullptr;
+    if (!isNamed || part.getAsInteger(10, each.number) || !(found = find(each.number)) ||
+        (each.isSpecific && !found->hasSpecific))
       return std::nullopt;
     result.push_back(each);
   }
   auto number = [](const CudaArchitecture &each) { return each.number; };
-  llvm::sort(result, [&](const auto &a, const auto &b) { return number(a) < number(b); });
+  llvm::sort(result, [&](const auto &a, const auto &b) {
+    return std::pair(number(a), !a.isSpecific) < std::pair(number(b), !b.isSpecific);
+  });
   auto last = std::unique(result.begin(), result.end(),
                           [&](const auto &a, const auto &b) { return number(a) == number(b); });
   result.erase(last, result.end());
@@ -167,8 +181,13 @@ static void rootsAreExact(llvm::Module &module) {
   }
 }
 
-/// All threads of a warp multiply together: no branch may come between them.
+/// All threads of a warp multiply together: no branch may come between them. Nor may assembly,
+/// which waits for others, go where fewer come by.
 static void keepTogether(llvm::Module &module) {
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &instruction : llvm::instructions(function))
+      if (auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction); call && call->isInlineAsm())
+        call->setConvergent();
   for (llvm::Function &function : module)
     if (function.getName().starts_with("llvm.nvvm.mma") ||
         function.getName().starts_with("llvm.nvvm.ldmatrix"))
@@ -231,14 +250,48 @@ llvm::Error weir::linkLibdevice(llvm::Module &module) {
   return llvm::Error::success();
 }
 
+/// Lets kernels begin while the one before is still at work, and wait for it before they
+/// touch memory. That others may begin is said first: they wait, too, so that all before has
+/// ended when one goes on. A block of its own: nothing is moved across.
+static void waitForKernelsBefore(llvm::Module &module) {
+  llvm::LLVMContext &context = module.getContext();
+  auto *type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), false);
+  auto *marker =
+      llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, WEIR_CUDA_WAITS, module);
+  marker->setCallingConv(llvm::CallingConv::PTX_Kernel);
+  llvm::IRBuilder<>(llvm::BasicBlock::Create(context, "", marker)).CreateRetVoid();
+  auto *wait = llvm::InlineAsm::get(type, "griddepcontrol.launch_dependents;\ngriddepcontrol.wait;",
+                                    "~{memory}", /*hasSideEffects=*/true);
+  for (llvm::Function &function : module) {
+    if (function.getCallingConv() != llvm::CallingConv::PTX_Kernel || function.isDeclaration())
+      continue;
+    llvm::BasicBlock &body = function.getEntryBlock();
+    llvm::BasicBlock *first = llvm::BasicBlock::Create(context, "", &function, &body);
+    llvm::IRBuilder<> b(first);
+    b.CreateCall(wait)->setConvergent();
+    // Memory of the thread's own stays in the first block.
+    while (auto *local = llvm::dyn_cast<llvm::AllocaInst>(&body.front()))
+      local->moveBefore(*first, first->begin());
+    b.SetInsertPoint(first);
+    b.CreateBr(&body);
+  }
+}
+
 llvm::Expected<std::string> weir::toPtx(const llvm::Module &module,
-                                        const CudaArchitecture &architecture, int optLevel) {
+                                        const CudaArchitecture &architecture, int optLevel,
+                                        llvm::ArrayRef<std::string> specific) {
   auto machine = machineFor(architecture, optLevel);
   if (!machine)
     return machine.takeError();
   std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
   copy->setDataLayout((*machine)->createDataLayout());
+  if (!architecture.isSpecific)
+    for (const std::string &name : specific)
+      copy->getFunction(name)->eraseFromParent();
   optimize(*copy, **machine, optLevel <= 0 ? 0 : 3, /*sanitizeAddress=*/false);
+  constexpr int firstWithWait = 90;
+  if (architecture.number >= firstWithWait)
+    waitForKernelsBefore(*copy);
   for (const llvm::Function &function : *copy)
     if (function.isDeclaration() && !function.isIntrinsic() && !function.use_empty())
       return llvm::createStringError("no GPU function is called " + function.getName());
@@ -350,16 +403,21 @@ llvm::Expected<std::string> weir::assemble(const std::vector<CudaArchitecture> &
   std::string image = scratch / "image";
   std::vector<std::string> arguments = {*binder, "-64", "--create=" + image, "--compress=false"};
   for (const CudaArchitecture &each : architectures)
-    arguments.push_back("--image3=kind=elf,sm=" + std::to_string(each.number) +
-                        ",file=" + scratch / each.name() + ".cubin");
-  // The last for newer GPUs, the first for drivers that do not read the machine code.
-  auto addPtx = [&](const CudaArchitecture &each) {
-    arguments.push_back("--image3=kind=ptx,sm=" + std::to_string(each.number) +
-                        ",file=" + scratch / each.name() + ".ptx");
-  };
-  addPtx(architectures.back());
-  if (architectures.size() > 1)
-    addPtx(architectures.front());
+    arguments.push_back("--image3=kind=elf,sm=" + each.suffix() + ",file=" + scratch / each.name() +
+                        ".cubin");
+  // The last for newer GPUs, the first for drivers that do not read the machine code. Specific
+  // code is no newer GPU's: the one before it is.
+  llvm::SetVector<const CudaArchitecture *> asPtx;
+  asPtx.insert(&architectures.back());
+  for (const CudaArchitecture &each : llvm::reverse(architectures))
+    if (!each.isSpecific) {
+      asPtx.insert(&each);
+      break;
+    }
+  asPtx.insert(&architectures.front());
+  for (const CudaArchitecture *each : asPtx)
+    arguments.push_back("--image3=kind=ptx,sm=" + each->suffix() +
+                        ",file=" + scratch / each->name() + ".ptx");
   std::string log = scratch / "log";
   if (std::string error = run(*binder, arguments, log); !error.empty())
     return llvm::createStringError("W0622: fatbinary fails: " + error);

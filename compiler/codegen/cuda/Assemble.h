@@ -8,6 +8,7 @@
 #ifndef WEIR_COMPILER_CODEGEN_CUDA_ASSEMBLE_H
 #define WEIR_COMPILER_CODEGEN_CUDA_ASSEMBLE_H
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <optional>
@@ -23,10 +24,14 @@ namespace weir {
 /// A GPU architecture that code is made for.
 struct CudaArchitecture {
   int number = 0; ///< 90 of sm_90
-  std::string name() const { return "sm_" + std::to_string(number); }
+  /// With instructions that no later architecture has: sm_90a.
+  bool isSpecific = false;
+  std::string suffix() const { return std::to_string(number) + (isSpecific ? "a" : ""); }
+  std::string name() const { return "sm_" + suffix(); }
 };
 
-/// Reads "sm_80,sm_90": ascending, none twice. Nothing where one is unknown.
+/// Reads "sm_80,sm_90a": ascending, none twice, sm_90a instead of sm_90 where there are both.
+/// Nothing where one is unknown.
 std::optional<std::vector<CudaArchitecture>> parseArchitectures(llvm::StringRef text);
 /// What parseArchitectures knows, for messages.
 std::string knownArchitectures();
@@ -43,10 +48,12 @@ llvm::Error targetCuda(llvm::Module &module);
 /// Links what the module calls of libdevice, internal. An error where the
 /// library is needed and missing.
 llvm::Error linkLibdevice(llvm::Module &module);
-/// Optimises a copy of the module for one architecture and writes it as PTX.
+/// Optimises a copy of the module for one architecture and writes it as PTX, without the
+/// functions of `specific` where the architecture is not.
 llvm::Expected<std::string> toPtx(const llvm::Module &module, const CudaArchitecture &architecture,
-                                  int optLevel);
-/// One image with machine code for every architecture, and the PTX of the last.
+                                  int optLevel, llvm::ArrayRef<std::string> specific);
+/// One image with machine code for every architecture, the PTX of the last and of the first, and
+/// of the last that later GPUs take.
 /// `report` gets what the assembler says of registers and local memory.
 llvm::Expected<std::string> assemble(const std::vector<CudaArchitecture> &architectures,
                                      const std::vector<std::string> &ptx, std::string &report);

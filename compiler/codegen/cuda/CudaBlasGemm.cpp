@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cuda/CudaBlasGemm.h"
+#include "compiler/codegen/cuda/CudaGemm.h"
 #include "compiler/codegen/cuda/CudaLibrary.h"
 #include "dialects/weir/Contraction.h"
 #include "dialects/weir/Pch.h"
@@ -117,24 +118,43 @@ std::optional<Contraction> contractionOf(ConvOp conv) {
                      {rank - 1}};
 }
 
+/// That of the kernel's one product; nothing: it has none, or several.
+std::optional<Contraction> onlyContraction(plan::KernelOp kernel) {
+  Operation *anchor = onlyProduct(kernel);
+  if (!anchor)
+    return std::nullopt;
+  auto dot = dyn_cast<DotGeneralOp>(anchor);
+  return dot ? contractionOf(dot) : contractionOf(cast<ConvOp>(anchor));
+}
+
+/// Sizes that are open on one side alone were not compared by anyone.
+bool sameOrder(const Contraction &c) {
+  auto left = cast<RankedTensorType>(c.lhs.getType()),
+       right = cast<RankedTensorType>(c.rhs.getType());
+  auto agree = [&](ArrayRef<int64_t> a, ArrayRef<int64_t> b) {
+    for (auto [i, j] : llvm::zip(a, b))
+      if (left.isDynamicDim(i) != right.isDynamicDim(j))
+        return false;
+    return true;
+  };
+  return agree(c.lhsContract, c.rhsContract) && agree(c.lhsBatch, c.rhsBatch);
+}
+
+/// Fills in sizes and operands. False: they do not lie as matrices do.
+bool describeMatrices(const LaunchSizes &sizes, const Contraction &c, weir_cuda_product &desc) {
+  return sizes.extent(c.lhs, c.rows, desc.rows) && sizes.extent(c.rhs, c.columns, desc.columns) &&
+         sizes.extent(c.lhs, c.lhsContract, desc.depth) &&
+         sizes.extent(c.lhs, c.lhsBatch, desc.batches) && sameOrder(c) &&
+         describe(sizes, c.lhs, c.lhsBatch, c.rows, c.lhsContract, desc.left) &&
+         describe(sizes, c.rhs, c.rhsBatch, c.rhsContract, c.columns, desc.right);
+}
+
 class Matcher {
 public:
   Matcher(plan::KernelOp kernel, bool tf32) : kernel(kernel), tf32(tf32), sizes(kernel) {}
 
   std::optional<LibraryProduct> match() {
-    Operation *anchor = nullptr;
-    for (Operation &op : kernel.getBody().front().without_terminator()) {
-      if (!isa<DotGeneralOp, ConvOp>(op))
-        continue;
-      if (anchor)
-        return std::nullopt;
-      anchor = &op;
-    }
-    if (!anchor)
-      return std::nullopt;
-    auto dot = dyn_cast<DotGeneralOp>(anchor);
-    std::optional<Contraction> contraction =
-        dot ? contractionOf(dot) : contractionOf(cast<ConvOp>(anchor));
+    std::optional<Contraction> contraction = onlyContraction(kernel);
     if (!contraction || !describeProduct(*contraction))
       return std::nullopt;
     auto isBias = [&](RankedTensorType type) {
@@ -184,24 +204,7 @@ private:
     for (int64_t dim : c.columns)
       columnCount =
           columnCount < 0 || right.isDynamicDim(dim) ? -1 : columnCount * right.getDimSize(dim);
-    return sizes.extent(lhs, c.rows, desc.rows) && sizes.extent(rhs, c.columns, desc.columns) &&
-           sizes.extent(lhs, c.lhsContract, desc.depth) &&
-           sizes.extent(lhs, c.lhsBatch, desc.batches) && sameOrder(c) &&
-           describe(sizes, lhs, c.lhsBatch, c.rows, c.lhsContract, desc.left) &&
-           describe(sizes, rhs, c.rhsBatch, c.rhsContract, c.columns, desc.right);
-  }
-
-  /// Sizes that are open on one side alone were not compared by anyone.
-  static bool sameOrder(const Contraction &c) {
-    auto left = cast<RankedTensorType>(c.lhs.getType()),
-         right = cast<RankedTensorType>(c.rhs.getType());
-    auto agree = [&](ArrayRef<int64_t> a, ArrayRef<int64_t> b) {
-      for (auto [i, j] : llvm::zip(a, b))
-        if (left.isDynamicDim(i) != right.isDynamicDim(j))
-          return false;
-      return true;
-    };
-    return agree(c.lhsContract, c.rhsContract) && agree(c.lhsBatch, c.rhsBatch);
+    return describeMatrices(sizes, c, desc);
   }
 
   /// Takes what reads the library's result along, if the library knows it.
@@ -257,6 +260,24 @@ private:
 };
 
 } // namespace
+
+std::optional<MatrixProduct> weir::matrixProductOf(plan::KernelOp kernel) {
+  std::optional<Contraction> c = onlyContraction(kernel);
+  MatrixProduct product;
+  if (!c || !isa<BlockArgument>(c->lhs) || !isa<BlockArgument>(c->rhs) || c->lhsContract.empty() ||
+      !describeMatrices(LaunchSizes(kernel), *c, product.desc))
+    return std::nullopt;
+  product.op = c->result.getDefiningOp();
+  product.left = getElementTypeOrSelf(c->lhs.getType());
+  product.right = getElementTypeOrSelf(c->rhs.getType());
+  int64_t next = 0;
+  for (auto [dims, count] : {std::pair(&product.batchDims, c->lhsBatch.size()),
+                             std::pair(&product.rowDims, c->rows.size()),
+                             std::pair(&product.columnDims, c->columns.size())})
+    for (size_t i = 0; i < count; ++i)
+      dims->push_back(next++);
+  return product;
+}
 
 std::optional<LibraryProduct> weir::matchGemm(plan::KernelOp kernel, bool tf32) {
   return Matcher(kernel, tf32).match();

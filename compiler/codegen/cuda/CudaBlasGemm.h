@@ -36,6 +36,17 @@ struct LibraryProduct {
 /// kernel's. `desc.kernel` and how the rest is launched are left open.
 std::optional<LibraryProduct> matchGemm(plan::KernelOp kernel, bool tf32);
 
+/// A kernel's one product, whose operands lie as matrices do.
+struct MatrixProduct {
+  weir_cuda_product desc = {}; ///< sizes and operands alone
+  mlir::Operation *op = nullptr;
+  mlir::Type left, right;                                    ///< elements of the operands
+  llvm::SmallVector<int64_t> batchDims, rowDims, columnDims; ///< of the result
+};
+
+/// Nothing: the kernel has no such product.
+std::optional<MatrixProduct> matrixProductOf(plan::KernelOp kernel);
+
 } // namespace weir
 
 #endif // WEIR_COMPILER_CODEGEN_CUDA_CUDABLASGEMM_H

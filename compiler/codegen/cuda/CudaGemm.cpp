@@ -482,21 +482,28 @@ bool emitConvolution(const CudaKernel &k, ConvOp conv) {
 
 } // namespace
 
-bool weir::emitGemm(const CudaKernel &k) {
+Operation *weir::onlyProduct(plan::KernelOp kernel) {
   Operation *anchor = nullptr;
-  for (Operation &op : k.body().without_terminator())
+  for (Operation &op : kernel.getBody().front().without_terminator())
     if (isa<DotGeneralOp, ConvOp>(op)) {
       if (anchor)
-        return false;
+        return nullptr;
       anchor = &op;
     }
-  if (!anchor)
+  return anchor;
+}
+
+bool weir::resultsLieAs(plan::KernelOp kernel, Operation *product) {
+  auto own = cast<RankedTensorType>(product->getResult(0).getType());
+  return llvm::all_of(kernel.getBody().front().getTerminator()->getOperands(), [&](Value result) {
+    return cast<RankedTensorType>(result.getType()).getShape() == own.getShape();
+  });
+}
+
+bool weir::emitGemm(const CudaKernel &k) {
+  Operation *anchor = onlyProduct(k.kernel);
+  if (!anchor || !resultsLieAs(k.kernel, anchor))
     return false;
-  // What follows reads the sums at the result's own index.
-  auto own = cast<RankedTensorType>(anchor->getResult(0).getType());
-  for (Value result : k.results())
-    if (cast<RankedTensorType>(result.getType()).getShape() != own.getShape())
-      return false;
   if (auto dot = dyn_cast<DotGeneralOp>(anchor))
     return emitSkinnyGemm(k, dot) || emitDot(k, dot);
   return emitConvolution(k, cast<ConvOp>(anchor));

@@ -43,6 +43,12 @@ struct GemmProblem {
   std::optional<ChunkedOperand> leftChunks, rightChunks;
 };
 
+/// The kernel's one product or convolution; null: it has none, or several.
+mlir::Operation *onlyProduct(plan::KernelOp kernel);
+/// Whether all results have the product's shape: what follows reads its sums at the result's own
+/// index.
+bool resultsLieAs(plan::KernelOp kernel, mlir::Operation *product);
+
 /// Emits a product of halves by tensor cores, whose slices are copied into shared memory
 /// while earlier ones are multiplied. Returns false, and emits nothing, unless both
 /// operands have chunks.

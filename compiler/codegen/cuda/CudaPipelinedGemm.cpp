@@ -19,6 +19,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cuda/CudaGemm.h"
+#include "compiler/codegen/cuda/CudaStagedSums.h"
 #include "dialects/weir/Contraction.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/ShapeSupport.h"
@@ -332,33 +333,7 @@ private:
                       r.add(r.divide(lane, index(4)), index(number * 16)));
     Value column = r.add(r.mul(warpColumn, index(tiling.warpColumns())),
                          r.mul(r.remainder(lane, index(4)), index(2)));
-    auto pair = VectorType::get({2}, p.wide);
-    auto element = [&](int64_t i) {
-      return LLVM::ConstantOp::create(b, r.loc, b.getI32Type(), b.getI32IntegerAttr(i));
-    };
-    for (int64_t j = 0; j < columnTiles(); ++j)
-      for (int64_t half : {0, 1}) {
-        Value both = LLVM::PoisonOp::create(b, r.loc, pair);
-        for (int64_t i : {0, 1})
-          both =
-              LLVM::InsertElementOp::create(b, r.loc, both, sums[j * 4 + half * 2 + i], element(i));
-        Value to = stagedAt(r.add(row, index(half * 8)), r.add(column, index(j * 8)));
-        LLVM::StoreOp::create(b, r.loc, both, to, 8);
-      }
-  }
-
-  SmallVector<Value> staged(Value row, Value column, int64_t lanes) {
-    SmallVector<Value> values;
-    int64_t width = std::min<int64_t>(lanes, 4);
-    for (int64_t i = 0; i < lanes; i += width) {
-      Value all = LLVM::LoadOp::create(b, r.loc, VectorType::get({width}, p.wide),
-                                       stagedAt(row, r.add(column, index(i))), unsigned(width * 4));
-      for (int64_t e = 0; e < width; ++e)
-        values.push_back(LLVM::ExtractElementOp::create(
-            b, r.loc, all,
-            LLVM::ConstantOp::create(b, r.loc, b.getI32Type(), b.getI32IntegerAttr(e))));
-    }
-    return values;
+    stageSums(r, sums, row, column, [&](Value row, Value column) { return stagedAt(row, column); });
   }
 
   /// Computes what follows on the rows that are staged, `first` of each warp's.
@@ -385,7 +360,9 @@ private:
       setIndices(at, p.batchDims, batch);
       setIndices(at, p.rowDims, r.delinearize(globalRow, rowSizes));
       setIndices(at, p.columnDims, r.delinearize(globalColumn, columnSizes));
-      SmallVector<Value> sums = staged(row, column, lanes);
+      SmallVector<Value> sums =
+          stagedSums(r, p.wide, row, column, lanes,
+                     [&](Value row, Value column) { return stagedAt(row, column); });
       emitNeighbours(k, at, lanes, p.op, [&](int64_t lane) {
         return scalars.cast(sums[lane], p.wide, p.result, false);
       });

@@ -7,6 +7,7 @@
 
 #include "compiler/codegen/cuda/CudaCodegen.h"
 #include "compiler/codegen/cuda/CudaStep.h"
+#include "compiler/codegen/cuda/CudaWideGemm.h"
 #include "compiler/codegen/cuda/DirectEdges.h"
 #include "compiler/codegen/cuda/LibraryKernels.h"
 #include "dialects/weir/NodeName.h"
@@ -306,6 +307,9 @@ FailureOr<StepRewriterFactory> weir::generateCuda(ModuleOp module, const DeviceK
   AcceleratorInfo info;
   info.driver = "weir_cuda_driver";
   LibraryKernels libraries(kernels, sites, options);
+  std::vector<std::string> specific; // functions for architectures that are
+  bool hasSpecific =
+      llvm::any_of(options.architectures, [](const auto &each) { return each.isSpecific; });
   for (auto kernel : module.getOps<plan::KernelOp>()) {
     info.kernels.emplace_back();
     if (!launched.contains(kernel.getSymName()))
@@ -327,6 +331,13 @@ FailureOr<StepRewriterFactory> weir::generateCuda(ModuleOp module, const DeviceK
     if (words)
       shape.axes.back().divisor *= elements;
     emitAttentionParts(own ? *own : kernel, symbol, kernels, sites, shape);
+    if (auto wide = hasSpecific ? emitWideProduct(own ? *own : kernel, symbol, kernels, sites)
+                                : std::nullopt) {
+      wide->desc.kernel = int32_t(info.kernels.size()) - 1;
+      specific.push_back(wide->name);
+      info.wideProducts.push_back(numbersOf(wide->desc, offsetof(weir_cuda_wide_product, name)));
+      info.wideProducts.back().pointers = {wide->name};
+    }
     if (!shape.beatsLibraries)
       libraries.add(own ? *own : kernel, int32_t(info.kernels.size()) - 1, symbol,
                     shape.beatsLibraryAndRest);
@@ -336,6 +347,7 @@ FailureOr<StepRewriterFactory> weir::generateCuda(ModuleOp module, const DeviceK
   info.assign = emitAssignKernel(kernels, steps);
   if (failed(lowerKernels(kernels, options)))
     return failure();
+  passMapsByValue(kernels);
 
   llvm::LLVMContext llvmContext;
   std::unique_ptr<llvm::Module> code =
@@ -350,7 +362,7 @@ FailureOr<StepRewriterFactory> weir::generateCuda(ModuleOp module, const DeviceK
     return fail(module, std::move(error));
   std::vector<std::string> ptx;
   for (const CudaArchitecture &architecture : options.architectures) {
-    auto text = toPtx(*code, architecture, options.optLevel);
+    auto text = toPtx(*code, architecture, options.optLevel, specific);
     if (!text)
       return fail(module, text.takeError());
     if (options.log)

@@ -243,6 +243,8 @@ typedef struct weir_accelerator_desc {
   int64_t pooling_count;
   const void *attentions;
   int64_t attention_count;
+  const void *wide_products;
+  int64_t wide_product_count;
 } weir_accelerator_desc;
 
 /// Ends a weights file: its bytes [0, blob_bytes) are the program's blobs, then

@@ -72,6 +72,45 @@ typedef struct weir_cuda_product {
   const char *rest; ///< null: nothing is left to compute
 } weir_cuda_product;
 
+/// A kernel that does nothing, in code whose kernels wait for those that were put before
+/// them, before they touch memory.
+#define WEIR_CUDA_WAITS "weir_kernels_wait"
+
+/// A description of a tensor for the copy engine (CUtensorMap): bytes.
+#define WEIR_CUDA_MAP_BYTES 128
+
+/// How a convolution's windows are lines of a product: images are [batch, height, width,
+/// channels], the filter [rows, columns, channels, outputs]; rows first in each pair.
+typedef struct weir_cuda_window {
+  int32_t is_used; ///< 0: the operands are matrices
+  int32_t size[2], strides[2], dilations[2], pads[2], pads_behind[2];
+  int32_t reserved;
+  weir_extent images[4]; ///< sizes
+} weir_cuda_window;
+
+/// What weir_accelerator_desc::wide_products are, ascending by kernel: a function of the
+/// image that does what a kernel does around left * right, where it is there (in code for
+/// sm_90a alone), and operands lie so that the copy engine reads them: lines and batches begin
+/// at multiples of 16 bytes. As many blocks as the GPU has multiprocessors go along all tiles.
+/// Its parameters are the kernel's, and behind them descriptions of left and right. A box of a
+/// description is 128 bytes wide; it has as many lines as the tile has rows (columns), or 64
+/// where these lie next to each other. Of a convolution's images a box is 128 bytes of channels of
+/// as many positions as the tile has rows; places of the filter's window are its batches.
+typedef struct weir_cuda_wide_product {
+  uint32_t size;
+  int32_t kernel;                  ///< index into weir_program_desc::kernels
+  int32_t dtype;                   ///< of left and right; right may be of another of as many bytes
+  int32_t threads;                 ///< of a block
+  int32_t shared;                  ///< bytes of memory that a block's threads share
+  int32_t tile_rows, tile_columns; ///< of the result, a block's at a time
+  int32_t reserved;
+  weir_extent rows, columns, depth, batches;
+  weir_cuda_matrix left;  ///< rows x depth
+  weir_cuda_matrix right; ///< depth x columns
+  weir_cuda_window window;
+  const char *name;
+} weir_cuda_wide_product;
+
 /// A bias of zeros: the library has kernels for what follows a bias, and would
 /// have to compile one where there is none.
 #define WEIR_CUDA_ZEROS (-2)

@@ -21,6 +21,7 @@
 #include "runtime/cuda/cudnn_api.h"
 #include "runtime/cuda/cupti_api.h"
 #include "runtime/cuda/nccl_api.h"
+#include "runtime/include/weir/cuda.h"
 
 #include <type_traits>
 
@@ -36,6 +37,22 @@ SAME(capabilityMajor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
 SAME(capabilityMinor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 SAME(multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
 SAME(secondLevelCache, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
+SAME(functionMostShared, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+SAME(launchMayBegin, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
+SAME(sizeof(LaunchAttribute), sizeof(CUlaunchAttribute));
+SAME(offsetof(LaunchAttribute, number), offsetof(CUlaunchAttribute, value));
+SAME(sizeof(LaunchConfig), sizeof(CUlaunchConfig));
+SAME(offsetof(LaunchConfig, threads), offsetof(CUlaunchConfig, blockDimX));
+SAME(offsetof(LaunchConfig, shared), offsetof(CUlaunchConfig, sharedMemBytes));
+SAME(offsetof(LaunchConfig, stream), offsetof(CUlaunchConfig, hStream));
+SAME(offsetof(LaunchConfig, attributes), offsetof(CUlaunchConfig, attrs));
+SAME(offsetof(LaunchConfig, count), offsetof(CUlaunchConfig, numAttrs));
+SAME(engineBytes, CU_TENSOR_MAP_DATA_TYPE_UINT8);
+SAME(engineF16, CU_TENSOR_MAP_DATA_TYPE_FLOAT16);
+SAME(engineBF16, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16);
+SAME(engineTurn128, CU_TENSOR_MAP_SWIZZLE_128B);
+SAME(engineFetch256, CU_TENSOR_MAP_L2_PROMOTION_L2_256B);
+SAME(WEIR_CUDA_MAP_BYTES, sizeof(CUtensorMap));
 SAME(pointerMemoryType, CU_POINTER_ATTRIBUTE_MEMORY_TYPE);
 SAME(virtualMemory, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED);
 SAME(captureRelaxed, CU_STREAM_CAPTURE_MODE_RELAXED);
@@ -262,6 +279,10 @@ ALIKE(Blas, choose, cublasLtMatmulAlgoGetHeuristic);
 ALIKE(Blas, check, cublasLtMatmulAlgoCheck);
 ALIKE(Blas, matmul, cublasLtMatmul);
 ALIKE(Driver, launch, cuLaunchKernel);
+ALIKE(Driver, launchWith, cuLaunchKernelEx);
+ALIKE(Driver, functionSet, cuFuncSetAttribute);
+ALIKE(Driver, tensorMap, cuTensorMapEncodeTiled);
+ALIKE(Driver, windowMap, cuTensorMapEncodeIm2col);
 ALIKE(Driver, copyPeerAsync, cuMemcpyPeerAsync);
 ALIKE(Driver, canAccessPeer, cuDeviceCanAccessPeer);
 ALIKE(Driver, streamContext, cuStreamGetCtx);

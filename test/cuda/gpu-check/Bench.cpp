@@ -64,13 +64,23 @@ struct Timer {
 struct Span {
   std::mutex mutex;
   int64_t first = INT64_MAX, last = INT64_MIN;
+  KernelTimes *times = nullptr;
+  std::map<std::string, double> ofRun = {}; ///< microseconds, by kernel
 
   static void ignore(void *, const weir_trace_event *) {}
-  static void tell(void *self, const weir_trace_event *, int64_t begin, int64_t end) {
+  static void tell(void *self, const weir_trace_event *event, int64_t begin, int64_t end) {
     auto *span = static_cast<Span *>(self);
     std::lock_guard<std::mutex> lock(span->mutex);
     span->first = std::min(span->first, begin);
     span->last = std::max(span->last, end);
+    if (event->kind != WEIR_TRACE_KERNEL || !span->times)
+      return;
+    KernelTime &time = (*span->times)[event->name];
+    time.nodes = event->nodes;
+    time.flops = event->flops;
+    time.bytes = event->bytes;
+    ++time.launches;
+    span->ofRun[event->name] += double(end - begin) / 1e3;
   }
 };
 
@@ -182,16 +192,19 @@ std::string timeBatches(std::vector<std::unique_ptr<Direct>> &slots, Gpu &gpu, i
   return "";
 }
 
-std::string timeTraced(Direct &direct, int repeat, std::string &figures) {
+std::string timeTraced(Direct &direct, int repeat, std::string &figures, KernelTimes &kernels) {
   std::vector<double> times;
   for (int i = 0; i < std::max(1, repeat / 10); ++i) {
     Span span;
+    span.times = &kernels;
     weir_trace trace = {sizeof(weir_trace), 0, &span, Span::ignore, Span::ignore, Span::tell};
     direct.trace = &trace;
     auto end = direct.runOnce();
     direct.trace = nullptr;
     if (end.first)
       return end.second;
+    for (const auto &[name, time] : span.ofRun)
+      kernels[name].runs.push_back(time);
     if (span.first < span.last)
       times.push_back(double(span.last - span.first) / 1e3);
   }
@@ -201,7 +214,8 @@ std::string timeTraced(Direct &direct, int repeat, std::string &figures) {
 
 } // namespace
 
-std::string benchmark(const Case &tested, Gpu &gpu, int repeat, std::string &figures) {
+std::string benchmark(const Case &tested, Gpu &gpu, int repeat, std::string &figures,
+                      std::vector<std::string> &kernels) {
   auto loading = Clock::now();
   Session session(tested);
   if (!session.opened.session)
@@ -220,6 +234,7 @@ std::string benchmark(const Case &tested, Gpu &gpu, int repeat, std::string &fig
   double first = outcome.times[0];
   outcome.times.erase(outcome.times.begin(), outcome.times.begin() + 3);
   constexpr size_t inFlight = 3;
+  KernelTimes times;
   std::vector<std::unique_ptr<Direct>> slots;
   int there = 0;
   for (size_t i = 0; i < inFlight; ++i) {
@@ -234,7 +249,12 @@ std::string benchmark(const Case &tested, Gpu &gpu, int repeat, std::string &fig
   if (problem.empty())
     problem = timeSteps(direct, gpu, repeat, figures);
   if (problem.empty())
-    problem = timeTraced(direct, repeat, figures);
+    problem = timeTraced(direct, repeat, figures, times);
+  constexpr size_t mostKernels = 60;
+  Rates rates = ratesOf(gpu);
+  double predicted = 0;
+  kernels = compareKernels(times, rates, mostKernels, predicted);
+  add(figures, "predicted_us=%.1f rates=%s", predicted, rates.isAssumed ? "assumed" : "driver's");
   add(figures, "end_us=%.1f end_min_us=%.1f direct=%d/%zu load_ms=%.0f first_ms=%.0f",
       median(outcome.times), minimum(outcome.times), there, feeds.size() + sizes.size(), load / 1e3,
       first / 1e3);

@@ -9,14 +9,17 @@
 #define WEIR_TEST_CUDA_GPU_CHECK_BENCH_H
 
 #include "Checks.h"
+#include "Predict.h"
 
 namespace weir::gpucheck {
 
 /// Times the first entry of a program on the GPU: steps with tensors in the GPU's
 /// memory in a caller's stream, one by one and several in flight, and whole runs with
 /// tensors of the host. Results must be finite, and not all the same. Returns "" or
-/// what is wrong; `figures` gets `key=value` pairs (docs/cuda.md lists them).
-std::string benchmark(const Case &tested, Gpu &gpu, int repeat, std::string &figures);
+/// what is wrong; `figures` gets `key=value` pairs (docs/cuda.md lists them), `kernels` a line for
+/// each kernel.
+std::string benchmark(const Case &tested, Gpu &gpu, int repeat, std::string &figures,
+                      std::vector<std::string> &kernels);
 
 /// The same for a program whose one large tensor is a feed or a fetch: the rate at which
 /// the session copies it, from and to pinned memory and any other, beside a bare copy of

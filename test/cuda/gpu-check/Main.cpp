@@ -34,7 +34,13 @@ const char usage[] =
     "usage: %s [FLAGS] RESULT.txt CASE.so... (each run on the host and on the GPU)\n"
     "       %s [FLAGS] --bundle=DIR [RESULT.txt] (all in a bundle; DIR/result.txt)\n"
     "       %s --pack|--unpack FROM TO\n"
-    "  --only=cases,stress,bench  parts of the bundle (all of them)\n"
+    "  --only=cases,smallest,stress,bench  parts of the bundle (all but `smallest`), in this\n"
+    "                    order; `smallest`: the five benchmarks whose files are\n"
+    "  --first=N         so many cases (all)\n"
+    "  --seconds=N       begins nothing after so many, and says what it left out\n"
+    "  --call=NAME       a line `call NAME` begins the results\n"
+    "  --append          results go behind what the file has\n"
+    "  --label=TEXT      behind the names of benchmarks\n"
     "  --bench=NAME,...  those benchmarks alone\n"
     "  --quick           few runs: for slow drivers\n"
     "  --repeat=N        runs that are timed (cases 20, benchmarks 100)\n"
@@ -48,14 +54,19 @@ const char usage[] =
 const Case network = {nullptr, 0, "", {.open = 256, .integers = 2}, Closeness::Norm};
 
 struct Options {
-  std::string bundle, scratch, result, only = "cases,stress,bench", benchmarks;
+  std::string bundle, scratch, result, only = "cases,stress,bench", benchmarks, call, label;
   std::vector<std::string> cases;
-  bool quick = false;
+  bool quick = false, append = false;
+  int first = 0, seconds = 0; ///< 0: no bound
+  Clock::time_point began = Clock::now();
   int repeat = 0, concurrent = 0, limits = -1; ///< as asked for
   int tune = 8;
 
   bool wants(const char *part) const {
     return ("," + only + ",").find(std::string(",") + part + ",") != std::string::npos;
+  }
+  bool isLate() const {
+    return seconds > 0 && microseconds(Clock::now() - began) > double(seconds) * 1e6;
   }
   Counts counts(Counts usual) const {
     Counts quickly = {1, 8, 0};
@@ -88,10 +99,16 @@ bool parse(int argc, char **argv, Options &options) {
       files.push_back(argument);
     else if (std::strcmp(argument, "--quick") == 0)
       options.quick = true;
+    else if (std::strcmp(argument, "--append") == 0)
+      options.append = true;
     else if (!take(argument, "--bundle", text(options.bundle)) &&
              !take(argument, "--only", text(options.only)) &&
              !take(argument, "--bench", text(options.benchmarks)) &&
              !take(argument, "--scratch", text(options.scratch)) &&
+             !take(argument, "--call", text(options.call)) &&
+             !take(argument, "--label", text(options.label)) &&
+             !take(argument, "--first", number(options.first)) &&
+             !take(argument, "--seconds", number(options.seconds)) &&
              !take(argument, "--repeat", number(options.repeat)) &&
              !take(argument, "--concurrent", number(options.concurrent)) &&
              !take(argument, "--limits", number(options.limits)) &&
@@ -203,7 +220,8 @@ void runCase(const std::string &path, Gpu &gpu, const Counts &counts, const std:
 }
 
 void runBenchmark(const std::string &path, Gpu &gpu, const Options &options, Report &report) {
-  std::string name = stemOf(path), label = "bench " + name, figures;
+  std::string name = stemOf(path),
+              label = "bench " + name + (options.label.empty() ? "" : "," + options.label), figures;
   if (!gpu.usable)
     return report.result(label, "there is no GPU");
   Library library(path, options.scratch);
@@ -212,14 +230,47 @@ void runBenchmark(const std::string &path, Gpu &gpu, const Options &options, Rep
   int repeat = options.counts({.repeat = 100}).repeat;
   Case tested = {library.plugin, 0, library.weights.path, network.kind};
   bool copies = name.compare(0, 5, "copy_") == 0;
+  std::vector<std::string> kernels;
   std::string problem = copies ? benchmarkCopy(tested, gpu, repeat, figures)
-                               : benchmark(tested, gpu, repeat, figures);
+                               : benchmark(tested, gpu, repeat, figures, kernels);
   report.result(label, problem, figures);
+  if (figures.find("host_demand=missed") != std::string::npos)
+    report.fallShort(label + ": the calling thread's time a step");
+  if (figures.find("link_demand=missed") != std::string::npos)
+    report.fallShort(label + ": the share of a bare copy");
+  for (const std::string &kernel : kernels)
+    report.line("kernel " + name + " " + kernel);
 }
 
 bool chosen(const Options &options, const std::string &path) {
   return options.benchmarks.empty() ||
          ("," + options.benchmarks + ",").find("," + stemOf(path) + ",") != std::string::npos;
+}
+
+/// The `count` of the benchmarks whose files are the smallest.
+std::vector<std::string> smallest(std::vector<std::string> paths, size_t count) {
+  auto bytesOf = [](const std::string &path) {
+    std::error_code error;
+    std::string weights = weightsOf(path);
+    return std::filesystem::file_size(path, error) +
+           (weights.empty() ? 0 : std::filesystem::file_size(weights, error));
+  };
+  std::stable_sort(paths.begin(), paths.end(), [&](const std::string &a, const std::string &b) {
+    return bytesOf(a) < bytesOf(b);
+  });
+  paths.resize(std::min(paths.size(), count));
+  return paths;
+}
+
+/// Those that there is time for.
+template <typename Run>
+void runAll(const char *what, const std::vector<std::string> &paths, const Options &options,
+            Report &report, Run &&run) {
+  size_t done = 0;
+  for (; done < paths.size() && !options.isLate(); ++done)
+    run(paths[done]);
+  if (done < paths.size())
+    report.line("left out " + std::to_string(paths.size() - done) + " " + what + ": time is over");
 }
 
 } // namespace
@@ -236,28 +287,39 @@ int main(int argc, char **argv) {
     return 2;
   }
   Report report;
-  if (!report.open(options.result)) {
+  if (!report.open(options.result, options.append)) {
     std::fprintf(stderr, "%s: cannot write %s\n", argv[0], options.result.c_str());
     return 2;
   }
+  if (!options.call.empty())
+    report.line("call " + options.call);
   Gpu gpu;
   tellVersions(report, gpu, options.bundle);
   std::vector<std::string> cases = options.cases;
   if (!options.bundle.empty() && options.wants("cases"))
     cases = objectsIn(options.bundle + "/cases");
-  for (const std::string &path : cases)
+  if (options.first > 0 && cases.size() > size_t(options.first))
+    cases.resize(size_t(options.first));
+  runAll("cases", cases, options, report, [&](const std::string &path) {
     runCase(path, gpu, options.counts({}), options.scratch, {}, report);
+  });
   if (options.bundle.empty())
     return report.finish();
+  auto bench = [&](const std::string &path) { runBenchmark(path, gpu, options, report); };
+  if (options.wants("smallest"))
+    runAll("benchmarks", smallest(objectsIn(options.bundle + "/bench"), 5), options, report, bench);
   if (options.wants("stress"))
-    for (const std::string &path : objectsIn(options.bundle + "/stress"))
-      runCase(path, gpu, options.counts({.concurrent = 1000, .limits = 100}), options.scratch,
-              network, report);
-  if (options.wants("bench") && options.tune > 0)
-    setenv("WEIR_CUDA_TUNE", std::to_string(options.tune).c_str(), /*overwrite=*/0);
-  if (options.wants("bench"))
-    for (const std::string &path : objectsIn(options.bundle + "/bench"))
-      if (chosen(options, path))
-        runBenchmark(path, gpu, options, report);
+    runAll("stress tests", objectsIn(options.bundle + "/stress"), options, report,
+           [&](const std::string &path) {
+             runCase(path, gpu, options.counts({.concurrent = 1000, .limits = 100}),
+                     options.scratch, network, report);
+           });
+  if (options.wants("bench")) {
+    if (options.tune > 0)
+      setenv("WEIR_CUDA_TUNE", std::to_string(options.tune).c_str(), /*overwrite=*/0);
+    std::vector<std::string> paths = objectsIn(options.bundle + "/bench");
+    std::erase_if(paths, [&](const std::string &path) { return !chosen(options, path); });
+    runAll("benchmarks", paths, options, report, bench);
+  }
   return report.finish();
 }

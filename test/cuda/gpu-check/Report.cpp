@@ -19,8 +19,8 @@
 
 namespace weir::gpucheck {
 
-bool Report::open(const std::string &path) {
-  file.open(path);
+bool Report::open(const std::string &path, bool append) {
+  file.open(path, append ? std::ios::app : std::ios::trunc);
   return bool(file);
 }
 
@@ -46,6 +46,11 @@ void Report::result(const std::string &label, const std::string &problem, const 
 }
 
 int Report::finish() {
+  constexpr double leastShare = 0.98; // of cases
+  if (failed > 0 && passed < leastShare * (passed + failed))
+    fallShort("fewer than 98 % passed");
+  for (const std::string &what : shortfalls)
+    line("fell short: " + what);
   line(std::to_string(passed) + " passed, " + std::to_string(failed) + " failed, " +
        std::to_string(skipped) + " skipped");
   return failed ? 1 : 0;

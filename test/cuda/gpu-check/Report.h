@@ -17,19 +17,22 @@ namespace weir::gpucheck {
 /// Lines that go to a file, each as soon as it is there, and to standard output.
 class Report {
 public:
-  /// False: the file cannot be written.
-  bool open(const std::string &path);
+  /// With `append`, behind what the file has. False: it cannot be written.
+  bool open(const std::string &path, bool append);
 
   void line(const std::string &text);
   /// `passed LABEL NOTE`, or `skipped LABEL` where `problem` is "skipped", or
   /// `failed LABEL: problem`.
   void result(const std::string &label, const std::string &problem, const std::string &note = "");
-  /// The last line; what the program ends with.
+  /// What is not as it is wanted, which fails nothing: told at the end.
+  void fallShort(const std::string &what) { shortfalls.push_back(what); }
+  /// The last lines; what the program ends with.
   int finish();
 
 private:
   std::ofstream file;
   int passed = 0, failed = 0, skipped = 0;
+  std::vector<std::string> shortfalls;
 };
 
 /// What all this ran on and with: runtime, commit of the bundle in `folder`, processor,

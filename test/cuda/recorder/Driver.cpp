@@ -14,63 +14,15 @@
 
 using namespace recorder;
 
-namespace weir::rt::cuda {
-struct FunctionTag {
-  std::string name;
-  const ptx::Function *code;
-  int device = 0;
-};
-struct ModuleTag {
-  int device = 0;
-  ptx::Module code;
-  std::map<std::string, FunctionTag> functions;
-};
-} // namespace weir::rt::cuda
-
-/// Reads what an image holds: entries of machine code and PTX. Layout: a header
-/// of 16 bytes with the magic number, then entries, each with a header that says
-/// its kind, its own size, the payload's, and the architecture.
-static Result readImage(const uint8_t *image, int capability, std::string &text) {
-  uint32_t magic;
-  uint64_t size;
-  std::memcpy(&magic, image, 4);
-  if (magic != 0xba55ed50) {
-    text = reinterpret_cast<const char *>(image);
-    return text.rfind("//", 0) == 0 || text.rfind(".version", 0) == 0 ? 0 : 200;
-  }
-  std::memcpy(&size, image + 8, 8);
-  const uint8_t *at = image + 16, *end = at + size;
-  bool fits = false;
-  int chosen = -1; // PTX that the GPU takes goes first
-  while (at < end) {
-    uint16_t kind;
-    uint32_t headerBytes, architecture;
-    uint64_t bytes;
-    std::memcpy(&kind, at, 2);
-    std::memcpy(&headerBytes, at + 4, 4);
-    std::memcpy(&bytes, at + 8, 8);
-    std::memcpy(&architecture, at + 28, 4);
-    // Machine code runs on later chips of its generation, PTX on all later ones.
-    if (kind == 2)
-      fits |= int(architecture) / 10 == capability / 10 && int(architecture) <= capability;
-    if (kind == 1) {
-      bool isFit = int(architecture) <= capability;
-      fits |= isFit;
-      if (text.empty() || (isFit && int(architecture) > chosen)) {
-        text.assign(reinterpret_cast<const char *>(at + headerBytes), bytes);
-        text = text.c_str();
-        chosen = isFit ? int(architecture) : chosen;
-      }
-    }
-    at += headerBytes + bytes;
-  }
-  return !fits ? noBinaryForGpu : text.empty() ? 200 : 0;
-}
-
 /// Contexts of the thread, the current one last.
 static thread_local std::vector<Context> current;
 
 int recorder::currentDevice() { return current.empty() ? -1 : current.back()->device; }
+
+int recorder::capability() {
+  const char *text = std::getenv("WEIR_RECORDER_CAPABILITY");
+  return text ? std::atoi(text) : 90;
+}
 
 extern "C" {
 
@@ -101,14 +53,14 @@ Result cuDeviceGetName(char *name, int size, Device) {
   std::snprintf(name, size_t(size), "recorder");
   return 0;
 }
-static int capability() {
-  const char *text = std::getenv("WEIR_RECORDER_CAPABILITY");
-  return text ? std::atoi(text) : 90;
+static int multiprocessorCount() {
+  const char *text = std::getenv("WEIR_RECORDER_MULTIPROCESSORS");
+  return text ? std::atoi(text) : 132;
 }
 Result cuDeviceGetAttribute(int *value, int which, Device) {
   *value = which == capabilityMajor   ? capability() / 10
            : which == capabilityMinor ? capability() % 10
-           : which == multiprocessors ? 132
+           : which == multiprocessors ? multiprocessorCount()
            : which == virtualMemory   ? !std::getenv("WEIR_RECORDER_NO_MAP")
                                       : 0;
   return 0;
@@ -156,51 +108,6 @@ Result cuCtxEnablePeerAccess(Context peer, unsigned) {
   ENTER("cuCtxEnablePeerAccess");
   NEEDS_CONTEXT()
   return r.peers.insert({currentDevice(), peer->device}).second ? 0 : peerAccessIsThere;
-}
-
-Result cuModuleLoadData(Module *module, const void *image) {
-  ENTER("cuModuleLoadData");
-  NEEDS_CONTEXT()
-  std::string text;
-  if (Result error = readImage(static_cast<const uint8_t *>(image), capability(), text))
-    return error;
-  auto made = std::make_unique<ModuleTag>();
-  try {
-    made->code = ptx::parse(text);
-  } catch (const std::exception &error) {
-    r.problem(error.what());
-    return 218;
-  }
-  ++r.modules;
-  ++r.modulesLoaded;
-  made->device = currentDevice();
-  // Constants of the module are the GPU's memory, too.
-  for (const auto &global : made->code.globals) {
-    auto begin = uint64_t(global->data());
-    uint64_t bytes = global->size() * 8;
-    r.addMemory(begin, bytes, currentDevice());
-  }
-  *module = made.release();
-  return 0;
-}
-Result cuModuleUnload(Module module) {
-  Recorder &r = recorder::recorder();
-  std::unique_lock<std::mutex> lock(r.mutex);
-  for (const auto &global : module->code.globals)
-    r.memory.erase(uint64_t(global->data()));
-  --r.modules;
-  delete module;
-  return 0;
-}
-Result cuModuleGetFunction(Function *function, Module module, const char *name) {
-  ENTER("cuModuleGetFunction");
-  auto it = module->code.functions.find(name);
-  if (it == module->code.functions.end())
-    return 500;
-  FunctionTag &tag = module->functions[name];
-  tag = {name, &it->second, module->device};
-  *function = &tag;
-  return 0;
 }
 
 Result cuMemAlloc_v2(Pointer *data, size_t bytes) {
@@ -542,27 +449,6 @@ Result cuEventRecord(Event event, Stream stream) {
   });
   event->stream = stream;
   event->number = stream->put;
-  return 0;
-}
-
-Result cuLaunchKernel(Function function, unsigned blocks, unsigned, unsigned, unsigned threads,
-                      unsigned, unsigned, unsigned, Stream stream, void **values, void **) {
-  ENTER("cuLaunchKernel");
-  NEEDS_CONTEXT()
-  if (blocks == 0 || threads == 0 || threads > 1024)
-    return 1;
-  ++r.launches;
-  if (function->device != stream->device)
-    r.problem("launches the code of another GPU");
-  std::vector<uint8_t> parameters(size_t(function->code->parameterBytes));
-  for (size_t i = 0; i < function->code->parameters.size(); ++i) {
-    const ptx::Parameter &p = function->code->parameters[i];
-    std::memcpy(parameters.data() + p.offset, values[i], size_t(p.bytes));
-  }
-  r.put(
-      stream, function->name.c_str(),
-      [=, &r](Operation &) { ptx::run(*function->code, parameters, blocks, threads, r); },
-      function);
   return 0;
 }
 

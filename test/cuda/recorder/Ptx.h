@@ -57,7 +57,7 @@ struct Operand {
   uint64_t value = 0;   ///< Immediate; of Address: offset or symbol's address
   double real = 0;      ///< Immediate that was written as a float
   bool isReal = false;
-  std::vector<int> parts; ///< Vector
+  std::vector<int> parts; ///< Vector; of Address: a tensor's coordinates
 };
 
 struct Instruction {
@@ -114,9 +114,15 @@ struct Module {
 /// Throws std::runtime_error with the line that it does not understand.
 Module parse(const std::string &text);
 
+struct Launch {
+  unsigned blocks, threads;
+  unsigned shared; ///< bytes of a block's memory beside what the kernel declares
+  bool mayBegin;   ///< while others are at work that the kernel is to wait for itself
+};
+
 /// Runs all blocks of a kernel, one after the other.
-void run(const Function &function, const std::vector<uint8_t> &parameters, unsigned blocks,
-         unsigned threads, Watcher &watcher);
+void run(const Function &function, const std::vector<uint8_t> &parameters, const Launch &launch,
+         Watcher &watcher);
 
 } // namespace ptx
 

@@ -18,9 +18,12 @@
 #include "test/cuda/recorder/Narrow.h"
 #include "test/cuda/recorder/Ptx.h"
 #include "test/cuda/recorder/PtxShadow.h"
+#include "test/cuda/recorder/TensorMap.h"
 
 #include <bit>
 #include <cstring>
+#include <map>
+#include <memory>
 
 namespace ptx {
 
@@ -131,9 +134,15 @@ enum Op {
   Lop3,
   Trap,
   Slct,
+  Mbarrier,
+  BulkCopy,
+  Wgmma,
+  SetMaxNReg,
+  Fence,
+  GridDep,
   Unknown
 };
-enum class State : uint8_t { Running, AtBarrier, AtShuffle, Done };
+enum class State : uint8_t { Running, AtBarrier, AtShuffle, AtMbarrier, AtGroup, Done };
 
 /// A copy into shared memory that was issued: its bytes arrive when its thread
 /// waits for its group, no sooner, so that a forgotten wait shows.
@@ -145,6 +154,49 @@ struct Copy {
   int line = 0;
 };
 
+/// A barrier of some threads and of bytes that are on their way (mbarrier).
+struct Phases {
+  size_t number = 0; ///< among the block's: its copies are this agent's
+  uint16_t maker = 0;
+  int32_t line = 0;
+  uint32_t made = 0;               ///< when it was initialised
+  uint32_t count = 0, missing = 0; ///< arrivals of a phase
+  int64_t bytes = 0;               ///< on their way
+  unsigned parity = 0;             ///< of the phase that is not over
+  Shadow::Clock came, over;        ///< what those who came knew, of this phase, of those before
+};
+
+/// A copy that the engine was asked for. It is carried out as late as can be.
+struct BulkRequest {
+  TensorMap map;
+  uint64_t to = 0;
+  size_t barrier = 0;
+  int32_t coordinates[TensorMap::most] = {};
+  uint16_t offsets[TensorMap::most - 2] = {}; ///< of a window's place
+  const Instruction *by = nullptr;
+};
+
+/// Sums of a group of four warps that tensor cores have.
+struct GroupSums {
+  std::vector<int> registers;
+  std::vector<uint32_t> values; ///< of each thread in turn
+  int users = 0;
+};
+struct GroupProduct {
+  std::shared_ptr<GroupSums> sums;
+  const Instruction *by = nullptr;
+  uint64_t left = 0, right = 0, group = 0;
+  bool adds = false;
+  uint32_t began = 0;
+};
+
+/// Four warps that multiply together (wgmma).
+struct WarpGroup {
+  bool fenced = false;
+  uint64_t committed = 0;
+  std::vector<GroupProduct> products; ///< that were not waited for, in order
+};
+
 struct Thread {
   std::vector<uint64_t> registers;
   std::vector<uint8_t> local;
@@ -153,12 +205,15 @@ struct Thread {
   int at = 0;
   uint16_t number = 0;
   State state = State::Running;
+  bool waited = false; ///< for kernels before
 };
+
+constexpr size_t groupThreads = 128, mostPhases = 64;
 
 class Block {
 public:
-  Block(const Function &function, const std::vector<uint8_t> &parameters, unsigned threads,
-        unsigned blocks, Watcher &watcher);
+  Block(const Function &function, const std::vector<uint8_t> &parameters, const Launch &launch,
+        Watcher &watcher);
 
   void run(unsigned number);
 
@@ -212,6 +267,8 @@ private:
   uint8_t *place(Thread &thread, const Instruction &i, uint64_t address, int bytes, bool writes,
                  bool isParameter);
 
+  void accessGlobal(const Thread &thread, const Instruction &i, uint64_t address, int bytes,
+                    bool writes);
   void runThread(Thread &thread);
 
   double real(Thread &thread, const Operand &o, Type type) const {
@@ -226,6 +283,27 @@ private:
 
   void execute(Thread &thread, const Instruction &i);
   void executeReal(Thread &thread, const Instruction &i);
+  // PtxAsync.cpp: what is not a thread's, and barriers for it.
+  /// False: the thread is to wait.
+  bool mbarrier(Thread &thread, const Instruction &i);
+  Phases &phasesAt(Thread &thread, const Instruction &i, uint64_t address);
+  bool isOver(Thread &thread, const Instruction &i);
+  void endPhase(Phases &phases);
+  void bulkCopy(Thread &thread, const Instruction &i);
+  void fence(Thread &thread, const Instruction &i);
+  /// Carries out a copy that was asked for; false: there is none.
+  bool finishBulkCopy();
+  /// Groups whose threads are all at an instruction of theirs carry it out.
+  bool meetGroups();
+  void beginProduct(const Instruction &i, size_t first);
+  void finishProducts(const Instruction &i, size_t first, uint64_t recent);
+  void compute(const GroupProduct &product);
+  /// What a descriptor means, as the instruction reads it: bytes' places in shared memory.
+  size_t operandAt(const Instruction &i, uint64_t descriptor, bool across, size_t line,
+                   size_t place, size_t bytes);
+  void touchOperand(const Instruction &i, uint64_t descriptor, bool across, size_t lines,
+                    size_t places, size_t bytes, uint16_t agent);
+
   template <typename Arg> uint64_t computeReal(const Instruction &i, Type type, Arg arg);
   void compare(Thread &thread, const Instruction &i);
   void convert(Thread &thread, const Instruction &i);
@@ -239,7 +317,13 @@ private:
   std::vector<Thread> all;
   std::vector<uint8_t> shared;
   Shadow shadow;
-  unsigned blocks;
+  const Launch launch;
+  std::map<size_t, Phases> phases; ///< by place in shared memory
+  std::vector<BulkRequest> requests;
+  std::vector<WarpGroup> warpGroups;
+  std::vector<uint32_t> fenced; ///< by thread: its writes before are seen by what is no thread
+  std::vector<uint32_t> initFenced;
+  uint64_t random = 1;
 };
 
 } // namespace ptx

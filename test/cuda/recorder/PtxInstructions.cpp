@@ -341,6 +341,13 @@ void Block::execute(Thread &thread, const Instruction &i) {
     return compare(thread, i);
   case Membar:
     return;
+  case GridDep:
+    thread.waited |= i.has("wait");
+    return;
+  case Fence:
+    return fence(thread, i);
+  case BulkCopy:
+    return bulkCopy(thread, i);
   case Trap:
     fail(i, "a trap");
   case Cvta:

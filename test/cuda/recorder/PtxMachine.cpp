@@ -65,19 +65,28 @@ const std::map<std::string, int> opNames = {{"add", Add},
                                             {"vote", Vote},
                                             {"atom", Atom},
                                             {"membar", Membar},
-                                            {"fence", Membar},
+                                            {"fence", Fence},
                                             {"shf", Shf},
                                             {"lop3", Lop3},
                                             {"trap", Trap},
                                             {"slct", Slct},
                                             {"mma", Mma},
                                             {"ldmatrix", LdMatrix},
+                                            {"mbarrier", Mbarrier},
+                                            {"wgmma", Wgmma},
+                                            {"setmaxnreg", SetMaxNReg},
+                                            {"griddepcontrol", GridDep},
                                             {"cp", CpAsync}};
 } // namespace
 
 void Block::run(unsigned number) {
   std::fill(shared.begin(), shared.end(), uint8_t(0xcd));
-  shadow.meet(); // the block before is no part of this one's story
+  shadow.begin();
+  phases.clear();
+  requests.clear();
+  warpGroups.assign(warpGroups.size(), {});
+  std::fill(fenced.begin(), fenced.end(), 0);
+  std::fill(initFenced.begin(), initFenced.end(), 0);
   uint64_t id = 0;
   for (Thread &thread : all) {
     thread.registers.assign(size_t(function.registers), 0);
@@ -89,12 +98,13 @@ void Block::run(unsigned number) {
     put(function.lane, id % 32);
     put(function.ctaid, number);
     put(function.ntid, all.size());
-    put(function.nctaid, blocks);
+    put(function.nctaid, launch.blocks);
     for (auto [reg, value] : function.constants)
       put(reg, value);
     ++id;
     thread.local.assign(size_t(function.localBytes) + 16, 0);
     thread.copies.clear();
+    thread.waited = false;
     thread.groups = 0;
     thread.at = 0;
     thread.state = State::Running;
@@ -102,18 +112,28 @@ void Block::run(unsigned number) {
   for (;;) {
     bool moved = false;
     for (size_t i = 0; i < all.size(); ++i)
-      if (all[i].state == State::Running) {
+      if (all[i].state == State::Running ||
+          (all[i].state == State::AtMbarrier && isOver(all[i], function.code[size_t(all[i].at)]))) {
+        all[i].state = State::Running;
         runThread(all[i]);
         moved = true;
       }
     moved |= shuffle();
+    moved |= meetGroups();
     moved |= release();
-    if (!moved)
+    // Copies come as late as they may.
+    if (!moved && !finishBulkCopy())
       break;
   }
   for (Thread &thread : all)
     if (thread.state != State::Done)
       throw std::runtime_error(function.name + ": threads wait for each other");
+  for (const WarpGroup &group : warpGroups)
+    if (!group.products.empty())
+      throw std::runtime_error(function.name + ": products that nobody waited for");
+  for (const auto &[at, barrier] : phases)
+    if (barrier.bytes != 0)
+      throw std::runtime_error(function.name + ": copies that nobody waited for");
 }
 
 void Block::fail(const Instruction &i, const std::string &what) {
@@ -269,8 +289,15 @@ uint8_t *Block::place(Thread &thread, const Instruction &i, uint64_t address, in
                              : Shadow::Read);
     return shared.data() + at;
   }
-  watcher.access(address, bytes, writes);
+  accessGlobal(thread, i, address, bytes, writes);
   return reinterpret_cast<uint8_t *>(address);
+}
+
+void Block::accessGlobal(const Thread &thread, const Instruction &i, uint64_t address, int bytes,
+                         bool writes) {
+  if (launch.mayBegin && !thread.waited)
+    fail(i, "touches memory that kernels before may still write: no griddepcontrol.wait is before");
+  watcher.access(address, bytes, writes);
 }
 
 void Block::runThread(Thread &thread) {
@@ -298,6 +325,17 @@ void Block::runThread(Thread &thread) {
     case WarpBar:
       thread.state = State::AtShuffle;
       return;
+    case Wgmma:
+    case SetMaxNReg:
+      thread.state = State::AtGroup;
+      return;
+    case Mbarrier:
+      if (!mbarrier(thread, i)) {
+        thread.state = State::AtMbarrier;
+        return;
+      }
+      ++thread.at;
+      continue;
     case Ret:
     case Exit:
       thread.state = State::Done;
@@ -315,8 +353,8 @@ void Block::runThread(Thread &thread) {
   }
 }
 
-void ptx::run(const Function &function, const std::vector<uint8_t> &parameters, unsigned blocks,
-              unsigned threads, Watcher &watcher) {
+void ptx::run(const Function &function, const std::vector<uint8_t> &parameters,
+              const Launch &launch, Watcher &watcher) {
   Function copy = function;
   for (Instruction &i : copy.code) {
     auto it = opNames.find(i.name);
@@ -328,10 +366,12 @@ void ptx::run(const Function &function, const std::vector<uint8_t> &parameters, 
       i.seen |= Instruction::bitOf(word.c_str());
     if (i.op == Bar && i.has("warp"))
       i.op = WarpBar;
-    if (i.op == CpAsync && (!i.has("async") || i.has("bulk")))
+    if (i.op == CpAsync && i.has("bulk"))
+      i.op = i.has("tensor") ? BulkCopy : Unknown;
+    else if (i.op == CpAsync && !i.has("async"))
       i.op = Unknown;
   }
-  Block block(copy, parameters, threads, blocks, watcher);
-  for (unsigned number = 0; number < blocks; ++number)
+  Block block(copy, parameters, launch, watcher);
+  for (unsigned number = 0; number < launch.blocks; ++number)
     block.run(number);
 }

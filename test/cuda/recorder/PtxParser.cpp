@@ -388,23 +388,19 @@ private:
       } else if (peek() == "-") {
         o.value += uint64_t(number());
       }
+      if (peek() == ",") {
+        next();
+        expect("{");
+        o.parts = operandVector().parts;
+      }
       expect("]");
       return o;
     }
-    if (word == "{") {
-      o.kind = Operand::Vector;
-      while (word != "}") {
-        word = next();
-        if (isRegister(word) || word == "_")
-          o.parts.push_back(word == "_" ? registerOf("%unused") : registerOf(word));
-        else if (Operand number; word != "," && word != "}") {
-          if (!immediate(word, number))
-            fail("a vector of \"" + word + "\"");
-          // A register of its own that always has it.
-          o.parts.push_back(registerOf("%constant" + std::to_string(number.value)));
-          constants[o.parts.back()] = number.value;
-        }
-      }
+    if (word == "{")
+      return operandVector();
+    if (word == "_") {
+      o.kind = Operand::Register;
+      o.reg = registerOf("%unused");
       return o;
     }
     if (isRegister(word)) {
@@ -415,6 +411,25 @@ private:
     if (immediate(word, o))
       return o;
     o.value = addressOf(word);
+    return o;
+  }
+
+  /// What is between braces, the first of which was read.
+  Operand operandVector() {
+    Operand o;
+    o.kind = Operand::Vector;
+    for (std::string word; word != "}";) {
+      word = next();
+      if (isRegister(word) || word == "_")
+        o.parts.push_back(word == "_" ? registerOf("%unused") : registerOf(word));
+      else if (Operand number; word != "," && word != "}") {
+        if (!immediate(word, number))
+          fail("a vector of \"" + word + "\"");
+        // A register of its own that always has it.
+        o.parts.push_back(registerOf("%constant" + std::to_string(number.value)));
+        constants[o.parts.back()] = number.value;
+      }
+    }
     return o;
   }
 

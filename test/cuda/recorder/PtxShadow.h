@@ -11,11 +11,16 @@
 // runs threads in one order of many: a race need not show in results, so it is
 // looked for by itself.
 //
+// Where there are barriers of some threads (mbarrier), and others than threads that touch
+// memory (the copy engine, tensor cores), each of these agents knows of every other up to
+// when that one's accesses are before its own: a vector clock, in the interpreter's time.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef WEIR_TEST_CUDA_RECORDER_PTXSHADOW_H
 #define WEIR_TEST_CUDA_RECORDER_PTXSHADOW_H
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -26,6 +31,8 @@ namespace ptx {
 class Shadow {
 public:
   enum Kind : uint8_t { Read, Write, Atomic };
+  /// By agent, the time before which its accesses are known.
+  using Clock = std::vector<uint32_t>;
 
   struct Access {
     uint32_t time = 0; ///< 0: there was none
@@ -35,16 +42,46 @@ public:
   };
 
   /// Of `bytes` of memory. No access is narrower than `granule`, and each is
-  /// aligned to its size, so that a cell for each granule is exact.
-  Shadow(size_t bytes, size_t granule, size_t threads)
-      : shift(unsigned(std::countr_zero(granule))), cells((bytes + granule - 1) / granule),
-        warpTimes((threads + 31) / 32) {}
+  /// aligned to its size, so that a cell for each granule is exact. `others`: agents that
+  /// are no threads.
+  Shadow(size_t bytes, size_t granule, size_t threads, size_t others)
+      : shift(unsigned(std::countr_zero(granule))), threads(threads),
+        cells((bytes + granule - 1) / granule), warpTimes((threads + 31) / 32) {
+    if (others) {
+      known.assign(threads + others, Clock(threads + others));
+      readers.resize(cells.size());
+    }
+  }
 
   /// All threads of the block have met.
-  void meet() { barrierTime = ++now; }
+  void meet() {
+    barrierTime = ++now;
+    if (hasAgents())
+      meetAmong(0, threads);
+  }
 
   /// The threads of a warp have met.
-  void meetWarp(size_t warp) { warpTimes[warp] = ++now; }
+  void meetWarp(size_t warp) {
+    warpTimes[warp] = ++now;
+    if (!hasAgents())
+      return;
+    meetAmong(warp * 32, std::min(warp * 32 + 32, threads));
+  }
+
+  bool hasAgents() const { return !known.empty(); }
+  size_t agents() const { return known.size(); }
+  static void join(Clock &clock, const Clock &other) {
+    for (size_t i = 0; i < clock.size(); ++i)
+      clock[i] = std::max(clock[i], other[i]);
+  }
+  Clock &clockOf(size_t agent) { return known[agent]; }
+  /// What a thread knows, itself included.
+  Clock clockNow(size_t thread) {
+    Clock clock = known[thread];
+    clock[thread] = ++now;
+    return clock;
+  }
+  uint32_t tick() { return ++now; }
 
   /// What comes later can be told from what was before: returns the last time
   /// of before.
@@ -57,6 +94,11 @@ public:
       Cell &cell = cells[c];
       if (!isBefore(cell.write, access))
         return &cell.write;
+      if (hasAgents()) {
+        if (const Access *other = touchAmongAgents(cell, readers[c], access))
+          return other;
+        continue;
+      }
       if (access.kind != Read)
         if (const Access *other = cell.reads.unordered(*this, access))
           return other;
@@ -81,16 +123,47 @@ public:
     return nullptr;
   }
 
+  /// A thread's own write to these bytes that is later than `fenced` says of it, or null.
+  const Access *findUnfenced(size_t at, size_t bytes, const std::vector<uint32_t> &fenced) const {
+    for (size_t c = at >> shift, end = (at + bytes) >> shift; c < end; ++c)
+      if (const Access &write = cells[c].write; write.time && write.thread < threads &&
+                                                write.time >= blockBegan &&
+                                                fenced[write.thread] <= write.time)
+        return &write;
+    return nullptr;
+  }
+
+  /// What was before is another block's.
+  void begin() {
+    meet();
+    blockBegan = now;
+    for (Clock &clock : known)
+      std::fill(clock.begin(), clock.end(), 0);
+    for (auto &each : readers)
+      each.clear();
+  }
+
 private:
-  static bool isSameWarp(const Access &a, const Access &b) {
-    return a.thread / 32 == b.thread / 32;
+  void meetAmong(size_t first, size_t end) {
+    for (size_t t = first + 1; t < end; ++t)
+      join(known[first], known[t]);
+    for (size_t t = first; t < end; ++t)
+      known[first][t] = now;
+    for (size_t t = first + 1; t < end; ++t)
+      known[t] = known[first];
+  }
+
+  bool isSameWarp(const Access &a, const Access &b) const {
+    return a.thread / 32 == b.thread / 32 && a.thread < threads && b.thread < threads;
   }
 
   /// Whether barriers, or the order of a thread's own instructions, put `old`
   /// before what happens now.
   bool isBefore(const Access &old, const Access &access) const {
-    return old.time < barrierTime || old.thread == access.thread ||
-           (isSameWarp(old, access) && old.time < warpTimes[old.thread / 32]);
+    return old.time < blockBegan || (old.time < barrierTime && old.thread < threads) ||
+           (old.thread == access.thread && old.thread < threads) ||
+           (isSameWarp(old, access) && old.time < warpTimes[old.thread / 32]) ||
+           (hasAgents() && old.time < known[access.thread][old.thread]);
   }
 
   /// Accesses that do not race among themselves. Two of them are enough:
@@ -110,8 +183,8 @@ private:
       }
       // Two warps race with all others and with each other. Two threads of one
       // warp do so until the warp meets.
-      bool twoWarps = second.time >= shadow.barrierTime && !isSameWarp(first, second);
-      if (!twoWarps || !isSameWarp(first, access))
+      bool twoWarps = second.time >= shadow.barrierTime && !shadow.isSameWarp(first, second);
+      if (!twoWarps || !shadow.isSameWarp(first, access))
         second = access;
     }
   };
@@ -121,10 +194,34 @@ private:
     Few reads, atomics;
   };
 
+  /// Of barriers' own words `Atomic` is any use: it follows what made the barrier.
+  const Access *touchAmongAgents(Cell &cell, std::vector<Access> &reads, const Access &access) {
+    if (access.kind == Atomic)
+      return nullptr;
+    if (access.kind == Write) {
+      for (const Access &read : reads)
+        if (!isBefore(read, access))
+          return &read;
+      reads.clear();
+      cell.write = access;
+      return nullptr;
+    }
+    for (Access &read : reads)
+      if (read.thread == access.thread) {
+        read = access;
+        return nullptr;
+      }
+    reads.push_back(access);
+    return nullptr;
+  }
+
   unsigned shift;
-  uint32_t now = 1, barrierTime = 1;
+  size_t threads;
+  uint32_t now = 1, barrierTime = 1, blockBegan = 1;
   std::vector<Cell> cells;
-  std::vector<uint32_t> warpTimes; ///< when each warp met last
+  std::vector<std::vector<Access>> readers; ///< by cell, where there are agents
+  std::vector<uint32_t> warpTimes;          ///< when each warp met last
+  std::vector<Clock> known;                 ///< by agent, where there are some
 };
 
 } // namespace ptx

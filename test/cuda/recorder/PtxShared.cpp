@@ -18,6 +18,8 @@ static size_t granuleOf(const Function &function) {
     bool elsewhere = i.has("global") || i.has("param") || i.has("local") || i.has("const");
     if (i.op == Atom || ((i.op == Ld || i.op == St) && !elsewhere))
       granule = std::min(granule, size_t(bytesOf(i.type)));
+    else if (i.op == Mbarrier)
+      granule = std::min<size_t>(granule, 8);
     else if (i.op == LdMatrix)
       granule = std::min<size_t>(granule, 2);
     else if (i.op == CpAsync)
@@ -26,21 +28,35 @@ static size_t granuleOf(const Function &function) {
   return granule;
 }
 
-Block::Block(const Function &function, const std::vector<uint8_t> &parameters, unsigned threads,
-             unsigned blocks, Watcher &watcher)
-    : function(function), parameters(parameters), watcher(watcher), all(threads),
-      shared(size_t(function.sharedBytes)), shadow(shared.size(), granuleOf(function), threads),
-      blocks(blocks) {
+/// Who touches shared memory beside threads: tensor cores for each group of warps, and the
+/// copy engine for each barrier.
+static size_t agentsOf(const Function &function, unsigned threads) {
+  for (const Instruction &i : function.code)
+    if (i.op == Mbarrier)
+      return threads / groupThreads + mostPhases;
+  return 0;
+}
+
+Block::Block(const Function &function, const std::vector<uint8_t> &parameters, const Launch &launch,
+             Watcher &watcher)
+    : function(function), parameters(parameters), watcher(watcher), all(launch.threads),
+      shared(size_t(function.sharedBytes) + launch.shared),
+      shadow(shared.size(), granuleOf(function), launch.threads,
+             agentsOf(function, launch.threads)),
+      launch(launch), warpGroups(launch.threads / groupThreads), fenced(launch.threads),
+      initFenced(launch.threads) {
   for (size_t number = 0; number < all.size(); ++number)
     all[number].number = uint16_t(number);
 }
 
 void Block::failRace(const Instruction &i, const Shadow::Access &access, size_t at, size_t bytes,
                      const Shadow::Access &other, const char *how) {
-  auto describe = [](const Shadow::Access &access, const std::string &where) {
+  auto describe = [&](const Shadow::Access &access, const std::string &where) {
     const char *verbs[] = {" reads ", " writes ", " changes "};
-    return "thread " + std::to_string(access.thread) + verbs[access.kind] + where + " (line " +
-           std::to_string(access.line) + ")";
+    std::string who = access.thread < all.size() ? "thread " + std::to_string(access.thread)
+                      : access.thread < all.size() + warpGroups.size() ? "a group's wgmma"
+                                                                       : "the copy engine";
+    return who + verbs[access.kind] + where + " (line " + std::to_string(access.line) + ")";
   };
   std::string where = "bytes " + std::to_string(at) + " to " + std::to_string(at + bytes - 1);
   fail(i, "a race in shared memory: " + describe(access, where) + ", " + describe(other, "there") +
@@ -145,7 +161,7 @@ void Block::asyncCopy(Thread &thread, const Instruction &i) {
   if (given) {
     if (from >= sharedBase)
       fail(i, "a source that is not in global memory");
-    watcher.access(from, int(given), false);
+    accessGlobal(thread, i, from, int(given), false);
     std::memcpy(copy.data, reinterpret_cast<const void *>(from), size_t(given));
   }
   touchShared(thread, i, copy.at, copy.bytes, Shadow::Write);

@@ -14,8 +14,9 @@
 // context is released, and makes the operation fail.
 //
 // $WEIR_RECORDER_SEED, _MEMORY (bytes of the GPU), _FAIL=cuX:N (the N-th call of
-// cuX fails, from 1), _CAPABILITY (90), _DEVICES (1), _NO_MAP (memory cannot be
-// mapped), _NO_PEERS (GPUs cannot access each other's memory).
+// cuX fails, from 1), _CAPABILITY (90), _MULTIPROCESSORS (132), _DEVICES (1), _NO_MAP (memory
+// cannot be mapped), _NO_PEERS (GPUs cannot access each other's memory), _NAMES=1 (the record
+// says how often each kernel was launched), _PTX (a file that is loaded in place of any image).
 //
 //===----------------------------------------------------------------------===//
 
@@ -301,5 +302,10 @@ void Recorder::report() {
   for (const auto &[name, count] : libraryCalls)
     std::fprintf(file, "%s %d\n", name.c_str(), count);
   std::fprintf(file, "modules loaded %d\n", modulesLoaded);
+  if (mayBegin)
+    std::fprintf(file, "launches that may begin early %d\n", mayBegin);
+  for (const auto &[name, count] : launched)
+    if (std::getenv("WEIR_RECORDER_NAMES"))
+      std::fprintf(file, "launched %s %d\n", name.c_str(), count);
   std::fclose(file);
 }

@@ -110,6 +110,8 @@ struct Physical {
 
 /// The GPU whose context is the thread's; -1: none.
 int currentDevice();
+/// The GPUs' architecture: 90.
+int capability();
 
 /// Is told what happens; the mutex is held.
 class Tracer {
@@ -149,6 +151,8 @@ public:
   int captured = 0, updated = 0, graphLaunches = 0;
   /// What libraries were asked for.
   std::map<std::string, int> libraryCalls;
+  std::map<std::string, int> launched; ///< by kernel
+  int mayBegin = 0;                    ///< launches that need not wait for those before
   std::vector<std::string> problems;
   Result sticky = 0;
   std::thread worker;

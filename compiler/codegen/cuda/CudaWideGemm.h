@@ -1,0 +1,38 @@
+//===- CudaWideGemm.h - products by groups of warps ------- -*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// A second form of kernels around one product, for GPUs of architecture sm_90a: a
+// function of its own in the image, which the runtime launches in place of the
+// kernel's where its operands and sizes fit (weir_cuda_wide_product).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_COMPILER_CODEGEN_CUDA_CUDAWIDEGEMM_H
+#define WEIR_COMPILER_CODEGEN_CUDA_CUDAWIDEGEMM_H
+
+#include "compiler/codegen/cuda/CudaKernel.h"
+#include "weir/cuda.h"
+
+namespace weir {
+
+struct WideProduct {
+  weir_cuda_wide_product desc = {}; ///< without `kernel` and `name`
+  std::string name;                 ///< of the function
+};
+
+/// Emits the second form of `kernel`, the function `symbol`_wide, into `module`. Nothing: it
+/// has none, and nothing is emitted.
+std::optional<WideProduct> emitWideProduct(plan::KernelOp kernel, llvm::StringRef symbol,
+                                           mlir::gpu::GPUModuleOp module, SiteTable &sites);
+
+/// In a module that was lowered to LLVM: descriptions of tensors are parameters by value.
+void passMapsByValue(mlir::gpu::GPUModuleOp module);
+
+} // namespace weir
+
+#endif // WEIR_COMPILER_CODEGEN_CUDA_CUDAWIDEGEMM_H

@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+#===- wide_mutations.py - whether the interpreter finds what is left out ------===#
+#
+# Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+#===-------------------------------------------------------------------------===#
+"""Leaves one thing after the other out of a kernel's PTX, runs it under the recording
+driver, and wants an error that says what is wrong, or sums that are no numbers."""
+import argparse
+import os
+import re
+import subprocess
+
+# name, pattern, what takes its place, what is said
+MUTATIONS = [
+    ("no wait for bytes", r"(mbarrier\.try_wait\.parity\.shared::cta\.b64 w_p, \[w_bar\], w_parity;\n)", "setp.eq.u32 w_p, 0, 0;\n", r"a race in shared memory|wait for each other"),
+    ("no wait for room", r"mbarrier\.try_wait\.parity\.shared::cta\.b64 w_p, \[w_bar\+8\], w_parity;", "setp.eq.u32 w_p, 0, 0;", "a race in shared memory|more arrivals than the barrier counts"),
+    ("stages are not given back", r"@w_behind mbarrier\.arrive[^;]*;", "", "wait for each other"),
+    ("given back before they are read", r"wgmma\.wait_group\.sync\.aligned 1;", "", "a race in shared memory"),
+    ("no fence before products", r"wgmma\.fence\.sync\.aligned;", "", "no wgmma.fence is between"),
+    ("no fence behind barriers", r"fence\.mbarrier_init\.release\.cluster;", "", "was not made known to the copy engine"),
+    ("no meeting behind barriers", r"bar\.sync\s+0;", "", "a race in shared memory|no barrier was made there"),
+    ("no meeting behind staged sums", r"bar\.warp\.sync -1;", "", "a race in shared memory"),
+    ("no wait for kernels before", r"griddepcontrol\.wait;", "", "no griddepcontrol.wait is before"),
+]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for flag in ("build", "recorder", "program", "ptx", "out"):
+        parser.add_argument("--" + flag, required=True)
+    o = parser.parse_args()
+    os.makedirs(o.out, exist_ok=True)
+    weir_run = os.path.join(o.build, "bin", "weir-run")
+    with open(o.ptx) as file:
+        text = file.read()
+    env = dict(os.environ, WEIR_CUDA_DRIVER=o.recorder, WEIR_CUDA="require", WEIR_CUBLASLT="off", WEIR_CUDNN="off",
+               WEIR_RECORDER_MULTIPROCESSORS="5")
+    command = [weir_run, o.program, "--run=chain", "--input=random:1"]
+
+    def run(ptx):
+        record = os.path.join(o.out, "record")
+        if os.path.exists(record):
+            os.remove(record)
+        done = subprocess.run(command, capture_output=True, text=True,
+                              env=dict(env, WEIR_RECORDER_PTX=ptx, WEIR_CUDA_RECORD=record))
+        with open(record) as file:
+            return done.returncode, done.stderr + file.read()
+
+    code, said = run(o.ptx)
+    if code or "problems 0" not in said:
+        raise SystemExit("without a mutation: " + said)
+    found = 0
+    for i, (name, pattern, instead, wanted) in enumerate(MUTATIONS):
+        changed, count = re.subn(pattern, instead, text)
+        path = os.path.join(o.out, f"{i}.ptx")
+        with open(path, "w") as file:
+            file.write(changed)
+        code, said = run(path)
+        good = count > 0 and code != 0 and re.search(wanted, said)
+        problem = re.search(r"problem: .*", said)
+        print(f"{name}: {'found' if good else 'NOT FOUND'}, {problem[0][:300] if problem else said.strip()[:300]}")
+        found += bool(good)
+    print(f"{found} of {len(MUTATIONS)} mutations found")
+
+
+main()
