@@ -55,6 +55,13 @@ module {
     %0 = weir.conv %a, %b {accumulator = bf16, channels_last = true, dilations = array<i64: 2, 1>, groups = 1 : i64, pads = array<i64: 1, 0, 0, 1>, strides = array<i64: 2, 2>} : (tensor<2x29x33x64xbf16>, tensor<3x2x64x264xbf16>) -> tensor<2x13x17x264xbf16> loc("strided.conv")
     return %0 : tensor<2x13x17x264xbf16>
   }
+  // Bytes along the depth, with a scale for each column.
+  func.func @bytes(%a: tensor<300x272xi8> {weir.name = "a"}, %b: tensor<384x272xi8> {weir.name = "b"}, %s: tensor<384xf32> {weir.name = "s"}) -> (tensor<300x384xf32> {weir.name = "out"}) attributes {weir.entry = "bytes"} {
+    %0 = weir.dot_general %a, %b {accumulator = i32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 1>} : (tensor<300x272xi8>, tensor<384x272xi8>) -> tensor<300x384xi32> loc("bytes.dot")
+    %1 = weir.cast %0 {saturate = false} : (tensor<300x384xi32>) -> tensor<300x384xf32> loc("bytes.cast")
+    %2 = weir.mul %1, %s : (tensor<300x384xf32>, tensor<384xf32>) -> tensor<300x384xf32> loc("bytes.scale")
+    return %2 : tensor<300x384xf32>
+  }
   // Two kernels, the second of which may begin before the first has ended.
   func.func @chain(%a: tensor<300x136xbf16> {weir.name = "a"}, %b: tensor<136x400xbf16> {weir.name = "b"}, %c: tensor<400x384xbf16> {weir.name = "c"}) -> (tensor<300x384xbf16> {weir.name = "out"}) attributes {weir.entry = "chain"} {
     %0 = weir.dot_general %a, %b {accumulator = bf16, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<300x136xbf16>, tensor<136x400xbf16>) -> tensor<300x400xbf16> loc("chain.first")
