@@ -63,6 +63,46 @@ int32_t weir_kernel_parse_tensor(weir_context *ctx, const weir_tensor *operands,
   return WEIR_OK;
 }
 
+int32_t weir_kernel_box_tensor(weir_context *ctx, const weir_tensor *operands, int32_t,
+                               weir_tensor *results, int32_t, const int64_t *) {
+  const weir_tensor &elements = operands[0], &shape = operands[1];
+  auto *sizes = static_cast<const int64_t *>(shape.data);
+  int64_t count = elementCountOf(elements), product = 1;
+  if (shape.dtype != WEIR_I64 || shape.rank != 1 || shape.dims[0] > WEIR_MAX_RANK)
+    return failMessage(ctx, WEIR_INVALID_ARGUMENT, "the shape is no list of sizes");
+  weir_tensor made = {};
+  made.dtype = elements.dtype;
+  made.rank = int32_t(shape.dims[0]);
+  int32_t open = -1;
+  bool fits = true;
+  for (int32_t d = 0; d < made.rank; ++d) {
+    made.dims[d] = sizes[d];
+    if (sizes[d] == -1) {
+      fits &= open < 0;
+      open = d;
+      continue;
+    }
+    fits &= sizes[d] >= 0 && !__builtin_mul_overflow(product, sizes[d], &product);
+  }
+  if (fits && open >= 0) {
+    fits = product > 0 && count % product == 0;
+    made.dims[open] = fits ? count / product : 0;
+  } else {
+    fits &= product == count;
+  }
+  if (!fits)
+    return failMessage(ctx, WEIR_INVALID_ARGUMENT,
+                       "the tensor has another number of elements than the shape asks for");
+  int64_t bytes = count * weir_dtype_size(elements.dtype), one = 1;
+  weir_tensor *boxed = newElement(ctx, made, bytes);
+  if (!boxed || !shapeResult(ctx, results[0], 1, &one))
+    return WEIR_RESOURCE_EXHAUSTED;
+  if (bytes > 0)
+    memcpy(boxed->data, elements.data, size_t(bytes));
+  *static_cast<weir_tensor_ref *>(results[0].data) = boxed;
+  return WEIR_OK;
+}
+
 int32_t weir_kernel_open_tensor(weir_context *ctx, const weir_tensor *operands, int32_t,
                                 weir_tensor *results, int32_t, const int64_t *attributes) {
   const weir_tensor &boxed = **static_cast<const weir_tensor_ref *>(operands[0].data);

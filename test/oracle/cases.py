@@ -164,6 +164,7 @@ def write_script(case, folder):
                     relative = max(relative, tolerance(case, v.dtype))
                     absolute = max(absolute, 0.05 * tolerance(case, v.dtype) * largest(v))
         steps.append(step)
+    absolute = max(absolute, 16 * getattr(case, "noise", 0.0))
     script = {"description": case.operation, "graph": "graph.pb", "arrays": arrays,
               "tolerance": {"rtol": relative, "atol": absolute}, "steps": steps}
     if stored:

@@ -88,7 +88,7 @@ def parse():
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--coverage", metavar="FILE.tsv", help="the table; - for standard output")
     parser.add_argument("--keep", metavar="DIR", help="what differs is kept there, made small")
-    parser.add_argument("--why", action="store_true", help="what oracles refuse most")
+    parser.add_argument("--why", action="store_true", help="what oracles and weir refuse most")
     parser.add_argument("--no-shrink", action="store_true")
     return parser.parse_args()
 
@@ -96,7 +96,7 @@ def parse():
 def main():
     given = parse()
     table, split = Table(), collections.Counter()
-    refusals, found = collections.Counter(), []
+    refusals, lacks, found = collections.Counter(), collections.Counter(), []
     with tempfile.TemporaryDirectory(prefix="weir-oracle-") as folder:
         oracle = pool.Oracle(given.suite)
         weir = pool.Weir(os.path.join(given.weir, "bin", "weir-conformance"), folder)
@@ -122,9 +122,9 @@ def main():
             answered += 1
             batch.append(case)
             if len(batch) == given.batch:
-                judge(weir, batch, table, found)
+                judge(weir, batch, table, found, lacks)
                 batch = []
-        judge(weir, batch, table, found)
+        judge(weir, batch, table, found, lacks)
         if found and given.keep:
             import shrink
             shrink.keep(given, source, oracle, weir, found, classify)
@@ -134,6 +134,8 @@ def main():
     if given.why:
         for reason, count in refusals.most_common(60):
             print("%6d  %s" % (count, reason))
+        for reason, count in lacks.most_common(60):
+            print("%6d  weir: %s" % (count, reason))
     if split:
         print("oracles differ:", ", ".join("%s %d" % s for s in split.most_common(40)))
     totals = table.totals()
@@ -142,10 +144,12 @@ def main():
     sys.exit(1 if totals["wrong"] + totals["crashed"] + totals["message"] else 0)
 
 
-def judge(weir, batch, table, found):
+def judge(weir, batch, table, found, lacks):
     for case, (outcome, reason) in zip(batch, weir.judge(batch)):
         kind = classify(case, outcome, reason)
         table.add(case, kind)
+        if kind == "refused":
+            lacks["%s: %s" % (case.operation, reason[:250])] += 1
         if kind in ("wrong", "crashed", "message", "accepted"):
             found.append((case, kind, reason))
             print("%s %s %s [%s]: %s\n    %s" %

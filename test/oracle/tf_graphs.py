@@ -51,6 +51,45 @@ class Graphs(tf_source.Singles):
 class Gradients(Graphs):
     gradients = True
 
+    @staticmethod
+    def ask(oracle, case):
+        """Where terms cancel, what is left is rounding: how much of it there is show operands
+        that differ in their last bits. A step, at a kink, is far more than that."""
+        answer = tf_source.Source.ask(oracle, case)
+        if answer[0] != "results":
+            return answer
+        random, case.noise = np.random.default_rng(len(case.name)), 0.0
+        feeds, results, fetches = case.feeds, case.results, case.fetches
+        for _ in range(3):
+            case.feeds = [{e: nudged(random, v) for e, v in run.items()} for run in feeds]
+            if tf_source.Source.ask(oracle, case)[0] == "results":
+                for first, second in zip(results, case.results):
+                    case.noise = max([case.noise] + [noise(a, b) for a, b in zip(first, second)])
+            case.fetches = fetches
+        case.feeds, case.results = feeds, results
+        return answer
+
+
+def nudged(random, value):
+    """Each element, or the number beside it."""
+    value = np.asarray(value)
+    if value.dtype.kind != "f":
+        return value
+    towards = np.where(random.random(value.shape) < 0.5, -np.inf, np.inf).astype(value.dtype)
+    kept = (random.random(value.shape) < 0.3) | (value == 0) | ~np.isfinite(value)
+    return np.where(kept, value, np.nextafter(value, towards))
+
+
+def noise(first, second):
+    """The largest difference that can be rounding."""
+    if not isinstance(first, np.ndarray) or first.dtype.kind != "f" or first.shape != second.shape:
+        return 0.0
+    with np.errstate(all="ignore"):
+        apart = np.abs(first.astype(np.float64) - second.astype(np.float64))
+    apart = apart[np.isfinite(apart)]
+    limit = np.finfo(first.dtype).eps ** 0.5 * max(1.0, cases.largest(first))
+    return float(np.max(apart[apart < limit], initial=0))
+
 
 def finite(value):
     """What comes after NaN says little, and after infinities depends on the order of sums."""

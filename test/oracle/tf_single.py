@@ -25,7 +25,7 @@ ANY = [types_pb2.DT_FLOAT, types_pb2.DT_INT32, types_pb2.DT_INT64, types_pb2.DT_
        types_pb2.DT_STRING, types_pb2.DT_UINT32, types_pb2.DT_UINT64, types_pb2.DT_COMPLEX128]
 RULES = [(re.compile(pattern), rule) for pattern, rule in tf_roles.RULES]
 SUMS = re.compile(r"MatMul|Conv|Pool|Sum|Mean|Norm|Softmax|Segment|Cum|LRN|Einsum|Prod|L2Loss|Solve"
-                  r"|Cholesky|Determinant|Inverse|FFT|Resize|BiasAddGrad|Svd|Eig|AddN|Accumulate")
+                  r"|Cholesky|Determinant|Inverse|FFT|Resize|BiasAddGrad|Svd|Eig|AddN|Accumulate|FakeQuant.*VarsGrad|FakeQuant.*ChannelGrad")
 SPECIAL = re.compile(r"gamma|Bessel|Betainc|Zeta|Erf|Ndtri|Dawsn|Expint|Fresnel|Spence|FFT|Resize"
                      r"|GammaGrad|CropAndResize|Adjust|HSV|Complex|^(Tan|Tanh|Cos|Sin|Cosh|Sinh|Exp|Pow)$")
 FACTORS = re.compile(r"Cholesky|Determinant|Inverse|Solve|Svd|Eig|Qr|Lu$|MatrixExponential"
@@ -69,7 +69,7 @@ class Draw(shapes.Operands):
         if re.search("Norm|LRN|Softmax|Conv|Solve|MatrixExp", op.name) and self.kind == "normal":
             self.kind = "kinks"
         # Which element is the largest beside NaN, and the side of a branch cut, are nobody's.
-        if re.search("Pool|ArgM|TopK|Cast", op.name) and self.kind == "normal":
+        if re.search("Pool|ArgM|TopK|NthElement|Cast", op.name) and self.kind == "normal":
             self.kind = "kinks"
         if re.fullmatch("A(tan|sin|cos|cosh|sinh|tanh)|Log|Log1p|Sqrt", op.name):
             self.kind = "plain" if self.kind != "normal" else self.kind

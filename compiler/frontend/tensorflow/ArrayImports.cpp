@@ -1,4 +1,4 @@
-//===- ArrayImports.cpp - constants, shapes, joining, rearranging ---------===//
+//===- ArrayImports.cpp - constants, joining, rearranging ----------------===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -84,247 +84,6 @@ static LogicalResult empty(NodeImport &n) {
 }
 
 //===----------------------------------------------------------------------===//
-// Shapes
-//===----------------------------------------------------------------------===//
-
-/// The sizes of a tensor as integers of type `type`.
-static Value shapeAs(NodeImport &n, Value x, Type type) { return n.cast(n.shapeOf(x), type); }
-
-static LogicalResult shape(NodeImport &n) {
-  if (Value box = boxedInput(n, 0))
-    return n.result(n.cast(openShape(n, box), n.elementAttr("out_type")));
-  Value x = n.in(0);
-  return n.result(shapeAs(n, x, n.elementAttr("out_type")));
-}
-
-static LogicalResult shapeN(NodeImport &n) {
-  for (size_t i = 0; i < n.inputCount(); ++i) {
-    Value x = n.in(i);
-    Value sizes = shapeAs(n, x, n.elementAttr("out_type"));
-    if (!sizes)
-      return failure();
-    n.made.emplace_back(sizes);
-  }
-  return success();
-}
-
-static LogicalResult size(NodeImport &n) {
-  if (Value box = boxedInput(n, 0))
-    return n.result(n.cast(n.toScalar(n.shapeOf(openElements(n, box, n.elementAttr("T")))),
-                           n.elementAttr("out_type")));
-  Value x = n.in(0);
-  if (!x)
-    return failure();
-  Value count = n.toScalar(n.sizeProduct(x, 0, n.rank(x)));
-  return n.result(n.cast(count, n.elementAttr("out_type")));
-}
-
-static LogicalResult rank(NodeImport &n) {
-  if (Value box = boxedInput(n, 0))
-    return n.result(n.cast(n.toScalar(n.shapeOf(openShape(n, box))), n.b.getI32Type()));
-  Value x = n.in(0);
-  return x ? n.result(n.scalar(n.b.getI32Type(), n.rank(x))) : failure();
-}
-
-/// Of a tensor without elements, sizes of 0 say nothing about an open one:
-/// TensorFlow derives it from the others.
-static LogicalResult reshape(NodeImport &n) {
-  if (Value elements = openRankInput(n, 0))
-    return n.result(n.reshapeTo(elements, n.in(1)));
-  Value x = n.in(0);
-  auto shape = n.knownInts(1);
-  if (x && shape && llvm::is_contained(*shape, 0) && llvm::is_contained(*shape, -1) &&
-      n.isStatic(x)) {
-    auto atLeastOne = [](Ints sizes) {
-      return llvm::map_to_vector(sizes, [](int64_t size) { return std::max<int64_t>(size, 1); });
-    };
-    auto have = frontend::productOf(atLeastOne(n.sizes(x)));
-    auto given = frontend::productOf(atLeastOne(*shape));
-    if (!have || !given)
-      return n.invalid("found sizes whose product does not fit 64 bits");
-    llvm::replace(*shape, int64_t(-1), *have / *given);
-    return n.result(n.reshape(x, *shape));
-  }
-  return n.result(n.reshapeTo(x, n.in(1)));
-}
-
-static LogicalResult ensureShape(NodeImport &n) {
-  const AttrValue *shape = n.attr("shape");
-  if (Value box = boxedInput(n, 0)) {
-    auto type = shape && shape->shape
-                    ? tensorType(n.b.getContext(), toDataType(n.i("T")), *shape->shape)
-                    : RankedTensorType();
-    return type ? n.result(openBox(n, box, type)) : n.result(n.inputs[0]);
-  }
-  Value x = n.in(0);
-  if (!x || !shape || !shape->shape)
-    return failure();
-  if (shape->shape->unknownRank)
-    return n.result(x);
-  if (static_cast<int64_t>(shape->shape->dims.size()) != n.rank(x))
-    return n.invalid("found rank " + Twine(n.rank(x)) + "; the shape says " +
-                     Twine(shape->shape->dims.size()));
-  SmallVector<Value> parts;
-  for (auto [i, dim] : llvm::enumerate(shape->shape->dims)) {
-    int64_t known = n.dim(x, i);
-    if (dim >= 0 && !ShapedType::isDynamic(known) && known != dim)
-      return n.invalid("found size " + Twine(known) + " of dimension " + Twine(i) +
-                       "; the shape says " + Twine(dim));
-    parts.push_back(dim >= 0 ? n.ints({dim}) : n.sizeOf(x, i));
-  }
-  if (n.isStatic(x) || parts.empty())
-    return n.result(x);
-  return n.result(n.reshapeTo(x, n.concat(parts, 0)));
-}
-
-/// A dimension of size 1 at a place that the program computes.
-static LogicalResult expandAt(NodeImport &n, Value x, Value given) {
-  int64_t rank = n.rank(x);
-  Value at = runtimeAxis(n, given, rank + 1);
-  Value place = n.ints(axesFrom(0, rank + 1));
-  // Sizes before it stay, those behind it move up; the last entry is the 1.
-  Value source =
-      n.select(n.compare("lt", place, at), place,
-               n.select(n.compare("eq", place, at), n.intScalar(rank), n.sub(place, 1.0)));
-  Value sizes = n.gather(n.concat({n.shapeOf(x), n.ints({1})}, 0), source, 0);
-  return n.result(n.reshapeTo(x, sizes));
-}
-
-static LogicalResult expandDims(NodeImport &n) {
-  Value x = n.in(0);
-  if (!x)
-    return failure();
-  if (!n.knownInts(1))
-    return n.in(1) ? expandAt(n, x, n.in(1)) : failure();
-  std::optional<int64_t> axis = n.constantAxis(1, n.rank(x) + 1);
-  return axis ? n.result(n.unsqueeze(x, {*axis})) : failure();
-}
-
-static LogicalResult squeeze(NodeImport &n) {
-  Value x = n.in(0);
-  if (!x)
-    return failure();
-  IntVector axes;
-  for (int64_t one : n.is("squeeze_dims")) {
-    std::optional<int64_t> axis = n.axis(one, n.rank(x));
-    if (!axis)
-      return failure();
-    int64_t known = n.dim(x, *axis);
-    if (known != 1 && !ShapedType::isDynamic(known))
-      return n.invalid("found size " + Twine(known) + " of dimension " + Twine(*axis) +
-                       "; possible is 1");
-    if (!llvm::is_contained(axes, *axis))
-      axes.push_back(*axis);
-  }
-  if (axes.empty())
-    for (auto [i, known] : llvm::enumerate(n.sizes(x)))
-      if (known == 1)
-        axes.push_back(i);
-  llvm::sort(axes);
-  return n.result(n.squeeze(x, axes));
-}
-
-static LogicalResult broadcastTo(NodeImport &n) { return n.result(n.expandTo(n.in(0), n.in(1))); }
-
-/// The shape that two shapes broadcast to.
-static LogicalResult broadcastArgs(NodeImport &n) {
-  Value x = n.in(0), y = n.in(1);
-  if (!x || !y)
-    return failure();
-  int64_t xs = n.dim(x, 0), ys = n.dim(y, 0);
-  if (ShapedType::isDynamic(xs) || ShapedType::isDynamic(ys))
-    return n.unsupported("found shapes of unknown rank");
-  auto pad = [&](Value v, int64_t by) -> Value {
-    if (by <= 0)
-      return v;
-    return n.concat({n.cast(n.ints(IntVector(by, 1)), n.element(v)), v}, 0);
-  };
-  x = pad(x, ys - xs);
-  y = pad(y, xs - ys);
-  // 1 gives way, also to 0.
-  return n.result(n.select(n.compare("eq", x, 1), y, x));
-}
-
-/// Which dimensions a gradient sums over, of two shapes that broadcast.
-/// The axes of `x` to sum over, as far as they are known now; nothing where they
-/// are not. A size of one tensor against 1, or against itself, never asks for a
-/// sum: where it is 1, TensorFlow lists it, and the sum changes nothing.
-static std::optional<IntVector> knownGradientAxes(Value x, Value y) {
-  auto xs = followIntegers(x), ys = followIntegers(y);
-  if (!xs || !ys)
-    return std::nullopt;
-  size_t rank = std::max(xs->size(), ys->size());
-  KnownInteger one{1, {}, 0};
-  IntVector axes;
-  for (size_t i = 0; i < rank; ++i) {
-    auto dim = [&](const SmallVector<KnownInteger> &shape) {
-      size_t missing = rank - shape.size();
-      return i < missing ? one : shape[i - missing];
-    };
-    KnownInteger a = dim(*xs), b = dim(*ys);
-    if (a.value) {
-      if (*a.value == 1)
-        axes.push_back(i);
-      continue;
-    }
-    if (!a.isSymbol() || !(b == one || a == b))
-      return std::nullopt;
-  }
-  return axes;
-}
-
-/// The same of shapes that the program computes.
-static LogicalResult gradientArgsOf(NodeImport &n, Value x, Value y) {
-  Type type = n.elementAttr("T");
-  auto xAxes = knownGradientAxes(x, y), yAxes = knownGradientAxes(y, x);
-  if (xAxes && yAxes)
-    return n.results({n.cast(n.ints(*xAxes), type), n.cast(n.ints(*yAxes), type)});
-  x = n.toI64(x);
-  y = n.toI64(y);
-  Value xCount = n.sizeOf(x, 0), yCount = n.sizeOf(y, 0);
-  Value rank = n.maximum(xCount, yCount);
-  auto fill = [&](Value shape, Value count) {
-    return n.op<PadOp>(shape, n.concat({n.sub(rank, count), n.ints({0})}, 0), n.intScalar(1),
-                       n.text("constant"));
-  };
-  Value wideX = fill(x, xCount), wideY = fill(y, yCount);
-  Value same = n.op<AndOp>(n.reduce(n.compare("eq", wideX, wideY), "all", {0}, true),
-                           n.compare("eq", xCount, yCount));
-  auto axes = [&](Value shape) {
-    Value listed = n.op<AndOp>(n.compare("eq", shape, 1), n.logicalNot(same));
-    return n.cast(n.reshape(n.op<NonZeroOp>(listed), {-1}), type);
-  };
-  return n.results({xAxes ? n.cast(n.ints(*xAxes), type) : axes(wideX),
-                    yAxes ? n.cast(n.ints(*yAxes), type) : axes(wideY)});
-}
-
-static LogicalResult broadcastGradientArgs(NodeImport &n) {
-  if (!n.knownInts(0) || !n.knownInts(1))
-    return n.in(0) && n.in(1) ? gradientArgsOf(n, n.in(0), n.in(1)) : failure();
-  auto xs = n.constantInts(0), ys = n.constantInts(1);
-  size_t rank = std::max(xs->size(), ys->size());
-  IntVector xAxes, yAxes;
-  for (size_t i = 0; i < rank; ++i) {
-    auto dim = [&](const IntVector &shape) -> int64_t {
-      size_t missing = rank - shape.size();
-      return i < missing ? 1 : shape[i - missing];
-    };
-    int64_t a = dim(*xs), b = dim(*ys);
-    // Where both are 1, summing changes nothing; TensorFlow lists both.
-    if (a == 1)
-      xAxes.push_back(i);
-    if (b == 1)
-      yAxes.push_back(i);
-  }
-  if (*xs == *ys) {
-    xAxes.clear();
-    yAxes.clear();
-  }
-  Type type = n.elementAttr("T");
-  return n.results({n.cast(n.ints(xAxes), type), n.cast(n.ints(yAxes), type)});
-}
-
-//===----------------------------------------------------------------------===//
 // Sequences of numbers
 //===----------------------------------------------------------------------===//
 
@@ -378,8 +137,22 @@ static LogicalResult concatAt(NodeImport &n, size_t axisInput, size_t first, siz
   SmallVector<Value> values = n.tensors(first, end);
   if (values.empty())
     return failure();
-  return n.result(atAxis(n, axisInput, n.rank(values.front()),
-                         [&](TensorBuilder &t, int64_t axis) { return t.concat(values, axis); }));
+  // Along an axis all other sizes agree.
+  auto fits = [&](int64_t axis) {
+    for (int64_t d = 0; d < n.rank(values.front()); ++d) {
+      int64_t size = ShapedType::kDynamic;
+      for (Value value : values) {
+        int64_t own = n.dim(value, d);
+        if (d != axis && !ShapedType::isDynamic(own) && !ShapedType::isDynamic(size) && own != size)
+          return false;
+        size = ShapedType::isDynamic(own) ? size : own;
+      }
+    }
+    return true;
+  };
+  return n.result(atAxis(
+      n, axisInput, n.rank(values.front()),
+      [&](TensorBuilder &t, int64_t axis) { return t.concat(values, axis); }, fits));
 }
 
 static LogicalResult concat(NodeImport &n) { return concatAt(n, 0, 1, n.inputCount()); }
@@ -566,17 +339,6 @@ ArrayRef<OpImport> weir::tf::arrayImports() {
       {"OnesLike", onesLike},
       {"Fill", fill},
       {"Empty", empty},
-      {"Shape", shape},
-      {"ShapeN", shapeN},
-      {"Size", size},
-      {"Rank", rank},
-      {"Reshape", reshape},
-      {"EnsureShape", ensureShape},
-      {"ExpandDims", expandDims},
-      {"Squeeze", squeeze},
-      {"BroadcastTo", broadcastTo},
-      {"BroadcastArgs", broadcastArgs},
-      {"BroadcastGradientArgs", broadcastGradientArgs},
       {"Range", range},
       {"LinSpace", linSpace},
       {"InvertPermutation", invertPermutation},

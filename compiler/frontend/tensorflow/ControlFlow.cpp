@@ -7,6 +7,7 @@
 
 #include "compiler/frontend/tensorflow/Arrays.h"
 #include "compiler/frontend/tensorflow/GraphImporter.h"
+#include "compiler/frontend/tensorflow/RunTimeAxes.h"
 
 using namespace mlir;
 using namespace weir;
@@ -89,6 +90,20 @@ FailureOr<bool> GraphImporter::unify(Imported &x, Imported &y, NodeImport &tx, N
   if (x.kind != y.kind || xs.size() != ys.size())
     return failure();
   for (auto [a, b] : llvm::zip(xs, ys)) {
+    // Ranks that only the run tells apart.
+    bool isBox[] = {isa<BoxType>(tx.element(*a)), isa<BoxType>(ty.element(*b))};
+    if (x.kind == Imported::Kind::Tensor && tx.rank(*a) >= 0 && ty.rank(*b) >= 0 &&
+        (isBox[0] != isBox[1] ||
+         (tx.element(*a) == ty.element(*b) && tx.rank(*a) != ty.rank(*b)))) {
+      changed |= !isBox[0];
+      *a = isBox[0] ? *a : boxOf(tx, *a);
+      *b = isBox[1] ? *b : boxOf(ty, *b);
+      if (!*a || !*b)
+        return failure();
+      continue;
+    }
+    if (tx.rank(*a) < 0 || ty.rank(*b) < 0)
+      return failure();
     RankedTensorType joined = join(typeOf(*a), typeOf(*b));
     if (!joined)
       return failure();

@@ -5,234 +5,224 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A transform of one dimension is a product with its matrix of roots of unity;
-// of several, one after the other. Right for the lengths of speech frames and
-// small images; a length over 4,096 is refused rather than made slow.
+// The runtime's kernel computes them (weir_kernel_fft). Transforms are linear: the
+// gradient of one is the transform the other way, times its length.
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/frontend/tensorflow/NodeImport.h"
+#include "compiler/frontend/tensorflow/RegisteredGradients.h"
 
-#include <cmath>
 #include <string>
 
 using namespace mlir;
 using namespace weir;
 using namespace weir::tf;
 
-static constexpr int64_t kMaxLength = 4096;
-
 namespace {
-struct Complex {
-  Value re, im; ///< im may be null: real
+/// What the kernel's first attribute says.
+enum class Kind : uint8_t { Plain, FromReal, ToReal };
+
+/// A node's transform: the axes and the lengths as i64 vectors. No lengths: those of
+/// the operand.
+struct Transform {
+  Kind kind;
+  bool isInverse;
+  Value axes, lengths;
 };
 } // namespace
 
-/// cos and sin of 2π jk / length, [length, rows], the first `rows` of k.
-static std::pair<Value, Value> roots(NodeImport &n, int64_t length, int64_t rows, bool inverse,
-                                     Type element) {
-  // Exact reduction of jk first: the angle is what rounding would spoil. What is left
-  // has few different values.
-  std::vector<std::pair<double, double>> circle(length);
-  for (int64_t i = 0; i < length; ++i) {
-    double angle = 2 * M_PI * static_cast<double>(i) / static_cast<double>(length);
-    double scale = inverse ? 1.0 / static_cast<double>(length) : 1.0;
-    circle[i] = {std::cos(angle) * scale, (inverse ? 1 : -1) * std::sin(angle) * scale};
+static constexpr int64_t kOpen = ShapedType::kDynamic;
+
+/// The result's sizes, as far as they are known; none: an axis is none of x's.
+static std::optional<IntVector> resultSizes(NodeImport &n, Value x, const Transform &t) {
+  IntVector sizes(n.sizes(x));
+  auto axes = constantIntegers(t.axes), lengths = constantIntegers(t.lengths);
+  bool hasLengths = !lengths || !lengths->empty();
+  if (!axes) {
+    if (hasLengths)
+      sizes.assign(sizes.size(), kOpen);
+    else if (t.kind != Kind::Plain)
+      return std::nullopt;
+    return sizes;
   }
-  std::vector<double> cosines, sines;
-  cosines.reserve(length * rows);
-  sines.reserve(length * rows);
-  for (int64_t j = 0; j < length; ++j)
-    for (int64_t k = 0; k < rows; ++k) {
-      cosines.push_back(circle[j * k % length].first);
-      sines.push_back(circle[j * k % length].second);
-    }
-  return {n.reshape(n.floats(cosines, element), {length, rows}),
-          n.reshape(n.floats(sines, element), {length, rows})};
+  if (lengths && hasLengths && lengths->size() != axes->size())
+    return std::nullopt;
+  for (auto [i, axis] : llvm::enumerate(*axes)) {
+    int64_t at = axis < 0 ? axis + n.rank(x) : axis;
+    if (at < 0 || at >= n.rank(x))
+      return std::nullopt;
+    bool isLast = i + 1 == axes->size();
+    if (hasLengths)
+      sizes[at] = lengths ? (*lengths)[i] : kOpen;
+    if (isLast && t.kind == Kind::FromReal && sizes[at] > 0)
+      sizes[at] = sizes[at] / 2 + 1;
+    if (sizes[at] < 0 && sizes[at] != kOpen)
+      return std::nullopt;
+  }
+  return sizes;
 }
 
-/// `v` times a matrix along dimension `axis`.
-static Value along(NodeImport &n, Value v, Value matrix, int64_t axis) {
-  if (!v || !matrix)
+static Value transform(NodeImport &n, Value x, const Transform &t, Type element) {
+  if (!x || !t.axes || !t.lengths || !element)
     return {};
-  int64_t last = n.rank(v) - 1;
-  Value product = n.op<DotGeneralOp>(v, matrix, n.list({}), n.list({}), n.list({axis}), n.list({0}),
-                                     n.typeAttr(n.element(v)));
-  if (axis == last)
-    return product;
-  // The new dimension is last; it belongs to `axis`.
-  IntVector order = axesFrom(0, last);
-  order.insert(order.begin() + axis, last);
-  return n.transpose(product, order);
+  auto sizes = resultSizes(n, x, t);
+  if (!sizes) {
+    (void)n.invalid("found axes or lengths that do not fit a tensor of rank " + Twine(n.rank(x)));
+    return {};
+  }
+  Operation *made =
+      n.kernelCall("weir_kernel_fft", RankedTensorType::get(*sizes, element),
+                   {x, t.axes, t.lengths}, {static_cast<int64_t>(t.kind), t.isInverse});
+  return made ? made->getResult(0) : Value();
 }
 
-/// x times the matrix c + i s along `axis`.
-static Complex rotate(NodeImport &n, Complex x, Value c, Value s, int64_t axis) {
-  if (!x.im)
-    return {along(n, x.re, c, axis), along(n, x.re, s, axis)};
-  return {n.sub(along(n, x.re, c, axis), along(n, x.im, s, axis)),
-          n.add(along(n, x.re, s, axis), along(n, x.im, c, axis))};
-}
-
-static Complex transform(NodeImport &n, Complex x, int64_t axis, int64_t rows, bool inverse) {
-  int64_t length = n.dim(x.re, axis);
-  auto [c, s] = roots(n, length, rows, inverse, n.element(x.re));
-  return rotate(n, x, c, s, axis);
-}
-
-/// The number of dimensions that an operation's name says.
-static int64_t dimensions(std::string_view op) {
-  if (op.ends_with("3D"))
-    return 3;
-  return op.ends_with("2D") ? 2 : 1;
-}
-
-static bool checkLengths(NodeImport &n, Value x, int64_t count) {
+/// What the operation's name says: `FFT`, `IRFFT2D`, `RFFTND`.
+static std::optional<Transform> transformOf(NodeImport &n, Value x) {
+  std::string_view op = n.node.op;
   if (!x)
-    return false;
+    return std::nullopt;
+  if (op.starts_with("Batch"))
+    op.remove_prefix(5);
+  Transform t{Kind::Plain, op.starts_with("I"), {}, {}};
+  if (op.find("RFFT") != std::string_view::npos)
+    t.kind = t.isInverse ? Kind::ToReal : Kind::FromReal;
+  if (op.ends_with("ND")) {
+    t.lengths = n.reshape(n.toI64(n.in(1)), {-1});
+    t.axes = n.reshape(n.toI64(n.in(2)), {-1});
+    return t.axes && t.lengths ? std::optional(t) : std::nullopt;
+  }
+  int64_t count = op.ends_with("3D") ? 3 : op.ends_with("2D") ? 2 : 1;
   if (n.rank(x) < count) {
     (void)n.invalid("found rank " + Twine(n.rank(x)) + "; possible is " + Twine(count) +
                     " and more");
-    return false;
+    return std::nullopt;
   }
-  for (int64_t i = n.rank(x) - count; i < n.rank(x); ++i) {
-    int64_t size = n.dim(x, i);
-    if (ShapedType::isDynamic(size) || size > kMaxLength || size == 0) {
-      (void)n.unsupported("found a length that is not known, 0, or over " + Twine(kMaxLength));
-      return false;
-    }
-  }
-  return true;
+  t.axes = n.ints(axesFrom(n.rank(x) - count, n.rank(x)));
+  t.lengths = t.kind == Kind::Plain ? n.ints({}) : n.reshape(n.toI64(n.in(1)), {count});
+  return t.lengths ? std::optional(t) : std::nullopt;
 }
 
-static Value join(NodeImport &n, Complex x) { return n.op<ComplexOp>(x.re, x.im); }
-
-template <bool inverse> static LogicalResult fft(NodeImport &n) {
+static LogicalResult fourier(NodeImport &n) {
   Value x = n.in(0);
-  int64_t count = dimensions(n.node.op);
-  if (!checkLengths(n, x, count))
+  auto t = transformOf(n, x);
+  if (!t)
     return failure();
-  Complex parts = {n.op<RealOp>(x), n.op<ImagOp>(x)};
-  for (int64_t axis = n.rank(x) - count; parts.re && axis < n.rank(x); ++axis)
-    parts = transform(n, parts, axis, n.dim(parts.re, axis), inverse);
-  return n.result(join(n, parts));
+  Type element = n.element(x);
+  bool isComplex = isa<ComplexType>(element);
+  if (isComplex == (t->kind == Kind::FromReal) || (!isComplex && !n.isFloat(x)))
+    return n.invalid("found an operand that is not of the transform's type");
+  if (t->kind == Kind::FromReal)
+    element = ComplexType::get(element);
+  else if (t->kind == Kind::ToReal)
+    element = cast<ComplexType>(element).getElementType();
+  return n.result(transform(n, x, *t, element));
 }
 
-/// `v` cut or filled with zeros to `size` along `axis`.
-static Value resizeTo(NodeImport &n, Value v, int64_t axis, int64_t size) {
-  if (!v)
+//===----------------------------------------------------------------------===//
+// Gradients
+//===----------------------------------------------------------------------===//
+
+/// `v` cut, or filled up with zeros, to the shape of `like`.
+static Value fitTo(NodeImport &n, Value v, Value like) {
+  int64_t rank = n.rank(v);
+  for (int64_t axis = 0; v && axis < rank; ++axis) {
+    int64_t have = n.dim(v, axis), want = n.dim(like, axis);
+    if (have == want && have != kOpen)
+      continue;
+    Value size = n.sizeOf(like, axis);
+    if (have == kOpen || want == kOpen || have < want) {
+      SmallVector<Value> pads(2 * rank, n.ints({0}));
+      pads[rank + axis] = n.maximum(n.sub(size, n.sizeOf(v, axis)), 0.0);
+      v = n.op<PadOp>(v, n.concat(pads, 0), n.like(v, 0), n.text("constant"));
+    }
+    v = n.op<SliceOp>(v, n.ints({0}), size, n.ints({1}), n.list({axis}), n.flag(false));
+  }
+  return v ? n.generalize(v, n.type(like)) : v;
+}
+
+/// The number of points of a transform, a scalar of f64.
+static Value pointsOf(NodeImport &n, Value x, const Transform &t) {
+  auto lengths = constantIntegers(t.lengths);
+  Value sizes = lengths && lengths->empty() ? n.gather(n.shapeOf(x), t.axes, 0) : t.lengths;
+  return n.cast(n.reduce(sizes, "prod", {0}, false), n.b.getF64Type());
+}
+
+static SmallVector<Value> plainGradient(const Differentiated &d) {
+  NodeImport &n = d.n;
+  auto t = transformOf(n, d.x[0]);
+  if (!t)
     return {};
-  int64_t have = n.dim(v, axis);
-  if (ShapedType::isDynamic(have)) {
-    // Filled to one of both, then cut.
-    Value missing = n.maximum(n.sub(n.ints({size}), n.sizeOf(v, axis)), 0.0);
-    SmallVector<Value> pads(2 * n.rank(v), n.ints({0}));
-    pads[n.rank(v) + axis] = missing;
-    return n.slice(n.op<PadOp>(v, n.concat(pads, 0), n.like(v, 0), n.text("constant")), axis, 0,
-                   size);
-  }
-  if (have > size)
-    return n.slice(v, axis, 0, size);
-  if (have == size)
-    return v;
-  IntVector pads(2 * n.rank(v), 0);
-  pads[n.rank(v) + axis] = size - have;
-  return n.op<PadOp>(v, n.ints(pads), n.like(v, 0), n.text("constant"));
+  Value points = pointsOf(n, d.x[0], *t);
+  Transform back = *t;
+  back.isInverse = !t->isInverse;
+  Value dx = transform(n, d.dy[0], back, n.element(d.x[0]));
+  if (!dx)
+    return {};
+  Value factor = t->isInverse ? n.div(n.like(points, 1), points) : points;
+  return {fitTo(n, n.mul(dx, n.cast(factor, n.element(dx))), d.x[0])};
 }
 
-/// cos and sin of 2π jk / length, [length, rows], of sizes that the program
-/// computes (tensor<1xi64>); angles in f64.
-static std::pair<Value, Value> runtimeRoots(NodeImport &n, Value length, Value rows, Type element) {
-  Type i64 = n.b.getI64Type(), f64 = n.b.getF64Type();
-  auto ramp = [&](Value size) { return n.op<IotaOp>(size, n.number(0), n.typeAttr(i64)); };
-  Value product = n.mul(n.unsqueeze(ramp(length), {1}), ramp(rows));
-  Value turn = n.cast(n.op<RemOp>(product, length), f64);
-  Value angle = n.mul(n.div(turn, n.cast(length, f64)), 2 * M_PI);
-  return {n.cast(n.op<CosOp>(angle), element), n.cast(n.op<SinOp>(n.op<NegOp>(angle)), element)};
+/// The half that came out is filled up with zeros.
+static SmallVector<Value> fromRealGradient(const Differentiated &d) {
+  NodeImport &n = d.n;
+  auto t = transformOf(n, d.x[0]);
+  if (!t)
+    return {};
+  Transform back{Kind::Plain, true, t->axes, t->lengths};
+  Value dx = n.op<RealOp>(transform(n, d.dy[0], back, n.element(d.dy[0])));
+  if (!dx)
+    return {};
+  Value points = n.cast(pointsOf(n, d.x[0], *t), n.element(dx));
+  return {fitTo(n, n.mul(dx, points), d.x[0])};
 }
 
-/// The transform of lengths that the program computes.
-static LogicalResult rfftAt(NodeImport &n, Value x, Value lengths, int64_t count) {
-  int64_t rank = n.rank(x), first = rank - count;
-  if (first < 0)
-    return n.invalid("found rank " + Twine(rank) + "; possible is " + Twine(count) + " and more");
-  lengths = n.toI64(lengths);
-  auto length = [&](int64_t axis) { return n.slice(lengths, 0, axis - first, axis - first + 1); };
-  for (int64_t axis = first; axis < rank; ++axis)
-    x = n.op<SliceOp>(x, n.ints({0}), length(axis), n.ints({1}), n.list({axis}), n.flag(true));
-  Complex parts{x, {}};
-  for (int64_t axis = rank; x && axis-- > first;) {
-    Value size = length(axis);
-    Value rows = axis + 1 == rank ? n.add(n.div(size, n.ints({2})), n.ints({1})) : size;
-    auto [c, s] = runtimeRoots(n, size, rows, n.element(x));
-    parts = rotate(n, parts, c, s, axis);
-  }
-  return n.result(join(n, parts));
+/// All but the first, and the middle of an even number, stand for their conjugates, too.
+static SmallVector<Value> toRealGradient(const Differentiated &d) {
+  NodeImport &n = d.n;
+  auto t = transformOf(n, d.x[0]);
+  auto axes = t ? constantIntegers(t->axes) : std::nullopt;
+  if (!axes || axes->empty())
+    return {};
+  Transform back{Kind::FromReal, false, t->axes, t->lengths};
+  Value dx = transform(n, d.dy[0], back, n.element(d.x[0]));
+  if (!dx)
+    return {};
+  int64_t last = axes->back() < 0 ? axes->back() + n.rank(dx) : axes->back();
+  Type f64 = n.b.getF64Type();
+  Value place = n.op<IotaOp>(n.sizeOf(dx, last), n.number(0), n.typeAttr(n.b.getI64Type()));
+  Value length = n.slice(t->lengths, 0, -1, std::numeric_limits<int64_t>::max());
+  Value isSingle =
+      n.op<OrOp>(n.compare("eq", place, 0), n.compare("eq", n.mul(place, 2.0), length));
+  Value weight = n.select(isSingle, n.scalar(f64, 1), n.scalar(f64, 2));
+  weight = n.cast(n.div(weight, pointsOf(n, d.x[0], *t)), n.element(dx));
+  weight = n.unsqueeze(weight, axesFrom(1, n.rank(dx) - last));
+  return {fitTo(n, n.mul(dx, weight), d.x[0])};
 }
 
-static LogicalResult rfft(NodeImport &n) {
-  Value x = n.in(0);
-  int64_t count = dimensions(n.node.op);
-  if (x && n.in(1) && !n.knownInts(1))
-    return rfftAt(n, x, n.in(1), count);
-  auto lengths = n.constantInts(1);
-  if (!lengths || static_cast<int64_t>(lengths->size()) != count || !x)
-    return failure();
-  int64_t first = n.rank(x) - count;
-  for (int64_t i = 0; x && i < count && first >= 0; ++i)
-    x = resizeTo(n, x, first + i, (*lengths)[i]);
-  if (!checkLengths(n, x, count))
-    return failure();
-  // The last dimension's second half is the conjugate of its first.
-  Complex parts = transform(n, {x, {}}, n.rank(x) - 1, lengths->back() / 2 + 1, false);
-  for (int64_t axis = first; parts.re && axis < n.rank(x) - 1; ++axis)
-    parts = transform(n, parts, axis, n.dim(parts.re, axis), false);
-  return n.result(join(n, parts));
-}
-
-static LogicalResult irfft(NodeImport &n) {
-  Value x = n.in(0);
-  int64_t count = dimensions(n.node.op);
-  auto lengths = n.constantInts(1);
-  if (!lengths || static_cast<int64_t>(lengths->size()) != count || !x)
-    return failure();
-  int64_t rank = n.rank(x), first = rank - count, length = lengths->back();
-  Complex parts = {n.op<RealOp>(x), n.op<ImagOp>(x)};
-  for (int64_t i = 0; i < count && first >= 0; ++i) {
-    int64_t size = i + 1 == count ? length / 2 + 1 : (*lengths)[i];
-    parts = {resizeTo(n, parts.re, first + i, size), resizeTo(n, parts.im, first + i, size)};
-  }
-  if (!checkLengths(n, parts.re, count) || length > kMaxLength)
-    return failure();
-  for (int64_t axis = first; parts.re && axis < rank - 1; ++axis)
-    parts = transform(n, parts, axis, n.dim(parts.re, axis), true);
-  // x[j] = (re[0] + 2 Σ (re[k] cos - im[k] sin) + …) / length
-  SmallVector<double> cosines, sines;
-  int64_t rows = length / 2 + 1;
-  for (int64_t k = 0; k < rows; ++k)
-    for (int64_t j = 0; j < length; ++j) {
-      bool isSingle = k == 0 || 2 * k == length;
-      double angle = 2 * M_PI * static_cast<double>(j * k % length) / static_cast<double>(length);
-      double scale = (isSingle ? 1.0 : 2.0) / static_cast<double>(length);
-      cosines.push_back(std::cos(angle) * scale);
-      sines.push_back(isSingle ? 0 : -std::sin(angle) * scale);
-    }
-  if (!parts.re)
-    return failure();
-  Type element = n.element(parts.re);
-  Value c = n.reshape(n.floats(cosines, element), {rows, length});
-  Value s = n.reshape(n.floats(sines, element), {rows, length});
-  return n.result(n.add(along(n, parts.re, c, rank - 1), along(n, parts.im, s, rank - 1)));
+ArrayRef<GradientRow> weir::tf::fourierGradients() {
+  static const GradientRow rows[] = {
+      {"FFT", plainGradient},         {"FFT2D", plainGradient},       {"FFT3D", plainGradient},
+      {"FFTND", plainGradient},       {"IFFT", plainGradient},        {"IFFT2D", plainGradient},
+      {"IFFT3D", plainGradient},      {"IFFTND", plainGradient},      {"BatchFFT", plainGradient},
+      {"BatchFFT2D", plainGradient},  {"BatchFFT3D", plainGradient},  {"BatchIFFT", plainGradient},
+      {"BatchIFFT2D", plainGradient}, {"BatchIFFT3D", plainGradient}, {"RFFT", fromRealGradient},
+      {"RFFT2D", fromRealGradient},   {"RFFT3D", fromRealGradient},   {"RFFTND", fromRealGradient},
+      {"IRFFT", toRealGradient},      {"IRFFT2D", toRealGradient},    {"IRFFT3D", toRealGradient},
+      {"IRFFTND", toRealGradient},
+  };
+  return rows;
 }
 
 ArrayRef<OpImport> weir::tf::fourierImports() {
   static const OpImport rows[] = {
-      {"FFT", fft<false>},      {"FFT2D", fft<false>},      {"FFT3D", fft<false>},
-      {"IFFT", fft<true>},      {"IFFT2D", fft<true>},      {"IFFT3D", fft<true>},
-      {"BatchFFT", fft<false>}, {"BatchFFT2D", fft<false>}, {"BatchFFT3D", fft<false>},
-      {"BatchIFFT", fft<true>}, {"BatchIFFT2D", fft<true>}, {"BatchIFFT3D", fft<true>},
-      {"RFFT", rfft},           {"RFFT2D", rfft},           {"RFFT3D", rfft},
-      {"IRFFT", irfft},         {"IRFFT2D", irfft},         {"IRFFT3D", irfft},
+      {"FFT", fourier},       {"FFT2D", fourier},       {"FFT3D", fourier},
+      {"IFFT", fourier},      {"IFFT2D", fourier},      {"IFFT3D", fourier},
+      {"BatchFFT", fourier},  {"BatchFFT2D", fourier},  {"BatchFFT3D", fourier},
+      {"BatchIFFT", fourier}, {"BatchIFFT2D", fourier}, {"BatchIFFT3D", fourier},
+      {"RFFT", fourier},      {"RFFT2D", fourier},      {"RFFT3D", fourier},
+      {"IRFFT", fourier},     {"IRFFT2D", fourier},     {"IRFFT3D", fourier},
+      {"FFTND", fourier},     {"IFFTND", fourier},      {"RFFTND", fourier},
+      {"IRFFTND", fourier},
   };
   return rows;
 }

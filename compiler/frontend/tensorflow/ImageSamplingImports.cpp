@@ -276,8 +276,9 @@ template <int64_t spatial> static LogicalResult extractPatches(NodeImport &n) {
     for (int64_t i = spatial; i-- > 0;) {
       starts[i] = rest % sizes[1 + i] * rates[1 + i];
       rest /= sizes[1 + i];
+      // No window at all: nothing from there on.
       if (knownSteps)
-        ends[i] = starts[i] + ((*knownSteps)[i] - 1) * strides[1 + i] + 1;
+        ends[i] = std::max(starts[i], starts[i] + ((*knownSteps)[i] - 1) * strides[1 + i] + 1);
     }
     Value end = n.ints(ends);
     if (!knownSteps) {
@@ -285,7 +286,7 @@ template <int64_t spatial> static LogicalResult extractPatches(NodeImport &n) {
       for (int64_t start : starts)
         beyond.push_back(start + 1);
       Value last = n.mul(n.sub(steps, 1.0), n.ints(inner(strides)));
-      end = n.add(last, n.ints(beyond));
+      end = n.maximum(n.add(last, n.ints(beyond)), n.ints(starts));
     }
     parts.push_back(n.op<SliceOp>(padded, n.ints(starts), end, n.ints(inner(strides)),
                                   n.list(axesFrom(1, spatial + 1)), n.flag(false)));

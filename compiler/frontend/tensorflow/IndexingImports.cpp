@@ -63,6 +63,9 @@ static LogicalResult gather(NodeImport &n) {
 
 static LogicalResult gatherNd(NodeImport &n) {
   Value x = n.in(0), indices = n.in(1);
+  if (x && indices && n.rank(indices) > 0 &&
+      ShapedType::isDynamic(n.dim(indices, n.rank(indices) - 1)))
+    return n.result(gatherNdOfOpenDepth(n, x, indices));
   if (n.s("bad_indices_policy") != "IGNORE")
     return n.result(n.op<GatherNdOp>(x, indices, n.number(0), n.flag(false)));
   // What lies outside is zero.
@@ -286,20 +289,36 @@ static LogicalResult dynamicPartition(NodeImport &n) {
   return success();
 }
 
+/// What integers are below, where their computation says it: axes that count from
+/// the end are brought into the rank by a remainder.
+static std::optional<int64_t> boundOf(Value integers) {
+  while (auto converted = integers.getDefiningOp<CastOp>())
+    integers = converted->getOperand(0);
+  auto remainder = integers.getDefiningOp<FloorModOp>();
+  if (!remainder)
+    return std::nullopt;
+  auto divisor = constantIntegers(remainder->getOperand(1));
+  if (!divisor || divisor->empty() || *llvm::min_element(*divisor) <= 0)
+    return std::nullopt;
+  return *llvm::max_element(*divisor);
+}
+
 /// Rows of several tensors, put where their indices say; the last one wins.
 static LogicalResult dynamicStitch(NodeImport &n) {
   size_t count = n.inputCount() / 2;
   Value size;
   int64_t known = 0;
+  for (size_t i = 0; i < count; ++i)
+    if (auto values = n.knownInts(i))
+      for (int64_t value : *values)
+        known = std::max(known, value + 1);
   for (size_t i = 0; i < count; ++i) {
     Value indices = n.in(i), data = n.in(count + i);
     if (!indices || !data)
       return failure();
-    if (auto values = n.knownInts(i)) {
-      for (int64_t value : *values)
-        known = std::max(known, value + 1);
+    std::optional<int64_t> bound = boundOf(indices);
+    if (n.knownInts(i) || (bound && *bound <= known))
       continue;
-    }
     if (n.isStatic(indices) && n.type(indices).getNumElements() == 0)
       continue;
     Value flat = n.reshape(n.toI64(indices), {-1});
@@ -432,18 +451,27 @@ static LogicalResult nonMaxSuppression(NodeImport &n) {
   return n.results(SmallVector<Value>(call.getResults()));
 }
 
-static LogicalResult searchSorted(NodeImport &n, StringRef predicate) {
+template <bool isUpper> static LogicalResult searchSorted(NodeImport &n) {
   Value sorted = n.in(0), values = n.in(1);
   Type type = n.elementAttr("out_type");
   if (!sorted || !values || !type)
     return failure();
-  // As many as lie before: [b, 1, n] against [b, m, 1].
-  Value before = n.compare(predicate, n.unsqueeze(sorted, {1}), n.unsqueeze(values, {2}));
-  return n.result(n.reduce(n.cast(before, type), "sum", {2}, false));
+  if (!n.hasRank(sorted, 2) || !n.hasRank(values, 2))
+    return failure();
+  Type i64 = n.b.getI64Type();
+  auto wide = [&](Value v) {
+    if (n.isFloat(v))
+      return n.cast(v, n.b.getF64Type());
+    v = n.cast(v, i64, false);
+    // Numbers without a sign, the half of them lower by 2^63.
+    bool isWhole = n.element(sorted).isUnsignedInteger(64);
+    return isWhole ? n.op<XorOp>(v, n.intScalar(std::numeric_limits<int64_t>::min())) : v;
+  };
+  Operation *made =
+      n.kernelCall("weir_kernel_search_sorted", RankedTensorType::get(n.sizes(values), type),
+                   {wide(sorted), wide(values)}, {isUpper});
+  return made ? n.result(made->getResult(0)) : failure();
 }
-
-static LogicalResult lowerBound(NodeImport &n) { return searchSorted(n, "lt"); }
-static LogicalResult upperBound(NodeImport &n) { return searchSorted(n, "le"); }
 
 static LogicalResult bucketize(NodeImport &n) {
   Value x = n.in(0);
@@ -497,8 +525,8 @@ ArrayRef<OpImport> weir::tf::indexingImports() {
       {"NonMaxSuppressionV4", nonMaxSuppression},
       {"NonMaxSuppressionV5", nonMaxSuppression},
       {"NonMaxSuppressionWithOverlaps", nonMaxSuppression},
-      {"LowerBound", lowerBound},
-      {"UpperBound", upperBound},
+      {"LowerBound", searchSorted<false>},
+      {"UpperBound", searchSorted<true>},
       {"Bucketize", bucketize},
   };
   return rows;

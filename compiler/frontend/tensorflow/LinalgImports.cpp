@@ -44,8 +44,8 @@ static bool isBand(const IntVector &k) { return k.size() == 2 && k[0] != k[1]; }
 
 /// x with its last `count` dimensions as one.
 static Value flattenLast(NodeImport &n, Value x, int64_t count) {
-  Value shape = n.ints({-1});
   int64_t rank = n.rank(x);
+  Value shape = n.sizeProduct(x, rank - count, rank);
   if (rank > count)
     shape = n.concat({n.shapeSlice(x, 0, rank - count), shape}, 0);
   return n.reshapeTo(x, shape);
@@ -115,7 +115,16 @@ static LogicalResult matrixDiag(NodeImport &n) {
   Value column = n.op<IotaOp>(width, n.number(0), n.typeAttr(i64));
   Value on = n.compare("eq", n.add(row, static_cast<double>(at)), column);
   Value index = n.minimum(row, column);
-  index = n.minimum(index, n.sub(n.toScalar(size), 1.0));
+  if (int64_t length = n.dim(x, rank - 1); length == 0 || ShapedType::isDynamic(length)) {
+    // There may be no element to take beside the diagonal: one more is.
+    Value shape = n.ints({1});
+    if (rank > 1)
+      shape = n.concat({n.shapeSlice(x, 0, rank - 1), shape}, 0);
+    x = n.concat({x, n.expandTo(n.like(x, 0), shape)}, rank - 1);
+    index = n.minimum(index, n.toScalar(size));
+  } else {
+    index = n.minimum(index, n.sub(n.toScalar(size), 1.0));
+  }
   Value spread = n.gather(x, index, rank - 1);
   return n.result(n.select(on, spread, fill));
 }
@@ -145,8 +154,7 @@ static LogicalResult matrixDiagPart(NodeImport &n) {
   Value length = n.minimum(n.sub(n.sizeOf(x, rank - 2), n.ints({skipRows})),
                            n.sub(n.sizeOf(x, rank - 1), n.ints({skipColumns})));
   // One flat dimension, in which the diagonal is every (columns + 1)-th.
-  Value flat = n.reshapeTo(x, rank > 2 ? n.concat({n.shapeSlice(x, 0, rank - 2), n.ints({-1})}, 0)
-                                       : n.ints({-1}));
+  Value flat = flattenLast(n, x, 2);
   Value columns = n.sizeOf(x, rank - 1);
   Value index = n.op<IotaOp>(length, n.number(0), n.typeAttr(n.b.getI64Type()));
   Value first = n.add(n.mul(columns, n.ints({skipRows})), n.ints({skipColumns}));

@@ -50,8 +50,13 @@ Value NodeImport::in(size_t i) {
     }
     [[fallthrough]];
   default:
-    (void)unsupported("found a variable, an array or a handle as input " + Twine(i) +
-                      "; possible is a tensor");
+    if (input.kind == Imported::Kind::Group)
+      (void)unsupported("found several tensors in one, or one whose rank only the run knows, as "
+                        "input " +
+                        Twine(i) + "; possible is a tensor of known rank");
+    else
+      (void)unsupported("found a variable, an array or a handle as input " + Twine(i) +
+                        "; possible is a tensor");
     return {};
   }
 }
@@ -275,6 +280,7 @@ static const ImportIndex &importIndex() {
                                       sparseStructureImports(),
                                       ctcImports(),
                                       crossImports(),
+                                      shapeImports(),
                                       decompositionImports(),
                                       generatorImports(),
                                       specialFunctionImports(),

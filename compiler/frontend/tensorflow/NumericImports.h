@@ -17,6 +17,7 @@ llvm::ArrayRef<OpImport> crossImports();
 llvm::ArrayRef<OpImport> ctcImports();
 llvm::ArrayRef<OpImport> decompositionImports();
 llvm::ArrayRef<OpImport> generatorImports();
+llvm::ArrayRef<OpImport> shapeImports();
 llvm::ArrayRef<OpImport> specialFunctionImports();
 
 } // namespace weir::tf

@@ -293,7 +293,7 @@ static LogicalResult fakeQuantArgsGrad(NodeImport &n) {
   Value dy = n.in(0), x = n.in(1);
   Nudged to = nudge(n, n.like(x, n.f("min")), n.like(x, n.f("max")));
   Value inside = n.op<AndOp>(n.compare("ge", x, to.low), n.compare("le", x, to.high));
-  return n.result(n.select(inside, dy, n.like(dy, 0)));
+  return n.result(dy ? n.mul(dy, n.cast(inside, n.element(dy))) : dy);
 }
 
 /// Of the values, and of the bounds where values lie outside of them.
@@ -302,14 +302,15 @@ static LogicalResult fakeQuantVarsGrad(NodeImport &n) {
   if (!dy || !x || !low || !high)
     return failure();
   Nudged to = nudge(n, low, high);
+  // Times 1 or 0: what is no number stays none.
+  auto where = [&](Value condition) { return n.mul(dy, n.cast(condition, n.element(dy))); };
   Value whole = isNothing(n, low, high), zero = n.like(dy, 0);
   Value below = n.compare("lt", x, to.low), above = n.compare("gt", x, to.high);
   Value inside = n.op<AndOp>(n.compare("ge", x, to.low), n.compare("le", x, to.high));
-  Value dx = n.select(n.op<OrOp>(whole, inside), dy, zero);
+  Value dx = n.select(whole, dy, where(inside));
   IntVector axes = axesFrom(0, n.rank(x) - n.rank(low));
-  auto sum = [&](Value where) {
-    Value outside = n.op<AndOp>(where, n.logicalNot(whole));
-    Value picked = n.select(outside, dy, zero);
+  auto sum = [&](Value outside) {
+    Value picked = n.select(whole, zero, where(outside));
     return axes.empty() ? picked : n.reduce(picked, "sum", axes, false);
   };
   return n.results({dx, sum(below), sum(above)});

@@ -145,18 +145,16 @@ template <const char *kind> static LogicalResult scan(NodeImport &n) {
   }));
 }
 
-/// log(cumsum(exp(x - max))) + max, over the whole axis' maximum: the sum's
-/// largest term is then 1.
+/// In f32 where the type is narrower.
 static LogicalResult cumulativeLogsumexp(NodeImport &n) {
   Value x = n.in(0);
   if (!x)
     return failure();
-  return n.result(atAxis(n, 1, n.rank(x), [&](TensorBuilder &t, int64_t axis) {
-    Value max = t.reduce(x, "max", {axis}, true);
-    Value sums = t.op<CumulativeOp>(t.exp(t.sub(x, max)), t.text("sum"), t.number(axis),
-                                    t.flag(n.isSet("exclusive")), t.flag(n.isSet("reverse")));
-    return t.add(t.op<LogOp>(sums), max);
-  }));
+  Value wide = n.widen(x);
+  Operation *made = n.kernelCall("weir_kernel_cumulative_logsumexp", wide.getType(),
+                                 {wide, runtimeAxis(n, n.in(1), n.rank(x))},
+                                 {n.isSet("exclusive"), n.isSet("reverse")});
+  return made ? n.result(n.cast(made->getResult(0), n.element(x))) : failure();
 }
 
 //===----------------------------------------------------------------------===//

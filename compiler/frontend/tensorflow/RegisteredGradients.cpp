@@ -52,7 +52,8 @@ Value Differentiated::call(std::string_view op, ArrayRef<Value> inputs, size_t p
 static const GradientRow *findGradient(std::string_view op) {
   static const auto *table = [] {
     auto *map = new std::unordered_map<std::string_view, const GradientRow *>();
-    for (ArrayRef<GradientRow> family : {activationGradients(), matrixGradients()})
+    for (ArrayRef<GradientRow> family :
+         {activationGradients(), matrixGradients(), fourierGradients()})
       for (const GradientRow &row : family)
         map->emplace(row.op, &row);
     return map;
@@ -130,6 +131,10 @@ LogicalResult weir::tf::attachGradient(NodeImport &n) {
 //===----------------------------------------------------------------------===//
 
 using Gradients = SmallVector<Value>;
+
+static double largestOf(Type type) {
+  return llvm::APFloat::getLargest(cast<FloatType>(type).getFloatSemantics()).convertToDouble();
+}
 
 /// The gradient as one operation of the gradient and the result, or the operand.
 template <const char *const *name, bool ofResult>
@@ -254,6 +259,32 @@ static Gradients segmentExtremeGradient(const Differentiated &d) {
   Value count = d.call("SegmentSum", {n.cast(isChosen, n.element(x)), ids});
   Value each = n.gather(n.div(d.dy[0], count), ids, 0);
   return {n.select(isChosen, each, n.like(x, 0)), Value()};
+}
+
+/// The gradient's logarithm as weights: of its positive and its negative part.
+static Gradients cumulativeLogsumexpGradient(const Differentiated &d) {
+  NodeImport &n = d.n;
+  Value x = d.x[0], y = d.y[0], dy = d.dy[0];
+  std::vector<Attr> back;
+  AttrValue reverse;
+  reverse.kind = AttrValue::Kind::Bool;
+  reverse.b = !n.isSet("reverse");
+  back.emplace_back("reverse", reverse);
+  auto part = [&](Value weight) {
+    Value lowest = n.op<NegOp>(n.like(dy, largestOf(n.element(dy))));
+    Value log = n.select(n.compare("gt", weight, 0), n.op<LogOp>(weight), lowest);
+    Value sum = d.call("CumulativeLogsumexp", {n.sub(log, y), d.x[1]}, 0, back);
+    return n.exp(n.add(sum, x));
+  };
+  return {n.sub(part(dy), part(n.op<NegOp>(dy))), Value()};
+}
+
+/// Of a quantisation that says its range: 1 within, 0 without.
+static Gradients quantizeV4Gradient(const Differentiated &d) {
+  Gradients all;
+  for (size_t i = 0; i < 3; ++i)
+    all.push_back(d.call("QuantizeAndDequantizeV4Grad", {d.dy[0], d.x[0], d.x[1], d.x[2]}, i));
+  return all;
 }
 
 static Gradients through(const Differentiated &d) { return {d.dy[0]}; }
@@ -447,6 +478,8 @@ ArrayRef<GradientRow> weir::tf::activationGradients() {
       {"FakeQuantWithMinMaxArgs", fakeQuantArgs},
       {"FakeQuantWithMinMaxVars", fakeQuantVars<&varsName>},
       {"FakeQuantWithMinMaxVarsPerChannel", fakeQuantVars<&channelName>},
+      {"CumulativeLogsumexp", cumulativeLogsumexpGradient},
+      {"QuantizeAndDequantizeV4", quantizeV4Gradient},
       {"NextAfter", nextAfterGradient},
       {"QuantizeAndDequantize", through},
       {"QuantizeAndDequantizeV2", through},

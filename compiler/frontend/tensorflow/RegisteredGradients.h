@@ -42,6 +42,7 @@ struct GradientRow {
 /// The families, each in a file of its name.
 llvm::ArrayRef<GradientRow> activationGradients();
 llvm::ArrayRef<GradientRow> matrixGradients();
+llvm::ArrayRef<GradientRow> fourierGradients();
 
 /// Makes of a node's results those that have its registered gradient. Leaves
 /// them where there is none. Failure after a report.

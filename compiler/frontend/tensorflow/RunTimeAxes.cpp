@@ -71,16 +71,23 @@ struct Chooser {
 } // namespace
 
 Value weir::tf::chooseAxes(NodeImport &n, Value axes, int64_t rank, bool anyNumber,
-                           function_ref<Value(TensorBuilder &t, Ints axes)> build) {
+                           function_ref<Value(TensorBuilder &t, Ints axes)> build,
+                           function_ref<bool(Ints axes)> isPossible) {
   axes = n.reshape(n.toI64(axes), {-1});
   if (!axes)
     return {};
+  if (rank < 0) {
+    (void)n.unsupported("found axes computed from the program's inputs, of a tensor whose rank "
+                        "only the run knows; possible is one of known rank");
+    return {};
+  }
   int64_t count = n.dim(axes, 0);
   bool isOpen = ShapedType::isDynamic(count);
   SmallVector<int64_t> choices;
   if (rank <= 10 && (!isOpen || anyNumber))
     for (int64_t mask = 0; mask < int64_t(1) << rank; ++mask)
-      if (isOpen || llvm::popcount(static_cast<uint64_t>(mask)) == count)
+      if ((isOpen || llvm::popcount(static_cast<uint64_t>(mask)) == count) &&
+          (!isPossible || isPossible(Chooser::axesOf(mask))))
         choices.push_back(mask);
   if (choices.empty() || choices.size() > kMostChoices) {
     (void)n.unsupported("found axes computed from the program's inputs, of "
@@ -101,26 +108,35 @@ Value weir::tf::chooseAxes(NodeImport &n, Value axes, int64_t rank, bool anyNumb
   if (!isOpen)
     require(n, n.compare("eq", n.op<PopulationCountOp>(mask), static_cast<double>(count)),
             "an axis is there twice");
+  if (isPossible) {
+    Value isChoice = n.compare("eq", n.unsqueeze(mask, {0}), n.ints(choices));
+    require(n, n.reduce(isChoice, "any", {0}, false), "an axis does not fit the operands' sizes");
+  }
   Chooser chooser{n, mask, build};
   auto made = chooser.among(choices, n.b);
   return failed(made) ? Value() : made->front().value;
 }
 
 Value weir::tf::atAxis(NodeImport &n, size_t i, int64_t rank,
-                       function_ref<Value(TensorBuilder &t, int64_t axis)> build) {
+                       function_ref<Value(TensorBuilder &t, int64_t axis)> build,
+                       function_ref<bool(int64_t axis)> isPossible) {
   Value given = n.in(i);
   if (!given)
     return {};
-  if (!n.knownInts(i))
-    return chooseAxes(n, n.reshape(given, {1}), rank, false,
-                      [&](TensorBuilder &t, Ints axes) { return build(t, axes[0]); });
+  if (!n.knownInts(i)) {
+    auto first = [&](Ints axes) { return isPossible(axes[0]); };
+    return chooseAxes(
+        n, n.reshape(given, {1}), rank, false,
+        [&](TensorBuilder &t, Ints axes) { return build(t, axes[0]); },
+        isPossible ? function_ref<bool(Ints)>(first) : nullptr);
+  }
   std::optional<int64_t> axis = n.constantAxis(i, rank);
   return axis ? build(n, *axis) : Value();
 }
 
 Value weir::tf::axisFlags(NodeImport &n, Value axes, int64_t rank) {
   axes = n.reshape(n.toI64(axes), {-1});
-  if (!axes)
+  if (!axes || rank < 0)
     return {};
   requireAxes(n, axes, rank);
   Value dims = n.ints(axesFrom(0, rank));
@@ -132,7 +148,7 @@ Value weir::tf::transposeAt(NodeImport &n, Value x, Value permutation) {
   if (!x || !permutation)
     return {};
   int64_t rank = n.rank(x);
-  permutation = n.toI64(permutation);
+  permutation = fromStart(n, n.toI64(permutation), rank);
   Value dims = n.ints(axesFrom(0, rank));
   Value there = n.reduce(n.compare("eq", n.unsqueeze(permutation, {1}), dims), "any", {0}, false);
   require(n,
@@ -178,6 +194,43 @@ Value weir::tf::boxedInput(NodeImport &n, size_t i) {
       !isa<BoxType>(n.element(n.inputs[i].value)))
     return {};
   return n.inputs[i].value;
+}
+
+Value weir::tf::boxOf(NodeImport &n, Value elements, Value shape) {
+  auto type = RankedTensorType::get({1}, BoxType::get(n.b.getContext()));
+  Operation *made = n.kernelCall("weir_kernel_box_tensor", {type}, {elements, n.toI64(shape)});
+  return made ? made->getResult(0) : Value();
+}
+
+Value weir::tf::gatherNdOfOpenDepth(NodeImport &n, Value x, Value indices) {
+  int64_t rank = n.rank(x), last = n.rank(indices) - 1;
+  if (rank < 0 || last < 0)
+    return {};
+  Value depth = n.toScalar(n.sizeOf(indices, last));
+  require(n, n.compare("le", depth, static_cast<double>(rank)),
+          "indices of more dimensions than the tensor has");
+  std::function<FailureOr<std::vector<Imported>>(int64_t, OpBuilder &)> from =
+      [&](int64_t count, OpBuilder &b) -> FailureOr<std::vector<Imported>> {
+    auto own = [&](OpBuilder &in) -> FailureOr<std::vector<Imported>> {
+      NodeImport t(n.g, n.node, {}, in, n.loc);
+      Value shape = t.ints({count});
+      if (last > 0)
+        shape = t.concat({t.shapeSlice(indices, 0, last), shape}, 0);
+      Value box =
+          boxOf(t, t.op<GatherNdOp>(x, t.reshapeTo(indices, shape), t.number(0), t.flag(false)));
+      if (!box)
+        return failure();
+      return std::vector<Imported>{Imported(box)};
+    };
+    if (count == rank)
+      return own(b);
+    TensorBuilder t(b, n.loc);
+    return n.g.buildIf(
+        t.compare("eq", depth, static_cast<double>(count)), own,
+        [&](OpBuilder &in) { return from(count + 1, in); }, n.node, b, n.loc);
+  };
+  auto made = from(0, n.b);
+  return failed(made) ? Value() : made->front().value;
 }
 
 Value weir::tf::openBox(NodeImport &n, Value box, RankedTensorType type) {

@@ -17,14 +17,17 @@ namespace weir::tf {
 Value runtimeAxis(NodeImport &n, Value given, int64_t rank);
 
 /// One branch for each set of axes that `axes` may be at run time; `build` makes
-/// a branch's value. Where their number is not known, results must have one rank
+/// a branch's value; sets for which `isPossible` says no are errors at run time. Where their number
+/// is not known, results must have one rank
 /// (`anyNumber`). Reports where there are too many; null on failure.
 Value chooseAxes(NodeImport &n, Value axes, int64_t rank, bool anyNumber,
-                 llvm::function_ref<Value(TensorBuilder &t, Ints axes)> build);
+                 llvm::function_ref<Value(TensorBuilder &t, Ints axes)> build,
+                 llvm::function_ref<bool(Ints axes)> isPossible = nullptr);
 
 /// What `build` makes of the one axis that input `i` names, known now or not.
 Value atAxis(NodeImport &n, size_t i, int64_t rank,
-             llvm::function_ref<Value(TensorBuilder &t, int64_t axis)> build);
+             llvm::function_ref<Value(TensorBuilder &t, int64_t axis)> build,
+             llvm::function_ref<bool(int64_t axis)> isPossible = nullptr);
 
 /// Whether each dimension is among `axes` (any integers, which may count from the
 /// end), tensor<rank x i1>; axes outside are an error at run time.
@@ -43,6 +46,16 @@ Value openRankInput(NodeImport &n, size_t i);
 
 // A tensor whose rank and sizes only the run knows is a sequence of one tensor,
 // tensor<1x!weir.box>. It may be fetched, handed on, and given a rank.
+
+/// `elements` as such a tensor, in a shape (i64) that the program computes; one of
+/// its sizes may be -1.
+Value boxOf(NodeImport &n, Value elements, Value shape);
+inline Value boxOf(NodeImport &n, Value tensor) {
+  return tensor ? boxOf(n, tensor, n.shapeOf(tensor)) : Value();
+}
+/// What a GatherNd gives whose indices say only in the run how many dimensions
+/// they index.
+Value gatherNdOfOpenDepth(NodeImport &n, Value x, Value indices);
 
 /// Input `i` where it is one; else null.
 Value boxedInput(NodeImport &n, size_t i);

@@ -57,51 +57,35 @@ static Value digamma(NodeImport &n, Value x) {
   Value value = digammaPositive(n, reflected);
   // ψ(x) = ψ(1 - x) - π / tan(πx)
   Value whole = n.op<FloorOp>(x);
-  Value fraction = n.sub(x, whole);
+  // From the nearest pole, on either side, so that nothing of it is lost beside one.
+  Value fraction = n.sub(x, n.op<RoundOp>(x));
   Value cot = n.div(n.like(x, M_PI), n.op<TanOp>(n.mul(fraction, M_PI)));
   value = n.select(negative, n.sub(value, cot), value);
   Value isPole = n.op<AndOp>(n.compare("le", x, 0), n.compare("eq", x, whole));
-  Value pole = n.select(n.compare("eq", x, 0), n.like(x, -kInfinity), n.like(x, kNan));
-  return n.select(isPole, pole, value);
+  return n.select(isPole, n.like(x, kNan), value);
 }
 
 static LogicalResult importDigamma(NodeImport &n) { return narrow(n, digamma(n, wide(n, 0))); }
 
-/// ζ(s, q) = Σ (q + k)^-s: ten terms, then Euler and Maclaurin's.
+/// ζ(s, q) = Σ (q + k)^-s, in the precision of the operands: how it is summed shows
+/// where q is negative.
 static Value zeta(NodeImport &n, Value s, Value q) {
-  Value sum, minus = n.op<NegOp>(s), at = q;
-  for (int i = 0; i < 12; ++i) {
-    Value term = n.op<PowOp>(at, minus);
-    sum = sum ? n.add(sum, term) : term;
-    at = n.add(at, 1.0);
-  }
-  Value tail = n.op<PowOp>(at, minus);
-  sum = n.add(sum, n.div(n.mul(tail, at), n.sub(s, 1.0)));
-  sum = n.add(sum, n.mul(tail, 0.5));
-  // B2k / (2k)!
-  static const double terms[] = {1.0 / 12,           -1.0 / 720,     1.0 / 30240,
-                                 -1.0 / 1209600,     1.0 / 47900160, -691.0 / 1307674368000.0,
-                                 1.0 / 74724249600.0};
-  Value factor = s, power = n.div(tail, at);
-  for (int k = 0; k < 7; ++k) {
-    sum = n.add(sum, n.mul(n.mul(factor, power), terms[k]));
-    factor = n.mul(factor, n.mul(n.add(s, 2.0 * k + 1), n.add(s, 2.0 * k + 2)));
-    power = n.div(power, n.mul(at, at));
-  }
-  Value value = n.select(n.compare("lt", s, 1), n.like(sum, kNan), sum);
-  value = n.select(n.compare("eq", s, 1), n.like(sum, kInfinity), value);
-  Value low = n.compare("le", q, 0);
-  Value isPole = n.op<AndOp>(low, n.compare("eq", q, n.op<FloorOp>(q)));
-  return n.select(isPole, n.like(sum, kInfinity), value);
+  if (!s || !q)
+    return {};
+  Type element = n.element(s).isF32() ? n.element(s) : n.b.getF64Type();
+  Value shape = n.shapeOf(n.compare("eq", s, q));
+  s = n.expandTo(n.cast(s, element), shape);
+  q = n.expandTo(n.cast(q, element), shape);
+  if (!s || !q)
+    return {};
+  return n.kernelCall("weir_kernel_zeta", s.getType(), {s, q})->getResult(0);
 }
 
-static LogicalResult importZeta(NodeImport &n) {
-  return narrow(n, zeta(n, wide(n, 0), wide(n, 1)));
-}
+static LogicalResult importZeta(NodeImport &n) { return n.result(zeta(n, n.in(0), n.in(1))); }
 
 /// ψ⁽ᵐ⁾(x) = (-1)^(m+1) m! ζ(m + 1, x)
 static LogicalResult polygamma(NodeImport &n) {
-  Value m = wide(n, 0), x = wide(n, 1);
+  Value m = n.in(0), x = n.in(1);
   if (!m || !x)
     return failure();
   Value next = n.add(m, 1.0);
@@ -109,9 +93,10 @@ static LogicalResult polygamma(NodeImport &n) {
   Value odd = n.compare("eq", n.op<FloorModOp>(m, n.like(m, 2)), 1);
   Value signedFactorial = n.select(odd, factorial, n.op<NegOp>(factorial));
   Value value = n.mul(signedFactorial, zeta(n, next, x));
-  value = n.select(n.compare("eq", m, 0), digamma(n, x), value);
+  Value zeroth = n.cast(digamma(n, wide(n, 1)), n.element(x));
+  value = n.select(n.compare("eq", m, 0), zeroth, value);
   Value valid = n.op<AndOp>(n.compare("ge", m, 0), n.compare("eq", m, n.op<FloorOp>(m)));
-  return narrow(n, n.select(valid, value, n.like(value, kNan)));
+  return n.result(n.select(valid, value, n.like(value, kNan)));
 }
 
 /// state = step(k, state) for k = 1 … count; `k` is an f64 scalar.

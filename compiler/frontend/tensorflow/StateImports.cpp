@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/tensorflow/GraphImporter.h"
+#include "compiler/frontend/tensorflow/RunTimeAxes.h"
 #include "compiler/frontend/tensorflow/Variables.h"
 #include "dialects/weir/Training.h"
 
@@ -326,8 +327,11 @@ static LogicalResult resourceGatherNd(NodeImport &n) {
   Imported *variable = variableAt(n, 0);
   if (!variable)
     return failure();
-  return n.result(
-      n.op<GatherNdOp>(currentValue(n, *variable), n.in(1), n.number(0), n.flag(false)));
+  Value x = currentValue(n, *variable), indices = n.in(1);
+  if (x && indices && n.rank(indices) > 0 &&
+      ShapedType::isDynamic(n.dim(indices, n.rank(indices) - 1)))
+    return n.result(gatherNdOfOpenDepth(n, x, indices));
+  return n.result(n.op<GatherNdOp>(x, indices, n.number(0), n.flag(false)));
 }
 
 namespace {

@@ -282,6 +282,11 @@ bool ModuleImporter::entry(const Source &source, const Versions &versions, const
       // What has a rank only in the run is fetched as a sequence of one tensor.
       Value box = boxedInput(reader, 0);
       tensor = box ? box : reader.in(0);
+      // A reshape to as many sizes as the run says.
+      auto reshaped = tensor ? tensor.getDefiningOp<ReshapeOp>() : ReshapeOp();
+      if (reshaped && !isa<RankedTensorType>(tensor.getType()) &&
+          isa<RankedTensorType>(reshaped->getOperand(0).getType()))
+        tensor = boxOf(reader, reshaped->getOperand(0), reshaped->getOperand(1));
     }
     if (!tensor || (fetch.shape && failed(checkShape(reader, tensor, *fetch.shape))))
       continue;

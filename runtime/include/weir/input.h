@@ -107,6 +107,10 @@ WEIR_LIBRARY_FUNCTION(weir_kernel_decode_csv);
 /// parse:     a string -> a sequence of one tensor, whatever its shape
 WEIR_LIBRARY_FUNCTION(weir_kernel_serialize_tensor);
 WEIR_LIBRARY_FUNCTION(weir_kernel_parse_tensor);
+/// A sequence of one tensor: the elements in a shape (i64), one size of which may
+/// be -1.
+/// operands: elements, shape
+WEIR_LIBRARY_FUNCTION(weir_kernel_box_tensor);
 /// A sequence's only tensor, and its shape (i32 or i64).
 /// attributes (tensor): its rank and sizes (-1: any), else INVALID_ARGUMENT; -1: its
 ///           elements as a vector
