@@ -74,6 +74,30 @@ private:
   int used = 4;
 };
 
+/// The generator of `state`: [2] is a seed, which is scrambled first; [3] a key
+/// and the two halves of a counter (i64 both).
+inline bool readState(const weir_tensor &state, Philox *generator) {
+  if (state.dtype != WEIR_I64 || state.rank != 1)
+    return false;
+  auto *words = static_cast<const uint64_t *>(state.data);
+  if (state.dims[0] == 3) {
+    *generator = Philox(words[0], words[1], words[2]);
+    return true;
+  }
+  if (state.dims[0] != 2)
+    return false;
+  Philox::Block mixed = Philox::at(words[0], words[1], 0x02461e293ec8f720u);
+  *generator = Philox(uint64_t(mixed.word[1]) << 32 | mixed.word[0], 0,
+                      uint64_t(mixed.word[3]) << 32 | mixed.word[2]);
+  return true;
+}
+
+inline int32_t failState(weir_context *ctx) {
+  return failMessage(ctx, WEIR_INVALID_ARGUMENT,
+                     "the generator's state is not a seed of 2, or a key and "
+                     "a counter, 3 numbers in all");
+}
+
 /// A number in [0, 1) of the low 23 bits.
 inline float uniformFloat(uint32_t word) {
   uint32_t bits = (word & 0x7fffff) | 0x3f800000;
@@ -103,6 +127,45 @@ inline void normalPair(double u, double v, double *first, double *second) {
   *first = sin(angle) * radius;
   *second = cos(angle) * radius;
 }
+
+/// Numbers that are drawn one after the other, each word once.
+class PhiloxNumbers {
+public:
+  explicit PhiloxNumbers(const Philox &start) : words(start) {}
+
+  uint32_t word() { return words.next(); }
+  uint64_t wide() {
+    uint64_t low = words.next();
+    return low | uint64_t(words.next()) << 32;
+  }
+  /// In [0, 1).
+  float unit() { return uniformFloat(words.next()); }
+  double wideUnit() {
+    uint32_t first = words.next();
+    return uniformDouble(first, words.next());
+  }
+  /// In [0, n), each as often as the others: words below the remainder of all of them
+  /// are drawn anew.
+  uint32_t below(uint32_t n) {
+    return drawBelow(n, [&] { return word(); });
+  }
+  uint64_t below(uint64_t n) {
+    return drawBelow(n, [&] { return wide(); });
+  }
+
+private:
+  template <typename T, typename Draw> T drawBelow(T n, Draw draw) {
+    if ((n & (n - 1)) == 0) // 0, too, takes a word
+      return n ? draw() & (n - 1) : draw() * 0;
+    T rest = ~T(0) % n + 1, drawn;
+    do
+      drawn = draw();
+    while (drawn < rest);
+    return drawn % n;
+  }
+
+  PhiloxWords words;
+};
 
 } // namespace weir::rt
 

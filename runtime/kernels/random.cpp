@@ -18,30 +18,6 @@ using namespace weir::rt;
 
 namespace {
 
-/// The generator of `state`: [2] is a seed, which is scrambled first; [3] a key
-/// and the two halves of a counter (i64 both).
-bool readState(const weir_tensor &state, Philox *generator) {
-  if (state.dtype != WEIR_I64 || state.rank != 1)
-    return false;
-  auto *words = static_cast<const uint64_t *>(state.data);
-  if (state.dims[0] == 3) {
-    *generator = Philox(words[0], words[1], words[2]);
-    return true;
-  }
-  if (state.dims[0] != 2)
-    return false;
-  Philox::Block mixed = Philox::at(words[0], words[1], 0x02461e293ec8f720u);
-  *generator = Philox(uint64_t(mixed.word[1]) << 32 | mixed.word[0], 0,
-                      uint64_t(mixed.word[3]) << 32 | mixed.word[2]);
-  return true;
-}
-
-int32_t failState(weir_context *ctx) {
-  return failMessage(ctx, WEIR_INVALID_ARGUMENT,
-                     "the generator's state is not a seed of 2, or a key and "
-                     "a counter, 3 numbers in all");
-}
-
 /// Shapes a result by a 1-D tensor of i64; 0 or what failed.
 int32_t shapeBy(weir_context *ctx, const weir_tensor &shape, weir_tensor &result) {
   auto *sizes = static_cast<const int64_t *>(shape.data);

@@ -280,6 +280,7 @@ static const ImportIndex &importIndex() {
                                       sparseStructureImports(),
                                       ctcImports(),
                                       crossImports(),
+                                      drawnImports(),
                                       shapeImports(),
                                       decompositionImports(),
                                       generatorImports(),

@@ -16,6 +16,7 @@ namespace weir::tf {
 llvm::ArrayRef<OpImport> crossImports();
 llvm::ArrayRef<OpImport> ctcImports();
 llvm::ArrayRef<OpImport> decompositionImports();
+llvm::ArrayRef<OpImport> drawnImports();
 llvm::ArrayRef<OpImport> generatorImports();
 llvm::ArrayRef<OpImport> shapeImports();
 llvm::ArrayRef<OpImport> specialFunctionImports();

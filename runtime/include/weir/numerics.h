@@ -50,6 +50,46 @@ WEIR_LIBRARY_FUNCTION(weir_kernel_cumulative_logsumexp);
 ///           element is greater
 WEIR_LIBRARY_FUNCTION(weir_kernel_search_sorted);
 
+/// Points of a Sobol sequence in [0, 1).
+/// operands: dimensions (at most 1111), number of points, how many to skip
+/// results:  f32 or f64 [points, dimensions]
+/// TensorFlow SobolSample.
+WEIR_LIBRARY_FUNCTION(weir_kernel_sobol);
+
+// Samples. The state is a seed of 2 numbers, or a key and a counter, 3 in all (i64).
+
+/// A part of an image.
+/// operands: state; height, width, channels (i64 [3]); objects (f32 [b, n, 4], in
+///           [0, 1]); how much of one is to be covered; the least and the most of the
+///           ratio of width to height, and of the part's share of the image (f32 [4])
+/// results:  begin, size (i32 or i64, [3]), the part in [0, 1] (f32 [1, 1, 4])
+/// attributes: how many attempts; whether no objects are one of the image's size
+/// TensorFlow SampleDistortedBoundingBox and its stateless form.
+WEIR_LIBRARY_FUNCTION(weir_kernel_distorted_box);
+
+/// Classes for a sampled loss.
+/// operands: state; true classes (i64 [b, n]); weights (f32; of kind 3: a class each)
+/// results:  classes (i64 [count]); how often each true class, and each of those, is
+///           expected (f32)
+/// attributes: kind (0: all; 1: uniform; 2: log-uniform; 3: by weights), count, whether
+///           each at most once, number of classes
+/// TensorFlow's candidate samplers.
+WEIR_LIBRARY_FUNCTION(weir_kernel_sample_candidates);
+
+/// True classes that were drawn, too.
+/// operands: true classes (i64 [b, n]), candidates (i64 [m])
+/// results:  rows (i32), places among the candidates (i64), the lowest number (f32)
+/// TensorFlow ComputeAccidentalHits.
+WEIR_LIBRARY_FUNCTION(weir_kernel_accidental_hits);
+
+/// Pooling over windows whose sizes are drawn.
+/// operands: images [b, h, w, c]; state; how much smaller they become (f32 [2])
+/// results:  images; where rows and columns of windows begin, and the end (i64)
+/// attributes: whether the largest element (else the mean), whether windows overlap by
+///           one, whether sizes are spread by one number rather than shuffled
+/// TensorFlow FractionalMaxPool, FractionalAvgPool.
+WEIR_LIBRARY_FUNCTION(weir_kernel_fractional_pool);
+
 #ifdef __cplusplus
 }
 #endif
