@@ -84,7 +84,8 @@ private:
       if (!step.other.empty())
         return Verdict::unsupported("has a step \"" + step.other + "\"");
       for (const SystemRun &run : step.runs)
-        if (step.kind == SystemStep::Kind::Concurrent && run.session != step.runs[0].session &&
+        if (step.kind == SystemStep::Kind::Concurrent &&
+            ownerOf(run.session) != ownerOf(step.runs[0].session) &&
             !sessionOf(run.session).target.empty())
           return Verdict::unsupported("has several sessions of a server at the same time");
     }
@@ -96,13 +97,24 @@ private:
     return found == script.sessions.end() ? SystemSession{script.graph, ""} : found->second;
   }
 
+  /// A server's sessions on one graph share all that it keeps, and are one session
+  /// here: that of the first of them.
+  std::string ownerOf(const std::string &name) const {
+    SystemSession own = sessionOf(name);
+    if (!own.target.empty())
+      for (const auto &[other, session] : script.sessions)
+        if (session.target == own.target && session.graph == own.graph)
+          return other;
+    return name;
+  }
+
   /// The graph of a session as the script begins.
   std::string firstPath(const std::string &session) const {
     return folder + "/" + sessionOf(session).graph;
   }
 
   LiveSession &at(const std::string &session) {
-    LiveSession &found = live[session];
+    LiveSession &found = live[ownerOf(session)];
     if (found.path.empty())
       found.path = firstPath(session);
     return found;
@@ -184,7 +196,7 @@ private:
     std::string target = sessionOf(run.session).target;
     bool isServed = !target.empty(), isShared = session.isStale;
     for (const auto &[name, other] : script.sessions)
-      isShared |= isServed && name != run.session && other.target == target;
+      isShared |= isServed && ownerOf(name) != ownerOf(run.session) && other.target == target;
     // What a server keeps outlives its clients.
     if (run.restart && !isServed)
       session.session.reset();

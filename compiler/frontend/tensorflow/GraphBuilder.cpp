@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/tensorflow/Graph.h"
+#include "compiler/frontend/tensorflow/TypeConstraints.h"
 
 #include <algorithm>
 #include <charconv>
@@ -143,6 +144,30 @@ void Builder::bindAttrs(Node &node) {
   }
 }
 
+/// The first type that an attribute has and may not; Invalid: none.
+static DataType forbiddenType(uint64_t allowed, const AttrValue &value) {
+  auto isForbidden = [&](DataType type) {
+    return type != DataType::Invalid && !(allowed >> static_cast<unsigned>(type) & 1);
+  };
+  if (allowed == 0)
+    return DataType::Invalid;
+  if (value.kind == AttrValue::Kind::Type)
+    return isForbidden(value.type()) ? value.type() : DataType::Invalid;
+  if (value.list)
+    for (int64_t number : value.list->ints)
+      if (isForbidden(toDataType(number)))
+        return toDataType(number);
+  return DataType::Invalid;
+}
+
+static std::string typeNames(uint64_t allowed) {
+  std::string names;
+  for (unsigned type = 1; type < 64; ++type)
+    if (allowed >> type & 1)
+      names += (names.empty() ? "" : ", ") + std::string(typeName(DataType(type)));
+  return names;
+}
+
 void Builder::completeAttrs(Node &node) {
   if (!node.def)
     return;
@@ -153,6 +178,10 @@ void Builder::completeAttrs(Node &node) {
         error("W0210", node,
               "attribute " + quoted(def.name) + ": found " + std::string(kindName(*value)) +
                   "; possible is " + std::string(def.kind));
+      else if (DataType type = forbiddenType(allowedTypes(def), *value); type != DataType::Invalid)
+        error("W0210", node,
+              "attribute " + quoted(def.name) + ": found type " + std::string(typeName(type)) +
+                  "; possible are " + typeNames(allowedTypes(def)));
     } else if (def.hasDefault) {
       node.attrs.emplace_back(def.name, def.value);
     } else {

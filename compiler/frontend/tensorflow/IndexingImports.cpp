@@ -167,6 +167,22 @@ static LogicalResult topK(NodeImport &n) {
   return made ? n.results({made->getResult(0), n.cast(made->getResult(1), index)}) : failure();
 }
 
+/// What is approximate on other machines is exact here, as in TensorFlow.
+static LogicalResult approximateTopK(NodeImport &n) {
+  Value x = n.in(0);
+  auto axis = x ? n.axis(n.i("reduction_dimension"), n.rank(x)) : std::nullopt;
+  if (!axis)
+    return failure();
+  if (!n.isSet("aggregate_to_topk"))
+    return n.unsupported("found more results than k, which are left to another operation; possible "
+                         "is aggregate_to_topk");
+  Operation *made =
+      n.multi<TopKOp, 2>(x, n.ints({n.i("k")}), n.number(*axis), n.flag(n.isSet("is_max_k")),
+                         n.flag(true), n.typeAttr(n.b.getI64Type()));
+  return made ? n.results({made->getResult(0), n.cast(made->getResult(1), n.b.getI32Type())})
+              : failure();
+}
+
 /// The k centres nearest to each point, by squared distance.
 static LogicalResult nearestNeighbors(NodeImport &n) {
   Value points = n.in(0), centres = n.in(1), k = n.in(2);
@@ -503,6 +519,7 @@ ArrayRef<OpImport> weir::tf::indexingImports() {
       {"OneHot", oneHot},
       {"Where", where},
       {"TopK", topK},
+      {"ApproxTopK", approximateTopK},
       {"TopKV2", topK},
       {"NthElement", nthElement},
       {"NearestNeighbors", nearestNeighbors},

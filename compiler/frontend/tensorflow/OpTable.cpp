@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/tensorflow/OpTable.h"
+#include "compiler/frontend/tensorflow/TypeConstraints.h"
 
 #include <algorithm>
 #include <charconv>
@@ -49,6 +50,8 @@ public:
     return it == byName.end() ? nullptr : &it->second;
   }
   const auto &all() const { return byName; }
+  /// Types that attributes may be, by where the table has the attribute's name.
+  std::unordered_map<const char *, uint64_t> allowed;
 
 private:
   ArgDef parseArg(std::string_view text, const OpDef &op);
@@ -60,6 +63,8 @@ private:
 };
 
 } // namespace
+
+static uint64_t bitOf(DataType type) { return uint64_t(1) << static_cast<unsigned>(type); }
 
 static int64_t parseInt(std::string_view text) {
   int64_t value = 0;
@@ -205,6 +210,12 @@ Table::Table() {
       attr.name = cursor.until(':');
       attr.kind = cursor.until('=');
       size_t used = attr.name.size() + 1 + attr.kind.size();
+      if (size_t open = attr.kind.find('{'); open != std::string_view::npos) {
+        Cursor types(attr.kind.substr(open + 1, attr.kind.size() - open - 2));
+        while (!types.empty())
+          allowed[attr.name.data()] |= bitOf(typeOfName(types.until('|')));
+        attr.kind = attr.kind.substr(0, open);
+      }
       attr.hasDefault = used < text.size();
       if (attr.hasDefault)
         attr.value = parseDefault(attr.kind, text.substr(used + 1));
@@ -225,6 +236,11 @@ Table::Table() {
 static const Table &table() {
   static const Table instance;
   return instance;
+}
+
+uint64_t weir::tf::allowedTypes(const AttrDef &def) {
+  auto found = table().allowed.find(def.name.data());
+  return found == table().allowed.end() ? 0 : found->second;
 }
 
 const OpDef *weir::tf::findOp(std::string_view name) { return table().find(name); }

@@ -89,7 +89,19 @@ Values adam(NodeImport &n, Operands s, Operands in) {
   return {n.sub(s[0], step), m, v};
 }
 
-/// The same with a maximum in place of the second moment. Slots m, v; in: power
+/// Reddi, Kale and Kumar, "On the convergence of Adam and beyond" (2018): divides by
+/// the largest second moment so far. Slots m, v, the largest; in: as above.
+Values amsgrad(NodeImport &n, Operands s, Operands in) {
+  Value rate = in[2], gradient = in[6];
+  Value alpha = n.div(n.mul(rate, n.sqrt(complement(n, in[1]))), complement(n, in[0]));
+  Value m = average(n, s[1], gradient, in[3]);
+  Value v = average(n, s[2], square(n, gradient), in[4]);
+  Value most = n.maximum(s[3], v);
+  Value step = n.div(n.mul(m, alpha), n.add(n.sqrt(most), in[5]));
+  return {n.sub(s[0], step), m, v, most};
+}
+
+/// Adam with a maximum in place of the second moment. Slots m, v; in: power
 /// of beta1, rate, beta1, beta2, epsilon, gradient.
 Values adaMax(NodeImport &n, Operands s, Operands in) {
   Value m = average(n, s[1], in[5], in[2]);
@@ -312,7 +324,8 @@ template <const Optimizer &optimizer> LogicalResult apply(NodeImport &n) {
 
 constexpr Optimizer gradientDescentRule = {0, 2, 1, gradientDescent},
                     momentumRule = {1, 3, 1, momentum}, adamRule = {2, 7, 6, adam},
-                    adaMaxRule = {2, 6, 5, adaMax}, adagradRule = {1, 2, 1, adagrad<false>},
+                    amsgradRule = {3, 7, 6, amsgrad}, adaMaxRule = {2, 6, 5, adaMax},
+                    adagradRule = {1, 2, 1, adagrad<false>},
                     adagradV2Rule = {1, 3, 2, adagrad<true>},
                     adagradDualRule = {2, 5, 0, adagradDual}, adadeltaRule = {2, 4, 3, adadelta},
                     rmsPropRule = {2, 5, 4, rmsProp<false>},
@@ -330,6 +343,7 @@ ArrayRef<OpImport> weir::tf::optimizerImports() {
       {"ResourceApplyGradientDescent", apply<gradientDescentRule>},
       {"ApplyAdam", apply<adamRule>},
       {"ResourceApplyAdam", apply<adamRule>},
+      {"ResourceApplyAdamWithAmsgrad", apply<amsgradRule>},
       {"ApplyAdaMax", apply<adaMaxRule>},
       {"ResourceApplyAdaMax", apply<adaMaxRule>},
       {"ApplyAddSign", apply<addSignRule>},

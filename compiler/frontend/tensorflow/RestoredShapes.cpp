@@ -8,6 +8,7 @@
 #include "compiler/frontend/tensorflow/RestoredShapes.h"
 
 #include "compiler/frontend/Import.h"
+#include "compiler/frontend/tensorflow/EdgeTypes.h"
 #include "compiler/frontend/tensorflow/GraphImporter.h"
 #include "compiler/frontend/tensorflow/TensorDecoder.h"
 #include "runtime/checkpoint/slices_file.h"
@@ -54,11 +55,10 @@ private:
   const Graph &graph;
 };
 
+/// Whether the operation's first input is what it hands on.
 bool passesThrough(std::string_view op) {
-  return op == "Identity" || op == "RefIdentity" || op == "Snapshot" || op == "StopGradient" ||
-         op == "ReadVariableOp" || op == "Assign" || op == "AssignAdd" || op == "AssignSub" ||
-         op == "Cast" || op == "EnsureShape" || op == "PlaceholderWithDefault" || op == "Neg" ||
-         op == "Abs";
+  return op == "Identity" || op == "RefIdentity" || op == "Snapshot" || op == "ReadVariableOp" ||
+         op == "Assign" || op == "AssignAdd" || op == "AssignSub";
 }
 
 bool isVariable(std::string_view op) {
@@ -106,12 +106,16 @@ std::optional<Shape> Finder::shapeOfEdge(Edge edge, int depth) {
   }
   if (isVariable(node.op))
     return shapeOfVariable(edge.node, depth);
-  value = node.attr("shape");
-  if (node.op.starts_with("Placeholder") && value && value->shape && !value->shape->unknownRank)
-    return *value->shape;
+  // What hands a variable on needs no import; of the rest the import tells.
   if (passesThrough(node.op) && !node.inputs.empty())
     return shapeOfEdge(node.inputs[0], depth + 1);
-  return std::nullopt;
+  mlir::RankedTensorType type = typeOfEdge(n, edge);
+  if (!type)
+    return std::nullopt;
+  Shape shape;
+  for (int64_t size : type.getShape())
+    shape.dims.push_back(mlir::ShapedType::isDynamic(size) ? -1 : size);
+  return shape;
 }
 
 /// The strings of a constant; none: it is no constant.

@@ -258,6 +258,30 @@ static LogicalResult softmax(NodeImport &n) {
   return matrixResult(n, x);
 }
 
+/// For each element the sum of its row's `values`, one an element of `x`.
+static Value rowSums(NodeImport &n, const SparseTensor &x, Value values) {
+  Value keys = linearKeys(n, columns(n, x.indices, 0, x.rank - 1), x.shape, x.rank - 1);
+  Distinct rows = distinct(n, keys);
+  if (!rows)
+    return {};
+  Value sums = segmentSums(n, n.widen(values), rows.inverse, n.sizeOf(rows.values, 0));
+  return n.cast(take(n, sums, rows.inverse), n.element(values));
+}
+
+/// The gradient of the softmax of each row: both matrices have the same places.
+static LogicalResult softmaxGradient(NodeImport &n) {
+  SparseTensor y = matrixInput(n, 0), dy = matrixInput(n, 1);
+  if (!y || !dy)
+    return failure();
+  if (y.rank != dy.rank)
+    return n.invalid("found matrices of ranks " + Twine(y.rank) + " and " + Twine(dy.rank));
+  Value places = n.reshapeTo(dy.indices, n.shapeOf(y.indices));
+  require(n, n.compare("eq", places, y.indices),
+          "a gradient whose elements lie elsewhere than the softmax's");
+  y.values = n.mul(n.sub(dy.values, rowSums(n, y, n.mul(y.values, dy.values))), y.values);
+  return matrixResult(n, y);
+}
+
 static LogicalResult components(NodeImport &n) {
   SparseTensor x = matrixInput(n, 0);
   Value index = n.in(1);
@@ -290,6 +314,7 @@ ArrayRef<OpImport> weir::tf::sparseMatrixImports() {
       {"SparseMatrixMul", multiply},
       {"SparseMatrixZeros", zeros},
       {"SparseMatrixSoftmax", softmax},
+      {"SparseMatrixSoftmaxGrad", softmaxGradient},
   };
   return rows;
 }
