@@ -213,7 +213,7 @@ Table::Table() {
       if (size_t open = attr.kind.find('{'); open != std::string_view::npos) {
         Cursor types(attr.kind.substr(open + 1, attr.kind.size() - open - 2));
         while (!types.empty())
-          allowed[attr.name.data()] |= bitOf(typeOfName(types.until('|')));
+          allowed[attr.name.data()] |= bitOf(typeOfName(types.until('/')));
         attr.kind = attr.kind.substr(0, open);
       }
       attr.hasDefault = used < text.size();

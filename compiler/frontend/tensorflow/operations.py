@@ -32,7 +32,7 @@ HEADER = """\
 # Written by operations.py; facts of the public registry, 1.15 and later.
 # Argument: name:type, & before the type of a reference, N* before that of a
 # sequence, @ before the attribute that lists a mixed sequence's types.
-# Attribute: name:kind, {…} the types that are allowed, =default where it has one. Flags: s stateful,
+# Attribute: name:kind, {…/…} the types that are allowed, =default where it has one. Flags: s stateful,
 # c commutative, a aggregate.
 """
 
@@ -115,7 +115,7 @@ def line(op):
     for a in op.attr:
         text = f"{a.name}:{a.type}"
         if a.type in ("type", "list(type)") and a.allowed_values.list.type:
-            text += "{" + "|".join(map(type_name, a.allowed_values.list.type)) + "}"
+            text += "{" + "/".join(map(type_name, a.allowed_values.list.type)) + "}"
         if a.HasField("default_value"):
             text += "=" + default(a.default_value)
         attrs.append(text)
