@@ -12,6 +12,7 @@ TensorFlow's points show, which are Joe and Kuo's ("Constructing Sobol sequences
 better two-dimensional projections", 2008). Needs a Python with TensorFlow."""
 import os
 import sys
+import textwrap
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
@@ -78,13 +79,14 @@ def follows(polynomial, degree, m):
 
 
 def main():
-    columns = np.array(list(numbers())).T
+    columns, table = np.array(list(numbers())).T, []
     print(BANNER)
     for dimension, (degree, polynomial) in enumerate(polynomials(), 1):
         m = [int(v) for v in columns[dimension]]
         if not follows(polynomial, degree, m):
             sys.exit("dimension %d does not follow its polynomial" % dimension)
-        print(", ".join(map(str, [polynomial] + m[:degree])) + ",")
+        table += [polynomial] + m[:degree]
+    print("\n".join(textwrap.wrap(" ".join("%d," % number for number in table), 98)))
 
 
 if __name__ == "__main__":
