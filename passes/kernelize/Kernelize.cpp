@@ -18,6 +18,7 @@
 #include "passes/kernelize/ImplicitPadding.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRKERNELIZEPASS
@@ -66,6 +67,16 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
       for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
         if (isOpTriviallyDead(&op))
           op.erase();
+    dropUnused(module);
+  }
+
+  /// A back end may read the operand of a launch in place of its result.
+  static void dropUnused(ModuleOp module) {
+    llvm::StringSet<> launched;
+    module.walk([&](plan::LaunchOp launch) { launched.insert(launch.getKernel()); });
+    for (auto kernel : llvm::make_early_inc_range(module.getOps<plan::KernelOp>()))
+      if (!launched.contains(kernel.getSymName()))
+        kernel.erase();
   }
 
   void outline(ModuleOp module, Cluster &cluster) {

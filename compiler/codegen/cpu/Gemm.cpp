@@ -19,6 +19,7 @@
 #include "compiler/codegen/cpu/Tiles.h"
 #include "compiler/codegen/cpu/schedule/PackWeights.h"
 #include "dialects/weir/Pch.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace weir;
@@ -31,8 +32,8 @@ static bool readsRowsInOrder(KernelBuilder &r, plan::KernelOp kernel, DotGeneral
   if (!result.hasStaticShape() || target.hasGaps())
     return false;
   Value right = dot.getRhs();
-  if (auto unpack = right.getDefiningOp<UnpackPanelsOp>())
-    right = unpack.getOperand();
+  if (Operation *def = right.getDefiningOp())
+    right = def->getOperand(0); // in panels, or turned
   for (BlockArgument argument : kernel.getBody().getArguments()) {
     auto type = cast<RankedTensorType>(argument.getType());
     if (argument == dot.getLhs() || argument == right)
@@ -82,6 +83,49 @@ static void copyPanel(KernelBuilder &r, const ColumnsOperand &operand, const Pan
                    r.add(r.mul(k, r.constant(width)), r.constant(v * shape.lanes)));
     }
   });
+}
+
+/// The same of a right operand whose lines lie along the depth: blocks of it are turned in
+/// registers. `matrix` is its first element, `panel` has room for whole blocks of rows.
+static void copyTurnedPanel(KernelBuilder &r, const ColumnsOperand &operand, Value matrix,
+                            const PanelRows &rows, const TileShape &shape, int64_t width,
+                            Value panel) {
+  Type element = BufferAccess::storageType(operand.buffer.type.getElementType());
+  int64_t lanes = shape.lanes;
+  Value pitch = operand.buffer.dims.back();
+  auto emitBlock = [&](Value k, int64_t v, bool isWhole) {
+    SmallVector<Value> vectors;
+    for (int64_t i = 0; i < lanes; ++i) {
+      Value column = r.add(rows.column, r.constant(v * lanes + i));
+      Value linear = r.add(r.add(matrix, r.mul(column, pitch)), r.add(rows.first, k));
+      VectorReader source(r, lanes);
+      if (!isWhole) {
+        Value left = r.minimum(r.sub(rows.count, k), r.constant(lanes));
+        if (rows.limit)
+          left = r.select(r.less(column, rows.limit), left, r.constant(0));
+        source.setLanes({}, vector::CreateMaskOp::create(
+                                r.b, r.loc, VectorType::get({lanes}, r.b.getI1Type()), left));
+      }
+      vectors.push_back(source.load(operand.buffer.pointer, element, linear));
+    }
+    turn(r.b, r.loc, vectors);
+    VectorReader target(r, lanes);
+    for (auto [i, vector] : llvm::enumerate(vectors))
+      target.store(vector, panel, element,
+                   r.add(r.mul(r.add(k, r.constant(i)), r.constant(width)), r.constant(v * lanes)));
+  };
+  auto emitAll = [&](Value from, Value to, bool isWhole) {
+    emitStepLoop(r, from, to, lanes, [&](Value k) {
+      for (int64_t v = 0; v < shape.vectors; ++v)
+        emitBlock(k, v, isWhole);
+    });
+  };
+  Value zero = r.constant(0);
+  if (rows.limit)
+    return emitAll(zero, rows.count, /*isWhole=*/false);
+  Value whole = r.mul(r.divide(rows.count, r.constant(lanes)), r.constant(lanes));
+  emitAll(zero, whole, /*isWhole=*/true);
+  emitAll(whole, rows.count, /*isWhole=*/false);
 }
 
 /// Whether the panels of a product of open sizes are copied, which only running shows.
@@ -153,7 +197,7 @@ LogicalResult weir::emitGemm(KernelBuilder &r, plan::KernelOp kernel, Value begi
     sums = stackElements(r, element, blocks[batch] * shape.width());
   if (kernel.getSchedule()[plan::schedule::copiesPanels]) {
     int64_t most = depthBlock ? *depthBlock : lhs.type.getShape().back();
-    copied = stackElements(r, element, most * shape.width());
+    copied = stackElements(r, element, llvm::alignTo(most, shape.lanes) * shape.width());
     copies = paysToCopy(r, kernel, shape, rows, columns, depth);
   }
   auto emitPart = [&](Value part) {
@@ -241,8 +285,13 @@ LogicalResult weir::emitGemm(KernelBuilder &r, plan::KernelOp kernel, Value begi
     };
     auto emitBlock = [&](int64_t vectors, Value limit, const DepthRange &range) {
       auto copy = [&] {
-        copyPanel(r, rhs, {r.add(right, range.from), range.count, column, limit},
-                  {1, vectors, shape.lanes}, shape.width(), copied);
+        TileShape own{1, vectors, shape.lanes};
+        if (rhs.isTurned)
+          return copyTurnedPanel(r, rhs, r.mul(right, columns),
+                                 {range.from, range.count, column, limit}, own, shape.width(),
+                                 copied);
+        copyPanel(r, rhs, {r.add(right, range.from), range.count, column, limit}, own,
+                  shape.width(), copied);
       };
       if (copies)
         emitEither(r, copies, copy, [] {});
@@ -279,7 +328,7 @@ LogicalResult weir::emitGemm(KernelBuilder &r, plan::KernelOp kernel, Value begi
   };
   auto emitParts = [&] { emitStepLoop(r, begin, end, 1, emitPart); };
   bool hasOpenRows = ShapedType::isDynamicShape(target.type.getShape().slice(batch, rowDims));
-  if (!hasOpenRows || batch || rhs.isPacked || target.hasGaps()) {
+  if (!hasOpenRows || batch || rhs.isPacked || rhs.isTurned || target.hasGaps()) {
     emitParts();
     return success();
   }

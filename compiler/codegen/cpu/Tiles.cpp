@@ -33,6 +33,9 @@ ColumnsOperand::ColumnsOperand(KernelBuilder &r, Value operand) {
   if (auto unpack = operand.getDefiningOp<UnpackPanelsOp>()) {
     isPacked = true;
     operand = unpack.getOperand();
+  } else if (auto transpose = operand.getDefiningOp<TransposeOp>()) {
+    isTurned = true;
+    operand = transpose.getOperand();
   }
   buffer = r.bufferOf(operand);
 }

@@ -52,6 +52,7 @@ struct TileOperands {
 struct ColumnsOperand {
   KernelBuilder::Buffer buffer;
   bool isPacked = false;
+  bool isTurned = false; ///< [A…, N, K]: its columns lie as lines, which are copied
 
   ColumnsOperand(KernelBuilder &r, mlir::Value operand);
   /// Size of dimension `i` of A….

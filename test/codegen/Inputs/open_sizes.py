@@ -114,6 +114,13 @@ CASES = [
          [{"M": m, "K": k, "N": n} for m, k, n in
           ((1, 5, 3), (3, 512, 33), (70, 130, 300), (150, 1025, 65), (301, 129, 257), (2, 0, 4))],
          ["gemm"]),
+    Case("lines along the depth", {"x": "MK", "y": "NK"}, {"r": ("MN", "f32"), "t": ("KN", "f32")},
+         "    %t = weir.transpose %y {permutation = array<i64: 1, 0>} : ({y}) -> {t}\n"
+         f"    %0 = weir.dot_general %x, %t {dot('f32')} : ({{x}}, {{t}}) -> {{r}}\n"
+         "    return %0 : {r}",
+         [{"M": m, "K": k, "N": n} for m, k, n in
+          ((1, 5, 3), (3, 512, 33), (70, 130, 300), (150, 1025, 65), (2, 0, 4), (9, 31, 48))],
+         ["gemm"]),
     Case("side by side", {"x": "BMK", "y": "BKN"}, {"r": ("BMN", "f32")},
          f"    %0 = weir.dot_general %x, %y {dot('f32', ': 0', '2', '1')} : ({{x}}, {{y}}) -> {{r}}\n"
          "    return %0 : {r}",

@@ -88,6 +88,54 @@ static TransposeOp panelsOf(OpBuilder &b, Location loc, Value operand, int64_t w
   return TransposeOp::create(b, loc, split, b.getDenseI64ArrayAttr(order));
 }
 
+/// A lone kernel that exchanges the last two dimensions of what it reads; or null.
+static plan::LaunchOp exchangeOf(plan::KernelOp user, Value operand) {
+  auto launch = operand.getDefiningOp<plan::LaunchOp>();
+  if (!launch || !operand.hasOneUse() || launch.getInputs().size() != 1)
+    return {};
+  auto kernel = SymbolTable::lookupNearestSymbolFrom<plan::KernelOp>(user, launch.getKernelAttr());
+  if (!kernel)
+    return {};
+  Block &body = kernel.getBody().front();
+  auto transpose = dyn_cast<TransposeOp>(body.front());
+  if (!transpose || transpose->getNextNode() != body.getTerminator())
+    return {};
+  ArrayRef<int64_t> order = transpose.getPermutation();
+  int64_t rank = order.size();
+  for (int64_t i = 0; i + 2 < rank; ++i)
+    if (order[i] != i)
+      return {};
+  return rank >= 2 && order[rank - 2] == rank - 1 ? launch : plan::LaunchOp();
+}
+
+/// A right operand that another kernel turns for this one alone, whose lines lie along the
+/// depth: parts turn panels as they copy them, which is less than to turn all of it in memory
+/// unless many parts of rows would each do so. Returns whether they do.
+static bool readTurned(plan::KernelOp kernel, OpOperand *weights, BlockArgument argument,
+                       Value &operand, int64_t rows, ArrayRef<int64_t> parts) {
+  constexpr int64_t mostTurns = 4;
+  auto dot = cast<DotGeneralOp>(weights->getOwner());
+  int64_t batch = dot.getLhsBatch().size();
+  if (!ShapedType::isDynamic(rows) && rows > mostTurns * parts[batch])
+    return false;
+  plan::LaunchOp launch = exchangeOf(kernel, operand);
+  if (!launch)
+    return false;
+  operand = launch.getInputs()[0];
+  argument.setType(operand.getType());
+  SmallVector<int64_t> order =
+      llvm::to_vector(llvm::seq<int64_t>(0, cast<RankedTensorType>(operand.getType()).getRank()));
+  std::swap(order.back(), order[order.size() - 2]);
+  OpBuilder inside(dot);
+  weights->set(
+      TransposeOp::create(inside, dot.getLoc(), argument, inside.getDenseI64ArrayAttr(order)));
+  kernel.setScheduleAttr(plan::ScheduleBuilder(kernel.getSchedule())
+                             .set(plan::schedule::copiesPanels, true)
+                             .set(plan::schedule::parts, parts)
+                             .get());
+  return true;
+}
+
 /// Right operands that the program computes, beyond what the first-level cache holds
 /// anyway, where each panel serves many tiles. For many parts of rows they are brought
 /// into panels once, by the operation that is returned; otherwise kernels copy a panel
@@ -112,20 +160,25 @@ static TransposeOp packComputed(OpBuilder &b, plan::KernelOp kernel, OpOperand *
   // What is known, and what may be.
   int64_t most = std::numeric_limits<int32_t>::max();
   auto atMost = [&](int64_t size) { return ShapedType::isDynamic(size) ? most : size; };
-  if (atMost(columns) <= width || atMost(rows) < fewTilesOfRows * tile[0] ||
-      (!isOpen && depth * columns * bytes <= smallRightOperand))
-    return {};
   SmallVector<int64_t> parts(schedule[plan::schedule::parts]);
   int64_t shared = ShapedType::isDynamic(depth) ? schedule[plan::schedule::depthBlock] : depth;
   int64_t rowsOfPart = std::min<int64_t>(
-      atMost(rows), llvm::alignTo(std::min(leftShare / (bytes * shared), mostRows), tile[0]));
+      atMost(rows),
+      llvm::alignTo(std::min(leftShare / (bytes * std::max<int64_t>(shared, 1)), mostRows),
+                    tile[0]));
   rowsOfPart = std::max(parts[batch], rowsOfPart);
+  SmallVector<int64_t> wide(parts);
+  wide[batch] = rowsOfPart;
+  if (shared > 0 && readTurned(kernel, weights, argument, operand, rows, wide))
+    return {};
+  if (atMost(columns) <= width || atMost(rows) < fewTilesOfRows * tile[0] ||
+      (!isOpen && depth * columns * bytes <= smallRightOperand))
+    return {};
   auto copies = [&](bool whereItPays) -> TransposeOp {
-    parts[batch] = rowsOfPart;
     kernel.setScheduleAttr(plan::ScheduleBuilder(schedule)
                                .set(plan::schedule::copiesPanels, true)
                                .set(plan::schedule::whereItPays, whereItPays)
-                               .set(plan::schedule::parts, parts)
+                               .set(plan::schedule::parts, wide)
                                .get());
     return {};
   };

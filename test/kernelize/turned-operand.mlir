@@ -1,0 +1,41 @@
+// A right operand that lies along the depth is turned by the parts that copy panels of it,
+// not by a kernel before, unless many parts of rows would, or others read it turned.
+// RUN: weir-opt --weir-kernelize %s | FileCheck %s
+
+module attributes {weir.vector_bytes = 64 : i64} {
+  // CHECK-LABEL: func.func @few
+  // CHECK-NEXT: %[[R:.*]] = weir_plan.launch @dot_general_16_96_f32(%arg0, %arg1) : (tensor<16x64xf32>, tensor<96x64xf32>)
+  // CHECK-NEXT: return %[[R]]
+  func.func @few(%x: tensor<16x64xf32>, %w: tensor<96x64xf32>) -> tensor<16x96xf32> {
+    %t = weir.transpose %w {permutation = array<i64: 1, 0>} : (tensor<96x64xf32>) -> tensor<64x96xf32>
+    %0 = weir.dot_general %x, %t {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<16x64xf32>, tensor<64x96xf32>) -> tensor<16x96xf32>
+    return %0 : tensor<16x96xf32>
+  }
+
+  // CHECK-LABEL: func.func @open
+  // CHECK-NEXT: weir_plan.launch @dot_general_d_96_f32(%arg0, %arg1) : (tensor<?x64xf32>, tensor<96x64xf32>)
+  func.func @open(%x: tensor<?x64xf32>, %w: tensor<96x64xf32>) -> tensor<?x96xf32> {
+    %t = weir.transpose %w {permutation = array<i64: 1, 0>} : (tensor<96x64xf32>) -> tensor<64x96xf32>
+    %0 = weir.dot_general %x, %t {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<?x64xf32>, tensor<64x96xf32>) -> tensor<?x96xf32>
+    return %0 : tensor<?x96xf32>
+  }
+
+  // CHECK-LABEL: func.func @many
+  // CHECK-NEXT: %[[T:.*]] = weir_plan.launch @transpose_64_96_f32(%arg1)
+  func.func @many(%x: tensor<9000x64xf32>, %w: tensor<96x64xf32>) -> tensor<9000x96xf32> {
+    %t = weir.transpose %w {permutation = array<i64: 1, 0>} : (tensor<96x64xf32>) -> tensor<64x96xf32>
+    %0 = weir.dot_general %x, %t {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<9000x64xf32>, tensor<64x96xf32>) -> tensor<9000x96xf32>
+    return %0 : tensor<9000x96xf32>
+  }
+
+  // CHECK-LABEL: func.func @shared
+  // CHECK-NEXT: %[[T:.*]] = weir_plan.launch @transpose_64_96_f32(%arg1)
+  func.func @shared(%x: tensor<16x64xf32>, %w: tensor<96x64xf32>) -> (tensor<16x96xf32>, tensor<64x96xf32>) {
+    %t = weir.transpose %w {permutation = array<i64: 1, 0>} : (tensor<96x64xf32>) -> tensor<64x96xf32>
+    %0 = weir.dot_general %x, %t {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<16x64xf32>, tensor<64x96xf32>) -> tensor<16x96xf32>
+    return %0, %t : tensor<16x96xf32>, tensor<64x96xf32>
+  }
+}
+
+// CHECK: weir_plan.kernel @dot_general_16_96_f32 schedule <gemm, {copies_panels,
+// CHECK: weir.transpose %arg1
