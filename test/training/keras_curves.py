@@ -10,10 +10,9 @@
 usage: keras_curves.py WEIR_RUN FOLDER [NAME...] [--steps=300] [--tsv=FILE] [--svg=FILE]
        (in a Python that has TensorFlow)
 
-The same weights, batches and steps, dropout by the same masks. Up to step 50 losses agree
-within 1e-5 of their size, or within what TensorFlow is apart from itself where it computes
-with other kernels (without oneDNN): an activation that one rounding puts on the other side of
-a kink is another curve.
+The same weights, batches and steps, dropout by the same masks. Up to step 50 losses must agree
+within 1e-5 of their size. Of a model that misses this, what TensorFlow is apart from itself
+where it computes with other kernels (without oneDNN) is said, too.
 """
 import json
 import os
@@ -29,6 +28,7 @@ from curves import draw, losses_of
 tf, keras, layers = keras_steps.tf, keras_steps.keras, keras_steps.layers
 ROWS = 96
 BATCH = 8
+missed = []
 DIGITS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "digits")
 
 
@@ -132,9 +132,8 @@ def run(weir_run, folder, name, steps):
     far, other = apart(mine, theirs), ""
     if max(far[:50]) > 1e-5:
         self = apart(without_onednn(folder, name, steps), theirs)
-        other = f"; TensorFlow from itself: {max(self[:50]):.1e}, {max(self):.1e}"
-        if max(far[:50]) > 4 * max(self[:50]):
-            sys.exit(f"{name}: apart by {max(far[:50]):.1e} up to step 50{other}")
+        other = f"; TOO FAR (TensorFlow from itself: {max(self[:50]):.1e}, {max(self):.1e})"
+        missed.append(name)
     print(f"{name}: loss {mine[0]:.4f} to {mine[-1]:.4f} in {steps} steps, TensorFlow's to "
           f"{theirs[-1]:.4f}; apart by {far[min(49, steps - 1)]:.1e} at step 50, at most "
           f"{max(far[:50]):.1e} up to there, {max(far):.1e} at all{other}", flush=True)
@@ -155,6 +154,8 @@ def main():
             for s in range(steps):
                 out.write(f"{s + 1}\t" + "\t".join(f"{a[s]:.7g}\t{b[s]:.7g}"
                                                    for a, b in curves.values()) + "\n")
+    if missed:
+        sys.exit("apart by more than 1e-5 up to step 50: " + ", ".join(missed))
 
 
 main()
