@@ -30,11 +30,7 @@ public:
   uint32_t next() {
     if (at == kWords)
       refill();
-    uint32_t y = word[at++];
-    y ^= y >> 11;
-    y ^= y << 7 & 0x9d2c5680u;
-    y ^= y << 15 & 0xefc60000u;
-    return y ^ y >> 18;
+    return tempered[at++];
   }
 
   /// In [0, 1), with 53 bits.
@@ -65,15 +61,30 @@ public:
 private:
   static constexpr uint32_t kWords = 624, kShift = 397;
 
+  static uint32_t twisted(uint32_t own, uint32_t next, uint32_t far) {
+    uint32_t y = (own & 0x80000000u) | (next & 0x7fffffffu);
+    return far ^ y >> 1 ^ (0x9908b0dfu & -(y & 1));
+  }
+
+  /// All words at once, in loops without branches, which compilers make vectors of.
   void refill() {
+    constexpr uint32_t kRest = kWords - kShift;
+    for (uint32_t i = 0; i < kRest; ++i)
+      word[i] = twisted(word[i], word[i + 1], word[i + kShift]);
+    for (uint32_t i = kRest; i + 1 < kWords; ++i)
+      word[i] = twisted(word[i], word[i + 1], word[i - kRest]);
+    word[kWords - 1] = twisted(word[kWords - 1], word[0], word[kShift - 1]);
     for (uint32_t i = 0; i < kWords; ++i) {
-      uint32_t y = (word[i] & 0x80000000u) | (word[(i + 1) % kWords] & 0x7fffffffu);
-      word[i] = word[(i + kShift) % kWords] ^ y >> 1 ^ (y & 1 ? 0x9908b0dfu : 0);
+      uint32_t y = word[i];
+      y ^= y >> 11;
+      y ^= y << 7 & 0x9d2c5680u;
+      y ^= y << 15 & 0xefc60000u;
+      tempered[i] = y ^ y >> 18;
     }
     at = 0;
   }
 
-  uint32_t word[kWords];
+  uint32_t word[kWords], tempered[kWords];
   uint32_t at = kWords;
   double kept = 0;
   bool hasKept = false;

@@ -85,6 +85,10 @@ int32_t weir_kernel_non_max_suppression(weir_context *ctx, const weir_tensor *op
   if (most < 0)
     most = 0;
   limits.mostBoxes = most;
+  if (most == 0) {
+    int64_t none[] = {0, 3};
+    return shapeResult(ctx, results[0], 2, none) ? WEIR_OK : WEIR_RESOURCE_EXHAUSTED;
+  }
 
   Scratch<KeyIndex> candidates(ctx, count);
   Scratch<uint64_t> keys(ctx, count);

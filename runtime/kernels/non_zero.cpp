@@ -43,6 +43,52 @@ NonZeroBits nonZeroBits(int32_t dtype) {
   }
 }
 
+/// The indices of the elements of type T that are not zero under the mask; false, with the run
+/// failed, where there is no memory.
+template <typename T, typename Index>
+bool fillIndices(weir_context *ctx, const weir_tensor &data, uint64_t bits, weir_tensor &result) {
+  auto *elements = static_cast<const T *>(data.data);
+  T mask = T(bits);
+  int64_t total = elementCountOf(data), count = 0;
+  for (int64_t i = 0; i < total; ++i)
+    count += (elements[i] & mask) != 0;
+  int64_t dims[] = {count, data.rank};
+  if (!shapeResult(ctx, result, 2, dims))
+    return false;
+  auto *out = static_cast<Index *>(result.data);
+  // Of an element that is zero an index is written, too, and then written over.
+  if (data.rank == 1) {
+    for (int64_t i = 0, found = 0; found < count; ++i) {
+      out[found] = Index(i);
+      found += (elements[i] & mask) != 0;
+    }
+    return true;
+  }
+  int32_t last = data.rank - 1;
+  int64_t line = data.dims[last], place[WEIR_MAX_RANK] = {};
+  for (int64_t found = 0, row = 0; found < count; ++row, elements += line) {
+    for (int64_t i = 0; i < line && found < count; ++i) {
+      Index *here = out + found * data.rank;
+      for (int32_t d = 0; d < last; ++d)
+        here[d] = Index(place[d]);
+      here[last] = Index(i);
+      found += (elements[i] & mask) != 0;
+    }
+    for (int32_t d = last; d-- > 0;) {
+      if (++place[d] < data.dims[d])
+        break;
+      place[d] = 0;
+    }
+  }
+  return true;
+}
+
+template <typename T>
+bool fillIndices(weir_context *ctx, const weir_tensor &data, uint64_t mask, weir_tensor &result) {
+  return result.dtype == WEIR_I32 ? fillIndices<T, int32_t>(ctx, data, mask, result)
+                                  : fillIndices<T, int64_t>(ctx, data, mask, result);
+}
+
 template <typename T> bool isNonZero(const void *data, int64_t i, uint64_t mask) {
   return static_cast<const T *>(data)[i] & T(mask);
 }
@@ -71,6 +117,13 @@ int32_t weir_kernel_non_zero(weir_context *ctx, const weir_tensor *operands, int
   NonZeroBits bits = nonZeroBits(data.dtype);
   if (operand_count != 1 || result_count != 1 || !isIndexType(results[0].dtype) || bits.bytes == 0)
     return failDtype(ctx, "non-zero elements", data.dtype);
+  if (data.rank > 0 && data.dtype != WEIR_STRING && bits.words == 1 && bits.mask) {
+    bool made = bits.bytes == 1   ? fillIndices<uint8_t>(ctx, data, bits.mask, results[0])
+                : bits.bytes == 2 ? fillIndices<uint16_t>(ctx, data, bits.mask, results[0])
+                : bits.bytes == 4 ? fillIndices<uint32_t>(ctx, data, bits.mask, results[0])
+                                  : fillIndices<uint64_t>(ctx, data, bits.mask, results[0]);
+    return made ? WEIR_OK : WEIR_RESOURCE_EXHAUSTED;
+  }
   int64_t elements = elementCountOf(data), count = 0;
   for (int64_t i = 0; i < elements; ++i)
     count += isNonZero(data, bits, i);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/onnx/RuntimeAxes.h"
+#include "dialects/weir/Arranged.h"
 
 #include <limits>
 
@@ -302,6 +303,16 @@ LogicalResult compress(NodeImport &n) {
     axis = *given;
   } else {
     x = n.reshape(x, {-1});
+  }
+  // What is known already is chosen from by numbers.
+  auto constant = condition.getDefiningOp<ConstantOp>();
+  if (DenseElementsAttr known =
+          constant ? materializedConstant(cast<TypedAttr>(constant.getValue())) : nullptr) {
+    SmallVector<int64_t> places;
+    for (auto [i, isKept] : llvm::enumerate(known.getValues<bool>()))
+      if (isKept)
+        places.push_back(i);
+    return n.result(n.gather(x, n.ints(places), axis));
   }
   Value places = n.squeeze(n.op<NonZeroOp>(condition), {1});
   return n.result(n.gather(x, places, axis));

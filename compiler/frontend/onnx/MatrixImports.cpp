@@ -38,22 +38,16 @@ Value determinant(NodeImport &n, Value x, int64_t size, int64_t rows) {
   return sum;
 }
 
-/// What elimination leaves of matrices [batch, n, columns from n on].
-struct Eliminated {
-  Value matrix;      ///< upper triangular, or with `reduce` the identity first
-  Value determinant; ///< of the first n columns, [batch]
-};
-
-/// Elimination with the largest pivot of each column (Golub and Van Loan, "Matrix
-/// Computations", 3.4), a column a trip. With `reduce`, rows above the pivot are
-/// cleared, too, and rows are divided by it. A column without a pivot is left.
-FailureOr<Eliminated> eliminate(NodeImport &n, Value x, bool reduce) {
+/// Matrices [batch, n, columns] by elimination with the largest pivot of each column (Golub and
+/// Van Loan, "Matrix Computations", 3.4), a column a trip: the identity first. Rows above the
+/// pivot are cleared, too, and rows are divided by it. A matrix without an inverse gives
+/// infinities and NaN.
+FailureOr<Value> eliminate(NodeImport &n, Value x) {
   Type i64 = n.b.getI64Type();
   Value size = n.sizeOf(x, 1);
   Value row = n.unsqueeze(n.op<IotaOp>(size, n.number(0), n.typeAttr(i64)), {0}); // [1, n]
-  Value one = n.expandTo(n.like(x, 1), n.sizeOf(x, 0));
   FailureOr<Values> made =
-      buildLoop(n, n.toScalar(size), {}, {x, one}, [&](Value k, Values args) -> FailureOr<Values> {
+      buildLoop(n, n.toScalar(size), {}, {x}, [&](Value k, Values args) -> FailureOr<Values> {
         Value a = args[0], column = n.gather(a, k, 2);
         Value candidates =
             n.select(n.compare("ge", row, k), n.op<AbsOp>(column), n.like(column, -1));
@@ -65,26 +59,16 @@ FailureOr<Eliminated> eliminate(NodeImport &n, Value x, bool reduce) {
         a = n.op<GatherOp>(a, order, n.number(1), n.number(1), n.flag(false));
         Value top = n.gather(a, k, 1);     // [batch, columns]
         Value pivot = n.gather(top, k, 1); // [batch]
-        Value swapped = n.compare("ne", n.squeeze(pivotRow, {1}), k);
-        Value determinant = n.mul(args[1], n.select(swapped, n.op<NegOp>(pivot), pivot));
-        // A matrix without an inverse gives infinities and NaN; its determinant is 0.
-        Value divisor = pivot;
-        if (!reduce)
-          divisor = n.select(n.compare("eq", pivot, 0.0), n.like(pivot, 1), pivot);
-        divisor = n.unsqueeze(divisor, {1});
+        Value divisor = n.unsqueeze(pivot, {1});
         Value factors = n.div(n.gather(a, k, 2), divisor); // [batch, n]
-        Value cleared = n.compare(reduce ? "ne" : "gt", row, k);
-        factors = n.select(cleared, factors, n.like(factors, 0));
+        factors = n.select(n.compare("ne", row, k), factors, n.like(factors, 0));
         a = n.sub(a, n.mul(n.unsqueeze(factors, {2}), n.unsqueeze(top, {1})));
-        if (reduce) {
-          Value own = n.unsqueeze(n.div(top, divisor), {1});
-          a = n.select(n.unsqueeze(n.compare("eq", row, k), {2}), own, a);
-        }
-        return Values{a, determinant};
+        Value own = n.unsqueeze(n.div(top, divisor), {1});
+        return Values{n.select(n.unsqueeze(n.compare("eq", row, k), {2}), own, a)};
       });
   if (failed(made))
     return failure();
-  return Eliminated{(*made)[0], (*made)[1]};
+  return (*made)[0];
 }
 
 /// Matrices [batch…, n, n] as [batch, n, n]; null, with a report, where they are
@@ -109,14 +93,12 @@ LogicalResult det(NodeImport &n) {
   int64_t size = rank < 2 ? 0 : n.dim(x, rank - 1);
   if (rank >= 2 && size == n.dim(x, rank - 2) && size >= 1 && size <= 4)
     return n.result(determinant(n, x, size, size));
-  Value all = matrices(n, x);
-  if (!all)
+  if (!matrices(n, x))
     return failure();
-  FailureOr<Eliminated> made = eliminate(n, n.widen(all), /*reduce=*/false);
-  if (failed(made))
-    return failure();
-  Value y = n.cast(made->determinant, n.element(x));
-  return n.result(rank == 2 ? n.toScalar(y) : n.reshapeTo(y, n.shapeSlice(x, 0, rank - 2)));
+  Value all = n.widen(x);
+  auto type = RankedTensorType::get(ArrayRef(n.sizes(x)).drop_back(2), n.element(all));
+  Operation *made = n.kernelCall("weir_kernel_determinant", {type}, {all});
+  return made ? n.result(n.cast(made->getResult(0), n.element(x))) : failure();
 }
 
 LogicalResult inverse(NodeImport &n) {
@@ -130,11 +112,11 @@ LogicalResult inverse(NodeImport &n) {
                                 n.op<IotaOp>(square, n.number(1), i64)),
                       n.element(all));
   Value beside = n.concat({all, n.expandTo(unit, n.shapeOf(all))}, 2);
-  FailureOr<Eliminated> made = eliminate(n, beside, /*reduce=*/true);
+  FailureOr<Value> made = eliminate(n, beside);
   if (failed(made))
     return failure();
-  Value right = n.op<SliceOp>(made->matrix, n.sizeOf(all, 1), n.mul(n.sizeOf(all, 1), 2.0),
-                              n.ints({1}), n.list({2}), n.flag(false));
+  Value right = n.op<SliceOp>(*made, n.sizeOf(all, 1), n.mul(n.sizeOf(all, 1), 2.0), n.ints({1}),
+                              n.list({2}), n.flag(false));
   return n.result(n.reshapeTo(n.cast(right, n.element(x)), n.shapeOf(x)));
 }
 

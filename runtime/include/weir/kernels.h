@@ -71,6 +71,12 @@ WEIR_LIBRARY_FUNCTION(weir_kernel_guard_buffer);
 /// ONNX NonZero (which wants the transpose), TensorFlow Where.
 WEIR_LIBRARY_FUNCTION(weir_kernel_non_zero);
 
+/// Determinants of square matrices, by elimination with the largest pivot of each column.
+/// operands: matrices [..., n, n] (f32, f64)
+/// results:  [...]
+/// ONNX Det.
+WEIR_LIBRARY_FUNCTION(weir_kernel_determinant);
+
 /// ONNX NonMaxSuppression.
 /// operands: boxes [batches, n, 4], scores [batches, classes, n] (f32), and, each
 ///           optional from the right: most boxes a batch and class (default 0),
