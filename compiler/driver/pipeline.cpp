@@ -78,6 +78,7 @@ static std::vector<Stage> makeStages() {
            {"weir-canonical-gemms", "products and convolutions get the operands that tiles read"},
            {"weir-fold-weights", "what that does to weights is done now"},
            {"canonicalize", "folds what has become constant"},
+           {"weir-collapse-dimensions", "lines become as long as they can"},
            {"weir-value-numbering", "equal transpositions are one, and leave loops"},
            {"weir-lower-precision", "--precision=bf16: after all that folds constants and casts"},
            {"verify-graph", "layouts leave the graph what it was"},

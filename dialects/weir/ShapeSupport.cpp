@@ -181,6 +181,8 @@ Value shape::reductionStep(ElementReader &r, ScalarBuilder &s, StringRef kind, V
       return arith::AddFOp::create(r.b, r.loc, carried, next, arith::FastMathFlags::reassoc);
     return s.add(carried, next);
   }
+  if (kind == "prod" && reassociate && s.isFloat(carried))
+    return arith::MulFOp::create(r.b, r.loc, carried, next, arith::FastMathFlags::reassoc);
   if (kind == "prod")
     return s.mul(carried, next);
   // Of two zeros either is the greater.

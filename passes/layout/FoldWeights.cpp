@@ -225,6 +225,45 @@ static Value withoutByte(CastOp toFloat) {
   return made;
 }
 
+/// The sums of a constant of f32, each rounded once; null: it is none. A model that sums its
+/// weights does so in every run else.
+static TypedAttr summedConstant(ReduceOp reduce) {
+  auto constant = reduce.getOperand().getDefiningOp<ConstantOp>();
+  auto type = dyn_cast<RankedTensorType>(reduce.getOperand().getType());
+  auto result = dyn_cast<RankedTensorType>(reduce.getType());
+  constexpr int64_t mostElements = 1 << 26;
+  if (!constant || reduce.getKind() != "sum" || !type || !type.hasStaticShape() || !result ||
+      !result.hasStaticShape() || !type.getElementType().isF32() ||
+      type.getNumElements() > mostElements)
+    return {};
+  DenseElementsAttr dense = materializedConstant(cast<TypedAttr>(constant.getValue()));
+  if (!dense)
+    return {};
+  // How far apart results of neighbours along each dimension lie.
+  SmallVector<int64_t> apart(type.getRank());
+  int64_t stride = 1;
+  for (int64_t i = type.getRank() - 1; i >= 0; --i)
+    if (!llvm::is_contained(reduce.getAxes(), i)) {
+      apart[i] = stride;
+      stride *= type.getDimSize(i);
+    }
+  std::vector<double> sums(result.getNumElements());
+  SmallVector<int64_t> at(type.getRank());
+  int64_t place = 0;
+  for (float value : dense.getValues<float>()) {
+    sums[place] += value;
+    for (int64_t i = type.getRank() - 1; i >= 0; --i) {
+      place += apart[i];
+      if (++at[i] < type.getDimSize(i))
+        break;
+      place -= apart[i] * type.getDimSize(i);
+      at[i] = 0;
+    }
+  }
+  std::vector<float> rounded(sums.begin(), sums.end());
+  return DenseElementsAttr::get(result, ArrayRef<float>(rounded));
+}
+
 namespace {
 struct FoldWeightsPass : weir::impl::WeirFoldWeightsPassBase<FoldWeightsPass> {
   void runOnOperation() override {
@@ -238,6 +277,13 @@ struct FoldWeightsPass : weir::impl::WeirFoldWeightsPassBase<FoldWeightsPass> {
         if (TypedAttr weights = dequantized(mul)) {
           OpBuilder b(op);
           mul.replaceAllUsesWith(ConstantOp::create(b, op->getLoc(), weights).getResult());
+          return;
+        }
+      if (auto reduce = dyn_cast<ReduceOp>(op))
+        if (TypedAttr sums = summedConstant(reduce)) {
+          OpBuilder b(op);
+          reduce.replaceAllUsesWith(ConstantOp::create(b, op->getLoc(), sums).getResult());
+          reduce.erase();
           return;
         }
       if (!isa<TransposeOp, ReshapeOp, BroadcastToOp, GatherOp, SliceOp>(op))

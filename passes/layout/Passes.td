@@ -95,12 +95,28 @@ def WeirLowerPrecisionPass : Pass<"weir-lower-precision", "::mlir::ModuleOp"> {
 def WeirFoldWeightsPass : Pass<"weir-fold-weights", "::mlir::ModuleOp"> {
   let summary = "rearranges constants at compile time";
   let description = [{
-    What: replaces transpositions and reshapes of constants of any size, and
+    What: replaces transpositions and reshapes of constants of any size, sums of f32, and
     broadcasts of single elements, by constants.
     Why here: once before layouts are chosen, which look for constant weights,
     and once after all passes that rearrange them.
     What breaks if it moves: without the first, passes that look for constant weights find none behind a transposition;
     without the second, what they did to weights runs in every step.
+  }];
+  let dependentDialects = ["::weir::WeirDialect"];
+}
+
+def WeirCollapseDimensionsPass : Pass<"weir-collapse-dimensions", "::mlir::ModuleOp"> {
+  let summary = "neighbouring dimensions that are treated alike become one";
+  let description = [{
+    What: on hosts, reductions, running reductions, positions of extremes and constant borders
+    are computed in a shape where neighbouring dimensions are one that the operation treats
+    alike, between reshapes, which are views: lines become long, and sizes of 1 no longer stand
+    between them. Open sizes are multiplied when the program runs. What is computed element by
+    element before it, of one tensor, moves along; where others share its kernel, the operation
+    stays as it is.
+    Why here: behind all that looks for shapes and axes, and before the cut.
+    What breaks if it moves: in front of weir-raise-normalizations or weir-channels-last neither
+    would see the axes that it looks for.
   }];
   let dependentDialects = ["::weir::WeirDialect"];
 }

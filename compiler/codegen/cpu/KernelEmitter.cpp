@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/KernelEmitter.h"
+#include "compiler/codegen/cpu/PadBlocks.h"
 #include "compiler/codegen/cpu/Tiles.h"
 #include "compiler/codegen/cpu/schedule/Strategy.h"
 #include "compiler/codegen/kernel/LibraryCall.h"
@@ -35,6 +36,19 @@ ElementalOpInterface leadOf(Block &body) {
         lead = elemental;
   return lead;
 }
+
+/// Says of a loop that LLVM is not to unroll it.
+void forbidUnrolling(scf::ForOp loop) {
+  MLIRContext *context = loop.getContext();
+  auto unroll = LLVM::LoopUnrollAttr::get(context, /*disable=*/BoolAttr::get(context, true), {}, {},
+                                          {}, {}, {}, {});
+  loop->setAttr("llvm.loop_annotation",
+                LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {}, {}, {}, {}, {}, {},
+                                              {}, {}, {}, {}, {}));
+}
+
+/// Elements of a line from which on its sum is one of vectors.
+constexpr int64_t longLine = 16;
 
 /// Loops over `dims` around `body`, which gets `indices` and theirs.
 void emitNest(KernelBuilder &r, ArrayRef<Value> dims, SmallVector<Value> indices,
@@ -144,16 +158,6 @@ void emitLine(KernelBuilder &r, Value tensor, const SmallVector<Value> &outer,
   emitAll([&](Value i) { return r.element(tensor, indicesOf(outer, i)); });
 }
 
-/// Says of a loop that LLVM is not to unroll it.
-void forbidUnrolling(scf::ForOp loop) {
-  MLIRContext *context = loop.getContext();
-  auto unroll = LLVM::LoopUnrollAttr::get(context, /*disable=*/BoolAttr::get(context, true), {}, {},
-                                          {}, {}, {}, {});
-  loop->setAttr("llvm.loop_annotation",
-                LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {}, {}, {}, {}, {}, {},
-                                              {}, {}, {}, {}, {}));
-}
-
 /// The parts of [0, range) that a kernel without its own tiling is called for.
 void emitLoopForm(KernelBuilder &r, plan::KernelOp kernel, ElementalOpInterface lead, Value begin,
                   Value end) {
@@ -178,6 +182,10 @@ void emitLoopForm(KernelBuilder &r, plan::KernelOp kernel, ElementalOpInterface 
   int64_t parallel = parts->size();
   SmallVector<Value> indices = r.blockIndices(iv, ArrayRef(first.dims).take_front(parallel));
   auto results = body.getTerminator()->getOperands();
+  if (!lead && results.size() == 1 && isPadBlocks(results[0].getDefiningOp())) {
+    r.loc = results[0].getLoc();
+    return emitPadBlocks(r, results[0].getDefiningOp<PadOp>(), indices);
+  }
   if (!lead && results.size() == 1 && parallel < rank && isPiecewise(results[0])) {
     const KernelBuilder::Buffer target = r.bufferOf(results[0]);
     r.loc = results[0].getLoc();
@@ -188,8 +196,14 @@ void emitLoopForm(KernelBuilder &r, plan::KernelOp kernel, ElementalOpInterface 
              });
     return;
   }
-  emitNest(r, ArrayRef(first.dims).drop_front(parallel), indices,
-           [&](ValueRange at) { emitElements(r, body, lead, at); });
+  emitNest(r, ArrayRef(first.dims).drop_front(parallel), indices, [&](ValueRange at) {
+    emitElements(r, body, lead, at);
+    // Written out, a line whose place is looked up would be looked up element by element.
+    auto line = dyn_cast<scf::ForOp>(r.b.getInsertionBlock()->getParentOp());
+    std::optional<APInt> length = line ? line.getStaticTripCount() : std::nullopt;
+    if (length && length->sge(longLine) && llvm::any_of(body, llvm::IsaPred<GatherOp, GatherNdOp>))
+      forbidUnrolling(line);
+  });
 }
 
 /// The part [begin, end) by the kernel's strategy. Where only running tells whether sizes are
@@ -281,9 +295,6 @@ void KernelStrategy::requireSizes(KernelBuilder &, plan::KernelOp kernel,
   if (ElementalOpInterface lead = leadOf(body))
     sizes.addShape(lead->getResult(0), body.getTerminator()->getOperand(0));
 }
-
-/// Elements of a line from which on its sum is one of vectors.
-static constexpr int64_t longLine = 16;
 
 /// A sum over lines: LLVM would unroll the loop over a short line whole, and then
 /// vectorise the one over lines, whose elements lie a line apart.

@@ -17,13 +17,18 @@ Value weir::onnx::reversedSequences(TensorBuilder &t, Value x, Value lengths, in
                                     int64_t batch) {
   if (!x || !lengths)
     return {};
+  // Whole lines behind both axes change places.
   Type i64 = t.b.getI64Type();
-  Value place = t.op<IotaOp>(t.shapeOf(x), t.number(time), t.typeAttr(i64));
-  // One length a batch entry, broadcast over what lies behind it.
-  Value length = t.unsqueeze(lengths, axesFrom(1, t.rank(x) - batch));
-  Value mirrored = t.sub(t.sub(t.cast(length, i64), 1.0), place);
-  Value index = t.select(t.compare("ge", mirrored, 0.0), mirrored, place);
-  return t.op<GatherElementsOp>(x, index, t.number(time), t.flag(false));
+  Value sizes = t.shapeSlice(x, 0, 2);
+  Value place = t.op<IotaOp>(sizes, t.number(time), t.typeAttr(i64));
+  Value entry = t.op<IotaOp>(sizes, t.number(batch), t.typeAttr(i64));
+  Value mirrored = t.sub(t.sub(t.unsqueeze(t.cast(lengths, i64), {time}), 1.0), place);
+  Value source = t.select(t.compare("ge", mirrored, 0.0), mirrored, place);
+  Value line = time == 0 ? t.add(t.mul(source, t.toScalar(t.sizeOf(x, batch))), entry)
+                         : t.add(t.mul(entry, t.toScalar(t.sizeOf(x, time))), source);
+  Value lines =
+      t.reshapeTo(x, t.concat({t.sizeProduct(x, 0, 2), t.shapeSlice(x, 2, t.rank(x))}, 0));
+  return t.gather(lines, line, 0);
 }
 
 namespace {
@@ -396,8 +401,12 @@ LogicalResult reverseSequence(NodeImport &n) {
   if (!x || !lengths)
     return failure();
   int64_t batch = n.i("batch_axis"), time = n.i("time_axis");
-  // Longer ones end in an index that does not exist.
+  if (n.rank(x) < 2 || batch + time != 1 || batch * time != 0)
+    return n.invalid("found axes that are not 0 and 1");
   n.require(n.reduce(n.compare("ge", lengths, 0.0), "all", {0}, false), "a length is negative");
+  Value most = n.cast(n.toScalar(n.sizeOf(x, time)), n.element(lengths));
+  n.require(n.reduce(n.compare("le", lengths, most), "all", {0}, false),
+            "a length is beyond the time axis");
   return n.result(reversedSequences(n, x, lengths, time, batch));
 }
 

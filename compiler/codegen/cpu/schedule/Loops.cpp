@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/KernelEmitter.h"
+#include "compiler/codegen/cpu/PadBlocks.h"
 #include "compiler/codegen/cpu/schedule/Strategy.h"
 #include "dialects/weir/Pch.h"
 
@@ -26,6 +27,17 @@ public:
     if (request.isFlat)
       return std::nullopt;
     int64_t rank = request.type.getRank();
+    // Whole blocks for each part, as long as these are enough for threads.
+    Value result = request.body().getTerminator()->getOperand(0);
+    if (request.isHost && isPadBlocks(result.getDefiningOp())) {
+      constexpr int64_t manyParts = 16, fewParts = 4;
+      int64_t parts = 1, outer = 0;
+      for (; outer < rank - 1 && parts < manyParts; ++outer)
+        parts *= request.type.isDynamicDim(outer)
+                     ? fewParts
+                     : std::max<int64_t>(request.type.getDimSize(outer), 1);
+      return SmallVector<int64_t>(std::max<int64_t>(outer, std::min<int64_t>(rank, 1)), 1);
+    }
     return SmallVector<int64_t>(std::max<int64_t>(rank - 1, std::min<int64_t>(rank, 1)), 1);
   }
 

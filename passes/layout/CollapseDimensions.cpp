@@ -1,0 +1,364 @@
+//===- CollapseDimensions.cpp - neighbouring dimensions become one --------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Loops run over the last dimension, and other dimensions cost divisions and calls for
+// each line of it. Where an operation treats neighbouring dimensions alike, it is computed
+// in a shape where they are one: views of the same elements, whatever the sizes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/weir/Elemental.h"
+#include "dialects/weir/Pch.h"
+#include "dialects/weir/Rearrange.h"
+#include "passes/Passes.h"
+
+namespace weir {
+#define GEN_PASS_DEF_WEIRCOLLAPSEDIMENSIONSPASS
+#include "passes/layout/Passes.h.inc"
+} // namespace weir
+
+using namespace mlir;
+using namespace weir;
+
+namespace {
+
+RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+/// Dimensions [first, end) of a tensor that become one.
+struct Group {
+  int64_t first, end;
+  int64_t kind; ///< what the operation does along them; neighbours of one kind are joined
+};
+using Groups = SmallVector<Group>;
+
+/// Dimensions by what an operation does along each. Those known to be of size 1 join
+/// whatever is beside them, where `onesJoin`.
+Groups groupsOf(RankedTensorType type, function_ref<int64_t(int64_t)> kindOf,
+                bool onesJoin = true) {
+  Groups groups;
+  bool isOpen = false; // only ones so far: of any kind
+  for (int64_t i = 0; i < type.getRank(); ++i) {
+    bool isOne = onesJoin && type.getDimSize(i) == 1;
+    int64_t kind = kindOf(i);
+    if (!groups.empty() && (isOne || isOpen || groups.back().kind == kind)) {
+      groups.back().end = i + 1;
+      if (isOpen && !isOne)
+        groups.back().kind = kind, isOpen = false;
+      continue;
+    }
+    groups.push_back({i, i + 1, kind});
+    isOpen = isOne;
+  }
+  return groups;
+}
+
+/// Sizes and views; reads sizes of open dimensions when the program runs.
+class Views {
+public:
+  Views(OpBuilder &b, Location loc) : b(b), loc(loc) {}
+
+  /// A size of a shape: of dimension `dim` of `value`, plus `more`.
+  struct Size {
+    Value value;
+    int64_t dim = 0, more = 0;
+  };
+
+  Value collapsed(Value value, ArrayRef<Group> groups) {
+    SmallVector<SmallVector<Size>> factors;
+    for (const Group &group : groups) {
+      factors.emplace_back();
+      for (int64_t i = group.first; i < group.end; ++i)
+        factors.back().push_back({value, i});
+    }
+    return reshaped(value, factors);
+  }
+  /// `value` in the shape of `type`, whose open sizes are those of `sizes`.
+  Value expanded(Value value, RankedTensorType type, ArrayRef<Size> sizes) {
+    if (type.hasStaticShape())
+      return weir::reshaped(b, loc, value, type.getShape());
+    SmallVector<Value> parts;
+    for (auto [size, from] : llvm::zip(type.getShape(), sizes))
+      parts.push_back(ShapedType::isDynamic(size) ? sizeOf(from) : integers(b, loc, size));
+    return ReshapeOp::create(b, loc, type, value, ConcatOp::create(b, loc, ValueRange(parts), 0));
+  }
+
+private:
+  Value reshaped(Value value, ArrayRef<SmallVector<Size>> factors) {
+    SmallVector<Value> parts;
+    SmallVector<int64_t> shape;
+    for (ArrayRef<Size> group : factors) {
+      int64_t known = 1;
+      Value part;
+      for (const Size &size : group) {
+        int64_t own = typeOf(size.value).getDimSize(size.dim);
+        if (!ShapedType::isDynamic(own))
+          known *= own;
+        else
+          part = part ? MulOp::create(b, loc, part, sizeOf(size)).getResult() : sizeOf(size);
+      }
+      shape.push_back(part ? ShapedType::kDynamic : known);
+      if (part && known != 1)
+        part = MulOp::create(b, loc, part, integers(b, loc, known));
+      parts.push_back(part ? part : integers(b, loc, known));
+    }
+    if (llvm::none_of(shape, ShapedType::isDynamic))
+      return weir::reshaped(b, loc, value, shape);
+    return ReshapeOp::create(b, loc, typeOf(value).clone(shape), value,
+                             ConcatOp::create(b, loc, ValueRange(parts), 0));
+  }
+  Value sizeOf(const Size &size) {
+    Value &all = shapes[size.value];
+    if (!all)
+      all = ShapeOfOp::create(b, loc, size.value, TypeAttr::get(b.getI64Type()));
+    Value own =
+        SliceOp::create(b, loc, all, integers(b, loc, size.dim), integers(b, loc, size.dim + 1),
+                        integers(b, loc, 1), ArrayRef<int64_t>{0}, false);
+    return size.more ? AddOp::create(b, loc, own, integers(b, loc, size.more)).getResult() : own;
+  }
+
+  OpBuilder &b;
+  Location loc;
+  llvm::DenseMap<Value, Value> shapes;
+};
+
+/// Whether the operation makes an element of one at the same place, and of constants that
+/// are one number.
+bool isUnary(Operation *op) {
+  if (!isa_and_nonnull<ElementwiseOpInterface>(op) || op->getNumResults() != 1)
+    return false;
+  unsigned tensors = 0;
+  for (Value operand : op->getOperands()) {
+    auto type = dyn_cast<RankedTensorType>(operand.getType());
+    if (!type)
+      return false;
+    if (type.hasStaticShape() && type.getNumElements() == 1 && operand.getDefiningOp<ConstantOp>())
+      continue;
+    if (type.getShape() != typeOf(op->getResult(0)).getShape())
+      return false;
+    ++tensors;
+  }
+  return tensors == 1;
+}
+
+Value onlyTensor(Operation *op) {
+  for (Value operand : op->getOperands())
+    if (typeOf(operand).getShape() == typeOf(op->getResult(0)).getShape() &&
+        !operand.getDefiningOp<ConstantOp>())
+      return operand;
+  return {};
+}
+
+/// What the kernel of an operation would compute along with it, as far as views pass it.
+struct Surroundings {
+  SmallVector<Operation *> before; ///< the last one first
+  Value source;                    ///< what they read
+};
+
+/// Nothing where the operation would lose a kernel that it shares.
+std::optional<Surroundings> surroundingsOf(Operation *op) {
+  constexpr size_t most = 4;
+  Surroundings found;
+  found.source = op->getOperand(0);
+  while (isUnary(found.source.getDefiningOp()) && found.source.hasOneUse() &&
+         found.before.size() < most && onlyTensor(found.source.getDefiningOp())) {
+    found.before.push_back(found.source.getDefiningOp());
+    found.source = onlyTensor(found.before.back());
+  }
+  Operation *def = found.source.getDefiningOp();
+  if (def &&
+      (isa<ElementwiseOpInterface, DotGeneralOp, ConvOp, PoolOp>(def) || isa<ConstantOp>(def)) &&
+      (found.source.hasOneUse() || isa<ConstantOp>(def)))
+    return std::nullopt;
+  Value result = op->getResult(0);
+  auto type = typeOf(result);
+  bool isSingle = type.hasStaticShape() && type.getNumElements() == 1;
+  for (Operation *user : result.getUsers())
+    if (!isSingle && isa<ElementwiseOpInterface, DotGeneralOp, ConvOp, PoolOp>(user))
+      return std::nullopt;
+  return found;
+}
+
+/// The operations before `op` in the collapsed shape.
+Value collapsedOperand(OpBuilder &b, Views &views, const Surroundings &around,
+                       ArrayRef<Group> groups) {
+  Value value = views.collapsed(around.source, groups);
+  for (Operation *op : llvm::reverse(around.before)) {
+    Value from = onlyTensor(op);
+    Operation *made = b.clone(*op);
+    for (OpOperand &operand : made->getOpOperands())
+      if (operand.get() == from)
+        operand.set(value);
+    made->getResult(0).setType(typeOf(op->getResult(0)).clone(typeOf(value).getShape()));
+    value = made->getResult(0);
+  }
+  return value;
+}
+
+/// Puts `made` in the place of the operation and what was before it.
+void replace(Operation *op, const Surroundings &around, Value made) {
+  op->getResult(0).replaceAllUsesWith(made);
+  op->erase();
+  for (Operation *before : around.before)
+    before->erase();
+}
+
+/// Whether it matters: dimensions are joined that are more than outer loops.
+bool isWorthIt(ArrayRef<Group> groups, RankedTensorType type, bool outerMatters) {
+  for (auto [i, group] : llvm::enumerate(groups)) {
+    int64_t joined = 0;
+    for (int64_t k = group.first; k < group.end; ++k)
+      joined += type.getDimSize(k) != 1;
+    if (joined > 1 && (i > 0 || outerMatters))
+      return true;
+  }
+  return false;
+}
+
+void collapse(ReduceOp op) {
+  auto type = typeOf(op.getOperand()), resultType = typeOf(op.getResult());
+  auto isReduced = [&](int64_t i) { return llvm::is_contained(op.getAxes(), i); };
+  Groups groups = groupsOf(type, [&](int64_t i) { return int64_t(isReduced(i)); });
+  std::optional<Surroundings> around = surroundingsOf(op);
+  if (!around || groups.empty() || !isWorthIt(groups, type, groups[0].kind != 0))
+    return;
+  // Of all elements it does not matter in which order they lie.
+  bool isAll = groups.size() == 1;
+  while (isAll && around->source.getDefiningOp<TransposeOp>())
+    around->source = around->source.getDefiningOp()->getOperand(0);
+  OpBuilder b(op);
+  Views views(b, op.getLoc());
+  Value operand = collapsedOperand(b, views, *around, groups);
+  // With sizes of 1, as kernels along lines want them.
+  SmallVector<int64_t> axes, kept(typeOf(operand).getShape());
+  for (auto [i, group] : llvm::enumerate(groups))
+    if (group.kind) {
+      axes.push_back(i);
+      kept[i] = 1;
+    }
+  Value made = ReduceOp::create(b, op.getLoc(), resultType.clone(kept), operand, op.getKindAttr(),
+                                b.getDenseI64ArrayAttr(axes), b.getBoolAttr(true));
+  SmallVector<Views::Size> sizes;
+  for (int64_t i = 0; i < type.getRank(); ++i)
+    if (!isReduced(i) || op.getKeepDims())
+      sizes.push_back({around->source, i});
+  replace(op, *around, views.expanded(made, resultType, sizes));
+}
+
+/// Dimensions before an axis, it, and those behind it.
+Groups aroundAxis(RankedTensorType type, int64_t axis) {
+  return groupsOf(
+      type, [&](int64_t i) { return i < axis    ? 0
+                                    : i == axis ? 1
+                                                : 2; }, /*onesJoin=*/false);
+}
+
+void collapse(CumulativeOp op) {
+  auto type = typeOf(op.getOperand());
+  int64_t axis = op.getAxis();
+  Groups groups = aroundAxis(type, axis);
+  std::optional<Surroundings> around = surroundingsOf(op);
+  if (!around || !isWorthIt(groups, type, false))
+    return;
+  OpBuilder b(op);
+  Views views(b, op.getLoc());
+  Value operand = collapsedOperand(b, views, *around, groups);
+  Value made = CumulativeOp::create(b, op.getLoc(), typeOf(op).clone(typeOf(operand).getShape()),
+                                    operand, op.getKindAttr(), b.getI64IntegerAttr(axis > 0),
+                                    op.getExclusiveAttr(), op.getReverseAttr());
+  SmallVector<Views::Size> sizes;
+  for (int64_t i = 0; i < type.getRank(); ++i)
+    sizes.push_back({around->source, i});
+  replace(op, *around, views.expanded(made, typeOf(op), sizes));
+}
+
+void collapse(ArgReduceOp op) {
+  auto type = typeOf(op.getOperand()), resultType = typeOf(op);
+  int64_t axis = op.getAxis();
+  Groups groups = aroundAxis(type, axis);
+  std::optional<Surroundings> around = surroundingsOf(op);
+  if (!around || !isWorthIt(groups, type, false))
+    return;
+  OpBuilder b(op);
+  Views views(b, op.getLoc());
+  Value operand = collapsedOperand(b, views, *around, groups);
+  SmallVector<int64_t> kept(typeOf(operand).getShape());
+  kept.erase(kept.begin() + (axis > 0));
+  Value made =
+      ArgReduceOp::create(b, op.getLoc(), resultType.clone(kept), operand, op.getLargestAttr(),
+                          b.getI64IntegerAttr(axis > 0), b.getBoolAttr(false),
+                          op.getSelectLastAttr(), op.getIndexTypeAttr());
+  SmallVector<Views::Size> sizes;
+  for (int64_t i = 0; i < type.getRank(); ++i)
+    if (i != axis || op.getKeepDims())
+      sizes.push_back({around->source, i});
+  replace(op, *around, views.expanded(made, resultType, sizes));
+}
+
+/// Borders: dimensions without one are joined, and with the one before them that has one,
+/// where their size is known: its border is so many times as wide.
+void collapse(PadOp op) {
+  auto type = typeOf(op.getOperand()), resultType = typeOf(op);
+  std::optional<SmallVector<int64_t>> pads = constantIntegers(op.getPads());
+  int64_t rank = type.getRank();
+  if (!pads || op.getMode() != "constant")
+    return;
+  auto isPadded = [&](int64_t i) { return (*pads)[i] != 0 || (*pads)[rank + i] != 0; };
+  Groups groups;
+  SmallVector<int64_t> before, after;
+  for (int64_t i = 0; i < rank; ++i) {
+    int64_t size = type.getDimSize(i);
+    if (!groups.empty() && !isPadded(i)) {
+      Group &last = groups.back();
+      bool isPlain = before.back() == 0 && after.back() == 0;
+      if (isPlain || !ShapedType::isDynamic(size)) {
+        last.end = i + 1;
+        before.back() *= ShapedType::isDynamic(size) ? 1 : size;
+        after.back() *= ShapedType::isDynamic(size) ? 1 : size;
+        continue;
+      }
+    }
+    groups.push_back({i, i + 1, 0});
+    before.push_back((*pads)[i]);
+    after.push_back((*pads)[rank + i]);
+  }
+  std::optional<Surroundings> around = surroundingsOf(op);
+  if (!around || !isWorthIt(groups, type, true))
+    return;
+  OpBuilder b(op);
+  Views views(b, op.getLoc());
+  Value operand = collapsedOperand(b, views, *around, groups);
+  SmallVector<int64_t> shape, all(before);
+  llvm::append_range(all, after);
+  for (auto [i, size] : llvm::enumerate(typeOf(operand).getShape()))
+    shape.push_back(ShapedType::isDynamic(size) ? size : size + before[i] + after[i]);
+  Value made = PadOp::create(b, op.getLoc(), typeOf(op).clone(shape), operand,
+                             integers(b, op.getLoc(), all), op.getValue(), op.getModeAttr());
+  SmallVector<Views::Size> sizes;
+  for (int64_t i = 0; i < rank; ++i)
+    sizes.push_back({around->source, i, (*pads)[i] + (*pads)[rank + i]});
+  replace(op, *around, views.expanded(made, resultType, sizes));
+}
+
+struct CollapseDimensionsPass : weir::impl::WeirCollapseDimensionsPassBase<CollapseDimensionsPass> {
+  void runOnOperation() override {
+    if (getOperation()->hasAttr(acceleratedAttribute))
+      return;
+    SmallVector<Operation *> work;
+    getOperation().walk([&](Operation *op) {
+      if (isa<ReduceOp, CumulativeOp, ArgReduceOp, PadOp>(op))
+        work.push_back(op);
+    });
+    for (Operation *op : work)
+      llvm::TypeSwitch<Operation *>(op).Case<ReduceOp, CumulativeOp, ArgReduceOp, PadOp>(
+          [](auto own) {
+            if (typeOf(own->getOperand(0)).getRank() > 1)
+              collapse(own);
+          });
+  }
+};
+
+} // namespace

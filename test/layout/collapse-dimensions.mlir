@@ -1,0 +1,55 @@
+// Neighbouring dimensions that an operation treats alike become one, between views.
+// RUN: weir-opt --weir-collapse-dimensions %s | FileCheck %s
+
+// CHECK-LABEL: @all
+// CHECK: weir.reshape {{.*}} -> tensor<840xf32>
+// CHECK: weir.abs {{.*}} -> tensor<840xf32>
+// CHECK: weir.reduce {{.*}}axes = array<i64: 0>{{.*}} -> tensor<1xf32>
+func.func @all(%x: tensor<7x1x6x5x4xf32>) -> tensor<1x1x1x1x1xf32> {
+  %a = weir.abs %x : (tensor<7x1x6x5x4xf32>) -> tensor<7x1x6x5x4xf32>
+  %y = weir.reduce %a {axes = array<i64: 0, 1, 2, 3, 4>, keep_dims = true, kind = "sum"} : (tensor<7x1x6x5x4xf32>) -> tensor<1x1x1x1x1xf32>
+  return %y : tensor<1x1x1x1x1xf32>
+}
+
+// Open sizes are multiplied in the run, and put back.
+// CHECK-LABEL: @columns
+// CHECK: weir.shape_of
+// CHECK: weir.mul
+// CHECK: weir.reduce {{.*}}axes = array<i64: 0>{{.*}} : (tensor<?x?xf32>) -> tensor<1x?xf32>
+// CHECK: weir.reshape {{.*}} -> tensor<?x?xf32>
+func.func @columns(%x: tensor<?x?x?xf32>) -> tensor<?x?xf32> {
+  %y = weir.reduce %x {axes = array<i64: 0>, keep_dims = false, kind = "max"} : (tensor<?x?x?xf32>) -> tensor<?x?xf32>
+  return %y : tensor<?x?xf32>
+}
+
+// CHECK-LABEL: @running
+// CHECK: weir.cumulative {{.*}}axis = 1{{.*}} : (tensor<6x4x30xf32>) -> tensor<6x4x30xf32>
+func.func @running(%x: tensor<2x3x4x5x6xf32>) -> tensor<2x3x4x5x6xf32> {
+  %y = weir.cumulative %x {axis = 2 : i64, exclusive = false, kind = "sum", reverse = false} : (tensor<2x3x4x5x6xf32>) -> tensor<2x3x4x5x6xf32>
+  return %y : tensor<2x3x4x5x6xf32>
+}
+
+// A border in front of whole lines is so many elements wide.
+// CHECK-LABEL: @border
+// CHECK: dense<[1, 6, 0, 12]>
+// CHECK: weir.pad {{.*}} : (tensor<3x30xi8>, tensor<4xi64>, tensor<i8>) -> tensor<4x48xi8>
+func.func @border(%x: tensor<3x5x6xi8>, %v: tensor<i8>) -> tensor<4x8x6xi8> {
+  %pads = weir.constant dense<[1, 1, 0, 0, 2, 0]> : tensor<6xi64>
+  %y = weir.pad %x, %pads, %v {mode = "constant"} : (tensor<3x5x6xi8>, tensor<6xi64>, tensor<i8>) -> tensor<4x8x6xi8>
+  return %y : tensor<4x8x6xi8>
+}
+
+// Others would lose the kernel that they share; and lines behind outer dimensions are lines already.
+// CHECK-LABEL: @shared
+// CHECK-NOT: weir.reshape
+// CHECK: weir.reduce {{.*}}axes = array<i64: 0, 1>
+// CHECK-NOT: weir.reshape
+// CHECK: weir.reduce {{.*}}axes = array<i64: 2>
+// CHECK-NOT: weir.reshape
+// CHECK: return
+func.func @shared(%x: tensor<3x5x6xf32>) -> (tensor<6xf32>, tensor<3x5xf32>) {
+  %s = weir.reduce %x {axes = array<i64: 0, 1>, keep_dims = false, kind = "sum"} : (tensor<3x5x6xf32>) -> tensor<6xf32>
+  %y = weir.exp %s : (tensor<6xf32>) -> tensor<6xf32>
+  %z = weir.reduce %x {axes = array<i64: 2>, keep_dims = false, kind = "sum"} : (tensor<3x5x6xf32>) -> tensor<3x5xf32>
+  return %y, %z : tensor<6xf32>, tensor<3x5xf32>
+}
