@@ -176,6 +176,7 @@ RULES = {
     "DFT": "input[N,L,1] dft_length[]:skip axis[]:skip", "STFT": "signal[N,L,1]",
     "StringConcat": "X[R...]~ Y[R...]~", "Unique": "X[R...]", "NonZero": "X[R...]",
     "HannWindow": "size[]:small", "HammingWindow": "size[]:small", "BlackmanWindow": "size[]:small",
+    "Bernoulli": "input[R...]:unit",
     "ConstantOfShape": "input[k]:sizes", "Dropout": "data[R...] ratio[]:unit training_mode[]:zeros",
     "Clip": "input[R...] min[] max[]", "Flatten": "input[R...]", "Concat": "inputs[R...]",
     "CenterCropPad": "input_data[R...] shape[#]:sizes", "BitShift": "X[R...]~ Y[R...]~:small",

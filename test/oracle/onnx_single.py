@@ -201,6 +201,8 @@ class Draw(shapes.Operands):
                 shape = self.lists["S"]
                 return [int(random.integers(1, min(max(d, 1), 3) + 1)) for d in shape]
             return list(self.lists["K"]) if "K" in self.lists and often else None
+        if op == "Col2Im" and name in ("strides", "dilations", "pads"):
+            return None  # the rule's blocks are those of ones and zeros
         if name == "strides":
             if self.attribute("auto_pad") in (b"SAME_UPPER", b"SAME_LOWER"):
                 # A stride past the window has negative padding, of which engines make what
@@ -229,6 +231,14 @@ class Draw(shapes.Operands):
             return self.sizes.get("b", 1)
         if name == "block_size":
             return None
+        if name == "to" and op == "BitCast":
+            own = self.bound[self.schema.inputs[0].type]
+            same = [np.dtype(t) for t in ("int8", "uint8", "int16", "uint16", "float16", "int32",
+                                          "uint32", "float32", "int64", "uint64", "float64")
+                    if np.dtype(t).itemsize == own.itemsize]
+            if own.name in ("int4", "uint4", "int2", "uint2"):
+                raise Reject("type")
+            return int(element_type(self.pick(same)))
         if name in ("to", "dtype", "output_datatype"):
             target = self.type_of_output()
             return int(element_type(target)) if target is not None else None
@@ -393,6 +403,18 @@ class Draw(shapes.Operands):
         return count
 
 
+def open_dims(schema, i, value, operands):
+    """The sizes of operand `i`: names, but of what decides ranks, and of weights."""
+    decides = value.ndim == 1 and value.dtype.kind == "i" and i  # ranks, by its length
+    if decides or i and onnx_roles.WEIGHTS.search(schema.name) or \
+            schema.name == "ConstantOfShape" or schema.name == "Squeeze" and operands < 2:
+        return list(value.shape)
+    dims = ["d%d_%d" % (i, a) for a in range(value.ndim)]
+    if dims and (schema.name.endswith("ND") and i == 1 or schema.name in ("DFT", "STFT")):
+        dims[-1] = value.shape[-1]
+    return dims
+
+
 def make(random, schema):
     """A case of one node, without results yet."""
     drawn = Draw(random, schema).draw()
@@ -410,18 +432,8 @@ def make(random, schema):
         feeds[names[-1]] = value
         dims = list(value.shape)
         if form != "fixed":
-            decides = value.ndim == 1 and value.dtype.kind == "i" and i  # ranks, by its length
-            dims = ["d%d_%d" % (i, a) for a in range(value.ndim)]
-            if schema.name == "Squeeze" and len(drawn.inputs) < 2:
-                dims = list(value.shape)  # ranks
-            elif decides or i and onnx_roles.WEIGHTS.search(schema.name) or \
-                    schema.name == "ConstantOfShape":
-                dims = list(value.shape)
-            elif schema.name.endswith("ND") and i == 1 or schema.name in ("DFT", "STFT"):
-                dims[-1] = value.shape[-1]
-            if dims == list(value.shape):
-                pass
-            elif form == "bounded":
+            dims = open_dims(schema, i, value, len(drawn.inputs))
+            if form == "bounded":
                 bounds += ["%s=0..%d" % (name, max(2 * d, 8)) for name, d in zip(dims, value.shape)
                            if isinstance(name, str)]
         infos.append(helper.make_tensor_value_info(names[-1], element_type(value.dtype), dims))
