@@ -3,11 +3,11 @@
 //
 // REQUIRES: weirc
 // RUN: weirc %s --cpu=x86-64-v4 --stop-after=codegen -o %t.ll && FileCheck %s --check-prefix=LOOPS < %t.ll
-// LOOPS: define {{.*}}_k_reduce_64_f32(
+// LOOPS: define {{.*}}_k_reduce_64_1_f32(
 // LOOPS-NOT: gather
 // LOOPS: load <{{[0-9]+}} x float>
 // LOOPS-NOT: gather
-// LOOPS: define {{.*}}_k_reduce_64_f32_2(
+// LOOPS: define {{.*}}_k_reduce_64_1_f32_2(
 
 module {
   func.func @main(%x: tensor<64x56x56xf32> {weir.name = "x"}, %y: tensor<64x7x7xf32> {weir.name = "y"})

@@ -182,7 +182,10 @@ void emitLoopForm(KernelBuilder &r, plan::KernelOp kernel, ElementalOpInterface 
   int64_t parallel = parts->size();
   SmallVector<Value> indices = r.blockIndices(iv, ArrayRef(first.dims).take_front(parallel));
   auto results = body.getTerminator()->getOperands();
-  if (!lead && results.size() == 1 && isPadBlocks(results[0].getDefiningOp())) {
+  // A result inside of a larger buffer may have gaps, which blocks would fill.
+  bool isWhole =
+      first.extents.empty() || first.extents.drop_front() == first.type.getShape().drop_front();
+  if (!lead && results.size() == 1 && isWhole && isPadBlocks(results[0].getDefiningOp())) {
     r.loc = results[0].getLoc();
     return emitPadBlocks(r, results[0].getDefiningOp<PadOp>(), indices);
   }
