@@ -192,7 +192,7 @@ TEST(PtxRace, AFewAccessesAreEnough) {
   std::mt19937 random(7);
   int found = 0;
   for (int round = 0; round < 20000; ++round) {
-    ptx::Shadow shadow(4, 4, 96);
+    ptx::Shadow shadow(4, 4, 96, 0);
     AllAccesses all;
     // Mostly what does not race with itself, so that some rounds are long.
     unsigned writes = random() % 8;
