@@ -66,7 +66,7 @@ add.s64 %to, %to, %own;
     std::memcpy(parameters.data() + 8, &end, 8);
     try {
       ptx::Module module = ptx::parse(text);
-      ptx::run(module.functions.at("kernel"), parameters, {blocks, threads, 0, true}, *this);
+      ptx::run(module.functions.at("kernel"), parameters, {blocks, threads, 0, false}, *this);
     } catch (const std::exception &error) {
       return error.what();
     }
