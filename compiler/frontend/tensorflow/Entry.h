@@ -27,7 +27,7 @@ struct PlannedFetch {
   std::optional<Shape> shape; ///< as the user says
   /// Of a gradient, `d(y, …)/d(edge)`: the ys, whose sum it is of.
   std::vector<Edge> ys;
-  bool isTarget = false; ///< run for its effects: `^node`, or one without outputs
+  bool isTarget = false;  ///< run for its effects: `^node`, or one without outputs
   bool isFurther = false; ///< EntrySpec::further
 };
 

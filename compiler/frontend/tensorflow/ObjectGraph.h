@@ -43,8 +43,8 @@ public:
   bool isTrained(const Node &node) const;
 
 private:
-  std::set<int64_t> notTrained;             ///< by object
-  std::set<std::string, std::less<>> named; ///< the same, by name
+  std::set<int64_t> notTrained;                                ///< by object
+  std::set<std::string, std::less<>> named;                    ///< the same, by name
   std::map<std::string, int64_t, std::less<>> objects;         ///< by node
   std::map<std::pair<int64_t, std::string>, std::string> keys; ///< by object and attribute
   std::map<std::string, std::string, std::less<>> byName; ///< keys of values; "": not the only one
