@@ -45,13 +45,19 @@ def is_run(drawn):
         import onnxruntime as ort
     except ImportError:
         return True
-    options = ort.SessionOptions()
-    options.log_severity_level, options.intra_op_num_threads = 4, 1
+    # What it asserts ends its process.
+    child = os.fork()
+    if child:
+        return os.waitpid(child, 0)[1] == 0
+    code = 0
     try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        options = ort.SessionOptions()
+        options.log_severity_level, options.intra_op_num_threads = 4, 1
         ort.InferenceSession(model.SerializeToString(), options).run(None, feeds)
     except Exception as error:
-        return type(error).__name__ == "NotImplemented"
-    return True
+        code = 0 if type(error).__name__ == "NotImplemented" else 1
+    os._exit(code)
 
 
 def without_zeros(drawn):
