@@ -256,7 +256,11 @@ Groups aroundAxis(RankedTensorType type, int64_t axis) {
                                                 : 2; }, /*onesJoin=*/false);
 }
 
-void collapse(CumulativeOp op) {
+/// What goes along one axis. `make` gets the collapsed operand and the axis in it;
+/// `keepsAxis`: the result has the axis, too.
+template <typename Op>
+void collapseAroundAxis(Op op, bool keepsAxis,
+                        function_ref<Value(OpBuilder &, Value, int64_t)> make) {
   auto type = typeOf(op.getOperand());
   int64_t axis = op.getAxis();
   Groups groups = aroundAxis(type, axis);
@@ -265,37 +269,32 @@ void collapse(CumulativeOp op) {
     return;
   OpBuilder b(op);
   Views views(b, op.getLoc());
-  Value operand = collapsedOperand(b, views, *around, groups);
-  Value made = CumulativeOp::create(b, op.getLoc(), typeOf(op).clone(typeOf(operand).getShape()),
-                                    operand, op.getKindAttr(), b.getI64IntegerAttr(axis > 0),
-                                    op.getExclusiveAttr(), op.getReverseAttr());
+  Value made = make(b, collapsedOperand(b, views, *around, groups), axis > 0);
   SmallVector<Views::Size> sizes;
   for (int64_t i = 0; i < type.getRank(); ++i)
-    sizes.push_back({around->source, i});
+    if (i != axis || keepsAxis)
+      sizes.push_back({around->source, i});
   replace(op, *around, views.expanded(made, typeOf(op), sizes));
 }
 
+void collapse(CumulativeOp op) {
+  collapseAroundAxis(op, /*keepsAxis=*/true, [&](OpBuilder &b, Value operand, int64_t axis) {
+    return CumulativeOp::create(b, op.getLoc(), typeOf(op).clone(typeOf(operand).getShape()),
+                                operand, op.getKindAttr(), b.getI64IntegerAttr(axis),
+                                op.getExclusiveAttr(), op.getReverseAttr())
+        .getResult();
+  });
+}
+
 void collapse(ArgReduceOp op) {
-  auto type = typeOf(op.getOperand()), resultType = typeOf(op);
-  int64_t axis = op.getAxis();
-  Groups groups = aroundAxis(type, axis);
-  std::optional<Surroundings> around = surroundingsOf(op);
-  if (!around || !isWorthIt(groups, type, false))
-    return;
-  OpBuilder b(op);
-  Views views(b, op.getLoc());
-  Value operand = collapsedOperand(b, views, *around, groups);
-  SmallVector<int64_t> kept(typeOf(operand).getShape());
-  kept.erase(kept.begin() + (axis > 0));
-  Value made =
-      ArgReduceOp::create(b, op.getLoc(), resultType.clone(kept), operand, op.getLargestAttr(),
-                          b.getI64IntegerAttr(axis > 0), b.getBoolAttr(false),
-                          op.getSelectLastAttr(), op.getIndexTypeAttr());
-  SmallVector<Views::Size> sizes;
-  for (int64_t i = 0; i < type.getRank(); ++i)
-    if (i != axis || op.getKeepDims())
-      sizes.push_back({around->source, i});
-  replace(op, *around, views.expanded(made, resultType, sizes));
+  collapseAroundAxis(op, op.getKeepDims(), [&](OpBuilder &b, Value operand, int64_t axis) {
+    SmallVector<int64_t> kept(typeOf(operand).getShape());
+    kept.erase(kept.begin() + axis);
+    return ArgReduceOp::create(b, op.getLoc(), typeOf(op).clone(kept), operand, op.getLargestAttr(),
+                               b.getI64IntegerAttr(axis), b.getBoolAttr(false),
+                               op.getSelectLastAttr(), op.getIndexTypeAttr())
+        .getResult();
+  });
 }
 
 /// Borders: dimensions without one are joined, and with the one before them that has one,

@@ -20,6 +20,7 @@
 #include "tools/common/FlagParser.h"
 #include "tools/common/FreePort.h"
 #include "tools/common/Terminal.h"
+#include "tools/weir-bench/StepFrame.h"
 
 #include <algorithm>
 #include <chrono>
@@ -49,6 +50,16 @@ const weir_program_desc *theProgram = nullptr;
 int64_t elementsOf(weir_context *ctx) { return *static_cast<const int64_t *>(ctx->feeds[0].data); }
 int64_t countOf(weir_context *ctx) { return *static_cast<const int64_t *>(ctx->feeds[1].data); }
 
+weir_tensor vectorOf(std::vector<float> &values) {
+  weir_tensor tensor = {};
+  tensor.data = values.data();
+  tensor.bytes = int64_t(values.size() * sizeof(float));
+  tensor.dtype = WEIR_F32;
+  tensor.rank = 1;
+  tensor.dims[0] = int64_t(values.size());
+  return tensor;
+}
+
 /// Gives a tensor to each of a row of collectives, and takes what comes.
 struct Reducer {
   void (*resume)(void *);
@@ -60,12 +71,7 @@ struct Reducer {
     return theProgram->collectives[at].ranks[ctx->device];
   }
   int32_t send() {
-    weir_tensor tensor = {};
-    tensor.data = values.data();
-    tensor.bytes = int64_t(values.size() * sizeof(float));
-    tensor.dtype = WEIR_F32;
-    tensor.rank = 1;
-    tensor.dims[0] = int64_t(values.size());
+    weir_tensor tensor = vectorOf(values);
     return weir_rt_send(ctx, rank().input, 0, &tensor);
   }
   int32_t take() {
@@ -76,38 +82,11 @@ struct Reducer {
     ++at;
     return at < count ? send() : int32_t(WEIR_OK);
   }
-  int32_t advance() {
-    while (at < count) {
-      if (!weir_rt_receive_ready(ctx, rank().output, 0, this))
-        return WEIR_PENDING;
-      if (int32_t code = take())
-        return code;
-    }
-    return WEIR_OK;
-  }
+  bool isReady() { return weir_rt_receive_ready(ctx, rank().output, 0, this); }
   static int32_t start(weir_context *ctx) {
-    auto *self = new Reducer{resumed<Reducer>, ctx, 0, countOf(ctx),
+    auto *self = new Reducer{resumeFrame<Reducer>, ctx, 0, countOf(ctx),
                              std::vector<float>(size_t(elementsOf(ctx)), 1.0f)};
-    return begun(self);
-  }
-  template <typename Frame> static void resumed(void *frame) {
-    auto *self = static_cast<Frame *>(frame);
-    int32_t code = self->take();
-    if (code == WEIR_OK)
-      code = self->advance();
-    if (code == WEIR_PENDING)
-      return;
-    weir_context *ctx = self->ctx;
-    delete self;
-    weir_rt_step_done(ctx, code);
-  }
-  template <typename Frame> static int32_t begun(Frame *self) {
-    int32_t code = self->send();
-    if (code == WEIR_OK)
-      code = self->advance();
-    if (code != WEIR_PENDING)
-      delete self;
-    return code;
+    return beginFrame(self, self->send());
   }
 };
 
@@ -121,12 +100,7 @@ struct Forwarder {
   std::vector<float> &values;
 
   int32_t send() {
-    weir_tensor tensor = {};
-    tensor.data = values.data();
-    tensor.bytes = int64_t(values.size() * sizeof(float));
-    tensor.dtype = WEIR_F32;
-    tensor.rank = 1;
-    tensor.dims[0] = int64_t(values.size());
+    weir_tensor tensor = vectorOf(values);
     return weir_rt_send_kept(ctx, to, at, &tensor);
   }
   int32_t take() {
@@ -137,15 +111,7 @@ struct Forwarder {
     ++at;
     return at < count ? send() : int32_t(WEIR_OK);
   }
-  int32_t advance() {
-    while (at < count) {
-      if (!weir_rt_receive_ready(ctx, from, at, this))
-        return WEIR_PENDING;
-      if (int32_t code = take())
-        return code;
-    }
-    return WEIR_OK;
-  }
+  bool isReady() { return weir_rt_receive_ready(ctx, from, at, this); }
   static int32_t start(weir_context *ctx) {
     const weir_collective_desc &desc = theProgram->collectives[0];
     int64_t ranks = desc.count, hops = 2 * (ranks - 1);
@@ -155,14 +121,14 @@ struct Forwarder {
     static std::vector<float> values;
     values.assign(size_t(chunk), 1.0f);
     // The edges of the first collective, which is none of this entry's.
-    auto *self = new Forwarder{Reducer::resumed<Forwarder>,
+    auto *self = new Forwarder{resumeFrame<Forwarder>,
                                ctx,
                                0,
                                countOf(ctx) * hops,
                                desc.ranks[own].ring,
                                desc.ranks[(own + ranks - 1) % ranks].ring,
                                values};
-    return Reducer::begun(self);
+    return beginFrame(self, self->send());
   }
 };
 

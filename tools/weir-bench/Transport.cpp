@@ -20,6 +20,7 @@
 #include "tools/common/FlagParser.h"
 #include "tools/common/FreePort.h"
 #include "tools/common/Terminal.h"
+#include "tools/weir-bench/StepFrame.h"
 #include "weir/abi.h"
 
 #include <algorithm>
@@ -71,7 +72,6 @@ uint64_t nowTicks() {
 /// When the leading task received each answer.
 std::vector<uint64_t> arrivals;
 
-/// A step as LLVM's coroutines have it: the frame's first word resumes it.
 /// Receives over `in` and sends over `out` in turn, `count` times.
 struct Exchange {
   void (*resume)(void *);
@@ -94,35 +94,11 @@ struct Exchange {
     bool answers = answersOnce ? at == count : !sendsFirst || at < count;
     return answers ? send() : int32_t(WEIR_OK);
   }
-  int32_t advance() {
-    while (at < count) {
-      if (!weir_rt_receive_ready(ctx, in, WEIR_NEXT_ITERATION, this))
-        return WEIR_PENDING;
-      if (int32_t code = take())
-        return code;
-    }
-    return WEIR_OK;
-  }
-  static void resumed(void *frame) {
-    auto *self = static_cast<Exchange *>(frame);
-    int32_t code = self->take();
-    if (code == WEIR_OK)
-      code = self->advance();
-    if (code == WEIR_PENDING)
-      return;
-    weir_context *ctx = self->ctx;
-    delete self;
-    weir_rt_step_done(ctx, code);
-  }
+  bool isReady() { return weir_rt_receive_ready(ctx, in, WEIR_NEXT_ITERATION, this); }
   static int32_t start(const Exchange &made) {
     auto *self = new Exchange(made);
-    self->resume = resumed;
-    int32_t code = self->sendsFirst ? self->send() : int32_t(WEIR_OK);
-    if (code == WEIR_OK)
-      code = self->advance();
-    if (code != WEIR_PENDING)
-      delete self;
-    return code;
+    self->resume = resumeFrame<Exchange>;
+    return beginFrame(self, self->sendsFirst ? self->send() : int32_t(WEIR_OK));
   }
 };
 

@@ -419,24 +419,42 @@ static FailureOr<DatasetFunction> stateFunction(NodeImport &n, Components &state
   }
 }
 
-static LogicalResult scan(NodeImport &n) {
+/// A data set's elements, and a state that a function carries over them.
+struct Fold {
+  Value input;
+  SmallVector<Value> first; ///< the state before the first element
+  Components state;
+  DatasetFunction function;
+};
+
+static FailureOr<Fold> foldOf(NodeImport &n) {
   size_t states = countOf(n, "Tstate");
-  Value input = datasetAt(n, 0);
-  std::optional<Components> rows = input ? argumentsAt(n, input) : std::nullopt;
-  SmallVector<Value> first = n.tensors(1, 1 + states);
-  if (!rows || first.size() != states)
+  Fold fold;
+  fold.input = datasetAt(n, 0);
+  std::optional<Components> rows = fold.input ? argumentsAt(n, fold.input) : std::nullopt;
+  fold.first = n.tensors(1, 1 + states);
+  if (!rows || fold.first.size() != states)
     return failure();
-  Components state = componentsOf(first, saidComponents(n, "Tstate"));
-  FailureOr<DatasetFunction> function = stateFunction(n, state, *rows);
+  fold.state = componentsOf(fold.first, saidComponents(n, "Tstate"));
+  FailureOr<DatasetFunction> function = stateFunction(n, fold.state, *rows);
   if (failed(function))
+    return failure();
+  fold.function = *function;
+  return fold;
+}
+
+static LogicalResult scan(NodeImport &n) {
+  FailureOr<Fold> fold = foldOf(n);
+  if (failed(fold))
     return failure();
   return make(n,
               {.kind = DatasetKind::Scan,
                .option = n.isSet("preserve_cardinality"),
-               .inputs = {input},
-               .function = &*function,
-               .parameters = first},
-              componentsOf(ArrayRef(function->results).drop_front(states), saidComponents(n)));
+               .inputs = {fold->input},
+               .function = &fold->function,
+               .parameters = fold->first},
+              componentsOf(ArrayRef(fold->function.results).drop_front(fold->first.size()),
+                           saidComponents(n)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -444,24 +462,17 @@ static LogicalResult scan(NodeImport &n) {
 //===----------------------------------------------------------------------===//
 
 static LogicalResult reduce(NodeImport &n) {
-  size_t states = countOf(n, "Tstate");
-  Value input = datasetAt(n, 0);
-  std::optional<Components> rows = input ? argumentsAt(n, input) : std::nullopt;
-  SmallVector<Value> first = n.tensors(1, 1 + states);
-  if (!rows || first.size() != states)
+  FailureOr<Fold> fold = foldOf(n);
+  if (failed(fold))
     return failure();
-  Components state = componentsOf(first, saidComponents(n, "Tstate"));
-  FailureOr<DatasetFunction> function = stateFunction(n, state, *rows);
-  if (failed(function))
-    return failure();
-  SmallVector<Value> operands = {input, function->name};
-  operands.append(first);
-  operands.append(function->captures);
-  std::optional<SmallVector<Type>> types = typesOf(n, state);
+  SmallVector<Value> operands = {fold->input, fold->function.name};
+  operands.append(fold->first);
+  operands.append(fold->function.captures);
+  std::optional<SmallVector<Type>> types = typesOf(n, fold->state);
   if (!types)
     return failure();
   return waitWith(n, "weir_kernel_dataset_reduce", "weir_kernel_dataset_finish", operands,
-                  {int64_t(states), function->boxed}, {}, *types);
+                  {int64_t(fold->first.size()), fold->function.boxed}, {}, *types);
 }
 
 static LogicalResult single(NodeImport &n) {

@@ -166,10 +166,8 @@ static TransposeOp packComputed(OpBuilder &b, plan::KernelOp kernel, OpOperand *
       atMost(rows),
       llvm::alignTo(std::min(leftShare / (bytes * std::max<int64_t>(shared, 1)), mostRows),
                     tile[0]));
-  rowsOfPart = std::max(parts[batch], rowsOfPart);
-  SmallVector<int64_t> wide(parts);
-  wide[batch] = rowsOfPart;
-  if (shared > 0 && readTurned(kernel, weights, argument, operand, rows, wide))
+  parts[batch] = rowsOfPart = std::max(parts[batch], rowsOfPart);
+  if (shared > 0 && readTurned(kernel, weights, argument, operand, rows, parts))
     return {};
   if (atMost(columns) <= width || atMost(rows) < fewTilesOfRows * tile[0] ||
       (!isOpen && depth * columns * bytes <= smallRightOperand))
@@ -178,7 +176,7 @@ static TransposeOp packComputed(OpBuilder &b, plan::KernelOp kernel, OpOperand *
     kernel.setScheduleAttr(plan::ScheduleBuilder(schedule)
                                .set(plan::schedule::copiesPanels, true)
                                .set(plan::schedule::whereItPays, whereItPays)
-                               .set(plan::schedule::parts, wide)
+                               .set(plan::schedule::parts, parts)
                                .get());
     return {};
   };
