@@ -24,6 +24,20 @@ if(WEIR_SANITIZE)
   add_link_options(-fsanitize=${WEIR_SANITIZE})
 endif()
 
+# The richest precompiled header that stands below a target: of MLIR, of both dialects
+# as well, or also of those that code generation writes.
+function(weir_precompiled_header name)
+  if(name MATCHES "_pch$")
+    return()
+  endif()
+  foreach(header weir_codegen_pch weir_operations_pch weir_pch)
+    if(TARGET ${header})
+      target_precompile_headers(${name} REUSE_FROM ${header})
+      return()
+    endif()
+  endforeach()
+endfunction()
+
 # weir_add_compiler_library(name sources... LIBS ... DEPENDS ...)
 # A library above the runtime: knows MLIR, is built with the one precompiled
 # header of MLIR's usual headers.
@@ -39,21 +53,30 @@ function(weir_add_compiler_library name)
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()
-  if(NOT name STREQUAL weir_pch)
-    target_precompile_headers(${name} REUSE_FROM weir_pch)
-  endif()
+  weir_precompiled_header(${name})
 endfunction()
 
-# weir_add_unit_test(name sources... LIBS ...): a GoogleTest executable, run by
-# ctest as one test.
+# Has an executable compiled as the libraries are, so that it can read their precompiled
+# header: executables would be compiled with -fPIE.
+function(weir_executable_with_precompiled_header name)
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(${name} PRIVATE -fPIC)
+  weir_precompiled_header(${name})
+endfunction()
+
+# weir_add_unit_test(name [MLIR] sources... LIBS ...): a GoogleTest executable, run by
+# ctest as one test. MLIR: its sources use MLIR's headers.
 function(weir_add_unit_test name)
-  cmake_parse_arguments(ARG "" "" "LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "MLIR" "" "LIBS" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}
     ${CMAKE_SOURCE_DIR}/runtime/include)
   target_compile_options(${name} PRIVATE -Wall -Wextra -Wno-unused-parameter)
   target_link_libraries(${name} PRIVATE ${ARG_LIBS} gtest gtest_main pthread)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
+  if(ARG_MLIR)
+    weir_executable_with_precompiled_header(${name})
+  endif()
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
 endfunction()
 

@@ -19,8 +19,6 @@ using namespace weir;
 #include "dialects/weir/WeirTypes.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialects/weir/WeirAttrs.cpp.inc"
-#define GET_OP_CLASSES
-#include "dialects/weir/WeirOps.cpp.inc"
 
 void WeirDialect::initialize() {
   addTypes<
@@ -31,10 +29,7 @@ void WeirDialect::initialize() {
 #define GET_ATTRDEF_LIST
 #include "dialects/weir/WeirAttrs.cpp.inc"
       >();
-  addOperations<
-#define GET_OP_LIST
-#include "dialects/weir/WeirOps.cpp.inc"
-      >();
+  registerWeirDialectOperations(this);
   addOperations<
 #define GET_OP_LIST
 #include "dialects/weir/BlockQuantizedOps.cpp.inc"

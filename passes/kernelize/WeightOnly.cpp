@@ -24,7 +24,7 @@ static bool hasWords(DequantizeBlocksOp weights) {
   auto numbers = typeOf(weights.getNumbers());
   return numbers.hasStaticShape() && numbers.getElementType().isUnsignedInteger(8) &&
          numbers.getDimSize(0) % quad == 0 && block * bits % wordBits == 0 &&
-         numbers.getDimSize(0) * 8 / bits >= llvm::alignTo(weights.getRows(), block);
+         numbers.getDimSize(0) * 8 / bits >= int64_t(llvm::alignTo(weights.getRows(), block));
 }
 
 bool weir::isWeightOnlyProduct(DotGeneralOp dot) {
@@ -36,7 +36,7 @@ bool weir::isWeightOnlyProduct(DotGeneralOp dot) {
        zeros = typeOf(weights.getZeros());
   return left.getElementType().isF32() && left.getRank() >= 2 &&
          dot.getLhsContract() == ArrayRef<int64_t>{left.getRank() - 1} &&
-         left.getShape().back() == weights.getRows() && weights.getRows() > 0 &&
+         left.getShape().back() == int64_t(weights.getRows()) && weights.getRows() > 0 &&
          scales.hasStaticShape() && scales.getElementType().isF32() && zeros.hasStaticShape() &&
          (zeros.getRank() == 0
               ? weightOnlyZero(weights).has_value()
