@@ -10,6 +10,8 @@
 #include "compiler/driver/DeviceKinds.h"
 
 #include "compiler/driver/Devices.h"
+#include "compiler/driver/Formats.h"
+#include "compiler/driver/Frontends.h"
 #include "compiler/driver/MemoryLimit.h"
 #include "compiler/driver/Messages.h"
 #include "compiler/driver/OptionalPasses.h"
@@ -19,7 +21,6 @@
 #include "compiler/driver/Version.h"
 #include "compiler/emit/Header.h"
 #include "compiler/emit/OutputFile.h"
-#include "compiler/frontend/Import.h"
 #include "compiler/frontend/NearestName.h"
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/NodeName.h"
@@ -28,10 +29,9 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
-#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
-#include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -172,19 +172,21 @@ bool Compilation::checkPrecision() {
   return good;
 }
 
-/// How a file of a format that is not read becomes one that is; empty: nobody knows.
-static std::string nextStep(llvm::StringRef suffix) {
-  return llvm::StringSwitch<std::string>(suffix.lower())
-      .Cases({".keras", ".h5", ".hdf5"},
-             "; Keras writes one with keras.models.load_model(FILE).export(FOLDER)")
-      .Case(".tflite", "; tf2onnx converts it (python -m tf2onnx.convert --tflite FILE --output "
-                       "m.onnx)")
-      .Cases({".meta", ".ckpt", ".index"},
-             "; a checkpoint alone is no model: save that with tf.saved_model.save, or freeze its "
-             "graph to a .pb")
-      .Cases({".pt", ".pth", ".pt2"},
-             "; PyTorch writes one with torch.onnx.export(model, arguments, \"m.onnx\")")
-      .Default("");
+/// Whether the model's format has all flags of formats that were given.
+bool Compilation::hasFlags(const Frontend &frontend) {
+  bool good = true;
+  std::vector<FrontendFlag> own = frontend.flags();
+  for (const FrontendFlag &flag : frontendFlags()) {
+    auto given = options.frontendFlags.find(flag.flag);
+    if (given == options.frontendFlags.end() || given->second.empty() ||
+        llvm::any_of(own, [&](const FrontendFlag &one) { return one.flag == flag.flag; }))
+      continue;
+    driver::report(sink, "W0114", options.input,
+                   "found " + flag.flag + "=" + llvm::join(given->second, ",") + ", and no " +
+                       flag.of + "; possible: none for a file of " + frontend.name());
+    good = false;
+  }
+  return good;
 }
 
 bool Compilation::load() {
@@ -193,41 +195,22 @@ bool Compilation::load() {
     driver::report(sink, "W0101", options.input, "cannot be read: " + code.message());
     return false;
   }
-  bool isFolder = llvm::sys::fs::is_directory(status);
-  llvm::StringRef suffix = llvm::sys::path::extension(options.input);
-  ImportOptions imports;
-  if (!importOptions(options, sink, imports) || !prepareTraining(options, sink, imports))
-    return false;
-
-  if (!isFolder && !options.tags.empty()) {
-    driver::report(sink, "W0114", options.input,
-                   "found --tags=" + llvm::join(options.tags, ",") +
-                       ", and no SavedModel; possible: none for a file of one graph");
+  std::string why;
+  const Frontend *frontend = formatOf(options.input, why);
+  if (!frontend) {
+    driver::report(sink, "W0102", options.input, why);
     return false;
   }
+  ImportOptions imports;
+  if (!importOptions(options, sink, imports) || !prepareTraining(options, sink, imports) ||
+      !hasFlags(*frontend))
+    return false;
   std::set<std::string> offered;
   imports.offered = &offered;
   imports.files = &files;
   log.setStage(importStage);
   log.begin({});
-  if (!isFolder && suffix == ".mlir") {
-    ParserConfig config(context.get());
-    module = parseSourceFile<ModuleOp>(options.input, config);
-    if (!module && !sink.hasErrors())
-      driver::report(sink, "W0110", options.input, "is no MLIR module");
-    if (module && module->getOps<func::FuncOp>().empty())
-      driver::report(sink, "W0110", options.input, "has no function");
-  } else if (!isFolder && suffix == ".onnx") {
-    module = importOnnx(*context, options.input, imports, sink);
-  } else if (isFolder || suffix == ".pb" || suffix == ".pbtxt") {
-    module = importTensorFlow(*context, options.input, imports, sink);
-  } else {
-    driver::report(sink, "W0102", options.input,
-                   "found a model file that ends in \"" + suffix +
-                       "\"; expected .onnx, .pb, .pbtxt, .mlir, or the folder of a SavedModel" +
-                       nextStep(suffix));
-    return false;
-  }
+  module = frontend->import(*context, options.input, imports, sink);
   if (!module || sink.hasErrors()) {
     if (!sink.hasErrors())
       driver::report(sink, "W0199", options.input, "the import failed without saying why");
@@ -483,7 +466,7 @@ bool Compilation::run(OutputForm form) {
   context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
   {
     MlirMessages messages(*context, sink, options.input);
-    messages.setDefaultCode(llvm::StringRef(options.input).ends_with(".mlir") ? "W0110" : "W0400");
+    messages.setDefaultCode(isOwnIr(options.input) ? "W0110" : "W0400");
     if (!load())
       return finishLog(false);
   }

@@ -34,6 +34,7 @@ namespace weir {
 struct CpuOptions;
 struct DeviceProfile;
 class DeviceBackend;
+class Frontend;
 } // namespace weir
 
 namespace weir::driver {
@@ -86,6 +87,7 @@ public:
 private:
   bool checkOptions();
   bool load();
+  bool hasFlags(const Frontend &frontend);
   bool checkPrecision();
   bool areBound(const std::set<std::string> &offered);
   bool runStage(const Stage &stage);

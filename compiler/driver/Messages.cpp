@@ -7,6 +7,7 @@
 
 #include "compiler/driver/Messages.h"
 
+#include "compiler/driver/Formats.h"
 #include "compiler/frontend/MlirText.h"
 #include "compiler/frontend/NearestName.h"
 
@@ -102,7 +103,7 @@ void MlirMessages::handle(mlir::Diagnostic &source) {
   takeCode(diagnostic.message, diagnostic.code);
   diagnostic.message = oneLine(diagnostic.message);
   // Who wrote MLIR reads MLIR; who has a model cannot have made this.
-  bool isFault = !llvm::StringRef(file).ends_with(".mlir") && isForeignText(diagnostic.message);
+  bool isFault = !isOwnIr(file) && isForeignText(diagnostic.message);
   if (isFault) {
     diagnostic.code = "W0199";
     diagnostic.message = "found something that weirc made, and that does not hold: a fault of its "

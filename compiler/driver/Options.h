@@ -1,5 +1,4 @@
-//===- Options.h - what a compilation is asked to do -------------*- C++
-//-*-===//
+//===- Options.h - what a compilation is asked to do ------------*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,36 +15,13 @@
 #define WEIR_COMPILER_DRIVER_OPTIONS_H
 
 #include "compiler/frontend/Diagnostic.h"
+#include "compiler/frontend/EntrySpec.h"
 
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace weir::driver {
-
-/// --feed=TENSOR[=NAME][:SHAPE[:DTYPE]]
-struct FeedSpec {
-  std::string tensor; ///< "node:port", or an ONNX value's name
-  std::string name;   ///< what users call it; empty: derived from `tensor`
-  std::string shape;  ///< "2x?x3", "" as in the file, "scalar" for rank 0
-  std::string dtype;  ///< "f32", …; empty: as in the file
-};
-
-/// --fetch=TENSOR[=NAME][:SHAPE]
-struct FetchSpec {
-  std::string tensor;
-  std::string name;
-  std::string shape = ""; ///< as a feed's
-};
-
-/// --entry=NAME[=SIGNATURE], with the feeds and fetches that follow it
-struct EntrySpec {
-  std::string name;
-  std::string signature;
-  std::vector<FeedSpec> feeds;
-  std::vector<FetchSpec> fetches;
-};
 
 /// --train and what goes with it.
 struct TrainingOptions {
@@ -62,13 +38,10 @@ struct Options {
   std::string output; ///< by suffix: .o .a .so .mlir .ll .s; empty: stem.o
   std::string name;   ///< C identifier; empty: from the output's stem
 
-  std::vector<EntrySpec> entries; ///< empty: what the model offers
-  /// --tags=serve,train: which of a SavedModel's graphs; empty: the one to serve.
-  std::vector<std::string> tags;
-  /// --shape=NAME=1x3x224x224: feed's name, sizes ("?": not fixed).
-  std::vector<std::pair<std::string, std::string>> shapes;
-  /// --dim=N=5 or N=1..64: dimension's name, size or bounds.
-  std::vector<std::pair<std::string, std::string>> dims;
+  std::vector<EntrySpec> entries;          ///< empty: what the model offers
+  std::map<std::string, ShapeSpec> shapes; ///< by feed's name
+  std::map<std::string, DimBinding> dims;  ///< by dimension's name
+  FrontendFlagValues frontendFlags;        ///< of flags that the model's format has
   TrainingOptions training;
 
   std::string cpu = "native"; ///< as clang's -march=

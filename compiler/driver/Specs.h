@@ -1,5 +1,4 @@
-//===- Specs.h - shapes, dimensions and types as users write them *- C++
-//-*-===//
+//===- Specs.h - what importers are told ------------------------*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,18 +11,10 @@
 #include "compiler/driver/Options.h"
 #include "compiler/frontend/Import.h"
 
-#include "llvm/ADT/StringRef.h"
-
 namespace weir::driver {
 
-/// "1x3x224x224", "?x3", "scalar" or "" (rank 0): sizes, -1 where not fixed.
-/// Empty optional: malformed.
-std::optional<std::vector<int64_t>> parseShape(llvm::StringRef text);
-/// "5", "1..64", "1..": bounds.
-std::optional<DimBinding> parseDim(llvm::StringRef text);
-
-/// What importers are to be told. False, with diagnostics, where something is
-/// malformed.
+/// What importers are to be told. False, with W0113 and W0116, where a type, shape or
+/// bound is none, or custom operations cannot be read.
 bool importOptions(const Options &options, DiagnosticSink &sink, ImportOptions &result);
 
 } // namespace weir::driver

@@ -16,6 +16,7 @@
 
 #include "compiler/emit/Program.h"
 #include "compiler/frontend/Diagnostic.h"
+#include "compiler/frontend/EntrySpec.h"
 
 #include <functional>
 #include <string>
@@ -46,12 +47,14 @@ struct CutSummary {
 
 /// Writes a part of an ONNX model as `output`, the values of external tensors beside it as
 /// `output`.data. False after a report.
-bool cutOnnx(const std::string &model, const CutRequest &request, const ValueTypes &types,
-             const std::string &output, DiagnosticSink &sink, CutSummary &summary);
+bool cutOnnx(const std::string &model, const FrontendFlagValues &flags, const CutRequest &request,
+             const ValueTypes &types, const std::string &output, DiagnosticSink &sink,
+             CutSummary &summary);
 
-/// Writes a part of a GraphDef, or of the graph of a SavedModel with `tags`, as a GraphDef.
+/// Writes a part of a GraphDef, or of the graph of a SavedModel that --tags says, as a
+/// GraphDef.
 /// What variables hold is no part of the file: values that are read of them are inputs.
-bool cutGraphDef(const std::string &model, const std::vector<std::string> &tags,
+bool cutGraphDef(const std::string &model, const FrontendFlagValues &flags,
                  const CutRequest &request, const ValueTypes &types, const std::string &output,
                  DiagnosticSink &sink, CutSummary &summary);
 

@@ -9,6 +9,7 @@
 #include "compiler/frontend/WireReader.h"
 #include "compiler/frontend/WireWriter.h"
 #include "compiler/frontend/tensorflow/Graph.h"
+#include "compiler/frontend/tensorflow/TensorFlowFrontend.h"
 #include "compiler/insight/Cut.h"
 #include "compiler/insight/GraphDefFile.h"
 
@@ -413,10 +414,11 @@ std::string GraphDefCut::write(Name bytes) {
 
 } // namespace
 
-bool insight::cutGraphDef(const std::string &path, const std::vector<std::string> &tags,
+bool insight::cutGraphDef(const std::string &path, const FrontendFlagValues &flags,
                           const CutRequest &request, const ValueTypes &types,
                           const std::string &output, DiagnosticSink &sink, CutSummary &summary) {
-  std::unique_ptr<GraphDefFile> opened = GraphDefFile::open(path, tags, sink);
+  std::unique_ptr<GraphDefFile> opened =
+      GraphDefFile::open(path, valuesOf(flags, tf::tagsFlag), sink);
   if (!opened)
     return false;
   tf::Library library(opened->graph(), path, sink);

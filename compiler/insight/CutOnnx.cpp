@@ -375,8 +375,9 @@ std::string OnnxCut::write(Bytes bytes) {
 
 } // namespace
 
-bool insight::cutOnnx(const std::string &path, const CutRequest &request, const ValueTypes &types,
-                      const std::string &output, DiagnosticSink &sink, CutSummary &summary) {
+bool insight::cutOnnx(const std::string &path, const FrontendFlagValues &,
+                      const CutRequest &request, const ValueTypes &types, const std::string &output,
+                      DiagnosticSink &sink, CutSummary &summary) {
   std::string error;
   std::unique_ptr<MappedFile> mapped = MappedFile::open(path, error);
   if (!mapped) {

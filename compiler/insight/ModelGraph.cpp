@@ -11,6 +11,7 @@
 #include "compiler/frontend/onnx/ModelReader.h"
 #include "compiler/frontend/onnx/ModelVerifier.h"
 #include "compiler/frontend/tensorflow/Graph.h"
+#include "compiler/frontend/tensorflow/TensorFlowFrontend.h"
 #include "compiler/insight/GraphDefFile.h"
 
 #include <functional>
@@ -109,7 +110,8 @@ static void addInner(const onnx::Node &node, const std::string &inside, ModelGra
       }
 }
 
-static std::optional<ModelGraph> readOnnx(const std::string &path, DiagnosticSink &sink) {
+std::optional<ModelGraph> insight::readOnnxGraph(const std::string &path,
+                                                 const FrontendFlagValues &, DiagnosticSink &sink) {
   std::string error;
   std::unique_ptr<MappedFile> mapped = MappedFile::open(path, error);
   if (!mapped) {
@@ -121,7 +123,6 @@ static std::optional<ModelGraph> readOnnx(const std::string &path, DiagnosticSin
   if (!model || !onnx::verifyModel(*model, path, sink))
     return std::nullopt;
   ModelGraph graph;
-  graph.isOnnx = true;
   const onnx::Graph &main = model->graph;
   for (const onnx::Tensor &tensor : main.initializers)
     graph.constants.emplace(tensor.name);
@@ -201,10 +202,11 @@ static std::vector<std::string> callsOf(std::string_view op, const std::vector<t
   return calls;
 }
 
-static std::optional<ModelGraph> readTensorFlow(const std::string &path,
-                                                const std::vector<std::string> &tags,
-                                                DiagnosticSink &sink) {
-  std::unique_ptr<GraphDefFile> opened = GraphDefFile::open(path, tags, sink);
+std::optional<ModelGraph> insight::readTensorFlowGraph(const std::string &path,
+                                                       const FrontendFlagValues &flags,
+                                                       DiagnosticSink &sink) {
+  std::unique_ptr<GraphDefFile> opened =
+      GraphDefFile::open(path, valuesOf(flags, tf::tagsFlag), sink);
   if (!opened)
     return std::nullopt;
   tf::Library library(opened->graph(), path, sink);
@@ -273,10 +275,4 @@ static std::optional<ModelGraph> readTensorFlow(const std::string &path,
     }
   index(graph);
   return graph;
-}
-
-std::optional<ModelGraph> insight::readModelGraph(const std::string &path,
-                                                  const std::vector<std::string> &tags,
-                                                  DiagnosticSink &sink) {
-  return path.ends_with(".onnx") ? readOnnx(path, sink) : readTensorFlow(path, tags, sink);
 }

@@ -15,6 +15,7 @@
 #define WEIR_COMPILER_INSIGHT_MODELGRAPH_H
 
 #include "compiler/frontend/Diagnostic.h"
+#include "compiler/frontend/EntrySpec.h"
 
 #include <map>
 #include <optional>
@@ -40,7 +41,6 @@ struct GraphNode {
 };
 
 struct ModelGraph {
-  bool isOnnx = false;
   /// The main graph's first, in an order in which each comes after what it needs.
   std::vector<GraphNode> nodes;
   size_t mainNodes = 0;
@@ -63,11 +63,18 @@ struct ModelGraph {
   std::map<std::string, size_t> byName, byValue; ///< of the main graph
 };
 
-/// Reads an .onnx, a GraphDef, or the graph of a SavedModel with `tags`. None after a
-/// report.
-std::optional<ModelGraph> readModelGraph(const std::string &model,
-                                         const std::vector<std::string> &tags,
+/// Reads a model of a format that has tools for it (FormatTools.h), by the values of the
+/// format's own flags. None after a report.
+std::optional<ModelGraph> readModelGraph(const std::string &model, const FrontendFlagValues &flags,
                                          DiagnosticSink &sink);
+
+/// Of an ONNX model.
+std::optional<ModelGraph> readOnnxGraph(const std::string &model, const FrontendFlagValues &flags,
+                                        DiagnosticSink &sink);
+/// Of a GraphDef, or of a SavedModel's graph that --tags says.
+std::optional<ModelGraph> readTensorFlowGraph(const std::string &model,
+                                              const FrontendFlagValues &flags,
+                                              DiagnosticSink &sink);
 
 } // namespace weir::insight
 

@@ -22,7 +22,7 @@ bool insight::findTypes(const driver::Options &asked, const std::vector<std::str
   // Passes are alike for several processors; one is enough to follow them.
   options.cpu = options.cpu.substr(0, options.cpu.find(','));
   options.entries.resize(1);
-  driver::EntrySpec &entry = options.entries.front();
+  EntrySpec &entry = options.entries.front();
   entry.name = "types";
   entry.fetches.clear();
   for (const std::string &value : values)

@@ -317,9 +317,9 @@ static void decide(const Recorder &recorder, const llvm::StringMap<std::vector<s
 /// entries of `options` name.
 static std::set<size_t> neededNodes(const driver::Options &options, const ModelGraph &graph) {
   std::vector<std::string> fetched;
-  for (const driver::EntrySpec &entry : options.entries)
-    for (const driver::FetchSpec &fetch : entry.fetches)
-      fetched.push_back(fetch.tensor);
+  for (const EntrySpec &entry : options.entries)
+    for (const FetchSpec &fetch : entry.fetches)
+      fetched.push_back(fetch.value);
   if (fetched.empty() && graph.signatures.empty())
     fetched = graph.outputs;
   if (fetched.empty())

@@ -7,6 +7,7 @@
 
 #include "compiler/insight/ReportPage.h"
 #include "compiler/driver/Driver.h"
+#include "compiler/driver/Formats.h"
 #include "compiler/emit/OutputFile.h"
 #include "compiler/insight/NodeTrace.h"
 #include "passes/partition/DeviceSet.h"
@@ -341,9 +342,9 @@ std::optional<json::Value> insight::fullReport(const driver::Options &asked, con
   ModelGraph graph;
   NodeTrace trace;
   // Of a module there is no file with nodes.
-  if (!llvm::StringRef(options.input).ends_with(".mlir")) {
+  if (!driver::isOwnIr(options.input)) {
     DiagnosticSink again; // warnings have been told
-    std::optional<ModelGraph> read = readModelGraph(options.input, options.tags, again);
+    std::optional<ModelGraph> read = readModelGraph(options.input, options.frontendFlags, again);
     if (read)
       graph = std::move(*read);
     if (!read || !traceNodes(options, graph, "", again, trace)) {

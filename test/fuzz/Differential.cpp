@@ -30,7 +30,7 @@ public:
     compilation.input = options.model;
     if (form.graphDef) {
       compilation.input += ".pb";
-      driver::EntrySpec entry;
+      EntrySpec entry;
       for (const auto &[name, error] : graph.errors)
         entry.fetches.push_back({name, name});
       compilation.entries.push_back(entry);

@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/frontend/tensorflow/TensorFlowFrontend.h"
 #include "test/fuzz/ImportTarget.h"
 #include "test/fuzz/MessageTarget.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  weir::fuzz::importBytes(weir::importTensorFlow, ".pb", data, size);
+  weir::fuzz::importBytes(weir::tensorFlowFrontend(), ".pb", data, size);
   return 0;
 }

@@ -79,12 +79,13 @@ void weir::fuzz::checkRefusal(const DiagnosticSink &sink) {
   std::abort();
 }
 
-void weir::fuzz::importBytes(Importer importer, std::string_view suffix, const uint8_t *data,
+void weir::fuzz::importBytes(const Frontend &frontend, std::string_view suffix, const uint8_t *data,
                              size_t size) {
   static const std::string path = scratchFile("m" + std::string(suffix));
   writeScratch(path, std::string_view(reinterpret_cast<const char *>(data), size));
   DiagnosticSink sink;
-  mlir::OwningOpRef<mlir::ModuleOp> module = importer(context(), path, ImportOptions(), sink);
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      frontend.import(context(), path, ImportOptions(), sink);
   if (!module)
     return checkRefusal(sink);
   if (sink.hasErrors() || mlir::failed(mlir::verify(*module))) {

@@ -8,7 +8,7 @@
 #ifndef WEIR_TEST_FUZZ_IMPORTTARGET_H
 #define WEIR_TEST_FUZZ_IMPORTTARGET_H
 
-#include "compiler/frontend/Import.h"
+#include "compiler/frontend/Frontend.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -16,9 +16,6 @@
 #include <string_view>
 
 namespace weir::fuzz {
-
-using Importer = mlir::OwningOpRef<mlir::ModuleOp> (*)(mlir::MLIRContext &, const std::string &,
-                                                       const ImportOptions &, DiagnosticSink &);
 
 /// A file in a folder of this process's own, which is there until the process
 /// ends. `name` is its last part.
@@ -29,7 +26,8 @@ void writeScratch(const std::string &path, std::string_view bytes);
 /// Writes the bytes to a file whose name ends in `suffix` and imports it. What
 /// is refused must come with numbered errors, none of them an internal one, and
 /// what is not must verify; else the process aborts.
-void importBytes(Importer importer, std::string_view suffix, const uint8_t *data, size_t size);
+void importBytes(const Frontend &frontend, std::string_view suffix, const uint8_t *data,
+                 size_t size);
 
 /// Aborts unless every error of a refusal has a number that tells the user
 /// something.

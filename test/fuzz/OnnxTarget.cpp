@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/frontend/onnx/OnnxFrontend.h"
 #include "test/fuzz/ImportTarget.h"
 #include "test/fuzz/MessageTarget.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  weir::fuzz::importBytes(weir::importOnnx, ".onnx", data, size);
+  weir::fuzz::importBytes(weir::onnxFrontend(), ".onnx", data, size);
   return 0;
 }

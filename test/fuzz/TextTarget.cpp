@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/frontend/tensorflow/TensorFlowFrontend.h"
 #include "test/fuzz/ImportTarget.h"
 
 #include <cctype>
@@ -13,7 +14,7 @@
 #include <vector>
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  weir::fuzz::importBytes(weir::importTensorFlow, ".pbtxt", data, size);
+  weir::fuzz::importBytes(weir::tensorFlowFrontend(), ".pbtxt", data, size);
   return 0;
 }
 

@@ -85,6 +85,12 @@ KIND_FOLDERS = ("compiler/codegen/cuda/", "runtime/cuda/", "runtime/include/weir
 KIND_PUBLIC = re.compile(r"\b(feeds_on_gpu|fetches_on_gpu|cuda_stream)\b")
 KIND_FREE = ("compiler/", "passes/", "dialects/", "runtime/", "tools/")
 
+# A format of models is its folder and one line of registration. What reads its files for
+# other ends than to compile them, and tests of it, know it too.
+FORMATS = re.compile(r"compiler/frontend/(onnx|tensorflow|mlir)/")
+FORMAT_ROOMS = ("compiler/frontend/", "compiler/driver/Frontends.cpp", "compiler/insight/",
+                "tools/weir-conformance/", "test/")
+
 # Rooms of one floor, in the order in which they may know each other: a file includes
 # nothing of a later one. Rooms in one line do not know each other at all.
 FLOORS = [
@@ -160,6 +166,16 @@ def check_kinds(path, lines):
                    "own folders, and in compiler/driver/DeviceKinds.cpp")
 
 
+def check_formats(path, lines):
+    if path.startswith(FORMAT_ROOMS):
+        return
+    for number, line in enumerate(lines, 1):
+        match = INCLUDE.match(line)
+        if match and FORMATS.match(match.group(1)):
+            yield (f"{path}:{number}: includes a format of models ({match.group(1)}); possible: "
+                   "compiler/frontend/Frontend.h, and compiler/driver/Frontends.cpp")
+
+
 def check_insides(path, lines):
     if not path.startswith("passes/") or not path.endswith((".cpp", ".h")):
         return
@@ -176,6 +192,7 @@ def check_file(path):
     yield from check_includes(path, lines)
     yield from check_floors(path, lines)
     yield from check_kinds(path, lines)
+    yield from check_formats(path, lines)
     yield from check_insides(path, lines)
     if len(lines) - 1 > LONGEST:
         yield f"{path}:1: {len(lines) - 1} lines; past {LONGEST} a file is two"
@@ -225,6 +242,12 @@ def self_check():
             ("runtime/cuda/x.cpp", "weir_cuda_launch(ctx);"),
             ("docs/cuda.md", "GPU")]
     wrong += [k for k in free if list(check_kinds(k[0], [k[1]]))]
+    formats = [("compiler/driver/Compilation.cpp",
+                '#include "compiler/frontend/onnx/OnnxFrontend.h"'),
+               ("tools/weirc/main.cpp", '#include "compiler/frontend/tensorflow/Graph.h"')]
+    missed += [f for f in formats if not list(check_formats(f[0], [f[1]]))]
+    registered = ("compiler/driver/Frontends.cpp", formats[0][1])
+    wrong += [registered] if list(check_formats(registered[0], [registered[1]])) else []
     insides = [("passes/kernelize/X.cpp", "// a warp reduces a row"),
                ("passes/plan/X.h", "bool isOnAccelerator(Operation *op);")]
     missed += [i for i in insides if not list(check_insides(i[0], [i[1]]))]

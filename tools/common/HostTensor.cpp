@@ -7,13 +7,15 @@
 
 #include "tools/common/HostTensor.h"
 
+#include "compiler/frontend/EntrySpec.h"
+
 #include "llvm/ADT/APFloat.h"
 
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstring>
 
+using namespace weir;
 using namespace weir::tools;
 
 namespace {
@@ -21,38 +23,37 @@ namespace {
 struct TypeRow {
   int32_t dtype;
   int64_t size;
-  /// The first is the name that the tools print.
-  std::array<std::string_view, 5> names;
+  std::string_view name;
 };
 
 constexpr TypeRow typeRows[] = {
-    {WEIR_F32, 4, {"f32", "float32", "float"}},
-    {WEIR_U8, 1, {"u8", "ui8", "uint8", "quint8"}},
-    {WEIR_I8, 1, {"i8", "int8", "qint8"}},
-    {WEIR_U16, 2, {"u16", "ui16", "uint16", "quint16"}},
-    {WEIR_I16, 2, {"i16", "int16", "qint16"}},
-    {WEIR_I32, 4, {"i32", "int32", "qint32"}},
-    {WEIR_I64, 8, {"i64", "int64"}},
-    {WEIR_STRING, 0, {"string"}},
-    {WEIR_BOOL, 1, {"bool", "i1"}},
-    {WEIR_F16, 2, {"f16", "float16", "half"}},
-    {WEIR_F64, 8, {"f64", "float64", "double"}},
-    {WEIR_U32, 4, {"u32", "ui32", "uint32"}},
-    {WEIR_U64, 8, {"u64", "ui64", "uint64"}},
-    {WEIR_C64, 8, {"c64", "complex64"}},
-    {WEIR_C128, 16, {"c128", "complex128"}},
-    {WEIR_BF16, 2, {"bf16", "bfloat16"}},
-    {WEIR_F8E4M3FN, 1, {"f8e4m3fn", "f8E4M3FN", "float8_e4m3fn"}},
-    {WEIR_F8E4M3FNUZ, 1, {"f8e4m3fnuz", "f8E4M3FNUZ", "float8_e4m3fnuz"}},
-    {WEIR_F8E5M2, 1, {"f8e5m2", "f8E5M2", "float8_e5m2"}},
-    {WEIR_F8E5M2FNUZ, 1, {"f8e5m2fnuz", "f8E5M2FNUZ", "float8_e5m2fnuz"}},
-    {WEIR_U4, 1, {"u4", "ui4", "uint4"}},
-    {WEIR_I4, 1, {"i4", "int4"}},
-    {WEIR_F4E2M1, 1, {"f4e2m1", "f4E2M1FN", "float4_e2m1fn"}},
-    {WEIR_F8E8M0, 1, {"f8e8m0", "f8E8M0FNU", "float8_e8m0fnu"}},
-    {WEIR_U2, 1, {"u2", "ui2", "uint2"}},
-    {WEIR_I2, 1, {"i2", "int2"}},
-    {WEIR_TENSOR, 0, {"tensor"}},
+    {WEIR_F32, 4, "f32"},
+    {WEIR_U8, 1, "u8"},
+    {WEIR_I8, 1, "i8"},
+    {WEIR_U16, 2, "u16"},
+    {WEIR_I16, 2, "i16"},
+    {WEIR_I32, 4, "i32"},
+    {WEIR_I64, 8, "i64"},
+    {WEIR_STRING, 0, "string"},
+    {WEIR_BOOL, 1, "bool"},
+    {WEIR_F16, 2, "f16"},
+    {WEIR_F64, 8, "f64"},
+    {WEIR_U32, 4, "u32"},
+    {WEIR_U64, 8, "u64"},
+    {WEIR_C64, 8, "c64"},
+    {WEIR_C128, 16, "c128"},
+    {WEIR_BF16, 2, "bf16"},
+    {WEIR_F8E4M3FN, 1, "f8e4m3fn"},
+    {WEIR_F8E4M3FNUZ, 1, "f8e4m3fnuz"},
+    {WEIR_F8E5M2, 1, "f8e5m2"},
+    {WEIR_F8E5M2FNUZ, 1, "f8e5m2fnuz"},
+    {WEIR_U4, 1, "u4"},
+    {WEIR_I4, 1, "i4"},
+    {WEIR_F4E2M1, 1, "f4e2m1"},
+    {WEIR_F8E8M0, 1, "f8e8m0"},
+    {WEIR_U2, 1, "u2"},
+    {WEIR_I2, 1, "i2"},
+    {WEIR_TENSOR, 0, "tensor"},
 };
 
 const TypeRow *rowOf(int32_t dtype) {
@@ -199,14 +200,14 @@ int64_t weir::tools::elementSize(int32_t dtype) {
 
 std::string_view weir::tools::dtypeName(int32_t dtype) {
   const TypeRow *row = rowOf(dtype);
-  return row ? row->names[0] : "?";
+  return row ? row->name : "?";
 }
 
 int32_t weir::tools::dtypeOfName(std::string_view name) {
+  std::string_view own = typeNameOf(name);
   for (const TypeRow &row : typeRows)
-    for (std::string_view candidate : row.names)
-      if (!candidate.empty() && candidate == name)
-        return row.dtype;
+    if (row.name == own)
+      return row.dtype;
   return WEIR_INVALID;
 }
 

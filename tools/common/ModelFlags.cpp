@@ -7,7 +7,6 @@
 
 #include "tools/common/ModelFlags.h"
 
-#include "tools/common/EntrySpecs.h"
 #include "tools/common/ErrorPages.h"
 
 #include "llvm/ADT/StringRef.h"
@@ -20,7 +19,7 @@ namespace {
 
 /// The entry that a --feed or --fetch belongs to: the one before it, or an
 /// unnamed one where there is none.
-driver::EntrySpec &currentEntry(Options &options) {
+EntrySpec &currentEntry(Options &options) {
   if (options.entries.empty())
     options.entries.emplace_back();
   return options.entries.back();
@@ -68,13 +67,14 @@ FlagParser::Setter weir::tools::intSetter(int &target, int lowest, int highest) 
   };
 }
 
-void weir::tools::addEntryFlags(FlagParser &parser, Options &options) {
+void weir::tools::addEntryFlags(FlagParser &parser, Options &options,
+                                const std::vector<FrontendFlag> &formats) {
   parser.group("What of the model");
   parser.value("--entry", "NAME[=signature]",
                "an entry of the program; the --feed and --fetch after it are "
                "its own. Repeatable; ONNX and SavedModel need none",
                [&options](std::string_view value) {
-                 driver::EntrySpec entry;
+                 EntrySpec entry;
                  std::string problem = parseEntry(value, entry);
                  if (problem.empty())
                    options.entries.push_back(std::move(entry));
@@ -84,7 +84,7 @@ void weir::tools::addEntryFlags(FlagParser &parser, Options &options) {
                "a value that the caller provides, any edge of the graph. "
                "Repeatable; a GraphDef without it: its Placeholders",
                [&options](std::string_view value) {
-                 driver::FeedSpec feed;
+                 FeedSpec feed;
                  std::string problem = parseFeed(value, feed);
                  if (problem.empty())
                    currentEntry(options).feeds.push_back(std::move(feed));
@@ -95,32 +95,32 @@ void weir::tools::addEntryFlags(FlagParser &parser, Options &options) {
                "it: the nodes that nothing uses. A shape says what the model "
                "leaves open",
                [&options](std::string_view value) {
-                 driver::FetchSpec fetch;
+                 FetchSpec fetch;
                  std::string problem = parseFetch(value, fetch);
                  if (problem.empty())
                    currentEntry(options).fetches.push_back(std::move(fetch));
                  return problem;
                });
-  parser.value("--tags", "TAG[,TAG…]",
-               "of a SavedModel that holds several graphs, the one that has exactly these "
-               "tags (default: the one tagged serve)",
-               listSetter(options.tags));
+  for (const FrontendFlag &own : formats)
+    parser.value(own.flag, own.value, own.help, listSetter(options.frontendFlags[own.flag]));
   parser.value("--shape", "name=1x3x224x224", "fixes the shape of an input",
                [&options](std::string_view value) {
-                 Binding binding;
-                 std::string problem = parseShapeBinding(value, binding);
+                 std::string name;
+                 ShapeSpec shape;
+                 std::string problem = parseShapeBinding(value, name, shape);
                  if (problem.empty())
-                   options.shapes.push_back(std::move(binding));
+                   options.shapes[name] = std::move(shape);
                  return problem;
                });
   parser.value("--dim", "N=5|N=1..64",
                "fixes a named dimension, or bounds it (then memory is planned "
                "for the bound)",
                [&options](std::string_view value) {
-                 Binding binding;
-                 std::string problem = parseDimBinding(value, binding);
+                 std::string name;
+                 DimBinding binding;
+                 std::string problem = parseDimBinding(value, name, binding);
                  if (problem.empty())
-                   options.dims.push_back(std::move(binding));
+                   options.dims[name] = binding;
                  return problem;
                });
 }

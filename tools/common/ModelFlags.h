@@ -9,14 +9,17 @@
 #define WEIR_TOOLS_COMMON_MODELFLAGS_H
 
 #include "compiler/driver/DeviceFlags.h"
+#include "compiler/driver/Formats.h"
 #include "compiler/driver/Options.h"
 #include "tools/common/FlagParser.h"
 
 namespace weir::tools {
 
 /// Declares the flags that say what of a model is wanted: --entry, --feed,
-/// --fetch, --shape, --dim. `options` must outlive the parser.
-void addEntryFlags(FlagParser &parser, driver::Options &options);
+/// --fetch, --shape, --dim, and those of formats (driver::frontendFlags()). `options` must
+/// outlive the parser.
+void addEntryFlags(FlagParser &parser, driver::Options &options,
+                   const std::vector<FrontendFlag> &formats);
 
 /// Declares --train and what goes with it.
 void addTrainingFlags(FlagParser &parser, driver::Options &options);

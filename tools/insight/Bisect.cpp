@@ -8,7 +8,7 @@
 #include "tools/insight/Bisect.h"
 
 #include "compiler/driver/Driver.h"
-#include "compiler/insight/Cut.h"
+#include "compiler/insight/FormatTools.h"
 #include "compiler/insight/ModelTypes.h"
 #include "tools/common/Compare.h"
 
@@ -220,11 +220,11 @@ bool Bisection::tryPart(const std::set<size_t> &nodes, bool &differs) {
   auto types = [&](const std::vector<std::string> &values, std::vector<TensorInfo> &found) {
     return insight::findTypes(whole, values, unheard, found);
   };
-  std::string file = options.output + (graph.isOnnx ? ".onnx" : ".pb"), error;
-  bool cut = graph.isOnnx ? insight::cutOnnx(whole.input, request, types, file, unheard, summary)
-                          : insight::cutGraphDef(whole.input, whole.tags, request, types, file,
-                                                 unheard, summary);
-  if (!cut)
+  const insight::FormatTools *format = insight::formatToolsFor(whole.input, unheard);
+  if (!format)
+    return true;
+  std::string file = options.output + format->suffix, error;
+  if (!format->cut(whole.input, whole.frontendFlags, request, types, file, unheard, summary))
     return true;
   NamedTensors feeds;
   for (size_t i = 0; i < summary.inputs.size(); ++i) {
@@ -249,10 +249,10 @@ bool Bisection::tryPart(const std::set<size_t> &nodes, bool &differs) {
   part.entries.clear();
   part.shapes.clear();
   part.dims.clear();
-  part.tags.clear();
+  part.frontendFlags.clear();
   for (const auto &[name, tensor] : feeds)
     if (!tensor.dims.empty())
-      part.shapes.emplace_back(name, shapeName(tensor.dims));
+      part.shapes[name] = tensor.dims;
   std::optional<insight::ModelGraph> partGraph = insight::readModelGraph(file, {}, unheard);
   if (!partGraph)
     return true;
@@ -320,7 +320,7 @@ bool Bisection::run() {
 bool weir::tools::bisect(const driver::Options &options, const BisectOptions &asked,
                          BisectResult &result, DiagnosticSink &sink) {
   std::optional<insight::ModelGraph> graph =
-      insight::readModelGraph(options.input, options.tags, sink);
+      insight::readModelGraph(options.input, options.frontendFlags, sink);
   if (!graph)
     return false;
   NodeRuns runs(options, *graph);

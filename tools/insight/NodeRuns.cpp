@@ -52,8 +52,8 @@ driver::Options NodeRuns::with(const Variant &variant,
 
 std::vector<std::string> NodeRuns::ownFetches() const {
   std::vector<std::string> values;
-  for (const driver::FetchSpec &fetch : base.entries[0].fetches)
-    values.push_back(fetch.tensor);
+  for (const FetchSpec &fetch : base.entries[0].fetches)
+    values.push_back(fetch.value);
   if (values.empty() && base.entries[0].signature.empty())
     values = model.outputs;
   if (values.empty())

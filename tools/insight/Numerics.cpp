@@ -201,7 +201,7 @@ static const Row *firstNan(const std::vector<Row> &rows, const insight::ModelGra
 bool weir::tools::printNumerics(const driver::Options &options, const NumericsOptions &numerics,
                                 DiagnosticSink &sink) {
   std::optional<insight::ModelGraph> graph =
-      insight::readModelGraph(options.input, options.tags, sink);
+      insight::readModelGraph(options.input, options.frontendFlags, sink);
   if (!graph)
     return false;
   NodeRuns runs(options, *graph);

@@ -85,7 +85,8 @@ bool askEngine(const char *engine, const char *variable, NodeRuns &runs,
     return refuse("no folder for the side process can be made: " + error);
   std::vector<std::string> command = {python,        at + "nodes.py",    engine,        input,
                                       at + "in.npz", at + "values.json", at + "out.npz"};
-  command.insert(command.end(), runs.options().tags.begin(), runs.options().tags.end());
+  for (const auto &[flag, values] : runs.options().frontendFlags)
+    command.insert(command.end(), values.begin(), values.end());
   if (runProgram(command, at + "stdout", at + "stderr") &&
       readNpzFile(at + "out.npz", results, error))
     return true;

@@ -147,8 +147,14 @@ void measure(const Settings &settings, const Machine &machine, const std::string
   options.name = "model";
   llvm::SmallVector<llvm::StringRef> bounds;
   llvm::StringRef(row.bounds).split(bounds, ' ', -1, /*KeepEmpty=*/false);
-  for (llvm::StringRef bound : bounds)
-    options.dims.emplace_back(bound.split('=').first.str(), bound.split('=').second.str());
+  for (llvm::StringRef bound : bounds) {
+    std::string name;
+    DimBinding binding;
+    row.note = parseDimBinding(bound, name, binding);
+    if (!row.note.empty())
+      return;
+    options.dims[name] = binding;
+  }
   Ours ours;
   DiagnosticSink sink;
   if (!readNpzFile(row.stem + ".npz", ours.given, row.note))

@@ -185,7 +185,7 @@ int runModelBenchmark(int argc, char **argv) {
   parser.flag("--json", "for programs", settings.json);
   parser.text("--tsv", "FILE", "add a row an engine to a table, as docs/results/models.tsv is",
               settings.tsv);
-  addEntryFlags(parser, settings.options);
+  addEntryFlags(parser, settings.options, driver::frontendFlags());
   parser.exitCode(0, "all models were measured");
   parser.exitCode(1, "an error was printed");
   int status = 0;

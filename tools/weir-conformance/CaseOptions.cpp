@@ -30,12 +30,13 @@ std::string CaseOptions::read(const std::string &folder) {
     size_t space = line.find(' ');
     std::string word(line.substr(0, space));
     std::string value(space == std::string_view::npos ? "" : line.substr(space + 1));
-    size_t equals = value.find('=');
-    bool binds = equals != std::string::npos && equals > 0;
-    if (word == "dim" && binds)
-      dims.emplace_back(value.substr(0, equals), value.substr(equals + 1));
-    else if (word == "shape" && binds)
-      shapes.emplace_back(value.substr(0, equals), value.substr(equals + 1));
+    std::string name;
+    DimBinding binding;
+    ShapeSpec sizes;
+    if (word == "dim" && parseDimBinding(value, name, binding).empty())
+      dims[name] = binding;
+    else if (word == "shape" && parseShapeBinding(value, name, sizes).empty())
+      shapes[name] = sizes;
     else if (word == "epsilons" && std::strtod(value.c_str(), nullptr) > 0)
       epsilons = std::strtod(value.c_str(), nullptr);
     else if (word != "steps" || !parseInteger(value, 0, 255, steps))
@@ -45,8 +46,10 @@ std::string CaseOptions::read(const std::string &folder) {
 }
 
 void CaseOptions::apply(driver::Options &options) const {
-  options.dims.insert(options.dims.end(), dims.begin(), dims.end());
-  options.shapes.insert(options.shapes.end(), shapes.begin(), shapes.end());
+  for (const auto &[name, binding] : dims)
+    options.dims[name] = binding;
+  for (const auto &[name, sizes] : shapes)
+    options.shapes[name] = sizes;
 }
 
 Tolerance CaseOptions::toleranceFor(int32_t dtype, const Tolerance &usual) const {

@@ -34,7 +34,8 @@ struct CaseOptions {
   tools::Tolerance toleranceFor(int32_t dtype, const tools::Tolerance &usual) const;
 
 private:
-  std::vector<std::pair<std::string, std::string>> dims, shapes;
+  std::map<std::string, DimBinding> dims;
+  std::map<std::string, ShapeSpec> shapes;
   std::optional<double> epsilons;
   int64_t steps = 0;
 };

@@ -158,7 +158,7 @@ Verdict runGraph(const Case &test, const TensorFlowGraph &graph) {
   driver::Options options;
   options.input = (folder / "frozen_model.pb").string();
   options.name = "model";
-  driver::EntrySpec entry;
+  EntrySpec entry;
   entry.name = "main";
   NamedTensors given;
   for (const TextTensor &text : findTexts(folder, ".placeholder")) {

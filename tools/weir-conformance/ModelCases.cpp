@@ -78,7 +78,7 @@ std::optional<Verdict> compileWithShapes(driver::Options options, const NamedTen
   if (!verdict || verdict->reason.find("W0253") == std::string::npos)
     return verdict;
   for (const auto &[name, tensor] : given)
-    options.shapes.emplace_back(name, shapeName(tensor.dims));
+    options.shapes[name] = tensor.dims;
   return compileCase(options, compiled);
 }
 
@@ -94,7 +94,7 @@ Verdict runRecorded(const Case &test, std::vector<std::string> &operators) {
   driver::Options options;
   options.input = test.path;
   options.name = "model";
-  driver::EntrySpec entry;
+  EntrySpec entry;
   entry.name = "main";
   bool spelledOut = false;
   if (fs::is_directory(test.path)) {
@@ -103,7 +103,7 @@ Verdict runRecorded(const Case &test, std::vector<std::string> &operators) {
   } else if (test.path.ends_with(".onnx")) {
     if (!isDefaultEntry(test.path, given, operators)) {
       for (auto &[name, tensor] : given)
-        entry.feeds.push_back({name, name, "", ""});
+        entry.feeds.push_back({name, name});
       for (auto &[name, tensor] : wanted)
         entry.fetches.push_back({name, name});
       spelledOut = true;

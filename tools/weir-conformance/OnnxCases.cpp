@@ -182,10 +182,10 @@ Verdict runTest(const Case &test, const OpenModel &open) {
   own.apply(options);
   // Where an initializer is fed, too, the entry is spelled out.
   if (inputs.size() == graph.inputs.size() && !graph.initializers.empty()) {
-    driver::EntrySpec entry;
+    EntrySpec entry;
     entry.name = "main";
     for (const onnx::ValueInfo *input : inputs)
-      entry.feeds.push_back({std::string(input->name), std::string(input->name), "", ""});
+      entry.feeds.push_back({std::string(input->name), std::string(input->name)});
     for (const onnx::ValueInfo &output : graph.outputs)
       entry.fetches.push_back({std::string(output.name), std::string(output.name)});
     options.entries.push_back(std::move(entry));
@@ -195,7 +195,7 @@ Verdict runTest(const Case &test, const OpenModel &open) {
     if (readValueFile(first / ("input_" + std::to_string(i) + ".pb"), inputs[i]->type, tensor)
             .empty() &&
         contradicts(*inputs[i], tensor))
-      options.shapes.emplace_back(inputs[i]->name, shapeName(tensor.dims));
+      options.shapes.emplace(inputs[i]->name, tensor.dims);
   }
   CompiledCase compiled;
   if (auto verdict = compileCase(options, compiled))

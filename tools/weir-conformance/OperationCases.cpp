@@ -40,7 +40,7 @@ Verdict runOperationGraph(const Case &test, const std::string &operation) {
   driver::Options options;
   options.input = test.path;
   options.name = "model";
-  driver::EntrySpec entry;
+  EntrySpec entry;
   entry.name = "main";
   for (auto &[key, tensor] : tensors) {
     if (key.starts_with("in/")) {

@@ -37,8 +37,10 @@ std::string SystemProgram::keyOf(const SystemRun &run) {
     key += "\n";
   }
   key += ">\n";
-  for (size_t i = 0; i < run.fetches.size(); ++i)
-    key += run.fetches[i] + " " + rankOf(run, i) + "\n";
+  for (size_t i = 0; i < run.fetches.size(); ++i) {
+    std::optional<ShapeSpec> rank = rankOf(run, i);
+    key += run.fetches[i] + " " + (rank ? shapeName(*rank) : "") + "\n";
+  }
   key += "^\n";
   for (const std::string &target : run.targets)
     key += target + "\n";
@@ -66,7 +68,7 @@ void SystemProgram::addEntry(const SystemRun &run) {
     for (const auto &[edge, name] : run.feeds) {
       const HostTensor *value = array(name);
       if (savedModel || !value)
-        entry.spec.feeds.push_back({edge, edge, "", ""});
+        entry.spec.feeds.push_back({edge, edge});
       else
         entry.spec.feeds.push_back(feedOf(graph, edge, edge, *value, script.viaCore));
     }
@@ -75,38 +77,38 @@ void SystemProgram::addEntry(const SystemRun &run) {
       if (seen.insert(run.fetches[i]).second)
         entry.spec.fetches.push_back({run.fetches[i], run.fetches[i], rankOf(run, i)});
     for (const std::string &target : run.targets)
-      entry.spec.fetches.push_back({"^" + target, "^" + target, ""});
+      entry.spec.fetches.push_back({"^" + target, "^" + target});
   }
   entries.push_back(std::move(entry));
 }
 
 /// The rank of a fetch of what a checkpoint has, which no graph says, as that of a feed is
-/// said: a program's have fixed ones. Empty for others.
-std::string SystemProgram::rankOf(const SystemRun &run, size_t fetch) {
+/// said: a program's have fixed ones. None for others.
+std::optional<ShapeSpec> SystemProgram::rankOf(const SystemRun &run, size_t fetch) {
   const tf::NodeDef *node = graph.find(nodeOf(run.fetches[fetch]));
   while (node && node->op == "Identity" && !node->inputs.empty())
     node = graph.find(nodeOf(node->inputs[0]));
   const HostTensor *want = fetch < run.expected.size() ? array(run.expected[fetch]) : nullptr;
-  return node && want && node->op.starts_with("Restore")
-             ? shapeName(std::vector<int64_t>(want->dims.size(), -1))
-             : "";
+  if (node && want && node->op.starts_with("Restore"))
+    return ShapeSpec(want->dims.size(), -1);
+  return std::nullopt;
 }
 
 /// Another run of an entry may feed another shape: what differs is open. (The
 /// runtime does not enforce a placeholder's shape, its clients do.)
 void SystemProgram::mergeShapes(ScriptEntry &entry, const SystemRun &run) {
   for (size_t i = 0; i < entry.spec.feeds.size(); ++i) {
-    driver::FeedSpec &feed = entry.spec.feeds[i];
+    FeedSpec &feed = entry.spec.feeds[i];
     const HostTensor *value = array(run.feeds[i].second);
     if (!value || !isGraph)
       continue;
-    if (feed.shape.empty()) {
-      if (graph.describesItself(nodeOf(feed.tensor), script.viaCore ? &value->dims : nullptr))
+    if (!feed.shape) {
+      if (graph.describesItself(nodeOf(feed.value), script.viaCore ? &value->dims : nullptr))
         continue;
       feed.dtype = tools::dtypeName(value->dtype);
     }
-    if (feed.shape != shapeName(value->dims))
-      feed.shape = shapeName(std::vector<int64_t>(value->dims.size(), -1));
+    if (feed.shape != value->dims)
+      feed.shape = ShapeSpec(value->dims.size(), -1);
   }
 }
 
@@ -124,19 +126,19 @@ bool SystemProgram::isWholeSignature(const SystemRun &run) {
   return run.targets.empty();
 }
 
-driver::Options SystemProgram::optionsFor(const std::vector<driver::EntrySpec> &specs) {
+driver::Options SystemProgram::optionsFor(const std::vector<EntrySpec> &specs) {
   driver::Options options;
   options.input = path;
   options.name = "model";
   options.entries = specs;
-  options.tags = script.tags;
+  options.frontendFlags["--tags"] = script.tags;
   options.deviceNames = script.devices;
   options.hardPlacement = !script.softPlacement;
   return options;
 }
 
 std::optional<Verdict> SystemProgram::compile() {
-  std::vector<driver::EntrySpec> specs;
+  std::vector<EntrySpec> specs;
   for (const ScriptEntry &entry : entries)
     specs.push_back(entry.spec);
   auto verdict = compileCase(optionsFor(specs), compiled);

@@ -24,7 +24,7 @@ namespace weir::conformance {
 
 /// An entry and the steps that run it.
 struct ScriptEntry {
-  driver::EntrySpec spec;
+  EntrySpec spec;
   std::string key;
   bool onlyErrors = true; ///< every step that runs it expects an error
   /// They expect that the graph has an operation that nobody knows.
@@ -56,10 +56,10 @@ public:
 
 private:
   std::string keyOf(const SystemRun &run);
-  std::string rankOf(const SystemRun &run, size_t fetch);
+  std::optional<ShapeSpec> rankOf(const SystemRun &run, size_t fetch);
   void mergeShapes(ScriptEntry &entry, const SystemRun &run);
   bool isWholeSignature(const SystemRun &run);
-  driver::Options optionsFor(const std::vector<driver::EntrySpec> &specs);
+  driver::Options optionsFor(const std::vector<EntrySpec> &specs);
   const tools::HostTensor *array(const std::string &name) {
     return findTensor(script.arrays, name);
   }

@@ -77,12 +77,11 @@ bool weir::conformance::constantValue(const tf::NodeDef &node, HostTensor &tenso
   return true;
 }
 
-driver::FeedSpec weir::conformance::feedOf(const TensorFlowGraph &graph, std::string tensor,
-                                           std::string name, const HostTensor &value,
-                                           bool contradict) {
-  driver::FeedSpec feed{std::move(tensor), std::move(name), "", ""};
-  if (!graph.describesItself(nodeOf(feed.tensor), contradict ? &value.dims : nullptr)) {
-    feed.shape = shapeName(value.dims);
+FeedSpec weir::conformance::feedOf(const TensorFlowGraph &graph, std::string tensor,
+                                   std::string name, const HostTensor &value, bool contradict) {
+  FeedSpec feed{std::move(tensor), std::move(name)};
+  if (!graph.describesItself(nodeOf(feed.value), contradict ? &value.dims : nullptr)) {
+    feed.shape = value.dims;
     feed.dtype = tools::dtypeName(value.dtype);
   }
   return feed;

@@ -47,8 +47,8 @@ bool constantValue(const tf::NodeDef &node, tools::HostTensor &tensor);
 
 /// A feed of `tensor` under `name`; with the shape and type of `value` where
 /// the graph does not give them, or (`contradict`) gives others.
-driver::FeedSpec feedOf(const TensorFlowGraph &graph, std::string tensor, std::string name,
-                        const tools::HostTensor &value, bool contradict = false);
+FeedSpec feedOf(const TensorFlowGraph &graph, std::string tensor, std::string name,
+                const tools::HostTensor &value, bool contradict = false);
 
 } // namespace weir::conformance
 

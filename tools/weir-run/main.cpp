@@ -164,7 +164,7 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
   addMeasureFlags(parser, settings.measure);
   addExpectFlags(parser, settings.expect);
   addCheckpointFlags(parser, settings.checkpoints);
-  addEntryFlags(parser, settings.options);
+  addEntryFlags(parser, settings.options, driver::frontendFlags());
   addTrainingFlags(parser, settings.options);
   addCodeFlags(parser, settings.options, driver::deviceFlags());
   addWarningFlags(parser, settings.options);

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/insight/Anonymize.h"
+#include "compiler/insight/FormatTools.h"
 #include "tools/common/Files.h"
 #include "tools/common/FlagParser.h"
 #include "tools/common/Terminal.h"
@@ -26,9 +26,9 @@ int weir::tools::runAnonymize(int argc, char **argv) {
                     "Writes a model without its names, texts and weights: its structure, which "
                     "compiles to the same kernels.");
   std::vector<std::string> models;
-  parser.positionals("MODEL", ".onnx, .pb or .pbtxt (GraphDef)", 1, 1, models);
+  parser.positionals("MODEL", "a file as weirc cut takes it", 1, 1, models);
   parser.group("Output");
-  parser.text("-o", "OUT", "an .onnx of an .onnx, else a .pb", output);
+  parser.text("-o", "OUT", "of the model's format: " + insight::writtenSuffixes(), output);
   parser.text("--map", "FILE", "writes which new name stands for which old one, a line each", map);
   parser.flag("--json", "for programs", json);
   parser.exitCode(0, "OUT is written");
@@ -37,13 +37,17 @@ int weir::tools::runAnonymize(int argc, char **argv) {
   if (!parser.parse(argc, argv, status))
     return status;
   const std::string &model = models[0];
-  bool isOnnx = model.ends_with(".onnx");
-  if (!output.ends_with(isOnnx ? ".onnx" : ".pb")) {
-    printError("weirc anonymize", "found -o '" + output + "'; possible: a name that ends in " +
-                                      (isOnnx ? ".onnx" : ".pb"));
+  DiagnosticSink sink;
+  const insight::FormatTools *format = insight::formatToolsFor(model, sink);
+  if (!format) {
+    printDiagnostics(sink);
     return 1;
   }
-  DiagnosticSink sink;
+  if (!output.ends_with(format->suffix)) {
+    printError("weirc anonymize",
+               "found -o '" + output + "'; possible: a name that ends in " + format->suffix);
+    return 1;
+  }
   insight::NewNames names;
   std::error_code ignored;
   bool good = false;
@@ -56,10 +60,8 @@ int weir::tools::runAnonymize(int argc, char **argv) {
                      " for the output, which is the model already; possible: "
                      "another name",
                  {}});
-  else if (isOnnx)
-    good = insight::anonymizeOnnx(model, output, names, sink);
   else
-    good = insight::anonymizeGraphDef(model, output, names, sink);
+    good = format->anonymize(model, output, names, sink);
   std::string error;
   if (good && !map.empty() && !writeFile(map, names.table(), error)) {
     sink.report({"W0104", map, "", "", "cannot write: " + error, {}});

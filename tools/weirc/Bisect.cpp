@@ -101,7 +101,7 @@ int weir::tools::runBisect(int argc, char **argv) {
   parser.text("-o", "PREFIX", "of the part's files (default: MODEL's stem + .bisect)",
               asked.output);
   parser.flag("--json", "for programs", json);
-  addEntryFlags(parser, options);
+  addEntryFlags(parser, options, driver::frontendFlags());
   addCodeFlags(parser, options, driver::deviceFlags());
   addWarningFlags(parser, options);
   addTestFlags(parser, options);

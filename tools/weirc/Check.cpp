@@ -218,7 +218,7 @@ int weir::tools::runCheck(int argc, char **argv) {
   parser.positionals("MODEL", "as weirc takes it", 1, 1, models);
   parser.group("Output");
   parser.flag("--json", "for programs", json);
-  addEntryFlags(parser, options);
+  addEntryFlags(parser, options, driver::frontendFlags());
   addTrainingFlags(parser, options);
   addCodeFlags(parser, options, driver::deviceFlags());
   addWarningFlags(parser, options);

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/insight/Cut.h"
+#include "compiler/insight/FormatTools.h"
 #include "compiler/insight/ModelTypes.h"
 #include "tools/common/ModelFlags.h"
 #include "tools/common/Terminal.h"
@@ -37,8 +37,7 @@ int weir::tools::runCut(int argc, char **argv) {
   FlagParser parser("weirc cut", "MODEL --from=NAME --to=NAME -o PART",
                     "Writes a part of a model as a model of its own.");
   std::vector<std::string> models;
-  parser.positionals("MODEL", ".onnx, .pb or .pbtxt (GraphDef), or a SavedModel's folder", 1, 1,
-                     models);
+  parser.positionals("MODEL", insight::editableFiles(), 1, 1, models);
   parser.group("The part");
   parser.value("--from", "NAME[,NAME…]",
                "where it begins: a node (the first of the part) or a value (which is fed). "
@@ -48,9 +47,9 @@ int weir::tools::runCut(int argc, char **argv) {
                "where it ends: a node (the last of the part) or a value (which is fetched). "
                "Repeatable; without: the model's outputs",
                listSetter(request.to));
-  parser.text("-o", "PART", "an .onnx of an .onnx, else a .pb", options.output);
+  parser.text("-o", "PART", "of the model's format: " + insight::writtenSuffixes(), options.output);
   parser.flag("--json", "for programs", json);
-  addEntryFlags(parser, options);
+  addEntryFlags(parser, options, driver::frontendFlags());
   addWarningFlags(parser, options);
   parser.exitCode(0, "PART is written");
   parser.exitCode(1, "an error was printed, and nothing is written");
@@ -59,14 +58,18 @@ int weir::tools::runCut(int argc, char **argv) {
     return status;
   options.input = models[0];
   options.name = "model";
-  bool isOnnx = options.input.ends_with(".onnx");
-  if (!options.output.ends_with(isOnnx ? ".onnx" : ".pb")) {
-    printError("weirc cut", "found -o '" + options.output + "'; possible: a name that ends in " +
-                                (isOnnx ? ".onnx" : ".pb"));
-    return 1;
-  }
   DiagnosticSink sink;
   sink.setWarnings(options.warnings);
+  const insight::FormatTools *format = insight::formatToolsFor(options.input, sink);
+  if (!format) {
+    printDiagnostics(sink);
+    return 1;
+  }
+  if (!options.output.ends_with(format->suffix)) {
+    printError("weirc cut", "found -o '" + options.output + "'; possible: a name that ends in " +
+                                format->suffix);
+    return 1;
+  }
   insight::CutSummary summary;
   auto types = [&](const std::vector<std::string> &values, std::vector<TensorInfo> &found) {
     return insight::findTypes(options, values, sink, found);
@@ -82,11 +85,9 @@ int weir::tools::runCut(int argc, char **argv) {
                      " for the output, which is the model already; "
                      "possible: another name",
                  {}});
-  else if (isOnnx)
-    good = insight::cutOnnx(options.input, request, types, options.output, sink, summary);
   else
-    good = insight::cutGraphDef(options.input, options.tags, request, types, options.output, sink,
-                                summary);
+    good = format->cut(options.input, options.frontendFlags, request, types, options.output, sink,
+                       summary);
   printDiagnostics(sink);
   if (!good)
     return 1;

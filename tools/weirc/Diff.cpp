@@ -232,7 +232,7 @@ int weir::tools::runDiff(int argc, char **argv) {
                      2, 2, sides);
   parser.group("Output");
   parser.flag("--json", "for programs", json);
-  addEntryFlags(parser, options);
+  addEntryFlags(parser, options, driver::frontendFlags());
   addCodeFlags(parser, options, driver::deviceFlags());
   addWarningFlags(parser, options);
   parser.exitCode(0, "both were read");

@@ -116,7 +116,7 @@ int weir::tools::runExplain(int argc, char **argv) {
                     "fused, and what it costs.");
   std::vector<std::string> arguments;
   parser.positionals("MODEL NODE", "a model as weirc takes it; a node's name", 2, 2, arguments);
-  addEntryFlags(parser, options);
+  addEntryFlags(parser, options, driver::frontendFlags());
   addTrainingFlags(parser, options);
   addCodeFlags(parser, options, driver::deviceFlags());
   addWarningFlags(parser, options);

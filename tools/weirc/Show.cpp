@@ -255,7 +255,7 @@ int weir::tools::runShow(int argc, char **argv) {
                      inputs);
   parser.group("Output");
   parser.flag("--json", "for programs", json);
-  addEntryFlags(parser, options);
+  addEntryFlags(parser, options, driver::frontendFlags());
   addCodeFlags(parser, options, driver::deviceFlags());
   addWarningFlags(parser, options);
   parser.exitCode(0, "it was listed");

@@ -88,7 +88,7 @@ int weir::tools::runTraceNode(int argc, char **argv) {
   parser.positionals("MODEL [NODE]", "a model as weirc takes it; a node's name", 1, 2, arguments);
   parser.group("Output");
   parser.flag("--json", "for programs", json);
-  addEntryFlags(parser, options);
+  addEntryFlags(parser, options, driver::frontendFlags());
   addCodeFlags(parser, options, driver::deviceFlags());
   addWarningFlags(parser, options);
   parser.exitCode(0, "the node was found");
@@ -102,7 +102,7 @@ int weir::tools::runTraceNode(int argc, char **argv) {
   DiagnosticSink sink;
   sink.setWarnings(options.warnings);
   std::optional<insight::ModelGraph> graph =
-      insight::readModelGraph(options.input, options.tags, sink);
+      insight::readModelGraph(options.input, options.frontendFlags, sink);
   insight::NodeTrace trace;
   bool good = graph && insight::traceNodes(options, *graph, node, sink, trace);
   printDiagnostics(sink);

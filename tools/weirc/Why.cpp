@@ -207,7 +207,7 @@ int weir::tools::runWhy(int argc, char **argv) {
                      arguments);
   parser.group("Output");
   parser.flag("--json", "for programs", json);
-  addEntryFlags(parser, options);
+  addEntryFlags(parser, options, driver::frontendFlags());
   addCodeFlags(parser, options, driver::deviceFlags());
   addWarningFlags(parser, options);
   parser.exitCode(0, "both were found");
@@ -221,7 +221,7 @@ int weir::tools::runWhy(int argc, char **argv) {
   DiagnosticSink sink;
   sink.setWarnings(options.warnings);
   std::optional<insight::ModelGraph> graph =
-      insight::readModelGraph(options.input, options.tags, sink);
+      insight::readModelGraph(options.input, options.frontendFlags, sink);
   insight::NodeTrace trace;
   driver::Result result;
   bool good = graph && insight::traceNodes(options, *graph, "", sink, trace) &&

@@ -14,7 +14,6 @@
 #include "tools/weirc/Limits.h"
 
 #include "compiler/driver/Driver.h"
-#include "compiler/frontend/Import.h"
 #include "compiler/insight/ReportPage.h"
 #include "tools/common/ErrorPages.h"
 #include "tools/common/ModelFlags.h"
@@ -45,19 +44,6 @@ constexpr Command commands[] = {
     {"show", runShow},     {"custom-op", runCustomOp},
 };
 
-/// One line an operator and range of versions, for people and for scripts.
-void printSupportedOperators() {
-  for (const SupportedOperator &op : supportedOnnxOperators()) {
-    llvm::outs() << "onnx " << (op.domain.empty() ? "ai.onnx" : op.domain) << ' ' << op.name << ' '
-                 << op.first << '-';
-    if (op.last)
-      llvm::outs() << op.last;
-    llvm::outs() << '\n';
-  }
-  for (const SupportedOperator &op : supportedTensorFlowOperations())
-    llvm::outs() << "tensorflow " << op.name << '\n';
-}
-
 bool parseCommandLine(int argc, char **argv, driver::Options &options, Limits &limits,
                       bool &listOperators, std::string_view &page, int &status) {
   FlagParser parser(toolName, "MODEL [-o OUT] [flags]",
@@ -77,10 +63,7 @@ bool parseCommandLine(int argc, char **argv, driver::Options &options, Limits &l
   for (const Command &command : commands)
     parser.commands.emplace_back(command.name);
   std::vector<std::string> models;
-  parser.positionals("MODEL",
-                     ".onnx, .pb or .pbtxt (GraphDef), a SavedModel's folder, "
-                     "or .mlir (from --dump-ir or --stop-after)",
-                     0, 1, models);
+  parser.positionals("MODEL", driver::modelFiles(), 0, 1, models);
   parser.group("Output");
   parser.text("-o", "OUT",
               "by suffix: .o, .a, .so, .mlir, .ll, .s (default: MODEL's stem "
@@ -98,7 +81,7 @@ bool parseCommandLine(int argc, char **argv, driver::Options &options, Limits &l
   parser.flag("--shared-runtime", "leaves the runtime out of a .so", options.sharedRuntime);
   parser.text("--runtime-library", "FILE",
               "libweir_runtime.a for a .so (default: the one installed)", options.runtimeLibrary);
-  addEntryFlags(parser, options);
+  addEntryFlags(parser, options, driver::frontendFlags());
   addTrainingFlags(parser, options);
   addCodeFlags(parser, options, driver::deviceFlags());
   addWarningFlags(parser, options);
@@ -162,7 +145,7 @@ static int runTool(int argc, char **argv) {
     return 0;
   }
   if (listOperators) {
-    printSupportedOperators();
+    llvm::outs() << driver::supportedOperators();
     return 0;
   }
   if (options.printPipeline) {

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/frontend/Import.h"
 #include "compiler/frontend/onnx/NodeImport.h"
+#include "compiler/frontend/onnx/OnnxFrontend.h"
 
 #include <map>
 
@@ -70,9 +70,10 @@ const OperatorImport *weir::onnx::findImport(std::string_view domain, std::strin
   return nullptr;
 }
 
-std::vector<weir::SupportedOperator> weir::supportedOnnxOperators() {
+std::vector<weir::SupportedOperator> weir::onnx::supportedOperators() {
   std::vector<SupportedOperator> all;
   for (const auto &[key, row] : importIndex())
-    all.push_back({std::string(row->domain), std::string(row->name), row->first, row->last});
+    all.push_back({row->domain.empty() ? "ai.onnx" : std::string(row->domain),
+                   std::string(row->name), row->first, row->last});
   return all;
 }

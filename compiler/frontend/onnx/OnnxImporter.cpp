@@ -10,12 +10,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/frontend/Import.h"
 #include "compiler/frontend/MlirText.h"
 #include "compiler/frontend/onnx/Entry.h"
 #include "compiler/frontend/onnx/GraphImporter.h"
 #include "compiler/frontend/onnx/ModelReader.h"
 #include "compiler/frontend/onnx/ModelVerifier.h"
+#include "compiler/frontend/onnx/OnnxFrontend.h"
 #include "compiler/frontend/onnx/Sequences.h"
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Training.h"
@@ -157,8 +157,8 @@ OwningOpRef<ModuleOp> ModuleImporter::run(Model &model) {
 
 } // namespace
 
-OwningOpRef<ModuleOp> weir::importOnnx(MLIRContext &context, const std::string &path,
-                                       const ImportOptions &options, DiagnosticSink &sink) {
+OwningOpRef<ModuleOp> weir::onnx::importModel(MLIRContext &context, const std::string &path,
+                                              const ImportOptions &options, DiagnosticSink &sink) {
   // Constants are evaluated while importing, by code in these dialects.
   context.loadDialect<WeirDialect, func::FuncDialect, arith::ArithDialect, complex::ComplexDialect,
                       math::MathDialect, scf::SCFDialect>();

@@ -145,13 +145,12 @@ bool Planner::isGiven(const SignatureTensor &tensor, const char *what) {
 
 static DataType typeOfSpec(const std::string &name) {
   static const std::pair<const char *, DataType> names[] = {
-      {"f32", DataType::Float},     {"f64", DataType::Double},      {"f16", DataType::Half},
-      {"bf16", DataType::BFloat16}, {"i8", DataType::Int8},         {"i16", DataType::Int16},
-      {"i32", DataType::Int32},     {"i64", DataType::Int64},       {"ui8", DataType::UInt8},
-      {"ui16", DataType::UInt16},   {"ui32", DataType::UInt32},     {"ui64", DataType::UInt64},
-      {"u8", DataType::UInt8},      {"u16", DataType::UInt16},      {"u32", DataType::UInt32},
-      {"u64", DataType::UInt64},    {"i1", DataType::Bool},         {"bool", DataType::Bool},
-      {"c64", DataType::Complex64}, {"c128", DataType::Complex128}, {"string", DataType::String}};
+      {"f32", DataType::Float},     {"f64", DataType::Double},    {"f16", DataType::Half},
+      {"bf16", DataType::BFloat16}, {"i8", DataType::Int8},       {"i16", DataType::Int16},
+      {"i32", DataType::Int32},     {"i64", DataType::Int64},     {"u8", DataType::UInt8},
+      {"u16", DataType::UInt16},    {"u32", DataType::UInt32},    {"u64", DataType::UInt64},
+      {"bool", DataType::Bool},     {"c64", DataType::Complex64}, {"c128", DataType::Complex128},
+      {"string", DataType::String}};
   for (auto &[known, type] : names)
     if (name == known)
       return type;

@@ -8,11 +8,11 @@
 #include "compiler/frontend/tensorflow/NodeImport.h"
 #include "compiler/frontend/Axis.h"
 #include "compiler/frontend/ConstantReals.h"
-#include "compiler/frontend/Import.h"
 #include "compiler/frontend/tensorflow/Datasets.h"
 #include "compiler/frontend/tensorflow/GraphImporter.h"
 #include "compiler/frontend/tensorflow/InputImports.h"
 #include "compiler/frontend/tensorflow/NumericImports.h"
+#include "compiler/frontend/tensorflow/TensorFlowFrontend.h"
 
 #include "mlir/IR/Matchers.h"
 #include "passes/gradient/Gradient.h"
@@ -309,7 +309,7 @@ const OpImport *weir::tf::findImport(std::string_view op) {
   return it == importIndex().end() ? nullptr : it->second;
 }
 
-std::vector<weir::SupportedOperator> weir::supportedTensorFlowOperations() {
+std::vector<weir::SupportedOperator> weir::tf::supportedOperators() {
   std::vector<SupportedOperator> all;
   for (const auto &[name, row] : importIndex())
     all.push_back({"", std::string(name)});

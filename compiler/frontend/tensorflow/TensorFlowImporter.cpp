@@ -10,7 +10,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/frontend/Import.h"
 #include "compiler/frontend/NearestName.h"
 #include "compiler/frontend/tensorflow/Datasets.h"
 #include "compiler/frontend/tensorflow/Entry.h"
@@ -19,12 +18,14 @@
 #include "compiler/frontend/tensorflow/InitialState.h"
 #include "compiler/frontend/tensorflow/RegisteredGradients.h"
 #include "compiler/frontend/tensorflow/RunTimeAxes.h"
+#include "compiler/frontend/tensorflow/TensorFlowFrontend.h"
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Training.h"
 #include "passes/gradient/Gradient.h"
 
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -374,7 +375,7 @@ OwningOpRef<ModuleOp> ModuleImporter::fromGraphDef() {
 
 OwningOpRef<ModuleOp> ModuleImporter::fromSavedModel(const std::string &folder) {
   module = ModuleOp::create(NameLoc::get(StringAttr::get(&context, file)));
-  model = readSavedModel(folder, options.tags, sink);
+  model = readSavedModel(folder, valuesOf(options.flags, tagsFlag), sink);
   if (!model)
     return nullptr;
   Library library(model->graph, file, sink);
@@ -466,13 +467,24 @@ void ModuleImporter::everySignature(const Graph &graph, const Library &library) 
                    "--fetch");
 }
 
-OwningOpRef<ModuleOp> weir::importTensorFlow(MLIRContext &context, const std::string &path,
-                                             const ImportOptions &options, DiagnosticSink &sink) {
+OwningOpRef<ModuleOp> weir::tf::importModel(MLIRContext &context, const std::string &path,
+                                            const ImportOptions &options, DiagnosticSink &sink) {
   context.loadDialect<WeirDialect, func::FuncDialect>();
   ModuleImporter importer(context, path, options, sink);
   std::error_code ignored;
-  if (!std::filesystem::is_directory(path, ignored))
-    return importer.fromGraphDef();
+  if (!std::filesystem::is_directory(path, ignored)) {
+    std::vector<std::string> tags = valuesOf(options.flags, tagsFlag);
+    if (tags.empty())
+      return importer.fromGraphDef();
+    sink.report({"W0114",
+                 path,
+                 "",
+                 "",
+                 "found " + std::string(tagsFlag) + "=" + llvm::join(tags, ",") +
+                     ", and no SavedModel; possible: none for a file of one graph",
+                 {}});
+    return nullptr;
+  }
   std::string folder = findSavedModel(path);
   if (folder.empty()) {
     sink.report(

@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/frontend/Import.h"
+#include "compiler/frontend/tensorflow/TensorFlowFrontend.h"
 #include "compiler/frontend/tensorflow/saved_model.pb.h"
 #include "runtime/checkpoint/bundle.h"
 
@@ -78,7 +78,7 @@ protected:
   std::string import() {
     mlir::MLIRContext context;
     DiagnosticSink sink;
-    auto module = importTensorFlow(context, folder.string(), {}, sink);
+    auto module = tensorFlowFrontend().import(context, folder.string(), {}, sink);
     problems.clear();
     for (const Diagnostic &diagnostic : sink.diagnostics())
       problems += diagnostic.str() + "\n";

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/common/FlagParser.h"
-#include "tools/common/EntrySpecs.h"
+#include "compiler/frontend/EntrySpec.h"
 #include "tools/common/ModelFlags.h"
 
 #include <gtest/gtest.h>
@@ -135,78 +135,95 @@ TEST(FlagParser, Sizes) {
 }
 
 TEST(EntrySpecs, FeedsInFull) {
-  driver::FeedSpec feed;
+  FeedSpec feed;
   EXPECT_EQ(parseFeed("scope/x:1=input:2x?x3:f16", feed), "");
-  EXPECT_EQ(feed.tensor, "scope/x:1");
+  EXPECT_EQ(feed.value, "scope/x:1");
   EXPECT_EQ(feed.name, "input");
-  EXPECT_EQ(feed.shape, "2x?x3");
+  EXPECT_EQ(feed.shape, (ShapeSpec{2, -1, 3}));
   EXPECT_EQ(feed.dtype, "f16");
 }
 
 TEST(EntrySpecs, PartsMayBeLeftOut) {
-  driver::FeedSpec feed;
+  FeedSpec feed;
   EXPECT_EQ(parseFeed("x", feed), "");
-  EXPECT_EQ(feed.tensor, "x");
+  EXPECT_EQ(feed.value, "x");
   feed = {};
   EXPECT_EQ(parseFeed("x:0:scalar", feed), "");
-  EXPECT_EQ(feed.tensor, "x:0");
-  EXPECT_EQ(feed.shape, "scalar");
+  EXPECT_EQ(feed.value, "x:0");
+  EXPECT_EQ(feed.shape, ShapeSpec());
   feed = {};
   EXPECT_EQ(parseFeed("x:0:f32", feed), "");
-  EXPECT_EQ(feed.shape, "");
+  EXPECT_FALSE(feed.shape);
   EXPECT_EQ(feed.dtype, "f32");
 }
 
 TEST(EntrySpecs, QuotedNamesHoldAnything) {
-  driver::FeedSpec feed;
+  FeedSpec feed;
   EXPECT_EQ(parseFeed("\"a:b=c\":2=\"d:e\":4", feed), "");
-  EXPECT_EQ(feed.tensor, "a:b=c:2");
+  EXPECT_EQ(feed.value, "a:b=c:2");
   EXPECT_EQ(feed.name, "d:e");
-  EXPECT_EQ(feed.shape, "4");
-  driver::FetchSpec fetch;
+  EXPECT_EQ(feed.shape, ShapeSpec{4});
+  FetchSpec fetch;
   EXPECT_EQ(parseFetch("\"x:y\"=z", fetch), "");
-  EXPECT_EQ(fetch.tensor, "x:y");
+  EXPECT_EQ(fetch.value, "x:y");
   EXPECT_EQ(fetch.name, "z");
-  EXPECT_EQ(fetch.shape, "");
+  EXPECT_FALSE(fetch.shape);
   EXPECT_EQ(parseFetch("x:1:?x3", fetch), "");
-  EXPECT_EQ(fetch.tensor, "x:1");
-  EXPECT_EQ(fetch.shape, "?x3");
+  EXPECT_EQ(fetch.value, "x:1");
+  EXPECT_EQ(fetch.shape, (ShapeSpec{-1, 3}));
 }
 
 TEST(EntrySpecs, WhatIsWrongIsSaid) {
-  driver::FeedSpec feed;
+  FeedSpec feed;
   EXPECT_NE(parseFeed("", feed), "");
   EXPECT_NE(parseFeed("x:0:2xf", feed), "");
   EXPECT_NE(parseFeed("x:0=", feed), "");
   EXPECT_NE(parseFeed("\"x", feed), "");
-  driver::FetchSpec fetch;
+  FetchSpec fetch;
   EXPECT_NE(parseFetch("x:0:3f", fetch), "");
   EXPECT_NE(parseFetch("x:0:3:f32", fetch), "");
-  driver::EntrySpec entry;
+  EntrySpec entry;
   EXPECT_EQ(parseEntry("main=serving_default", entry), "");
   EXPECT_EQ(entry.signature, "serving_default");
   EXPECT_NE(parseEntry("main:", entry), "");
-  Binding binding;
-  EXPECT_EQ(parseDimBinding("N=1..64", binding), "");
-  EXPECT_EQ(binding.second, "1..64");
-  EXPECT_NE(parseDimBinding("N=5..1", binding), "");
-  EXPECT_NE(parseDimBinding("N", binding), "");
-  EXPECT_EQ(parseShapeBinding("x=1x3x224x224", binding), "");
-  EXPECT_NE(parseShapeBinding("x=1x3x", binding), "");
+  std::string name;
+  DimBinding binding;
+  EXPECT_EQ(parseDimBinding("N=1..64", name, binding), "");
+  EXPECT_EQ(name, "N");
+  EXPECT_EQ(binding.lower, 1);
+  EXPECT_EQ(binding.upper, 64);
+  EXPECT_EQ(parseDimBinding("N=2..", name, binding), "");
+  EXPECT_EQ(binding.upper, -1);
+  EXPECT_NE(parseDimBinding("N=5..1", name, binding), "");
+  EXPECT_NE(parseDimBinding("N=-1", name, binding), "");
+  EXPECT_NE(parseDimBinding("N", name, binding), "");
+  ShapeSpec shape;
+  EXPECT_EQ(parseShapeBinding("x=1x3x224x224", name, shape), "");
+  EXPECT_EQ(shape, (ShapeSpec{1, 3, 224, 224}));
+  EXPECT_NE(parseShapeBinding("x=1x3x", name, shape), "");
+}
+
+TEST(EntrySpecs, TypesGoByWeirsNames) {
+  EXPECT_EQ(typeNameOf("float32"), "f32");
+  EXPECT_EQ(typeNameOf("ui8"), "u8");
+  EXPECT_EQ(typeNameOf("f16"), "f16");
+  EXPECT_EQ(typeNameOf("f33"), "");
+  EXPECT_EQ(typeNameOf(""), "");
 }
 
 TEST(ModelFlags, FeedsBelongToTheEntryBeforeThem) {
   driver::Options options;
   FlagParser parser("tool", "", "");
-  addEntryFlags(parser, options);
+  addEntryFlags(parser, options, {{"--pages", "N", "pages of a book to read", "book"}});
   addCodeFlags(parser, options,
                {{"TOY", "--toy", "A[,B]", "what toys to make code for", "A", "WEIR_TOY",
                  "--toy-profile", "toys to tune for", ""}});
-  const char *arguments[] = {"tool",      "--entry=a",        "--feed=x:0", "--fetch=y",
-                             "--entry=b", "--fetch=z:1",      "-O1",        "--sanitize=address",
-                             "--toy=B",   "--toy-profile=f,g"};
+  const char *arguments[] = {"tool",      "--entry=a",         "--feed=x:0", "--fetch=y",
+                             "--entry=b", "--fetch=z:1",       "-O1",        "--sanitize=address",
+                             "--toy=B",   "--toy-profile=f,g", "--pages=1,2"};
   int status;
-  ASSERT_TRUE(parser.parse(10, arguments, status));
+  ASSERT_TRUE(parser.parse(11, arguments, status));
+  EXPECT_EQ(options.frontendFlags["--pages"], (std::vector<std::string>{"1", "2"}));
   EXPECT_EQ(options.deviceTargets["TOY"], "B");
   EXPECT_EQ(options.deviceProfiles["TOY"], (std::vector<std::string>{"f", "g"}));
   ASSERT_EQ(options.entries.size(), 2u);
