@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The part of ZIP that numpy's .npz uses: entries stored or deflated, sizes in
-// the central directory, ZIP64 where 32 bits are too few.
-// Format: PKWARE APPNOTE 6.3.9; deflate: RFC 1951.
+// What numpy's .npz files are: ZIP archives of entries stored or deflated, read and
+// written in memory by libzip.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,8 +27,8 @@ using ZipEntries = std::vector<std::pair<std::string, std::string>>;
 /// method other than stored and deflate, a wrong checksum, sizes that lie.
 bool readZip(std::string_view archive, ZipEntries &entries, std::string &error);
 
-/// An archive of the entries, deflated, with a fixed date: equal entries give
-/// equal bytes. Entries of 4 GiB and more are stored with ZIP64 fields.
+/// An archive of the entries, deflated where that makes them smaller, with a fixed date:
+/// equal entries give equal bytes. Empty: there is no memory for it.
 std::string writeZip(const ZipEntries &entries);
 
 } // namespace weir::tools
