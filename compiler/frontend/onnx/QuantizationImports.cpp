@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/frontend/lowering/IntegerLimits.h"
 #include "compiler/frontend/onnx/BlockQuantized.h"
 #include "compiler/frontend/onnx/Quantization.h"
 #include "compiler/frontend/onnx/Window.h"
@@ -19,14 +20,6 @@ using namespace mlir;
 using namespace weir;
 using namespace weir::onnx;
 
-/// The limits of an integer type as doubles.
-static std::pair<double, double> limits(IntegerType type) {
-  unsigned width = type.getWidth();
-  if (type.isUnsigned())
-    return {0, std::ldexp(1, width) - 1};
-  return {-std::ldexp(1, width - 1), std::ldexp(1, width - 1) - 1};
-}
-
 Value weir::onnx::quantize(TensorBuilder &t, Value scaled, Value zero, Type type, bool saturate) {
   auto integer = dyn_cast<IntegerType>(type);
   if (!integer) // of narrow floats the zero point says the type only
@@ -34,8 +27,8 @@ Value weir::onnx::quantize(TensorBuilder &t, Value scaled, Value zero, Type type
   Value rounded = t.op<RoundEvenOp>(scaled);
   if (zero)
     rounded = t.add(rounded, t.cast(zero, t.element(scaled)));
-  auto [low, high] = limits(integer);
-  return t.cast(t.minimum(t.maximum(rounded, low), high), type);
+  frontend::IntegerLimits limits(integer);
+  return t.cast(t.minimum(t.maximum(rounded, limits.lowest), limits.highest), type);
 }
 
 Value weir::onnx::dequantize(TensorBuilder &t, Value q, Value scale, Value zero) {

@@ -7,6 +7,7 @@
 
 #include "compiler/frontend/onnx/RuntimeAxes.h"
 #include "compiler/frontend/Loops.h"
+#include "compiler/frontend/lowering/AxisSets.h"
 #include "compiler/frontend/onnx/NodeImport.h"
 
 #include <limits>
@@ -19,59 +20,28 @@ using frontend::Values;
 
 namespace {
 
-constexpr size_t mostChoices = 32;
-
-/// Sets of `count` out of `rank` axes, as bit masks.
-SmallVector<int64_t> subsets(int64_t rank, int64_t count) {
-  SmallVector<int64_t> masks;
-  for (int64_t mask = 0; mask < (int64_t(1) << rank); ++mask)
-    if (llvm::popcount(static_cast<uint64_t>(mask)) == count)
-      masks.push_back(mask);
-  return masks;
-}
-
-SmallVector<int64_t> axesOf(int64_t mask) {
-  SmallVector<int64_t> axes;
-  for (int64_t axis = 0; mask >> axis; ++axis)
-    if (mask >> axis & 1)
-      axes.push_back(axis);
-  return axes;
-}
-
-/// A set of axes as a number: the sum of their powers of two.
-Value maskOf(NodeImport &n, Value axes) {
-  return n.reduce(n.op<ShlOp>(n.intScalar(1), axes), "sum", {0}, false);
-}
-
 /// Non-negative i64 axes; others than those of `rank` dimensions, and the same one
 /// twice, end the run.
 Value normalized(NodeImport &n, Value axes, int64_t rank) {
-  axes = n.cast(axes, n.b.getI64Type());
-  axes = n.select(n.compare("lt", axes, 0.0), n.add(axes, double(rank)), axes);
-  Value good = n.op<AndOp>(n.compare("ge", axes, 0.0), n.compare("lt", axes, double(rank)));
-  n.require(n.reduce(good, "all", {0}, false), "an axis is outside of the tensor's dimensions");
+  axes = frontend::axesFromStart(n, axes, rank, [&](Value holds, StringRef text) {
+    n.require(n.reduce(holds, "all", {0}, false), text);
+  });
   int64_t count = n.dim(axes, 0);
   if (count > 1)
-    n.require(n.compare("eq", n.op<PopulationCountOp>(maskOf(n, axes)), double(count)),
-              "an axis is there twice");
+    n.require(
+        n.compare("eq", n.op<PopulationCountOp>(frontend::axisSetOf(n, axes, rank)), double(count)),
+        "an axis is there twice");
   return axes;
 }
 
 FailureOr<Values> choose(NodeImport &n, Value mask, ArrayRef<int64_t> choices,
                          function_ref<Value(Ints)> build) {
   if (choices.size() == 1)
-    return Values{build(axesOf(choices[0]))};
+    return Values{build(frontend::axesOfSet(choices[0]))};
   return buildIf(
       n, n.compare("eq", mask, n.intScalar(choices[0])),
-      [&]() -> FailureOr<Values> { return Values{build(axesOf(choices[0]))}; },
+      [&]() -> FailureOr<Values> { return Values{build(frontend::axesOfSet(choices[0]))}; },
       [&] { return choose(n, mask, choices.drop_front(), build); });
-}
-
-/// For each of `size` places, whether it is one of `axes`: tensor<size x i1>.
-Value isAxis(TensorBuilder &t, Value axes, int64_t size) {
-  SmallVector<int64_t> all = axesFrom(0, size);
-  Value hit = t.compare("eq", t.unsqueeze(axes, {1}), t.ints(all));
-  return t.reduce(hit, "any", {0}, false);
 }
 
 } // namespace
@@ -83,14 +53,14 @@ Value weir::onnx::chooseAxes(NodeImport &n, Value axes, int64_t rank,
   axes = n.reshape(axes, {-1});
   int64_t count = axes ? n.dim(axes, 0) : ShapedType::kDynamic;
   SmallVector<int64_t> choices;
-  if (!ShapedType::isDynamic(count) && rank <= 10)
-    choices = subsets(rank, count);
-  if (choices.empty() || choices.size() > mostChoices) {
+  if (!ShapedType::isDynamic(count))
+    choices = frontend::axisSets(rank, count);
+  if (choices.empty()) {
     (void)n.unsupported("found axes computed by the model, of unknown number "
                         "or with too many choices; possible are constants");
     return {};
   }
-  Value mask = maskOf(n, normalized(n, axes, rank));
+  Value mask = frontend::axisSetOf(n, normalized(n, axes, rank), rank);
   FailureOr<Values> made = choose(n, mask, choices, build);
   return failed(made) ? Value() : made->front();
 }
@@ -109,7 +79,7 @@ Value weir::onnx::squeezeAt(NodeImport &n, Value v, Value axes) {
   if (result < 0)
     return {};
   Type i64 = n.b.getI64Type();
-  Value kept = n.cast(n.logicalNot(isAxis(n, normalized(n, axes, rank), rank)), i64);
+  Value kept = n.cast(n.logicalNot(frontend::isAmongAxes(n, normalized(n, axes, rank), rank)), i64);
   // Where each kept dimension goes, and the sizes moved there.
   Value places = n.op<CumulativeOp>(kept, n.text("sum"), n.number(0), n.flag(true), n.flag(false));
   SmallVector<int64_t> all = axesFrom(0, result);
@@ -127,7 +97,7 @@ Value weir::onnx::unsqueezeAt(NodeImport &n, Value v, Value axes) {
     return {};
   }
   int64_t rank = n.rank(v), result = rank + n.dim(axes, 0);
-  Value fresh = isAxis(n, normalized(n, axes, result), result);
+  Value fresh = frontend::isAmongAxes(n, normalized(n, axes, result), result);
   if (rank == 0)
     return n.reshape(v, SmallVector<int64_t>(result, 1));
   Value old = n.cast(n.logicalNot(fresh), n.b.getI64Type());

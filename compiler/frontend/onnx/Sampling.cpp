@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/onnx/Sampling.h"
+#include "compiler/frontend/lowering/CubicConvolution.h"
 
 using namespace mlir;
 using namespace weir;
@@ -86,20 +87,6 @@ Value Sampler::pixel(ArrayRef<Value> places) {
   return t.select(t.unsqueeze(inside, {t.rank(inside)}), found, t.like(found, 0));
 }
 
-/// Weights of the four taps of cubic convolution with coefficient -0.75, at
-/// distances 1 + f, f, 1 - f, 2 - f.
-SmallVector<Value> cubicWeights(TensorBuilder &t, Value f) {
-  const double a = -0.75;
-  auto near = [&](Value d) { // |d| <= 1
-    return t.add(t.mul(t.mul(t.sub(t.mul(d, a + 2), a + 3), d), d), 1.0);
-  };
-  auto far = [&](Value d) { // 1 < |d| < 2
-    return t.sub(t.mul(t.add(t.mul(t.sub(t.mul(d, a), 5 * a), d), 8 * a), d), 4 * a);
-  };
-  Value one = t.sub(t.like(f, 1), f);
-  return {far(t.add(f, 1.0)), near(f), near(one), far(t.add(one, 1.0))};
-}
-
 Value toChannelsFirst(TensorBuilder &t, Value v) {
   if (!v)
     return {};
@@ -146,7 +133,7 @@ Value weir::onnx::samplePlaces(TensorBuilder &t, Value x, ArrayRef<Value> places
     if (taps == 2)
       weights[d] = {t.sub(t.like(f, 1), f), f};
     else
-      weights[d] = cubicWeights(t, f);
+      llvm::append_range(weights[d], frontend::cubicWeights(t, f, -0.75));
     for (int64_t k = 0; k < taps; ++k) {
       Value place = t.add(floor, double(taps == 2 ? k : k - 1));
       // A region's last pixel has no neighbour: the pixel stands for it.

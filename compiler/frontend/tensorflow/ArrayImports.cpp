@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/tensorflow/GraphImporter.h"
-#include "compiler/frontend/tensorflow/RunTimeAxes.h"
+#include "compiler/frontend/tensorflow/RuntimeAxes.h"
 #include "compiler/frontend/tensorflow/Sparse.h"
 #include "dialects/weir/KnownIntegers.h"
 #include "dialects/weir/Training.h"

@@ -7,7 +7,7 @@
 
 #include "compiler/frontend/tensorflow/Arrays.h"
 #include "compiler/frontend/tensorflow/GraphImporter.h"
-#include "compiler/frontend/tensorflow/RunTimeAxes.h"
+#include "compiler/frontend/tensorflow/RuntimeAxes.h"
 
 using namespace mlir;
 using namespace weir;

@@ -7,7 +7,7 @@
 
 #include "compiler/frontend/tensorflow/Datasets.h"
 
-#include "compiler/frontend/tensorflow/RunTimeAxes.h"
+#include "compiler/frontend/tensorflow/RuntimeAxes.h"
 #include "dialects/weir/CalledFunctions.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

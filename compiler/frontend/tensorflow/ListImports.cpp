@@ -13,7 +13,7 @@
 #include "compiler/frontend/tensorflow/Arrays.h"
 #include "compiler/frontend/tensorflow/Datasets.h"
 #include "compiler/frontend/tensorflow/GraphImporter.h"
-#include "compiler/frontend/tensorflow/RunTimeAxes.h"
+#include "compiler/frontend/tensorflow/RuntimeAxes.h"
 
 using namespace mlir;
 using namespace weir;

@@ -8,23 +8,10 @@
 #include "compiler/frontend/tensorflow/Quantization.h"
 
 #include <algorithm>
-#include <cmath>
 
 using namespace mlir;
 using namespace weir;
 using namespace weir::tf;
-
-weir::tf::IntegerLimits::IntegerLimits(Type integer) {
-  auto type = dyn_cast_if_present<IntegerType>(integer);
-  if (!type) { // what is computed with them is of no type, and fails
-    lowest = highest = 0;
-    return;
-  }
-  unsigned width = type.getWidth();
-  bool isUnsigned = type.isUnsigned();
-  lowest = isUnsigned ? 0 : -std::ldexp(1.0, width - 1);
-  highest = std::ldexp(1.0, isUnsigned ? width : width - 1) - 1;
-}
 
 RealRange weir::tf::scalarRange(NodeImport &n, size_t i) {
   Value low = n.in(i), high = n.in(i + 1);

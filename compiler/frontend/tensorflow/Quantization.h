@@ -16,6 +16,7 @@
 #ifndef WEIR_COMPILER_FRONTEND_TENSORFLOW_QUANTIZATION_H
 #define WEIR_COMPILER_FRONTEND_TENSORFLOW_QUANTIZATION_H
 
+#include "compiler/frontend/lowering/IntegerLimits.h"
 #include "compiler/frontend/tensorflow/NodeImport.h"
 
 namespace weir::tf {
@@ -25,13 +26,7 @@ struct RealRange {
   Value low, high;
 };
 
-/// The lowest and highest value of an integer type of at most 32 bits, and how
-/// many there are.
-struct IntegerLimits {
-  double lowest, highest;
-  explicit IntegerLimits(Type integer);
-  double steps() const { return highest - lowest + 1; }
-};
+using frontend::IntegerLimits;
 
 /// A range given by inputs `i` and `i + 1`, as scalars; null on failure.
 RealRange scalarRange(NodeImport &n, size_t i);

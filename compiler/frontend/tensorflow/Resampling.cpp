@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/tensorflow/Resampling.h"
+#include "compiler/frontend/lowering/CubicConvolution.h"
 
 #include <limits>
 
@@ -59,24 +60,13 @@ Value weir::tf::nearestIndex(NodeImport &n, const Side &side) {
   return n.minimum(n.maximum(n.toI64(at), 0.0), lastOf(n, side));
 }
 
-/// Keys, "Cubic convolution interpolation", at distance x in 0 to 1, or with
-/// `far` in 1 to 2.
-static Value keys(NodeImport &n, Value x, double a, bool far) {
-  if (!far)
-    return n.add(n.mul(n.mul(n.sub(n.mul(x, a + 2), a + 3), x), x), 1.0);
-  Value inner = n.sub(n.mul(x, a), 5 * a);
-  return n.sub(n.mul(n.add(n.mul(inner, x), 8 * a), x), 4 * a);
-}
-
 Taps weir::tf::cubicTaps(NodeImport &n, const Side &side) {
   double a = side.halfPixelCenters ? -0.5 : -0.75;
   Value at = places(n, side), base = n.op<FloorOp>(at);
   Value steps = n.op<RoundEvenOp>(n.mul(n.sub(at, base), 1024.0));
   // The kernel in f64, its values in f32.
   Value t = n.div(n.cast(steps, n.b.getF64Type()), 1024.0);
-  Value rest = n.sub(n.like(t, 1), t);
-  Value weights[4] = {keys(n, n.add(t, 1.0), a, true), keys(n, t, a, false),
-                      keys(n, rest, a, false), keys(n, n.add(rest, 1.0), a, true)};
+  std::array<Value, 4> weights = frontend::cubicWeights(n, t, a);
   Taps taps;
   Value sum;
   for (int k = 0; k < 4; ++k) {

@@ -6,13 +6,13 @@
 //===----------------------------------------------------------------------===//
 //
 // What a serialized tensor has for a rank only the run knows: ParseTensor gives
-// a box (RunTimeAxes.h).
+// a box (RuntimeAxes.h).
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/tensorflow/GraphImporter.h"
 #include "compiler/frontend/tensorflow/InputImports.h"
-#include "compiler/frontend/tensorflow/RunTimeAxes.h"
+#include "compiler/frontend/tensorflow/RuntimeAxes.h"
 
 using namespace mlir;
 using namespace weir;

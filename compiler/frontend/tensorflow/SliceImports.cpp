@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/frontend/tensorflow/RunTimeAxes.h"
+#include "compiler/frontend/tensorflow/RuntimeAxes.h"
 #include "compiler/frontend/tensorflow/Sparse.h"
 
 #include <limits>

@@ -17,7 +17,7 @@
 #include "compiler/frontend/tensorflow/GraphReader.h"
 #include "compiler/frontend/tensorflow/InitialState.h"
 #include "compiler/frontend/tensorflow/RegisteredGradients.h"
-#include "compiler/frontend/tensorflow/RunTimeAxes.h"
+#include "compiler/frontend/tensorflow/RuntimeAxes.h"
 #include "compiler/frontend/tensorflow/TensorFlowFrontend.h"
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Training.h"

@@ -1,11 +1,12 @@
-//===- RunTimeAxes.cpp - axes that the program computes -------------------===//
+//===- RuntimeAxes.cpp - axes that the program computes -------------------===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/frontend/tensorflow/RunTimeAxes.h"
+#include "compiler/frontend/tensorflow/RuntimeAxes.h"
+#include "compiler/frontend/lowering/AxisSets.h"
 #include "compiler/frontend/tensorflow/GraphImporter.h"
 #include "compiler/frontend/tensorflow/Sparse.h"
 
@@ -13,27 +14,16 @@ using namespace mlir;
 using namespace weir;
 using namespace weir::tf;
 
-static constexpr size_t kMostChoices = 32;
-
-/// Ends the run unless all of `axes` are in [-rank, rank).
-static void requireAxes(NodeImport &n, Value axes, int64_t rank) {
-  require(n,
-          n.op<AndOp>(n.compare("ge", axes, static_cast<double>(-rank)),
-                      n.compare("lt", axes, static_cast<double>(rank))),
-          "an axis is outside of the tensor's dimensions");
-}
-
-/// Axes from 0 on, of some that may count from the end.
+/// Axes from 0 on, of integers that may count from the end; others end the run.
 static Value fromStart(NodeImport &n, Value axes, int64_t rank) {
-  return n.select(n.compare("lt", axes, 0), n.add(axes, static_cast<double>(rank)), axes);
+  return frontend::axesFromStart(
+      n, axes, rank, [&](Value holds, StringRef message) { require(n, holds, message); });
 }
 
 Value weir::tf::runtimeAxis(NodeImport &n, Value given, int64_t rank) {
   if (!given)
     return {};
-  Value axis = n.toScalar(n.toI64(given));
-  requireAxes(n, axis, rank);
-  return fromStart(n, axis, rank);
+  return fromStart(n, n.toScalar(given), rank);
 }
 
 namespace {
@@ -42,17 +32,9 @@ struct Chooser {
   Value mask; ///< a bit an axis
   function_ref<Value(TensorBuilder &t, Ints axes)> build;
 
-  static IntVector axesOf(int64_t mask) {
-    IntVector axes;
-    for (int64_t axis = 0; mask >> axis; ++axis)
-      if (mask >> axis & 1)
-        axes.push_back(axis);
-    return axes;
-  }
-
   FailureOr<std::vector<Imported>> one(int64_t choice, OpBuilder &b) {
     TensorBuilder t(b, n.loc);
-    Value value = build(t, axesOf(choice));
+    Value value = build(t, frontend::axesOfSet(choice));
     if (!value)
       return failure();
     return std::vector<Imported>{Imported(value)};
@@ -84,25 +66,15 @@ Value weir::tf::chooseAxes(NodeImport &n, Value axes, int64_t rank, bool anyNumb
   int64_t count = n.dim(axes, 0);
   bool isOpen = ShapedType::isDynamic(count);
   SmallVector<int64_t> choices;
-  if (rank <= 10 && (!isOpen || anyNumber))
-    for (int64_t mask = 0; mask < int64_t(1) << rank; ++mask)
-      if ((isOpen || llvm::popcount(static_cast<uint64_t>(mask)) == count) &&
-          (!isPossible || isPossible(Chooser::axesOf(mask))))
-        choices.push_back(mask);
-  if (choices.empty() || choices.size() > kMostChoices) {
+  if (!isOpen || anyNumber)
+    choices = frontend::axisSets(rank, count, isPossible);
+  if (choices.empty()) {
     (void)n.unsupported("found axes computed from the program's inputs, of "
                         "unknown number or with more than " +
-                        Twine(kMostChoices) + " choices; possible are constants");
+                        Twine(frontend::mostAxisSets) + " choices; possible are constants");
     return {};
   }
-  requireAxes(n, axes, rank);
-  Value bits = n.op<ShlOp>(n.intScalar(1), fromStart(n, axes, rank));
-  Value mask = n.intScalar(0);
-  for (int64_t axis = 0; axis < rank; ++axis) {
-    Value bit = n.intScalar(int64_t(1) << axis);
-    Value has = n.reduce(n.compare("eq", bits, bit), "any", {0}, false);
-    mask = n.add(mask, n.select(has, bit, n.intScalar(0)));
-  }
+  Value mask = frontend::axisSetOf(n, fromStart(n, axes, rank), rank);
   if (!mask)
     return {};
   if (!isOpen)
@@ -138,19 +110,17 @@ Value weir::tf::axisFlags(NodeImport &n, Value axes, int64_t rank) {
   axes = n.reshape(n.toI64(axes), {-1});
   if (!axes || rank < 0)
     return {};
-  requireAxes(n, axes, rank);
-  Value dims = n.ints(axesFrom(0, rank));
-  return n.reduce(n.compare("eq", n.unsqueeze(fromStart(n, axes, rank), {1}), dims), "any", {0},
-                  false);
+  return frontend::isAmongAxes(n, fromStart(n, axes, rank), rank);
 }
 
 Value weir::tf::transposeAt(NodeImport &n, Value x, Value permutation) {
   if (!x || !permutation)
     return {};
   int64_t rank = n.rank(x);
-  permutation = fromStart(n, n.toI64(permutation), rank);
-  Value dims = n.ints(axesFrom(0, rank));
-  Value there = n.reduce(n.compare("eq", n.unsqueeze(permutation, {1}), dims), "any", {0}, false);
+  permutation = n.toI64(permutation);
+  permutation = n.select(n.compare("lt", permutation, 0),
+                         n.add(permutation, static_cast<double>(rank)), permutation);
+  Value there = frontend::isAmongAxes(n, permutation, rank);
   require(n,
           n.op<AndOp>(n.reduce(there, "all", {0}, true),
                       n.compare("eq", n.sizeOf(permutation, 0), n.ints({rank}))),

@@ -1,4 +1,4 @@
-//===- RunTimeAxes.h - axes that the program computes -----------*- C++ -*-===//
+//===- RuntimeAxes.h - axes that the program computes -----------*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
