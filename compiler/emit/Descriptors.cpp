@@ -26,104 +26,28 @@ using namespace weir;
 // Names
 //===----------------------------------------------------------------------===//
 
+/// Of C and C++, and macros that compilers define, one space apart.
+static llvm::StringSet<> keywordsOfC() {
+  static constexpr llvm::StringRef text =
+      "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t "
+      "char32_t char8_t class co_await co_return co_yield compl concept const const_cast "
+      "consteval constexpr constinit continue decltype default delete do double dynamic_cast "
+      "else enum explicit export extern false float for friend goto if inline int long mutable "
+      "namespace new noexcept not not_eq nullptr operator or or_eq private protected public "
+      "register reinterpret_cast requires restrict return short signed sizeof static "
+      "static_assert static_cast struct switch template this thread_local throw true try "
+      "typedef typeid typename typeof union unsigned using virtual void volatile wchar_t while "
+      "xor xor_eq main linux unix";
+  llvm::SmallVector<llvm::StringRef> words;
+  text.split(words, ' ');
+  llvm::StringSet<> keywords;
+  for (llvm::StringRef word : words)
+    keywords.insert(word);
+  return keywords;
+}
+
 std::string weir::cIdentifier(llvm::StringRef text) {
-  static const llvm::StringSet<> keywords = {"alignas",
-                                             "alignof",
-                                             "and",
-                                             "and_eq",
-                                             "asm",
-                                             "auto",
-                                             "bitand",
-                                             "bitor",
-                                             "bool",
-                                             "break",
-                                             "case",
-                                             "catch",
-                                             "char",
-                                             "char16_t",
-                                             "char32_t",
-                                             "char8_t",
-                                             "class",
-                                             "co_await",
-                                             "co_return",
-                                             "co_yield",
-                                             "compl",
-                                             "concept",
-                                             "const",
-                                             "const_cast",
-                                             "consteval",
-                                             "constexpr",
-                                             "constinit",
-                                             "continue",
-                                             "decltype",
-                                             "default",
-                                             "delete",
-                                             "do",
-                                             "double",
-                                             "dynamic_cast",
-                                             "else",
-                                             "enum",
-                                             "explicit",
-                                             "export",
-                                             "extern",
-                                             "false",
-                                             "float",
-                                             "for",
-                                             "friend",
-                                             "goto",
-                                             "if",
-                                             "inline",
-                                             "int",
-                                             "long",
-                                             "mutable",
-                                             "namespace",
-                                             "new",
-                                             "noexcept",
-                                             "not",
-                                             "not_eq",
-                                             "nullptr",
-                                             "operator",
-                                             "or",
-                                             "or_eq",
-                                             "private",
-                                             "protected",
-                                             "public",
-                                             "register",
-                                             "reinterpret_cast",
-                                             "requires",
-                                             "restrict",
-                                             "return",
-                                             "short",
-                                             "signed",
-                                             "sizeof",
-                                             "static",
-                                             "static_assert",
-                                             "static_cast",
-                                             "struct",
-                                             "switch",
-                                             "template",
-                                             "this",
-                                             "thread_local",
-                                             "throw",
-                                             "true",
-                                             "try",
-                                             "typedef",
-                                             "typeid",
-                                             "typename",
-                                             "typeof",
-                                             "union",
-                                             "unsigned",
-                                             "using",
-                                             "virtual",
-                                             "void",
-                                             "volatile",
-                                             "wchar_t",
-                                             "while",
-                                             "xor",
-                                             "xor_eq",
-                                             "main",
-                                             "linux",
-                                             "unix"};
+  static const llvm::StringSet<> keywords = keywordsOfC();
   std::string name;
   for (char c : text)
     name += llvm::isAlnum(c) ? c : '_';

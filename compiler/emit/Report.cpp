@@ -75,26 +75,12 @@ static std::vector<const KernelInfo *> heaviestKernels(const Report &report) {
   return list;
 }
 
-std::string Report::text() const {
-  std::string out;
-  llvm::raw_string_ostream os(out);
-  os << name << ", from " << model << ", for " << cpu << " (" << target << ")\n";
-  for (const EntryInfo &entry : entries) {
-    os << "\nentry " << entry.name << "\n";
-    auto list = [&](const char *kind, const std::vector<TensorInfo> &tensors) {
-      for (size_t i = 0; i < tensors.size() && i < shown; ++i)
-        os << "  " << kind << ' ' << tensors[i].name << ": " << typeText(tensors[i]) << "\n";
-      if (tensors.size() > shown)
-        os << "  and " << tensors.size() - shown << " more\n";
-    };
-    list("feed ", entry.feeds);
-    list("fetch", entry.fetches);
-  }
-
-  os << "\nconstants   " << byteText(weightBytes) << " in " << weightCount << "\n";
-  if (!slots.empty())
-    os << "variables   " << slots.size() << "\n";
-  for (const DeviceInfo &device : devices) {
+/// What constants and memory take, and what was done about it.
+static void writeSizes(llvm::raw_ostream &os, const Report &report) {
+  os << "\nconstants   " << byteText(report.weightBytes) << " in " << report.weightCount << "\n";
+  if (!report.slots.empty())
+    os << "variables   " << report.slots.size() << "\n";
+  for (const DeviceInfo &device : report.devices) {
     os << "arena       " << byteText(device.arenaBytes) << " on " << device.name;
     if (device.lowerBound > 0 && device.arenaBytes == device.lowerBound)
       os << ", which is the lower bound";
@@ -105,38 +91,41 @@ std::string Report::text() const {
          << byteText(device.lowerBound);
     os << "\n";
   }
-  if (placement.transfers) {
-    os << "transfers   " << placement.transfers << " between devices";
-    if (placement.delayed)
-      os << ", " << placement.delayed << " tensors sent late, " << placement.asked
+  if (report.placement.transfers) {
+    os << "transfers   " << report.placement.transfers << " between devices";
+    if (report.placement.delayed)
+      os << ", " << report.placement.delayed << " tensors sent late, " << report.placement.asked
          << " of them when asked for";
     os << "\n";
   }
-  if (placement.makespan >= 0 && devices.size() > 1) {
-    os << llvm::format("step        %.1f us", placement.makespan * 1e6) << " by the cost model";
-    if (placement.oneDeviceMakespan >= 0)
-      os << llvm::format(", %.1f us on one device", placement.oneDeviceMakespan * 1e6);
+  if (report.placement.makespan >= 0 && report.devices.size() > 1) {
+    os << llvm::format("step        %.1f us", report.placement.makespan * 1e6)
+       << " by the cost model";
+    if (report.placement.oneDeviceMakespan >= 0)
+      os << llvm::format(", %.1f us on one device", report.placement.oneDeviceMakespan * 1e6);
     os << "\n";
   }
-  if (reusedBuffers)
-    os << "reuse       " << reusedBuffers << " results over operands, " << byteText(reusedBytes)
-       << "; " << savedCopies << " copies left out\n";
-  if (boundedBuffers || dynamicBuffers)
-    os << "run-time    " << boundedBuffers << " buffers planned for the bounds of their sizes, "
-       << dynamicBuffers << " left to the allocator\n";
-  if (repeatedLaunches)
-    os << "recompute   " << repeatedLaunches << " launches run again to stay within "
-       << byteText(memoryLimit) << ": " << repeatedWork / 10 << '.' << repeatedWork % 10
-       << " % more work\n";
-  if (swappedValues)
-    os << "swap        " << swappedValues << " values wait in the host's memory to stay within "
-       << byteText(memoryLimit) << ": " << swapReturns << " copies back, " << byteText(swappedBytes)
+  if (report.reusedBuffers)
+    os << "reuse       " << report.reusedBuffers << " results over operands, "
+       << byteText(report.reusedBytes) << "; " << report.savedCopies << " copies left out\n";
+  if (report.boundedBuffers || report.dynamicBuffers)
+    os << "run-time    " << report.boundedBuffers
+       << " buffers planned for the bounds of their sizes, " << report.dynamicBuffers
+       << " left to the allocator\n";
+  if (report.repeatedLaunches)
+    os << "recompute   " << report.repeatedLaunches << " launches run again to stay within "
+       << byteText(report.memoryLimit) << ": " << report.repeatedWork / 10 << '.'
+       << report.repeatedWork % 10 << " % more work\n";
+  if (report.swappedValues)
+    os << "swap        " << report.swappedValues
+       << " values wait in the host's memory to stay within " << byteText(report.memoryLimit)
+       << ": " << report.swapReturns << " copies back, " << byteText(report.swappedBytes)
        << " moved\n";
-  if (chosenPeak < givenPeak)
-    os << "order       at most " << byteText(chosenPeak) << " alive, " << byteText(givenPeak)
-       << " in the graph's order\n";
-  for (auto [i, device] : llvm::enumerate(devices)) {
-    PeakMoment peak = peakMoment(buffers, i);
+  if (report.chosenPeak < report.givenPeak)
+    os << "order       at most " << byteText(report.chosenPeak) << " alive, "
+       << byteText(report.givenPeak) << " in the graph's order\n";
+  for (auto [i, device] : llvm::enumerate(report.devices)) {
+    PeakMoment peak = peakMoment(report.buffers, i);
     if (peak.buffers.empty())
       continue;
     os << "peak        at moment " << peak.time << ":";
@@ -145,34 +134,39 @@ std::string Report::text() const {
          << byteText(peak.buffers[k]->bytes) << ")";
     os << (peak.buffers.size() > 4 ? ", …\n" : "\n");
   }
-  if (objectBytes)
-    os << "object      " << byteText(objectBytes) << ", " << byteText(codeBytes)
+  if (report.objectBytes)
+    os << "object      " << byteText(report.objectBytes) << ", " << byteText(report.codeBytes)
        << " without constants\n";
+}
 
-  if (!buffers.empty()) {
-    os << "\nlargest buffers of " << buffers.size() << "\n";
-    std::vector<const BufferInfo *> list = largestBuffers(*this);
+/// The largest of buffers, kernels and operations.
+static void writeLists(llvm::raw_ostream &os, const Report &report) {
+  if (!report.buffers.empty()) {
+    os << "\nlargest buffers of " << report.buffers.size() << "\n";
+    std::vector<const BufferInfo *> list = largestBuffers(report);
     for (size_t i = 0; i < list.size() && i < shown; ++i)
       os << llvm::format("  %10s  ", byteText(list[i]->bytes).c_str())
          << shortened(list[i]->node, 60) << "\n";
   }
-  if (!kernels.empty()) {
-    os << "\nheaviest kernels of " << kernels.size() << ", floating-point operations a launch\n";
-    std::vector<const KernelInfo *> list = heaviestKernels(*this);
+  if (!report.kernels.empty()) {
+    os << "\nheaviest kernels of " << report.kernels.size()
+       << ", floating-point operations a launch\n";
+    std::vector<const KernelInfo *> list = heaviestKernels(report);
     for (size_t i = 0; i < list.size() && i < shown; ++i)
       os << llvm::format("  %10s  ",
                          list[i]->flops < 0 ? "?" : count(double(list[i]->flops)).c_str())
          << shortened(list[i]->name, 40) << "  " << shortened(list[i]->nodes, 40) << "\n";
   }
-  if (!customs.empty()) {
+  if (!report.customs.empty()) {
     os << "\ncustom operations\n";
-    for (const CustomInfo &custom : customs)
+    for (const CustomInfo &custom : report.customs)
       os << "  " << custom.name << ": "
          << (custom.fallback.empty() ? "handed over by the program" : custom.fallback + "()")
          << "  " << shortened(custom.nodes, 40) << "\n";
   }
-  if (!operations.empty()) {
-    std::vector<std::pair<std::string, int64_t>> list(operations.begin(), operations.end());
+  if (!report.operations.empty()) {
+    std::vector<std::pair<std::string, int64_t>> list(report.operations.begin(),
+                                                      report.operations.end());
     llvm::sort(list, [](const auto &a, const auto &b) {
       return std::tie(b.second, a.first) < std::tie(a.second, b.first);
     });
@@ -200,8 +194,28 @@ std::string Report::text() const {
       os << (i ? ", " : " ") << list[i].first << ' ' << list[i].second;
     os << (list.size() > shown ? ", …\n" : "\n");
   };
-  counts("computed once instead of twice  ", removed);
-  counts("moved out of loops and branches ", hoisted);
+  counts("computed once instead of twice  ", report.removed);
+  counts("moved out of loops and branches ", report.hoisted);
+}
+
+std::string Report::text() const {
+  std::string out;
+  llvm::raw_string_ostream os(out);
+  os << name << ", from " << model << ", for " << cpu << " (" << target << ")\n";
+  for (const EntryInfo &entry : entries) {
+    os << "\nentry " << entry.name << "\n";
+    auto list = [&](const char *kind, const std::vector<TensorInfo> &tensors) {
+      for (size_t i = 0; i < tensors.size() && i < shown; ++i)
+        os << "  " << kind << ' ' << tensors[i].name << ": " << typeText(tensors[i]) << "\n";
+      if (tensors.size() > shown)
+        os << "  and " << tensors.size() - shown << " more\n";
+    };
+    list("feed ", entry.feeds);
+    list("fetch", entry.fetches);
+  }
+
+  writeSizes(os, *this);
+  writeLists(os, *this);
   for (const std::string &note : notes)
     os << "\nnote: " << note << "\n";
   return out;
@@ -233,6 +247,69 @@ static void writeTensors(llvm::json::OStream &json, llvm::StringRef key,
             for (const std::string &symbol : tensor.symbols)
               json.value(utf8(symbol));
           });
+      });
+  });
+}
+
+/// How the program was placed, and what its memory is.
+static void writePlan(llvm::json::OStream &json, const Report &report) {
+  json.attributeObject("placement", [&] {
+    if (report.placement.makespan >= 0)
+      json.attribute("makespan_us", report.placement.makespan * 1e6);
+    if (report.placement.oneDeviceMakespan >= 0)
+      json.attribute("one_device_makespan_us", report.placement.oneDeviceMakespan * 1e6);
+    json.attribute("transfers", report.placement.transfers);
+    json.attribute("delayed", report.placement.delayed);
+    json.attribute("asked", report.placement.asked);
+  });
+  json.attributeObject("memory", [&] {
+    json.attribute("peak_as_given", report.givenPeak);
+    json.attribute("peak_as_ordered", report.chosenPeak);
+    json.attribute("order_proved", report.orderProved);
+    json.attribute("reused_buffers", report.reusedBuffers);
+    json.attribute("reused_bytes", report.reusedBytes);
+    json.attribute("saved_copies", report.savedCopies);
+    json.attribute("bounded_buffers", report.boundedBuffers);
+    json.attribute("dynamic_buffers", report.dynamicBuffers);
+    json.attribute("limit", report.memoryLimit);
+    json.attribute("repeated_launches", report.repeatedLaunches);
+    json.attribute("repeated_work_per_mille", report.repeatedWork);
+    json.attribute("swapped_values", report.swappedValues);
+    json.attribute("swap_returns", report.swapReturns);
+    json.attribute("swapped_bytes", report.swappedBytes);
+  });
+}
+
+/// Buffers, kernels and custom operations, one by one.
+static void writeParts(llvm::json::OStream &json, const Report &report) {
+  json.attributeArray("buffers", [&] {
+    for (const BufferInfo *buffer : largestBuffers(report))
+      json.object([&] {
+        json.attribute("node", utf8(buffer->node));
+        json.attribute("device", buffer->device);
+        json.attribute("step", buffer->step);
+        json.attribute("bytes", buffer->bytes);
+        json.attribute("offset", buffer->offset);
+        json.attribute("first_use", buffer->firstUse);
+        json.attribute("last_use", buffer->lastUse);
+      });
+  });
+  json.attributeArray("kernels", [&] {
+    for (const KernelInfo &kernel : report.kernels)
+      json.object([&] {
+        json.attribute("name", utf8(kernel.name));
+        json.attribute("nodes", utf8(kernel.nodes));
+        json.attribute("flops", kernel.flops);
+        json.attribute("bytes", kernel.bytes);
+        json.attribute("launches", kernel.launches);
+      });
+  });
+  json.attributeArray("customs", [&] {
+    for (const CustomInfo &custom : report.customs)
+      json.object([&] {
+        json.attribute("name", utf8(custom.name));
+        json.attribute("function", utf8(custom.fallback));
+        json.attribute("nodes", utf8(custom.nodes));
       });
   });
 }
@@ -286,31 +363,7 @@ std::string Report::json() const {
           });
         });
     });
-    json.attributeObject("placement", [&] {
-      if (placement.makespan >= 0)
-        json.attribute("makespan_us", placement.makespan * 1e6);
-      if (placement.oneDeviceMakespan >= 0)
-        json.attribute("one_device_makespan_us", placement.oneDeviceMakespan * 1e6);
-      json.attribute("transfers", placement.transfers);
-      json.attribute("delayed", placement.delayed);
-      json.attribute("asked", placement.asked);
-    });
-    json.attributeObject("memory", [&] {
-      json.attribute("peak_as_given", givenPeak);
-      json.attribute("peak_as_ordered", chosenPeak);
-      json.attribute("order_proved", orderProved);
-      json.attribute("reused_buffers", reusedBuffers);
-      json.attribute("reused_bytes", reusedBytes);
-      json.attribute("saved_copies", savedCopies);
-      json.attribute("bounded_buffers", boundedBuffers);
-      json.attribute("dynamic_buffers", dynamicBuffers);
-      json.attribute("limit", memoryLimit);
-      json.attribute("repeated_launches", repeatedLaunches);
-      json.attribute("repeated_work_per_mille", repeatedWork);
-      json.attribute("swapped_values", swappedValues);
-      json.attribute("swap_returns", swapReturns);
-      json.attribute("swapped_bytes", swappedBytes);
-    });
+    writePlan(json, *this);
     for (auto [key, nodes] : {std::pair("removed", &removed), {"hoisted", &hoisted}})
       json.attributeObject(key, [&, nodes = nodes] {
         for (const auto &[operation, names] : *nodes)
@@ -319,36 +372,7 @@ std::string Report::json() const {
               json.value(utf8(name));
           });
       });
-    json.attributeArray("buffers", [&] {
-      for (const BufferInfo *buffer : largestBuffers(*this))
-        json.object([&] {
-          json.attribute("node", utf8(buffer->node));
-          json.attribute("device", buffer->device);
-          json.attribute("step", buffer->step);
-          json.attribute("bytes", buffer->bytes);
-          json.attribute("offset", buffer->offset);
-          json.attribute("first_use", buffer->firstUse);
-          json.attribute("last_use", buffer->lastUse);
-        });
-    });
-    json.attributeArray("kernels", [&] {
-      for (const KernelInfo &kernel : kernels)
-        json.object([&] {
-          json.attribute("name", utf8(kernel.name));
-          json.attribute("nodes", utf8(kernel.nodes));
-          json.attribute("flops", kernel.flops);
-          json.attribute("bytes", kernel.bytes);
-          json.attribute("launches", kernel.launches);
-        });
-    });
-    json.attributeArray("customs", [&] {
-      for (const CustomInfo &custom : customs)
-        json.object([&] {
-          json.attribute("name", utf8(custom.name));
-          json.attribute("function", utf8(custom.fallback));
-          json.attribute("nodes", utf8(custom.nodes));
-        });
-    });
+    writeParts(json, *this);
     json.attributeObject("operations", [&] {
       for (const auto &[operation, number] : operations)
         json.attribute(operation, number);

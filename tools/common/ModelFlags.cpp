@@ -125,6 +125,46 @@ void weir::tools::addEntryFlags(FlagParser &parser, Options &options,
                });
 }
 
+static void addPlacementFlags(FlagParser &parser, Options &options) {
+  parser.group("Devices and memory");
+  parser.text("--devices", "CLUSTER.json", "the devices of the run", options.devicesFile);
+  parser.text("--placement", "P.json", "which node goes where", options.placementFile);
+  parser.text("--placement-out", "P.json", "writes what was decided", options.placementOut);
+  parser.value("--placer", "search|greedy|on:DEVICE|random:SEED",
+               "how placement is decided (default search); on: all that may be "
+               "there on one device; random is for tests",
+               [&options](std::string_view value) -> std::string {
+                 llvm::StringRef text(value.data(), value.size());
+                 uint64_t seed;
+                 if (text != "search" && text != "greedy" && !text.starts_with("on:/") &&
+                     (!text.consume_front("random:") || text.getAsInteger(10, seed)))
+                   return "is unknown; possible: search, greedy, on:/device:CPU:0, "
+                          "random:SEED";
+                 options.placer = value;
+                 return "";
+               });
+  parser.flag("--hard-placement",
+              "devices that the model asks for and that are not there, or "
+              "contradict each other, are errors; otherwise they give way",
+              options.hardPlacement);
+  parser.value("--receives", "late|early",
+               "when tensors cross between devices: as late as the simulated "
+               "step allows (default), or as soon as they are there",
+               choice(options.receives, {"late", "early"}));
+  parser.value("--schedule", "latency|memory|balanced",
+               "what the order of kernels is to be good for",
+               choice(options.schedule, {"latency", "memory", "balanced"}));
+  parser.text("--profile", "F", "measured times, from weir-run --profile-out", options.profileFile);
+  parser.value("--memory-limit", "SIZE",
+               "bytes a device may use: 512M, 2G; the plan fits or is refused",
+               [&options](std::string_view value) -> std::string {
+                 if (parseSize(value) < 0)
+                   return "is no size; possible: 4096, 512M, 1.5G";
+                 options.memoryLimit = value;
+                 return "";
+               });
+}
+
 void weir::tools::addCodeFlags(FlagParser &parser, Options &options,
                                const std::vector<driver::DeviceFlag> &kinds) {
   parser.group("Code");
@@ -197,44 +237,7 @@ void weir::tools::addCodeFlags(FlagParser &parser, Options &options,
                    return "is unknown; possible: address, memory-plan";
                  return "";
                });
-
-  parser.group("Devices and memory");
-  parser.text("--devices", "CLUSTER.json", "the devices of the run", options.devicesFile);
-  parser.text("--placement", "P.json", "which node goes where", options.placementFile);
-  parser.text("--placement-out", "P.json", "writes what was decided", options.placementOut);
-  parser.value("--placer", "search|greedy|on:DEVICE|random:SEED",
-               "how placement is decided (default search); on: all that may be "
-               "there on one device; random is for tests",
-               [&options](std::string_view value) -> std::string {
-                 llvm::StringRef text(value.data(), value.size());
-                 uint64_t seed;
-                 if (text != "search" && text != "greedy" && !text.starts_with("on:/") &&
-                     (!text.consume_front("random:") || text.getAsInteger(10, seed)))
-                   return "is unknown; possible: search, greedy, on:/device:CPU:0, "
-                          "random:SEED";
-                 options.placer = value;
-                 return "";
-               });
-  parser.flag("--hard-placement",
-              "devices that the model asks for and that are not there, or "
-              "contradict each other, are errors; otherwise they give way",
-              options.hardPlacement);
-  parser.value("--receives", "late|early",
-               "when tensors cross between devices: as late as the simulated "
-               "step allows (default), or as soon as they are there",
-               choice(options.receives, {"late", "early"}));
-  parser.value("--schedule", "latency|memory|balanced",
-               "what the order of kernels is to be good for",
-               choice(options.schedule, {"latency", "memory", "balanced"}));
-  parser.text("--profile", "F", "measured times, from weir-run --profile-out", options.profileFile);
-  parser.value("--memory-limit", "SIZE",
-               "bytes a device may use: 512M, 2G; the plan fits or is refused",
-               [&options](std::string_view value) -> std::string {
-                 if (parseSize(value) < 0)
-                   return "is no size; possible: 4096, 512M, 1.5G";
-                 options.memoryLimit = value;
-                 return "";
-               });
+  addPlacementFlags(parser, options);
 }
 
 void weir::tools::addTestFlags(FlagParser &parser, Options &options) {

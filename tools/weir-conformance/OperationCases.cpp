@@ -91,7 +91,7 @@ bool importsWithShapes(const driver::Options &options, DiagnosticSink &sink) {
   for (size_t rank : {0, 1, 2, 4}) {
     driver::Options bound = options;
     for (const std::string &feed : feeds)
-      bound.shapes.emplace_back(feed, shapeName(std::vector<int64_t>(rank, -1)));
+      bound.shapes[feed] = ShapeSpec(rank, -1);
     DiagnosticSink ignored;
     if (driver::compile(bound, ignored, result))
       return true;

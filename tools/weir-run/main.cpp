@@ -85,6 +85,79 @@ void addNumericsFlags(FlagParser &parser, Settings &settings) {
               settings.numerics.json);
 }
 
+/// Where a run goes: a device, a cluster, what others may ask of it.
+void addPlaceFlags(FlagParser &parser, Settings &settings) {
+  parser.value("--device", "NAME",
+               "where to run: of " + driver::firstDevices() +
+                   " the one that gets all that may be there (of a .so: where "
+                   "it was compiled for)",
+               [&settings](std::string_view value) -> std::string {
+                 if (value.ends_with("CPU:0")) {
+                   for (const driver::DeviceFlag &kind : driver::deviceFlags())
+                     setenv(kind.variable.c_str(), "off", /*overwrite=*/1);
+                   return "";
+                 }
+                 auto kind = driver::deviceFlagOf(value);
+                 if (!kind)
+                   return "is not there; possible: " + driver::firstDevices();
+                 setenv(kind->variable.c_str(), "require", /*overwrite=*/1);
+                 std::string &targets = settings.options.deviceTargets[kind->type];
+                 if (targets.empty())
+                   targets = kind->usualTargets;
+                 settings.options.placer = "on:/device:" + kind->first();
+                 return "";
+               });
+  parser.text("--cluster", "C.json", "runs over the file's tasks; its devices are --devices, too",
+              settings.cluster);
+  parser.text("--task", "worker:0",
+              "which of them this process is (default: the rank that mpirun or "
+              "srun gave it). The file's first leads; others do their parts "
+              "until it leaves",
+              settings.task);
+  parser.text("--secret", "FILE",
+              "with --cluster: all tasks prove that they know this file's bytes (16 or more), and "
+              "turn away whoever does not",
+              settings.secret);
+  parser.number("--metrics", "PORT",
+                "answers GET /metrics (Prometheus' text: steps, seconds, loss, recoveries, memory) "
+                "and GET /healthz while it runs",
+                settings.metricsPort, 1, 65535);
+}
+
+/// What of the command line does not go together; empty: all does.
+std::string whyNotTogether(const Settings &settings) {
+  if (settings.showNumbers && isLibrary(settings.options.input))
+    return "found --numerics or --compare with a .so, which has no nodes left; possible: the model";
+  if (settings.cluster.empty() && !(settings.task.empty() && settings.secret.empty()))
+    return std::string("found --") + (settings.task.empty() ? "secret" : "task") +
+           " without --cluster";
+  if (settings.checkpoints.every > 0 && settings.checkpoints.save.empty())
+    return "found --save-every without --save";
+  const StepFlags &steps = settings.steps;
+  if (settings.checkpoints.recover > 0 &&
+      (!settings.checkpoints.every || !steps.steps || settings.checkpoints.keep == 0))
+    return "found --recover without --steps and --save-every, or with --keep=0";
+  const char *alone = !steps.steps && steps.batch              ? "--batch without --steps"
+                      : !steps.steps && !steps.summary.empty() ? "--summary without --steps"
+                      : !steps.batch && steps.shuffle          ? "--shuffle without --batch"
+                      : steps.steps && settings.measure.repeat ? "--steps beside --repeat"
+                                                               : nullptr;
+  if (alone)
+    return std::string("found ") + alone;
+  bool isTimed = settings.measure.repeat > 0;
+  const char *lonely = isTimed                        ? nullptr
+                       : settings.measure.warmUp > 0  ? "--warm-up"
+                       : settings.measure.streams > 1 ? "--streams"
+                       : settings.measure.latencies   ? "--latencies"
+                                                      : nullptr;
+  if (lonely)
+    return std::string("found ") + lonely + " without --repeat";
+  if (settings.options.sanitizeAddress)
+    return "found --sanitize=address, which is for programs that are linked with it; expected "
+           "weirc --sanitize=address, and -fsanitize=address for the program";
+  return "";
+}
+
 bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
   FlagParser parser(toolName, "MODEL|FILE.so [flags]",
                     "Runs a model (compiled and linked in memory), or a shared "
@@ -125,41 +198,7 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
   addNumericsFlags(parser, settings);
   parser.text("--name", "IDENT", "the name that the program in a .so must have",
               settings.options.name);
-  parser.value("--device", "NAME",
-               "where to run: of " + driver::firstDevices() +
-                   " the one that gets all that may be there (of a .so: where "
-                   "it was compiled for)",
-               [&settings](std::string_view value) -> std::string {
-                 if (value.ends_with("CPU:0")) {
-                   for (const driver::DeviceFlag &kind : driver::deviceFlags())
-                     setenv(kind.variable.c_str(), "off", /*overwrite=*/1);
-                   return "";
-                 }
-                 auto kind = driver::deviceFlagOf(value);
-                 if (!kind)
-                   return "is not there; possible: " + driver::firstDevices();
-                 setenv(kind->variable.c_str(), "require", /*overwrite=*/1);
-                 std::string &targets = settings.options.deviceTargets[kind->type];
-                 if (targets.empty())
-                   targets = kind->usualTargets;
-                 settings.options.placer = "on:/device:" + kind->first();
-                 return "";
-               });
-  parser.text("--cluster", "C.json", "runs over the file's tasks; its devices are --devices, too",
-              settings.cluster);
-  parser.text("--task", "worker:0",
-              "which of them this process is (default: the rank that mpirun or "
-              "srun gave it). The file's first leads; others do their parts "
-              "until it leaves",
-              settings.task);
-  parser.text("--secret", "FILE",
-              "with --cluster: all tasks prove that they know this file's bytes (16 or more), and "
-              "turn away whoever does not",
-              settings.secret);
-  parser.number("--metrics", "PORT",
-                "answers GET /metrics (Prometheus' text: steps, seconds, loss, recoveries, memory) "
-                "and GET /healthz while it runs",
-                settings.metricsPort, 1, 65535);
+  addPlaceFlags(parser, settings);
   addStepFlags(parser, settings.steps);
   addMeasureFlags(parser, settings.measure);
   addExpectFlags(parser, settings.expect);
@@ -174,57 +213,8 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
   if (!parser.parse(argc, argv, status))
     return false;
   settings.options.input = models[0];
-  if (settings.showNumbers && isLibrary(settings.options.input)) {
-    printError(toolName, "found --numerics or --compare with a .so, which has no nodes left; "
-                         "possible: the model");
-    status = 1;
-    return false;
-  }
-  if (settings.cluster.empty() && !(settings.task.empty() && settings.secret.empty())) {
-    std::fprintf(stderr, "%s: found --%s without --cluster\n", toolName,
-                 settings.task.empty() ? "secret" : "task");
-    status = 1;
-    return false;
-  }
-  if (settings.checkpoints.every > 0 && settings.checkpoints.save.empty()) {
-    std::fprintf(stderr, "%s: found --save-every without --save\n", toolName);
-    status = 1;
-    return false;
-  }
-  const StepFlags &steps = settings.steps;
-  if (settings.checkpoints.recover > 0 &&
-      (!settings.checkpoints.every || !steps.steps || settings.checkpoints.keep == 0)) {
-    std::fprintf(stderr, "%s: found --recover without --steps and --save-every, or with --keep=0\n",
-                 toolName);
-    status = 1;
-    return false;
-  }
-  const char *alone = !steps.steps && steps.batch              ? "--batch without --steps"
-                      : !steps.steps && !steps.summary.empty() ? "--summary without --steps"
-                      : !steps.batch && steps.shuffle          ? "--shuffle without --batch"
-                      : steps.steps && settings.measure.repeat ? "--steps beside --repeat"
-                                                               : nullptr;
-  if (alone) {
-    std::fprintf(stderr, "%s: found %s\n", toolName, alone);
-    status = 1;
-    return false;
-  }
-  bool isTimed = settings.measure.repeat > 0;
-  const char *lonely = isTimed                        ? nullptr
-                       : settings.measure.warmUp > 0  ? "--warm-up"
-                       : settings.measure.streams > 1 ? "--streams"
-                       : settings.measure.latencies   ? "--latencies"
-                                                      : nullptr;
-  if (lonely) {
-    std::fprintf(stderr, "%s: found %s without --repeat\n", toolName, lonely);
-    status = 1;
-    return false;
-  }
-  if (settings.options.sanitizeAddress) {
-    std::fprintf(stderr,
-                 "%s: found --sanitize=address, which is for programs that are linked with it; "
-                 "expected weirc --sanitize=address, and -fsanitize=address for the program\n",
-                 toolName);
+  if (std::string why = whyNotTogether(settings); !why.empty()) {
+    printError(toolName, why);
     status = 1;
     return false;
   }
@@ -340,6 +330,54 @@ std::unique_ptr<Metrics> serveMetrics(const Settings &settings, Session &session
   return metrics;
 }
 
+/// Runs an entry as often as is asked for, and adds its results to `all`; what a
+/// measurement prints becomes `times`. False with errors in `sink`.
+bool runEntry(const Settings &settings, const std::string &name, Session &session, InputSet &inputs,
+              Checkpoints &checkpoints, Metrics *metrics, double loadMs, NamedTensors &all,
+              std::string &times, DiagnosticSink &sink) {
+  const std::string &input = settings.options.input;
+  RunStatus status;
+  int entry = session.findEntry(name);
+  if (entry < 0) {
+    std::string names;
+    for (const LoadedEntry &candidate : session.entries())
+      names += (names.empty() ? "" : ", ") + candidate.name;
+    sink.report(
+        {"W0708", input, "", "", "found no entry \"" + name + "\"; possible: " + names, {}});
+    return false;
+  }
+  std::vector<HostTensor> feeds;
+  if (!inputs.collect(input, session.entries()[entry], feeds, sink))
+    return false;
+  NamedTensors fetches;
+  bool timed = settings.measure.repeat > 0 && &name == &settings.entries.back();
+  bool steps = settings.steps.steps > 0 && &name == &settings.entries.back();
+  if (steps &&
+      !runSteps(settings.steps, input, session, entry, feeds, checkpoints, fetches, metrics, sink))
+    return false;
+  if (timed) {
+    Times measured;
+    status = measure(session, entry, feeds, settings.measure, checkpoints, fetches, measured);
+    if (status.ok() && (settings.measure.latencies || settings.measure.streams > 1))
+      times = measured.latencyLine(settings.measure.streams);
+    if (status.ok())
+      times += measured.line(loadMs);
+  } else if (!steps) {
+    status = session.run(entry, feeds, fetches);
+  }
+  if (status.ok() && !timed && !steps)
+    checkpoints.afterRun(session);
+  if (!status.ok()) {
+    sink.report({"W0704", input, "", "", "entry \"" + name + "\" failed: " + status.text(), {}});
+    return false;
+  }
+  if (settings.output.empty() && !timed)
+    for (const auto &[fetch, tensor] : fetches)
+      std::printf("%s\n", summaryOf(fetch, tensor).c_str());
+  all.insert(all.end(), fetches.begin(), fetches.end());
+  return true;
+}
+
 /// Everything after the command line. False with errors in `sink`.
 bool run(Settings &settings, Clock::time_point start, double beforeMain, DiagnosticSink &sink) {
   const std::string &input = settings.options.input;
@@ -412,46 +450,10 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain, Diagnos
   std::string times;
   if (!inputs.checkNames(input, session->entries(), settings.entries, sink))
     return false;
-  for (const std::string &name : settings.entries) {
-    int entry = session->findEntry(name);
-    if (entry < 0) {
-      std::string names;
-      for (const LoadedEntry &candidate : session->entries())
-        names += (names.empty() ? "" : ", ") + candidate.name;
-      sink.report(
-          {"W0708", input, "", "", "found no entry \"" + name + "\"; possible: " + names, {}});
+  for (const std::string &name : settings.entries)
+    if (!runEntry(settings, name, *session, inputs, checkpoints, metrics.get(), loadMs, all, times,
+                  sink))
       return false;
-    }
-    std::vector<HostTensor> feeds;
-    if (!inputs.collect(input, session->entries()[entry], feeds, sink))
-      return false;
-    NamedTensors fetches;
-    bool timed = settings.measure.repeat > 0 && &name == &settings.entries.back();
-    bool steps = settings.steps.steps > 0 && &name == &settings.entries.back();
-    if (steps && !runSteps(settings.steps, input, *session, entry, feeds, checkpoints, fetches,
-                           metrics.get(), sink))
-      return false;
-    if (timed) {
-      Times measured;
-      status = measure(*session, entry, feeds, settings.measure, checkpoints, fetches, measured);
-      if (status.ok() && (settings.measure.latencies || settings.measure.streams > 1))
-        times = measured.latencyLine(settings.measure.streams);
-      if (status.ok())
-        times += measured.line(loadMs);
-    } else if (!steps) {
-      status = session->run(entry, feeds, fetches);
-    }
-    if (status.ok() && !timed && !steps)
-      checkpoints.afterRun(*session);
-    if (!status.ok()) {
-      sink.report({"W0704", input, "", "", "entry \"" + name + "\" failed: " + status.text(), {}});
-      return false;
-    }
-    if (settings.output.empty() && !timed)
-      for (const auto &[fetch, tensor] : fetches)
-        std::printf("%s\n", summaryOf(fetch, tensor).c_str());
-    all.insert(all.end(), fetches.begin(), fetches.end());
-  }
   if (!checkpoints.finish(*session, sink))
     return false;
   if (settings.memory)
