@@ -8,48 +8,29 @@
 #ifndef WEIR_PASSES_PASSES_H
 #define WEIR_PASSES_PASSES_H
 
-#include "dialects/plan/Plan.h"
-#include "mlir/Pass/Pass.h"
+#include "passes/gradient/Passes.h"
+#include "passes/kernelize/Passes.h"
+#include "passes/layout/Passes.h"
+#include "passes/partition/Passes.h"
+#include "passes/plan/Passes.h"
+#include "passes/raise/Passes.h"
+#include "passes/redundancy/Passes.h"
+#include "passes/simplify/Passes.h"
+#include "passes/training/Passes.h"
+#include "passes/verify/Passes.h"
 
 namespace weir {
 
-#define GEN_PASS_DECL
-#include "passes/simplify/Passes.h.inc"
-#define GEN_PASS_DECL
-#include "passes/redundancy/Passes.h.inc"
-#define GEN_PASS_DECL
-#include "passes/layout/Passes.h.inc"
-#define GEN_PASS_DECL
-#include "passes/kernelize/Passes.h.inc"
-#define GEN_PASS_DECL
-#include "passes/partition/Passes.h.inc"
-#define GEN_PASS_DECL
-#include "passes/plan/Passes.h.inc"
-#define GEN_PASS_DECL
-#include "passes/verify/Passes.h.inc"
-
-#define GEN_PASS_REGISTRATION
-#include "passes/simplify/Passes.h.inc"
-#define GEN_PASS_REGISTRATION
-#include "passes/redundancy/Passes.h.inc"
-#define GEN_PASS_REGISTRATION
-#include "passes/layout/Passes.h.inc"
-#define GEN_PASS_REGISTRATION
-#include "passes/kernelize/Passes.h.inc"
-#define GEN_PASS_REGISTRATION
-#include "passes/partition/Passes.h.inc"
-#define GEN_PASS_REGISTRATION
-#include "passes/plan/Passes.h.inc"
-#define GEN_PASS_REGISTRATION
-#include "passes/verify/Passes.h.inc"
-
 /// Registers all of them for weir-opt.
 inline void registerWeirPasses() {
+  registerWeirGradientPasses();
+  registerWeirTrainingPasses();
+  registerWeirRaisePasses();
   registerWeirSimplifyPasses();
   registerWeirRedundancyPasses();
   registerWeirLayoutPasses();
-  registerWeirKernelizePasses();
   registerWeirPartitionPasses();
+  registerWeirKernelizePasses();
   registerWeirPlanPasses();
   registerWeirVerifyPasses();
 }

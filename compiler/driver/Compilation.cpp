@@ -295,7 +295,7 @@ void Compilation::describeTarget() {
   if (!unit.empty() && hasBytes(*module))
     (*module)->setAttr(integerUnitAttribute, builder.getStringAttr(unit));
   if (hasAccelerators(options))
-    (*module)->setAttr(acceleratedAttribute, builder.getUnitAttr());
+    (*module)->setAttr(offloadingAttribute, builder.getUnitAttr());
   if (computesHalvesOnCpu(*module, options))
     (*module)->setAttr(halfUnitAttribute, builder.getStringAttr(halfUnit(target)));
   if (!roundsToBf16(options, target))

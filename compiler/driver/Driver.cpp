@@ -20,9 +20,6 @@
 #include "compiler/emit/MemoryPicture.h"
 #include "dialects/weir/BlobStore.h"
 #include "passes/Passes.h"
-#include "passes/gradient/Passes.h"
-#include "passes/raise/Passes.h"
-#include "passes/training/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Complex/IR/Complex.h"
@@ -134,9 +131,6 @@ void driver::registerPasses() {
   std::call_once(once, [] {
     mlir::registerTransformsPasses();
     registerWeirPasses();
-    registerWeirGradientPasses();
-    registerWeirRaisePasses();
-    registerWeirTrainingPasses();
     for (const Stage &stage : stages()) {
       if (stage.passes.empty())
         continue;

@@ -10,7 +10,7 @@
 #include "compiler/driver/Formats.h"
 #include "compiler/emit/OutputFile.h"
 #include "compiler/insight/NodeTrace.h"
-#include "passes/partition/DeviceSet.h"
+#include "passes/analysis/DeviceSet.h"
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"

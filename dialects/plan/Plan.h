@@ -8,6 +8,7 @@
 #ifndef WEIR_DIALECTS_PLAN_PLAN_H
 #define WEIR_DIALECTS_PLAN_PLAN_H
 
+#include "dialects/plan/PlanFacts.h"
 #include "dialects/plan/Schedule.h"
 #include "dialects/weir/Weir.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -32,6 +32,15 @@ def WeirPlan_Dialect : Dialect {
   let useDefaultAttributePrinterParser = 1;
 }
 
+// How an operation treats buffers: PlanFacts.h says what each means.
+class Plan_Fact<string name> : NativeOpTrait<name> {
+  let cppNamespace = "::weir::plan::traits";
+}
+def OwnsResults : Plan_Fact<"OwnsResults">;
+def LivesToTheEnd : Plan_Fact<"LivesToTheEnd">;
+def UsesInOrder : Plan_Fact<"UsesInOrder">;
+def OnlyReads : Plan_Fact<"OnlyReads">;
+
 class Plan_Op<string mnemonic, list<Trait> traits = []>
     : Op<WeirPlan_Dialect, mnemonic, traits>;
 def Plan_AnyTensor : Type<CPred<"::llvm::isa<::mlir::TensorType>($_self)">, "tensor", "::mlir::TensorType">;
@@ -137,13 +146,13 @@ def Plan_LaunchOp : Plan_Op<"launch", [Pure, DeclareOpInterfaceMethods<SymbolUse
 // Buffers
 //===----------------------------------------------------------------------===//
 
-def Plan_FeedOp : Plan_Op<"feed", [Pure]> {
+def Plan_FeedOp : Plan_Op<"feed", [Pure, LivesToTheEnd]> {
   let summary = "the caller's buffer of feed `index`";
   let arguments = (ins I64Attr:$index);
   let results = (outs AnyMemRef:$result);
   let assemblyFormat = "$index attr-dict `:` type($result)";
 }
-def Plan_BlobOp : Plan_Op<"blob", [Pure]> {
+def Plan_BlobOp : Plan_Op<"blob", [Pure, LivesToTheEnd]> {
   let summary = "a constant, in the object's read-only data";
   let arguments = (ins AnyAttr:$value);
   let results = (outs AnyMemRef:$result);
@@ -156,7 +165,7 @@ def Plan_BufferOp : Plan_Op<"buffer", [MemoryEffects<[MemAlloc]>]> {
   let results = (outs AnyMemRef:$result);
   let assemblyFormat = "(`at` $offset^)? attr-dict `:` type($result)";
 }
-def Plan_AllocOp : Plan_Op<"alloc", [MemoryEffects<[MemAlloc]>]> {
+def Plan_AllocOp : Plan_Op<"alloc", [MemoryEffects<[MemAlloc]>, OwnsResults]> {
   let summary = "a buffer whose size is known at run time";
   let arguments = (ins Variadic<Index>:$sizes);
   let results = (outs AnyMemRef:$result);
@@ -173,23 +182,23 @@ def Plan_ViewOp : Plan_Op<"view", [Pure]> {
   let results = (outs AnyMemRef:$result);
   let assemblyFormat = "$source `[` $sizes `]` attr-dict `:` type($source) `to` type($result)";
 }
-def Plan_CopyOp : Plan_Op<"copy", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Plan_CopyOp : Plan_Op<"copy", [MemoryEffects<[MemRead, MemWrite]>, UsesInOrder]> {
   let summary = "copies all bytes of `source` to `target`";
   let arguments = (ins AnyMemRef:$source, AnyMemRef:$target);
   let assemblyFormat = "$source `to` $target attr-dict `:` type($source) `,` type($target)";
 }
-def Plan_LoadOp : Plan_Op<"load", [MemoryEffects<[MemRead]>]> {
+def Plan_LoadOp : Plan_Op<"load", [MemoryEffects<[MemRead]>, UsesInOrder, OnlyReads]> {
   let summary = "one element, in compute form (signless, i1)";
   let arguments = (ins AnyMemRef:$buffer, Variadic<Index>:$indices);
   let results = (outs AnyType:$result);
   let assemblyFormat = "$buffer `[` $indices `]` attr-dict `:` type($buffer) `to` type($result)";
 }
-def Plan_StoreOp : Plan_Op<"store", [MemoryEffects<[MemWrite]>]> {
+def Plan_StoreOp : Plan_Op<"store", [MemoryEffects<[MemWrite]>, UsesInOrder]> {
   let summary = "writes one element, given in compute form";
   let arguments = (ins AnyType:$value, AnyMemRef:$buffer, Variadic<Index>:$indices);
   let assemblyFormat = "$value `to` $buffer `[` $indices `]` attr-dict `:` type($value) `,` type($buffer)";
 }
-def Plan_FetchOp : Plan_Op<"fetch", [MemoryEffects<[MemAlloc, MemWrite]>]> {
+def Plan_FetchOp : Plan_Op<"fetch", [MemoryEffects<[MemAlloc, MemWrite]>, LivesToTheEnd]> {
   let summary = "where fetch `index`, of the given sizes, is to be written";
   let arguments = (ins I64Attr:$index, Variadic<Index>:$sizes);
   let results = (outs AnyMemRef:$result);
@@ -201,7 +210,7 @@ def Plan_FetchOp : Plan_Op<"fetch", [MemoryEffects<[MemAlloc, MemWrite]>]> {
 //===----------------------------------------------------------------------===//
 
 def Plan_RunOp : Plan_Op<"run", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>,
-                                DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+                                DeclareOpInterfaceMethods<SymbolUserOpInterface>, UsesInOrder]> {
   let summary = "runs a kernel over [0, range) on the device's threads";
   let description = [{`grain`: borders between threads are multiples of it.}];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Index:$range, I64Attr:$grain,
@@ -211,7 +220,7 @@ def Plan_RunOp : Plan_Op<"run", [AttrSizedOperandSegments, MemoryEffects<[MemRea
     `writes` `(` $outputs `:` type($outputs) `)` attr-dict
   }];
 }
-def Plan_LibraryOp : Plan_Op<"library", [MemoryEffects<[MemRead, MemAlloc, MemWrite]>]> {
+def Plan_LibraryOp : Plan_Op<"library", [MemoryEffects<[MemRead, MemAlloc, MemWrite]>, OwnsResults]> {
   let summary = "calls a weir_library_fn";
   let description = [{
     Results whose memref type is static are written into `targets` (in order);
@@ -226,7 +235,7 @@ def Plan_RequireOp : Plan_Op<"require", [MemoryEffects<[MemWrite]>]> {
   let arguments = (ins I1:$condition, StrAttr:$node, StrAttr:$kind, StrAttr:$message, I64Attr:$code, Variadic<AnyType>:$values);
   let assemblyFormat = "$condition `,` $node `,` $kind `,` $message `code` $code (`(` $values^ `:` type($values) `)`)? attr-dict";
 }
-def Plan_VariableReadOp : Plan_Op<"variable_read", [MemoryEffects<[MemRead]>]> {
+def Plan_VariableReadOp : Plan_Op<"variable_read", [MemoryEffects<[MemRead]>, LivesToTheEnd]> {
   let summary = "the value of session slot `slot`, alive until the run ends";
   let arguments = (ins I64Attr:$slot, StrAttr:$node);
   let results = (outs AnyMemRef:$result);
@@ -237,7 +246,7 @@ def Plan_VariableAssignOp : Plan_Op<"variable_assign", [MemoryEffects<[MemWrite]
   let arguments = (ins I64Attr:$slot, StrAttr:$node, AnyMemRef:$value);
   let assemblyFormat = "$slot `,` $node `,` $value attr-dict `:` type($value)";
 }
-def Plan_SendOp : Plan_Op<"send", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Plan_SendOp : Plan_Op<"send", [MemoryEffects<[MemRead, MemWrite]>, UsesInOrder, OnlyReads]> {
   let summary = "sends a buffer (or nothing but the event) over `edge`";
   let description = [{
     `kept`: the buffer stays as it is until an `await_sent` that names it, or the
@@ -252,7 +261,7 @@ def Plan_AwaitSentOp : Plan_Op<"await_sent", [MemoryEffects<[MemRead, MemWrite]>
   let arguments = (ins Variadic<AnyMemRef>:$buffers);
   let assemblyFormat = "$buffers `:` type($buffers) attr-dict";
 }
-def Plan_ReceiveOp : Plan_Op<"receive", [MemoryEffects<[MemRead, MemWrite, MemAlloc]>]> {
+def Plan_ReceiveOp : Plan_Op<"receive", [MemoryEffects<[MemRead, MemWrite, MemAlloc]>, OwnsResults]> {
   let summary = "waits for `edge`; the step is suspended until it is there";
   let arguments = (ins I64Attr:$edge, Index:$iteration);
   let results = (outs Optional<AnyMemRef>:$result);
@@ -274,7 +283,7 @@ def Plan_HasCollectiveOp : Plan_Op<"has_collective", [Pure]> {
   let results = (outs AnyTypeOf<[Plan_AnyTensor, I1]>:$result);
   let assemblyFormat = "$collective attr-dict `:` type($result)";
 }
-def Plan_AllReduceOp : Plan_Op<"all_reduce", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Plan_AllReduceOp : Plan_Op<"all_reduce", [MemoryEffects<[MemRead, MemWrite]>, UsesInOrder]> {
   let summary = "one device's part in a reduction of values of several devices";
   let description = [{
     `collective` is the number of an entry of the module's
@@ -293,7 +302,7 @@ def Plan_AllReduceOp : Plan_Op<"all_reduce", [MemoryEffects<[MemRead, MemWrite]>
 // Values of an accelerator that wait in the host's memory
 //===----------------------------------------------------------------------===//
 
-def Plan_SwapOutOp : Plan_Op<"swap_out", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+def Plan_SwapOutOp : Plan_Op<"swap_out", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>, UsesInOrder, OnlyReads]> {
   let summary = "begins to copy a value of fixed size to the host's memory";
   let description = [{
     On tensors, and, once there are buffers, on the value's buffer, which may be
@@ -306,7 +315,7 @@ def Plan_SwapOutOp : Plan_Op<"swap_out", [DeclareOpInterfaceMethods<MemoryEffect
   let assemblyFormat = "$value (`slot` $slot^)? attr-dict `:` type($value)";
   let hasVerifier = 1;
 }
-def Plan_SwapInOp : Plan_Op<"swap_in", [AttrSizedResultSegments, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+def Plan_SwapInOp : Plan_Op<"swap_in", [AttrSizedResultSegments, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>, UsesInOrder]> {
   let summary = "begins to copy back what a swap_out saved";
   let description = [{
     On tensors the result is the value. Once there are buffers it is written into

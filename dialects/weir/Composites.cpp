@@ -42,7 +42,7 @@ struct Writer {
       return type.clone(element);
     return UnrankedTensorType::get(element);
   }
-  Value reduce(Value v, StringRef kind, ArrayRef<int64_t> axes, bool keep = true) {
+  Value reduce(Value v, ReduceKind kind, ArrayRef<int64_t> axes, bool keep = true) {
     return op<ReduceOp>(v, kind, axes, keep);
   }
   Value reshape(Value v, Value shape) { return op<ReshapeOp>(v, shape); }
@@ -56,7 +56,7 @@ struct Writer {
   }
   /// Their product, one element.
   Value sizeOf(Value v, int64_t begin, int64_t end) {
-    return reduce(sizes(v, begin, end), "prod", {0});
+    return reduce(sizes(v, begin, end), ReduceKind::Prod, {0});
   }
   Value concat(ArrayRef<Value> parts) { return op<ConcatOp>(ValueRange(parts), 0); }
 };
@@ -65,9 +65,9 @@ struct Writer {
 Type wideType(Value v) { return accumulatorType(elementOf(v)); }
 
 Value softmax(Writer &w, Value x, int64_t axis, bool log) {
-  Value shifted = w.op<SubOp>(x, w.reduce(x, "max", axis));
+  Value shifted = w.op<SubOp>(x, w.reduce(x, ReduceKind::Max, axis));
   Value exponentials = w.op<ExpOp>(shifted);
-  Value sum = w.reduce(exponentials, "sum", axis);
+  Value sum = w.reduce(exponentials, ReduceKind::Sum, axis);
   if (log)
     return w.op<SubOp>(shifted, w.op<LogOp>(sum));
   // One quotient for each sum, which is neither zero nor large: none is an infinity, or
@@ -134,8 +134,8 @@ FailureOr<SmallVector<Value>> LayerNormOp::decompose(OpBuilder &builder) {
   Type wide = wideType(getOperand());
   Value x = w.cast(getOperand(), wide);
   auto axes = llvm::to_vector(llvm::seq<int64_t>(getAxis(), type.getRank()));
-  Value centred = w.op<SubOp>(x, w.reduce(x, "mean", axes));
-  Value variance = w.reduce(w.op<MulOp>(centred, centred), "mean", axes);
+  Value centred = w.op<SubOp>(x, w.reduce(x, ReduceKind::Mean, axes));
+  Value variance = w.reduce(w.op<MulOp>(centred, centred), ReduceKind::Mean, axes);
   Value deviation =
       w.op<SqrtOp>(w.op<AddOp>(variance, w.scalar(wide, getEpsilon().convertToDouble())));
   // One quotient a line, as ONNX defines it (LayerNormalization).
@@ -256,7 +256,7 @@ FailureOr<SmallVector<Value>> LrnOp::decompose(OpBuilder &builder) {
     SmallVector<int64_t> pads(2 * rank);
     pads[axis] = before;
     pads[rank + axis] = after;
-    Value padded = w.op<PadOp>(x, w.ints(pads), w.scalar(wide, 0), "constant"), sums;
+    Value padded = w.op<PadOp>(x, w.ints(pads), w.scalar(wide, 0), PadMode::Constant), sums;
     for (int64_t i = 0; i < (int64_t)getSize(); ++i) {
       Value own = w.op<SliceOp>(padded, w.ints({i}), w.ints({i + channels}), w.ints({1}),
                                 ArrayRef<int64_t>{axis}, false);
@@ -269,7 +269,7 @@ FailureOr<SmallVector<Value>> LrnOp::decompose(OpBuilder &builder) {
   Value view = w.concat({w.sizeOf(x, 0, axis), w.ints({1}), w.sizeOf(x, axis, axis + 1),
                          w.sizeOf(x, axis + 1, rank)});
   Value squares = w.reshape(w.op<MulOp>(x, x), view);
-  Value sums = w.op<PoolOp>(squares, "sum", ArrayRef<int64_t>{(int64_t)getSize(), 1},
+  Value sums = w.op<PoolOp>(squares, PoolKind::Sum, ArrayRef<int64_t>{(int64_t)getSize(), 1},
                             ArrayRef<int64_t>{1, 1}, ArrayRef<int64_t>{before, after, 0, 0},
                             ArrayRef<int64_t>{1, 1}, false, false, 1, false);
   return result(w.reshape(sums, w.sizes(x, 0, rank)));

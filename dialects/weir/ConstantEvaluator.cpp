@@ -25,15 +25,9 @@ std::optional<HostTensor> evaluate::reduction(Operation *op, Operands operands,
   bool isFloat = source.isFloat(), isBool = element.isInteger(1);
   if (isFloat && element.getIntOrFloatBitWidth() < 32)
     return std::nullopt;
-  StringRef kind = reduce ? reduce.getKind() : cumulative.getKind();
+  ReduceKind kind = reduce ? reduce.getKind() : cumulative.getKind();
   // The scalar operation, and what it starts from.
-  StringRef step = llvm::StringSwitch<StringRef>(kind)
-                       .Cases({"sum", "mean"}, "add")
-                       .Case("prod", "mul")
-                       .Case("max", "maximum")
-                       .Case("min", "minimum")
-                       .Case("any", "or")
-                       .Default("and");
+  StringRef step = mnemonicOfStep(kind);
   Number start;
   if (step == "mul")
     start = {1, 1};
@@ -91,7 +85,7 @@ std::optional<HostTensor> evaluate::reduction(Operation *op, Operands operands,
   });
   if (!done)
     return std::nullopt;
-  if (kind == "mean")
+  if (kind == ReduceKind::Mean)
     for (Number &total : result.elements) {
       if (count == 0 && !isFloat)
         continue;
@@ -120,9 +114,8 @@ std::optional<SmallVector<Attribute>> weir::evaluateConstants(Operation *op,
   // Reading weights element by element takes time: not where what is missing beside
   // them decides.
   bool isElementwise = isa<ElementwiseOpInterface>(op);
-  if (isElementwise
-          ? llvm::is_contained(operands, Attribute())
-          : !isa<ShapeOfOp, IotaOp, ConcatOp, RangeOp>(op) && (operands.empty() || !operands[0]))
+  if (isElementwise ? llvm::is_contained(operands, Attribute())
+                    : !isa<ShapeOfOp, IotaOp>(op) && (operands.empty() || !operands[0]))
     return std::nullopt;
   SmallVector<std::optional<HostTensor>> tensors;
   for (Attribute operand : operands)

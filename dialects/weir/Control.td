@@ -49,14 +49,14 @@ def Weir_WhileOp : Weir_Op<"while", [RecursiveMemoryEffects, SingleBlock]> {
 // Order
 //===----------------------------------------------------------------------===//
 
-def Weir_GateOp : Weir_Op<"gate", [Pure, AllTypesMatch<["value", "result"]>]> {
+def Weir_GateOp : Weir_Op<"gate", [Pure, AllTypesMatch<["value", "result"]>, KeepsShape, CheapToRepeat]> {
   let summary = "`value`, but not before `tokens`";
   let arguments = (ins Weir_AnyTensor:$value, Variadic<Weir_TokenType>:$tokens);
   let results = (outs Weir_AnyTensor:$result);
   let assemblyFormat = "$value (`after` $tokens^)? attr-dict `:` type($value)";
   let hasFolder = 1;
 }
-def Weir_DoneOp : Weir_Op<"done", [Pure]> {
+def Weir_DoneOp : Weir_Op<"done", [Pure, CheapToRepeat]> {
   let summary = "a token that stands for having computed `values` and passed `tokens`";
   let arguments = (ins Variadic<Weir_AnyValue>:$values);
   let results = (outs Weir_TokenType:$token);
@@ -67,7 +67,7 @@ def Weir_DoneOp : Weir_Op<"done", [Pure]> {
 // State
 //===----------------------------------------------------------------------===//
 
-def Weir_VariableOp : Weir_Op<"variable", [Pure]> {
+def Weir_VariableOp : Weir_Op<"variable", [Pure, CheapToRepeat]> {
   let summary = "the variable `name` of the session";
   let description = [{
     `type` is the type of the values it may hold. `initial` is its value in a new
@@ -78,7 +78,7 @@ def Weir_VariableOp : Weir_Op<"variable", [Pure]> {
   let results = (outs Weir_ResourceType:$resource);
   let assemblyFormat = "attr-dict `:` type($resource)";
 }
-def Weir_VariableReadOp : Weir_Op<"variable_read"> {
+def Weir_VariableReadOp : Weir_Op<"variable_read", [WritesNoVariable]> {
   let summary = "the whole value that a variable holds";
   let arguments = (ins Arg<Weir_ResourceType, "", [MemRead]>:$resource, Variadic<Weir_TokenType>:$tokens);
   let results = (outs Weir_AnyTensor:$result);
@@ -95,7 +95,7 @@ def Weir_VariableAssignOp : Weir_Op<"variable_assign"> {
 // Effects and calls
 //===----------------------------------------------------------------------===//
 
-def Weir_AssertOp : Weir_Op<"assert", [MemoryEffects<[MemWrite]>]> {
+def Weir_AssertOp : Weir_Op<"assert", [MemoryEffects<[MemWrite]>, WritesNoVariable]> {
   let summary = "ends the run with status `code` and `message` unless all of `condition` holds";
   let arguments = (ins Weir_BoolTensor:$condition, StrAttr:$message, I64Attr:$code, Variadic<Weir_TokenType>:$tokens);
   let results = (outs Weir_TokenType:$token);
@@ -116,12 +116,12 @@ def Weir_CustomCallOp : Weir_Op<"custom_call", [DeclareOpInterfaceMethods<Memory
 // Devices
 //===----------------------------------------------------------------------===//
 
-def Weir_SendOp : Weir_Op<"send", [MemoryEffects<[MemWrite]>]> {
+def Weir_SendOp : Weir_Op<"send", [MemoryEffects<[MemWrite]>, WritesNoVariable]> {
   let summary = "sends a tensor (or only a control edge, without value) over `edge`";
   let arguments = (ins Variadic<Weir_AnyValue>:$value, I64Attr:$edge, StrAttr:$key);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
 }
-def Weir_ReceiveOp : Weir_Op<"receive", [MemoryEffects<[MemRead]>]> {
+def Weir_ReceiveOp : Weir_Op<"receive", [MemoryEffects<[MemRead]>, WritesNoVariable]> {
   let summary = "the tensor (or token) that arrives over `edge`";
   let arguments = (ins I64Attr:$edge, StrAttr:$key);
   let results = (outs Weir_AnyValue:$result);

@@ -95,7 +95,7 @@ Value ConvOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
   }
   sizes.insert(getChannelsLast() ? sizes.end() : sizes.begin(), perGroup);
   Value total = emitReductionLoops(
-      r, sizes, reductionStart(r, wide, "sum"), [&](ValueRange place, Value carried) {
+      r, sizes, reductionStart(r, wide, ReduceKind::Sum), [&](ValueRange place, Value carried) {
         Value channel = getChannelsLast() ? place.back() : place.front();
         ValueRange window = getChannelsLast() ? place.drop_back() : place.drop_front();
         SmallVector<Value> in(rank), filter(rank);
@@ -239,7 +239,7 @@ Value ConvTransposeOp::emitElement(ElementReader &r, unsigned, ValueRange indice
   }
   sizes.insert(getChannelsLast() ? sizes.end() : sizes.begin(), perGroup);
   Value total = emitReductionLoops(
-      r, sizes, reductionStart(r, wide, "sum"), [&](ValueRange place, Value carried) {
+      r, sizes, reductionStart(r, wide, ReduceKind::Sum), [&](ValueRange place, Value carried) {
         Value channel = r.add(firstChannel, getChannelsLast() ? place.back() : place.front());
         ValueRange window = getChannelsLast() ? place.drop_back() : place.drop_front();
         SmallVector<Value> in(rank), filter(rank);

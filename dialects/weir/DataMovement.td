@@ -16,7 +16,7 @@
 
 include "dialects/weir/WeirBase.td"
 
-def Weir_ConstantOp : Weir_Op<"constant", [Pure, ConstantLike]> {
+def Weir_ConstantOp : Weir_Op<"constant", [Pure, ConstantLike, CheapToRepeat, CannotFail]> {
   let summary = "a tensor known at compile time";
   let arguments = (ins AnyAttr:$value);
   let results = (outs Weir_AnyTensor:$result);
@@ -27,23 +27,25 @@ def Weir_ConstantOp : Weir_Op<"constant", [Pure, ConstantLike]> {
   let builders = [OpBuilder<(ins "::mlir::TypedAttr":$value)>];
 }
 
-def Weir_ShapeOfOp : Weir_MovementOp<"shape_of"> {
+def Weir_ShapeOfOp : Weir_MovementOp<"shape_of", [CheapToRepeat, CannotFail]> {
   let summary = "the sizes of a tensor's dimensions";
   let arguments = (ins Weir_AnyTensor:$operand, TypeAttr:$index_type);
   let results = (outs Weir_AnyTensor:$result);
 }
-def Weir_ReshapeOp : Weir_MovementOp<"reshape"> {
+def Weir_ReshapeOp : Weir_MovementOp<"reshape", [SelectsElements, CheapToRepeat, CannotFail,
+    DeclareOpInterfaceMethods<ParametersOpInterface>]> {
   let summary = "the same elements in row-major order under another shape";
   let description = [{One entry of `shape` may be -1: it is derived. Counts that differ are a run-time error.}];
   let arguments = (ins Weir_AnyTensor:$operand, Weir_IntTensor:$shape);
   let results = (outs Weir_AnyTensor:$result);
 }
-def Weir_BroadcastToOp : Weir_MovementOp<"broadcast_to"> {
+def Weir_BroadcastToOp : Weir_MovementOp<"broadcast_to", [SelectsElements, CheapToRepeat, CannotFail,
+    DeclareOpInterfaceMethods<ParametersOpInterface>]> {
   let summary = "repeats dimensions of size 1, NumPy's rules, to exactly `shape`";
   let arguments = (ins Weir_AnyTensor:$operand, Weir_IntTensor:$shape);
   let results = (outs Weir_AnyTensor:$result);
 }
-def Weir_TransposeOp : Weir_MovementOp<"transpose"> {
+def Weir_TransposeOp : Weir_MovementOp<"transpose", [SelectsElements, CannotFail]> {
   let summary = "result dimension i is operand dimension permutation[i]";
   let arguments = (ins Weir_AnyTensor:$operand, DenseI64ArrayAttr:$permutation);
   let results = (outs Weir_AnyTensor:$result);
@@ -59,7 +61,8 @@ def Weir_UnpackPanelsOp : Weir_MovementOp<"unpack_panels"> {
   let arguments = (ins Weir_AnyTensor:$operand, I64Attr:$columns);
   let results = (outs Weir_AnyTensor:$result);
 }
-def Weir_SliceOp : Weir_MovementOp<"slice"> {
+def Weir_SliceOp : Weir_MovementOp<"slice", [SelectsElements, CheapToRepeat, CannotFail,
+    DeclareOpInterfaceMethods<ParametersOpInterface>]> {
   let summary = "NumPy's basic slicing along `axes`";
   let description = [{
     `starts`, `ends`, `steps` have one entry for each of `axes`. Negative bounds
@@ -77,20 +80,20 @@ def Weir_PadOp : Weir_MovementOp<"pad"> {
     crop. `mode`: constant, reflect (without the edge), symmetric (with it),
     edge, wrap. `value` (a scalar) fills in mode constant.
   }];
-  let arguments = (ins Weir_AnyTensor:$operand, Weir_IntTensor:$pads, Weir_AnyTensor:$value, StrAttr:$mode);
+  let arguments = (ins Weir_AnyTensor:$operand, Weir_IntTensor:$pads, Weir_AnyTensor:$value, Weir_PadModeAttr:$mode);
   let results = (outs Weir_AnyTensor:$result);
 }
-def Weir_ConcatOp : Weir_MovementOp<"concat"> {
+def Weir_ConcatOp : Weir_MovementOp<"concat", [SizesFromSizes, CannotFail]> {
   let arguments = (ins Variadic<Weir_AnyTensor>:$inputs, I64Attr:$axis);
   let results = (outs Weir_AnyTensor:$result);
   let summary = "operands one after the other along `axis`";
 }
-def Weir_TileOp : Weir_MovementOp<"tile"> {
+def Weir_TileOp : Weir_MovementOp<"tile", [SelectsElements, CheapToRepeat]> {
   let summary = "repeats the whole tensor `repeats[i]` times along dimension i";
   let arguments = (ins Weir_AnyTensor:$operand, Weir_IntTensor:$repeats);
   let results = (outs Weir_AnyTensor:$result);
 }
-def Weir_RepeatOp : Weir_MovementOp<"repeat"> {
+def Weir_RepeatOp : Weir_MovementOp<"repeat", [SelectsElements]> {
   let summary = "each slice along `axis`, `times` in a row";
   let description = [{
     Element i along the axis is the operand's element i / times.
@@ -98,12 +101,12 @@ def Weir_RepeatOp : Weir_MovementOp<"repeat"> {
   let arguments = (ins Weir_AnyTensor:$operand, I64Attr:$axis, I64Attr:$times);
   let results = (outs Weir_AnyTensor:$result);
 }
-def Weir_ReverseOp : Weir_MovementOp<"reverse"> {
+def Weir_ReverseOp : Weir_MovementOp<"reverse", [SelectsElements, KeepsShape, CannotFail]> {
   let summary = "reverses the order along `axes`";
   let arguments = (ins Weir_AnyTensor:$operand, DenseI64ArrayAttr:$axes);
   let results = (outs Weir_AnyTensor:$result);
 }
-def Weir_GatherOp : Weir_MovementOp<"gather"> {
+def Weir_GatherOp : Weir_MovementOp<"gather", [SelectsElements, SizesFromSizes, ChecksIndices]> {
   let summary = "slices of `operand` along `axis`, picked by `indices`";
   let description = [{
     Result dimensions: operand[0, axis), indices[batch_dims, …), operand(axis, …).
@@ -114,12 +117,12 @@ def Weir_GatherOp : Weir_MovementOp<"gather"> {
                        I64Attr:$batch_dims, BoolAttr:$wrap_negative);
   let results = (outs Weir_AnyTensor:$result);
 }
-def Weir_GatherElementsOp : Weir_MovementOp<"gather_elements"> {
+def Weir_GatherElementsOp : Weir_MovementOp<"gather_elements", [SizesFromSizes, ChecksIndices]> {
   let summary = "result[i…] = operand[i… with indices[i…] at `axis`]";
   let arguments = (ins Weir_AnyTensor:$operand, Weir_IntTensor:$indices, I64Attr:$axis, BoolAttr:$wrap_negative);
   let results = (outs Weir_AnyTensor:$result);
 }
-def Weir_GatherNdOp : Weir_MovementOp<"gather_nd"> {
+def Weir_GatherNdOp : Weir_MovementOp<"gather_nd", [ChecksIndices]> {
   let summary = "slices picked by index tuples along the last dimension of `indices`";
   let arguments = (ins Weir_AnyTensor:$operand, Weir_IntTensor:$indices, I64Attr:$batch_dims, BoolAttr:$wrap_negative);
   let results = (outs Weir_AnyTensor:$result);
@@ -127,29 +130,35 @@ def Weir_GatherNdOp : Weir_MovementOp<"gather_nd"> {
 // Scatters copy `operand` and then write updates in row-major order of
 // `indices`. reduction: none add sub mul div min max. out_of_bounds: error, or
 // drop (the update is ignored).
-def Weir_ScatterNdOp : Weir_PureOp<"scatter_nd", [DeclareOpInterfaceMethods<ReifyShapeOpInterface>]> {
+def Weir_ScatterNdOp : Weir_PureOp<"scatter_nd", [KernelAnchor, KeepsShape, SizesFromSizes,
+    ChecksIndices, DeclareOpInterfaceMethods<ReifyShapeOpInterface>]> {
   let summary = "writes slices at index tuples along the last dimension of `indices`";
   let arguments = (ins Weir_AnyTensor:$operand, Weir_IntTensor:$indices, Weir_AnyTensor:$updates,
                        StrAttr:$reduction, BoolAttr:$wrap_negative, BoolAttr:$drop_out_of_bounds);
   let results = (outs Weir_AnyTensor:$result);
 }
-def Weir_ScatterElementsOp : Weir_PureOp<"scatter_elements", [DeclareOpInterfaceMethods<ReifyShapeOpInterface>]> {
+def Weir_ScatterElementsOp : Weir_PureOp<"scatter_elements", [KernelAnchor, KeepsShape, SizesFromSizes,
+    ChecksIndices, DeclareOpInterfaceMethods<ReifyShapeOpInterface>]> {
   let summary = "result[i… with indices[i…] at `axis`] = updates[i…]";
   let arguments = (ins Weir_AnyTensor:$operand, Weir_IntTensor:$indices, Weir_AnyTensor:$updates,
                        I64Attr:$axis, StrAttr:$reduction, BoolAttr:$wrap_negative);
   let results = (outs Weir_AnyTensor:$result);
 }
-def Weir_IotaOp : Weir_MovementOp<"iota"> {
+def Weir_IotaOp : Weir_MovementOp<"iota", [CheapToRepeat, CannotFail,
+    DeclareOpInterfaceMethods<ParametersOpInterface, ["getParameters"]>]> {
   let summary = "the index along `axis`, as element_type, in shape `shape`";
   let arguments = (ins Weir_IntTensor:$shape, I64Attr:$axis, TypeAttr:$element_type);
   let results = (outs Weir_AnyTensor:$result);
+  let extraClassDefinition = movementDefinition # [{
+    ::mlir::OperandRange $cppClass::getParameters() { return getOperation()->getOperands(); }
+  }];
 }
-def Weir_RangeOp : Weir_MovementOp<"range"> {
+def Weir_RangeOp : Weir_MovementOp<"range", [CheapToRepeat]> {
   let summary = "start, start + delta, …, before limit (scalars of one type)";
   let arguments = (ins Weir_AnyTensor:$start, Weir_AnyTensor:$limit, Weir_AnyTensor:$delta);
   let results = (outs Weir_AnyTensor:$result);
 }
-def Weir_ResizeOp : Weir_ElementalOp<"resize", [], ["getFlops"]> {
+def Weir_ResizeOp : Weir_ElementalOp<"resize", [ReadsElementsRepeatedly], ["getFlops"]> {
   let summary = "resamples the dimensions `axes` to `sizes`";
   let description = [{
     mode: nearest, linear, cubic. coordinates: half_pixel, half_pixel_symmetric,
@@ -168,7 +177,8 @@ def Weir_ResizeOp : Weir_ElementalOp<"resize", [], ["getFlops"]> {
 // Results whose size depends on data, and orders: library kernels
 //===----------------------------------------------------------------------===//
 
-def Weir_TopKOp : Weir_PureOp<"top_k", [DeclareOpInterfaceMethods<ReifyShapeOpInterface>]> {
+def Weir_TopKOp : Weir_PureOp<"top_k", [KernelAnchor, SizesFromSizes,
+    DeclareOpInterfaceMethods<ReifyShapeOpInterface>]> {
   let summary = "the k largest (or smallest) along `axis`, ties by lower index; values and indices";
   let arguments = (ins Weir_AnyTensor:$operand, Weir_IntTensor:$k, I64Attr:$axis, BoolAttr:$largest, BoolAttr:$sorted, TypeAttr:$index_type);
   let results = (outs Weir_AnyTensor:$values, Weir_AnyTensor:$indices);

@@ -74,7 +74,7 @@ Value DotGeneralOp::emitElement(ElementReader &r, unsigned, ValueRange indices) 
   for (auto [i, j] : llvm::zip(getLhsContract(), getRhsContract()))
     sizes.push_back(r.minimum(r.dim(getLhs(), i), r.dim(getRhs(), j)));
   Value total = emitReductionLoops(
-      r, sizes, reductionStart(r, wide, "sum"), [&](ValueRange place, Value carried) {
+      r, sizes, reductionStart(r, wide, ReduceKind::Sum), [&](ValueRange place, Value carried) {
         for (auto [i, j, index] : llvm::zip(getLhsContract(), getRhsContract(), place))
           lhs[i] = rhs[j] = index;
         Value x = s.cast(r.element(getLhs(), lhs), lhsElement, wide, false);

@@ -317,8 +317,8 @@ LogicalResult weir::detail::reifyBroadcast(Operation *op, ElementReader &r,
 }
 
 LogicalResult AllReduceOp::verify() {
-  if (!llvm::is_contained({"sum", "prod", "max", "min"}, getKind()))
-    return emitOpError("unknown kind of reduction '") << getKind() << "'";
+  if (!combines(getKind()))
+    return emitOpError("unknown kind of reduction '") << stringifyReduceKind(getKind()) << "'";
   Type element = getElementTypeOrSelf(getType());
   if (llvm::any_of(getInputs(),
                    [&](Value input) { return getElementTypeOrSelf(input.getType()) != element; }))

@@ -49,14 +49,14 @@ class Weir_Elementwise<string mnemonic, code scalar, list<Trait> traits>
   let results = (outs Weir_AnyTensor:$result);
 }
 class Weir_Unary<string mnemonic, code scalar, list<Trait> traits = []>
-    : Weir_Elementwise<mnemonic, scalar, traits> {
+    : Weir_Elementwise<mnemonic, scalar, !listconcat([Arithmetic], traits)> {
   let arguments = (ins Weir_AnyTensor:$operand);
 }
 class Weir_UnaryPredicate<string mnemonic, code scalar> : Weir_Unary<mnemonic, scalar> {
   let extraClassDefinition = elementwiseDefinition # inferBool;
 }
 class Weir_Binary<string mnemonic, code scalar, list<Trait> traits = []>
-    : Weir_Elementwise<mnemonic, scalar, traits> {
+    : Weir_Elementwise<mnemonic, scalar, !listconcat([Arithmetic], traits)> {
   let arguments = (ins Weir_AnyTensor:$lhs, Weir_AnyTensor:$rhs);
 }
 
@@ -64,19 +64,19 @@ class Weir_Binary<string mnemonic, code scalar, list<Trait> traits = []>
 // Arithmetic
 //===----------------------------------------------------------------------===//
 
-def Weir_AddOp : Weir_Binary<"add", [{ return s.add(a, b); }], [Commutative]>;
-def Weir_SubOp : Weir_Binary<"sub", [{ return s.sub(a, b); }]>;
-def Weir_MulOp : Weir_Binary<"mul", [{ return s.mul(a, b); }], [Commutative]>;
+def Weir_AddOp : Weir_Binary<"add", [{ return s.add(a, b); }], [Commutative, OneInstruction, AssociativeOnIntegers, ZeroIsNeutral]>;
+def Weir_SubOp : Weir_Binary<"sub", [{ return s.sub(a, b); }], [OneInstruction, AssociativeOnIntegers, ZeroIsNeutral]>;
+def Weir_MulOp : Weir_Binary<"mul", [{ return s.mul(a, b); }], [Commutative, OneInstruction, AssociativeOnIntegers]>;
 // Integers: towards zero; a zero divisor is a run-time error.
-def Weir_DivOp : Weir_Binary<"div", [{ return s.div(a, b); }]>;
-def Weir_FloorDivOp : Weir_Binary<"floor_div", [{ return s.floorDiv(a, b); }]>;
+def Weir_DivOp : Weir_Binary<"div", [{ return s.div(a, b); }], [SlowInstruction, DividesIntegers]>;
+def Weir_FloorDivOp : Weir_Binary<"floor_div", [{ return s.floorDiv(a, b); }], [DividesIntegers]>;
 // Remainder with the sign of the dividend, and with the sign of the divisor.
-def Weir_RemOp : Weir_Binary<"rem", [{ return s.rem(a, b); }]>;
-def Weir_FloorModOp : Weir_Binary<"floor_mod", [{ return s.floorMod(a, b); }]>;
-def Weir_PowOp : Weir_Binary<"pow", [{ return s.pow(a, b); }]>;
+def Weir_RemOp : Weir_Binary<"rem", [{ return s.rem(a, b); }], [DividesIntegers]>;
+def Weir_FloorModOp : Weir_Binary<"floor_mod", [{ return s.floorMod(a, b); }], [DividesIntegers]>;
+def Weir_PowOp : Weir_Binary<"pow", [{ return s.pow(a, b); }], [DividesIntegers, CallsFunction]>;
 // NaN in either operand gives NaN.
-def Weir_MaximumOp : Weir_Binary<"maximum", [{ return s.maximum(a, b); }], [Commutative]>;
-def Weir_MinimumOp : Weir_Binary<"minimum", [{ return s.minimum(a, b); }], [Commutative]>;
+def Weir_MaximumOp : Weir_Binary<"maximum", [{ return s.maximum(a, b); }], [Commutative, OneInstruction, AssociativeOnIntegers, Weir_Idempotent]>;
+def Weir_MinimumOp : Weir_Binary<"minimum", [{ return s.minimum(a, b); }], [Commutative, OneInstruction, AssociativeOnIntegers, Weir_Idempotent]>;
 // All operands, combined in their order. kind: sum prod max min. Where operands and
 // result are several devices' these may do it together, in an order of their own
 // (weir_plan.all_reduce).
@@ -84,22 +84,22 @@ def Weir_AllReduceOp : Weir_Elementwise<"all_reduce", [{
     for (::mlir::Value next : args.drop_front())
       a = s.combine(getKind(), a, next);
     return a; }], []> {
-  let arguments = (ins Variadic<Weir_AnyTensor>:$inputs, StrAttr:$kind);
+  let arguments = (ins Variadic<Weir_AnyTensor>:$inputs, Weir_ReduceKindAttr:$kind);
   let hasVerifier = 1;
 }
-def Weir_Atan2Op : Weir_Binary<"atan2", [{ return s.math<::mlir::math::Atan2Op>(a, b); }]>;
-def Weir_NegOp : Weir_Unary<"neg", [{ return s.neg(a); }]>;
-def Weir_AbsOp : Weir_Unary<"abs", [{ return s.abs(a); }]>;
-def Weir_SignOp : Weir_Unary<"sign", [{ return s.sign(a); }]>;
+def Weir_Atan2Op : Weir_Binary<"atan2", [{ return s.math<::mlir::math::Atan2Op>(a, b); }], [CallsFunction]>;
+def Weir_NegOp : Weir_Unary<"neg", [{ return s.neg(a); }], [OneInstruction]>;
+def Weir_AbsOp : Weir_Unary<"abs", [{ return s.abs(a); }], [OneInstruction, Weir_Idempotent]>;
+def Weir_SignOp : Weir_Unary<"sign", [{ return s.sign(a); }], [Weir_Idempotent]>;
 
 //===----------------------------------------------------------------------===//
 // Logic and bits: on i1 they are logic, on integers bit by bit
 //===----------------------------------------------------------------------===//
 
-def Weir_AndOp : Weir_Binary<"and", [{ return s.op<::mlir::arith::AndIOp>(a, b); }], [Commutative]>;
-def Weir_OrOp : Weir_Binary<"or", [{ return s.op<::mlir::arith::OrIOp>(a, b); }], [Commutative]>;
-def Weir_XorOp : Weir_Binary<"xor", [{ return s.op<::mlir::arith::XOrIOp>(a, b); }], [Commutative]>;
-def Weir_NotOp : Weir_Unary<"not", [{ return s.bitNot(a); }]>;
+def Weir_AndOp : Weir_Binary<"and", [{ return s.op<::mlir::arith::AndIOp>(a, b); }], [Commutative, BitLogic, AssociativeOnIntegers, Weir_Idempotent]>;
+def Weir_OrOp : Weir_Binary<"or", [{ return s.op<::mlir::arith::OrIOp>(a, b); }], [Commutative, BitLogic, AssociativeOnIntegers, Weir_Idempotent, ZeroIsNeutral]>;
+def Weir_XorOp : Weir_Binary<"xor", [{ return s.op<::mlir::arith::XOrIOp>(a, b); }], [Commutative, BitLogic, AssociativeOnIntegers, ZeroIsNeutral]>;
+def Weir_NotOp : Weir_Unary<"not", [{ return s.bitNot(a); }], [BitLogic]>;
 // Counts of the width or more give 0 (or the sign, for signed right shifts).
 def Weir_ShlOp : Weir_Binary<"shl", [{ return s.shiftLeft(a, b); }]>;
 def Weir_ShrOp : Weir_Binary<"shr", [{ return s.shiftRight(a, b); }]>;
@@ -110,42 +110,42 @@ def Weir_PopulationCountOp : Weir_Unary<"population_count", [{ return s.op<::mli
 //===----------------------------------------------------------------------===//
 
 def Weir_ExpOp : Weir_Unary<"exp", [{ return s.math<::mlir::math::ExpOp, ::mlir::complex::ExpOp>(a); }]>;
-def Weir_LogOp : Weir_Unary<"log", [{ return s.math<::mlir::math::LogOp, ::mlir::complex::LogOp>(a); }]>;
-def Weir_SqrtOp : Weir_Unary<"sqrt", [{ return s.math<::mlir::math::SqrtOp, ::mlir::complex::SqrtOp>(a); }]>;
+def Weir_LogOp : Weir_Unary<"log", [{ return s.math<::mlir::math::LogOp, ::mlir::complex::LogOp>(a); }], [CallsFunction]>;
+def Weir_SqrtOp : Weir_Unary<"sqrt", [{ return s.math<::mlir::math::SqrtOp, ::mlir::complex::SqrtOp>(a); }], [SlowInstruction]>;
 def Weir_RsqrtOp : Weir_Unary<"rsqrt", [{ return s.rsqrt(a); }]>;
-def Weir_SinOp : Weir_Unary<"sin", [{ return s.math<::mlir::math::SinOp, ::mlir::complex::SinOp>(a); }]>;
-def Weir_CosOp : Weir_Unary<"cos", [{ return s.math<::mlir::math::CosOp, ::mlir::complex::CosOp>(a); }]>;
-def Weir_TanhOp : Weir_Unary<"tanh", [{ return s.math<::mlir::math::TanhOp, ::mlir::complex::TanhOp>(a); }]>;
+def Weir_SinOp : Weir_Unary<"sin", [{ return s.math<::mlir::math::SinOp, ::mlir::complex::SinOp>(a); }], [CallsFunction]>;
+def Weir_CosOp : Weir_Unary<"cos", [{ return s.math<::mlir::math::CosOp, ::mlir::complex::CosOp>(a); }], [CallsFunction]>;
+def Weir_TanhOp : Weir_Unary<"tanh", [{ return s.math<::mlir::math::TanhOp, ::mlir::complex::TanhOp>(a); }], [CallsFunction]>;
 def Weir_LogisticOp : Weir_Unary<"logistic", [{ return s.logistic(a); }]>;
-def Weir_Log1pOp : Weir_Unary<"log1p", [{ return s.math<::mlir::math::Log1pOp, ::mlir::complex::Log1pOp>(a); }]>;
-def Weir_Expm1Op : Weir_Unary<"expm1", [{ return s.math<::mlir::math::ExpM1Op, ::mlir::complex::Expm1Op>(a); }]>;
-def Weir_TanOp : Weir_Unary<"tan", [{ return s.math<::mlir::math::TanOp, ::mlir::complex::TanOp>(a); }]>;
-def Weir_AsinOp : Weir_Unary<"asin", [{ return s.isComplex(a) ? s.complexAsin(a) : s.op<::mlir::math::AsinOp>(a); }]>;
-def Weir_AcosOp : Weir_Unary<"acos", [{ return s.isComplex(a) ? s.complexAcos(a) : s.op<::mlir::math::AcosOp>(a); }]>;
-def Weir_AtanOp : Weir_Unary<"atan", [{ return s.isComplex(a) ? s.complexAtan(a) : s.op<::mlir::math::AtanOp>(a); }]>;
-def Weir_SinhOp : Weir_Unary<"sinh", [{ return s.isComplex(a) ? s.complexSinh(a) : s.op<::mlir::math::SinhOp>(a); }]>;
-def Weir_CoshOp : Weir_Unary<"cosh", [{ return s.isComplex(a) ? s.complexCosh(a) : s.op<::mlir::math::CoshOp>(a); }]>;
-def Weir_AsinhOp : Weir_Unary<"asinh", [{ return s.isComplex(a) ? s.complexAsinh(a) : s.op<::mlir::math::AsinhOp>(a); }]>;
-def Weir_AcoshOp : Weir_Unary<"acosh", [{ return s.isComplex(a) ? s.complexAcosh(a) : s.op<::mlir::math::AcoshOp>(a); }]>;
-def Weir_AtanhOp : Weir_Unary<"atanh", [{ return s.isComplex(a) ? s.complexAtanh(a) : s.op<::mlir::math::AtanhOp>(a); }]>;
-def Weir_ErfOp : Weir_Unary<"erf", [{ return s.math<::mlir::math::ErfOp>(a); }]>;
-def Weir_ErfcOp : Weir_Unary<"erfc", [{ return s.math<::mlir::math::ErfcOp>(a); }]>;
-def Weir_CbrtOp : Weir_Unary<"cbrt", [{ return s.math<::mlir::math::CbrtOp>(a); }]>;
-def Weir_LgammaOp : Weir_Unary<"lgamma", [{ return s.libm("lgamma", a); }]>;
-def Weir_FloorOp : Weir_Unary<"floor", [{ return s.isFloat(a) ? s.op<::mlir::math::FloorOp>(a) : a; }]>;
-def Weir_CeilOp : Weir_Unary<"ceil", [{ return s.isFloat(a) ? s.op<::mlir::math::CeilOp>(a) : a; }]>;
-def Weir_TruncOp : Weir_Unary<"trunc", [{ return s.isFloat(a) ? s.op<::mlir::math::TruncOp>(a) : a; }]>;
+def Weir_Log1pOp : Weir_Unary<"log1p", [{ return s.math<::mlir::math::Log1pOp, ::mlir::complex::Log1pOp>(a); }], [CallsFunction]>;
+def Weir_Expm1Op : Weir_Unary<"expm1", [{ return s.math<::mlir::math::ExpM1Op, ::mlir::complex::Expm1Op>(a); }], [CallsFunction]>;
+def Weir_TanOp : Weir_Unary<"tan", [{ return s.math<::mlir::math::TanOp, ::mlir::complex::TanOp>(a); }], [CallsFunction]>;
+def Weir_AsinOp : Weir_Unary<"asin", [{ return s.isComplex(a) ? s.complexAsin(a) : s.op<::mlir::math::AsinOp>(a); }], [CallsFunction]>;
+def Weir_AcosOp : Weir_Unary<"acos", [{ return s.isComplex(a) ? s.complexAcos(a) : s.op<::mlir::math::AcosOp>(a); }], [CallsFunction]>;
+def Weir_AtanOp : Weir_Unary<"atan", [{ return s.isComplex(a) ? s.complexAtan(a) : s.op<::mlir::math::AtanOp>(a); }], [CallsFunction]>;
+def Weir_SinhOp : Weir_Unary<"sinh", [{ return s.isComplex(a) ? s.complexSinh(a) : s.op<::mlir::math::SinhOp>(a); }], [CallsFunction]>;
+def Weir_CoshOp : Weir_Unary<"cosh", [{ return s.isComplex(a) ? s.complexCosh(a) : s.op<::mlir::math::CoshOp>(a); }], [CallsFunction]>;
+def Weir_AsinhOp : Weir_Unary<"asinh", [{ return s.isComplex(a) ? s.complexAsinh(a) : s.op<::mlir::math::AsinhOp>(a); }], [CallsFunction]>;
+def Weir_AcoshOp : Weir_Unary<"acosh", [{ return s.isComplex(a) ? s.complexAcosh(a) : s.op<::mlir::math::AcoshOp>(a); }], [CallsFunction]>;
+def Weir_AtanhOp : Weir_Unary<"atanh", [{ return s.isComplex(a) ? s.complexAtanh(a) : s.op<::mlir::math::AtanhOp>(a); }], [CallsFunction]>;
+def Weir_ErfOp : Weir_Unary<"erf", [{ return s.math<::mlir::math::ErfOp>(a); }], [CallsFunction]>;
+def Weir_ErfcOp : Weir_Unary<"erfc", [{ return s.math<::mlir::math::ErfcOp>(a); }], [CallsFunction]>;
+def Weir_CbrtOp : Weir_Unary<"cbrt", [{ return s.math<::mlir::math::CbrtOp>(a); }], [CallsFunction]>;
+def Weir_LgammaOp : Weir_Unary<"lgamma", [{ return s.libm("lgamma", a); }], [CallsFunction]>;
+def Weir_FloorOp : Weir_Unary<"floor", [{ return s.isFloat(a) ? s.op<::mlir::math::FloorOp>(a) : a; }], [RoundsToIntegral, Weir_Idempotent]>;
+def Weir_CeilOp : Weir_Unary<"ceil", [{ return s.isFloat(a) ? s.op<::mlir::math::CeilOp>(a) : a; }], [RoundsToIntegral, Weir_Idempotent]>;
+def Weir_TruncOp : Weir_Unary<"trunc", [{ return s.isFloat(a) ? s.op<::mlir::math::TruncOp>(a) : a; }], [RoundsToIntegral, Weir_Idempotent]>;
 // Halves to even.
-def Weir_RoundEvenOp : Weir_Unary<"round_even", [{ return s.isFloat(a) ? s.op<::mlir::math::RoundEvenOp>(a) : a; }]>;
+def Weir_RoundEvenOp : Weir_Unary<"round_even", [{ return s.isFloat(a) ? s.op<::mlir::math::RoundEvenOp>(a) : a; }], [RoundsToIntegral, Weir_Idempotent]>;
 // Halves away from zero.
-def Weir_RoundOp : Weir_Unary<"round", [{ return s.isFloat(a) ? s.op<::mlir::math::RoundOp>(a) : a; }]>;
+def Weir_RoundOp : Weir_Unary<"round", [{ return s.isFloat(a) ? s.op<::mlir::math::RoundOp>(a) : a; }], [RoundsToIntegral, Weir_Idempotent]>;
 
 //===----------------------------------------------------------------------===//
 // Activations that keep their identity
 //===----------------------------------------------------------------------===//
 
-def Weir_ReluOp : Weir_Unary<"relu", [{ return s.maximum(a, s.zero(a)); }]>;
-def Weir_GeluOp : Weir_Unary<"gelu", [{ return s.gelu(a, getApproximate()); }]> {
+def Weir_ReluOp : Weir_Unary<"relu", [{ return s.maximum(a, s.zero(a)); }], [Weir_Idempotent]>;
+def Weir_GeluOp : Weir_Unary<"gelu", [{ return s.gelu(a, getApproximate()); }], [CallsFunction]> {
   let arguments = (ins Weir_AnyTensor:$operand, BoolAttr:$approximate);
 }
 
@@ -204,7 +204,7 @@ def Weir_SelectOp : Weir_Elementwise<"select", [{ return s.select(a, b, c); }], 
 // modulo 2^width otherwise. To i1: value != 0.
 def Weir_CastOp : Weir_Op<"cast", [Pure, DeclareOpInterfaceMethods<ElementalOpInterface>,
     DeclareOpInterfaceMethods<ReifyShapeOpInterface>, DeclareOpInterfaceMethods<CostOpInterface>,
-    DeclareOpInterfaceMethods<ElementwiseOpInterface>]> {
+    DeclareOpInterfaceMethods<ElementwiseOpInterface>, OneInstruction, KeepsShape]> {
   let arguments = (ins Weir_AnyTensor:$operand, BoolAttr:$saturate);
   let results = (outs Weir_AnyTensor:$result);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
@@ -213,7 +213,8 @@ def Weir_CastOp : Weir_Op<"cast", [Pure, DeclareOpInterfaceMethods<ElementalOpIn
 // Same bits, another element type; the innermost dimension is added or dropped
 // where the widths differ.
 def Weir_BitcastOp : Weir_Op<"bitcast", [Pure, DeclareOpInterfaceMethods<ElementalOpInterface>,
-    DeclareOpInterfaceMethods<ReifyShapeOpInterface>, DeclareOpInterfaceMethods<CostOpInterface>]> {
+    DeclareOpInterfaceMethods<ReifyShapeOpInterface>, DeclareOpInterfaceMethods<CostOpInterface>,
+    CannotFail]> {
   let arguments = (ins Weir_AnyTensor:$operand);
   let results = (outs Weir_AnyTensor:$result);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";

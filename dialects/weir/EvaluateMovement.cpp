@@ -83,7 +83,8 @@ Result slice(SliceOp op, Operands operands, RankedTensorType type) {
 
 Result pad(PadOp op, Operands operands, RankedTensorType type) {
   const HostTensor &source = *operands[0];
-  if (!operands[1] || !operands[2] || op.getMode() != "constant" || operands[2]->elements.empty())
+  if (!operands[1] || !operands[2] || op.getMode() != PadMode::Constant ||
+      operands[2]->elements.empty())
     return std::nullopt;
   HostTensor result(type);
   auto next = result.elements.begin();

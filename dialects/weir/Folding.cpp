@@ -113,7 +113,7 @@ Value sameAsOperand(Operation *op, ArrayRef<Attribute> operands) {
     return op->getOperand(0);
   if (isa<MulOp>(op) && isSplatOf(operands[0], 1))
     return op->getOperand(1);
-  if (isa<FloorOp, CeilOp, RoundOp, RoundEvenOp, TruncOp>(op) && !isFloat)
+  if (op->hasTrait<traits::RoundsToIntegral>() && !isFloat)
     return op->getOperand(0);
   return {};
 }

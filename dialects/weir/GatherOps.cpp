@@ -48,7 +48,7 @@ static Value readPicked(ElementReader &r, Value operand, ArrayRef<Value> own,
       [&]() -> Value {
         if (isa<StringType, BoxType>(elementOf(operand)))
           return LLVM::ZeroOp::create(r.b, r.loc, form);
-        return reductionStart(r, elementOf(operand), "sum");
+        return reductionStart(r, elementOf(operand), ReduceKind::Sum);
       });
 }
 

@@ -207,18 +207,17 @@ private:
 
   std::optional<Elements> followReduce(ReduceOp reduce) {
     auto type = dyn_cast<RankedTensorType>(reduce.getOperand().getType());
-    StringRef kind = reduce.getKind();
-    if (!type || type.getRank() != (int64_t)reduce.getAxes().size() ||
-        (kind != "prod" && kind != "sum" && kind != "max" && kind != "min"))
+    ReduceKind kind = reduce.getKind();
+    if (!type || type.getRank() != (int64_t)reduce.getAxes().size() || !combines(kind))
       return evaluated(reduce);
     const std::optional<Elements> &operand = follow(reduce.getOperand());
     if (!operand || operand->empty())
       return std::nullopt;
-    KnownInteger result = {kind == "prod" ? 1 : 0, {}, 0};
-    if (kind == "max" || kind == "min")
+    KnownInteger result = {kind == ReduceKind::Prod ? 1 : 0, {}, 0};
+    if (kind == ReduceKind::Max || kind == ReduceKind::Min)
       result = operand->front();
     for (const KnownInteger &element : *operand)
-      result = combine(kind, result, element);
+      result = combine(mnemonicOfStep(kind), result, element);
     return Elements{result};
   }
 
@@ -244,7 +243,7 @@ private:
 
   std::optional<Elements> followElementwise(Operation *op) {
     if (op->getNumOperands() == 1) {
-      if (!isa<NegOp, AbsOp, FloorOp, CeilOp, TruncOp, RoundOp, RoundEvenOp>(op) ||
+      if (!(isa<NegOp, AbsOp>(op) || op->hasTrait<traits::RoundsToIntegral>()) ||
           !isa<IntegerType>(getElementTypeOrSelf(op->getOperand(0).getType())))
         return evaluated(op);
       std::optional<Elements> result = follow(op->getOperand(0));
@@ -300,18 +299,18 @@ private:
     }
     // What leaves a size as it is, and what absorbs it.
     auto is = [](const KnownInteger &x, int64_t v) { return x.value == v; };
-    if (kind == "mul" || kind == "prod") {
+    if (kind == "mul") {
       if (is(a, 0) || is(b, 0))
         return {0, {}, 0};
       return is(a, 1) ? b : is(b, 1) ? a : KnownInteger();
     }
-    if (kind == "add" || kind == "sum")
+    if (kind == "add")
       return is(a, 0) ? b : is(b, 0) ? a : KnownInteger();
     if (kind == "sub")
       return is(b, 0) ? a : a.isSymbol() && a == b ? KnownInteger{0, {}, 0} : KnownInteger();
     if (kind == "div" || kind == "floor_div")
       return is(b, 1) ? a : KnownInteger();
-    if (kind == "maximum" || kind == "max") {
+    if (kind == "maximum") {
       // Sizes are never negative.
       if (a.isSymbol() && b.value && *b.value <= 0)
         return a;
@@ -319,7 +318,7 @@ private:
         return b;
       return a.isSymbol() && a == b ? a : KnownInteger();
     }
-    if (kind == "minimum" || kind == "min")
+    if (kind == "minimum")
       return a.isSymbol() && a == b ? a : KnownInteger();
     if (kind == "eq" || kind == "ne") {
       bool equal = kind == "eq";
@@ -333,15 +332,15 @@ private:
 
   static std::optional<int64_t> compute(StringRef kind, int64_t a, int64_t b) {
     int64_t value;
-    if (kind == "add" || kind == "sum")
+    if (kind == "add")
       return __builtin_add_overflow(a, b, &value) ? std::nullopt : std::optional(value);
     if (kind == "sub")
       return __builtin_sub_overflow(a, b, &value) ? std::nullopt : std::optional(value);
-    if (kind == "mul" || kind == "prod")
+    if (kind == "mul")
       return __builtin_mul_overflow(a, b, &value) ? std::nullopt : std::optional(value);
-    if (kind == "maximum" || kind == "max")
+    if (kind == "maximum")
       return std::max(a, b);
-    if (kind == "minimum" || kind == "min")
+    if (kind == "minimum")
       return std::min(a, b);
     if (kind == "eq")
       return a == b;

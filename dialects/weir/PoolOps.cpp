@@ -88,9 +88,9 @@ static SmallVector<Value> counts(ArrayRef<WindowRange> ranges) {
 
 LogicalResult PoolOp::inferReturnTypes(MLIRContext *, OptionalLocation loc, Adaptor adaptor,
                                        Types &types) {
-  if (!llvm::is_contained({"max", "average", "sum", "lp"}, adaptor.getKind()))
-    return emitOptionalError(loc, "unknown kind of pool '", adaptor.getKind(), "'");
-  if (adaptor.getKind() == "lp" && adaptor.getP() < 1)
+  if (!symbolizePoolKind(adaptor.getKindAttr().getValue()))
+    return emitOptionalError(loc, "unknown kind of pool '", adaptor.getKindAttr().getValue(), "'");
+  if (adaptor.getKind() == PoolKind::Lp && adaptor.getP() < 1)
     return emitOptionalError(loc, "lp pool with p ", (int64_t)adaptor.getP());
   return inferPool(loc, adaptor, elementOf(adaptor.getOperand()), types);
 }
@@ -99,30 +99,28 @@ Value PoolOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
   Type element = elementOf(getOperand()), wide = accumulatorType(element);
   ScalarBuilder s(r, *this, wide);
   SmallVector<WindowRange> ranges = poolRanges(*this, r, indices);
-  StringRef kind = getKind();
+  PoolKind kind = getKind();
+  ReduceKind own = kind == PoolKind::Max ? ReduceKind::Max : ReduceKind::Sum;
   int64_t p = getP();
-  Value total =
-      emitReductionLoops(r, counts(ranges), reductionStart(r, wide, kind == "max" ? "max" : "sum"),
-                         [&](ValueRange window, Value carried) {
-                           SmallVector<Value> at = poolPlace(*this, r, indices, ranges, window);
-                           Value next = s.cast(r.element(getOperand(), at), element, wide, false);
-                           if (kind == "max")
-                             return reductionStep(r, s, "max", carried, next);
-                           if (kind == "lp") {
-                             Value factor = s.abs(next);
-                             next = factor;
-                             if (p == 2)
-                               next = s.mul(factor, factor);
-                             else if (p > 2)
-                               next = s.pow(factor, s.constant(factor, p));
-                           }
-                           return reductionStep(r, s, "sum", carried, next);
-                         });
-  if (kind == "lp" && p == 2)
+  Value total = emitReductionLoops(
+      r, counts(ranges), reductionStart(r, wide, own), [&](ValueRange window, Value carried) {
+        SmallVector<Value> at = poolPlace(*this, r, indices, ranges, window);
+        Value next = s.cast(r.element(getOperand(), at), element, wide, false);
+        if (kind == PoolKind::Lp) {
+          Value factor = s.abs(next);
+          next = factor;
+          if (p == 2)
+            next = s.mul(factor, factor);
+          else if (p > 2)
+            next = s.pow(factor, s.constant(factor, p));
+        }
+        return reductionStep(r, s, own, carried, next);
+      });
+  if (kind == PoolKind::Lp && p == 2)
     total = s.op<math::SqrtOp>(total);
-  else if (kind == "lp" && p > 2)
+  else if (kind == PoolKind::Lp && p > 2)
     total = s.pow(total, s.constant(total, 1.0 / p));
-  if (kind == "average") {
+  if (kind == PoolKind::Average) {
     Value count = r.constant(1);
     ImageLayout image{ranked(getOperand()).getRank(), getChannelsLast()};
     for (auto [i, range] : llvm::enumerate(ranges)) {
@@ -186,7 +184,7 @@ Value MaxPoolIndexOp::emitElement(ElementReader &r, unsigned, ValueRange indices
     return linear ? linear : r.constant(0);
   };
   SmallVector<Value> best = emitReductionLoops(
-      r, counts(ranges), ValueRange{reductionStart(r, wide, "max"), r.constant(-1)},
+      r, counts(ranges), ValueRange{reductionStart(r, wide, ReduceKind::Max), r.constant(-1)},
       [&](ValueRange window, ValueRange carried) -> SmallVector<Value> {
         SmallVector<Value> at = poolPlace(*this, r, indices, ranges, window);
         Value next = s.cast(r.element(getOperand(), at), element, wide, false);

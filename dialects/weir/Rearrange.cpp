@@ -88,8 +88,8 @@ Value weir::transposed(OpBuilder &b, Location loc, Value value, ArrayRef<int64_t
   return TransposeOp::create(b, loc, value, b.getDenseI64ArrayAttr(permutation));
 }
 
-bool weir::mayBeAccelerated(Operation *op) {
-  return op->getParentOfType<ModuleOp>()->hasAttr(acceleratedAttribute);
+bool weir::mayBeOffloaded(Operation *op) {
+  return op->getParentOfType<ModuleOp>()->hasAttr(offloadingAttribute);
 }
 
 void weir::copyDevice(Operation *from, Value to) {

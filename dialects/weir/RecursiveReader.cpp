@@ -50,7 +50,7 @@ Value RecursiveReader::element(Value tensor, ValueRange indices) {
   if (ElementsAttr constant = constantElements(tensor)) {
     Type type = constant.getElementType();
     if (constant.getNumElements() == 0)
-      return shape::reductionStart(*this, type, "sum"); // never reached
+      return shape::reductionStart(*this, type, ReduceKind::Sum); // never reached
     if (constant.isSplat())
       return materializeElement(b, loc, elementAttribute(constant, 0), type);
     int64_t linear = 0;

@@ -60,8 +60,9 @@ static SmallVector<Value> outerIndices(Value operand, ArrayRef<int64_t> axes, bo
 LogicalResult ReduceOp::inferReturnTypes(MLIRContext *, OptionalLocation loc, Adaptor adaptor,
                                          Types &types) {
   Type element = elementOf(adaptor.getOperand());
-  if (!llvm::is_contained({"sum", "prod", "max", "min", "mean", "any", "all"}, adaptor.getKind()))
-    return emitOptionalError(loc, "unknown kind of reduction '", adaptor.getKind(), "'");
+  if (!symbolizeReduceKind(adaptor.getKindAttr().getValue()))
+    return emitOptionalError(loc, "unknown kind of reduction '", adaptor.getKindAttr().getValue(),
+                             "'");
   auto type = ranked(adaptor.getOperand());
   if (!type)
     return inferredUnranked(types, element);
@@ -89,7 +90,7 @@ Value ReduceOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
         Value next = s.cast(r.element(getOperand(), at), element, wide, false);
         return reductionStep(r, s, getKind(), carried, next);
       });
-  if (getKind() == "mean") {
+  if (getKind() == ReduceKind::Mean) {
     Value count = product(r, sizes);
     if (isa<IntegerType>(element)) // none: the sum is 0 whatever divides it
       count = r.maximum(count, r.constant(1));
@@ -133,7 +134,7 @@ Value ArgReduceOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
   // First the extreme, then where it lies: two reductions that vectorise, where
   // one that carries both does not. NaN is beyond every number, and equal to NaN.
   Value size = r.dim(getOperand(), axis);
-  StringRef kind = getLargest() ? "max" : "min";
+  ReduceKind kind = getLargest() ? ReduceKind::Max : ReduceKind::Min;
   auto read = [&](ValueRange place) {
     SmallVector<Value> at = own;
     at[axis] = place[0];
@@ -174,8 +175,9 @@ int64_t ArgReduceOp::getFlops() {
 
 LogicalResult CumulativeOp::inferReturnTypes(MLIRContext *, OptionalLocation loc, Adaptor adaptor,
                                              Types &types) {
-  if (!llvm::is_contained({"sum", "prod", "max", "min"}, adaptor.getKind()))
-    return emitOptionalError(loc, "unknown kind of running reduction '", adaptor.getKind(), "'");
+  StringRef kind = adaptor.getKindAttr().getValue();
+  if (std::optional<ReduceKind> known = symbolizeReduceKind(kind); !known || !combines(*known))
+    return emitOptionalError(loc, "unknown kind of running reduction '", kind, "'");
   auto type = ranked(adaptor.getOperand());
   int64_t axis = adaptor.getAxis();
   if (type && (axis < 0 || axis >= type.getRank()))

@@ -348,7 +348,7 @@ private:
                          sum(taps, own, k + 1));
     };
     if (t.stretched) {
-      Value zero = reductionStart(r, wide, "sum");
+      Value zero = reductionStart(r, wide, ReduceKind::Sum);
       return emitReductionLoops(r, {t.count}, zero, [&](ValueRange place, Value carried) {
         Value weight = s.div(stretchedWeight(t, place[0]), t.normaliser);
         Value index = clamp(r.add(t.base, r.add(t.first, place[0])), t.size);

@@ -183,12 +183,12 @@ Value ScalarBuilder::minimum(Value x, Value y) {
     return op<arith::MinimumFOp>(x, y);
   return isUnsigned() ? op<arith::MinUIOp>(x, y) : op<arith::MinSIOp>(x, y);
 }
-Value ScalarBuilder::combine(StringRef kind, Value x, Value y) {
-  if (kind == "sum")
+Value ScalarBuilder::combine(ReduceKind kind, Value x, Value y) {
+  if (kind == ReduceKind::Sum)
     return add(x, y);
-  if (kind == "prod")
+  if (kind == ReduceKind::Prod)
     return mul(x, y);
-  return kind == "max" ? maximum(x, y) : minimum(x, y);
+  return kind == ReduceKind::Max ? maximum(x, y) : minimum(x, y);
 }
 Value ScalarBuilder::neg(Value x) {
   if (isFloat(x))

@@ -16,6 +16,7 @@
 #define WEIR_DIALECTS_WEIR_SCALARBUILDER_H
 
 #include "dialects/weir/Elemental.h"
+#include "dialects/weir/Kinds.h"
 #include "mlir/IR/TypeUtilities.h"
 
 namespace weir {
@@ -57,8 +58,8 @@ public:
   mlir::Value pow(mlir::Value a, mlir::Value b);
   mlir::Value maximum(mlir::Value a, mlir::Value b);
   mlir::Value minimum(mlir::Value a, mlir::Value b);
-  /// One step of a reduction. kind: sum, prod, max, min.
-  mlir::Value combine(llvm::StringRef kind, mlir::Value a, mlir::Value b);
+  /// One step of a reduction whose kind `combines`.
+  mlir::Value combine(ReduceKind kind, mlir::Value a, mlir::Value b);
   mlir::Value neg(mlir::Value a);
   mlir::Value abs(mlir::Value a);
   mlir::Value sign(mlir::Value a);

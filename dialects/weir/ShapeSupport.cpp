@@ -143,9 +143,9 @@ void shape::requireEntries(ElementReader &r, Operation *op, Value operand, int64
 // Reductions
 //===----------------------------------------------------------------------===//
 
-Value shape::reductionStart(ElementReader &r, Type type, StringRef kind) {
-  bool sum = kind == "sum" || kind == "mean" || kind == "any";
-  bool one = kind == "prod" || kind == "all";
+Value shape::reductionStart(ElementReader &r, Type type, ReduceKind kind) {
+  bool sum = kind == ReduceKind::Sum || kind == ReduceKind::Mean || kind == ReduceKind::Any;
+  bool one = kind == ReduceKind::Prod || kind == ReduceKind::All;
   Type compute = computeType(type);
   if (auto complexType = dyn_cast<ComplexType>(type)) {
     auto part = cast<FloatType>(complexType.getElementType());
@@ -159,7 +159,7 @@ Value shape::reductionStart(ElementReader &r, Type type, StringRef kind) {
     if (one)
       value = APFloat(semantics, 1);
     else if (!sum)
-      value = APFloat::getInf(semantics, /*Negative=*/kind == "max");
+      value = APFloat::getInf(semantics, /*Negative=*/kind == ReduceKind::Max);
     return arith::ConstantOp::create(r.b, r.loc, FloatAttr::get(floatType, value));
   }
   unsigned width = type.getIntOrFloatBitWidth();
@@ -167,35 +167,35 @@ Value shape::reductionStart(ElementReader &r, Type type, StringRef kind) {
   APInt value = APInt::getZero(width);
   if (one)
     value = APInt(width, 1);
-  else if (kind == "max")
+  else if (kind == ReduceKind::Max)
     value = isUnsigned ? APInt::getZero(width) : APInt::getSignedMinValue(width);
   else if (!sum)
     value = isUnsigned ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width);
   return arith::ConstantOp::create(r.b, r.loc, IntegerAttr::get(compute, value));
 }
 
-Value shape::reductionStep(ElementReader &r, ScalarBuilder &s, StringRef kind, Value carried,
+Value shape::reductionStep(ElementReader &r, ScalarBuilder &s, ReduceKind kind, Value carried,
                            Value next, bool reassociate) {
-  if (kind == "sum" || kind == "mean") {
+  if (kind == ReduceKind::Sum || kind == ReduceKind::Mean) {
     if (reassociate && s.isFloat(carried))
       return arith::AddFOp::create(r.b, r.loc, carried, next, arith::FastMathFlags::reassoc);
     return s.add(carried, next);
   }
-  if (kind == "prod" && reassociate && s.isFloat(carried))
+  if (kind == ReduceKind::Prod && reassociate && s.isFloat(carried))
     return arith::MulFOp::create(r.b, r.loc, carried, next, arith::FastMathFlags::reassoc);
-  if (kind == "prod")
+  if (kind == ReduceKind::Prod)
     return s.mul(carried, next);
   // Of two zeros either is the greater.
   constexpr auto eitherZero = arith::FastMathFlags::nsz;
-  if (kind == "max")
+  if (kind == ReduceKind::Max)
     return s.isFloat(carried)
                ? arith::MaximumFOp::create(r.b, r.loc, carried, next, eitherZero).getResult()
                : s.maximum(carried, next);
-  if (kind == "min")
+  if (kind == ReduceKind::Min)
     return s.isFloat(carried)
                ? arith::MinimumFOp::create(r.b, r.loc, carried, next, eitherZero).getResult()
                : s.minimum(carried, next);
-  if (kind == "any")
+  if (kind == ReduceKind::Any)
     return s.op<arith::OrIOp>(carried, next);
   return s.op<arith::AndIOp>(carried, next);
 }

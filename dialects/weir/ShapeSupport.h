@@ -87,10 +87,10 @@ void requireEntries(ElementReader &reader, mlir::Operation *op, mlir::Value oper
 
 /// The sum, product, maximum or minimum that reductions start from: the neutral
 /// element, in compute form.
-mlir::Value reductionStart(ElementReader &reader, mlir::Type type, llvm::StringRef kind);
+mlir::Value reductionStart(ElementReader &reader, mlir::Type type, ReduceKind kind);
 /// The next carried value. A floating-point sum may be reassociated where
 /// `reassociate`: it lets LLVM keep partial sums in vector lanes.
-mlir::Value reductionStep(ElementReader &reader, ScalarBuilder &s, llvm::StringRef kind,
+mlir::Value reductionStep(ElementReader &reader, ScalarBuilder &s, ReduceKind kind,
                           mlir::Value carried, mlir::Value next, bool reassociate = true);
 /// carried + x * y, contracted and reassociated for floats.
 mlir::Value multiplyAdd(ElementReader &reader, ScalarBuilder &s, mlir::Value carried, mlir::Value x,

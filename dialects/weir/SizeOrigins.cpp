@@ -190,8 +190,7 @@ SizeOrigins::Sizes SizeOrigins::sizesOf(Operation *op, int64_t rank) {
 }
 
 SizeOrigins::Sizes SizeOrigins::trace(Operation *op, int64_t rank) {
-  if (isa<CastOp, GateOp, SoftmaxOp, LayerNormOp, BatchNormOp, LrnOp, CumulativeOp, ReverseOp,
-          ScatterNdOp, ScatterElementsOp>(op))
+  if (op->hasTrait<traits::KeepsShape>())
     return all(op->getOperand(0));
   if (isa<ElementwiseOpInterface>(op))
     return broadcast(op, rank);

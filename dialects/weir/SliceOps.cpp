@@ -138,7 +138,7 @@ LogicalResult PadOp::inferReturnTypes(MLIRContext *, OptionalLocation loc, Adapt
   Sizes pads = entries(adaptor.getPads()).value_or(Sizes(2 * rank, unknown));
   if ((int64_t)pads.size() != 2 * rank)
     return emitOptionalError(loc, pads.size(), " pads for ", rank, " dimensions");
-  StringRef mode = adaptor.getMode();
+  PadMode mode = adaptor.getMode();
   Sizes shape;
   for (auto [i, size] : llvm::enumerate(type.getShape())) {
     int64_t before = pads[i], after = pads[rank + i];
@@ -153,7 +153,7 @@ LogicalResult PadOp::inferReturnTypes(MLIRContext *, OptionalLocation loc, Adapt
     if (result < 0)
       return emitOptionalError(loc, "pads ", before, " and ", after, " crop dimension ", i,
                                " of size ", size, " to less than nothing");
-    if (size == 0 && result > 0 && mode != "constant")
+    if (size == 0 && result > 0 && mode != PadMode::Constant)
       return emitOptionalError(loc, "dimension ", i, " is empty: nothing to pad with");
     shape.back() = result;
   }
@@ -162,14 +162,14 @@ LogicalResult PadOp::inferReturnTypes(MLIRContext *, OptionalLocation loc, Adapt
 
 /// Where the element at `index` (from the operand's begin, maybe outside) is
 /// taken from.
-static Value sourceIndex(ElementReader &r, StringRef mode, Value index, Value size) {
+static Value sourceIndex(ElementReader &r, PadMode mode, Value index, Value size) {
   Value zero = r.constant(0), one = r.constant(1);
-  if (mode == "edge")
+  if (mode == PadMode::Edge)
     return r.minimum(r.maximum(index, zero), r.sub(size, one));
-  if (mode == "wrap")
+  if (mode == PadMode::Wrap)
     return positiveRemainder(r, index, r.maximum(size, one));
   Value last = r.sub(size, one);
-  if (mode == "symmetric") {
+  if (mode == PadMode::Symmetric) {
     Value period = r.maximum(r.mul(size, r.constant(2)), one);
     Value place = positiveRemainder(r, index, period);
     return r.minimum(place, r.sub(r.sub(period, one), place));
@@ -184,7 +184,7 @@ Value PadOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
   auto type = ranked(getOperand());
   int64_t rank = type.getRank();
   Sizes pads = entries(getPads()).value_or(Sizes(2 * rank, unknown));
-  bool isConstant = getMode() == "constant";
+  bool isConstant = getMode() == PadMode::Constant;
   SmallVector<Value> own;
   Value inside;
   for (int64_t i = 0; i < rank; ++i) {
@@ -237,7 +237,7 @@ LogicalResult PadOp::reifyShape(ElementReader &r, unsigned, SmallVectorImpl<Valu
     r.require(*this, r.less(r.constant(-1), result), "pads crop a dimension of size {0} to {1}",
               WEIR_INVALID_ARGUMENT, size, result);
     result = r.maximum(result, zero);
-    if (getMode() != "constant") {
+    if (getMode() != PadMode::Constant) {
       Value ok = r.b.createOrFold<arith::OrIOp>(r.loc, r.less(zero, size), r.equal(result, zero));
       r.require(*this, ok, "an empty dimension cannot be padded to {0} out of itself",
                 WEIR_INVALID_ARGUMENT, result);

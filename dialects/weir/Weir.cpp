@@ -15,6 +15,7 @@ using namespace weir;
 
 #include "dialects/weir/WeirDialect.cpp.inc"
 #include "dialects/weir/WeirInterfaces.cpp.inc"
+#include "dialects/weir/WeirKinds.cpp.inc"
 #define GET_TYPEDEF_CLASSES
 #include "dialects/weir/WeirTypes.cpp.inc"
 #define GET_ATTRDEF_CLASSES

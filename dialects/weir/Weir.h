@@ -9,6 +9,8 @@
 #define WEIR_DIALECTS_WEIR_WEIR_H
 
 #include "dialects/weir/Elemental.h"
+#include "dialects/weir/Kinds.h"
+#include "dialects/weir/OperationFacts.h"
 #include "dialects/weir/ScalarBuilder.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Complex/IR/Complex.h"

@@ -8,6 +8,7 @@
 #ifndef WEIR_BASE_TD
 #define WEIR_BASE_TD
 
+include "dialects/weir/Kinds.td"
 include "dialects/weir/WeirInterfaces.td"
 include "mlir/IR/OpBase.td"
 include "mlir/IR/AttrTypeBase.td"
@@ -122,6 +123,34 @@ def Weir_IntTensor : Type<CPred<"::llvm::isa<::mlir::TensorType>($_self) && "
     "tensor of integers", "::mlir::TensorType">;
 
 //===----------------------------------------------------------------------===//
+// Facts that passes ask for: OperationFacts.h says what each means
+//===----------------------------------------------------------------------===//
+
+class Weir_Fact<string name> : NativeOpTrait<name> {
+  let cppNamespace = "::weir::traits";
+}
+def ReadsElementsRepeatedly : Weir_Fact<"ReadsElementsRepeatedly">;
+def ComputedByTiles : Weir_Fact<"ComputedByTiles">;
+def KernelAnchor : Weir_Fact<"KernelAnchor">;
+def CheapToRepeat : Weir_Fact<"CheapToRepeat">;
+def OneInstruction : Weir_Fact<"OneInstruction">;
+def SlowInstruction : Weir_Fact<"SlowInstruction">;
+def CallsFunction : Weir_Fact<"CallsFunction">;
+def Arithmetic : Weir_Fact<"Arithmetic">;
+def SelectsElements : Weir_Fact<"SelectsElements">;
+def BitLogic : Weir_Fact<"BitLogic">;
+def Weir_Idempotent : Weir_Fact<"Idempotent">;
+def AssociativeOnIntegers : Weir_Fact<"AssociativeOnIntegers">;
+def ZeroIsNeutral : Weir_Fact<"ZeroIsNeutral">;
+def RoundsToIntegral : Weir_Fact<"RoundsToIntegral">;
+def CannotFail : Weir_Fact<"CannotFail">;
+def DividesIntegers : Weir_Fact<"DividesIntegers">;
+def ChecksIndices : Weir_Fact<"ChecksIndices">;
+def WritesNoVariable : Weir_Fact<"WritesNoVariable">;
+def KeepsShape : Weir_Fact<"KeepsShape">;
+def SizesFromSizes : Weir_Fact<"SizesFromSizes">;
+
+//===----------------------------------------------------------------------===//
 // Operation classes
 //===----------------------------------------------------------------------===//
 
@@ -152,13 +181,14 @@ class Weir_ElementalOp<string mnemonic, list<Trait> traits = [], list<string> co
 // One that only moves elements: no arithmetic.
 class Weir_MovementOp<string mnemonic, list<Trait> traits = []>
     : Weir_ElementalOp<mnemonic, traits, ["getFlops"]> {
-  let extraClassDefinition = baseDefinition # [{
+  code movementDefinition = baseDefinition # [{
     int64_t $cppClass::getFlops() { return 0; }
   }];
+  let extraClassDefinition = movementDefinition;
 }
 
 // As Weir_ElementalOp, and an element is costly: sums, windows.
-class Weir_ContractionOp<string mnemonic, list<Trait> traits = []>
+class Weir_ContractionOp<string mnemonic, list<Trait> traits>
     : Weir_PureOp<mnemonic, !listconcat([
         DeclareOpInterfaceMethods<ElementalOpInterface, ["isElementExpensive"]>,
         DeclareOpInterfaceMethods<ReifyShapeOpInterface>], traits), ["getFlops"]> {

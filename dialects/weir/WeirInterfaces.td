@@ -74,6 +74,18 @@ def DecomposeOpInterface : OpInterface<"DecomposeOpInterface"> {
   ];
 }
 
+def ParametersOpInterface : OpInterface<"ParametersOpInterface"> {
+  let cppNamespace = "::weir";
+  let description = [{
+    Operands that say what is done with the others: shapes, bounds, counts. Where they are
+    constant, what is wrong with them is found when the model is compiled.
+  }];
+  let methods = [
+    InterfaceMethod<"The parameters: all operands behind the first.", "::mlir::OperandRange",
+      "getParameters", (ins), "", [{ return $_op->getOperands().drop_front(); }]>,
+  ];
+}
+
 def ElementwiseOpInterface : OpInterface<"ElementwiseOpInterface"> {
   let cppNamespace = "::weir";
   let description = [{An operation of the elementwise table.}];

@@ -7,15 +7,15 @@
 
 #include "passes/analysis/Clusters.h"
 #include "dialects/weir/Arranged.h"
+#include "dialects/weir/HalfWidener.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/RecursiveReader.h"
 #include "dialects/weir/Weir.h"
+#include "passes/analysis/Attention.h"
 #include "passes/analysis/DeviceTraits.h"
-#include "passes/kernelize/Attention.h"
-#include "passes/kernelize/KernelForms.h"
-#include "passes/kernelize/RowReduction.h"
-#include "passes/kernelize/WeightOnly.h"
-#include "passes/layout/WidenHalves.h"
+#include "passes/analysis/KernelForms.h"
+#include "passes/analysis/RowReduction.h"
+#include "passes/analysis/WeightOnly.h"
 #include "llvm/ADT/DenseMap.h"
 
 using namespace mlir;
@@ -65,7 +65,7 @@ bool weir::isTileElementwise(Operation *op) {
   if (isVectorElementwise(op))
     return true;
   if (!isa<AddOp, SubOp, MulOp>(op) &&
-      !(isa<DivOp, NegOp, AbsOp, SqrtOp, MaximumOp, MinimumOp>(op) &&
+      !((op->hasTrait<traits::OneInstruction>() || op->hasTrait<traits::SlowInstruction>()) &&
         getElementTypeOrSelf(op->getResult(0).getType()).isF64()))
     return false;
   Type element = getElementTypeOrSelf(op->getResult(0).getType());
@@ -298,15 +298,14 @@ const char *obstacle(Operation *producer, OpOperand &use) {
   if (!isa<ElementwiseOpInterface>(producer) && !isTrivial(producer) &&
       isa_and_nonnull<DotGeneralOp, ConvOp>(anchorBefore(user)))
     return "what a product or convolution takes in at its end is read from memory by vectors";
-  if (isa<DotGeneralOp, ConvOp, ConvTransposeOp, PoolOp, MaxPoolIndexOp, CumulativeOp, ArgReduceOp,
-          ResizeOp>(user))
+  if (user->hasTrait<traits::ReadsElementsRepeatedly>())
     return "each element is read many times: it is computed before, once";
   if (isWeightOnly(user))
     return "several kernels would compute it: it is read from memory";
   if (isa<TileOp, BroadcastToOp>(user) || (isa<SliceOp>(user) && padsLines(producer)))
     return "elements would be computed again for each copy of them";
   // Indices are read once an element of the result: compute them before.
-  if (isa<GatherOp, GatherNdOp, GatherElementsOp>(user))
+  if (user->hasTrait<traits::ChecksIndices>())
     return unless(use.getOperandNumber() == 0 &&
                       sameShape(use.get().getType(), user->getResult(0).getType()),
                   "indices, and what is gathered more than once, are computed before");

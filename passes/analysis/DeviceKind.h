@@ -45,7 +45,7 @@ public:
   /// swap_in, await_swap in steps of such a device).
   virtual bool canSwap() const { return false; }
   /// Whether an attention is one kernel for such a device, as matchAttention
-  /// (passes/kernelize/Attention.h) has it for vectors or for threads.
+  /// (passes/analysis/Attention.h) has it for vectors or for threads.
   virtual bool takesAttention() const { return false; }
   /// Whether such a device sorts, as kernels: of which operations, whyNot says.
   virtual bool takesSorts() const { return false; }

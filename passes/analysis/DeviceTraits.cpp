@@ -10,7 +10,7 @@
 #include "dialects/weir/Weir.h"
 #include "passes/analysis/Clusters.h"
 #include "passes/analysis/ScalarForm.h"
-#include "passes/partition/Constraints.h"
+#include "passes/analysis/Variables.h"
 
 using namespace mlir;
 using namespace weir;
@@ -73,8 +73,7 @@ static bool isNumeric(Type type) {
 /// Whether sizes of the results follow from sizes of the operands, and from few
 /// integers, which are the host's.
 static bool hasSizesOfHost(Operation *op) {
-  if (isa<ElementwiseOpInterface, DotGeneralOp, ConvOp, ConvTransposeOp, ConcatOp, GatherOp,
-          GatherElementsOp, ScatterNdOp, ScatterElementsOp, TopKOp>(op))
+  if (isa<ElementwiseOpInterface>(op) || op->hasTrait<traits::SizesFromSizes>())
     return true;
   return isa<ElementalOpInterface>(op) && op->getNumOperands() > 0 &&
          llvm::all_of(op->getOperands().drop_front(), [](Value value) {

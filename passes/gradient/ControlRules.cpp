@@ -29,7 +29,7 @@ namespace {
 bool isRepeatable(Region &region) {
   return !region
               .walk([](Operation *op) {
-                return isMemoryEffectFree(op) || isa<AssertOp, YieldOp, IfOp, WhileOp>(op)
+                return isMemoryEffectFree(op) || isa<AssertOp, IfOp, WhileOp>(op)
                            ? WalkResult::advance()
                            : WalkResult::interrupt();
               })

@@ -50,7 +50,7 @@ LogicalResult flat(Operation *, ArrayRef<Value>, Adjoint &) { return success(); 
 
 /// Each operand has its part in the sum. Of other kinds TensorFlow knows none.
 LogicalResult allReduce(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
-  if (cast<AllReduceOp>(op).getKind() != "sum")
+  if (cast<AllReduceOp>(op).getKind() != ReduceKind::Sum)
     return failure();
   for (Value input : op->getOperands())
     if (a.wants(input))

@@ -61,7 +61,7 @@ Value Adjoint::compare(StringRef predicate, Value x, Value y) {
 
 Value Adjoint::where(Value condition, Value x) { return op<SelectOp>(condition, x, number(x, 0)); }
 
-Value Adjoint::reduce(Value v, StringRef kind, Ints axes, bool keepDims) {
+Value Adjoint::reduce(Value v, ReduceKind kind, Ints axes, bool keepDims) {
   return op<ReduceOp>(v, kind, axes, keepDims);
 }
 
@@ -124,7 +124,7 @@ Value Adjoint::sumTo(Value v, Value like) {
   for (int64_t i = 0; i < lead; ++i)
     axes.push_back(i);
   if (!axes.empty())
-    v = reduce(v, "sum", axes, false);
+    v = reduce(v, ReduceKind::Sum, axes, false);
   axes.clear();
   IntVector open;
   for (int64_t i = 0; i < rank(like); ++i) {
@@ -135,7 +135,7 @@ Value Adjoint::sumTo(Value v, Value like) {
       open.push_back(i);
   }
   if (!axes.empty())
-    v = reduce(v, "sum", axes, true);
+    v = reduce(v, ReduceKind::Sum, axes, true);
   // Where only the run knows whether there was one, it decides.
   for (int64_t axis : open) {
     IntVector shape(type(v).getShape());
@@ -149,7 +149,7 @@ Value Adjoint::sumTo(Value v, Value like) {
     for (bool summed : {true, false}) {
       OpBuilder::InsertionGuard guard(b);
       b.createBlock(state.addRegion());
-      Value value = summed ? reduce(v, "sum", {axis}, true) : v;
+      Value value = summed ? reduce(v, ReduceKind::Sum, {axis}, true) : v;
       Value same = ReshapeOp::create(b, loc, result, value, shapeOf(value));
       YieldOp::create(b, loc, ValueRange(same));
     }
@@ -204,7 +204,8 @@ static bool isComplexRule(Operation *op) {
       "slice",      "tile",        "gather",    "repeat",  "gather_nd",    "gather_elements",
       "scatter_nd", "dot_general", "if",        "while",   "cumulative"};
   if (auto reduce = dyn_cast<ReduceOp>(op))
-    return reduce.getKind() == "sum" || reduce.getKind() == "mean" || reduce.getKind() == "prod";
+    return reduce.getKind() == ReduceKind::Sum || reduce.getKind() == ReduceKind::Mean ||
+           reduce.getKind() == ReduceKind::Prod;
   StringRef name = op->getName().getStringRef();
   return name.consume_front("weir.") && names.contains(name);
 }

@@ -61,7 +61,7 @@ public:
   /// `x` where the condition holds, else 0.
   Value where(Value condition, Value x);
   Value unless(Value condition, Value x) { return where(op<NotOp>(condition), x); }
-  Value reduce(Value v, llvm::StringRef kind, Ints axes, bool keepDims);
+  Value reduce(Value v, ReduceKind kind, Ints axes, bool keepDims);
   Value shapeOf(Value v); ///< tensor<rank x i64>
   Value sizes(Value v, int64_t begin, int64_t end);
   Value reshape(Value v, Value shape) { return op<ReshapeOp>(v, shape); }

@@ -23,7 +23,7 @@ LogicalResult moved(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
   for (Value other : op->getOperands().drop_front())
     if (a.wants(other))
       return failure();
-  Value size = a.op<ReduceOp>(a.shapeOf(x), "prod", Ints{0}, true);
+  Value size = a.op<ReduceOp>(a.shapeOf(x), ReduceKind::Prod, Ints{0}, true);
   Value numbers = a.op<IotaOp>(size, 0, a.b.getI64Type());
   IRMapping mapping;
   mapping.map(x, a.reshapeLike(numbers, x));
@@ -65,7 +65,7 @@ LogicalResult reverse(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
 /// Padding with a constant is undone by cropping.
 LogicalResult pad(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
   auto pad = cast<PadOp>(op);
-  if (pad.getMode() != "constant") {
+  if (pad.getMode() != PadMode::Constant) {
     if (a.wants(pad.getValue()))
       return failure();
     return moved(op, gradients, a);
@@ -73,7 +73,8 @@ LogicalResult pad(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
   if (a.wants(pad.getValue()))
     return failure();
   Value crop = a.op<NegOp>(a.cast(pad.getPads(), a.b.getI64Type()));
-  a.add(pad.getOperand(), a.op<PadOp>(gradients[0], crop, a.number(gradients[0], 0), "constant"));
+  a.add(pad.getOperand(),
+        a.op<PadOp>(gradients[0], crop, a.number(gradients[0], 0), PadMode::Constant));
   return success();
 }
 
@@ -114,7 +115,7 @@ LogicalResult scatterNd(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
   Value sizes = a.cast(a.sizes(dy, 0, depth), Adjoint::type(indices).getElementType());
   Value isInside =
       a.op<AndOp>(a.compare("ge", indices, a.number(indices, 0)), a.compare("lt", indices, sizes));
-  Value isKept = a.reduce(isInside, "all", {last}, true);
+  Value isKept = a.reduce(isInside, ReduceKind::All, {last}, true);
   Value found = a.op<GatherNdOp>(dy, a.where(isKept, indices), 0, false);
   SmallVector<Value> shape = {a.sizes(isKept, 0, last)};
   shape.push_back(a.ints(IntVector(Adjoint::rank(found) - last, 1)));

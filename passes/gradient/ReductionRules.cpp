@@ -37,10 +37,13 @@ Value others(Value x, Ints axes, Adjoint &a) {
     inverse[from] = to;
   Value lines = a.transpose(x, permutation);
   Value shape = a.shapeOf(lines);
-  Value count = a.op<ReduceOp>(a.sizes(lines, left, Adjoint::rank(lines)), "prod", Ints{0}, true);
+  Value count =
+      a.op<ReduceOp>(a.sizes(lines, left, Adjoint::rank(lines)), ReduceKind::Prod, Ints{0}, true);
   Value flat = left ? a.reshape(lines, a.concat({a.sizes(lines, 0, left), count}, 0))
                     : a.reshape(lines, count);
-  auto along = [&](bool reverse) { return a.op<CumulativeOp>(flat, "prod", left, true, reverse); };
+  auto along = [&](bool reverse) {
+    return a.op<CumulativeOp>(flat, ReduceKind::Prod, left, true, reverse);
+  };
   return a.transpose(a.reshape(a.times(along(false), along(true)), shape), inverse);
 }
 
@@ -49,22 +52,22 @@ LogicalResult reduce(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
   Value x = reduce.getOperand();
   Ints axes = reduce.getAxes();
   Value dy = kept(gradients[0], x, axes, a);
-  StringRef kind = reduce.getKind();
-  if (kind == "sum" || kind == "mean") {
-    if (kind == "mean")
+  ReduceKind kind = reduce.getKind();
+  if (kind == ReduceKind::Sum || kind == ReduceKind::Mean) {
+    if (kind == ReduceKind::Mean)
       dy = a.over(dy, a.count(x, axes, dy));
     a.add(x, a.op<BroadcastToOp>(dy, a.shapeOf(x)));
     return success();
   }
-  if (kind == "max" || kind == "min") {
+  if (kind == ReduceKind::Max || kind == ReduceKind::Min) {
     // Equal ones share.
     Value y = kept(reduce.getResult(), x, axes, a);
     Value isExtreme = a.compare("eq", x, y);
     Value ones = a.cast(isExtreme, Adjoint::type(x).getElementType());
-    a.add(x, a.times(ones, a.over(dy, a.reduce(ones, "sum", axes, true))));
+    a.add(x, a.times(ones, a.over(dy, a.reduce(ones, ReduceKind::Sum, axes, true))));
     return success();
   }
-  if (kind == "prod") {
+  if (kind == ReduceKind::Prod) {
     if (axes.empty())
       a.add(x, dy);
     else
@@ -76,10 +79,10 @@ LogicalResult reduce(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
 
 LogicalResult cumulative(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
   auto sum = cast<CumulativeOp>(op);
-  if (sum.getKind() != "sum")
+  if (sum.getKind() != ReduceKind::Sum)
     return failure();
-  a.add(sum.getOperand(), a.op<CumulativeOp>(gradients[0], "sum", sum.getAxis(), sum.getExclusive(),
-                                             !sum.getReverse()));
+  a.add(sum.getOperand(), a.op<CumulativeOp>(gradients[0], ReduceKind::Sum, sum.getAxis(),
+                                             sum.getExclusive(), !sum.getReverse()));
   return success();
 }
 
@@ -128,10 +131,10 @@ LogicalResult softmax(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
   IntVector axis = {static_cast<int64_t>(softmax.getAxis())};
   if (softmax.getLog())
     a.add(softmax.getOperand(),
-          a.minus(dy, a.times(a.op<ExpOp>(y), a.reduce(dy, "sum", axis, true))));
+          a.minus(dy, a.times(a.op<ExpOp>(y), a.reduce(dy, ReduceKind::Sum, axis, true))));
   else
     a.add(softmax.getOperand(),
-          a.times(y, a.minus(dy, a.reduce(a.times(dy, y), "sum", axis, true))));
+          a.times(y, a.minus(dy, a.reduce(a.times(dy, y), ReduceKind::Sum, axis, true))));
   return success();
 }
 

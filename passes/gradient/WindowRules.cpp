@@ -52,7 +52,7 @@ struct Windows {
     return a.ints(before);
   }
   Value padded(Value v, double value) const {
-    return a.op<PadOp>(v, padsOf(Adjoint::rank(v)), a.number(v, value), "constant");
+    return a.op<PadOp>(v, padsOf(Adjoint::rank(v)), a.number(v, value), PadMode::Constant);
   }
   int64_t places() const {
     int64_t count = 1;
@@ -80,7 +80,7 @@ struct Windows {
   Value spread(ArrayRef<Value> parts) const {
     // Numbers of elements of the padded tensor.
     Value like = padded(x, 0);
-    Value count = a.op<ReduceOp>(a.shapeOf(like), "prod", Ints{0}, true);
+    Value count = a.op<ReduceOp>(a.shapeOf(like), ReduceKind::Prod, Ints{0}, true);
     Value numbers = a.reshapeLike(a.op<IotaOp>(count, 0, a.b.getI64Type()), like);
     SmallVector<Value> rows, updates;
     for (int64_t at = 0; at < places(); ++at) {
@@ -91,7 +91,7 @@ struct Windows {
     Value sum =
         a.op<ScatterNdOp>(flat, a.concat(rows, 0), a.concat(updates, 0), "add", false, false);
     Value crop = a.op<NegOp>(padsOf(Adjoint::rank(x)));
-    return a.op<PadOp>(a.reshapeLike(sum, like), crop, a.number(x, 0), "constant");
+    return a.op<PadOp>(a.reshapeLike(sum, like), crop, a.number(x, 0), PadMode::Constant);
   }
 };
 
@@ -105,12 +105,12 @@ LogicalResult pool(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
             pool.getPads(),
             pool.getDilations(),
             pool.getChannelsLast()};
-  StringRef kind = pool.getKind();
-  if (!w.isKnown() || kind == "lp")
+  PoolKind kind = pool.getKind();
+  if (!w.isKnown() || kind == PoolKind::Lp)
     return failure();
   Value dy = gradients[0];
   SmallVector<Value> parts;
-  if (kind == "max") {
+  if (kind == PoolKind::Max) {
     // The first of equals has it all.
     Value lowest = w.padded(w.x, -std::numeric_limits<double>::infinity());
     Value isFree;
@@ -123,7 +123,7 @@ LogicalResult pool(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
       parts.push_back(a.where(isMaximum, dy));
     }
   } else {
-    if (kind == "average") {
+    if (kind == PoolKind::Average) {
       Value ones = a.op<BroadcastToOp>(a.number(w.x, 1), a.shapeOf(w.x));
       Value counted = w.padded(ones, pool.getCountIncludePad() ? 1 : 0), count;
       for (int64_t at = 0; at < w.places(); ++at) {

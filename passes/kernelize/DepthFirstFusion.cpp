@@ -19,10 +19,10 @@
 #include "dialects/weir/Rearrange.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/SymbolTable.h"
-#include "passes/Passes.h"
 #include "passes/analysis/DeviceTraits.h"
 #include "passes/analysis/KernelSchedules.h"
 #include "passes/kernelize/DepthFirst.h"
+#include "passes/kernelize/Passes.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace weir {

@@ -17,9 +17,9 @@
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Rearrange.h"
 #include "dialects/weir/Weir.h"
-#include "passes/Passes.h"
+#include "passes/analysis/Attention.h"
 #include "passes/analysis/DeviceTraits.h"
-#include "passes/kernelize/Attention.h"
+#include "passes/kernelize/Passes.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace weir {

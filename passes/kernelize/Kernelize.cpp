@@ -11,11 +11,11 @@
 #include "dialects/weir/Rearrange.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/IRMapping.h"
-#include "passes/Passes.h"
 #include "passes/analysis/Clusters.h"
 #include "passes/analysis/DeviceTraits.h"
+#include "passes/analysis/ImplicitPadding.h"
 #include "passes/analysis/KernelSchedules.h"
-#include "passes/kernelize/ImplicitPadding.h"
+#include "passes/kernelize/Passes.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
@@ -27,15 +27,6 @@ namespace weir {
 
 using namespace mlir;
 using namespace weir;
-
-/// Whether the operation's code may find data that it must refuse. It then names its
-/// node: a kernel of two nodes could only name one.
-static bool mayFail(Operation *op) {
-  if (isa<GatherOp, GatherNdOp, GatherElementsOp, ScatterNdOp, ScatterElementsOp>(op))
-    return true;
-  return isa<DivOp, FloorDivOp, RemOp, FloorModOp, PowOp>(op) &&
-         isa<IntegerType>(getElementTypeOrSelf(op->getResult(0).getType()));
-}
 
 namespace {
 
@@ -147,7 +138,8 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
     kernel.getBody().front().walk([&](Operation *op) {
       op->print(os, state);
       os << '\n';
-      if (mayFail(op))
+      // It names its node then, and a kernel of two nodes could only name one.
+      if (checksElements(op))
         os << nodeName(op->getLoc()) << '\n';
     });
     for (BlockArgument argument : kernel.getBody().getArguments())

@@ -13,7 +13,7 @@ include "mlir/Pass/PassBase.td"
 def WeirHorizontalGemmFusionPass : Pass<"weir-horizontal-gemm-fusion", "::mlir::ModuleOp"> {
   let summary = "products of one operand with several weights become one";
   let description = [{
-    What: on accelerators, products of one operand with constant weights, with or without a
+    What: on offload devices, products of one operand with constant weights, with or without a
     bias, become one product with all of the weights side by side, and slices of its
     columns: where attentions read them, or elementwise operations bring them together, so
     that kernels read the slices in place. A reshape of a slice into heads becomes a slice
@@ -27,9 +27,9 @@ def WeirHorizontalGemmFusionPass : Pass<"weir-horizontal-gemm-fusion", "::mlir::
 }
 
 def WeirGemmOperandLayoutPass : Pass<"weir-gemm-operand-layout", "::mlir::ModuleOp"> {
-  let summary = "products of accelerators read operands as they lie, or should";
+  let summary = "products of offload devices read operands as they lie, or should";
   let description = [{
-    What: on accelerators, products, but those of attentions, read what was transposed for
+    What: on offload devices, products, but those of attentions, read what was transposed for
     them as it lay before: kernels and libraries take either way. A constant operand of products whose other side has at most four
     lines gets its dimensions in the order batch, free, contracted, so that what a sum reads
     lies next to each other. Constants that anything else reads stay as they are.
@@ -42,9 +42,9 @@ def WeirGemmOperandLayoutPass : Pass<"weir-gemm-operand-layout", "::mlir::Module
 }
 
 def WeirSplitReductionsPass : Pass<"weir-split-reductions", "::mlir::ModuleOp"> {
-  let summary = "reductions that leave accelerators idle become several";
+  let summary = "reductions that leave offload devices idle become several";
   let description = [{
-    What: on accelerators, a reduction of floats with few results becomes one of parts, and
+    What: on offload devices, a reduction of floats with few results becomes one of parts, and
     others of what these leave, so that there is work for all threads: parts of long lines,
     lines before what else is reduced, parts of columns. What only the reduction reads is
     computed along with it. Mean and variance over more than one line of up to 8,192 elements
@@ -64,7 +64,7 @@ def WeirSplitReductionsPass : Pass<"weir-split-reductions", "::mlir::ModuleOp"> 
 def WeirWidenRowReductionsPass : Pass<"weir-widen-row-reductions", "::mlir::ModuleOp"> {
   let summary = "computes f16 and bf16 around reductions along lines in f32";
   let description = [{
-    What: on accelerators, elementwise operations on f16 and bf16 that would be part of a
+    What: on offload devices, elementwise operations on f16 and bf16 that would be part of a
     row reduction (a softmax, a normalisation), were they of f32, become such, between
     casts: each result is rounded where it was. A square or cube becomes products.
     Why here: last before weir-kernelize, which then forms the kernels; what follows products

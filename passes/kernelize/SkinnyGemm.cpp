@@ -18,9 +18,9 @@
 #include "dialects/weir/Contraction.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Rearrange.h"
-#include "passes/Passes.h"
+#include "passes/analysis/Attention.h"
 #include "passes/analysis/DeviceTraits.h"
-#include "passes/kernelize/Attention.h"
+#include "passes/kernelize/Passes.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRGEMMOPERANDLAYOUTPASS

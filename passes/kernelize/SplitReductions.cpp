@@ -16,9 +16,9 @@
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Rearrange.h"
 #include "dialects/weir/Weir.h"
-#include "passes/Passes.h"
+#include "passes/analysis/Attention.h"
 #include "passes/analysis/DeviceTraits.h"
-#include "passes/kernelize/Attention.h"
+#include "passes/kernelize/Passes.h"
 #include "passes/kernelize/ReshapedElementwise.h"
 
 namespace weir {
@@ -125,7 +125,8 @@ private:
       auto type = dyn_cast<RankedTensorType>(reduce.getOperand().getType());
       if (type && type.hasStaticShape() && isa<FloatType>(type.getElementType()) &&
           !inside.contains(reduce) &&
-          llvm::is_contained({"sum", "mean", "max", "min"}, reduce.getKind()))
+          llvm::is_contained({ReduceKind::Sum, ReduceKind::Mean, ReduceKind::Max, ReduceKind::Min},
+                             reduce.getKind()))
         all.push_back(reduce);
     });
     return all;
@@ -243,12 +244,13 @@ private:
     auto centred = square && square.getLhs() == square.getRhs()
                        ? square.getLhs().getDefiningOp<SubOp>()
                        : SubOp();
-    if (!centred || variance.getKind() != "mean" || !typeOf(variance).getElementType().isF32())
+    if (!centred || variance.getKind() != ReduceKind::Mean ||
+        !typeOf(variance).getElementType().isF32())
       return std::nullopt;
     Value x = centred.getLhs(), subtrahend = centred.getRhs();
     auto reshape = subtrahend.getDefiningOp<ReshapeOp>();
     auto mean = (reshape ? reshape.getOperand() : subtrahend).getDefiningOp<ReduceOp>();
-    if (!mean || mean.getKind() != "mean" || mean.getOperand() != x ||
+    if (!mean || mean.getKind() != ReduceKind::Mean || mean.getOperand() != x ||
         x.getType() != variance.getOperand().getType() || mean.getAxes() != variance.getAxes())
       return std::nullopt;
     // Each element has its own mean subtracted.
@@ -384,20 +386,20 @@ private:
   /// itself; null: of numbers.
   static std::pair<Value, Value> statistics(OpBuilder &b, Location loc, Value x, int64_t axis,
                                             Value spread) {
-    Value mean = reduced(b, loc, x, "mean", axis);
+    Value mean = reduced(b, loc, x, ReduceKind::Mean, axis);
     Value distance = SubOp::create(b, loc, x.getType(), x, mean);
     Value square = MulOp::create(b, loc, x.getType(), distance, distance);
     if (spread)
       square = AddOp::create(b, loc, x.getType(), square, spread);
-    return {mean, reduced(b, loc, square, "mean", axis)};
+    return {mean, reduced(b, loc, square, ReduceKind::Mean, axis)};
   }
 
-  static Value reduced(OpBuilder &b, Location loc, Value value, StringRef kind,
+  static Value reduced(OpBuilder &b, Location loc, Value value, ReduceKind kind,
                        ArrayRef<int64_t> axes) {
     SmallVector<int64_t> shape(typeOf(value).getShape());
     for (int64_t axis : axes)
       shape[axis] = 1;
-    return ReduceOp::create(b, loc, typeOf(value).clone(shape), value, b.getStringAttr(kind),
+    return ReduceOp::create(b, loc, typeOf(value).clone(shape), value, kind,
                             b.getDenseI64ArrayAttr(axes), b.getBoolAttr(true));
   }
 

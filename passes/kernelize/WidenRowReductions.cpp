@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/weir/Folding.h"
+#include "dialects/weir/HalfWidener.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Quantized.h"
-#include "passes/Passes.h"
 #include "passes/analysis/Clusters.h"
 #include "passes/analysis/DeviceTraits.h"
-#include "passes/layout/WidenHalves.h"
+#include "passes/kernelize/Passes.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRWIDENROWREDUCTIONSPASS

@@ -9,8 +9,8 @@
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Rearrange.h"
 #include "mlir/IR/IRMapping.h"
-#include "passes/Passes.h"
 #include "passes/analysis/Clusters.h"
+#include "passes/layout/Passes.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRCANONICALGEMMSPASS
@@ -88,7 +88,7 @@ Value reshapedToResult(OpBuilder &b, DotGeneralOp dot, Value made) {
 bool productOfVector(DotGeneralOp dot) {
   auto lhs = cast<RankedTensorType>(dot.getLhs().getType());
   auto rhs = cast<RankedTensorType>(dot.getRhs().getType());
-  if (mayBeAccelerated(dot) || !isTileProduct(dot) || !lhs.getElementType().isF32() ||
+  if (mayBeOffloaded(dot) || !isTileProduct(dot) || !lhs.getElementType().isF32() ||
       !dot.getLhsBatch().empty())
     return false;
   SmallVector<int64_t> contractL(dot.getLhsContract()), contractR(dot.getRhsContract());
@@ -121,8 +121,8 @@ bool productOfVector(DotGeneralOp dot) {
   Value products = MulOp::create(b, loc, lines, vector);
   copyDevice(dot, products);
   int64_t last = free.size();
-  Value sums = ReduceOp::create(b, loc, products, b.getStringAttr("sum"),
-                                b.getDenseI64ArrayAttr({last}), b.getBoolAttr(true));
+  Value sums = ReduceOp::create(b, loc, products, ReduceKind::Sum, b.getDenseI64ArrayAttr({last}),
+                                b.getBoolAttr(true));
   copyDevice(dot, sums);
   Value made = reshapedToResult(b, dot, sums);
   if (made.getType() != dot.getType())
@@ -146,7 +146,7 @@ void plainProduct(DotGeneralOp dot) {
                        freeR = freeDims(rhs.getRank(), batchR, contractR);
   size_t batch = batchL.size();
   bool mergeL = freeL.empty(), mergeR = freeR.size() != 1, mergeK = contractL.size() != 1;
-  if (mayBeAccelerated(dot)) {
+  if (mayBeOffloaded(dot)) {
     bool isOpen = (mergeL && !lhs.hasStaticShape()) || (mergeR && !rhs.hasStaticShape()) ||
                   ((mergeL || mergeR) && !result.hasStaticShape());
     if (isOpen || mergeK || !lhs.getElementType().isF32() || !rhs.getElementType().isF32() ||
@@ -325,7 +325,7 @@ void explicitPadding(ConvOp conv) {
   if (!conv.getChannelsLast() || (rank != 4 && rank != 5) ||
       (conv.getGroups() != 1 && isDepthwise) ||
       !(input.getElementType().isF32() ||
-        (input.getElementType().isF64() && !mayBeAccelerated(conv))) ||
+        (input.getElementType().isF64() && !mayBeOffloaded(conv))) ||
       llvm::all_of(conv.getPads(), [](int64_t pad) { return pad == 0; }))
     return;
   OpBuilder b(conv);
@@ -340,7 +340,7 @@ void explicitPadding(ConvOp conv) {
   auto scalar = RankedTensorType::get({}, input.getElementType());
   Value zero = ConstantOp::create(
       b, loc, SplatElementsAttr::get(scalar, b.getFloatAttr(input.getElementType(), 0.0)));
-  Value padded = PadOp::create(b, loc, conv.getInput(), sizes, zero, "constant");
+  Value padded = PadOp::create(b, loc, conv.getInput(), sizes, zero, PadMode::Constant);
   copyDevice(conv, padded);
   conv.getInputMutable().assign(padded);
   conv.setPads(SmallVector<int64_t>(2 * spatial, 0));

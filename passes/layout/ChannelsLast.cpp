@@ -9,7 +9,7 @@
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Rearrange.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
-#include "passes/Passes.h"
+#include "passes/layout/Passes.h"
 #include "passes/layout/TransposedConvolutions.h"
 
 namespace weir {
@@ -39,7 +39,7 @@ bool isImage(Type type) {
 
 bool isTiledOnHost(ConvOp op) {
   Type element = getElementTypeOrSelf(op.getType());
-  return op.getGroups() == 1 && !mayBeAccelerated(op) && (element.isF32() || element.isF64());
+  return op.getGroups() == 1 && !mayBeOffloaded(op) && (element.isF32() || element.isF64());
 }
 
 struct ConvToLast : OpRewritePattern<ConvOp> {
@@ -78,7 +78,7 @@ bool wantsLast(PoolOp op) {
       return true;
   constexpr int64_t manyChannels = 8;
   return type.getElementType().isF32() && type.getDimSize(1) >= manyChannels &&
-         op.getKind() != "lp";
+         op.getKind() != PoolKind::Lp;
 }
 
 struct PoolToLast : OpRewritePattern<PoolOp> {

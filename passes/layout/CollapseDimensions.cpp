@@ -14,7 +14,7 @@
 #include "dialects/weir/Elemental.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Rearrange.h"
-#include "passes/Passes.h"
+#include "passes/layout/Passes.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRCOLLAPSEDIMENSIONSPASS
@@ -158,6 +158,11 @@ struct Surroundings {
   Value source;                    ///< what they read
 };
 
+/// Whether elementwise operations around `op` are computed in its kernel.
+bool sharesKernels(Operation *op) {
+  return isa<ElementwiseOpInterface>(op) || op->hasTrait<traits::ComputedByTiles>();
+}
+
 /// Nothing where the operation would lose a kernel that it shares.
 std::optional<Surroundings> surroundingsOf(Operation *op) {
   constexpr size_t most = 4;
@@ -169,15 +174,13 @@ std::optional<Surroundings> surroundingsOf(Operation *op) {
     found.source = onlyTensor(found.before.back());
   }
   Operation *def = found.source.getDefiningOp();
-  if (def &&
-      (isa<ElementwiseOpInterface, DotGeneralOp, ConvOp, PoolOp>(def) || isa<ConstantOp>(def)) &&
-      (found.source.hasOneUse() || isa<ConstantOp>(def)))
+  if (def && (isa<ConstantOp>(def) || (sharesKernels(def) && found.source.hasOneUse())))
     return std::nullopt;
   Value result = op->getResult(0);
   auto type = typeOf(result);
   bool isSingle = type.hasStaticShape() && type.getNumElements() == 1;
   for (Operation *user : result.getUsers())
-    if (!isSingle && isa<ElementwiseOpInterface, DotGeneralOp, ConvOp, PoolOp>(user))
+    if (!isSingle && sharesKernels(user))
       return std::nullopt;
   return found;
 }
@@ -303,7 +306,7 @@ void collapse(PadOp op) {
   auto type = typeOf(op.getOperand()), resultType = typeOf(op);
   std::optional<SmallVector<int64_t>> pads = constantIntegers(op.getPads());
   int64_t rank = type.getRank();
-  if (!pads || op.getMode() != "constant")
+  if (!pads || op.getMode() != PadMode::Constant)
     return;
   auto isPadded = [&](int64_t i) { return (*pads)[i] != 0 || (*pads)[rank + i] != 0; };
   Groups groups;
@@ -344,19 +347,16 @@ void collapse(PadOp op) {
 
 struct CollapseDimensionsPass : weir::impl::WeirCollapseDimensionsPassBase<CollapseDimensionsPass> {
   void runOnOperation() override {
-    if (getOperation()->hasAttr(acceleratedAttribute))
+    if (getOperation()->hasAttr(offloadingAttribute))
       return;
-    SmallVector<Operation *> work;
+    // What collapsing one erases is never another.
+    SmallVector<std::function<void()>> work;
+    auto note = [&](auto own) { work.push_back([own] { collapse(own); }); };
     getOperation().walk([&](Operation *op) {
-      if (isa<ReduceOp, CumulativeOp, ArgReduceOp, PadOp>(op))
-        work.push_back(op);
+      llvm::TypeSwitch<Operation *>(op).Case<ReduceOp, CumulativeOp, ArgReduceOp, PadOp>(note);
     });
-    for (Operation *op : work)
-      llvm::TypeSwitch<Operation *>(op).Case<ReduceOp, CumulativeOp, ArgReduceOp, PadOp>(
-          [](auto own) {
-            if (typeOf(own->getOperand(0)).getRank() > 1)
-              collapse(own);
-          });
+    for (const std::function<void()> &collapseOne : work)
+      collapseOne();
   }
 };
 

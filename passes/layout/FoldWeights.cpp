@@ -8,7 +8,7 @@
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Quantized.h"
-#include "passes/Passes.h"
+#include "passes/layout/Passes.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRFOLDWEIGHTSPASS
@@ -119,7 +119,10 @@ static TypedAttr rearranged(Operation *op, Attribute value) {
     DenseElementsAttr whole = materializedConstant(typed);
     return whole ? whole.reshape(type) : TypedAttr();
   }
-  TypedAttr view = transposedConstant(typed, cast<TransposeOp>(op).getPermutation());
+  auto transpose = dyn_cast<TransposeOp>(op);
+  if (!transpose)
+    return {};
+  TypedAttr view = transposedConstant(typed, transpose.getPermutation());
   // Dense elements stay dense where there are few: passes that compute with
   // constants read those. Many would be in memory twice.
   constexpr int64_t fewElements = 4096;
@@ -232,8 +235,8 @@ static TypedAttr summedConstant(ReduceOp reduce) {
   auto type = dyn_cast<RankedTensorType>(reduce.getOperand().getType());
   auto result = dyn_cast<RankedTensorType>(reduce.getType());
   constexpr int64_t mostElements = 1 << 26;
-  if (!constant || reduce.getKind() != "sum" || !type || !type.hasStaticShape() || !result ||
-      !result.hasStaticShape() || !type.getElementType().isF32() ||
+  if (!constant || reduce.getKind() != ReduceKind::Sum || !type || !type.hasStaticShape() ||
+      !result || !result.hasStaticShape() || !type.getElementType().isF32() ||
       type.getNumElements() > mostElements)
     return {};
   DenseElementsAttr dense = materializedConstant(cast<TypedAttr>(constant.getValue()));
@@ -286,7 +289,7 @@ struct FoldWeightsPass : weir::impl::WeirFoldWeightsPassBase<FoldWeightsPass> {
           reduce.erase();
           return;
         }
-      if (!isa<TransposeOp, ReshapeOp, BroadcastToOp, GatherOp, SliceOp>(op))
+      if (!op->hasTrait<traits::SelectsElements>())
         return;
       auto constant = op->getOperand(0).getDefiningOp<ConstantOp>();
       if (!constant)

@@ -9,7 +9,7 @@
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Rearrange.h"
-#include "passes/Passes.h"
+#include "passes/layout/Passes.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
 

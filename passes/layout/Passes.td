@@ -66,7 +66,7 @@ def WeirWidenHalvesPass : Pass<"weir-widen-halves", "::mlir::ModuleOp"> {
     casts; constants become f32 that is read from the narrow source. Results are rounded
     where they were. What only moves values stays narrow.
     Why here: first of the layouts, whose tiles and vectors are those of f32, and behind
-    all that looks for nodes by their types. Accelerators compute narrow products: modules
+    all that looks for nodes by their types. Offload devices compute narrow products: modules
     that may have some do not ask for it.
     What breaks if it moves: behind weir-channels-last casts would stand between transpositions that cancel.
   }];

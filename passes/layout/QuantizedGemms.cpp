@@ -17,8 +17,8 @@
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Rearrange.h"
-#include "passes/Passes.h"
 #include "passes/layout/ByteOperands.h"
+#include "passes/layout/Passes.h"
 #include <cmath>
 
 namespace weir {
@@ -378,7 +378,7 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
       border = CastOp::create(b, loc, type, one, b.getBoolAttr(false));
     }
     copyDevice(op, border);
-    Value made = PadOp::create(b, loc, byte, integers(b, loc, amounts), border, "constant");
+    Value made = PadOp::create(b, loc, byte, integers(b, loc, amounts), border, PadMode::Constant);
     copyDevice(op, made);
     return made;
   }

@@ -59,8 +59,8 @@ LogicalResult AsConvolutions::matchAndRewrite(ConvTransposeOp op, PatternRewrite
   auto constant = op.getFilter().getDefiningOp<ConstantOp>();
   int64_t rank = input.getRank(), spatial = rank - 2;
   bool isLast = op.getChannelsLast();
-  bool isPlain = constant ? op.getGroups() == 1 || !mayBeAccelerated(op)
-                          : op.getGroups() == 1 && !mayBeAccelerated(op);
+  bool isPlain = constant ? op.getGroups() == 1 || !mayBeOffloaded(op)
+                          : op.getGroups() == 1 && !mayBeOffloaded(op);
   if (!isPlain || spatial < 1 || spatial > 3 || !result.getElementType().isF32() ||
       !filter.getElementType().isF32() ||
       !llvm::all_of(op.getDilations(), [](int64_t d) { return d == 1; }))

@@ -11,6 +11,7 @@
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Weir.h"
 #include "passes/analysis/DeviceTraits.h"
+#include "passes/analysis/Variables.h"
 
 using namespace mlir;
 using namespace weir;
@@ -160,25 +161,6 @@ void Constraints::gatherColocations() {
           unite(element(name), element(with.getValue()),
                 "\"" + name.str() + "\" is colocated with \"" + with.getValue().str() + "\"");
         }
-}
-
-VariableOp weir::variableOf(Value resource) {
-  for (int depth = 0; resource && depth < 64; ++depth) {
-    if (auto argument = dyn_cast<BlockArgument>(resource)) {
-      auto loop = dyn_cast<WhileOp>(argument.getOwner()->getParentOp());
-      resource = loop ? loop.getInits()[argument.getArgNumber()] : Value();
-    } else if (auto variable = resource.getDefiningOp<VariableOp>()) {
-      return variable;
-    } else if (auto loop = resource.getDefiningOp<WhileOp>()) {
-      resource = loop.getInits()[cast<OpResult>(resource).getResultNumber()];
-    } else if (auto branch = resource.getDefiningOp<IfOp>()) {
-      resource = branch.getThenRegion().front().getTerminator()->getOperand(
-          cast<OpResult>(resource).getResultNumber());
-    } else {
-      return {};
-    }
-  }
-  return {};
 }
 
 void Constraints::gatherResources() {

@@ -16,13 +16,11 @@
 #define WEIR_PASSES_PARTITION_CONSTRAINTS_H
 
 #include "passes/analysis/DeviceKind.h"
-#include "passes/partition/DeviceSet.h"
+#include "passes/analysis/DeviceSet.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace weir {
-
-class VariableOp;
 
 /// Whether an operation is placed: not data, not a border of regions, not what
 /// every device that takes part has for itself.
@@ -32,9 +30,6 @@ bool isControl(mlir::Operation *op);
 /// Whether every device may have its own of it: constants, variables' handles, what
 /// sessions can.
 bool isFree(mlir::Operation *op);
-
-/// The variable behind a resource, through loops and conditionals; null: unknown.
-VariableOp variableOf(mlir::Value resource);
 
 class Constraints {
 public:

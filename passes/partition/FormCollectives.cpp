@@ -22,11 +22,11 @@
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Weir.h"
 #include "mlir/IR/IRMapping.h"
-#include "passes/Passes.h"
 #include "passes/analysis/DeviceTraits.h"
 #include "passes/analysis/ScalarForm.h"
 #include "passes/partition/Homes.h"
 #include "passes/partition/HostCollectives.h"
+#include "passes/partition/Passes.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRFORMCOLLECTIVESPASS

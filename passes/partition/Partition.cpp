@@ -23,10 +23,10 @@
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Weir.h"
 #include "mlir/IR/IRMapping.h"
-#include "passes/Passes.h"
 #include "passes/analysis/DeviceTraits.h"
 #include "passes/partition/Homes.h"
 #include "passes/partition/LateTransfers.h"
+#include "passes/partition/Passes.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRPARTITIONPASS
@@ -486,9 +486,9 @@ struct PartitionPass : weir::impl::WeirPartitionPassBase<PartitionPass> {
       Devices used;
       for (Operation &op : function.getBody().front().without_terminator())
         collectDevices(&op, used);
-      bool accelerated =
+      bool offloads =
           llvm::any_of(used, [&](int64_t device) { return isOffloadDevice(module, device); });
-      if (used.size() > 1 || accelerated) {
+      if (used.size() > 1 || offloads) {
         Splitter splitter(function, devices, cluster, edges);
         splitter.run(used);
         moved += splitter.transfers().moved;

@@ -9,7 +9,7 @@
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Weir.h"
-#include "passes/Passes.h"
+#include "passes/partition/Passes.h"
 #include "passes/partition/StaticOrder.h"
 
 namespace weir {

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/weir/Pch.h"
-#include "passes/Passes.h"
 #include "passes/analysis/DeviceTraits.h"
+#include "passes/plan/Passes.h"
 #include "passes/plan/StepTimes.h"
 
 namespace weir {
@@ -63,7 +63,8 @@ private:
 
   /// Nobody writes or frees these before the run ends.
   static bool staysToTheEnd(Value root) {
-    return isa_and_nonnull<FeedOp, BlobOp, plan::VariableReadOp, FetchOp>(root.getDefiningOp());
+    Operation *def = root.getDefiningOp();
+    return def && def->hasTrait<plan::traits::LivesToTheEnd>();
   }
 
   /// Whether `op`, or what is in it, ends what one of the buffers holds.

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/weir/Pch.h"
-#include "passes/Passes.h"
 #include "passes/memory/PlanChecker.h"
+#include "passes/plan/Passes.h"
 #include "passes/plan/StepTimes.h"
 
 namespace weir {

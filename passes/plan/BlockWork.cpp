@@ -39,13 +39,13 @@ int64_t BlockWork::sizeOf(Value value) const {
   // Variables lie elsewhere, and what an offload device receives.
   if (!tensor || !tensor.hasStaticShape() || isScalarForm(tensor) ||
       value.getDefiningOp<weir::VariableReadOp>() ||
-      (accelerated && value.getDefiningOp<weir::ReceiveOp>()))
+      (offloaded && value.getDefiningOp<weir::ReceiveOp>()))
     return 0;
   return arenaBytes(bufferType(tensor));
 }
 
 BlockWork::BlockWork(Block &block, SymbolTable &symbols, const DenseMap<Block *, int64_t> &peaks)
-    : block(block), symbols(symbols), accelerated(isOffloaded(block.getParentOp())) {
+    : block(block), symbols(symbols), offloaded(isOffloaded(block.getParentOp())) {
   // Constants stay at the head: nothing runs for them.
   for (Operation &op : block.without_terminator())
     if (!isa<ConstantOp>(op) && (op.getNumResults() != 1 || !isView(op.getResult(0))))

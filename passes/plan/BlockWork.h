@@ -15,8 +15,8 @@
 #define WEIR_PASSES_PLAN_BLOCKWORK_H
 
 #include "dialects/plan/Plan.h"
+#include "passes/analysis/DeviceSet.h"
 #include "passes/memory/Recompute.h"
-#include "passes/partition/DeviceSet.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace weir::plan {
@@ -70,7 +70,7 @@ private:
   llvm::SmallVector<mlir::Operation *> operations; ///< one a node
   llvm::DenseMap<mlir::Value, int> numbers;        ///< of values
   int lastEffect = -1;
-  bool accelerated = false; ///< on a device that receives beside its arena
+  bool offloaded = false; ///< on a device that receives beside its arena
   int64_t returned = 0;
 };
 

@@ -7,7 +7,7 @@
 
 #include "dialects/weir/Pch.h"
 #include "mlir/Dialect/LLVMIR/LLVMTypes.h"
-#include "passes/Passes.h"
+#include "passes/plan/Passes.h"
 #include "passes/plan/SizeBounds.h"
 #include "passes/plan/StepTimes.h"
 

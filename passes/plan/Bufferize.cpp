@@ -7,7 +7,7 @@
 
 #include "dialects/weir/Pch.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "passes/Passes.h"
+#include "passes/plan/Passes.h"
 #include "passes/plan/StepBuilder.h"
 
 namespace weir {

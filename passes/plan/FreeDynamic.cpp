@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/weir/Pch.h"
-#include "passes/Passes.h"
+#include "passes/plan/Passes.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRFREEDYNAMICPASS
@@ -22,7 +22,7 @@ struct FreeDynamicPass : weir::impl::WeirFreeDynamicPassBase<FreeDynamicPass> {
   void runOnOperation() override {
     SmallVector<Value> owned;
     getOperation().walk([&](Operation *op) {
-      if (isa<AllocOp, LibraryOp, plan::ReceiveOp, scf::IfOp, scf::WhileOp>(op))
+      if (op->hasTrait<plan::traits::OwnsResults>() || isa<scf::IfOp, scf::WhileOp>(op))
         for (Value result : op->getResults())
           if (isa<MemRefType>(result.getType()))
             owned.push_back(result);

@@ -8,8 +8,8 @@
 #include "passes/plan/InPlace.h"
 #include "dialects/weir/Pch.h"
 #include "passes/analysis/DeviceTraits.h"
+#include "passes/analysis/ImplicitPadding.h"
 #include "passes/analysis/KernelSchedules.h"
-#include "passes/kernelize/ImplicitPadding.h"
 
 using namespace mlir;
 using namespace weir;

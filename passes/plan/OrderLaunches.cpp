@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/weir/Pch.h"
-#include "passes/Passes.h"
 #include "passes/plan/BlockWork.h"
+#include "passes/plan/Passes.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRORDERLAUNCHESPASS

@@ -34,13 +34,13 @@ def WeirRecomputeLaunchesPass : Pass<"weir-recompute-launches", "::mlir::ModuleO
     What: where the module has `weir.memory_limit` and more bytes are alive than
     that, drops values that wait across the fullest moments and clones the launches
     that make them in front of the next use, most bytes saved for the least work
-    first. On an accelerator it copies values to the host (`swap_out`) and back
+    first. On an offload device it copies values to the host (`swap_out`) and back
     (`swap_in`) where the link makes that cheaper, and begins copies back so early
     that work hides them, as far as the limit leaves room. In a loop or conditional
     only where nothing around it keeps the limit.
     Writes `weir_plan.recompute`: whether the limit is kept, launches that run again,
     peaks before and after, and the work added, in thousandths (of a loop, one turn's);
-    and, where there is an accelerator, `weir_plan.swap`: values copied out, copies
+    and, where there is an offload device, `weir_plan.swap`: values copied out, copies
     back, the bytes of both, and the peak that running again alone reached.
     Why here: behind the order, which is free; before buffers, which then see short
     lives. No pass behind it merges equal launches.
@@ -96,7 +96,7 @@ def WeirAwaitSendsPass : Pass<"weir-await-sends", "::mlir::ModuleOp"> {
     live. The wait is a use like any other: reuse, frees and offsets see that the
     buffer lives until then.
     Must not: touch sends within a task, which copy to the receiver's memory at
-    once, small ones, and those of accelerators.
+    once, small ones, and those of offload devices.
     What breaks if it moves: behind weir-reuse-buffers a buffer could be written while another task still reads it.
   }];
   let dependentDialects = ["::weir::plan::WeirPlanDialect"];
@@ -121,7 +121,7 @@ def WeirReuseBuffersPass : Pass<"weir-reuse-buffers", "::mlir::ModuleOp"> {
 }
 
 def WeirAwaitSwapsPass : Pass<"weir-await-swaps", "::mlir::ModuleOp"> {
-  let summary = "lets work wait for copies between an accelerator and its host";
+  let summary = "lets work wait for copies between an offload device and its host";
   let description = [{
     What: inserts an `await_swap` before the first operation that writes over bytes
     that a `swap_out` may still read, and before the first that touches what a

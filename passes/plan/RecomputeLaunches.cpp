@@ -7,9 +7,9 @@
 
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
-#include "passes/Passes.h"
 #include "passes/analysis/DeviceTraits.h"
 #include "passes/plan/BlockWork.h"
+#include "passes/plan/Passes.h"
 
 #include <numeric>
 

@@ -7,8 +7,8 @@
 
 #include "dialects/weir/Pch.h"
 #include "mlir/IR/Dominance.h"
-#include "passes/Passes.h"
 #include "passes/plan/InPlace.h"
+#include "passes/plan/Passes.h"
 #include "passes/plan/PlaceValues.h"
 #include "passes/plan/ReuseDynamic.h"
 #include "passes/plan/StepTimes.h"

@@ -496,7 +496,7 @@ private:
   /// dimension it copies those that cannot be.
   bool placePadding(RunOp run) {
     PadOp pad = onlyPadding(run);
-    if (!pad || pad.getMode() != "constant" || run.getOutputs().size() != 1 ||
+    if (!pad || pad.getMode() != PadMode::Constant || run.getOutputs().size() != 1 ||
         kernels.hasParts(run))
       return false;
     std::optional<SmallVector<int64_t>> pads = constantIntegers(pad.getPads());

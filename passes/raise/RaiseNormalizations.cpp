@@ -31,7 +31,7 @@ using namespace weir;
 namespace {
 
 /// A reduction of the given kind that keeps dimensions, read `uses` times; null: it is none.
-ReduceOp reductionOf(Value value, StringRef kind, unsigned uses = 1) {
+ReduceOp reductionOf(Value value, ReduceKind kind, unsigned uses = 1) {
   auto reduce = value.getDefiningOp<ReduceOp>();
   return reduce && reduce.getKind() == kind && reduce.getKeepDims() && value.hasNUses(uses)
              ? reduce
@@ -100,7 +100,7 @@ private:
 
   /// The operand and axis of x - max(x), where nothing else reads the maximum.
   std::optional<std::pair<Value, int64_t>> shifted(SubOp sub) {
-    auto max = sub ? reductionOf(sub.getRhs(), "max") : ReduceOp();
+    auto max = sub ? reductionOf(sub.getRhs(), ReduceKind::Max) : ReduceOp();
     if (!max || max.getOperand() != sub.getLhs() || max.getAxes().size() != 1 ||
         sub.getType() != sub.getLhs().getType() || !areOne({root, sub, max}))
       return std::nullopt;
@@ -111,7 +111,7 @@ private:
     locations.clear();
     auto quotient = quotientOf(root);
     auto exp = quotient ? quotient->numerator.getDefiningOp<ExpOp>() : ExpOp();
-    auto sum = exp ? reductionOf(quotient->divisor, "sum") : ReduceOp();
+    auto sum = exp ? reductionOf(quotient->divisor, ReduceKind::Sum) : ReduceOp();
     auto sub = sum ? exp.getOperand().getDefiningOp<SubOp>() : SubOp();
     if (!sub || sum.getOperand() != exp.getResult() || !exp.getResult().hasNUses(2) ||
         !sub->hasOneUse())
@@ -128,7 +128,8 @@ private:
     locations.clear();
     auto difference = dyn_cast<SubOp>(root);
     auto log = difference ? difference.getRhs().getDefiningOp<LogOp>() : LogOp();
-    auto sum = log && log->hasOneUse() ? reductionOf(log.getOperand(), "sum") : ReduceOp();
+    auto sum =
+        log && log->hasOneUse() ? reductionOf(log.getOperand(), ReduceKind::Sum) : ReduceOp();
     auto exp = sum ? sum.getOperand().getDefiningOp<ExpOp>() : ExpOp();
     auto sub = exp && exp->hasOneUse() ? exp.getOperand().getDefiningOp<SubOp>() : SubOp();
     if (!sub || difference.getLhs() != sub.getResult() || !sub.getResult().hasNUses(2))
@@ -152,7 +153,7 @@ private:
     if (!add || !add->hasOneUse())
       return std::nullopt;
     for (int i : {0, 1}) {
-      auto variance = reductionOf(add->getOperand(i), "mean");
+      auto variance = reductionOf(add->getOperand(i), ReduceKind::Mean);
       std::optional<double> epsilon = numberOf(add->getOperand(1 - i));
       if (variance && epsilon && areOne({sqrt, add, variance}))
         return Deviation{variance.getOperand(), llvm::to_vector(variance.getAxes()), *epsilon};
@@ -206,7 +207,7 @@ private:
       return {};
     Value x = centred.getLhs();
     auto type = dyn_cast<RankedTensorType>(x.getType());
-    auto mean = reductionOf(centred.getRhs(), "mean");
+    auto mean = reductionOf(centred.getRhs(), ReduceKind::Mean);
     auto deviation = mean ? deviationOf(quotient->divisor) : std::nullopt;
     unsigned uses = 0;
     if (!type || !deviation || mean.getOperand() != x || !areOne({mean}) ||
@@ -233,7 +234,7 @@ struct RaiseNormalizationsPass
   void runOnOperation() override {
     SmallVector<Operation *> roots;
     getOperation().walk([&](Operation *op) {
-      if (isa<AddOp, SubOp, MulOp, DivOp>(op))
+      if (isa<ElementwiseOpInterface>(op) && op->getNumOperands() == 2)
         roots.push_back(op);
     });
     llvm::DenseSet<Operation *> erased;

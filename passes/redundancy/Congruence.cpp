@@ -94,7 +94,7 @@ Congruence::Writes Congruence::writesOf(Operation *op) {
   Writes writes;
   if (auto assign = dyn_cast<VariableAssignOp>(op))
     writes.resources.insert(assign.getResource());
-  else if (!isa<AssertOp, SendOp, ReceiveOp, VariableReadOp>(op) && op->getNumRegions() == 0)
+  else if (!op->hasTrait<traits::WritesNoVariable>() && op->getNumRegions() == 0)
     writes.any = !isMemoryEffectFree(op);
   if (op->getNumRegions() == 0)
     return writes;

@@ -25,32 +25,13 @@ static std::optional<int64_t> elementCount(Type type) {
 /// Whether running `op` can record no error, whatever its operands hold.
 static bool cannotFail(Operation *op) {
   auto isStatic = [](Type type) { return elementCount(type).has_value(); };
-  if (!llvm::all_of(op->getOperandTypes(), isStatic) ||
-      !llvm::all_of(op->getResultTypes(), isStatic))
-    return false;
-  auto constant = [&](unsigned i) {
-    return op->getOperand(i).getDefiningOp<ConstantOp>() != nullptr;
-  };
-  if (isa<ElementwiseOpInterface>(op)) {
-    bool divides = isa<DivOp, FloorDivOp, RemOp, FloorModOp, PowOp>(op) &&
-                   !isa<FloatType, ComplexType>(getElementTypeOrSelf(op->getResult(0)));
-    return !divides;
-  }
-  if (isa<ReshapeOp, BroadcastToOp>(op))
-    return constant(1);
-  if (isa<IotaOp>(op))
-    return constant(0);
-  if (auto slice = dyn_cast<SliceOp>(op))
-    return constant(1) && constant(2) && constant(3);
-  return isa<ConstantOp, ShapeOfOp, TransposeOp, ConcatOp, ReverseOp, BitcastOp, ReduceOp,
-             ArgReduceOp, CumulativeOp, DotGeneralOp, ConvOp, PoolOp, SoftmaxOp, LayerNormOp,
-             BatchNormOp, LrnOp, AttentionOp>(op);
+  return llvm::all_of(op->getOperandTypes(), isStatic) &&
+         llvm::all_of(op->getResultTypes(), isStatic) && !canFail(op);
 }
 
 /// Whether computing `op` once is worth a buffer that lives through the loop.
 static bool isWorthMoving(Operation *op) {
-  if (isa<ConstantOp, IotaOp, RangeOp, BroadcastToOp, ReshapeOp, ShapeOfOp, SliceOp, TileOp,
-          VariableOp, GateOp, DoneOp>(op))
+  if (op->hasTrait<traits::CheapToRepeat>())
     return false;
   auto elemental = dyn_cast<ElementalOpInterface>(op);
   if (!elemental || elemental.isElementExpensive())
@@ -69,9 +50,12 @@ static bool isWorthMoving(Operation *op) {
   return true;
 }
 
+/// What takes or makes tokens and resources is order and state, and stays.
 static bool isMovable(Operation *op) {
+  auto isTensor = [](Type type) { return isa<TensorType>(type); };
   return op->getNumRegions() == 0 && op->getNumResults() > 0 && isMemoryEffectFree(op) &&
-         !isa<ConstantOp, GateOp, DoneOp, VariableOp>(op);
+         !isa<ConstantOp, GateOp>(op) && llvm::all_of(op->getOperandTypes(), isTensor) &&
+         llvm::all_of(op->getResultTypes(), isTensor);
 }
 
 namespace {

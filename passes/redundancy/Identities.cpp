@@ -205,7 +205,7 @@ Class ValueTable::simplifyAssociative(Operation *op, Term &term) {
         kept.push_back(rest[i]);
   } else {
     kept = rest;
-    if (isa<AndOp, OrOp, MaximumOp, MinimumOp>(op))
+    if (op->hasTrait<traits::Idempotent>())
       kept.erase(llvm::unique(kept), kept.end());
   }
   auto isConstant = [&](int64_t value) {
@@ -218,7 +218,7 @@ Class ValueTable::simplifyAssociative(Operation *op, Term &term) {
     return constant(folded);
   bool neutral = isa<MulOp>(op)   ? isConstant(1) && !elementType(type).isInteger(1)
                  : isa<AndOp>(op) ? isConstant(-1)
-                                  : isa<AddOp, SubOp, OrOp, XorOp>(op) && isConstant(0);
+                                  : op->hasTrait<traits::ZeroIsNeutral>() && isConstant(0);
   if (folded && !neutral)
     kept.push_back(constant(folded));
   if (kept.empty())
@@ -240,21 +240,21 @@ Class ValueTable::simplifyElementwise(Operation *op, Term &term) {
   /// What equals the term in value must have its type, too.
   auto as = [&](Class c) { return typeOf(c) == term.type ? c : 0; };
 
-  if (isInteger && isa<AddOp, SubOp, MulOp, AndOp, OrOp, XorOp, MaximumOp, MinimumOp>(op))
+  if (isInteger && op->hasTrait<traits::AssociativeOnIntegers>())
     if (Class same = simplifyAssociative(op, term))
       return same;
-  if (isInteger && isa<FloorOp, CeilOp, TruncOp, RoundOp, RoundEvenOp>(op))
+  if (isInteger && op->hasTrait<traits::RoundsToIntegral>())
     return as(operands[0]);
   if (isa<NegOp, NotOp, ConjOp>(op) && has(operands[0], term.head))
     return as(termOf(operands[0]).operands[0]);
   if (isa<NegOp>(op) && isInteger && result && result.hasStaticShape())
     return negated(op, operands[0]);
-  if (isa<AbsOp, SignOp, ReluOp, FloorOp, CeilOp, TruncOp, RoundOp, RoundEvenOp>(op) &&
-      has(operands[0], term.head))
+  bool isIdempotent = op->hasTrait<traits::Idempotent>();
+  if (isIdempotent && operands.size() == 1 && has(operands[0], term.head))
     return as(operands[0]);
   if (isa<AbsOp>(op) && has(operands[0], negHead))
     operands[0] = termOf(operands[0]).operands[0];
-  if (isa<MaximumOp, MinimumOp, AndOp, OrOp>(op) && operands[0] == operands[1])
+  if (isIdempotent && operands.size() == 2 && operands[0] == operands[1])
     if (Class same = as(operands[0]))
       return same;
   if (isa<FloatType>(element)) {

@@ -8,9 +8,9 @@
 #include "dialects/weir/ConstantEvaluator.h"
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
-#include "passes/Passes.h"
 #include "passes/redundancy/Congruence.h"
 #include "passes/redundancy/Hoisting.h"
+#include "passes/redundancy/Passes.h"
 #include "llvm/ADT/ScopedHashTable.h"
 #include <map>
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/weir/Pch.h"
-#include "passes/Passes.h"
+#include "passes/simplify/Passes.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRDECOMPOSEPASS

@@ -21,7 +21,7 @@
 #include "dialects/weir/Halves.h"
 #include "dialects/weir/HostTensor.h"
 #include "dialects/weir/Pch.h"
-#include "passes/Passes.h"
+#include "passes/simplify/Passes.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRFOLDBATCHNORMPASS

@@ -19,7 +19,7 @@
 #include "dialects/weir/Rearrange.h"
 #include "dialects/weir/RecursiveReader.h"
 #include "dialects/weir/SizeOrigins.h"
-#include "passes/Passes.h"
+#include "passes/simplify/Passes.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRGROUPEDQUERYATTENTIONPASS

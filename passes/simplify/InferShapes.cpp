@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/weir/Pch.h"
-#include "passes/Passes.h"
+#include "passes/simplify/Passes.h"
 #include "weir/weir.h"
 
 namespace weir {

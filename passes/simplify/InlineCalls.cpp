@@ -8,7 +8,7 @@
 #include "dialects/weir/Boundary.h"
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
-#include "passes/Passes.h"
+#include "passes/simplify/Passes.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRINLINECALLSPASS

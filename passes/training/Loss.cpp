@@ -164,12 +164,13 @@ Value ofClasses(Value logs, Value labels, int64_t axis, int64_t replicas, Adjoin
       a.b.getI64IntegerAttr(invalidArgument), ValueRange());
   Value numbers = a.op<IotaOp>(a.concat(row, 0), axis, index);
   Value isLabel = a.compare("eq", a.reshape(labels, a.concat(column, 0)), numbers);
-  Value picked = a.reduce(a.where(isLabel, logs), "sum", {axis}, false);
+  Value picked = a.reduce(a.where(isLabel, logs), ReduceKind::Sum, {axis}, false);
   Value counts =
       a.cast(a.compare("ge", labels, a.number(labels, 0)), Adjoint::type(logs).getElementType());
-  Value count = sumOverReplicas(a.reduce(counts, "sum", upTo(rank - 1), false), replicas, a);
+  Value count =
+      sumOverReplicas(a.reduce(counts, ReduceKind::Sum, upTo(rank - 1), false), replicas, a);
   count = a.op<MaximumOp>(count, a.number(count, 1));
-  Value sum = a.reduce(picked, "sum", upTo(rank - 1), false);
+  Value sum = a.reduce(picked, ReduceKind::Sum, upTo(rank - 1), false);
   return a.op<NegOp>(a.over(sum, count));
 }
 
@@ -197,8 +198,8 @@ Value crossEntropy(func::FuncOp function, const TrainingSpec &spec, Value logits
   if (!areChances)
     return ofClasses(logs, labels, axis, spec.replicas, a);
   Value wide = a.cast(labels, Adjoint::type(logs).getElementType());
-  Value sums = a.reduce(a.times(wide, logs), "sum", {axis}, false);
-  return shareOf(a.op<NegOp>(a.reduce(sums, "mean", upTo(rank - 1), false)), spec, a);
+  Value sums = a.reduce(a.times(wide, logs), ReduceKind::Sum, {axis}, false);
+  return shareOf(a.op<NegOp>(a.reduce(sums, ReduceKind::Mean, upTo(rank - 1), false)), spec, a);
 }
 
 Value meanSquares(func::FuncOp function, const TrainingSpec &spec, Value y, Adjoint &a) {
@@ -209,7 +210,7 @@ Value meanSquares(func::FuncOp function, const TrainingSpec &spec, Value y, Adjo
   if (!areOfSizes(target, y, all, spec.labels, a))
     return {};
   Value distance = a.minus(y, a.cast(target, Adjoint::type(y).getElementType()));
-  return shareOf(a.reduce(a.square(distance), "mean", all, false), spec, a);
+  return shareOf(a.reduce(a.square(distance), ReduceKind::Mean, all, false), spec, a);
 }
 
 } // namespace

@@ -44,7 +44,7 @@ public:
   void run(ArrayRef<Trained> trained);
 
 private:
-  Value dot(Value v) { return a.reduce(a.square(v), "sum", allAxes(v), false); }
+  Value dot(Value v) { return a.reduce(a.square(v), ReduceKind::Sum, allAxes(v), false); }
   /// A number for all weights, in the type that `like` has.
   Value as(Value number, Value like) { return a.cast(number, elementOf(like)); }
   State slot(const Weight &weight, StringRef name, Type element, double initial = 0) {
@@ -84,7 +84,7 @@ void Optimizer::takeScaleOut(SmallVector<Value> &gradients) {
     return;
   for (Value &gradient : gradients) {
     gradient = a.over(gradient, as(state.lossScale.value, gradient));
-    Value good = a.reduce(a.op<IsFiniteOp>(gradient), "all", allAxes(gradient), false);
+    Value good = a.reduce(a.op<IsFiniteOp>(gradient), ReduceKind::All, allAxes(gradient), false);
     isFinite = isFinite ? a.op<AndOp>(isFinite, good) : good;
   }
   State steps = variable(a.b, a.loc, "optimizer/steps_at_loss_scale",

@@ -251,7 +251,7 @@ void Replicator::sum(ArrayRef<size_t> bucket) {
   Location loc =
       NameLoc::get(b.getStringAttr("all_reduce/" + std::to_string(bucket.front()) + "/" +
                                    nodeName(sums[bucket.front()].front().getLoc()).str()));
-  auto reduce = AllReduceOp::create(b, loc, all.front().getType(), all, b.getStringAttr("sum"));
+  auto reduce = AllReduceOp::create(b, loc, all.front().getType(), all, ReduceKind::Sum);
   reduce->setAttr(collectiveAttr, b.getUnitAttr());
   place(reduce, 0);
   for (size_t replica = 0; replica < count(); ++replica) {

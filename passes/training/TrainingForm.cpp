@@ -38,8 +38,8 @@ Statistics statisticsOf(Value x, int64_t channel, bool wantsUnbiased, Adjoint &a
     if (i != channel)
       axes.push_back(i);
   x = a.cast(x, wide);
-  Value mean = a.reduce(x, "mean", axes, true);
-  Value variance = a.reduce(a.square(a.minus(x, mean)), "mean", axes, true);
+  Value mean = a.reduce(x, ReduceKind::Mean, axes, true);
+  Value variance = a.reduce(a.square(a.minus(x, mean)), ReduceKind::Mean, axes, true);
   auto vector = [&](Value v) { return a.reshape(v, a.sizes(x, channel, channel + 1)); };
   Statistics made{vector(mean), vector(variance), {}};
   made.unbiased = made.variance;
@@ -158,7 +158,7 @@ void training::dropElements(func::FuncOp function, Value step, const TrainingSpe
     IntVector all;
     for (int64_t i = 0; i < Adjoint::rank(x); ++i)
       all.push_back(i);
-    Value count = a.reduce(a.shapeOf(x), "prod", {0}, true);
+    Value count = a.reduce(a.shapeOf(x), ReduceKind::Prod, {0}, true);
     Value place = a.reshapeLike(a.op<IotaOp>(count, 0, b.getI64Type()), x);
     if (spec.replicas > 1)
       place = a.plus(place, firstElement(count, a));

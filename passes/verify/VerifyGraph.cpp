@@ -8,7 +8,7 @@
 #include "dialects/plan/Plan.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Weir.h"
-#include "passes/Passes.h"
+#include "passes/verify/Passes.h"
 
 namespace weir {
 #define GEN_PASS_DEF_VERIFYGRAPHPASS

@@ -9,8 +9,8 @@
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Weir.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "passes/Passes.h"
 #include "passes/analysis/Clusters.h"
+#include "passes/verify/Passes.h"
 
 namespace weir {
 #define GEN_PASS_DEF_VERIFYKERNELSPASS

@@ -7,7 +7,7 @@
 
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Weir.h"
-#include "passes/Passes.h"
+#include "passes/verify/Passes.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace weir {

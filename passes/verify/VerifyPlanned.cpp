@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/plan/Buffers.h"
 #include "dialects/plan/Plan.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Weir.h"
-#include "passes/Passes.h"
-#include "passes/plan/StepTimes.h"
+#include "passes/verify/Passes.h"
 
 namespace weir {
 #define GEN_PASS_DEF_VERIFYPLANNEDPASS

@@ -98,8 +98,18 @@ FLOORS = [
      ("compiler/codegen/cpu/", "compiler/codegen/cuda/")],
 ]
 
+# Stages of passes do not know each other. What several ask lies in analysis, the planners
+# are arithmetic, and gradients are rules that importers apply, too.
+STAGES = ("passes/training/", "passes/raise/", "passes/simplify/", "passes/redundancy/",
+          "passes/layout/", "passes/partition/", "passes/kernelize/", "passes/plan/",
+          "passes/verify/", "passes/gradient/", "passes/analysis/")
+SHARED = {"passes/training/": ("passes/analysis/", "passes/gradient/"),
+          "passes/gradient/": (),
+          "passes/analysis/": ("passes/placement/", "passes/memory/")}
+SHARED_BY_ALL = ("passes/analysis/", "passes/placement/", "passes/memory/")
+
 # What is a device's inside is said by its back end, and by no source of passes.
-INSIDES = re.compile(r"accelerator|\bwarp", re.IGNORECASE)
+INSIDES = re.compile(r"(?<!hardware-)accelerat|\bwarps?\b", re.IGNORECASE)
 
 INCLUDE = re.compile(r'^\s*(?:#\s*)?include\s*[<"]([^>"]+)[>"]')
 
@@ -156,6 +166,19 @@ def check_floors(path, lines):
                 yield f"{path}:{number}: {own} comes before it: includes {match.group(1)}"
 
 
+def check_stages(path, lines):
+    own = next((stage for stage in STAGES if path.startswith(stage)), None)
+    if not own:
+        return
+    open_to = (own,) + SHARED.get(own, SHARED_BY_ALL)
+    for number, line in enumerate(lines, 1):
+        match = INCLUDE.match(line)
+        if (match and match.group(1).startswith("passes/")
+                and not match.group(1).startswith(open_to)):
+            yield (f"{path}:{number}: {own} is a stage of its own: includes {match.group(1)}; "
+                   f"possible: {', '.join(open_to)}")
+
+
 def check_kinds(path, lines):
     if not path.startswith(KIND_FREE) or path.startswith(KIND_FOLDERS):
         return
@@ -177,7 +200,7 @@ def check_formats(path, lines):
 
 
 def check_insides(path, lines):
-    if not path.startswith("passes/") or not path.endswith((".cpp", ".h")):
+    if not path.startswith("passes/"):
         return
     for number, line in enumerate(lines, 1):
         found = INSIDES.search(line)
@@ -191,6 +214,7 @@ def check_file(path):
         lines = f.read().split("\n")
     yield from check_includes(path, lines)
     yield from check_floors(path, lines)
+    yield from check_stages(path, lines)
     yield from check_kinds(path, lines)
     yield from check_formats(path, lines)
     yield from check_insides(path, lines)
@@ -234,6 +258,16 @@ def self_check():
     open_doors = [("compiler/codegen/cpu/X.h", '#include "compiler/codegen/kernel/X.h"'),
                   ("compiler/codegen/cpu/X.h", '#include "compiler/codegen/cpu/Tiles.h"')]
     wrong += [o for o in open_doors if list(check_floors(o[0], [o[1]]))]
+    stages = [("passes/kernelize/X.cpp", '#include "passes/layout/ByteOperands.h"'),
+              ("passes/analysis/X.cpp", '#include "passes/kernelize/SkinnyGemm.h"'),
+              ("passes/gradient/X.cpp", '#include "passes/analysis/Clusters.h"'),
+              ("passes/raise/X.cpp", '#include "passes/Passes.h"')]
+    missed += [s for s in stages if not list(check_stages(s[0], [s[1]]))]
+    shared = [("passes/kernelize/X.cpp", '#include "passes/analysis/Clusters.h"'),
+              ("passes/kernelize/X.cpp", '#include "passes/kernelize/Passes.h"'),
+              ("passes/training/X.cpp", '#include "passes/gradient/Gradient.h"'),
+              ("passes/plan/X.h", '#include "passes/memory/Recompute.h"')]
+    wrong += [s for s in shared if list(check_stages(s[0], [s[1]]))]
     kinds = [("passes/partition/X.cpp", 'return name.type == "GPU";'),
              ("runtime/session/x.cpp", "weir_cuda_launch(ctx);"),
              ("runtime/session/x.cpp", "bool hasGpu = options.feeds_on_gpu;")]
@@ -249,7 +283,8 @@ def self_check():
     registered = ("compiler/driver/Frontends.cpp", formats[0][1])
     wrong += [registered] if list(check_formats(registered[0], [registered[1]])) else []
     insides = [("passes/kernelize/X.cpp", "// a warp reduces a row"),
-               ("passes/plan/X.h", "bool isOnAccelerator(Operation *op);")]
+               ("passes/plan/X.h", "bool isOnAccelerator(Operation *op);"),
+               ("passes/layout/Passes.td", "What: on accelerated devices,")]
     missed += [i for i in insides if not list(check_insides(i[0], [i[1]]))]
     for path, line in missed:
         yield f"layering_test.py: did not find {line} in {path}"

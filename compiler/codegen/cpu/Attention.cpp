@@ -18,7 +18,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/kernelize/Attention.h"
+#include "passes/analysis/Attention.h"
 #include "compiler/codegen/cpu/Tiles.h"
 #include "dialects/weir/Pch.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"

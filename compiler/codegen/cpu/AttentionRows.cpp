@@ -13,7 +13,7 @@
 
 #include "compiler/codegen/cpu/Tiles.h"
 #include "dialects/weir/Pch.h"
-#include "passes/kernelize/Attention.h"
+#include "passes/analysis/Attention.h"
 
 using namespace mlir;
 using namespace weir;

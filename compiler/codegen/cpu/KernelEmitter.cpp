@@ -65,7 +65,7 @@ void emitNest(KernelBuilder &r, ArrayRef<Value> dims, SmallVector<Value> indices
 /// Whether elements come from several places by their indices: worth a loop a place.
 bool isPiecewise(Value tensor) {
   if (auto pad = tensor.getDefiningOp<PadOp>())
-    return pad.getMode() == "constant" && constantIntegers(pad.getPads());
+    return pad.getMode() == PadMode::Constant && constantIntegers(pad.getPads());
   if (auto resize = tensor.getDefiningOp<ResizeOp>())
     return repeatsOf(resize).has_value();
   return static_cast<bool>(tensor.getDefiningOp<ConcatOp>());

@@ -31,13 +31,13 @@ public:
       : ReductionEmitter(r, kernel, reduce, reduce.getKind(), llvm::to_vector(reduce.getAxes()),
                          reduce.getKeepDims()) {}
   ReductionEmitter(KernelBuilder &r, plan::KernelOp kernel, ArgReduceOp arg)
-      : ReductionEmitter(r, kernel, arg, arg.getLargest() ? "max" : "min", {int64_t(arg.getAxis())},
-                         arg.getKeepDims()) {
+      : ReductionEmitter(r, kernel, arg, arg.getLargest() ? ReduceKind::Max : ReduceKind::Min,
+                         {int64_t(arg.getAxis())}, arg.getKeepDims()) {
     this->arg = arg;
   }
 
 private:
-  ReductionEmitter(KernelBuilder &r, plan::KernelOp kernel, Operation *anchor, StringRef kind,
+  ReductionEmitter(KernelBuilder &r, plan::KernelOp kernel, Operation *anchor, ReduceKind kind,
                    SmallVector<int64_t> reduced, bool keepsDims)
       : r(r), kernel(kernel), anchor(anchor), operand(anchor->getOperand(0)), kind(kind),
         axes(std::move(reduced)), keepsDims(keepsDims),
@@ -163,7 +163,7 @@ private:
     auto indices = VectorType::get({lanes}, index);
     Value start = startOfLanes(r, kind, lanes);
     Value none = arith::ConstantOp::create(r.b, r.loc, r.b.getZeroAttr(indices));
-    auto isBeyond = kind == "max"
+    auto isBeyond = kind == ReduceKind::Max
                         ? (isLast ? arith::CmpFPredicate::OGE : arith::CmpFPredicate::UGT)
                         : (isLast ? arith::CmpFPredicate::OLE : arith::CmpFPredicate::ULT);
     SmallVector<Value> found = emitReductionLoops(
@@ -237,7 +237,7 @@ private:
   /// What follows the reduction.
   void finish(ArrayRef<Value> at, Value mask, Value sum) {
     VectorReader v(r, lanes);
-    if (kind == "mean") {
+    if (kind == ReduceKind::Mean) {
       Value count = r.constant(1);
       for (Value size : sizes)
         count = r.mul(count, size);
@@ -254,7 +254,7 @@ private:
   Operation *anchor;
   Value operand;
   ArgReduceOp arg; ///< null: of a plain reduction
-  StringRef kind;
+  ReduceKind kind;
   SmallVector<int64_t> axes;
   bool keepsDims;
   int64_t lanes;

@@ -110,7 +110,7 @@ private:
 
 bool weir::isPadBlocks(Operation *op) {
   auto pad = dyn_cast_or_null<PadOp>(op);
-  return pad && pad.getMode() == "constant" && constantIntegers(pad.getPads());
+  return pad && pad.getMode() == PadMode::Constant && constantIntegers(pad.getPads());
 }
 
 void weir::emitPadBlocks(KernelBuilder &r, PadOp pad, ArrayRef<Value> at) {

@@ -19,7 +19,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/kernelize/RowReduction.h"
+#include "passes/analysis/RowReduction.h"
 #include "compiler/codegen/cpu/Tiles.h"
 #include "dialects/weir/Pch.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -205,7 +205,7 @@ private:
   Value emitReduction(ReduceOp reduce, const LinePass &pass,
                       const llvm::DenseMap<Value, Value> &places) {
     r.loc = reduce.getLoc();
-    StringRef kind = reduce.getKind();
+    ReduceKind kind = reduce.getKind();
     Value start = startOfLanes(r, kind, lanes);
     auto valueAt = [&](Value first, Value mask) {
       LineReader v(r, lanes, reduced, kept, isOpen, first, mask);
@@ -256,7 +256,7 @@ private:
 
   /// Adds what whole blocks leave of an open line, which ends at `from`, to the sums whose
   /// turn it is.
-  void addOpenRest(StringRef kind, Value from, SmallVectorImpl<Value> &carried,
+  void addOpenRest(ReduceKind kind, Value from, SmallVectorImpl<Value> &carried,
                    function_ref<Value(Value first, Value mask)> valueAt) {
     for (int64_t i = 0; i < together; ++i) {
       Value first = r.add(from, r.constant(i * lanes));
@@ -277,7 +277,9 @@ private:
     }
   }
 
-  static bool isExtreme(StringRef kind) { return kind == "max" || kind == "min"; }
+  static bool isExtreme(ReduceKind kind) {
+    return kind == ReduceKind::Max || kind == ReduceKind::Min;
+  }
 
   Value noNan(int64_t lanes) {
     return arith::ConstantOp::create(r.b, r.loc,
@@ -286,19 +288,19 @@ private:
 
   /// A sum, or the greater or smaller of two: an instruction on x86. Whether there was a
   /// NaN is known apart; of two zeros it is either.
-  Value combine(StringRef kind, Value x, Value y) {
-    if (kind == "prod")
+  Value combine(ReduceKind kind, Value x, Value y) {
+    if (kind == ReduceKind::Prod)
       return arith::MulFOp::create(r.b, r.loc, x, y);
     if (!isExtreme(kind))
       return arith::AddFOp::create(r.b, r.loc, x, y);
-    auto isFirst = kind == "max" ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT;
+    auto isFirst = kind == ReduceKind::Max ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT;
     Value first = arith::CmpFOp::create(r.b, r.loc, isFirst, x, y);
     return arith::SelectOp::create(r.b, r.loc, first, x, y);
   }
 
   /// Adds each of `values` to its sum in `carried`, whose last, for an extreme, is whether
   /// any of them was NaN.
-  void add(StringRef kind, ArrayRef<Value> values, MutableArrayRef<Value> carried) {
+  void add(ReduceKind kind, ArrayRef<Value> values, MutableArrayRef<Value> carried) {
     for (size_t i = 0; i < values.size(); ++i) {
       carried[i] = combine(kind, carried[i], values[i]);
       if (!isExtreme(kind) || i % 2)
@@ -309,13 +311,13 @@ private:
     }
   }
 
-  Value finish(StringRef kind, Value reduction, Value isNan) {
+  Value finish(ReduceKind kind, Value reduction, Value isNan) {
     if (isNan) {
       Value nan = arith::ConstantOp::create(
           r.b, r.loc, r.b.getF32FloatAttr(std::numeric_limits<float>::quiet_NaN()));
       return arith::SelectOp::create(r.b, r.loc, isNan, nan, reduction);
     }
-    if (kind != "mean")
+    if (kind != ReduceKind::Mean)
       return reduction;
     Value count;
     if (isOpen) {
@@ -334,7 +336,7 @@ private:
     for (const LinePass &pass : passes) {
       auto reduce = pass.end.getDefiningOp<ReduceOp>();
       r.loc = v.loc = reduce.getLoc();
-      StringRef kind = reduce.getKind();
+      ReduceKind kind = reduce.getKind();
       Value start = vector::ExtractOp::create(r.b, r.loc, startOfLanes(r, kind, 1), int64_t(0));
       SmallVector<Value> values, sums(length, start);
       for (int64_t i = 0; i < length; ++i)

@@ -263,22 +263,25 @@ Value weir::insidePadding(KernelBuilder &r, ValueRange at, ArrayRef<int64_t> pad
   return isInside;
 }
 
-Value weir::startOfLanes(KernelBuilder &r, StringRef kind, int64_t lanes) {
+Value weir::startOfLanes(KernelBuilder &r, ReduceKind kind, int64_t lanes) {
   double infinity = std::numeric_limits<double>::infinity();
-  double start = kind == "max" ? -infinity : kind == "min" ? infinity : kind == "prod" ? 1.0 : 0.0;
+  double start = kind == ReduceKind::Max    ? -infinity
+                 : kind == ReduceKind::Min  ? infinity
+                 : kind == ReduceKind::Prod ? 1.0
+                                            : 0.0;
   auto type = VectorType::get({lanes}, r.b.getF32Type());
   return arith::ConstantOp::create(r.b, r.loc,
                                    SplatElementsAttr::get(type, r.b.getF32FloatAttr(start)));
 }
 
-Value weir::reduceLanes(KernelBuilder &r, StringRef kind, Value x, Value y) {
+Value weir::reduceLanes(KernelBuilder &r, ReduceKind kind, Value x, Value y) {
   // To tell -0 from 0 would take x86 as many instructions again.
   constexpr auto eitherZero = arith::FastMathFlags::nsz;
-  if (kind == "max")
+  if (kind == ReduceKind::Max)
     return arith::MaximumFOp::create(r.b, r.loc, x, y, eitherZero);
-  if (kind == "min")
+  if (kind == ReduceKind::Min)
     return arith::MinimumFOp::create(r.b, r.loc, x, y, eitherZero);
-  if (kind == "prod")
+  if (kind == ReduceKind::Prod)
     return arith::MulFOp::create(r.b, r.loc, x, y);
   return arith::AddFOp::create(r.b, r.loc, x, y);
 }

@@ -129,8 +129,8 @@ mlir::Value insidePadding(KernelBuilder &r, mlir::ValueRange at, llvm::ArrayRef<
 
 /// Reductions of f32 on vectors, of kind sum, mean, max, min or prod: what a lane begins with,
 /// and both vectors in one.
-mlir::Value startOfLanes(KernelBuilder &r, llvm::StringRef kind, int64_t lanes);
-mlir::Value reduceLanes(KernelBuilder &r, llvm::StringRef kind, mlir::Value x, mlir::Value y);
+mlir::Value startOfLanes(KernelBuilder &r, ReduceKind kind, int64_t lanes);
+mlir::Value reduceLanes(KernelBuilder &r, ReduceKind kind, mlir::Value x, mlir::Value y);
 
 /// A vector of sums divided by how many elements they have.
 mlir::Value meanOf(KernelBuilder &r, VectorReader &v, mlir::Value sums, mlir::Value count);

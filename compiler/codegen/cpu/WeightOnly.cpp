@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Products of f32 by a matrix whose numbers of 2, 4 or 8 bits stay as they are in memory,
-// blocks of them sharing a scale (passes/kernelize/WeightOnly.h). A lane holds a word: so
+// blocks of them sharing a scale (passes/analysis/WeightOnly.h). A lane holds a word: so
 // many numbers of its column as 32 bits take, which follow each other in the sum. A vector
 // of words becomes vectors of f32 one after the other, by a shift and a table of 16 floats
 // in a register, where there is one, else by two shifts.
@@ -18,7 +18,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/kernelize/WeightOnly.h"
+#include "passes/analysis/WeightOnly.h"
 #include "compiler/codegen/cpu/Tiles.h"
 #include "compiler/codegen/cpu/schedule/WeightOnlyPanels.h"
 #include "dialects/weir/BlockQuantized.h"

@@ -153,7 +153,7 @@ private:
     SmallVector<Value> indices(at);
     indices.push_back(channel);
     for (auto [i, total] : llvm::enumerate(totals)) {
-      if (pool && pool.getKind() == "average")
+      if (pool && pool.getKind() == PoolKind::Average)
         total = average(v, total, at, own, i);
       indices[indices.size() - 2] = r.add(own.first, r.constant(i));
       v.setLanes(channel, mask);
@@ -184,7 +184,7 @@ private:
       spans.push_back(insideOf(i, at));
       sizes.push_back(r.sub(spans[i].last, spans[i].first));
     }
-    bool isMax = pool && pool.getKind() == "max";
+    bool isMax = pool && pool.getKind() == PoolKind::Max;
     double start = isMax ? -std::numeric_limits<double>::infinity() : 0.0;
     Value init =
         channels.v.broadcast(arith::ConstantOp::create(r.b, r.loc, r.b.getF32FloatAttr(start)));
@@ -261,7 +261,8 @@ private:
   Value step(Value sum, Value element, llvm::SmallDenseMap<int64_t, Value> &picked,
              function_ref<Value(int64_t depth)> filter) {
     if (!conv)
-      return reduceLanes(r, pool.getKind(), sum, element);
+      return reduceLanes(r, pool.getKind() == PoolKind::Max ? ReduceKind::Max : ReduceKind::Sum,
+                         sum, element);
     for (int64_t depth = 0; depth < group.inputs; ++depth) {
       Value &own = picked[depth];
       if (!own)

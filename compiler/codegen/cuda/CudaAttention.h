@@ -21,7 +21,7 @@
 #define WEIR_COMPILER_CODEGEN_CUDA_CUDAATTENTION_H
 
 #include "compiler/codegen/cuda/CudaKernel.h"
-#include "passes/kernelize/Attention.h"
+#include "passes/analysis/Attention.h"
 
 namespace weir {
 

@@ -9,7 +9,7 @@
 #include "compiler/codegen/cuda/CudaLibrary.h"
 #include "compiler/emit/Program.h"
 #include "dialects/weir/Pch.h"
-#include "passes/kernelize/Attention.h"
+#include "passes/analysis/Attention.h"
 #include <cmath>
 #include <limits>
 

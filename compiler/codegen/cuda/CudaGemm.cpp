@@ -34,7 +34,7 @@ namespace {
 /// Zero as an operand: sums' own type, or a float as it lies in memory.
 Value zeroOf(CudaReader &r, const GemmProblem &p) {
   if (p.operand == p.wide)
-    return reductionStart(r, p.wide, "sum");
+    return reductionStart(r, p.wide, ReduceKind::Sum);
   return arith::ConstantOp::create(r.b, r.loc, r.b.getFloatAttr(p.operand, 0));
 }
 
@@ -208,7 +208,7 @@ void Tile::emitOnTensorCores() {
   Value g = r.divide(lane, index(4)), t = r.remainder(lane, index(4));
   Value warpRow = r.mul(r.remainder(warp, index(rowWarps)), index(tensorCoreRows)),
         warpColumn = r.mul(r.divide(warp, index(rowWarps)), index(warpColumns));
-  Value none = reductionStart(r, p.wide, "sum");
+  Value none = reductionStart(r, p.wide, ReduceKind::Sum);
   SmallVector<Value> zeros(groups * 4, none);
   auto loop = alongDepth(zeros, [&](Value first, SmallVector<Value> sums) {
     for (int64_t i = 0; i < tileRows * corePairs; i += threads) {

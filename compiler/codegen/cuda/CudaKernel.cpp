@@ -349,9 +349,8 @@ void weir::emitElements(const CudaKernel &k) {
   int64_t known = isStatic ? first.type.getNumElements() : -1;
   // Nor has a thread many of few where functions take turns in it.
   constexpr int64_t enoughThreads = 132 * 1024;
-  bool callsFunctions = llvm::any_of(k.operations, [](Operation *op) {
-    return isa<ErfOp, GeluOp, TanhOp, PowOp, LogOp, SinOp, CosOp>(op);
-  });
+  bool callsFunctions = llvm::any_of(
+      k.operations, [](Operation *op) { return op->hasTrait<traits::CallsFunction>(); });
   while (callsFunctions && isStatic && lanes > 2 && known / lanes < enoughThreads)
     lanes /= 2;
   k.shape.threads = isStatic && known / lanes <= 256 * 132 ? 128 : 256;

@@ -203,8 +203,8 @@ ThreadLine placeLines(const CudaKernel &k, int64_t threads, int64_t rank);
 /// What the threads of a line have found, combined, in each of them: a warp's by
 /// shuffles, with `byBlock` those of all warps of the block by way of shared memory.
 /// All threads of the block come here.
-mlir::Value combineLine(const CudaKernel &k, ScalarBuilder &s, llvm::StringRef kind,
-                        mlir::Value value, bool byBlock);
+mlir::Value combineLine(const CudaKernel &k, ScalarBuilder &s, ReduceKind kind, mlir::Value value,
+                        bool byBlock);
 
 /// Another form of a kernel, with parameters behind the sizes.
 struct KernelForm {

@@ -7,7 +7,7 @@
 
 #include "compiler/codegen/cuda/CudaStep.h"
 #include "dialects/weir/Pch.h"
-#include "passes/kernelize/ImplicitPadding.h"
+#include "passes/analysis/ImplicitPadding.h"
 
 using namespace mlir;
 using namespace weir;

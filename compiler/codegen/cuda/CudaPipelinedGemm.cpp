@@ -222,7 +222,7 @@ private:
     int64_t ahead = tiling.stages - 1;
     for (int64_t i = 0; i < ahead; ++i)
       copyBoth(left, right, index(i * stepDepth), index(i * tiling.stageBytes()));
-    Value none = reductionStart(r, p.wide, "sum");
+    Value none = reductionStart(r, p.wide, ReduceKind::Sum);
     SmallVector<Value> carried = {index(0), index(ahead * tiling.stageBytes())};
     carried.append(rowTiles() * columnTiles() * 4, none);
     auto loop = scf::ForOp::create(b, r.loc, index(0), depth, index(stepDepth), carried);

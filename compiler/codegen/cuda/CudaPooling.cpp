@@ -38,13 +38,13 @@ static std::optional<int64_t> paddingAfter(PoolOp pool, int64_t i, int64_t size,
     return after;
   int64_t needed = last + window - size;
   // An average over all of a window does not count what is behind the padding.
-  bool counts = pool.getKind() == "average" && pool.getCountIncludePad();
+  bool counts = pool.getKind() == PoolKind::Average && pool.getCountIncludePad();
   return needed < 0 || (counts && needed > after) ? std::nullopt : std::optional(needed);
 }
 
 std::optional<weir_cuda_pooling> weir::matchPooling(plan::KernelOp kernel) {
   PoolOp pool = poolingOf(kernel);
-  if (!pool || (pool.getKind() != "max" && pool.getKind() != "average"))
+  if (!pool || (pool.getKind() != PoolKind::Max && pool.getKind() != PoolKind::Average))
     return std::nullopt;
   auto input = cast<RankedTensorType>(pool.getOperand().getType()),
        result = cast<RankedTensorType>(pool.getType());
@@ -58,9 +58,9 @@ std::optional<weir_cuda_pooling> weir::matchPooling(plan::KernelOp kernel) {
   weir_cuda_pooling desc = {};
   desc.size = sizeof(desc);
   desc.dtype = dtypeOf(input.getElementType());
-  desc.kind = pool.getKind() == "max"     ? WEIR_CUDA_MAX_POOLING
-              : pool.getCountIncludePad() ? WEIR_CUDA_AVERAGE_PADDED
-                                          : WEIR_CUDA_AVERAGE_INSIDE;
+  desc.kind = pool.getKind() == PoolKind::Max ? WEIR_CUDA_MAX_POOLING
+              : pool.getCountIncludePad()     ? WEIR_CUDA_AVERAGE_PADDED
+                                              : WEIR_CUDA_AVERAGE_INSIDE;
   desc.input = sizes.bufferOf(pool.getOperand());
   desc.result = sizes.bufferOf(pool.getResult());
   desc.channels_last = pool.getChannelsLast();

@@ -96,7 +96,7 @@ ThreadLine weir::placeLines(const CudaKernel &k, int64_t threads, int64_t rank) 
   return own;
 }
 
-Value weir::combineLine(const CudaKernel &k, ScalarBuilder &s, StringRef kind, Value value,
+Value weir::combineLine(const CudaKernel &k, ScalarBuilder &s, ReduceKind kind, Value value,
                         bool byBlock) {
   CudaReader &r = k.reader;
   auto amongLanes = [&](int64_t lanes) {
@@ -173,7 +173,7 @@ bool weir::emitRowReductions(const CudaKernel &k) {
   int64_t lanes = std::clamp<int64_t>(16 / std::max<int64_t>(1, elementBytes(element)), 1, 4);
   while (lanes > 1 && (length < 0 || length % (lanes * lineThreads)))
     lanes /= 2;
-  StringRef kind = reduce.getKind();
+  ReduceKind kind = reduce.getKind();
   Value start = reductionStart(r, wide, kind);
   Value from = r.mul(lane, r.constant(lanes));
   auto loop = scf::ForOp::create(r.b, r.loc, from, total, r.constant(lineThreads * lanes),
@@ -190,7 +190,7 @@ bool weir::emitRowReductions(const CudaKernel &k) {
     scf::YieldOp::create(r.b, r.loc, carried);
   }
   Value sum = combineLine(k, s, kind, loop.getResult(0), byBlock);
-  if (kind == "mean") {
+  if (kind == ReduceKind::Mean) {
     Value divisor = total;
     if (isa<IntegerType>(element))
       divisor = r.maximum(divisor, r.constant(1));

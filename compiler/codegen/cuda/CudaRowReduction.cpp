@@ -18,7 +18,7 @@
 #include "compiler/codegen/cuda/CudaKernel.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/ShapeSupport.h"
-#include "passes/kernelize/RowReduction.h"
+#include "passes/analysis/RowReduction.h"
 
 using namespace mlir;
 using namespace weir;
@@ -142,7 +142,7 @@ private:
     Type element = getElementTypeOrSelf(reduce.getOperand().getType()),
          wide = accumulatorType(element);
     ScalarBuilder s(r, reduce, wide);
-    StringRef kind = reduce.getKind();
+    ReduceKind kind = reduce.getKind();
     Value start = reductionStart(r, wide, kind), sum;
     for (const Element &one : elements) {
       Value value = s.cast(r.element(reduce.getOperand(), one.indices), element, wide, false);
@@ -152,7 +152,7 @@ private:
     }
     if (!liesAcross(k.kernel))
       sum = combineLine(k, s, kind, sum, byBlock);
-    if (kind == "mean")
+    if (kind == ReduceKind::Mean)
       sum = s.div(sum, indexTo(r, reduce, r.constant(length), wide));
     return s.cast(sum, wide, element, false);
   }

@@ -71,7 +71,7 @@ public:
     r.function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), b.getI32IntegerAttr(4));
     r.loc = dot.getLoc();
     place(linesOfBlock);
-    SmallVector<Value> sums(rows * linesEach, reductionStart(r, wide, "sum"));
+    SmallVector<Value> sums(rows * linesEach, reductionStart(r, wide, ReduceKind::Sum));
     int64_t chunk = std::max<int64_t>(1, vectorsAtOnce / linesEach);
     int64_t whole = vectors / (group * chunk), done = whole * group * chunk;
     if (whole > 1)

@@ -26,8 +26,7 @@ static bool isKeptBehind(plan::SendOp send, Value buffer) {
       return isKeptBehind(send, user->getResult(0));
     if (isa<plan::FreeOp, plan::AwaitSentOp>(user))
       return true;
-    if (!isa<plan::RunOp, plan::CopyOp, plan::LoadOp, plan::StoreOp, plan::SendOp, plan::SwapOutOp,
-             plan::SwapInOp, plan::AllReduceOp, memref::DimOp>(user))
+    if (!isa<memref::DimOp>(user) && !user->hasTrait<plan::traits::UsesInOrder>())
       return false;
     Operation *here = send->getBlock()->findAncestorOpInBlock(*user);
     return here == send || here->isBeforeInBlock(send) || !plan::isWritten(use);

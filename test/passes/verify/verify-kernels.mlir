@@ -45,6 +45,20 @@ func.func @step(%x: tensor<i1>) -> tensor<i1> attributes {weir.device_index = 0 
 
 // -----
 
+weir_plan.kernel @ordered schedule <loops, {grain = 1 : i64}> nodes "a" {
+^bb0(%x: tensor<64xf32>):
+  %t = weir.done %x : (tensor<64xf32>) -> !weir.token
+  // expected-error @below {{verify-kernels: a token in a kernel: weir.gate}}
+  %0 = weir.gate %x after %t : tensor<64xf32>
+  weir_plan.return %0 : tensor<64xf32>
+}
+func.func @step(%x: tensor<64xf32>) -> tensor<64xf32> attributes {weir.device_index = 0 : i64} {
+  %0 = weir_plan.launch @ordered(%x) : (tensor<64xf32>) -> tensor<64xf32>
+  return %0 : tensor<64xf32>
+}
+
+// -----
+
 weir_plan.kernel @good schedule <loops, {grain = 1 : i64}> nodes "a" {
 ^bb0(%x: tensor<64xf32>):
   %0 = weir.neg %x : (tensor<64xf32>) -> tensor<64xf32>

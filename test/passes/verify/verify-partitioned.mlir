@@ -92,6 +92,42 @@ module attributes {weir_plan.devices = ["/job:a/task:0/device:CPU:0", "/job:a/ta
 
 module attributes {weir_plan.devices = ["/job:a/task:0/device:CPU:0", "/job:a/task:1/device:CPU:0"],
                    weir_plan.edges = [{destination = 1 : i64, name = "x:0;a;b", source = 0 : i64}]} {
+  func.func @from(%c: tensor<i1>, %x: tensor<2xf32>, %y: tensor<3xf32>) attributes {weir.device_index = 0 : i64} {
+    weir.if %c : (tensor<i1>) -> () then {
+      weir.send %x {edge = 0 : i64, key = "x:0;a;b"} : (tensor<2xf32>) -> ()
+      weir.yield
+    } else {
+      // expected-error @below {{verify-partitioned: edge 0 is sent with several types}}
+      weir.send %y {edge = 0 : i64, key = "x:0;a;b"} : (tensor<3xf32>) -> ()
+      weir.yield
+    }
+    return
+  }
+  func.func @to() -> tensor<2xf32> attributes {weir.device_index = 1 : i64} {
+    %0 = weir.receive {edge = 0 : i64, key = "x:0;a;b"} : tensor<2xf32>
+    return %0 : tensor<2xf32>
+  }
+}
+
+// -----
+
+module attributes {weir_plan.devices = ["/job:a/task:0/device:CPU:0", "/job:a/task:1/device:CPU:0"],
+                   weir_plan.edges = [{destination = 1 : i64, name = "x:0;a;b", source = 0 : i64}]} {
+  func.func @from(%x: tensor<2xf32>) attributes {weir.device_index = 0 : i64} {
+    weir.send %x {edge = 0 : i64, key = "x:0;a;b"} : (tensor<2xf32>) -> ()
+    return
+  }
+  func.func @to() -> tensor<2xf32> attributes {weir.device_index = 0 : i64} {
+    // expected-error @below {{verify-partitioned: edge 0 has its destination on device 1, and this is on device 0}}
+    %0 = weir.receive {edge = 0 : i64, key = "x:0;a;b"} : tensor<2xf32>
+    return %0 : tensor<2xf32>
+  }
+}
+
+// -----
+
+module attributes {weir_plan.devices = ["/job:a/task:0/device:CPU:0", "/job:a/task:1/device:CPU:0"],
+                   weir_plan.edges = [{destination = 1 : i64, name = "x:0;a;b", source = 0 : i64}]} {
   func.func @from(%x: tensor<2xf32>) attributes {weir.device_index = 0 : i64} {
     weir.send %x {edge = 0 : i64, key = "x:0;a;b"} : (tensor<2xf32>) -> ()
     return

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/kernelize/Attention.h"
+#include "passes/analysis/Attention.h"
 #include "compiler/codegen/cpu/KernelEmitter.h"
 #include "compiler/codegen/cpu/schedule/Strategy.h"
 #include "dialects/weir/Pch.h"

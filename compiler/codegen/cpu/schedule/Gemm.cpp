@@ -10,7 +10,7 @@
 #include "compiler/codegen/cpu/schedule/Strategy.h"
 #include "dialects/weir/Pch.h"
 #include "passes/analysis/Clusters.h"
-#include "passes/kernelize/KernelForms.h"
+#include "passes/analysis/KernelForms.h"
 
 using namespace mlir;
 using namespace weir;

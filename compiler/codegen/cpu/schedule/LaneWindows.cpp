@@ -47,12 +47,15 @@ bool weir::isLanes(Operation *op, const VectorUnit &unit) {
   }
   if (auto pool = dyn_cast<PoolOp>(op))
     return pool.getChannelsLast() && isBuffer(pool.getOperand()) &&
-           (pool.getKind() == "max" || pool.getKind() == "average" || pool.getKind() == "sum");
+           (pool.getKind() == PoolKind::Max || pool.getKind() == PoolKind::Average ||
+            pool.getKind() == PoolKind::Sum);
   if (auto reduce = dyn_cast<ReduceOp>(op)) {
     auto type = cast<RankedTensorType>(reduce.getOperand().getType());
     return (isPlain(reduce.getOperand()) || vectorPrologue(reduce)) &&
            !llvm::is_contained(reduce.getAxes(), type.getRank() - 1) &&
-           llvm::is_contained({"sum", "mean", "max", "min", "prod"}, reduce.getKind());
+           llvm::is_contained({ReduceKind::Sum, ReduceKind::Mean, ReduceKind::Max, ReduceKind::Min,
+                               ReduceKind::Prod},
+                              reduce.getKind());
   }
   if (auto arg = dyn_cast<ArgReduceOp>(op)) {
     auto type = cast<RankedTensorType>(arg.getOperand().getType());

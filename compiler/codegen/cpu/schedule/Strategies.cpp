@@ -133,8 +133,7 @@ KernelRequest::KernelRequest(const FormedKernel &formed)
     isFlat = isFlat && isElementwiseOver(&op, type);
     if (auto cost = dyn_cast<CostOpInterface>(op))
       flops += std::max<int64_t>(cost.getFlops(), 0);
-    if (isa<DotGeneralOp, ConvOp, PoolOp, ReduceOp, ArgReduceOp, CumulativeOp, ScatterNdOp,
-            ScatterElementsOp, TopKOp>(op))
+    if (op.hasTrait<traits::KernelAnchor>())
       anchor = &op;
   }
   // An accelerator's forms count parts.

@@ -8,7 +8,7 @@
 #include "compiler/codegen/cpu/KernelEmitter.h"
 #include "compiler/codegen/cpu/schedule/Strategy.h"
 #include "dialects/weir/Pch.h"
-#include "passes/kernelize/KernelForms.h"
+#include "passes/analysis/KernelForms.h"
 
 using namespace mlir;
 using namespace weir;

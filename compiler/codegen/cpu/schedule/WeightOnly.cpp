@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/kernelize/WeightOnly.h"
+#include "passes/analysis/WeightOnly.h"
 #include "compiler/codegen/cpu/KernelEmitter.h"
 #include "compiler/codegen/cpu/schedule/PackWeights.h"
 #include "compiler/codegen/cpu/schedule/Strategy.h"

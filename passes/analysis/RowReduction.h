@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef WEIR_PASSES_KERNELIZE_ROWREDUCTION_H
-#define WEIR_PASSES_KERNELIZE_ROWREDUCTION_H
+#ifndef WEIR_PASSES_ANALYSIS_ROWREDUCTION_H
+#define WEIR_PASSES_ANALYSIS_ROWREDUCTION_H
 
 #include "dialects/plan/Plan.h"
 #include "llvm/ADT/SetVector.h"
@@ -64,4 +64,4 @@ llvm::SmallVector<LinePass> linePasses(plan::KernelOp kernel);
 
 } // namespace weir
 
-#endif // WEIR_PASSES_KERNELIZE_ROWREDUCTION_H
+#endif // WEIR_PASSES_ANALYSIS_ROWREDUCTION_H

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/kernelize/ImplicitPadding.h"
+#include "passes/analysis/ImplicitPadding.h"
 #include "dialects/weir/Elemental.h"
 #include "dialects/weir/Pch.h"
 
@@ -32,7 +32,8 @@ std::optional<SmallVector<int64_t>> weir::zeroPadding(plan::KernelOp kernel) {
       return std::nullopt;
     pad = cast<PadOp>(op);
   }
-  if (!pad || pad.getMode() != "constant" || pad.getOperand() != kernel.getBody().getArgument(0) ||
+  if (!pad || pad.getMode() != PadMode::Constant ||
+      pad.getOperand() != kernel.getBody().getArgument(0) ||
       kernel.getBody().front().getTerminator()->getOperand(0) != pad.getResult())
     return std::nullopt;
   auto constant = pad.getValue() ? pad.getValue().getDefiningOp<ConstantOp>() : ConstantOp();

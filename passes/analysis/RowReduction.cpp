@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/kernelize/RowReduction.h"
+#include "passes/analysis/RowReduction.h"
+#include "dialects/weir/HalfWidener.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Quantized.h"
 #include "dialects/weir/RecursiveReader.h"
 #include "passes/analysis/Clusters.h"
 #include "passes/analysis/DeviceTraits.h"
-#include "passes/layout/WidenHalves.h"
 #include <queue>
 
 using namespace mlir;
@@ -63,8 +63,9 @@ bool isLineReduction(Operation *op, const LineShape &shape) {
   return reduce && reduce.getKeepDims() && reduce.getAxes().size() == 1 &&
          reduce.getAxes()[0] == shape.axis && shape.isLine(reduce.getOperand()) &&
          typeOf(reduce).getElementType().isF32() &&
-         (llvm::is_contained({"sum", "mean", "max", "min"}, reduce.getKind()) ||
-          (shape.hasProducts && reduce.getKind() == "prod"));
+         (llvm::is_contained({ReduceKind::Sum, ReduceKind::Mean, ReduceKind::Max, ReduceKind::Min},
+                             reduce.getKind()) ||
+          (shape.hasProducts && reduce.getKind() == ReduceKind::Prod));
 }
 
 /// An elementwise operation on halves that code of f32 between casts can stand for.
@@ -334,9 +335,7 @@ private:
     if (!isMade(value) || depth > costOfMemory)
       return isa<BlockArgument>(value) ? 1 : 0;
     Operation *op = value.getDefiningOp();
-    unsigned cost = isa<AddOp, SubOp, MulOp, NegOp, AbsOp, MaximumOp, MinimumOp, CastOp>(op)
-                        ? 1
-                        : costOfMemory + 1;
+    unsigned cost = op->hasTrait<traits::OneInstruction>() ? 1 : costOfMemory + 1;
     for (Value operand : op->getOperands())
       cost += costOf(operand, depth + 1);
     return cost;

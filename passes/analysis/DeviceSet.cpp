@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/partition/DeviceSet.h"
+#include "passes/analysis/DeviceSet.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Weir.h"
 

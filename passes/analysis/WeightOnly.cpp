@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/kernelize/WeightOnly.h"
+#include "passes/analysis/WeightOnly.h"
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
 #include "passes/analysis/DeviceTraits.h"

@@ -1,12 +1,12 @@
-//===- WidenHalves.h - f16 and bf16 computed in f32 --------------*- C++ -*-===//
+//===- HalfWidener.h - f16 and bf16 computed in f32 -------------*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef WEIR_PASSES_LAYOUT_WIDENHALVES_H
-#define WEIR_PASSES_LAYOUT_WIDENHALVES_H
+#ifndef WEIR_DIALECTS_WEIR_HALFWIDENER_H
+#define WEIR_DIALECTS_WEIR_HALFWIDENER_H
 
 #include "dialects/weir/Weir.h"
 #include "llvm/ADT/DenseMap.h"
@@ -31,4 +31,4 @@ private:
 
 } // namespace weir
 
-#endif // WEIR_PASSES_LAYOUT_WIDENHALVES_H
+#endif // WEIR_DIALECTS_WEIR_HALFWIDENER_H

@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef WEIR_PASSES_KERNELIZE_KERNELFORMS_H
-#define WEIR_PASSES_KERNELIZE_KERNELFORMS_H
+#ifndef WEIR_PASSES_ANALYSIS_KERNELFORMS_H
+#define WEIR_PASSES_ANALYSIS_KERNELFORMS_H
 
 #include "dialects/weir/Weir.h"
 
@@ -26,4 +26,4 @@ bool isPlainForm(DotGeneralOp dot);
 
 } // namespace weir
 
-#endif // WEIR_PASSES_KERNELIZE_KERNELFORMS_H
+#endif // WEIR_PASSES_ANALYSIS_KERNELFORMS_H

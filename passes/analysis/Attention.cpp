@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/kernelize/Attention.h"
+#include "passes/analysis/Attention.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/RecursiveReader.h"
 #include "passes/analysis/Clusters.h"
 #include "passes/analysis/DeviceTraits.h"
-#include "passes/kernelize/KernelForms.h"
+#include "passes/analysis/KernelForms.h"
 
 using namespace mlir;
 using namespace weir;
@@ -75,7 +75,7 @@ bool isEnough(int64_t size, int64_t fewest) {
   return ShapedType::isDynamic(size) || size >= fewest;
 }
 
-bool isReduction(ReduceOp op, StringRef kind, int64_t axis) {
+bool isReduction(ReduceOp op, ReduceKind kind, int64_t axis) {
   return op && op.getKind() == kind && op.getKeepDims() && op.getAxes().size() == 1 &&
          op.getAxes()[0] == axis;
 }
@@ -165,7 +165,7 @@ private:
     auto sub = exp ? exp.getOperand().getDefiningOp<SubOp>() : SubOp();
     auto sum = quotient ? quotient->second.getDefiningOp<ReduceOp>() : ReduceOp();
     auto max = sub ? sub.getRhs().getDefiningOp<ReduceOp>() : ReduceOp();
-    if (!isReduction(sum, "sum", last) || !isReduction(max, "max", last) ||
+    if (!isReduction(sum, ReduceKind::Sum, last) || !isReduction(max, ReduceKind::Max, last) ||
         sum.getOperand() != exp.getResult() || max.getOperand() != sub.getLhs() ||
         !weights.hasOneUse() || !sum->hasOneUse() || !sub->hasOneUse() || !max->hasOneUse() ||
         !exp.getResult().hasNUses(2) || !sub.getLhs().hasNUses(2))
@@ -237,7 +237,7 @@ private:
       return false;
     if (isa<IotaOp>(op) || isSplat(value))
       return true;
-    return isa<CompareOp, AddOp, SubOp, AndOp, OrOp, NotOp>(op) &&
+    return (isa<CompareOp, AddOp, SubOp>(op) || op->hasTrait<traits::BitLogic>()) &&
            llvm::all_of(op->getOperands(),
                         [&](Value operand) { return isOfPositions(operand, depth + 1); });
   }

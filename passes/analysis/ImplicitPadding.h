@@ -14,8 +14,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef WEIR_PASSES_KERNELIZE_IMPLICITPADDING_H
-#define WEIR_PASSES_KERNELIZE_IMPLICITPADDING_H
+#ifndef WEIR_PASSES_ANALYSIS_IMPLICITPADDING_H
+#define WEIR_PASSES_ANALYSIS_IMPLICITPADDING_H
 
 #include "dialects/plan/Plan.h"
 #include "dialects/weir/Weir.h"
@@ -39,4 +39,4 @@ void formImplicitPadding(plan::KernelOp kernel, llvm::SmallVectorImpl<mlir::Valu
 
 } // namespace weir
 
-#endif // WEIR_PASSES_KERNELIZE_IMPLICITPADDING_H
+#endif // WEIR_PASSES_ANALYSIS_IMPLICITPADDING_H

@@ -13,7 +13,7 @@ diamonds.py check DEPTH IN.npz OUT.npz    whether OUT is what the chain makes of
 import os
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../tools/Inputs"))
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../../tools/Inputs"))
 import npz
 
 

@@ -13,8 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef WEIR_PASSES_KERNELIZE_ATTENTION_H
-#define WEIR_PASSES_KERNELIZE_ATTENTION_H
+#ifndef WEIR_PASSES_ANALYSIS_ATTENTION_H
+#define WEIR_PASSES_ANALYSIS_ATTENTION_H
 
 #include "dialects/plan/Plan.h"
 #include "llvm/ADT/SetVector.h"
@@ -91,4 +91,4 @@ AttentionOperand attentionOperand(mlir::Value operand);
 
 } // namespace weir
 
-#endif // WEIR_PASSES_KERNELIZE_ATTENTION_H
+#endif // WEIR_PASSES_ANALYSIS_ATTENTION_H

@@ -15,8 +15,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef WEIR_PASSES_PARTITION_DEVICESET_H
-#define WEIR_PASSES_PARTITION_DEVICESET_H
+#ifndef WEIR_PASSES_ANALYSIS_DEVICESET_H
+#define WEIR_PASSES_ANALYSIS_DEVICESET_H
 
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/analysis/DeviceName.h"
@@ -52,4 +52,4 @@ struct DeviceSet {
 
 } // namespace weir
 
-#endif // WEIR_PASSES_PARTITION_DEVICESET_H
+#endif // WEIR_PASSES_ANALYSIS_DEVICESET_H

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/kernelize/KernelForms.h"
+#include "passes/analysis/KernelForms.h"
 #include "dialects/weir/Pch.h"
 
 using namespace mlir;

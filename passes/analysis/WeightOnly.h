@@ -13,8 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef WEIR_PASSES_KERNELIZE_WEIGHTONLY_H
-#define WEIR_PASSES_KERNELIZE_WEIGHTONLY_H
+#ifndef WEIR_PASSES_ANALYSIS_WEIGHTONLY_H
+#define WEIR_PASSES_ANALYSIS_WEIGHTONLY_H
 
 #include "dialects/weir/BlockQuantized.h"
 
@@ -31,4 +31,4 @@ std::optional<float> weightOnlyZero(DequantizeBlocksOp weights);
 
 } // namespace weir
 
-#endif // WEIR_PASSES_KERNELIZE_WEIGHTONLY_H
+#endif // WEIR_PASSES_ANALYSIS_WEIGHTONLY_H

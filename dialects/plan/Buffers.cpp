@@ -1,0 +1,46 @@
+//===- Buffers.cpp - the buffers that a step names ------------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/plan/Buffers.h"
+#include "dialects/weir/Pch.h"
+#include "mlir/Dialect/LLVMIR/LLVMTypes.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::plan;
+
+Value plan::rootOf(Value buffer) {
+  while (auto view = buffer.getDefiningOp<ViewOp>())
+    buffer = view.getSource();
+  return buffer;
+}
+
+bool plan::isWritten(OpOperand &operand) {
+  Operation *op = operand.getOwner();
+  if (auto run = dyn_cast<RunOp>(op))
+    return operand.getOperandNumber() >= op->getNumOperands() - run.getOutputs().size();
+  if (auto copy = dyn_cast<CopyOp>(op))
+    return operand.get() == copy.getTarget();
+  if (auto reduce = dyn_cast<plan::AllReduceOp>(op))
+    return operand.get() == reduce.getTarget();
+  return !isa<memref::DimOp>(op) && !op->hasTrait<plan::traits::OnlyReads>();
+}
+
+int64_t plan::elementSize(Type type) {
+  if (auto complexType = dyn_cast<ComplexType>(type))
+    return 2 * elementSize(complexType.getElementType());
+  if (isa<StringType>(type))
+    return 16; // weir_string
+  if (isa<LLVM::LLVMPointerType>(type))
+    return 8; // weir_tensor_ref
+  return llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
+}
+
+int64_t plan::arenaBytes(MemRefType type) {
+  int64_t bytes = std::max<int64_t>(type.getNumElements(), 0) * elementSize(type.getElementType());
+  return llvm::alignTo(std::max<int64_t>(bytes, 1), arenaAlignment);
+}
