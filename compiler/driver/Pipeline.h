@@ -8,6 +8,7 @@
 #ifndef WEIR_COMPILER_DRIVER_PIPELINE_H
 #define WEIR_COMPILER_DRIVER_PIPELINE_H
 
+#include "compiler/codegen/device/DeviceBackend.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include <string>
@@ -16,10 +17,7 @@
 namespace weir::driver {
 
 /// A pass as mlir-opt names it, and why it stands where it does.
-struct PipelinePass {
-  const char *pass; ///< text of a pass on the module, options included
-  const char *why;
-};
+using PipelinePass = DevicePass;
 
 struct Stage {
   const char *name;
@@ -29,7 +27,8 @@ struct Stage {
   const char *defaultCode;
 };
 
-/// All stages, in order.
+/// All stages, in order, with what the kinds of devices that are registered by then put into
+/// the slots between their passes (PipelineSlot).
 llvm::ArrayRef<Stage> stages();
 /// Position of the stage of that name, -1: none.
 int stageIndex(llvm::StringRef name);

@@ -6,13 +6,30 @@
 //===----------------------------------------------------------------------===//
 //
 // Every stage and every pass, in order, each with the reason for its place. To
-// add a pass is to add a line. What a pass is for is said where it is defined.
+// add a pass is to add a line. What a pass is for is said where it is defined. In slots
+// stands what kinds of devices bring along (DeviceBackend::passes).
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/driver/Pipeline.h"
+#include "compiler/driver/DeviceKinds.h"
+#include "llvm/ADT/StringSet.h"
 
+using namespace weir;
 using namespace weir::driver;
+
+/// The passes before a slot, those that kinds of devices put there, each once, and those
+/// behind it.
+static std::vector<PipelinePass> around(std::vector<PipelinePass> passes, PipelineSlot slot,
+                                        llvm::ArrayRef<PipelinePass> behind) {
+  llvm::StringSet<> known;
+  for (const DeviceBackend *backend : allDeviceBackends())
+    for (const PipelinePass &pass : backend->passes(slot))
+      if (known.insert(pass.pass).second)
+        passes.push_back(pass);
+  passes.insert(passes.end(), behind.begin(), behind.end());
+  return passes;
+}
 
 static std::vector<Stage> makeStages() {
   return {
@@ -69,20 +86,23 @@ static std::vector<Stage> makeStages() {
        "chooses in which order tensors lie in memory, before kernels are "
        "formed: it changes what fuses; and before the cut, so that sums have "
        "the same order whatever is placed where",
-       {
-           {"weir-widen-halves", "what follows knows tiles and vectors of f32"},
-           {"weir-quantized-gemms", "products of bytes, before what dequantizes them folds"},
-           {"weir-fold-weights", "weights that the file computes are constants"},
-           {"weir-channels-last", "convolutions run along vectors of channels"},
-           {"canonicalize", "transpositions cancel"},
-           {"weir-canonical-gemms", "products and convolutions get the operands that tiles read"},
-           {"weir-fold-weights", "what that does to weights is done now"},
-           {"canonicalize", "folds what has become constant"},
-           {"weir-collapse-dimensions", "lines become as long as they can"},
-           {"weir-value-numbering", "equal transpositions are one, and leave loops"},
-           {"weir-lower-precision", "--precision=bf16: after all that folds constants and casts"},
-           {"verify-graph", "layouts leave the graph what it was"},
-       },
+       around(
+           {
+               {"weir-widen-halves", "what follows knows tiles and vectors of f32"},
+               {"weir-quantized-gemms", "products of bytes, before what dequantizes them folds"},
+               {"weir-fold-weights", "weights that the file computes are constants"},
+               {"weir-channels-last", "convolutions run along vectors of channels"},
+               {"canonicalize", "transpositions cancel"},
+               {"weir-canonical-gemms",
+                "products and convolutions get the operands that tiles read"},
+               {"weir-fold-weights", "what that does to weights is done now"},
+               {"canonicalize", "folds what has become constant"},
+               {"weir-collapse-dimensions", "lines become as long as they can"},
+               {"weir-value-numbering", "equal transpositions are one, and leave loops"},
+               {"weir-lower-precision",
+                "--precision=bf16: after all that folds constants and casts"},
+           },
+           PipelineSlot::AfterLayout, {{"verify-graph", "layouts leave the graph what it was"}}),
        "W0400"},
 
       {"place",
@@ -108,20 +128,18 @@ static std::vector<Stage> makeStages() {
       {"kernelize",
        "groups operations into kernels before anything has a buffer: values "
        "that live inside of a kernel never get one",
-       {
-           {"weir-horizontal-gemm-fusion", "what accelerators multiply one operand "
-                                           "with, at once: kernels read the parts"},
-           {"weir-gemm-operand-layout", "joined or not, what few vectors multiply lies "
-                                        "as their kernel reads it"},
-           {"weir-split-reductions", "what few threads of accelerators would reduce, by many"},
-           {"weir-widen-row-reductions", "halves along lines, which kernels of f32 take "
-                                         "in"},
-           {"weir-kernelize", "clusters producers into their only consumer"},
-           {"cse", "equal launches are one"},
-           {"weir-depth-first-fusion",
-            "kernels around an image that caches do not keep, line by line"},
-           {"verify-kernels", "steps keep no tensor work, kernels have nothing else"},
-       },
+       around(
+           {
+               {"weir-widen-halves",
+                "halves of the host, where other devices of the program compute "
+                "them"},
+           },
+           PipelineSlot::BeforeKernelize,
+           {{"weir-kernelize", "clusters producers into their only consumer"},
+            {"cse", "equal launches are one"},
+            {"weir-depth-first-fusion",
+             "kernels around an image that caches do not keep, line by line"},
+            {"verify-kernels", "steps keep no tensor work, kernels have nothing else"}}),
        "W0500"},
 
       {"schedule",

@@ -27,6 +27,23 @@ namespace weir {
 
 class KernelSchedules;
 
+/// When a reduction is worth several kernels (weir-split-reductions), in elements, lines and
+/// threads: as devices of tens of thousands of threads have it.
+struct ReductionLimits {
+  /// Fewer elements than these are one kernel's however they are reduced.
+  int64_t fewElements = 1 << 15;
+  /// Lines: what such threads have at least to do, up to what a kernel keeps of a line in
+  /// registers; and how many of them large devices have room for at once.
+  int64_t shortestLine = 32, shortestPart = 1024, longestLine = 8192, manyLines = 512;
+  /// Columns: threads that keep memory busy, what each adds up at least, and what is not
+  /// worth another kernel.
+  int64_t manyThreads = 1 << 16, shortestColumn = 16, fewRows = 64;
+  /// What a thread keeps of a column in registers, or what is too little for a kernel.
+  int64_t longestAcross = 32, shortestAcross = 8;
+  /// To read and write so many elements once more takes longer than to launch a kernel.
+  int64_t manyElements = 1 << 20;
+};
+
 class DeviceKind {
 public:
   virtual ~DeviceKind() = default;
@@ -47,6 +64,11 @@ public:
   /// Whether an attention is one kernel for such a device, as matchAttention
   /// (passes/analysis/Attention.h) has it for vectors or for threads.
   virtual bool takesAttention() const { return false; }
+  /// Whether such a device computes f16 and bf16 itself; where not, weir-widen-halves makes
+  /// what it computes f32.
+  virtual bool computesHalves() const { return !isHost(); }
+  /// When reductions of such a device are split.
+  virtual ReductionLimits reductionLimits() const { return {}; }
   /// Whether such a device sorts, as kernels: of which operations, whyNot says.
   virtual bool takesSorts() const { return false; }
   /// Whether several devices of a task may reduce tensors of such elements together

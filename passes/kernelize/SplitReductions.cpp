@@ -31,19 +31,6 @@ using namespace weir;
 
 namespace {
 
-/// Fewer elements than these are one kernel's however they are reduced.
-constexpr int64_t fewElements = 1 << 15;
-/// Lines: what such threads have at least to do, up to what a kernel keeps of a line in
-/// registers; and how many of them large offload devices have room for at once.
-constexpr int64_t shortestLine = 32, shortestPart = 1024, longestLine = 8192, manyLines = 512;
-/// Columns: threads that keep memory busy, what each adds up at least, and what is not
-/// worth another kernel.
-constexpr int64_t manyThreads = 1 << 16, shortestColumn = 16, fewRows = 64;
-/// What a thread keeps of a column in registers, or what is too little for a kernel.
-constexpr int64_t longestAcross = 32, shortestAcross = 8;
-/// To read and write so many elements once more takes longer than to launch a kernel.
-constexpr int64_t manyElements = 1 << 20;
-
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 /// Neighbouring dimensions that are reduced together, or kept together.
@@ -93,17 +80,18 @@ int64_t partOf(int64_t count, int64_t least, int64_t most, int64_t many) {
 }
 
 /// How long the parts are in which `lines` lines of `length` elements are reduced.
-int64_t partOfLine(int64_t lines, int64_t length) {
-  int64_t many = llvm::divideCeil(manyLines, lines);
-  if (length <= longestLine && (many == 1 || length < 2 * shortestPart))
+int64_t partOfLine(const ReductionLimits &limits, int64_t lines, int64_t length) {
+  int64_t many = llvm::divideCeil(limits.manyLines, lines);
+  if (length <= limits.longestLine && (many == 1 || length < 2 * limits.shortestPart))
     return length;
-  int64_t part = partOf(length, shortestPart, longestLine, many);
-  return part || length > longestLine ? part : length;
+  int64_t part = partOf(length, limits.shortestPart, limits.longestLine, many);
+  return part || length > limits.longestLine ? part : length;
 }
 
 class Splitter {
 public:
-  explicit Splitter(func::FuncOp function) : function(function) {}
+  Splitter(func::FuncOp function, const ReductionLimits &limits)
+      : function(function), limits(limits) {}
 
   void run() {
     function.walk([&](DotGeneralOp dot) {
@@ -143,28 +131,29 @@ private:
   };
 
   /// Nothing: a kernel does it all.
-  static std::optional<Step> firstStep(ArrayRef<Group> groups) {
+  std::optional<Step> firstStep(ArrayRef<Group> groups) const {
     if (groups.empty())
       return std::nullopt;
     size_t last = groups.size() - 1, chosen = last, count = 0;
     int64_t kept = countOf(groups, false), reduced = countOf(groups, true);
     for (auto [i, group] : llvm::enumerate(groups))
       count += group.isReduced;
-    if (count == 0 || kept * reduced < fewElements)
+    if (count == 0 || kept * reduced < limits.fewElements)
       return std::nullopt;
-    bool byLines = groups.back().isReduced && groups.back().size >= shortestLine;
+    bool byLines = groups.back().isReduced && groups.back().size >= limits.shortestLine;
     if (!byLines)
       for (auto [i, group] : llvm::enumerate(groups))
         if (group.isReduced && (!groups[chosen].isReduced || group.size > groups[chosen].size))
           chosen = i;
     int64_t length = groups[chosen].size, others = kept * reduced / length, part = 0;
-    bool isWide = others >= manyThreads || length < fewRows;
-    if (byLines && length > longestLine && others < manyLines)
-      part = partOfLine(others, length);
+    bool isWide = others >= limits.manyThreads || length < limits.fewRows;
+    if (byLines && length > limits.longestLine && others < limits.manyLines)
+      part = partOfLine(limits, others, length);
     else if (!byLines && !isWide)
-      part = partOf(length, shortestColumn, length / 2, llvm::divideCeil(manyThreads, others));
+      part = partOf(length, limits.shortestColumn, length / 2,
+                    llvm::divideCeil(limits.manyThreads, others));
     // Threads that have a result each are enough for many of them.
-    if (part == 0 && (count == 1 || kept >= manyThreads))
+    if (part == 0 && (count == 1 || kept >= limits.manyThreads))
       return std::nullopt;
     Step step = {sizesOf(groups), int64_t(chosen)};
     if (part) {
@@ -277,20 +266,20 @@ private:
     Groups groups = found ? groupsOf(variance) : Groups();
     if (!groups.empty() && !groups.back().isReduced)
       return splitColumns(*found, groups);
-    if (groups.empty() || groups.back().size < shortestLine)
+    if (groups.empty() || groups.back().size < limits.shortestLine)
       return;
     int64_t elements = typeOf(found->values).getNumElements(), length = groups.back().size;
     ElementRegion region =
         regionBehind(found->centred, found->values, variance.getOperand().getDefiningOp());
-    if (reducesLines(variance) && length <= longestLine) {
+    if (reducesLines(variance) && length <= limits.longestLine) {
       // A row reduction has all of it, but for what comes behind a reshape.
       if (!region.hasReshapes && variance.getAxes().size() > 1 && region.result)
         return flatten(*found, region);
-      if (variance.getAxes().size() == 1 && (!region.hasReshapes || elements < manyElements))
+      if (variance.getAxes().size() == 1 && (!region.hasReshapes || elements < limits.manyElements))
         return;
     }
-    int64_t kept = countOf(groups, false), part = partOfLine(elements / length, length);
-    if (part == 0 || (elements / kept > part && elements < fewElements))
+    int64_t kept = countOf(groups, false), part = partOfLine(limits, elements / length, length);
+    if (part == 0 || (elements / kept > part && elements < limits.fewElements))
       return;
     OpBuilder b(found->mean);
     auto [mean, square] = statisticsOfParts(b, *found, groups, part);
@@ -326,7 +315,7 @@ private:
   }
 
   /// Columns: parts that a thread keeps in registers, then parts of what these leave.
-  static void splitColumns(Statistics found, ArrayRef<Group> groups) {
+  void splitColumns(Statistics found, ArrayRef<Group> groups) const {
     int64_t at = 0, left = 0;
     for (auto [i, group] : llvm::enumerate(groups))
       if (group.isReduced) {
@@ -335,14 +324,14 @@ private:
         at = int64_t(i);
         left = group.size;
       }
-    if (left < fewRows || typeOf(found.values).getNumElements() < fewElements ||
-        partOf(left, shortestAcross, longestAcross, 1) == 0)
+    if (left < limits.fewRows || typeOf(found.values).getNumElements() < limits.fewElements ||
+        partOf(left, limits.shortestAcross, limits.longestAcross, 1) == 0)
       return;
     ReduceOp reduce = found.mean;
     OpBuilder b(reduce);
     Value mean, square;
     while (left > 1) {
-      int64_t part = partOf(left, 2, longestAcross, 1);
+      int64_t part = partOf(left, 2, limits.longestAcross, 1);
       part = part ? part : left;
       left /= part;
       SmallVector<int64_t> shape = sizesOf(groups);
@@ -437,14 +426,15 @@ private:
   }
 
   func::FuncOp function;
+  const ReductionLimits limits;       ///< of the function's device
   llvm::DenseSet<Operation *> inside; ///< of attentions
 };
 
 struct SplitReductionsPass : weir::impl::WeirSplitReductionsPassBase<SplitReductionsPass> {
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (!function.isExternal() && isOffloaded(&function.getBody().front().front()))
-        Splitter(function).run();
+      if (const DeviceKind *kind = function.isExternal() ? nullptr : kindAround(function))
+        Splitter(function, kind->reductionLimits()).run();
   }
 };
 

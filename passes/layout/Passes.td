@@ -61,13 +61,14 @@ def WeirCanonicalGemmsPass : Pass<"weir-canonical-gemms", "::mlir::ModuleOp"> {
 def WeirWidenHalvesPass : Pass<"weir-widen-halves", "::mlir::ModuleOp"> {
   let summary = "computes f16 and bf16 in f32";
   let description = [{
-    What: where the module says `weir.half_unit`, elementwise operations, products,
-    convolutions, pools and reductions of f16 and bf16 become those of f32 between
-    casts; constants become f32 that is read from the narrow source. Results are rounded
-    where they were. What only moves values stays narrow.
+    What: elementwise operations, products, convolutions, pools and reductions of f16 and bf16
+    become those of f32 between casts; constants become f32 that is read from the narrow
+    source. Results are rounded where they were. What only moves values stays narrow. Before
+    devices are known, all of a module that says `weir.half_unit`; of a module that does not,
+    once they are known, the functions of devices that do not compute halves
+    (DeviceKind::computesHalves): a CPU's beside a device that does.
     Why here: first of the layouts, whose tiles and vectors are those of f32, and behind
-    all that looks for nodes by their types. Offload devices compute narrow products: modules
-    that may have some do not ask for it.
+    all that looks for nodes by their types; again in front of kernels, when devices are known.
     What breaks if it moves: behind weir-channels-last casts would stand between transpositions that cancel.
   }];
   let dependentDialects = ["::weir::WeirDialect"];

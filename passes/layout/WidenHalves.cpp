@@ -9,6 +9,7 @@
 #include "dialects/weir/HalfWidener.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Rearrange.h"
+#include "passes/analysis/DeviceTraits.h"
 #include "passes/layout/Passes.h"
 
 namespace weir {
@@ -20,15 +21,28 @@ using namespace mlir;
 using namespace weir;
 
 namespace {
+/// Whether what `function` computes is to be widened: all of it, where the module runs on
+/// devices without halves alone; and, where devices differ, once they are known, that of such
+/// devices.
+static bool isWidened(func::FuncOp function, bool wholeModule) {
+  if (!function->hasAttr("weir.device_index"))
+    return wholeModule;
+  // A whole module was widened before, and some of it may have been rounded since.
+  const DeviceKind *kind = kindAround(function);
+  kind = kind ? kind : hostKind();
+  return !wholeModule && kind && !kind->computesHalves();
+}
+
 struct WidenHalvesPass : weir::impl::WeirWidenHalvesPassBase<WidenHalvesPass> {
   void runOnOperation() override {
-    if (!getOperation()->hasAttr(halfUnitAttribute))
-      return;
+    bool wholeModule = getOperation()->hasAttr(halfUnitAttribute);
     SmallVector<Operation *> work;
-    getOperation().walk([&](Operation *op) {
-      if (isHalfArithmetic(op))
-        work.push_back(op);
-    });
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (isWidened(function, wholeModule))
+        function.walk([&](Operation *op) {
+          if (isHalfArithmetic(op) && !op->hasAttr(tileUnitAttribute))
+            work.push_back(op);
+        });
     HalfWidener widener;
     for (Operation *op : work)
       widener.rewrite(op);

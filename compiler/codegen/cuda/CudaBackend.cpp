@@ -88,6 +88,18 @@ public:
   /// Of a size that a data centre has.
   Usual usual() const override { return {2e13, 1.5e12, 3e-6, 2e10, 1e-5}; }
 
+  ArrayRef<DevicePass> passes(PipelineSlot slot) const override {
+    static constexpr DevicePass own[] = {
+        {"weir-horizontal-gemm-fusion", "what is multiplied with one operand, at once: kernels "
+                                        "read the parts"},
+        {"weir-gemm-operand-layout", "joined or not, what few rows multiply lies as their kernel "
+                                     "reads it"},
+        {"weir-split-reductions", "what few threads would reduce, by many"},
+        {"weir-widen-row-reductions", "halves along rows, which kernels of f32 take in"}};
+    return slot == PipelineSlot::BeforeKernelize ? ArrayRef<DevicePass>(own)
+                                                 : ArrayRef<DevicePass>();
+  }
+
   void registerDialects(DialectRegistry &registry) const override {
     registerCudaDialects(registry);
   }

@@ -45,6 +45,18 @@ struct DeviceCodeOptions {
   std::function<void(llvm::StringRef, llvm::StringRef, llvm::StringRef)> log;
 };
 
+/// A pass as mlir-opt names it, and why it stands where it does.
+struct DevicePass {
+  const char *pass; ///< text of a pass on the module, options included
+  const char *why;
+};
+
+/// Where in the pipeline a kind may have passes of its own.
+enum class PipelineSlot {
+  AfterLayout,     ///< on the whole graph, before it is placed
+  BeforeKernelize, ///< on the functions of all devices (kindAround), before kernels are formed
+};
+
 class DeviceBackend : public DeviceKind {
 public:
   // What users say.
@@ -84,6 +96,12 @@ public:
     double linkBandwidth, linkLatency;
   };
   virtual Usual usual() const = 0;
+
+  // Passes.
+
+  /// What stands in a slot of every compilation, in order. A pass leaves alone what is not for
+  /// devices of the kind; one that several kinds name runs once.
+  virtual llvm::ArrayRef<DevicePass> passes(PipelineSlot) const { return {}; }
 
   // Code.
 

@@ -1,4 +1,4 @@
-// f16 and bf16 become f32 between casts, where all of a module runs on CPUs.
+// f16 and bf16 become f32 between casts, where the device does not compute them.
 // REQUIRES: weir-opt
 // RUN: weir-opt --weir-widen-halves --split-input-file %s | FileCheck %s
 // RUN: weir-opt --weir-widen-halves --weir-lower-precision --split-input-file %s | FileCheck %s --check-prefix=TILES
@@ -49,12 +49,45 @@ module attributes {weir.half_unit = "amx"} {
 
 // -----
 
-// Accelerators have products of halves: without the attribute nothing changes.
+// Some devices compute halves: without the attribute nothing changes before devices are known.
 module {
   // CHECK-LABEL: @placed
   // CHECK: weir.add {{.*}} -> tensor<4xf16>
   func.func @placed(%x: tensor<4xf16>) -> tensor<4xf16> {
     %0 = weir.add %x, %x : (tensor<4xf16>, tensor<4xf16>) -> tensor<4xf16>
     return %0 : tensor<4xf16>
+  }
+}
+
+// -----
+
+// Each device's functions are as it wants them.
+module attributes {weir_plan.devices = ["/job:localhost/replica:0/task:0/device:CPU:0", "/job:localhost/replica:0/task:0/device:GPU:0"]} {
+  // CHECK-LABEL: @on_host
+  // CHECK: %[[WIDE:.+]] = weir.cast %arg0 {{.*}} -> tensor<4xf32>
+  // CHECK: weir.add %[[WIDE]], %[[WIDE]] : {{.*}} -> tensor<4xf32>
+  // CHECK: weir.cast {{.*}} -> tensor<4xf16>
+  func.func @on_host(%x: tensor<4xf16>) -> tensor<4xf16> attributes {weir.device_index = 0 : i64} {
+    %0 = weir.add %x, %x : (tensor<4xf16>, tensor<4xf16>) -> tensor<4xf16>
+    return %0 : tensor<4xf16>
+  }
+  // CHECK-LABEL: @beside_it
+  // CHECK-NOT: weir.cast
+  // CHECK: weir.add {{.*}} -> tensor<4xf16>
+  func.func @beside_it(%x: tensor<4xf16>) -> tensor<4xf16> attributes {weir.device_index = 1 : i64} {
+    %0 = weir.add %x, %x : (tensor<4xf16>, tensor<4xf16>) -> tensor<4xf16>
+    return %0 : tensor<4xf16>
+  }
+}
+
+// -----
+
+// A module that was widened as a whole has been rounded since for matrix tiles: that stays.
+module attributes {weir.half_unit = "amx", weir_plan.devices = ["/job:localhost/replica:0/task:0/device:CPU:0"]} {
+  // CHECK-LABEL: @rounded
+  // CHECK: weir.dot_general %arg0, %arg1 {{.*}} : (tensor<16x64xbf16>, tensor<64x96xbf16>) -> tensor<16x96xf32>
+  func.func @rounded(%x: tensor<16x64xbf16>, %w: tensor<64x96xbf16>) -> tensor<16x96xf32> attributes {weir.device_index = 0 : i64} {
+    %0 = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>, weir.matrix} : (tensor<16x64xbf16>, tensor<64x96xbf16>) -> tensor<16x96xf32>
+    return %0 : tensor<16x96xf32>
   }
 }

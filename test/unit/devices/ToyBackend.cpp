@@ -45,6 +45,12 @@ public:
   StringRef usualTargets() const override { return "wood"; }
   StringRef variable() const override { return "WEIR_TOY"; }
   Usual usual() const override { return {1e12, 1e12, 1e-6, 1e10, 1e-6}; }
+  ArrayRef<DevicePass> passes(PipelineSlot slot) const override {
+    static constexpr DevicePass early[] = {{"sccp", "toys like constants"}};
+    static constexpr DevicePass late[] = {{"weir-split-reductions", "as others do"},
+                                          {"symbol-dce", "toys are tidy"}};
+    return slot == PipelineSlot::AfterLayout ? ArrayRef(early) : ArrayRef(late);
+  }
   void registerDialects(DialectRegistry &) const override {}
   void declareFunctions(OpBuilder &b, ModuleOp module) const override {
     Type pointer = LLVM::LLVMPointerType::get(b.getContext());

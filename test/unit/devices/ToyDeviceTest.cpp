@@ -86,6 +86,21 @@ TEST_F(ToyDevice, IsRegisteredOnceAndHasAFlag) {
   EXPECT_NE(driver::firstDevices().find("TOY:0"), std::string::npos);
 }
 
+TEST_F(ToyDevice, ItsPassesStandInTheirSlotsOnce) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  driver::printPipeline(options, os);
+  auto at = [&](const char *pass) { return text.find(std::string("  ") + pass + ":"); };
+  ASSERT_NE(at("sccp"), std::string::npos);
+  ASSERT_NE(at("symbol-dce"), std::string::npos);
+  EXPECT_LT(at("weir-lower-precision"), at("sccp"));
+  EXPECT_LT(at("sccp"), at("weir-place"));
+  EXPECT_LT(at("verify-partitioned"), at("symbol-dce"));
+  EXPECT_LT(at("symbol-dce"), at("weir-kernelize"));
+  // Another kind names it, too.
+  EXPECT_EQ(at("weir-split-reductions"), text.rfind("  weir-split-reductions:"));
+}
+
 TEST_F(ToyDevice, OtherTargetsAndMissingOnesAreRefused) {
   options.deviceTargets["TOY"] = "gold";
   EXPECT_NE(refusal().find("found --toy=gold; possible: wood, tin"), std::string::npos);
