@@ -324,6 +324,66 @@ Value ScalarBuilder::roundToOdd(Value x) {
   return arith::BitcastOp::create(b, loc, f32, select(inexact, odd, bits));
 }
 
+Value ScalarBuilder::floatToInteger(Value x, IntegerType to, bool saturate) {
+  Type target = withElement(x, computeType(to));
+  // Out-of-range conversions are poison in LLVM. Saturating: clamp around the
+  // conversion. Wrapping: convert to 64 bits, as x86's instruction does (its
+  // answer for what does not fit is the lowest value), and cut.
+  unsigned width = to.getWidth();
+  bool toUnsigned = to.isUnsigned();
+  unsigned wide = saturate ? width : 64;
+  bool wideUnsigned = toUnsigned && (saturate || width == 64);
+  double low = wideUnsigned ? 0.0 : -std::ldexp(1.0, wide - 1);
+  double high = std::ldexp(1.0, wideUnsigned ? wide : wide - 1);
+  Value truncated = op<math::TruncOp>(x);
+  Value below = op<arith::CmpFOp>(arith::CmpFPredicate::OLT, truncated, constant(x, low));
+  Value above = op<arith::CmpFOp>(arith::CmpFPredicate::OGE, truncated, constant(x, high));
+  Value nan = op<arith::CmpFOp>(arith::CmpFPredicate::UNO, x, x);
+  Value outside = op<arith::OrIOp>(op<arith::OrIOp>(below, above), nan);
+  Value inside = select(outside, zero(x), x);
+  Type wideType = withElement(x, b.getIntegerType(wide));
+  Value converted = wideUnsigned ? Value(arith::FPToUIOp::create(b, loc, wideType, inside))
+                                 : Value(arith::FPToSIOp::create(b, loc, wideType, inside));
+  auto bits = [&](APInt value) -> Value {
+    TypedAttr attr = IntegerAttr::get(b.getIntegerType(wide), value);
+    if (auto vector = dyn_cast<VectorType>(wideType))
+      attr = SplatElementsAttr::get(vector, attr);
+    return arith::ConstantOp::create(b, loc, attr);
+  };
+  APInt lowest = wideUnsigned ? APInt::getZero(wide) : APInt::getSignedMinValue(wide);
+  APInt highest = wideUnsigned ? APInt::getMaxValue(wide) : APInt::getSignedMaxValue(wide);
+  if (saturate) {
+    converted = select(below, bits(lowest), converted);
+    converted = select(above, bits(highest), converted);
+    return converted; // NaN: 0
+  }
+  converted = select(outside, bits(wideUnsigned ? APInt::getOneBitSet(64, 63) : lowest), converted);
+  return width == wide ? converted : Value(arith::TruncIOp::create(b, loc, target, converted));
+}
+
+Value ScalarBuilder::clampInteger(Value x, Type from, IntegerType to) {
+  Type target = withElement(x, computeType(to));
+  unsigned fromWidth = from.getIntOrFloatBitWidth(), width = to.getWidth();
+  bool fromUnsigned = from.isUnsignedInteger() || from.isInteger(1), toUnsigned = to.isUnsigned();
+  // Clamp in 128 bits' worth of care: compare in a type wide enough for both.
+  unsigned wide = std::max(fromWidth, width) + 1;
+  Type wideType = withElement(x, b.getIntegerType(wide));
+  Value v = fromUnsigned ? Value(arith::ExtUIOp::create(b, loc, wideType, x))
+                         : Value(arith::ExtSIOp::create(b, loc, wideType, x));
+  auto bound = [&](APInt value, bool isUnsignedBound) -> Value {
+    APInt extended = isUnsignedBound ? value.zext(wide) : value.sext(wide);
+    TypedAttr attr = IntegerAttr::get(b.getIntegerType(wide), extended);
+    if (auto vector = dyn_cast<VectorType>(wideType))
+      attr = SplatElementsAttr::get(vector, attr);
+    return arith::ConstantOp::create(b, loc, attr);
+  };
+  bool u = toUnsigned;
+  v = op<arith::MaxSIOp>(v, bound(u ? APInt::getZero(width) : APInt::getSignedMinValue(width), u));
+  v = op<arith::MinSIOp>(v,
+                         bound(u ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width), u));
+  return arith::TruncIOp::create(b, loc, target, v);
+}
+
 Value ScalarBuilder::cast(Value x, Type from, Type to, bool saturate) {
   if (from == to)
     return x;
@@ -372,65 +432,14 @@ Value ScalarBuilder::cast(Value x, Type from, Type to, bool saturate) {
   if (auto fromFloat = dyn_cast<FloatType>(from)) {
     if (fromFloat.getWidth() < 32)
       return cast(cast(x, from, b.getF32Type(), false), b.getF32Type(), to, saturate);
-    // Out-of-range conversions are poison in LLVM. Saturating: clamp around the
-    // conversion. Wrapping: convert to 64 bits, as x86's instruction does (its
-    // answer for what does not fit is the lowest value), and cut.
-    unsigned width = toInteger.getWidth();
-    bool toUnsigned = toInteger.isUnsigned();
-    unsigned wide = saturate ? width : 64;
-    bool wideUnsigned = toUnsigned && (saturate || width == 64);
-    double low = wideUnsigned ? 0.0 : -std::ldexp(1.0, wide - 1);
-    double high = std::ldexp(1.0, wideUnsigned ? wide : wide - 1);
-    Value truncated = op<math::TruncOp>(x);
-    Value below = op<arith::CmpFOp>(arith::CmpFPredicate::OLT, truncated, constant(x, low));
-    Value above = op<arith::CmpFOp>(arith::CmpFPredicate::OGE, truncated, constant(x, high));
-    Value nan = op<arith::CmpFOp>(arith::CmpFPredicate::UNO, x, x);
-    Value outside = op<arith::OrIOp>(op<arith::OrIOp>(below, above), nan);
-    Value inside = select(outside, zero(x), x);
-    Type wideType = withElement(x, b.getIntegerType(wide));
-    Value converted = wideUnsigned ? Value(arith::FPToUIOp::create(b, loc, wideType, inside))
-                                   : Value(arith::FPToSIOp::create(b, loc, wideType, inside));
-    auto bits = [&](APInt value) -> Value {
-      TypedAttr attr = IntegerAttr::get(b.getIntegerType(wide), value);
-      if (auto vector = dyn_cast<VectorType>(wideType))
-        attr = SplatElementsAttr::get(vector, attr);
-      return arith::ConstantOp::create(b, loc, attr);
-    };
-    APInt lowest = wideUnsigned ? APInt::getZero(wide) : APInt::getSignedMinValue(wide);
-    APInt highest = wideUnsigned ? APInt::getMaxValue(wide) : APInt::getSignedMaxValue(wide);
-    if (saturate) {
-      converted = select(below, bits(lowest), converted);
-      converted = select(above, bits(highest), converted);
-      return converted; // NaN: 0
-    }
-    converted =
-        select(outside, bits(wideUnsigned ? APInt::getOneBitSet(64, 63) : lowest), converted);
-    return width == wide ? converted : Value(arith::TruncIOp::create(b, loc, target, converted));
+    return floatToInteger(x, toInteger, saturate);
   }
   unsigned fromWidth = from.getIntOrFloatBitWidth(), width = toInteger.getWidth();
   bool toUnsigned = toInteger.isUnsigned();
   bool holdsAll =
       toUnsigned == fromUnsigned ? width >= fromWidth : fromUnsigned && width > fromWidth;
-  if (saturate && fromWidth != 1 && !holdsAll) {
-    // Clamp in 128 bits' worth of care: compare in a type wide enough for both.
-    unsigned wide = std::max(fromWidth, width) + 1;
-    Type wideType = withElement(x, b.getIntegerType(wide));
-    Value v = fromUnsigned ? Value(arith::ExtUIOp::create(b, loc, wideType, x))
-                           : Value(arith::ExtSIOp::create(b, loc, wideType, x));
-    auto bound = [&](APInt value, bool isUnsignedBound) -> Value {
-      APInt extended = isUnsignedBound ? value.zext(wide) : value.sext(wide);
-      TypedAttr attr = IntegerAttr::get(b.getIntegerType(wide), extended);
-      if (auto vector = dyn_cast<VectorType>(wideType))
-        attr = SplatElementsAttr::get(vector, attr);
-      return arith::ConstantOp::create(b, loc, attr);
-    };
-    bool u = toUnsigned;
-    v = op<arith::MaxSIOp>(v,
-                           bound(u ? APInt::getZero(width) : APInt::getSignedMinValue(width), u));
-    v = op<arith::MinSIOp>(
-        v, bound(u ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width), u));
-    return arith::TruncIOp::create(b, loc, target, v);
-  }
+  if (saturate && fromWidth != 1 && !holdsAll)
+    return clampInteger(x, from, toInteger);
   if (fromWidth == width)
     return x;
   if (fromWidth > width)

@@ -94,6 +94,8 @@ public:
 
 private:
   mlir::Value roundToOdd(mlir::Value a);
+  mlir::Value floatToInteger(mlir::Value x, mlir::IntegerType to, bool saturate);
+  mlir::Value clampInteger(mlir::Value x, mlir::Type from, mlir::IntegerType to);
   mlir::Value nonZeroDivisor(mlir::Value divisor);
   ElementReader &reader;
   mlir::OpBuilder &b;

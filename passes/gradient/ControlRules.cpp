@@ -139,112 +139,144 @@ LogicalResult givenGradient(WhileOp op, size_t count, ArrayRef<Value> gradients,
   return success();
 }
 
+/// The gradient of a loop whose carried values have fixed sizes.
+class LoopGradient {
+public:
+  LoopGradient(WhileOp original, ArrayRef<Value> gradients, Adjoint &a)
+      : original(original), gradients(gradients), a(a), inits(original.getInits()),
+        count(inits.size()), bodyRegion(original.getBody()) {}
+
+  LogicalResult run() {
+    if (!isRepeatable(original.getCondition()) || !isRepeatable(bodyRegion))
+      return failure();
+    for (Value init : inits) {
+      auto type = dyn_cast<RankedTensorType>(init.getType());
+      if (!type || !type.hasStaticShape() || isa<StringType>(type.getElementType()))
+        return failure();
+    }
+    zero = a.reshape(a.ints({0}), a.ints({}));
+    one = a.reshape(a.ints({1}), a.ints({}));
+    return success(succeeded(repeat()) && succeeded(goBack()));
+  }
+
+private:
+  /// The loop again, which counts its trips and keeps what each began with.
+  LogicalResult repeat() {
+    SmallVector<Value> kept(inits);
+    kept.push_back(zero);
+    for (Value init : inits) {
+      IntVector shape(Adjoint::type(init).getShape());
+      shape.insert(shape.begin(), 0);
+      Value none = a.op<BroadcastToOp>(a.number(init, 0), a.ints(shape));
+      shape[0] = ShapedType::kDynamic;
+      kept.push_back(inType(none, Adjoint::type(init).clone(shape), a));
+    }
+    auto made = loop(
+        kept,
+        [&](ValueRange values) -> FailureOr<SmallVector<Value>> {
+          IRMapping mapping;
+          Region &condition = original.getCondition();
+          mapping.map(condition.getArguments(), values.take_front(count));
+          return replay(condition.front(), mapping, a);
+        },
+        [&](ValueRange values) -> FailureOr<SmallVector<Value>> {
+          IRMapping mapping;
+          mapping.map(bodyRegion.getArguments(), values.take_front(count));
+          SmallVector<Value> next = replay(bodyRegion.front(), mapping, a);
+          next.push_back(a.plus(values[count], one));
+          for (size_t i = 0; i < count; ++i) {
+            IntVector shape(Adjoint::type(values[i]).getShape());
+            shape.insert(shape.begin(), 1);
+            Value row = a.reshape(values[i], a.ints(shape));
+            next.push_back(a.concat({values[count + 1 + i], row}, 0));
+          }
+          return next;
+        },
+        a);
+    if (failed(made))
+      return failure();
+    again = *made;
+    return success();
+  }
+
+  /// Backward: the trip, the gradients of what it ended with, and the sums for what comes
+  /// from around.
+  LogicalResult goBack() {
+    captured = capturedBy(MutableArrayRef<Region>(bodyRegion), a);
+    SmallVector<Value> state = {again->getResult(count)};
+    for (size_t i = 0; i < count; ++i)
+      if (isa<FloatType>(Adjoint::type(inits[i]).getElementType())) {
+        floats.push_back(i);
+        state.push_back(gradients[i] ? inType(gradients[i], inits[i].getType(), a)
+                                     : a.zeros(inits[i]));
+      }
+    for (Value x : captured)
+      state.push_back(inType(a.zeros(x), x.getType(), a));
+    auto backward = loop(
+        state,
+        [&](ValueRange values) -> FailureOr<SmallVector<Value>> {
+          return SmallVector<Value>{a.compare("gt", values[0], zero)};
+        },
+        [&](ValueRange values) { return tripBack(values); }, a);
+    if (failed(backward))
+      return failure();
+    for (auto [at, i] : llvm::enumerate(floats))
+      a.add(inits[i], (*backward)->getResult(1 + at));
+    for (auto [at, x] : llvm::enumerate(captured))
+      a.add(x, (*backward)->getResult(1 + floats.size() + at));
+    return success();
+  }
+
+  FailureOr<SmallVector<Value>> tripBack(ValueRange values) {
+    Value trip = a.minus(values[0], one);
+    IRMapping mapping;
+    SmallVector<Value> begins;
+    for (size_t i = 0; i < count; ++i) {
+      Value begin = a.op<GatherOp>(again->getResult(count + 1 + i), trip, 0, 0, false);
+      begin = inType(begin, inits[i].getType(), a);
+      mapping.map(bodyRegion.getArgument(i), begin);
+      begins.push_back(begin);
+    }
+    SmallVector<Value> ends = replay(bodyRegion.front(), mapping, a);
+    SmallVector<Value> ys, seeds, xs;
+    for (auto [at, i] : llvm::enumerate(floats)) {
+      ys.push_back(ends[i]);
+      seeds.push_back(values[1 + at]);
+      xs.push_back(begins[i]);
+    }
+    xs.append(captured);
+    auto found = differentiate(ys, seeds, xs, a.b);
+    if (failed(found))
+      return failure();
+    SmallVector<Value> next = {trip};
+    for (auto [at, x] : llvm::enumerate(xs)) {
+      Value gradient = (*found)[at];
+      bool isSum = at >= floats.size();
+      if (!gradient)
+        next.push_back(isSum ? values[1 + at] : a.zeros(x));
+      else
+        next.push_back(isSum ? a.plus(values[1 + at], gradient) : gradient);
+    }
+    return next;
+  }
+
+  WhileOp original;
+  ArrayRef<Value> gradients;
+  Adjoint &a;
+  SmallVector<Value> inits;
+  size_t count;
+  Region &bodyRegion;
+  Value zero, one;
+  Operation *again = nullptr;  ///< behind the carried values: trips, and what each began with
+  SmallVector<Value> captured; ///< from around the loop
+  SmallVector<size_t> floats;  ///< of the carried values
+};
+
 LogicalResult whileLoop(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
   auto original = cast<WhileOp>(op);
   if (auto given = op->getAttrOfType<IntegerAttr>(givenGradientAttr))
     return givenGradient(original, given.getInt(), gradients, a);
-  Region &conditionRegion = original.getCondition(), &bodyRegion = original.getBody();
-  if (!isRepeatable(conditionRegion) || !isRepeatable(bodyRegion))
-    return failure();
-  SmallVector<Value> inits(original.getInits());
-  size_t count = inits.size();
-  for (Value init : inits) {
-    auto type = dyn_cast<RankedTensorType>(init.getType());
-    if (!type || !type.hasStaticShape() || isa<StringType>(type.getElementType()))
-      return failure();
-  }
-  // The loop again, which counts its trips and keeps what each began with.
-  Value zero = a.reshape(a.ints({0}), a.ints({})), one = a.reshape(a.ints({1}), a.ints({}));
-  SmallVector<Value> kept(inits);
-  kept.push_back(zero);
-  for (Value init : inits) {
-    IntVector shape(Adjoint::type(init).getShape());
-    shape.insert(shape.begin(), 0);
-    Value none = a.op<BroadcastToOp>(a.number(init, 0), a.ints(shape));
-    shape[0] = ShapedType::kDynamic;
-    kept.push_back(inType(none, Adjoint::type(init).clone(shape), a));
-  }
-  auto again = loop(
-      kept,
-      [&](ValueRange values) -> FailureOr<SmallVector<Value>> {
-        IRMapping mapping;
-        mapping.map(conditionRegion.getArguments(), values.take_front(count));
-        return replay(conditionRegion.front(), mapping, a);
-      },
-      [&](ValueRange values) -> FailureOr<SmallVector<Value>> {
-        IRMapping mapping;
-        mapping.map(bodyRegion.getArguments(), values.take_front(count));
-        SmallVector<Value> next = replay(bodyRegion.front(), mapping, a);
-        next.push_back(a.plus(values[count], one));
-        for (size_t i = 0; i < count; ++i) {
-          IntVector shape(Adjoint::type(values[i]).getShape());
-          shape.insert(shape.begin(), 1);
-          Value row = a.reshape(values[i], a.ints(shape));
-          next.push_back(a.concat({values[count + 1 + i], row}, 0));
-        }
-        return next;
-      },
-      a);
-  if (failed(again))
-    return failure();
-  // Backward: the trip, the gradients of what it ended with, and the sums for
-  // what comes from around.
-  SmallVector<Value> captured = capturedBy(MutableArrayRef<Region>(bodyRegion), a);
-  SmallVector<Value> state = {(*again)->getResult(count)};
-  SmallVector<size_t> floats;
-  for (size_t i = 0; i < count; ++i)
-    if (isa<FloatType>(Adjoint::type(inits[i]).getElementType())) {
-      floats.push_back(i);
-      state.push_back(gradients[i] ? inType(gradients[i], inits[i].getType(), a)
-                                   : a.zeros(inits[i]));
-    }
-  for (Value x : captured)
-    state.push_back(inType(a.zeros(x), x.getType(), a));
-  auto backward = loop(
-      state,
-      [&](ValueRange values) -> FailureOr<SmallVector<Value>> {
-        return SmallVector<Value>{a.compare("gt", values[0], zero)};
-      },
-      [&](ValueRange values) -> FailureOr<SmallVector<Value>> {
-        Value trip = a.minus(values[0], one);
-        IRMapping mapping;
-        SmallVector<Value> begins;
-        for (size_t i = 0; i < count; ++i) {
-          Value begin = a.op<GatherOp>((*again)->getResult(count + 1 + i), trip, 0, 0, false);
-          begin = inType(begin, inits[i].getType(), a);
-          mapping.map(bodyRegion.getArgument(i), begin);
-          begins.push_back(begin);
-        }
-        SmallVector<Value> ends = replay(bodyRegion.front(), mapping, a);
-        SmallVector<Value> ys, seeds, xs;
-        for (auto [at, i] : llvm::enumerate(floats)) {
-          ys.push_back(ends[i]);
-          seeds.push_back(values[1 + at]);
-          xs.push_back(begins[i]);
-        }
-        xs.append(captured);
-        auto found = differentiate(ys, seeds, xs, a.b);
-        if (failed(found))
-          return failure();
-        SmallVector<Value> next = {trip};
-        for (auto [at, x] : llvm::enumerate(xs)) {
-          Value gradient = (*found)[at];
-          bool isSum = at >= floats.size();
-          if (!gradient)
-            next.push_back(isSum ? values[1 + at] : a.zeros(x));
-          else
-            next.push_back(isSum ? a.plus(values[1 + at], gradient) : gradient);
-        }
-        return next;
-      },
-      a);
-  if (failed(backward))
-    return failure();
-  for (auto [at, i] : llvm::enumerate(floats))
-    a.add(inits[i], (*backward)->getResult(1 + at));
-  for (auto [at, x] : llvm::enumerate(captured))
-    a.add(x, (*backward)->getResult(1 + floats.size() + at));
-  return success();
+  return LoopGradient(original, gradients, a).run();
 }
 
 /// A user's function: its description names another one that computes the

@@ -24,11 +24,6 @@ using namespace weir;
 
 namespace {
 
-struct AsConvolutions : OpRewritePattern<ConvTransposeOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(ConvTransposeOp op, PatternRewriter &b) const override;
-};
-
 /// One spatial dimension.
 struct Line {
   int64_t stride, padBefore, kernel;
@@ -52,85 +47,118 @@ void forEach(ArrayRef<int64_t> sizes, function_ref<void(ArrayRef<int64_t>)> body
   }
 }
 
-LogicalResult AsConvolutions::matchAndRewrite(ConvTransposeOp op, PatternRewriter &b) const {
-  auto input = cast<RankedTensorType>(op.getInput().getType());
-  auto result = cast<RankedTensorType>(op.getType());
-  auto filter = cast<RankedTensorType>(op.getFilter().getType());
-  auto constant = op.getFilter().getDefiningOp<ConstantOp>();
-  int64_t rank = input.getRank(), spatial = rank - 2;
-  bool isLast = op.getChannelsLast();
-  bool isPlain = constant ? op.getGroups() == 1 || !mayBeOffloaded(op)
-                          : op.getGroups() == 1 && !mayBeOffloaded(op);
-  if (!isPlain || spatial < 1 || spatial > 3 || !result.getElementType().isF32() ||
-      !filter.getElementType().isF32() ||
-      !llvm::all_of(op.getDilations(), [](int64_t d) { return d == 1; }))
-    return failure();
-  int64_t channels = filter.getDimSize(isLast ? rank - 1 : 0);
-  // Of each group.
-  int64_t outputs = filter.getDimSize(isLast ? rank - 2 : 1);
-  int64_t groups = op.getGroups(), inputs = channels / groups;
-  SmallVector<Line> lines;
-  SmallVector<int64_t> strides;
-  for (int64_t i = 0; i < spatial; ++i) {
-    lines.push_back(
-        {op.getStrides()[i], op.getPads()[2 * i], filter.getDimSize(isLast ? i : i + 2)});
-    strides.push_back(lines.back().stride);
-    // A phase without taps has no convolution.
-    if (lines.back().kernel < lines.back().stride || lines.back().padBefore < 0)
-      return failure();
+/// A transposed convolution as convolutions, one a phase, or one of all phases.
+class Phases {
+public:
+  Phases(ConvTransposeOp op, PatternRewriter &b)
+      : op(op), b(b), loc(op.getLoc()), result(cast<RankedTensorType>(op.getType())),
+        constant(op.getFilter().getDefiningOp<ConstantOp>()), isLast(op.getChannelsLast()),
+        rank(cast<RankedTensorType>(op.getInput().getType()).getRank()), spatial(rank - 2),
+        groups(op.getGroups()) {}
+
+  /// Whether there is such a form; brings the input into its order.
+  bool match() { return isOfKind() && readLines() && readWeights() && readEnds(); }
+
+  void rewrite() {
+    for (int64_t stride : strides)
+      phases *= stride;
+    forEach(strides, [&](ArrayRef<int64_t> phase) { phaseList.emplace_back(phase); });
+    // Where all phases have the same taps they are columns of one convolution.
+    bool isJoined =
+        llvm::all_of(lines, [](const Line &line) { return line.kernel % line.stride == 0; });
+    Value made = isJoined ? joined() : apart();
+    made = cut(interleaved(made, isJoined && groups > 1));
+    SmallVector<int64_t> shape(result.getShape());
+    if (!isLast)
+      for (auto [to, from] : llvm::enumerate(channelsToLast(rank)))
+        shape[to] = result.getDimSize(from);
+    made.setType(result.clone(shape));
+    b.replaceOp(op, isLast ? made : transposed(b, loc, made, channelsToFirst(rank)));
   }
-  DenseElementsAttr weights =
-      constant ? materializedConstant(cast<TypedAttr>(constant.getValue())) : DenseElementsAttr();
-  if (constant && !weights)
-    return failure();
-  bool isSplat = weights && weights.isSplat();
-  ArrayRef<char> raw = weights ? weights.getRawData() : ArrayRef<char>();
-  auto weightAt = [&](ArrayRef<int64_t> place, int64_t channel, int64_t output) {
+
+private:
+  bool isOfKind() {
+    bool isPlain =
+        constant ? groups == 1 || !mayBeOffloaded(op) : groups == 1 && !mayBeOffloaded(op);
+    return isPlain && spatial >= 1 && spatial <= 3 && result.getElementType().isF32() &&
+           getElementTypeOrSelf(op.getFilter().getType()).isF32() &&
+           llvm::all_of(op.getDilations(), [](int64_t d) { return d == 1; });
+  }
+
+  bool readLines() {
+    auto filter = cast<RankedTensorType>(op.getFilter().getType());
+    channels = filter.getDimSize(isLast ? rank - 1 : 0);
+    outputs = filter.getDimSize(isLast ? rank - 2 : 1);
+    inputs = channels / groups;
+    for (int64_t i = 0; i < spatial; ++i) {
+      lines.push_back(
+          {op.getStrides()[i], op.getPads()[2 * i], filter.getDimSize(isLast ? i : i + 2)});
+      strides.push_back(lines.back().stride);
+      // A phase without taps has no convolution.
+      if (lines.back().kernel < lines.back().stride || lines.back().padBefore < 0)
+        return false;
+    }
+    return true;
+  }
+
+  bool readWeights() {
+    if (constant)
+      weights = materializedConstant(cast<TypedAttr>(constant.getValue()));
+    return !constant || weights;
+  }
+
+  /// How far convolutions go behind the input's end.
+  bool readEnds() {
+    x = isLast ? op.getInput() : transposed(b, loc, op.getInput(), channelsToLast(rank));
+    auto given = cast<RankedTensorType>(x.getType());
+    // So many positions that every result has one: [0, count) with
+    // count = (size - 1 + padBefore) / stride + 1, of which the input's size less
+    // the padding at the end are there anyway.
+    auto sizes = knownIntegers(op.getOutputSizes());
+    after.resize(spatial);
+    for (int64_t i = 0; i < spatial; ++i) {
+      int64_t most = llvm::divideCeil(lines[i].kernel, lines[i].stride);
+      std::optional<int64_t> size = sizes ? (*sizes)[i] : std::nullopt;
+      after[i] = most;
+      if (size && !given.isDynamicDim(i + 1))
+        after[i] = std::max<int64_t>(0, (*size - 1 + lines[i].padBefore) / lines[i].stride + 1 -
+                                            given.getDimSize(i + 1));
+      else if (op.getPads()[2 * i + 1] < 0)
+        return false; // larger than what the windows reach
+    }
+    return true;
+  }
+
+  float weightAt(ArrayRef<int64_t> place, int64_t channel, int64_t output) const {
     int64_t linear = isLast ? 0 : channel * outputs + output;
     for (int64_t i = 0; i < spatial; ++i)
       linear = linear * lines[i].kernel + place[i];
     if (isLast)
       linear = (linear * outputs + output) * channels + channel;
-    return reinterpret_cast<const float *>(raw.data())[isSplat ? 0 : linear];
-  };
-
-  Location loc = op.getLoc();
-  Value x = isLast ? op.getInput() : transposed(b, loc, op.getInput(), channelsToLast(rank));
-  auto given = cast<RankedTensorType>(x.getType());
-  // So many positions that every result has one: [0, count) with
-  // count = (size - 1 + padBefore) / stride + 1, of which the input's size less
-  // the padding at the end are there anyway.
-  auto sizes = knownIntegers(op.getOutputSizes());
-  SmallVector<int64_t> after(spatial);
-  for (int64_t i = 0; i < spatial; ++i) {
-    int64_t most = llvm::divideCeil(lines[i].kernel, lines[i].stride);
-    std::optional<int64_t> size = sizes ? (*sizes)[i] : std::nullopt;
-    after[i] = most;
-    if (size && !given.isDynamicDim(i + 1))
-      after[i] = std::max<int64_t>(0, (*size - 1 + lines[i].padBefore) / lines[i].stride + 1 -
-                                          given.getDimSize(i + 1));
-    else if (op.getPads()[2 * i + 1] < 0)
-      return failure(); // larger than what the windows reach
+    return reinterpret_cast<const float *>(
+        weights.getRawData().data())[weights.isSplat() ? 0 : linear];
   }
-  auto ones = b.getDenseI64ArrayAttr(SmallVector<int64_t>(spatial, 1));
-  auto arranged =
-      [&](ArrayRef<int64_t> taps, int64_t columns,
-          function_ref<float(ArrayRef<int64_t> tap, int64_t channel, int64_t column)> weight) {
-        // `columns` and theirs of all groups, channels within one.
-        std::vector<float> values;
-        SmallVector<int64_t> shape(taps);
-        shape.append({inputs, columns});
-        values.reserve(ShapedType::getNumElements(shape));
-        forEach(taps, [&](ArrayRef<int64_t> tap) {
-          for (int64_t c = 0; c < inputs; ++c)
-            for (int64_t o = 0; o < columns; ++o)
-              values.push_back(weight(tap, o / (columns / groups) * inputs + c, o));
-        });
-        auto type = RankedTensorType::get(shape, b.getF32Type());
-        return ConstantOp::create(b, loc, DenseElementsAttr::get(type, ArrayRef<float>(values)))
-            .getResult();
-      };
-  auto convolve = [&](ArrayRef<int64_t> taps, Value filter) {
+
+  /// A filter [taps…, inputs, columns]: `columns` and channels of `weight` are those of all
+  /// groups.
+  Value
+  arranged(ArrayRef<int64_t> taps, int64_t columns,
+           function_ref<float(ArrayRef<int64_t> tap, int64_t channel, int64_t column)> weight) {
+    std::vector<float> values;
+    SmallVector<int64_t> shape(taps);
+    shape.append({inputs, columns});
+    values.reserve(ShapedType::getNumElements(shape));
+    forEach(taps, [&](ArrayRef<int64_t> tap) {
+      for (int64_t c = 0; c < inputs; ++c)
+        for (int64_t o = 0; o < columns; ++o)
+          values.push_back(weight(tap, o / (columns / groups) * inputs + c, o));
+    });
+    auto type = RankedTensorType::get(shape, b.getF32Type());
+    return ConstantOp::create(b, loc, DenseElementsAttr::get(type, ArrayRef<float>(values)));
+  }
+
+  Value convolve(ArrayRef<int64_t> taps, Value filter) {
+    auto ones = b.getDenseI64ArrayAttr(SmallVector<int64_t>(spatial, 1));
     SmallVector<int64_t> pads;
     for (int64_t i = 0; i < spatial; ++i)
       pads.append({taps[i] - 1 - lines[i].skipped(), after[i]});
@@ -139,27 +167,25 @@ LogicalResult AsConvolutions::matchAndRewrite(ConvTransposeOp op, PatternRewrite
                                 TypeAttr::get(b.getF32Type()));
     copyDevice(op, made);
     return made;
-  };
-  int64_t phases = 1;
-  for (int64_t stride : strides)
-    phases *= stride;
-  SmallVector<SmallVector<int64_t>> phaseList;
-  forEach(strides, [&](ArrayRef<int64_t> phase) { phaseList.emplace_back(phase); });
-  // Tap number j of a phase reads x[a + j - (taps - 1)].
-  auto placeOf = [&](ArrayRef<int64_t> phase, ArrayRef<int64_t> tap, ArrayRef<int64_t> taps) {
+  }
+
+  /// Tap number j of a phase reads x[a + j - (taps - 1)].
+  SmallVector<int64_t> placeOf(ArrayRef<int64_t> phase, ArrayRef<int64_t> tap,
+                               ArrayRef<int64_t> taps) const {
     SmallVector<int64_t> place;
     for (int64_t i = 0; i < spatial; ++i)
       place.push_back(phase[i] + (taps[i] - 1 - tap[i]) * strides[i]);
     return place;
-  };
-  auto tapsOf = [&](ArrayRef<int64_t> phase) {
+  }
+  SmallVector<int64_t> tapsOf(ArrayRef<int64_t> phase) const {
     SmallVector<int64_t> taps;
     for (int64_t i = 0; i < spatial; ++i)
       taps.push_back(lines[i].taps(phase[i]));
     return taps;
-  };
-  // Of a filter that the run computes, a gradient's for one: [taps…, channels, outputs].
-  auto computed = [&](ArrayRef<int64_t> phase) {
+  }
+
+  /// Of a filter that the run computes, a gradient's for one: [taps…, channels, outputs].
+  Value computed(ArrayRef<int64_t> phase) {
     SmallVector<int64_t> order, axes, ends;
     for (int64_t i = 0; i < spatial; ++i) {
       order.push_back(isLast ? i : i + 2);
@@ -173,29 +199,28 @@ LogicalResult AsConvolutions::matchAndRewrite(ConvTransposeOp op, PatternRewrite
                                       integers(b, loc, ends), integers(b, loc, strides),
                                       ArrayRef<int64_t>(axes), false);
     return b.createOrFold<ReverseOp>(loc, taken, axes);
-  };
-  // Where all phases have the same taps they are columns of one convolution.
-  Value made;
-  bool isJoined = false;
-  if (llvm::all_of(lines, [](const Line &line) { return line.kernel % line.stride == 0; })) {
+  }
+
+  /// One convolution whose columns are those of all phases.
+  Value joined() {
     SmallVector<int64_t> taps = tapsOf(phaseList.front());
-    isJoined = true;
-    Value filter;
-    if (constant) {
-      filter = arranged(taps, groups * phases * outputs,
-                        [&](ArrayRef<int64_t> tap, int64_t c, int64_t column) {
-                          const auto &phase = phaseList[column / outputs % phases];
-                          return weightAt(placeOf(phase, tap, taps), c, column % outputs);
-                        });
-    } else {
-      SmallVector<Value> columns;
-      for (const SmallVector<int64_t> &phase : phaseList)
-        columns.push_back(computed(phase));
-      filter = columns.size() == 1 ? columns.front()
-                                   : b.createOrFold<ConcatOp>(loc, ValueRange(columns), rank - 1);
-    }
-    made = convolve(taps, filter);
-  } else {
+    if (constant)
+      return convolve(taps, arranged(taps, groups * phases * outputs,
+                                     [&](ArrayRef<int64_t> tap, int64_t c, int64_t column) {
+                                       const auto &phase = phaseList[column / outputs % phases];
+                                       return weightAt(placeOf(phase, tap, taps), c,
+                                                       column % outputs);
+                                     }));
+    SmallVector<Value> columns;
+    for (const SmallVector<int64_t> &phase : phaseList)
+      columns.push_back(computed(phase));
+    return convolve(taps, columns.size() == 1
+                              ? columns.front()
+                              : b.createOrFold<ConcatOp>(loc, ValueRange(columns), rank - 1));
+  }
+
+  /// One a phase, side by side.
+  Value apart() {
     SmallVector<Value> parts;
     for (const SmallVector<int64_t> &phase : phaseList) {
       SmallVector<int64_t> taps = tapsOf(phase);
@@ -207,53 +232,79 @@ LogicalResult AsConvolutions::matchAndRewrite(ConvTransposeOp op, PatternRewrite
                          : computed(phase);
       parts.push_back(convolve(taps, filter));
     }
-    made = ConcatOp::create(b, loc, ValueRange(parts), rank - 1);
+    return ConcatOp::create(b, loc, ValueRange(parts), rank - 1);
   }
-  // [N, A…, r…, O] to [N, A, r, …, O] to [N, A · stride, …, O], of which the padding
-  // is cut off. Where groups have their phases, O is two dimensions around r….
-  bool isSplit = isJoined && groups > 1;
-  int64_t behind = spatial + (isSplit ? 2 : 1); // where phases are
-  SmallVector<MadeSize> apart{MadeSize{1, 0}}, whole{MadeSize{1, 0}};
-  SmallVector<int64_t> order{0};
-  for (int64_t i = 0; i < spatial; ++i)
-    apart.push_back({1, i + 1});
-  if (isSplit)
-    apart.push_back({groups});
-  for (int64_t i = 0; i < spatial; ++i) {
-    apart.push_back({strides[i]});
-    order.append({1 + i, behind + i});
-    whole.push_back({strides[i], 1 + 2 * i});
-  }
-  apart.push_back({isSplit ? outputs : groups * outputs});
-  whole.push_back({groups * outputs});
-  if (isSplit)
-    order.push_back(1 + spatial);
-  order.push_back(behind + spatial);
-  if (phases > 1) {
+
+  /// [N, A…, r…, O] to [N, A, r, …, O] to [N, A · stride, …, O]. Where groups have their
+  /// phases (`isSplit`), O is two dimensions around r….
+  Value interleaved(Value made, bool isSplit) {
+    if (phases == 1)
+      return made;
+    int64_t behind = spatial + (isSplit ? 2 : 1); // where phases are
+    SmallVector<MadeSize> apart{MadeSize{1, 0}}, whole{MadeSize{1, 0}};
+    SmallVector<int64_t> order{0};
+    for (int64_t i = 0; i < spatial; ++i)
+      apart.push_back({1, i + 1});
+    if (isSplit)
+      apart.push_back({groups});
+    for (int64_t i = 0; i < spatial; ++i) {
+      apart.push_back({strides[i]});
+      order.append({1 + i, behind + i});
+      whole.push_back({strides[i], 1 + 2 * i});
+    }
+    apart.push_back({isSplit ? outputs : groups * outputs});
+    whole.push_back({groups * outputs});
+    if (isSplit)
+      order.push_back(1 + spatial);
+    order.push_back(behind + spatial);
     Value mixed = transposed(b, loc, reshaped(b, loc, made, apart), order);
-    made = reshaped(b, loc, mixed, whole);
+    return reshaped(b, loc, mixed, whole);
   }
-  SmallVector<int64_t> axes, begins, steps(spatial, 1);
-  for (int64_t i = 0; i < spatial; ++i) {
-    axes.push_back(i + 1);
-    begins.push_back(lines[i].padBefore - lines[i].skipped() * strides[i]);
+
+  /// Cuts the padding off, and what is computed beyond the wanted sizes.
+  Value cut(Value made) {
+    SmallVector<int64_t> axes, begins, steps(spatial, 1);
+    for (int64_t i = 0; i < spatial; ++i) {
+      axes.push_back(i + 1);
+      begins.push_back(lines[i].padBefore - lines[i].skipped() * strides[i]);
+    }
+    Value starts = integers(b, loc, begins);
+    Value wanted = op.getOutputSizes();
+    if (getElementTypeOrSelf(wanted.getType()) != b.getI64Type())
+      wanted =
+          CastOp::create(b, loc, cast<RankedTensorType>(wanted.getType()).clone(b.getI64Type()),
+                         wanted, b.getBoolAttr(false));
+    Value ends = b.createOrFold<AddOp>(loc, wanted, starts);
+    return SliceOp::create(b, loc, made, starts, ends, integers(b, loc, steps),
+                           ArrayRef<int64_t>(axes), false);
   }
-  Value starts = integers(b, loc, begins);
-  Value wanted = op.getOutputSizes();
-  if (getElementTypeOrSelf(wanted.getType()) != b.getI64Type())
-    wanted = CastOp::create(b, loc, cast<RankedTensorType>(wanted.getType()).clone(b.getI64Type()),
-                            wanted, b.getBoolAttr(false));
-  Value ends = b.createOrFold<AddOp>(loc, wanted, starts);
-  made = SliceOp::create(b, loc, made, starts, ends, integers(b, loc, steps),
-                         ArrayRef<int64_t>(axes), false);
-  SmallVector<int64_t> shape(result.getShape());
-  if (!isLast)
-    for (auto [to, from] : llvm::enumerate(channelsToLast(rank)))
-      shape[to] = result.getDimSize(from);
-  made.setType(result.clone(shape));
-  b.replaceOp(op, isLast ? made : transposed(b, loc, made, channelsToFirst(rank)));
-  return success();
-}
+
+  ConvTransposeOp op;
+  PatternRewriter &b;
+  Location loc;
+  RankedTensorType result;
+  ConstantOp constant;       ///< the filter, or null
+  DenseElementsAttr weights; ///< its elements
+  bool isLast;
+  int64_t rank, spatial, groups;
+  int64_t channels = 0, outputs = 0, inputs = 0; ///< of all groups, of each, of each
+  SmallVector<Line> lines;
+  SmallVector<int64_t> strides, after;
+  int64_t phases = 1;
+  SmallVector<SmallVector<int64_t>> phaseList;
+  Value x; ///< the input, channels last
+};
+
+struct AsConvolutions : OpRewritePattern<ConvTransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ConvTransposeOp op, PatternRewriter &b) const override {
+    Phases phases(op, b);
+    if (!phases.match())
+      return failure();
+    phases.rewrite();
+    return success();
+  }
+};
 
 } // namespace
 
