@@ -1,0 +1,55 @@
+// Which operations share a kernel.
+// REQUIRES: weir-opt
+// RUN: weir-opt --weir-kernelize %s | FileCheck %s
+
+// What one operation reads moves into its kernel.
+// CHECK-LABEL: @fused
+// CHECK-COUNT-1: weir_plan.launch
+// CHECK-NOT: weir_plan.launch
+// CHECK: return
+func.func @fused(%x: tensor<64x64xf32>) -> tensor<64x64xf32> attributes {weir.device_index = 0 : i64} {
+  %0 = weir.neg %x : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %1 = weir.exp %0 : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %1 : tensor<64x64xf32>
+}
+
+// What follows a product is computed on its sums.
+// CHECK-LABEL: @epilogue
+// CHECK-COUNT-1: weir_plan.launch
+// CHECK-NOT: weir_plan.launch
+// CHECK: return
+func.func @epilogue(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64xf32> attributes {weir.device_index = 0 : i64} {
+  %0 = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %1 = weir.relu %0 : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %1 : tensor<64x64xf32>
+}
+
+// A product reads each element many times: what makes them is computed before, once.
+// CHECK-LABEL: @repeated
+// CHECK: weir_plan.launch @exp
+// CHECK: weir_plan.launch @dot_general
+func.func @repeated(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64xf32> attributes {weir.device_index = 0 : i64} {
+  %0 = weir.exp %x : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %1 = weir.dot_general %0, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %1 : tensor<64x64xf32>
+}
+
+// Two kernels that read a value do not both compute it.
+// CHECK-LABEL: @shared
+// CHECK-COUNT-3: weir_plan.launch
+func.func @shared(%x: tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<64x64xf32>) attributes {weir.device_index = 0 : i64} {
+  %0 = weir.exp %x : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %1 = weir.neg %0 : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %2 = weir.tanh %0 : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %1, %2 : tensor<64x64xf32>, tensor<64x64xf32>
+}
+
+// Few integers are the step's own.
+// CHECK-LABEL: @integers
+// CHECK: weir.add
+// CHECK-NOT: weir_plan.launch
+// CHECK: return
+func.func @integers(%i: tensor<2xi64>) -> tensor<2xi64> attributes {weir.device_index = 0 : i64} {
+  %0 = weir.add %i, %i : (tensor<2xi64>, tensor<2xi64>) -> tensor<2xi64>
+  return %0 : tensor<2xi64>
+}
