@@ -19,6 +19,7 @@ def WeirDifferentiatePass : Pass<"weir-differentiate", "::mlir::ModuleOp"> {
     no path leads). Reverse accumulation, a rule an operation.
     Why here: on the graph, right behind the import, where operations still say
     what they are; everything behind it sees one graph, forward and backward.
+    Before: functions still say which gradients they ask for.
     After: the attribute is gone. An operation without a rule is an error that
     names its node.
     What breaks if it moves: behind any rewrite: rules are written for the operations that importers make; a composite

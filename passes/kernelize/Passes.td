@@ -20,6 +20,8 @@ def WeirHorizontalGemmFusionPass : Pass<"weir-horizontal-gemm-fusion", "::mlir::
     of heads. At most 512 MiB of weights a module, which are held in memory.
     Why here: devices are known, and weights are where kernels read them; what fuses then
     is decided next.
+    Before: each function is one device's. After: no two products that may be one read the
+    same operand.
     What breaks if it moves: before the cut, operations of several devices would be joined; behind weir-kernelize
     each product is a launch of its own.
   }];
@@ -35,6 +37,8 @@ def WeirGemmOperandLayoutPass : Pass<"weir-gemm-operand-layout", "::mlir::Module
     lies next to each other. Constants that anything else reads stay as they are.
     Why here: behind weir-horizontal-gemm-fusion, which makes constants; kernels are formed next, and
     read operands as they lie.
+    Before: constants are those that kernels will read. After: operands of products lie as a
+    kernel or a library reads them.
     What breaks if it moves: in front of weir-horizontal-gemm-fusion the constants that it joins would lie in two
     orders; behind weir-kernelize the transpositions that it removes are kernels.
   }];
@@ -55,6 +59,8 @@ def WeirSplitReductionsPass : Pass<"weir-split-reductions", "::mlir::ModuleOp"> 
     is computed in a shape where they are one, so that it is one kernel; and what lies around
     a reshape behind a normalisation (groups of channels) in one that serves both sides.
     Why here: devices are known; what fuses is decided next, and each step is a kernel.
+    Before: each function is one device's; reductions are as the graph has them. After: no
+    reduction of known sizes leaves a device idle that more kernels would fill.
     What breaks if it moves: behind weir-kernelize a reduction of few results keeps most of a device idle; before the
     cut it would change the order of sums of a CPU, too.
   }];
@@ -69,6 +75,8 @@ def WeirWidenRowReductionsPass : Pass<"weir-widen-row-reductions", "::mlir::Modu
     casts: each result is rounded where it was. A square or cube becomes products.
     Why here: last before weir-kernelize, which then forms the kernels; what follows products
     and convolutions, as libraries know it by its types, stays as it is.
+    Before: halves are as the model has them. After: what may share a kernel with a row
+    reduction is f32.
     What breaks if it moves: in front of weir-split-reductions the casts would hide a mean and its variance from it;
     behind weir-kernelize a softmax of halves is several kernels.
   }];
@@ -104,6 +112,8 @@ def WeirDepthFirstFusionPass : Pass<"weir-depth-first-fusion", "::mlir::ModuleOp
     images between stages are lines on a thread's stack.
     Why here: stages are kernels, with tiles and packed weights, and what lies between them
     gets no buffer.
+    Before: kernels are formed and have schedules. After: a kernel may launch others in its
+    body; nothing else has changed.
     What breaks if it moves: in front of weir-kernelize there are no stages; behind weir-order-launches the images
     between them would count as live, and get buffers.
   }];

@@ -18,6 +18,8 @@ def WeirChannelsLastPass : Pass<"weir-channels-last", "::mlir::ModuleOp"> {
     care, and lets pairs of them cancel.
     Why here: the CPU's convolutions run along vectors of channels. After the
     graph is simplified, before kernels are formed: it changes what fuses.
+    Before: convolutions as the file orders them. After: convolutions and pools have
+    channels last, transpositions stand where the orders meet.
     What breaks if it moves: after kernelize a transposition is a kernel.
   }];
   let dependentDialects = ["::weir::WeirDialect"];
@@ -39,6 +41,8 @@ def WeirQuantizedGemmsPass : Pass<"weir-quantized-gemms", "::mlir::ModuleOp"> {
     and sums of reals whose words could overflow, stay as they are.
     Why here: first, while the bytes are there: weir-fold-weights makes floats of
     what is left.
+    Before: bytes and what dequantizes them are operations of their own. After: products of
+    bytes carry `weir.matrix`; what is left is floats.
     What breaks if it moves: behind weir-fold-weights the weights are floats, and nothing is multiplied as bytes.
   }];
   let dependentDialects = ["::weir::WeirDialect"];
@@ -52,6 +56,8 @@ def WeirCanonicalGemmsPass : Pass<"weir-canonical-gemms", "::mlir::ModuleOp"> {
     operation of its own.
     Why here: after layouts are settled, before constants are folded: what it
     does to weights happens at compile time.
+    Before: convolutions have channels last. After: products that register tiles take are
+    [batch, M, K] by [batch, K, N]; convolutions read what is padded already.
     What breaks if it moves: in front of weir-channels-last padding would be made for the other order of dimensions;
     behind the last weir-fold-weights transpositions of weights would run in every step.
   }];
@@ -69,6 +75,8 @@ def WeirWidenHalvesPass : Pass<"weir-widen-halves", "::mlir::ModuleOp"> {
     (DeviceKind::computesHalves): a CPU's beside a device that does.
     Why here: first of the layouts, whose tiles and vectors are those of f32, and behind
     all that looks for nodes by their types; again in front of kernels, when devices are known.
+    Before: types are the model's. After: what a device without halves computes is f32;
+    values that are stored, sent and returned have the types they had.
     What breaks if it moves: behind weir-channels-last casts would stand between transpositions that cancel.
   }];
   let dependentDialects = ["::weir::WeirDialect"];
@@ -87,6 +95,8 @@ def WeirLowerPrecisionPass : Pass<"weir-lower-precision", "::mlir::ModuleOp"> {
     widened: nothing is rounded for them.
     Why here: after constants lie as they will be read, and last: casts must be
     neither folded nor moved any more. Kernels fuse them with what is around.
+    Before: constants lie as kernels read them. After: operands of marked products are bf16,
+    sums and all else f32.
     What breaks if it moves: in front of weir-fold-weights the casts of weights would fold, and their constants be
     rounded twice.
   }];
@@ -100,6 +110,8 @@ def WeirFoldWeightsPass : Pass<"weir-fold-weights", "::mlir::ModuleOp"> {
     broadcasts of single elements, by constants.
     Why here: once before layouts are chosen, which look for constant weights,
     and once after all passes that rearrange them.
+    Before: constants, and operations that only move their elements. After: no operation
+    that only moves a constant's elements is left, but where its order has no strides.
     What breaks if it moves: without the first, passes that look for constant weights find none behind a transposition;
     without the second, what they did to weights runs in every step.
   }];
@@ -116,6 +128,8 @@ def WeirCollapseDimensionsPass : Pass<"weir-collapse-dimensions", "::mlir::Modul
     element before it, of one tensor, moves along; where others share its kernel, the operation
     stays as it is.
     Why here: behind all that looks for shapes and axes, and before the cut.
+    Before: shapes are final. After: reductions of hosts have as few dimensions as they can;
+    reshapes are views.
     What breaks if it moves: in front of weir-raise-normalizations or weir-channels-last neither
     would see the axes that it looks for.
   }];

@@ -25,6 +25,8 @@ def WeirPlacePass : Pass<"weir-place", "::mlir::ModuleOp"> {
     of the module says early.
     Why here: once the graph has its final form, before it is cut. Requests are
     kept by node, so that rewrites before need not know of them.
+    Before: every operation may name a device, in part. After: every operation that is
+    placed has the number of one (`weir.device_index`).
     What breaks if it moves: earlier, rewrites would have to keep devices apart; later, there is nothing left to cut.
   }];
 }
@@ -40,6 +42,8 @@ def WeirFormCollectivesPass : Pass<"weir-form-collectives", "::mlir::ModuleOp"> 
     loops and conditionals: there all steps come by, once and in one order. Writes
     `weir_plan.collectives`.
     Why here: devices are known, and the cut after it finds a part for each of them.
+    Before: all_reduce is one operation on one device. After: each device that takes part
+    has an operation of its own; others are as they were.
     What breaks if it moves: in front of weir-place no device is known; behind weir-partition the parts of a reduction
     lie in several functions.
   }];

@@ -23,6 +23,8 @@ def WeirOrderLaunchesPass : Pass<"weir-order-launches", "::mlir::ModuleOp"> {
     needs more, `memory` takes its place.
     Why here: launches are final, and the order is fixed with bufferize, which
     goes through blocks as they stand. Never worse than what it was given.
+    Before: launches in any order that data and effects allow. After: the same operations;
+    the peak of live bytes is no larger.
     What breaks if it moves: in front of kernelize it would order operations that fuse; behind bufferize nothing may move
     any more.
   }];
@@ -45,6 +47,8 @@ def WeirRecomputeLaunchesPass : Pass<"weir-recompute-launches", "::mlir::ModuleO
     Why here: behind the order, which is free; before buffers, which then see short
     lives. No pass behind it merges equal launches.
     Must not: repeat what has effects.
+    Before: the order is chosen. After: no more bytes are alive than the limit says, or
+    `weir_plan.recompute` says that they are.
     What breaks if it moves: in front of weir-order-launches it would recompute what another order saves; behind
     bufferize a second launch would need a buffer that the plan does not know.
   }];
@@ -79,6 +83,8 @@ def WeirBoundBuffersPass : Pass<"weir-bound-buffers", "::mlir::ModuleOp"> {
     `weir_plan.bounded`: how many are planned, and how many are not.
     Why here: behind the clean-up of size arithmetic; before reuse and offsets,
     which treat these like any buffer.
+    Before: sizes are folded index arithmetic. After: an `alloc` is left only where its size
+    has no bounds.
     What breaks if it moves: in front of canonicalize sizes are sums that have no bounds; behind offsets it would plan
     nothing.
   }];
@@ -97,6 +103,8 @@ def WeirAwaitSendsPass : Pass<"weir-await-sends", "::mlir::ModuleOp"> {
     buffer lives until then.
     Must not: touch sends within a task, which copy to the receiver's memory at
     once, small ones, and those of offload devices.
+    Before: sends copy. After: a buffer of a `kept` send is neither written nor freed before
+    an `await_sent` of it.
     What breaks if it moves: behind weir-reuse-buffers a buffer could be written while another task still reads it.
   }];
   let dependentDialects = ["::weir::plan::WeirPlanDialect"];
@@ -115,6 +123,8 @@ def WeirReuseBuffersPass : Pass<"weir-reuse-buffers", "::mlir::ModuleOp"> {
     numbered before, so that the plan can be checked against what was meant.
     Why here: after bufferize and its clean-up, when every use of a buffer is
     known; before offsets, which see the longer lives of fewer buffers.
+    Before: one buffer a value. After: a buffer may hold several values, one after the
+    other; kernels that write over an operand are marked.
     What breaks if it moves: behind offsets buffers that could be one have two places already.
   }];
   let dependentDialects = ["::weir::plan::WeirPlanDialect"];
@@ -129,6 +139,8 @@ def WeirAwaitSwapsPass : Pass<"weir-await-swaps", "::mlir::ModuleOp"> {
     all of it is followed by code that shares nothing with the planner.
     Why here: behind the offsets, which say who comes to lie over whom. Nobody waits
     earlier than that, so copies go on beside the work in between.
+    Before: offsets are final. After: nothing writes over bytes, or reads them, that are
+    being copied.
     What breaks if it moves: in front of offsets nobody knows who comes to lie over a value that is copied.
   }];
   let dependentDialects = ["::weir::plan::WeirPlanDialect"];
@@ -140,6 +152,8 @@ def WeirFreeDynamicPass : Pass<"weir-free-dynamic", "::mlir::ModuleOp"> {
     What: inserts a `free` after the last use of every buffer that an alloc, a
     library call or a structured operation made in the same block.
     Why here: after bufferize, which only makes buffers. Independent of offsets.
+    Before: buffers of run-time size have no end. After: each has one `free`, behind its
+    last use on every path.
     What breaks if it moves: in front of weir-reuse-buffers a free would end a life that reuse extends.
   }];
 }
@@ -156,6 +170,7 @@ def WeirPlanMemoryPass : Pass<"weir-plan-memory", "::mlir::ModuleOp"> {
     the step fills them before the first and behind the last use, and looks at the
     guards in between.
     Why here: last before code, when no pass will move work any more.
+    Before: buffers of fixed size have no offset.
     After: every `buffer` has an offset; the module has `weir_plan.arenas`.
     What breaks if it moves: any pass behind it that moved work would break the lifetimes that offsets follow.
   }];

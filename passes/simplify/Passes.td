@@ -16,7 +16,7 @@ def WeirInferShapesPass : Pass<"weir-infer-shapes", "::mlir::ModuleOp"> {
     What: recomputes the result types of every operation in order, and refines
     them where the new ones say more; loops keep the types of what they carry.
     Why here: after constants have been folded, which settles shape operands;
-    every later stage asks for ranks. After: nothing is unranked, or the
+    every later stage asks for ranks. Before: types say what the file says. After: nothing is unranked, or the
     operation is named in an error.
     What breaks if it moves: in front of canonicalize shape operands are no constants yet; without the last one,
     later stages meet values without a rank.
@@ -34,6 +34,8 @@ def WeirEqualSizesPass : Pass<"weir-equal-sizes", "::mlir::ModuleOp"> {
     Why here: products broadcast open batches, whose sizes are computed from both
     operands. Folding looks at one definition; that both come from one feed shows
     only here. Before value numbering, which finds more among what is left.
+    Before: every result has a rank. After: no broadcast is left that can be seen to change
+    nothing.
     What breaks if it moves: products of open batches would copy their operands.
   }];
 }
@@ -46,6 +48,7 @@ def WeirInlineCallsPass : Pass<"weir-inline-calls", "::mlir::ModuleOp"> {
     Why here: functions that the model marks so are simplified once, however
     often they are called, and one set of kernels serves all calls. Memory and
     order are planned over whole steps, which needs the bodies.
+    Before: functions that are called are simplified. After: no call is left.
     What breaks if it moves: later, composites and shapes would stay as the
     import left them.
   }];
@@ -58,6 +61,7 @@ def WeirDecomposePass : Pass<"weir-decompose", "::mlir::ModuleOp"> {
     DecomposeOpInterface.
     Why here: last of the graph level. Earlier passes match composites whole;
     kernelize fuses what this leaves.
+    Before: composites are whole. After: no operation with DecomposeOpInterface is left.
     What breaks if it moves: earlier, passes that match composites whole find pieces; later, kernels meet operations
     that no emitter knows.
   }];
@@ -74,6 +78,8 @@ def WeirGroupedQueryAttentionPass : Pass<"weir-grouped-query-attention", "::mlir
     nothing is repeated.
     Why here: softmax is elementwise operations and reductions by now, and sizes
     are known. Before layouts and kernels: attention reads through a `repeat`.
+    Before: softmax is expanded. After: heads that are stretched for products alone are a
+    `repeat`, or are not stretched.
     What breaks if it moves: a decoder would copy all keys and values it has for
     each query head, in each step.
   }];
@@ -93,6 +99,8 @@ def WeirFoldBatchNormPass : Pass<"weir-fold-batch-norm", "::mlir::ModuleOp"> {
     those beyond 192 MiB in all: scaled ones are held in memory.
     Why here: after composites are expanded, which makes batch normalisation a
     shift and a scale; before layouts, which rearrange the weights.
+    Before: batch normalisations are shifts and scales; each constant is one operation.
+    After: no constant scale of channels stands behind weights that could hold it.
     What breaks if it moves: nothing, but kernels would compute the scale.
   }];
   let dependentDialects = ["::weir::WeirDialect"];

@@ -19,6 +19,7 @@ def WeirTrainPass : Pass<"weir-train", "::mlir::ModuleOp"> {
     gradient become variables of the session, all others constants.
     Why here: first of all: weights, dropout and batch normalisation are as the
     importer marked them, and what is made is simplified with the rest.
+    Before: the graph is as it was imported.
     After: no mark of training is left.
     What breaks if it moves: behind canonicalisation, composites that train in another form than they
     infer are gone.
@@ -35,6 +36,7 @@ def WeirReplicatePass : Pass<"weir-replicate", "::mlir::ModuleOp"> {
     gives all replicas the first one's variables.
     Why here: before placement, which has to see all copies, and behind all that
     simplifies: the copies are alike, and cost no time there.
+    Before: one copy of the training step.
     After: no mark of replicas is left.
     What breaks if it moves: equal values of different replicas would be computed once.
   }];

@@ -19,6 +19,7 @@ def VerifyGraphPass : Pass<"verify-graph", "::mlir::ModuleOp"> {
     What holds: every tensor has a rank. No composite is left (DecomposeOpInterface), and no
     call of a function of the module. All operations are of the dialects weir and func, but for
     what weir_plan says of collectives.
+    Before and after: the same module.
     Why here: behind simplify and layout, which establish it; placement, the cut and kernels
     ask every value for its rank, and know no composite.
     What breaks if it moves: in front of weir-decompose it would refuse every model.
@@ -32,6 +33,7 @@ def VerifyPartitionedPass : Pass<"verify-partitioned", "::mlir::ModuleOp"> {
     (`weir.device_index`), and no operation in it to another. Every edge that is sent or
     received is in `weir_plan.edges`; what sends it runs on the edge's source, what receives it
     on its destination; it has both, of one type; and no edge is sent twice in one block.
+    Before and after: the same module.
     Why here: behind the cut, which makes edges. Later stages, and the runtime, pair sends and
     receives by number alone: a receive without a send would wait for ever.
     What breaks if it moves: before the cut there are no edges; behind bufferize types are
@@ -45,6 +47,7 @@ def VerifyKernelsPass : Pass<"verify-kernels", "::mlir::ModuleOp"> {
     What holds: outside of kernels no operation is left that is a kernel's work. In a kernel
     there are kernel operations and constants alone, or launches of other kernels
     (depth-first fusion), without effects, tokens and control flow. Every kernel is launched.
+    Before and after: the same module.
     Why here: behind weir-kernelize and the fusions after it. The step's builder has no code for
     tensors of any size, and emitters none for effects.
     What breaks if it moves: before weir-kernelize there is not one kernel; behind bufferize
@@ -60,6 +63,7 @@ def VerifyPlannedPass : Pass<"verify-planned", "::mlir::ModuleOp"> {
     values are buffers, scalars and tokens. Every buffer has a fixed size, and an offset that is
     aligned, within the arena of its device in `weir_plan.arenas`. Buffers that a run reads and
     writes have the element types of its kernel's arguments. Every swap is awaited or copied back.
+    Before and after: the same module.
     Why here: last before code, when offsets are final. That no two live buffers overlap is
     checked where offsets are chosen (weir-plan-memory).
     What breaks if it moves: earlier, buffers have no offsets.

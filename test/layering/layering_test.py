@@ -209,6 +209,25 @@ def check_insides(path, lines):
                    "its kind is asked (passes/analysis/DeviceKind.h)")
 
 
+PASS = re.compile(r'^def \w+ : Pass<"([\w-]+)".*?^}', re.MULTILINE | re.DOTALL)
+ANSWERS = {"what it does": r"What( holds)?:", "why it stands here": r"Why here:",
+           "what holds before": r"Before( and after)?:", "and after it": r"(After|Before and after):",
+           "what breaks if it moves": r"What breaks if it moves:"}
+
+
+def check_passes(path, text):
+    """Each pass says what it is for, and has a test of its name, test/passes/STAGE/PASS."""
+    for match in PASS.finditer(text):
+        name, line = match.group(1), text.count("\n", 0, match.start()) + 1
+        for question, answer in ANSWERS.items():
+            if not re.search(answer, match.group(0)):
+                yield f"{path}:{line}: the description of {name} does not say {question}"
+        test = os.path.join(ROOT, "test/passes", os.path.basename(os.path.dirname(path)),
+                            name.removeprefix("weir-"))
+        if not os.path.exists(test + ".mlir"):
+            yield f"{path}:{line}: {name} has no {os.path.relpath(test, ROOT)}.mlir"
+
+
 def check_file(path):
     with open(os.path.join(ROOT, path), errors="replace") as f:
         lines = f.read().split("\n")
@@ -218,6 +237,8 @@ def check_file(path):
     yield from check_kinds(path, lines)
     yield from check_formats(path, lines)
     yield from check_insides(path, lines)
+    if path.startswith("passes/") and path.endswith("Passes.td"):
+        yield from check_passes(path, "\n".join(lines))
     if len(lines) - 1 > LONGEST:
         yield f"{path}:1: {len(lines) - 1} lines; past {LONGEST} a file is two"
     banner = "\n".join(lines[:15])
@@ -286,6 +307,9 @@ def self_check():
                ("passes/plan/X.h", "bool isOnAccelerator(Operation *op);"),
                ("passes/layout/Passes.td", "What: on accelerated devices,")]
     missed += [i for i in insides if not list(check_insides(i[0], [i[1]]))]
+    bare = 'def P : Pass<"weir-nameless", "X"> {\n  let description = [{What: nothing.}];\n}'
+    if len(list(check_passes("passes/plan/Passes.td", bare))) != 5:
+        missed.append(("passes/plan/Passes.td", bare))
     for path, line in missed:
         yield f"layering_test.py: did not find {line} in {path}"
     for path, line in wrong:
