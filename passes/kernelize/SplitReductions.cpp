@@ -388,8 +388,7 @@ private:
     SmallVector<int64_t> shape(typeOf(value).getShape());
     for (int64_t axis : axes)
       shape[axis] = 1;
-    return ReduceOp::create(b, loc, typeOf(value).clone(shape), value, kind,
-                            b.getDenseI64ArrayAttr(axes), b.getBoolAttr(true));
+    return ReduceOp::create(b, loc, typeOf(value).clone(shape), value, kind, axes, true);
   }
 
   /// Lets all that reads `old` read `value`.

@@ -121,8 +121,7 @@ bool productOfVector(DotGeneralOp dot) {
   Value products = MulOp::create(b, loc, lines, vector);
   copyDevice(dot, products);
   int64_t last = free.size();
-  Value sums = ReduceOp::create(b, loc, products, ReduceKind::Sum, b.getDenseI64ArrayAttr({last}),
-                                b.getBoolAttr(true));
+  Value sums = ReduceOp::create(b, loc, products, ReduceKind::Sum, ArrayRef<int64_t>(last), true);
   copyDevice(dot, sums);
   Value made = reshapedToResult(b, dot, sums);
   if (made.getType() != dot.getType())

@@ -351,7 +351,12 @@ struct CollapseDimensionsPass : weir::impl::WeirCollapseDimensionsPassBase<Colla
       return;
     // What collapsing one erases is never another.
     SmallVector<std::function<void()>> work;
-    auto note = [&](auto own) { work.push_back([own] { collapse(own); }); };
+    auto note = [&](auto own) {
+      work.push_back([own]() mutable {
+        if (typeOf(own->getOperand(0)).getRank() > 1)
+          collapse(own);
+      });
+    };
     getOperation().walk([&](Operation *op) {
       llvm::TypeSwitch<Operation *>(op).Case<ReduceOp, CumulativeOp, ArgReduceOp, PadOp>(note);
     });

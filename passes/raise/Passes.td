@@ -49,4 +49,22 @@ def WeirRaiseNormalizationsPass : Pass<"weir-raise-normalizations", "::mlir::Mod
   let dependentDialects = ["::weir::WeirDialect"];
 }
 
+def WeirGroupedQueryAttentionPass : Pass<"weir-grouped-query-attention", "::mlir::ModuleOp"> {
+  let summary = "reads keys and values of grouped queries where they lie";
+  let description = [{
+    What: a reshape of a broadcast of a reshape that stretches the heads of keys
+    or values over the query heads of their groups, for products alone, becomes
+    one `repeat`; open sizes are traced to feeds, to know that no other changes.
+    Where each query head has one query, those of a group become the queries of
+    one head: scores, softmax and masks between the products take that form, and
+    nothing is repeated.
+    Why here: softmax is elementwise operations and reductions by now, and sizes
+    are known. Before layouts and kernels: attention reads through a `repeat`.
+    Before: softmax is expanded. After: heads that are stretched for products alone are a
+    `repeat`, or are not stretched.
+    What breaks if it moves: a decoder would copy all keys and values it has for
+    each query head, in each step.
+  }];
+}
+
 #endif // WEIR_PASSES_RAISE_PASSES_TD

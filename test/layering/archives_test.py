@@ -45,7 +45,9 @@ def symbols(nm, archive, kind):
 def main():
     build, nm = sys.argv[1:3]
     archives = {os.path.basename(path)[3:-2]: path
-                for path in glob.glob(os.path.join(build, "passes/**/*.a"), recursive=True)}
+                for path in glob.glob(os.path.join(build, "lib/libweir_*.a"))}
+    archives = {name: path for name, path in archives.items()
+                if name in NEEDS or name.startswith("weir_pass_")}
     problems = [f"{name}: no such archive" for name in NEEDS if name not in archives]
     problems += [f"{name}: an archive that this test has no row for" for name in archives
                  if name not in NEEDS]

@@ -40,7 +40,7 @@ static Value combine(NodeImport &n, std::string_view reduction) {
       (void)n.invalid("found inputs of several types among its group; possible: one");
       return {};
     }
-  return values.size() == 1 ? values[0] : n.op<AllReduceOp>(values, kind);
+  return values.size() == 1 ? values[0] : n.op<AllReduceOp>(values, n.text(kind));
 }
 
 /// Whether the graph has all nodes of the group; reports where it has not.

@@ -52,6 +52,7 @@ module attributes {weir.half_unit = "amx"} {
 // Some devices compute halves: without the attribute nothing changes before devices are known.
 module {
   // CHECK-LABEL: @placed
+  // TILES-LABEL: @placed
   // CHECK: weir.add {{.*}} -> tensor<4xf16>
   func.func @placed(%x: tensor<4xf16>) -> tensor<4xf16> {
     %0 = weir.add %x, %x : (tensor<4xf16>, tensor<4xf16>) -> tensor<4xf16>

@@ -19,11 +19,11 @@
 #include "dialects/weir/Rearrange.h"
 #include "dialects/weir/RecursiveReader.h"
 #include "dialects/weir/SizeOrigins.h"
-#include "passes/simplify/Passes.h"
+#include "passes/raise/Passes.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRGROUPEDQUERYATTENTIONPASS
-#include "passes/simplify/Passes.h.inc"
+#include "passes/raise/Passes.h.inc"
 } // namespace weir
 
 using namespace mlir;
