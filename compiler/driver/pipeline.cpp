@@ -54,6 +54,7 @@ static std::vector<Stage> makeStages() {
            {"canonicalize", "known sizes let shape arithmetic fold"},
            {"weir-equal-sizes", "what broadcasts to the sizes that it has is "
                                 "dropped before equal values are looked for"},
+           {"weir-refine-feeds", "sizes that weights decide are open no longer"},
            {"weir-value-numbering",
             "equal values are computed once, also where loops and algebra hide "
             "it, before patterns count uses"},

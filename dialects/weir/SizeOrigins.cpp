@@ -173,6 +173,16 @@ void SizeOrigins::merge(Operation *op) {
     };
     pairs(dot.getLhsBatch(), dot.getRhsBatch());
     pairs(dot.getLhsContract(), dot.getRhsContract());
+  } else if (auto conv = dyn_cast<ConvOp>(op)) {
+    auto input = dyn_cast<RankedTensorType>(conv.getInput().getType()),
+         filter = dyn_cast<RankedTensorType>(conv.getFilter().getType());
+    if (!input || !filter || filter.getRank() != input.getRank() || input.getRank() < 2)
+      return;
+    int64_t last = input.getRank() - 1;
+    int64_t inputs = filter.getDimSize(conv.getChannelsLast() ? last - 1 : 1), channels;
+    if (!ShapedType::isDynamic(inputs) &&
+        !__builtin_mul_overflow(inputs, int64_t(conv.getGroups()), &channels))
+      same({channels, {}}, of(conv.getInput(), conv.getChannelsLast() ? last : 1));
   }
 }
 

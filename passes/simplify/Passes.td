@@ -40,6 +40,21 @@ def WeirEqualSizesPass : Pass<"weir-equal-sizes", "::mlir::ModuleOp"> {
   }];
 }
 
+def WeirRefineFeedsPass : Pass<"weir-refine-feeds", "::mlir::ModuleOp"> {
+  let summary = "fixes open sizes of feeds that only one size can have";
+  let description = [{
+    What: traces the sizes that convolutions, products and concatenations need back
+    to the feeds they come from. Where an operation that always runs bears one size
+    alone (a filter has so many channels, a weight so many rows), the feed has it:
+    another is refused where it is fed instead of inside of the step.
+    Why here: with weir-equal-sizes, which follows sizes likewise, and before
+    weir-infer-shapes, which carries the sizes through the graph. Before: feeds are
+    as open as the file says. After: open are sizes that several values can have.
+    What breaks if it moves: channels and depths that a file leaves open would be
+    computed in plain loops.
+  }];
+}
+
 def WeirInlineCallsPass : Pass<"weir-inline-calls", "::mlir::ModuleOp"> {
   let summary = "puts functions that the model keeps in place of their calls";
   let description = [{
