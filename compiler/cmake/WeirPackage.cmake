@@ -1,6 +1,7 @@
 # Packages: what `cmake --install` adds for people (manual pages, completion, pages), and
 # the Debian packages weir, weir-dev, libweir1 and python3-weir, which `cpack -G DEB` writes
-# in a build tree.
+# in a build tree, and one archive of all of it for other systems, by `cpack -G TGZ` in a tree
+# of WEIR_STATIC_LLVM (the preset `static`). Equal trees give equal bytes.
 
 # The runtime as a shared library, for programs that share one: -lweir.
 file(WRITE ${CMAKE_BINARY_DIR}/libweir.c "/* All of libweir_runtime.a. */\n")
@@ -61,6 +62,17 @@ foreach(pair tools:weir dev:weir-dev shared:libweir1 python:python3-weir)
   install(FILES LICENSE DESTINATION ${data}/doc/${package} RENAME copyright COMPONENT ${component})
 endforeach()
 
+# Shared libraries that the tools of WEIR_STATIC_LLVM still ask for: Debian has no archive
+# of libzip.
+if(WEIR_STATIC_LLVM)
+  install(CODE [[
+    file(GET_RUNTIME_DEPENDENCIES EXECUTABLES "$<TARGET_FILE:weirc>" "$<TARGET_FILE:weir-run>"
+      RESOLVED_DEPENDENCIES_VAR found
+      PRE_EXCLUDE_REGEXES "^lib(c|m|dl|rt|pthread|gcc_s)[.]so" "^ld-linux")
+    file(INSTALL DESTINATION "${CMAKE_INSTALL_PREFIX}/lib/weir" TYPE SHARED_LIBRARY
+      FOLLOW_SYMLINK_CHAIN FILES ${found})]] COMPONENT tools)
+endif()
+
 # The Python package beside the tools, rather than with a copy of them as in the wheel.
 file(GLOB python_files CONFIGURE_DEPENDS tools/python/weir/*.py tools/python/weir/py.typed)
 install(FILES ${python_files} DESTINATION lib/python3/dist-packages/weir COMPONENT python)
@@ -79,6 +91,10 @@ set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
 set(CPACK_STRIP_FILES ON)
 set(CPACK_COMPONENTS_ALL tools dev shared python)
 set(CPACK_THREADS 1)
+set(WEIR_RELEASE_EPOCH 1795564800) # 2026-11-25
+configure_file(${CMAKE_CURRENT_LIST_DIR}/WeirCPack.cmake.in ${CMAKE_BINARY_DIR}/WeirCPack.cmake @ONLY)
+set(CPACK_PROJECT_CONFIG_FILE ${CMAKE_BINARY_DIR}/WeirCPack.cmake)
+set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_LIST_DIR}/WeirEqualTimes.cmake)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
