@@ -11,6 +11,7 @@ say `REQUIRES: corpora` and are unsupported elsewhere.
 """
 import os
 import shutil
+import subprocess
 
 import lit.formats
 from lit.llvm import llvm_config
@@ -87,8 +88,14 @@ else:
 for feature, header in [("jpeg", "jpeglib.h"), ("httplib", "httplib.h")]:
     if os.path.exists("/usr/include/" + header):
         config.available_features.add(feature)
+# Its library is built with flags that programs must repeat.
+flags = subprocess.run(["pkg-config", "--cflags", "--libs", "cpp-httplib"], capture_output=True,
+                       text=True).stdout if shutil.which("pkg-config") else ""
+config.substitutions.append(("%httplib", flags.strip() or "-lcpp-httplib"))
 if shutil.which("mkdocs"):
     config.available_features.add("mkdocs")
+if shutil.which("gdb"):
+    config.available_features.add("gdb")
 if shutil.which("rustc"):
     config.available_features.add("rustc")
 # What assembles code for GPUs, and a driver that runs it on the host.
@@ -121,7 +128,7 @@ for browser in ["chromium", "chromium-browser", "google-chrome"]:
         break
 
 # Python environments with other frameworks, which models are compared with.
-for framework in ["ort", "tf", "torch"]:
+for framework in ["ort", "tf", "torch", "kserve"]:
     python = os.environ.get("WEIR_%s_PYTHON" % framework.upper())
     if python:
         config.available_features.add(framework + "-python")

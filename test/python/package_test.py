@@ -8,6 +8,9 @@
 """Installs the wheel into an environment of its own, and uses it there.
 
 usage: package_test.py --wheels=FOLDER --digits=FOLDER [--inside]
+
+Where the corpora are, ResNet-50 and a model that PyTorch exported run there in five lines, with
+the results that weir-run (on the PATH) has, and those that were recorded.
 """
 
 import argparse
@@ -16,6 +19,31 @@ import os
 import subprocess
 import sys
 import venv
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import corpora  # noqa: E402
+
+# A model of one input on a page.
+FIVE_LINES = """
+import sys, numpy, weir
+feeds = numpy.load(sys.argv[2])
+model = weir.compile(sys.argv[1])
+result = model(*(feeds[one.name] for one in model.default.inputs))
+numpy.save(sys.argv[3], result)
+"""
+# Compares that with results of a .npz: equal, or as near as another runtime's are.
+COMPARE = """
+import sys, numpy as np
+got, want = np.load(sys.argv[1]), np.load(sys.argv[2])
+want, = (want[key] for key in want.files)
+near = got.shape == want.shape and np.allclose(got, want, 1e-3, 1e-4)
+print("equal" if np.array_equal(got, want) else "near" if near else "differs")
+"""
+INPUTS = """
+import sys, numpy as np
+np.savez(sys.argv[1], **{"gpu_0/data_0": np.random.default_rng(5).normal(
+    size=(1, 3, 224, 224)).astype(np.float32)})
+"""
 
 
 def fresh(folder):
@@ -153,6 +181,32 @@ def variables(weir, np, folder):
     assert (program.variables["v"] == 3).all()
 
 
+def real_models(python, folder):
+    """Runs models of the corpora; false where a result is not as it should be."""
+    base = corpora.found()
+    if not base:
+        return True
+
+    def run(*command):
+        return subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder).stdout
+
+    def compare(want):
+        return run(python, "-c", COMPARE, "result.npy", want).strip()
+
+    public = os.path.join(base, "public", "onnx", "hf-wav2vec2-dynamic")
+    run(python, "-c", FIVE_LINES, public + ".onnx", public + ".io/inputs.npz", "result.npy")
+    of_pytorch = compare(public + ".io/outputs.npz")
+    resnet = os.path.join(base, "onnx", "light", "light_resnet50.onnx")
+    run(python, "-c", INPUTS, "image.npz")
+    run("weir-run", resnet, "--input=image.npz", "--output=want.npz")
+    run(python, "-c", FIVE_LINES, resnet, "image.npz", "result.npy")
+    of_resnet = compare("want.npz")
+    if of_pytorch == "differs" or of_resnet != "equal":
+        print("wav2vec2", of_pytorch, "ResNet-50", of_resnet)
+        return False
+    return True
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--wheels", required=True)
@@ -173,6 +227,8 @@ def main():
                            os.path.join(arguments.digits, "samples.npy")], cwd=arguments.wheels,
                           check=True, capture_output=True, text=True)
     assert "first digits: [" in done.stdout, done.stdout
+    if not real_models(python, arguments.wheels):
+        return sys.exit(1)
     return sys.exit(subprocess.run(
         [python, os.path.abspath(__file__), "--wheels=" + arguments.wheels,
          "--digits=" + arguments.digits, "--inside"], cwd=arguments.wheels).returncode)

@@ -8,7 +8,8 @@
 #
 # usage: serve.sh SERVER COMMAND...
 #
-# Starts SERVER with a port that is free, runs COMMAND with @URL@ replaced, ends both.
+# Starts SERVER with a port that is free, runs COMMAND with @URL@, @PORT@ and @PID@ replaced,
+# ends both.
 #
 server=$1
 shift
@@ -17,7 +18,11 @@ port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("localhost", 0));
 pid=$!
 for word; do
   shift
-  [ "$word" != @URL@ ] || word=http://localhost:$port
+  case $word in
+  @URL@) word=http://localhost:$port ;;
+  @PORT@) word=$port ;;
+  @PID@) word=$pid ;;
+  esac
   set -- "$@" "$word"
 done
 "$@"
