@@ -8,14 +8,17 @@
 """Runs libFuzzer's targets of a build with WEIR_FUZZ.
 
 usage: run_fuzzers.py --build=build/asan [--seconds=60] [--only=TARGET] [--seed=N]
-                      [--keep=DIR] [--corpus=DIR]
+                      [--keep=DIR] [--corpus=DIR] [--record=FILE.tsv]
 Seeds are the digits network, the graphs of the importers' tests, what once was
 found (test/fuzz/found/TARGET), and small models of the corpora where those are
 there. An input may take 25 s (100 s of the pipeline) and 2.5 GB. Prints a line a target; --keep is where
 inputs that were wrong are left, --corpus where the grown corpora stay for the
 next time.
+--record adds what each target came to into its row of a table (docs/results/reliability.tsv),
+and all targets together into one; only what passed is added.
 """
 import argparse
+import datetime
 import glob
 import os
 import random
@@ -25,6 +28,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -134,8 +138,53 @@ def prepare(target, folder):
         shutil.copy(found, folder)
 
 
+# What an input of a target is, in the table.
+SUBJECTS = {"onnx": "ONNX files", "graphdef": "binary GraphDefs", "text": "text GraphDefs",
+            "bundle": "bundles of variables", "pipeline": "random graphs, compiled and run",
+            "calls": "C interface in any order", "checkpoint": "checkpoints of both formats",
+            "images": "files of images", "records": "records and examples",
+            "object": "begins of shared objects"}
+SANITIZERS = "under AddressSanitizer and UndefinedBehaviorSanitizer"
+
+
+def processor():
+    with open("/proc/cpuinfo") as file:
+        names = re.findall(r"model name\s*: (.*)", file.read())
+    return "%d processors, %s" % (os.cpu_count(), names[0] if names else "unknown")
+
+
+def record(path, counts):
+    """Adds (target, executions, seconds) to the rows of a table, whose last row is the sum."""
+    with open(path) as file:
+        rows = [line.split("\t") for line in file.read().splitlines()]
+    total_name = "libFuzzer, all targets"
+    rows = [row for row in rows if row[1] != total_name]
+    today = datetime.date.today().isoformat()
+    for target, executions, seconds in counts:
+        row = next((r for r in rows if "(fuzz-%s)" % target in r[1]), None)
+        if row is None:
+            row = ["", "libFuzzer, %s (fuzz-%s), %s" % (SUBJECTS[target], target, SANITIZERS),
+                   "0 executions", "0 hours", "0"]
+            rows.append(row)
+        row[0] = today
+        executions += int(re.match("[0-9,]+", row[2])[0].replace(",", ""))
+        before = re.search(r"([0-9.]+) (hours|minutes)", row[3])
+        hours = float(before[1]) / (60 if before[2] == "minutes" else 1) + seconds / 3600
+        row[2:4] = ["%s executions" % format(executions, ","),
+                    "%s, %.3f hours" % (processor(), hours)]
+    fuzzed = [r for r in rows if "(fuzz-" in r[1]]
+    rows.append([today, total_name,
+                 "%s executions" % format(sum(int(re.match("[0-9,]+", r[2])[0].replace(",", ""))
+                                              for r in fuzzed), ","),
+                 "%s, %.2f hours" % (processor(), sum(
+                     float(re.search(r"([0-9.]+) (?:hours|minutes)", r[3])[1]) /
+                     (60 if "minutes" in r[3] else 1) for r in fuzzed)), "0"])
+    with open(path, "w") as file:
+        file.write("\n".join("\t".join(row) for row in rows) + "\n")
+
+
 def run(target, executable, args, scratch):
-    """What one target came to, as a line, and whether it is good."""
+    """What one target came to, as a line, whether it is good, and how many inputs it tried."""
     seed_folder = os.path.join(scratch, target)
     prepare(target, seed_folder)
     grown = os.path.join(args.corpus or scratch, target + "-grown")
@@ -155,13 +204,13 @@ def run(target, executable, args, scratch):
     inputs = re.search(r"number_of_executed_units: (\d+)", text)
     line = "%s inputs" % inputs.group(1) if inputs else "no statistics"
     if result.returncode == 0:
-        return "fuzz %s: passed, %s" % (target, line), True
+        return "fuzz %s: passed, %s" % (target, line), True, int(inputs.group(1) if inputs else 0)
     if args.keep:
         with open(os.path.join(args.keep, target + ".log"), "w") as log:
             log.write(text[-100000:])
     reason = [l for l in text.splitlines()
               if re.search(r"SUMMARY: |runtime error: |ERROR: libFuzzer", l)]
-    return "fuzz %s: failed, %s; %s" % (target, line, (reason or text.splitlines()[-1:])[0]), False
+    return "fuzz %s: failed, %s; %s" % (target, line, (reason or text.splitlines()[-1:])[0]), False, 0
 
 
 def main():
@@ -172,8 +221,10 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", default="", help="folder for inputs that are wrong")
     parser.add_argument("--corpus", default="", help="folder for grown corpora")
+    parser.add_argument("--record", default="", help="table that executions are added to")
     args = parser.parse_args()
     good = True
+    counts = []
     with tempfile.TemporaryDirectory(prefix="weir-fuzz-") as scratch:
         for target in [args.only] if args.only else sorted(LARGEST):
             executable = os.path.join(args.build, "fuzz", "fuzz-" + target)
@@ -181,9 +232,14 @@ def main():
                 print("fuzz %s: failed, %s is not built" % (target, executable))
                 good = False
                 continue
-            line, passed = run(target, os.path.abspath(executable), args, scratch)
+            began = time.monotonic()
+            line, passed, inputs = run(target, os.path.abspath(executable), args, scratch)
             print(line, flush=True)
             good = good and passed
+            if passed:
+                counts.append((target, inputs, time.monotonic() - began))
+    if args.record:
+        record(args.record, counts)
     return 0 if good else 1
 
 
