@@ -80,6 +80,8 @@ public:
   const std::string &prefix() const { return name; }
   /// Files of the model beside options.input, as importers found them.
   const std::set<std::string> &modelFiles() const { return files; }
+  /// With --debug-info: what each line of the file that debuggers show says.
+  const std::vector<std::string> &nodeLines() const { return debugLines; }
   std::string header() const;
   /// What is to become of options.tuneFile, "": it stays as it is.
   std::string tunedText() const;
@@ -166,6 +168,7 @@ private:
   bool isShared = false; ///< what is made is a shared object
   Report reported;
   llvm::SmallVector<char, 0> output;
+  std::vector<std::string> debugLines;
   bool textOutput = false;
 };
 

@@ -191,20 +191,21 @@ static std::optional<OutputForm> formOf(llvm::StringRef output) {
 /// another one.
 static bool areApart(const Options &options, llvm::StringRef output, DiagnosticSink &sink) {
   OutputForm form = formOf(output).value_or(OutputForm::Object);
-  llvm::SmallString<256> header;
+  llvm::SmallString<256> header, nodes;
   if (options.stopAfter.empty() && (form == OutputForm::Object || form == OutputForm::Archive ||
                                     form == OutputForm::SharedObject)) {
     header = output;
     llvm::sys::path::replace_extension(header, ".h");
   }
+  if (options.debugInfo && !header.empty()) {
+    nodes = output;
+    llvm::sys::path::replace_extension(nodes, ".nodes");
+  }
   std::pair<std::string, std::string> files[] = {
-      {"the model", options.input},
-      {"the output", output.str()},
-      {"the header", std::string(header)},
-      {"--weights", options.weightsFile},
-      {"--placement-out", options.placementOut},
-      {"--tune-file", options.tuneFile},
-      {"--depfile", options.depfile},
+      {"the model", options.input},        {"the output", output.str()},
+      {"the header", std::string(header)}, {"the nodes of --debug-info", std::string(nodes)},
+      {"--weights", options.weightsFile},  {"--placement-out", options.placementOut},
+      {"--tune-file", options.tuneFile},   {"--depfile", options.depfile},
   };
   if (!header.empty() && !placeOf(header).empty() && !isDevice(output) && !isOurs(header)) {
     report(sink, "W0105", options.input,
@@ -249,6 +250,7 @@ private:
   bool check(llvm::Error error, llvm::StringRef code = "W0104");
   bool add(llvm::StringRef path, llvm::StringRef text);
   bool addHeader();
+  bool addNodeLines();
   bool addReport();
   bool link(OutputForm form, OutputFile &object);
   /// The output's path with another suffix.
@@ -287,6 +289,16 @@ bool Outputs::add(llvm::StringRef path, llvm::StringRef text) {
 
 /// Nothing lies beside a device.
 bool Outputs::addHeader() { return isDevice(output) || add(beside(".h"), compilation.header()); }
+
+/// What debuggers show of a program with --debug-info: a node a line.
+bool Outputs::addNodeLines() {
+  if (!options.debugInfo || isDevice(output))
+    return true;
+  std::string text;
+  for (const std::string &line : compilation.nodeLines())
+    text += line + "\n";
+  return add(beside(".nodes"), text);
+}
 
 bool Outputs::addReport() {
   if (!options.report)
@@ -410,7 +422,7 @@ bool Outputs::link(OutputForm form, OutputFile &object) {
       return false;
   }
   linked.emplace_back(temporary, output);
-  bool good = addHeader() && addReport() && commit();
+  bool good = addHeader() && addNodeLines() && addReport() && commit();
   linked.clear();
   return good;
 }
@@ -430,7 +442,7 @@ bool Outputs::writeBinary(OutputForm form) {
   if (!isObject)
     return link(form, *object);
   files.push_back(std::move(*object));
-  return addHeader() && addReport() && commit();
+  return addHeader() && addNodeLines() && addReport() && commit();
 }
 
 //===----------------------------------------------------------------------===//

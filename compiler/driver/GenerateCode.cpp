@@ -115,6 +115,12 @@ bool Compilation::translate(llvm::StringRef prefix) {
     cpu.machine = target.machine.get();
     cpu.optLevel = options.optLevel;
     cpu.sanitizeAddress = options.sanitizeAddress;
+    cpu.nodeLines = &debugLines;
+    if (options.debugInfo)
+      cpu.debugFile =
+          llvm::sys::path::stem(options.output.empty() ? defaultOutput(options) : options.output)
+              .str() +
+          ".nodes";
     // Code generation builds in dialects that nothing before it has loaded.
     context->loadAllAvailableDialects();
     if (!generateAccelerators(cpu))
@@ -220,9 +226,10 @@ bool Compilation::joinUnits(llvm::ArrayRef<CodeUnit> units) {
 llvm::Error Compilation::compileInUnits(std::vector<CodeUnit> &units) {
   std::vector<std::string> kernels;
   for (const KernelInfo &kernel : described.kernels)
-    kernels.push_back(kernel.symbol);
-  // The sanitizer keeps tables of a module's functions and variables.
-  if (options.sanitizeAddress)
+    if (!llvm::is_contained(kernels, kernel.symbol)) // of those that nodes share there are more
+      kernels.push_back(kernel.symbol);
+  // The sanitizer keeps tables of a module's functions and variables, DWARF those of a file.
+  if (options.sanitizeAddress || options.debugInfo)
     kernels.clear();
   std::vector<CodeUnit> made = splitKernels(*llvmModule, kernels);
   made.insert(made.begin(), wholeUnit(*llvmModule));

@@ -53,6 +53,7 @@ struct Options {
   std::string cacheFolder;
   int64_t cacheBytes = 0; ///< what the folder is cut down to; 0: the default
   bool sanitizeAddress = false;
+  bool debugInfo = false;    ///< line tables whose lines are nodes, in OUT's stem + ".nodes"
   bool sanitizePlan = false; ///< planned buffers are filled and guarded in runs
 
   std::string weightsFile;    ///< constants go there instead of into the object

@@ -32,6 +32,7 @@ bool Compilation::checkVariants(OutputForm form) {
   const char *where = !options.stopAfter.empty() ? "--stop-after"
                       : !isObject                ? "an output that is text"
                       : options.sanitizeAddress  ? "--sanitize=address"
+                      : options.debugInfo        ? "--debug-info"
                                                  : nullptr;
   if (!where)
     return true;

@@ -78,6 +78,10 @@ bool parseCommandLine(int argc, char **argv, driver::Options &options, Limits &l
   parser.text("--depfile", "FILE",
               "writes a rule for make, ninja or CMake: the files that OUT was made of",
               options.depfile);
+  parser.flag("--debug-info",
+              "tells debuggers and profilers the node behind each instruction, as the lines of a "
+              "file OUT's stem.nodes",
+              options.debugInfo);
   parser.flag("--shared-runtime", "leaves the runtime out of a .so", options.sharedRuntime);
   parser.text("--runtime-library", "FILE",
               "libweir_runtime.a for a .so (default: the one installed)", options.runtimeLibrary);

@@ -25,8 +25,10 @@ struct CpuOptions {
   llvm::TargetMachine *machine = nullptr;
   int optLevel = 3;
   bool sanitizeAddress = false;
-  StepRewriterFactory otherSteps;  ///< for steps of accelerators
-  FunctionDeclarer otherFunctions; ///< that such steps call
+  std::string debugFile; ///< whose lines are the program's nodes (NodeLines.h); empty: none
+  std::vector<std::string> *nodeLines = nullptr; ///< of that file
+  StepRewriterFactory otherSteps;                ///< for steps of accelerators
+  FunctionDeclarer otherFunctions;               ///< that such steps call
 };
 
 /// Lowers a module whose memory is planned to LLVM IR in `llvmContext`, and

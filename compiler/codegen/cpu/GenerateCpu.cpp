@@ -9,6 +9,7 @@
 #include "compiler/codegen/cpu/DepthFirst.h"
 #include "compiler/codegen/cpu/KernelEmitter.h"
 #include "compiler/codegen/cpu/MathFunctions.h"
+#include "compiler/codegen/cpu/NodeLines.h"
 #include "compiler/codegen/host/StepLowering.h"
 #include "compiler/emit/Bf16Rounding.h"
 #include "dialects/weir/CalledFunctions.h"
@@ -359,6 +360,8 @@ std::unique_ptr<llvm::Module> weir::generateCpu(ModuleOp module, const CpuOption
       branch.setLoopAnnotationAttr(said);
   });
 
+  if (!options.debugFile.empty())
+    addNodeLines(module, options.debugFile, *options.nodeLines);
   std::unique_ptr<llvm::Module> result =
       translateModuleToLLVMIR(module, llvmContext, options.prefix);
   if (!result) {
