@@ -10,6 +10,9 @@
 #include "compiler/emit/PeakMoment.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -386,12 +389,36 @@ std::string Report::json() const {
   return out;
 }
 
+/// One row a kernel, with the nodes of all of its launches.
+static std::vector<KernelInfo> kernelsOf(const Program &program) {
+  std::vector<KernelInfo> kernels;
+  llvm::StringMap<size_t> known;
+  for (const KernelInfo &row : program.kernels) {
+    auto [at, isNew] = known.try_emplace(row.symbol, kernels.size());
+    if (isNew || row.symbol.empty()) {
+      kernels.push_back(row);
+      continue;
+    }
+    KernelInfo &kernel = kernels[at->second];
+    kernel.launches += row.launches;
+    llvm::SetVector<llvm::StringRef> names;
+    for (llvm::StringRef list : {llvm::StringRef(kernel.nodes), llvm::StringRef(row.nodes)}) {
+      llvm::SmallVector<llvm::StringRef> parts;
+      list.split(parts, ';', -1, /*KeepEmpty=*/false);
+      names.insert(parts.begin(), parts.end());
+    }
+    std::string nodes = llvm::join(names, ";");
+    kernel.nodes = std::move(nodes);
+  }
+  return kernels;
+}
+
 void weir::describeProgram(const Program &program, Report &report) {
   report.name = program.name;
   report.entries = offeredEntries(program).vec();
   report.slots = program.slots;
   report.devices = program.devices;
-  report.kernels = program.kernels;
+  report.kernels = kernelsOf(program);
   report.customs = program.customs;
   report.buffers = program.buffers;
   report.weightBytes = program.blobBytes;

@@ -14,8 +14,12 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
 #include "passes/analysis/KernelSchedules.h"
+#include "passes/plan/StepTimes.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
+
+#include <set>
 
 using namespace mlir;
 using namespace weir;
@@ -228,7 +232,12 @@ private:
 
 void collectKernels(ModuleOp module, NodeTrace &trace) {
   llvm::StringMap<int64_t> launches;
-  module.walk([&](plan::RunOp run) { ++launches[run.getKernel()]; });
+  llvm::StringMap<llvm::SetVector<std::string, std::vector<std::string>, std::set<std::string>>>
+      own;
+  module.walk([&](plan::RunOp run) {
+    ++launches[run.getKernel()];
+    own[run.getKernel()].insert(llvm::join(namesOf(run), ";"));
+  });
   module.walk([&](plan::KernelOp kernel) {
     KernelPlace place;
     place.name = kernel.getSymName().str();
@@ -236,12 +245,22 @@ void collectKernels(ModuleOp module, NodeTrace &trace) {
     if (const KernelSchedules *schedules = hostSchedules())
       place.howComputed = schedules->describe(kernel).str();
     place.launches = launches.lookup(place.name);
+    place.launchNodes = own[place.name].takeVector();
     llvm::SmallVector<llvm::StringRef> nodes;
     kernel.getNodes().split(nodes, ';', -1, false);
     for (llvm::StringRef name : nodes)
       place.nodes.push_back(name.str());
     trace.kernels.push_back(std::move(place));
   });
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function.isExternal() || function->hasAttr("weir_plan.accelerated"))
+      continue;
+    auto device = function->getAttrOfType<IntegerAttr>("weir.device_index");
+    plan::StepTimes times(function);
+    function.walk([&](plan::RunOp run) {
+      trace.launches.push_back({device ? device.getInt() : 0, times.of(run).first});
+    });
+  }
 }
 
 } // namespace

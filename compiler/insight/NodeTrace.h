@@ -59,12 +59,20 @@ struct KernelPlace {
   std::string howComputed;    ///< the same in plain words
   int64_t launches = 0;       ///< places that launch it
   std::vector<std::string> nodes;
+  std::vector<std::string> launchNodes; ///< those of each launch that is for others, by ';'
+};
+
+/// A launch of the plan, in the order of its device's step.
+struct LaunchPlace {
+  int64_t device = 0;
+  int64_t time = 0; ///< as lifetimes of buffers are counted
 };
 
 struct NodeTrace {
   std::vector<NodeFate> fates; ///< one for each node of the file, in its order
   std::vector<PassStep> steps; ///< of the node that was asked for
   std::vector<KernelPlace> kernels;
+  std::vector<LaunchPlace> launches;
   /// Why what one node gives another is not computed in the other's kernel, by both names.
   std::map<std::pair<std::string, std::string>, std::string> obstacles;
 };

@@ -10,6 +10,7 @@
 #include "compiler/driver/Formats.h"
 #include "compiler/emit/OutputFile.h"
 #include "compiler/insight/NodeTrace.h"
+#include "compiler/insight/Timeline.h"
 #include "passes/analysis/DeviceSet.h"
 
 #include "llvm/Support/Format.h"
@@ -50,6 +51,7 @@ struct Machine {
 struct KernelFigures {
   std::string schedule, howComputed; ///< as KernelPlace has them
   int64_t launches = 1;
+  std::vector<std::string> launchNodes;
   double predicted = -1, measured = -1, roofline = -1; ///< us a run; share
   bool isBoundByMemory = false;
 };
@@ -66,24 +68,29 @@ std::string amount(double value, const char *unit) {
   return text;
 }
 
-/// Kernels' times of weir-run --profile-out: nanoseconds a run.
-std::map<std::string, double> readProfile(const std::string &path) {
-  std::map<std::string, double> times;
+/// What weir-run --profile-out wrote; nothing where there is no such file.
+json::Object readProfile(const std::string &path) {
   auto buffer = path.empty() ? llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>>(
                                    std::make_error_code(std::errc::no_such_file_or_directory))
                              : llvm::MemoryBuffer::getFile(path);
   if (!buffer)
-    return times;
+    return {};
   llvm::Expected<json::Value> parsed = json::parse((*buffer)->getBuffer());
   if (!parsed) {
     llvm::consumeError(parsed.takeError());
-    return times;
+    return {};
   }
-  const json::Object *root = parsed->getAsObject();
-  const json::Array *kernels = root ? root->getArray("kernels") : nullptr;
+  json::Object *root = parsed->getAsObject();
+  return root ? std::move(*root) : json::Object();
+}
+
+/// Kernels' times in a profile: nanoseconds a run.
+std::map<std::string, double> timesOf(const json::Object &profile) {
+  std::map<std::string, double> times;
+  const json::Array *kernels = profile.getArray("kernels");
   if (!kernels)
     return times;
-  double runs = double(std::max<int64_t>(root->getInteger("runs").value_or(1), 1));
+  double runs = double(std::max<int64_t>(profile.getInteger("runs").value_or(1), 1));
   for (const json::Value &value : *kernels)
     if (const json::Object *kernel = value.getAsObject())
       times[kernel->getString("name").value_or("").str()] =
@@ -91,15 +98,16 @@ std::map<std::string, double> readProfile(const std::string &path) {
   return times;
 }
 
-std::map<std::string, KernelFigures> figuresOf(const driver::Options &options, const Report &report,
+std::map<std::string, KernelFigures> figuresOf(const json::Object &profile, const Report &report,
                                                const NodeTrace &trace, const Machine &machine) {
   std::map<std::string, KernelFigures> figures;
   for (const KernelPlace &place : trace.kernels) {
     figures[place.name].schedule = place.schedule;
     figures[place.name].howComputed = place.howComputed;
     figures[place.name].launches = std::max<int64_t>(place.launches, 1);
+    figures[place.name].launchNodes = place.launchNodes;
   }
-  std::map<std::string, double> measured = readProfile(options.profileFile);
+  std::map<std::string, double> measured = timesOf(profile);
   for (const KernelInfo &kernel : report.kernels) {
     KernelFigures &figure = figures[kernel.name];
     double launches = double(figure.launches), roofline = -1;
@@ -309,6 +317,8 @@ void addKernels(json::Object &root, const std::map<std::string, KernelFigures> &
     kernel["schedule"] = figure.schedule;
     kernel["schedule_text"] = figure.howComputed;
     kernel["launches"] = figure.launches;
+    if (figure.launchNodes.size() > 1)
+      kernel["launch_nodes"] = strings(figure.launchNodes);
     if (figure.predicted >= 0) {
       kernel["predicted_us"] = figure.predicted;
       kernel["bound"] = figure.isBoundByMemory ? "memory" : "arithmetic";
@@ -354,8 +364,9 @@ std::optional<json::Value> insight::fullReport(const driver::Options &asked, con
     }
   }
   ClusterDevice usual;
+  json::Object profile = readProfile(options.profileFile);
   Machine machine{usual.flops, usual.bandwidth, usual.overhead};
-  std::map<std::string, KernelFigures> figures = figuresOf(options, report, trace, machine);
+  std::map<std::string, KernelFigures> figures = figuresOf(profile, report, trace, machine);
   llvm::Expected<json::Value> parsed = json::parse(report.json());
   if (!parsed) {
     sink.report({"W0199",
@@ -373,6 +384,13 @@ std::optional<json::Value> insight::fullReport(const driver::Options &asked, con
                                  {"launch_us", machine.overhead * 1e6}};
   addKernels(root, figures);
   root["nodes"] = nodesOf(graph, trace, report);
+  json::Array boundaries;
+  for (const auto &[names, rule] : trace.obstacles)
+    boundaries.push_back(
+        json::Object{{"from", utf8(names.first)}, {"to", utf8(names.second)}, {"rule", rule}});
+  root["boundaries"] = std::move(boundaries);
+  if (json::Value timeline = timelineOf(profile, trace, report); timeline.getAsObject())
+    root["timeline"] = std::move(timeline);
   json::Array advice;
   for (const Advice &one : adviceFor(options, report, figures))
     advice.push_back(json::Object{{"gain", one.gain}, {"text", utf8(one.text)}});

@@ -26,8 +26,8 @@ struct Advice {
 };
 
 /// The report of a compilation as JSON (docs/report.schema.json): what Report::json() has,
-/// and every node of the model with its fate, how kernels are computed, their predicted
-/// times, with --profile measured ones, and advice. None after a report.
+/// and every node of the model with its fate, how kernels are computed, where and by what rule
+/// they end, their predicted times, with --profile measured ones, and advice. None after a report.
 std::optional<llvm::json::Value> fullReport(const driver::Options &options, const Report &report,
                                             DiagnosticSink &sink);
 

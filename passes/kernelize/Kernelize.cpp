@@ -154,7 +154,13 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
       kernel.erase();
       return it->second.getSymName();
     }
+    // A product or convolution says more of a kernel than what comes last in it.
     std::string name = root->getName().stripDialect().str();
+    for (Operation &op : kernel.getBody().front())
+      if (&op != root && isa<ConvOp, DotGeneralOp>(op) && op.getName() != root->getName()) {
+        name = (op.getName().stripDialect() + "_" + name).str();
+        break;
+      }
     auto tensor = cast<RankedTensorType>(root->getResult(0).getType());
     for (int64_t size : tensor.getShape())
       name += ShapedType::isDynamic(size) ? "_d" : "_" + std::to_string(size);

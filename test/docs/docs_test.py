@@ -5,7 +5,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 #===-------------------------------------------------------------------------===#
-"""Fails where a link in a page leads nowhere, or an error number has no page.
+"""Fails where a link in a page leads nowhere, an error number has no page, or a test that
+docs/newcomer.md names is not there.
 
 A number is used where it stands in a source outside of test/ and of comments, as W
 and four digits; its page is docs/errors/WNNNN.md, with the number in the first line.
@@ -61,8 +62,20 @@ def page_problems():
                 yield f"docs/errors/{number}.md:1: the first line does not name {number}"
 
 
+def missing_tests():
+    with open(os.path.join(ROOT, "docs", "newcomer.md")) as f:
+        for number, line in enumerate(f, 1):
+            for path in re.findall(r"`((?:test|docs)/[^` ]+)`", line):
+                if not os.path.exists(os.path.join(ROOT, path)):
+                    yield f"docs/newcomer.md:{number}: there is no {path}"
+            for path, name in re.findall(r"`(test/[^` ]+\.py)` \((test_\w+)\)", line):
+                with open(os.path.join(ROOT, path)) as test:
+                    if f"def {name}(" not in test.read():
+                        yield f"docs/newcomer.md:{number}: there is no {name} in {path}"
+
+
 def main():
-    problems = list(broken_links()) + list(page_problems())
+    problems = list(broken_links()) + list(page_problems()) + list(missing_tests())
     for problem in problems:
         print(problem)
     print(f"docs: {len(problems)} problems")

@@ -28,7 +28,7 @@ FIVE_LINES = """
 import sys, numpy, weir
 feeds = numpy.load(sys.argv[2])
 model = weir.compile(sys.argv[1])
-result = model(*(feeds[one.name] for one in model.default.inputs))
+result = model(*(feeds[name] for name in feeds.files))
 numpy.save(sys.argv[3], result)
 """
 # Compares that with results of a .npz: equal, or as near as another runtime's are.

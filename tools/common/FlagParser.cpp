@@ -34,7 +34,7 @@ std::string wrapHelp(std::string_view text) {
   std::string out;
   size_t column = helpColumn;
   for (std::string_view word : splitFields(text, ' ')) {
-    if (column + widthOf(word) > helpWidth && column > helpColumn) {
+    if (column + 1 + widthOf(word) > helpWidth && column > helpColumn) {
       out += "\n" + std::string(helpColumn, ' ');
       column = helpColumn;
     } else if (column > helpColumn) {

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <set>
 
 using namespace weir::tools;
 
@@ -181,19 +182,26 @@ std::string TraceRecorder::traceJson() const {
 }
 
 std::string TraceRecorder::profileJson() const {
+  constexpr size_t mostEvents = 20000;
   struct Row {
     std::string nodes, device;
+    std::set<std::string> seen;
     int64_t calls = 0, nanoseconds = 0, flops = -1, bytes = -1;
   };
   std::map<std::string, Row> rows;
   int64_t runs = 0;
+  const Event *last = nullptr; // of the runs
   for (const auto &lane : lanes)
     for (const Event &event : lane->events) {
+      if (event.kind == WEIR_TRACE_RUN && (!last || event.step > last->step))
+        last = &event;
       runs += event.kind == WEIR_TRACE_RUN;
       if (event.kind != WEIR_TRACE_KERNEL && event.kind != WEIR_TRACE_CUSTOM)
         continue;
       Row &row = rows[event.name];
-      row.nodes = event.nodes;
+      // A kernel that several nodes share is one row.
+      if (!event.nodes.empty() && row.seen.insert(event.nodes).second)
+        row.nodes += (row.nodes.empty() ? "" : ";") + event.nodes;
       row.device = event.device;
       // A launch is counted by its first part.
       row.calls += event.partBegin == 0;
@@ -217,6 +225,28 @@ std::string TraceRecorder::profileJson() const {
           json.attribute("nanoseconds", row.nanoseconds);
           json.attribute("flops", row.flops);
           json.attribute("bytes", row.bytes);
+        });
+    });
+    // What ran when in the last run, for weirc --report.
+    std::vector<const Event *> timeline;
+    for (const auto &lane : lanes)
+      for (const Event &event : lane->events)
+        if (last && event.step == last->step)
+          timeline.push_back(&event);
+    std::sort(timeline.begin(), timeline.end(),
+              [](const Event *a, const Event *b) { return a->start < b->start; });
+    timeline.resize(std::min(timeline.size(), mostEvents));
+    json.attributeArray("timeline", [&] {
+      for (const Event *event : timeline)
+        json.object([&] {
+          json.attribute("kind", kindName(event->kind));
+          json.attribute("name", llvm::json::fixUTF8(event->name));
+          json.attribute("nodes", llvm::json::fixUTF8(event->nodes));
+          json.attribute("device", llvm::json::fixUTF8(event->device));
+          json.attribute("thread", event->thread);
+          json.attribute("part_begin", event->partBegin);
+          json.attribute("begin_us", double(event->start - last->start) / 1e3);
+          json.attribute("end_us", double(event->start + event->duration - last->start) / 1e3);
         });
     });
   });

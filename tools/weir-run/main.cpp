@@ -22,6 +22,7 @@
 #include "tools/weir-run/Expect.h"
 #include "tools/weir-run/Measure.h"
 #include "tools/weir-run/Steps.h"
+#include "tools/weir-run/Top.h"
 #include "tools/weir-run/Trace.h"
 
 #include <algorithm>
@@ -50,6 +51,7 @@ struct Settings {
   MeasureFlags measure;
   ExpectFlags expect;
   int64_t metricsPort = 0; ///< 0: none
+  int64_t topSeconds = 0;  ///< 0: no table of kernels
   bool memory = false;
   bool compareF32 = false;
   bool showNumbers = false; ///< values of nodes instead of results
@@ -137,11 +139,15 @@ std::string whyNotTogether(const Settings &settings) {
   if (settings.checkpoints.recover > 0 &&
       (!settings.checkpoints.every || !steps.steps || settings.checkpoints.keep == 0))
     return "found --recover without --steps and --save-every, or with --keep=0";
-  const char *alone = !steps.steps && steps.batch              ? "--batch without --steps"
-                      : !steps.steps && !steps.summary.empty() ? "--summary without --steps"
-                      : !steps.batch && steps.shuffle          ? "--shuffle without --batch"
-                      : steps.steps && settings.measure.repeat ? "--steps beside --repeat"
-                                                               : nullptr;
+  const char *alone =
+      !steps.steps && steps.batch              ? "--batch without --steps"
+      : !steps.steps && !steps.summary.empty() ? "--summary without --steps"
+      : !steps.batch && steps.shuffle          ? "--shuffle without --batch"
+      : steps.steps && settings.measure.repeat ? "--steps beside --repeat"
+      : settings.topSeconds && (steps.steps || settings.measure.repeat || !settings.trace.empty() ||
+                                !settings.profile.empty())
+          ? "--top beside --steps, --repeat, --trace or --profile-out"
+          : nullptr;
   if (alone)
     return std::string("found ") + alone;
   bool isTimed = settings.measure.repeat > 0;
@@ -187,6 +193,18 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
               settings.trace);
   parser.text("--profile-out", "F", "writes the time of every kernel, for weirc --profile",
               settings.profile);
+  parser.optionalValue("--top", "SECONDS",
+                       "runs over and over for SECONDS (default 10), and prints each second which "
+                       "kernels take the time, with the processor's counters where there are any",
+                       [&settings](std::string_view value) -> std::string {
+                         std::string text(value);
+                         char *end = text.data();
+                         settings.topSeconds =
+                             text.empty() ? 10 : std::strtoll(text.c_str(), &end, 10);
+                         bool isGood =
+                             !*end && settings.topSeconds > 0 && settings.topSeconds <= 86400;
+                         return isGood ? "" : "is no time; possible: seconds from 1 to 86400";
+                       });
   for (const driver::DeviceFlag &kind : driver::deviceFlags())
     if (!kind.profileFlag.empty())
       parser.text(kind.profileFlag + "-out", "F", kind.profileOutHelp,
@@ -333,8 +351,8 @@ std::unique_ptr<Metrics> serveMetrics(const Settings &settings, Session &session
 /// Runs an entry as often as is asked for, and adds its results to `all`; what a
 /// measurement prints becomes `times`. False with errors in `sink`.
 bool runEntry(const Settings &settings, const std::string &name, Session &session, InputSet &inputs,
-              Checkpoints &checkpoints, Metrics *metrics, double loadMs, NamedTensors &all,
-              std::string &times, DiagnosticSink &sink) {
+              Checkpoints &checkpoints, Metrics *metrics, TopTable &top, double loadMs,
+              NamedTensors &all, std::string &times, DiagnosticSink &sink) {
   const std::string &input = settings.options.input;
   RunStatus status;
   int entry = session.findEntry(name);
@@ -362,6 +380,8 @@ bool runEntry(const Settings &settings, const std::string &name, Session &sessio
       times = measured.latencyLine(settings.measure.streams);
     if (status.ok())
       times += measured.line(loadMs);
+  } else if (settings.topSeconds && &name == &settings.entries.back()) {
+    status = top.watch(session, entry, feeds, double(settings.topSeconds), fetches);
   } else if (!steps) {
     status = session.run(entry, feeds, fetches);
   }
@@ -371,7 +391,7 @@ bool runEntry(const Settings &settings, const std::string &name, Session &sessio
     sink.report({"W0704", input, "", "", "entry \"" + name + "\" failed: " + status.text(), {}});
     return false;
   }
-  if (settings.output.empty() && !timed)
+  if (settings.output.empty() && !timed && !settings.topSeconds)
     for (const auto &[fetch, tensor] : fetches)
       std::printf("%s\n", summaryOf(fetch, tensor).c_str());
   all.insert(all.end(), fetches.begin(), fetches.end());
@@ -401,6 +421,9 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain, Diagnos
   sessionOptions.threads = settings.options.threads;
   if (!settings.trace.empty() || !settings.profile.empty())
     sessionOptions.trace = recorder.hooks();
+  TopTable top;
+  if (settings.topSeconds)
+    sessionOptions.trace = top.hooks();
   RunStatus status;
   std::unique_ptr<Session> session = Session::create(*model, sessionOptions, status);
   if (!session) {
@@ -451,8 +474,8 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain, Diagnos
   if (!inputs.checkNames(input, session->entries(), settings.entries, sink))
     return false;
   for (const std::string &name : settings.entries)
-    if (!runEntry(settings, name, *session, inputs, checkpoints, metrics.get(), loadMs, all, times,
-                  sink))
+    if (!runEntry(settings, name, *session, inputs, checkpoints, metrics.get(), top, loadMs, all,
+                  times, sink))
       return false;
   if (!checkpoints.finish(*session, sink))
     return false;

@@ -61,14 +61,22 @@ std::string bytesText(int64_t bytes) {
   return text;
 }
 
-/// Floating-point operations of a run, -1 where no kernel says. A kernel that serves
-/// several nodes counts for each.
+/// Kernels whose work depends on sizes that only the run knows.
+int64_t openKernels(const Report &report) {
+  int64_t count = 0;
+  for (const KernelInfo &kernel : report.kernels)
+    count += kernel.flops < 0;
+  return count;
+}
+
+/// Floating-point operations of a run, -1 where no kernel says, or where those say nothing
+/// whose sizes are known. A kernel that serves several nodes counts for each.
 int64_t totalFlops(const Report &report) {
   int64_t total = -1;
   for (const KernelInfo &kernel : report.kernels)
     if (kernel.flops >= 0)
       total = std::max<int64_t>(total, 0) + kernel.flops * kernel.launches;
-  return total;
+  return total == 0 && openKernels(report) ? -1 : total;
 }
 
 /// "0.602 GFLOP", "12.4 kFLOP"
@@ -81,14 +89,6 @@ std::string flopsText(int64_t flops) {
   char text[32];
   std::snprintf(text, sizeof(text), "%.3g %s", value, units[unit]);
   return text;
-}
-
-/// Kernels whose work depends on sizes that only the run knows.
-int64_t openKernels(const Report &report) {
-  int64_t count = 0;
-  for (const KernelInfo &kernel : report.kernels)
-    count += kernel.flops < 0;
-  return count;
 }
 
 int64_t totalArena(const Report &report) {

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/codegen/host/KernelRows.h"
 #include "compiler/codegen/host/StepRewriter.h"
 #include "dialects/weir/Pch.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -39,7 +40,7 @@ void StepRewriter::rewriteRun(plan::RunOp op) {
   Value range = toI64(op.getRange());
   returnIfError(call("weir_rt_parallel", b.getI32Type(),
                      {context, function, places, lengths, range, grainOf(op, range, dims),
-                      i32(tables.kernelIndex[kernel])}));
+                      i32(kernelRow(tables, kernel, op.getLoc()))}));
   op.erase();
 }
 
@@ -131,7 +132,7 @@ void StepRewriter::tabulate(ArrayRef<RunOp> launches) {
       words.push_back(LaunchRows::word(base, begin.bytes));
     }
     StringRef kernel = op.getKernel();
-    tables.launches.add(tables.kernelIndex[kernel], tables.kernelSymbol[kernel],
+    tables.launches.add(kernelRow(tables, kernel, op.getLoc()), tables.kernelSymbol[kernel],
                         *getConstantIntValue(op.getRange()), op.getGrain(), words);
   }
 
@@ -369,8 +370,8 @@ void StepRewriter::tabulateOpen(ArrayRef<Operation *> rows, ArrayRef<Operation *
       sizeSlots.push_back(open.size(size));
     size_t range = open.size(run.getRange()), grain = open.grain(run, sizes);
     StringRef kernel = run.getKernel();
-    tables.launches.addOpen(tables.kernelIndex[kernel], tables.kernelSymbol[kernel], range, grain,
-                            words, sizeSlots);
+    tables.launches.addOpen(kernelRow(tables, kernel, run.getLoc()), tables.kernelSymbol[kernel],
+                            range, grain, words, sizeSlots);
   }
   Value slots = open.store();
   std::string callee = tables.launches.openFunction();

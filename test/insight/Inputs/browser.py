@@ -7,7 +7,7 @@
 #===-------------------------------------------------------------------------===#
 """usage: browser.py CHROMIUM FOLDER NODE
 
-Opens FOLDER/index.html at NODE. Prints the text about it, and whether the page was there within
+Opens FOLDER/index.html at NODE, or with --timeline at the timeline of a measured step. Prints the text about it, and whether the page was there within
 1.5 s; exits 1 for an error of the page's script.
 """
 import os
@@ -19,7 +19,7 @@ import tempfile
 
 def main():
     chromium, folder, node = sys.argv[1:4]
-    url = "file://" + os.path.abspath(os.path.join(folder, "index.html")) + "#node=" + node
+    url = "file://" + os.path.abspath(os.path.join(folder, "index.html")) + ("#timeline" if node == "--timeline" else "#node=" + node)
     with tempfile.TemporaryDirectory() as profile:
         done = subprocess.run(
             [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir=" + profile,
@@ -30,7 +30,9 @@ def main():
     if errors:
         sys.exit("the page's script says: " + errors[0])
     ready = re.search(r'data-ready="(\d+)"', page)
-    detail = re.search(r'<aside id="detail">(.*?)</aside>', page, re.S)
+    pattern = ('<div id="path">(.*?)</div>' if node == "--timeline"
+               else '<aside id="detail">(.*?)</aside>')
+    detail = re.search(pattern, page, re.S)
     if not ready or not detail:
         sys.exit("the page did not come to its end: " + done.stderr[-400:])
     print("found:", " ".join(re.sub(r"<[^>]*>", " ", detail[1]).split()))

@@ -15,7 +15,7 @@ module attributes {weir.vector_bytes = 64 : i64} {
   }
 
   // Doubles and what is added to them, in lanes of 8 bytes.
-  // CHECK: weir_plan.kernel @add_96_48_f64
+  // CHECK: weir_plan.kernel @dot_general_add_96_48_f64
   // CHECK-SAME: schedule <gemm,
   // CHECK-SAME: tile = array<i64: 14, 2, 8>
   func.func @doubles(%x: tensor<96x40xf64>, %y: tensor<40x48xf64>, %b: tensor<48xf64>) -> tensor<96x48xf64> {

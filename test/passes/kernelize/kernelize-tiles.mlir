@@ -4,7 +4,7 @@
 
 module attributes {weir.vector_bytes = 64 : i64} {
   // Rows of several dimensions are cut as one, and the bias is added in registers.
-  // CHECK: weir_plan.kernel @add_d_d_48_f32
+  // CHECK: weir_plan.kernel @dot_general_add_d_d_48_f32
   // CHECK-SAME: schedule <gemm,
   // CHECK-SAME: merged = array<i64: 0, 2>
   // CHECK-SAME: parts = array<i64: 144, 48>, tile = array<i64: 8, 3, 16>
@@ -41,7 +41,7 @@ module attributes {weir.vector_bytes = 64 : i64} {
   }
 
   // … unless what follows reads something that differs from line to line.
-  // CHECK: weir_plan.kernel @add_1_7_9_64_f32
+  // CHECK: weir_plan.kernel @conv_add_1_7_9_64_f32
   // CHECK-NOT: pointwise
   // CHECK: weir.conv
   func.func @by_line(%x: tensor<1x7x9x32xf32>, %w: tensor<1x1x32x64xf32>, %y: tensor<7x1x64xf32>) -> tensor<1x7x9x64xf32> {
@@ -70,7 +70,7 @@ module attributes {weir.vector_bytes = 64 : i64} {
 
   // What a tile adds is computed before it unless it is elementwise, too.
   // CHECK: weir_plan.kernel @gather_48_f32
-  // CHECK: weir_plan.kernel @add_30_48_f32
+  // CHECK: weir_plan.kernel @dot_general_add_30_48_f32
   // CHECK-SAME: schedule <gemm,
   func.func @gathered(%x: tensor<30x16xf32>, %w: tensor<16x48xf32>, %t: tensor<5x48xf32>, %i: tensor<i64>) -> tensor<30x48xf32> {
     %0 = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<30x16xf32>, tensor<16x48xf32>) -> tensor<30x48xf32>

@@ -50,7 +50,7 @@ module attributes {weir.vector_bytes = 64 : i64} {
 
   // A slice would cost the product its tiles: it is computed before.
   // CHECK: weir_plan.kernel @slice_4_256_f32
-  // CHECK: weir_plan.kernel @add_4_256_f32 schedule <gemm,
+  // CHECK: weir_plan.kernel @dot_general_add_4_256_f32 schedule <gemm,
   func.func @slice(%x: tensor<4x64xf32>, %w: tensor<64x256xf32>, %y: tensor<4x512xf32>) -> tensor<4x256xf32> {
     %b = weir.constant dense<0> : tensor<1xi64>
     %e = weir.constant dense<256> : tensor<1xi64>

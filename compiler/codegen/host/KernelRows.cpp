@@ -1,0 +1,37 @@
+//===- KernelRows.cpp - kernels that several nodes share ------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/codegen/host/KernelRows.h"
+
+#include "dialects/weir/NodeName.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace weir;
+
+int weir::kernelRow(StepTables &tables, StringRef kernel, Location launch) {
+  std::vector<KernelInfo> &rows = tables.program.kernels;
+  int first = tables.kernelIndex[kernel];
+  llvm::SetVector<StringRef> names;
+  collectNodeNames(launch, names);
+  std::string nodes = llvm::join(names, ";");
+  bool isShared = rows[first].launches > 1 || tables.kernelIndex.contains((kernel + ";").str());
+  if (!isShared || nodes.empty())
+    return first;
+  auto [row, isNew] = tables.kernelIndex.try_emplace((kernel + ";" + nodes).str(), first);
+  if (isNew) {
+    // The first launch takes the kernel's own row.
+    if (!tables.kernelIndex.try_emplace((kernel + ";").str(), first).second) {
+      row->second = int(rows.size());
+      rows.push_back(rows[first]);
+    }
+    rows[row->second].nodes = nodes;
+    rows[row->second].launches = 0;
+  }
+  ++rows[row->second].launches;
+  return row->second;
+}
