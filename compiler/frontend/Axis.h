@@ -30,8 +30,8 @@ template <typename Node> std::optional<int64_t> checkedAxis(Node &n, int64_t giv
   else if (rank == 0)
     (void)n.invalid("found axis " + Twine(given) + " of a scalar, which has none");
   else
-    (void)n.invalid("found axis " + Twine(given) + " of a tensor of rank " + Twine(rank) +
-                    "; possible are -" + Twine(rank) + " to " + Twine(rank - 1));
+    (void)n.invalid("expected an axis from -" + Twine(rank) + " to " + Twine(rank - 1) + ", got " +
+                    Twine(given));
   return std::nullopt;
 }
 

@@ -55,9 +55,8 @@ public:
   }
   void refuse(llvm::StringRef name, llvm::StringRef wanted) {
     if (error.empty())
-      error = where + ": found " + (object.get(name) ? "" : "no ") + "\"" + name.str() +
-              (object.get(name) ? "\" of another form; possible is " : "\"; possible is ") +
-              wanted.str();
+      error = where + ": expected \"" + name.str() + "\" to be " + wanted.str() + ", got " +
+              (object.get(name) ? "another form" : "none");
   }
   /// Whether all went well, and no field is left.
   bool finish() {

@@ -25,8 +25,8 @@ LogicalResult DequantizeBlocksOp::inferReturnTypes(MLIRContext *context, Optiona
       (zeros.getRank() != 2 && zeros.getRank() != 0))
     return emitOptionalError(loc, "numbers and scales must be matrices, zeros one or a number");
   if ((bits != 2 && bits != 4 && bits != 8) || block < 1 || rows < 0)
-    return emitOptionalError(loc, "found ", bits, " bits in blocks of ", block,
-                             "; possible are 2, 4, 8 bits");
+    return emitOptionalError(loc, "expected 2, 4 or 8 bits, got ", bits, " bits in blocks of ",
+                             block);
   auto isShort = [&](RankedTensorType type, int64_t wanted) {
     return !type.isDynamicDim(0) && type.getDimSize(0) < wanted;
   };

@@ -89,7 +89,8 @@ LogicalResult ReshapeOp::inferReturnTypes(MLIRContext *, OptionalLocation loc, A
     // A file may claim any number of dimensions.
     constexpr int64_t most = 1 << 10;
     if (isKnown(count) && count > most)
-      return emitOptionalError(loc, "shape of ", count, " dimensions, possible are ", most);
+      return emitOptionalError(loc, "expected a shape of at most ", most, " dimensions, got ",
+                               count);
     if (!isKnown(count))
       return inferredUnranked(types, element);
     return inferred(types, Sizes(count, unknown), element);

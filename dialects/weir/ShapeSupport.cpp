@@ -136,7 +136,7 @@ void shape::requireEntries(ElementReader &r, Operation *op, Value operand, int64
   auto type = ranked(operand);
   if (type && type.getRank() == 1 && type.isDynamicDim(0) && !knownIntegers(operand))
     requireEqual(r, op, r.dim(operand, 0), r.constant(count),
-                 "a parameter has {0} entries; possible is {1}");
+                 "expected a parameter of {1} entries, got {0}");
 }
 
 //===----------------------------------------------------------------------===//

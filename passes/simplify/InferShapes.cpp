@@ -71,15 +71,15 @@ struct InferShapesPass : weir::impl::WeirInferShapesPassBase<InferShapesPass> {
     if (!tensor)
       return success();
     if (tensor.getRank() > WEIR_MAX_RANK)
-      return emitError(value.getLoc()) << "W0500: found a tensor of " << tensor.getRank()
-                                       << " dimensions; possible are " << WEIR_MAX_RANK;
+      return emitError(value.getLoc()) << "W0500: expected at most " << WEIR_MAX_RANK
+                                       << " dimensions, got a tensor of " << tensor.getRank();
     ArrayRef<int64_t> shape = tensor.getShape();
     int64_t elements = llvm::is_contained(shape, 0) ? 0 : 1;
     for (int64_t size : shape)
       if (!ShapedType::isDynamic(size) &&
           (__builtin_mul_overflow(elements, size, &elements) || elements > mostElements))
         return emitError(value.getLoc())
-               << "W0500: found a tensor of type " << tensor << "; possible are 2^44 elements";
+               << "W0500: expected at most 2^44 elements, got a tensor of type " << tensor;
     return success();
   }
 

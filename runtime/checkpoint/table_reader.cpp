@@ -104,7 +104,8 @@ int32_t TableReader::readBlock(Handle handle, weir_status *status) {
     break;
   default:
     return fail(handle.offset,
-                "a block is compressed in an unknown way; possible are none and Snappy", status);
+                "expected a block that is plain or compressed by Snappy, got another method",
+                status);
   }
   return block.failed() ? refuseMemory(status, "a table") : int32_t(WEIR_OK);
 }

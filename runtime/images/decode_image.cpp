@@ -69,8 +69,7 @@ bool accepts(Operation operation, ImageFormat format, Image &image) {
   case Operation::Onnx:
     if (format == ImageFormat::Jpeg2000) {
       image.code = WEIR_UNIMPLEMENTED;
-      return image.fail("JPEG 2000 is not supported; possible are BMP, JPEG, PNG, PNM, TIFF, "
-                        "WebP");
+      return image.fail("expected BMP, JPEG, PNG, PNM, TIFF or WebP, got JPEG 2000");
     }
     good = format != ImageFormat::Unknown && format != ImageFormat::Gif;
     break;

@@ -44,7 +44,7 @@ struct PnmReader {
 bool decodePnm(const weir_string &contents, const DecodeOptions &, Image &image) {
   char kind = contents.size > 1 ? contents.data[1] : '0';
   if (kind < '1' || kind > '6')
-    return image.fail("this kind of PNM is not supported; possible are P1 to P6");
+    return image.fail("expected PNM of kind P1 to P6, got another kind");
   PnmReader reader{contents.data + 2, contents.data + contents.size};
   bool isPlain = kind <= '3', isBits = kind == '1' || kind == '4';
   int64_t width, height, most = 1;

@@ -20,7 +20,7 @@ int32_t readCall(weir_context *ctx, const weir_tensor *operands, bool hasSlices,
   call->names = stringsOf(operands[1]);
   call->slices = hasSlices ? stringsOf(operands[2]) : nullptr;
   if (elementCountOf(operands[0]) != 1)
-    out << "found " << elementCountOf(operands[0]) << " names of a checkpoint; possible is one";
+    out << "expected one name of a checkpoint, got " << elementCountOf(operands[0]);
   else if (hasSlices && elementCountOf(operands[2]) != call->count)
     out << "found " << call->count << " names of tensors, and " << elementCountOf(operands[2])
         << " specifications of slices";

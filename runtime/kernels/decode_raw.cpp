@@ -29,8 +29,7 @@ int32_t weir_kernel_decode_raw(weir_context *ctx, const weir_tensor *operands,
   Text out(message, sizeof(message));
   if (isPadded) {
     if (!loadInteger(operands[1], &bytes) || bytes <= 0 || bytes % size != 0) {
-      out << "the length is " << bytes << " bytes; possible are multiples of " << size << " from "
-          << size << " on";
+      out << "expected a length that is a positive multiple of " << size << " bytes, got " << bytes;
       return failMessage(ctx, WEIR_INVALID_ARGUMENT, message);
     }
   } else {

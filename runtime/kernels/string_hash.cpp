@@ -66,7 +66,7 @@ int32_t weir_kernel_fingerprint(weir_context *ctx, const weir_tensor *operands,
       operands[0].rank < 1 || !loadString(operands[1], &method))
     return failMessage(ctx, WEIR_INVALID_ARGUMENT, "the data is a scalar, or the method no string");
   if (!equalStrings(method, stringOf("farmhash64")))
-    return failString(ctx, "the method is ", method, "; possible is \"farmhash64\"");
+    return failString(ctx, "expected the method farmhash64, got ", method, "");
   const weir_tensor &data = operands[0];
   int64_t dims[2] = {data.dims[0], 8}, rows = data.dims[0];
   int64_t count = elementCountOf(data), inner = rows ? count / rows : 0;

@@ -136,8 +136,8 @@ int32_t weir_kernel_top_k(weir_context *ctx, const weir_tensor *operands, int32_
   AxisView view;
   if (viewAlong(operands[0], attributes[0], &view) && (k < 0 || k > view.size)) {
     char text[160];
-    Text(text, sizeof(text)) << "k is " << k << "; possible is 0 to " << view.size
-                             << ", the size of dimension " << view.axis;
+    Text(text, sizeof(text)) << "expected k from 0 to " << view.size << ", the size of dimension "
+                             << view.axis << ", got " << k;
     return failMessage(ctx, WEIR_INVALID_ARGUMENT, text);
   }
   return select(ctx, operands[0], results, result_count,

@@ -86,7 +86,7 @@ int32_t acquireExecutor(const weir_session_options &options, int32_t threads, Ex
     return *executor ? WEIR_OK : noMemory(status);
   default:
     StatusText(status, WEIR_INVALID_ARGUMENT)
-        << "pool_kind is " << options.pool_kind << "; possible are 0 (session) to 3 (caller)";
+        << "expected pool_kind from 0 (session) to 3 (caller), got " << options.pool_kind;
     return WEIR_INVALID_ARGUMENT;
   }
   StatusText(status, WEIR_INVALID_ARGUMENT)

@@ -47,7 +47,7 @@ int64_t availableMemory() {
   return std::strtoll(text.c_str() + at + key.size(), nullptr, 10) * 1024;
 }
 
-/// Reports that no feed is named `name`; possible are `names`.
+/// Reports that no feed is named `name`; expected is one of `names`.
 void reportUnknown(DiagnosticSink &sink, const std::string &model, const std::string &what,
                    const std::string &name, const std::vector<std::string> &names) {
   std::string all, nearest = nearestTo(name, names);

@@ -200,8 +200,8 @@ bool weir::tools::readNpy(std::string_view bytes, HostTensor &tensor, std::strin
     stringSize *= kind.front() == 'U' ? 4 : 1;
   }
   if (tensor.dtype == WEIR_INVALID || byteOrder == '>') {
-    error = "element type '" + std::string(descr) +
-            "'; possible are little-endian numbers, bool, S and U";
+    error = "expected little-endian numbers, bool, S or U, got element type '" +
+            std::string(descr) + "'";
     return false;
   }
   if (!parseShape(shape, tensor.dims) || tensor.count() < 0) {

@@ -84,8 +84,8 @@ bool weir::tools::readZip(std::string_view bytes, ZipEntries &entries, std::stri
       return refuse("broken ZIP archive: its directory ends early");
     std::string name = stat.name, contents;
     if (stat.comp_method != ZIP_CM_STORE && stat.comp_method != ZIP_CM_DEFLATE)
-      return refuse("\"" + name + "\" is compressed by method " + std::to_string(stat.comp_method) +
-                    "; possible are 0 (stored) and 8 (deflate)");
+      return refuse("\"" + name + "\": expected method 0 (stored) or 8 (deflate), got " +
+                    std::to_string(stat.comp_method));
     if (!readEntry(archive.get(), i, stat, contents))
       return refuse("broken ZIP archive: the contents of \"" + name +
                     "\" do not match their size and checksum");

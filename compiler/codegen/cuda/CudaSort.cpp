@@ -294,7 +294,7 @@ std::string weir::whyNotSort(TopKOp sort) {
   if (size == 0)
     return "sorts lines without elements";
   if (size > layout->mostElements())
-    return "sorts lines of " + std::to_string(size) + " elements; possible is up to " +
+    return "sorts lines of " + std::to_string(size) + " elements, and a block holds " +
            std::to_string(layout->mostElements());
   // The host's order is that of a heap.
   if (!sort.getSorted() && count > 1 && count < size)

@@ -97,7 +97,7 @@ std::optional<int64_t> lengthOf(NodeImport &n, Value shape) {
   if (!shape)
     return std::nullopt;
   if (n.rank(shape) != 1) {
-    (void)n.invalid("found a shape of rank " + Twine(n.rank(shape)) + "; possible is 1");
+    (void)n.invalid("expected a shape of rank 1, got " + Twine(n.rank(shape)));
     return std::nullopt;
   }
   int64_t length = n.dim(shape, 0);
@@ -109,8 +109,8 @@ std::optional<int64_t> lengthOf(NodeImport &n, Value shape) {
   }
   if (!ShapedType::isDynamic(length))
     return length;
-  (void)n.unsupported("found a shape of unknown length, so that the rank of "
-                      "the result is open; possible is a known rank");
+  (void)n.unsupported("expected a known rank, got a shape of unknown length, so that the rank of "
+                      "the result is open");
   return std::nullopt;
 }
 
@@ -235,7 +235,7 @@ LogicalResult squeeze(NodeImport &n) {
     return failure();
   for (int64_t axis : *axes)
     if (int64_t size = n.dim(x, axis); size != 1 && !ShapedType::isDynamic(size))
-      return n.invalid("found size " + Twine(size) + " at axis " + Twine(axis) + "; possible is 1");
+      return n.invalid("expected size 1 at axis " + Twine(axis) + ", got " + Twine(size));
   return n.result(n.squeeze(x, *axes));
 }
 
@@ -342,7 +342,7 @@ LogicalResult eyeLike(NodeImport &n) {
   if (!x)
     return failure();
   if (n.rank(x) != 2)
-    return n.invalid("found rank " + Twine(n.rank(x)) + "; possible is 2");
+    return n.invalid("expected rank 2, got " + Twine(n.rank(x)));
   Type type = n.element(x);
   if (n.hasAttr("dtype"))
     type = elementType(n.b.getContext(), static_cast<DataType>(n.i("dtype")));
@@ -366,7 +366,7 @@ LogicalResult trilu(NodeImport &n) {
     return failure();
   int64_t rank = n.rank(x);
   if (rank < 2)
-    return n.invalid("found rank " + Twine(rank) + "; possible are 2 and more");
+    return n.invalid("expected rank 2 or more, got " + Twine(rank));
   Value k = n.has(1) ? n.toScalar(n.in(1)) : n.intScalar(0);
   Value matrix = n.shapeSlice(x, rank - 2, rank);
   auto index = n.typeAttr(n.b.getI64Type());

@@ -65,8 +65,8 @@ static Value packedZeros(NodeImport &n, Value given, int64_t rows, int64_t block
   }
   int64_t each = 8 / bits, pitch = llvm::divideCeil(blocks, each);
   if (known.getNumElements() < rows * pitch) {
-    (void)n.invalid("found " + Twine(known.getNumElements()) +
-                    " bytes of zero points; possible are " + Twine(rows * pitch));
+    (void)n.invalid("expected " + Twine(rows * pitch) + " bytes of zero points, got " +
+                    Twine(known.getNumElements()));
     return {};
   }
   std::vector<char> bytes(blocks * rows);

@@ -42,9 +42,8 @@ LogicalResult takeOneRank(NodeImport &n, Value condition, bool ranksDiffer) {
   else if (isTrivial(onTrue) != isTrivial(onFalse))
     first = isTrivial(onFalse);
   else
-    return n.unsupported("found branches that give values of different ranks; "
-                         "possible are equal ranks, or a condition that shapes "
-                         "decide, which --shape fixes");
+    return n.unsupported("expected branches that give equal ranks, or a condition that --shape "
+                         "decides, got different ranks");
   FailureOr<std::vector<Imported>> taken = n.graph.subgraph(first ? onTrue : onFalse, {}, n.b);
   if (failed(taken))
     return failure();
@@ -183,8 +182,8 @@ LogicalResult LoopImport::probe(Value condition) {
     outputs.clear();
     for (size_t i = 1 + carried.size(); i < made->size(); ++i) {
       if ((*made)[i].kind != Imported::Kind::Tensor) {
-        result = n.invalid("found a sequence or optional as an output of each "
-                           "iteration; possible are tensors");
+        result = n.invalid(
+            "expected a tensor as an output of each iteration, got a sequence or optional");
         break;
       }
       auto type = n.type(refined(n, (*made)[i].tensor, body.outputs[i].type));
@@ -495,7 +494,7 @@ LogicalResult scanNode(NodeImport &n) {
 /// is dropped; several are written out, one after the other.
 LogicalResult batchedScan(NodeImport &n) {
   if (n.has(0))
-    return n.unsupported("found sequence_lens; possible is none");
+    return n.unsupported("expected no sequence_lens, got the input");
   auto count = static_cast<size_t>(n.i("num_scan_inputs"));
   Values inputs;
   for (size_t i = 1; i < n.inputCount(); ++i) {

@@ -53,9 +53,8 @@ std::optional<Window> weir::onnx::window(NodeImport &n, Value x, SmallVector<int
       if (ShapedType::isDynamic(in)) {
         // With a stride of 1 the padding does not depend on the size.
         if (w.strides[i] != 1) {
-          (void)n.unsupported("found auto_pad " + Twine(autoPad) +
-                              " over a dimension whose size is open; possible "
-                              "are explicit pads, or a fixed size");
+          (void)n.unsupported("expected explicit pads, or a fixed size, got auto_pad " +
+                              Twine(autoPad) + " over a dimension whose size is open");
           return std::nullopt;
         }
         in = extent;
@@ -81,8 +80,7 @@ std::optional<SmallVector<int64_t>> weir::onnx::kernelSize(NodeImport &n, Value 
   SmallVector<int64_t> size(n.sizes(filter).drop_front(2));
   if (llvm::none_of(size, ShapedType::isDynamic))
     return size;
-  (void)n.unsupported("found a filter whose size is open, and no kernel_shape; possible is one "
-                      "of them");
+  (void)n.unsupported("expected a filter of known size, or kernel_shape, got neither");
   return std::nullopt;
 }
 
@@ -91,8 +89,8 @@ Value weir::onnx::convolution(NodeImport &n, Value x) {
   if (!x || !filter)
     return {};
   if (n.rank(x) < 3 || n.rank(filter) != n.rank(x)) {
-    (void)n.invalid("found operands of rank " + Twine(n.rank(x)) + " and " + Twine(n.rank(filter)) +
-                    "; possible are equal ranks from 3 on");
+    (void)n.invalid("expected equal ranks from 3 on, got operands of rank " + Twine(n.rank(x)) +
+                    " and " + Twine(n.rank(filter)));
     return {};
   }
   std::optional<SmallVector<int64_t>> size = kernelSize(n, filter);
@@ -270,7 +268,7 @@ LogicalResult maxUnpool(NodeImport &n) {
     return failure();
   int64_t spatial = n.rank(x) - 2;
   if (spatial < 1)
-    return n.invalid("found " + Twine(n.rank(x)) + " dimensions, possible are three and more");
+    return n.invalid("expected three dimensions or more, got " + Twine(n.rank(x)));
   SmallVector<int64_t> size = n.is("kernel_shape").value_or(SmallVector<int64_t>());
   SmallVector<int64_t> strides = n.is("strides").value_or(SmallVector<int64_t>(spatial, 1));
   SmallVector<int64_t> pads = n.is("pads").value_or(SmallVector<int64_t>(2 * spatial, 0));

@@ -95,9 +95,9 @@ RankedTensorType Planner::tensorType(const FeedSpec &feed, const TypeInfo &decla
   }
   if (type->kind != TypeInfo::Kind::Tensor &&
       (type->kind != TypeInfo::Kind::Unknown || feed.dtype.empty())) {
-    report(352, "found input " + name +
-                    " to be no tensor; possible are tensors, sequences and "
-                    "optionals of them, and maps");
+    report(352,
+           "expected input " + name +
+               " to be a tensor, a sequence or optional of tensors, or a map, got another kind");
     return {};
   }
   Type element = feed.dtype.empty() ? elementType(b.getContext(), type->elementType)
@@ -118,8 +118,8 @@ RankedTensorType Planner::tensorType(const FeedSpec &feed, const TypeInfo &decla
     if (auto bound = options.shapes.find(key); bound != options.shapes.end())
       given = &bound->second;
   if (!given && !type->hasShape) {
-    report(321, "found input " + name +
-                    " without a shape; possible is one given by --shape=" + feed.name + "=…");
+    report(321, "expected a shape of input " + name + ", which --shape=" + feed.name +
+                    "=… gives, got none");
     return {};
   }
   SmallVector<int64_t> shape, lower, upper;
@@ -170,8 +170,7 @@ void Planner::unknown(const std::string &name, const char *what) {
   for (auto &[known, node] : producers)
     nearest.show(known);
   report(321, "found no value " + quoted(name) + " to " + what +
-                  "; possible are the names of the graph's inputs and of its "
-                  "nodes' outputs" +
+                  "; expected the name of an input of the graph, or of a node's output" +
                   nearest.question());
 }
 
@@ -181,10 +180,9 @@ void Planner::feedMap(const FeedSpec &feed, const TypeInfo &declared, std::strin
   bool isTensor = declared.element && declared.element->kind == TypeInfo::Kind::Tensor;
   Type element = isTensor ? elementType(b.getContext(), declared.element->elementType) : Type();
   if (!key || !element || feed.shape || !feed.dtype.empty())
-    return report(352,
-                  "found input " + quoted(feed.value) +
-                      " to be a map; possible are maps of numbers and strings, whose shape and "
-                      "type are the file's");
+    return report(352, "input " + quoted(feed.value) +
+                           " is a map: expected numbers or strings, with the shape and type of the "
+                           "file, got another kind");
   std::string name = feed.name.empty() ? feed.value : feed.name, size = name + ".size";
   for (auto part : {PlannedFeed::Part::Keys, PlannedFeed::Part::Values}) {
     bool isKeys = part == PlannedFeed::Part::Keys;
@@ -309,7 +307,7 @@ std::optional<EntryPlan> Planner::run() {
       plan.fetches.back().isFurther = true;
   }
   if (plan.fetches.empty())
-    report(321, "found no output; possible is a --fetch of any value");
+    report(321, "expected an output, or a --fetch of any value, got neither");
   select();
   return sink.errorCount() == errors ? std::optional(std::move(plan)) : std::nullopt;
 }

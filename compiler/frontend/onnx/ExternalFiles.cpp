@@ -51,11 +51,10 @@ MaybeProblem ExternalFiles::find(const Tensor &tensor, Place &place) {
   if (location.empty() || location.find('\0') != std::string_view::npos)
     return refuse(tensor, "which names no file");
   if (relative.is_absolute())
-    return refuse(tensor, "an absolute path; possible are files beside the model");
+    return refuse(tensor, "an absolute path; expected a file beside the model");
   for (const fs::path &part : relative)
     if (part == "..")
-      return refuse(tensor, "which leaves the model's folder; possible are "
-                            "files in it and below");
+      return refuse(tensor, "which leaves the model's folder; expected a file in it or below");
   auto known = files.find(location);
   if (known == files.end()) {
     fs::path path = fs::path(folder) / relative;
@@ -64,8 +63,8 @@ MaybeProblem ExternalFiles::find(const Tensor &tensor, Place &place) {
     if (!file)
       return refuse(tensor, "which cannot be read: " + error);
     if (!isInside(path, folder))
-      return refuse(tensor, "a link that leaves the model's folder; possible "
-                            "are files in it and below");
+      return refuse(tensor,
+                    "a link that leaves the model's folder; expected a file in it or below");
     known = files.emplace(std::string(location), std::move(file)).first;
   }
   place.file = known->second.get();

@@ -39,8 +39,8 @@ LogicalResult gradient(NodeImport &n) {
   }
   for (auto [given, name] : llvm::zip(n.node.inputs, names))
     if (given != name)
-      return n.unsupported("found input \"" + Twine(given) + "\" for \"" + Twine(name) +
-                           "\"; possible are the tensors that xs and zs name");
+      return n.unsupported("expected a tensor that xs or zs names, got input \"" + Twine(given) +
+                           "\" for \"" + Twine(name) + "\"");
   Value y = n.graph.visible(n.s("y")).tensor;
   if (!y || !n.isFloat(y))
     return n.invalid("found no tensor of floats \"" + Twine(n.s("y")) + "\"");

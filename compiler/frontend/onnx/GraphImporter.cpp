@@ -158,9 +158,8 @@ void GraphImporter::reportMissing(const Node &node, int64_t version) {
   (void)report(node, 351,
                "found operator " + std::string(node.op) + domain + " of version " +
                    std::to_string(version) +
-                   ", which weir does not import; possible are the operators "
-                   "in docs/import-onnx.md, and functions of your own by "
-                   "--custom-ops (docs/custom-operations.md)");
+                   ", which weir does not import; docs/import-onnx.md lists the operators that it "
+                   "does, and --custom-ops adds functions of your own (docs/custom-operations.md)");
 }
 
 void GraphImporter::scan(const Node &node) {
@@ -264,8 +263,8 @@ void GraphImporter::callCustom(const CustomOperation &custom, const Node &node,
   for (auto [i, input] : llvm::enumerate(inputs)) {
     if (input.kind != Imported::Kind::Tensor)
       return (void)report(node, 322,
-                          "found input " + std::to_string(i) +
-                              " to be left out, a sequence or an optional; possible are tensors");
+                          "expected a tensor as input " + std::to_string(i) +
+                              ", got none, a sequence or an optional");
     operands.push_back(input.tensor);
   }
   std::string error;

@@ -66,8 +66,8 @@ void Orderer::nodes(std::vector<Node> &nodes, Definitions &defined, NameList &ou
     for (Name output : nodes[i].outputs)
       if (!output.empty() && !define(defined, output, i))
         report(&nodes[i], 308,
-               "found output " + quoted(output) +
-                   ", which is defined already; possible is a name of its own");
+               "expected a name of its own, got output " + quoted(output) +
+                   ", which is defined already");
   std::vector<Names> uses(nodes.size());
   bool sorted = true;
   for (size_t i = 0; i < nodes.size(); ++i) {
@@ -140,8 +140,8 @@ void Orderer::sort(std::vector<Node> &nodes, const Definitions &defined,
       break;
     }
   report(&nodes[at], 310,
-         "found a cycle: the node needs its own output " + quoted(through) +
-             "; possible are graphs without cycles");
+         "expected a graph without cycles, got one: the node needs its own output " +
+             quoted(through));
   for (size_t i = 0; i < nodes.size(); ++i)
     if (!placed[i])
       order.push_back(std::move(nodes[i]));

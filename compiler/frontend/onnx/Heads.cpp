@@ -54,8 +54,8 @@ Value weir::onnx::repeatHeads(NodeImport &n, Value x, Value q) {
   int64_t own = n.dim(x, 1), heads = n.dim(q, 1);
   if (!ShapedType::isDynamic(own) && !ShapedType::isDynamic(heads)) {
     if (own == 0 || heads % own) {
-      (void)n.invalid("found " + Twine(heads) + " query heads over " + Twine(own) +
-                      " key heads; possible are numbers that divide");
+      (void)n.invalid("expected a number of key heads that divides the " + Twine(heads) +
+                      " query heads, got " + Twine(own));
       return {};
     }
     return own == heads ? x : repeated(n, x, n.ints({heads / own}));
@@ -96,8 +96,8 @@ Value weir::onnx::rotateHeads(NodeImport &n, Value x, Value cosines, Value sines
   bool isOpen = ShapedType::isDynamic(rotated);
   if (n.rank(x) != 4 || (!isOpen && ((!ShapedType::isDynamic(size) && rotated > size) ||
                                      rotated < 0 || rotated % 2))) {
-    (void)n.invalid("found " + sizeText(rotated) + " rotated entries of " + sizeText(size) +
-                    "; possible are even numbers up to that");
+    (void)n.invalid("expected an even number of rotated entries, up to " + sizeText(size) +
+                    ", got " + sizeText(rotated));
     return {};
   }
   // Heads whose size the run finds are as wide as said, or refused.

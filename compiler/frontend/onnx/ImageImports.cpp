@@ -336,8 +336,8 @@ LogicalResult roiAlign(NodeImport &n) {
     return n.unsupported("found more than 2^24 samples along a region, or no "
                          "output size");
   if (samples < 1)
-    return n.unsupported("found sampling_ratio 0, whose number of samples "
-                         "depends on the data; possible are fixed numbers");
+    return n.unsupported("expected a fixed number of samples, got sampling_ratio 0, whose number "
+                         "of samples depends on the data");
   bool half = n.version >= 16 && n.s("coordinate_transformation_mode") != "output_half_pixel";
   double scale = n.f("spatial_scale");
   // Edges of the regions: x1 y1 x2 y2.
@@ -424,8 +424,8 @@ LogicalResult imageDecoder(NodeImport &n) {
   std::string_view format = n.hasAttr("pixel_format") ? n.s("pixel_format") : "RGB";
   bool isGray = format == "Grayscale", isReversed = format == "BGR";
   if (format != "RGB" && !isReversed && !isGray)
-    return n.invalid("found pixel_format \"" + Twine(std::string(format)) +
-                     "\"; possible are RGB, BGR and Grayscale");
+    return n.invalid("expected pixel_format RGB, BGR or Grayscale, got \"" +
+                     Twine(std::string(format)) + "\"");
   constexpr int64_t open = ShapedType::kDynamic, onnxDecoder = 7, u8 = 2;
   auto type = RankedTensorType::get({open, open, isGray ? 1 : 3}, n.element(file));
   int64_t colours = isGray ? 2 : isReversed ? 1 : 0;

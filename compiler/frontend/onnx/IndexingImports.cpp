@@ -243,7 +243,7 @@ LogicalResult gatherNd(NodeImport &n) {
 StringAttr reduction(NodeImport &n, Value x) {
   std::string_view kind = n.s("reduction");
   if (!kind.empty() && kind != "none" && n.isString(x)) {
-    (void)n.unsupported("found reduction \"" + Twine(kind) + "\" of strings; possible is none");
+    (void)n.unsupported("expected no reduction of strings, got \"" + Twine(kind) + "\"");
     return {};
   }
   return n.text(kind.empty() ? StringRef("none") : StringRef(kind.data(), kind.size()));

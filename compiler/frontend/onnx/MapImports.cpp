@@ -26,8 +26,8 @@ struct Map {
 std::optional<Map> mapOf(NodeImport &n) {
   const Imported *x = n.has(0) ? &n.imported(0) : nullptr;
   if (!x || x->kind != Imported::Kind::Sequence || x->elements.size() != 2) {
-    (void)n.unsupported("found " + Twine(n.spec ? n.spec->inputName(0) : "the input") +
-                        " to be no feed of the model; possible is a map that is fed");
+    (void)n.unsupported("expected " + Twine(n.spec ? n.spec->inputName(0) : "the input") +
+                        " to be a map that is fed to the model, got another value");
     return std::nullopt;
   }
   return Map{x->elements[0].tensor, x->elements[1].tensor};
@@ -58,7 +58,7 @@ LogicalResult dictVectorizer(NodeImport &n) {
     names.emplace_back(name.data(), name.size());
   std::optional<SmallVector<int64_t>> numbers = n.is("int64_vocabulary");
   if (names.empty() == (!numbers || numbers->empty()))
-    return n.invalid("found both vocabularies, or none; possible is one");
+    return n.invalid("expected one vocabulary, got both or none");
   Value wanted = names.empty() ? n.ints(*numbers) : n.strings(names);
   if (n.element(wanted) != n.element(map->keys))
     return n.invalid("found a vocabulary whose type is not that of the map's keys");
@@ -76,8 +76,7 @@ LogicalResult castMap(NodeImport &n) {
   bool sparse = form == "SPARSE";
   if ((!sparse && form != "DENSE") || (sparse && !n.isStep(most)))
     return n.invalid(
-        "found map_form or max_map that cannot be; possible are DENSE, and SPARSE with "
-        "a max_map from 1 on");
+        "expected map_form DENSE, or SPARSE with a max_map from 1 on, got another pair");
   if (!n.element(map->keys).isInteger(64))
     return n.invalid("found keys that are not of type i64");
   Type type = to == "TO_FLOAT"   ? Type(n.b.getF32Type())
@@ -86,8 +85,8 @@ LogicalResult castMap(NodeImport &n) {
   if (to == "TO_STRING")
     type = StringType::get(n.b.getContext());
   if (!type)
-    return n.invalid("found cast_to " + Twine(StringRef(to.data(), to.size())) +
-                     "; possible are TO_FLOAT, TO_INT64, TO_STRING");
+    return n.invalid("expected cast_to TO_FLOAT, TO_INT64 or TO_STRING, got " +
+                     Twine(StringRef(to.data(), to.size())));
   auto i64 = n.typeAttr(n.b.getI64Type());
   Value count = sparse ? n.ints({most}) : n.sizeOf(map->keys, 0);
   Value wanted = n.op<IotaOp>(count, n.number(0), i64), keys = map->keys;

@@ -96,7 +96,7 @@ LogicalResult bitShift(NodeImport &n) {
     return n.result(n.op<ShlOp>(x, y));
   if (direction == "RIGHT")
     return n.result(n.op<ShrOp>(x, y));
-  return n.invalid("found direction \"" + Twine(direction) + "\"; possible are LEFT and RIGHT");
+  return n.invalid("expected direction LEFT or RIGHT, got \"" + Twine(direction) + "\"");
 }
 
 LogicalResult reciprocal(NodeImport &n) {
@@ -229,7 +229,7 @@ LogicalResult castNode(NodeImport &n) {
   if (!to)
     return n.invalid("found attribute \"to\" that names no type");
   if (n.version >= 24 && isa<Float8E8M0FNUType>(to) && n.s("round_mode") != "up")
-    return n.unsupported("found round_mode " + Twine(n.s("round_mode")) + "; possible is up");
+    return n.unsupported("expected round_mode up, got " + Twine(n.s("round_mode")));
   return castTo(n, n.in(0), to);
 }
 

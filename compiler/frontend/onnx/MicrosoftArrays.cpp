@@ -146,13 +146,13 @@ LogicalResult tokenizer(NodeImport &n) {
   int64_t fewest = n.i("mincharnum");
   bool hasSeparators = n.hasAttr("separators"), hasExpression = n.hasAttr("tokenexp");
   if (hasSeparators == hasExpression || (hasExpression ? expression.empty() : patterns.empty()))
-    return n.invalid("found both separators and tokenexp, or neither; possible is one, not empty");
+    return n.invalid("expected one of separators and tokenexp, not empty, got both or neither");
   bool characters = hasExpression ? expression == "." : patterns.size() == 1 && patterns[0].empty();
   if (fewest < 1 || (characters && fewest > 1))
-    return n.invalid("found mincharnum " + Twine(fewest) +
-                     "; possible are 1 and more, and 1 for characters as tokens");
+    return n.invalid("expected mincharnum 1 or more, and 1 for characters as tokens, got " +
+                     Twine(fewest));
   if (n.rank(x) != 1 && n.rank(x) != 2)
-    return n.invalid("found strings of rank " + Twine(n.rank(x)) + "; possible are 1 and 2");
+    return n.invalid("expected strings of rank 1 or 2, got " + Twine(n.rank(x)));
   if (hasExpression)
     patterns = {StringRef(expression.data(), expression.size())};
   std::string_view pad = n.s("pad_value");
@@ -188,8 +188,9 @@ LogicalResult ngramRepeatBlock(NodeImport &n) {
   if (!ids || !scores)
     return failure();
   if (n.rank(ids) != 2 || n.rank(scores) != 2 || size < 1 || size > 64)
-    return n.invalid("found tokens or scores that are not of rank 2, or an ngram_size of " +
-                     Twine(size) + "; possible are 1 to 64");
+    return n.invalid("expected tokens and scores of rank 2, and an ngram_size of 1 to 64, got "
+                     "another rank, or " +
+                     Twine(size));
   Type i64 = n.b.getI64Type();
   // How many n-grams a row has, each by the place of its first token.
   Value count = n.maximum(n.sub(n.sizeOf(ids, 1), double(size - 1)), 0.0);
@@ -217,7 +218,7 @@ LogicalResult quantizedEmbedding(NodeImport &n) {
   };
   Value ids = n.in(0);
   if (!ids || n.rank(ids) != 2)
-    return n.invalid("found words of rank " + Twine(n.rank(ids)) + "; possible is 2");
+    return n.invalid("expected words of rank 2, got " + Twine(n.rank(ids)));
   Value places = table(3, 9, 14);
   Value sum = n.add(
       n.gather(table(2, 8, 13), ids, 0),

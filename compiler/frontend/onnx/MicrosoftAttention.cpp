@@ -94,9 +94,9 @@ Value maskBias(NodeImport &n, Value mask, Value x, Value total, Type type) {
   bool known = !ShapedType::isDynamic(batch) && !ShapedType::isDynamic(count);
   bool starts = known && count == 2 * batch;
   if (rank != 1 || (known && !starts && count != batch)) {
-    (void)n.unsupported("found a mask of rank " + Twine(rank) +
-                        "; possible are [batch], [2·batch], [batch, total], "
-                        "[batch, length, total]");
+    (void)n.unsupported("expected a mask of [batch], [2·batch], [batch, total] or [batch, length, "
+                        "total], got one of rank " +
+                        Twine(rank));
     return {};
   }
   Value place = n.op<IotaOp>(total, n.number(0), n.typeAttr(i64));
@@ -208,8 +208,8 @@ bool MultiHead::operands() {
 LogicalResult MultiHead::run() {
   for (size_t i : {8, 9})
     if (n.has(i))
-      return n.unsupported("found a cache that is shared between steps; "
-                           "possible are past and present as tensors");
+      return n.unsupported(
+          "expected past and present as tensors, got a cache that is shared between steps");
   if (!operands())
     return failure();
   Value length = n.sizeOf(q, 2), total = n.sizeOf(k, 2);
@@ -237,7 +237,7 @@ LogicalResult rotaryEmbedding(NodeImport &n) {
   if (!x || !positions || !cosines || !sines)
     return failure();
   if (n.i("is_packed_batching"))
-    return n.unsupported("found is_packed_batching; possible is 0");
+    return n.unsupported("expected is_packed_batching to be 0, got another value");
   bool flat = n.rank(x) == 3;
   int64_t rotated = n.i("rotary_embedding_dim"), heads = n.i("num_heads");
   Value y;
@@ -298,9 +298,10 @@ bool GroupQuery::operands() {
   if (!query)
     return false;
   if (n.rank(query) != 3 || !n.isStep(heads) || !n.isStep(keyHeads) || heads % keyHeads) {
-    (void)n.invalid("found queries of rank " + Twine(n.rank(query)) + " and " + Twine(keyHeads) +
-                    " key heads for " + Twine(heads) +
-                    "; possible are rank 3, and numbers that divide");
+    (void)n.invalid("expected queries of rank 3, and a number of heads that the key heads divide, "
+                    "got queries of rank " +
+                    Twine(n.rank(query)) + " and " + Twine(keyHeads) + " key heads for " +
+                    Twine(heads));
     return false;
   }
   if (n.has(1)) {
@@ -384,12 +385,12 @@ Value GroupQuery::bias(Type type) {
 LogicalResult GroupQuery::run() {
   for (const char *name : {"k_quant_type", "v_quant_type"})
     if (n.hasAttr(name) && n.s(name) != "NONE")
-      return n.unsupported("found a quantised cache; possible is " + Twine(name) + " NONE");
+      return n.unsupported("expected " + Twine(name) + " to be NONE, got a quantised cache");
   for (const char *name : {"sliding_window_cache", "kv_cache_bit_width"})
     if (intOr(n, name, 0))
-      return n.unsupported("found " + Twine(name) + "; possible is 0");
+      return n.unsupported("expected " + Twine(name) + " to be 0, got another value");
   if (n.has(16))
-    return n.unsupported("found query_seqlens; possible are queries of one length");
+    return n.unsupported("expected queries of one length, got the input query_seqlens");
   if (!operands())
     return failure();
   places();
@@ -440,10 +441,10 @@ LogicalResult weir::onnx::projectedAttention(NodeImport &n, Value joined, size_t
     return failure();
   int64_t heads = n.i("num_heads");
   if (n.rank(joined) != 3)
-    return n.unsupported("found an input of rank " + Twine(n.rank(joined)) + "; possible is 3");
+    return n.unsupported("expected an input of rank 3, got " + Twine(n.rank(joined)));
   if (n.i("do_rotary") || n.i("past_present_share_buffer"))
-    return n.unsupported("found do_rotary or past_present_share_buffer; "
-                         "possible is 0");
+    return n.unsupported(
+        "expected do_rotary and past_present_share_buffer to be 0, got another value");
   Value hidden = n.sizeOf(joined, 2), first, second;
   if (std::optional<SmallVector<int64_t>> sizes = n.is("qkv_hidden_sizes")) {
     int64_t known = n.dim(joined, 2), most = int64_t(1) << 40;

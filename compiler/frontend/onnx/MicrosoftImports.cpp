@@ -250,7 +250,7 @@ LogicalResult embedLayerNorm(NodeImport &n) {
   if (!ids || !words || !places || !scale || !shift)
     return failure();
   if (n.rank(ids) != 2)
-    return n.invalid("found words of rank " + Twine(n.rank(ids)) + "; possible is 2");
+    return n.invalid("expected words of rank 2, got " + Twine(n.rank(ids)));
   Value sum = n.gather(words, ids, 0);
   Value place =
       n.has(8)
@@ -408,7 +408,7 @@ LogicalResult biasDropout(NodeImport &n) {
   if (n.has(4) && !isTrained) {
     std::optional<SmallVector<int64_t>> training = n.knownInts(4);
     if (!training || training->size() != 1 || (*training)[0])
-      return n.unsupported("found training_mode; possible is false");
+      return n.unsupported("expected training_mode to be false, got true");
   }
   Value y = n.add(n.in(0), n.in(1));
   if (isTrained && y)

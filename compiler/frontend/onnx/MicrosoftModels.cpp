@@ -64,10 +64,10 @@ LogicalResult Mixture::check() {
   activation = StringRef(name.data(), name.size());
   if (!llvm::is_contained(ArrayRef<StringRef>{"relu", "gelu", "silu", "swiglu", "identity"},
                           activation))
-    return n.unsupported("found activation_type \"" + activation +
-                         "\"; possible are relu, gelu, silu, swiglu and identity");
+    return n.unsupported("expected activation_type relu, gelu, silu, swiglu or identity, got \"" +
+                         activation + "\"");
   if (n.i("use_sparse_mixer"))
-    return n.unsupported("found use_sparse_mixer; possible is the softmax of all experts");
+    return n.unsupported("expected the softmax of all experts, got use_sparse_mixer 1");
   int64_t fusion = n.i("swiglu_fusion");
   if (activation == "swiglu" && (fusion < 0 || fusion > 2 || (fusion == 0) != n.has(6)))
     return n.invalid("found swiglu_fusion " + Twine(fusion) + (n.has(6) ? " with" : " without") +

@@ -272,12 +272,11 @@ LogicalResult matMulNBits(NodeImport &n) {
   if (!a || !n.in(1) || !n.in(2))
     return failure();
   if (intOr(n, "weight_prepacked", 0))
-    return n.unsupported("found weights packed for one kernel; possible is "
-                         "weight_prepacked 0");
+    return n.unsupported("expected weight_prepacked to be 0, got weights packed for one kernel");
   if ((bits != 2 && bits != 4 && bits != 8) || !n.isStep(block) || !n.isStep(rows) ||
       !n.isStep(columns) || block % (8 / bits))
-    return n.unsupported("found " + Twine(bits) + " bits in blocks of " + Twine(block) +
-                         "; possible are 2, 4, 8 bits");
+    return n.unsupported("expected 2, 4 or 8 bits, got " + Twine(bits) + " bits in blocks of " +
+                         Twine(block));
   Value weights = blockWeights(n, rows, columns, bits, block);
   if (!weights)
     return failure();
@@ -348,8 +347,9 @@ LogicalResult gatherBlockQuantized(NodeImport &n) {
   if (!gathered || !blocked)
     return failure();
   if (*gathered != 0 || *blocked != rank - 1 || rank < 2 || block < 1)
-    return n.unsupported("found gather_axis " + Twine(*gathered) + " and quantize_axis " +
-                         Twine(*blocked) + "; possible are the first and the last");
+    return n.unsupported(
+        "expected the first axis to gather and the last to quantize, got gather_axis " +
+        Twine(*gathered) + " and quantize_axis " + Twine(*blocked));
   Type f32 = n.b.getF32Type();
   bool packed = n.element(data).isUnsignedInteger(8) && bits < 8;
   auto rows = [&](Value v) { return n.gather(v, indices, 0); };

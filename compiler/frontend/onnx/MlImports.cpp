@@ -49,9 +49,9 @@ Value weir::onnx::postTransform(NodeImport &n, Value scores, std::string_view na
   }
   if (name == "PROBIT")
     return probit(n, scores);
-  (void)n.unsupported("found post_transform " + Twine(name) +
-                      "; possible are NONE, LOGISTIC, SOFTMAX, SOFTMAX_ZERO, "
-                      "PROBIT");
+  (void)n.unsupported(
+      "expected post_transform NONE, LOGISTIC, SOFTMAX, SOFTMAX_ZERO or PROBIT, got " +
+      Twine(name));
   return {};
 }
 
@@ -166,8 +166,8 @@ LogicalResult featureVectorizer(NodeImport &n) {
   for (size_t i = 0; widths && i < parts.size(); ++i) {
     int64_t width = (*widths)[i], own = n.dim(parts[i], 1);
     if (own != width)
-      return n.unsupported("found " + sizeText(own) + " columns of input " + Twine(i) + ", and " +
-                           Twine(width) + " in inputdimensions; possible is the same number");
+      return n.unsupported("expected as many columns as inputdimensions says, " + Twine(width) +
+                           ", got " + sizeText(own) + " of input " + Twine(i));
   }
   return n.result(n.concat(parts, 1));
 }

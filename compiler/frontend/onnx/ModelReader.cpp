@@ -458,7 +458,7 @@ bool Reader::model(Bytes message, Model &model) {
       break;
     case 7:
       if (hasGraph)
-        return fail(302, "found two graphs; possible is one");
+        return fail(302, "expected one graph, got two");
       hasGraph = true;
       good = graph(reader.bytes(), model.graph, 0);
       break;
@@ -477,7 +477,7 @@ bool Reader::model(Bytes message, Model &model) {
   if (!finish(reader, "model"))
     return false;
   if (!hasGraph)
-    return fail(302, "found no graph; possible is an ONNX ModelProto");
+    return fail(302, "expected an ONNX ModelProto, got no graph");
   return true;
 }
 

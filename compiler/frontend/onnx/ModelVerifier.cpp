@@ -71,6 +71,14 @@ const Words *notAmongWords(std::string_view op, const NodeAttribute &attr) {
   return nullptr;
 }
 
+/// `a, b` of `a b`.
+std::string listed(std::string_view words) {
+  std::string text;
+  for (char c : words)
+    text += c == ' ' ? std::string(", ") : std::string(1, c);
+  return text;
+}
+
 std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
 /// `; did you mean "Relu"?`, or "".
@@ -115,9 +123,8 @@ void Verifier::opsets(std::vector<OpsetImport> &imports, const std::string &wher
         repeated = true;
         if (other.version != opset.version)
           report(nullptr, 312,
-                 where + " found two versions of domain " + quoted(opset.domain) + ", " +
-                     std::to_string(other.version) + " and " + std::to_string(opset.version) +
-                     "; possible is one");
+                 where + " expected one version of domain " + quoted(opset.domain) + ", got " +
+                     std::to_string(other.version) + " and " + std::to_string(opset.version));
       }
     if (repeated)
       continue;
@@ -127,8 +134,8 @@ void Verifier::opsets(std::vector<OpsetImport> &imports, const std::string &wher
     standard = true;
     if (opset.version < 1 || opset.version > newestOpset())
       report(nullptr, 312,
-             where + " found opset " + std::to_string(opset.version) + "; possible are 1 to " +
-                 std::to_string(newestOpset()));
+             where + " expected opset 1 to " + std::to_string(newestOpset()) + ", got " +
+                 std::to_string(opset.version));
   }
   // Files from before opsets existed mean the first.
   if (!standard)
@@ -144,8 +151,8 @@ void Verifier::functions() {
     FunctionKey key(function.domain, function.name, function.overload);
     if (!model.functionIndex.emplace(key, &function).second)
       report(nullptr, 308,
-             "found two functions " + quoted(function.name) + " of domain " +
-                 quoted(function.domain) + "; possible is one");
+             "expected one function " + quoted(function.name) + " of domain " +
+                 quoted(function.domain) + ", got two");
     opsets(function.opsets, where);
     orderFunction(function, file, sink);
     signatures(function.nodes, function.opsets);
@@ -196,8 +203,8 @@ void Verifier::recursion() {
         enter(callee);
       else if (state->second == State::Open)
         report(node, 316,
-               "found a call of function " + quoted(callee->name) +
-                   " inside itself; possible are functions that do not recur");
+               "expected functions that do not call themselves, got a call of function " +
+                   quoted(callee->name) + " inside itself");
     }
   }
 }
@@ -224,8 +231,8 @@ void Verifier::attributes(const Node &node, const OperatorSpec &spec) {
                  " of another type than the operator's signature gives it");
     else if (const Words *row = notAmongWords(spec.name, attr))
       report(&node, 314,
-             "found " + std::string(attr.name) + " " + quoted(attr.s) + "; possible are " +
-                 std::string(row->words));
+             "expected " + std::string(attr.name) + " to be one of " + listed(row->words) +
+                 ", got " + quoted(attr.s));
   }
   for (const AttributeSpec &known : spec.attributes())
     if (known.required && !seen.count(known.name) && known.name != "consumed_inputs")
@@ -273,12 +280,12 @@ void Verifier::signature(const Node &node, const std::vector<OpsetImport> &impor
                " is missing");
   if (spec->mostInputs >= 0 && inputs > spec->mostInputs)
     report(&node, 315,
-           "found " + std::to_string(inputs) + " inputs; possible are " +
-               std::to_string(spec->mostInputs));
+           "expected at most " + std::to_string(spec->mostInputs) + " inputs, got " +
+               std::to_string(inputs));
   if (spec->mostOutputs >= 0 && outputs > spec->mostOutputs)
     report(&node, 315,
-           "found " + std::to_string(outputs) + " outputs; possible are " +
-               std::to_string(spec->mostOutputs));
+           "expected at most " + std::to_string(spec->mostOutputs) + " outputs, got " +
+               std::to_string(outputs));
   attributes(node, *spec);
 }
 

@@ -30,7 +30,7 @@ Value NodeImport::in(size_t i) {
   if (!has(i))
     (void)invalid("found no " + name + "; the operator cannot do without it");
   else
-    (void)unsupported("found a sequence or optional as " + name + "; possible is a tensor");
+    (void)unsupported("expected a tensor, got a sequence or optional as " + name);
   return {};
 }
 
@@ -145,10 +145,8 @@ std::optional<SmallVector<int64_t>> NodeImport::constantInts(size_t i) {
   std::optional<SmallVector<int64_t>> values = knownInts(i);
   std::string name = spec ? spec->inputName(i) : "input " + std::to_string(i);
   if (!values)
-    (void)graph.report(node, 353,
-                       "found " + name +
-                           " computed by the model from its inputs; possible "
-                           "is a constant");
+    (void)graph.report(
+        node, 353, "expected a constant, got " + name + " computed by the model from its inputs");
   return values;
 }
 
@@ -176,7 +174,7 @@ std::optional<SmallVector<int64_t>> NodeImport::axes(std::optional<SmallVector<i
   }
   llvm::sort(result);
   if (llvm::unique(result) != result.end()) {
-    (void)invalid("found an axis twice; possible is each once");
+    (void)invalid("expected each axis once, got one twice");
     return std::nullopt;
   }
   return result;
@@ -235,8 +233,8 @@ void NodeImport::require(Value condition, StringRef text) {
 bool NodeImport::isMultiple(Value x, int64_t axis, int64_t divisor, StringRef parts) {
   int64_t size = dim(x, axis);
   if (!x || divisor < 1 || (!ShapedType::isDynamic(size) && size % divisor)) {
-    (void)invalid("found " + Twine(divisor) + " " + parts + " for a dimension of size " +
-                  sizeText(size) + "; possible are numbers that divide it");
+    (void)invalid("expected a number of " + parts + " that divides the dimension's size " +
+                  sizeText(size) + ", got " + Twine(divisor));
     return false;
   }
   if (ShapedType::isDynamic(size)) {

@@ -45,16 +45,17 @@ LogicalResult batchNorm(NodeImport &n) {
   if (!x)
     return failure();
   if (n.version < 9 && n.spec && n.i("spatial") == 0 && n.rank(x) > 2)
-    return n.unsupported("found spatial = 0, statistics for each position; "
-                         "possible are statistics for each channel");
+    return n.unsupported(
+        "expected statistics for each channel, got spatial = 0, statistics for each position");
   bool extra = false;
   for (size_t i = 1; i < n.outputCount(); ++i)
     extra |= n.wants(i);
   bool training = n.version >= 14 ? n.i("training_mode") != 0 : extra;
   if (training)
-    return n.version >= 14 ? trainBatchNorm(n, x)
-                           : n.unsupported("found batch normalisation that trains; "
-                                           "possible is inference, with one output");
+    return n.version >= 14
+               ? trainBatchNorm(n, x)
+               : n.unsupported(
+                     "expected inference with one output, got batch normalisation that trains");
   Value scale = n.in(1), bias = n.in(2), mean = n.in(3), variance = n.in(4);
   if (!scale || !bias || !mean || !variance)
     return failure();
@@ -187,7 +188,7 @@ LogicalResult meanVariance(NodeImport &n) {
 LogicalResult lrn(NodeImport &n) {
   int64_t size = n.i("size");
   if (!n.isStep(size))
-    return n.invalid("found size " + Twine(size) + "; possible are 1 to 2^31 - 1");
+    return n.invalid("expected size 1 to 2^31 - 1, got " + Twine(size));
   return n.result(n.op<LrnOp>(n.in(0), n.number(1), n.number(size), n.number((size - 1) / 2),
                               n.real(n.f("alpha") / size), n.real(n.f("beta")),
                               n.real(n.f("bias"))));

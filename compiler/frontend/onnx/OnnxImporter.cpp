@@ -64,9 +64,10 @@ private:
 
 void ModuleImporter::entry(Model &model, const EntrySpec &spec, ModuleOp module) {
   if (!spec.signature.empty())
-    return report(321, "found --entry=" + spec.name + "=" + spec.signature +
-                           ", and ONNX files have no signatures; possible is --entry=" + spec.name +
-                           ", with --feed and --fetch");
+    return report(
+        321, "expected --entry=" + spec.name +
+                 " with --feed and --fetch, since ONNX files have no signatures, got --entry=" +
+                 spec.name + "=" + spec.signature);
   std::optional<EntryPlan> plan = planEntry(model, spec, options, context, file, sink);
   if (!plan)
     return;

@@ -107,8 +107,9 @@ std::optional<std::string> weir::onnx::faultyOperandTypes(const OperatorSpec &sp
       continue;
     auto [first, isNew] = firsts.try_emplace(name, i);
     if (!isNew && types[first->second] != types[i])
-      return found + " and " + spec.inputName(first->second) + " of type " +
-             std::string(dataTypeName(types[first->second])) + "; possible is one type for both";
+      return "expected one type for " + spec.inputName(i) + " and " +
+             spec.inputName(first->second) + ", got " + std::string(dataTypeName(types[i])) +
+             " and " + std::string(dataTypeName(types[first->second]));
   }
   return std::nullopt;
 }

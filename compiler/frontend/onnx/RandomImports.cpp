@@ -110,7 +110,7 @@ LogicalResult dropout(NodeImport &n) {
   if (!x)
     return failure();
   if (n.version < 7 && n.i("is_test") == 0 && n.wants(1))
-    return n.unsupported("found dropout that trains; possible is inference");
+    return n.unsupported("expected inference, got dropout that trains");
   // Before version 10 the mask has the operand's type.
   Type maskType = n.version < 10 ? n.element(x) : n.b.getI1Type();
   Value y = x, mask;

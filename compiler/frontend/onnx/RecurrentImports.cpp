@@ -196,8 +196,7 @@ LogicalResult Recurrent::run() {
   if (ShapedType::isDynamic(hidden))
     hidden = n.i("hidden_size");
   if (!n.isStep(hidden))
-    return n.unsupported("found recurrence weights of open size, and no hidden_size; possible is "
-                         "one of them");
+    return n.unsupported("expected recurrence weights of known size, or hidden_size, got neither");
   if (n.hasAttr("hidden_size") && n.i("hidden_size") != hidden)
     return n.invalid("found hidden_size " + Twine(n.i("hidden_size")) + ", and weights for " +
                      Twine(hidden));

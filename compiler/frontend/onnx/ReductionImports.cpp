@@ -16,8 +16,8 @@ Value weir::onnx::generalProduct(NodeImport &n) {
   if (!a || !b)
     return {};
   if (n.rank(a) != 2 || n.rank(b) != 2) {
-    (void)n.invalid("found operands of rank " + Twine(n.rank(a)) + " and " + Twine(n.rank(b)) +
-                    "; possible are matrices");
+    (void)n.invalid("expected matrices, got operands of rank " + Twine(n.rank(a)) + " and " +
+                    Twine(n.rank(b)));
     return {};
   }
   int64_t aContract = n.i("transA") ? 0 : 1, bContract = n.i("transB") ? 1 : 0;

@@ -56,8 +56,8 @@ Value weir::onnx::chooseAxes(NodeImport &n, Value axes, int64_t rank,
   if (!ShapedType::isDynamic(count))
     choices = frontend::axisSets(rank, count);
   if (choices.empty()) {
-    (void)n.unsupported("found axes computed by the model, of unknown number "
-                        "or with too many choices; possible are constants");
+    (void)n.unsupported("expected constant axes, got axes computed by the model, of unknown number "
+                        "or with too many choices");
     return {};
   }
   Value mask = frontend::axisSetOf(n, normalized(n, axes, rank), rank);

@@ -156,9 +156,8 @@ Imported weir::onnx::boxed(TensorBuilder &t, const Imported &value) {
 Imported weir::onnx::elementAt(NodeImport &n, const Imported &sequence, Value position) {
   const Info &info = sequence.info;
   if (!info || (info->kind == Kind::Tensor && !info->ranked)) {
-    (void)n.unsupported("found a sequence whose elements have no known type and "
-                        "rank; possible are elements whose ranks are equal, "
-                        "and declared for inputs");
+    (void)n.unsupported("expected a sequence whose elements have equal ranks, declared for inputs, "
+                        "got one without a known type and rank");
     return {};
   }
   if (!position || !sequence.boxes)
@@ -185,8 +184,8 @@ Value weir::onnx::insertBox(TensorBuilder &t, Value boxes, const Imported &eleme
 Value weir::onnx::concatBoxes(NodeImport &n, Value boxes, const Info &info, int64_t axis,
                               bool fresh, bool mayBeEmpty) {
   if (!info || info->kind != Kind::Tensor || !info->ranked)
-    return (void)n.unsupported("found elements without a known type and rank to put together; "
-                               "possible are tensors of equal ranks"),
+    return (void)n.unsupported("expected tensors of equal ranks, got elements without a known type "
+                               "and rank to put together"),
            Value();
   if (!boxes)
     return {};

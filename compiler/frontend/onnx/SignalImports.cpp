@@ -51,8 +51,8 @@ Value transform(NodeImport &n, Value x, int64_t axis, Value size, bool inverse, 
     return {};
   }
   if (axis < 0 || axis >= last) {
-    (void)n.invalid("found axis " + Twine(axis) + "; possible are 0 to " + Twine(last - 1) +
-                    ", those before the parts");
+    (void)n.invalid("expected an axis from 0 to " + Twine(last - 1) + ", before the parts, got " +
+                    Twine(axis));
     return {};
   }
   bool realResult = inverse && onesided;
@@ -133,7 +133,7 @@ LogicalResult dft(NodeImport &n) {
         return axes.empty() ? Value() : along(std::min(axes[0], n.rank(x) - 2));
       }));
     if (known->size() != 1)
-      return n.invalid("found " + Twine(known->size()) + " axes; possible is 1");
+      return n.invalid("expected 1 axis, got " + Twine(known->size()));
     given = (*known)[0];
   }
   std::optional<int64_t> axis = n.axis(given, n.rank(x));
@@ -244,9 +244,9 @@ template <bool inverse> LogicalResult realTransform(NodeImport &n) {
   int64_t dimensions = n.hasAttr("signal_ndim") ? n.i("signal_ndim") : 1;
   bool onesided = !n.hasAttr("onesided") || n.i("onesided") != 0;
   if (dimensions != 1 || n.i("normalized") != 0 || !onesided)
-    return n.unsupported("found signal_ndim " + Twine(dimensions) + ", normalized " +
-                         Twine(n.i("normalized")) + ", onesided " + Twine(int(onesided)) +
-                         "; possible are 1, 0 and 1");
+    return n.unsupported("expected signal_ndim 1, normalized 0 and onesided 1, got " +
+                         Twine(dimensions) + ", " + Twine(n.i("normalized")) + " and " +
+                         Twine(int(onesided)));
   Value parts = inverse ? x : n.unsqueeze(x, {n.rank(x)});
   int64_t last = n.rank(parts) - 1;
   Value y = transform(n, parts, last - 1, {}, inverse, true);

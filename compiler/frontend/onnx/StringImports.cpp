@@ -66,19 +66,18 @@ LogicalResult normalizer(NodeImport &n) {
   if (!x)
     return failure();
   if (n.rank(x) != 1 && n.rank(x) != 2)
-    return n.invalid("found strings of rank " + Twine(n.rank(x)) +
-                     "; possible are 1, and 2 with one row");
+    return n.invalid("expected strings of rank 1, or of rank 2 with one row, got " +
+                     Twine(n.rank(x)));
   std::string_view locale = n.s("locale"), action = n.s("case_change_action");
   for (StringRef language : {"tr", "az", "lt"})
     if (StringRef(locale.data(), locale.size()).lower().starts_with(language))
-      return n.unsupported("found locale \"" + Twine(StringRef(locale.data(), locale.size())) +
-                           "\", whose letters change their case in a way of their own; possible "
-                           "are other languages");
+      return n.unsupported("expected a locale of another language, got \"" +
+                           Twine(StringRef(locale.data(), locale.size())) +
+                           "\", whose letters change their case in a way of their own");
   int64_t change = action == "LOWER" ? 1 : action == "UPPER" ? 2 : 0;
   if (change == 0 && action != "NONE")
-    return n.invalid("found case_change_action \"" +
-                     Twine(StringRef(action.data(), action.size())) +
-                     "\"; possible are LOWER, UPPER and NONE");
+    return n.invalid("expected case_change_action LOWER, UPPER or NONE, got \"" +
+                     Twine(StringRef(action.data(), action.size())) + "\"");
   SmallVector<int64_t> shape{ShapedType::kDynamic};
   if (n.rank(x) == 2)
     shape.insert(shape.begin(), 1);
@@ -112,8 +111,8 @@ LogicalResult tfIdf(NodeImport &n) {
   }
   for (int64_t column : *columns) {
     if (column < 0 || !n.isStep(column + 1))
-      return n.invalid("found column " + Twine(column) +
-                       " in ngram_indexes; possible are 0 to 2^31 - 2");
+      return n.invalid("expected a column from 0 to 2^31 - 2 in ngram_indexes, got " +
+                       Twine(column));
     width = std::max(width, column + 1);
   }
   if (shortest < 1 || longest < shortest || skips < 0 || grams > int64_t(columns->size()) ||

@@ -45,7 +45,7 @@ Value kernel(NodeImport &n, Value x, Value vectors) {
     Value squares = n.reduce(n.mul(apart, apart), "sum", {2}, false);
     return n.exp(n.mul(squares, -gamma));
   }
-  (void)n.invalid("found kernel_type " + Twine(name) + "; possible are LINEAR, POLY, RBF, SIGMOID");
+  (void)n.invalid("expected kernel_type LINEAR, POLY, RBF or SIGMOID, got " + Twine(name));
   return {};
 }
 
@@ -255,9 +255,8 @@ LogicalResult Classifier::run() {
   if (pairs.size() > 1)
     return n.results({answer, postTransform(n, n.concat(pairs, 1), transform)});
   if (transform != "NONE" && transform != "LOGISTIC")
-    return n.unsupported("found post_transform " + Twine(transform) +
-                         " for two classes without probabilities; possible "
-                         "are NONE and LOGISTIC");
+    return n.unsupported("expected NONE or LOGISTIC, got post_transform " + Twine(transform) +
+                         " for two classes without probabilities");
   Value both = n.concat({n.op<NegOp>(pairs[0]), pairs[0]}, 1);
   return n.results({answer, postTransform(n, both, transform)});
 }

@@ -119,8 +119,8 @@ MaybeProblem readExternalEntry(std::string_view message, ExternalData &data) {
     data.location = value;
   int64_t *number = key == "offset" ? &data.offset : key == "length" ? &data.length : nullptr;
   if (number && (!parseInteger(value, *number) || *number < 0))
-    return Problem{307, "found " + quoted(value) + " as the external data's " + std::string(key) +
-                            "; possible is a number of bytes"};
+    return Problem{307, "expected a number of bytes, got " + quoted(value) +
+                            " as the external data's " + std::string(key)};
   return std::nullopt;
 }
 
@@ -155,9 +155,8 @@ MaybeProblem countTyped(const Tensor &tensor, ValueField field, FieldCount &coun
 MaybeProblem checkValues(Tensor &tensor, bool hasRaw) {
   const DataTypeInfo *info = dataTypeInfo(tensor.type);
   if (!info)
-    return Problem{306, inTensor(tensor) + " found element type number " +
-                            std::to_string(static_cast<int>(tensor.type)) +
-                            "; possible are ONNX's types 1 to 28"};
+    return Problem{306, inTensor(tensor) + " expected one of ONNX's element types 1 to 28, got " +
+                            std::to_string(static_cast<int>(tensor.type))};
   if (MaybeProblem problem = countElements(tensor.dims, tensor.count)) {
     problem->text = inTensor(tensor) + " " + problem->text;
     return problem;
@@ -168,20 +167,20 @@ MaybeProblem checkValues(Tensor &tensor, bool hasRaw) {
     int64_t size;
     if (tensor.type == DataType::String || !rawByteSize(tensor.type, tensor.count, size) ||
         static_cast<uint64_t>(size) != tensor.raw.size())
-      return Problem{305, inTensor(tensor) + " found " + std::to_string(tensor.raw.size()) +
-                              " bytes of raw_data for " + std::to_string(tensor.count) +
-                              " elements of " + std::string(info->name) +
-                              "; possible is exactly what the shape needs"};
+      return Problem{305,
+                     inTensor(tensor) + " expected exactly the bytes that the shape needs, got " +
+                         std::to_string(tensor.raw.size()) + " bytes of raw_data for " +
+                         std::to_string(tensor.count) + " elements of " + std::string(info->name)};
     return std::nullopt;
   }
   FieldCount count;
   if (MaybeProblem problem = countTyped(tensor, info->field, count))
     return problem;
   if (count.values != entriesFor(tensor.type, tensor.count))
-    return Problem{305, inTensor(tensor) + " found " +
-                            std::to_string(elementsOf(tensor.type, count.values)) + " values for " +
-                            std::to_string(tensor.count) + " elements of " +
-                            std::string(info->name) + "; possible is exactly what the shape needs"};
+    return Problem{305,
+                   inTensor(tensor) + " expected exactly the values that the shape needs, got " +
+                       std::to_string(elementsOf(tensor.type, count.values)) + " values for " +
+                       std::to_string(tensor.count) + " elements of " + std::string(info->name)};
   bool inPlace = (info->field == ValueField::Float || info->field == ValueField::Double) &&
                  count.pieces == 1 && count.packed.data();
   if (inPlace)
@@ -201,14 +200,13 @@ void append(std::string &out, uint64_t value, size_t size) {
 
 MaybeProblem weir::onnx::countElements(const std::vector<int64_t> &dims, int64_t &count) {
   if (dims.size() > maxRank)
-    return Problem{304, "found " + std::to_string(dims.size()) + " dimensions; possible are " +
-                            std::to_string(maxRank)};
+    return Problem{304, "expected " + std::to_string(maxRank) + " dimensions, got " +
+                            std::to_string(dims.size())};
   bool zero = false;
   count = 1;
   for (int64_t dim : dims) {
     if (dim < 0)
-      return Problem{304, "found a dimension of " + std::to_string(dim) +
-                              "; possible are sizes from 0 on"};
+      return Problem{304, "expected a size from 0 on, got a dimension of " + std::to_string(dim)};
     zero |= dim == 0;
     if (dim && (__builtin_mul_overflow(count, dim, &count) || count >= (int64_t(1) << 62)))
       return Problem{304, "found a shape of 2^62 elements or more"};
@@ -237,8 +235,9 @@ MaybeProblem weir::onnx::readTensor(std::string_view message, Tensor &tensor) {
       tensor.type = static_cast<DataType>(reader.integer());
       break;
     case 3:
-      return Problem{305, "found a tensor in segments, which no ONNX release "
-                          "writes; possible is a tensor in one piece"};
+      return Problem{
+          305,
+          "expected a tensor in one piece, got a tensor in segments, which no ONNX release writes"};
     case 8:
       tensor.name = reader.bytes();
       break;
@@ -295,9 +294,8 @@ MaybeProblem weir::onnx::readSparseTensor(std::string_view message, SparseTensor
   if (tensor.values.dims.size() != 1 || (!linear && !rows) || shape[0] != tensor.values.count ||
       tensor.indices.type != DataType::Int64)
     return Problem{305, inTensor(tensor.values) +
-                            " found indices that do not go with the values of "
-                            "a sparse tensor; possible are n values and n "
-                            "linear indices or n rows of coordinates, i64"};
+                            " expected n values with n linear indices or n rows of coordinates of "
+                            "i64, got indices that do not match the values of a sparse tensor"};
   return std::nullopt;
 }
 

@@ -156,8 +156,8 @@ std::optional<Trees> readOldTrees(NodeImport &n, const std::string &votes) {
     }
   for (auto [tree, found] : hasRoot)
     if (!found) {
-      (void)n.invalid("found tree " + Twine(tree) + " without a root; possible are nodes that " +
-                      "do not go in circles");
+      (void)n.invalid("expected a tree without cycles, got tree " + Twine(tree) +
+                      " without a root");
       return std::nullopt;
     }
   for (size_t i = 0; i < count; ++i)

@@ -198,8 +198,8 @@ Value weir::onnx::scoreTrees(NodeImport &n, Value x, const Trees &trees, Aggrega
     }
   std::optional<int64_t> depth = depthOf(trees);
   if (!depth) {
-    (void)n.invalid("found nodes that go in circles, or that lead to no node; possible are nodes "
-                    "that lead to leaves, which several may share");
+    (void)n.invalid("expected nodes that lead to leaves, which several may share, got a cycle, or "
+                    "a node that leads nowhere");
     return {};
   }
   return Scorer(n, x, trees).run(aggregate, *depth);

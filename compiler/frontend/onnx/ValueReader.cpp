@@ -43,8 +43,9 @@ MaybeProblem readElement(WireReader &reader, DataValue &value, unsigned depth) {
     break;
   case ElementField::SparseTensor:
   case ElementField::Map:
-    return Problem{352, "found a sparse tensor or a map among the values; "
-                        "possible are tensors, sequences and optionals"};
+    return Problem{
+        352,
+        "expected tensors, sequences and optionals, got a sparse tensor or a map among the values"};
   default:
     return std::nullopt; // name and element type
   }

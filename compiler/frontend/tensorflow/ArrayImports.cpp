@@ -52,9 +52,8 @@ static LogicalResult identityN(NodeImport &n) {
 
 static LogicalResult placeholder(NodeImport &n) {
   return n.g.report(n.node, "W0212",
-                    "found an input that is needed, but not fed; possible is "
-                    "--feed=" +
-                        std::string(n.node.name));
+                    "expected --feed=" + std::string(n.node.name) +
+                        ", since the input is needed, got no such feed");
 }
 
 static LogicalResult zerosLike(NodeImport &n) {

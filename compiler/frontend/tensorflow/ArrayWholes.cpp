@@ -38,7 +38,7 @@ Value ArrayEditor::stack() {
   if (!exists())
     return {};
   if (info().isNested) {
-    (void)n.unsupported("found lists to stack; possible are tensors");
+    (void)n.unsupported("expected tensors to stack, got lists");
     return {};
   }
   ArrayPart part = array.parts[0];
@@ -49,7 +49,7 @@ Value ArrayEditor::gather(Value indices) {
   if (!indices || !exists())
     return {};
   if (info().isNested) {
-    (void)n.unsupported("found lists to stack; possible are tensors");
+    (void)n.unsupported("expected tensors to stack, got lists");
     return {};
   }
   ArrayPart part = array.parts[0];
@@ -63,7 +63,7 @@ std::pair<Value, Value> ArrayEditor::concat() {
   if (!exists())
     return {};
   if (info().isNested) {
-    (void)n.unsupported("found lists to join; possible are tensors");
+    (void)n.unsupported("expected tensors to join, got lists");
     return {};
   }
   ArrayPart part = array.parts[0];

@@ -152,8 +152,8 @@ bool ArrayEditor::exists() {
   if (array.parts.empty())
     array = makeUnwritten(array.array, n.b, n.loc);
   if (array.parts.empty())
-    (void)n.unsupported("found an array whose element shape is not known when "
-                        "it is used; possible is one that is written first");
+    (void)n.unsupported("expected an array that is written before it is read, or whose element "
+                        "shape is known, got neither");
   return !array.parts.empty();
 }
 
@@ -168,8 +168,7 @@ bool ArrayEditor::accept(const Imported &item) {
     like.isNested = true;
     like.inner = item.array;
   } else {
-    (void)n.unsupported("found elements that are handles; possible are tensors "
-                        "and lists");
+    (void)n.unsupported("expected elements that are tensors or lists, got handles");
     return false;
   }
   if (info().isNested != like.isNested || (!like.isNested && info().element != like.element)) {

@@ -33,10 +33,10 @@ static LogicalResult spectrogram(NodeImport &n) {
   if (!x)
     return failure();
   if (n.rank(x) != 2)
-    return n.invalid("found rank " + Twine(n.rank(x)) + "; possible is 2");
+    return n.invalid("expected rank 2, got " + Twine(n.rank(x)));
   if (window < 2 || stride < 1)
-    return n.invalid("found a window of " + Twine(window) + " and a stride of " + Twine(stride) +
-                     "; possible are 2 and 1, and more");
+    return n.invalid("expected a window of 2 or more and a stride of 1 or more, got " +
+                     Twine(window) + " and " + Twine(stride));
   if (window > kMaxWindow)
     return n.unsupported("found a window over " + Twine(kMaxWindow));
   Type f64 = n.b.getF64Type(), i64 = n.b.getI64Type();
@@ -81,16 +81,16 @@ static LogicalResult mfcc(NodeImport &n) {
     return failure();
   int64_t rank = n.rank(x);
   if (rank != 3)
-    return n.invalid("found rank " + Twine(rank) + "; possible is 3");
+    return n.invalid("expected rank 3, got " + Twine(rank));
   int64_t bins = n.dim(x, 2), bands = n.i("filterbank_channel_count"),
           count = n.i("dct_coefficient_count");
   if (ShapedType::isDynamic(bins))
     return n.unsupported("found an unknown number of frequencies");
   if (bins < 2 || bands < 1 || count < 1 || bands > kMaxWindow || count > kMaxWindow ||
       bins > kMaxWindow)
-    return n.invalid("found " + Twine(bins) + " frequencies, " + Twine(bands) + " bands and " +
-                     Twine(count) + " coefficients; possible are 2, 1 and 1, and more, to " +
-                     Twine(kMaxWindow));
+    return n.invalid("expected at least 2 frequencies, 1 band and 1 coefficient, and at most " +
+                     Twine(kMaxWindow) + ", got " + Twine(bins) + ", " + Twine(bands) + " and " +
+                     Twine(count));
   Type f64 = n.b.getF64Type(), i64 = n.b.getI64Type();
   double low = n.f("lower_frequency_limit"), high = n.f("upper_frequency_limit");
   auto mel = [](double hertz) { return 1127.0 * std::log1p(hertz / 700.0); };

@@ -62,7 +62,7 @@ std::unique_ptr<Bundle> Bundle::open(const std::string &prefix, std::string &err
     return nullptr;
   }
   if (bundle->files->reader.info().isBigEndian) {
-    error = prefix + ".index: the values are big-endian; possible is little-endian";
+    error = prefix + ".index: expected little-endian values, got big-endian ones";
     return nullptr;
   }
   return bundle;

@@ -52,8 +52,7 @@ static SmallVector<Value> operandsOf(NodeImport &n, size_t strings, size_t count
 static LogicalResult checkVectors(NodeImport &n, ArrayRef<Value> operands) {
   for (size_t i = 1; i < operands.size(); ++i)
     if (n.rank(operands[i]) != 1)
-      return n.invalid("found names or slices of rank " + Twine(n.rank(operands[i])) +
-                       "; possible is 1");
+      return n.invalid("expected names or slices of rank 1, got " + Twine(n.rank(operands[i])));
   return success();
 }
 
@@ -106,8 +105,7 @@ template <bool isOld, size_t strings> static LogicalResult restore(NodeImport &n
                         n.g.nameOf(n.node),
                         std::string(n.node.op),
                         "the rank of output " + std::to_string(port) +
-                            " is not known, and taken for a scalar's; possible is a shape given "
-                            "by --shape=" +
+                            " is not known, and taken for a scalar's; give its shape by --shape=" +
                             name + "=1x2x3 (? for a dimension that varies)",
                         {},
                         Severity::Warning});
@@ -129,9 +127,8 @@ static LogicalResult merge(NodeImport &n) {
   if (operands.empty())
     return failure();
   if (n.rank(operands[0]) != 1 || n.rank(operands[1]) != 0)
-    return n.invalid("found prefixes of rank " + Twine(n.rank(operands[0])) +
-                     " and a destination of rank " + Twine(n.rank(operands[1])) +
-                     "; possible are 1 and 0");
+    return n.invalid("expected prefixes of rank 1 and a destination of rank 0, got " +
+                     Twine(n.rank(operands[0])) + " and " + Twine(n.rank(operands[1])));
   n.kernelCall("weir_kernel_merge_checkpoints", {}, operands,
                {n.isSet("delete_old_dirs"), n.isSet("allow_missing_files")}, /*isPure=*/false);
   return success();
@@ -143,8 +140,7 @@ static LogicalResult shardedName(NodeImport &n) {
     return failure();
   for (Value operand : operands)
     if (n.rank(operand) != 0)
-      return n.invalid("found an input of rank " + Twine(n.rank(operand)) +
-                       "; possible are scalars");
+      return n.invalid("expected a scalar, got an input of rank " + Twine(n.rank(operand)));
   Operation *made =
       n.kernelCall("weir_kernel_sharded_name",
                    {RankedTensorType::get({}, StringType::get(n.b.getContext()))}, operands, {});

@@ -327,8 +327,7 @@ FailureOr<std::vector<Imported>> GraphImporter::buildWhile(std::vector<Imported>
         }
         if (failed(wider) || (*wider && attempt == kMaxAttempts)) {
           (void)report(node, "W0251",
-                       "found a loop variable whose rank or type changes; "
-                       "possible is a change of sizes");
+                       "expected a loop variable of one rank and type, got one that changes them");
           return giveUp();
         }
         changed |= *wider;

@@ -99,7 +99,7 @@ static LogicalResult caseOf(NodeImport &n) {
   std::vector<Imported> args(n.inputs.begin() + 1, n.inputs.end());
   const std::vector<AttrValue> &functions = branches->list->funcs;
   if (functions.size() > 64)
-    return n.unsupported("found " + Twine(functions.size()) + " branches; possible are 64");
+    return n.unsupported("expected at most 64 branches, got " + Twine(functions.size()));
   std::function<FailureOr<std::vector<Imported>>(size_t, OpBuilder &)> from =
       [&](size_t i, OpBuilder &b) -> FailureOr<std::vector<Imported>> {
     if (i + 1 == functions.size())

@@ -82,8 +82,8 @@ static LogicalResult anyConv(NodeImport &n) {
     return failure();
   int64_t spatial = n.rank(filter) - 2, batches = n.rank(x) - spatial - 1;
   if ((spatial != 2 && spatial != 3) || batches < 1)
-    return n.unsupported("found an input of rank " + Twine(n.rank(x)) + " and a filter of rank " +
-                         Twine(n.rank(filter)) + "; possible are two or three spatial dimensions");
+    return n.unsupported("expected two or three spatial dimensions, got an input of rank " +
+                         Twine(n.rank(x)) + " and a filter of rank " + Twine(n.rank(filter)));
   Value leading;
   if (batches > 1) {
     leading = n.shapeSlice(x, 0, batches);
@@ -132,8 +132,8 @@ static std::optional<int64_t> spatialStart(NodeImport &n, const Windows &windows
     return 0;
   if (count == windows.spatial + 2 || ShapedType::isDynamic(count))
     return windows.dim(0);
-  (void)n.invalid("found " + Twine(count) + " input sizes; possible are " + Twine(windows.spatial) +
-                  " or " + Twine(windows.spatial + 2));
+  (void)n.invalid("expected " + Twine(windows.spatial) + " or " + Twine(windows.spatial + 2) +
+                  " input sizes, got " + Twine(count));
   return std::nullopt;
 }
 

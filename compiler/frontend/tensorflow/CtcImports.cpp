@@ -22,8 +22,8 @@ static Value sequences(NodeImport &n) {
     return {};
   if (n.rank(inputs) == 3 && (n.element(inputs).isF32() || n.element(inputs).isF64()))
     return inputs;
-  (void)n.invalid("found inputs of rank " + Twine(n.rank(inputs)) +
-                  "; possible are [time, batch, classes] of f32 or f64");
+  (void)n.invalid("expected inputs of [time, batch, classes] in f32 or f64, got rank " +
+                  Twine(n.rank(inputs)));
   return {};
 }
 
@@ -73,8 +73,8 @@ static LogicalResult beamSearch(NodeImport &n) {
   // Each of them is memory of the run, and the paths are results.
   constexpr int64_t most = 1 << 16;
   if (paths < 1 || width < 1 || paths > most || width > most)
-    return n.invalid("found top_paths " + Twine(paths) + " and beam_width " + Twine(width) +
-                     "; possible is 1 to " + Twine(most));
+    return n.invalid("expected top_paths and beam_width from 1 to " + Twine(most) + ", got " +
+                     Twine(paths) + " and " + Twine(width));
   return allResults(n, n.kernelCall("weir_kernel_ctc_beam_search", decodedTypes(n, inputs, paths),
                                     {inputs, lengths}, {n.isSet("merge_repeated"), width, paths}));
 }

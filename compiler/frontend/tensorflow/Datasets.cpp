@@ -137,8 +137,8 @@ public:
                         std::vector<Imported> &arguments) {
     bool isKnown = input.kind == Imported::Kind::Tensor || input.kind == Imported::Kind::Resource;
     if (!isKnown || input.choices || !input.value)
-      return n.unsupported("found a function of a data set that takes a list, an array or a choice "
-                           "of variables from outside; possible are tensors, variables and tables");
+      return n.unsupported("expected a data set's function to take tensors, variables and tables "
+                           "from outside, got a list, an array or a choice of variables");
     Imported inside = input;
     inside.value = recreate(input.value, b, n.loc);
     if (!inside.value && input.kind == Imported::Kind::Resource)

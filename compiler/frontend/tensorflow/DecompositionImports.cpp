@@ -45,9 +45,9 @@ static std::optional<Matrices> matrices(NodeImport &n, bool square) {
   m.type = n.type(x);
   int64_t rank = m.type.getRank();
   if (rank < 2 || !isDense(m.type.getElementType())) {
-    (void)n.unsupported("found a tensor of rank " + Twine(rank) +
-                        "; possible are matrices of f32, f64 and their "
-                        "complex numbers");
+    (void)n.unsupported(
+        "expected matrices of f32, f64 and their complex numbers, got a tensor of rank " +
+        Twine(rank));
     return std::nullopt;
   }
   m.rows = m.type.getDimSize(rank - 2);

@@ -42,7 +42,7 @@ static LogicalResult sobol(NodeImport &n) {
     return value && value->size() == 1 && value->front() > 0 ? value->front() : kOpen;
   };
   if (known(0) != kOpen && known(0) > 1111)
-    return n.unsupported("found " + Twine(known(0)) + " dimensions; possible are 1111");
+    return n.unsupported("expected at most 1111 dimensions, got " + Twine(known(0)));
   Operation *made =
       n.kernelCall("weir_kernel_sobol", RankedTensorType::get({known(1), known(0)}, element), in);
   return n.result(made->getResult(0));
@@ -147,7 +147,7 @@ static LogicalResult allCandidates(NodeImport &n) {
 /// Weights to a power; reserved classes have none, and a shard every few of them.
 static LogicalResult unigramCandidates(NodeImport &n) {
   if (!n.s("vocab_file").empty())
-    return n.unsupported("found a vocab_file; possible are unigrams");
+    return n.unsupported("expected unigrams in the attribute, got a vocab_file");
   int64_t shards = n.i("num_shards"), reserved = n.i("num_reserved_ids");
   if (shards < 1 || n.i("shard") < 0 || n.i("shard") >= shards || reserved < 0)
     return n.invalid("found a shard that is none of num_shards");

@@ -196,7 +196,7 @@ static LogicalResult einsum(NodeImport &n) {
   if (!result)
     return n.invalid("found equation " + Twine(equation));
   if (terms.size() > 2)
-    return n.unsupported("found " + Twine(terms.size()) + " operands; possible are two");
+    return n.unsupported("expected two operands, got " + Twine(terms.size()));
   Labelled product = terms[0];
   if (terms.size() == 2)
     product = contract(n, terms[0], terms[1], *result);

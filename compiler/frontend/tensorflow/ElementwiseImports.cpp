@@ -108,7 +108,7 @@ template <typename Op> static Value foldKnown(NodeImport &n, Value x, Value y) {
 template <typename Op> static LogicalResult binary(NodeImport &n) {
   Value x = n.in(0), y = n.in(1);
   if (x && y && n.isString(x))
-    return n.unsupported("found strings; possible are numbers");
+    return n.unsupported("expected numbers, got strings");
   if (x && y)
     if (Value known = foldKnown<Op>(n, x, y))
       return n.result(known);
@@ -415,7 +415,7 @@ static LogicalResult castTo(NodeImport &n) {
   if (!x || !type)
     return x ? n.unsupported("found a result type that weir does not have") : failure();
   if (n.isString(x) || isa<StringType>(type))
-    return n.unsupported("found strings; possible are numbers");
+    return n.unsupported("expected numbers, got strings");
   // A complex number's real part, as C++ has it.
   if (isa<ComplexType>(n.element(x)) && !isa<ComplexType>(type))
     x = n.op<RealOp>(x);

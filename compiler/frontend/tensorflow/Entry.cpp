@@ -137,9 +137,9 @@ std::optional<Edge> Planner::resolve(const std::string &value, const char *what)
 bool Planner::isGiven(const SignatureTensor &tensor, const char *what) {
   if (!tensor.tensor.empty())
     return true;
-  error("W0212", "found " + std::string(what) + " " + quoted(tensor.name) + " of signature " +
-                     quoted(signature->key) +
-                     " without a tensor; possible are one, a sparse one, and a composite one");
+  error("W0212", "expected a tensor, dense, sparse or composite, for " + std::string(what) + " " +
+                     quoted(tensor.name) + " of signature " + quoted(signature->key) +
+                     ", got none");
   return false;
 }
 
@@ -180,8 +180,8 @@ void Planner::feed(const FeedSpec &spec, const SignatureTensor *declared) {
   if (!spec.dtype.empty()) {
     feed.type = typeOfSpec(spec.dtype);
     if (feed.type == DataType::Invalid)
-      return error("W0253", "found type " + quoted(spec.dtype) + " for feed " + quoted(feed.name) +
-                                "; possible are f32, i64, bool and the like");
+      return error("W0253", "expected a type such as f32, i64 or bool for feed " +
+                                quoted(feed.name) + ", got " + quoted(spec.dtype));
     DataType own =
         edge->port < node.outputTypes.size() ? node.outputTypes[edge->port] : DataType::Invalid;
     // Quantised types go by those that hold them.
@@ -226,13 +226,10 @@ void Planner::feed(const FeedSpec &spec, const SignatureTensor *declared) {
   }
   if (feed.type == DataType::Invalid)
     return error("W0253", "the type of feed " + quoted(feed.name) +
-                              " is not known; possible is one given by --feed=" + spec.value +
-                              ":SHAPE:TYPE");
+                              " is not known; give it by --feed=" + spec.value + ":SHAPE:TYPE");
   if (!known)
     return error("W0253", "the rank of feed " + quoted(feed.name) +
-                              " is not known; possible is a shape given by "
-                              "--shape=" +
-                              feed.name +
+                              " is not known; give its shape by --shape=" + feed.name +
                               "=1x2x3 (? for a "
                               "dimension that varies)");
   plan.feeds.push_back(std::move(feed));
@@ -245,7 +242,7 @@ void Planner::fetch(const std::string &value, const std::string &name,
     auto ys = differentialOf(value.substr(0, middle + 1)),
          x = differentialOf(value.substr(middle + 2));
     if (!x)
-      return error("W0212", "found " + quoted(value) + " to fetch; possible is d(y:0)/d(x:0)");
+      return error("W0212", "expected a fetch like d(y:0)/d(x:0), got " + quoted(value));
     PlannedFetch fetch;
     fetch.name = name.empty() ? value : name;
     for (size_t at = 0; at <= ys->size();) {
@@ -393,8 +390,8 @@ std::optional<EntryPlan> Planner::run() {
     }
   }
   if (plan.fetches.empty() && sink.errorCount() == errors)
-    error("W0212", "found nothing to compute; possible is a --fetch of any "
-                   "node's output");
+    error("W0212",
+          "expected a --fetch of any node's output, got none, and no node without readers");
   if (sink.errorCount() > errors)
     return std::nullopt;
   return std::move(plan);

@@ -152,8 +152,8 @@ static bool isSerialized(NodeImport &n, Value serialized) {
     return false;
   if (n.isString(serialized) && n.rank(serialized) >= 0 && n.rank(serialized) <= 1)
     return true;
-  (void)n.invalid("found serialized examples of rank " + Twine(n.rank(serialized)) +
-                  "; possible are a string and a vector of them");
+  (void)n.invalid("expected one serialized example or a vector of them, got rank " +
+                  Twine(n.rank(serialized)));
   return false;
 }
 
@@ -179,8 +179,8 @@ template <Version version> static LogicalResult parseExample(NodeImport &n) {
       !isMatched(n, dense->size(), shapes->size()))
     return failure();
   if (version != Version::Second && version == (parse.isBatch ? Version::Single : Version::First))
-    return n.invalid(parse.isBatch ? "found several examples; possible is one"
-                                   : "found one example; possible is a vector of them");
+    return n.invalid(parse.isBatch ? "expected one example, got several"
+                                   : "expected a vector of examples, got one");
   SmallVector<Value> operands{serialized};
   size_t defaults;
   if (version == Version::Second) {
@@ -224,7 +224,7 @@ template <Version version> static LogicalResult parseSequenceExample(NodeImport 
     return failure();
   Parse parse(n, serialized);
   if (isSingle && parse.isBatch)
-    return n.invalid("found several examples; possible is one");
+    return n.invalid("expected one example, got several");
   auto sparse = parse.elements("context_sparse_types"), dense = parse.elements("Tcontext_dense");
   auto shapes = parse.shapes("context_dense_shapes");
   auto ragged = parse.elements("context_ragged_value_types");

@@ -54,8 +54,7 @@ static std::optional<Batch> flatten(NodeImport &n, Value x) {
     return std::nullopt;
   int64_t rank = n.rank(x);
   if (rank < 2 || !isa<FloatType, ComplexType>(n.element(x))) {
-    (void)n.unsupported("found a tensor of rank " + Twine(rank) +
-                        "; possible are matrices of numbers");
+    (void)n.unsupported("expected matrices of numbers, got a tensor of rank " + Twine(rank));
     return std::nullopt;
   }
   Batch batch;
@@ -460,7 +459,8 @@ static LogicalResult bandedSolve(NodeImport &n) {
   const Extent &size = bands->columns;
   constexpr int64_t mostBands = 1024; // each is written out
   if (count > mostBands)
-    return n.unsupported("found " + Twine(count) + " diagonals; possible are " + Twine(mostBands));
+    return n.unsupported("expected at most " + Twine(mostBands) + " diagonals, got " +
+                         Twine(count));
   bool lower = n.isSet("lower");
   Value rows = indexAlong(n, size, 1), columns = indexAlong(n, size, 2);
   Batch triangle;
@@ -486,8 +486,8 @@ static LogicalResult tridiagonalSolve(NodeImport &n) {
   if (!diagonals || !right)
     return failure();
   if (n.rank(diagonals) < 2 || n.rank(diagonals) != n.rank(right))
-    return n.invalid("found tensors of rank " + Twine(n.rank(diagonals)) + " and " +
-                     Twine(n.rank(right)) + "; possible are matrices, as many of either");
+    return n.invalid("expected matrices, as many of either, got operands of rank " +
+                     Twine(n.rank(diagonals)) + " and " + Twine(n.rank(right)));
   if (n.isSet("perturb_singular"))
     return n.unsupported("found perturb_singular");
   const AttrValue *pivots = n.attr("partial_pivoting");

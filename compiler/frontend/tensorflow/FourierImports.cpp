@@ -93,8 +93,7 @@ static std::optional<Transform> transformOf(NodeImport &n, Value x) {
   }
   int64_t count = op.ends_with("3D") ? 3 : op.ends_with("2D") ? 2 : 1;
   if (n.rank(x) < count) {
-    (void)n.invalid("found rank " + Twine(n.rank(x)) + "; possible is " + Twine(count) +
-                    " and more");
+    (void)n.invalid("expected rank " + Twine(count) + " or more, got " + Twine(n.rank(x)));
     return std::nullopt;
   }
   t.axes = n.ints(axesFrom(n.rank(x) - count, n.rank(x)));

@@ -43,7 +43,7 @@ static LogicalResult resizePadConv(NodeImport &n) {
   if (!x || !sizes)
     return failure();
   if (n.rank(x) != 4)
-    return n.invalid("found rank " + Twine(n.rank(x)) + "; possible is 4");
+    return n.invalid("expected rank 4, got " + Twine(n.rank(x)));
   for (int64_t dim = 2; x && dim > 0; --dim) {
     Side side = sideOf(n, n.in(0), sizes, dim);
     side.alignCorners = n.isSet("resize_align_corners");
@@ -122,8 +122,7 @@ static LogicalResult fusedConv(NodeImport &n) {
     return n.invalid("found a tensor of a rank that is not 4");
   if (const AttrValue *format = n.attr("filter_format");
       format && !format->s.empty() && format->s != "HWIO")
-    return n.unsupported("found filter_format " + Twine(std::string(format->s)) +
-                         "; possible is HWIO");
+    return n.unsupported("expected filter_format HWIO, got " + Twine(std::string(format->s)));
   auto windows = readWindows(n, 2);
   auto window = filterWindow(n, filter, 2);
   if (!windows || !window)
@@ -136,8 +135,8 @@ static LogicalResult fusedMatMul(NodeImport &n) {
   if (!x || !y)
     return failure();
   if (n.rank(x) != 2 || n.rank(y) != 2)
-    return n.invalid("found ranks " + Twine(n.rank(x)) + " and " + Twine(n.rank(y)) +
-                     "; possible is 2");
+    return n.invalid("expected two matrices, got ranks " + Twine(n.rank(x)) + " and " +
+                     Twine(n.rank(y)));
   if (n.isSet("transpose_a"))
     x = n.transpose(x, {1, 0});
   if (n.isSet("transpose_b"))
@@ -157,8 +156,8 @@ static std::optional<std::pair<std::string, std::string>> readFormats(NodeImport
   llvm::sort(sortedTo);
   if (!from.empty() && sortedFrom == sortedTo)
     return std::make_pair(from, to);
-  (void)n.invalid("found formats " + Twine(from) + " and " + Twine(to) +
-                  "; possible are two orders of the same letters");
+  (void)n.invalid("expected two orders of the same letters, got formats " + Twine(from) + " and " +
+                  Twine(to));
   return std::nullopt;
 }
 

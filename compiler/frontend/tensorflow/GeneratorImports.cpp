@@ -32,7 +32,7 @@ static Value takeState(NodeImport &n, size_t algorithmInput, Value count) {
   if (!variable || !algorithm || !count)
     return {};
   if (*algorithm == 2) {
-    (void)n.unsupported("found algorithm ThreeFry; possible is Philox");
+    (void)n.unsupported("expected algorithm Philox, got ThreeFry");
     return {};
   }
   Value before = currentValue(n, *variable);

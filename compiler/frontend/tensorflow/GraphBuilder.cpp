@@ -176,12 +176,12 @@ void Builder::completeAttrs(Node &node) {
     if (value) {
       if (!fitsKind(*value, def.kind))
         error("W0210", node,
-              "attribute " + quoted(def.name) + ": found " + std::string(kindName(*value)) +
-                  "; possible is " + std::string(def.kind));
+              "attribute " + quoted(def.name) + ": expected " + std::string(def.kind) + ", got " +
+                  std::string(kindName(*value)));
       else if (DataType type = forbiddenType(allowedTypes(def), *value); type != DataType::Invalid)
         error("W0210", node,
-              "attribute " + quoted(def.name) + ": found type " + std::string(typeName(type)) +
-                  "; possible are " + typeNames(allowedTypes(def)));
+              "attribute " + quoted(def.name) + ": expected type " + typeNames(allowedTypes(def)) +
+                  ", got " + std::string(typeName(type)));
     } else if (def.hasDefault) {
       node.attrs.emplace_back(def.name, def.value);
     } else {
@@ -200,8 +200,7 @@ void Builder::completeAttrs(Node &node) {
                      [&](const AttrDef &def) { return def.name == attr.first; }))
       error("W0210", node,
             "attribute " + quoted(attr.first) +
-                " is none of the operation's; possible are its own and those "
-                "that begin with _");
+                " is none of the operation's; expected one of its own, or one that begins with _");
 }
 
 void Builder::typeOutputs(Node &node) {
@@ -234,8 +233,7 @@ void Builder::addNode(const NodeDef &def) {
     error("W0205", node, "a node has no name or no operation");
   if (def.name.find_first_of(" \t\n\"") != std::string_view::npos)
     error("W0205", node,
-          "the name has a space or a quote in it; possible are letters, digits "
-          "and _ . - / \\ >");
+          "expected a name of letters, digits and _ . - / \\ >, got a space or a quote in it");
   node.callee = library.find(def.op);
   if (!node.callee)
     node.def = findOp(def.op);

@@ -357,9 +357,38 @@ void GraphImporter::emitItem(Region &region, Item &item, Scope &scope, OpBuilder
     emitNode(region.body, item.node, scope, b);
 }
 
+/// What brings operations of such a name into a graph, and how the graph is had without; "" of
+/// other names. They are TensorFlow's, too, in builds with what they belong to.
+static StringRef originOf(StringRef op) {
+  struct Family {
+    StringRef word, note;
+  };
+  constexpr Family families[] = {
+      {"Xla", "operations of XLA come of a model that was compiled for it; export it without "
+              "jit_compile, and one of JAX to ONNX"},
+      {"TRT", "TensorRT wrote it in place of a part of the model; give the model from before its "
+              "conversion"},
+      {"TPU", "operations of TPUs come of a graph that was rewritten for them; export the model "
+              "for serving on CPUs"},
+      {"Tpu", "operations of TPUs come of a graph that was rewritten for them; export the model "
+              "for serving on CPUs"},
+      {"BoostedTrees",
+       "TensorFlow makes such trees no more; export them anew, to ONNX for example"},
+      {"Mkl", "oneDNN's operations are made when a graph is run; give the graph as it was saved"},
+      {"DTensor", "operations of DTensor come of a graph that was divided among devices; export "
+                  "it before that"},
+  };
+  for (const Family &family : families)
+    if (op.contains(family.word))
+      return family.note;
+  return "";
+}
+
 void GraphImporter::reportUnknown(const Node &node) {
   std::vector<std::string> notes;
-  if (!node.def) {
+  if (StringRef origin = node.def ? "" : originOf(node.op); !origin.empty())
+    notes.push_back(origin.str());
+  else if (!node.def) {
     for (std::string_view name : similarOps(node.op))
       notes.push_back("TensorFlow has " + std::string(name));
   }
@@ -367,7 +396,8 @@ void GraphImporter::reportUnknown(const Node &node) {
                   "docs/custom-operations.md");
   (void)report(node, "W0250",
                "found operation " + std::string(node.op) +
-                   (node.def ? ", which is not supported" : ", which TensorFlow does not have"),
+                   (node.def ? ", which is not supported"
+                             : ", which is none of TensorFlow's that weir knows"),
                std::move(notes));
 }
 

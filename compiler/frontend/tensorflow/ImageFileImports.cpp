@@ -54,8 +54,9 @@ constexpr bool hasWebp = false;
 /// not.
 bool hasLibrary(NodeImport &n, bool has, StringRef library) {
   if (!has)
-    (void)n.unsupported("found an image, and this weir was built without " + library +
-                        "; possible is to install its development package and build weir anew");
+    (void)n.unsupported("expected " + library +
+                        " to decode an image, got a weir that was built without it: install its "
+                        "development package and build weir anew");
   return has;
 }
 
@@ -115,7 +116,7 @@ bool isFile(NodeImport &n, Value contents) {
     return false;
   if (n.isString(contents) && n.rank(contents) == 0)
     return true;
-  (void)n.invalid("found contents of rank " + Twine(n.rank(contents)) + "; possible is one string");
+  (void)n.invalid("expected contents that are one string, got rank " + Twine(n.rank(contents)));
   return false;
 }
 
@@ -133,16 +134,16 @@ template <Decoder decoder> LogicalResult decode(NodeImport &n) {
   bool hasAlpha = decoder == Decoder::Png || decoder == Decoder::Bmp || decoder == Decoder::Any ||
                   decoder == Decoder::Webp;
   if (channels != 0 && channels != 1 && channels != 3 && (channels != 4 || !hasAlpha))
-    return n.invalid("found " + Twine(channels) + " channels; possible are 0, 1, 3" +
-                     Twine(hasAlpha ? " and 4" : ""));
+    return n.invalid("expected " + Twine(hasAlpha ? "0, 1, 3 or 4" : "0, 1 or 3") +
+                     " channels, got " + Twine(channels));
   bool isJpeg = decoder == Decoder::Jpeg || decoder == Decoder::CropJpeg;
   int64_t ratio = isJpeg ? n.i("ratio") : 1;
   if (ratio != 1 && ratio != 2 && ratio != 4 && ratio != 8)
-    return n.invalid("found ratio " + Twine(ratio) + "; possible are 1, 2, 4 and 8");
+    return n.invalid("expected ratio 1, 2, 4 or 8, got " + Twine(ratio));
   std::string_view method = isJpeg ? n.s("dct_method") : "";
   if (!method.empty() && method != "INTEGER_FAST" && method != "INTEGER_ACCURATE")
-    return n.invalid("found dct_method \"" + Twine(std::string(method)) +
-                     "\"; possible are INTEGER_FAST, INTEGER_ACCURATE and none");
+    return n.invalid("expected dct_method INTEGER_FAST, INTEGER_ACCURATE or none, got \"" +
+                     Twine(std::string(method)) + "\"");
   bool isOpen = mayBeAnimation(n, decoder);
   int64_t rank = decoder == Decoder::Gif ? 4 : isOpen ? -1 : 3;
   SmallVector<int64_t> attributes{int64_t(decoder),
@@ -194,13 +195,12 @@ LogicalResult encodeJpeg(NodeImport &n) {
                          .Case("rgb", 3)
                          .Default(-1);
   if (channels < 0)
-    return n.invalid("found format \"" + Twine(std::string(format)) +
-                     "\"; possible are grayscale, rgb and none");
+    return n.invalid("expected format grayscale, rgb or none, got \"" + Twine(std::string(format)) +
+                     "\"");
   if (n.i("quality") < 0 || n.i("quality") > 100)
-    return n.invalid("found quality " + Twine(n.i("quality")) + "; possible are 0 to 100");
+    return n.invalid("expected quality 0 to 100, got " + Twine(n.i("quality")));
   if (unit != "in" && unit != "cm")
-    return n.invalid("found density_unit \"" + Twine(std::string(unit)) +
-                     "\"; possible are in and cm");
+    return n.invalid("expected density_unit in or cm, got \"" + Twine(std::string(unit)) + "\"");
   return giveFile(
       n, "weir_kernel_encode_jpeg", {image, n.stringScalar(StringRef(xmp.data(), xmp.size()))},
       {channels, n.i("quality"), n.isSet("progressive"), n.isSet("optimize_size"),
@@ -219,10 +219,10 @@ LogicalResult encodePng(NodeImport &n) {
   if (!image || !hasLibrary(n, Decoder::Png))
     return failure();
   if (n.rank(image) < 3)
-    return n.invalid("found rank " + Twine(n.rank(image)) + "; possible are 3 and more");
+    return n.invalid("expected rank 3 or more, got " + Twine(n.rank(image)));
   int64_t level = n.i("compression");
   if (level < -1 || level > 9)
-    return n.invalid("found compression " + Twine(level) + "; possible are -1 to 9");
+    return n.invalid("expected compression -1 to 9, got " + Twine(level));
   return giveFile(n, "weir_kernel_encode_png", {image}, {level}, n.sizes(image).drop_back(3));
 }
 

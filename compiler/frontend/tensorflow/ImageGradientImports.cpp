@@ -19,7 +19,7 @@ static bool isImage(NodeImport &n, Value x) {
     return false;
   if (n.rank(x) == 4)
     return true;
-  (void)n.invalid("found rank " + Twine(n.rank(x)) + "; possible is 4");
+  (void)n.invalid("expected rank 4, got " + Twine(n.rank(x)));
   return false;
 }
 
@@ -276,7 +276,7 @@ static std::optional<Crop> makeCrop(NodeImport &n, Value boxes, Value which, Val
   if (!boxes || !which || !sizes || !crops)
     return std::nullopt;
   if (n.rank(boxes) != 2 || n.rank(which) != 1) {
-    (void)n.invalid("found boxes of rank " + Twine(n.rank(boxes)) + "; possible is 2");
+    (void)n.invalid("expected boxes of rank 2, got " + Twine(n.rank(boxes)));
     return std::nullopt;
   }
   auto side = [&](int64_t dim) {

@@ -21,7 +21,7 @@ static bool isImage(NodeImport &n, Value x) {
     return false;
   if (n.rank(x) == 4)
     return true;
-  (void)n.invalid("found rank " + Twine(n.rank(x)) + "; possible is 4");
+  (void)n.invalid("expected rank 4, got " + Twine(n.rank(x)));
   return false;
 }
 
@@ -177,7 +177,7 @@ static LogicalResult adjustContrast(NodeImport &n) {
   Type type = n.element(x), f32 = n.b.getF32Type();
   int64_t rank = n.rank(x);
   if (rank < 3)
-    return n.invalid("found rank " + Twine(rank) + "; possible is 3 and more");
+    return n.invalid("expected rank 3 or more, got " + Twine(rank));
   Value wide = n.cast(x, f32);
   Value mean = n.reduce(wide, "mean", {rank - 3, rank - 2}, true);
   Value result = n.add(n.mul(n.sub(wide, mean), n.cast(factor, f32)), mean);

@@ -118,8 +118,7 @@ static LogicalResult extractGlimpse(NodeImport &n) {
   if (!n.hasRank(image, 4) || !sizes || !n.hasRank(offsets, 2))
     return failure();
   if (n.s("noise") != "zero")
-    return n.unsupported("found random noise outside of the image; possible is "
-                         "noise zero");
+    return n.unsupported("expected noise \"zero\", got random noise outside of the image");
   Type f32 = n.b.getF32Type(), i64 = n.b.getI64Type();
   bool isFirst = n.node.op == "ExtractGlimpse";
   bool normalized = n.isSet("normalized"), centred = n.isSet("centered");

@@ -96,7 +96,7 @@ static LogicalResult gatherNd(NodeImport &n) {
 static LogicalResult scatterInto(NodeImport &n, Value to, Value indices, Value updates,
                                  StringRef reduction) {
   if (to && n.isString(to) && reduction != "none")
-    return n.unsupported("found a reduction of strings; possible are numbers");
+    return n.unsupported("expected a reduction of numbers, got one of strings");
   // How long index tuples are follows from the ranks, where no type says it.
   if (to && indices && updates && n.rank(indices) > 0 &&
       n.type(indices).isDynamicDim(n.rank(indices) - 1)) {
@@ -174,8 +174,8 @@ static LogicalResult approximateTopK(NodeImport &n) {
   if (!axis)
     return failure();
   if (!n.isSet("aggregate_to_topk"))
-    return n.unsupported("found more results than k, which are left to another operation; possible "
-                         "is aggregate_to_topk");
+    return n.unsupported("expected aggregate_to_topk to be true, got more results than k, left to "
+                         "another operation");
   Operation *made =
       n.multi<TopKOp, 2>(x, n.ints({n.i("k")}), n.number(*axis), n.flag(n.isSet("is_max_k")),
                          n.flag(true), n.typeAttr(n.b.getI64Type()));
@@ -189,8 +189,8 @@ static LogicalResult nearestNeighbors(NodeImport &n) {
   if (!points || !centres || !k)
     return failure();
   if (n.rank(points) != 2 || n.rank(centres) != 2)
-    return n.invalid("found ranks " + Twine(n.rank(points)) + " and " + Twine(n.rank(centres)) +
-                     "; possible is 2");
+    return n.invalid("expected two matrices, got ranks " + Twine(n.rank(points)) + " and " +
+                     Twine(n.rank(centres)));
   auto halfSquares = [&](Value v) { return n.mul(n.reduce(n.mul(v, v), "sum", {1}, false), 0.5); };
   Value products = n.matmul(points, n.transpose(centres, {1, 0}));
   Value halves =

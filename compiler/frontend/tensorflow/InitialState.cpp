@@ -73,8 +73,8 @@ LogicalResult InitialState::restore(NodeImport &n) {
                                           parts = n.constantStrings(2);
   if (!prefix || !names || !parts)
     return n.g.report(n.node, "W0252",
-                      "found a file or names that are computed when the model is loaded; "
-                      "possible are constants");
+                      "expected a constant file and constant names, got ones that are computed "
+                      "when the model is loaded");
   for (auto [i, type] : llvm::enumerate(n.node.outputTypes)) {
     Stored &one = stored.emplace_back();
     one.type = type;

@@ -135,7 +135,7 @@ static LogicalResult matrixDiagPart(NodeImport &n) {
     return failure();
   int64_t rank = n.rank(x);
   if (rank < 2)
-    return n.invalid("found rank " + Twine(rank) + "; possible is 2 and more");
+    return n.invalid("expected rank 2 or more, got " + Twine(rank));
   auto k = intsOr(n, 1, 0);
   if (!k)
     return failure();
@@ -198,7 +198,7 @@ static LogicalResult matrixBandPart(NodeImport &n) {
     return failure();
   int64_t rank = n.rank(x);
   if (rank < 2)
-    return n.invalid("found rank " + Twine(rank) + "; possible is 2 and more");
+    return n.invalid("expected rank 2 or more, got " + Twine(rank));
   Value row = positions(n, x, rank - 2, 0, 2);
   Value column = positions(n, x, rank - 1, 1, 2);
   Value below = n.sub(row, column);

@@ -34,8 +34,7 @@ static std::shared_ptr<ArrayInfo> newList(NodeImport &n) {
   info->element = n.elementAttr("element_dtype");
   if (info->element)
     return info;
-  (void)n.unsupported("found a list of handles; possible are tensors and "
-                      "lists");
+  (void)n.unsupported("expected a list of tensors or lists, got handles");
   return nullptr;
 }
 
@@ -221,8 +220,7 @@ static LogicalResult optionalNone(NodeImport &n) {
 
 static LogicalResult optionalFromValue(NodeImport &n) {
   if (n.inputCount() != 1)
-    return n.unsupported("found an optional of " + Twine(n.inputCount()) +
-                         " values; possible is one");
+    return n.unsupported("expected an optional of one value, got " + Twine(n.inputCount()));
   Imported item = elementAt(n, 0);
   if (item.kind == Imported::Kind::None)
     return failure();
@@ -246,7 +244,7 @@ static LogicalResult optionalGetValue(NodeImport &n) {
   }
   const AttrValue *types = n.attr("output_types");
   if (types && types->list && types->list->ints.size() != 1)
-    return n.unsupported("found an optional of several values; possible is one");
+    return n.unsupported("expected an optional of one value, got several");
   Imported value = ArrayEditor(n, n.inputs[0]).read(n.intScalar(0));
   return value.kind == Imported::Kind::None ? failure() : n.result(value);
 }

@@ -47,8 +47,8 @@ static LogicalResult matMul(NodeImport &n) {
   if (!x || !y)
     return failure();
   if (n.rank(x) != 2 || n.rank(y) != 2)
-    return n.invalid("found ranks " + Twine(n.rank(x)) + " and " + Twine(n.rank(y)) +
-                     "; possible is 2");
+    return n.invalid("expected two matrices, got ranks " + Twine(n.rank(x)) + " and " +
+                     Twine(n.rank(y)));
   return n.result(product(n, x, y, n.isSet("transpose_a"), n.isSet("transpose_b"), false));
 }
 
@@ -159,7 +159,7 @@ static LogicalResult lrn(NodeImport &n) {
     return failure();
   int64_t radius = n.i("depth_radius");
   if (radius != 0 && !n.isStep(radius))
-    return n.invalid("found depth_radius " + Twine(radius) + "; possible are 0 to 2^31 - 1");
+    return n.invalid("expected depth_radius 0 to 2^31 - 1, got " + Twine(radius));
   return n.result(n.op<LrnOp>(x, n.number(n.rank(x) - 1), n.number(2 * radius + 1),
                               n.number(radius), n.real(n.f("alpha")), n.real(n.f("beta")),
                               n.real(n.f("bias"))));
@@ -226,8 +226,8 @@ static LogicalResult dilation(NodeImport &n) {
   IntVector strides = n.is("strides"), rates = n.is("rates");
   if (!n.isStatic(x) || !n.isStatic(filter) || n.rank(x) != 4 || n.rank(filter) != 3 ||
       strides.size() != 4 || rates.size() != 4)
-    return n.unsupported("found shapes that are not known; possible are "
-                         "constant ones");
+    return n.unsupported(
+        "expected shapes that are known when the model is compiled, got open ones");
   Ints shape = n.sizes(x), window = n.sizes(filter);
   if (window[0] * window[1] > 1024)
     return n.unsupported("found a window of more than 1024 elements");
@@ -246,7 +246,7 @@ static LogicalResult dilation(NodeImport &n) {
   }
   double lowest = isa<FloatType>(n.element(x)) ? -INFINITY : -128;
   if (!isa<FloatType>(n.element(x)))
-    return n.unsupported("found integers; possible are floats");
+    return n.unsupported("expected floats, got integers");
   Value padded = n.op<PadOp>(x, n.ints(pads), n.like(x, lowest), n.text("constant"));
   Value best;
   for (int64_t h = 0; h < window[0]; ++h)

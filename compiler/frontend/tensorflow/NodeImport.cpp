@@ -34,8 +34,9 @@ Value NodeImport::in(size_t i) {
     if (isa<BoxType>(element(input.value))) {
       if (Value image = openImage(*this, input.value))
         return image;
-      (void)unsupported("found a tensor whose rank only the run knows as input " + Twine(i) +
-                        "; possible are Reshape and EnsureShape before it");
+      (void)unsupported("expected a tensor of known rank as input " + Twine(i) +
+                        ", which a Reshape or EnsureShape before it gives, got one whose rank only "
+                        "the run knows");
       return {};
     }
     return input.value;
@@ -51,12 +52,12 @@ Value NodeImport::in(size_t i) {
     [[fallthrough]];
   default:
     if (input.kind == Imported::Kind::Group)
-      (void)unsupported("found several tensors in one, or one whose rank only the run knows, as "
-                        "input " +
-                        Twine(i) + "; possible is a tensor of known rank");
+      (void)unsupported("expected a tensor of known rank, got several tensors in one, or one whose "
+                        "rank only the run knows, as input " +
+                        Twine(i));
     else
-      (void)unsupported("found a variable, an array or a handle as input " + Twine(i) +
-                        "; possible is a tensor");
+      (void)unsupported("expected a tensor, got a variable, an array or a handle as input " +
+                        Twine(i));
     return {};
   }
 }
@@ -128,9 +129,8 @@ std::optional<IntVector> NodeImport::constantInts(size_t i) {
   std::optional<IntVector> values = knownInts(i);
   if (!values)
     (void)g.report(node, "W0252",
-                   "found " + inputName(node, i) +
-                       " computed from the program's inputs; possible is a "
-                       "constant");
+                   "expected a constant, got " + inputName(node, i) +
+                       " computed from the program's inputs");
   return values;
 }
 
@@ -139,8 +139,8 @@ std::optional<int64_t> NodeImport::constantInt(size_t i) {
   if (values && values->size() == 1)
     return values->front();
   if (values)
-    (void)invalid("found " + Twine(values->size()) + " values for " + inputName(node, i) +
-                  "; possible is one");
+    (void)invalid("expected one value for " + inputName(node, i) + ", got " +
+                  Twine(values->size()));
   return std::nullopt;
 }
 
@@ -149,9 +149,8 @@ std::optional<SmallVector<double>> NodeImport::constantFloats(size_t i) {
     if (auto values = frontend::constantReals(inputs[i].value))
       return values;
   (void)g.report(node, "W0252",
-                 "found " + inputName(node, i) +
-                     " computed from the program's inputs; possible is a "
-                     "constant");
+                 "expected a constant, got " + inputName(node, i) +
+                     " computed from the program's inputs");
   return std::nullopt;
 }
 
@@ -212,7 +211,7 @@ bool NodeImport::hasRank(Value x, int64_t rank) {
     return false;
   if (this->rank(x) == rank)
     return true;
-  (void)invalid("found a tensor of rank " + Twine(this->rank(x)) + "; possible is " + Twine(rank));
+  (void)invalid("expected a tensor of rank " + Twine(rank) + ", got " + Twine(this->rank(x)));
   return false;
 }
 

@@ -284,8 +284,7 @@ template <const Optimizer &optimizer> LogicalResult apply(NodeImport &n) {
   bool isSparse = n.node.op.find("Sparse") != std::string_view::npos;
   size_t first = 1 + optimizer.slots, count = optimizer.operands + isSparse;
   if (n.inputCount() != first + count)
-    return n.invalid("found " + Twine(n.inputCount()) + " inputs; possible are " +
-                     Twine(first + count));
+    return n.invalid("expected " + Twine(first + count) + " inputs, got " + Twine(n.inputCount()));
   SmallVector<Imported *> variables;
   Values state;
   for (size_t i = 0; i < first; ++i) {

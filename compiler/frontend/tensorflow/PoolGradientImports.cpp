@@ -147,8 +147,8 @@ template <int64_t spatial> static LogicalResult avgPoolGrad(NodeImport &n) {
     // Each becomes a number of a constant.
     constexpr int64_t mostSteps = 1 << 24;
     if (steps > mostSteps)
-      return n.unsupported("found " + Twine(steps) + " windows along a dimension, possible are " +
-                           Twine(mostSteps));
+      return n.unsupported("expected at most " + Twine(mostSteps) +
+                           " windows along a dimension, got " + Twine(steps));
     SmallVector<double> counts;
     for (int64_t k = 0; k < steps; ++k) {
       int64_t begin = k * windows->strides[i] - (*pads)[2 * i];

@@ -24,8 +24,8 @@ static std::optional<int64_t> rangeAxis(NodeImport &n, Value x, bool &isInvalid)
   if (axis < n.rank(x))
     return axis;
   isInvalid = true;
-  (void)n.invalid("found axis " + Twine(axis) + " of a tensor of rank " + Twine(n.rank(x)) +
-                  "; possible is less than the rank");
+  (void)n.invalid("expected an axis below the tensor's rank " + Twine(n.rank(x)) + ", got " +
+                  Twine(axis));
   return std::nullopt;
 }
 
@@ -118,8 +118,8 @@ static LogicalResult quantize(NodeImport &n) {
     return n.results({toInteger(n, rounded, integer), low, high});
   }
   if (mode != "SCALED")
-    return n.invalid("found mode " + Twine(std::string(mode)) +
-                     "; possible are MIN_COMBINED, MIN_FIRST and SCALED");
+    return n.invalid("expected mode MIN_COMBINED, MIN_FIRST or SCALED, got " +
+                     Twine(std::string(mode)));
   Value bottom = n.like(low, limits.lowest + (n.isSet("narrow_range") ? 1 : 0));
   Value top = n.like(low, limits.highest);
   Value scale = n.minimum(scaleFrom(n, bottom, low), scaleFrom(n, top, high));
@@ -157,8 +157,8 @@ static LogicalResult dequantize(NodeImport &n) {
     return n.result(n.cast(result, type));
   }
   if (mode != "SCALED")
-    return n.invalid("found mode " + Twine(std::string(mode)) +
-                     "; possible are MIN_COMBINED, MIN_FIRST and SCALED");
+    return n.invalid("expected mode MIN_COMBINED, MIN_FIRST or SCALED, got " +
+                     Twine(std::string(mode)));
   Value scale = n.div(high, limits.highest);
   if (limits.lowest < 0)
     scale = n.maximum(n.div(low, limits.lowest + (n.isSet("narrow_range") ? 1 : 0)), scale);

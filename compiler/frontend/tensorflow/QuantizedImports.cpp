@@ -278,7 +278,7 @@ template <bool isDepthwise> static LogicalResult fusedQuantizedConv(NodeImport &
   if (!x || !filter || !ranges)
     return failure();
   if (!n.is("padding_list").empty())
-    return n.unsupported("found a padding_list; possible is none");
+    return n.unsupported("expected no padding_list, got one");
   auto windows = readWindows(n, 2);
   auto window = filterWindow(n, filter, 2);
   if (!windows || !window)
@@ -364,7 +364,7 @@ static LogicalResult quantizedInstanceNorm(NodeImport &n) {
   if (!x || !range.high)
     return failure();
   if (n.rank(x) != 4)
-    return n.invalid("found rank " + Twine(n.rank(x)) + "; possible is 4");
+    return n.invalid("expected rank 4, got " + Twine(n.rank(x)));
   Value scale = n.div(n.sub(range.high, range.low), 255.0);
   Value wide = n.cast(x, n.b.getF32Type());
   Value centred = n.sub(wide, n.reduce(wide, "mean", {1, 2}, true));
@@ -392,7 +392,7 @@ static LogicalResult quantizedResize(NodeImport &n) {
   if (!x || !sizes || !range.high)
     return failure();
   if (n.rank(x) != 4)
-    return n.invalid("found rank " + Twine(n.rank(x)) + "; possible is 4");
+    return n.invalid("expected rank 4, got " + Twine(n.rank(x)));
   Type f32 = n.b.getF32Type();
   bool isReal = n.isFloat(x);
   if (!n.element(x).isIntOrFloat())

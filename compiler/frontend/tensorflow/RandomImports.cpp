@@ -209,7 +209,7 @@ static std::optional<Stream> keyedStream(NodeImport &n) {
   if (rest.empty() || !algorithm)
     return std::nullopt;
   if (*algorithm == 2) {
-    (void)n.unsupported("found algorithm ThreeFry; possible is Philox");
+    (void)n.unsupported("expected algorithm Philox, got ThreeFry");
     return std::nullopt;
   }
   auto bits = [&](Value v) { return n.cast(v, n.b.getI64Type(), false); };

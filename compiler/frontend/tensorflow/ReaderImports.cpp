@@ -35,11 +35,11 @@ static std::optional<int64_t> encodingOf(NodeImport &n, std::string_view attr) {
     return 2;
   std::string found(name);
   if (name == "SNAPPY")
-    (void)n.unsupported("found " + Twine(std::string(attr)) +
-                        " \"SNAPPY\"; possible are \"\", \"ZLIB\" and \"GZIP\"");
+    (void)n.unsupported("expected " + Twine(std::string(attr)) +
+                        " \"\", \"ZLIB\" or \"GZIP\", got \"SNAPPY\"");
   else
-    (void)n.invalid("found " + Twine(std::string(attr)) + " \"" + Twine(found) +
-                    "\"; possible are \"\", \"ZLIB\" and \"GZIP\"");
+    (void)n.invalid("expected " + Twine(std::string(attr)) + " \"\", \"ZLIB\" or \"GZIP\", got \"" +
+                    Twine(found) + "\"");
   return std::nullopt;
 }
 
@@ -56,8 +56,8 @@ template <ReaderKind kind> static LogicalResult makeReader(NodeImport &n) {
     for (auto [i, name] : llvm::enumerate(names)) {
       sizes[i] = n.i(name);
       if (sizes[i] < (i == 0))
-        return n.invalid("found " + Twine(name) + " of " + Twine(sizes[i]) + "; possible are " +
-                         Twine(i == 0 ? 1 : 0) + " and more");
+        return n.invalid("expected " + Twine(name) + " of " + Twine(i == 0 ? 1 : 0) +
+                         " or more, got " + Twine(sizes[i]));
     }
   }
   if (!encoding)

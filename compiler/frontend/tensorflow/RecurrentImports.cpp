@@ -31,15 +31,14 @@ struct LstmWeights {
 /// How many cells a state [batch, cells] has, or a bias of `gates` for each.
 static FailureOr<int64_t> cellsOf(NodeImport &n, Value state, Value bias, int64_t gates) {
   if (n.rank(state) != 2 || n.rank(bias) != 1)
-    return n.invalid("found a state of rank " + Twine(n.rank(state)) + " and a bias of rank " +
-                     Twine(n.rank(bias)) + "; possible are 2 and 1");
+    return n.invalid("expected a state of rank 2 and a bias of rank 1, got " +
+                     Twine(n.rank(state)) + " and " + Twine(n.rank(bias)));
   int64_t cells = n.dim(state, 1), width = n.dim(bias, 0);
   if (!ShapedType::isDynamic(cells))
     return cells;
   if (!ShapedType::isDynamic(width))
     return width / gates;
-  return n.unsupported("found a number of cells that is not known; possible are "
-                       "sizes given by --shape");
+  return n.unsupported("expected a known number of cells, which --shape gives, got an open one");
 }
 
 } // namespace

@@ -59,8 +59,8 @@ Value weir::tf::chooseAxes(NodeImport &n, Value axes, int64_t rank, bool anyNumb
   if (!axes)
     return {};
   if (rank < 0) {
-    (void)n.unsupported("found axes computed from the program's inputs, of a tensor whose rank "
-                        "only the run knows; possible is one of known rank");
+    (void)n.unsupported("expected a tensor of known rank, got one whose rank only the run knows, "
+                        "with axes computed from the program's inputs");
     return {};
   }
   int64_t count = n.dim(axes, 0);
@@ -69,9 +69,9 @@ Value weir::tf::chooseAxes(NodeImport &n, Value axes, int64_t rank, bool anyNumb
   if (!isOpen || anyNumber)
     choices = frontend::axisSets(rank, count, isPossible);
   if (choices.empty()) {
-    (void)n.unsupported("found axes computed from the program's inputs, of "
+    (void)n.unsupported("expected constant axes, got axes computed from the program's inputs, of "
                         "unknown number or with more than " +
-                        Twine(frontend::mostAxisSets) + " choices; possible are constants");
+                        Twine(frontend::mostAxisSets) + " choices");
     return {};
   }
   Value mask = frontend::axisSetOf(n, fromStart(n, axes, rank), rank);

@@ -27,7 +27,7 @@ static Value keyState(NodeImport &n, size_t first) {
   if (rest.empty() || !algorithm)
     return {};
   if (*algorithm == 2) {
-    (void)n.unsupported("found algorithm ThreeFry; possible is Philox");
+    (void)n.unsupported("expected algorithm Philox, got ThreeFry");
     return {};
   }
   auto bits = [&](Value v) { return n.cast(v, n.b.getI64Type(), false); };
@@ -140,7 +140,7 @@ static LogicalResult multinomial(NodeImport &n, Value state) {
   if (!state || !logits || !samples || !element)
     return failure();
   if (n.rank(logits) != 2)
-    return n.invalid("found logits of rank " + Twine(n.rank(logits)) + "; possible is 2");
+    return n.invalid("expected logits of rank 2, got " + Twine(n.rank(logits)));
   auto known = n.knownInts(1);
   int64_t count = known && known->size() == 1 ? known->front() : ShapedType::kDynamic;
   auto type = RankedTensorType::get({n.dim(logits, 0), count}, element);

@@ -207,7 +207,7 @@ std::unique_ptr<SavedModel> weir::tf::readSavedModel(const std::string &folder,
                  "",
                  "",
                  "the model is stored in split messages (saved_model.cpb), "
-                 "which this reader does not know; possible is saved_model.pb",
+                 "which this reader does not know; expected saved_model.pb",
                  {}});
     return nullptr;
   }

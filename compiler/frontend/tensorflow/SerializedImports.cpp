@@ -43,7 +43,7 @@ static LogicalResult parseTensor(NodeImport &n) {
 
 template <bool isMany> static LogicalResult serializeSparse(NodeImport &n) {
   if (toDataType(n.i("out_type")) != DataType::String)
-    return n.unsupported("found a sparse tensor serialized as variants; possible are strings");
+    return n.unsupported("expected a sparse tensor serialized as strings, got variants");
   SmallVector<Value> operands = n.tensors(0, 3);
   if (operands.empty())
     return failure();
@@ -63,7 +63,7 @@ static LogicalResult deserializeSparse(NodeImport &n) {
   if (!x)
     return failure();
   if (!n.isString(x))
-    return n.unsupported("found sparse tensors serialized as variants; possible are strings");
+    return n.unsupported("expected sparse tensors serialized as strings, got variants");
   if (!element)
     return n.unsupported("found a type that weir does not have");
   Type index = n.b.getI64Type();
@@ -78,8 +78,8 @@ static LogicalResult deserializeSparse(NodeImport &n) {
 static LogicalResult deserializeManySparse(NodeImport &n) {
   Value x = n.in(0);
   if (x && n.rank(x) != 2)
-    return n.invalid("found serialized sparse tensors of rank " + Twine(n.rank(x)) +
-                     "; possible is a matrix of three columns");
+    return n.invalid("expected serialized sparse tensors as a matrix of three columns, got rank " +
+                     Twine(n.rank(x)));
   return deserializeSparse(n);
 }
 
@@ -89,8 +89,7 @@ static LogicalResult decodeCsv(NodeImport &n) {
   if (inputs.empty())
     return failure();
   if (delimiter.size() != 1)
-    return n.invalid("found field_delim of " + Twine(delimiter.size()) +
-                     " characters; possible is one");
+    return n.invalid("expected field_delim of one character, got " + Twine(delimiter.size()));
   IntVector chosen = n.is("select_cols");
   size_t count = inputs.size() - 1;
   if (!chosen.empty() && chosen.size() != count)

@@ -32,7 +32,7 @@ static Sets denseSets(NodeImport &n, size_t i) {
     return {};
   int64_t rank = n.rank(x);
   if (rank < 2) {
-    (void)n.invalid("found sets of rank " + Twine(rank) + "; possible is 2 or more");
+    (void)n.invalid("expected sets of rank 2 or more, got " + Twine(rank));
     return {};
   }
   Sets sets;
@@ -50,7 +50,7 @@ static Sets sparseSets(NodeImport &n, size_t first) {
   if (!x)
     return {};
   if (x.rank < 2) {
-    (void)n.invalid("found sets of rank " + Twine(x.rank) + "; possible is 2 or more");
+    (void)n.invalid("expected sets of rank 2 or more, got " + Twine(x.rank));
     return {};
   }
   Sets sets;
@@ -110,8 +110,8 @@ static LogicalResult operate(NodeImport &n, const Sets &a, const Sets &b) {
     Value keep = n.compare(operation == "intersection" ? "ge" : "lt", at, 0);
     rows = take(n, from, whereTrue(n, keep));
   } else {
-    return n.invalid("found set_operation " + Twine(StringRef(operation.data(), operation.size())) +
-                     "; possible are a-b, b-a, intersection, union");
+    return n.invalid("expected set_operation a-b, b-a, intersection or union, got " +
+                     Twine(StringRef(operation.data(), operation.size())));
   }
   return setResult(n, rows, all.values, a.shape, a.rank);
 }
@@ -163,7 +163,7 @@ static Counted denseValues(NodeImport &n) {
     Value size = n.toScalar(n.maximum(n.sizeOf(x, 1), 1.0));
     c.rows = n.div(countUp(n, n.sizeProduct(x, 0, 2)), size);
   } else if (n.rank(x) > 2) {
-    (void)n.invalid("found values of rank " + Twine(n.rank(x)) + "; possible is 1 and 2");
+    (void)n.invalid("expected values of rank 1 or 2, got " + Twine(n.rank(x)));
     return {};
   }
   return c;
@@ -191,7 +191,7 @@ static Counted sparseValues(NodeImport &n) {
             n.op<AndOp>(n.compare("ge", c.rows, 0), n.compare("lt", c.rows, n.toScalar(c.count))),
             "a row is out of bounds");
   } else if (x.rank != 1) {
-    (void)n.invalid("found a sparse tensor of rank " + Twine(x.rank) + "; possible is 1 and 2");
+    (void)n.invalid("expected a sparse tensor of rank 1 or 2, got " + Twine(x.rank));
     return {};
   }
   return c;

@@ -153,8 +153,7 @@ static LogicalResult squeeze(NodeImport &n) {
       return failure();
     int64_t known = n.dim(x, *axis);
     if (known != 1 && !ShapedType::isDynamic(known))
-      return n.invalid("found size " + Twine(known) + " of dimension " + Twine(*axis) +
-                       "; possible is 1");
+      return n.invalid("expected size 1 of dimension " + Twine(*axis) + ", got " + Twine(known));
     if (!llvm::is_contained(axes, *axis))
       axes.push_back(*axis);
   }
@@ -164,8 +163,8 @@ static LogicalResult squeeze(NodeImport &n) {
         axes.push_back(i);
       if (ShapedType::isDynamic(known))
         require(n, n.toScalar(n.compare("ne", n.sizeOf(x, i), 1)),
-                "Squeeze without squeeze_dims found an open dimension of size 1, which would "
-                "change the rank; possible is a model that is compiled with that size");
+                "Squeeze without squeeze_dims met an open dimension of size 1, which would change "
+                "the rank; expected a model that is compiled with that size");
     }
   llvm::sort(axes);
   return n.result(n.squeeze(x, axes));

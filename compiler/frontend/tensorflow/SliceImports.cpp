@@ -152,8 +152,7 @@ static LogicalResult stridedSlice(NodeImport &n) {
     }
     auto step = entry(2, dim.entry);
     if (!step || *step == 0)
-      return n.unsupported("found a step that is computed or 0; possible are "
-                           "constants");
+      return n.unsupported("expected constant steps other than 0, got a computed one or 0");
     bool fromStart = isSet("begin_mask"), toEnd = isSet("end_mask");
     if (fromStart && toEnd && *step == 1)
       continue;
@@ -525,12 +524,11 @@ template <bool toSpace> static LogicalResult depthSpace(NodeImport &n) {
   if (!x)
     return failure();
   if (format != "NHWC" && format != "NCHW")
-    return n.unsupported("found data format " + Twine(std::string(format)) +
-                         "; possible are NHWC and NCHW");
+    return n.unsupported("expected data format NHWC or NCHW, got " + Twine(std::string(format)));
   if (n.rank(x) != 4)
-    return n.invalid("found rank " + Twine(n.rank(x)) + "; possible is 4");
+    return n.invalid("expected rank 4, got " + Twine(n.rank(x)));
   if (!n.isStep(block))
-    return n.invalid("found block_size " + Twine(block) + "; possible are 1 to 2^31 - 1");
+    return n.invalid("expected block_size 1 to 2^31 - 1, got " + Twine(block));
   if (format == "NCHW")
     x = n.transpose(x, {0, 2, 3, 1});
   Value b = n.ints({block});

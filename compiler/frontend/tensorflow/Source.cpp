@@ -85,7 +85,7 @@ std::unique_ptr<Source> Source::open(const std::string &path, TextMessage messag
   bool good;
   if (bytes.size() > kMaxTextBytes) {
     good = false;
-    error = "found " + std::to_string(bytes.size()) + " bytes of text; possible are 2^31 - 1";
+    error = "expected at most 2^31 - 1 bytes of text, got " + std::to_string(bytes.size());
   } else if (message == TextMessage::GraphDef) {
     good = convert<proto::GraphDef>(bytes, source->converted, false, error);
   } else {

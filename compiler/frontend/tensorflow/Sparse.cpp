@@ -21,8 +21,7 @@ SparseTensor weir::tf::makeSparse(NodeImport &n, Value indices, Value values, Va
   if (ShapedType::isDynamic(rank) && n.rank(shape) == 1)
     rank = n.dim(shape, 0);
   if (ShapedType::isDynamic(rank) || n.rank(indices) != 2) {
-    (void)n.unsupported("found a sparse tensor of unknown rank; possible is "
-                        "one whose rank the graph tells");
+    (void)n.unsupported("expected a sparse tensor whose rank the graph tells, got unknown rank");
     return x;
   }
   x.rank = rank;
@@ -206,7 +205,7 @@ Value weir::tf::segmentValues(NodeImport &n, StringRef kind, Value values, Value
 
 Value weir::tf::softmaxOfRows(NodeImport &n, const SparseTensor &x) {
   if (x.rank < 2) {
-    (void)n.invalid("found a tensor of rank " + Twine(x.rank) + "; possible is 2 or more");
+    (void)n.invalid("expected a tensor of rank 2 or more, got " + Twine(x.rank));
     return {};
   }
   Value keys = linearKeys(n, columns(n, x.indices, 0, x.rank - 1), x.shape, x.rank - 1);

@@ -121,8 +121,8 @@ static LogicalResult sparseTensorDenseMatMul(NodeImport &n) {
   if (!a || !b)
     return failure();
   if (a.rank != 2 || n.rank(b) != 2)
-    return n.invalid("found tensors of rank " + Twine(a.rank) + " and " + Twine(n.rank(b)) +
-                     "; possible are matrices");
+    return n.invalid("expected matrices, got operands of rank " + Twine(a.rank) + " and " +
+                     Twine(n.rank(b)));
   Type element = n.element(b);
   bool isComplex = isa<ComplexType>(element);
   bool adjointA = n.isSet("adjoint_a");

@@ -36,7 +36,7 @@ static bool isMatrix(NodeImport &n, const SparseTensor &x) {
     return false;
   if (x.rank == 2 || x.rank == 3)
     return true;
-  (void)n.invalid("found a sparse tensor of rank " + Twine(x.rank) + "; possible are 2 and 3");
+  (void)n.invalid("expected a sparse tensor of rank 2 or 3, got " + Twine(x.rank));
   return false;
 }
 
@@ -228,8 +228,8 @@ static LogicalResult multiply(NodeImport &n) {
   if (n.rank(b) == 3 && a.rank == 3)
     b = take(n, n.reshape(b, {-1}), column(n, a.indices, 0));
   else if (n.rank(b) != 0)
-    return n.unsupported("found a factor of rank " + Twine(n.rank(b)) +
-                         "; possible is a scalar, and [batch, 1, 1]");
+    return n.unsupported("expected a factor that is a scalar or [batch, 1, 1], got rank " +
+                         Twine(n.rank(b)));
   a.values = n.mul(a.values, b);
   return matrixResult(n, a);
 }

@@ -75,8 +75,8 @@ static LogicalResult variable(NodeImport &n) {
       result.type = it->second;
   if (!result.type) {
     if (!n.g.variableTypes || !elementType(n.b.getContext(), dtype->type()))
-      return n.unsupported("found a variable whose shape is not known; possible is one that the "
-                           "graph or a stored value gives");
+      return n.unsupported("expected a variable whose shape the graph or a stored value gives, got "
+                           "an unknown shape");
     result.variable = name; // an assignment says it
     return n.result(result);
   }
@@ -97,9 +97,8 @@ static LogicalResult argument(NodeImport &n) {
   if (n.node.outputTypes.empty() || n.node.outputTypes[0] != DataType::Resource || !types ||
       !types->list || !shapes || !shapes->list || types->list->ints.empty() ||
       shapes->list->shapes.empty())
-    return n.unsupported("found an argument that is not fed; possible is "
-                         "--feed=" +
-                         Twine(std::string(n.node.name)));
+    return n.unsupported("expected --feed=" + Twine(std::string(n.node.name)) +
+                         ", since the argument is needed, got no such feed");
   Imported result;
   result.kind = Imported::Kind::Resource;
   result.type =
@@ -156,8 +155,7 @@ static bool learnType(NodeImport &n, const Imported &variable, Value value) {
     if (!made || type.getElementType() != variable.type.getElementType())
       return true;
     if (type.getRank() != variable.type.getRank()) {
-      (void)n.unsupported("found a variable that takes values of another rank; "
-                          "possible are those of other sizes");
+      (void)n.unsupported("expected a variable to keep its rank, got values of another rank");
       return false;
     }
     IntVector shape;

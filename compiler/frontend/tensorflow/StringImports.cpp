@@ -54,9 +54,9 @@ static LogicalResult isUtf8(NodeImport &n, std::string_view attr, std::string_vi
   result = value == yes;
   if (result || value == no)
     return success();
-  return n.invalid("found " + Twine(std::string(attr)) + " \"" + Twine(std::string(value)) +
-                   "\"; possible are \"" + Twine(std::string(no)) + "\" and \"" +
-                   Twine(std::string(yes)) + "\"");
+  return n.invalid("expected " + Twine(std::string(attr)) + " \"" + Twine(std::string(no)) +
+                   "\" or \"" + Twine(std::string(yes)) + "\", got \"" + Twine(std::string(value)) +
+                   "\"");
 }
 
 template <bool isUpper> static LogicalResult changeCase(NodeImport &n) {
@@ -128,11 +128,9 @@ static LogicalResult asString(NodeImport &n) {
   int64_t precision = n.i("precision"), width = n.i("width");
   std::string_view fill = n.s("fill");
   if (fill.size() > 1)
-    return n.invalid("found fill of " + Twine(fill.size()) +
-                     " characters; possible is one or none");
+    return n.invalid("expected fill of one character or none, got " + Twine(fill.size()));
   if (!fill.empty() && std::string_view(" +-0#").find(fill) == std::string_view::npos)
-    return n.invalid("found fill \"" + Twine(std::string(fill)) +
-                     "\"; possible are blank, +, -, 0 and #");
+    return n.invalid("expected fill blank, +, -, 0 or #, got \"" + Twine(std::string(fill)) + "\"");
   if (scientific && shortest)
     return n.invalid("found both scientific and shortest");
   if (!isReal && (precision > -1 || scientific || shortest))
@@ -168,7 +166,7 @@ template <int64_t function> static LogicalResult hashBucket(NodeImport &n) {
   if (function == 2) {
     IntVector key = n.is("key");
     if (key.size() != 2)
-      return n.invalid("found a key of " + Twine(key.size()) + " numbers; possible are 2");
+      return n.invalid("expected a key of 2 numbers, got " + Twine(key.size()));
     attributes.append(key.begin(), key.end());
   }
   return map(n, "weir_kernel_string_hash", n.b.getI64Type(), attributes);
@@ -179,7 +177,7 @@ static LogicalResult fingerprint(NodeImport &n) {
   if (!x || !method)
     return failure();
   if (n.rank(x) < 1)
-    return n.invalid("found a scalar; possible are rows");
+    return n.invalid("expected a vector or more, got a scalar");
   auto byte = IntegerType::get(n.b.getContext(), 8, IntegerType::Unsigned);
   auto type = RankedTensorType::get({n.dim(x, 0), 8}, byte);
   return n.result(n.kernelCall("weir_kernel_fingerprint", {type}, {x, method}, {})->getResult(0));
@@ -268,8 +266,8 @@ template <bool isV2> static LogicalResult split(NodeImport &n) {
   if (!x || !separator)
     return failure();
   if (n.rank(x) != 1 || n.rank(separator) != 0)
-    return n.invalid("found strings of rank " + Twine(n.rank(x)) + " and a delimiter of rank " +
-                     Twine(n.rank(separator)) + "; possible are a vector and a scalar");
+    return n.invalid("expected a vector of strings and a scalar delimiter, got ranks " +
+                     Twine(n.rank(x)) + " and " + Twine(n.rank(separator)));
   Type i64 = n.b.getI64Type();
   Type types[] = {RankedTensorType::get({ShapedType::kDynamic, 2}, i64), vectorOf(stringType(n)),
                   RankedTensorType::get({2}, i64)};
@@ -326,10 +324,9 @@ static LogicalResult unicodeAttributes(NodeImport &n, SmallVectorImpl<int64_t> &
                        .Default(-1);
   int64_t replacement = n.i("replacement_char");
   if (errors < 0 || replacement < 0 || replacement > 0x10ffff)
-    return n.invalid("found errors \"" + Twine(text(n, "errors")) + "\" and replacement " +
-                     Twine(replacement) +
-                     "; possible are strict, replace and ignore, and a code "
-                     "point");
+    return n.invalid("expected errors strict, replace or ignore, and a replacement that is a code "
+                     "point, got \"" +
+                     Twine(text(n, "errors")) + "\" and " + Twine(replacement));
   attributes.assign({errors, replacement, n.isSet("replace_control_characters")});
   if (!n.attr("output_encoding"))
     return success();

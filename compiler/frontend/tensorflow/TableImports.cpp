@@ -90,11 +90,11 @@ static LogicalResult reserveKeys(NodeImport &n, TableInfo &info) {
       return failure();
     auto constant = value.getDefiningOp<ConstantOp>();
     if (!constant)
-      return n.g.report(n.node, "W0252",
-                        "found reserved keys computed from the program's inputs; possible are "
-                        "constants");
+      return n.g.report(
+          n.node, "W0252",
+          "expected constant reserved keys, got keys computed from the program's inputs");
     if (n.rank(value) != 0 || n.element(value) != info.key)
-      return n.unsupported("found keys that are tensors; possible are scalars");
+      return n.unsupported("expected scalar keys, got tensors");
     *key = cast<TypedAttr>(constant.getValue());
   }
   return success();
@@ -224,8 +224,7 @@ static LogicalResult fromTextFile(NodeImport &n) {
   std::optional<std::string> path = knownString(name);
   if (!path)
     return n.g.report(n.node, "W0252",
-                      "found a file name computed from the program's inputs; "
-                      "possible is a constant");
+                      "expected a constant file name, got one computed from the program's inputs");
   if (!table->isKnown)
     return n.unsupported("found a table that only the run knows");
   // As the graph says, or beside it.

@@ -74,7 +74,7 @@ static LogicalResult tensorArray(NodeImport &n) {
   if (!info->length)
     return failure();
   if (!info->element)
-    return n.unsupported("found an array of handles; possible are tensors");
+    return n.unsupported("expected an array of tensors, got handles");
   const AttrValue *shape = n.attr("element_shape");
   if (shape && shape->shape && !shape->shape->unknownRank) {
     info->shape = elementShape(IntVector(shape->shape->dims.begin(), shape->shape->dims.end()));
@@ -256,7 +256,7 @@ static LogicalResult stack(NodeImport &n) {
   info->element = n.elementAttr("elem_type");
   info->length = n.intScalar(0);
   if (!info->element)
-    return n.unsupported("found a stack of handles; possible are tensors");
+    return n.unsupported("expected a stack of tensors, got handles");
   setState(n, Imported::makeArray(info));
   return n.result(makeHandle(n, info));
 }

@@ -201,13 +201,12 @@ static bool decodeStrings(const Tensor &tensor, TensorValues &values, std::strin
 bool weir::tf::decodeTensor(const Tensor &tensor, TensorValues &values, std::string &error) {
   values = TensorValues();
   if (tensor.type == DataType::Invalid) {
-    error = "found a constant of unknown type; possible are the types of "
-            "TensorFlow's types.proto";
+    error = "expected a constant of a type in TensorFlow's types.proto, got an unknown type";
     return false;
   }
   if (tensor.type == DataType::Resource || tensor.type == DataType::Variant) {
-    error = "found a constant of type " + std::string(typeName(tensor.type)) +
-            "; possible are numbers and strings";
+    error = "expected a constant of numbers or strings, got one of type " +
+            std::string(typeName(tensor.type));
     return false;
   }
   values.count = tensor.shape.unknownRank ? -1 : elementCount(tensor.shape.dims);

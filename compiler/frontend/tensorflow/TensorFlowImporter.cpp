@@ -463,8 +463,7 @@ void ModuleImporter::everySignature(const Graph &graph, const Library &library) 
       sink.report(std::move(diagnostic));
     }
   if (!any && !sink.hasErrors())
-    error("W0213", "found no signature; possible are --entry with --feed and "
-                   "--fetch");
+    error("W0213", "expected a signature, or --entry with --feed and --fetch, got neither");
 }
 
 OwningOpRef<ModuleOp> weir::tf::importModel(MLIRContext &context, const std::string &path,

@@ -182,8 +182,8 @@ static Value convolve(NodeImport &n, Value x, Value filter) {
                  n.i("batch_group_count") == 1 && n.s("dimension_numbers").empty();
   if (!isPlain || static_cast<int64_t>(strides.size()) != spatial ||
       static_cast<int64_t>(rates.size()) != spatial) {
-    (void)n.unsupported("found a dilated input, groups of batches or an order "
-                        "of dimensions of its own; possible is none of them");
+    (void)n.unsupported("expected no dilated input, no groups of batches and the usual order of "
+                        "dimensions, got one of these");
     return {};
   }
   if (n.s("padding") != "EXPLICIT") {

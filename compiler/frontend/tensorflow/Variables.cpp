@@ -23,9 +23,8 @@ Imported *weir::tf::variableAt(NodeImport &n, size_t i) {
   if (i < n.inputs.size() && n.inputs[i].kind == Imported::Kind::Resource) {
     if (n.inputs[i].type)
       return &n.inputs[i];
-    (void)n.unsupported("found variable \"" + Twine(n.inputs[i].variable) +
-                        "\", whose shape is not known; possible is one that "
-                        "the graph, a stored value or an assignment gives");
+    (void)n.unsupported("expected a shape of variable \"" + Twine(n.inputs[i].variable) +
+                        "\" from the graph, a stored value or an assignment, got none");
     return nullptr;
   }
   (void)n.unsupported("found input " + Twine(i) + " that is no variable of this program");

@@ -190,7 +190,7 @@ static LogicalResult fractionalAvgPoolGrad(NodeImport &n) {
   if (!shape || !dy || !n.in(2) || !n.in(3))
     return failure();
   if (n.rank(dy) != 4)
-    return n.invalid("found rank " + Twine(n.rank(dy)) + "; possible is 4");
+    return n.invalid("expected rank 4, got " + Twine(n.rank(dy)));
   Type f64 = n.b.getF64Type();
   shape = n.toI64(shape);
   Value given = n.cast(dy, f64);
@@ -283,7 +283,7 @@ static LogicalResult lrnGrad(NodeImport &n) {
     return failure();
   int64_t rank = n.rank(x), radius = n.i("depth_radius");
   if (radius != 0 && !n.isStep(radius))
-    return n.invalid("found depth_radius " + Twine(radius) + "; possible are 0 to 2^31 - 1");
+    return n.invalid("expected depth_radius 0 to 2^31 - 1, got " + Twine(radius));
   double alpha = n.f("alpha"), beta = n.f("beta");
   Type type = n.element(x);
   // Sums of neighbours along the channels, as a pool over one dimension.

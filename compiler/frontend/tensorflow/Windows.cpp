@@ -20,13 +20,13 @@ std::optional<IntVector> weir::tf::spatialOf(NodeImport &n, const Windows &windo
     return result;
   }
   if (static_cast<int64_t>(whole.size()) != spatial + 2) {
-    (void)n.invalid("found " + Twine(whole.size()) + " " + Twine(std::string(what)) +
-                    "; possible are " + Twine(spatial + 2));
+    (void)n.invalid("expected " + Twine(spatial + 2) + " " + Twine(std::string(what)) + ", got " +
+                    Twine(whole.size()));
     return std::nullopt;
   }
   if (whole[0] != 1 || whole[windows.channelDim()] != 1) {
-    (void)n.unsupported("found " + Twine(std::string(what)) +
-                        " over batch or channels; possible is 1 there");
+    (void)n.unsupported("expected " + Twine(std::string(what)) +
+                        " of 1 over batch and channels, got another value");
     return std::nullopt;
   }
   for (int64_t i = 0; i < spatial; ++i) {
@@ -47,8 +47,8 @@ std::optional<Windows> weir::tf::readWindows(NodeImport &n, int64_t spatial) {
     windows.channelsLast = false;
   } else if (!format.empty() && format != "NHWC" && format != "NDHWC" &&
              format != "CHANNELS_LAST") {
-    (void)n.unsupported("found data format " + Twine(std::string(format)) +
-                        "; possible are channels last and channels first");
+    (void)n.unsupported("expected a data format of channels last or channels first, got " +
+                        Twine(std::string(format)));
     return std::nullopt;
   }
   auto strides = spatialOf(n, windows, n.is("strides"), "strides");
@@ -76,8 +76,7 @@ std::optional<Windows> weir::tf::readWindows(NodeImport &n, int64_t spatial) {
       windows.explicitPads.push_back(pads[2 * windows.dim(i) + 1]);
     }
   } else if (padding != "VALID") {
-    (void)n.invalid("found padding " + Twine(std::string(padding)) +
-                    "; possible are SAME, VALID and EXPLICIT");
+    (void)n.invalid("expected padding SAME, VALID or EXPLICIT, got " + Twine(std::string(padding)));
     return std::nullopt;
   }
   return windows;

@@ -13,7 +13,7 @@ func.func @sixteen(%x: tensor<1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x4xf32>) -> tensor<?x
 // -----
 
 func.func @seventeen(%x: tensor<4xf32>, %s: tensor<17xi64>) -> tensor<1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x4xf32> {
-  // expected-error @+1 {{W0500: found a tensor of 17 dimensions; possible are 16}}
+  // expected-error @+1 {{W0500: expected at most 16 dimensions, got a tensor of 17}}
   %0 = weir.reshape %x, %s : (tensor<4xf32>, tensor<17xi64>) -> tensor<1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x4xf32>
   return %0 : tensor<1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x4xf32>
 }
@@ -21,7 +21,7 @@ func.func @seventeen(%x: tensor<4xf32>, %s: tensor<17xi64>) -> tensor<1x1x1x1x1x
 // -----
 
 func.func @huge(%x: tensor<f32>, %s: tensor<2xi64>) -> tensor<4294967296x1073741824xf32> {
-  // expected-error @+1 {{W0500: found a tensor of type 'tensor<4294967296x1073741824xf32>'; possible are 2^44 elements}}
+  // expected-error @+1 {{W0500: expected at most 2^44 elements, got a tensor of type 'tensor<4294967296x1073741824xf32>'}}
   %0 = weir.broadcast_to %x, %s : (tensor<f32>, tensor<2xi64>) -> tensor<4294967296x1073741824xf32>
   return %0 : tensor<4294967296x1073741824xf32>
 }

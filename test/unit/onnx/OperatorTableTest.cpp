@@ -49,7 +49,7 @@ TEST(OperandTypes, SetsBindOneType) {
   OperatorSpec add = *findOperator("", "Add", 14);
   EXPECT_FALSE(faultyOperandTypes(add, {T::Float, T::Float}));
   EXPECT_EQ(*faultyOperandTypes(add, {T::Float, T::Int64}),
-            "found B of type i64 and A of type f32; possible is one type for both");
+            "expected one type for B and A, got i64 and f32");
   // What is left out, or is no tensor, says nothing.
   EXPECT_FALSE(faultyOperandTypes(add, {T::Undefined, T::Int64}));
   EXPECT_TRUE(faultyOperandTypes(add, {T::Bool, T::Bool}));

@@ -205,8 +205,8 @@ TEST(TopK, RefusesWhatCannotBe) {
   int64_t k = 4;
   Call tooMany(weir_kernel_top_k, {floats(data, {3}), integer(k)}, {WEIR_F32, WEIR_I64}, {0, 1, 1});
   EXPECT_EQ(tooMany.code, WEIR_INVALID_ARGUMENT);
-  EXPECT_EQ(tooMany.message, "node \"the/node\" (TheOp): k is 4; possible is "
-                             "0 to 3, the size of dimension 0");
+  EXPECT_EQ(tooMany.message, "node \"the/node\" (TheOp): expected k from 0 to 3, "
+                             "the size of dimension 0, got 4");
   k = -1;
   Call negative(weir_kernel_top_k, {floats(data, {3}), integer(k)}, {WEIR_F32, WEIR_I64},
                 {0, 1, 1});
