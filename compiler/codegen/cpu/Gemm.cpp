@@ -188,6 +188,9 @@ LogicalResult weir::emitGemm(KernelBuilder &r, plan::KernelOp kernel, Value begi
   for (int64_t i = batch; i + 1 < rank; ++i)
     rows = r.mul(rows, target.dims[i]);
   bool isUniform = rowDims == 1 || readsRowsInOrder(r, kernel, dot, target, batch);
+  int64_t running = rowDims - 1;
+  while (running > 0 && target.type.getDimSize(batch + running) == 1)
+    --running;
   int64_t tilesInPanel = llvm::divideCeil(blocks[batch], shape.rows);
   // Blocks of K, and sums between them.
   std::optional<int64_t> depthBlock = kernel.getSchedule().find(plan::schedule::depthBlock);
@@ -265,13 +268,13 @@ LogicalResult weir::emitGemm(KernelBuilder &r, plan::KernelOp kernel, Value begi
         SmallVector<Value> indices(outer);
         Value index = r.add(row, r.constant(i));
         // The last of the rows' dimensions may run on over the others where what
-        // is read lies in the same order.
+        // is read lies in the same order; but not one of size 1, which stretches.
         SmallVector<Value> inRow(rowDims, r.constant(0));
         for (int64_t d = rowDims - 1; d > 0 && !isUniform; --d) {
           inRow[d] = r.remainder(index, target.dims[batch + d]);
           index = r.divide(index, target.dims[batch + d]);
         }
-        inRow[isUniform ? rowDims - 1 : 0] = index;
+        inRow[isUniform ? running : 0] = index;
         llvm::append_range(indices, inRow);
         return indices;
       };
