@@ -23,7 +23,7 @@ import zlib
 import numpy as np
 
 from make_models import Graph, bert_base, layer_norm, resnet50
-from sequence_models import gelu_tanh, gpt2
+from sequence_models import gelu_tanh, gpt2, grouped_decoder
 from wire import data, integer, packed, varint
 
 F16, BF16 = 10, 16
@@ -119,6 +119,19 @@ def gpt2_sizes(length, past, small):
     return {"length": length, "past": past, "layers": 12, "width": 768, "heads": 12, "vocabulary": 50257}
 
 
+def decoder_sizes(length, past, batch, small):
+    """1.04 billion parameters, the sizes of a layer of Llama 3.2 1B (arXiv:2407.21783)."""
+    if small:
+        return {"length": min(length, 16), "past": min(past, 16), "batch": min(batch, 2), "layers": 1,
+                "width": 64, "heads": 4, "groups": 2, "inner": 96, "vocabulary": 97}
+    return {"length": length, "past": past, "batch": batch, "layers": 16, "width": 2048, "heads": 32,
+            "groups": 8, "inner": 8192, "vocabulary": 32000}
+
+
+def decoder(name, length, past, batch):
+    return lambda small: grouped_decoder(name, make=bf16, **decoder_sizes(length, past, batch, small))
+
+
 def elementwise_shape(small):
     return [2, 8, 64] if small else [32, 1024, 1024]
 
@@ -205,6 +218,9 @@ MODELS = {
     "resnet50_64_f16": lambda small: resnet50(make=f16, **resnet_sizes(64, small)),
     "gpt2_prefill_512": lambda small: gpt2("gpt2_prefill", make=bf16, **gpt2_sizes(512, 0, small)),
     "gpt2_decode": lambda small: gpt2("gpt2_decode", make=bf16, **gpt2_sizes(1, 512, small)),
+    "decoder_1b_prefill_2048": decoder("decoder_1b_prefill", 2048, 0, 1),
+    "decoder_1b_decode": decoder("decoder_1b_decode", 1, 2048, 1),
+    "decoder_1b_decode_16": decoder("decoder_1b_decode", 1, 2048, 16),
     "elementwise": elementwise,
     "tiny_300": tiny,
     "product_8192": product,
@@ -212,6 +228,8 @@ MODELS = {
     "copy_out": copy_out,
     "memory": memory,
 }
+# Too large to be in every bundle: whoever wants them names them.
+LARGE = ("decoder_1b_prefill_2048", "decoder_1b_decode", "decoder_1b_decode_16")
 
 
 def main():
@@ -219,10 +237,10 @@ def main():
     parser.add_argument("out_dir", metavar="OUT_DIR", nargs="?")
     parser.add_argument("names", metavar="NAME", nargs="*", help=f"of {', '.join(MODELS)}")
     parser.add_argument("--small", action="store_true", help="few elements, for tests")
-    parser.add_argument("--list", action="store_true", help="names of all, a line each")
+    parser.add_argument("--list", action="store_true", help="names of those that every bundle has, a line each")
     options = parser.parse_args()
     if options.list:
-        return print(*MODELS, sep="\n")
+        return print(*(name for name in MODELS if name not in LARGE), sep="\n")
     if not options.out_dir:
         parser.error("OUT_DIR says where models go")
     unknown = [name for name in options.names if name not in MODELS]

@@ -100,6 +100,37 @@ def gpt2(o, w, ids, *cache, length, past, layers, width, heads, vocabulary):
     return *results, layer_norm(o, w, x, "ln_f", width) @ words.T
 
 
+def decoder(o, w, ids, *cache, length, past, batch, layers, width, heads, groups, inner, vocabulary):
+    size = width // heads
+    angles = np.arange(past, past + length)[:, None] * 1e6 ** (-np.arange(0, size, 2) / size)
+    angles = np.concatenate([angles, angles], axis=1)[None, None]
+    cosine, sine = (w.keep(name, lambda: f(angles).astype(np.float32)) for name, f in (("cosine", np.cos), ("sine", np.sin)))
+
+    def norm(x, name):
+        return o.rms_norm(x, w.uniform(f"{name}.weight", (width,), 0.5, 1.5))
+
+    def rotated(x):
+        return x * cosine + o.join(-x[..., size // 2:], x[..., :size // 2], -1) * sine
+
+    words = w.normal("embed", (vocabulary, width), 0.1)
+    x, results = words[ids], []
+    for i in range(layers):
+        block = f"layers.{i}"
+        y = norm(x, f"{block}.norm1")
+        q, k, v = (heads_of(o, linear(o, w, y, f"{block}.{part}_proj", width, count * size), count)
+                   for part, count in (("q", heads), ("k", groups), ("v", groups)))
+        q, k = rotated(q), rotated(k)
+        if past:
+            k, v = o.join(cache[2 * i], k), o.join(cache[2 * i + 1], v)
+        results += [k, v]
+        y = joined(o, o.attention(q, k, v, None, causal=length > 1))
+        x = x + linear(o, w, y, f"{block}.o_proj", width, width)
+        y = norm(x, f"{block}.norm2")
+        gate, up = (linear(o, w, y, f"{block}.{part}_proj", width, inner) for part in ("gate", "up"))
+        x = x + linear(o, w, o.silu(gate) * up, f"{block}.down_proj", inner, width)
+    return *results, norm(x[:, -1:], "norm") @ words.T
+
+
 def resnet(o, w, image, batch, size, base):
     def conv(x, name, channels, out, kernel, stride=1, scale=1.0):
         weights, bias = w.folded(name, (out, channels, kernel, kernel), scale)
@@ -151,6 +182,15 @@ class Network:
             sizes, function = models.gpt2_sizes(length, past, small), gpt2
             shape = (1, sizes["heads"], sizes["past"], sizes["width"] // sizes["heads"])
             self.inputs = {"input_ids": random.integers(0, 2, (1, sizes["length"]))}
+            for i in range(sizes["layers"] if past else 0):
+                for part in ("key", "value"):
+                    self.inputs[f"past_{part}.{i}"] = random.random(shape, np.float32)
+        elif name.startswith("decoder"):
+            length, past = (2048, 0) if "prefill" in name else (1, 2048)
+            batch = 16 if name.endswith("_16") else 1
+            sizes, function = models.decoder_sizes(length, past, batch, small), decoder
+            shape = (sizes["batch"], sizes["groups"], sizes["past"], sizes["width"] // sizes["heads"])
+            self.inputs = {"input_ids": random.integers(0, 2, (sizes["batch"], sizes["length"]))}
             for i in range(sizes["layers"] if past else 0):
                 for part in ("key", "value"):
                     self.inputs[f"past_{part}.{i}"] = random.random(shape, np.float32)
@@ -218,7 +258,14 @@ class Torch:
         return self.F.gelu(x, approximate="tanh" if tanh else "none")
 
     def attention(self, q, k, v, mask, causal=False):
-        return self.F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=causal)
+        shared = {"enable_gqa": True} if q.shape[1] != k.shape[1] else {}
+        return self.F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=causal, **shared)
+
+    def rms_norm(self, x, weight):
+        return self.F.rms_norm(x, weight.shape, weight, 1e-6)
+
+    def silu(self, x):
+        return self.F.silu(x)
 
     def conv(self, x, weights, bias, stride, pad):
         return self.F.conv2d(x, weights, bias, stride, pad)
@@ -235,8 +282,8 @@ class Torch:
     def swap(self, x, a, b):
         return x.transpose(a, b)
 
-    def join(self, a, b):
-        return self.torch.cat([a, b], 2)
+    def join(self, a, b, axis=2):
+        return self.torch.cat([a, b], axis)
 
     def relu(self, x):
         return self.F.relu(x)
@@ -354,8 +401,16 @@ class Jax:
     def swap(self, x, a, b):
         return self.np.swapaxes(x, a, b)
 
-    def join(self, a, b):
-        return self.np.concatenate([a, b], 2)
+    def join(self, a, b, axis=2):
+        return self.np.concatenate([a, b], axis)
+
+    def rms_norm(self, x, weight):
+        wide = x.astype(self.np.float32)
+        wide = wide * self.jax.lax.rsqrt((wide * wide).mean(-1, keepdims=True) + 1e-6)
+        return wide.astype(x.dtype) * weight
+
+    def silu(self, x):
+        return self.nn.silu(x)
 
     def relu(self, x):
         return self.nn.relu(x)
@@ -522,7 +577,9 @@ def table(times, engines):
 
 
 def main():
-    benchmarks = [name for name in models.MODELS if not name.startswith(("copy_", "product_")) and name != "memory"]
+    there = lambda name: os.path.exists(os.path.join(HERE, "bench", name + ".so.packed"))  # noqa: E731
+    benchmarks = [name for name in models.MODELS if not name.startswith(("copy_", "product_")) and name != "memory"
+                  and (name not in models.LARGE or there(name))]
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[1])
     parser.add_argument("names", metavar="NAME", nargs="*", help=f"of {', '.join(benchmarks)} (default: all)")
     parser.add_argument("--engines", default="torch,jax,ort")

@@ -94,7 +94,10 @@ def gpt2_decode():
 def rms_norm(g, x, name, width):
     """Zhang and Sennrich 2019, in the nodes that PyTorch writes for it."""
     y = g.node("Mul", f"{name}.square", [x, x])
-    y = g.node("ReduceMean", f"{name}.mean", [y], axes=[-1], keepdims=1)
+    # Axes are an operand from version 18 on.
+    axes = {"axes": [-1]} if g.opset < 18 else {}
+    given = [] if axes else [g.constant([-1], np.int64)]
+    y = g.node("ReduceMean", f"{name}.mean", [y] + given, keepdims=1, **axes)
     y = g.node("Add", f"{name}.shifted", [y, g.constant(1e-6)])
     y = g.node("Div", f"{name}.normal", [x, g.node("Sqrt", f"{name}.root", [y])])
     return g.node("Mul", name, [g.uniform(f"{name}.weight", (width,), 0.5, 1.5), y])
@@ -112,20 +115,24 @@ def rotated(g, x, name, size, angles):
     return g.node("Add", name, [cosine, sine])
 
 
-def grouped_decode(past=1024, layers=6, width=896, heads=14, groups=2, inner=4864,
-                   vocabulary=32000):
-    """A decoder's step with grouped queries, with the sizes of a layer of Qwen2.5-0.5B
-    (arXiv:2412.15115): one new token behind `past` ones, whose keys and values are fed;
-    those of all come out. PyTorch's nodes: keys and values are expanded over the groups,
-    queries and keys both scaled."""
-    g = Graph("grouped_decode")
-    size, total = width // heads, past + 1
-    ids = g.input("input_ids", [1, 1], INT64)
+def grouped_decoder(name, length, past, layers, width, heads, groups, inner, vocabulary, batch=1,
+                    make=Graph):
+    """A decoder with grouped queries: `length` new tokens behind `past` ones, whose keys and
+    values are fed, if there are some; those of all come out, and logits of the last token.
+    PyTorch's nodes: keys and values are expanded over the groups, queries and keys both
+    scaled."""
+    g = make(name)
+    size, total = width // heads, past + length
+    ids = g.input("input_ids", [batch, length], INT64)
     words = g.normal("embed", (vocabulary, width), 0.1)
     x = g.node("Gather", "tokens", [words, ids], axis=0)
-    angles = past * 1e6 ** (-np.arange(0, size, 2) / size)
-    angles = np.concatenate([angles, angles])[None, None, None]
+    angles = np.arange(past, total)[:, None] * 1e6 ** (-np.arange(0, size, 2) / size)
+    angles = np.concatenate([angles, angles], axis=1)[None, None]
     scale = g.constant(size**-0.25)
+    if length > 1:
+        # A token sees itself and what is before it.
+        causal = np.triu(np.full((length, total), np.finfo(np.float32).min, np.float32), past + 1)
+        mask = g.constant(causal[None, None])
     for i in range(layers):
         block = f"layers.{i}"
         y = rms_norm(g, x, f"{block}.norm1", width)
@@ -133,28 +140,33 @@ def grouped_decode(past=1024, layers=6, width=896, heads=14, groups=2, inner=486
         for part, count in (("q", heads), ("k", groups), ("v", groups)):
             z = linear(g, y, f"{block}.{part}_proj", width, count * size)
             z = g.node("Reshape", f"{block}.{part}.split",
-                       [z, g.constant([1, 1, count, size], np.int64)])
+                       [z, g.constant([batch, length, count, size], np.int64)])
             z = g.node("Transpose", f"{block}.{part}.heads", [z], perm=[0, 2, 1, 3])
             parts.append(z if part == "v" else rotated(g, z, f"{block}.{part}", size, angles))
         kept = []
         for part, value in (("key", parts[1]), ("value", parts[2])):
-            z = g.node("Concat", f"{block}.{part}s",
-                       [g.input(f"past_{part}.{i}", [1, groups, past, size]), value], axis=2)
+            z = value
+            if past:
+                z = g.node("Concat", f"{block}.{part}s",
+                           [g.input(f"past_{part}.{i}", [batch, groups, past, size]), z], axis=2)
             g.node("Identity", f"{block}.{part}s.out", [z], f"present_{part}.{i}")
-            g.output(f"present_{part}.{i}", [1, groups, total, size])
+            g.output(f"present_{part}.{i}", [batch, groups, total, size])
             z = g.node("Unsqueeze", f"{block}.{part}s.split", [z, g.constant([2], np.int64)])
             z = g.node("Expand", f"{block}.{part}s.wide",
-                       [z, g.constant([1, groups, heads // groups, total, size], np.int64)])
+                       [z, g.constant([batch, groups, heads // groups, total, size], np.int64)])
             kept.append(g.node("Reshape", f"{block}.{part}s.all",
-                               [z, g.constant([1, heads, total, size], np.int64)]))
+                               [z, g.constant([batch, heads, total, size], np.int64)]))
         turned = g.node("Transpose", f"{block}.keys.turned", [kept[0]], perm=[0, 1, 3, 2])
         scores = g.node("MatMul", f"{block}.scores",
                         [g.node("Mul", f"{block}.q.scaled", [parts[0], scale]),
                          g.node("Mul", f"{block}.k.scaled", [turned, scale])])
+        if length > 1:
+            scores = g.node("Add", f"{block}.masked", [scores, mask])
         weights = g.node("Softmax", f"{block}.softmax", [scores], axis=-1)
         y = g.node("MatMul", f"{block}.context", [weights, kept[1]])
         y = g.node("Transpose", f"{block}.context.rows", [y], perm=[0, 2, 1, 3])
-        y = g.node("Reshape", f"{block}.context.join", [y, g.constant([1, 1, width], np.int64)])
+        y = g.node("Reshape", f"{block}.context.join",
+                   [y, g.constant([batch, length, width], np.int64)])
         x = g.node("Add", f"{block}.residual1",
                    [x, linear(g, y, f"{block}.o_proj", width, width)])
         y = rms_norm(g, x, f"{block}.norm2", width)
@@ -163,11 +175,20 @@ def grouped_decode(past=1024, layers=6, width=896, heads=14, groups=2, inner=486
         y = g.node("Mul", f"{block}.gated", [gate, linear(g, y, f"{block}.up_proj", width, inner)])
         x = g.node("Add", f"{block}.residual2",
                    [x, linear(g, y, f"{block}.down_proj", inner, width)])
+    if length > 1:
+        x = g.node("Slice", "last", [x] + [g.constant([bound], np.int64)
+                                           for bound in (length - 1, length, 1)])
     x = rms_norm(g, x, "norm", width)
     turned = g.node("Transpose", "lm_head.weight", [words], perm=[1, 0])
     g.node("MatMul", "lm_head", [x, turned], "logits")
-    g.output("logits", [1, 1, vocabulary])
+    g.output("logits", [batch, 1, vocabulary])
     return g
+
+
+def grouped_decode():
+    """A step with the sizes of a layer of Qwen2.5-0.5B (arXiv:2412.15115)."""
+    return grouped_decoder("grouped_decode", 1, 1024, layers=6, width=896, heads=14, groups=2,
+                           inner=4864, vocabulary=32000)
 
 
 def lstm_acoustic(frames=200, inputs=123, width=250, layers=5, classes=62):
