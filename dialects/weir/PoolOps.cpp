@@ -5,9 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/weir/BlockedSums.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Windows.h"
 #include "weir/weir.h"
+
+#include <numeric>
 
 using namespace mlir;
 using namespace weir;
@@ -102,20 +105,23 @@ Value PoolOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
   PoolKind kind = getKind();
   ReduceKind own = kind == PoolKind::Max ? ReduceKind::Max : ReduceKind::Sum;
   int64_t p = getP();
-  Value total = emitReductionLoops(
-      r, counts(ranges), reductionStart(r, wide, own), [&](ValueRange window, Value carried) {
-        SmallVector<Value> at = poolPlace(*this, r, indices, ranges, window);
-        Value next = s.cast(r.element(getOperand(), at), element, wide, false);
-        if (kind == PoolKind::Lp) {
-          Value factor = s.abs(next);
-          next = factor;
-          if (p == 2)
-            next = s.mul(factor, factor);
-          else if (p > 2)
-            next = s.pow(factor, s.constant(factor, p));
-        }
-        return reductionStep(r, s, own, carried, next);
-      });
+  int64_t elements = std::accumulate(getWindow().begin(), getWindow().end(), int64_t(1),
+                                     std::multiplies<int64_t>());
+  bool isLong = elements > SumBlocks().most && isFloatSum(wide, own);
+  Value total = emitSums(r, counts(ranges), reductionStart(r, wide, own), isLong,
+                         [&](ValueRange window, Value carried) {
+                           SmallVector<Value> at = poolPlace(*this, r, indices, ranges, window);
+                           Value next = s.cast(r.element(getOperand(), at), element, wide, false);
+                           if (kind == PoolKind::Lp) {
+                             Value factor = s.abs(next);
+                             next = factor;
+                             if (p == 2)
+                               next = s.mul(factor, factor);
+                             else if (p > 2)
+                               next = s.pow(factor, s.constant(factor, p));
+                           }
+                           return reductionStep(r, s, own, carried, next);
+                         });
   if (kind == PoolKind::Lp && p == 2)
     total = s.op<math::SqrtOp>(total);
   else if (kind == PoolKind::Lp && p > 2)

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/weir/BlockedSums.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/ShapeSupport.h"
 #include "weir/weir.h"
@@ -82,14 +83,14 @@ Value ReduceOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
   SmallVector<Value> sizes;
   for (int64_t axis : axes)
     sizes.push_back(r.dim(getOperand(), axis));
-  Value total = emitReductionLoops(
-      r, sizes, reductionStart(r, wide, getKind()), [&](ValueRange place, Value carried) {
-        SmallVector<Value> at = own;
-        for (auto [axis, index] : llvm::zip(axes, place))
-          at[axis] = index;
-        Value next = s.cast(r.element(getOperand(), at), element, wide, false);
-        return reductionStep(r, s, getKind(), carried, next);
-      });
+  Value total = emitSums(r, sizes, reductionStart(r, wide, getKind()), isFloatSum(wide, getKind()),
+                         [&](ValueRange place, Value carried) {
+                           SmallVector<Value> at = own;
+                           for (auto [axis, index] : llvm::zip(axes, place))
+                             at[axis] = index;
+                           Value next = s.cast(r.element(getOperand(), at), element, wide, false);
+                           return reductionStep(r, s, getKind(), carried, next);
+                         });
   if (getKind() == ReduceKind::Mean) {
     Value count = product(r, sizes);
     if (isa<IntegerType>(element)) // none: the sum is 0 whatever divides it

@@ -11,12 +11,13 @@
 //
 // A reduction's sums are in registers, as wide as they are many. Where caches do not
 // hold the operand, they wait in memory instead (`streams`): a few rows pass by at a
-// time, each read in its own order. Either way elements are added one after the other.
+// time, each read in its own order. Either way long sums are made by the same blocks.
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/Tiles.h"
 #include "compiler/codegen/cpu/schedule/LaneWindows.h"
+#include "dialects/weir/BlockedSums.h"
 #include "dialects/weir/Pch.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -143,12 +144,12 @@ private:
     from.back() = at.back();
     if (arg)
       return finish(at, mask, positionOfExtreme(v));
-    Value start = startOfLanes(r, kind, lanes);
-    Value sum = emitReductionLoops(r, sizes, start, [&](ValueRange place, Value carried) {
-      for (auto [axis, index] : llvm::zip(axes, place))
-        from[axis] = index;
-      return reduceLanes(r, kind, carried, v.element(operand, from));
-    });
+    Value sum = emitSums(r, sizes, startOfLanes(r, kind, lanes), isSum(),
+                         [&](ValueRange place, Value carried) {
+                           for (auto [axis, index] : llvm::zip(axes, place))
+                             from[axis] = index;
+                           return reduceLanes(r, kind, carried, v.element(operand, from));
+                         });
     finish(at, mask, sum);
   }
 
@@ -202,35 +203,80 @@ private:
     VectorReader(r, lanes).store(vector, pointer, r.b.getF32Type(), linear);
   }
 
-  /// Sums of `count` columns from `first` on.
+  bool isSum() const { return kind == ReduceKind::Sum || kind == ReduceKind::Mean; }
+
+  /// Reduces `count` columns from `first` on, into `sums`.
   void stream(Value first, Value count, Value sums) {
+    SumBlocks blocks;
+    if (!isSum())
+      blocks = {std::numeric_limits<int64_t>::max(), /*cutsOpen=*/false};
+    SmallVector<BlockedLoop> loops = blockedLoops(sizes, blocks);
+    SmallVector<AxisRange> ranges;
+    for (Value size : sizes)
+      ranges.push_back({r.constant(0), size});
+    Columns columns{first, count, {sums}};
+    for (const BlockedLoop &loop : loops)
+      if (loop.begins)
+        columns.sums.push_back(stackFloats(r, kernel.getSchedule()[plan::schedule::parts].back()));
+    eachVector(columns, [&](Value at) { store(startOfLanes(r, kind, lanes), sums, at); });
+    streamLoops(columns, loops, ranges, 0);
+  }
+
+  /// Columns that are reduced in memory: what a block begins with lies behind what waits
+  /// for it to end.
+  struct Columns {
+    Value first, count;
+    SmallVector<Value> sums;
+  };
+
+  void eachVector(const Columns &columns, function_ref<void(Value at)> body) {
+    emitStepLoop(r, r.constant(0), columns.count, lanes, body);
+  }
+
+  /// The nest of `loops` over `ranges` of the axes; sums are those at `depth`.
+  void streamLoops(const Columns &columns, ArrayRef<BlockedLoop> loops,
+                   MutableArrayRef<AxisRange> ranges, size_t depth) {
+    BlockedLoop own = loops.front();
+    AxisRange range = ranges[own.axis];
+    depth += own.begins;
+    Value sums = columns.sums[depth];
+    if (own.begins)
+      eachVector(columns, [&](Value at) { store(startOfLanes(r, kind, lanes), sums, at); });
+    if (loops.size() == 1) {
+      streamRows(columns, range, sums);
+    } else {
+      Value end = r.add(range.first, range.count);
+      emitStepLoop(r, range.first, end, own.step, [&](Value place) {
+        from[axes[own.axis]] = place;
+        if (own.step > 1)
+          ranges[own.axis] = range.trip(r, place, own.step);
+        streamLoops(columns, loops.drop_front(), ranges, depth);
+      });
+      ranges[own.axis] = range;
+    }
+    if (own.begins)
+      eachVector(columns, [&](Value at) {
+        Value outside = columns.sums[depth - 1];
+        store(reduceLanes(r, kind, load(outside, at), load(sums, at)), outside, at);
+      });
+  }
+
+  /// Rows of the last axis, a few at a time.
+  void streamRows(const Columns &columns, AxisRange rows, Value sums) {
     // So many streams processors follow, with a sum and rows in registers.
     constexpr int64_t together = 4;
-    VectorReader v(r, lanes);
-    Value start = startOfLanes(r, kind, lanes), zero = r.constant(0);
-    emitStepLoop(r, zero, count, lanes, [&](Value at) { store(start, sums, at); });
-    auto pass = [&](Value row, int64_t rows) {
-      emitStepLoop(r, zero, count, lanes, [&](Value offset) {
-        from.back() = r.add(first, offset);
+    emitRowTiles(r, rows.count, together, [&](Value row, int64_t height) {
+      eachVector(columns, [&](Value offset) {
+        VectorReader v(r, lanes);
+        from.back() = r.add(columns.first, offset);
         v.setLanes(from.back(), Value());
         Value sum = load(sums, offset);
-        for (int64_t i = 0; i < rows; ++i) {
-          from[axes.back()] = r.add(row, r.constant(i));
+        for (int64_t i = 0; i < height; ++i) {
+          from[axes.back()] = r.add(rows.first, r.add(row, r.constant(i)));
           sum = reduceLanes(r, kind, sum, v.element(operand, from));
         }
         store(sum, sums, offset);
       });
-    };
-    eachOuter(0, [&] { emitRowTiles(r, sizes.back(), together, pass); });
-  }
-
-  /// Loops over all axes but the last.
-  void eachOuter(size_t i, function_ref<void()> body) {
-    if (i + 1 == axes.size())
-      return body();
-    emitStepLoop(r, r.constant(0), sizes[i], 1, [&](Value index) {
-      from[axes[i]] = index;
-      eachOuter(i + 1, body);
     });
   }
 

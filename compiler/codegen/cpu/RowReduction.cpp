@@ -11,8 +11,8 @@
 // are written last, when the line has been read.
 //
 // Sums are made in one order, whatever else a kernel has, and whether a line's length is
-// known or shows when the program runs: four vectors take turns along the line, are added,
-// and then lanes half a vector apart, until one is left.
+// known or shows when the program runs: four vectors take turns along the line, by blocks
+// where it is long, are added, and then lanes half a vector apart, until one is left.
 //
 // Of an open line that turns out too long for the stack nothing is kept: later passes make
 // it again.
@@ -21,6 +21,7 @@
 
 #include "passes/analysis/RowReduction.h"
 #include "compiler/codegen/cpu/Tiles.h"
+#include "dialects/weir/BlockedSums.h"
 #include "dialects/weir/Pch.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -222,16 +223,18 @@ private:
       carried.push_back(noNan(lanes));
     int64_t block = together * lanes, whole = isOpen ? 0 : length / block * block;
     if (isOpen || whole) {
-      auto loop = scf::ForOp::create(r.b, r.loc, r.constant(0), wholeSteps(block),
-                                     r.constant(block), carried);
-      OpBuilder::InsertionGuard guard(r.b);
-      r.b.setInsertionPointToStart(loop.getBody());
-      SmallVector<Value> next(ValueRange(loop.getRegionIterArgs())), values;
-      for (int64_t i = 0; i < together; ++i)
-        values.push_back(valueAt(r.add(loop.getInductionVar(), r.constant(i * lanes)), {}));
-      add(kind, values, next);
-      scf::YieldOp::create(r.b, r.loc, next);
-      carried = llvm::to_vector(ValueRange(loop.getResults()));
+      auto addBlock = [&](ValueRange number, ValueRange sums) {
+        SmallVector<Value> next(sums), values;
+        Value first = r.mul(number[0], r.constant(block));
+        for (int64_t i = 0; i < together; ++i)
+          values.push_back(valueAt(r.add(first, r.constant(i * lanes)), {}));
+        add(kind, values, next);
+        return next;
+      };
+      Value blocks = r.divide(wholeSteps(block), r.constant(block));
+      carried = kind == ReduceKind::Sum || kind == ReduceKind::Mean
+                    ? emitBlockedSums(r, blocks, carried, SumBlocks(), addBlock)
+                    : emitReductionLoops(r, blocks, carried, addBlock);
     }
     SmallVector<Value> rest;
     for (int64_t first = whole; !isOpen && first < length; first += lanes)

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/Tiles.h"
+#include "dialects/weir/BlockedSums.h"
 #include "dialects/weir/Pch.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -90,6 +91,10 @@ SmallVector<Value> weir::laneMasks(KernelBuilder &r, const TileShape &shape, Val
   return masks;
 }
 
+/// Longer sums of a tile, of known length, go by blocks: what waits for a block to end leaves
+/// the registers. Sums of open length are cut by who asks for tiles.
+static constexpr SumBlocks tileBlocks = {/*most=*/1024, /*cutsOpen=*/false};
+
 void weir::emitTile(KernelBuilder &r, plan::KernelOp kernel, Operation *anchor,
                     const TileShape &shape, ArrayRef<Value> loops, const TileOperands &operands,
                     function_ref<SmallVector<Value>(int64_t)> indexOfRow, Value column,
@@ -106,10 +111,6 @@ void weir::emitTile(KernelBuilder &r, plan::KernelOp kernel, Operation *anchor,
     int64_t row = sum / shape.vectors, v = sum % shape.vectors;
     return r.add(partial.first, r.constant(row * partial.pitch + v * shape.lanes));
   };
-  if (operands.partial && !operands.partial->isFirst)
-    for (auto [i, init] : llvm::enumerate(inits))
-      init = whole.load(operands.partial->pointer, element, placeOf(i));
-
   SmallVector<std::unique_ptr<VectorReader>> readers;
   SmallVector<Value> masks = laneMasks(r, shape, column, columns);
   for (Value mask : masks) {
@@ -122,23 +123,32 @@ void weir::emitTile(KernelBuilder &r, plan::KernelOp kernel, Operation *anchor,
       return vector::FMAOp::create(b, loc, x, y, sum);
     return arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, x, y), sum);
   };
-  SmallVector<Value> sums =
-      emitReductionLoops(r, loops, inits, [&](ValueRange at, ValueRange carried) {
-        SmallVector<Value> right, next;
-        if (operands.prefetch)
-          operands.prefetch(at);
-        for (int64_t v = 0; v < shape.vectors; ++v) {
-          auto [pointer, linear] = operands.right(v, at);
-          VectorReader &reader = operands.isPadded ? whole : *readers[v];
-          right.push_back(reader.load(pointer, element, linear));
-        }
-        for (int64_t row = 0; row < shape.rows; ++row) {
-          Value left = vector::BroadcastOp::create(b, loc, vectorType, operands.left(row, at));
-          for (int64_t v = 0; v < shape.vectors; ++v)
-            next.push_back(multiplyAdd(left, right[v], carried[row * shape.vectors + v]));
-        }
-        return next;
-      });
+  auto step = [&](ValueRange at, ValueRange carried) {
+    SmallVector<Value> right, next;
+    if (operands.prefetch)
+      operands.prefetch(at);
+    for (int64_t v = 0; v < shape.vectors; ++v) {
+      auto [pointer, linear] = operands.right(v, at);
+      VectorReader &reader = operands.isPadded ? whole : *readers[v];
+      right.push_back(reader.load(pointer, element, linear));
+    }
+    for (int64_t row = 0; row < shape.rows; ++row) {
+      Value left = vector::BroadcastOp::create(b, loc, vectorType, operands.left(row, at));
+      for (int64_t v = 0; v < shape.vectors; ++v)
+        next.push_back(multiplyAdd(left, right[v], carried[row * shape.vectors + v]));
+    }
+    return next;
+  };
+  SmallVector<Value> sums = isa<FloatType>(element)
+                                ? emitBlockedSums(r, loops, inits, tileBlocks, step)
+                                : emitReductionLoops(r, loops, inits, step);
+  // A block's sum begins with zero, and is added to those of the blocks before.
+  if (operands.partial && !operands.partial->isFirst)
+    for (auto [i, sum] : llvm::enumerate(sums)) {
+      Value before = whole.load(operands.partial->pointer, element, placeOf(i));
+      sum = isa<FloatType>(element) ? Value(arith::AddFOp::create(b, loc, before, sum))
+                                    : Value(arith::AddIOp::create(b, loc, before, sum));
+    }
   if (operands.partial && !operands.partial->isLast) {
     for (auto [i, sum] : llvm::enumerate(sums))
       whole.store(sum, operands.partial->pointer, element, placeOf(i));

@@ -26,7 +26,7 @@ struct TileShape {
 struct PartialSums {
   mlir::Value pointer, first;
   int64_t pitch = 0;
-  bool isFirst = false; ///< sums begin with zero
+  bool isFirst = false; ///< nothing lies there yet
   bool isLast = false;  ///< this block ends the reduction: results follow from its sums
 };
 
@@ -42,8 +42,8 @@ struct TileOperands {
   bool isPadded = false;
   /// Called at every step of the sum, for what will be needed later; may be null.
   llvm::function_ref<void(mlir::ValueRange loops)> prefetch = nullptr;
-  /// Sums begin with what lies here, and, unless the block is the last, end here;
-  /// none: they begin with zero, and results follow.
+  /// What lies here is added to the sums, which, unless the block is the last, end here;
+  /// none: results follow.
   std::optional<PartialSums> partial = std::nullopt;
 };
 

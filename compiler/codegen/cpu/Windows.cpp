@@ -15,6 +15,7 @@
 
 #include "compiler/codegen/cpu/Tiles.h"
 #include "compiler/codegen/cpu/schedule/LaneWindows.h"
+#include "dialects/weir/BlockedSums.h"
 #include "dialects/weir/Pch.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -189,7 +190,7 @@ private:
     Value init =
         channels.v.broadcast(arith::ConstantOp::create(r.b, r.loc, r.b.getF32FloatAttr(start)));
     SmallVector<Value> inits(own.count, init);
-    return emitReductionLoops(r, sizes, inits, [&](ValueRange loops, ValueRange carried) {
+    auto addWindow = [&](ValueRange loops, ValueRange carried) {
       SmallVector<Value> next(carried), from{at[0]}, weight;
       for (size_t i = 0; i < looped; ++i) {
         weight.push_back(r.add(loops[i], spans[i].first));
@@ -204,7 +205,13 @@ private:
                        [&](int64_t depth) { return filterAt(channels, weight, depth); });
       }
       return next;
-    });
+    };
+    int64_t elements = 1;
+    for (const WindowLine &axis : axes)
+      elements *= axis.window;
+    if (isMax || elements <= SumBlocks().most)
+      return emitReductionLoops(r, sizes, inits, addWindow);
+    return emitBlockedSums(r, sizes, inits, SumBlocks(), addWindow);
   }
 
   /// What windows have on one line of the input, element by element in their order.
