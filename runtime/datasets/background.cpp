@@ -11,23 +11,27 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "datasets/dataset.h"
+#include "datasets/state.h"
 #include "session/async.h"
 
 namespace weir::rt {
 
 namespace {
 
-/// What a pull came to.
-struct Outcome {
-  Next kind;
-  Element *element;
-  Failure failure;
-};
-
 //===----------------------------------------------------------------------===//
 // Prefetch
 //===----------------------------------------------------------------------===//
+
+/// A ring that nothing is in yet.
+template <typename T> bool enlarge(T *&ring, int64_t &capacity, int64_t wanted) {
+  auto *larger = static_cast<T *>(calloc(size_t(wanted), sizeof(T)));
+  if (!larger)
+    return false;
+  free(ring);
+  ring = larger;
+  capacity = wanted;
+  return true;
+}
 
 struct Prefetch : OverInput, AsyncWork {
   Mutex mutex;
@@ -52,7 +56,10 @@ struct Prefetch : OverInput, AsyncWork {
     return count > 0;
   }
 
-  bool wantsMore() const { return !gaveUp && !isOver && count < capacity; }
+  bool wantsMore() const {
+    return !gaveUp && !isOver && count < capacity &&
+           !pipeline->isPaused.load(std::memory_order_relaxed);
+  }
 
   /// Fills the buffer. The mutex is held, and given up meanwhile.
   void work() {
@@ -109,6 +116,29 @@ struct Prefetch : OverInput, AsyncWork {
       start();
     }
     return kind;
+  }
+
+  void keep(StateWriter &out) {
+    Lock lock(mutex);
+    // The pipeline is paused: who works ends with what it is at.
+    changed.wait(mutex, [&] { return !isWorking; });
+    out.number(count);
+    for (int64_t i = 0; i < count; ++i)
+      writeOutcome(out, ring[(first + i) % capacity]);
+    OverInput::keep(out);
+  }
+  bool resume(StateReader &in, Failure &failure) {
+    Lock lock(mutex);
+    // A session with more threads may have been further ahead.
+    int64_t wanted = in.count();
+    if (wanted > capacity && !enlarge(ring, capacity, wanted))
+      return failure.noMemory(), false;
+    for (; count < wanted; ++count) {
+      if (!readOutcome(in, ring[count]))
+        return in.fail(), false;
+      isOver = ring[count].kind == Next::End;
+    }
+    return OverInput::resume(in, failure);
   }
 };
 
@@ -223,6 +253,27 @@ struct ParallelMap : OverInput {
       --count;
     }
     return kind;
+  }
+
+  void keep(StateWriter &out) {
+    Lock lock(mutex);
+    changed.wait(mutex, [&] { return working == 0; });
+    out.number(count);
+    for (int64_t i = 0; i < count; ++i)
+      writeOutcome(out, slots[(first + i) % capacity].outcome);
+    OverInput::keep(out);
+  }
+  bool resume(StateReader &in, Failure &failure) {
+    int64_t wanted = in.count();
+    if (wanted > capacity && !enlarge(slots, capacity, wanted))
+      return failure.noMemory(), false;
+    for (; count < wanted; ++count) {
+      slots[count].map = this;
+      slots[count].isDone = true;
+      if (!readOutcome(in, slots[count].outcome))
+        return in.fail(), false;
+    }
+    return OverInput::resume(in, failure);
   }
 };
 

@@ -17,6 +17,7 @@
 
 #include "datasets/element.h"
 #include "kernels/philox.h"
+#include "session/state_bytes.h"
 #include "support/sync.h"
 #include "weir/datasets.h"
 
@@ -56,6 +57,8 @@ struct Pipeline {
   weir_session *session;
   /// Whoever works for it gives up soon.
   std::atomic<bool> stops{false};
+  /// Nobody begins to make elements ahead, until somebody asks for one.
+  std::atomic<bool> isPaused{false};
 };
 
 /// Never changes, but for what guards itself.
@@ -93,6 +96,9 @@ struct Source {
   void (*destroy)(Source *self);
   /// Whether `next` neither waits nor calls a function.
   bool (*isReady)(Source *self);
+  /// Where it stands, of a pipeline that is paused; and goes there (datasets/state.h).
+  void (*save)(Source *self, StateWriter &out);
+  bool (*load)(Source *self, StateReader &in, Failure &failure);
 };
 
 /// Null: `failure` tells.
@@ -105,7 +111,8 @@ inline Next pull(Source *source, Element **element, Failure &failure) {
   return source->next(source, element, failure);
 }
 
-/// A source of type T, which has `Next give(Element **, Failure &)` and `bool ready()`.
+/// A source of type T, which has `Next give(Element **, Failure &)`, `bool ready()`,
+/// `void keep(StateWriter &)` and `bool resume(StateReader &, Failure &)`.
 template <typename T> T *newSource(Pipeline &pipeline, Dataset &dataset, Failure &failure) {
   void *memory = malloc(sizeof(T));
   if (!memory) {
@@ -120,6 +127,10 @@ template <typename T> T *newSource(Pipeline &pipeline, Dataset &dataset, Failure
     return static_cast<T *>(self)->give(element, failure);
   };
   base->isReady = [](Source *self) { return static_cast<T *>(self)->ready(); };
+  base->save = [](Source *self, StateWriter &out) { static_cast<T *>(self)->keep(out); };
+  base->load = [](Source *self, StateReader &in, Failure &failure) {
+    return static_cast<T *>(self)->resume(in, failure);
+  };
   base->destroy = [](Source *self) {
     static_cast<T *>(self)->~T();
     free(self);
@@ -127,11 +138,13 @@ template <typename T> T *newSource(Pipeline &pipeline, Dataset &dataset, Failure
   return source;
 }
 
-/// One with a single data set below.
+/// One with a single data set below, and nothing else that changes.
 struct OverInput : Source {
   Source *input = nullptr;
   ~OverInput() { destroySource(input); }
   bool ready() { return input->isReady(input); }
+  void keep(StateWriter &out);
+  bool resume(StateReader &in, Failure &failure);
 };
 
 template <typename T> Source *newOverInput(Pipeline &pipeline, Dataset &dataset, Failure &failure) {

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "checkpoint/crc32c.h"
-#include "datasets/dataset.h"
+#include "datasets/state.h"
 #include "input/input_stream.h"
 #include "kernels/string_support.h"
 #include "support/files.h"
@@ -209,6 +209,40 @@ struct Files : Source {
     if (checksum != maskCrc(crc32c(bytes.data, int64_t(size))))
       return failRecord("corrupted", offset + headerSize, failure);
     return Next::Element;
+  }
+
+  void keep(StateWriter &out) {
+    out.number(place);
+    out.number(path ? stream.position() : -1);
+    out.text({reinterpret_cast<const char *>(tail.data), path ? tail.size : 0});
+  }
+  bool resume(StateReader &in, Failure &failure) {
+    place = in.number();
+    int64_t position = in.number();
+    weir_string behind = in.text();
+    if (place < 0 || position < -1 || (position >= 0 && place == 0))
+      in.fail();
+    if (in.failed() || position < 0)
+      return !in.failed();
+    --place;
+    Next opened = openNext(failure);
+    if (opened == Next::End)
+      in.fail();
+    if (opened != Next::Element)
+      return false;
+    int64_t skipped = position - stream.position();
+    if (skipped < 0)
+      return in.fail(), false;
+    if (stream.read(nullptr, skipped) < skipped) {
+      if (stream.end() != InputStream::End::File)
+        return failStream(failure), false;
+      failure.fail(WEIR_DATA_LOSS)
+          << path << " ends before byte " << position << ", where a checkpoint was at";
+      return false;
+    }
+    if (tail.append(reinterpret_cast<const uint8_t *>(behind.data), behind.size))
+      return true;
+    return failure.noMemory(), false;
   }
 
   Next give(Element **element, Failure &failure) {

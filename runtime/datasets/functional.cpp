@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "datasets/dataset.h"
+#include "datasets/state.h"
 #include "session/run.h"
 
 #include <string.h>
@@ -126,14 +126,53 @@ bool truthOf(const Source &source, const Element &element, bool *truth, Failure 
 }
 
 struct Map : OverInput {
+  /// What a session with more threads had made ahead, the latest first.
+  HeapList<Outcome> ahead;
+
+  ~Map() {
+    for (int64_t i = 0; i < ahead.size(); ++i)
+      release(ahead[i].element);
+  }
   bool ready() { return false; }
   Next give(Element **element, Failure &failure) {
+    if (ahead.size() > 0) {
+      Outcome oldest = ahead[ahead.size() - 1];
+      *element = oldest.element;
+      failure = oldest.failure;
+      // The end stays.
+      if (oldest.kind != Next::End)
+        ahead.resize(ahead.size() - 1);
+      return oldest.kind;
+    }
     Element *given = nullptr;
     if (Next got = pull(input, &given, failure); got != Next::Element)
       return got;
     *element = callFunction(*this, *given, /*threads=*/0, failure);
     release(given);
     return *element ? Next::Element : endInside(dataset->option & 1, failure);
+  }
+  void keep(StateWriter &out) {
+    out.number(ahead.size());
+    for (int64_t i = ahead.size(); i-- > 0;)
+      writeOutcome(out, ahead[i]);
+    OverInput::keep(out);
+  }
+  bool resume(StateReader &in, Failure &failure) {
+    int64_t count = in.count();
+    if (!ahead.reserve(count))
+      return failure.noMemory(), false;
+    for (int64_t i = 0; i < count; ++i) {
+      Outcome outcome;
+      if (!readOutcome(in, outcome))
+        return in.fail(), false;
+      ahead.push(outcome);
+    }
+    for (int64_t i = 0; i < count / 2; ++i) {
+      Outcome first = ahead[i];
+      ahead[i] = ahead[count - 1 - i];
+      ahead[count - 1 - i] = first;
+    }
+    return OverInput::resume(in, failure);
   }
 };
 
@@ -161,6 +200,14 @@ struct Filter : OverInput {
       isOver = dataset->kind == WEIR_DATASET_TAKE_WHILE;
     }
     return Next::End;
+  }
+  void keep(StateWriter &out) {
+    out.number(isOver);
+    OverInput::keep(out);
+  }
+  bool resume(StateReader &in, Failure &failure) {
+    isOver = in.number() != 0;
+    return OverInput::resume(in, failure);
   }
 };
 
@@ -201,6 +248,14 @@ struct Scan : OverInput {
     state = after;
     *element = result;
     return Next::Element;
+  }
+  void keep(StateWriter &out) {
+    writeElement(out, state);
+    OverInput::keep(out);
+  }
+  bool resume(StateReader &in, Failure &failure) {
+    state = readElement(in);
+    return OverInput::resume(in, failure);
   }
 };
 

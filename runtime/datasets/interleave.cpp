@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "datasets/dataset.h"
+#include "datasets/state.h"
 
 namespace weir::rt {
 
@@ -13,21 +13,24 @@ namespace {
 
 /// A data set that a function gave, and who iterates over it.
 struct Inner {
+  Element *given = nullptr; ///< to the function
   Dataset *dataset = nullptr;
   Source *source = nullptr;
 
   void close() {
     destroySource(source);
     release(dataset);
+    release(given);
     source = nullptr;
     dataset = nullptr;
+    given = nullptr;
   }
 };
 
 /// `cycle` of the inner data sets at a time, `block` elements of each in turn.
 struct Interleave : OverInput {
   Inner *inner = nullptr;
-  int64_t cycle = 1, block = 1, current = 0, taken = 0, open = 0;
+  int64_t cycle = 1, block = 1, current = 0, taken = 0, opened = 0;
   int64_t ahead = 0; ///< elements of each inner data set that are made before they are asked for
   bool isOver = false;
 
@@ -48,11 +51,17 @@ struct Interleave : OverInput {
     Element *given = nullptr;
     if (Next got = pull(input, &given, failure); got != Next::Element)
       return got;
+    return open(inner[current], given, failure);
+  }
+
+  /// The one that `given` leads to, which is taken over.
+  Next open(Inner &place, Element *given, Failure &failure) {
     Element *made = callFunction(*this, *given, /*threads=*/0, failure);
-    release(given);
-    if (!made)
+    place.given = given;
+    if (!made) {
+      place.close();
       return endInside(/*preserves=*/true, failure);
-    Inner &place = inner[current];
+    }
     if (made->count == 1)
       place.dataset = makeDataset(pipeline->session, made->components[0], failure);
     else
@@ -63,13 +72,13 @@ struct Interleave : OverInput {
     if (place.source && ahead > 0)
       place.source = prefetchOver(*pipeline, *place.dataset, place.source, ahead, failure);
     if (place.source)
-      return ++open, Next::Element;
+      return ++opened, Next::Element;
     place.close();
     return Next::Failed;
   }
 
   Next give(Element **element, Failure &failure) {
-    while (!isOver || open > 0) {
+    while (!isOver || opened > 0) {
       if (pipeline->stops.load(std::memory_order_relaxed))
         return failure.fail(WEIR_CANCELLED) << "the session ends", Next::Failed;
       if (inner[current].source) {
@@ -79,7 +88,7 @@ struct Interleave : OverInput {
         if (got != Next::End)
           return got;
         inner[current].close();
-        --open;
+        --opened;
         advance();
       } else if (!isOver) {
         Next got = openNext(failure);
@@ -91,6 +100,45 @@ struct Interleave : OverInput {
       }
     }
     return Next::End;
+  }
+
+  void keep(StateWriter &out) {
+    out.number(isOver);
+    out.number(current);
+    out.number(taken);
+    out.number(cycle);
+    for (int64_t i = 0; i < cycle; ++i) {
+      writeElement(out, inner[i].given);
+      if (!inner[i].given)
+        continue;
+      saveSource(inner[i].source, out);
+      writeShared(out, *inner[i].dataset);
+    }
+    OverInput::keep(out);
+  }
+  bool resume(StateReader &in, Failure &failure) {
+    isOver = in.number() != 0;
+    current = in.number();
+    taken = in.number();
+    if (int64_t wanted = in.number(); wanted != cycle) {
+      // As many as there are threads, where the data set leaves it open.
+      failure.fail(WEIR_FAILED_PRECONDITION)
+          << "elements of " << wanted << " data sets at a time were interleaved, now of " << cycle
+          << ", which follows from the number of threads";
+      return false;
+    }
+    if (current < 0 || current >= cycle || taken < 0 || taken >= block)
+      return in.fail(), false;
+    for (int64_t i = 0; i < cycle && !in.failed(); ++i) {
+      Element *given = readElement(in);
+      if (!given)
+        continue;
+      Inner &place = inner[i];
+      if (open(place, given, failure) != Next::Element || !loadSource(place.source, in, failure) ||
+          !readShared(in, *place.dataset))
+        return false;
+    }
+    return !in.failed() && OverInput::resume(in, failure);
   }
 };
 

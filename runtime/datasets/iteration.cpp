@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "datasets/iterator.h"
+#include "datasets/state.h"
 
 #include "kernels/sequence_support.h"
 #include "session/status.h"
@@ -186,6 +187,7 @@ void Iteration::serve() {
       Lock lock(mutex);
       if (!first) {
         isBusy = false;
+        idle.notifyAll();
         return;
       }
       element = left;
@@ -224,6 +226,46 @@ void Iteration::withdraw(Attempt *attempt) {
   (before ? before->following : first) = attempt->following;
   if (last == attempt)
     last = before;
+}
+
+void Iteration::pause() {
+  Lock lock(mutex);
+  idle.wait(mutex, [&] { return !isBusy; });
+  isBusy = true;
+  pipeline.isPaused.store(true, std::memory_order_relaxed);
+}
+
+void Iteration::goOn() {
+  pipeline.isPaused.store(false, std::memory_order_relaxed);
+  {
+    Lock lock(mutex);
+    isBusy = first != nullptr;
+    if (!isBusy)
+      return idle.notifyAll();
+  }
+  // For those who have come meanwhile.
+  hold();
+  perform = performServe;
+  if (startWork(pipeline.session, this, nullptr) != WEIR_OK)
+    performServe(this);
+}
+
+void Iteration::save(StateWriter &out) {
+  writeElement(out, left);
+  saveSource(source, out);
+  writeShared(out, *dataset);
+}
+
+bool Iteration::load(const weir_string &state, Failure &failure) {
+  StateReader in(state);
+  left = readElement(in);
+  // Sources that are made draw seeds: what data sets share comes last.
+  if (loadSource(source, in, failure) && readShared(in, *dataset) && in.isAtEnd())
+    return true;
+  if (failure.code == WEIR_OK)
+    failure.fail(WEIR_DATA_LOSS) << "the state of an iterator in the checkpoint is damaged, or of "
+                                    "another pipeline";
+  return false;
 }
 
 } // namespace weir::rt

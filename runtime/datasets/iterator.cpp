@@ -10,6 +10,7 @@
 #include "kernels/sequence_support.h"
 #include "kernels/string_support.h"
 #include "session/resources.h"
+#include "session/status.h"
 
 #include <string.h>
 
@@ -19,7 +20,9 @@ namespace {
 
 struct Iterator : Resource {
   Mutex mutex;
-  Iteration *current = nullptr; ///< held; null: there is nothing to iterate over
+  Iteration *current = nullptr;  ///< held; null: there is nothing to iterate over
+  Iteration *prepared = nullptr; ///< held: what a checkpoint makes of `current`
+  HeapText awaiting;             ///< of a checkpoint, what the first iteration begins with
 
   void set(Iteration *next) {
     Iteration *before;
@@ -30,6 +33,16 @@ struct Iterator : Resource {
     }
     release(before);
   }
+  void forget() {
+    set(nullptr);
+    Lock lock(mutex);
+    awaiting.clear();
+  }
+  void takeAwaiting(StateWriter &state) {
+    Lock lock(mutex);
+    state.raw(awaiting.view());
+    awaiting.clear();
+  }
   /// Held; null: none.
   Iteration *get() {
     Lock lock(mutex);
@@ -39,12 +52,68 @@ struct Iterator : Resource {
   }
 };
 
+/// What a checkpoint has of an iterator: over the data set that it iterates over now, or
+/// over the first one that it is given.
+int32_t prepareIterator(Resource *self, weir_session *session, const weir_string &state,
+                        weir_status *status) {
+  auto *iterator = static_cast<Iterator *>(self);
+  Iteration *current = iterator->get();
+  if (!current) {
+    Lock lock(iterator->mutex);
+    iterator->awaiting.clear();
+    iterator->awaiting << state;
+    return iterator->awaiting.failed() ? refuseMemory(status, "an iterator") : int32_t(WEIR_OK);
+  }
+  Failure failure;
+  current->dataset->hold();
+  Iteration *made = newIteration(session, current->dataset, failure);
+  release(current);
+  if (made && made->load(state, failure)) {
+    iterator->prepared = made;
+    return WEIR_OK;
+  }
+  release(made);
+  StatusText(status, failure.code).quoted(self->key, self->keySize) << ": " << failure.text;
+  return failure.code;
+}
+
 Resource *makeIterator(void *) {
   void *memory = malloc(sizeof(Iterator));
   if (!memory)
     return nullptr;
   auto *made = new (memory) Iterator();
-  made->reset = [](Resource *self) { static_cast<Iterator *>(self)->set(nullptr); };
+  made->reset = [](Resource *self) { static_cast<Iterator *>(self)->forget(); };
+  made->pause = [](Resource *self) -> void * {
+    Iteration *iteration = static_cast<Iterator *>(self)->get();
+    if (iteration)
+      iteration->pause();
+    return iteration;
+  };
+  made->resume = [](void *paused) {
+    auto *iteration = static_cast<Iteration *>(paused);
+    iteration->goOn();
+    release(iteration);
+  };
+  made->save = [](Resource *self, void *paused, StateWriter &out) {
+    auto *iterator = static_cast<Iterator *>(self);
+    if (paused)
+      return static_cast<Iteration *>(paused)->save(out);
+    Lock lock(iterator->mutex);
+    if (iterator->awaiting.size() > 0)
+      out.raw(iterator->awaiting.view());
+  };
+  made->prepare = prepareIterator;
+  made->settle = [](Resource *self, bool takes) {
+    auto *iterator = static_cast<Iterator *>(self);
+    Iteration *next = iterator->prepared;
+    iterator->prepared = nullptr;
+    if (takes && next)
+      iterator->set(next);
+    else
+      release(next);
+    if (!takes)
+      iterator->awaiting.clear();
+  };
   made->stop = [](Resource *self) {
     auto *iterator = static_cast<Iterator *>(self);
     Lock lock(iterator->mutex);
@@ -53,6 +122,7 @@ Resource *makeIterator(void *) {
   };
   made->destroy = [](Resource *self) {
     static_cast<Iterator *>(self)->set(nullptr);
+    static_cast<Iterator *>(self)->~Iterator();
     free(self);
   };
   return made;
@@ -78,10 +148,17 @@ int32_t begin(weir_context *ctx, Iterator &iterator, const weir_tensor &value) {
   Failure failure;
   Dataset *dataset = makeDataset(session, value, failure);
   Iteration *made = dataset ? newIteration(session, dataset, failure) : nullptr;
-  if (!made)
-    return failWith(ctx, failure);
-  iterator.set(made);
-  return WEIR_OK;
+  bool isReady = made != nullptr;
+  // Who comes first goes on where the checkpoint was.
+  StateWriter state;
+  iterator.takeAwaiting(state);
+  if (isReady && state.view().size > 0)
+    isReady = made->load(state.view(), failure);
+  if (isReady)
+    iterator.set(made);
+  else
+    release(made);
+  return isReady ? int32_t(WEIR_OK) : failWith(ctx, failure);
 }
 
 /// Ends an iterator with the run that has made it.

@@ -34,10 +34,19 @@ struct Iteration : Counted, AsyncWork {
   Attempt *first = nullptr, *last = nullptr;
   bool isBusy = false;
   Element *left = nullptr; ///< pulled for a run that has ended meanwhile
+  Condition idle;          ///< with the mutex: nobody is busy
 
   /// Puts an attempt in line, which may be over at once.
   void begin(weir_context *ctx, Attempt *attempt);
   void withdraw(Attempt *attempt);
+
+  /// Nobody pulls, here or below, until `goOn`. Waits for who does.
+  void pause();
+  void goOn();
+  /// Where it stands, of one that is paused.
+  void save(StateWriter &out);
+  /// Of one that nobody has pulled from. False: `failure` tells.
+  bool load(const weir_string &state, Failure &failure);
 
 private:
   void serve();

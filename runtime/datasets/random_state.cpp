@@ -19,6 +19,7 @@ namespace {
 
 struct Drawn : Resource {
   std::atomic<int64_t> blocks{0};
+  int64_t restored = 0;
 };
 
 Resource *makeDrawn(void *) {
@@ -27,6 +28,20 @@ Resource *makeDrawn(void *) {
     return nullptr;
   auto *made = new (memory) Drawn();
   made->reset = [](Resource *self) { static_cast<Drawn *>(self)->blocks.store(0); };
+  made->save = [](Resource *self, void *, StateWriter &out) {
+    out.number(static_cast<Drawn *>(self)->blocks.load());
+  };
+  made->prepare = [](Resource *self, weir_session *, const weir_string &state,
+                     weir_status *status) {
+    StateReader in(state);
+    static_cast<Drawn *>(self)->restored = in.number();
+    return in.failed() ? refuseState(status, *self) : int32_t(WEIR_OK);
+  };
+  made->settle = [](Resource *self, bool takes) {
+    auto *drawn = static_cast<Drawn *>(self);
+    if (takes)
+      drawn->blocks.store(drawn->restored);
+  };
   made->destroy = [](Resource *self) { free(static_cast<Drawn *>(self)); };
   return made;
 }

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "datasets/dataset.h"
+#include "datasets/state.h"
 #include "kernels/string_support.h"
 
 #include <string.h>
@@ -33,6 +33,13 @@ struct Tensors : Source {
     return Next::Element;
   }
   bool ready() { return true; }
+  void keep(StateWriter &out) { out.number(place); }
+  bool resume(StateReader &in, Failure &) {
+    place = in.number();
+    if (place < 0)
+      in.fail();
+    return !in.failed();
+  }
 };
 
 struct Range : Source {
@@ -65,6 +72,11 @@ struct Range : Source {
     return Next::Element;
   }
   bool ready() { return true; }
+  void keep(StateWriter &out) { out.number(at); }
+  bool resume(StateReader &in, Failure &) {
+    at = in.number();
+    return !in.failed();
+  }
 };
 
 struct Take : OverInput {
@@ -75,6 +87,14 @@ struct Take : OverInput {
     Next got = pull(input, element, failure);
     left -= left > 0 && got != Next::Failed;
     return got;
+  }
+  void keep(StateWriter &out) {
+    out.number(left);
+    OverInput::keep(out);
+  }
+  bool resume(StateReader &in, Failure &failure) {
+    left = in.number();
+    return OverInput::resume(in, failure);
   }
 };
 
@@ -94,6 +114,14 @@ struct Skip : OverInput {
     }
     before = every - 1;
     return pull(input, element, failure);
+  }
+  void keep(StateWriter &out) {
+    out.number(before);
+    OverInput::keep(out);
+  }
+  bool resume(StateReader &in, Failure &failure) {
+    before = in.number();
+    return OverInput::resume(in, failure);
   }
 };
 
@@ -123,6 +151,22 @@ struct Repeat : OverInput {
     return Next::End;
   }
   bool ready() { return left == 0 || (input && input->isReady(input)); }
+  void keep(StateWriter &out) {
+    out.number(left);
+    out.number(isFirst);
+    out.number(input != nullptr);
+    if (input)
+      OverInput::keep(out);
+  }
+  bool resume(StateReader &in, Failure &failure) {
+    left = in.number();
+    isFirst = in.number() != 0;
+    if (in.number() != 0)
+      return OverInput::resume(in, failure);
+    destroySource(input);
+    input = nullptr;
+    return !in.failed();
+  }
 };
 
 /// Those of all inputs side by side, or one after the other.
@@ -185,6 +229,21 @@ struct Joined : Source {
         return false;
     return true;
   }
+  void keep(StateWriter &out) {
+    out.number(current);
+    for (int32_t i = 0; i < count; ++i)
+      saveSource(inputs[i], out);
+  }
+  bool resume(StateReader &in, Failure &failure) {
+    int64_t number = in.number();
+    if (number < 0 || number > count)
+      in.fail();
+    current = int32_t(number);
+    for (int32_t i = 0; i < count && !in.failed(); ++i)
+      if (!loadSource(inputs[i], in, failure))
+        return false;
+    return !in.failed();
+  }
 };
 
 /// The elements of the first pass that came to its end, again.
@@ -233,6 +292,21 @@ struct Cached : OverInput {
     return got;
   }
   bool ready() { return isReading || input->isReady(input); }
+  void keep(StateWriter &out) {
+    out.number(place);
+    out.number(isReading);
+    out.number(own.isWhole);
+    writeElements(out, own.count, [&](int64_t i) { return own.elements[i]; });
+    OverInput::keep(out);
+  }
+  bool resume(StateReader &in, Failure &failure) {
+    place = in.number();
+    isReading = in.number() != 0;
+    own.isWhole = in.number() != 0;
+    if (place < 0 || !readElements(in, [&](Element *element) { return own.add(element); }))
+      return in.fail(), false;
+    return OverInput::resume(in, failure);
+  }
 };
 
 /// The slices of each element, one after the other.
@@ -241,6 +315,14 @@ struct Unbatch : OverInput {
   int64_t place = 0;
 
   ~Unbatch() { release(whole); }
+  /// Whether all components have as many slices.
+  static bool hasRows(const Element &element) {
+    for (int32_t i = 0; i < element.count; ++i)
+      if (element.components[i].rank < 1 ||
+          element.components[i].dims[0] != element.components[0].dims[0])
+        return false;
+    return true;
+  }
   Next give(Element **element, Failure &failure) {
     while (!whole || place >= whole->components[0].dims[0]) {
       release(whole);
@@ -248,15 +330,13 @@ struct Unbatch : OverInput {
       place = 0;
       if (Next got = pull(input, &whole, failure); got != Next::Element)
         return got;
-      for (int32_t i = 0; i < whole->count; ++i)
-        if (whole->components[i].rank < 1 ||
-            whole->components[i].dims[0] != whole->components[0].dims[0]) {
-          release(whole);
-          whole = nullptr;
-          failure.fail(WEIR_INVALID_ARGUMENT)
-              << "Input element must have the same batch size in each component.";
-          return Next::Failed;
-        }
+      if (!hasRows(*whole)) {
+        release(whole);
+        whole = nullptr;
+        failure.fail(WEIR_INVALID_ARGUMENT)
+            << "Input element must have the same batch size in each component.";
+        return Next::Failed;
+      }
       if (whole->count == 0)
         return release(whole), whole = nullptr, Next::End;
     }
@@ -268,6 +348,18 @@ struct Unbatch : OverInput {
     ++place;
     *element = made;
     return Next::Element;
+  }
+  void keep(StateWriter &out) {
+    writeElement(out, whole);
+    out.number(place);
+    OverInput::keep(out);
+  }
+  bool resume(StateReader &in, Failure &failure) {
+    whole = readElement(in);
+    place = in.number();
+    if (place < 0 || (whole && !hasRows(*whole)))
+      return in.fail(), false;
+    return OverInput::resume(in, failure);
   }
 };
 

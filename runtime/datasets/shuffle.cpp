@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "datasets/dataset.h"
+#include "datasets/state.h"
 #include "kernels/string_support.h"
 #include "session/resources.h"
 #include "session/run.h"
@@ -150,6 +150,24 @@ struct Shuffle : OverInput {
     first = (first + 1) % capacity;
     --count;
     return Next::Element;
+  }
+
+  void keep(StateWriter &out) {
+    out.number(isOver);
+    writeWords(out, words);
+    writeElements(out, count, [&](int64_t i) { return at(i); });
+    OverInput::keep(out);
+  }
+  bool resume(StateReader &in, Failure &failure) {
+    isOver = in.number() != 0;
+    readWords(in, words);
+    bool isWhole = readElements(in, [&](Element *element) {
+      if (count == capacity && (count == limit || !grow()))
+        return release(element), false;
+      at(count++) = element;
+      return true;
+    });
+    return isWhole ? OverInput::resume(in, failure) : (in.fail(), false);
   }
 };
 

@@ -68,9 +68,12 @@ public:
     return block.word[used++];
   }
 
+  /// Of one whose bytes were read from somewhere.
+  bool isValid() const { return used >= 0 && used <= 4; }
+
 private:
   Philox generator;
-  Philox::Block block;
+  Philox::Block block = {};
   int used = 4;
 };
 

@@ -9,6 +9,10 @@
 // session's lock, and runs go on while it is written. What is restored is read whole before
 // any variable gets its new value.
 //
+// Where iterators stand, and random operations in functions of data sets, is written down when
+// the snapshot is taken (ResourceStates), and is a string in the checkpoint, under the
+// resource's name with ".state/" before it.
+//
 //===----------------------------------------------------------------------===//
 
 #include "checkpoint/object_graph.h"
@@ -16,6 +20,7 @@
 #include "checkpoint/state_file.h"
 #include "session/async.h"
 #include "session/handles.h"
+#include "session/resources.h"
 #include "session/session.h"
 
 #include <new>
@@ -73,7 +78,9 @@ void writeKey(HeapText &key, const weir_program_desc *program, int32_t slot) {
   key << desc.name;
 }
 
-/// References to values, by slot.
+constexpr weir_string statePrefix = {".state/", 7};
+
+/// References to values, by slot, and states of what is no variable.
 class Snapshot {
 public:
   explicit Snapshot(weir_session *session) : session(session) {}
@@ -87,26 +94,44 @@ public:
   /// The values of this moment. False: no memory.
   bool take() {
     int32_t count = session->program->slot_count;
-    if (!values.reserve(count))
+    if (!values.reserve(count) || !resources.pause(session))
       return false;
-    Lock lock(session->mutex);
-    for (int32_t i = 0; i < count; ++i) {
-      VariableValue *value = session->slots[i];
-      if (value && value->memory)
-        value->references.fetch_add(1, std::memory_order_relaxed);
-      values.push(value);
+    {
+      Lock lock(session->mutex);
+      for (int32_t i = 0; i < count; ++i) {
+        VariableValue *value = session->slots[i];
+        if (value && value->memory)
+          value->references.fetch_add(1, std::memory_order_relaxed);
+        values.push(value);
+      }
     }
-    return true;
+    return resources.write(session);
   }
   int32_t write(const char *prefix, const weir_checkpoint_options &options,
                 weir_status *status) const;
 
 private:
   int32_t add(BundleWriter &writer, int32_t slot, weir_status *status) const;
+  int32_t addStates(BundleWriter &writer, weir_status *status) const;
 
   weir_session *const session;
   HeapList<VariableValue *> values; ///< null: never assigned
+  ResourceStates resources;
 };
+
+int32_t Snapshot::addStates(BundleWriter &writer, weir_status *status) const {
+  StateReader in(resources.states.view());
+  int32_t code = WEIR_OK;
+  while (!code && !in.isAtEnd()) {
+    weir_string name = in.text(), state = in.text();
+    HeapText key;
+    key << statePrefix << name;
+    code = key.failed()
+               ? refuseMemory(status, "a checkpoint")
+               : writer.add(key.view(), storedTypeOf(WEIR_STRING), StoredShape(), &state, status);
+  }
+  return code;
+}
 
 int32_t Snapshot::add(BundleWriter &writer, int32_t slot, weir_status *status) const {
   const VariableValue &value = *values[slot];
@@ -153,6 +178,8 @@ int32_t Snapshot::write(const char *prefix, const weir_checkpoint_options &optio
           << "variable \"" << session->program->slots[i].name << "\" was never assigned";
       code = WEIR_FAILED_PRECONDITION;
     }
+  if (!code)
+    code = addStates(writer, status);
   if (!code)
     code = writer.finish(status);
   if (!code && options.keep > 0)
@@ -211,6 +238,8 @@ public:
     int32_t code = bundle.find(key, &entry, status);
     return code ? code : bundle.checkSize(key, entry, entry.shape.count(), status);
   }
+  /// States of resources, as ResourceStates writes them.
+  int32_t readStates(StateWriter &states, weir_status *status);
   int32_t type() const { return entry.type; }
   const StoredShape &shape() const { return entry.shape; }
   /// Reads what find() has found last.
@@ -229,7 +258,7 @@ private:
   weir_string key{nullptr, 0};
 };
 
-/// Contents of strings, until the variable has a copy.
+/// Contents of strings, until who they are for has a copy.
 struct StringBlocks {
   HeapList<void *> blocks;
   ~StringBlocks() {
@@ -246,6 +275,30 @@ struct StringBlocks {
     return static_cast<char *>(made);
   }
 };
+
+int32_t Source::readStates(StateWriter &states, weir_status *status) {
+  int32_t code = WEIR_OK;
+  for (int64_t i = 0; !isOld && !code && i < bundle.size(); ++i) {
+    key = bundle.key(i);
+    if (key.size <= statePrefix.size ||
+        memcmp(key.data, statePrefix.data, size_t(statePrefix.size)) != 0)
+      continue;
+    StringBlocks strings;
+    weir_string state = {"", 0};
+    code = bundle.find(key, &entry, status);
+    if (!code && (entry.type != storedTypeOf(WEIR_STRING) || entry.shape.rank != 0))
+      continue;
+    if (!code)
+      code = bundle.checkSize(key, entry, 1, status);
+    if (!code)
+      code = read(&state, {StringBlocks::make, &strings}, status);
+    if (code)
+      return code;
+    states.text({key.data + statePrefix.size, key.size - statePrefix.size});
+    states.text(state);
+  }
+  return code || !states.failed() ? code : refuseMemory(status, "a checkpoint");
+}
 
 /// New values on their way to variables, by slot; null: it keeps its own.
 struct NewValues {
@@ -350,6 +403,12 @@ int32_t weir_session_restore(weir_session *session, const char *prefix,
       return code;
     fresh.values.push(value);
   }
+  StateWriter states;
+  int32_t code = session->transport ? int32_t(WEIR_OK) : source.readStates(states, status);
+  if (!code)
+    code = restoreResources(session, states.view(), status);
+  if (code)
+    return code;
   {
     Lock lock(session->mutex);
     for (int32_t i = 0; i < count; ++i)

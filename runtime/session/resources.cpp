@@ -7,11 +7,40 @@
 
 #include "session/resources.h"
 #include "session/run.h"
+#include "session/status.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 namespace weir::rt {
+
+/// A state that waits for its resource to be made.
+struct HeldState {
+  HeldState *next;
+  weir_string key, state; ///< behind it
+};
+
+static void freeHeld(weir_session *session) {
+  while (HeldState *first = session->heldStates) {
+    session->heldStates = first->next;
+    free(first);
+  }
+}
+
+/// Gives a new resource the state that waits for it. The session's lock is held.
+static void takeHeld(weir_session *session, Resource *made) {
+  if (!made->prepare)
+    return;
+  for (HeldState **at = &session->heldStates; *at; at = &(*at)->next) {
+    HeldState *held = *at;
+    if (held->key.size != made->keySize ||
+        memcmp(held->key.data, made->key, size_t(made->keySize)) != 0)
+      continue;
+    made->settle(made, made->prepare(made, session, held->state, nullptr) == WEIR_OK);
+    *at = held->next;
+    return free(held);
+  }
+}
 
 static Resource *find(weir_session *session, const char *key, int64_t size) {
   for (Resource *at = session->resources; at; at = at->next)
@@ -40,6 +69,7 @@ Resource *resourceOf(weir_context *ctx, const char *key, int64_t keySize,
   made->keySize = keySize;
   made->next = session->resources;
   session->resources = made;
+  takeHeld(session, made);
   return made;
 }
 
@@ -73,17 +103,127 @@ void resetResources(weir_session *session) {
   {
     Lock lock(session->mutex);
     first = session->resources;
+    freeHeld(session);
   }
   for (Resource *at = first; at; at = at->next)
     at->reset(at);
 }
 
 void destroyResources(weir_session *session) {
+  freeHeld(session);
   while (Resource *first = session->resources) {
     session->resources = first->next;
     free(first->key);
     first->destroy(first);
   }
+}
+
+//===----------------------------------------------------------------------===//
+// In checkpoints
+//===----------------------------------------------------------------------===//
+
+int32_t refuseState(weir_status *status, const Resource &resource) {
+  StatusText(status, WEIR_DATA_LOSS).quoted(resource.key, resource.keySize)
+      << ": its state in the checkpoint is damaged, or of another pipeline";
+  return WEIR_DATA_LOSS;
+}
+
+ResourceStates::~ResourceStates() {
+  for (int64_t i = 0; i < paused.size(); ++i)
+    if (paused[i])
+      resources[i]->resume(paused[i]);
+}
+
+bool ResourceStates::pause(weir_session *session) {
+  {
+    // Those that are kept live as long as the session.
+    Lock lock(session->mutex);
+    for (Resource *at = session->resources; at; at = at->next)
+      if (at->save && !(at->keySize > 0 && at->key[0] == '@'))
+        resources.push(at);
+  }
+  if (!paused.reserve(resources.size()))
+    return false;
+  for (int64_t i = 0; i < resources.size(); ++i)
+    paused.push(resources[i]->pause ? resources[i]->pause(resources[i]) : nullptr);
+  return !resources.failed();
+}
+
+bool ResourceStates::write(weir_session *session) {
+  for (int64_t i = 0; i < resources.size(); ++i) {
+    StateWriter one;
+    resources[i]->save(resources[i], paused[i], one);
+    if (one.failed())
+      return false;
+    if (one.view().size == 0)
+      continue;
+    states.text({resources[i]->key, resources[i]->keySize});
+    states.text(one.view());
+  }
+  for (int64_t i = 0; i < paused.size(); ++i)
+    if (void *token = paused[i]) {
+      paused[i] = nullptr;
+      resources[i]->resume(token);
+    }
+  // What was restored, and nobody has asked for since.
+  Lock lock(session->mutex);
+  for (HeldState *held = session->heldStates; held; held = held->next) {
+    states.text(held->key);
+    states.text(held->state);
+  }
+  return !states.failed();
+}
+
+static HeldState *newHeld(const weir_string &key, const weir_string &state) {
+  auto *held = static_cast<HeldState *>(malloc(sizeof(HeldState) + size_t(key.size + state.size)));
+  if (!held)
+    return nullptr;
+  char *bytes = reinterpret_cast<char *>(held + 1);
+  memcpy(bytes, key.data, size_t(key.size));
+  if (state.size > 0)
+    memcpy(bytes + key.size, state.data, size_t(state.size));
+  held->next = nullptr;
+  held->key = {bytes, key.size};
+  held->state = {bytes + key.size, state.size};
+  return held;
+}
+
+int32_t restoreResources(weir_session *session, const weir_string &states, weir_status *status) {
+  HeapList<Resource *> prepared;
+  HeldState *held = nullptr;
+  int32_t code = WEIR_OK;
+  StateReader in(states);
+  while (!code && !in.isAtEnd() && !in.failed()) {
+    weir_string key = in.text(), state = in.text();
+    Resource *known = findResource(session, key.data, key.size);
+    if (!known) {
+      HeldState *made = newHeld(key, state);
+      if (!made) {
+        code = refuseMemory(status, "a checkpoint");
+        break;
+      }
+      made->next = held;
+      held = made;
+    } else if (known->prepare) {
+      code = prepared.reserve(prepared.size() + 1) ? known->prepare(known, session, state, status)
+                                                   : refuseMemory(status, "a checkpoint");
+      if (!code)
+        prepared.push(known);
+    }
+  }
+  for (int64_t i = 0; i < prepared.size(); ++i)
+    prepared[i]->settle(prepared[i], code == WEIR_OK);
+  Lock lock(session->mutex);
+  HeldState *gone = held;
+  if (!code) {
+    gone = session->heldStates;
+    session->heldStates = held;
+  }
+  while (HeldState *first = gone) {
+    gone = first->next;
+    free(first);
+  }
+  return code;
 }
 
 } // namespace weir::rt

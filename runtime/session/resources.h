@@ -8,6 +8,7 @@
 #ifndef WEIR_RUNTIME_SESSION_RESOURCES_H
 #define WEIR_RUNTIME_SESSION_RESOURCES_H
 
+#include "session/state_bytes.h"
 #include "weir/abi.h"
 
 namespace weir::rt {
@@ -25,7 +26,40 @@ struct Resource {
   void (*destroy)(Resource *resource);
   /// Has work that goes on for it give up soon, before the session ends; null: there is none.
   void (*stop)(Resource *resource) = nullptr;
+
+  // What checkpoints keep of it; null: nothing. Those whose names begin with '@' live no longer
+  // than a run, and are not kept.
+  /// Has it stay as it is until `resume` is given what this returns, which may be null.
+  void *(*pause)(Resource *resource) = nullptr;
+  void (*resume)(void *paused) = nullptr;
+  /// Writes where it stands; nothing where it has not begun.
+  void (*save)(Resource *resource, void *paused, StateWriter &out) = nullptr;
+  /// Makes ready what was written, and says whether it can be; nothing changes before `settle`,
+  /// which takes it or forgets it. Returns a weir_code.
+  int32_t (*prepare)(Resource *resource, weir_session *session, const weir_string &state,
+                     weir_status *status) = nullptr;
+  void (*settle)(Resource *resource, bool takes) = nullptr;
 };
+
+/// DATA_LOSS: a state is not what the resource has written.
+int32_t refuseState(weir_status *status, const Resource &resource);
+
+/// States of resources: each a name and what its `save` has written.
+struct ResourceStates {
+  HeapList<Resource *> resources;
+  HeapList<void *> paused;
+  StateWriter states;
+
+  ~ResourceStates();
+  /// Pauses all of them. False: no memory.
+  bool pause(weir_session *session);
+  /// Writes all, and has them go on. False: no memory.
+  bool write(weir_session *session);
+};
+
+/// Gives resources the states that `states` holds as ResourceStates writes them: those that are
+/// there now, others when they are made. All or, on failure, none. Returns a weir_code.
+int32_t restoreResources(weir_session *session, const weir_string &states, weir_status *status);
 
 /// The resource of the run's session that is called `key`; made by
 /// `make(data)` where there is none yet. Null: no memory, or none and no `make`.

@@ -54,6 +54,7 @@ inline constexpr int64_t fewBytes = granule - int64_t(sizeof(Block));
 static_assert(fewBytes == WEIR_FEW_BYTES);
 
 struct Resource;
+struct HeldState;
 
 /// The blobs, when they lie in a file of their own.
 struct MappedFile {
@@ -120,9 +121,10 @@ struct weir_session {
   /// By slot: the device that keeps the values, null: the host; null: for all. Never
   /// changes.
   weir::rt::Accelerator **homes;
-  weir_run *idleRuns;             ///< ready to be used again
-  weir::rt::Resource *resources;  ///< what kernels keep, see resources.h
-  weir::rt::AsyncRuns *asyncRuns; ///< null: none was asked for
+  weir_run *idleRuns;              ///< ready to be used again
+  weir::rt::Resource *resources;   ///< what kernels keep, see resources.h
+  weir::rt::HeldState *heldStates; ///< of resources that are still to be made
+  weir::rt::AsyncRuns *asyncRuns;  ///< null: none was asked for
 };
 
 namespace weir::rt {

@@ -360,6 +360,22 @@ def trained():
 
 
 @case
+def stepped():
+    """A step takes an element that was shuffled, drawn into, and made ahead (kill_test.py)."""
+    sums = v1.get_variable("sums", [2], tf.float32, v1.zeros_initializer(), use_resource=True)
+    dataset = Dataset.range(50).shuffle(16, seed=3).repeat().map(
+        lambda i: tf.cast(i, tf.float32) + tf.random.uniform([], seed=4))
+    dataset = dataset.batch(2, drop_remainder=True).map(tf.sqrt, 2, True).prefetch(3)
+    element = v1.data.make_one_shot_iterator(dataset).get_next()
+    script = Script()
+    script.run(targets=[sums.initializer])
+    total = tf.identity(sums.assign_add(tf.reshape(element, [2])), "total")
+    for _ in range(6):
+        script.run([total])
+    return script
+
+
+@case
 def loops():
     """What autograph makes of loops over data sets."""
     @tf.function

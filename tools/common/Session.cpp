@@ -123,9 +123,9 @@ RunStatus Session::setVariable(const std::string &name, HostTensor &value) {
   return statusOf(status);
 }
 
-RunStatus Session::restore(const std::string &prefix) {
+RunStatus Session::restore(const std::string &prefix, const weir_checkpoint_options *options) {
   weir_status status = WEIR_STATUS_INIT;
-  model.runtime().restore(session, prefix.c_str(), nullptr, &status);
+  model.runtime().restore(session, prefix.c_str(), options, &status);
   return statusOf(status);
 }
 

@@ -77,7 +77,7 @@ public:
   RunStatus getVariable(const std::string &name, HostTensor &value);
   RunStatus setVariable(const std::string &name, HostTensor &value);
   /// Of models whose runtime has them (LoadedModel.h).
-  RunStatus restore(const std::string &prefix);
+  RunStatus restore(const std::string &prefix, const weir_checkpoint_options *options = nullptr);
   RunStatus saveAsync(const std::string &prefix, const weir_checkpoint_options &options,
                       weir_run_done done, void *self);
 

@@ -83,6 +83,8 @@ Verdict runFrozen(const Case &test);
 Verdict runOperation(const Case &test);
 Verdict runGraphImport(const Case &test);
 Verdict runSystem(const Case &test, const std::string &temporary);
+/// Has scripted sessions be saved behind each run, and others restore them and go on.
+void resumeSessions();
 
 } // namespace weir::conformance
 

@@ -8,7 +8,8 @@
 // A session runs a program of its graph (SystemProgram.h). Extending a graph is
 // compiling anew, with the variables handed over. A server of a cluster is what
 // its sessions share: the values of variables, by name, which each run of one of
-// its sessions begins with and leaves there.
+// its sessions begins with and leaves there. With --resume a session is saved behind each
+// run, and another one goes on.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +20,7 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <future>
 #include <set>
 #include <thread>
 
@@ -38,6 +40,9 @@ struct LiveSession {
   std::string path;                 ///< the graph that it has now
   bool isStale = false;             ///< its server was reset
 };
+
+/// --resume.
+bool isResumed = false;
 
 /// What came of a run.
 struct RunOutcome {
@@ -182,7 +187,42 @@ private:
       return verdict;
     RunOutcome outcome = start(run);
     saveVariables(run);
-    return judge(run, outcome);
+    auto verdict = judge(run, outcome);
+    if (verdict || !isResumed)
+      return verdict;
+    if (run.fetches.empty() && outcome.status.ok())
+      begun[ownerOf(run.session)].push_back(&run);
+    return resume(run);
+  }
+
+  /// Saves the session of a run, and has a new one go on: what was run without fetches, which
+  /// begins iterators, runs there, too, and then all that was saved is restored.
+  std::optional<Verdict> resume(const SystemRun &run) {
+    LiveSession &session = at(run.session);
+    if (!session.session || !sessionOf(run.session).target.empty())
+      return std::nullopt;
+    weir_checkpoint_options options = WEIR_CHECKPOINT_OPTIONS_INIT;
+    options.partial = 1;
+    std::string prefix = (fs::current_path() / "resumed" / "session").string();
+    std::promise<RunStatus> saved;
+    auto done = [](void *self, const weir_status *status) {
+      static_cast<std::promise<RunStatus> *>(self)->set_value({status->code, status->message});
+    };
+    RunStatus status = session.session->saveAsync(prefix, options, done, &saved);
+    if (status.ok())
+      status = saved.get_future().get();
+    if (!status.ok())
+      return Verdict::failed("save: " + status.text());
+    session.session.reset();
+    if (auto verdict = openSession(run))
+      return verdict;
+    for (const SystemRun *before : begun[ownerOf(run.session)])
+      if (at(before->session).program == session.program)
+        start(*before);
+    status = session.session->restore(prefix, &options);
+    if (!status.ok())
+      return Verdict::failed("restore: " + status.text());
+    return std::nullopt;
   }
 
   //===--------------------------------------------------------------------===//
@@ -400,10 +440,13 @@ private:
   std::string folder;
   std::map<std::string, std::unique_ptr<SystemProgram>> programs; ///< by path
   std::map<std::string, LiveSession> live;
-  std::map<std::string, Variables> servers; ///< by target
+  std::map<std::string, Variables> servers;                    ///< by target
+  std::map<std::string, std::vector<const SystemRun *>> begun; ///< runs without fetches, by session
 };
 
 } // namespace
+
+void weir::conformance::resumeSessions() { isResumed = true; }
 
 Verdict weir::conformance::runSystem(const Case &test, const std::string &temporary) {
   SystemScript script;

@@ -45,7 +45,7 @@ struct Settings {
   int64_t jobs = 1, sample = 1;
   double secondsPerCase = 120;
   int64_t memoryLimit = int64_t(4) << 30;
-  bool list = false, verbose = false, inProcess = false;
+  bool list = false, verbose = false, inProcess = false, resume = false;
 };
 
 void complain(const char *code, std::string text, std::vector<std::string> notes = {}) {
@@ -128,6 +128,10 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
                [](std::string_view value) -> std::string {
                  return readPlacement(value, /*inProcesses=*/true);
                });
+  parser.flag("--resume",
+              "behind each run of a scripted session saves it, and goes on in a new one that "
+              "restores it",
+              settings.resume);
   parser.flag("--in-process", "no processes of their own: for a debugger, a crash ends it all",
               settings.inProcess);
   parser.group("Results");
@@ -328,6 +332,8 @@ static int runTool(int argc, char **argv) {
   int status = 0;
   if (!parseCommandLine(argc, argv, settings, status))
     return status;
+  if (settings.resume)
+    resumeSessions();
   KnownScores known;
   std::string error;
   if (!settings.against.empty() && !readScores(settings.against, known, error)) {
