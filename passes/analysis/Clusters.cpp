@@ -244,9 +244,9 @@ bool widensForRowReductions(Operation *op) {
          getElementTypeOrSelf(cast.getType()).isF32();
 }
 
-/// A transposition of many elements that moves the last dimension has a strategy of
-/// its own, which reads and writes by blocks.
-bool isBlockTransposition(Operation *op) {
+} // namespace
+
+bool weir::isBlockTransposition(Operation *op) {
   auto transpose = dyn_cast<TransposeOp>(op);
   if (!transpose || transpose.getPermutation().empty() ||
       transpose.getPermutation().back() + 1 == (int64_t)transpose.getPermutation().size())
@@ -259,6 +259,8 @@ bool isBlockTransposition(Operation *op) {
   return isTurnedInBlocks(element) && (isWord || !isOffloaded(op)) &&
          (!type.hasStaticShape() || type.getNumElements() >= many);
 }
+
+namespace {
 
 /// A padding along the last dimension is asked for at each element whether that is
 /// border; once written, its slices are plain reads.

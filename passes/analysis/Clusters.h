@@ -63,6 +63,10 @@ unsigned mostKernelInputs(mlir::ModuleOp module);
 /// lines, were they of f32, in block order.
 std::vector<mlir::Operation *> halvesOfRowReductions(mlir::Block &block, unsigned mostInputs = 0);
 
+/// A transposition of many elements that moves the last dimension has a strategy of its own,
+/// which reads and writes by blocks, and a kernel of its own.
+bool isBlockTransposition(mlir::Operation *op);
+
 /// Whether vectors of f32 serve to compute the operation: what may follow a
 /// product or a convolution on the registers that hold its sums.
 bool isVectorElementwise(mlir::Operation *op);

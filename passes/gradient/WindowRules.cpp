@@ -138,9 +138,9 @@ LogicalResult pool(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
   return success();
 }
 
-/// Convolutions, channels last, of one group and a large window: the filter's gradient is
-/// the convolution whose batch and channels, strides and dilations have changed
-/// places.
+/// Convolutions, channels last, of one group: the filter's gradient is the convolution whose
+/// batch and channels, strides and dilations have changed places. How that is computed best
+/// is the layout's concern (passes/layout/FilterGradients.h).
 Value filterGradient(const Windows &w, Value dy) {
   Adjoint &a = w.a;
   int64_t spatial = w.spatial(), last = spatial + 1;
@@ -160,7 +160,7 @@ Value filterGradient(const Windows &w, Value dy) {
   return a.transpose(made, result); // C S… O to S… C O
 }
 
-/// The same of any number of groups: a product for each place of the window.
+/// The same of several groups: a product for each place of the window.
 Value placewiseFilterGradient(const Windows &w, Value dy, int64_t groups) {
   Adjoint &a = w.a;
   int64_t spatial = w.spatial(), last = spatial + 1;
@@ -215,10 +215,7 @@ LogicalResult conv(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
           outputs = Adjoint::type(dy).getDimSize(spatial + 1);
   if (!w.isKnown() || ShapedType::isDynamic(channels) || ShapedType::isDynamic(outputs))
     return failure();
-  // Products are faster until there are too many of them.
-  constexpr int64_t mostProducts = 32;
-  Value made = groups == 1 && w.places() > mostProducts ? filterGradient(w, dy)
-                                                        : placewiseFilterGradient(w, dy, groups);
+  Value made = groups == 1 ? filterGradient(w, dy) : placewiseFilterGradient(w, dy, groups);
   a.add(filter, channelsLast ? made : a.transpose(made, back));
   return success();
 }

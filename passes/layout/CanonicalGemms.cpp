@@ -10,6 +10,7 @@
 #include "dialects/weir/Rearrange.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/analysis/Clusters.h"
+#include "passes/layout/FilterGradients.h"
 #include "passes/layout/Passes.h"
 
 namespace weir {
@@ -347,6 +348,13 @@ void explicitPadding(ConvOp conv) {
 
 struct CanonicalGemmsPass : weir::impl::WeirCanonicalGemmsPassBase<CanonicalGemmsPass> {
   void runOnOperation() override {
+    SmallVector<ConvOp> gradients;
+    getOperation().walk([&](ConvOp conv) {
+      if (isFilterGradient(conv) && !hasFilterGradientKernel(conv))
+        gradients.push_back(conv);
+    });
+    for (ConvOp conv : gradients)
+      formFilterProducts(conv);
     SmallVector<Operation *> work;
     getOperation().walk([&](Operation *op) {
       if (isa<DotGeneralOp, ConvOp>(op))
@@ -359,6 +367,10 @@ struct CanonicalGemmsPass : weir::impl::WeirCanonicalGemmsPassBase<CanonicalGemm
         continue;
       }
       auto conv = cast<ConvOp>(op);
+      if (hasFilterGradientKernel(conv)) {
+        keepGradientApart(conv);
+        continue;
+      }
       dropOutsideTaps(conv);
       if (ConvOp lines = withLines(conv))
         explicitPadding(lines);

@@ -42,6 +42,10 @@ mlir::LogicalResult emitGemm(KernelBuilder &reader, plan::KernelOp kernel, mlir:
 mlir::LogicalResult emitConvolution(KernelBuilder &reader, plan::KernelOp kernel, mlir::Value begin,
                                     mlir::Value end);
 
+/// The gradient of a filter, as a convolution of operands that lie turned around.
+void emitFilterGradient(KernelBuilder &reader, plan::KernelOp kernel, ConvOp conv,
+                        mlir::Value begin, mlir::Value end);
+
 /// Convolutions with a window of 3x3 by 16 products in place of 36.
 mlir::LogicalResult emitWinograd(KernelBuilder &reader, plan::KernelOp kernel, mlir::Value begin,
                                  mlir::Value end);

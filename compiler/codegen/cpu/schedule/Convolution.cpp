@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/KernelEmitter.h"
+#include "compiler/codegen/cpu/schedule/FilterGradient.h"
 #include "compiler/codegen/cpu/schedule/PackWeights.h"
 #include "compiler/codegen/cpu/schedule/PlainConvolution.h"
 #include "compiler/codegen/cpu/schedule/Strategy.h"
@@ -120,22 +121,29 @@ public:
   }
 
   bool matches(const KernelRequest &request) const override {
-    return bool(plainConvolutionOf(request));
+    return plainConvolutionOf(request) || filterGradientOf(request);
   }
 
   std::optional<SmallVector<int64_t>> schedule(ScheduleBuilder &s,
                                                const KernelRequest &request) const override {
     auto conv = cast<ConvOp>(request.anchor);
+    if (filterGradientOf(request))
+      return filterGradientTiles(s, conv, request.unit);
     noteChoice(s, request.choice);
     return convolutionTiles(s, request.kernel, conv, unitFor(request.unit, conv), request.choice);
   }
 
   Operation *packOperands(KernelRequest &request) const override {
-    return packColumns(request.b, request.kernel, request.operands);
+    ConvOp gradient = filterGradientOf(request);
+    if (!gradient)
+      return packColumns(request.b, request.kernel, request.operands);
+    readUnturned(request, gradient);
+    return nullptr;
   }
 
   bool takesPart(KernelOp kernel, unsigned index, ArrayRef<int64_t> extents) const override {
-    return takesPartOfTiles(kernel, index, extents, !kernel.getSchedule()[schedule::pointwise]);
+    return !filterGradientOf(kernel) &&
+           takesPartOfTiles(kernel, index, extents, !kernel.getSchedule()[schedule::pointwise]);
   }
 
   StageForm stageForm(KernelOp kernel) const override {
@@ -143,7 +151,11 @@ public:
   }
 
   LogicalResult emit(KernelBuilder &r, KernelOp kernel, Value begin, Value end) const override {
-    return emitConvolution(r, kernel, begin, end);
+    ConvOp gradient = filterGradientOf(kernel);
+    if (!gradient)
+      return emitConvolution(r, kernel, begin, end);
+    emitFilterGradient(r, kernel, gradient, begin, end);
+    return success();
   }
 };
 } // namespace

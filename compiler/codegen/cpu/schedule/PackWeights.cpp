@@ -88,18 +88,24 @@ static TransposeOp panelsOf(OpBuilder &b, Location loc, Value operand, int64_t w
   return TransposeOp::create(b, loc, split, b.getDenseI64ArrayAttr(order));
 }
 
-/// A lone kernel that exchanges the last two dimensions of what it reads; or null.
-static plan::LaunchOp exchangeOf(plan::KernelOp user, Value operand) {
+TransposeOp weir::transpositionOf(plan::KernelOp user, Value operand) {
   auto launch = operand.getDefiningOp<plan::LaunchOp>();
-  if (!launch || !operand.hasOneUse() || launch.getInputs().size() != 1)
+  if (!launch || launch.getInputs().size() != 1)
     return {};
   auto kernel = SymbolTable::lookupNearestSymbolFrom<plan::KernelOp>(user, launch.getKernelAttr());
   if (!kernel)
     return {};
   Block &body = kernel.getBody().front();
   auto transpose = dyn_cast<TransposeOp>(body.front());
-  if (!transpose || transpose->getNextNode() != body.getTerminator())
+  return transpose && transpose->getNextNode() == body.getTerminator() ? transpose : TransposeOp();
+}
+
+/// A lone kernel that exchanges the last two dimensions of what it reads; or null.
+static plan::LaunchOp exchangeOf(plan::KernelOp user, Value operand) {
+  TransposeOp transpose = operand.hasOneUse() ? transpositionOf(user, operand) : TransposeOp();
+  if (!transpose)
     return {};
+  auto launch = operand.getDefiningOp<plan::LaunchOp>();
   ArrayRef<int64_t> order = transpose.getPermutation();
   int64_t rank = order.size();
   for (int64_t i = 0; i + 2 < rank; ++i)

@@ -49,6 +49,10 @@ void readPanels(mlir::OpOperand *weights, mlir::BlockArgument argument, mlir::Ty
 void replaceConstant(mlir::OpBuilder &b, mlir::TypedAttr packed, mlir::BlockArgument argument,
                      mlir::Value &operand);
 
+/// Of a launch's result, an operand of `user`, whose kernel does nothing but transpose: that
+/// transposition; or null.
+TransposeOp transpositionOf(plan::KernelOp user, mlir::Value operand);
+
 } // namespace weir
 
 #endif // WEIR_COMPILER_CODEGEN_CPU_SCHEDULE_PACKWEIGHTS_H

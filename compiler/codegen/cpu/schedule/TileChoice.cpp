@@ -166,6 +166,9 @@ std::optional<TileSpace> weir::tileSpaceOf(KernelOp kernel) {
     return space;
   }
   ConvOp conv = *body.getOps<ConvOp>().begin();
+  // The gradient of a filter has its tile from its shape alone.
+  if (conv.getInput().getDefiningOp<TransposeOp>())
+    return std::nullopt;
   auto type = cast<RankedTensorType>(conv.getType());
   ArrayRef<int64_t> shape = type.getShape();
   space.columns = shape.back();
