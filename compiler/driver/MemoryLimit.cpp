@@ -83,6 +83,28 @@ std::map<int64_t, Need> needsOf(ModuleOp module) {
   return needs;
 }
 
+} // namespace
+
+std::vector<Report::MemoryChoice> driver::memoryChoicesOf(ModuleOp module) {
+  std::vector<Report::MemoryChoice> choices;
+  auto made = module->getAttrOfType<DictionaryAttr>("weir_plan.recompute");
+  auto all = made ? made.getAs<ArrayAttr>("choices") : ArrayAttr();
+  if (!all)
+    return choices;
+  for (auto own : all.getAsRange<DictionaryAttr>()) {
+    auto number = [&](const char *key) { return own.getAs<IntegerAttr>(key).getInt(); };
+    choices.push_back({own.getAs<StringAttr>("node").str(),
+                       own.getAs<BoolAttr>("copied").getValue(), number("times"), number("bytes"),
+                       number("per_mille")});
+  }
+  llvm::stable_sort(choices, [](const Report::MemoryChoice &a, const Report::MemoryChoice &b) {
+    return std::pair(-a.work, -a.bytes) < std::pair(-b.work, -b.bytes);
+  });
+  return choices;
+}
+
+namespace {
+
 /// What was tried, and what it brought.
 void explainRemedies(ModuleOp module, std::vector<std::string> &notes) {
   auto order = module->getAttrOfType<DictionaryAttr>("weir_plan.order");

@@ -8,6 +8,8 @@
 #ifndef WEIR_COMPILER_DRIVER_MEMORYLIMIT_H
 #define WEIR_COMPILER_DRIVER_MEMORYLIMIT_H
 
+#include "compiler/emit/Report.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
 #include <optional>
@@ -16,6 +18,9 @@ namespace weir::driver {
 
 /// "1536", "512M", "1.5GiB": bytes; nothing for anything else.
 std::optional<int64_t> parseSize(llvm::StringRef text);
+
+/// What the plan does about values of nodes to stay within the limit, the dearest first.
+std::vector<Report::MemoryChoice> memoryChoicesOf(mlir::ModuleOp module);
 
 } // namespace weir::driver
 

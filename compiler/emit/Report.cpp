@@ -124,6 +124,17 @@ static void writeSizes(llvm::raw_ostream &os, const Report &report) {
        << " values wait in the host's memory to stay within " << byteText(report.memoryLimit)
        << ": " << report.swapReturns << " copies back, " << byteText(report.swappedBytes)
        << " moved\n";
+  constexpr size_t mostChoices = 8;
+  for (const Report::MemoryChoice &choice :
+       llvm::ArrayRef(report.memoryChoices).take_front(mostChoices)) {
+    os << "            " << shortened(choice.node, 40) << ": " << byteText(choice.bytes)
+       << (choice.isCopied ? " copied to the host and back" : " computed again");
+    if (!choice.isCopied)
+      os << ", " << choice.work / 10 << '.' << choice.work % 10 << " % more work";
+    os << "\n";
+  }
+  if (report.memoryChoices.size() > mostChoices)
+    os << "            and " << report.memoryChoices.size() - mostChoices << " more\n";
   if (report.chosenPeak < report.givenPeak)
     os << "order       at most " << byteText(report.chosenPeak) << " alive, "
        << byteText(report.givenPeak) << " in the graph's order\n";
@@ -280,6 +291,16 @@ static void writePlan(llvm::json::OStream &json, const Report &report) {
     json.attribute("swapped_values", report.swappedValues);
     json.attribute("swap_returns", report.swapReturns);
     json.attribute("swapped_bytes", report.swappedBytes);
+    json.attributeArray("choices", [&] {
+      for (const Report::MemoryChoice &choice : report.memoryChoices)
+        json.object([&] {
+          json.attribute("node", utf8(choice.node));
+          json.attribute("how", choice.isCopied ? "copied" : "computed again");
+          json.attribute("times", choice.times);
+          json.attribute("bytes", choice.bytes);
+          json.attribute("work_per_mille", choice.work);
+        });
+    });
   });
 }
 

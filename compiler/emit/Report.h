@@ -79,6 +79,13 @@ struct Report {
   int64_t memoryLimit = 0, repeatedLaunches = 0, repeatedWork = 0;
   /// Values that wait in the host's memory meanwhile, copies back, bytes of all copies.
   int64_t swappedValues = 0, swapReturns = 0, swappedBytes = 0;
+  /// What was done about the values of a node to stay within the limit.
+  struct MemoryChoice {
+    std::string node;
+    bool isCopied = false;                  ///< to the host and back; else computed again
+    int64_t times = 0, bytes = 0, work = 0; ///< work of computing again in thousandths of the rest
+  };
+  std::vector<MemoryChoice> memoryChoices;
   std::vector<std::string> notes;
 
   std::string text() const;

@@ -11,6 +11,7 @@
 #include "passes/plan/BlockWork.h"
 #include "passes/plan/Passes.h"
 
+#include <map>
 #include <numeric>
 
 namespace weir {
@@ -63,6 +64,13 @@ public:
   double cost = 0, whole = 0;       ///< of those, and of all; a loop's body counts once
   int64_t saved = 0, returned = 0;  ///< values copied to the host, and copies back
   int64_t movedBytes = 0;           ///< of all these copies
+  /// What is done about the values of a node, by its name: computed again, or (true) copied
+  /// to the host and back.
+  struct Choice {
+    int64_t times = 0, bytes = 0; ///< bytes that are not kept meanwhile, of all times
+    double cost = 0;              ///< of computing again
+  };
+  std::map<std::pair<std::string, bool>, Choice> choices;
   /// What repeating launches alone reached in the outermost block.
   memory::Recomputation alone;
 
@@ -70,6 +78,7 @@ private:
   const ClusterDevice *device() const { return offload ? &offload->device : nullptr; }
   memory::Recomputation solve(const BlockWork &work, int64_t limit, bool isOutermost);
   int64_t peakOf(const BlockWork &work) const;
+  void noteChoices(const BlockWork &work, const memory::Recomputation &made);
   void fitRegions(Block &block, int64_t limit);
 
   SymbolTable &symbols;
@@ -121,6 +130,34 @@ memory::Recomputation BlockLimits::solve(const BlockWork &work, int64_t limit, b
   return best;
 }
 
+void BlockLimits::noteChoices(const BlockWork &work, const memory::Recomputation &made) {
+  std::vector<double> costs = work.costs(device());
+  std::vector<int> maker(work.values.size(), -1);
+  for (auto [number, node] : llvm::enumerate(work.nodes))
+    for (int value : node.writes)
+      maker[value] = int(number);
+  std::vector<bool> ran(work.nodes.size());
+  for (const memory::Execution &execution : made.executions) {
+    bool isCopy = execution.node < 0;
+    int number = isCopy ? maker[execution.value] : execution.node;
+    if (!isCopy && !ran[number]) {
+      ran[number] = true;
+      continue;
+    }
+    if (number < 0)
+      continue;
+    Choice &choice = choices[{nodeName(work.launched()[number]->getLoc()).str(), isCopy}];
+    ++choice.times;
+    if (isCopy) {
+      choice.bytes += work.values[execution.value].size;
+      continue;
+    }
+    choice.cost += std::max(costs[number], 0.0);
+    for (int value : work.nodes[number].writes)
+      choice.bytes += work.values[value].size;
+  }
+}
+
 int64_t BlockLimits::fit(Block &block, int64_t limit) {
   {
     BlockWork work(block, symbols, peaks);
@@ -131,6 +168,7 @@ int64_t BlockLimits::fit(Block &block, int64_t limit) {
       saved += made.saved;
       returned += made.returned;
       movedBytes += made.movedBytes;
+      noteChoices(work, made);
       work.rewrite(made);
     }
     if (made.peak <= limit)
@@ -178,6 +216,7 @@ struct RecomputeLaunchesPass : weir::impl::WeirRecomputeLaunchesPassBase<Recompu
     int64_t floor = 0;
     std::string floorNode;
     double cost = 0, whole = 0;
+    std::map<std::pair<std::string, bool>, BlockLimits::Choice> choices;
     for (auto function : module.getOps<func::FuncOp>()) {
       if (function.isExternal() || function->hasAttr("weir_plan.feeds"))
         continue;
@@ -202,6 +241,12 @@ struct RecomputeLaunchesPass : weir::impl::WeirRecomputeLaunchesPassBase<Recompu
       launches += limits.launches;
       cost += limits.cost;
       whole += limits.whole;
+      for (auto &[key, own] : limits.choices) {
+        BlockLimits::Choice &all = choices[key];
+        all.times += own.times;
+        all.bytes += own.bytes;
+        all.cost += own.cost;
+      }
       auto [largest, bytes] = BlockWork(entry, symbols, limits.peaks).largest();
       if (bytes > floor) {
         floor = bytes;
@@ -212,13 +257,22 @@ struct RecomputeLaunchesPass : weir::impl::WeirRecomputeLaunchesPassBase<Recompu
     auto number = [&](const char *name, int64_t value) {
       return b.getNamedAttr(name, b.getI64IntegerAttr(value));
     };
-    module->setAttr(
-        "weir_plan.recompute",
-        b.getDictionaryAttr(
-            {b.getNamedAttr("fits", b.getBoolAttr(fits)), number("launches", launches),
-             number("before", ordered), number("floor", floor),
-             b.getNamedAttr("floor_node", b.getStringAttr(floorNode)), number("peak", peak),
-             number("per_mille", whole > 0 ? int64_t(1000 * cost / whole + 0.5) : 0)}));
+    auto perMille = [&](double part) {
+      return number("per_mille", whole > 0 ? int64_t(1000 * part / whole + 0.5) : 0);
+    };
+    SmallVector<Attribute> chosen;
+    for (auto &[key, own] : choices)
+      chosen.push_back(b.getDictionaryAttr({number("bytes", own.bytes),
+                                            b.getNamedAttr("copied", b.getBoolAttr(key.second)),
+                                            b.getNamedAttr("node", b.getStringAttr(key.first)),
+                                            perMille(own.cost), number("times", own.times)}));
+    module->setAttr("weir_plan.recompute",
+                    b.getDictionaryAttr({b.getNamedAttr("choices", b.getArrayAttr(chosen)),
+                                         b.getNamedAttr("fits", b.getBoolAttr(fits)),
+                                         number("launches", launches), number("before", ordered),
+                                         number("floor", floor),
+                                         b.getNamedAttr("floor_node", b.getStringAttr(floorNode)),
+                                         number("peak", peak), perMille(cost)}));
     if (canSwap)
       module->setAttr(
           "weir_plan.swap",

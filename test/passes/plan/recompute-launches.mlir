@@ -6,7 +6,7 @@
 
 // The first wide value waits across two others; it is made again from its small
 // operand, behind a view of it that is made again, too.
-// CHECK: weir_plan.recompute = {before = 16{{[0-9]+}} : i64, fits = true, floor = {{[0-9]+}} : i64, floor_node = "{{.*}}", launches = 1 : i64, peak = {{[0-9]+}} : i64, per_mille
+// CHECK: weir_plan.recompute = {before = 16{{[0-9]+}} : i64, choices = [{bytes = {{[0-9]+}} : i64, copied = false, node = "{{.*}}", per_mille = {{[0-9]+}} : i64, times = 1 : i64}], fits = true, floor = {{[0-9]+}} : i64, floor_node = "{{.*}}", launches = 1 : i64, peak = {{[0-9]+}} : i64, per_mille
 // CHECK-LABEL: @waits
 // CHECK: %[[A:.*]] = weir_plan.launch @wide(%arg0)
 // CHECK: %[[V:.*]] = weir.reshape %[[A]]
