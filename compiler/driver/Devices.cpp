@@ -224,7 +224,10 @@ private:
     }
     if (!hasHost)
       return refuse(file, "found no CPU; possible: one that feeds the others");
-    if (const json::Array *array = root.getArray("links"))
+    const json::Array *array = root.getArray("links");
+    if (root.get("links") && !array)
+      return refuse(file, "found \"links\" that are no array");
+    if (array)
       for (const json::Value &entry : *array)
         if (!readLink(file, entry.getAsObject()))
           return;
@@ -286,6 +289,10 @@ private:
   void readLocks(const std::string &file) {
     std::optional<json::Value> value = parse(file);
     if (!value)
+      return;
+    // What --placement-out writes.
+    if (!checkKeys(file, *value->getAsObject(),
+                   {"model", "makespan_us", "one_device_makespan_us", "nodes"}, "the file"))
       return;
     const json::Object *nodes = value->getAsObject()->getObject("nodes");
     if (!nodes)

@@ -57,6 +57,16 @@ static TypedAttr picked(TypedAttr value, RankedTensorType result, int64_t axis,
   return DenseElementsAttr::getFromRawBuffer(result, to);
 }
 
+/// As many of a constant's elements as `type` has, where all are equal; else null.
+static TypedAttr ofEqualElements(Attribute value, RankedTensorType type) {
+  auto dense = dyn_cast<DenseElementsAttr>(value);
+  if (!dense || !dense.isSplat())
+    return {};
+  if (auto strings = dyn_cast<DenseStringElementsAttr>(value))
+    return DenseElementsAttr::get(type, ArrayRef<StringRef>{strings.getSplatValue<StringRef>()});
+  return dense.resizeSplat(type);
+}
+
 /// Rows of a constant, picked by constant indices (gates of a recurrent layer in
 /// another order, say).
 static TypedAttr gathered(GatherOp op, TypedAttr value) {
@@ -71,7 +81,8 @@ static TypedAttr gathered(GatherOp op, TypedAttr value) {
     if (index < 0 || index >= size)
       return {}; // an error when it runs
   }
-  return picked(value, result, op.getAxis(), *indices);
+  TypedAttr equal = ofEqualElements(value, result);
+  return equal ? equal : picked(value, result, op.getAxis(), *indices);
 }
 
 /// A part of a constant along one dimension (a gate's weights, say).
@@ -98,15 +109,15 @@ static TypedAttr rearranged(Operation *op, Attribute value) {
   auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
   if (!type || !type.hasStaticShape())
     return {};
-  if (auto strings = dyn_cast<DenseStringElementsAttr>(value); strings && strings.isSplat())
-    return DenseElementsAttr::get(type, ArrayRef<StringRef>{strings.getSplatValue<StringRef>()});
-  if (auto dense = dyn_cast<DenseElementsAttr>(value); dense && dense.isSplat())
-    return dense.resizeSplat(type);
-  if (isa<BroadcastToOp>(op))
-    return {};
+  // Whether the indices are inside is asked of equal elements, too.
   if (auto gather = dyn_cast<GatherOp>(op))
     return gathered(gather, cast<TypedAttr>(value));
-  if (auto slice = dyn_cast<SliceOp>(op))
+  auto slice = dyn_cast<SliceOp>(op);
+  if (TypedAttr equal = ofEqualElements(value, type))
+    return slice && slice.getStrict() ? TypedAttr() : equal;
+  if (isa<BroadcastToOp>(op))
+    return {};
+  if (slice)
     return sliced(slice, cast<TypedAttr>(value));
   auto typed = cast<TypedAttr>(value);
   auto dense = dyn_cast<DenseElementsAttr>(value);

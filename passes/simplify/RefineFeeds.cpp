@@ -7,7 +7,7 @@
 
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/SizeOrigins.h"
-#include "passes/Passes.h"
+#include "passes/simplify/Passes.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRREFINEFEEDSPASS

@@ -31,13 +31,14 @@ struct Column {
 
 /// What a call says; the attributes' order.
 struct Call {
-  bool isHashed;
+  enum Hashing : int64_t { None, Chained, Plain, Keyed };
+  int64_t hashing;
   int64_t buckets, hashKey, sparseCount, raggedCount, denseCount;
   bool givesSplits;     ///< results are values and row splits; else indices, values, shape
   const int64_t *kinds; ///< of each column in order: 0 ragged, 1 sparse, 2 dense
 
   explicit Call(const int64_t *a)
-      : isHashed(a[0]), buckets(a[1]), hashKey(a[2]), sparseCount(a[3]), raggedCount(a[4]),
+      : hashing(a[0]), buckets(a[1]), hashKey(a[2]), sparseCount(a[3]), raggedCount(a[4]),
         denseCount(a[5]), givesSplits(a[6]), kinds(a + 7) {}
   int64_t columns() const { return sparseCount + raggedCount + denseCount; }
 };
@@ -60,6 +61,7 @@ public:
   Column *columns = nullptr;
   int64_t columnCount = 0;
   weir_string separator = {nullptr, 0};
+  uint64_t key[2] = {0, 0};
 
   int64_t count(int64_t row) const {
     int64_t product = 1;
@@ -77,9 +79,10 @@ public:
       picks[c] = columns[c].begin(row) + k % own;
       k /= own;
     }
-    if (call.isHashed) {
-      auto hash = uint64_t(call.hashKey);
-      for (int64_t c = 0; c < columnCount; ++c)
+    if (call.hashing != Call::None) {
+      bool isChained = call.hashing == Call::Chained;
+      uint64_t hash = isChained ? uint64_t(call.hashKey) : fingerprint(columns[0], picks[0]);
+      for (int64_t c = isChained ? 0 : 1; c < columnCount; ++c)
         hash = joinFingerprints(hash, fingerprint(columns[c], picks[c]));
       static_cast<int64_t *>(to.data)[at] =
           int64_t(hash % (call.buckets > 0 ? uint64_t(call.buckets) : uint64_t(INT64_MAX)));
@@ -106,7 +109,8 @@ private:
     if (!column.isString())
       return uint64_t(integerAt(*column.values, at));
     const weir_string &s = stringsOf(*column.values)[at];
-    return farmFingerprint64(s.data, s.size);
+    return call.hashing == Call::Keyed ? sipHash24(s.data, s.size, key[0], key[1])
+                                       : farmFingerprint64(s.data, s.size);
   }
 
   const Call &call;
@@ -127,7 +131,7 @@ int32_t weir_kernel_cross(weir_context *ctx, const weir_tensor *operands, int32_
   int64_t wanted = 3 * call.sparseCount + 2 * call.raggedCount + call.denseCount + 1;
   weir_tensor &values = results[call.givesSplits ? 0 : 1];
   if (operand_count != wanted || result_count != (call.givesSplits ? 2 : 3) ||
-      values.dtype != (call.isHashed ? WEIR_I64 : WEIR_STRING))
+      values.dtype != (call.hashing ? WEIR_I64 : WEIR_STRING))
     return failMessage(ctx, WEIR_INTERNAL, "operands or results are missing");
   // Ragged columns come first (values, row splits), then sparse ones (indices,
   // values, shape), then dense ones.
@@ -198,8 +202,15 @@ int32_t weir_kernel_cross(weir_context *ctx, const weir_tensor *operands, int32_
   Crosser crosser(ctx, call);
   crosser.columns = columns.data;
   crosser.columnCount = columnCount;
-  if (!call.isHashed && !loadString(*last, &crosser.separator))
+  if (call.hashing == Call::None && !loadString(*last, &crosser.separator))
     return failMessage(ctx, WEIR_INVALID_ARGUMENT, "the separator is not one string");
+  if (call.hashing > Call::Chained) {
+    if (last->dtype != WEIR_I64 || elementCountOf(*last) != 3)
+      return failMessage(ctx, WEIR_INVALID_ARGUMENT, "the salt is not two numbers");
+    call.buckets = integerAt(*last, 0);
+    crosser.key[0] = uint64_t(integerAt(*last, 1));
+    crosser.key[1] = uint64_t(integerAt(*last, 2));
+  }
   int64_t most = 0;
   splits[0] = 0;
   for (int64_t row = 0; row < rows; ++row) {

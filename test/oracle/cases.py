@@ -164,6 +164,9 @@ def write_script(case, folder):
                     relative = max(relative, tolerance(case, v.dtype))
                     absolute = max(absolute, 0.05 * tolerance(case, v.dtype) * largest(v))
         steps.append(step)
+    # The noise is what an epsilon at each step makes. A step of an implementation, a function
+    # of the math library at worst, may be four off, there are two implementations, and three
+    # draws see about half of the worst.
     absolute = max(absolute, 16 * getattr(case, "noise", 0.0))
     script = {"description": case.operation, "graph": "graph.pb", "arrays": arrays,
               "tolerance": {"rtol": relative, "atol": absolute}, "steps": steps}

@@ -11,7 +11,7 @@ Gradients are TensorFlow's own, of first or second order: either their nodes are
 graph, or weir differentiates it."""
 import numpy as np
 import tensorflow as tf
-from tensorflow.core.framework import graph_pb2, types_pb2
+from tensorflow.core.framework import graph_pb2, node_def_pb2, types_pb2
 from tensorflow.python.framework import op_def_registry
 
 import cases
@@ -29,6 +29,8 @@ class Graphs(tf_source.Singles):
     def __init__(self, given):
         super().__init__(given)
         import pool
+        # TensorFlow's write into their operand's memory, which others may read before or after.
+        self.operations = [o for o in self.operations if not o.name.startswith("Inplace")]
         self.helper = pool.Oracle("tf")
 
     def make(self, random):
@@ -53,21 +55,53 @@ class Gradients(Graphs):
 
     @staticmethod
     def ask(oracle, case):
-        """Where terms cancel, what is left is rounding: how much of it there is show operands
-        that differ in their last bits. A step, at a kink, is far more than that."""
+        """Where terms cancel, what is left is rounding: how much of it there is shows when the
+        operands and what each node gives are moved by an epsilon. A step, at a kink, is far
+        more than that."""
         answer = tf_source.Source.ask(oracle, case)
         if answer[0] != "results":
             return answer
         random, case.noise = np.random.default_rng(len(case.name)), 0.0
-        feeds, results, fetches = case.feeds, case.results, case.fetches
+        given = getattr(case, "asked", case.model)
         for _ in range(3):
-            case.feeds = [{e: nudged(random, v) for e, v in run.items()} for run in feeds]
-            if tf_source.Source.ask(oracle, case)[0] == "results":
-                for first, second in zip(results, case.results):
+            feeds = [{e: nudged(random, v) for e, v in run.items()} for run in case.feeds]
+            moved = oracle.ask((with_noise(random, given).SerializeToString(),
+                                list(zip(feeds, getattr(case, "wanted", case.fetches), [[]]))))
+            if moved[0] == "results":
+                for first, second in zip(case.results, moved[1]):
                     case.noise = max([case.noise] + [noise(a, b) for a, b in zip(first, second)])
-            case.fetches = fetches
-        case.feeds, case.results = feeds, results
         return answer
+
+
+def with_noise(random, definition):
+    """The graph with each floating-point result multiplied by 1 and an epsilon, more or less."""
+    graph, moved, out = tf.Graph(), {}, graph_pb2.GraphDef()
+    with graph.as_default():
+        tf.import_graph_def(definition, name="")
+    out.versions.CopyFrom(definition.versions)
+    extra = []
+    for node in definition.node:
+        if node.op in ("Placeholder", "Const", "Identity"):
+            continue
+        for port, tensor in enumerate(graph.get_operation_by_name(node.name).outputs):
+            if tensor.dtype not in (tf.float16, tf.float32, tf.float64):
+                continue
+            name = "%s_moved%d" % (node.name, port)
+            dtype = tensor.dtype.as_numpy_dtype
+            sign = 1 if random.random() < 0.5 else -1
+            tf_single.add_constant(out, name + "/by", np.array(1 + sign * np.finfo(dtype).eps, dtype))
+            multiply = node_def_pb2.NodeDef(name=name, op="Mul",
+                                         input=["%s:%d" % (node.name, port), name + "/by"])
+            multiply.attr["T"].type = tensor.dtype.as_datatype_enum
+            extra.append(multiply)
+            moved["%s:%d" % (node.name, port)] = name
+    for node in definition.node:
+        copy = out.node.add()
+        copy.CopyFrom(node)
+        for i, edge in enumerate(node.input):
+            copy.input[i] = moved.get(edge if ":" in edge else edge + ":0", edge)
+    out.node.extend(extra)
+    return out
 
 
 def nudged(random, value):
@@ -212,6 +246,7 @@ class Drawing:
             definition = self.definition
         case = self.make(definition, dict(self.feeds), [n for n in names if n],
                          "order%d%s" % (order, " by weir" if own else ""))
+        case.wanted, case.least = case.fetches, 64  # what is more is measured (noise)
         if own:
             case.asked = graph_pb2.GraphDef.FromString(answer[1])
             case.written = [["d(%s)/d(%s)" % (y, x) for x, n in zip(xs, names) if n]]

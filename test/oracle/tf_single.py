@@ -24,7 +24,7 @@ ANY = [types_pb2.DT_FLOAT, types_pb2.DT_INT32, types_pb2.DT_INT64, types_pb2.DT_
        types_pb2.DT_INT8, types_pb2.DT_INT16, types_pb2.DT_UINT16, types_pb2.DT_COMPLEX64,
        types_pb2.DT_STRING, types_pb2.DT_UINT32, types_pb2.DT_UINT64, types_pb2.DT_COMPLEX128]
 RULES = [(re.compile(pattern), rule) for pattern, rule in tf_roles.RULES]
-SUMS = re.compile(r"MatMul|Conv|Pool|Sum|Mean|Norm|Softmax|Segment|Cum|LRN|Einsum|Prod|L2Loss|Solve"
+SUMS = re.compile(r"MatMul|Conv|AdjustContrast|Pool|Sum|Mean|Norm|Softmax|Segment|Cum|LRN|Einsum|Prod|L2Loss|Solve"
                   r"|Cholesky|Determinant|Inverse|FFT|Resize|BiasAddGrad|Svd|Eig|AddN|Accumulate|FakeQuant.*VarsGrad|FakeQuant.*ChannelGrad")
 SPECIAL = re.compile(r"gamma|Bessel|Betainc|Zeta|Erf|Ndtri|Dawsn|Expint|Fresnel|Spence|FFT|Resize"
                      r"|GammaGrad|CropAndResize|Adjust|HSV|Complex|^(Tan|Tanh|Cos|Sin|Cosh|Sinh|Exp|Pow)$")

@@ -70,6 +70,11 @@ bool ClusterTask::read(const std::string &file, const std::string &task, Diagnos
   if (!value)
     return no("is no JSON: " + llvm::toString(value.takeError()));
   const json::Object *root = value->getAsObject();
+  if (root)
+    for (auto &[key, entry] : *root)
+      if (!llvm::is_contained({"devices", "links", "tasks", "timing"}, llvm::StringRef(key)))
+        return no("found \"" + llvm::StringRef(key).str() +
+                  "\" of the file; possible: devices, links, tasks, timing");
   const json::Array *list = root ? root->getArray("tasks") : nullptr;
   if (!list || list->empty())
     return no("found no \"tasks\"; possible: an array with \"name\" and "
@@ -95,7 +100,10 @@ bool ClusterTask::read(const std::string &file, const std::string &task, Diagnos
   }
   if (options.task < 0 && !task.empty())
     return no("found no task \"" + task + "\"; possible: " + possible);
-  if (const json::Object *timing = root->getObject("timing"))
+  const json::Object *timing = root->getObject("timing");
+  if (root->get("timing") && !timing)
+    return no("found a \"timing\" that is no object");
+  if (timing)
     for (auto &[key, entry] : *timing) {
       llvm::StringRef name = key;
       std::optional<double> seconds = entry.getAsNumber();

@@ -36,12 +36,17 @@ Value weir::scatterCombined(KernelBuilder &r, Operation *op, StringRef reduction
     old = s.cast(old, element, r.b.getF32Type(), false);
     update = s.cast(update, element, r.b.getF32Type(), false);
   }
+  // Of two that have no order, NaN, some formats keep what is there, others take the update.
+  StringRef order = reduction.starts_with("max") ? "gt" : "lt";
   Value result = reduction == "add"   ? s.add(old, update)
                  : reduction == "sub" ? s.sub(old, update)
                  : reduction == "mul" ? s.mul(old, update)
                  : reduction == "div" ? s.div(old, update)
                  : reduction == "min" ? s.minimum(old, update)
-                                      : s.maximum(old, update);
+                 : reduction == "max" ? s.maximum(old, update)
+                 : reduction.ends_with("_or_old")
+                     ? s.select(s.compare(order, update, old), update, old)
+                     : s.select(s.compare(order, old, update), old, update); // _or_new
   return narrow ? s.cast(result, r.b.getF32Type(), element, false) : result;
 }
 

@@ -7,6 +7,9 @@
 
 #include "compiler/frontend/onnx/Window.h"
 
+#include <cmath>
+#include <limits>
+
 using namespace mlir;
 using namespace weir;
 using namespace weir::onnx;
@@ -15,8 +18,21 @@ using namespace weir::onnx;
 static bool isStep(int64_t value) { return NodeImport::isStep(value); }
 static bool isPad(int64_t value) { return value > -(int64_t(1) << 31) && value < int64_t(1) << 31; }
 
-std::optional<Window> weir::onnx::window(NodeImport &n, Value x, SmallVector<int64_t> size) {
+/// What SAME puts before and after an open dimension (tensor<1xi64> each) for as many
+/// windows as strides fit in it.
+static std::pair<Value, Value> openPads(NodeImport &n, Value in, int64_t stride, int64_t extent,
+                                        bool isUpper) {
+  Value windows = n.div(n.add(in, double(stride - 1)), n.ints({stride}));
+  Value reach = n.add(n.mul(n.sub(windows, 1.0), double(stride)), double(extent));
+  Value total = n.maximum(n.sub(reach, in), n.ints({0})), half = n.div(total, n.ints({2}));
+  Value rest = n.sub(total, half);
+  return isUpper ? std::pair(half, rest) : std::pair(rest, half);
+}
+
+std::optional<Window> weir::onnx::window(NodeImport &n, Value x, SmallVector<int64_t> size,
+                                         Value *border) {
   Window w;
+  SmallVector<Value> open; // before all dimensions, then after them
   w.size = std::move(size);
   int64_t spatial = w.size.size();
   auto list = [&](std::string_view name, int64_t count, int64_t fill) {
@@ -50,15 +66,21 @@ std::optional<Window> weir::onnx::window(NodeImport &n, Value x, SmallVector<int
         (void)n.unsupported("found a dimension of " + Twine(in));
         return std::nullopt;
       }
-      if (ShapedType::isDynamic(in)) {
-        // With a stride of 1 the padding does not depend on the size.
-        if (w.strides[i] != 1) {
+      // With a stride of 1 the padding does not depend on the size.
+      if (ShapedType::isDynamic(in) && w.strides[i] != 1) {
+        if (!border) {
           (void)n.unsupported("expected explicit pads, or a fixed size, got auto_pad " +
                               Twine(autoPad) + " over a dimension whose size is open");
           return std::nullopt;
         }
-        in = extent;
+        int64_t rank = n.rank(x);
+        open.resize(2 * rank, n.ints({0}));
+        std::tie(open[i + 2], open[rank + i + 2]) =
+            openPads(n, n.sizeOf(x, i + 2), w.strides[i], extent, autoPad == "SAME_UPPER");
+        w.pads.append({0, 0});
+        continue;
       }
+      in = ShapedType::isDynamic(in) ? extent : in;
       int64_t out = (in + w.strides[i] - 1) / w.strides[i];
       int64_t total = std::max<int64_t>((out - 1) * w.strides[i] + extent - in, 0);
       before = autoPad == "SAME_UPPER" ? total / 2 : total - total / 2;
@@ -67,7 +89,13 @@ std::optional<Window> weir::onnx::window(NodeImport &n, Value x, SmallVector<int
     w.pads.push_back(before);
     w.pads.push_back(after);
   }
+  if (!open.empty())
+    *border = n.concat(open, 0);
   return w;
+}
+
+Value weir::onnx::bordered(NodeImport &n, Value x, Value border, double fill) {
+  return border ? n.op<PadOp>(x, border, n.like(x, fill), n.text("constant")) : x;
 }
 
 Value weir::onnx::perChannel(TensorBuilder &t, Value vector, int64_t rank) {
@@ -94,9 +122,11 @@ Value weir::onnx::convolution(NodeImport &n, Value x) {
     return {};
   }
   std::optional<SmallVector<int64_t>> size = kernelSize(n, filter);
-  std::optional<Window> w = size ? window(n, x, *size) : std::nullopt;
+  Value border;
+  std::optional<Window> w = size ? window(n, x, *size, &border) : std::nullopt;
   if (!w)
     return {};
+  x = bordered(n, x, border, 0);
   Value y = n.op<ConvOp>(x, filter, n.list(w->strides), n.list(w->pads), n.list(w->dilations),
                          n.number(n.i("group")), n.flag(false), n.typeAttr(n.element(x)));
   return n.has(2) ? n.add(y, perChannel(n, n.in(2), n.rank(x))) : y;
@@ -108,10 +138,33 @@ static Value poolOf(NodeImport &n, Value x, const Window &w, StringRef kind, int
                       n.flag(n.i("count_include_pad") != 0), n.number(p), n.flag(false));
 }
 
+/// The node's window over `x`, for pooling.
+static std::optional<Window> poolWindow(NodeImport &n, Value x, Value *border) {
+  return x ? window(n, x, n.is("kernel_shape").value_or(SmallVector<int64_t>()), border)
+           : std::nullopt;
+}
+
 Value weir::onnx::pooled(NodeImport &n, Value x, StringRef kind) {
-  std::optional<Window> w =
-      x ? window(n, x, n.is("kernel_shape").value_or(SmallVector<int64_t>())) : std::nullopt;
-  return w ? poolOf(n, x, *w, kind, 1) : Value();
+  Value border;
+  std::optional<Window> w = poolWindow(n, x, &border);
+  if (!w)
+    return {};
+  if (!border)
+    return poolOf(n, x, *w, kind, 1);
+  if (kind == "max") {
+    double lowest = n.isFloat(x) ? -std::numeric_limits<double>::infinity()
+                    : n.isUnsigned(x)
+                        ? 0
+                        : -std::ldexp(1.0, int(n.element(x).getIntOrFloatBitWidth()) - 1);
+    return poolOf(n, bordered(n, x, border, lowest), *w, kind, 1);
+  }
+  // Means over the border, too; where it does not count, by the share of each window
+  // that lies inside.
+  Value y = poolOf(n, bordered(n, x, border, 0), *w, kind, 1);
+  if (n.i("count_include_pad"))
+    return y;
+  Value one = n.expandTo(n.like(x, 1), n.shapeOf(x));
+  return n.div(y, poolOf(n, bordered(n, one, border, 0), *w, kind, 1));
 }
 
 namespace {
@@ -154,7 +207,7 @@ Value transposedConvolution(NodeImport &n, std::optional<SmallVector<int64_t>> e
                              "do not go with " +
                              Twine(spatial) + " spatial dimensions"));
   SmallVector<int64_t> pads;
-  SmallVector<Value> sizes;
+  SmallVector<Value> sizes, open; // `open`: what is put before all dimensions, then after
   for (int64_t i = 0; i < spatial; ++i) {
     int64_t in = n.dim(x, i + 2);
     if (in >= int64_t(1) << 31)
@@ -162,10 +215,25 @@ Value transposedConvolution(NodeImport &n, std::optional<SmallVector<int64_t>> e
     int64_t extent = (size[i] - 1) * dilations[i] + 1;
     int64_t before = given[i], after = given[spatial + i];
     bool automatic = autoPad == "SAME_UPPER" || autoPad == "SAME_LOWER";
-    if (asked || automatic) {
-      if (ShapedType::isDynamic(in))
-        return refused(n.unsupported("found an output shape or auto_pad over a "
-                                     "dimension whose size is open"));
+    if (asked && ShapedType::isDynamic(in)) {
+      // The whole result first; what is too much or too little is known in the run.
+      Value whole = n.add(n.mul(n.sub(n.sizeOf(x, i + 2), 1.0), double(strides[i])),
+                          double(extra[i] + extent));
+      int64_t rank = n.rank(x);
+      open.resize(2 * rank, n.ints({0}));
+      Value total = n.sub(whole, n.ints({(*asked)[i]})),
+            half = n.op<FloorDivOp>(total, n.ints({2}));
+      Value rest = n.sub(total, half);
+      bool isUpper = autoPad == "SAME_UPPER";
+      open[i + 2] = n.sub(n.ints({0}), isUpper ? half : rest);
+      open[rank + i + 2] = n.sub(n.ints({0}), isUpper ? rest : half);
+      sizes.push_back(whole);
+      before = after = 0;
+    } else if (asked || automatic) {
+      // That of auto_pad does not depend on the size.
+      Value openOut =
+          ShapedType::isDynamic(in) ? n.mul(n.sizeOf(x, i + 2), double(strides[i])) : Value();
+      in = ShapedType::isDynamic(in) ? 1 : in;
       int64_t out = asked ? (*asked)[i] : in * strides[i];
       int64_t total = strides[i] * (in - 1) + extra[i] + extent - out;
       // What is cut off may be negative: then zeros are added, the odd one at
@@ -173,7 +241,7 @@ Value transposedConvolution(NodeImport &n, std::optional<SmallVector<int64_t>> e
       int64_t half = total >> 1;
       before = autoPad == "SAME_UPPER" ? half : total - half;
       after = total - before;
-      sizes.push_back(n.ints({out}));
+      sizes.push_back(openOut ? openOut : n.ints({out}));
     } else {
       Value in1 = n.sizeOf(x, i + 2);
       Value out = n.add(n.mul(n.sub(in1, 1.0), double(strides[i])),
@@ -185,8 +253,12 @@ Value transposedConvolution(NodeImport &n, std::optional<SmallVector<int64_t>> e
     pads.push_back(before);
     pads.push_back(after);
   }
-  return n.op<ConvTransposeOp>(x, filter, n.concat(sizes, 0), n.list(strides), n.list(pads),
-                               n.list(dilations), n.number(n.i("group")), n.flag(false));
+  Value y = n.op<ConvTransposeOp>(x, filter, n.concat(sizes, 0), n.list(strides), n.list(pads),
+                                  n.list(dilations), n.number(n.i("group")), n.flag(false));
+  if (open.empty())
+    return y;
+  Value wanted = n.concat({n.shapeSlice(y, 0, 2), n.ints(*asked)}, 0);
+  return n.reshapeTo(bordered(n, y, n.concat(open, 0), 0), wanted);
 }
 
 LogicalResult convTranspose(NodeImport &n) {
@@ -215,11 +287,11 @@ LogicalResult convTransposeWithDynamicPads(NodeImport &n) {
 LogicalResult averagePool(NodeImport &n) { return n.result(pooled(n, n.in(0), "average")); }
 
 LogicalResult lpPool(NodeImport &n) {
-  Value x = n.in(0);
-  std::optional<Window> w =
-      x ? window(n, x, n.is("kernel_shape").value_or(SmallVector<int64_t>())) : std::nullopt;
+  Value x = n.in(0), border;
+  std::optional<Window> w = poolWindow(n, x, &border);
   if (!w)
     return failure();
+  x = bordered(n, x, border, 0);
   // Version 1 wrote p as a float.
   const NodeAttribute *p = n.attr("p");
   int64_t power = p && p->kind == AttributeKind::Float ? static_cast<int64_t>(p->f)
@@ -228,14 +300,14 @@ LogicalResult lpPool(NodeImport &n) {
 }
 
 LogicalResult maxPool(NodeImport &n) {
-  Value x = n.in(0);
-  std::optional<Window> w =
-      x ? window(n, x, n.is("kernel_shape").value_or(SmallVector<int64_t>())) : std::nullopt;
+  if (!n.wants(1))
+    return n.result(pooled(n, n.in(0), "max"));
+  Value x = n.in(0), indices;
+  std::optional<Window> w = poolWindow(n, x, nullptr);
   if (!w)
     return failure();
   Value y = poolOf(n, x, *w, "max", 1);
-  Value indices;
-  if (n.wants(1))
+  if (y)
     indices = n.op<MaxPoolIndexOp>(x, n.list(w->size), n.list(w->strides), n.list(w->pads),
                                    n.list(w->dilations), n.flag(n.i("ceil_mode") != 0),
                                    n.flag(false), n.flag(false), n.flag(n.i("storage_order") != 0),

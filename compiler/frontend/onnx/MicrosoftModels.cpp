@@ -184,7 +184,8 @@ LogicalResult timeWarping(NodeImport &n) {
   Value row = n.op<IotaOp>(line1, n.number(0), n.typeAttr(i64));
   Value before = n.op<IotaOp>(line1, n.number(0), n.typeAttr(i64));
   before = n.maximum(n.sub(before, 1.0), 0.0);
-  Value flat = n.reshape(cost, {-1});
+  // One entry more, so that there is one to read where the matrix has none.
+  Value flat = n.concat({n.reshape(cost, {-1}), n.reshape(n.like(cost, 0), {1})}, 0);
   Value start = n.select(n.compare("eq", row, 0.0), n.like(cost, 0), endless);
   Value count1 = n.add(n.sizeOf(cost, 0), n.sizeOf(cost, 1));
   Value count = n.toScalar(count1);
@@ -211,7 +212,7 @@ LogicalResult timeWarping(NodeImport &n) {
   if (failed(swept))
     return failure();
   moves = (*swept)[2];
-  Value path = n.expandTo(n.intScalar(0), n.concat({count1, n.ints({2})}, 0));
+  Value path = n.expandTo(n.intScalar(0), n.concat({n.add(count1, 1.0), n.ints({2})}, 0));
   auto back = [&](Value, Values args) -> FailureOr<Values> {
     Value i = args[0], j = args[1], length = args[2];
     Value inside = n.op<AndOp>(n.compare("gt", i, 0.0), n.compare("gt", j, 0.0));

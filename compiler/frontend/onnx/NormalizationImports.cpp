@@ -150,6 +150,9 @@ LogicalResult lpNorm(NodeImport &n) {
   if (!axis)
     return failure();
   bool first = n.i("p") == 1;
+  // Squares of narrow floats overflow, or vanish.
+  Type type = n.element(x);
+  x = n.widen(x);
   Value power = first ? n.op<AbsOp>(x) : n.mul(x, x);
   Value norm = n.reduce(power, "sum", {*axis}, true);
   if (!first)
@@ -157,7 +160,7 @@ LogicalResult lpNorm(NodeImport &n) {
   // A zero vector stays zero.
   Value zero = n.compare("eq", norm, 0.0);
   Value divisor = n.select(zero, n.like(norm, 1), norm);
-  return n.result(n.div(x, divisor));
+  return n.result(n.cast(n.div(x, divisor), type));
 }
 
 LogicalResult meanVariance(NodeImport &n) {

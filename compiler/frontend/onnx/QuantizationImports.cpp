@@ -61,7 +61,8 @@ Value weir::onnx::integerConv(NodeImport &n, Value x, Value filter, Value xZero,
     return {};
   Type i32 = n.b.getI32Type();
   std::optional<SmallVector<int64_t>> size = kernelSize(n, filter);
-  std::optional<Window> w = size ? window(n, x, *size) : std::nullopt;
+  Value border;
+  std::optional<Window> w = size ? window(n, x, *size, &border) : std::nullopt;
   if (!w)
     return {};
   Value wideX = n.cast(x, i32), wideFilter = n.cast(filter, i32);
@@ -74,6 +75,7 @@ Value weir::onnx::integerConv(NodeImport &n, Value x, Value filter, Value xZero,
           n.dim(zero, 0) == 1 ? n.toScalar(zero) : n.unsqueeze(zero, axesFrom(1, n.rank(filter)));
     wideFilter = n.sub(wideFilter, zero);
   }
+  wideX = bordered(n, wideX, border, 0);
   return n.op<ConvOp>(wideX, wideFilter, n.list(w->strides), n.list(w->pads), n.list(w->dilations),
                       n.number(n.i("group")), n.flag(false), n.typeAttr(i32));
 }

@@ -103,11 +103,21 @@ LogicalResult reduceL1(NodeImport &n) {
   return reduce(n, 18, "sum", [&](Value x) { return n.op<AbsOp>(x); }, same);
 }
 LogicalResult reduceSumSquare(NodeImport &n) {
-  return reduce(n, 18, "sum", [&](Value x) { return n.mul(x, x); }, same);
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  return reduce(
+      n, 18, "sum",
+      [&](Value v) {
+        v = n.widen(v);
+        return n.mul(v, v);
+      },
+      [&](Value v) { return n.cast(v, n.element(x)); });
 }
-/// Roots and logarithms of integers are made in floats and truncated.
+/// Roots and logarithms of integers are made in floats and truncated, and those of narrow
+/// floats in f32, where squares and exponentials do not overflow.
 Value inFloat(NodeImport &n, Value x) {
-  return x && !n.isFloat(x) ? n.cast(x, n.b.getF64Type()) : x;
+  return x && !n.isFloat(x) ? n.cast(x, n.b.getF64Type()) : n.widen(x);
 }
 LogicalResult reduceL2(NodeImport &n) {
   Value x = n.in(0);

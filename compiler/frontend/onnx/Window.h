@@ -20,7 +20,13 @@ struct Window {
 /// The window of a node over input `x` (N C S…), of which `size` is known:
 /// strides, dilations, and pads, explicit or by auto_pad. Reports what does not
 /// go together.
-std::optional<Window> window(NodeImport &n, Value x, llvm::SmallVector<int64_t> size);
+/// Where SAME has to pad dimensions of open sizes, `border` gets the pads of all dimensions
+/// (those before, then those after), the window is one over `bordered(x)`, and null is
+/// left otherwise; without `border` that is refused.
+std::optional<Window> window(NodeImport &n, Value x, llvm::SmallVector<int64_t> size,
+                             Value *border = nullptr);
+/// `x` with a border of `fill`; `x` itself where `border` is null.
+Value bordered(NodeImport &n, Value x, Value border, double fill);
 
 /// The size of a filter [out, in, size…]: kernel_shape, or what its type says; null, with a
 /// report, where neither does.

@@ -34,8 +34,10 @@ bool ArrayEditor::requireAlike(ArrayPart &part, const ArrayComponent &component)
   return static_cast<bool>(part.values);
 }
 
+static constexpr char kNothingToStack[] = "no element was written, and nothing says their shape";
+
 Value ArrayEditor::stack() {
-  if (!exists())
+  if (!isReadable(kNothingToStack))
     return {};
   if (info().isNested) {
     (void)n.unsupported("expected tensors to stack, got lists");
@@ -46,7 +48,7 @@ Value ArrayEditor::stack() {
 }
 
 Value ArrayEditor::gather(Value indices) {
-  if (!indices || !exists())
+  if (!indices || !isReadable(kNothingToStack))
     return {};
   if (info().isNested) {
     (void)n.unsupported("expected tensors to stack, got lists");
@@ -60,7 +62,7 @@ Value ArrayEditor::gather(Value indices) {
 }
 
 std::pair<Value, Value> ArrayEditor::concat() {
-  if (!exists())
+  if (!isReadable(kNothingToStack, 1))
     return {};
   if (info().isNested) {
     (void)n.unsupported("expected tensors to join, got lists");

@@ -157,6 +157,28 @@ bool ArrayEditor::exists() {
   return !array.parts.empty();
 }
 
+bool ArrayEditor::isReadable(StringRef why, int64_t rank) {
+  if (array.kind != Imported::Kind::Array || !array.parts.empty() || info().isNested ||
+      info().isAny || info().shape || !info().element)
+    return exists();
+  AssertOp::create(n.b, n.loc, TokenType::get(n.b.getContext()), n.scalar(n.b.getI1Type(), 0),
+                   n.text(why), n.number(3), ValueRange()); // WEIR_INVALID_ARGUMENT
+  // No one sees of which rank elements are that are not there. What is written later
+  // must not meet this, so it is of this place alone.
+  array.array = std::make_shared<ArrayInfo>(info());
+  info().shape = IntVector(rank, kOpen);
+  return exists();
+}
+
+bool ArrayEditor::limit(Value most) {
+  auto known = constantIntegers(most);
+  if (known && known->size() == 1)
+    info().most = known->front();
+  else
+    info().openMost = n.toScalar(n.toI64(most));
+  return known || info().openMost;
+}
+
 bool ArrayEditor::accept(const Imported &item) {
   if (array.kind != Imported::Kind::Array)
     return exists();
@@ -237,7 +259,7 @@ bool ArrayEditor::elementTensors(const Imported &item, SmallVector<Value> &tenso
 }
 
 Imported ArrayEditor::read(Value index) {
-  if (!index || !exists())
+  if (!index || !isReadable("an element that was not written, and whose shape nothing says"))
     return {};
   SmallVector<Value> tensors;
   Value at = n.toScalar(n.toI64(index));
@@ -333,6 +355,11 @@ bool ArrayEditor::push(const Imported &item) {
   SmallVector<Value> tensors;
   if (!accept(item) || !elementTensors(item, tensors))
     return false;
+  if (info().most >= 0 || info().openMost) {
+    Value most = info().openMost ? info().openMost : n.intScalar(info().most);
+    require(n, n.op<OrOp>(n.compare("lt", most, 0), n.compare("lt", length(), most)),
+            "found no room for a further element: max_num_elements or max_size are there");
+  }
   addSizes(array, n.b, n.loc);
   for (auto [part, component, tensor] : llvm::zip(array.parts, componentsOf(info()), tensors)) {
     Value row = n.unsqueeze(tensor, {0});
@@ -348,10 +375,13 @@ bool ArrayEditor::push(const Imported &item) {
 }
 
 Imported ArrayEditor::pop() {
-  if (!exists())
+  if (!isReadable("nothing is left to take away"))
     return {};
   Value size = length();
   require(n, n.compare("gt", size, 0), "found nothing left to take away");
+  // Of a run that ends there an element is read, too: there must be one.
+  if (n.dim(array.parts[0].values, 0) == 0 && !growTo(n.ints({1})))
+    return {};
   Imported last = read(n.maximum(n.sub(size, 1.0), 0.0));
   for (ArrayPart &part : array.parts) {
     part.values = n.slice(part.values, 0, 0, -1);

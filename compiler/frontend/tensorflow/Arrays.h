@@ -59,6 +59,11 @@ public:
 
   /// Whether there are parts, made if that is possible; reports.
   bool exists();
+  /// The same before elements are read. Where nothing that comes before has written any,
+  /// nor said their shape, the run ends here, with what `why` says.
+  bool isReadable(llvm::StringRef why, int64_t rank = 0);
+  /// Sets how many elements may be pushed: `most` is negative for any number.
+  bool limit(Value most);
   /// Makes room for elements like `item`; reports what cannot be.
   bool accept(const Imported &item);
   /// The element at `index` (one integer).

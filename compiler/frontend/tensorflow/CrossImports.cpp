@@ -19,10 +19,11 @@ using namespace weir::tf;
 namespace {
 struct Crossing {
   size_t ragged = 0, sparse = 0, dense = 0;
-  bool isHashed = false, givesSplits = false;
+  int64_t hashing = 0; ///< weir_kernel_cross's `hashed`
+  bool givesSplits = false;
   int64_t buckets = 0, key = 0;
   SmallVector<int64_t> kinds; ///< of each column: 0 ragged, 1 sparse, 2 dense
-  Value last;                 ///< the separator
+  Value last;                 ///< the separator, or buckets and salt
 };
 } // namespace
 
@@ -45,7 +46,7 @@ static LogicalResult cross(NodeImport &n, Crossing c, Type element, Type splitsT
   for (size_t i = 0; i < c.dense; ++i)
     operands.push_back(feature(in[dense + i]));
   operands.push_back(c.last);
-  SmallVector<int64_t> attributes = {c.isHashed,
+  SmallVector<int64_t> attributes = {c.hashing,
                                      c.buckets,
                                      c.key,
                                      static_cast<int64_t>(c.sparse),
@@ -82,7 +83,7 @@ static Crossing sparseCrossing(NodeImport &n) {
 
 static LogicalResult sparseCross(NodeImport &n) {
   Crossing c = sparseCrossing(n);
-  c.isHashed = n.isSet("hashed_output");
+  c.hashing = n.isSet("hashed_output");
   c.buckets = n.i("num_buckets");
   c.key = n.i("hash_key");
   c.last = n.stringScalar("_X_");
@@ -93,6 +94,25 @@ static LogicalResult sparseCrossV2(NodeImport &n) {
   Crossing c = sparseCrossing(n);
   c.last = n.in(3 * c.sparse + c.dense);
   return cross(n, c, StringType::get(n.b.getContext()), {});
+}
+
+static LogicalResult sparseCrossHashed(NodeImport &n) {
+  Crossing c = sparseCrossing(n);
+  size_t first = 3 * c.sparse + c.dense;
+  Value buckets = n.in(first), salt = n.in(first + 2);
+  auto isStrong = n.constantInt(first + 1);
+  if (!buckets || !salt || !isStrong)
+    return failure();
+  c.hashing = *isStrong ? 3 : 2;
+  for (size_t i = 0; i < first; ++i) {
+    bool isSparse = i >= c.sparse && i < 2 * c.sparse, isDense = i >= 3 * c.sparse;
+    Value feature = isSparse || (isDense && *isStrong) ? n.in(i) : Value();
+    if (feature && !n.isString(feature))
+      return n.unsupported("found integers in a sparse column, or with strong_hash; possible are "
+                           "strings");
+  }
+  c.last = n.concat({n.reshape(n.toI64(buckets), {1}), n.reshape(n.toI64(salt), {2})}, 0);
+  return cross(n, c, n.b.getI64Type(), {});
 }
 
 /// `input_order` says which of the lists the next column is of.
@@ -109,7 +129,7 @@ static LogicalResult raggedCross(NodeImport &n) {
   }
   if (counts[0] != c.ragged || counts[1] != c.sparse || counts[2] != c.dense)
     return n.invalid("found an input_order that does not fit the inputs");
-  c.isHashed = n.isSet("hashed_output");
+  c.hashing = n.isSet("hashed_output");
   c.buckets = n.i("num_buckets");
   c.key = n.i("hash_key");
   c.givesSplits = true;
@@ -121,6 +141,7 @@ ArrayRef<OpImport> weir::tf::crossImports() {
   static const OpImport rows[] = {
       {"SparseCross", sparseCross},
       {"SparseCrossV2", sparseCrossV2},
+      {"SparseCrossHashed", sparseCrossHashed},
       {"RaggedCross", raggedCross},
   };
   return rows;

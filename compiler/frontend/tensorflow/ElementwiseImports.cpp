@@ -269,8 +269,9 @@ static LogicalResult realPart(NodeImport &n) { return n.result(n.op<RealOp>(n.in
 static LogicalResult clip(NodeImport &n) {
   if (Value x = n.in(0); x && isa<ComplexType>(n.element(x)))
     return n.unsupported("found complex elements, which have no order");
-  Value low = n.maximum(n.in(0), n.in(1));
-  return n.result(n.minimum(low, n.in(2)));
+  // Where the bounds are crossed, the lower one wins.
+  Value low = n.in(1), high = n.minimum(n.in(0), n.in(2));
+  return n.result(n.maximum(high, low));
 }
 
 static LogicalResult l2Loss(NodeImport &n) {

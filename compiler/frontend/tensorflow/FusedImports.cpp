@@ -141,7 +141,17 @@ static LogicalResult fusedMatMul(NodeImport &n) {
     x = n.transpose(x, {1, 0});
   if (n.isSet("transpose_b"))
     y = n.transpose(y, {1, 0});
-  return finishFused(n, n.matmul(x, y), 1);
+  if (failed(finishFused(n, n.matmul(x, y), 1)))
+    return failure();
+  // Where nothing is summed TensorFlow gives zeros, without what is fused behind.
+  if (int64_t terms = n.dim(x, 1); terms == 0 || ShapedType::isDynamic(terms)) {
+    Value &made = n.made.back().value;
+    Value none = n.like(made, 0);
+    made = terms == 0 ? n.expandTo(none, n.shapeOf(made))
+                      : n.select(n.compare("eq", n.toScalar(n.sizeOf(x, 1)), 0), none, made);
+    return n.made.back().value ? success() : failure();
+  }
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

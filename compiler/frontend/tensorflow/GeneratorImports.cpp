@@ -80,6 +80,24 @@ static LogicalResult drawAs(NodeImport &n, std::string_view op) {
   return n.result(Differentiated{n, {}, {}, {}}.call(op, inputs));
 }
 
+/// TensorFlow steps on as if each parameter had its samples by fours, of up to 100 pairs.
+static LogicalResult statefulBinomial(NodeImport &n) {
+  Value shape = n.in(2);
+  auto [counts, chances] = binomialParameters(n, n.in(3), n.in(4));
+  if (!shape || !counts)
+    return failure();
+  Value all = n.reduce(n.toI64(shape), "prod", {0}, false);
+  Value parameters = n.reduce(n.shapeOf(counts), "prod", {0}, false);
+  Value each = n.div(all, n.maximum(parameters, 1.0));
+  Value steps = n.div(n.mul(n.mul(parameters, 200.0), n.add(each, 3.0)), n.intScalar(4));
+  Value state = takeState(n, 1, steps);
+  if (!state)
+    return failure();
+  // The kernel takes the key first.
+  state = n.concat({n.slice(state, 0, 2, 3), n.slice(state, 0, 0, 2)}, 0);
+  return n.result(drawBinomial(n, 2, state, counts, chances));
+}
+
 template <const char *const *op> static LogicalResult draw(NodeImport &n) { return drawAs(n, *op); }
 
 static constexpr const char *uniform = "StatelessRandomUniformV2";
@@ -97,6 +115,7 @@ ArrayRef<OpImport> weir::tf::generatorImports() {
       {"StatefulTruncatedNormal", draw<&truncated>},
       {"StatefulUniformInt", draw<&ints>},
       {"StatefulUniformFullInt", draw<&fullInts>},
+      {"StatefulRandomBinomial", statefulBinomial},
   };
   return rows;
 }

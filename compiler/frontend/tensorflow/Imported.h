@@ -28,6 +28,8 @@ struct ArrayInfo {
   std::optional<llvm::SmallVector<int64_t>> shape;
   std::shared_ptr<ArrayInfo> inner; ///< what elements that are lists are
   mlir::Value length;               ///< tensor<i32 or i64>: elements at the beginning
+  int64_t most = -1;                ///< how many elements may be pushed; -1: any number
+  mlir::Value openMost;             ///< i64: the same where only the run knows
   bool grows = false;               ///< writes may lie past the end
   bool isNested = false;            ///< elements are lists
   bool isAny = false;               ///< an optional that is none: of any type

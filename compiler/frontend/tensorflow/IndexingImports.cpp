@@ -122,7 +122,8 @@ static LogicalResult scatterNd(NodeImport &n) {
 
 namespace {
 struct Reduction {
-  static constexpr char none[] = "none", add[] = "add", sub[] = "sub", max[] = "max", min[] = "min";
+  static constexpr char none[] = "none", add[] = "add", sub[] = "sub", max[] = "max_or_old",
+                        min[] = "min_or_old";
 };
 } // namespace
 

@@ -14,6 +14,7 @@
 #include "compiler/frontend/tensorflow/Datasets.h"
 #include "compiler/frontend/tensorflow/GraphImporter.h"
 #include "compiler/frontend/tensorflow/RuntimeAxes.h"
+#include "compiler/frontend/tensorflow/Sparse.h"
 
 using namespace mlir;
 using namespace weir;
@@ -38,9 +39,9 @@ static std::shared_ptr<ArrayInfo> newList(NodeImport &n) {
   return nullptr;
 }
 
-static LogicalResult makeList(NodeImport &n, Value length) {
+static LogicalResult makeList(NodeImport &n, Value length, Value most = {}) {
   auto info = newList(n);
-  if (!info)
+  if (!info || (most && !ArrayEditor(n, Imported::makeArray(info)).limit(most)))
     return failure();
   info->length = length;
   // A scalar shape of -1 says nothing; nor does that of lists.
@@ -52,7 +53,7 @@ static LogicalResult makeList(NodeImport &n, Value length) {
 }
 
 static LogicalResult emptyList(NodeImport &n) {
-  return n.in(0) ? makeList(n, n.intScalar(0)) : failure();
+  return n.in(0) && n.in(1) ? makeList(n, n.intScalar(0), n.in(1)) : failure();
 }
 
 static LogicalResult reserveList(NodeImport &n) {
@@ -79,7 +80,11 @@ static Imported withShape(NodeImport &n, size_t input) {
 }
 
 static LogicalResult listStack(NodeImport &n) {
-  return n.result(ArrayEditor(n, withShape(n, 1)).stack());
+  Value all = ArrayEditor(n, withShape(n, 1)).stack();
+  if (int64_t count = n.i("num_elements"); all && count >= 0)
+    require(n, n.compare("eq", n.sizeOf(all, 0), double(count)),
+            "found another number of elements than num_elements says");
+  return n.result(all);
 }
 
 static LogicalResult listGather(NodeImport &n) {

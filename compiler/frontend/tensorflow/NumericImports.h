@@ -21,6 +21,13 @@ llvm::ArrayRef<OpImport> generatorImports();
 llvm::ArrayRef<OpImport> shapeImports();
 llvm::ArrayRef<OpImport> specialFunctionImports();
 
+/// Numbers of trials and chances of success as weir_kernel_random_binomial takes them:
+/// f32 or f64, both in the shape of the two. Null where one is null.
+std::pair<Value, Value> binomialParameters(NodeImport &n, Value counts, Value chances);
+/// Samples of the node's `dtype` in the shape of input `shapeInput`; `state` as the
+/// kernels take it (i64 [2] or [3]). Null, mostly with a report, where something is missing.
+Value drawBinomial(NodeImport &n, size_t shapeInput, Value state, Value counts, Value chances);
+
 } // namespace weir::tf
 
 #endif // WEIR_COMPILER_FRONTEND_TENSORFLOW_NUMERICIMPORTS_H

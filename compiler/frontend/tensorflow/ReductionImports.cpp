@@ -106,7 +106,12 @@ template <const char *kind> static LogicalResult reduce(NodeImport &n) {
                : chooseAxes(n, n.in(1), n.rank(x), true, [&](TensorBuilder &t, Ints axes) {
                    return axes.empty() ? x : t.reduce(x, kind, axes, true);
                  }));
-  return n.result(reduceInput(n, x, kind));
+  Value y = reduceInput(n, x, kind);
+  // The mean of no complex numbers is zero, of no real ones NaN.
+  bool mayBeEmpty = llvm::any_of(n.sizes(x), [](int64_t d) { return d <= 0; }); // or open
+  if (y && StringRef(kind) == "mean" && isa<ComplexType>(n.element(x)) && mayBeEmpty)
+    y = n.select(n.compare("eq", n.reduce(n.shapeOf(x), "prod", {0}, false), 0), n.like(y, 0), y);
+  return n.result(y);
 }
 
 static LogicalResult euclideanNorm(NodeImport &n) {
@@ -169,7 +174,11 @@ template <const char *kind> static LogicalResult unsortedSegment(NodeImport &n) 
   Value fill = name == "sum"    ? n.like(data, 0)
                : name == "prod" ? n.like(data, 1)
                                 : extremeValue(n, n.element(data), name == "max", false);
-  StringRef reduction = name == "sum" ? "add" : name == "prod" ? "mul" : name;
+  // Of two numbers without an order TensorFlow takes the later one.
+  StringRef reduction = name == "sum"    ? "add"
+                        : name == "prod" ? "mul"
+                        : name == "max"  ? "max_or_new"
+                                         : "min_or_new";
   // A negative id drops its row: out of bounds, so that it wraps nowhere. One beyond
   // the segments is an error.
   require(n, n.compare("lt", n.toI64(ids), n.toI64(n.toScalar(count))),
@@ -210,8 +219,8 @@ template <const char *kind> static LogicalResult segment(NodeImport &n) {
   }
   if (name == "prod")
     return n.result(segments(n, data, ids, count, "mul", n.like(data, 1)));
-  Value best =
-      segments(n, data, ids, count, name, extremeValue(n, n.element(data), name == "max", false));
+  Value best = segments(n, data, ids, count, name == "max" ? "max_or_new" : "min_or_new",
+                        extremeValue(n, n.element(data), name == "max", false));
   if (!best || !counts)
     return failure();
   Value empty = n.unsqueeze(n.compare("eq", counts, 0), axesFrom(1, n.rank(data)));

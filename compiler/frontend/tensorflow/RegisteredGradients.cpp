@@ -156,6 +156,14 @@ static Gradients reluGradGradient(const Differentiated &d) {
   return {d.call(d.n.node.op, {d.dy[0], d.x[1]}), Value()};
 }
 
+/// Of the operand, without a quotient of two infinities where it is far from zero.
+static Gradients softplusGradGradient(const Differentiated &d) {
+  NodeImport &n = d.n;
+  Value x = d.x[1];
+  Value width = n.add(n.add(n.exp(n.op<NegOp>(x)), 2.0), n.exp(x));
+  return {d.call("SoftplusGrad", {d.dy[0], x}), n.div(n.mul(d.dy[0], d.x[0]), width)};
+}
+
 /// dy is of the result's shape; what was broadcast is summed up.
 static Value sumLike(const Differentiated &d, Value gradient, Value x) {
   NodeImport &n = d.n;
@@ -462,6 +470,7 @@ ArrayRef<GradientRow> weir::tf::activationGradients() {
       {"ReluGrad", reluGradGradient},
       {"Relu6Grad", reluGradGradient},
       {"LeakyReluGrad", reluGradGradient},
+      {"SoftplusGrad", softplusGradGradient},
       {"ClipByValue", clipGradient},
       {"DivNoNan", divNoNanGradient},
       {"MulNoNan", mulNoNanGradient},

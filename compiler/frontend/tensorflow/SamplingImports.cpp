@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/tensorflow/Datasets.h"
+#include "compiler/frontend/tensorflow/NumericImports.h"
 
 using namespace mlir;
 using namespace weir;
@@ -116,22 +117,31 @@ static LogicalResult statelessPoisson(NodeImport &n) {
   return made ? n.result(made->getResult(0)) : failure();
 }
 
-static LogicalResult binomial(NodeImport &n) {
-  RankedTensorType type = n.typeShapedBy(0, n.elementAttr("dtype"));
-  Value shape = n.in(0), state = seedState(n, 1), counts = n.in(2), chances = n.in(3);
-  if (!type || !state || !shape || !counts || !chances)
-    return failure();
+std::pair<Value, Value> weir::tf::binomialParameters(NodeImport &n, Value counts, Value chances) {
+  if (!counts || !chances)
+    return {};
   Type element = n.isFloat(counts) && !n.element(counts).isF64() ? Type(n.b.getF32Type())
                                                                  : Type(n.b.getF64Type());
   counts = n.cast(counts, element);
   chances = n.cast(chances, element);
-  // Both in the shape of the two.
-  Value zero = n.mul(n.add(counts, chances), 0.0);
-  Value common = n.shapeOf(zero);
-  Operation *made = n.kernelCall(
-      "weir_kernel_random_binomial", type,
-      {state, n.toI64(shape), n.expandTo(counts, common), n.expandTo(chances, common)});
-  return made ? n.result(made->getResult(0)) : failure();
+  Value common = n.shapeOf(n.mul(n.add(counts, chances), 0.0));
+  return {n.expandTo(counts, common), n.expandTo(chances, common)};
+}
+
+Value weir::tf::drawBinomial(NodeImport &n, size_t shapeInput, Value state, Value counts,
+                             Value chances) {
+  RankedTensorType type = n.typeShapedBy(shapeInput, n.elementAttr("dtype"));
+  Value shape = n.in(shapeInput);
+  if (!type || !state || !shape || !counts || !chances)
+    return {};
+  Operation *made =
+      n.kernelCall("weir_kernel_random_binomial", type, {state, n.toI64(shape), counts, chances});
+  return made ? made->getResult(0) : Value();
+}
+
+static LogicalResult binomial(NodeImport &n) {
+  auto [counts, chances] = binomialParameters(n, n.in(2), n.in(3));
+  return n.result(drawBinomial(n, 0, seedState(n, 1), counts, chances));
 }
 
 static LogicalResult multinomial(NodeImport &n, Value state) {

@@ -335,7 +335,7 @@ static LogicalResult resourceGatherNd(NodeImport &n) {
 namespace {
 struct Reduction {
   static constexpr char none[] = "none", add[] = "add", sub[] = "sub", mul[] = "mul", div[] = "div",
-                        max[] = "max", min[] = "min";
+                        max[] = "max_or_old", min[] = "min_or_old";
 };
 } // namespace
 

@@ -257,7 +257,10 @@ static LogicalResult stack(NodeImport &n) {
   info->length = n.intScalar(0);
   if (!info->element)
     return n.unsupported("expected a stack of tensors, got handles");
-  setState(n, Imported::makeArray(info));
+  ArrayEditor stack(n, Imported::makeArray(info));
+  if (!n.in(0) || !stack.limit(n.in(0)))
+    return failure();
+  setState(n, std::move(stack.array));
   return n.result(makeHandle(n, info));
 }
 
