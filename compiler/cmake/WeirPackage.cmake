@@ -8,7 +8,7 @@ file(WRITE ${CMAKE_BINARY_DIR}/libweir.c "/* All of libweir_runtime.a. */\n")
 add_library(weir_shared SHARED ${CMAKE_BINARY_DIR}/libweir.c)
 target_link_libraries(weir_shared PRIVATE
   $<LINK_LIBRARY:WHOLE_ARCHIVE,weir_runtime> Threads::Threads m)
-# The number is WEIR_ABI_VERSION's: what linked one goes on with another of it.
+# The number is WEIR_ABI_OLDEST's: what linked one goes on with another of it.
 set_target_properties(weir_shared PROPERTIES OUTPUT_NAME weir
   VERSION 1.${PROJECT_VERSION} SOVERSION 1)
 install(TARGETS weir_shared

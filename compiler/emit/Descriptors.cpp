@@ -139,7 +139,8 @@ private:
   llvm::Constant *kernels();
   llvm::Constant *customs();
   llvm::Constant *accelerators();
-  llvm::Constant *records(llvm::ArrayRef<AcceleratorInfo::Record> list, llvm::StringRef name);
+  /// An array of them; null: there are none.
+  llvm::Constant *records(llvm::ArrayRef<AcceleratorInfo::Record> list);
   llvm::Constant *blobs();
   llvm::Constant *variants();
   /// For other units of the object, and nobody else.
@@ -283,14 +284,18 @@ llvm::Constant *DescriptorBuilder::customs() {
   return array(values, "weir.customs");
 }
 
-llvm::Constant *DescriptorBuilder::records(llvm::ArrayRef<AcceleratorInfo::Record> list,
-                                           llvm::StringRef name) {
+llvm::Constant *DescriptorBuilder::records(llvm::ArrayRef<AcceleratorInfo::Record> list) {
   Constants values;
   for (const AcceleratorInfo::Record &record : list) {
     Constants fields = {llvm::ConstantDataArray::get(context, llvm::ArrayRef(record.words))};
     for (const auto &pointer : record.pointers) {
       if (auto *text = std::get_if<std::string>(&pointer)) {
         fields.push_back(text->empty() ? null() : string(*text));
+        continue;
+      }
+      if (auto *inner = std::get_if<std::vector<AcceleratorInfo::Record>>(&pointer)) {
+        fields.push_back(records(*inner));
+        fields.push_back(i64(inner->size()));
         continue;
       }
       Constants strings;
@@ -301,7 +306,7 @@ llvm::Constant *DescriptorBuilder::records(llvm::ArrayRef<AcceleratorInfo::Recor
     }
     values.push_back(llvm::ConstantStruct::getAnon(context, fields));
   }
-  return array(values, name);
+  return array(values, "weir.records");
 }
 
 llvm::Constant *DescriptorBuilder::accelerators() {
@@ -334,34 +339,13 @@ llvm::Constant *DescriptorBuilder::accelerators() {
                                          "weir.image");
     image->setAlignment(llvm::Align(64));
     auto *driver = module.getOrInsertGlobal(info.driver, llvm::Type::getInt8Ty(context));
-    values.push_back(
-        structure<weir_accelerator_desc>({i32(sizeof(weir_accelerator_desc)),
-                                          i32(info.device),
-                                          driver,
-                                          image,
-                                          i64(info.image.size()),
-                                          array(steps, "weir.device_steps"),
-                                          array(names, "weir.device_kernels"),
-                                          array(segments, "weir.segments"),
-                                          i64(info.segments.size()),
-                                          i64(info.segmentBytes),
-                                          records(info.products, "weir.products"),
-                                          i64(info.products.size()),
-                                          array(direct, "weir.direct"),
-                                          i64(info.direct.size()),
-                                          records(info.convolutions, "weir.convolutions"),
-                                          i64(info.convolutions.size()),
-                                          records(info.collectives, "weir.collectives"),
-                                          i64(info.collectives.size()),
-                                          array(slots, "weir.device_slots"),
-                                          i64(info.slots.size()),
-                                          info.assign.empty() ? null() : string(info.assign),
-                                          records(info.poolings, "weir.poolings"),
-                                          i64(info.poolings.size()),
-                                          records(info.attentions, "weir.attentions"),
-                                          i64(info.attentions.size()),
-                                          records(info.wideProducts, "weir.wide_products"),
-                                          i64(info.wideProducts.size())}));
+    values.push_back(structure<weir_accelerator_desc>(
+        {i32(sizeof(weir_accelerator_desc)), i32(info.device), driver, image,
+         i64(info.image.size()), array(steps, "weir.device_steps"),
+         array(names, "weir.device_kernels"), array(segments, "weir.segments"),
+         i64(info.segments.size()), i64(info.segmentBytes), array(direct, "weir.direct"),
+         i64(info.direct.size()), array(slots, "weir.device_slots"), i64(info.slots.size()),
+         info.record.words.empty() ? null() : records(info.record)}));
   }
   return array(values, "weir.accelerators");
 }

@@ -1,5 +1,4 @@
-//===- Program.h - what an object describes ----------------------*- C++
-//-*-===//
+//===- Program.h - what an object describes ---------------------*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -120,14 +119,16 @@ struct AcceleratorInfo {
   };
   std::vector<Segment> segments;
   int64_t segmentBytes = 0;
-  /// A structure of the driver's own: numbers, and behind them pointers to names
-  /// (empty: null), and to arrays of names, with their lengths. It finds them at the
-  /// fields of weir_accelerator_desc of these names.
+  /// A structure of the driver's own, which emission knows nothing more of: numbers, and
+  /// behind them pointers to names (empty: null), and to arrays of names and of other
+  /// records of one layout, with their lengths.
   struct Record {
     std::vector<uint64_t> words;
-    std::vector<std::variant<std::string, std::vector<std::string>>> pointers;
+    std::vector<std::variant<std::string, std::vector<std::string>, std::vector<Record>>> pointers;
   };
-  std::vector<Record> products, convolutions, collectives, poolings, attentions, wideProducts;
+  /// weir_accelerator_desc::record, which begins with its size and version; without
+  /// words: none.
+  Record record;
   /// Feeds and fetches that only this device takes or makes.
   struct Direct {
     std::string entry;
@@ -136,7 +137,6 @@ struct AcceleratorInfo {
   };
   std::vector<Direct> direct;
   std::vector<int> slots; ///< variables whose values lie in the device's memory
-  std::string assign;     ///< as weir_accelerator_desc::assign, or ""
 };
 
 struct Program {

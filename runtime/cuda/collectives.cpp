@@ -23,23 +23,15 @@ template <typename Visit> static void forEachDevice(uint64_t devices, Visit visi
 // Sessions
 //===----------------------------------------------------------------------===//
 
-static int64_t countOf(const weir_accelerator_desc &desc) {
-  // Objects of before have none.
-  return desc.size <
-                 offsetof(weir_accelerator_desc, collective_count) + sizeof(desc.collective_count)
-             ? 0
-             : desc.collective_count;
-}
-
-static Collectives *make(const weir_accelerator_desc &desc) {
+static Collectives *make(const weir_cuda_record &record) {
   const Nccl *nccl = loadNccl();
   void *memory = nccl ? calloc(1, sizeof(Collectives)) : nullptr;
   if (!memory)
     return nullptr;
   auto *all = new (memory) Collectives();
   all->nccl = nccl;
-  all->descs = static_cast<const weir_cuda_collective *>(desc.collectives);
-  all->count = countOf(desc);
+  all->descs = record.collectives;
+  all->count = record.collective_count;
   all->byCollective = static_cast<Clique **>(calloc(size_t(all->count), sizeof(Clique *)));
   if (all->byCollective)
     return all;
@@ -76,7 +68,7 @@ static Clique *makeClique(const Collectives &all, uint64_t devices, CudaDevice *
 }
 
 void meetCollectives(weir_session *session, CudaDevice *device) {
-  if (countOf(*device->desc) == 0 || device->desc->device >= mostPeers)
+  if (device->record->collective_count == 0 || device->desc->device >= mostPeers)
     return;
   CudaDevice *opened[mostPeers] = {};
   uint64_t there = 0;
@@ -91,7 +83,7 @@ void meetCollectives(weir_session *session, CudaDevice *device) {
     if (each->collectives)
       all = each->collectives;
   }
-  if (!all && !(all = make(*device->desc)))
+  if (!all && !(all = make(*device->record)))
     return;
   device->collectives = all;
   ++all->users;

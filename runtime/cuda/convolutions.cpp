@@ -170,7 +170,6 @@ Pointer arrangedFilter(const CudaDevice &device, const Convolution &entry,
 //===----------------------------------------------------------------------===//
 
 static bool fill(Convolutions *convolutions, const CudaDevice &device, int32_t kernelCount) {
-  const weir_accelerator_desc &desc = *device.desc;
   convolutions->entries =
       static_cast<Convolution *>(calloc(size_t(convolutions->count), sizeof(Convolution)));
   convolutions->byKernel =
@@ -180,7 +179,7 @@ static bool fill(Convolutions *convolutions, const CudaDevice &device, int32_t k
   for (int32_t i = 0; i < kernelCount; ++i)
     convolutions->byKernel[i] = -1;
   for (int64_t i = 0; i < convolutions->count; ++i) {
-    const weir_cuda_convolution &convolution = convolutionsOf(desc).all[i];
+    const weir_cuda_convolution &convolution = device.record->convolutions[i];
     Convolution &entry = convolutions->entries[i];
     entry.desc = &convolution;
     auto find = [&](const char *name, Function *function) {
@@ -221,11 +220,11 @@ Convolutions *openConvolutions(const CudaDevice &device, int32_t kernelCount) {
   auto *convolutions = static_cast<Convolutions *>(calloc(1, sizeof(Convolutions)));
   if (!convolutions)
     return nullptr;
-  Records<weir_cuda_convolution> descs = convolutionsOf(*device.desc);
+  const weir_cuda_record &record = *device.record;
   convolutions->session = device.dnn;
-  if (descs.count == 0 || !device.dnn->dnn)
+  if (record.convolution_count == 0 || !device.dnn->dnn)
     return convolutions;
-  convolutions->count = descs.count;
+  convolutions->count = record.convolution_count;
   if (!fill(convolutions, device, kernelCount)) {
     release(convolutions);
     return nullptr;
@@ -233,7 +232,8 @@ Convolutions *openConvolutions(const CudaDevice &device, int32_t kernelCount) {
   makeZeros(convolutions, *device.driver);
   for (int32_t kernel = 0; kernel < kernelCount; ++kernel) {
     const Convolution *ignored;
-    if (int32_t first = convolutions->byKernel[kernel]; first >= 0 && isFixed(descs.all[first]))
+    if (int32_t first = convolutions->byKernel[kernel];
+        first >= 0 && isFixed(record.convolutions[first]))
       planConvolution(convolutions, kernel, nullptr, &ignored);
   }
   return convolutions;

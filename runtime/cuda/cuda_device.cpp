@@ -103,6 +103,11 @@ static const char *fill(CudaDevice *device, const weir_session *session, int64_t
   const Driver &driver = *device->driver;
   const weir_accelerator_desc &desc = *device->desc;
   const weir_program_desc *program = session->program;
+  if (!desc.record || desc.record->version != WEIR_CUDA_RECORD_VERSION ||
+      desc.record->size < sizeof(weir_cuda_record))
+    return "the program's code for GPUs was made for another version of this runtime; compile "
+           "the model anew";
+  device->record = reinterpret_cast<const weir_cuda_record *>(desc.record);
   int number = 0;
   // /…/device:GPU:1 is the process' second GPU.
   if (const char *colon = strrchr(program->devices[desc.device].name, ':'))

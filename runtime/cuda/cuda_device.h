@@ -46,6 +46,7 @@ struct MoreFunctions {
 };
 
 struct CudaDevice : Accelerator {
+  const weir_cuda_record *record; ///< of `desc`
   const Driver *driver;
   Device device;
   int ordinal; ///< of the device, in the process

@@ -22,12 +22,9 @@ static constexpr int64_t vectorBytes = 16;
 //===----------------------------------------------------------------------===//
 
 Variables *openVariables(const CudaDevice &device, Result *error) {
-  const weir_accelerator_desc &desc = *device.desc;
-  // Objects of before have none.
-  bool knows = desc.size >= offsetof(weir_accelerator_desc, assign) + sizeof(desc.assign);
+  const char *name = device.record->assign;
   Function assign = nullptr;
-  if (knows && desc.assign &&
-      (*error = device.driver->moduleFunction(&assign, device.module, desc.assign)))
+  if (name && (*error = device.driver->moduleFunction(&assign, device.module, name)))
     return nullptr;
   void *memory = calloc(1, sizeof(Variables));
   if (!memory)

@@ -46,7 +46,7 @@ struct CudaSlot {
 
 /// What a GPU keeps for variables. Thread-safe where it is guarded.
 struct Variables {
-  Function assign; ///< weir_accelerator_desc::assign, null: there is none
+  Function assign; ///< weir_cuda_record::assign, null: there is none
   Mutex mutex;     ///< guards what follows
   CudaValue *all, *free;
   Mutex transfers; ///< guards `stream`, and what is in it

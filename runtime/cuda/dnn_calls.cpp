@@ -102,9 +102,8 @@ DnnCalls *openCalls(const CudaDevice &device, int32_t kernelCount) {
   auto *calls = static_cast<DnnCalls *>(calloc(1, sizeof(DnnCalls)));
   if (!calls)
     return nullptr;
-  Records<weir_cuda_pooling> poolings = poolingsOf(*device.desc);
-  Records<weir_cuda_attention> attentions = attentionsOf(*device.desc);
-  int64_t count = poolings.count + attentions.count;
+  const weir_cuda_record &record = *device.record;
+  int64_t count = record.pooling_count + record.attention_count;
   calls->session = device.dnn;
   if (count == 0 || !device.dnn->dnn)
     return calls;
@@ -116,10 +115,10 @@ DnnCalls *openCalls(const CudaDevice &device, int32_t kernelCount) {
   }
   for (int32_t i = 0; i < kernelCount; ++i)
     calls->byKernel[i] = -1;
-  for (int64_t i = 0; i < poolings.count; ++i)
-    addCall(*calls, poolings.all[i], &DnnCall::pooling);
-  for (int64_t i = 0; i < attentions.count; ++i)
-    addCall(*calls, attentions.all[i], &DnnCall::attention);
+  for (int64_t i = 0; i < record.pooling_count; ++i)
+    addCall(*calls, record.poolings[i], &DnnCall::pooling);
+  for (int64_t i = 0; i < record.attention_count; ++i)
+    addCall(*calls, record.attentions[i], &DnnCall::attention);
   return calls;
 }
 

@@ -17,25 +17,6 @@ namespace weir::rt::cuda {
 // A session's library
 //===----------------------------------------------------------------------===//
 
-Records<weir_cuda_convolution> convolutionsOf(const weir_accelerator_desc &desc) {
-  // Objects of before have none; so below.
-  if (desc.size < offsetof(weir_accelerator_desc, convolution_count) + 8)
-    return {nullptr, 0};
-  return {static_cast<const weir_cuda_convolution *>(desc.convolutions), desc.convolution_count};
-}
-
-Records<weir_cuda_pooling> poolingsOf(const weir_accelerator_desc &desc) {
-  if (desc.size < offsetof(weir_accelerator_desc, pooling_count) + 8)
-    return {nullptr, 0};
-  return {static_cast<const weir_cuda_pooling *>(desc.poolings), desc.pooling_count};
-}
-
-Records<weir_cuda_attention> attentionsOf(const weir_accelerator_desc &desc) {
-  if (desc.size < offsetof(weir_accelerator_desc, attention_count) + 8)
-    return {nullptr, 0};
-  return {static_cast<const weir_cuda_attention *>(desc.attentions), desc.attention_count};
-}
-
 DnnSession *openDnn(const CudaDevice &device) {
   void *memory = calloc(1, sizeof(DnnSession));
   if (!memory)
@@ -43,8 +24,8 @@ DnnSession *openDnn(const CudaDevice &device) {
   auto *session = new (memory) DnnSession();
   session->device = &device;
   session->trials = wantedTrials();
-  const weir_accelerator_desc &desc = *device.desc;
-  if (!convolutionsOf(desc).count && !poolingsOf(desc).count && !attentionsOf(desc).count)
+  const weir_cuda_record &record = *device.record;
+  if (!record.convolution_count && !record.pooling_count && !record.attention_count)
     return session;
   const Dnn *dnn = loadDnn();
   if (!dnn || dnn->create(&session->handle) != 0)

@@ -21,15 +21,6 @@
 
 namespace weir::rt::cuda {
 
-/// What a program has of one kind for a library.
-template <typename Desc> struct Records {
-  const Desc *all;
-  int64_t count;
-};
-Records<weir_cuda_convolution> convolutionsOf(const weir_accelerator_desc &desc);
-Records<weir_cuda_pooling> poolingsOf(const weir_accelerator_desc &desc);
-Records<weir_cuda_attention> attentionsOf(const weir_accelerator_desc &desc);
-
 struct DnnSession {
   const CudaDevice *device;
   int32_t trials; ///< of the library's ways, how many are timed

@@ -31,10 +31,6 @@ int64_t extentOf(const weir_extent &extent, const int64_t *sizes) {
   return value;
 }
 
-static const weir_cuda_product *productsOf(const weir_accelerator_desc &desc) {
-  return static_cast<const weir_cuda_product *>(desc.products);
-}
-
 static bool isFixed(const weir_cuda_product &desc) {
   for (const weir_extent *extent : {&desc.rows, &desc.columns, &desc.depth, &desc.batches})
     if (extent->open[0] >= 0)
@@ -329,7 +325,6 @@ ProductPlan *planProduct(Products *products, Product &entry, const int64_t *size
 //===----------------------------------------------------------------------===//
 
 static bool fill(Products *products, const CudaDevice &device, int32_t kernelCount) {
-  const weir_accelerator_desc &desc = *device.desc;
   products->entries = static_cast<Product *>(calloc(size_t(products->count), sizeof(Product)));
   products->byKernel = static_cast<int32_t *>(malloc(sizeof(int32_t) * size_t(kernelCount + 1)));
   if (!products->entries || !products->byKernel)
@@ -337,7 +332,7 @@ static bool fill(Products *products, const CudaDevice &device, int32_t kernelCou
   for (int32_t i = 0; i < kernelCount; ++i)
     products->byKernel[i] = -1;
   for (int64_t i = 0; i < products->count; ++i) {
-    const weir_cuda_product &product = productsOf(desc)[i];
+    const weir_cuda_product &product = device.record->products[i];
     Product &entry = products->entries[i];
     entry.desc = &product;
     if (product.rest &&
@@ -355,15 +350,12 @@ Products *openProducts(const CudaDevice &device, int32_t kernelCount) {
   auto *products = new (memory) Products();
   products->device = &device;
   products->trials = wantedTrials();
-  const weir_accelerator_desc &desc = *device.desc;
-  // Objects of before have none.
-  if (desc.size < offsetof(weir_accelerator_desc, product_count) + sizeof(desc.product_count) ||
-      desc.product_count == 0)
+  if (device.record->product_count == 0)
     return products;
   const Blas *blas = loadBlas();
   if (!blas || blas->create(&products->handle) != 0)
     return products;
-  products->count = desc.product_count;
+  products->count = device.record->product_count;
   if (!fill(products, device, kernelCount)) {
     blas->destroy(products->handle);
     free(products->entries);
@@ -378,7 +370,7 @@ Products *openProducts(const CudaDevice &device, int32_t kernelCount) {
   products->workspaceLimit = int64_t(major >= 9 ? 32 : 4) << 20;
   products->file = openChoices(device, "cublaslt", int64_t(blas->version()));
   for (int64_t i = 0; i < products->count; ++i)
-    if (isFixed(productsOf(desc)[i]))
+    if (isFixed(device.record->products[i]))
       planProduct(products, products->entries[i], nullptr);
   return products;
 }

@@ -16,15 +16,15 @@ namespace weir::rt::cuda {
 static constexpr int64_t lineBytes = 128, acrossLines = 64, chunkBytes = 16;
 
 WideProducts *openWideProducts(const CudaDevice &device, int32_t kernelCount) {
-  const weir_accelerator_desc &desc = *device.desc;
+  const weir_cuda_record &record = *device.record;
   void *memory = calloc(1, sizeof(WideProducts));
   if (!memory)
     return nullptr;
   auto *products = new (memory) WideProducts();
   products->device = &device;
   products->byKernel = static_cast<int32_t *>(malloc(sizeof(int32_t) * size_t(kernelCount + 1)));
-  products->entries =
-      static_cast<WideProduct *>(calloc(size_t(desc.wide_product_count) + 1, sizeof(WideProduct)));
+  products->entries = static_cast<WideProduct *>(
+      calloc(size_t(record.wide_product_count) + 1, sizeof(WideProduct)));
   if (!products->byKernel || !products->entries) {
     closeWideProducts(products);
     return nullptr;
@@ -37,8 +37,8 @@ WideProducts *openWideProducts(const CudaDevice &device, int32_t kernelCount) {
   int count = 0;
   device.driver->deviceAttribute(&count, multiprocessors, device.device);
   products->multiprocessors = count;
-  auto *descs = static_cast<const weir_cuda_wide_product *>(desc.wide_products);
-  for (int64_t i = 0; i < desc.wide_product_count; ++i) {
+  const weir_cuda_wide_product *descs = record.wide_products;
+  for (int64_t i = 0; i < record.wide_product_count; ++i) {
     WideProduct &entry = products->entries[i];
     entry.desc = &descs[i];
     // Code of other architectures lacks them.

@@ -22,9 +22,7 @@ template <typename Match> static const weir_direct_edge *find(const weir_run *ru
   const weir_session *session = run->session;
   for (int32_t device = 0; device < session->deviceCount; ++device) {
     const Accelerator *accelerator = acceleratorOf(session, device);
-    // Objects of before have no such rows.
-    if (!accelerator ||
-        accelerator->desc->size < offsetof(weir_accelerator_desc, direct_count) + sizeof(int64_t))
+    if (!accelerator)
       continue;
     for (int64_t i = 0; i < accelerator->desc->direct_count; ++i)
       if (match(accelerator->desc->direct[i]))

@@ -31,10 +31,15 @@ static int32_t noMemory(weir_status *status) {
 static int32_t checkProgram(const weir_program_desc *&program, weir_status *status) {
   // Fields after these came later; they are read through functions.
   constexpr size_t first = offsetof(weir_program_desc, customs);
-  if (program->abi_version != WEIR_ABI_VERSION || program->size < first) {
+  bool isRead = program->abi_version >= WEIR_ABI_OLDEST &&
+                program->abi_version <= WEIR_ABI_VERSION && program->size >= first;
+  bool isAccelerated = isRead && program->abi_version < WEIR_ABI_OLDEST_ACCELERATORS &&
+                       acceleratorCount(program) > 0;
+  if (!isRead || isAccelerated) {
     StatusText out(status, WEIR_FAILED_PRECONDITION);
     out << "the object was compiled for runtime ABI " << int64_t(program->abi_version)
         << ", and this runtime (" << weir_runtime_version() << ") has " << int64_t(WEIR_ABI_VERSION)
+        << (isAccelerated ? ", which does not read its code for accelerators" : "")
         << "; compile the model anew, or link the runtime it was compiled for";
     return WEIR_FAILED_PRECONDITION;
   }
@@ -141,7 +146,7 @@ static int32_t openAccelerators(weir_session *session, const weir_session_option
       static_cast<Accelerator **>(calloc(size_t(program->device_count), sizeof(Accelerator *)));
   if (!session->accelerators)
     return noMemory(status);
-  // An older object's descriptors are shorter.
+  // Those of an object of another release may be longer or shorter.
   auto *at = reinterpret_cast<const uint8_t *>(program->accelerators);
   for (int64_t i = 0; i < count; ++i) {
     auto &desc = *reinterpret_cast<const weir_accelerator_desc *>(at);
@@ -224,9 +229,7 @@ static weir_string *pointToStrings(const uint8_t *data, int64_t count) {
 static bool findHomes(weir_session *session) {
   for (int32_t i = 0; i < session->deviceCount; ++i) {
     Accelerator *accelerator = acceleratorOf(session, i);
-    // Objects of before have none.
-    if (!accelerator ||
-        accelerator->desc->size < offsetof(weir_accelerator_desc, assign) + sizeof(const char *))
+    if (!accelerator)
       continue;
     const weir_accelerator_desc &desc = *accelerator->desc;
     if (desc.slot_count > 0 && !session->homes)

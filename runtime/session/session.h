@@ -132,7 +132,7 @@ namespace weir::rt {
 /// Entries of a program, and behind them those that library functions call and nobody
 /// else (weir/datasets.h).
 inline int32_t entriesAndFunctions(const weir_program_desc *program) {
-  return program->entry_count + program->reserved;
+  return program->entry_count + program->hidden_entry_count;
 }
 
 /// Whether this process runs the device's steps.

@@ -281,9 +281,10 @@ int weir::tools::runShow(int argc, char **argv) {
   if (!model)
     return 1;
   const weir_program_desc *program = model->program();
-  if (program->abi_version != WEIR_ABI_VERSION) {
+  if (program->abi_version < WEIR_ABI_OLDEST || program->abi_version > WEIR_ABI_VERSION) {
     printError(toolName, options.input + " has ABI " + std::to_string(program->abi_version) +
-                             ", and this weirc reads " + std::to_string(WEIR_ABI_VERSION));
+                             ", and this weirc reads " + std::to_string(WEIR_ABI_OLDEST) + " to " +
+                             std::to_string(WEIR_ABI_VERSION));
     return 1;
   }
   std::error_code ignored;

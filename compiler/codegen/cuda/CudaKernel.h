@@ -231,7 +231,7 @@ mlir::OwningOpRef<plan::KernelOp> asWords(plan::KernelOp kernel, int64_t &elemen
 void emitAttentionParts(plan::KernelOp kernel, llvm::StringRef symbol,
                         mlir::gpu::GPUModuleOp module, SiteTable &sites, LaunchShape &shape);
 
-/// Adds to an image that is complete the kernel for weir_accelerator_desc::assign, if a
+/// Adds to an image that is complete the kernel for weir_cuda_record::assign, if a
 /// step assigns variables and a kernel of it may fail. Returns its name, or "".
 std::string emitAssignKernel(mlir::gpu::GPUModuleOp module,
                              mlir::ArrayRef<mlir::func::FuncOp> steps);

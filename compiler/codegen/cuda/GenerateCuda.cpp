@@ -263,6 +263,24 @@ static std::vector<AcceleratorInfo::Record> listCollectives(ModuleOp module) {
   return records;
 }
 
+/// The weir_cuda_record of an image, field by field.
+static AcceleratorInfo::Record recordOf(const LibraryKernels &libraries,
+                                        std::vector<AcceleratorInfo::Record> wideProducts,
+                                        std::vector<AcceleratorInfo::Record> collectives,
+                                        const std::string &assign) {
+  static_assert(offsetof(weir_cuda_record, assign) + 8 == sizeof(weir_cuda_record));
+  weir_cuda_record head = {};
+  head.size = sizeof(head);
+  head.version = WEIR_CUDA_RECORD_VERSION;
+  AcceleratorInfo::Record record = numbersOf(head, offsetof(weir_cuda_record, products));
+  std::vector<AcceleratorInfo::Record> products, convolutions, poolings, attentions;
+  libraries.addRecords(products, convolutions, poolings, attentions);
+  record.pointers = {
+      products, convolutions, poolings, attentions, std::move(wideProducts), std::move(collectives),
+      assign};
+  return record;
+}
+
 /// Says that `error` ended the compilation; a number in front of it is kept.
 static LogicalResult fail(ModuleOp module, llvm::Error error) {
   emitError(UnknownLoc::get(module.getContext())) << llvm::toString(std::move(error));
@@ -306,6 +324,7 @@ FailureOr<StepRewriterFactory> weir::generateCuda(ModuleOp module, const DeviceK
   auto launches = std::make_shared<LaunchTable>();
   AcceleratorInfo info;
   info.driver = "weir_cuda_driver";
+  std::vector<AcceleratorInfo::Record> wideProducts;
   LibraryKernels libraries(kernels, sites, options);
   std::vector<std::string> specific; // functions for architectures that are
   bool hasSpecific =
@@ -335,8 +354,8 @@ FailureOr<StepRewriterFactory> weir::generateCuda(ModuleOp module, const DeviceK
                                 : std::nullopt) {
       wide->desc.kernel = int32_t(info.kernels.size()) - 1;
       specific.push_back(wide->name);
-      info.wideProducts.push_back(numbersOf(wide->desc, offsetof(weir_cuda_wide_product, name)));
-      info.wideProducts.back().pointers = {wide->name};
+      wideProducts.push_back(numbersOf(wide->desc, offsetof(weir_cuda_wide_product, name)));
+      wideProducts.back().pointers = {wide->name};
     }
     if (!shape.beatsLibraries)
       libraries.add(own ? *own : kernel, int32_t(info.kernels.size()) - 1, symbol,
@@ -344,7 +363,7 @@ FailureOr<StepRewriterFactory> weir::generateCuda(ModuleOp module, const DeviceK
   }
   nameParts(*launches, module, info);
   useLibdevice(kernels);
-  info.assign = emitAssignKernel(kernels, steps);
+  std::string assign = emitAssignKernel(kernels, steps);
   if (failed(lowerKernels(kernels, options)))
     return failure();
   passMapsByValue(kernels);
@@ -381,8 +400,7 @@ FailureOr<StepRewriterFactory> weir::generateCuda(ModuleOp module, const DeviceK
     options.log("sass", ".txt", code.empty() ? "found no cuobjdump of the CUDA toolkit\n" : code);
     options.log("kernels", ".txt", listKernels(module, info, *launches, libraries));
   }
-  libraries.addRecords(info);
-  info.collectives = listCollectives(module);
+  info.record = recordOf(libraries, wideProducts, listCollectives(module), assign);
   for (int64_t device : devices) {
     info.device = int(device);
     program.accelerators.push_back(info);

@@ -133,26 +133,27 @@ void LibraryKernels::addArrangement(plan::KernelOp kernel, RankedTensorType filt
 // Writing
 //===----------------------------------------------------------------------===//
 
-void LibraryKernels::addRecords(AcceleratorInfo &info) const {
+void LibraryKernels::addRecords(Records &productRecords, Records &convolutionRecords,
+                                Records &poolingRecords, Records &attentionRecords) const {
   static_assert(offsetof(weir_cuda_product, rest) + 8 == sizeof(weir_cuda_product));
   for (const ProductForm &form : products) {
-    info.products.push_back(numbersOf(form.desc, offsetof(weir_cuda_product, rest)));
-    info.products.back().pointers = {form.rest};
+    productRecords.push_back(numbersOf(form.desc, offsetof(weir_cuda_product, rest)));
+    productRecords.back().pointers = {form.rest};
   }
   static_assert(offsetof(weir_cuda_convolution, rest) + 32 == sizeof(weir_cuda_convolution));
   for (const ConvolutionForm &form : convolutions) {
-    info.convolutions.push_back(numbersOf(form.desc, offsetof(weir_cuda_convolution, rest)));
-    info.convolutions.back().pointers = {form.rest, form.arrange, form.plans};
+    convolutionRecords.push_back(numbersOf(form.desc, offsetof(weir_cuda_convolution, rest)));
+    convolutionRecords.back().pointers = {form.rest, form.arrange, form.plans};
   }
   static_assert(offsetof(weir_cuda_pooling, plans) + 16 == sizeof(weir_cuda_pooling));
   for (const PoolingForm &form : poolings) {
-    info.poolings.push_back(numbersOf(form.desc, offsetof(weir_cuda_pooling, plans)));
-    info.poolings.back().pointers = {form.plans};
+    poolingRecords.push_back(numbersOf(form.desc, offsetof(weir_cuda_pooling, plans)));
+    poolingRecords.back().pointers = {form.plans};
   }
   static_assert(offsetof(weir_cuda_attention, plans) + 16 == sizeof(weir_cuda_attention));
   for (const AttentionForm &form : attentions) {
-    info.attentions.push_back(numbersOf(form.desc, offsetof(weir_cuda_attention, plans)));
-    info.attentions.back().pointers = {form.plans};
+    attentionRecords.push_back(numbersOf(form.desc, offsetof(weir_cuda_attention, plans)));
+    attentionRecords.back().pointers = {form.plans};
   }
 }
 

@@ -36,7 +36,10 @@ public:
   /// `number`: the program's of the kernel; `symbol`: of its generated form. `onlyWhole`: no
   /// product that leaves something to a kernel behind it.
   void add(plan::KernelOp kernel, int32_t number, const std::string &symbol, bool onlyWhole);
-  void addRecords(AcceleratorInfo &info) const;
+  /// The fields of a weir_cuda_record that are what libraries may do.
+  using Records = std::vector<AcceleratorInfo::Record>;
+  void addRecords(Records &products, Records &convolutions, Records &poolings,
+                  Records &attentions) const;
   /// What libraries may do in place of the kernel of that number, a line or nothing.
   void list(llvm::raw_ostream &os, int32_t number) const;
 

@@ -26,7 +26,11 @@
 extern "C" {
 #endif
 
-#define WEIR_ABI_VERSION 1
+#define WEIR_ABI_VERSION 2
+/// The oldest that this runtime reads. What changed with 2: weir_accelerator_desc; objects
+/// of before load where they have code for CPUs alone.
+#define WEIR_ABI_OLDEST 1
+#define WEIR_ABI_OLDEST_ACCELERATORS 2
 
 struct weir_run;
 
@@ -210,6 +214,14 @@ typedef struct weir_direct_edge {
   int32_t is_fetch;
 } weir_direct_edge;
 
+/// What the back end of a kind of device lays out and its driver reads, and nobody else:
+/// what libraries may do in place of kernels, say. Begins with these two, which the driver
+/// compares with its own before it reads on. Versions are the kind's.
+typedef struct weir_device_record {
+  uint32_t size;
+  uint32_t version;
+} weir_device_record;
+
 /// What an object has for a device that is no CPU. The entry's own step does the
 /// same on the host: it runs where the device is missing.
 typedef struct weir_accelerator_desc {
@@ -223,28 +235,13 @@ typedef struct weir_accelerator_desc {
   const weir_blob_segment *segments;
   int64_t segment_count;
   int64_t segment_bytes; ///< of the copy
-  const void *products;  ///< structures that the driver knows, as convolutions
-  int64_t product_count;
   const weir_direct_edge *direct;
   int64_t direct_count;
-  const void *convolutions;
-  int64_t convolution_count;
-  const void *collectives; ///< the same for all devices of the driver
-  int64_t collective_count;
   /// Variables, by index into weir_program_desc::slots, that only this device's
   /// steps read and assign: their values lie in its memory.
   const int32_t *slots;
   int64_t slot_count;
-  /// A kernel of the image that brings what is assigned into the variable's next value,
-  /// or the value before where the step has failed; the driver knows its parameters.
-  /// Null: no kernel of the image fails.
-  const char *assign;
-  const void *poolings;
-  int64_t pooling_count;
-  const void *attentions;
-  int64_t attention_count;
-  const void *wide_products;
-  int64_t wide_product_count;
+  const struct weir_device_record *record; ///< null: none
 } weir_accelerator_desc;
 
 /// Ends a weights file: its bytes [0, blob_bytes) are the program's blobs, then
@@ -268,7 +265,10 @@ struct weir_program_desc {
   uint64_t hash[2];               ///< of the model and the flags
   uint64_t required_cpu_features; ///< WEIR_CPU_…
   int32_t default_threads;        ///< 0: as many as the machine has
-  int32_t device_count, entry_count, slot_count, site_count, kernel_count, edge_count, reserved;
+  int32_t device_count, entry_count, slot_count, site_count, kernel_count, edge_count;
+  /// Entries behind the first `entry_count` that library functions run, and no caller
+  /// (weir/datasets.h).
+  int32_t hidden_entry_count;
   const weir_device_desc *devices;
   const weir_entry_desc *entries;
   const weir_slot_desc *slots;

@@ -46,7 +46,7 @@ typedef enum weir_cuda_activation {
 /// Operands in f32 may be rounded to TF32.
 #define WEIR_CUDA_TF32 1
 
-/// What weir_accelerator_desc::products are, ascending by kernel: what a library of
+/// What weir_cuda_record::products are, ascending by kernel: what a library of
 /// products may do in place of a kernel:
 /// activation(scale * left * right + addend + bias), row-major and dense, with
 /// sums in the wider of f32 and the operands' type. Then `rest`, a kernel of the
@@ -88,7 +88,7 @@ typedef struct weir_cuda_window {
   weir_extent images[4]; ///< sizes
 } weir_cuda_window;
 
-/// What weir_accelerator_desc::wide_products are, ascending by kernel: a function of the
+/// What weir_cuda_record::wide_products are, ascending by kernel: a function of the
 /// image that does what a kernel does around left * right, where it is there (in code for
 /// sm_90a alone), and operands lie so that the copy engine reads them: lines and batches begin
 /// at multiples of 16 bytes. As many blocks as the GPU has multiprocessors go along all tiles.
@@ -115,7 +115,7 @@ typedef struct weir_cuda_wide_product {
 /// have to compile one where there is none.
 #define WEIR_CUDA_ZEROS (-2)
 
-/// What weir_accelerator_desc::convolutions are, ascending by kernel: what a library of
+/// What weir_cuda_record::convolutions are, ascending by kernel: what a library of
 /// convolutions may do in place of a kernel:
 /// activation(convolution of input and filter + addend + bias), dense tensors,
 /// with sums in f32. `rest` as in weir_cuda_product.
@@ -154,7 +154,7 @@ typedef enum weir_cuda_pooling_kind {
   WEIR_CUDA_AVERAGE_PADDED = 2  ///< over all of the window
 } weir_cuda_pooling_kind;
 
-/// What weir_accelerator_desc::poolings are, ascending by kernel: what a library may do
+/// What weir_cuda_record::poolings are, ascending by kernel: what a library may do
 /// in place of a kernel: one pooling of dense tensors, all sizes known, with sums in
 /// f32. A NaN in a window is the window's maximum; every window has elements that are
 /// inside.
@@ -173,7 +173,7 @@ typedef struct weir_cuda_pooling {
   int64_t plan_count;
 } weir_cuda_pooling;
 
-/// What weir_accelerator_desc::attentions are, ascending by kernel: what a library may
+/// What weir_cuda_record::attentions are, ascending by kernel: what a library may
 /// do in place of a kernel: softmax(scale Q Kᵀ + mask) V for each batch and head, all
 /// sizes known. Logits and sums are in f32; weights are rounded to `dtype`. Distances are
 /// in elements, from one batch, head and row to the next; rows are dense.
@@ -208,7 +208,7 @@ typedef enum weir_cuda_reduction {
   WEIR_CUDA_MIN = 3
 } weir_cuda_reduction;
 
-/// What weir_accelerator_desc::collectives are: what several GPUs of one task
+/// What weir_cuda_record::collectives are: what several GPUs of one task
 /// compute together where there is a library for it.
 typedef struct weir_cuda_collective {
   uint32_t size;
@@ -220,7 +220,30 @@ typedef struct weir_cuda_collective {
   const char *node;
 } weir_cuda_collective;
 
-/// Threads in a block of weir_accelerator_desc::assign, each of which copies 16 bytes.
+#define WEIR_CUDA_RECORD_VERSION 1
+
+/// weir_accelerator_desc::record of a GPU. Arrays with nothing in them are null.
+typedef struct weir_cuda_record {
+  uint32_t size;
+  uint32_t version; ///< WEIR_CUDA_RECORD_VERSION
+  const weir_cuda_product *products;
+  int64_t product_count;
+  const weir_cuda_convolution *convolutions;
+  int64_t convolution_count;
+  const weir_cuda_pooling *poolings;
+  int64_t pooling_count;
+  const weir_cuda_attention *attentions;
+  int64_t attention_count;
+  const weir_cuda_wide_product *wide_products;
+  int64_t wide_product_count;
+  const weir_cuda_collective *collectives; ///< the same for all GPUs of a program
+  int64_t collective_count;
+  /// A kernel of the image that brings what is assigned into the variable's next value,
+  /// or the value before where the step has failed. Null: no kernel of the image fails.
+  const char *assign;
+} weir_cuda_record;
+
+/// Threads in a block of weir_cuda_record::assign, each of which copies 16 bytes.
 /// Its parameters: a weir_cuda_error, what is assigned, the value before, where to, and
 /// how many times 16 bytes.
 #define WEIR_CUDA_ASSIGN_THREADS 256

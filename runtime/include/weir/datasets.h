@@ -10,7 +10,7 @@
 // TensorFlow's (tf.data). A data set is a value: a sequence whose first element has the
 // attributes of weir_kernel_dataset, and the others its operands, data sets among
 // them. Nothing is read before something iterates over it. Functions that elements
-// go through are functions of the program (weir_program_desc::reserved
+// go through are functions of the program (weir_program_desc::hidden_entry_count
 // says how many of them lie behind its entries), given
 // by name.
 //

@@ -13,22 +13,53 @@
 #include "dialects/weir/Weir.h"
 #include "passes/analysis/DeviceTraits.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 using namespace weir;
 
 namespace {
 
-/// The host's step, whose end the driver is told.
+/// Rows of the record by kernel's symbol.
+using Negations = llvm::StringMap<int64_t>;
+
+/// The host's step, whose end the driver is told, and which calls the library.
 class ToyStepRewriter : public StepRewriter {
 public:
-  using StepRewriter::StepRewriter;
+  ToyStepRewriter(func::FuncOp function, StepTables &tables, Negations negations)
+      : StepRewriter(function, tables), negations(std::move(negations)) {}
 
 protected:
+  bool launchesByTable() const override { return false; }
+  bool rewriteOtherwise(Operation *op) override {
+    auto run = dyn_cast<plan::RunOp>(op);
+    auto found = run ? negations.find(run.getKernel()) : negations.end();
+    if (found == negations.end())
+      return false;
+    returnIfError(call("weir_toy_negate", b.getI32Type(),
+                       {context, i64(found->second), unpack(run.getInputs()[0]).pointer,
+                        unpack(run.getOutputs()[0]).pointer}));
+    op->erase();
+    return true;
+  }
   Value finish(Value code) override {
     return call("weir_toy_finish", b.getI32Type(), {context, code});
   }
+
+private:
+  Negations negations;
 };
+
+/// The elements that a kernel negates, and nothing else; -1: it does not.
+int64_t negatedElements(plan::KernelOp kernel) {
+  Block &body = kernel.getBody().front();
+  auto negation = dyn_cast<NegOp>(body.front());
+  auto type = negation ? dyn_cast<RankedTensorType>(negation.getType()) : RankedTensorType();
+  return body.getOperations().size() == 2 && type && type.hasStaticShape() &&
+                 type.getElementType().isF32()
+             ? type.getNumElements()
+             : -1;
+}
 
 class ToyBackend : public DeviceBackend {
 public:
@@ -55,6 +86,8 @@ public:
   void declareFunctions(OpBuilder &b, ModuleOp module) const override {
     Type pointer = LLVM::LLVMPointerType::get(b.getContext());
     declareFunction(b, module, "weir_toy_finish", b.getI32Type(), {pointer, b.getI32Type()});
+    declareFunction(b, module, "weir_toy_negate", b.getI32Type(),
+                    {pointer, b.getI64Type(), pointer, pointer});
   }
 
   FailureOr<StepRewriterFactory> generate(ModuleOp module, const DeviceCodeOptions &options,
@@ -70,18 +103,29 @@ public:
       copy.setSymName((step.getSymName() + "__toy").str());
       copy->setAttr("weir_plan.accelerated", b.getUnitAttr());
     }
+    Negations rows;
+    std::vector<AcceleratorInfo::Record> negations;
+    for (auto [number, kernel] : llvm::enumerate(module.getOps<plan::KernelOp>())) {
+      int64_t elements = negatedElements(kernel);
+      if (elements < 0)
+        continue;
+      rows[kernel.getSymName()] = int64_t(negations.size());
+      negations.push_back({{number, uint64_t(elements)}, {kernel.getNodes().str()}});
+    }
     for (int64_t device : devices) {
       AcceleratorInfo info;
+      info.record.words = {sizeof(toy::Record) | uint64_t(toy::recordVersion) << 32};
+      info.record.pointers = {negations};
       info.device = int(device);
       info.driver = "weir_toy_driver";
       info.image = "made of " + options.targets;
       program.accelerators.push_back(info);
     }
     return StepRewriterFactory(
-        [this](func::FuncOp step, StepTables &tables) -> std::unique_ptr<StepRewriter> {
+        [this, rows](func::FuncOp step, StepTables &tables) -> std::unique_ptr<StepRewriter> {
           if (!step->hasAttr("weir_plan.accelerated") || kindAround(step) != this)
             return nullptr;
-          return std::make_unique<ToyStepRewriter>(step, tables);
+          return std::make_unique<ToyStepRewriter>(step, tables, rows);
         });
   }
 };

@@ -130,25 +130,29 @@ TEST_F(ToyDevice, WhatItCannotDoStaysOnTheHost) {
   EXPECT_EQ(seen, 2);
 }
 
-TEST_F(ToyDevice, ItsStepsRunInItsMemoryAndGiveTheHostsBits) {
-  DiagnosticSink sink;
-  driver::Result result;
-  ASSERT_TRUE(driver::compile(options, sink, result));
-  std::vector<LinkedObject::Symbol> symbols = toy::symbols();
-  for (size_t i = 0; i < tools::runtimeSymbolCount; ++i)
-    symbols.emplace_back(tools::runtimeSymbols[i].name, tools::runtimeSymbols[i].address);
-  std::string error;
-  auto linked = LinkedObject::create(std::string_view(result.object.data(), result.object.size()),
-                                     "toyed", symbols, error);
-  ASSERT_TRUE(linked) << error;
-  auto *describe =
-      reinterpret_cast<const weir_program_desc *(*)()>(linked->find("toyed_program", error));
-  ASSERT_TRUE(describe) << error;
+/// A compiled and linked program.
+class Linked {
+public:
+  explicit Linked(const driver::Options &options) {
+    DiagnosticSink sink;
+    EXPECT_TRUE(driver::compile(options, sink, result));
+    std::vector<LinkedObject::Symbol> symbols = toy::symbols();
+    for (size_t i = 0; i < tools::runtimeSymbolCount; ++i)
+      symbols.emplace_back(tools::runtimeSymbols[i].name, tools::runtimeSymbols[i].address);
+    std::string error;
+    object = LinkedObject::create(std::string_view(result.object.data(), result.object.size()),
+                                  "toyed", symbols, error);
+    EXPECT_TRUE(object) << error;
+    if (object)
+      describe =
+          reinterpret_cast<const weir_program_desc *(*)()>(object->find("toyed_program", error));
+    EXPECT_TRUE(describe) << error;
+  }
 
-  std::vector<float> x(8 * 16);
-  for (size_t i = 0; i < x.size(); ++i)
-    x[i] = float(i % 13) / 4 + 0.25f;
-  auto run = [&] {
+  /// What a new session gives for `x`, twice.
+  std::vector<float> run(std::vector<float> x) const {
+    if (!describe)
+      return {};
     weir_status status = WEIR_STATUS_INIT;
     weir_session_options how = WEIR_SESSION_OPTIONS_INIT;
     how.threads = 1;
@@ -169,12 +173,29 @@ TEST_F(ToyDevice, ItsStepsRunInItsMemoryAndGiveTheHostsBits) {
     weir_session_release(session, &fetch);
     weir_session_destroy(session);
     return z;
-  };
+  }
+
+  driver::Result result;
+  std::unique_ptr<LinkedObject> object;
+  const weir_program_desc *(*describe)() = nullptr;
+};
+
+std::vector<float> numbers() {
+  std::vector<float> x(8 * 16);
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = float(i % 13) / 4 + 0.25f;
+  return x;
+}
+
+TEST_F(ToyDevice, ItsStepsRunInItsMemoryAndGiveTheHostsBits) {
+  Linked linked(options);
+  std::vector<float> x = numbers();
+  toy::counts = {};
   toy::isThere = false;
-  std::vector<float> byHost = run();
+  std::vector<float> byHost = linked.run(x);
   EXPECT_EQ(toy::counts.finished, 0);
   toy::isThere = true;
-  std::vector<float> byToy = run();
+  std::vector<float> byToy = linked.run(x);
   EXPECT_EQ(byToy, byHost);
   ASSERT_EQ(byToy.size(), x.size());
   for (size_t i = 0; i < x.size(); ++i) {
@@ -188,6 +209,30 @@ TEST_F(ToyDevice, ItsStepsRunInItsMemoryAndGiveTheHostsBits) {
   EXPECT_EQ(toy::counts.released, 1);
   EXPECT_EQ(toy::counts.finished, 2);
   EXPECT_EQ(toy::counts.image, "made of tin");
+  EXPECT_EQ(toy::counts.negated, 0);
+}
+
+// What the object has for the library is a record that nobody else reads.
+TEST_F(ToyDevice, ItsLibraryIsCalledByItsOwnRecord) {
+  std::ofstream(path) << R"mlir(
+module {
+  func.func @main(%x: tensor<8x16xf32> {weir.name = "x"}) -> (tensor<8x16xf32> {weir.name = "z"})
+      attributes {weir.entry = "main"} {
+    %z = weir.neg %x : (tensor<8x16xf32>) -> tensor<8x16xf32> loc("minus")
+    return %z : tensor<8x16xf32>
+  }
+}
+)mlir";
+  Linked linked(options);
+  std::vector<float> x = numbers();
+  toy::counts = {};
+  toy::isThere = true;
+  std::vector<float> z = linked.run(x);
+  for (float &element : x)
+    element = -element;
+  EXPECT_EQ(z, x);
+  EXPECT_EQ(toy::counts.negated, 2);
+  EXPECT_EQ(toy::counts.node, "minus");
 }
 
 } // namespace

@@ -25,9 +25,14 @@ static void *takePages(void *, int64_t alignment, int64_t bytes, int64_t *receiv
 static void givePages(void *, void *data, int64_t) { std::free(data); }
 
 static int32_t open(weir_session *session, const weir_accelerator_desc *desc, int64_t,
-                    Accelerator **accelerator, weir_status *) {
+                    Accelerator **accelerator, weir_status *status) {
   if (!isThere)
     return WEIR_OK;
+  auto *record = reinterpret_cast<const Record *>(desc->record);
+  if (!record || record->version != recordVersion || record->size < sizeof(Record)) {
+    StatusText(status, WEIR_FAILED_PRECONDITION) << "these are toys of another year";
+    return WEIR_FAILED_PRECONDITION;
+  }
   SubAllocator pages = {nullptr, takePages, givePages, false};
   auto *opened = new Accelerator{};
   opened->desc = desc;
@@ -72,10 +77,23 @@ static int32_t finish(weir_context *, int32_t code) {
   return code;
 }
 
+/// The library's call: by the record's row, on the pointers that the step has.
+static int32_t negate(weir_context *ctx, int64_t row, const float *from, float *to) {
+  const Accelerator *toy = acceleratorOf(ctx->run->session, int32_t(ctx->device));
+  auto *record = reinterpret_cast<const Record *>(toy->desc->record);
+  const Negation &negation = record->negations[row];
+  for (int64_t i = 0; i < negation.elements; ++i)
+    to[i] = -from[i];
+  ++counts.negated;
+  counts.node = negation.node;
+  return 0;
+}
+
 static const weir_device_driver driver = {open, close, begin, release, "TOY"};
 
 std::vector<std::pair<const char *, void *>> symbols() {
   return {{"weir_toy_driver", const_cast<weir_device_driver *>(&driver)},
+          {"weir_toy_negate", reinterpret_cast<void *>(&negate)},
           {"weir_toy_finish", reinterpret_cast<void *>(&finish)}};
 }
 

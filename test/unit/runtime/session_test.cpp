@@ -338,6 +338,33 @@ TEST(Errors, LongMessagesEndAtACharacter) {
 // Making sessions
 //===----------------------------------------------------------------------===//
 
+// Objects of the last version have the same programs, but other code for accelerators.
+TEST(Create, ReadsTheLastVersionsObjects) {
+  TestProgram program;
+  addDouble(program);
+  program.desc.abi_version = WEIR_ABI_OLDEST;
+  TestSession session(program.get());
+  EXPECT_EQ(session.code, WEIR_OK) << session.message();
+
+  TestProgram accelerated;
+  addDouble(accelerated);
+  accelerated.desc.abi_version = WEIR_ABI_OLDEST_ACCELERATORS - 1;
+  // Never read: their layout is another.
+  weir_accelerator_desc desc = {};
+  accelerated.desc.accelerators = &desc;
+  accelerated.desc.accelerator_count = 1;
+  TestSession refused(accelerated.get());
+  EXPECT_EQ(refused.code, WEIR_FAILED_PRECONDITION);
+  expectMessage(refused.message(), {"ABI 1", "has 2", "code for accelerators"});
+
+  TestProgram newer;
+  addDouble(newer);
+  newer.desc.abi_version = WEIR_ABI_VERSION + 1;
+  TestSession later(newer.get());
+  EXPECT_EQ(later.code, WEIR_FAILED_PRECONDITION);
+  expectMessage(later.message(), {"ABI 3", "has 2"});
+}
+
 TEST(Create, RefusesWhatDoesNotFit) {
   TestProgram program;
   addDouble(program);
@@ -347,7 +374,7 @@ TEST(Create, RefusesWhatDoesNotFit) {
     other.desc.abi_version = 7;
     TestSession session(other.get());
     EXPECT_EQ(session.code, WEIR_FAILED_PRECONDITION);
-    expectMessage(session.message(), {"ABI 7", "has 1"});
+    expectMessage(session.message(), {"ABI 7", "has 2"});
     EXPECT_EQ(session.session, nullptr);
   }
   {
