@@ -233,10 +233,6 @@ bool Compilation::load() {
   } else {
     (*module)->setAttr(stageAttribute, StringAttr::get(context.get(), importStage));
   }
-  if (!options.schedule.empty())
-    (*module)->setAttr("weir.schedule", StringAttr::get(context.get(), options.schedule));
-  if (options.sanitizePlan)
-    (*module)->setAttr("weir.sanitize_plan", UnitAttr::get(context.get()));
   describeTarget();
   if (options.computeInF64 && !computeInF64(*module)) {
     driver::report(sink, "W0154", options.input,
@@ -325,7 +321,7 @@ bool Compilation::runStage(const Stage &stage) {
   for (const PipelinePass &pass : stage.passes) {
     if (isOptionalPass(pass.pass) && ++optionalSeen > options.passLimit && options.passLimit >= 0)
       continue;
-    text += (text.empty() ? "" : ",") + std::string(pass.pass);
+    text += (text.empty() ? "" : ",") + textOf(pass, options);
   }
   PassManager passes(context.get(), ModuleOp::getOperationName());
   passes.enableVerifier(true);

@@ -46,14 +46,6 @@ public:
       readLocks(options.placementFile);
     if (!options.profileFile.empty())
       readProfile(options.profileFile);
-    if (!options.placer.empty())
-      module->setAttr("weir.placer", b.getStringAttr(options.placer));
-    if (!options.receives.empty())
-      module->setAttr("weir.receives", b.getStringAttr(options.receives));
-    if (options.hardPlacement)
-      module->setAttr("weir.hard_placement", b.getUnitAttr());
-    if (options.describePlacement || options.report || !options.placementOut.empty())
-      module->setAttr("weir.describe_placement", b.getUnitAttr());
     return good;
   }
 
@@ -390,8 +382,8 @@ PlacementInfo driver::takePlacement(ModuleOp module) {
       node.reasons.push_back(reason.str());
     info.nodes.push_back(std::move(node));
   }
-  for (llvm::StringRef name : {"weir_plan.placement", "weir_plan.makespan",
-                               "weir_plan.one_device_makespan", "weir.describe_placement"})
+  for (llvm::StringRef name :
+       {"weir_plan.placement", "weir_plan.makespan", "weir_plan.one_device_makespan"})
     module->removeAttr(name);
   return info;
 }

@@ -27,6 +27,11 @@ struct Stage {
   const char *defaultCode;
 };
 
+struct Options;
+/// The pass with its options for a compilation, as in a textual pipeline:
+/// "weir-place{placer=greedy receives=early}".
+std::string textOf(const PipelinePass &pass, const Options &options);
+
 /// All stages, in order, with what the kinds of devices that are registered by then put into
 /// the slots between their passes (PipelineSlot).
 llvm::ArrayRef<Stage> stages();

@@ -13,10 +13,47 @@
 
 #include "compiler/driver/Pipeline.h"
 #include "compiler/driver/DeviceKinds.h"
+#include "compiler/driver/Options.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace weir;
 using namespace weir::driver;
+
+//===----------------------------------------------------------------------===//
+// Options of passes
+//===----------------------------------------------------------------------===//
+
+static std::string placeOptions(const Options &options) {
+  std::string text;
+  auto add = [&](const char *name, const std::string &value) {
+    text += (text.empty() ? "" : " ") + std::string(name) + "=" + value;
+  };
+  if (!options.placer.empty())
+    add("placer", options.placer);
+  if (!options.receives.empty())
+    add("receives", options.receives);
+  if (options.hardPlacement)
+    add("hard", "true");
+  if (options.describePlacement || options.report || !options.placementOut.empty())
+    add("describe", "true");
+  return text;
+}
+
+std::string driver::textOf(const PipelinePass &pass, const Options &options) {
+  llvm::StringRef name = pass.pass;
+  std::string given;
+  if (name == "weir-place")
+    given = placeOptions(options);
+  else if (name == "weir-order-launches" && !options.schedule.empty())
+    given = "schedule=" + options.schedule;
+  else if (name == "weir-plan-memory" && options.sanitizePlan)
+    given = "guards=true";
+  return given.empty() ? name.str() : name.str() + "{" + given + "}";
+}
+
+//===----------------------------------------------------------------------===//
+// Stages
+//===----------------------------------------------------------------------===//
 
 /// The passes before a slot, those that kinds of devices put there, each once, and those
 /// behind it.

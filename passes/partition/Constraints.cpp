@@ -76,7 +76,6 @@ InFlightDiagnostic Constraints::fail(int32_t element, const Twine &message) {
 }
 
 LogicalResult Constraints::gather() {
-  soft = !module->hasAttr("weir.hard_placement");
   gatherOperations();
   if (failed(gatherRequests()))
     return failure();

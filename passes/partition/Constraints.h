@@ -33,7 +33,8 @@ bool isFree(mlir::Operation *op);
 
 class Constraints {
 public:
-  explicit Constraints(mlir::ModuleOp module) : module(module) {}
+  /// `soft`: devices that are asked for and not there give way to others.
+  Constraints(mlir::ModuleOp module, bool soft) : module(module), soft(soft) {}
 
   /// Reads requests, colocations and locks. Failure: said why.
   mlir::LogicalResult gather();

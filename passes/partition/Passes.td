@@ -16,19 +16,29 @@ def WeirPlacePass : Pass<"weir-place", "::mlir::ModuleOp"> {
     What: gathers what the model, the user's placement and colocation ask for
     into groups, with the devices that suit each; gives groups devices by a
     search on a cost model (docs/placement.md). Reads `weir.device_requests` and
-    `weir.colocations` of functions and `weir.cluster`, `weir.locks`,
-    `weir.profile`, `weir.placer` and `weir.hard_placement` of the module. Writes
+    `weir.colocations` of functions and `weir.cluster`, `weir.locks`
+    and `weir.profile` of the module. Writes
     `weir_plan.devices`, every operation's `weir.device_index`, and the
     `weir.homes` of the results of loops and conditionals. Where several devices
     are used, brings operations into the plan's order if a simulated step ends
-    sooner in it, and writes their times (`weir.times`), unless `weir.receives`
-    of the module says early.
+    sooner in it, and writes their times (`weir.times`), unless what crosses is
+    received early.
     Why here: once the graph has its final form, before it is cut. Requests are
     kept by node, so that rewrites before need not know of them.
     Before: every operation may name a device, in part. After: every operation that is
     placed has the number of one (`weir.device_index`).
     What breaks if it moves: earlier, rewrites would have to keep devices apart; later, there is nothing left to cut.
   }];
+  let options = [
+    Option<"placer", "placer", "std::string", "\"search\"",
+           "how: search, greedy, on:DEVICE, random:SEED">,
+    Option<"receives", "receives", "std::string", "\"late\"",
+           "when tensors cross: late, as the simulated step allows, or early">,
+    Option<"hard", "hard", "bool", "false",
+           "a device that is not there, or not for all of a group, is an error">,
+    Option<"describes", "describe", "bool", "false",
+           "leave in the module which node is where, and why">
+  ];
 }
 
 def WeirFormCollectivesPass : Pass<"weir-form-collectives", "::mlir::ModuleOp"> {

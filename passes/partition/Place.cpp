@@ -28,7 +28,7 @@ namespace {
 struct PlacePass : weir::impl::WeirPlacePassBase<PlacePass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    Constraints constraints(module);
+    Constraints constraints(module, /*soft=*/!hard);
     if (failed(constraints.gather()))
       return signalPassFailure();
     const DeviceSet &cluster = constraints.cluster();
@@ -49,7 +49,7 @@ struct PlacePass : weir::impl::WeirPlacePassBase<PlacePass> {
       });
     }
     CostModel model = buildCostModel(module, constraints, kernelOf);
-    std::optional<placement::Plan> plan = choose(module, constraints, model);
+    std::optional<placement::Plan> plan = choose(constraints, model);
     if (!plan) {
       emitError(UnknownLoc::get(module.getContext()))
           << "W0603: found no placement within the memory of the devices; "
@@ -65,18 +65,14 @@ struct PlacePass : weir::impl::WeirPlacePassBase<PlacePass> {
     if (llvm::any_of(plan->device,
                      [&](int32_t device) { return device != plan->device.front(); })) {
       orderByPlan(module, model, *plan);
-      auto receives = module->getAttrOfType<StringAttr>("weir.receives");
-      if (!receives || receives.getValue() != "early")
+      if (receives != "early")
         writeTimes(model, *plan);
     }
     describe(module, constraints, model, *plan);
   }
 
-  std::optional<placement::Plan> choose(ModuleOp module, const Constraints &constraints,
-                                        const CostModel &model) {
-    StringRef placer = "search";
-    if (auto asked = module->getAttrOfType<StringAttr>("weir.placer"))
-      placer = asked.getValue();
+  std::optional<placement::Plan> choose(const Constraints &constraints, const CostModel &model) {
+    StringRef placer = this->placer;
     if (placer == "greedy")
       return placement::placeGreedily(model.problem);
     if (placer.consume_front("random:"))
@@ -200,7 +196,7 @@ struct PlacePass : weir::impl::WeirPlacePassBase<PlacePass> {
 
 void PlacePass::describe(ModuleOp module, const Constraints &constraints, const CostModel &model,
                          const placement::Plan &plan) {
-  if (!module->hasAttr("weir.describe_placement"))
+  if (!describes)
     return;
   Builder b(module.getContext());
   const DeviceSet &cluster = constraints.cluster();

@@ -23,11 +23,10 @@ namespace {
 struct OrderLaunchesPass : weir::impl::WeirOrderLaunchesPassBase<OrderLaunchesPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto asked = module->getAttrOfType<StringAttr>("weir.schedule");
-    auto schedule = llvm::StringSwitch<memory::Schedule>(asked ? asked.getValue() : "balanced")
-                        .Case("latency", memory::Schedule::Latency)
-                        .Case("memory", memory::Schedule::Memory)
-                        .Default(memory::Schedule::Balanced);
+    auto wanted = llvm::StringSwitch<memory::Schedule>(schedule)
+                      .Case("latency", memory::Schedule::Latency)
+                      .Case("memory", memory::Schedule::Memory)
+                      .Default(memory::Schedule::Balanced);
     auto limit = module->getAttrOfType<IntegerAttr>(memoryLimitAttribute);
     SymbolTable symbols(module);
     int64_t before = 0, after = 0;
@@ -42,7 +41,7 @@ struct OrderLaunchesPass : weir::impl::WeirOrderLaunchesPassBase<OrderLaunchesPa
           return;
         BlockWork work(*block, symbols, peaks);
         memory::OrderOptions options;
-        options.schedule = schedule;
+        options.schedule = wanted;
         memory::Order order = memory::orderNodes(work.nodes, work.values, options);
         // A limit goes before time.
         if (limit && order.peak > limit.getInt() - work.resultBytes() - receivedBytes(function) &&

@@ -14,7 +14,7 @@ def WeirOrderLaunchesPass : Pass<"weir-order-launches", "::mlir::ModuleOp"> {
   let summary = "an order of launches in which few bytes are alive at once";
   let description = [{
     What: reorders the operations of each block within what data and effects
-    allow, so that the peak of live bytes falls: `weir.schedule` on the module says
+    allow, so that the peak of live bytes falls: `schedule` says
     latency (as given), memory (least everywhere), or balanced (only where it
     decides about the peak). Effects keep their order among themselves. Writes
     both peaks into `weir_plan.order`, and whether it is proved that no order of
@@ -28,6 +28,10 @@ def WeirOrderLaunchesPass : Pass<"weir-order-launches", "::mlir::ModuleOp"> {
     What breaks if it moves: in front of kernelize it would order operations that fuse; behind bufferize nothing may move
     any more.
   }];
+  let options = [
+    Option<"schedule", "schedule", "std::string", "\"balanced\"",
+           "what the order is to be good for: latency, memory or balanced">
+  ];
 }
 
 def WeirRecomputeLaunchesPass : Pass<"weir-recompute-launches", "::mlir::ModuleOp"> {
@@ -166,7 +170,7 @@ def WeirPlanMemoryPass : Pass<"weir-plan-memory", "::mlir::ModuleOp"> {
     loop), asks the offset planner, writes the offsets, the arena's size and its
     lower bound, and has them checked by code that shares nothing with the
     planner: no two live buffers overlap, and every access finds what it meant.
-    With `weir.sanitize_plan` on the module buffers get guards on both sides, and
+    With `guards` buffers get guards on both sides, and
     the step fills them before the first and behind the last use, and looks at the
     guards in between.
     Why here: last before code, when no pass will move work any more.
@@ -174,6 +178,9 @@ def WeirPlanMemoryPass : Pass<"weir-plan-memory", "::mlir::ModuleOp"> {
     After: every `buffer` has an offset; the module has `weir_plan.arenas`.
     What breaks if it moves: any pass behind it that moved work would break the lifetimes that offsets follow.
   }];
+  let options = [
+    Option<"guards", "guards", "bool", "false", "watch buffers in every run">
+  ];
 }
 
 #endif // WEIR_PASSES_PLAN_PASSES_TD

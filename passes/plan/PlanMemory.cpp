@@ -26,11 +26,8 @@ namespace {
 constexpr int64_t guardBytes = 64;
 
 struct PlanMemoryPass : weir::impl::WeirPlanMemoryPassBase<PlanMemoryPass> {
-  bool guarded = false;
-
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    guarded = module->hasAttr("weir.sanitize_plan");
     // Entries of one device take turns in its arena: it is as large as the
     // largest needs.
     std::map<int64_t, std::pair<int64_t, int64_t>> arenas;
@@ -65,7 +62,7 @@ struct PlanMemoryPass : weir::impl::WeirPlanMemoryPassBase<PlanMemoryPass> {
       buffer.size = arenaBytes(cast<MemRefType>(op.getType()));
       buffer.alignment = arenaAlignment;
       std::tie(buffer.lower, buffer.upper) = times.lifetime(op);
-      if (guarded) {
+      if (guards) {
         buffer.size += 2 * guardBytes;
         Uses uses = usesOf(op);
         buffer.lower = std::min(buffer.lower, times.of(uses.first).first);
@@ -84,7 +81,7 @@ struct PlanMemoryPass : weir::impl::WeirPlanMemoryPassBase<PlanMemoryPass> {
     }
     OpBuilder b(function.getContext());
     for (auto [op, buffer, offset] : llvm::zip(operations, buffers, plan.offsets)) {
-      op.setOffsetAttr(b.getI64IntegerAttr(offset + (guarded ? guardBytes : 0)));
+      op.setOffsetAttr(b.getI64IntegerAttr(offset + (guards ? guardBytes : 0)));
       op->setAttr("lives", b.getDenseI64ArrayAttr({buffer.lower, buffer.upper}));
     }
     std::vector<memory::Access> accesses;
@@ -95,7 +92,7 @@ struct PlanMemoryPass : weir::impl::WeirPlanMemoryPassBase<PlanMemoryPass> {
       return std::nullopt;
     }
     removeTraces(function);
-    if (guarded)
+    if (guards)
       for (BufferOp op : operations)
         guard(op);
     return std::make_pair(plan.peak, plan.lowerBound);

@@ -1,7 +1,7 @@
 // Launches in an order that needs little memory.
 // REQUIRES: weir-opt
 // RUN: weir-opt %s --weir-order-launches | FileCheck %s
-// RUN: sed s/balanced/latency/ %s | weir-opt --weir-order-launches | FileCheck %s --check-prefix=LATENCY
+// RUN: weir-opt %s --weir-order-launches=schedule=latency | FileCheck %s --check-prefix=LATENCY
 
 // Each wide value is narrowed before the next wide one is made: 4096 bytes of it
 // and two narrow ones at most, instead of two wide.
@@ -14,7 +14,7 @@
 // LATENCY: chosen = 8256
 // LATENCY: launch @wide
 // LATENCY-NEXT: launch @wide
-module attributes {weir.schedule = "balanced"} {
+module {
 weir_plan.kernel @wide schedule <loops> nodes "w" {
 ^bb0(%x: tensor<1xf32>):
   %shape = weir.constant dense<1024> : tensor<1xi64>

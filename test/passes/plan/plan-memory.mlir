@@ -1,7 +1,7 @@
 // Planned buffers that are watched at run time.
 // REQUIRES: weir-opt
-// RUN: weir-opt %s --weir-plan-memory | FileCheck %s
-// RUN: sed 's/module attributes {weir.sanitize_plan}/module/' %s | weir-opt --weir-plan-memory | FileCheck %s --check-prefix=PLAIN
+// RUN: weir-opt %s --weir-plan-memory=guards=true | FileCheck %s
+// RUN: weir-opt %s --weir-plan-memory | FileCheck %s --check-prefix=PLAIN
 
 // Both live at once: each has guards of 64 bytes on both sides of its 4096.
 // CHECK: bytes = 8448
@@ -20,7 +20,7 @@
 // CHECK-NOT: guard
 // CHECK: }
 // CHECK-NEXT: weir_plan.library "weir_kernel_guard_buffer"(%[[B]]) {parameters = array<i64: 1>}
-module attributes {weir.sanitize_plan} {
+module {
 func.func @step(%c: i1) attributes {weir_plan.feeds = [{type = tensor<1024xf32>}], weir_plan.fetches = []} {
   %x = weir_plan.feed 0 : memref<1024xf32>
   %a = weir_plan.buffer : memref<1024xf32>
