@@ -36,7 +36,7 @@ bool weir::isFilterGradient(ConvOp conv) {
 
 bool weir::hasFilterGradientKernel(ConvOp conv) {
   auto image = typeOf(conv.getInput()), gradient = typeOf(conv.getFilter());
-  return isFilterGradient(conv) && !mayBeAccelerated(conv) && image.getRank() == 4 &&
+  return isFilterGradient(conv) && !mayBeOffloaded(conv) && image.getRank() == 4 &&
          image.getElementType().isF32() && gradient.getElementType().isF32() &&
          typeOf(conv.getResult()).getElementType().isF32() && image.hasStaticShape() &&
          gradient.hasStaticShape() && isBlockTransposition(conv.getInput().getDefiningOp());
@@ -82,7 +82,7 @@ void weir::formFilterProducts(ConvOp conv) {
     }
     Value zero = ConstantOp::create(
         b, loc, SplatElementsAttr::get(RankedTensorType::get({}, element), b.getZeroAttr(element)));
-    x = PadOp::create(b, loc, x, integers(b, loc, amounts), zero, "constant");
+    x = PadOp::create(b, loc, x, integers(b, loc, amounts), zero, PadMode::Constant);
   }
   // What all places share goes to the left, where it is turned round once.
   Value left = ReshapeOp::create(b, loc, dy, integers(b, loc, {-1, outputs}));

@@ -26,6 +26,8 @@ static constexpr int64_t stepsPerNode = 20'000, mostSteps = 50'000'000;
 namespace {
 
 struct PlacePass : weir::impl::WeirPlacePassBase<PlacePass> {
+  using WeirPlacePassBase::WeirPlacePassBase;
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     Constraints constraints(module, /*soft=*/!hard);

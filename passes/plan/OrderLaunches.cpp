@@ -21,6 +21,8 @@ using namespace weir::plan;
 namespace {
 
 struct OrderLaunchesPass : weir::impl::WeirOrderLaunchesPassBase<OrderLaunchesPass> {
+  using WeirOrderLaunchesPassBase::WeirOrderLaunchesPassBase;
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     auto wanted = llvm::StringSwitch<memory::Schedule>(schedule)
@@ -45,7 +47,7 @@ struct OrderLaunchesPass : weir::impl::WeirOrderLaunchesPassBase<OrderLaunchesPa
         memory::Order order = memory::orderNodes(work.nodes, work.values, options);
         // A limit goes before time.
         if (limit && order.peak > limit.getInt() - work.resultBytes() - receivedBytes(function) &&
-            schedule != memory::Schedule::Memory) {
+            wanted != memory::Schedule::Memory) {
           options.schedule = memory::Schedule::Memory;
           order = memory::orderNodes(work.nodes, work.values, options);
         }

@@ -26,6 +26,8 @@ namespace {
 constexpr int64_t guardBytes = 64;
 
 struct PlanMemoryPass : weir::impl::WeirPlanMemoryPassBase<PlanMemoryPass> {
+  using WeirPlanMemoryPassBase::WeirPlanMemoryPassBase;
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     // Entries of one device take turns in its arena: it is as large as the

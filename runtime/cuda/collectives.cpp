@@ -134,9 +134,9 @@ bool mayReduceTogether(const CudaDevice &device) {
 }
 
 bool computesWith(const CudaDevice &device, int32_t other) {
-  const auto *descs = static_cast<const weir_cuda_collective *>(device.desc->collectives);
+  const weir_cuda_collective *descs = device.record->collectives;
   uint64_t both = uint64_t(1) << device.desc->device | uint64_t(1) << other;
-  for (int64_t i = 0; i < countOf(*device.desc); ++i)
+  for (int64_t i = 0; i < device.record->collective_count; ++i)
     if ((descs[i].devices & both) == both)
       return true;
   return false;
