@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // On offload devices products read operands whichever way they lie, so that transpositions
-// in front of them go. A constant matrix that few vectors are multiplied by gets its
-// lines along the depth: then a few threads have a line each, wherever enough
-// lines are, and sums meet among them alone. In the other order threads would
-// have columns, and few columns' sums would have to meet across blocks.
+// in front of them go. A constant matrix that few vectors are multiplied by, or one of bytes,
+// gets its lines along the depth. Of few vectors a few threads then have a line each, wherever
+// enough lines are, and sums meet among them alone. In the other order threads would have columns,
+// and few columns' sums would have to meet across blocks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -94,9 +94,33 @@ static void setOperand(DotGeneralOp dot, bool isRight, Value value, ArrayRef<int
   dot->setOperand(isRight ? 1 : 0, value);
 }
 
+/// The side of a product of bytes whose other one lies along a depth of whole vectors: matrices
+/// of bytes are not turned on their way to tensor cores.
+static std::optional<SkinnyGemm::Side> byteMatrixOf(DotGeneralOp dot) {
+  constexpr int64_t vector = 16;
+  auto isBytes = [](Value operand) {
+    auto type = dyn_cast<RankedTensorType>(operand.getType());
+    return type && type.getElementType().isInteger() && type.getElementTypeBitWidth() == 8;
+  };
+  if (!isBytes(dot.getLhs()) || !isBytes(dot.getRhs()) || !dot.getAccumulator().isInteger(32))
+    return std::nullopt;
+  SkinnyGemm::Side left = sideOf(dot.getLhs(), dot.getLhsBatch(), dot.getLhsContract()),
+                   right = sideOf(dot.getRhs(), dot.getRhsBatch(), dot.getRhsContract());
+  int64_t depth = knownCount(typeOf(dot.getRhs()), right.contract);
+  if (!left.isDense || depth <= 0 || depth % vector)
+    return std::nullopt;
+  return right;
+}
+
+/// The side of a product whose lines are to lie along the depth.
+static std::optional<SkinnyGemm::Side> alignedSideOf(DotGeneralOp dot) {
+  if (std::optional<SkinnyGemm> found = skinnyGemmOf(dot))
+    return found->matrix;
+  return byteMatrixOf(dot);
+}
+
 /// Lays the lines of a constant matrix along the depth.
-static void alignLines(const SkinnyGemm &found) {
-  const SkinnyGemm::Side &matrix = found.matrix;
+static void alignLines(const SkinnyGemm::Side &matrix) {
   auto constant = matrix.tensor.getDefiningOp<ConstantOp>();
   if (matrix.isDense || !constant)
     return;
@@ -105,9 +129,9 @@ static void alignLines(const SkinnyGemm &found) {
     auto other = dyn_cast<DotGeneralOp>(user);
     if (other && other.getLhs() == other.getRhs())
       return;
-    auto also = other ? skinnyGemmOf(other) : std::nullopt;
-    if (!also || also->matrix.tensor != matrix.tensor || also->matrix.batch != matrix.batch ||
-        also->matrix.free != matrix.free || also->matrix.contract != matrix.contract)
+    auto also = other ? alignedSideOf(other) : std::nullopt;
+    if (!also || also->tensor != matrix.tensor || also->batch != matrix.batch ||
+        also->free != matrix.free || also->contract != matrix.contract)
       return;
   }
   SmallVector<int64_t> order(matrix.batch);
@@ -169,8 +193,8 @@ struct GemmOperandLayoutPass : weir::impl::WeirGemmOperandLayoutPassBase<GemmOpe
         for (bool isRight : {false, true})
           if (!inside.contains(dot))
             readThrough(dot, isRight);
-        if (std::optional<SkinnyGemm> found = skinnyGemmOf(dot))
-          alignLines(*found);
+        if (std::optional<SkinnyGemm::Side> side = alignedSideOf(dot))
+          alignLines(*side);
       }
     }
   }

@@ -54,7 +54,8 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
       return;
     }
     isTiles = unit.getValue() == "amx";
-    isPairs = unit.getValue() == "avx2";
+    // Accelerators multiply bytes, whatever the host does.
+    isPairs = unit.getValue() == "avx2" && !getOperation()->hasAttr(acceleratedAttribute);
     for (Operation *op : work)
       rewrite(op);
     if (read.empty())

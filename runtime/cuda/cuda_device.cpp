@@ -69,7 +69,7 @@ static void close(Accelerator *accelerator) {
       leaveCollectives(*device);
       closeActivity(*device);
       closeProducts(device->products);
-      closeWideProducts(device->wideProducts);
+      closeWideKernels(device->wideKernels);
       closeConvolutions(*device, device->convolutions);
       closeVariables(*device, device->variables);
       closeCalls(device->calls);
@@ -157,9 +157,9 @@ static const char *fill(CudaDevice *device, const weir_session *session, int64_t
   device->staging = {device, pinnedAllocate, pinnedRelease, false};
   device->leastBorrowed = leastBorrowed;
   device->products = openProducts(*device, program->kernel_count);
-  device->wideProducts = openWideProducts(*device, program->kernel_count);
+  device->wideKernels = openWideKernels(*device, program->kernel_count);
   device->dnn = openDnn(*device);
-  if (!device->products || !device->wideProducts || !device->dnn)
+  if (!device->products || !device->wideKernels || !device->dnn)
     return "there is no memory on the host";
   device->convolutions = openConvolutions(*device, program->kernel_count);
   device->calls = openCalls(*device, program->kernel_count);

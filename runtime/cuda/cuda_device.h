@@ -22,7 +22,7 @@
 #include "cuda/device_memory.h"
 #include "cuda/driver_api.h"
 #include "cuda/timeline.h"
-#include "cuda/wide_products.h"
+#include "cuda/wide_kernels.h"
 #include "session/run.h"
 
 namespace weir::rt::cuda {
@@ -57,7 +57,7 @@ struct CudaDevice : Accelerator {
   Pointer constants;
   DeviceMemory regions; ///< what the allocator's memory is
   Products *products;
-  WideProducts *wideProducts;
+  WideKernels *wideKernels;
   DnnSession *dnn;
   Convolutions *convolutions;
   DnnCalls *calls;

@@ -331,12 +331,12 @@ static bool noteParts(weir_context *ctx, const Arguments &arguments, const weir_
 }
 
 /// A kernel's second form, where the GPU has it and operands fit.
-static bool noteWideProduct(weir_context *ctx, const Arguments &arguments, int32_t *code) {
+static bool noteWideKernel(weir_context *ctx, const Arguments &arguments, int32_t *code) {
   WideLaunch launch;
-  if (!planWideProduct(*partOf(ctx)->device->wideProducts, arguments.kernel, arguments.buffers,
+  if (!planWideKernel(*partOf(ctx)->device->wideKernels, arguments.kernel, arguments.buffers,
                        arguments.sizes, &launch))
     return false;
-  MoreParameters more = {{}, 0, launch.maps[0], 2, uint32_t(launch.shared)};
+  MoreParameters more = {{}, 0, launch.maps[0], launch.mapCount, uint32_t(launch.shared)};
   bool noted = noteLaunch(ctx, launch.function, arguments, more, launch.blocks, launch.threads);
   *code = noted ? int32_t(WEIR_OK) : outOfHostMemory(ctx);
   return true;
@@ -358,7 +358,7 @@ int32_t weir_cuda_launch_parts(weir_context *ctx, int32_t kernel, void *const *b
     return WEIR_OK;
   const CudaDevice &device = *partOf(ctx)->device;
   const weir_kernel_desc &desc = ctx->run->session->program->kernels[kernel];
-  constexpr int32_t most = 460; // a kernel's parameters take up to 4 KiB, two maps among them
+  constexpr int32_t most = 440; // a kernel's parameters take up to 4 KiB, three maps among them
   constexpr int64_t mostBlocks = 0x7fffffff;
   if (buffer_count + size_count > most || blocks > mostBlocks)
     return fail(ctx, "the kernel cannot be launched", 1, desc.nodes);
@@ -370,7 +370,7 @@ int32_t weir_cuda_launch_parts(weir_context *ctx, int32_t kernel, void *const *b
               noteProduct(ctx, arguments, &code) || noteConvolution(ctx, arguments, &code) ||
               noteDnnCall(ctx, arguments, &code) ||
               (!isByParts && noteParts(ctx, arguments, parts, &code)) ||
-              noteWideProduct(ctx, arguments, &code) ||
+              noteWideKernel(ctx, arguments, &code) ||
               noteLaunch(ctx, device.functions[kernel], arguments, {}, blocks, threads);
   if (!done)
     return outOfHostMemory(ctx);

@@ -13,7 +13,7 @@ import re
 import subprocess
 
 # name, pattern, what takes its place, what is said
-MUTATIONS = [
+PRODUCTS = [
     ("no wait for bytes", r"(mbarrier\.try_wait\.parity\.shared::cta\.b64 w_p, \[w_bar\], w_parity;\n)", "setp.eq.u32 w_p, 0, 0;\n", r"a race in shared memory|wait for each other"),
     ("no wait for room", r"mbarrier\.try_wait\.parity\.shared::cta\.b64 w_p, \[w_bar\+8\], w_parity;", "setp.eq.u32 w_p, 0, 0;", "a race in shared memory|more arrivals than the barrier counts"),
     ("stages are not given back", r"@w_behind mbarrier\.arrive[^;]*;", "", "wait for each other"),
@@ -25,19 +25,36 @@ MUTATIONS = [
     ("no wait for kernels before", r"griddepcontrol\.wait;", "", "no griddepcontrol.wait is before"),
 ]
 
+RACE = "a race in shared memory"
+WAIT = r"mbarrier\.try_wait\.parity\.shared::cta\.b64 w_p, \[[^\]+]*"
+ATTENTION = [
+    ("no wait for bytes", WAIT + r"\], (?!w_parity)[^;]*;", "setp.eq.u32 w_p, 0, 0;", RACE + "|wait for each other"),
+    ("no wait for room", WAIT + r"\+8\], w_parity;", "setp.eq.u32 w_p, 0, 0;", RACE + "|more arrivals than the barrier counts"),
+    ("stages are not given back", r"@w_lead mbarrier\.arrive[^;]*;", "", "wait for each other"),
+    ("products are not waited for", r"wgmma\.wait_group\.sync\.aligned 0;", "", RACE + "|differ|of another product|were written before"),
+    ("no fence before products", r"wgmma\.fence\.sync\.aligned;", "", "no wgmma.fence is between"),
+    ("no fence behind barriers", r"fence\.mbarrier_init\.release\.cluster;", "", "was not made known to the copy engine"),
+    ("no meeting behind barriers", r"bar\.sync\s+0;", "", RACE + "|no barrier was made there"),
+    ("no meeting behind staged sums", r"bar\.warp\.sync -1;", "", RACE),
+    ("bytes are not expected", r"mbarrier\.arrive\.expect_tx[^;]*;", "", "wait for each other|more bytes|" + RACE),
+]
+
 
 def main():
     parser = argparse.ArgumentParser()
     for flag in ("build", "recorder", "program", "ptx", "out"):
         parser.add_argument("--" + flag, required=True)
+    parser.add_argument("--run", default="chain")
+    parser.add_argument("--only", default="products", choices=("products", "attention"))
     o = parser.parse_args()
+    mutations = PRODUCTS if o.only == "products" else ATTENTION
     os.makedirs(o.out, exist_ok=True)
     weir_run = os.path.join(o.build, "bin", "weir-run")
     with open(o.ptx) as file:
         text = file.read()
     env = dict(os.environ, WEIR_CUDA_DRIVER=o.recorder, WEIR_CUDA="require", WEIR_CUBLASLT="off", WEIR_CUDNN="off",
                WEIR_RECORDER_MULTIPROCESSORS="5")
-    command = [weir_run, o.program, "--run=chain", "--input=random:1"]
+    command = [weir_run, o.program, "--run=" + o.run, "--input=random:1"]
 
     def run(ptx):
         record = os.path.join(o.out, "record")
@@ -52,7 +69,7 @@ def main():
     if code or "problems 0" not in said:
         raise SystemExit("without a mutation: " + said)
     found = 0
-    for i, (name, pattern, instead, wanted) in enumerate(MUTATIONS):
+    for i, (name, pattern, instead, wanted) in enumerate(mutations):
         changed, count = re.subn(pattern, instead, text)
         path = os.path.join(o.out, f"{i}.ptx")
         with open(path, "w") as file:
@@ -62,7 +79,7 @@ def main():
         problem = re.search(r"problem: .*", said)
         print(f"{name}: {'found' if good else 'NOT FOUND'}, {problem[0][:300] if problem else said.strip()[:300]}")
         found += bool(good)
-    print(f"{found} of {len(MUTATIONS)} mutations found")
+    print(f"{found} of {len(mutations)} mutations found")
 
 
 main()

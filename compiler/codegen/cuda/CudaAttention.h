@@ -44,7 +44,8 @@ protected:
   /// One query of a thread: its place, and what of its keys the thread has
   /// seen.
   struct Row {
-    mlir::Value index; ///< beyond the end: the last one
+    llvm::SmallVector<mlir::Value> batch; ///< its batch and head
+    mlir::Value index;                    ///< beyond the end: the last one
     mlir::Value exists, blind;
     mlir::Value most, sum;
   };
@@ -53,11 +54,24 @@ protected:
   /// few words where that makes room for one more block. Heads of at most
   /// `widest`, which fit otherwise, get the registers that `resident` threads
   /// on a multiprocessor leave.
-  /// With `parts`, so many blocks share a tile.
+  /// With `parts`, so many blocks share a tile. Where query heads share keys and values, and a
+  /// tile has room for whole groups of them, its rows are the queries of all heads of a group.
   void place(int64_t threads, int64_t rows, int64_t keys, int64_t resident, int64_t widest,
              mlir::Value parts = {});
 
+  /// How many query heads share a head of keys and values, and a tile of so many rows; 1:
+  /// each has tiles of its own.
+  int64_t headsOfTile(int64_t rows) const;
+  int64_t queriesOfTile() const { return tileRows / groupHeads; }
+  /// Sets sizes, and what all rows have in common.
+  void placeSizes(int64_t rows, int64_t keys);
+  /// The first key that no query of the tile looks at: of `causal` attention, the one behind
+  /// the tile's last query.
+  mlir::Value keysEnd();
+
   Row rowAt(mlir::Value inTile);
+  /// The row's head and query, of those of the tile.
+  std::pair<mlir::Value, mlir::Value> headAndQuery(mlir::Value inTile);
 
   mlir::Value index(int64_t value) { return r.constant(value); }
   mlir::Value number(double value) {
@@ -80,13 +94,18 @@ protected:
     indices.append({before, last});
     return indices;
   }
+  static llvm::SmallVector<mlir::Value> at(const Row &row, mlir::Value last) {
+    llvm::SmallVector<mlir::Value> indices(row.batch);
+    indices.append({row.index, last});
+    return indices;
+  }
 
   /// The element of an operand at `indices`. Those along dimension `tiled` may
   /// be beyond its end, unless tiles are `isWhole`, and those along others
   /// where they are stretched: that is the last element.
   mlir::Value read(const AttentionOperand &operand, llvm::ArrayRef<mlir::Value> indices,
                    int64_t tiled, bool isWhole);
-  mlir::Value queryAt(const AttentionOperand &operand, mlir::Value row, mlir::Value place,
+  mlir::Value queryAt(const AttentionOperand &operand, const Row &row, mlir::Value place,
                       bool isWhole) {
     return read(operand, at(row, place), rank - 2, isWhole);
   }
@@ -126,14 +145,23 @@ protected:
   /// What is subtracted from logits of at most `top`: -inf minus itself is no
   /// number, yet all of the row may be masked so far.
   mlir::Value shiftOf(mlir::Value top);
-  mlir::Value exponential(mlir::Value value, mlir::Value shift) {
-    return mlir::math::ExpOp::create(b, r.loc, mlir::arith::SubFOp::create(b, r.loc, value, shift));
-  }
+  mlir::Value exponential(mlir::Value value, mlir::Value shift);
 
   /// What sums of weighted values are divided by. A sum over no keys is 0.
   mlir::Value divisorOf(const Row &row, int64_t lanes);
 
+  /// Where the kernel's result has what the product has there.
+  llvm::SmallVector<mlir::Value> placeOf(const Row &row, mlir::Value column) const;
   void store(const Row &row, mlir::Value column, bool isInside, mlir::Value value);
+
+  /// The words of the weights that come of `scores`, of which tensor cores have left a lane two
+  /// neighbours of each of two rows for each eight keys from `first` on: for each 16 keys four,
+  /// as the left operand of the next product, of type `operand`. Scores are `scale` times that.
+  /// `pair`: number of the lane's neighbours among the four of eight keys. Scales earlier sums.
+  llvm::SmallVector<mlir::Value> weightsOf(llvm::SmallVector<mlir::Value> scores, double scale,
+                                           mlir::Type operand, mlir::Value first, mlir::Value pair,
+                                           llvm::SmallVector<Row> &rows,
+                                           llvm::SmallVector<mlir::Value> &sums);
 
   /// Runs `body` for `count` items, a multiple of the block's threads, a few of
   /// each thread's at a time.
@@ -156,13 +184,23 @@ protected:
   ScalarBuilder scoreScalars, productScalars;
   int64_t knownRows = 0, knownKeys = 0, size = 1, columns = 1;
   int64_t tileRows = 1, tileKeys = 1;
-  int64_t itemsAtOnce = 8; ///< that a thread brings into shared memory
+  int64_t groupHeads = 1;   ///< query heads that share the tile
+  bool mayShareTile = true; ///< heads of a group
+  bool isRounded = false;   ///< weights are rounded to halves: so may functions be, to 2^-22
+  int64_t itemsAtOnce = 8;  ///< that a thread brings into shared memory
   bool wholeRows = false, wholeKeys = false;
   mlir::Value yes, zero, lowest, rowCount, keyCount, thread, firstRow;
-  mlir::Value tile; ///< number of the block's batch
-  mlir::Value part; ///< of those that share the tile
-  llvm::SmallVector<mlir::Value> batch;
+  mlir::Value tile;                     ///< number of the block's batch
+  mlir::Value part;                     ///< of those that share the tile
+  llvm::SmallVector<mlir::Value> batch; ///< of a group, its first head
 };
+
+/// What `value` is before it is rounded or made wide.
+mlir::Value withoutCasts(mlir::Value value);
+
+/// Whether queries look at keys up to their own number alone: what is behind the diagonal is
+/// -inf, whatever else there is.
+bool isCausal(const Attention &attention);
 
 /// Emits the attention in threads that each have rows and columns of both
 /// products, in f32.

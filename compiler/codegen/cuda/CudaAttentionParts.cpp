@@ -77,6 +77,7 @@ public:
            ValueRange parameters)
       : AttentionEmitter(k, std::move(found)), queries(attentionOperand(attention.scores.getLhs())),
         keys(keys), values(values), states(parameters[0]) {
+    mayShareTile = false; // a block has few queries
     auto number = [&](Value value) -> Value {
       return arith::IndexCastOp::create(b, r.loc, b.getIndexType(), value);
     };
@@ -175,7 +176,7 @@ private:
         Value place = r.add(r.mul(vectorAt(c), index(keys.lanes)), index(i));
         bool isWhole = keyVectors * group == keys.vectors();
         wanted.push_back(within(size, isWhole, place, zero, [&](Value place) {
-          return widened(queryAt(queries, row.index, place, true));
+          return widened(queryAt(queries, row, place, true));
         }));
       }
   }

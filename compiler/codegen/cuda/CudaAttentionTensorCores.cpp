@@ -39,10 +39,13 @@ public:
   }
 
   void emit() {
+    isRounded = true;
     bool isKnown = !ShapedType::isDynamic(knownRows);
-    int64_t warps = isKnown && knownRows <= tensorCoreRows       ? 1
-                    : isKnown && knownRows <= 2 * tensorCoreRows ? 2
-                                                                 : 4;
+    // The queries of all heads of a group, where a tile has room for them.
+    int64_t all = knownRows * (isKnown ? headsOfTile(4 * tensorCoreRows) : 1);
+    int64_t warps = isKnown && all <= tensorCoreRows       ? 1
+                    : isKnown && all <= 2 * tensorCoreRows ? 2
+                                                           : 4;
     // Keys and values of a block stay within 40 KiB.
     bool isWide = std::max(size, columns) > 128;
     bool isFew = !ShapedType::isDynamic(knownKeys) && knownKeys <= 32;
@@ -74,12 +77,14 @@ public:
         for (const Row &row : rows)
           left.push_back(queryPair(row, r.add(t, index(slice + pair))));
     SmallVector<Value> zeros(groups * 4, zero);
+    double scale = queries.scale * keys.scale;
     SmallVector<Value> sums = alongKeys(
-        index(0), keyCount, tileKeys, rows, zeros, [&](Value first, SmallVector<Value> &sums) {
+        index(0), keysEnd(), tileKeys, rows, zeros, [&](Value first, SmallVector<Value> &sums) {
           bringKeys(first);
           bringValues(first);
           r.barrier();
-          SmallVector<Value> weights = weightsOf(multiplyKeys(left), first, rows, sums);
+          SmallVector<Value> weights =
+              weightsOf(multiplyKeys(left), scale, operand, first, t, rows, sums);
           multiplyValues(weights, sums);
           r.barrier();
         });
@@ -103,10 +108,10 @@ private:
       return within(size, size % 16 == 0, r.add(r.mul(pair, index(2)), index(i)), none, element);
     };
     Value low = one(0), high = one(1);
-    return packHalves(r, low, high);
+    return packWord(r, {low, high});
   }
   Value queryPair(const Row &row, Value pair) {
-    return pairOf(pair, [&](Value place) { return queryAt(queries, row.index, place, true); });
+    return pairOf(pair, [&](Value place) { return queryAt(queries, row, place, true); });
   }
 
   /// Keys lie in shared memory as lines of pairs along the heads' size.
@@ -133,7 +138,7 @@ private:
         return wholeKeys ? value : choose(r.less(key, keyCount), value, none);
       };
       Value low = one(0), high = one(1);
-      memref::StoreOp::create(b, r.loc, packHalves(r, low, high), valueTile,
+      memref::StoreOp::create(b, r.loc, packWord(r, {low, high}), valueTile,
                               ValueRange{pair, column});
     });
   }
@@ -150,42 +155,10 @@ private:
         Value line = r.add(g, index(j * tensorCoreColumns));
         Value right[] = {load(keyTile, line, r.add(t, index(slice))),
                          load(keyTile, line, r.add(t, index(slice + 4)))};
-        multiplyOnTensorCores(r, operand, left.slice(slice / 2, 4), right,
+        multiplyOnTensorCores(r, operand, operand, left.slice(slice / 2, 4), right,
                               MutableArrayRef(scores).slice(j * 4, 4));
       }
     return scores;
-  }
-
-  /// The words of the weights that come of `scores`: for each 16 keys four, as
-  /// the left operand of the next product. Scales earlier sums.
-  SmallVector<Value> weightsOf(SmallVector<Value> scores, Value first, SmallVector<Row> &rows,
-                               SmallVector<Value> &sums) {
-    double scale = queries.scale * keys.scale;
-    int64_t count = tileKeys / tensorCoreColumns;
-    for (int64_t i : {0, 1}) {
-      SmallVector<Value> own;
-      for (int64_t j = 0; j < count; ++j)
-        for (int64_t c : {0, 1}) {
-          Value score = scores[j * 4 + i * 2 + c];
-          if (scale != 1)
-            score = multiply(score, number(scale));
-          Value key = r.add(first, r.add(r.mul(t, index(2)), index(j * tensorCoreColumns + c)));
-          own.push_back(logitOf(score, rows[i], key));
-        }
-      Value factor = weigh(own, rows[i], 4);
-      for (int64_t j = 0; j < groups; ++j)
-        for (int64_t c : {0, 1}) {
-          Value &sum = sums[j * 4 + i * 2 + c];
-          sum = multiply(sum, factor);
-        }
-      for (int64_t j = 0; j < count; ++j)
-        for (int64_t c : {0, 1})
-          scores[j * 4 + i * 2 + c] = productScalars.cast(own[j * 2 + c], f32, operand, false);
-    }
-    SmallVector<Value> words;
-    for (int64_t i = 0; i < count * 4; i += 2)
-      words.push_back(packHalves(r, scores[i], scores[i + 1]));
-    return words;
   }
 
   void multiplyValues(ArrayRef<Value> weights, SmallVector<Value> &sums) {
@@ -194,7 +167,7 @@ private:
         Value column = r.add(g, index(j * tensorCoreColumns));
         Value right[] = {load(valueTile, r.add(t, index(slice)), column),
                          load(valueTile, r.add(t, index(slice + 4)), column)};
-        multiplyOnTensorCores(r, operand, weights.slice(slice / 2, 4), right,
+        multiplyOnTensorCores(r, operand, operand, weights.slice(slice / 2, 4), right,
                               MutableArrayRef(sums).slice(j * 4, 4));
       }
   }

@@ -49,7 +49,7 @@ public:
       rows.push_back(rowAt(r.add(r.mul(y, index(rowsEach)), index(i))));
     SmallVector<Value> none(rowsEach * columnsEach, zero);
     SmallVector<Value> sums = alongKeys(
-        index(0), keyCount, tileKeys, rows, none, [&](Value first, SmallVector<Value> &sums) {
+        index(0), keysEnd(), tileKeys, rows, none, [&](Value first, SmallVector<Value> &sums) {
           SmallVector<Value> scores = multiplyKeys(first);
           for (int64_t i = 0; i < rowsEach; ++i) {
             auto own = MutableArrayRef(scores).slice(i * keysEach, keysEach);
@@ -137,7 +137,13 @@ private:
       forItems(tileRows * depth, [&](Value item) {
         Value row = r.divide(item, index(depth)), line = r.remainder(item, index(depth));
         Value value = withinSize(line, [&](Value place) {
-          return widened(queryAt(whole(left), r.add(firstRow, row), place, wholeRows), left);
+          auto [head, query] = headAndQuery(row);
+          Row own;
+          own.batch = batch;
+          if (rank >= 3)
+            own.batch[rank - 3] = head;
+          own.index = query;
+          return widened(queryAt(whole(left), own, place, wholeRows), left);
         });
         memref::StoreOp::create(b, r.loc, value, queries, ValueRange{line, row});
       });

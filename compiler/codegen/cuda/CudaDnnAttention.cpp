@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cuda/CudaDnnAttention.h"
+#include "compiler/codegen/cuda/CudaAttention.h"
 #include "compiler/codegen/cuda/CudaLibrary.h"
 #include "compiler/emit/Program.h"
 #include "dialects/weir/Pch.h"
 #include "passes/analysis/Attention.h"
 #include <cmath>
-#include <limits>
 
 using namespace mlir;
 using namespace weir;
@@ -21,30 +21,6 @@ namespace {
 constexpr int64_t mostHeadSize = 128, headStep = 8; ///< of the library's kernels
 
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
-/// Whether `value` numbers the dimension of `size` that is `fromLast` before the last one.
-bool isIota(Value value, int64_t fromLast, int64_t size) {
-  auto iota = value.getDefiningOp<IotaOp>();
-  if (!iota)
-    return false;
-  auto type = typeOf(iota);
-  auto axis = int64_t(iota.getAxis());
-  return type.getRank() - 1 - axis == fromLast && type.getDimSize(axis) == size;
-}
-
-/// Whether `condition` says of a query and a key that the key's number is the smaller
-/// one, or the same.
-bool isCausal(Value condition, int64_t queries, int64_t keys) {
-  auto compare = condition.getDefiningOp<CompareOp>();
-  if (!compare)
-    return false;
-  Value low = compare.getLhs(), high = compare.getRhs();
-  if (compare.getPredicate() == "ge")
-    std::swap(low, high);
-  else if (compare.getPredicate() != "le")
-    return false;
-  return isIota(low, 0, keys) && isIota(high, 1, queries);
-}
 
 class Matcher {
 public:
@@ -180,22 +156,11 @@ private:
                  desc.result_distances);
   }
 
-  /// What `value` is before it is rounded or made wide.
-  static Value withoutCasts(Value value) {
-    while (auto cast = value.getDefiningOp<CastOp>()) {
-      if (!isa<FloatType>(typeOf(cast.getOperand()).getElementType()))
-        break;
-      value = cast.getOperand();
-    }
-    return value;
-  }
-
   /// From the logits back to the scores: what is behind the diagonal, a mask, scales.
   bool matchLogits() {
     Value value = withoutCasts(attention.logits);
     if (auto select = value.getDefiningOp<SelectOp>()) {
-      if (!isCausal(select.getCondition(), desc.query_count, desc.key_count) ||
-          splatOf(select.getOnFalse()) != -std::numeric_limits<double>::infinity())
+      if (!isCausal(attention))
         return false;
       desc.causal = 1;
       value = withoutCasts(select.getOnTrue());

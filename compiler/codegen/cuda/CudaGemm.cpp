@@ -8,13 +8,15 @@
 //
 // A block computes a tile of the result. Along the depth, its threads bring
 // slices of both operands into shared memory, and each adds products to a few
-// rows and columns that it keeps in registers; where operands are f16 or bf16, its
-// warps do that by tensor cores (mma.sync, m16n8k16, sums in f32). A convolution is the product of
-// its windows, laid out as lines, with the filter; the lines are never stored.
+// rows and columns that it keeps in registers; where operands are f16, bf16 or bytes, its
+// warps do that by tensor cores (mma.sync, m16n8k16 with sums in f32, m16n8k32 with sums in
+// i32). A convolution is the product of its windows, laid out as lines, with the filter; the
+// lines are never stored.
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cuda/CudaGemm.h"
+#include "compiler/codegen/cuda/CudaWideOperands.h"
 #include "dialects/weir/Contraction.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/ShapeSupport.h"
@@ -25,9 +27,9 @@ using namespace weir::shape;
 
 static constexpr int64_t threads = 256, tileColumns = 64, tileDepth = 16, columnsEach = 4,
                          padding = 4;
-// Tensor cores: depths go through shared memory in pairs, two in a word. Lines of
-// 20 words let the eight rows that are read at once fall into different banks.
-static constexpr int64_t coreDepth = 32, corePairs = coreDepth / 2, coreLine = corePairs + 4;
+// Tensor cores: depths go through shared memory in words of two halves, or four bytes. Lines
+// of 20 words let the eight rows that are read at once fall into different banks.
+static constexpr int64_t coreWords = 16, coreLine = coreWords + 4;
 
 namespace {
 
@@ -35,7 +37,7 @@ namespace {
 Value zeroOf(CudaReader &r, const GemmProblem &p) {
   if (p.operand == p.wide)
     return reductionStart(r, p.wide, ReduceKind::Sum);
-  return arith::ConstantOp::create(r.b, r.loc, r.b.getFloatAttr(p.operand, 0));
+  return arith::ConstantOp::create(r.b, r.loc, r.b.getZeroAttr(p.operand));
 }
 
 /// One block's tile of the result.
@@ -48,8 +50,7 @@ public:
     const KernelBuilder::Buffer target = k.first();
     int64_t knownRows = knownCount(target.type, p.rowDims),
             knownColumns = knownCount(target.type, p.columnDims);
-    bool onTensorCores = p.operand != p.wide;
-    depthStep = onTensorCores ? coreDepth : tileDepth;
+    depthStep = p.onTensorCores() ? coreWords * p.ofWord() : tileDepth;
     tileRows = knownRows >= 0 && knownRows <= 16 ? 16 : 64;
     k.shape.threads = threads;
     k.shape.axes = {{p.batchDims, 1}, {p.rowDims, tileRows}, {p.columnDims, tileColumns}};
@@ -71,7 +72,7 @@ public:
     columnBase = r.mul(block[2], r.constant(tileColumns));
     yes = arith::ConstantOp::create(b, r.loc, b.getBoolAttr(true));
     zero = zeroOf(r, p);
-    if (onTensorCores)
+    if (p.onTensorCores())
       emitOnTensorCores();
     else
       emitInThreads();
@@ -211,27 +212,33 @@ void Tile::emitOnTensorCores() {
   Value none = reductionStart(r, p.wide, ReduceKind::Sum);
   SmallVector<Value> zeros(groups * 4, none);
   auto loop = alongDepth(zeros, [&](Value first, SmallVector<Value> sums) {
-    for (int64_t i = 0; i < tileRows * corePairs; i += threads) {
+    auto pack = [&](Value first, function_ref<Value(Value place)> element) {
+      SmallVector<Value> numbers;
+      for (int64_t i = 0; i < p.ofWord(); ++i)
+        numbers.push_back(element(r.add(first, index(i))));
+      return packWord(r, numbers);
+    };
+    for (int64_t i = 0; i < tileRows * coreWords; i += threads) {
       Value item = r.add(thread, index(i));
-      Value row = r.divide(item, index(corePairs)), pair = r.remainder(item, index(corePairs));
-      Value place = r.add(first, r.mul(pair, index(2)));
-      Value both = packHalves(r, leftAt(row, place), leftAt(row, r.add(place, index(1))));
-      memref::StoreOp::create(b, r.loc, both, leftTile, ValueRange{row, pair});
+      Value row = r.divide(item, index(coreWords)), word = r.remainder(item, index(coreWords));
+      Value all = pack(r.add(first, r.mul(word, index(p.ofWord()))),
+                       [&](Value place) { return leftAt(row, place); });
+      memref::StoreOp::create(b, r.loc, all, leftTile, ValueRange{row, word});
     }
-    for (int64_t i = 0; i < tileColumns * corePairs; i += threads) {
+    for (int64_t i = 0; i < tileColumns * coreWords; i += threads) {
       Value item = r.add(thread, index(i));
-      Value pair = r.divide(item, index(tileColumns)),
+      Value word = r.divide(item, index(tileColumns)),
             column = r.remainder(item, index(tileColumns));
-      Value place = r.add(first, r.mul(pair, index(2)));
-      Value both = packHalves(r, rightAt(place, column), rightAt(r.add(place, index(1)), column));
-      memref::StoreOp::create(b, r.loc, both, rightTile, ValueRange{column, pair});
+      Value all = pack(r.add(first, r.mul(word, index(p.ofWord()))),
+                       [&](Value place) { return rightAt(place, column); });
+      memref::StoreOp::create(b, r.loc, all, rightTile, ValueRange{column, word});
     }
     r.barrier();
-    for (int64_t slice = 0; slice < corePairs; slice += 8) {
-      auto load = [&](Value tile, Value line, int64_t lineStep, int64_t pairStep) {
+    for (int64_t slice = 0; slice < coreWords; slice += 8) {
+      auto load = [&](Value tile, Value line, int64_t lineStep, int64_t wordStep) {
         return memref::LoadOp::create(
                    b, r.loc, tile,
-                   ValueRange{r.add(line, index(lineStep)), r.add(t, index(slice + pairStep))})
+                   ValueRange{r.add(line, index(lineStep)), r.add(t, index(slice + wordStep))})
             .getResult();
       };
       Value leftLine = r.add(warpRow, g);
@@ -241,7 +248,8 @@ void Tile::emitOnTensorCores() {
         Value rightLine = r.add(warpColumn, g);
         SmallVector<Value> right = {load(rightTile, rightLine, j * tensorCoreColumns, 0),
                                     load(rightTile, rightLine, j * tensorCoreColumns, 4)};
-        multiplyOnTensorCores(r, p.operand, left, right, MutableArrayRef(sums).slice(j * 4, 4));
+        multiplyOnTensorCores(r, p.leftType, p.rightType, left, right,
+                              MutableArrayRef(sums).slice(j * 4, 4));
       }
     }
     return sums;
@@ -262,10 +270,23 @@ bool isTileable(Type wide) {
          wide.getIntOrFloatBitWidth() >= 8;
 }
 
-/// What shared memory gets: sums' own type, or the operands' where tensor cores
-/// multiply them.
-Type operandType(Type left, Type right, Type wide) {
-  return left == right && wide.isF32() && isa<Float16Type, BFloat16Type>(left) ? left : wide;
+/// What shared memory gets: sums' own type, or the operands' where tensor cores of any
+/// architecture multiply them.
+void takeTypes(GemmProblem &p, Type left, Type right) {
+  p.leftType = left;
+  p.rightType = right;
+  p.operand = p.wide;
+  if (!tensorCoresTake(left, right, p.wide))
+    return;
+  if (isa<Float16Type, BFloat16Type>(left))
+    p.operand = left;
+  else if (isa<IntegerType>(left))
+    p.operand = IntegerType::get(left.getContext(), 8);
+}
+
+/// An element as shared memory gets it: bytes as they are, all else as what is multiplied.
+Value toOperand(ScalarBuilder &s, const GemmProblem &p, Value value, Type element) {
+  return p.operand.isInteger(8) ? value : s.cast(value, element, p.operand, false);
 }
 
 /// An operand of a product, by groups of dimensions.
@@ -293,10 +314,14 @@ std::optional<bool> chunksAlongDepth(const DotOperand &operand) {
   if (!isa<BlockArgument>(operand.tensor))
     return std::nullopt;
   RankedTensorType type = ranked(operand.tensor);
+  int64_t chunk = 16 / elementBytes(type.getElementType());
   for (bool along : {true, false}) {
+    // Matrices of bytes are not turned as they are read.
+    if (!along && isByteElement(type.getElementType()))
+      continue;
     ArrayRef<int64_t> group = along ? operand.contract : operand.free;
     int64_t count = knownCount(type, group);
-    if (count > 0 && count % 8 == 0 && isDenseAlong(type, group))
+    if (count > 0 && count % chunk == 0 && isDenseAlong(type, group))
       return along;
   }
   return std::nullopt;
@@ -319,7 +344,7 @@ bool emitDot(const CudaKernel &k, DotGeneralOp dot) {
   p.wide = accumulatorType(p.result);
   if (!isTileable(p.wide))
     return false;
-  p.operand = operandType(lhs.getElementType(), rhs.getElementType(), p.wide);
+  takeTypes(p, lhs.getElementType(), rhs.getElementType());
   const DotOperand leftOperand(dot.getLhs(), dot.getLhsBatch(), dot.getLhsContract()),
       rightOperand(dot.getRhs(), dot.getRhsBatch(), dot.getRhsContract());
   int64_t next = 0;
@@ -341,8 +366,8 @@ bool emitDot(const CudaKernel &k, DotGeneralOp dot) {
     p.depthSizes.push_back(r.minimum(r.dim(dot.getLhs(), i), r.dim(dot.getRhs(), j)));
   ScalarBuilder s(r, dot, p.wide);
   auto read = [&](const DotOperand &operand, ValueRange batch, ValueRange free, ValueRange place) {
-    return s.cast(r.element(operand.tensor, operand.indices(batch, free, place)),
-                  getElementTypeOrSelf(operand.tensor.getType()), p.operand, false);
+    return toOperand(s, p, r.element(operand.tensor, operand.indices(batch, free, place)),
+                     getElementTypeOrSelf(operand.tensor.getType()));
   };
   auto left = [&](ValueRange batch, ValueRange row, ValueRange place) {
     return read(leftOperand, batch, row, place);
@@ -354,7 +379,7 @@ bool emitDot(const CudaKernel &k, DotGeneralOp dot) {
   p.right = right;
   auto chunks = [&](const DotOperand &operand) -> std::optional<ChunkedOperand> {
     std::optional<bool> along = chunksAlongDepth(operand);
-    if (p.operand == p.wide || !along)
+    if (!p.onTensorCores() || !along)
       return std::nullopt;
     return ChunkedOperand{
         *along, [&](ValueRange batch, Value free, Value place) {
@@ -382,7 +407,7 @@ bool emitConvolution(const CudaKernel &k, ConvOp conv) {
   p.result = conv.getAccumulator();
   p.wide = accumulatorType(p.result);
   Type element = getElementTypeOrSelf(conv.getInput().getType());
-  p.operand = operandType(element, filter.getElementType(), p.wide);
+  takeTypes(p, element, filter.getElementType());
   int64_t rank = result.getRank(), spatial = rank - 2;
   bool last = conv.getChannelsLast();
   if (conv.getGroups() != 1 || !isTileable(p.wide) || !filter.hasStaticShape())
@@ -435,7 +460,7 @@ bool emitConvolution(const CudaKernel &k, ConvOp conv) {
   auto left = [&](ValueRange, ValueRange row, ValueRange place) -> Value {
     SmallVector<Value> at;
     Value ok = inputAt(row, place, at);
-    auto load = [&] { return s.cast(r.element(conv.getInput(), at), element, p.operand, false); };
+    auto load = [&] { return toOperand(s, p, r.element(conv.getInput(), at), element); };
     return padded ? emitIf(r, ok, load, [&] { return zero; }) : load();
   };
   auto filterAt = [&](ValueRange place, Value column) {
@@ -445,14 +470,14 @@ bool emitConvolution(const CudaKernel &k, ConvOp conv) {
     return at;
   };
   auto right = [&](ValueRange, ValueRange place, ValueRange column) {
-    return s.cast(r.element(conv.getFilter(), filterAt(place, column[0])), filter.getElementType(),
-                  p.operand, false);
+    return toOperand(s, p, r.element(conv.getFilter(), filterAt(place, column[0])),
+                     filter.getElementType());
   };
   p.left = left;
   p.right = right;
   auto input = cast<RankedTensorType>(conv.getInput().getType());
-  // Chunks are of neighbouring channels.
-  if (last && p.operand != p.wide && isa<BlockArgument>(conv.getInput()) &&
+  // Chunks are of neighbouring channels; matrices of bytes are not turned as they are read.
+  if (last && p.onTensorCores() && !p.operand.isInteger(8) && isa<BlockArgument>(conv.getInput()) &&
       isa<BlockArgument>(conv.getFilter()) && !input.isDynamicDim(channel) &&
       input.getDimSize(channel) % 8 == 0 && filter.getDimSize(outer) % 8 == 0) {
     p.leftChunks = ChunkedOperand{

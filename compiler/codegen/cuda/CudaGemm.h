@@ -13,15 +13,15 @@
 
 namespace weir {
 
-/// Eight neighbours of an operand of halves, aligned to their 16 bytes.
+/// Neighbours of an operand of halves or bytes that fill 16 bytes, aligned to these.
 struct MatrixChunk {
   mlir::Value pointer;
   mlir::Value exists; ///< null: always; where it does not hold they are zeros
 };
 
-/// How an operand of halves lies in memory, where chunks of it can be copied.
+/// How an operand of halves or bytes lies in memory, where chunks of it can be copied.
 struct ChunkedOperand {
-  bool alongDepth; ///< else a chunk is of eight rows, or columns
+  bool alongDepth; ///< else a chunk is of eight rows, or columns, of halves
   /// The chunk that begins at row (column) `free` and `place` of the depth, for a batch.
   std::function<MatrixChunk(mlir::ValueRange batch, mlir::Value free, mlir::Value place)> at;
 };
@@ -32,8 +32,12 @@ struct GemmProblem {
   mlir::Operation *op = nullptr;
   mlir::Type result; ///< element type of what op leaves
   mlir::Type wide;   ///< of the sums
-  /// What left and right give: wide, or for tensor cores f16, bf16.
+  /// What left and right give: wide, or for tensor cores f16, bf16 or bytes.
   mlir::Type operand;
+  mlir::Type leftType, rightType; ///< of the elements in memory
+  bool onTensorCores() const { return operand != wide; }
+  /// For tensor cores: elements in a word.
+  int64_t ofWord() const { return 32 / operand.getIntOrFloatBitWidth(); }
   llvm::SmallVector<int64_t> batchDims, rowDims, columnDims; ///< of the result
   llvm::SmallVector<mlir::Value> depthSizes;
   int64_t knownDepth = 1; ///< -1: open

@@ -176,15 +176,16 @@ inline constexpr int64_t warpThreads = 32;
 /// The value, of up to 64 bits, that lane ^ distance has. All lanes come here.
 mlir::Value shuffle(CudaReader &r, mlir::Value value, int64_t distance);
 
-// Tensor cores. A warp multiplies 16 rows by 8 columns over a depth of 16 (mma.m16n8k16);
-// which lane has which elements is what PTX says.
+// Tensor cores. A warp multiplies 16 rows by 8 columns over a depth of 16 (mma.m16n8k16), of
+// bytes 32 (mma.m16n8k32); which lane has which elements is what PTX says.
 inline constexpr int64_t tensorCoreRows = 16, tensorCoreColumns = 8;
 
-/// Two numbers of 16 bits as a word.
-mlir::Value packHalves(CudaReader &r, mlir::Value low, mlir::Value high);
-/// sums += left right: four words by two, of `operand` (f16 or bf16), to four sums in f32.
-void multiplyOnTensorCores(CudaReader &r, mlir::Type operand, llvm::ArrayRef<mlir::Value> left,
-                           llvm::ArrayRef<mlir::Value> right,
+/// Numbers that fill a word, the first one in its lowest bits.
+mlir::Value packWord(CudaReader &r, llvm::ArrayRef<mlir::Value> numbers);
+/// sums += left right: four words by two, to four sums. Of f16 or bf16 these are in f32; of
+/// integers of 8 bits, in i32, and left and right may differ in being signed.
+void multiplyOnTensorCores(CudaReader &r, mlir::Type leftType, mlir::Type rightType,
+                           llvm::ArrayRef<mlir::Value> left, llvm::ArrayRef<mlir::Value> right,
                            llvm::MutableArrayRef<mlir::Value> sums);
 
 /// The line that a thread works on with others.

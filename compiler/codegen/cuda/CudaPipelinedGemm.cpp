@@ -7,14 +7,15 @@
 
 //
 // A block computes a tile of the result by tensor cores. Slices of both operands, 32
-// of the depth, go into shared memory by cp.async, several of them ahead of the one
+// of the depth, of bytes 64, go into shared memory by cp.async, several of them ahead of the one
 // that is multiplied; warps read fragments with ldmatrix. A line of a slice is made of
 // chunks of 16 bytes, whose order within the line depends on the line, so that the
 // eight that ldmatrix reads at once lie in different banks. In the end sums go through
 // the same memory, and threads compute what follows on neighbours, in vectors.
 //
-// NVIDIA, PTX ISA: mma.m16n8k16, ldmatrix, cp.async. Sums are those of mma.sync, in the
-// depth's order.
+// NVIDIA, PTX ISA: mma.m16n8k16, mma.m16n8k32, ldmatrix, cp.async. Of a word of ldmatrix it
+// makes no difference whether it is two halves or four bytes that lie along the depth. Sums are
+// those of mma.sync, in the depth's order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +32,8 @@ using namespace weir::shape;
 
 namespace {
 
-constexpr int64_t stepDepth = 32, halvesOfChunk = 8, chunkBytes = 16, coreDepth = 16;
+/// A slice's depth in chunks, and what one instruction multiplies of it.
+constexpr int64_t chunkBytes = 16, stepChunks = 4, coreChunks = 2;
 /// What shared memory a block may have without asking the driver for more.
 constexpr int64_t mostShared = 48 << 10;
 /// Multiprocessors of a large GPU: fewer tiles than these leave some without work.
@@ -44,7 +46,7 @@ struct Tiling {
   constexpr int64_t threads() const { return rowWarps * columnWarps * warpThreads; }
   constexpr int64_t warpRows() const { return rows / rowWarps; }
   constexpr int64_t warpColumns() const { return columns / columnWarps; }
-  constexpr int64_t bytesOf(int64_t lines) const { return lines * stepDepth * 2; }
+  constexpr int64_t bytesOf(int64_t lines) const { return lines * stepChunks * chunkBytes; }
   constexpr int64_t stageBytes() const { return bytesOf(rows + columns); }
 };
 
@@ -73,17 +75,17 @@ struct Slice {
   bool isWhole;      ///< tiles have no rows or columns beyond the end
 
   Slice(const ChunkedOperand &operand, int64_t begin, int64_t free, Value base, Value count,
-        bool isWhole)
-      : operand(operand), begin(begin), lines(operand.alongDepth ? free : stepDepth),
-        chunks((operand.alongDepth ? stepDepth : free) / halvesOfChunk), free(free), base(base),
+        bool isWhole, int64_t ofChunk)
+      : operand(operand), begin(begin), lines(operand.alongDepth ? free : stepChunks * ofChunk),
+        chunks(operand.alongDepth ? stepChunks : free / ofChunk), free(free), base(base),
         count(count), isWhole(isWhole) {}
 };
 
 class Pipeline {
 public:
   Pipeline(const CudaKernel &k, const GemmProblem &p)
-      : k(k), p(p), r(k.reader), b(r.b), scalars(r, p.op, p.wide), target(k.first()),
-        knownRows(knownCount(target.type, p.rowDims)),
+      : k(k), p(p), r(k.reader), b(r.b), target(k.first()), ofChunk(4 * p.ofWord()),
+        stepDepth(stepChunks * ofChunk), knownRows(knownCount(target.type, p.rowDims)),
         knownColumns(knownCount(target.type, p.columnDims)),
         tiling(tilingFor(knownCount(target.type, p.batchDims), knownRows, knownColumns)) {}
 
@@ -94,9 +96,9 @@ public:
     r.loc = p.op->getLoc();
     place();
     Slice left(*p.leftChunks, 0, tiling.rows, rowBase, rows,
-               knownRows >= 0 && knownRows % tiling.rows == 0);
+               knownRows >= 0 && knownRows % tiling.rows == 0, ofChunk);
     Slice right(*p.rightChunks, tiling.bytesOf(tiling.rows), tiling.columns, columnBase, columns,
-                knownColumns >= 0 && knownColumns % tiling.columns == 0);
+                knownColumns >= 0 && knownColumns % tiling.columns == 0, ofChunk);
     SmallVector<Value> sums = alongDepth(left, right);
     finish(left.isWhole, right.isWhole, sums);
   }
@@ -162,7 +164,7 @@ private:
   void copyChunk(const Slice &slice, Value first, Value stage, Value item) {
     Value line = r.divide(item, index(slice.chunks)),
           chunk = r.remainder(item, index(slice.chunks));
-    Value across = r.mul(chunk, index(halvesOfChunk));
+    Value across = r.mul(chunk, index(ofChunk));
     bool along = slice.operand.alongDepth;
     Value free = r.add(slice.base, along ? line : across),
           place = r.add(first, along ? across : line);
@@ -173,7 +175,7 @@ private:
     // What is not read is an address that could be: the last chunk's.
     auto within = [&](Value &at, Value count, bool isAcross) {
       require(r.less(at, count));
-      at = r.minimum(at, r.sub(count, index(isAcross ? halvesOfChunk : 1)));
+      at = r.minimum(at, r.sub(count, index(isAcross ? ofChunk : 1)));
     };
     if (!slice.isWhole)
       within(free, slice.count, !along);
@@ -234,7 +236,7 @@ private:
       // All threads' copies have arrived, and nobody reads the stage before.
       r.barrier();
       copyBoth(left, right, r.add(loop.getInductionVar(), index(ahead * stepDepth)), next[1]);
-      for (int64_t at = 0; at < stepDepth; at += coreDepth)
+      for (int64_t at = 0; at < stepDepth; at += coreChunks * ofChunk)
         multiply(left, right, next[0], at, MutableArrayRef(next).drop_front(2));
       for (Value &stage : MutableArrayRef(next).take_front(2)) {
         Value after = r.add(stage, index(tiling.stageBytes()));
@@ -265,10 +267,10 @@ private:
     Value line, chunk;
     if (slice.operand.alongDepth) {
       line = r.add(free, r.add(r.mul(eight, index(8)), within));
-      chunk = r.add(half, index(at / halvesOfChunk));
+      chunk = r.add(half, index(at / ofChunk));
     } else {
       line = r.add(r.add(r.mul(half, index(8)), within), index(at));
-      chunk = r.add(r.divide(free, index(halvesOfChunk)), eight);
+      chunk = r.add(r.divide(free, index(ofChunk)), eight);
     }
     Type word = b.getI32Type();
     auto four = LLVM::LLVMStructType::getLiteral(b.getContext(), {word, word, word, word});
@@ -297,7 +299,8 @@ private:
       rights.push_back(fragments(right, stage, r.add(column, index(j * 8)), at, true));
     for (int64_t i = 0; i < rowTiles(); ++i)
       for (int64_t j = 0; j < columnTiles(); ++j)
-        multiplyOnTensorCores(r, p.operand, lefts[i], ArrayRef(rights[j / 2]).slice(j % 2 * 2, 2),
+        multiplyOnTensorCores(r, p.leftType, p.rightType, lefts[i],
+                              ArrayRef(rights[j / 2]).slice(j % 2 * 2, 2),
                               sums.slice((i * columnTiles() + j) * 4, 4));
   }
 
@@ -338,43 +341,34 @@ private:
 
   /// Computes what follows on the rows that are staged, `first` of each warp's.
   void store(int64_t first, bool wholeRows, bool wholeColumns) {
-    int64_t lanes = lanesOf(k, /*flat=*/false, p.op), across = tiling.columns / lanes;
-    int64_t items = stagedRows() * across;
-    auto loop = scf::ForOp::create(b, r.loc, thread, index(items), index(tiling.threads()));
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    Value item = loop.getInductionVar();
-    Value row = r.divide(item, index(across)),
-          column = r.mul(r.remainder(item, index(across)), index(lanes));
     Value ofWarp = index(tilesAtOnce() * 16);
-    Value tileRow = r.add(r.mul(r.divide(row, ofWarp), index(tiling.warpRows())),
-                          r.add(r.remainder(row, ofWarp), index(first * 16)));
-    Value globalRow = r.add(rowBase, tileRow), globalColumn = r.add(columnBase, column);
-    Value exists = arith::ConstantOp::create(b, r.loc, b.getBoolAttr(true));
-    if (!wholeRows)
-      exists = r.less(globalRow, rows);
-    if (!wholeColumns)
-      exists = r.logicalAnd(exists, r.less(globalColumn, columns));
-    r.onlyIf(exists, [&] {
-      SmallVector<Value> at(target.type.getRank());
-      setIndices(at, p.batchDims, batch);
-      setIndices(at, p.rowDims, r.delinearize(globalRow, rowSizes));
-      setIndices(at, p.columnDims, r.delinearize(globalColumn, columnSizes));
-      SmallVector<Value> sums =
-          stagedSums(r, p.wide, row, column, lanes,
-                     [&](Value row, Value column) { return stagedAt(row, column); });
-      emitNeighbours(k, at, lanes, p.op, [&](int64_t lane) {
-        return scalars.cast(sums[lane], p.wide, p.result, false);
-      });
-    });
+    auto globalRow = [&](Value row) {
+      Value tileRow = r.add(r.mul(r.divide(row, ofWarp), index(tiling.warpRows())),
+                            r.add(r.remainder(row, ofWarp), index(first * 16)));
+      return r.add(rowBase, tileRow);
+    };
+    auto place = [&](Value row, Value column) { return stagedAt(row, column); };
+    MatrixResult result = {p.op,
+                           p.wide,
+                           p.result,
+                           p.batchDims,
+                           p.rowDims,
+                           p.columnDims,
+                           batch,
+                           rowSizes,
+                           columnSizes,
+                           wholeRows ? Value() : rows,
+                           wholeColumns ? Value() : columns};
+    storeStagedSums(k, result, {thread, tiling.threads(), stagedRows(), tiling.columns, 1, place},
+                    globalRow, columnBase);
   }
 
   const CudaKernel &k;
   const GemmProblem &p;
   CudaReader &r;
   OpBuilder &b;
-  ScalarBuilder scalars;
   const KernelBuilder::Buffer target;
+  const int64_t ofChunk, stepDepth; ///< elements of a chunk, of a slice's depth
   int64_t knownRows, knownColumns;
   Tiling tiling;
   bool wholeDepth = false;

@@ -42,3 +42,47 @@ SmallVector<Value> weir::stagedSums(CudaReader &r, Type wide, Value row, Value c
   }
   return values;
 }
+
+void weir::storeStagedSums(const CudaKernel &k, Operation *op, Type wide, Type element,
+                           const StagedTile &tile, OfStaged exists, IndicesOfStaged indices) {
+  CudaReader &r = k.reader;
+  OpBuilder &b = r.b;
+  int64_t lanes = tile.lanes, across = tile.columns / lanes;
+  auto loop = scf::ForOp::create(b, r.loc, tile.thread, r.constant(tile.rows * across),
+                                 r.constant(tile.threads));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value item = loop.getInductionVar();
+  Value row = r.divide(item, r.constant(across)),
+        column = r.mul(r.remainder(item, r.constant(across)), r.constant(lanes));
+  r.onlyIf(exists(row, column), [&] {
+    SmallVector<Value> at = indices(row, column);
+    SmallVector<Value> sums = stagedSums(r, wide, row, column, lanes, tile.at);
+    ScalarBuilder scalars(r, op, wide);
+    emitNeighbours(k, at, lanes, op,
+                   [&](int64_t lane) { return scalars.cast(sums[lane], wide, element, false); });
+  });
+}
+
+void weir::storeStagedSums(const CudaKernel &k, const MatrixResult &result, StagedTile tile,
+                           function_ref<Value(Value)> globalRow, Value firstColumn) {
+  CudaReader &r = k.reader;
+  tile.lanes = lanesOf(k, /*flat=*/false, result.op);
+  auto exists = [&](Value row, Value column) -> Value {
+    Value inside = arith::ConstantOp::create(r.b, r.loc, r.b.getBoolAttr(true));
+    if (result.rows)
+      inside = r.less(globalRow(row), result.rows);
+    if (result.columns)
+      inside = r.logicalAnd(inside, r.less(r.add(firstColumn, column), result.columns));
+    return inside;
+  };
+  auto indices = [&](Value row, Value column) {
+    SmallVector<Value> at(k.first().type.getRank());
+    setIndices(at, result.batchDims, result.batch);
+    setIndices(at, result.rowDims, r.delinearize(globalRow(row), result.rowSizes));
+    setIndices(at, result.columnDims,
+               r.delinearize(r.add(firstColumn, column), result.columnSizes));
+    return at;
+  };
+  storeStagedSums(k, result.op, result.wide, result.element, tile, exists, indices);
+}

@@ -12,38 +12,52 @@
 using namespace mlir;
 using namespace weir;
 
-Value weir::packHalves(CudaReader &r, Value low, Value high) {
+Value weir::packWord(CudaReader &r, ArrayRef<Value> numbers) {
   OpBuilder &b = r.b;
-  Type word = b.getI32Type(), half = b.getIntegerType(16);
-  auto bits = [&](Value value) {
-    return arith::ExtUIOp::create(b, r.loc, word, arith::BitcastOp::create(b, r.loc, half, value))
-        .getResult();
-  };
-  Value shift = arith::ConstantIntOp::create(b, r.loc, word, 16);
-  return arith::OrIOp::create(b, r.loc, bits(low),
-                              arith::ShLIOp::create(b, r.loc, bits(high), shift));
+  constexpr unsigned wordBits = 32;
+  unsigned width = wordBits / unsigned(numbers.size());
+  Type word = b.getI32Type(), bits = b.getIntegerType(width);
+  Value all;
+  for (auto [i, number] : llvm::enumerate(numbers)) {
+    Value own = isa<IntegerType>(number.getType())
+                    ? number
+                    : arith::BitcastOp::create(b, r.loc, bits, number).getResult();
+    own = arith::ExtUIOp::create(b, r.loc, word, own);
+    Value shift = arith::ConstantIntOp::create(b, r.loc, word, int64_t(i) * width);
+    own = i == 0 ? own : arith::ShLIOp::create(b, r.loc, own, shift).getResult();
+    all = all ? arith::OrIOp::create(b, r.loc, all, own).getResult() : own;
+  }
+  return all;
 }
 
-void weir::multiplyOnTensorCores(CudaReader &r, Type operand, ArrayRef<Value> left,
+/// What mma calls an operand, and how deep its products are.
+static std::pair<NVVM::MMATypes, int64_t> coreType(Type operand) {
+  if (auto integer = dyn_cast<IntegerType>(operand))
+    return {integer.isUnsigned() ? NVVM::MMATypes::u8 : NVVM::MMATypes::s8, 32};
+  return {operand.isBF16() ? NVVM::MMATypes::bf16 : NVVM::MMATypes::f16, 16};
+}
+
+void weir::multiplyOnTensorCores(CudaReader &r, Type leftType, Type rightType, ArrayRef<Value> left,
                                  ArrayRef<Value> right, MutableArrayRef<Value> sums) {
   OpBuilder &b = r.b;
-  bool isBrain = operand.isBF16();
-  // f16 comes as vectors of two, bf16 as words.
+  // f16 comes as vectors of two, all else as words.
   auto form = [&](ArrayRef<Value> words) {
     SmallVector<Value> values(words);
-    if (!isBrain)
+    if (leftType.isF16())
       for (Value &value : values)
         value = LLVM::BitcastOp::create(b, r.loc, VectorType::get({2}, b.getF16Type()), value);
     return values;
   };
-  Type f32 = b.getF32Type();
-  auto result = LLVM::LLVMStructType::getLiteral(b.getContext(), {f32, f32, f32, f32});
-  NVVM::MMATypes type = isBrain ? NVVM::MMATypes::bf16 : NVVM::MMATypes::f16;
+  Type sum = sums.front().getType();
+  auto result = LLVM::LLVMStructType::getLiteral(b.getContext(), {sum, sum, sum, sum});
+  auto [type, depth] = coreType(leftType);
+  auto overflow =
+      isa<IntegerType>(leftType) ? std::optional(NVVM::MMAIntOverflow::wrapped) : std::nullopt;
   Value all = NVVM::MmaOp::create(
       b, r.loc, result, form(left), form(right), ValueRange(sums),
-      ArrayRef<int64_t>{tensorCoreRows, tensorCoreColumns, 16}, std::nullopt, std::nullopt,
-      std::array<NVVM::MMATypes, 2>{type, type},
+      ArrayRef<int64_t>{tensorCoreRows, tensorCoreColumns, depth}, std::nullopt, overflow,
+      std::array<NVVM::MMATypes, 2>{type, coreType(rightType).first},
       std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row, NVVM::MMALayout::col});
-  for (auto [i, sum] : llvm::enumerate(sums))
-    sum = LLVM::ExtractValueOp::create(b, r.loc, all, ArrayRef<int64_t>{int64_t(i)});
+  for (auto [i, own] : llvm::enumerate(sums))
+    own = LLVM::ExtractValueOp::create(b, r.loc, all, ArrayRef<int64_t>{int64_t(i)});
 }

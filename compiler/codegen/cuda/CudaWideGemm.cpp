@@ -20,43 +20,28 @@
 // whole: what lies between a wgmma and its wait must not touch sums, not even to move
 // them.
 //
-// NVIDIA, PTX ISA: wgmma.mma_async, its matrix descriptors and canonical layouts;
-// cp.async.bulk.tensor; mbarrier; setmaxnreg.
-//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cuda/CudaWideGemm.h"
 #include "compiler/codegen/cuda/CudaGemm.h"
 #include "compiler/codegen/cuda/CudaStagedSums.h"
+#include "compiler/codegen/cuda/CudaWarpGroups.h"
 #include "compiler/codegen/cuda/CudaWideOperands.h"
-#include "compiler/codegen/cuda/InlinePtx.h"
 #include "compiler/emit/Program.h"
 #include "dialects/weir/Contraction.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/ShapeSupport.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
 using namespace weir;
 using namespace weir::shape;
+using namespace weir::warp_groups;
 
 namespace {
 
-/// Of a function: so many of its last parameters are descriptions of tensors.
-constexpr StringLiteral mapsAttribute = "weir.maps";
-
-constexpr int64_t lineBytes = 128, groupRows = 64, groups = 2, tileRows = groups * groupRows,
-                  groupThreads = 4 * warpThreads, threads = (groups + 1) * groupThreads,
-                  barrierBytes = 16, boxBytes = 64 * lineBytes;
-/// What a block of sm_90 may have, of the driver's reserve apart.
-constexpr int64_t mostShared = 227 << 10;
-/// Registers of a thread that copies, and of one that multiplies: 65,536 in all.
-constexpr int64_t fewRegisters = 40, manyRegisters = 232;
+constexpr int64_t barrierBytes = 16;
 /// Multiprocessors of a large GPU.
 constexpr int64_t enoughTiles = 132;
-/// Columns whose sums go through shared memory at once, and floats of such a line.
-constexpr int64_t stagedColumns = 64, stagedLine = stagedColumns + 4,
-                  stagedBytes = tensorCoreRows * stagedLine * 4;
 /// Tiles whose columns are walked along together: their right operands stay in the
 /// second-level cache.
 constexpr int64_t columnsTogether = 8;
@@ -77,28 +62,26 @@ class WideGemm {
 public:
   WideGemm(const CudaKernel &k, const WideOperands &p, Tile tile, Type wide, Type result,
            ValueRange maps)
-      : k(k), p(p), tile(tile), wide(wide), result(result), r(k.reader), b(r.b),
-        scalars(r, p.op, wide), target(k.first()), maps(maps) {}
+      : k(k), p(p), tile(tile), wide(wide), result(result), r(k.reader), b(r.b), target(k.first()),
+        maps(maps) {}
 
   void emit() {
     r.loc = p.op->getLoc();
-    r.function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), b.getI32IntegerAttr(1));
-    r.function->setAttr(mapsAttribute, b.getI64IntegerAttr(int64_t(maps.size())));
-    k.shape.threads = threads;
+    shapeLaunch(k, int64_t(maps.size()));
     place();
-    makeBarriers();
+    makeStageBarriers();
     Value group = r.divide(thread, index(groupThreads));
     auto roles = scf::IfOp::create(b, r.loc, r.equal(group, index(0)), /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(&roles.getThenRegion().front());
-    setRegisters("dec", fewRegisters);
+    setRegisters(r, "dec", fewRegisters);
     r.onlyIf(r.equal(thread, index(0)), [&] {
       alongTiles([&](ArrayRef<Value> tileAt, Value &stage, Value &phase) {
         copySlices(tileAt, stage, phase);
       });
     });
     b.setInsertionPointToStart(&roles.getElseRegion().front());
-    setRegisters("inc", manyRegisters);
+    setRegisters(r, "inc", manyRegisters);
     Value own = r.sub(group, index(1));
     alongTiles([&](ArrayRef<Value> tileAt, Value &stage, Value &phase) {
       SmallVector<Value> sums = multiplySlices(own, stage, phase);
@@ -108,19 +91,8 @@ public:
 
 private:
   Value index(int64_t value) { return r.constant(value); }
-  Value word(int64_t value) {
-    return arith::ConstantIntOp::create(b, r.loc, b.getI32Type(), value);
-  }
-  Value toWord(Value value) { return arith::IndexCastOp::create(b, r.loc, b.getI32Type(), value); }
-  Value shared(int64_t bytes) {
-    return arith::AddIOp::create(b, r.loc, base,
-                                 arith::ConstantIntOp::create(b, r.loc, b.getI64Type(), bytes));
-  }
-  void setRegisters(StringRef way, int64_t count) {
-    InlinePtx(r, 0)
-        .line("setmaxnreg." + way.str() + ".sync.aligned.u32 " + std::to_string(count) + ";")
-        .emit();
-  }
+  Value toWord(Value value) { return warp_groups::toWord(r, value); }
+  Value shared(int64_t bytes) { return sharedAt(r, base, bytes); }
 
   void place() {
     rowSizes = sizesAlong(target, p.rowDims);
@@ -157,31 +129,21 @@ private:
 
   /// A stage's first barrier is for its bytes, which one thread asks for, the second for
   /// the warps that have read them.
-  void makeBarriers() {
-    r.onlyIf(r.equal(thread, index(0)), [&] {
-      InlinePtx ptx(r, 0);
-      std::string at = ptx.input(shared(tile.barriersAt()));
-      for (int64_t i = 0; i < tile.stages; ++i)
-        ptx.line("mbarrier.init.shared::cta.b64 [" + at + "+" + std::to_string(i * barrierBytes) +
-                 "], 1;")
-            .line("mbarrier.init.shared::cta.b64 [" + at + "+" +
-                  std::to_string(i * barrierBytes + 8) + "], " + std::to_string(groups * 4) + ";");
-      ptx.line("fence.mbarrier_init.release.cluster;").emit();
-    });
-    r.barrier();
+  void makeStageBarriers() {
+    SmallVector<std::pair<int64_t, int64_t>> barriers;
+    for (int64_t i = 0; i < tile.stages; ++i) {
+      barriers.push_back({i * barrierBytes, 1});
+      barriers.push_back({i * barrierBytes + 8, groups * 4});
+    }
+    makeBarriers(r, thread, shared(tile.barriersAt()), barriers);
   }
 
   /// Runs `step` for each of the block's tiles, with its batch, row and column, and the
   /// stage that comes next.
   void alongTiles(function_ref<void(ArrayRef<Value>, Value &, Value &)> step) {
-    Value blocks = gpu::GridDimOp::create(b, r.loc, gpu::Dimension::x);
-    SmallVector<Value> first = {word(0), word(0)};
-    auto loop = scf::ForOp::create(b, r.loc, r.blockId(), tiles, blocks, first);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    SmallVector<Value> state(loop.getRegionIterArgs());
-    step(tileAt(loop.getInductionVar()), state[0], state[1]);
-    scf::YieldOp::create(b, r.loc, state);
+    warp_groups::alongTiles(r, tiles, 2, [&](Value number, SmallVector<Value> &state) {
+      step(tileAt(number), state[0], state[1]);
+    });
   }
 
   /// Tiles follow each other down the rows of a few columns of tiles, then of the next ones.
@@ -208,11 +170,8 @@ private:
         .line("mul.wide.u32 w_bar, " + stage.str() + ", " + std::to_string(barrierBytes) + ";")
         .line("add.u64 w_bar, w_bar, " + bars + ";")
         .line(parity.empty() ? "mov.b32 w_parity, " + phase.str() + ";"
-                             : "xor.b32 w_parity, " + phase.str() + ", 1;")
-        .label("wait")
-        .line("mbarrier.try_wait.parity.shared::cta.b64 w_p, [w_bar" + parity.str() +
-              "], w_parity;")
-        .branch("@!w_p", "wait");
+                             : "xor.b32 w_parity, " + phase.str() + ", 1;");
+    waitForPhase(ptx, "wait", "w_bar" + parity.str(), "w_parity");
   }
   void endSlices(InlinePtx &ptx, StringRef stage, StringRef phase) {
     std::string s = stage.str(), ph = phase.str();
@@ -314,7 +273,7 @@ private:
   void copyBoxes(InlinePtx &ptx, Value map, const weir_cuda_matrix &matrix, bool alongDepth,
                  const std::string &free, int64_t count, int64_t offset, const std::string &batch) {
     bool isOne = matrix.batch.factor == 0;
-    std::string which = isOne ? ptx.input(word(0)) : batch, at = ptx.input(map);
+    std::string which = isOne ? ptx.input(word(r, 0)) : batch, at = ptx.input(map);
     int64_t boxes = alongDepth ? 1 : count / 64;
     for (int64_t i = 0; i < boxes; ++i) {
       int64_t more = i == 0 ? offset : boxBytes;
@@ -334,14 +293,6 @@ private:
   // Products
   //===--------------------------------------------------------------------===//
 
-  /// A descriptor's bits but for the address: 128-byte swizzle, 1,024 bytes from eight
-  /// lines to the next eight, and for operands that lie across, from 64 rows (columns) to
-  /// the next 64.
-  static uint64_t descriptor(bool liesAcross) {
-    uint64_t swizzle = uint64_t(1) << 62, eight = uint64_t(1024 >> 4) << 32,
-             across = uint64_t(liesAcross ? boxBytes >> 4 : 1) << 16;
-    return swizzle | eight | across;
-  }
   std::string instruction() const {
     bool isInteger = isa<IntegerType>(p.left);
     return "wgmma.mma_async.sync.aligned.m64n" + std::to_string(tile.columns) + "k" +
@@ -357,9 +308,7 @@ private:
     for (int64_t i = 0; i < sums; ++i)
       all += (i ? ", " : "") + ptx.output(wide);
     std::string s = ptx.output(t32), ph = ptx.output(t32);
-    Value leftAt = arith::AddIOp::create(
-        b, r.loc, base,
-        arith::IndexCastOp::create(b, r.loc, b.getI64Type(), r.mul(group, index(boxBytes))));
+    Value leftAt = sharedAt(r, base, r.mul(group, index(boxBytes)));
     std::string left = ptx.input(leftAt), right = ptx.input(shared(tile.leftBytes()));
     std::string laneIn = ptx.input(toWord(lane));
     ptx.line(".reg .pred w_p, w_more, w_lead, w_behind;")
@@ -375,11 +324,8 @@ private:
     beginSlices(ptx, s, ph, "");
     ptx.line("mul.wide.u32 w_at, " + s + ", " + std::to_string(tile.stageBytes()) + ";");
     auto describe = [&](const std::string &name, const std::string &from, bool liesAcross) {
-      ptx.line("add.u64 " + name + ", w_at, " + from + ";")
-          .line("shr.u64 " + name + ", " + name + ", 4;")
-          .line("and.b64 " + name + ", " + name + ", 16383;")
-          .line("or.b64 " + name + ", " + name + ", " + std::to_string(descriptor(liesAcross)) +
-                ";");
+      ptx.line("add.u64 " + name + ", w_at, " + from + ";");
+      describeOperand(ptx, name, name, liesAcross ? boxBytes : 0);
     };
     describe("w_left", left, p.desc.left.transposed);
     describe("w_right", right, !p.desc.right.transposed);
@@ -424,65 +370,43 @@ private:
   // Results
   //===--------------------------------------------------------------------===//
 
-  Value pointer(Value address) {
-    return LLVM::IntToPtrOp::create(b, r.loc, LLVM::LLVMPointerType::get(b.getContext(), 3),
-                                    address);
-  }
-  /// Where a warp has the sum of one of its rows and a staged column.
-  Value stagedAt(Value row, Value column) {
-    Value at = r.mul(r.add(r.mul(row, index(stagedLine)), column), index(4));
-    return pointer(arith::AddIOp::create(b, r.loc, staging,
-                                         arith::IndexCastOp::create(b, r.loc, b.getI64Type(), at)));
-  }
-  void meetWarp() { InlinePtx(r, 0).line("bar.warp.sync -1;").emit(); }
-
   /// A warp has 16 rows of its group's sums: they go through memory of its own, 64 columns
   /// at a time, so that what follows is computed on neighbours, in vectors.
   void finish(ArrayRef<Value> tileAt, Value group, ArrayRef<Value> sums) {
     Value warp = r.remainder(r.divide(thread, index(warpThreads)), index(4));
     Value number = r.add(r.mul(group, index(4)), warp);
-    staging = arith::AddIOp::create(
-        b, r.loc, shared(tile.stagedAt()),
-        arith::IndexCastOp::create(b, r.loc, b.getI64Type(), r.mul(number, index(stagedBytes))));
+    staging = sharedAt(r, shared(tile.stagedAt()), r.mul(number, index(stagedBytes)));
     SmallVector<Value> batch = r.delinearize(tileAt[0], batchSizes);
     Value firstRow = r.add(tileAt[1], r.mul(number, index(tensorCoreRows)));
-    auto place = [&](Value row, Value column) { return stagedAt(row, column); };
+    auto place = [&](Value row, Value column) { return stagedPlace(r, staging, row, column); };
     for (int64_t first = 0; first < tile.columns; first += stagedColumns) {
-      meetWarp();
+      meetWarp(r);
       // PTX ISA, wgmma's accumulators.
       stageSums(r, sums.slice(first / 2, stagedColumns / 2), r.divide(lane, index(4)),
                 r.mul(r.remainder(lane, index(4)), index(2)), place);
-      meetWarp();
+      meetWarp(r);
       store(batch, firstRow, r.add(tileAt[2], index(first)));
     }
   }
 
   void store(ArrayRef<Value> batch, Value firstRow, Value firstColumn) {
-    int64_t lanes = lanesOf(k, /*flat=*/false, p.op), across = stagedColumns / lanes;
-    auto loop =
-        scf::ForOp::create(b, r.loc, lane, index(tensorCoreRows * across), index(warpThreads));
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    Value item = loop.getInductionVar();
-    Value row = r.divide(item, index(across)),
-          column = r.mul(r.remainder(item, index(across)), index(lanes));
-    Value globalRow = r.add(firstRow, row), globalColumn = r.add(firstColumn, column);
-    Value exists = arith::ConstantOp::create(b, r.loc, b.getBoolAttr(true));
-    if (knownRows < 0 || knownRows % tileRows)
-      exists = r.less(globalRow, rows);
-    if (knownColumns < 0 || knownColumns % tile.columns)
-      exists = r.logicalAnd(exists, r.less(globalColumn, columns));
-    r.onlyIf(exists, [&] {
-      SmallVector<Value> at(target.type.getRank());
-      setIndices(at, p.batchDims, batch);
-      setIndices(at, p.rowDims, r.delinearize(globalRow, rowSizes));
-      setIndices(at, p.columnDims, r.delinearize(globalColumn, columnSizes));
-      SmallVector<Value> sums =
-          stagedSums(r, wide, row, column, lanes,
-                     [&](Value row, Value column) { return stagedAt(row, column); });
-      emitNeighbours(k, at, lanes, p.op,
-                     [&](int64_t lane) { return scalars.cast(sums[lane], wide, result, false); });
-    });
+    auto globalRow = [&](Value row) { return r.add(firstRow, row); };
+    auto place = [&](Value row, Value column) { return stagedPlace(r, staging, row, column); };
+    bool wholeRows = knownRows >= 0 && knownRows % tileRows == 0,
+         wholeColumns = knownColumns >= 0 && knownColumns % tile.columns == 0;
+    MatrixResult to = {p.op,
+                       wide,
+                       result,
+                       p.batchDims,
+                       p.rowDims,
+                       p.columnDims,
+                       llvm::to_vector(batch),
+                       rowSizes,
+                       columnSizes,
+                       wholeRows ? Value() : rows,
+                       wholeColumns ? Value() : columns};
+    storeStagedSums(k, to, {lane, warpThreads, tensorCoreRows, stagedColumns, 1, place}, globalRow,
+                    firstColumn);
   }
 
   const CudaKernel &k;
@@ -491,7 +415,6 @@ private:
   Type wide, result;
   CudaReader &r;
   OpBuilder &b;
-  ScalarBuilder scalars;
   const KernelBuilder::Buffer target;
   ValueRange maps;
   int64_t knownRows = -1, knownColumns = -1;
@@ -525,25 +448,8 @@ bool isAligned(const weir_extent &extent, int64_t elementBytes) {
 
 } // namespace
 
-void weir::passMapsByValue(gpu::GPUModuleOp module) {
-  OpBuilder b(module.getContext());
-  for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
-    auto maps = function->getAttrOfType<IntegerAttr>(mapsAttribute);
-    if (!maps)
-      continue;
-    auto type = LLVM::LLVMArrayType::get(b.getI64Type(), WEIR_CUDA_MAP_BYTES / 8);
-    unsigned count = function.getNumArguments();
-    for (unsigned i = count - unsigned(maps.getInt()); i < count; ++i) {
-      function.setArgAttr(i, LLVM::LLVMDialect::getByValAttrName(), TypeAttr::get(type));
-      function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(), b.getI64IntegerAttr(64));
-      function.setArgAttr(i, NVVM::NVVMDialect::getGridConstantAttrName(), b.getUnitAttr());
-    }
-    function->removeAttr(mapsAttribute);
-  }
-}
-
-std::optional<WideProduct> weir::emitWideProduct(plan::KernelOp kernel, StringRef symbol,
-                                                 gpu::GPUModuleOp module, SiteTable &sites) {
+std::optional<WideKernel> weir::emitWideProduct(plan::KernelOp kernel, StringRef symbol,
+                                                gpu::GPUModuleOp module, SiteTable &sites) {
   std::optional<WideOperands> p = wideOperandsOf(kernel);
   if (!p || !resultsLieAs(kernel, p->op))
     return std::nullopt;
@@ -566,7 +472,7 @@ std::optional<WideProduct> weir::emitWideProduct(plan::KernelOp kernel, StringRe
   std::optional<Tile> tile = tileFor(*p, cast<RankedTensorType>(p->op->getResult(0).getType()));
   if (!tile)
     return std::nullopt;
-  WideProduct form;
+  WideKernel form;
   form.name = symbol.str() + "_wide";
   Type pointer = LLVM::LLVMPointerType::get(kernel.getContext());
   auto emit = [&](const CudaKernel &k, ValueRange maps) {
@@ -574,7 +480,7 @@ std::optional<WideProduct> weir::emitWideProduct(plan::KernelOp kernel, StringRe
   };
   KernelForm second = {{pointer, pointer}, emit};
   LaunchShape shape = emitCudaKernel(kernel, form.name, module, sites, {}, &second);
-  weir_cuda_wide_product &desc = form.desc = p->desc;
+  weir_cuda_wide_kernel &desc = form.desc = p->desc;
   desc.size = sizeof(desc);
   desc.dtype = dtypeOf(p->left);
   desc.threads = int32_t(shape.threads);

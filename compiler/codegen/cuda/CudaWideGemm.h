@@ -8,7 +8,7 @@
 //
 // A second form of kernels around one product, for GPUs of architecture sm_90a: a
 // function of its own in the image, which the runtime launches in place of the
-// kernel's where its operands and sizes fit (weir_cuda_wide_product).
+// kernel's where its operands and sizes fit (weir_cuda_wide_kernel).
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,18 +20,16 @@
 
 namespace weir {
 
-struct WideProduct {
-  weir_cuda_wide_product desc = {}; ///< without `kernel` and `name`
-  std::string name;                 ///< of the function
+/// A kernel's second form.
+struct WideKernel {
+  weir_cuda_wide_kernel desc = {}; ///< without `kernel` and `name`
+  std::string name;                ///< of the function
 };
 
 /// Emits the second form of `kernel`, the function `symbol`_wide, into `module`. Nothing: it
 /// has none, and nothing is emitted.
-std::optional<WideProduct> emitWideProduct(plan::KernelOp kernel, llvm::StringRef symbol,
-                                           mlir::gpu::GPUModuleOp module, SiteTable &sites);
-
-/// In a module that was lowered to LLVM: descriptions of tensors are parameters by value.
-void passMapsByValue(mlir::gpu::GPUModuleOp module);
+std::optional<WideKernel> emitWideProduct(plan::KernelOp kernel, llvm::StringRef symbol,
+                                          mlir::gpu::GPUModuleOp module, SiteTable &sites);
 
 } // namespace weir
 

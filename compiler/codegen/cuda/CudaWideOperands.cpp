@@ -67,7 +67,7 @@ static std::optional<WideOperands> windows(plan::KernelOp kernel) {
   WideOperands out = {{},        conv, input.getElementType(), filter.getElementType(), {},
                       {0, 1, 2}, {3}};
   LaunchSizes sizes(kernel);
-  weir_cuda_wide_product &desc = out.desc;
+  weir_cuda_wide_kernel &desc = out.desc;
   weir_cuda_window &window = desc.window;
   window.is_used = 1;
   constexpr int64_t mostBorder = 127, mostOffset = 255, mostStride = 8;

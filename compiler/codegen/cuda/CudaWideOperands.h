@@ -16,7 +16,7 @@ namespace weir {
 
 /// A product of matrices, or of windows and a filter.
 struct WideOperands {
-  weir_cuda_wide_product desc = {};
+  weir_cuda_wide_kernel desc = {};
   mlir::Operation *op = nullptr;
   mlir::Type left, right;
   llvm::SmallVector<int64_t> batchDims, rowDims, columnDims; ///< of the result

@@ -7,6 +7,8 @@
 
 #include "compiler/codegen/cuda/CudaCodegen.h"
 #include "compiler/codegen/cuda/CudaStep.h"
+#include "compiler/codegen/cuda/CudaWarpGroups.h"
+#include "compiler/codegen/cuda/CudaWideAttention.h"
 #include "compiler/codegen/cuda/CudaWideGemm.h"
 #include "compiler/codegen/cuda/DirectEdges.h"
 #include "compiler/codegen/cuda/LibraryKernels.h"
@@ -350,11 +352,15 @@ FailureOr<StepRewriterFactory> weir::generateCuda(ModuleOp module, const DeviceK
     if (words)
       shape.axes.back().divisor *= elements;
     emitAttentionParts(own ? *own : kernel, symbol, kernels, sites, shape);
-    if (auto wide = hasSpecific ? emitWideProduct(own ? *own : kernel, symbol, kernels, sites)
-                                : std::nullopt) {
+    std::optional<WideKernel> wide;
+    if (hasSpecific)
+      wide = emitWideProduct(own ? *own : kernel, symbol, kernels, sites);
+    if (hasSpecific && !wide)
+      wide = emitWideAttention(own ? *own : kernel, symbol, kernels, sites);
+    if (wide) {
       wide->desc.kernel = int32_t(info.kernels.size()) - 1;
       specific.push_back(wide->name);
-      wideProducts.push_back(numbersOf(wide->desc, offsetof(weir_cuda_wide_product, name)));
+      wideProducts.push_back(numbersOf(wide->desc, offsetof(weir_cuda_wide_kernel, name)));
       wideProducts.back().pointers = {wide->name};
     }
     if (!shape.beatsLibraries)
@@ -366,7 +372,7 @@ FailureOr<StepRewriterFactory> weir::generateCuda(ModuleOp module, const DeviceK
   std::string assign = emitAssignKernel(kernels, steps);
   if (failed(lowerKernels(kernels, options)))
     return failure();
-  passMapsByValue(kernels);
+  warp_groups::passMapsByValue(kernels);
 
   llvm::LLVMContext llvmContext;
   std::unique_ptr<llvm::Module> code =

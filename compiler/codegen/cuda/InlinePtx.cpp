@@ -25,6 +25,12 @@ std::string InlinePtx::output(Type type) {
   return "$" + std::to_string(types.size() - 1);
 }
 
+std::string InlinePtx::update(Value value) {
+  updated.push_back(value);
+  ofUpdated.push_back(std::to_string(types.size()));
+  return output(value.getType());
+}
+
 std::string InlinePtx::input(Value value) {
   inputs.push_back(value);
   return "$" + std::to_string(size_t(outputs) + inputs.size() - 1);
@@ -46,6 +52,9 @@ SmallVector<Value> InlinePtx::emit() {
   OpBuilder &b = r.b;
   for (Value value : inputs)
     constraints.push_back(kindOf(value.getType()));
+  // Behind all others, so that they have no names in the text.
+  llvm::append_range(constraints, ofUpdated);
+  llvm::append_range(inputs, updated);
   constraints.push_back("~{memory}");
   SmallVector<Type> results;
   if (types.size() == 1)

@@ -26,6 +26,8 @@ public:
   /// What the text calls the next result, which is written before operands are read for
   /// the last time.
   std::string output(mlir::Type type);
+  /// The same of a result that is `value` to begin with.
+  std::string update(mlir::Value value);
   /// What the text calls an operand.
   std::string input(mlir::Value value);
   InlinePtx &line(const std::string &text);
@@ -39,9 +41,9 @@ private:
   CudaReader &r;
   int64_t outputs;
   std::string text;
-  llvm::SmallVector<std::string> constraints;
+  llvm::SmallVector<std::string> constraints, ofUpdated;
   llvm::SmallVector<mlir::Type> types;
-  llvm::SmallVector<mlir::Value> inputs;
+  llvm::SmallVector<mlir::Value> inputs, updated;
 };
 
 /// Where a block's memory begins whose size the launch says: an address of shared memory,

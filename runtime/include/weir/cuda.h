@@ -88,28 +88,49 @@ typedef struct weir_cuda_window {
   weir_extent images[4]; ///< sizes
 } weir_cuda_window;
 
+/// A tensor as the copy engine reads it, innermost dimension first: sizes, from the second
+/// dimension on elements from one index to the next, and how much of each a box has.
+typedef struct weir_cuda_engine_tensor {
+  int32_t buffer, rank;
+  int64_t offset; ///< bytes from the buffer's begin
+  weir_extent sizes[5], strides[4];
+  int32_t box[5];
+  int32_t reserved;
+} weir_cuda_engine_tensor;
+
+typedef enum weir_cuda_wide_kind {
+  WEIR_CUDA_WIDE_PRODUCT = 0,
+  WEIR_CUDA_WIDE_ATTENTION = 1
+} weir_cuda_wide_kind;
+
 /// What weir_cuda_record::wide_products are, ascending by kernel: a function of the
-/// image that does what a kernel does around left * right, where it is there (in code for
-/// sm_90a alone), and operands lie so that the copy engine reads them: lines and batches begin
-/// at multiples of 16 bytes. As many blocks as the GPU has multiprocessors go along all tiles.
-/// Its parameters are the kernel's, and behind them descriptions of left and right. A box of a
-/// description is 128 bytes wide; it has as many lines as the tile has rows (columns), or 64
-/// where these lie next to each other. Of a convolution's images a box is 128 bytes of channels of
-/// as many positions as the tile has rows; places of the filter's window are its batches.
-typedef struct weir_cuda_wide_product {
+/// image that does what a kernel does, where it is there (in code for sm_90a alone), and
+/// operands lie so that the copy engine reads them: lines and batches begin at multiples of 16
+/// bytes. As many blocks as the GPU has multiprocessors go along all tiles. Its parameters are
+/// the kernel's, and behind them descriptions of operands.
+///
+/// Of a product these are left and right. A box of a description is 128 bytes wide; it has as
+/// many lines as the tile has rows (columns), or 64 where these lie next to each other. Of a
+/// convolution's images a box is 128 bytes of channels of as many positions as the tile has
+/// rows; places of the filter's window are its batches.
+///
+/// Of an attention they are queries, keys and values; a tile's rows are queries, and fewer than
+/// half a tile of these are the kernel's own.
+typedef struct weir_cuda_wide_kernel {
   uint32_t size;
   int32_t kernel;                  ///< index into weir_program_desc::kernels
   int32_t dtype;                   ///< of left and right; right may be of another of as many bytes
   int32_t threads;                 ///< of a block
   int32_t shared;                  ///< bytes of memory that a block's threads share
   int32_t tile_rows, tile_columns; ///< of the result, a block's at a time
-  int32_t reserved;
-  weir_extent rows, columns, depth, batches;
-  weir_cuda_matrix left;  ///< rows x depth
-  weir_cuda_matrix right; ///< depth x columns
+  int32_t kind;                    ///< weir_cuda_wide_kind
+  weir_extent rows, columns, depth, batches; ///< of an attention the first and the last
+  weir_cuda_matrix left;                     ///< rows x depth
+  weir_cuda_matrix right;                    ///< depth x columns
   weir_cuda_window window;
+  weir_cuda_engine_tensor heads[3]; ///< an attention's operands
   const char *name;
-} weir_cuda_wide_product;
+} weir_cuda_wide_kernel;
 
 /// A bias of zeros: the library has kernels for what follows a bias, and would
 /// have to compile one where there is none.
@@ -234,7 +255,7 @@ typedef struct weir_cuda_record {
   int64_t pooling_count;
   const weir_cuda_attention *attentions;
   int64_t attention_count;
-  const weir_cuda_wide_product *wide_products;
+  const weir_cuda_wide_kernel *wide_products;
   int64_t wide_product_count;
   const weir_cuda_collective *collectives; ///< the same for all GPUs of a program
   int64_t collective_count;

@@ -264,6 +264,7 @@ struct GroupShape {
   size_t columns = 0, depth = 0, bytes = 0; ///< of an element
   std::string left, right;
   bool isInteger = false, leftAcross = false, rightAcross = false;
+  bool leftInRegisters = false; ///< four words a thread
 };
 } // namespace
 
@@ -286,16 +287,20 @@ static GroupShape shapeOf(const Instruction &i) {
     return s.isInteger ? name == "s8" || name == "u8" : name == "e4m3" || name == "e5m2";
   };
   s.bytes = isHalf ? 2 : 1;
-  bool fits = isHalf ? s.left == s.right && i.words[4] == "f32" && k == 16 && i.operands.size() == 8
-                     : isByte(s.left) && isByte(s.right) && k == 32 &&
-                           (s.isInteger ? i.operands.size() == 4
-                                        : i.words[4] == "f32" && i.operands.size() == 6);
+  s.leftInRegisters = i.operands.size() > 1 && i.operands[1].parts.size() == 4;
+  // Of halves in registers there is no word that says whether they lie across.
+  size_t operands = s.leftInRegisters ? 7 : 8;
+  bool fits =
+      isHalf ? s.left == s.right && i.words[4] == "f32" && k == 16 && i.operands.size() == operands
+             : !s.leftInRegisters && isByte(s.left) && isByte(s.right) && k == 32 &&
+                   (s.isInteger ? i.operands.size() == 4
+                                : i.words[4] == "f32" && i.operands.size() == 6);
   if (!fits || i.operands[0].parts.size() != s.columns / 2 ||
       (!s.isInteger && (i.operands[4].value != 1 || i.operands[5].value != 1)))
     return {};
   if (isHalf) {
-    s.leftAcross = i.operands[6].value;
-    s.rightAcross = i.operands[7].value;
+    s.leftAcross = !s.leftInRegisters && i.operands[6].value;
+    s.rightAcross = i.operands[operands - 1].value;
   }
   return s;
 }
@@ -334,6 +339,15 @@ void Block::touchOperand(const Instruction &i, uint64_t descriptor, bool across,
     }
 }
 
+/// The left operand in registers, of each thread in turn.
+std::vector<uint32_t> Block::wordsOf(const Instruction &i, size_t first) const {
+  std::vector<uint32_t> words;
+  for (size_t t = first; t < first + groupThreads; ++t)
+    for (int reg : i.operands[1].parts)
+      words.push_back(uint32_t(all[t].registers[size_t(reg)]));
+  return words;
+}
+
 void Block::beginProduct(const Instruction &i, size_t first) {
   GroupShape shape = shapeOf(i);
   if (!shape.columns)
@@ -341,12 +355,13 @@ void Block::beginProduct(const Instruction &i, size_t first) {
   WarpGroup &group = warpGroups[first / groupThreads];
   GroupProduct product;
   product.by = &i;
-  product.left = value(all[first], i.operands[1]);
+  if (!shape.leftInRegisters)
+    product.left = value(all[first], i.operands[1]);
   product.right = value(all[first], i.operands[2]);
   product.adds = value(all[first], i.operands[3]) & 1;
   product.group = group.committed;
   for (size_t t = first; t < first + groupThreads; ++t)
-    if (value(all[t], i.operands[1]) != product.left ||
+    if ((!shape.leftInRegisters && value(all[t], i.operands[1]) != product.left) ||
         value(all[t], i.operands[2]) != product.right ||
         (value(all[t], i.operands[3]) & 1) != product.adds)
       fail(i, "threads of a group of warps do not agree");
@@ -371,6 +386,11 @@ void Block::beginProduct(const Instruction &i, size_t first) {
       }
   }
   ++product.sums->users;
+  if (shape.leftInRegisters) {
+    if (!group.fenced)
+      fail(i, "operands may be written by threads until now: no wgmma.fence is between");
+    product.words = wordsOf(i, first);
+  }
   // It reads what all of its threads know of.
   auto agent = uint16_t(all.size() + first / groupThreads);
   Shadow::Clock &clock = shadow.clockOf(agent);
@@ -381,7 +401,8 @@ void Block::beginProduct(const Instruction &i, size_t first) {
       clock[a] = std::min(clock[a], other[a]);
   }
   product.began = shadow.tick();
-  touchOperand(i, product.left, shape.leftAcross, 64, shape.depth, shape.bytes, agent);
+  if (!shape.leftInRegisters)
+    touchOperand(i, product.left, shape.leftAcross, 64, shape.depth, shape.bytes, agent);
   touchOperand(i, product.right, shape.rightAcross, shape.columns, shape.depth, shape.bytes, agent);
   group.products.push_back(std::move(product));
 }
@@ -419,8 +440,21 @@ void Block::compute(const GroupProduct &product) {
       }
     return values;
   };
-  std::vector<float> left = read(product.left, s.leftAcross, 64, s.left),
-                     right = read(product.right, s.rightAcross, s.columns, s.right);
+  std::vector<float> right = read(product.right, s.rightAcross, s.columns, s.right), left;
+  if (s.leftInRegisters) {
+    // With g = lane / 4 and t = lane % 4, a lane's words have rows g and g + 8 of the warp's 16,
+    // places 2 t and 2 t + 1, then eight behind (PTX ISA).
+    left.resize(64 * s.depth);
+    for (size_t t = 0; t < groupThreads; ++t)
+      for (size_t w = 0; w < 8; ++w) {
+        size_t row = t / 32 * 16 + t % 32 / 4 + w / 2 % 2 * 8,
+               place = t % 4 * 2 + w % 2 + w / 4 * 8;
+        uint32_t bits = product.words[t * 4 + w / 2] >> (w % 2 * 16) & 0xffff;
+        left[place * 64 + row] = float(numberOf(s.left, bits));
+      }
+  } else {
+    left = read(product.left, s.leftAcross, 64, s.left);
+  }
   // With g = lane / 4 and t = lane % 4, a warp's lane has rows g and g + 8 of the warp's 16,
   // columns 2 t and 2 t + 1 of each eight (PTX ISA).
   std::vector<uint32_t> &values = product.sums->values;
@@ -458,6 +492,8 @@ void Block::finishProducts(const Instruction &i, size_t first, uint64_t recent) 
       fail(i, "a product that no group was made of");
   auto product = group.products.begin();
   for (; product != group.products.end() && product->group < done; ++product) {
+    if (!product->words.empty() && product->words != wordsOf(*product->by, first))
+      fail(*product->by, "operands in registers were written before the product was waited for");
     compute(*product);
     if (--product->sums->users > 0)
       continue;

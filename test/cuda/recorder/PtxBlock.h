@@ -186,6 +186,7 @@ struct GroupProduct {
   std::shared_ptr<GroupSums> sums;
   const Instruction *by = nullptr;
   uint64_t left = 0, right = 0, group = 0;
+  std::vector<uint32_t> words; ///< of the left operand, where that is in registers
   bool adds = false;
   uint32_t began = 0;
 };
@@ -296,6 +297,7 @@ private:
   /// Groups whose threads are all at an instruction of theirs carry it out.
   bool meetGroups();
   void beginProduct(const Instruction &i, size_t first);
+  std::vector<uint32_t> wordsOf(const Instruction &i, size_t first) const;
   void finishProducts(const Instruction &i, size_t first, uint64_t recent);
   void compute(const GroupProduct &product);
   /// What a descriptor means, as the instruction reads it: bytes' places in shared memory.

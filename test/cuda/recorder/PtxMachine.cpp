@@ -241,9 +241,14 @@ void Block::vote(const Instruction &i, size_t first, size_t count) {
 }
 
 void Block::multiply(const Instruction &i, size_t first, size_t count) {
-  bool isBrain = i.from == Type::BF16;
-  if (count != 32 || !i.has("m16n8k16") || !i.has("row") || !i.has("col") || i.type != Type::F32 ||
-      !(isBrain || i.from == Type::F16) || i.operands.size() != 4)
+  // sync.aligned.SHAPE.row.col.sums.left.right.sums
+  bool isBrain = i.from == Type::BF16, ofBytes = i.has("m16n8k32");
+  auto typeOf = [&](size_t word) { return i.words.size() == 9 ? i.words[word] : ""; };
+  auto isByte = [](const std::string &type) { return type == "s8" || type == "u8"; };
+  bool isKnown = ofBytes
+                     ? typeOf(5) == "s32" && isByte(typeOf(6)) && isByte(typeOf(7))
+                     : i.has("m16n8k16") && i.type == Type::F32 && (isBrain || i.from == Type::F16);
+  if (count != 32 || !isKnown || !i.has("row") || !i.has("col") || i.operands.size() != 4)
     fail(i, "unknown");
   MmaLane lanes[32];
   for (size_t lane = 0; lane < 32; ++lane) {
@@ -252,17 +257,19 @@ void Block::multiply(const Instruction &i, size_t first, size_t count) {
     };
     for (size_t k = 0; k < 4; ++k) {
       lanes[lane].a[k] = read(1, k);
-      lanes[lane].c[k] = std::bit_cast<float>(read(3, k));
+      lanes[lane].c[k] = read(3, k);
     }
     for (size_t k = 0; k < 2; ++k)
       lanes[lane].b[k] = read(2, k);
   }
-  mma16x8x16(lanes, isBrain);
+  if (ofBytes)
+    mma16x8x32(lanes, typeOf(6) == "s8", typeOf(7) == "s8");
+  else
+    mma16x8x16(lanes, isBrain);
   for (size_t lane = 0; lane < 32; ++lane) {
     Thread &thread = all[first + lane];
     for (size_t k = 0; k < 4; ++k)
-      thread.registers[size_t(i.operands[0].parts.at(k))] =
-          std::bit_cast<uint32_t>(lanes[lane].c[k]);
+      thread.registers[size_t(i.operands[0].parts.at(k))] = lanes[lane].c[k];
     ++thread.at;
     thread.state = State::Running;
   }

@@ -10,12 +10,15 @@
 
 #include "test/cuda/recorder/Narrow.h"
 
+#include <bit>
+
 namespace ptx {
 
-/// What each lane of a warp has of the operands of mma.m16n8k16 over f16 or bf16.
+/// What each lane of a warp has of the operands of mma.m16n8k16 over f16 or bf16, or of
+/// mma.m16n8k32 over bytes.
 struct MmaLane {
-  uint32_t a[4], b[2]; ///< two numbers each
-  float c[4];          ///< added to, and the result
+  uint32_t a[4], b[2]; ///< two numbers each, or four
+  uint32_t c[4];       ///< added to, and the result: f32, or i32
 };
 
 /// Which number of which lane is which element is NVIDIA's PTX ISA's: with g =
@@ -36,12 +39,42 @@ inline void mma16x8x16(MmaLane (&lanes)[32], bool isBrain) {
         right[t * 2 + which + i * 8][g] = half(lanes[lane].b[i], which);
     }
     for (int i = 0; i < 4; ++i)
-      sums[g + (i / 2) * 8][t * 2 + i % 2] = lanes[lane].c[i];
+      sums[g + (i / 2) * 8][t * 2 + i % 2] = std::bit_cast<float>(lanes[lane].c[i]);
   }
   for (int row = 0; row < 16; ++row)
     for (int column = 0; column < 8; ++column)
       for (int k = 0; k < 16; ++k)
         sums[row][column] += left[row][k] * right[k][column];
+  for (int lane = 0; lane < 32; ++lane)
+    for (int i = 0; i < 4; ++i)
+      lanes[lane].c[i] =
+          std::bit_cast<uint32_t>(sums[lane / 4 + (i / 2) * 8][lane % 4 * 2 + i % 2]);
+}
+
+/// The same of bytes over a depth of 32, four neighbours of it in a word; sums wrap.
+inline void mma16x8x32(MmaLane (&lanes)[32], bool leftIsSigned, bool rightIsSigned) {
+  int32_t left[16][32], right[32][8];
+  uint32_t sums[16][8];
+  for (int lane = 0; lane < 32; ++lane) {
+    int g = lane / 4, t = lane % 4;
+    auto byte = [](uint32_t word, int which, bool isSigned) -> int32_t {
+      auto bits = uint8_t(word >> (8 * which));
+      return isSigned ? int32_t(int8_t(bits)) : int32_t(bits);
+    };
+    for (int which = 0; which < 4; ++which) {
+      for (int i = 0; i < 4; ++i)
+        left[g + (i % 2) * 8][t * 4 + which + (i / 2) * 16] =
+            byte(lanes[lane].a[i], which, leftIsSigned);
+      for (int i = 0; i < 2; ++i)
+        right[t * 4 + which + i * 16][g] = byte(lanes[lane].b[i], which, rightIsSigned);
+    }
+    for (int i = 0; i < 4; ++i)
+      sums[g + (i / 2) * 8][t * 2 + i % 2] = lanes[lane].c[i];
+  }
+  for (int row = 0; row < 16; ++row)
+    for (int column = 0; column < 8; ++column)
+      for (int k = 0; k < 32; ++k)
+        sums[row][column] += uint32_t(left[row][k] * right[k][column]);
   for (int lane = 0; lane < 32; ++lane)
     for (int i = 0; i < 4; ++i)
       lanes[lane].c[i] = sums[lane / 4 + (i / 2) * 8][lane % 4 * 2 + i % 2];
