@@ -84,6 +84,22 @@ static Result putStore(const Driver &driver, const StoreRecord &store, Stream st
   return error;
 }
 
+/// The parameters of a launch, as the driver wants them.
+struct LaunchParameters {
+  static constexpr int32_t most = 512; // a kernel's parameters take up to 4 KiB
+  void *pointers[most];
+
+  explicit LaunchParameters(const LaunchRecord &launch) {
+    auto *values = reinterpret_cast<const uint64_t *>(&launch + 1);
+    constexpr int32_t mapWords = WEIR_CUDA_MAP_BYTES / 8;
+    int32_t plain = launch.parameters - int32_t(launch.maps) * mapWords;
+    for (int32_t i = 0; i < plain; ++i)
+      pointers[i] = const_cast<uint64_t *>(values + i);
+    for (int32_t i = 0; i < int32_t(launch.maps); ++i)
+      pointers[plain + i] = const_cast<uint64_t *>(values + plain + i * mapWords);
+  }
+};
+
 /// `follows`: behind another launch, with nothing in between.
 static Result putRecord(CudaRun *part, const WorkRecord *record, bool follows) {
   const CudaDevice &device = *part->device;
@@ -91,15 +107,7 @@ static Result putRecord(CudaRun *part, const WorkRecord *record, bool follows) {
   switch (record->kind) {
   case WorkKind::Launch: {
     auto *launch = static_cast<const LaunchRecord *>(record);
-    auto *values = reinterpret_cast<const uint64_t *>(launch + 1);
-    constexpr int32_t most = 512; // a kernel's parameters take up to 4 KiB
-    void *parameters[most];
-    constexpr int32_t mapWords = WEIR_CUDA_MAP_BYTES / 8;
-    int32_t plain = launch->parameters - int32_t(launch->maps) * mapWords;
-    for (int32_t i = 0; i < plain; ++i)
-      parameters[i] = const_cast<uint64_t *>(values + i);
-    for (int32_t i = 0; i < int32_t(launch->maps); ++i)
-      parameters[plain + i] = const_cast<uint64_t *>(values + plain + i * mapWords);
+    LaunchParameters parameters(*launch);
     if (follows && device.mayBegin) {
       LaunchAttribute attribute = {launchMayBegin, {}, {1}};
       LaunchConfig config = {{launch->blocks, 1, 1},
@@ -108,10 +116,10 @@ static Result putRecord(CudaRun *part, const WorkRecord *record, bool follows) {
                              part->work,
                              &attribute,
                              1};
-      return driver.launchWith(&config, launch->function, parameters, nullptr);
+      return driver.launchWith(&config, launch->function, parameters.pointers, nullptr);
     }
     return driver.launch(launch->function, launch->blocks, 1, 1, launch->threads, 1, 1,
-                         launch->shared, part->work, parameters, nullptr);
+                         launch->shared, part->work, parameters.pointers, nullptr);
   }
   case WorkKind::Product: {
     auto *call = static_cast<const LibraryRecord *>(record);
@@ -138,8 +146,22 @@ static Result putRecord(CudaRun *part, const WorkRecord *record, bool follows) {
   return 0;
 }
 
-/// `nodes`: of the graph that is captured; null: nothing is, or nobody asks.
-static bool putAll(CudaRun *part, WorkFailure *failure, GraphNodes *nodes = nullptr) {
+/// The node that was captured last; null: the driver does not tell, or there are several.
+static GraphNode lastNode(CudaRun *part) {
+  int status = 0;
+  uint64_t id = 0;
+  Graph graph = nullptr;
+  const GraphNode *nodes = nullptr;
+  size_t count = 0;
+  Result error =
+      part->device->driver->captureInfo(part->work, &status, &id, &graph, &nodes, &count);
+  return !error && count == 1 ? nodes[0] : nullptr;
+}
+
+/// `nodes`: of the graph that is captured; null: nothing is, or nobody asks. `recordNode`: gets
+/// the node of each launch that is captured; null: nobody asks.
+static bool putAll(CudaRun *part, WorkFailure *failure, GraphNodes *nodes = nullptr,
+                   GraphNode *recordNode = nullptr) {
   const PendingWork &work = part->pending;
   bool marks = part->timeline.on && !part->timeline.byActivity;
   bool pieces = part->timeline.byActivity && !nodes;
@@ -154,6 +176,8 @@ static bool putAll(CudaRun *part, WorkFailure *failure, GraphNodes *nodes = null
       beginPiece(part, record->kernel);
     Result error = putRecord(part, record, follows);
     follows = record->kind == WorkKind::Launch && !marks;
+    if (recordNode && !error)
+      *recordNode++ = record->kind == WorkKind::Launch ? lastNode(part) : nullptr;
     if (pieces)
       endPiece(part);
     if (error) {
@@ -215,19 +239,22 @@ static CapturedWork *placeFor(PendingWork &work, uint64_t form) {
 static void drop(const Driver &driver, CapturedWork *captured) {
   if (captured->graph)
     driver.graphExecDestroy(captured->graph);
+  if (captured->source)
+    driver.graphDestroy(captured->source);
+  free(captured->recordNode);
   free(captured->records);
   dropNodes(captured->nodes);
   *captured = {};
 }
 
 /// The graph of what was noted; null: there is none, and nothing was put.
-static Graph record(CudaRun *part, GraphNodes *nodes) {
+static Graph record(CudaRun *part, GraphNodes *nodes, GraphNode *recordNode) {
   const Driver &driver = *part->device->driver;
   if (driver.captureBegin(part->work, captureRelaxed) != 0)
     return nullptr;
   WorkFailure ignored;
   Graph graph = nullptr;
-  bool put = putAll(part, &ignored, nodes);
+  bool put = putAll(part, &ignored, nodes, recordNode);
   if (nodes)
     nodes->position = -1;
   bool ended = driver.captureEnd(part->work, &graph) == 0;
@@ -248,8 +275,10 @@ static CapturedWork *capture(CudaRun *part, uint64_t form, CapturedWork *place) 
   const Driver &driver = *part->device->driver;
   bool watched = part->timeline.byActivity;
   GraphNodes *nodes = watched ? beginNodes() : nullptr;
-  Graph graph = watched && !nodes ? nullptr : record(part, nodes);
+  auto *recordNode = static_cast<GraphNode *>(calloc(size_t(work.count), sizeof(GraphNode)));
+  Graph graph = watched && !nodes ? nullptr : record(part, nodes, recordNode);
   if (!graph) {
+    free(recordNode);
     dropNodes(endNodes(nodes));
     return nullptr;
   }
@@ -262,12 +291,16 @@ static CapturedWork *capture(CudaRun *part, uint64_t form, CapturedWork *place) 
     fits = driver.graphInstantiate(&place->graph, graph, 0) == 0;
     nodes = endNodes(nodes);
     place->nodes = nodes;
+    place->source = graph;
+    place->recordNode = recordNode;
     if (!fits)
       place->graph = nullptr;
   } else {
+    // It keeps the nodes of the graph that it was made of.
     dropNodes(endNodes(nodes));
+    free(recordNode);
+    driver.graphDestroy(graph);
   }
-  driver.graphDestroy(graph);
   fits = fits && (!watched || place->nodes);
   auto *records =
       fits ? static_cast<uint8_t *>(realloc(place->records, size_t(work.bytes))) : nullptr;
@@ -277,8 +310,77 @@ static CapturedWork *capture(CudaRun *part, uint64_t form, CapturedWork *place) 
     return nullptr;
   }
   memcpy(records, work.records, size_t(work.bytes));
-  *place = {place->graph, records, work.bytes, form, 0, place->nodes};
+  *place = {place->graph, place->source, place->recordNode, records, work.bytes, form, 0,
+            place->nodes};
   return place;
+}
+
+/// Whether `record` may take the place of `before` in a graph: a launch of the same function
+/// with as many parameters.
+static bool differsInParameters(const WorkRecord *record, const WorkRecord *before) {
+  if (record->kind != WorkKind::Launch || before->kind != WorkKind::Launch ||
+      record->bytes != before->bytes)
+    return false;
+  auto *launch = static_cast<const LaunchRecord *>(record),
+       *other = static_cast<const LaunchRecord *>(before);
+  return launch->function == other->function && launch->parameters == other->parameters &&
+         launch->maps == other->maps;
+}
+
+/// Gives a graph of the same form that was used last what was noted: parameters and blocks of
+/// launches, where at most half of all records differ, since each takes a call. Null: there is
+/// none.
+static CapturedWork *adjust(CudaRun *part, uint64_t form) {
+  PendingWork &work = part->pending;
+  CapturedWork *latest = nullptr;
+  for (int32_t i = 0; i < work.capturedCount; ++i) {
+    CapturedWork &each = work.captured[i];
+    if (each.graph && each.form == form && each.bytes == work.bytes && each.recordNode &&
+        (!latest || each.used > latest->used))
+      latest = &each;
+  }
+  if (!latest)
+    return nullptr;
+  auto before = [&](int64_t at) {
+    return reinterpret_cast<const WorkRecord *>(latest->records + at);
+  };
+  auto isSame = [&](int64_t at) {
+    const WorkRecord *record = recordAt(work, at);
+    return record->bytes == before(at)->bytes &&
+           memcmp(record, before(at), size_t(record->bytes)) == 0;
+  };
+  int32_t different = 0, number = 0;
+  for (int64_t at = 0; at < work.bytes; at += recordAt(work, at)->bytes, ++number) {
+    if (isSame(at))
+      continue;
+    if (!differsInParameters(recordAt(work, at), before(at)) || !latest->recordNode[number])
+      return nullptr;
+    ++different;
+  }
+  if (different * 2 > work.count)
+    return nullptr;
+  number = 0;
+  for (int64_t at = 0; at < work.bytes; at += recordAt(work, at)->bytes, ++number) {
+    if (isSame(at))
+      continue;
+    auto *launch = static_cast<const LaunchRecord *>(recordAt(work, at));
+    LaunchParameters parameters(*launch);
+    KernelNode node = {launch->function,
+                       {launch->blocks, 1, 1},
+                       {launch->threads, 1, 1},
+                       launch->shared,
+                       parameters.pointers,
+                       nullptr,
+                       nullptr,
+                       nullptr};
+    if (part->device->driver->graphSetKernel(latest->graph, latest->recordNode[number], &node)) {
+      // What it would do now is neither this nor that.
+      drop(*part->device->driver, latest);
+      return nullptr;
+    }
+  }
+  memcpy(latest->records, work.records, size_t(work.bytes));
+  return latest;
 }
 
 bool flush(CudaRun *part, WorkFailure *failure) {
@@ -301,6 +403,8 @@ bool flush(CudaRun *part, WorkFailure *failure) {
         // Not again and again what the driver does not take; but memory may come back.
         if (!captured)
           work.notBefore = work.flushes + PendingWork::pause;
+      } else {
+        captured = adjust(part, form);
       }
     }
   }

@@ -13,7 +13,9 @@
 // are the same bytes. A sequence that comes for the second time is captured as a
 // CUDA graph, and launched as one from then on; one that differs from a captured
 // one in operands and sizes alone updates that graph, when there are enough of
-// its kind. All else is put call by call.
+// its kind. One that is new, but differs from a captured one in parameters of few
+// launches, as a decoder's next step does, sets those in that graph. All else is
+// put call by call.
 //
 //===----------------------------------------------------------------------===//
 
@@ -66,6 +68,8 @@ struct StoreRecord : WorkRecord {
 /// A sequence that is a graph.
 struct CapturedWork {
   GraphExec graph;
+  Graph source;          ///< that it was made of, whose nodes are its own
+  GraphNode *recordNode; ///< by record: of a launch, else null; null: not known
   uint8_t *records;
   int64_t bytes;
   uint64_t form;     ///< a hash of what an update cannot change

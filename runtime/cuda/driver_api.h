@@ -30,6 +30,7 @@ using Stream = struct StreamTag *;
 using Event = struct EventTag *;
 using Graph = struct GraphTag *;
 using GraphExec = struct GraphExecTag *;
+using GraphNode = struct GraphNodeTag *;
 using StreamCallback = void (*)(Stream stream, Result status, void *data);
 
 inline constexpr Result outOfMemory = 2, noBinaryForGpu = 209, peerAccessIsThere = 704;
@@ -66,6 +67,15 @@ inline constexpr int32_t memoryPinned = 1, locationDevice = 1, accessReadWrite =
 struct GraphUpdate {
   int32_t result;
   void *node, *from;
+};
+
+/// CUDA_KERNEL_NODE_PARAMS_v2.
+struct KernelNode {
+  Function function;
+  unsigned blocks[3], threads[3], shared;
+  void **parameters, **extra;
+  void *kernel;
+  Context context;
 };
 
 /// CUlaunchAttribute, CUlaunchConfig.
@@ -150,10 +160,14 @@ inline constexpr int mayBeginVersion = 12030;
   X(eventElapsed, "cuEventElapsedTime", (float *, Event, Event))                                   \
   X(driverVersion, "cuDriverGetVersion", (int *))                                                  \
   X(captureBegin, "cuStreamBeginCapture_v2", (Stream, int))                                        \
+  X(captureInfo, "cuStreamGetCaptureInfo_v2",                                                      \
+    (Stream, int *, uint64_t *, Graph *, const GraphNode **, size_t *))                            \
   X(captureEnd, "cuStreamEndCapture", (Stream, Graph *))                                           \
   X(graphDestroy, "cuGraphDestroy", (Graph))                                                       \
   X(graphInstantiate, "cuGraphInstantiateWithFlags", (GraphExec *, Graph, unsigned long long))     \
   X(graphUpdate, "cuGraphExecUpdate_v2", (GraphExec, Graph, GraphUpdate *))                        \
+  X(graphSetKernel, "cuGraphExecKernelNodeSetParams_v2",                                           \
+    (GraphExec, GraphNode, const KernelNode *))                                                    \
   X(graphLaunch, "cuGraphLaunch", (GraphExec, Stream))                                             \
   X(graphExecDestroy, "cuGraphExecDestroy", (GraphExec))                                           \
   X(launch, "cuLaunchKernel",                                                                      \

@@ -119,17 +119,17 @@ struct Trace : Tracer {
       writeTimed<cupti::KernelRecord>(cupti::kernelKind, operation, begin, end);
   }
 
-  void tell(uint32_t id, const GraphNode *node, const GraphNode *original) {
+  void tell(uint32_t id, const CapturedNode *node, const CapturedNode *original) {
     if (!callbacks.count(id))
       return;
     cupti::GraphData graph = {};
-    graph.node = const_cast<GraphNode *>(node);
-    graph.originalNode = const_cast<GraphNode *>(original);
+    graph.node = const_cast<CapturedNode *>(node);
+    graph.originalNode = const_cast<CapturedNode *>(original);
     cupti::ResourceData data = {nullptr, nullptr, &graph};
     callback(self, cupti::resourceDomain, id, &data);
   }
-  void nodeCreated(const GraphNode &node) override { tell(cupti::nodeCreated, &node, nullptr); }
-  void nodeCloned(const GraphNode &node, const GraphNode &original) override {
+  void nodeCreated(const CapturedNode &node) override { tell(cupti::nodeCreated, &node, nullptr); }
+  void nodeCloned(const CapturedNode &node, const CapturedNode &original) override {
     tell(cupti::nodeCloned, &node, &original);
   }
 };
@@ -234,7 +234,7 @@ int32_t cuptiActivityPopExternalCorrelationId(int32_t, uint64_t *id) {
   return 0;
 }
 int32_t cuptiGetGraphNodeId(void *node, uint64_t *id) {
-  *id = static_cast<GraphNode *>(node)->id;
+  *id = static_cast<CapturedNode *>(node)->id;
   return 0;
 }
 int32_t cuptiGetTimestamp(uint64_t *time) {

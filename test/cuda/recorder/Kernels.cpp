@@ -69,6 +69,25 @@ static Result readImage(const uint8_t *image, int capability, std::string &text)
   return !fits ? noBinaryForGpu : text.empty() ? 200 : 0;
 }
 
+bool recorder::kernelWork(Function function, unsigned blocks, unsigned threads, unsigned shared,
+                          void **values, bool mayBegin, std::function<void(Operation &)> &work) {
+  Recorder &r = recorder::recorder();
+  if (blocks == 0 || threads == 0 || threads > 1024)
+    return false;
+  if (shared > function->mostShared) {
+    r.problem("a launch asks for more shared memory than its function may have");
+    return false;
+  }
+  std::vector<uint8_t> parameters(size_t(function->code->parameterBytes));
+  for (size_t i = 0; i < function->code->parameters.size(); ++i) {
+    const ptx::Parameter &p = function->code->parameters[i];
+    std::memcpy(parameters.data() + p.offset, values[i], size_t(p.bytes));
+  }
+  ptx::Launch launch = {blocks, threads, shared, mayBegin};
+  work = [=, &r](Operation &) { ptx::run(*function->code, parameters, launch, r); };
+  return true;
+}
+
 extern "C" {
 
 Result cuModuleLoadData(Module *module, const void *image) {
@@ -191,26 +210,15 @@ static Result launchKernel(Function function, unsigned blocks, unsigned threads,
                            Stream stream, void **values, bool mayBegin) {
   ENTER("cuLaunchKernel");
   NEEDS_CONTEXT()
-  if (blocks == 0 || threads == 0 || threads > 1024)
+  std::function<void(Operation &)> work;
+  if (!kernelWork(function, blocks, threads, shared, values, mayBegin, work))
     return 1;
-  if (shared > function->mostShared) {
-    r.problem("a launch asks for more shared memory than its function may have");
-    return 1;
-  }
   ++r.launches;
   r.mayBegin += mayBegin;
   ++r.launched[function->name];
   if (function->device != stream->device)
     r.problem("launches the code of another GPU");
-  std::vector<uint8_t> parameters(size_t(function->code->parameterBytes));
-  for (size_t i = 0; i < function->code->parameters.size(); ++i) {
-    const ptx::Parameter &p = function->code->parameters[i];
-    std::memcpy(parameters.data() + p.offset, values[i], size_t(p.bytes));
-  }
-  ptx::Launch launch = {blocks, threads, shared, mayBegin};
-  r.put(
-      stream, function->name.c_str(),
-      [=, &r](Operation &) { ptx::run(*function->code, parameters, launch, r); }, function);
+  r.put(stream, function->name.c_str(), std::move(work), function, mayBegin);
   return 0;
 }
 

@@ -57,11 +57,11 @@ void Recorder::start() {
 }
 
 void Recorder::put(StreamTag *stream, const char *what, std::function<void(Operation &)> work,
-                   const void *code) {
+                   const void *code, bool mayBegin) {
   if (stream->device != currentDevice())
     problem("puts into a stream of another GPU than the context's");
   if (stream->capturing) {
-    stream->capturing->nodes.push_back({what, code, std::move(work), ++nodes});
+    stream->capturing->nodes.push_back({what, code, std::move(work), ++nodes, mayBegin});
     if (tracer)
       tracer->nodeCreated(stream->capturing->nodes.back());
     return;
@@ -75,13 +75,13 @@ void Recorder::put(StreamTag *stream, const char *what, std::function<void(Opera
   putOperation(stream, std::move(operation));
 }
 
-void Recorder::putNodes(StreamTag *stream, const std::vector<GraphNode> &nodes) {
+void Recorder::putNodes(StreamTag *stream, const std::vector<CapturedNode> &nodes) {
   if (stream->device != currentDevice())
     problem("puts into a stream of another GPU than the context's");
   ++correlations;
   if (tracer)
     tracer->called(correlations);
-  for (const GraphNode &node : nodes) {
+  for (const CapturedNode &node : nodes) {
     Operation operation;
     operation.what = node.what;
     operation.work = node.work;
@@ -299,6 +299,8 @@ void Recorder::report() {
   std::fprintf(file, "problems %zu\n", problems.size());
   std::fprintf(file, "graphs: captured %d, updated %d, launched %d\n", captured, updated,
                graphLaunches);
+  if (adjusted)
+    std::fprintf(file, "launches that were set in graphs %d\n", adjusted);
   for (const auto &[name, count] : libraryCalls)
     std::fprintf(file, "%s %d\n", name.c_str(), count);
   std::fprintf(file, "modules loaded %d\n", modulesLoaded);

@@ -55,17 +55,20 @@ struct StreamTag {
   GraphTag *capturing = nullptr;
 };
 /// Something that was captured. Nodes of equal name and code fit each other.
-struct GraphNode {
+struct CapturedNode {
   const char *what;
   const void *code;
   std::function<void(Operation &)> work;
   uint64_t id = 0;
+  bool mayBegin = false; ///< before what is in front of it has ended
 };
 struct GraphTag {
-  std::vector<GraphNode> nodes;
+  std::vector<CapturedNode> nodes;
+  GraphNode last = nullptr; ///< as the driver names it: its number, from 1
 };
 struct GraphExecTag {
-  std::vector<GraphNode> nodes;
+  std::vector<CapturedNode> nodes;
+  const GraphTag *source = nullptr; ///< that it was made of
 };
 struct EventTag {
   int device = 0;
@@ -120,8 +123,8 @@ public:
   /// The thread has made a call that puts work.
   virtual void called(uint32_t correlation) = 0;
   virtual void did(const Operation &operation, uint64_t begin, uint64_t end) = 0;
-  virtual void nodeCreated(const GraphNode &node) = 0;
-  virtual void nodeCloned(const GraphNode &node, const GraphNode &original) = 0;
+  virtual void nodeCreated(const CapturedNode &node) = 0;
+  virtual void nodeCloned(const CapturedNode &node, const CapturedNode &original) = 0;
 };
 
 class Recorder : public ptx::Watcher {
@@ -148,7 +151,8 @@ public:
   int launches = 0, copiesIn = 0, copiesOut = 0, copies = 0, callbacks = 0, waits = 0;
   int peerCopies = 0;
   int graphs = 0, instances = 0; ///< that were not destroyed
-  int captured = 0, updated = 0, graphLaunches = 0;
+  int captured = 0, updated = 0, adjusted = 0, graphLaunches = 0;
+  std::set<const GraphTag *> sources; ///< graphs that are there
   /// What libraries were asked for.
   std::map<std::string, int> libraryCalls;
   std::map<std::string, int> launched; ///< by kernel
@@ -193,9 +197,9 @@ public:
   void start();
   /// Puts an operation into a stream, or into the graph that it captures.
   void put(StreamTag *stream, const char *what, std::function<void(Operation &)> work,
-           const void *code = nullptr);
+           const void *code = nullptr, bool mayBegin = false);
   /// Puts a graph's.
-  void putNodes(StreamTag *stream, const std::vector<GraphNode> &nodes);
+  void putNodes(StreamTag *stream, const std::vector<CapturedNode> &nodes);
   void putCallback(StreamTag *stream, std::function<void(Result)> callback);
   /// The host learns of what a clock says.
   void tellHost(const Clock &clock);
@@ -235,6 +239,10 @@ private:
 
 /// Never destroyed: the driver outlives what unloads it.
 __attribute__((visibility("default"))) Recorder &recorder();
+
+/// What a launch does, with the parameters that it has now. False: it cannot be.
+bool kernelWork(Function function, unsigned blocks, unsigned threads, unsigned shared,
+                void **values, bool mayBegin, std::function<void(Operation &)> &work);
 
 } // namespace recorder
 
