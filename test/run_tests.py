@@ -176,6 +176,7 @@ def main():
         digits = os.path.join(ROOT, "test", "digits", "samples.")
         run_script(tally, "soak", [os.path.join(build, "test", "soak"), digits + "f32",
                                    digits + "u8", os.path.join(build, "results"), "1000000", "64"])
+        run_script(tally, "GPU", [sys.executable, "test/cuda/bundle_test.py", "--build", build])
         run_script(tally, "packages", [sys.executable, "test/package/packages_test.py",
                                        "--build", build])
         run_sanitized(tally, arguments.fuzz_seconds)
