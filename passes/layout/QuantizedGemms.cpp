@@ -54,8 +54,8 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
       return;
     }
     isTiles = unit.getValue() == "amx";
-    // Accelerators multiply bytes, whatever the host does.
-    isPairs = unit.getValue() == "avx2" && !getOperation()->hasAttr(acceleratedAttribute);
+    // Offload devices multiply bytes, whatever the host does.
+    isPairs = unit.getValue() == "avx2" && !getOperation()->hasAttr(offloadingAttribute);
     for (Operation *op : work)
       rewrite(op);
     if (read.empty())
