@@ -108,8 +108,7 @@ static LogicalResult sparseCrossHashed(NodeImport &n) {
     bool isSparse = i >= c.sparse && i < 2 * c.sparse, isDense = i >= 3 * c.sparse;
     Value feature = isSparse || (isDense && *isStrong) ? n.in(i) : Value();
     if (feature && !n.isString(feature))
-      return n.unsupported("found integers in a sparse column, or with strong_hash; possible are "
-                           "strings");
+      return n.unsupported("expected strings in sparse columns and with strong_hash, got integers");
   }
   c.last = n.concat({n.reshape(n.toI64(buckets), {1}), n.reshape(n.toI64(salt), {2})}, 0);
   return cross(n, c, n.b.getI64Type(), {});
