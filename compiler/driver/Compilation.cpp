@@ -396,7 +396,7 @@ void Compilation::takeFigures() {
   reported.memoryLimit = memoryLimit.value_or(0);
   reported.repeatedLaunches = number("weir_plan.recompute", "launches");
   reported.repeatedWork = number("weir_plan.recompute", "per_mille");
-  reported.memoryChoices = memoryChoicesOf(**module);
+  reported.memoryChoices = memoryChoicesOf(*module);
   reported.swappedValues = number("weir_plan.swap", "saved");
   reported.swapReturns = number("weir_plan.swap", "returned");
   reported.swappedBytes = number("weir_plan.swap", "bytes");
