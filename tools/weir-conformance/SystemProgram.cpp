@@ -132,6 +132,8 @@ driver::Options SystemProgram::optionsFor(const std::vector<EntrySpec> &specs) {
   options.name = "model";
   options.entries = specs;
   options.frontendFlags["--tags"] = script.tags;
+  if (script.viaCore)
+    options.frontendFlags["--fed-fetches"] = {"refuse"};
   options.deviceNames = script.devices;
   options.hardPlacement = !script.softPlacement;
   return options;

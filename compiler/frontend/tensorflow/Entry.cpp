@@ -9,6 +9,7 @@
 #include "compiler/frontend/NearestName.h"
 #include "compiler/frontend/TensorBuilder.h"
 #include "compiler/frontend/tensorflow/Structure.h"
+#include "compiler/frontend/tensorflow/TensorFlowFrontend.h"
 
 #include <algorithm>
 #include <set>
@@ -35,6 +36,7 @@ private:
   void fetch(const std::string &value, const std::string &name,
              const std::vector<int64_t> *shape = nullptr);
   void defaultFeeds();
+  void refuseFedFetches();
   void defaultFetches(bool leftOvers);
   bool shapeOf(Edge edge, Shape &shape) const;
   void error(const char *code, std::string message, std::vector<std::string> notes = {}) {
@@ -349,6 +351,20 @@ void Planner::defaultFeeds() {
   }
 }
 
+/// Where the user asks for what TensorFlow's runtime does.
+void Planner::refuseFedFetches() {
+  std::vector<std::string> said = valuesOf(options.flags, fedFetchesFlag);
+  if (said.empty() || said.back() == "give")
+    return;
+  if (said.back() != "refuse")
+    return error("W0112", "expected give or refuse for " + std::string(fedFetchesFlag) + ", got " +
+                              said.back());
+  for (const PlannedFetch &fetch : plan.fetches)
+    for (const PlannedFeed &feed : plan.feeds)
+      if (feed.edge == fetch.edge && fetch.ys.empty() && !fetch.isTarget && !feed.isSeed)
+        error("W0212", "found " + quoted(fetch.name) + " both fed and fetched");
+}
+
 std::optional<EntryPlan> Planner::run() {
   size_t errors = sink.errorCount();
   plan.name = !spec.name.empty() ? spec.name : signature ? signature->key : "main";
@@ -389,6 +405,7 @@ std::optional<EntryPlan> Planner::run() {
       defaultFeeds();
     }
   }
+  refuseFedFetches();
   if (plan.fetches.empty() && sink.errorCount() == errors)
     error("W0212",
           "expected a --fetch of any node's output, got none, and no node without readers");

@@ -25,6 +25,8 @@ std::vector<SupportedOperator> supportedOperators();
 
 /// Which of a SavedModel's graphs: the one that has exactly the flag's tags.
 inline constexpr char tagsFlag[] = "--tags";
+/// Whether an edge that is fed may be fetched, too: `give` or `refuse`.
+inline constexpr char fedFetchesFlag[] = "--fed-fetches";
 } // namespace tf
 
 } // namespace weir
