@@ -190,9 +190,12 @@ Value AttentionEmitter::exponential(Value value, Value shift) {
   if (!isRounded)
     return math::ExpOp::create(b, r.loc, distance);
   Value power = multiply(distance, number(1.4426950408889634));
-  return LLVM::CallIntrinsicOp::create(b, r.loc, f32, b.getStringAttr("llvm.nvvm.ex2.approx.f"),
-                                       ValueRange(power))
-      .getResults();
+  return LLVM::InlineAsmOp::create(b, r.loc, f32, ValueRange(power), "ex2.approx.f32 $0, $1;",
+                                   "=f,f", /*has_side_effects=*/false,
+                                   /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
+                                   /*asm_dialect=*/LLVM::AsmDialectAttr(),
+                                   /*operand_attrs=*/ArrayAttr())
+      .getResult(0);
 }
 
 Value AttentionEmitter::weigh(MutableArrayRef<Value> logits, Row &row, int64_t lanes) {

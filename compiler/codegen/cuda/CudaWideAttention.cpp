@@ -88,7 +88,7 @@ public:
   }
 
   void emit() {
-    placeSizes(tileRows, layout.keys);
+    placeSizes(warp_groups::tileRows, layout.keys);
     shapeLaunch(k, int64_t(maps.size()));
     placeTiles();
     makeAllBarriers();
