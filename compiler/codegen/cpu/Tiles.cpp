@@ -92,8 +92,9 @@ SmallVector<Value> weir::laneMasks(KernelBuilder &r, const TileShape &shape, Val
 }
 
 /// Longer sums of a tile, of known length, go by blocks: what waits for a block to end leaves
-/// the registers. Sums of open length are cut by who asks for tiles.
-static constexpr SumBlocks tileBlocks = {/*most=*/1024, /*cutsOpen=*/false};
+/// the registers. Sums of open length are cut by who asks for tiles, into blocks of as many,
+/// so that both have the same bits.
+static constexpr SumBlocks tileBlocks = {/*most=*/512, /*cutsOpen=*/false};
 
 void weir::emitTile(KernelBuilder &r, plan::KernelOp kernel, Operation *anchor,
                     const TileShape &shape, ArrayRef<Value> loops, const TileOperands &operands,

@@ -9,7 +9,7 @@
 Sums LENGTH positive elements of f32 in one of the forms in which kernels do: columns of a
 matrix, in registers, in memory, element by element; lines; products; convolutions that are
 filters' gradients; pools. The largest error over all results, relative to the sum, is to be
-less than blocks allow, whatever the length: chains of additions have no more than 1,024
+less than blocks allow, whatever the length: chains of additions have no more than 512
 links, and few levels. One after the other, 100,000 additions are off by more.
 """
 import array
@@ -91,7 +91,7 @@ def main():
     with zipfile.ZipFile(os.path.join(folder, "out.npz")) as archive:
         got = array.array("f", archive.read("y.npy")[-4 * total(result):])
     worst = max(abs(got[i] - exact) / exact for i, exact in wanted(form, shapes, tensors))
-    # A chain of 1,024 additions is off by some 15 roundings at most among that many results,
+    # A chain of 512 additions is off by some 15 roundings at most among that many results,
     # and there are two or three levels.
     bound = 48 * EPSILON
     verdict = "is right" if worst < bound else "is WRONG"
