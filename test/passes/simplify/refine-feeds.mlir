@@ -48,3 +48,11 @@ func.func @bounded(%x: tensor<?x?xf32> {weir.dims = ["n", "k"], weir.lower = [0,
   %z = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_batch = array<i64>, rhs_contract = array<i64: 0>} : (tensor<?x?xf32>, tensor<5x3xf32>) -> tensor<?x3xf32>
   return %z : tensor<?x3xf32>
 }
+
+// A feed that is fetched as it is.
+// CHECK-LABEL: func.func @through
+// CHECK-SAME: -> (tensor<?x5xf32>, tensor<?x3xf32>)
+func.func @through(%x: tensor<?x?xf32>, %w: tensor<5x3xf32>) -> (tensor<?x?xf32>, tensor<?x3xf32>) {
+  %z = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_batch = array<i64>, rhs_contract = array<i64: 0>} : (tensor<?x?xf32>, tensor<5x3xf32>) -> tensor<?x3xf32>
+  return %x, %z : tensor<?x?xf32>, tensor<?x3xf32>
+}
