@@ -151,7 +151,7 @@ std::optional<Verdict> SystemProgram::compile() {
   for (const ScriptEntry &entry : entries)
     allUnknown &= entry.unknownOperation;
   if (allUnknown && verdict->reason.find("W0250") != std::string::npos &&
-      verdict->reason.find("TensorFlow does not have") != std::string::npos) {
+      verdict->reason.find("none of TensorFlow's") != std::string::npos) {
     for (ScriptEntry &entry : entries)
       entry.refused = true;
     return std::nullopt;
