@@ -40,8 +40,10 @@ struct RefineFeedsPass : weir::impl::WeirRefineFeedsPassBase<RefineFeedsPass> {
         origins.take(&op, /*alwaysRuns=*/true);
       for (BlockArgument feed : function.getArguments())
         refine(function, feed, origins);
-      function.setType(FunctionType::get(
-          &getContext(), function.getBody().front().getArgumentTypes(), function.getResultTypes()));
+      // What is fetched may be a feed.
+      Block &body = function.getBody().front();
+      function.setType(FunctionType::get(&getContext(), body.getArgumentTypes(),
+                                         body.getTerminator()->getOperandTypes()));
     }
   }
 
