@@ -22,16 +22,19 @@ int weir::kernelRow(StepTables &tables, StringRef kernel, Location launch) {
   bool isShared = rows[first].launches > 1 || tables.kernelIndex.contains((kernel + ";").str());
   if (!isShared || nodes.empty())
     return first;
-  auto [row, isNew] = tables.kernelIndex.try_emplace((kernel + ";" + nodes).str(), first);
-  if (isNew) {
+  std::string key = (kernel + ";" + nodes).str();
+  auto known = tables.kernelIndex.find(key);
+  int row = known == tables.kernelIndex.end() ? first : known->second;
+  if (known == tables.kernelIndex.end()) {
     // The first launch takes the kernel's own row.
     if (!tables.kernelIndex.try_emplace((kernel + ";").str(), first).second) {
-      row->second = int(rows.size());
-      rows.push_back(rows[first]);
+      row = int(rows.size());
+      rows.push_back(KernelInfo(rows[first]));
     }
-    rows[row->second].nodes = nodes;
-    rows[row->second].launches = 0;
+    tables.kernelIndex[key] = row;
+    rows[row].nodes = nodes;
+    rows[row].launches = 0;
   }
-  ++rows[row->second].launches;
-  return row->second;
+  ++rows[row].launches;
+  return row;
 }
