@@ -352,5 +352,10 @@ bool weir::tools::writeNpzFile(const std::string &path, const NamedTensors &tens
       key += "|" + std::string(foreign);
     entries.emplace_back(key + ".npy", writeNpy(tensor));
   }
-  return writeFile(path, writeZip(entries), error);
+  std::string bytes = writeZip(entries);
+  if (bytes.empty() && !entries.empty()) {
+    error = path + ": the arrays cannot be packed into an archive";
+    return false;
+  }
+  return writeFile(path, bytes, error);
 }

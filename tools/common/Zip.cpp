@@ -105,8 +105,10 @@ std::string weir::tools::writeZip(const ZipEntries &entries) {
   zip_source_keep(written.get()); // once the archive's, once ours
   for (const auto &[name, contents] : entries) {
     Source source(zip_source_buffer_create(contents.data(), contents.size(), 0, failure.out()));
-    zip_int64_t index =
-        source ? zip_file_add(archive.get(), name.c_str(), source.get(), ZIP_FL_ENC_UTF_8) : -1;
+    // Of equal names the last one counts, as for who reads an archive that has both.
+    zip_int64_t index = source ? zip_file_add(archive.get(), name.c_str(), source.get(),
+                                              ZIP_FL_ENC_UTF_8 | ZIP_FL_OVERWRITE)
+                               : -1;
     if (index < 0)
       return {};
     source.release(); // the archive's
