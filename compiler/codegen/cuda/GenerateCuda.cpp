@@ -8,6 +8,7 @@
 #include "compiler/codegen/cuda/CudaCodegen.h"
 #include "compiler/codegen/cuda/CudaStep.h"
 #include "compiler/codegen/cuda/CudaWarpGroups.h"
+#include "compiler/codegen/cuda/CudaWideAttention.h"
 #include "compiler/codegen/cuda/CudaWideGemm.h"
 #include "compiler/codegen/cuda/DirectEdges.h"
 #include "compiler/codegen/cuda/LibraryKernels.h"
@@ -354,6 +355,8 @@ FailureOr<StepRewriterFactory> weir::generateCuda(ModuleOp module, const DeviceK
     std::optional<WideKernel> wide;
     if (hasSpecific)
       wide = emitWideProduct(own ? *own : kernel, symbol, kernels, sites);
+    if (hasSpecific && !wide)
+      wide = emitWideAttention(own ? *own : kernel, symbol, kernels, sites);
     if (wide) {
       wide->desc.kernel = int32_t(info.kernels.size()) - 1;
       specific.push_back(wide->name);
