@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <new>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -35,8 +36,12 @@ std::unique_ptr<MappedFile> MappedFile::open(const std::string &path, std::strin
     // An empty file cannot be mapped, and needs no mapping.
     address = size ? mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0) : nullptr;
     good = address != MAP_FAILED;
-    if (!good)
+    if (!good) {
       error = std::strerror(errno);
+      // As where `new` finds no memory: who has set a limit says so.
+      if (std::new_handler handler = errno == ENOMEM ? std::get_new_handler() : nullptr)
+        handler();
+    }
   }
   ::close(fd);
   if (!good)
