@@ -321,8 +321,6 @@ llvm::Constant *DescriptorBuilder::accelerators() {
     }
     for (const std::string &name : info.kernels)
       names.push_back(name.empty() ? null() : string(name));
-    // The host's launches of a shared kernel have rows of their own.
-    names.resize(std::max(names.size(), program.kernels.size()), null());
     for (const AcceleratorInfo::Segment &segment : info.segments)
       segments.push_back(structure<weir_blob_segment>(
           {i64(segment.source), i64(segment.bytes), i64(segment.target)}));

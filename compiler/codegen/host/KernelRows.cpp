@@ -16,6 +16,9 @@ using namespace weir;
 int weir::kernelRow(StepTables &tables, StringRef kernel, Location launch) {
   std::vector<KernelInfo> &rows = tables.program.kernels;
   int first = tables.kernelIndex[kernel];
+  // Other devices know kernels by these numbers, and have more kernels behind them.
+  if (!tables.program.accelerators.empty())
+    return first;
   llvm::SetVector<StringRef> names;
   collectNodeNames(launch, names);
   std::string nodes = llvm::join(names, ";");

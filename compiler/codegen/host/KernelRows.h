@@ -13,8 +13,9 @@
 namespace weir {
 
 /// Row of a kernel among the program's, for a launch at `launch`: of a kernel that launches for
-/// several nodes share there is a row for each of these, so that traces tell them apart. Rows
-/// are added, and found again, by "KERNEL;NODES" in tables.kernelIndex.
+/// several nodes share there is a row for each of these, so that traces tell them apart, in
+/// programs of the host alone. Rows are added, and found again, by "KERNEL;NODES" in
+/// tables.kernelIndex.
 int kernelRow(StepTables &tables, llvm::StringRef kernel, mlir::Location launch);
 
 } // namespace weir
