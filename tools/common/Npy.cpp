@@ -353,7 +353,7 @@ bool weir::tools::writeNpzFile(const std::string &path, const NamedTensors &tens
     entries.emplace_back(key + ".npy", writeNpy(tensor));
   }
   std::string bytes = writeZip(entries);
-  if (bytes.empty() && !entries.empty()) {
+  if (bytes.empty()) {
     error = path + ": the arrays cannot be packed into an archive";
     return false;
   }

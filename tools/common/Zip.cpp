@@ -95,6 +95,10 @@ bool weir::tools::readZip(std::string_view bytes, ZipEntries &entries, std::stri
 }
 
 std::string weir::tools::writeZip(const ZipEntries &entries) {
+  // Of an archive of nothing libzip leaves nothing: it is the end of a directory alone
+  // (.ZIP File Format Specification, 4.3.16).
+  if (entries.empty())
+    return std::string("PK\5\6", 4) + std::string(18, '\0');
   Failure failure;
   Source written(zip_source_buffer_create(nullptr, 0, 0, failure.out()));
   if (!written)

@@ -106,6 +106,13 @@ TEST(Zip, DeflatesWhatRepeatsAndStoresTheRest) {
   EXPECT_EQ(back, entries);
 }
 
+TEST(Zip, AnArchiveMayHoldNothing) {
+  ZipEntries back;
+  std::string error;
+  EXPECT_TRUE(readZip(writeZip({}), back, error)) << error;
+  EXPECT_TRUE(back.empty());
+}
+
 TEST(Zip, DamageIsFound) {
   std::string archive = writeZip({{"a", "some contents"}}), error;
   ZipEntries entries;
