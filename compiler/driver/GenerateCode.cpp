@@ -15,6 +15,7 @@
 #include "dialects/weir/Arranged.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
@@ -225,8 +226,9 @@ bool Compilation::joinUnits(llvm::ArrayRef<CodeUnit> units) {
 
 llvm::Error Compilation::compileInUnits(std::vector<CodeUnit> &units) {
   std::vector<std::string> kernels;
+  llvm::StringSet<> known; // a kernel that nodes share has several rows
   for (const KernelInfo &kernel : described.kernels)
-    if (!llvm::is_contained(kernels, kernel.symbol)) // of those that nodes share there are more
+    if (known.insert(kernel.symbol).second)
       kernels.push_back(kernel.symbol);
   // The sanitizer keeps tables of a module's functions and variables, DWARF those of a file.
   if (options.sanitizeAddress || options.debugInfo)

@@ -103,7 +103,7 @@ void MlirMessages::handle(mlir::Diagnostic &source) {
   takeCode(diagnostic.message, diagnostic.code);
   diagnostic.message = oneLine(diagnostic.message);
   // Who wrote MLIR reads MLIR; who has a model cannot have made this.
-  bool isFault = !isOwnIr(file) && isForeignText(diagnostic.message);
+  bool isFault = isForeignText(diagnostic.message) && !isOwnIr(file);
   if (isFault) {
     diagnostic.code = "W0199";
     diagnostic.message = "found something that weirc made, and that does not hold: a fault of its "
