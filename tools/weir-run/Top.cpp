@@ -8,7 +8,6 @@
 #include "tools/weir-run/Top.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -24,8 +23,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr size_t shownKernels = 20, mostNodes = 60; ///< lines; characters
 constexpr double bytesOfLine = 64;                  ///< of the last cache
-
-std::atomic<uint64_t> tableCount{0};
 
 double secondsOf(Clock::duration duration) {
   return std::chrono::duration<double>(duration).count();
@@ -90,7 +87,7 @@ Counts ThreadCounters::read() const {
   return {int64_t(values[1]), int64_t(values[2]), int64_t(values[3])};
 }
 
-TopTable::TopTable() : number(++tableCount) {
+TopTable::TopTable() {
   table = {};
   table.size = sizeof(table);
   table.self = this;
@@ -106,27 +103,15 @@ TopTable::TopTable() : number(++tableCount) {
 
 TopTable::~TopTable() = default;
 
-TopTable::Lane &TopTable::laneOfThread() {
-  thread_local uint64_t owner = 0;
-  thread_local Lane *lane = nullptr;
-  if (owner != number) {
-    std::lock_guard<std::mutex> lock(mutex);
-    lanes.push_back(std::make_unique<Lane>());
-    lane = lanes.back().get();
-    owner = number;
-  }
-  return *lane;
-}
-
 void TopTable::begin() {
-  Lane &lane = laneOfThread();
+  Lane &lane = lanes.ofThread();
   Counts counts = lane.counters.read();
   lane.open.push_back({Clock::now(), counts});
 }
 
 void TopTable::end(const weir_trace_event &event) {
   Clock::time_point now = Clock::now();
-  Lane &lane = laneOfThread();
+  Lane &lane = lanes.ofThread();
   if (lane.open.empty())
     return;
   Begin begin = lane.open.back();
@@ -174,9 +159,9 @@ RunStatus TopTable::watch(Session &session, int entry, std::vector<HostTensor> &
 std::string TopTable::text(size_t most) const {
   std::map<std::pair<std::string, std::string>, Row> kernels;
   int64_t all = 0;
-  bool areCounted = !lanes.empty();
+  bool areCounted = !lanes.all().empty();
   std::string reason;
-  for (const auto &lane : lanes) {
+  for (const auto &lane : lanes.all()) {
     areCounted &= lane->counters.areThere();
     if (reason.empty())
       reason = lane->counters.reason();
@@ -199,7 +184,7 @@ std::string TopTable::text(size_t most) const {
   });
   char line[512];
   std::snprintf(line, sizeof(line), "%lld runs, %.3f ms each, %zu threads, %zu kernels%s%s\n",
-                (long long)runs, runs ? seconds * 1e3 / double(runs) : 0, lanes.size(),
+                (long long)runs, runs ? seconds * 1e3 / double(runs) : 0, lanes.all().size(),
                 order.size(),
                 areCounted ? "" : "; no processor counters: ", areCounted ? "" : reason.c_str());
   std::string out = line;

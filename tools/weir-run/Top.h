@@ -9,14 +9,13 @@
 #define WEIR_TOOLS_WEIRRUN_TOP_H
 
 #include "tools/common/Session.h"
+#include "tools/weir-run/ThreadLanes.h"
 
 #include "weir/weir.h"
 
 #include <chrono>
 #include <cstdint>
 #include <map>
-#include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -83,14 +82,11 @@ private:
     std::map<std::pair<const char *, const char *>, Row> rows;
   };
 
-  Lane &laneOfThread();
   void begin();
   void end(const weir_trace_event &event);
 
-  const uint64_t number; ///< never given twice in a process
   weir_trace table;
-  std::mutex mutex; ///< of `lanes`, while runs are under way
-  std::vector<std::unique_ptr<Lane>> lanes;
+  ThreadLanes<Lane> lanes;
   int64_t runs = 0;
   double seconds = 0; ///< in runs
 };

@@ -11,7 +11,6 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
-#include <atomic>
 #include <set>
 
 using namespace weir::tools;
@@ -39,12 +38,9 @@ std::string receiveKey(const weir_trace_event &event) {
   return std::string(event.name) + "\n" + event.device + "\n" + std::to_string(event.step);
 }
 
-/// Numbers recorders: one may be made where another was.
-std::atomic<uint64_t> recorderCount{0};
-
 } // namespace
 
-TraceRecorder::TraceRecorder() : number(++recorderCount), origin(std::chrono::steady_clock::now()) {
+TraceRecorder::TraceRecorder() : origin(std::chrono::steady_clock::now()) {
   table.size = sizeof(table);
   table.reserved = 0;
   table.self = this;
@@ -67,31 +63,19 @@ int64_t TraceRecorder::now() const {
       .count();
 }
 
-TraceRecorder::Lane &TraceRecorder::laneOfThread() {
-  thread_local uint64_t owner = 0;
-  thread_local Lane *lane = nullptr;
-  if (owner != number) {
-    std::lock_guard<std::mutex> lock(mutex);
-    lanes.push_back(std::make_unique<Lane>());
-    lane = lanes.back().get();
-    owner = number;
-  }
-  return *lane;
-}
-
 void TraceRecorder::begin(const weir_trace_event &event) {
   if (event.kind == WEIR_TRACE_RECEIVE) {
     std::lock_guard<std::mutex> lock(mutex);
     receives[receiveKey(event)] = now();
     return;
   }
-  Lane &lane = laneOfThread();
+  Lane &lane = lanes.ofThread();
   lane.open.push_back(now());
 }
 
 void TraceRecorder::end(const weir_trace_event &event) {
   int64_t stop = now(), start = stop;
-  Lane &lane = laneOfThread();
+  Lane &lane = lanes.ofThread();
   if (event.kind == WEIR_TRACE_RECEIVE) {
     std::lock_guard<std::mutex> lock(mutex);
     auto found = receives.find(receiveKey(event));
@@ -110,7 +94,7 @@ void TraceRecorder::span(const weir_trace_event &event, int64_t begin, int64_t e
   // steady_clock is the monotonic clock that the runtime counts on.
   int64_t first =
       std::chrono::duration_cast<std::chrono::nanoseconds>(origin.time_since_epoch()).count();
-  add(laneOfThread(), event, begin - first, end - begin);
+  add(lanes.ofThread(), event, begin - first, end - begin);
 }
 
 void TraceRecorder::add(Lane &lane, const weir_trace_event &event, int64_t start,
@@ -123,7 +107,7 @@ void TraceRecorder::add(Lane &lane, const weir_trace_event &event, int64_t start
 
 std::string TraceRecorder::traceJson() const {
   std::vector<const Event *> events;
-  for (const auto &lane : lanes)
+  for (const auto &lane : lanes.all())
     for (const Event &event : lane->events)
       events.push_back(&event);
   // What encloses comes before what it encloses.
@@ -191,7 +175,7 @@ std::string TraceRecorder::profileJson() const {
   std::map<std::string, Row> rows;
   int64_t runs = 0;
   const Event *last = nullptr; // of the runs
-  for (const auto &lane : lanes)
+  for (const auto &lane : lanes.all())
     for (const Event &event : lane->events) {
       if (event.kind == WEIR_TRACE_RUN && (!last || event.step > last->step))
         last = &event;
@@ -229,7 +213,7 @@ std::string TraceRecorder::profileJson() const {
     });
     // What ran when in the last run, for weirc --report.
     std::vector<const Event *> timeline;
-    for (const auto &lane : lanes)
+    for (const auto &lane : lanes.all())
       for (const Event &event : lane->events)
         if (last && event.step == last->step)
           timeline.push_back(&event);

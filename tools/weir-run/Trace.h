@@ -14,11 +14,12 @@
 #ifndef WEIR_TOOLS_WEIRRUN_TRACE_H
 #define WEIR_TOOLS_WEIRRUN_TRACE_H
 
+#include "tools/weir-run/ThreadLanes.h"
+
 #include "weir/weir.h"
 
 #include <chrono>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -53,17 +54,15 @@ private:
   };
 
   int64_t now() const;
-  Lane &laneOfThread();
   static void add(Lane &lane, const weir_trace_event &event, int64_t start, int64_t duration);
   void begin(const weir_trace_event &event);
   void end(const weir_trace_event &event);
   void span(const weir_trace_event &event, int64_t begin, int64_t end);
 
-  const uint64_t number; ///< never given twice in a process
   std::chrono::steady_clock::time_point origin;
   weir_trace table;
-  mutable std::mutex mutex;
-  std::vector<std::unique_ptr<Lane>> lanes;
+  ThreadLanes<Lane> lanes;
+  std::mutex mutex; ///< of `receives`
   /// Receives may end on another thread than they began on.
   std::map<std::string, int64_t> receives;
 };

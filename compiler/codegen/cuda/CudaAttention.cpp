@@ -139,13 +139,18 @@ std::pair<Value, Value> AttentionEmitter::headAndQuery(Value inTile) {
           r.add(firstRow, r.divide(inTile, index(groupHeads)))};
 }
 
-AttentionEmitter::Row AttentionEmitter::rowAt(Value inTile) {
+AttentionEmitter::Row AttentionEmitter::placedRow(Value inTile) {
   Row row;
   row.batch = batch;
   auto [head, query] = headAndQuery(inTile);
   if (rank >= 3)
     row.batch[rank - 3] = head;
   row.index = query;
+  return row;
+}
+
+AttentionEmitter::Row AttentionEmitter::rowAt(Value inTile) {
+  Row row = placedRow(inTile);
   row.exists = wholeRows ? yes : r.less(row.index, rowCount);
   if (!wholeRows)
     row.index = r.minimum(row.index, r.sub(rowCount, index(1)));

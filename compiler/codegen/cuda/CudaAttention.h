@@ -70,6 +70,8 @@ protected:
   mlir::Value keysEnd();
 
   Row rowAt(mlir::Value inTile);
+  /// The row's place alone: its batch, head and query.
+  Row placedRow(mlir::Value inTile);
   /// The row's head and query, of those of the tile.
   std::pair<mlir::Value, mlir::Value> headAndQuery(mlir::Value inTile);
 

@@ -137,13 +137,7 @@ private:
       forItems(tileRows * depth, [&](Value item) {
         Value row = r.divide(item, index(depth)), line = r.remainder(item, index(depth));
         Value value = withinSize(line, [&](Value place) {
-          auto [head, query] = headAndQuery(row);
-          Row own;
-          own.batch = batch;
-          if (rank >= 3)
-            own.batch[rank - 3] = head;
-          own.index = query;
-          return widened(queryAt(whole(left), own, place, wholeRows), left);
+          return widened(queryAt(whole(left), placedRow(row), place, wholeRows), left);
         });
         memref::StoreOp::create(b, r.loc, value, queries, ValueRange{line, row});
       });

@@ -23,10 +23,28 @@ void warp_groups::shapeLaunch(const CudaKernel &k, int64_t maps) {
   k.shape.threads = threads;
 }
 
-void warp_groups::setRegisters(CudaReader &r, StringRef way, int64_t count) {
+/// Registers of a thread that copies, and of one that multiplies: 65,536 in all.
+static constexpr int64_t fewRegisters = 40, manyRegisters = 232;
+
+/// "dec" or "inc", to `count`: all warps of a group come here.
+static void setRegisters(CudaReader &r, StringRef way, int64_t count) {
   InlinePtx(r, 0)
       .line("setmaxnreg." + way.str() + ".sync.aligned.u32 " + std::to_string(count) + ";")
       .emit();
+}
+
+void warp_groups::inRoles(CudaReader &r, Value thread, function_ref<void()> copy,
+                          function_ref<void(Value own)> multiply) {
+  Value group = r.divide(thread, r.constant(groupThreads));
+  auto roles =
+      scf::IfOp::create(r.b, r.loc, r.equal(group, r.constant(0)), /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(r.b);
+  r.b.setInsertionPointToStart(&roles.getThenRegion().front());
+  setRegisters(r, "dec", fewRegisters);
+  r.onlyIf(r.equal(thread, r.constant(0)), copy);
+  r.b.setInsertionPointToStart(&roles.getElseRegion().front());
+  setRegisters(r, "inc", manyRegisters);
+  multiply(r.sub(group, r.constant(1)));
 }
 
 Value warp_groups::word(CudaReader &r, int64_t value) {

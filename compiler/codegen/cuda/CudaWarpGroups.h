@@ -31,8 +31,6 @@ inline constexpr int64_t lineBytes = 128, groupRows = 64, groups = 2, tileRows =
 inline constexpr int64_t boxBytes = 64 * lineBytes;
 /// What a block of sm_90 may have, of the driver's reserve apart.
 inline constexpr int64_t mostShared = 227 << 10;
-/// Registers of a thread that copies, and of one that multiplies: 65,536 in all.
-inline constexpr int64_t fewRegisters = 40, manyRegisters = 232;
 /// Columns whose sums a warp has in shared memory at once, and floats of such a line.
 inline constexpr int64_t stagedColumns = 64, stagedLine = stagedColumns + 4,
                          stagedBytes = tensorCoreRows * stagedLine * 4;
@@ -41,8 +39,10 @@ inline constexpr int64_t stagedColumns = 64, stagedLine = stagedColumns + 4,
 /// descriptions of tensors.
 void shapeLaunch(const CudaKernel &k, int64_t maps);
 
-/// "dec" or "inc", to `count`: all warps of a group come here.
-void setRegisters(CudaReader &r, llvm::StringRef way, int64_t count);
+/// Divides the block: one thread of the first group, which gives registers away, runs `copy`;
+/// each other group takes them and runs `multiply` with its number among those, from 0.
+void inRoles(CudaReader &r, mlir::Value thread, llvm::function_ref<void()> copy,
+             llvm::function_ref<void(mlir::Value own)> multiply);
 
 mlir::Value word(CudaReader &r, int64_t value);
 mlir::Value toWord(CudaReader &r, mlir::Value value);

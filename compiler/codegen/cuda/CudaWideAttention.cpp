@@ -92,24 +92,21 @@ public:
     shapeLaunch(k, int64_t(maps.size()));
     placeTiles();
     makeAllBarriers();
-    Value group = r.divide(thread, index(groupThreads));
-    auto roles = scf::IfOp::create(b, r.loc, r.equal(group, index(0)), /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(&roles.getThenRegion().front());
-    setRegisters(r, "dec", fewRegisters);
-    r.onlyIf(r.equal(thread, index(0)), [&] {
-      warp_groups::alongTiles(r, tiles, 3, [&](Value number, SmallVector<Value> &state) {
-        moveTo(number);
-        copyTile(state);
-      });
-    });
-    b.setInsertionPointToStart(&roles.getElseRegion().front());
-    setRegisters(r, "inc", manyRegisters);
-    own = r.sub(group, index(1));
-    warp_groups::alongTiles(r, tiles, 3, [&](Value number, SmallVector<Value> &state) {
-      moveTo(number);
-      attendTile(state);
-    });
+    inRoles(
+        r, thread,
+        [&] {
+          warp_groups::alongTiles(r, tiles, 3, [&](Value number, SmallVector<Value> &state) {
+            moveTo(number);
+            copyTile(state);
+          });
+        },
+        [&](Value group) {
+          own = group;
+          warp_groups::alongTiles(r, tiles, 3, [&](Value number, SmallVector<Value> &state) {
+            moveTo(number);
+            attendTile(state);
+          });
+        });
   }
 
 private:
@@ -440,20 +437,12 @@ private:
       stageSums(r, ArrayRef(sums).slice(first / 2, width / 2), r.divide(lane, index(4)),
                 r.mul(r.remainder(lane, index(4)), index(2)), place);
       meetWarp(r);
-      auto inTile = [&](Value row) {
-        return headAndQuery(r.add(r.mul(ownWarp, index(tensorCoreRows)), row));
-      };
+      auto inTile = [&](Value row) { return r.add(r.mul(ownWarp, index(tensorCoreRows)), row); };
       auto exists = [&](Value row, Value) {
-        return wholeRows ? yes : r.less(inTile(row).second, rowCount);
+        return wholeRows ? yes : r.less(headAndQuery(inTile(row)).second, rowCount);
       };
       auto indices = [&](Value row, Value column) {
-        Row of;
-        of.batch = batch;
-        auto [head, query] = inTile(row);
-        if (rank >= 3)
-          of.batch[rank - 3] = head;
-        of.index = query;
-        return placeOf(of, r.add(column, index(first)));
+        return placeOf(placedRow(inTile(row)), r.add(column, index(first)));
       };
       storeStagedSums(results, attention.product, f32, attention.product.getAccumulator(),
                       {lane, warpThreads, tensorCoreRows, width, lanesOfResult(), place}, exists,

@@ -70,23 +70,19 @@ public:
     shapeLaunch(k, int64_t(maps.size()));
     place();
     makeStageBarriers();
-    Value group = r.divide(thread, index(groupThreads));
-    auto roles = scf::IfOp::create(b, r.loc, r.equal(group, index(0)), /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(&roles.getThenRegion().front());
-    setRegisters(r, "dec", fewRegisters);
-    r.onlyIf(r.equal(thread, index(0)), [&] {
-      alongTiles([&](ArrayRef<Value> tileAt, Value &stage, Value &phase) {
-        copySlices(tileAt, stage, phase);
-      });
-    });
-    b.setInsertionPointToStart(&roles.getElseRegion().front());
-    setRegisters(r, "inc", manyRegisters);
-    Value own = r.sub(group, index(1));
-    alongTiles([&](ArrayRef<Value> tileAt, Value &stage, Value &phase) {
-      SmallVector<Value> sums = multiplySlices(own, stage, phase);
-      finish(tileAt, own, sums);
-    });
+    inRoles(
+        r, thread,
+        [&] {
+          alongTiles([&](ArrayRef<Value> tileAt, Value &stage, Value &phase) {
+            copySlices(tileAt, stage, phase);
+          });
+        },
+        [&](Value own) {
+          alongTiles([&](ArrayRef<Value> tileAt, Value &stage, Value &phase) {
+            SmallVector<Value> sums = multiplySlices(own, stage, phase);
+            finish(tileAt, own, sums);
+          });
+        });
   }
 
 private:

@@ -87,6 +87,7 @@ LogicalResult reduce(NodeImport &n, int64_t sinceInput, StringRef kind,
 }
 
 Value same(Value x) { return x; }
+Value squared(NodeImport &n, Value x) { return n.mul(x, x); }
 
 LogicalResult reduceSum(NodeImport &n) { return reduce(n, 13, "sum", same, same); }
 LogicalResult reduceMean(NodeImport &n) { return reduce(n, 18, "mean", same, same); }
@@ -107,11 +108,7 @@ LogicalResult reduceSumSquare(NodeImport &n) {
   if (!x)
     return failure();
   return reduce(
-      n, 18, "sum",
-      [&](Value v) {
-        v = n.widen(v);
-        return n.mul(v, v);
-      },
+      n, 18, "sum", [&](Value v) { return squared(n, n.widen(v)); },
       [&](Value v) { return n.cast(v, n.element(x)); });
 }
 /// Roots and logarithms of integers are made in floats and truncated, and those of narrow
@@ -124,11 +121,7 @@ LogicalResult reduceL2(NodeImport &n) {
   if (!x)
     return failure();
   return reduce(
-      n, 18, "sum",
-      [&](Value v) {
-        v = inFloat(n, v);
-        return n.mul(v, v);
-      },
+      n, 18, "sum", [&](Value v) { return squared(n, inFloat(n, v)); },
       [&](Value v) { return n.cast(n.sqrt(v), n.element(x)); });
 }
 LogicalResult reduceLogSum(NodeImport &n) {

@@ -14,6 +14,7 @@
 #include "compiler/driver/DeviceFlags.h"
 #include "compiler/driver/Driver.h"
 #include "compiler/execute/LinkedObject.h"
+#include "test/unit/driver/Refusal.h"
 #include "tools/common/LoadedModel.h"
 
 #include <cmath>
@@ -63,16 +64,7 @@ protected:
   }
   void TearDown() override { std::remove(path.c_str()); }
 
-  /// The messages of a compilation that must fail.
-  std::string refusal() {
-    DiagnosticSink sink;
-    driver::Result result;
-    EXPECT_FALSE(driver::compile(options, sink, result));
-    std::string text;
-    for (const Diagnostic &diagnostic : sink.diagnostics())
-      text += diagnostic.str() + "\n";
-    return text;
-  }
+  std::string refusal() { return driver::refusalOf(options); }
 
   std::string path;
   driver::Options options;

@@ -13,6 +13,7 @@
 #include "compiler/driver/Driver.h"
 #include "compiler/driver/Formats.h"
 #include "compiler/driver/Frontends.h"
+#include "test/unit/driver/Refusal.h"
 #include "tools/common/LoadProgram.h"
 #include "tools/common/Session.h"
 
@@ -50,15 +51,7 @@ protected:
   }
   void TearDown() override { std::remove(path.c_str()); }
 
-  std::string refusal() {
-    DiagnosticSink sink;
-    driver::Result result;
-    EXPECT_FALSE(driver::compile(options, sink, result));
-    std::string text;
-    for (const Diagnostic &diagnostic : sink.diagnostics())
-      text += diagnostic.str() + "\n";
-    return text;
-  }
+  std::string refusal() { return driver::refusalOf(options); }
 
   /// What the model gives for x = 1, 2, … and y = 10.
   std::vector<float> run() {
