@@ -1,4 +1,4 @@
-//===- Pch.h - MLIR headers that nearly every file needs --------*- C++ -*-===//
+//===- Pch.h - MLIR and the weir dialect, for the dialects ------*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,6 +7,8 @@
 
 #ifndef WEIR_DIALECTS_WEIR_PCH_H
 #define WEIR_DIALECTS_WEIR_PCH_H
+
+#include "dialects/weir/Weir.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Complex/IR/Complex.h"

@@ -67,8 +67,8 @@ std::optional<std::string> knownString(Value v);
 class GraphImporter {
 public:
   GraphImporter(const Source &source, const Library &library, const std::string &file,
-                DiagnosticSink &sink, mlir::MLIRContext *context)
-      : source(source), library(library), file(file), sink(&sink), context(context) {}
+                DiagnosticSink &sink, mlir::MLIRContext *context);
+  ~GraphImporter();
 
   /// Where functions that are kept go; null: all are inlined.
   mlir::ModuleOp module;
