@@ -60,6 +60,10 @@ llvm_config.add_tool_substitutions(
 # Programs over several processes, where UCX was there to build with.
 if os.path.exists(os.path.join(config.weir_obj_root, "lib", "libweir_cluster.so")):
     config.available_features.add("cluster")
+# Kernels over RE2 and LAPACK, where they were there to build with.
+if all(os.path.exists(os.path.join(config.weir_obj_root, "lib", f"libweir_runtime_{name}.a"))
+       for name in ("text", "linalg")):
+    config.available_features.add("runtime-archives")
 if shutil.which("mpirun"):
     config.available_features.add("mpirun")
 # Matrix tiles of bf16, and a system that lets programs use them.

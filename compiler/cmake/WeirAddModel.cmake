@@ -1,4 +1,4 @@
-# weir_add_model(TARGET MODEL [IMAGES] [NAME IDENT] [CPU NAME,…|portable|native]
+# weir_add_model(TARGET MODEL [IMAGES] [TEXT] [LINALG] [NAME IDENT] [CPU NAME,…|portable|native]
 #                [WEIGHTS FILE] [OPTIONS flag...])
 #
 # Compiles a model file with weirc at build time, and gives the library TARGET:
@@ -6,6 +6,8 @@
 #   MODEL    .onnx, .pb, .pbtxt, the folder of a SavedModel, or .mlir; relative to
 #            the current source folder
 #   IMAGES   the model decodes or encodes images: links what does that, too
+#   TEXT     regular expressions by RE2 instead of by the runtime's own kernels
+#   LINALG   decompositions of matrices by LAPACK instead of by the runtime's own kernels
 #   NAME     prefix of the C functions and namespace of the C++ class; TARGET's
 #            name otherwise
 #   CPU      what code is made for, as weirc's --cpu. `portable` has code for every
@@ -17,7 +19,7 @@
 # The model is compiled anew when a file that it is made of (external data, custom
 # operations and tiles included), weirc or a flag changes.
 function(weir_add_model target model)
-  cmake_parse_arguments(PARSE_ARGV 2 ARG "IMAGES" "NAME;CPU;WEIGHTS" "OPTIONS")
+  cmake_parse_arguments(PARSE_ARGV 2 ARG "IMAGES;TEXT;LINALG" "NAME;CPU;WEIGHTS" "OPTIONS")
   if(ARG_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "weir_add_model: unknown arguments: ${ARG_UNPARSED_ARGUMENTS}")
   endif()
@@ -27,6 +29,12 @@ function(weir_add_model target model)
   if(NOT ARG_NAME)
     string(MAKE_C_IDENTIFIER "${target}" ARG_NAME)
   endif()
+  foreach(kind TEXT LINALG)
+    string(TOLOWER ${kind} name)
+    if(ARG_${kind} AND NOT TARGET weir::runtime_${name})
+      message(FATAL_ERROR "weir_add_model: this installation has no libweir_runtime_${name}.a")
+    endif()
+  endforeach()
   get_filename_component(model "${model}" ABSOLUTE BASE_DIR "${CMAKE_CURRENT_SOURCE_DIR}")
   if(NOT EXISTS "${model}")
     message(FATAL_ERROR "weir_add_model: there is no ${model}")
@@ -71,6 +79,7 @@ function(weir_add_model target model)
   add_dependencies(${target} ${target}_model)
   target_include_directories(${target} INTERFACE "${folder}")
   target_link_libraries(${target} INTERFACE "${object}"
+    $<$<BOOL:${ARG_TEXT}>:weir::runtime_text> $<$<BOOL:${ARG_LINALG}>:weir::runtime_linalg>
     $<$<BOOL:${ARG_IMAGES}>:weir::runtime_images> weir::runtime)
   set_target_properties(${target} PROPERTIES
     WEIR_WEIGHTS "${weights}" WEIR_FLAGS "${flags}" WEIR_MODEL_FOLDER "${folder}")

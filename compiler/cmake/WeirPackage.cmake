@@ -107,7 +107,7 @@ set(CPACK_COMPONENT_TOOLS_DESCRIPTION "The compiler weirc, weir-run, manual page
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME weir-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libweir1 (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_DEV_PACKAGE_SUGGESTS
-  "libjpeg62-turbo-dev, libpng-dev, libgif-dev, libwebp-dev, libtiff-dev")
+  "libjpeg62-turbo-dev, libpng-dev, libgif-dev, libwebp-dev, libtiff-dev, libre2-dev, liblapack-dev")
 set(CPACK_COMPONENT_DEV_DESCRIPTION
   "The runtime that compiled models link: archives, headers, CMake and pkg-config.")
 set(CPACK_DEBIAN_SHARED_PACKAGE_NAME libweir1)

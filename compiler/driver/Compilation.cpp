@@ -20,6 +20,7 @@
 #include "compiler/driver/Training.h"
 #include "compiler/driver/Version.h"
 #include "compiler/emit/Header.h"
+#include "compiler/emit/Link.h"
 #include "compiler/emit/OutputFile.h"
 #include "compiler/frontend/NearestName.h"
 #include "dialects/weir/Arranged.h"
@@ -92,6 +93,9 @@ bool Compilation::checkOptions() {
                    "found --name=" + options.name +
                        "; possible: a C identifier that is no keyword and does "
                        "not start with weir");
+  for (const std::string &archive : options.runtimeArchives)
+    if (std::vector<std::string> known = runtimeArchives(); !llvm::is_contained(known, archive))
+      refuse("--runtime-with=" + archive, llvm::join(known, " and "));
   if (!options.dumpIrFilter.empty() && options.dumpIrDir.empty())
     noEffect(sink, options.input, "--dump-ir-filter=" + options.dumpIrFilter,
              "nothing is dumped; possible: with --dump-ir=DIR");

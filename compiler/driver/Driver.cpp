@@ -417,6 +417,7 @@ bool Outputs::link(OutputForm form, OutputFile &object) {
       if (!library)
         return check(library.takeError(), "W0111");
       shared.runtimeLibrary = *library;
+      shared.runtimeArchives = options.runtimeArchives;
     }
     if (!check(linkSharedObject(object.temporaryPath(), temporary, shared), "W0111"))
       return false;
@@ -517,6 +518,8 @@ bool driver::compileToFiles(const Options &asked, DiagnosticSink &sink, Result *
       noEffect(sink, options.input, "--shared-runtime", why);
     if (!options.runtimeLibrary.empty())
       noEffect(sink, options.input, "--runtime-library", why);
+    if (!options.runtimeArchives.empty())
+      noEffect(sink, options.input, "--runtime-with", why);
   }
   if (!compilation.run(form.value_or(OutputForm::Object)))
     return false;

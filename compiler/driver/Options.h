@@ -59,6 +59,8 @@ struct Options {
   std::string weightsFile;    ///< constants go there instead of into the object
   bool sharedRuntime = false; ///< .so: leave the runtime out
   std::string runtimeLibrary; ///< libweir_runtime.a for .so; empty: search
+  /// Of a .so: archives that stand in for kernels of the runtime (compiler/emit/Link.h).
+  std::vector<std::string> runtimeArchives;
 
   std::string devicesFile, placementFile, placementOut, profileFile;
   /// Devices by name instead of from a file.

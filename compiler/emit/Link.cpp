@@ -9,8 +9,10 @@
 
 #include "compiler/emit/OutputFile.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Object/ArchiveWriter.h"
 #include "llvm/Object/ObjectFile.h"
 #include "llvm/Support/FileSystem.h"
@@ -36,41 +38,85 @@ llvm::Error weir::writeArchive(llvm::StringRef object, llvm::StringRef member,
                             /*Deterministic=*/true, /*Thin=*/false);
 }
 
-/// Whether an object calls a function of the archive of images.
-static llvm::Expected<bool> needsImages(llvm::StringRef path) {
+namespace {
+
+/// An archive that lies beside libweir_runtime.a, and what it is linked over.
+struct OptionalArchive {
+  llvm::StringRef name;      ///< as in libweir_runtime_NAME.a
+  llvm::StringRef libraries; ///< by their plain names
+  llvm::StringRef what;      ///< the program does, for messages
+  std::vector<llvm::StringRef> kernels;
+  bool isAsked; ///< only where the user asks for it: the runtime has kernels of its own
+};
+
+const OptionalArchive optionalArchives[] = {
+    {"images",
+     WEIR_IMAGE_LIBRARIES,
+     "decodes or encodes images",
+     {"decode_image", "jpeg_shape", "encode_jpeg", "encode_png"},
+     false},
+    {"text",
+     "re2 stdc++",
+     "matches regular expressions",
+     {"regex_full_match", "regex_replace", "string_tokenize"},
+     true},
+    {"linalg",
+     "lapack blas",
+     "decomposes matrices",
+     {"determinant", "eig", "eigh", "matrix_function", "qr", "svd"},
+     true}};
+
+} // namespace
+
+std::vector<std::string> weir::runtimeArchives() {
+  std::vector<std::string> names;
+  for (const OptionalArchive &archive : optionalArchives)
+    if (archive.isAsked)
+      names.push_back(archive.name.str());
+  return names;
+}
+
+/// Names of the functions that the object calls or has.
+static llvm::Expected<llvm::StringSet<>> symbolsOf(llvm::StringRef path) {
   auto file = llvm::object::ObjectFile::createObjectFile(path);
   if (!file)
     return file.takeError();
+  llvm::StringSet<> names;
   for (const llvm::object::SymbolRef &symbol : file->getBinary()->symbols()) {
     auto name = symbol.getName();
-    if (!name) {
+    if (name)
+      names.insert(*name);
+    else
       llvm::consumeError(name.takeError());
-      continue;
-    }
-    for (llvm::StringRef function : {"decode_image", "jpeg_shape", "encode_jpeg", "encode_png"})
-      if (*name == ("weir_kernel_" + function).str())
-        return true;
   }
-  return false;
+  return names;
 }
 
-/// Adds what decodes and encodes images to the command line, where it is called.
-static llvm::Error addImages(llvm::StringRef object, llvm::StringRef runtimeLibrary,
-                             std::vector<std::string> &arguments) {
-  llvm::Expected<bool> needed = needsImages(object);
-  if (!needed || !*needed)
-    return needed.takeError();
-  llvm::SmallString<256> archive(runtimeLibrary);
-  llvm::sys::path::remove_filename(archive);
-  llvm::sys::path::append(archive, "libweir_runtime_images.a");
-  if (!llvm::sys::fs::exists(archive))
-    return llvm::createStringError("the program decodes or encodes images, and there is no " +
-                                   archive);
-  arguments.push_back(std::string(archive));
-  llvm::SmallVector<llvm::StringRef> libraries;
-  llvm::StringRef(WEIR_IMAGE_LIBRARIES).split(libraries, ' ', -1, /*KeepEmpty=*/false);
-  for (llvm::StringRef library : libraries)
-    arguments.push_back(("-l" + library).str());
+/// Adds the archives whose kernels are called to the command line, in front of the runtime:
+/// what is found first is linked.
+static llvm::Error addArchives(llvm::StringRef object, const SharedObjectOptions &options,
+                               std::vector<std::string> &arguments) {
+  llvm::Expected<llvm::StringSet<>> symbols = symbolsOf(object);
+  if (!symbols)
+    return symbols.takeError();
+  for (const OptionalArchive &archive : optionalArchives) {
+    bool isCalled = llvm::any_of(archive.kernels, [&](llvm::StringRef kernel) {
+      return symbols->contains(("weir_kernel_" + kernel).str());
+    });
+    if (!isCalled ||
+        (archive.isAsked && !llvm::is_contained(options.runtimeArchives, archive.name)))
+      continue;
+    llvm::SmallString<256> path(options.runtimeLibrary);
+    llvm::sys::path::remove_filename(path);
+    llvm::sys::path::append(path, "libweir_runtime_" + archive.name + ".a");
+    if (!llvm::sys::fs::exists(path))
+      return llvm::createStringError("the program " + archive.what + ", and there is no " + path);
+    arguments.push_back(std::string(path));
+    llvm::SmallVector<llvm::StringRef> libraries;
+    archive.libraries.split(libraries, ' ', -1, /*KeepEmpty=*/false);
+    for (llvm::StringRef library : libraries)
+      arguments.push_back(("-l" + library).str());
+  }
   return llvm::Error::success();
 }
 
@@ -104,7 +150,7 @@ llvm::Error weir::linkSharedObject(llvm::StringRef object, llvm::StringRef outpu
 
   std::vector<std::string> arguments = {driver, "-shared", "-o", output.str(), object.str()};
   if (!options.runtimeLibrary.empty()) {
-    if (llvm::Error error = addImages(object, options.runtimeLibrary, arguments))
+    if (llvm::Error error = addArchives(object, options, arguments))
       return error;
     arguments.push_back(options.runtimeLibrary);
   }

@@ -24,6 +24,8 @@ llvm::Error writeArchive(llvm::StringRef object, llvm::StringRef member, llvm::S
 struct SharedObjectOptions {
   /// libweir_runtime.a, linked in and hidden; empty: left undefined.
   std::string runtimeLibrary;
+  /// Archives beside it (runtimeArchives) whose kernels stand in for the runtime's.
+  std::vector<std::string> runtimeArchives;
   std::vector<std::string> exports; ///< all other symbols are hidden
   std::string soname;
 };
@@ -32,6 +34,10 @@ struct SharedObjectOptions {
 /// (clang-22, clang, gcc or cc, the first that is there).
 llvm::Error linkSharedObject(llvm::StringRef object, llvm::StringRef output,
                              const SharedObjectOptions &options);
+
+/// Names of the archives whose kernels stand in for the runtime's where a user asks for
+/// them: "text" (regular expressions by RE2), "linalg" (decompositions by LAPACK).
+std::vector<std::string> runtimeArchives();
 
 /// Finds libweir_runtime.a: `given`, or beside the running program
 /// (../lib, ../lib/*-linux-gnu), or where the build put it.

@@ -103,9 +103,6 @@ bool readMatrices(weir_context *ctx, const weir_tensor &tensor, bool square, Mat
 bool shapeBatch(weir_context *ctx, const weir_tensor &like, weir_tensor &result,
                 const int64_t *tail, int32_t tailRank);
 
-/// a = z t z*, t upper triangular. `a` becomes t. False: no convergence.
-bool schur(const Matrix &a, const Matrix &z);
-
 } // namespace weir::rt
 
 #endif // WEIR_RUNTIME_KERNELS_DENSE_H

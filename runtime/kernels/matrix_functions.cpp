@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "kernels/dense.h"
+#include "kernels/decompositions.h"
 
 using namespace weir::rt;
 
@@ -88,8 +88,8 @@ void exponential(const Room &m) {
 }
 
 /// The root or the logarithm of a into `room.t`.
-bool bySchurForm(const Room &m, Function function) {
-  if (!(m.a.norm() < INFINITY) || !schur(m.a, m.z))
+bool bySchurForm(const Room &m, SchurForm &schur, Function function) {
+  if (!(m.a.norm() < INFINITY) || !schur.run(m.a, m.z))
     return false;
   if (function == kRoot) {
     triangularRoot(m.a, m.u);
@@ -129,7 +129,8 @@ int32_t weir_kernel_matrix_function(weir_context *ctx, const weir_tensor *operan
   if (!shapeBatch(ctx, operands[0], results[0], tail, 2))
     return WEIR_RESOURCE_EXHAUSTED;
   Scratch<Complex> memory(ctx, 5 * size);
-  if (!memory.data)
+  SchurForm schur(ctx, n);
+  if (!memory.data || schur.failed())
     return WEIR_RESOURCE_EXHAUSTED;
   Complex *data = memory.data;
   Room room = {{data, n, n},
@@ -141,7 +142,7 @@ int32_t weir_kernel_matrix_function(weir_context *ctx, const weir_tensor *operan
     loadMatrix(operands[0], k, room.a);
     if (attributes[0] == kExp)
       exponential(room);
-    else if (!bySchurForm(room, Function(attributes[0])))
+    else if (!bySchurForm(room, schur, Function(attributes[0])))
       return failMessage(ctx, WEIR_INVALID_ARGUMENT,
                          "the input has no such function: it is not finite");
     storeNumbers(results[0], k * size, room.t.data, size);

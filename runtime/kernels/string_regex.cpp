@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "kernels/regex.h"
+#include "kernels/regex_engine.h"
 #include "kernels/unicode.h"
 
 using namespace weir::rt;

@@ -31,6 +31,8 @@ import zipfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 BINARIES = ("bin/weirc", "lib/libweir_runtime.a", "lib/libweir_runtime_images.a")
+# Built where RE2 and LAPACK are.
+OPTIONAL = ("lib/libweir_runtime_text.a", "lib/libweir_runtime_linalg.a")
 
 
 def project():
@@ -114,7 +116,8 @@ def make(build, out):
     fast = compile_fast()
     if fast:
         wheel.add("weir/_fast.abi3.so", fast, executable=True)
-    for one in BINARIES:
+    optional = tuple(one for one in OPTIONAL if os.path.exists(os.path.join(build, one)))
+    for one in BINARIES + optional:
         wheel.add(f"weir/{one}", read(os.path.join(build, one)), one.startswith("bin/"))
     info = f"{stem}.dist-info"
     wheel.add(f"{info}/LICENSE", read(os.path.join(ROOT, "LICENSE")))

@@ -85,6 +85,10 @@ bool parseCommandLine(int argc, char **argv, driver::Options &options, Limits &l
   parser.flag("--shared-runtime", "leaves the runtime out of a .so", options.sharedRuntime);
   parser.text("--runtime-library", "FILE",
               "libweir_runtime.a for a .so (default: the one installed)", options.runtimeLibrary);
+  parser.value("--runtime-with", "text|linalg[,…]",
+               "links kernels over RE2 (text) or LAPACK (linalg) into a .so that calls them, in "
+               "place of the runtime's own. Repeatable",
+               listSetter(options.runtimeArchives));
   addEntryFlags(parser, options, driver::frontendFlags());
   addTrainingFlags(parser, options);
   addCodeFlags(parser, options, driver::deviceFlags());

@@ -181,6 +181,94 @@ TEST(MatrixFunction, RootsAndLogarithmsAreUndone) {
   EXPECT_LT(distance(product(half, s, half, s, false), power), kNear);
 }
 
+/// Engines may decompose real matrices by other ways than complex ones.
+TEST(Decompositions, RebuildRealMatrices) {
+  auto real = [](const Numbers &m) {
+    std::vector<double> parts;
+    for (const Number &x : m)
+      parts.push_back(x.real());
+    return parts;
+  };
+  auto numbers = [](const Result &result) {
+    Numbers m;
+    for (double x : result.as<double>())
+      m.emplace_back(x);
+    return m;
+  };
+  for (Shape s : {Shape{5, 3}, {3, 5}, {7, 7}})
+    for (bool full : {false, true}) {
+      Numbers a = randomMatrix(s, 6);
+      for (Number &x : a)
+        x.imag(0);
+      int64_t least = std::min(s.rows, s.columns), kept = full ? s.rows : least;
+      std::vector<double> held = real(a);
+      weir_tensor given = dense(held, WEIR_F64, {s.rows, s.columns});
+      Call svd(weir_kernel_svd, {given}, {WEIR_F64, WEIR_F64, WEIR_F64}, {full});
+      ASSERT_EQ(svd.code, 0) << svd.message;
+      Shape su = {s.rows, kept}, sv = {s.columns, full ? s.columns : least};
+      Numbers u = numbers(svd.results[1]), v = numbers(svd.results[2]);
+      EXPECT_LT(unitarity(u, su), kNear);
+      EXPECT_LT(unitarity(v, sv), kNear);
+      Numbers left = scaled(firstColumns(u, su, least), {s.rows, least}, numbers(svd.results[0]));
+      EXPECT_LT(distance(product(left, {s.rows, least}, firstColumns(v, sv, least),
+                                 {s.columns, least}, true),
+                         a),
+                kNear);
+      Call values(weir_kernel_svd, {given}, {WEIR_F64}, {full});
+      EXPECT_LT(distance(numbers(values.results[0]), numbers(svd.results[0])), kNear);
+      Call qr(weir_kernel_qr, {given}, {WEIR_F64, WEIR_F64}, {full});
+      ASSERT_EQ(qr.code, 0) << qr.message;
+      Numbers q = numbers(qr.results[0]), r = numbers(qr.results[1]);
+      EXPECT_LT(unitarity(q, {s.rows, kept}), kNear);
+      EXPECT_LT(distance(product(q, {s.rows, kept}, r, {kept, s.columns}, false), a), kNear);
+      if (s.rows != s.columns)
+        continue;
+      for (int64_t i = 0; i < s.rows; ++i)
+        for (int64_t j = 0; j < i; ++j)
+          a[size_t(j * s.columns + i)] = a[size_t(i * s.columns + j)];
+      held = real(a);
+      Call eigh(weir_kernel_eigh, {dense(held, WEIR_F64, {s.rows, s.columns})},
+                {WEIR_F64, WEIR_F64}, {});
+      ASSERT_EQ(eigh.code, 0) << eigh.message;
+      Numbers e = numbers(eigh.results[1]);
+      EXPECT_LT(unitarity(e, s), kNear);
+      EXPECT_LT(distance(product(scaled(e, s, numbers(eigh.results[0])), s, e, s, true), a), kNear);
+    }
+}
+
+/// det(a) det(b) = det(a b), a batch of both types; with rows that have to be exchanged.
+TEST(Determinant, MultipliesWithItsMatrices) {
+  for (int64_t n : {0, 1, 2, 5, 40}) {
+    Shape s = {n, n};
+    Numbers a = randomMatrix(s, 7), b = randomMatrix(s, 8);
+    for (int64_t i = 0; i < n * n; ++i) {
+      a[size_t(i)] = a[size_t(i)].real() * 0.2;
+      b[size_t(i)] = b[size_t(i)].real() * 0.2;
+    }
+    if (n)
+      a[0] = 0;
+    Numbers ab = product(a, s, b, s, false);
+    std::vector<double> three;
+    std::vector<float> narrow;
+    for (const Numbers *m : {&a, &b, &ab})
+      for (const Number &x : *m) {
+        three.push_back(x.real());
+        narrow.push_back(float(x.real()));
+      }
+    Call wide(weir_kernel_determinant, {dense(three, WEIR_F64, {3, n, n})}, {WEIR_F64}, {});
+    ASSERT_EQ(wide.code, 0) << wide.message;
+    std::vector<double> d = wide.results[0].as<double>();
+    EXPECT_NEAR(d[0] * d[1], d[2], 1e-10 * std::abs(d[2]));
+    if (n == 2) {
+      EXPECT_NEAR(d[0], -a[1].real() * a[2].real(), 1e-15);
+    }
+    Call single(weir_kernel_determinant, {dense(narrow, WEIR_F32, {3, n, n})}, {WEIR_F32}, {});
+    ASSERT_EQ(single.code, 0) << single.message;
+    for (size_t i = 0; i < 3; ++i)
+      EXPECT_NEAR(single.results[0].as<float>()[i], d[i], 1e-3 * std::abs(d[i]));
+  }
+}
+
 TEST(Decompositions, RefuseWhatIsNotFinite) {
   std::vector<double> nan = {NAN, 0, 0, 1};
   for (weir_library_fn function : {weir_kernel_svd, weir_kernel_eigh, weir_kernel_eig}) {
