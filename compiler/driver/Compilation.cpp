@@ -23,9 +23,8 @@
 #include "compiler/emit/Link.h"
 #include "compiler/emit/OutputFile.h"
 #include "compiler/frontend/NearestName.h"
-#include "dialects/weir/Arranged.h"
 #include "dialects/weir/NodeName.h"
-#include "dialects/weir/Rearrange.h"
+#include "dialects/weir/Target.h"
 #include "dialects/weir/Weir.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -44,10 +43,13 @@ using namespace weir;
 using namespace weir::driver;
 
 Compilation::Compilation(const Options &options, DiagnosticSink &sink)
-    : options(options), sink(sink), name(symbolPrefix(options)),
+    : options(options), sink(sink), name(symbolPrefix(options)), pipeline(options),
       log(options.dumpIrDir, options.dumpIrFilter),
       logging(!options.dumpIrDir.empty() || options.timePasses) {
   sink.setWarnings(options.warnings);
+  pipeline.simplify.after = [this] { countOperations(); };
+  pipeline.place.after = [this] { reported.placement = takePlacement(*module); };
+  pipeline.kernelize.before = [this] { return chooseTiles(); };
 }
 
 //===----------------------------------------------------------------------===//
@@ -249,7 +251,7 @@ bool Compilation::load() {
     driver::report(sink, "W0108", options.input,
                    "found --stop-after=" + options.stopAfter +
                        " for a module that is past it; possible: a stage from " +
-                       llvm::StringRef(stages()[nextStage - 1].name) + " on");
+                       llvm::StringRef(pipeline[nextStage - 1].name) + " on");
     return false;
   }
   return true;
@@ -286,23 +288,13 @@ bool driver::computesHalvesOnCpu(ModuleOp module, const Options &options) {
 }
 
 void Compilation::describeTarget() {
-  Builder builder(context.get());
-  // Tiles are chosen for the processor's vectors.
-  (*module)->setAttr("weir.vector_bytes", builder.getI64IntegerAttr(target.code.vectorBytes));
-  (*module)->setAttr("weir.vector_registers",
-                     builder.getI64IntegerAttr(target.code.vectorRegisters));
-  llvm::StringRef unit = integerUnit(target);
-  if (!unit.empty() && hasBytes(*module))
-    (*module)->setAttr(integerUnitAttribute, builder.getStringAttr(unit));
-  if (hasAccelerators(options))
-    (*module)->setAttr(offloadingAttribute, builder.getUnitAttr());
-  if (computesHalvesOnCpu(*module, options))
-    (*module)->setAttr(halfUnitAttribute, builder.getStringAttr(halfUnit(target)));
-  if (!roundsToBf16(options, target))
-    return;
-  (*module)->setAttr("weir.precision", builder.getStringAttr(options.precision));
-  llvm::SmallVector<llvm::StringRef> kept(options.keepF32.begin(), options.keepF32.end());
-  (*module)->setAttr("weir.keep_f32", builder.getStrArrayAttr(kept));
+  auto bytes = hasBytes(*module) ? byteProducts(target) : ByteProducts::None;
+  (*module)->setAttr(targetAttribute,
+                     TargetAttr::get(context.get(), target.code.vectorBytes,
+                                     target.code.vectorRegisters, bytes, bf16Products(target),
+                                     /*widensHalves=*/computesHalvesOnCpu(*module, options),
+                                     /*mayOffload=*/hasAccelerators(options)));
+  pipeline.layout.roundsToBf16 = roundsToBf16(options, target);
 }
 
 //===----------------------------------------------------------------------===//
@@ -317,24 +309,24 @@ void Compilation::countOperations() {
   });
 }
 
-bool Compilation::runStage(const Stage &stage) {
+bool Compilation::runPassesOf(const Stage &stage) {
   MlirMessages messages(*context, sink, options.input);
   messages.setDefaultCode(stage.defaultCode);
   log.setStage(stage.name);
-  std::string text;
-  for (const PipelinePass &pass : stage.passes) {
-    if (isOptionalPass(pass.pass) && ++optionalSeen > options.passLimit && options.passLimit >= 0)
-      continue;
-    text += (text.empty() ? "" : ",") + textOf(pass, options);
-  }
   PassManager passes(context.get(), ModuleOp::getOperationName());
   passes.enableVerifier(true);
   std::string error;
   llvm::raw_string_ostream errors(error);
-  if (failed(parsePassPipeline(text, passes, errors))) {
-    driver::report(sink, "W0199", options.input,
-                   "stage " + llvm::StringRef(stage.name) + " cannot be set up: " + error);
-    return false;
+  for (const PipelinePass &pass : stage.passes) {
+    if (isOptionalPass(pass.pass) && ++optionalSeen > options.passLimit && options.passLimit >= 0)
+      continue;
+    if (std::unique_ptr<Pass> made = stage.make(pass.pass)) {
+      passes.addPass(std::move(made));
+    } else if (failed(parsePassPipeline(pass.pass, passes, errors))) {
+      driver::report(sink, "W0199", options.input,
+                     "stage " + llvm::StringRef(stage.name) + " cannot be set up: " + error);
+      return false;
+    }
   }
   if (logging)
     passes.addInstrumentation(log.instrumentation());
@@ -350,27 +342,28 @@ bool Compilation::runStage(const Stage &stage) {
   return true;
 }
 
+bool Compilation::runStage(const Stage &stage) {
+  if ((stage.before && !stage.before()) || !runPassesOf(stage))
+    return false;
+  if (stage.after)
+    stage.after();
+  return true;
+}
+
 bool Compilation::runPasses() {
-  int codegen = stageIndex(codegenStage);
+  int codegen = stageIndex(codegenStage), planned = stageIndex("plan-memory");
   if (nextStage > stageIndex("simplify"))
     countOperations();
   for (; nextStage < codegen && nextStage <= stopStage; ++nextStage) {
-    const Stage &stage = stages()[nextStage];
-    bool isKernelize = llvm::StringRef(stage.name) == "kernelize";
-    if (isKernelize && !chooseTiles())
-      return false;
-    if (isKernelize && memoryLimit && stopStage >= stageIndex("plan-memory")) {
-      if (!planWithinLimit())
+    const Stage &stage = pipeline[nextStage];
+    // Of the stages from kernels to the plan some are tried more than once.
+    if (&stage == &pipeline.kernelize && memoryLimit && stopStage >= planned) {
+      if (!chooseTiles() || !planWithinLimit())
         return false;
-      nextStage = stageIndex("plan-memory");
-      continue;
-    }
-    if (!runStage(stage))
+      nextStage = planned;
+    } else if (!runStage(stage)) {
       return false;
-    if (llvm::StringRef(stage.name) == "simplify")
-      countOperations();
-    if (llvm::StringRef(stage.name) == "place")
-      reported.placement = takePlacement(*module);
+    }
   }
   return true;
 }

@@ -93,6 +93,7 @@ private:
   bool checkPrecision();
   bool areBound(const std::set<std::string> &offered);
   bool runStage(const Stage &stage);
+  bool runPassesOf(const Stage &stage);
   bool runPasses();
   void takeFigures();
   /// Tells the passes what the target's registers and tiles are like.
@@ -144,6 +145,7 @@ private:
   const Options &options;
   DiagnosticSink &sink;
   std::string name;
+  Pipeline pipeline;
   std::set<std::string> files;
   std::vector<Target> targets; ///< further ones, the most demanding first
   Target target;               ///< that code is generated for

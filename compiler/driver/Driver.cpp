@@ -88,15 +88,15 @@ std::string driver::symbolPrefix(const Options &options) {
 
 std::vector<std::string> driver::stageNames() {
   std::vector<std::string> names;
-  for (const Stage &stage : stages())
-    names.push_back(stage.name);
+  for (const Stage *stage : stages())
+    names.push_back(stage->name);
   return names;
 }
 
 std::vector<std::string> driver::optionalPasses() {
   std::vector<std::string> names;
-  for (const Stage &stage : stages())
-    for (const PipelinePass &pass : stage.passes)
+  for (const Stage *stage : stages())
+    for (const PipelinePass &pass : stage->passes)
       if (isOptionalPass(pass.pass))
         names.push_back(pass.pass);
   return names;
@@ -105,7 +105,7 @@ std::vector<std::string> driver::optionalPasses() {
 void driver::printPipeline(const Options &options, llvm::raw_ostream &os) {
   int last = options.stopAfter.empty() ? int(stages().size()) - 1 : stageIndex(options.stopAfter);
   for (int i = 0; i <= last; ++i) {
-    const Stage &stage = stages()[i];
+    const Stage &stage = *stages()[i];
     os << stage.name << ": " << stage.why << "\n";
     for (const PipelinePass &pass : stage.passes)
       os << "  " << pass.pass << ": " << pass.why << "\n";
@@ -131,17 +131,18 @@ void driver::registerPasses() {
   std::call_once(once, [] {
     mlir::registerTransformsPasses();
     registerWeirPasses();
-    for (const Stage &stage : stages()) {
-      if (stage.passes.empty())
+    for (const Stage *stage : stages()) {
+      if (stage->passes.empty())
         continue;
       std::string text;
-      for (const PipelinePass &pass : stage.passes)
+      for (const PipelinePass &pass : stage->passes)
         text += (text.empty() ? "" : ",") + std::string(pass.pass);
-      mlir::PassPipelineRegistration<>(
-          "weir-stage-" + std::string(stage.name), stage.why, [text](mlir::OpPassManager &passes) {
-            if (mlir::failed(mlir::parsePassPipeline(text, passes)))
-              llvm::report_fatal_error("a stage names a pass that is not there");
-          });
+      mlir::PassPipelineRegistration<>("weir-stage-" + std::string(stage->name), stage->why,
+                                       [text](mlir::OpPassManager &passes) {
+                                         if (mlir::failed(mlir::parsePassPipeline(text, passes)))
+                                           llvm::report_fatal_error(
+                                               "a stage names a pass that is not there");
+                                       });
     }
   });
 }

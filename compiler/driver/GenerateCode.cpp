@@ -110,7 +110,7 @@ bool Compilation::translate(llvm::StringRef prefix) {
   llvmContext->setDiagnosticHandlerCallBack(handleLlvmMessage, &sink);
   {
     MlirMessages messages(*context, sink, options.input);
-    messages.setDefaultCode(stages()[stageIndex(codegenStage)].defaultCode);
+    messages.setDefaultCode(pipeline.codegen.defaultCode);
     CpuOptions cpu;
     cpu.prefix = prefix.str();
     cpu.machine = target.machine.get();

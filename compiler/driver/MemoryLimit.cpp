@@ -29,7 +29,7 @@ using namespace weir::driver;
 /// Plans tried: each one's excess is taken off what the next may use.
 static constexpr int mostAttempts = 6;
 /// What kernels may read where less is fused.
-static constexpr int64_t fewInputs = 3;
+static constexpr unsigned fewInputs = 3;
 /// The runtime's allocator hands out multiples of this, with a header before
 /// what a run does not plan.
 static constexpr int64_t granule = 256, header = 64;
@@ -145,31 +145,26 @@ void explainRemedies(ModuleOp module, std::vector<std::string> &notes) {
 } // namespace
 
 bool Compilation::planWithinLimit() {
-  auto integer = [&](int64_t value) {
-    return IntegerAttr::get(IntegerType::get(context.get(), 64), value);
-  };
   auto noteResults = [&] {
     for (auto &[device, need] : needsOf(*module))
       resultBytes[device] = need.results;
   };
-  auto stage = [&](const char *name) { return runStage(stages()[stageIndex(name)]); };
   OwningOpRef<ModuleOp> unfused = module->clone(), best;
   int64_t least = INT64_MAX;
   // Kernels that read many tensors keep all of them alive at once: where nothing
   // else helps, less is fused.
-  for (int64_t inputs : {int64_t(0), fewInputs}) {
+  for (unsigned inputs : {0u, fewInputs}) {
     module = unfused->clone();
-    if (inputs)
-      (*module)->setAttr("weir.kernel_inputs", integer(inputs));
-    if (!stage("kernelize"))
+    pipeline.kernelize.mostInputs = inputs;
+    if (!runPassesOf(pipeline.kernelize))
       return false;
     OwningOpRef<ModuleOp> unplanned = module->clone();
     int64_t target = *memoryLimit;
     for (int attempt = 0; attempt < mostAttempts; ++attempt) {
       if (attempt)
         module = unplanned->clone();
-      (*module)->setAttr(plan::memoryLimitAttribute, integer(target));
-      if (!stage("schedule") || !stage("plan-memory"))
+      pipeline.schedule.limit = target;
+      if (!runPassesOf(pipeline.schedule) || !runPassesOf(pipeline.planMemory))
         return false;
       int64_t excess = INT64_MIN;
       for (auto &[device, need] : needsOf(*module))

@@ -9,17 +9,23 @@
 #define WEIR_COMPILER_DRIVER_PIPELINE_H
 
 #include "compiler/codegen/device/DeviceBackend.h"
+#include "mlir/Pass/Pass.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace weir::driver {
 
+struct Options;
+
 /// A pass as mlir-opt names it, and why it stands where it does.
 using PipelinePass = DevicePass;
 
-struct Stage {
+/// A stage as the table of contents has it.
+struct StageText {
   const char *name;
   const char *why;
   std::vector<PipelinePass> passes; ///< empty: the stage is not made of passes
@@ -27,14 +33,87 @@ struct Stage {
   const char *defaultCode;
 };
 
-struct Options;
-/// The pass with its options for a compilation, as in a textual pipeline:
-/// "weir-place{placer=greedy receives=early}".
-std::string textOf(const PipelinePass &pass, const Options &options);
+/// A stage of a compilation. One whose passes have options is a class of its own, with a
+/// member for each.
+class Stage : public StageText {
+public:
+  explicit Stage(StageText text) : StageText(std::move(text)) {}
+  virtual ~Stage() = default;
 
-/// All stages, in order, with what the kinds of devices that are registered by then put into
-/// the slots between their passes (PipelineSlot).
-llvm::ArrayRef<Stage> stages();
+  /// One of its passes with the stage's options; null: the pass has none, and its name
+  /// makes it.
+  virtual std::unique_ptr<mlir::Pass> make(llvm::StringRef) const { return nullptr; }
+
+  /// What the driver does in front of the passes, false where it failed, and behind them.
+  std::function<bool()> before;
+  std::function<void()> after;
+};
+
+struct LayoutStage : Stage {
+  using Stage::Stage;
+  std::unique_ptr<mlir::Pass> make(llvm::StringRef pass) const override;
+
+  bool roundsToBf16 = false;        ///< products of f32; a fact of options and target together
+  std::vector<std::string> keepF32; ///< nodes that are not rounded
+};
+
+struct PlaceStage : Stage {
+  using Stage::Stage;
+  std::unique_ptr<mlir::Pass> make(llvm::StringRef pass) const override;
+
+  std::string placer, receives; ///< empty: the usual
+  bool isHard = false, describes = false;
+};
+
+struct KernelizeStage : Stage {
+  using Stage::Stage;
+  std::unique_ptr<mlir::Pass> make(llvm::StringRef pass) const override;
+
+  unsigned mostInputs = 0; ///< tensors that kernels may come to read by fusing; 0: any number
+};
+
+struct ScheduleStage : Stage {
+  using Stage::Stage;
+  std::unique_ptr<mlir::Pass> make(llvm::StringRef pass) const override;
+
+  std::string schedule; ///< empty: the usual
+  int64_t limit = 0;    ///< bytes that a device may use; 0: any number
+};
+
+struct PlanMemoryStage : Stage {
+  using Stage::Stage;
+  std::unique_ptr<mlir::Pass> make(llvm::StringRef pass) const override;
+
+  bool guards = false; ///< buffers are watched in every run
+};
+
+/// The stages of one compilation, with what the kinds of devices that are registered by then
+/// put into the slots between their passes (PipelineSlot).
+class Pipeline {
+public:
+  explicit Pipeline(const Options &options);
+  Pipeline(const Pipeline &) = delete;
+  Pipeline &operator=(const Pipeline &) = delete;
+
+  /// In order.
+  llvm::ArrayRef<Stage *> all() const { return order; }
+  Stage &operator[](int index) const { return *order[index]; }
+
+  Stage import, simplify;
+  LayoutStage layout;
+  PlaceStage place;
+  Stage partition;
+  KernelizeStage kernelize;
+  ScheduleStage schedule;
+  PlanMemoryStage planMemory;
+  Stage codegen, emit;
+
+private:
+  std::vector<Stage *> order;
+};
+
+/// The stages of a compilation without options, for those who ask for names and reasons.
+llvm::ArrayRef<Stage *> stages();
 /// Position of the stage of that name, -1: none.
 int stageIndex(llvm::StringRef name);
 

@@ -237,17 +237,17 @@ bool driver::roundsToBf16(const Options &options, const Target &target) {
          target.requiredFeatures & WEIR_CPU_AMX_BF16;
 }
 
-llvm::StringRef driver::integerUnit(const Target &target) {
+ByteProducts driver::byteProducts(const Target &target) {
   if (target.hasByteTiles)
-    return "amx";
+    return ByteProducts::Blocks;
   bool isWide = target.requiredFeatures & WEIR_CPU_AVX512;
   if (target.requiredFeatures & (isWide ? WEIR_CPU_AVX512_VNNI : WEIR_CPU_AVX_VNNI))
-    return "vnni";
-  return target.requiredFeatures & WEIR_CPU_AVX2 ? "avx2" : "";
+    return ByteProducts::Quads;
+  return target.requiredFeatures & WEIR_CPU_AVX2 ? ByteProducts::Pairs : ByteProducts::None;
 }
 
-llvm::StringRef driver::halfUnit(const Target &target) {
-  return target.hasBrainTiles ? "amx" : "f32";
+Bf16Products driver::bf16Products(const Target &target) {
+  return target.hasBrainTiles ? Bf16Products::Blocks : Bf16Products::None;
 }
 
 void driver::requireFeature(const Options &options, Target &target, llvm::StringRef feature) {

@@ -11,6 +11,7 @@
 #include "compiler/driver/Options.h"
 #include "compiler/emit/MachineCode.h"
 #include "compiler/frontend/Diagnostic.h"
+#include "dialects/weir/Kinds.h"
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Target/TargetMachine.h"
@@ -51,12 +52,12 @@ bool selectTargets(const Options &options, DiagnosticSink &sink, std::vector<Tar
 /// bf16 are multiplied.
 bool roundsToBf16(const Options &options, const Target &target);
 
-/// What multiplies bytes there: "amx", "vnni", "avx2" (as words of 16 bits), or "" where
+/// What multiplies bytes there: AMX blocks, VNNI fours, AVX2 pairs, as words of 16 bits; None:
 /// nothing gains by it.
-llvm::StringRef integerUnit(const Target &target);
+ByteProducts byteProducts(const Target &target);
 
-/// What multiplies bf16 there: "amx", or "f32".
-llvm::StringRef halfUnit(const Target &target);
+/// What multiplies bf16 there: AMX blocks; None: it is computed in f32.
+Bf16Products bf16Products(const Target &target);
 
 /// Lets code use an extension of matrix tiles, amx-int8 or amx-bf16; machines without it
 /// then refuse the code.

@@ -17,7 +17,6 @@
 #include "compiler/driver/Compilation.h"
 #include "compiler/driver/Messages.h"
 #include "compiler/emit/Fingerprint.h"
-#include "dialects/weir/Arranged.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -47,8 +46,8 @@ int Compilation::sharedStages() const {
   bool byHalves = computesHalvesOnCpu(module.get(), options);
   bool differ = llvm::any_of(targets, [&](const Target &other) {
     return roundsToBf16(options, other) != rounds ||
-           (byBytes && integerUnit(other) != integerUnit(target)) ||
-           (byHalves && halfUnit(other) != halfUnit(target));
+           (byBytes && byteProducts(other) != byteProducts(target)) ||
+           (byHalves && bf16Products(other) != bf16Products(target));
   });
   return stageIndex(differ ? "layout" : "kernelize");
 }
@@ -109,11 +108,6 @@ bool Compilation::translateVariants() {
     described = std::move(begun);
     module = shared->clone();
     nextStage = first;
-    if (differ) {
-      (*module)->removeAttr("weir.precision");
-      (*module)->removeAttr(integerUnitAttribute);
-      (*module)->removeAttr(halfUnitAttribute);
-    }
     describeTarget();
     if (!runPasses())
       return false;

@@ -7,49 +7,20 @@
 //
 // Every stage and every pass, in order, each with the reason for its place. To
 // add a pass is to add a line. What a pass is for is said where it is defined. In slots
-// stands what kinds of devices bring along (DeviceBackend::passes).
+// stands what kinds of devices bring along (DeviceBackend::passes). Behind the table stands
+// what stages tell their passes.
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/driver/Pipeline.h"
 #include "compiler/driver/DeviceKinds.h"
 #include "compiler/driver/Options.h"
+#include "passes/Passes.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace weir;
 using namespace weir::driver;
-
-//===----------------------------------------------------------------------===//
-// Options of passes
-//===----------------------------------------------------------------------===//
-
-static std::string placeOptions(const Options &options) {
-  std::string text;
-  auto add = [&](const char *name, const std::string &value) {
-    text += (text.empty() ? "" : " ") + std::string(name) + "=" + value;
-  };
-  if (!options.placer.empty())
-    add("placer", options.placer);
-  if (!options.receives.empty())
-    add("receives", options.receives);
-  if (options.hardPlacement)
-    add("hard", "true");
-  if (options.describePlacement || options.report || !options.placementOut.empty())
-    add("describe", "true");
-  return text;
-}
-
-std::string driver::textOf(const PipelinePass &pass, const Options &options) {
-  llvm::StringRef name = pass.pass;
-  std::string given;
-  if (name == "weir-place")
-    given = placeOptions(options);
-  else if (name == "weir-order-launches" && !options.schedule.empty())
-    given = "schedule=" + options.schedule;
-  else if (name == "weir-plan-memory" && options.sanitizePlan)
-    given = "guards=true";
-  return given.empty() ? name.str() : name.str() + "{" + given + "}";
-}
 
 //===----------------------------------------------------------------------===//
 // Stages
@@ -68,7 +39,7 @@ static std::vector<PipelinePass> around(std::vector<PipelinePass> passes, Pipeli
   return passes;
 }
 
-static std::vector<Stage> makeStages() {
+static std::vector<StageText> makeTexts() {
   return {
       {importStage,
        "reads the model file into the weir dialect, one operation a node; "
@@ -221,14 +192,85 @@ static std::vector<Stage> makeStages() {
   };
 }
 
-llvm::ArrayRef<Stage> weir::driver::stages() {
-  static const std::vector<Stage> table = makeStages();
-  return table;
+static StageText textOf(llvm::StringRef name) {
+  static const std::vector<StageText> table = makeTexts();
+  return *llvm::find_if(table, [&](const StageText &text) { return name == text.name; });
+}
+
+Pipeline::Pipeline(const Options &options)
+    : import(textOf(importStage)), simplify(textOf("simplify")), layout(textOf("layout")),
+      place(textOf("place")), partition(textOf("partition")), kernelize(textOf("kernelize")),
+      schedule(textOf("schedule")), planMemory(textOf("plan-memory")),
+      codegen(textOf(codegenStage)), emit(textOf(emitStage)),
+      order{&import,    &simplify, &layout,     &place,   &partition,
+            &kernelize, &schedule, &planMemory, &codegen, &emit} {
+  layout.keepF32 = options.keepF32;
+  place.placer = options.placer;
+  place.receives = options.receives;
+  place.isHard = options.hardPlacement;
+  place.describes = options.describePlacement || options.report || !options.placementOut.empty();
+  schedule.schedule = options.schedule;
+  planMemory.guards = options.sanitizePlan;
+}
+
+llvm::ArrayRef<Stage *> weir::driver::stages() {
+  static const Pipeline usual{Options()};
+  return usual.all();
 }
 
 int weir::driver::stageIndex(llvm::StringRef name) {
   for (size_t i = 0; i < stages().size(); ++i)
-    if (name == stages()[i].name)
+    if (name == stages()[i]->name)
       return int(i);
   return -1;
+}
+
+//===----------------------------------------------------------------------===//
+// Options of passes
+//===----------------------------------------------------------------------===//
+
+std::unique_ptr<mlir::Pass> LayoutStage::make(llvm::StringRef pass) const {
+  if (pass != "weir-lower-precision")
+    return nullptr;
+  WeirLowerPrecisionPassOptions own;
+  own.rounds = roundsToBf16;
+  own.keepF32.assign(keepF32.begin(), keepF32.end());
+  return createWeirLowerPrecisionPass(std::move(own));
+}
+
+std::unique_ptr<mlir::Pass> PlaceStage::make(llvm::StringRef pass) const {
+  if (pass != "weir-place")
+    return nullptr;
+  WeirPlacePassOptions own;
+  if (!placer.empty())
+    own.placer = placer;
+  if (!receives.empty())
+    own.receives = receives;
+  own.hard = isHard;
+  own.describes = describes;
+  return createWeirPlacePass(std::move(own));
+}
+
+std::unique_ptr<mlir::Pass> KernelizeStage::make(llvm::StringRef pass) const {
+  if (pass == "weir-kernelize")
+    return createWeirKernelizePass({mostInputs});
+  if (pass == "weir-widen-row-reductions")
+    return createWeirWidenRowReductionsPass({mostInputs});
+  return nullptr;
+}
+
+std::unique_ptr<mlir::Pass> ScheduleStage::make(llvm::StringRef pass) const {
+  if (pass == "weir-recompute-launches")
+    return createWeirRecomputeLaunchesPass({limit});
+  if (pass != "weir-order-launches")
+    return nullptr;
+  WeirOrderLaunchesPassOptions own;
+  if (!schedule.empty())
+    own.schedule = schedule;
+  own.limit = limit;
+  return createWeirOrderLaunchesPass(std::move(own));
+}
+
+std::unique_ptr<mlir::Pass> PlanMemoryStage::make(llvm::StringRef pass) const {
+  return pass == "weir-plan-memory" ? createWeirPlanMemoryPass({guards}) : nullptr;
 }

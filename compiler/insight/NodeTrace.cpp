@@ -119,8 +119,8 @@ public:
     auto stage = module->getAttrOfType<StringAttr>(driver::stageAttribute);
     int index = (stage ? driver::stageIndex(stage.getValue()) : 0) + 1;
     if (index < int(driver::stages().size())) {
-      step.stage = driver::stages()[index].name;
-      for (const driver::PipelinePass &known : driver::stages()[index].passes)
+      step.stage = driver::stages()[index]->name;
+      for (const driver::PipelinePass &known : driver::stages()[index]->passes)
         if (pass == known.pass && step.why.empty())
           step.why = known.why;
     }

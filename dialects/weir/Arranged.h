@@ -49,14 +49,6 @@ mlir::TypedAttr pairedConstant(mlir::TypedAttr value);
 /// four products at once. C must be a multiple of four.
 mlir::TypedAttr quadConstant(mlir::TypedAttr value);
 
-/// Of modules: what multiplies bytes on the target, "amx" or "vnni", or, as words of 16
-/// bits, "avx2".
-inline constexpr char integerUnitAttribute[] = "weir.integer_unit";
-
-/// Of modules whose operations all run on CPUs: f16 and bf16 are computed in f32, and
-/// "amx" multiplies bf16 where sizes fill its tiles, "f32" does not.
-inline constexpr char halfUnitAttribute[] = "weir.half_unit";
-
 /// On products and convolutions of bf16 that matrix tiles multiply, given by
 /// weir-lower-precision, and of bytes, given by weir-quantized-gemms: their right
 /// operand is a constant that pairedConstant, or quadConstant, takes. Sizes of those of

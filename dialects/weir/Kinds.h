@@ -8,9 +8,11 @@
 #ifndef WEIR_DIALECTS_WEIR_KINDS_H
 #define WEIR_DIALECTS_WEIR_KINDS_H
 
+#include "mlir/Support/LLVM.h"
 #include "llvm/ADT/DenseMapInfo.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/LogicalResult.h"
 #include <optional>
 
 #include "dialects/weir/WeirKinds.h.inc"

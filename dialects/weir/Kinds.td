@@ -34,6 +34,12 @@ def Weir_PadMode : Weir_Enum<"PadMode", "mode of padding", [
   I32EnumAttrCase<"Constant", 0, "constant">, I32EnumAttrCase<"Reflect", 1, "reflect">,
   I32EnumAttrCase<"Symmetric", 2, "symmetric">, I32EnumAttrCase<"Edge", 3, "edge">,
   I32EnumAttrCase<"Wrap", 4, "wrap">]>;
+def Weir_ByteProducts : Weir_Enum<"ByteProducts", "what multiplies bytes", [
+  I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"Pairs", 1, "pairs">,
+  I32EnumAttrCase<"Quads", 2, "quads">, I32EnumAttrCase<"Blocks", 3, "blocks">]>;
+def Weir_Bf16Products : Weir_Enum<"Bf16Products", "what multiplies bf16", [
+  I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"Pairs", 1, "pairs">,
+  I32EnumAttrCase<"Blocks", 2, "blocks">]>;
 
 class Weir_EnumString<string symbol, string summary>
     : Attr<CPred<"::llvm::isa<::mlir::StringAttr>($_self) && ::weir::symbolize" # symbol #

@@ -88,10 +88,6 @@ Value weir::transposed(OpBuilder &b, Location loc, Value value, ArrayRef<int64_t
   return TransposeOp::create(b, loc, value, b.getDenseI64ArrayAttr(permutation));
 }
 
-bool weir::mayBeOffloaded(Operation *op) {
-  return op->getParentOfType<ModuleOp>()->hasAttr(offloadingAttribute);
-}
-
 void weir::copyDevice(Operation *from, Value to) {
   if (Operation *def = to.getDefiningOp())
     if (Attribute device = from->getAttr("weir.device"))

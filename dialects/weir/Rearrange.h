@@ -35,10 +35,6 @@ mlir::Value reshaped(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value,
 /// The order of dimensions that brings channels (dimension 1) last, and back.
 llvm::SmallVector<int64_t> channelsToLast(int64_t rank);
 llvm::SmallVector<int64_t> channelsToFirst(int64_t rank);
-/// Of modules: accelerators may get parts of the program. They have other wishes than the
-/// host's tiles where products and convolutions are not of f32, or of open sizes.
-inline constexpr char offloadingAttribute[] = "weir.offloading";
-bool mayBeOffloaded(mlir::Operation *op);
 
 /// Gives the operation behind `to` the device of `from`.
 void copyDevice(mlir::Operation *from, mlir::Value to);

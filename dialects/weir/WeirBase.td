@@ -113,6 +113,26 @@ def Weir_ArrangedAttr : AttrDef<Weir_Dialect, "Arranged", [TypedAttrInterface]> 
   let genVerifyDecl = 1;
 }
 
+def Weir_TargetAttr : AttrDef<Weir_Dialect, "Target"> {
+  let mnemonic = "target";
+  let summary = "what passes and kernels are told of the machine that code is for";
+  let description = [{
+    A module's `weir.target`, as in `#weir.target<vector_bytes = 64, vector_registers = 32,
+    byte_products = quads, may_offload>`; what is left out is unknown, or is not there.
+    `vector_bytes` and `vector_registers`: size and number of the host's vector registers.
+    `byte_products`: what the host multiplies bytes by: `pairs` as pairs of words of 16 bits,
+    `quads` with instructions that add four products, `blocks` with ones that multiply blocks
+    of matrices. `bf16_products`, likewise: `pairs` or `blocks`. `widens_halves`: all of the
+    module runs on hosts, which compute f16 and bf16 in f32. `may_offload`: devices beside the
+    host may get parts of the program.
+  }];
+  let parameters = (ins "int64_t":$vectorBytes, "int64_t":$vectorRegisters,
+    "::weir::ByteProducts":$byteProducts, "::weir::Bf16Products":$bf16Products,
+    "bool":$widensHalves, "bool":$mayOffload);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
 def Weir_AnyTensor : Type<CPred<"::llvm::isa<::mlir::TensorType>($_self)">,
                           "tensor of any element type", "::mlir::TensorType">;
 def Weir_BoolTensor : Type<CPred<"::llvm::isa<::mlir::TensorType>($_self) && "

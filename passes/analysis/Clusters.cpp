@@ -21,59 +21,6 @@
 using namespace mlir;
 using namespace weir;
 
-static bool isVectorElement(Type type) {
-  return type.isF32() || type.isBF16() || type.isF16() || type.isInteger(32) || type.isInteger(8) ||
-         type.isUnsignedInteger(8);
-}
-
-bool weir::isVectorElementwise(Operation *op) {
-  if (!isa<ElementwiseOpInterface>(op) || isa<PowOp, SelectOp>(op) || op->getNumResults() != 1)
-    return false;
-  auto elementOf = [](Type type) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    return tensor ? tensor.getElementType() : Type();
-  };
-  auto all = [&](function_ref<bool(Type)> holds) {
-    Type made = elementOf(op->getResult(0).getType());
-    return made && holds(made) && llvm::all_of(op->getOperandTypes(), [&](Type type) {
-             return elementOf(type) && holds(elementOf(type));
-           });
-  };
-  // Conversions of bytes, words and floats of 16 and 32 bits, and what else belongs to
-  // a quantized sum: words without the checks that a division has.
-  if (isa<CastOp>(op))
-    return all(isVectorElement);
-  return all([](Type type) { return type.isF32(); }) ||
-         (isa<AddOp, SubOp, MulOp>(op) && all([](Type type) { return type.isInteger(32); }));
-}
-
-bool weir::isTileElement(Type element) {
-  return element.isF32() || element.isF64() || element.isInteger(32) || element.isInteger(64);
-}
-
-bool weir::isTileProduct(DotGeneralOp dot) {
-  Type element = getElementTypeOrSelf(dot.getType()), sums = dot.getAccumulator();
-  // Sums of integers that wrap are the same, however wide they are before.
-  bool isExact = element.isIntOrFloat() && isa<IntegerType>(element) && isa<IntegerType>(sums) &&
-                 sums.getIntOrFloatBitWidth() >= element.getIntOrFloatBitWidth();
-  return isTileElement(element) && (isExact || sums == element) &&
-         getElementTypeOrSelf(dot.getLhs().getType()) == element &&
-         getElementTypeOrSelf(dot.getRhs().getType()) == element;
-}
-
-bool weir::isTileElementwise(Operation *op) {
-  if (isVectorElementwise(op))
-    return true;
-  if (!isa<AddOp, SubOp, MulOp>(op) &&
-      !((op->hasTrait<traits::OneInstruction>() || op->hasTrait<traits::SlowInstruction>()) &&
-        getElementTypeOrSelf(op->getResult(0).getType()).isF64()))
-    return false;
-  Type element = getElementTypeOrSelf(op->getResult(0).getType());
-  return isTileElement(element) && llvm::all_of(op->getOperandTypes(), [&](Type type) {
-           return isa<RankedTensorType>(type) && getElementTypeOrSelf(type) == element;
-         });
-}
-
 /// Elements up to which integers live in registers of the step.
 static constexpr int64_t maxScalarElements = 16;
 /// Operations up to which a kernel grows: what many more gain by staying in
@@ -625,11 +572,6 @@ private:
 };
 
 } // namespace
-
-unsigned weir::mostKernelInputs(ModuleOp module) {
-  auto inputs = module->getAttrOfType<IntegerAttr>("weir.kernel_inputs");
-  return inputs ? unsigned(inputs.getInt()) : 0;
-}
 
 std::vector<Operation *> weir::halvesOfRowReductions(Block &block, unsigned mostInputs) {
   return Clusterer(block, mostInputs).findHalves();

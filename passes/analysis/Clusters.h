@@ -56,9 +56,6 @@ std::vector<Cluster> clusterBlock(mlir::Block &block, unsigned mostInputs = 0);
 /// people; null where it may be, if no other kernel reads it.
 const char *fusionObstacle(mlir::OpOperand &use);
 
-/// How many tensors kernels of the module may come to read by fusing; 0: any number.
-unsigned mostKernelInputs(mlir::ModuleOp module);
-
 /// Operations on f16 and bf16 of a block on an offload device that would belong to a kernel of
 /// lines, were they of f32, in block order.
 std::vector<mlir::Operation *> halvesOfRowReductions(mlir::Block &block, unsigned mostInputs = 0);

@@ -31,6 +31,8 @@ using namespace weir;
 namespace {
 
 struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
+  using WeirKernelizePassBase::WeirKernelizePassBase;
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     schedules = hostSchedules();
@@ -41,7 +43,6 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
     SmallVector<Block *> blocks;
     module.walk(
         [&](func::FuncOp func) { func.walk([&](Block *block) { blocks.push_back(block); }); });
-    unsigned mostInputs = mostKernelInputs(module);
     for (Block *block : blocks) {
       std::vector<Cluster> clusters = clusterBlock(*block, mostInputs);
       // A cheap leaf may be a root, and be computed again inside of others.

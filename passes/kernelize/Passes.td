@@ -72,14 +72,19 @@ def WeirWidenRowReductionsPass : Pass<"weir-widen-row-reductions", "::mlir::Modu
   let description = [{
     What: on offload devices, elementwise operations on f16 and bf16 that would be part of a
     row reduction (a softmax, a normalisation), were they of f32, become such, between
-    casts: each result is rounded where it was. A square or cube becomes products.
-    Why here: last before weir-kernelize, which then forms the kernels; what follows products
+    casts: each result is rounded where it was. A square or cube becomes products. `inputs`
+    is weir-kernelize's, which forms the kernels.
+    Why here: last before weir-kernelize; what follows products
     and convolutions, as libraries know it by its types, stays as it is.
     Before: halves are as the model has them. After: what may share a kernel with a row
     reduction is f32.
     What breaks if it moves: in front of weir-split-reductions the casts would hide a mean and its variance from it;
     behind weir-kernelize a softmax of halves is several kernels.
   }];
+  let options = [
+    Option<"mostInputs", "inputs", "unsigned", "0",
+           "tensors that a kernel may come to read by fusing; 0: any number">
+  ];
   let dependentDialects = ["::weir::WeirDialect"];
 }
 
@@ -89,8 +94,8 @@ def WeirKernelizePass : Pass<"weir-kernelize", "::mlir::ModuleOp"> {
     What: clusters the operations of every block by fusing producers into the
     one cluster that uses them (two products around a softmax are one, too, so
     that no tensor of queries by keys is stored), moves each cluster into a
-    weir_plan.kernel, and leaves a weir_plan.launch. With `weir.kernel_inputs` on the module no kernel
-    comes to read more tensors than that by fusing. Equal kernels are one. Operations on a few host
+    weir_plan.kernel, and leaves a weir_plan.launch. No kernel comes to
+    read more tensors than `inputs` by fusing. Equal kernels are one. Operations on a few host
     integers (shape arithmetic, loop counters) stay, to become scalar code of
     the step; so do views, state, control flow and library calls.
     Why here: after partition, since a kernel belongs to one device; before
@@ -100,6 +105,10 @@ def WeirKernelizePass : Pass<"weir-kernelize", "::mlir::ModuleOp"> {
     What breaks if it moves: before the cut a kernel could span devices; behind bufferize every fused value would have
     a buffer.
   }];
+  let options = [
+    Option<"mostInputs", "inputs", "unsigned", "0",
+           "tensors that a kernel may come to read by fusing; 0: any number">
+  ];
   let dependentDialects = ["::weir::plan::WeirPlanDialect"];
 }
 

@@ -23,8 +23,9 @@ using namespace weir;
 
 namespace {
 struct WidenRowReductionsPass : weir::impl::WeirWidenRowReductionsPassBase<WidenRowReductionsPass> {
+  using WeirWidenRowReductionsPassBase::WeirWidenRowReductionsPassBase;
+
   void runOnOperation() override {
-    unsigned mostInputs = mostKernelInputs(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isExternal() || !isOffloaded(&function.getBody().front().front()))
         continue;

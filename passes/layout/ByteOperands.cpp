@@ -84,10 +84,10 @@ ByteOperand weir::rightByteOperand(Operation *op) {
 }
 
 /// The depth of so many joined groups, filled up to a size of which few steps are made.
-static int64_t paddedDepth(const ByteShape &shape, bool isTiles) {
+static int64_t paddedDepth(const ByteShape &shape, bool inBlocks) {
   int64_t depth = shape.depth * shape.joined, best = llvm::alignTo(depth, quad);
   auto steps = [&](int64_t depth) { return shape.across * depth / quadStep(shape.across * depth); };
-  for (int64_t alignment = 8; isTiles && alignment <= 64; alignment *= 2)
+  for (int64_t alignment = 8; inBlocks && alignment <= 64; alignment *= 2)
     if (int64_t wider = llvm::alignTo(depth, alignment); steps(wider) < steps(best))
       best = wider;
   return best;
@@ -104,7 +104,7 @@ static void joinGroups(ByteShape &shape) {
     shape.across = 1; // other groups' channels lie in between
 }
 
-static std::optional<ByteShape> shapeOf(DotGeneralOp dot, bool isTiles) {
+static std::optional<ByteShape> shapeOf(DotGeneralOp dot, bool inBlocks) {
   auto left = cast<RankedTensorType>(dot.getLhs().getType());
   auto right = cast<RankedTensorType>(dot.getRhs().getType());
   int64_t batch = dot.getLhsBatch().size();
@@ -129,14 +129,14 @@ static std::optional<ByteShape> shapeOf(DotGeneralOp dot, bool isTiles) {
   if (ShapedType::isDynamic(left.getShape().back()) ||
       ShapedType::isDynamic(right.getDimSize(contract)) || shape.depth == 0)
     return std::nullopt;
-  shape.padded = paddedDepth(shape, isTiles);
+  shape.padded = paddedDepth(shape, inBlocks);
   return shape;
 }
 
 /// Whether f32 holds all sums of so many products of bytes.
 static bool isExactInFloats(int64_t count) { return count * 255 * 128 < int64_t(1) << 24; }
 
-static std::optional<ByteShape> shapeOf(ConvOp conv, bool isTiles) {
+static std::optional<ByteShape> shapeOf(ConvOp conv, bool inBlocks) {
   auto filter = cast<RankedTensorType>(conv.getFilter().getType());
   auto input = cast<RankedTensorType>(conv.getInput().getType());
   int64_t rank = filter.getRank();
@@ -162,11 +162,11 @@ static std::optional<ByteShape> shapeOf(ConvOp conv, bool isTiles) {
   }
   joinGroups(shape);
   shape.padded =
-      shape.joined == shape.groups ? paddedDepth(shape, isTiles) : shape.depth * shape.joined;
+      shape.joined == shape.groups ? paddedDepth(shape, inBlocks) : shape.depth * shape.joined;
   return shape;
 }
 
-std::optional<ByteShape> weir::byteShapeOf(Operation *op, bool isTiles) {
+std::optional<ByteShape> weir::byteShapeOf(Operation *op, bool inBlocks) {
   for (Type type :
        {op->getOperand(0).getType(), op->getOperand(1).getType(), op->getResult(0).getType()}) {
     auto tensor = dyn_cast<RankedTensorType>(type);
@@ -174,8 +174,8 @@ std::optional<ByteShape> weir::byteShapeOf(Operation *op, bool isTiles) {
       return std::nullopt;
   }
   if (auto dot = dyn_cast<DotGeneralOp>(op))
-    return shapeOf(dot, isTiles);
-  return shapeOf(cast<ConvOp>(op), isTiles);
+    return shapeOf(dot, inBlocks);
+  return shapeOf(cast<ConvOp>(op), inBlocks);
 }
 
 /// The zero points of columns, one for all or one each; nothing where they are computed.

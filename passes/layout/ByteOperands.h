@@ -48,9 +48,9 @@ ByteOperand leftByteOperand(mlir::Operation *op);
 /// A constant of words counts as bytes, too.
 ByteOperand rightByteOperand(mlir::Operation *op);
 
-/// Sizes of a dot_general or conv; `isTiles`: for matrix tiles. The depth must be known,
-/// and so must all sizes of a convolution's filter.
-std::optional<ByteShape> byteShapeOf(mlir::Operation *op, bool isTiles);
+/// Sizes of a dot_general or conv; `inBlocks`: for instructions that multiply blocks. The depth
+/// must be known, and so must all sizes of a convolution's filter.
+std::optional<ByteShape> byteShapeOf(mlir::Operation *op, bool inBlocks);
 
 /// Constant weights as signed bytes, [window…, depth, columns], and what is to be made up for.
 struct ByteWeights {

@@ -8,6 +8,7 @@
 #include "dialects/weir/Contraction.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Rearrange.h"
+#include "dialects/weir/Target.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/analysis/Clusters.h"
 #include "passes/layout/FilterGradients.h"

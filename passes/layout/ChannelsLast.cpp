@@ -8,6 +8,7 @@
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Rearrange.h"
+#include "dialects/weir/Target.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/layout/Passes.h"
 #include "passes/layout/TransposedConvolutions.h"

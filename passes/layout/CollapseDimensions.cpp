@@ -14,6 +14,7 @@
 #include "dialects/weir/Elemental.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Rearrange.h"
+#include "dialects/weir/Target.h"
 #include "passes/layout/Passes.h"
 
 namespace weir {
@@ -347,7 +348,7 @@ void collapse(PadOp op) {
 
 struct CollapseDimensionsPass : weir::impl::WeirCollapseDimensionsPassBase<CollapseDimensionsPass> {
   void runOnOperation() override {
-    if (getOperation()->hasAttr(offloadingAttribute))
+    if (mayBeOffloaded(getOperation()))
       return;
     // What collapsing one erases is never another.
     SmallVector<std::function<void()>> work;

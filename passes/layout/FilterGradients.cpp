@@ -9,6 +9,7 @@
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Rearrange.h"
+#include "dialects/weir/Target.h"
 #include "passes/analysis/Clusters.h"
 
 using namespace mlir;

@@ -9,6 +9,7 @@
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Rearrange.h"
+#include "dialects/weir/Target.h"
 #include "passes/layout/Passes.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
@@ -25,7 +26,7 @@ namespace {
 
 /// Columns of a panel, and rows of a step of the sum.
 constexpr int64_t step = 32;
-/// Fewer rows do not pay for weights that pass by in tiles.
+/// Fewer rows do not pay for weights that pass by in blocks.
 constexpr int64_t fewestRows = 8;
 
 bool isStatic(Type type, bool wantF32 = true) {
@@ -33,7 +34,7 @@ bool isStatic(Type type, bool wantF32 = true) {
   return tensor && tensor.hasStaticShape() && (!wantF32 || tensor.getElementType().isF32());
 }
 
-/// The right operand where the operation fills matrix tiles, else null.
+/// The right operand where the operation fills blocks of matrices, else null.
 OpOperand *weightsOf(Operation *op) {
   if (!isStatic(op->getResult(0).getType()) ||
       !llvm::all_of(op->getOperandTypes(), [](Type type) { return isStatic(type); }))
@@ -66,17 +67,16 @@ bool isZero(Value value) {
 }
 
 struct LowerPrecisionPass : weir::impl::WeirLowerPrecisionPassBase<LowerPrecisionPass> {
+  using WeirLowerPrecisionPassBase::WeirLowerPrecisionPassBase;
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto precision = module->getAttrOfType<StringAttr>("weir.precision");
-    auto halfUnit = module->getAttrOfType<StringAttr>(halfUnitAttribute);
-    rounds = precision && precision.getValue() == "bf16";
-    if (!rounds && !(halfUnit && halfUnit.getValue() == "amx"))
+    TargetAttr target = targetOf(module);
+    if (!rounds && !(target.getWidensHalves() && target.getBf16Products() == Bf16Products::Blocks))
       return;
     llvm::StringSet<> kept;
-    if (auto names = module->getAttrOfType<ArrayAttr>("weir.keep_f32"))
-      for (auto name : names.getAsRange<StringAttr>())
-        kept.insert(name.getValue());
+    for (const std::string &name : keepF32)
+      kept.insert(name);
     SmallVector<Operation *> work;
     module.walk([&](Operation *op) {
       if (!isa<DotGeneralOp, ConvOp>(op))
@@ -188,6 +188,5 @@ struct LowerPrecisionPass : weir::impl::WeirLowerPrecisionPassBase<LowerPrecisio
   }
 
   llvm::MapVector<Value, Value> narrowed;
-  bool rounds = false; ///< f32 that is not exact in bf16, too
 };
 } // namespace

@@ -28,10 +28,10 @@ def WeirChannelsLastPass : Pass<"weir-channels-last", "::mlir::ModuleOp"> {
 def WeirQuantizedGemmsPass : Pass<"weir-quantized-gemms", "::mlir::ModuleOp"> {
   let summary = "multiplies the bytes of quantized models as bytes";
   let description = [{
-    What: where the module says `weir.integer_unit` ("amx", "vnni" or "avx2"),
+    What: where the target says what multiplies bytes (`byte_products` of `weir.target`),
     products and convolutions of dequantized bytes with dequantized weights, or of
     such bytes as words, become ones of bytes with sums of 32 bits, channels last;
-    with "avx2" only those of words. Rows, columns and images may be open; filters
+    by `pairs` only those of words. Rows, columns and images may be open; filters
     are constants, the right operands of products may be computed. The zero point
     of the left operand is a constant for each column, taken off the sum; weights
     for which no signed byte holds what is left of them get an offset a column,
@@ -70,7 +70,7 @@ def WeirWidenHalvesPass : Pass<"weir-widen-halves", "::mlir::ModuleOp"> {
     What: elementwise operations, products, convolutions, pools and reductions of f16 and bf16
     become those of f32 between casts; constants become f32 that is read from the narrow
     source. Results are rounded where they were. What only moves values stays narrow. Before
-    devices are known, all of a module that says `weir.half_unit`; of a module that does not,
+    devices are known, all of a module whose `weir.target` has `widens_halves`; of others,
     once they are known, the functions of devices that do not compute halves
     (DeviceKind::computesHalves): a CPU's beside a device that does.
     Why here: first of the layouts, whose tiles and vectors are those of f32, and behind
@@ -85,14 +85,13 @@ def WeirWidenHalvesPass : Pass<"weir-widen-halves", "::mlir::ModuleOp"> {
 def WeirLowerPrecisionPass : Pass<"weir-lower-precision", "::mlir::ModuleOp"> {
   let summary = "rounds operands of products and convolutions to bf16";
   let description = [{
-    What: where the module says `weir.precision = "bf16"`, products and
-    convolutions with constant right operands whose sizes fill matrix tiles get
-    bf16 operands; their sums stay f32. A value that is rounded for one of them
-    is stored so, and elementwise operations read it from there. Nodes named in
-    `weir.keep_f32` stay as they are, and so do products of two computed
-    operands, softmax, normalisation, reductions and all else. Where
-    `weir.half_unit` is "amx", so do those whose operands are bf16 that was
-    widened: nothing is rounded for them.
+    What: with `rounds`, products and convolutions with constant right operands whose
+    sizes fill blocks of matrices get bf16 operands; their sums stay f32. A value that is
+    rounded for one of them is stored so, and elementwise operations read it from there.
+    Nodes named in `keep-f32` stay as they are, and so do products of two computed
+    operands, softmax, normalisation, reductions and all else. Where the target
+    multiplies blocks of bf16 (`bf16_products` of `weir.target`), those whose operands are
+    bf16 that was widened get them, too, without `rounds`: nothing is rounded for them.
     Why here: after constants lie as they will be read, and last: casts must be
     neither folded nor moved any more. Kernels fuse them with what is around.
     Before: constants lie as kernels read them. After: operands of marked products are bf16,
@@ -100,6 +99,11 @@ def WeirLowerPrecisionPass : Pass<"weir-lower-precision", "::mlir::ModuleOp"> {
     What breaks if it moves: in front of weir-fold-weights the casts of weights would fold, and their constants be
     rounded twice.
   }];
+  let options = [
+    Option<"rounds", "rounds", "bool", "false",
+           "round what is f32: --precision=bf16, on a target that gains by it">,
+    ListOption<"keepF32", "keep-f32", "std::string", "nodes that are not rounded">
+  ];
   let dependentDialects = ["::weir::WeirDialect"];
 }
 

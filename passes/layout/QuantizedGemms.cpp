@@ -17,6 +17,7 @@
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Rearrange.h"
+#include "dialects/weir/Target.h"
 #include "passes/layout/ByteOperands.h"
 #include "passes/layout/Passes.h"
 #include <cmath>
@@ -42,20 +43,20 @@ bool isUnsigned(Type type) { return getElementTypeOrSelf(type).isUnsignedInteger
 
 struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemmsPass> {
   void runOnOperation() override {
-    auto unit = getOperation()->getAttrOfType<StringAttr>(integerUnitAttribute);
+    TargetAttr target = targetOf(getOperation());
     SmallVector<Operation *> work;
     getOperation().walk([&](Operation *op) {
       if (isa<DotGeneralOp, ConvOp>(op))
         work.push_back(op);
     });
-    if (!unit) {
+    if (target.getByteProducts() == ByteProducts::None) {
       for (Operation *op : work)
         warnOfReals(op, "the processor that code is for multiplies no bytes; --cpu= names others");
       return;
     }
-    isTiles = unit.getValue() == "amx";
+    inBlocks = target.getByteProducts() == ByteProducts::Blocks;
     // Offload devices multiply bytes, whatever the host does.
-    isPairs = unit.getValue() == "avx2" && !getOperation()->hasAttr(offloadingAttribute);
+    isPairs = target.getByteProducts() == ByteProducts::Pairs && !target.getMayOffload();
     for (Operation *op : work)
       rewrite(op);
     if (read.empty())
@@ -88,7 +89,7 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
   };
 
   void rewrite(Operation *op) {
-    std::optional<ByteShape> shape = byteShapeOf(op, isTiles);
+    std::optional<ByteShape> shape = byteShapeOf(op, inBlocks);
     Work work{op, shape.value_or(ByteShape()), {}, {}, 0.0};
     work.left = shape ? leftByteOperand(op) : ByteOperand();
     work.right = work.left ? rightByteOperand(op) : ByteOperand();
@@ -528,7 +529,7 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
     return made;
   }
 
-  bool isTiles = false, isPairs = false;
+  bool inBlocks = false, isPairs = false;
   llvm::SetVector<Value> read; ///< bytes that are stored
 };
 } // namespace

@@ -18,6 +18,7 @@
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Rearrange.h"
+#include "dialects/weir/Target.h"
 
 using namespace mlir;
 using namespace weir;

@@ -9,6 +9,7 @@
 #include "dialects/weir/HalfWidener.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Rearrange.h"
+#include "dialects/weir/Target.h"
 #include "passes/analysis/DeviceTraits.h"
 #include "passes/layout/Passes.h"
 
@@ -35,7 +36,7 @@ static bool isWidened(func::FuncOp function, bool wholeModule) {
 
 struct WidenHalvesPass : weir::impl::WeirWidenHalvesPassBase<WidenHalvesPass> {
   void runOnOperation() override {
-    bool wholeModule = getOperation()->hasAttr(halfUnitAttribute);
+    bool wholeModule = targetOf(getOperation()).getWidensHalves();
     SmallVector<Operation *> work;
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (isWidened(function, wholeModule))

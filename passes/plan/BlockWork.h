@@ -21,9 +21,6 @@
 
 namespace weir::plan {
 
-/// The attribute of a module that holds the bytes a device may use (i64).
-inline constexpr const char *memoryLimitAttribute = "weir.memory_limit";
-
 /// Bytes of fixed size that a step on an offload device receives into memory beside its
 /// arena, as its allocator rounds them; 0 on the host, where nothing is copied.
 int64_t receivedBytes(mlir::func::FuncOp function);

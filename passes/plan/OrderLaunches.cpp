@@ -29,7 +29,6 @@ struct OrderLaunchesPass : weir::impl::WeirOrderLaunchesPassBase<OrderLaunchesPa
                       .Case("latency", memory::Schedule::Latency)
                       .Case("memory", memory::Schedule::Memory)
                       .Default(memory::Schedule::Balanced);
-    auto limit = module->getAttrOfType<IntegerAttr>(memoryLimitAttribute);
     SymbolTable symbols(module);
     int64_t before = 0, after = 0;
     bool proved = true;
@@ -46,7 +45,7 @@ struct OrderLaunchesPass : weir::impl::WeirOrderLaunchesPassBase<OrderLaunchesPa
         options.schedule = wanted;
         memory::Order order = memory::orderNodes(work.nodes, work.values, options);
         // A limit goes before time.
-        if (limit && order.peak > limit.getInt() - work.resultBytes() - receivedBytes(function) &&
+        if (limit && order.peak > limit - work.resultBytes() - receivedBytes(function) &&
             wanted != memory::Schedule::Memory) {
           options.schedule = memory::Schedule::Memory;
           order = memory::orderNodes(work.nodes, work.values, options);

@@ -19,8 +19,8 @@ def WeirOrderLaunchesPass : Pass<"weir-order-launches", "::mlir::ModuleOp"> {
     decides about the peak). Effects keep their order among themselves. Writes
     both peaks into `weir_plan.order`, and whether it is proved that no order of
     these launches has a smaller one.
-    Where `weir.memory_limit` says how many bytes a device may use and that order
-    needs more, `memory` takes its place.
+    Where `limit` says how many bytes a device may use and that order needs more,
+    `memory` takes its place.
     Why here: launches are final, and the order is fixed with bufferize, which
     goes through blocks as they stand. Never worse than what it was given.
     Before: launches in any order that data and effects allow. After: the same operations;
@@ -30,14 +30,15 @@ def WeirOrderLaunchesPass : Pass<"weir-order-launches", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"schedule", "schedule", "std::string", "\"balanced\"",
-           "what the order is to be good for: latency, memory or balanced">
+           "what the order is to be good for: latency, memory or balanced">,
+    Option<"limit", "limit", "int64_t", "0", "bytes that a device may use; 0: any number">
   ];
 }
 
 def WeirRecomputeLaunchesPass : Pass<"weir-recompute-launches", "::mlir::ModuleOp"> {
   let summary = "computes values again where keeping them exceeds the limit";
   let description = [{
-    What: where the module has `weir.memory_limit` and more bytes are alive than
+    What: where `limit` says how many bytes a device may use and more are alive than
     that, drops values that wait across the fullest moments and clones the launches
     that make them in front of the next use, most bytes saved for the least work
     first. On an offload device it copies values to the host (`swap_out`) and back
@@ -56,6 +57,9 @@ def WeirRecomputeLaunchesPass : Pass<"weir-recompute-launches", "::mlir::ModuleO
     What breaks if it moves: in front of weir-order-launches it would recompute what another order saves; behind
     bufferize a second launch would need a buffer that the plan does not know.
   }];
+  let options = [
+    Option<"limit", "limit", "int64_t", "0", "bytes that a device may use; 0: any number">
+  ];
 }
 
 def WeirBufferizePass : Pass<"weir-bufferize", "::mlir::ModuleOp"> {

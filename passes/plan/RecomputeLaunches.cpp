@@ -201,9 +201,10 @@ void BlockLimits::fitRegions(Block &block, int64_t limit) {
 }
 
 struct RecomputeLaunchesPass : weir::impl::WeirRecomputeLaunchesPassBase<RecomputeLaunchesPass> {
+  using WeirRecomputeLaunchesPassBase::WeirRecomputeLaunchesPassBase;
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto limit = module->getAttrOfType<IntegerAttr>(memoryLimitAttribute);
     if (!limit)
       return;
     SymbolTable symbols(module);
@@ -225,8 +226,8 @@ struct RecomputeLaunchesPass : weir::impl::WeirRecomputeLaunchesPassBase<Recompu
       limits.measure(function);
       Block &entry = function.getBody().front();
       ordered = std::max(ordered, limits.peaks[&entry]);
-      int64_t allowed = limit.getInt() - BlockWork(entry, symbols, limits.peaks).resultBytes() -
-                        receivedBytes(function);
+      int64_t allowed =
+          limit - BlockWork(entry, symbols, limits.peaks).resultBytes() - receivedBytes(function);
       int64_t reached = limits.fit(entry, allowed);
       if (offload && offload->canSwap) {
         canSwap = true;

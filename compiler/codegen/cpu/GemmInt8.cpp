@@ -21,6 +21,7 @@
 #include "compiler/codegen/cpu/AmxRowPanels.h"
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/Target.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -48,11 +49,9 @@ public:
     auto tile = kernel.getSchedule()[plan::schedule::tile];
     most = tile[0];
     lanes = tile[2];
-    StringRef unit = kernel->getParentOfType<ModuleOp>()
-                         ->getAttrOfType<StringAttr>(integerUnitAttribute)
-                         .getValue();
-    isTiles = unit == "amx";
-    isPairs = unit == "avx2";
+    ByteProducts unit = targetOf(kernel).getByteProducts();
+    isTiles = unit == ByteProducts::Blocks;
+    isPairs = unit == ByteProducts::Pairs;
   }
 
   void product(DotGeneralOp dot, Value begin, Value end);

@@ -3,7 +3,7 @@
 // REQUIRES: weir-opt
 // RUN: weir-opt --weir-kernelize --weir-depth-first-fusion --mlir-elide-elementsattrs-if-larger=8 %s | FileCheck %s
 
-module attributes {weir.vector_bytes = 64 : i64, weir.vector_registers = 32 : i64} {
+module attributes {weir.target = #weir.target<vector_bytes = 64, vector_registers = 32>} {
 // The image between them, of 4 MiB, is lines on a thread's stack.
 // CHECK-LABEL: func.func @large
 // CHECK-COUNT-1: weir_plan.launch

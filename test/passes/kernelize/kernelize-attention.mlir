@@ -8,7 +8,7 @@
 // KERNEL-SAME: blocks = array<i64: 64, 128>
 // KERNEL-SAME: parts = array<i64: 1, 64, 1, 1099511627776>
 
-module attributes {weir.vector_bytes = 64 : i64, weir.vector_registers = 32 : i64} {
+module attributes {weir.target = #weir.target<vector_bytes = 64, vector_registers = 32>} {
   // Transpositions of operands and result, the scale and the mask belong to it; no tensor of
   // 128 by 128 is left.
   // CHECK-LABEL: func.func @whole

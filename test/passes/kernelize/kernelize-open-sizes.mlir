@@ -2,7 +2,7 @@
 //
 // RUN: weir-opt --weir-kernelize %s | FileCheck %s
 
-module attributes {weir.vector_bytes = 64 : i64} {
+module attributes {weir.target = #weir.target<vector_bytes = 64>} {
   // All open: tiles for no particular number of columns, blocks of the sum, and parts that
   // copy panels where that pays.
   // CHECK: weir_plan.kernel @dot_general_d_d_f32

@@ -3,7 +3,7 @@
 //
 // RUN: weir-opt --weir-kernelize %s | FileCheck %s
 
-module attributes {weir.vector_bytes = 64 : i64} {
+module attributes {weir.target = #weir.target<vector_bytes = 64>} {
   // 80 columns are three panels of 32, the last one filled up with zeros.
   // CHECK-LABEL: func.func @product
   // CHECK: weir.constant #weir.arranged<dense<{{.*}}> : tensor<8x80xf32>, [32, 80, 1], [0, 2, 80]> : tensor<3x8x32xf32>

@@ -7,7 +7,7 @@
 // KERNEL: weir_plan.kernel @{{.*}} schedule <row_reduction,
 // KERNEL-SAME: lanes = 16 : i64, parts = array<i64: 1, 1099511627776>
 
-module attributes {weir.vector_bytes = 64 : i64, weir.vector_registers = 32 : i64} {
+module attributes {weir.target = #weir.target<vector_bytes = 64, vector_registers = 32>} {
   // What is before, between and behind the reductions belongs to it; open lengths of
   // other dimensions are fine.
   // CHECK-LABEL: func.func @softmax

@@ -2,7 +2,7 @@
 //
 // RUN: weir-opt --weir-kernelize %s | FileCheck %s
 
-module attributes {weir.vector_bytes = 64 : i64} {
+module attributes {weir.target = #weir.target<vector_bytes = 64>} {
   // Along the last dimension: a line a part.
   // CHECK: weir_plan.kernel @cumulative_6_100_f32
   // CHECK-SAME: schedule <scan,

@@ -2,7 +2,7 @@
 //
 // RUN: weir-opt --weir-kernelize %s | FileCheck %s
 
-module attributes {weir.vector_bytes = 64 : i64, weir.tiles = {
+module attributes {weir.target = #weir.target<vector_bytes = 64>, weir.tiles = {
     "product 300x2048 by 2048x256" = "tile=7x4 part=70 depth=512",
     "product 5x64 by 64x40" = "tile=14x8 part=1000 depth=512 ahead=1",
     "product 300x64 by 64x256 constant" = "tile=14x1 ahead=0",

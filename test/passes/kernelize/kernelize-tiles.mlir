@@ -2,7 +2,7 @@
 //
 // RUN: weir-opt --weir-kernelize %s | FileCheck %s
 
-module attributes {weir.vector_bytes = 64 : i64} {
+module attributes {weir.target = #weir.target<vector_bytes = 64>} {
   // Rows of several dimensions are cut as one, and the bias is added in registers.
   // CHECK: weir_plan.kernel @dot_general_add_d_d_48_f32
   // CHECK-SAME: schedule <gemm,

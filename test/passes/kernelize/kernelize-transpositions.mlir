@@ -2,7 +2,7 @@
 //
 // RUN: weir-opt --weir-kernelize %s | FileCheck %s
 
-module attributes {weir.vector_bytes = 64 : i64} {
+module attributes {weir.target = #weir.target<vector_bytes = 64>} {
   // Lines and columns stay together and count as one.
   // CHECK: weir_plan.kernel @transpose_2_64_56_56_f32
   // CHECK-SAME: schedule <transposition,

@@ -2,7 +2,7 @@
 // not by a kernel before, unless many parts of rows would, or others read it turned.
 // RUN: weir-opt --weir-kernelize %s | FileCheck %s
 
-module attributes {weir.vector_bytes = 64 : i64} {
+module attributes {weir.target = #weir.target<vector_bytes = 64>} {
   // CHECK-LABEL: func.func @few
   // CHECK-NEXT: %[[R:.*]] = weir_plan.launch @dot_general_16_96_f32(%arg0, %arg1) : (tensor<16x64xf32>, tensor<96x64xf32>)
   // CHECK-NEXT: return %[[R]]

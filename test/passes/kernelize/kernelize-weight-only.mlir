@@ -3,7 +3,7 @@
 // REQUIRES: weir-opt
 // RUN: weir-opt --weir-kernelize %s | FileCheck %s
 
-module attributes {weir.vector_bytes = 64 : i64, weir.vector_registers = 32 : i64} {
+module attributes {weir.target = #weir.target<vector_bytes = 64, vector_registers = 32>} {
   // CHECK: weir_plan.kernel @dot_general_add_d_70_f32 schedule <weight_only,
   // CHECK-SAME: parts = array<i64: 140, 32>, tile = array<i64: 14, 2, 16>
   // CHECK: ^bb0(%{{.+}}: tensor<3x12x32x4xui8>, %[[S:[^:]+]]: tensor<3x3x32xf32>, %[[Z:[^:]+]]: tensor<3x3x32xui8>, %{{.+}}: tensor<?x96xf32>

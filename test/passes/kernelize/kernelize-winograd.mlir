@@ -2,7 +2,7 @@
 //
 // RUN: weir-opt --weir-kernelize %s | FileCheck %s
 
-module attributes {weir.vector_bytes = 64 : i64} {
+module attributes {weir.target = #weir.target<vector_bytes = 64>} {
   // 49 tiles of 2x2 results; two of their lines are a part, and transformed weights
   // lie in panels.
   // CHECK-LABEL: func.func @fires

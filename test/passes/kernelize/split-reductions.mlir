@@ -8,7 +8,7 @@
 // KERNEL-LABEL: func.func @columns
 // KERNEL: weir_plan.launch @{{.*}} : (tensor<512x32x8xf32>) -> (tensor<512x1x8xf32>, tensor<512x1x8xf32>)
 
-module attributes {weir.vector_bytes = 64 : i64, weir.vector_registers = 32 : i64, weir_plan.devices = ["/job:localhost/replica:0/task:0/device:CPU:0", "/job:localhost/replica:0/task:0/device:GPU:0"]} {
+module attributes {weir.target = #weir.target<vector_bytes = 64, vector_registers = 32>, weir_plan.devices = ["/job:localhost/replica:0/task:0/device:CPU:0", "/job:localhost/replica:0/task:0/device:GPU:0"]} {
   // Sixteen parts of a line have a mean m and a variance v each. The line's mean is that of
   // the m, its variance the mean of v + (m - mean)².
   // CHECK-LABEL: func.func @line

@@ -1,8 +1,13 @@
 // Which products and convolutions get operands of bf16, and who reads what then.
 // REQUIRES: weir-opt
-// RUN: weir-opt --weir-lower-precision --split-input-file %s | FileCheck %s
+// RUN: weir-opt "--weir-lower-precision=rounds=true keep-f32=sensitive" --split-input-file %s | FileCheck %s
+// RUN: weir-opt --weir-lower-precision --split-input-file %s | FileCheck %s --check-prefix=WITHOUT
 
-module attributes {weir.precision = "bf16"} {
+// Without the option nothing changes.
+// WITHOUT-LABEL: @product
+// WITHOUT-NOT: xbf16
+
+module {
   // CHECK-LABEL: @product
   // CHECK-DAG: %[[W:.+]] = weir.constant #weir.arranged<{{.*}}> : tensor<64x96xbf16>
   // CHECK-DAG: %[[X:.+]] = weir.cast %arg0 {{.*}} -> tensor<16x64xbf16>
@@ -61,7 +66,7 @@ module attributes {weir.precision = "bf16"} {
 // -----
 
 // Nodes that the user keeps.
-module attributes {weir.precision = "bf16", weir.keep_f32 = ["sensitive"]} {
+module {
   // CHECK-LABEL: @kept
   // CHECK-NOT: xbf16
   func.func @kept(%x: tensor<16x64xf32>) -> tensor<16x64xf32> {
@@ -69,15 +74,4 @@ module attributes {weir.precision = "bf16", weir.keep_f32 = ["sensitive"]} {
     %0 = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<16x64xf32>, tensor<64x64xf32>) -> tensor<16x64xf32> loc("sensitive")
     return %0 : tensor<16x64xf32>
   }
-}
-
-// -----
-
-// Without the flag nothing changes.
-// CHECK-LABEL: @without
-// CHECK-NOT: xbf16
-func.func @without(%x: tensor<16x64xf32>) -> tensor<16x64xf32> {
-  %w = weir.constant #weir.blob<"w.bin", 0, 16384, "00"> : tensor<64x64xf32>
-  %0 = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<16x64xf32>, tensor<64x64xf32>) -> tensor<16x64xf32>
-  return %0 : tensor<16x64xf32>
 }

@@ -2,7 +2,7 @@
 // REQUIRES: weir-opt
 // RUN: weir-opt --weir-quantized-gemms --split-input-file --verify-diagnostics %s -o /dev/null
 
-module attributes {weir.integer_unit = "amx"} {
+module attributes {weir.target = #weir.target<byte_products = blocks>} {
   func.func @computed_scale(%x: tensor<4x32xui8>, %w: tensor<32x16xi8>, %scale: tensor<f32>) -> tensor<4x16xf32> {
     %half = weir.constant dense<5.000000e-01> : tensor<f32>
     %aw = weir.cast %x {saturate = true} : (tensor<4x32xui8>) -> tensor<4x32xi32>
@@ -38,7 +38,7 @@ module {
 // -----
 
 // Floats are not asked for, and few columns gain nothing: no warning.
-module attributes {weir.integer_unit = "amx"} {
+module attributes {weir.target = #weir.target<byte_products = blocks>} {
   func.func @floats(%x: tensor<4x32xf32>, %w: tensor<32x16xf32>) -> tensor<4x16xf32> {
     %y = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_batch = array<i64>, rhs_contract = array<i64: 0>} : (tensor<4x32xf32>, tensor<32x16xf32>) -> tensor<4x16xf32>
     return %y : tensor<4x16xf32>

@@ -2,7 +2,7 @@
 // REQUIRES: weir-opt
 // RUN: weir-opt --weir-quantized-gemms --split-input-file %s | FileCheck %s
 
-module attributes {weir.integer_unit = "amx"} {
+module attributes {weir.target = #weir.target<byte_products = blocks>} {
   // One scale a channel, a zero point that is the border's, too, and whose share of each
   // sum is a constant.
   // CHECK-LABEL: @channels
@@ -307,7 +307,7 @@ func.func @floats(%x: tensor<2x64xi8>) -> tensor<2x32xf32> {
 // -----
 
 // Where pairs of words are multiplied, sums of words are ones of bytes, sums of reals are not.
-module attributes {weir.integer_unit = "avx2"} {
+module attributes {weir.target = #weir.target<byte_products = pairs>} {
   // CHECK-LABEL: @words_by_pairs
   // CHECK: weir.matrix
   func.func @words_by_pairs(%x: tensor<3x16xui8>) -> tensor<3x8xi32> {

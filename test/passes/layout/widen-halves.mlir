@@ -3,7 +3,7 @@
 // RUN: weir-opt --weir-widen-halves --split-input-file %s | FileCheck %s
 // RUN: weir-opt --weir-widen-halves --weir-lower-precision --split-input-file %s | FileCheck %s --check-prefix=TILES
 
-module attributes {weir.half_unit = "amx"} {
+module attributes {weir.target = #weir.target<bf16_products = blocks, widens_halves>} {
   // Weights are read as f32 from where they lie; each value is widened once.
   // CHECK-LABEL: @product
   // CHECK-DAG: %[[X:.+]] = weir.cast %arg0 {{.*}} -> tensor<16x64xf32>
@@ -84,7 +84,7 @@ module attributes {weir_plan.devices = ["/job:localhost/replica:0/task:0/device:
 // -----
 
 // A module that was widened as a whole has been rounded since for matrix tiles: that stays.
-module attributes {weir.half_unit = "amx", weir_plan.devices = ["/job:localhost/replica:0/task:0/device:CPU:0"]} {
+module attributes {weir.target = #weir.target<bf16_products = blocks, widens_halves>, weir_plan.devices = ["/job:localhost/replica:0/task:0/device:CPU:0"]} {
   // CHECK-LABEL: @rounded
   // CHECK: weir.dot_general %arg0, %arg1 {{.*}} : (tensor<16x64xbf16>, tensor<64x96xbf16>) -> tensor<16x96xf32>
   func.func @rounded(%x: tensor<16x64xbf16>, %w: tensor<64x96xbf16>) -> tensor<16x96xf32> attributes {weir.device_index = 0 : i64} {

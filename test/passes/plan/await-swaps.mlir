@@ -1,10 +1,10 @@
 // Values that wait in the host's memory, to keep a limit on a GPU.
 // REQUIRES: weir-opt
-// RUN: weir-opt %s --weir-recompute-launches | FileCheck %s
-// RUN: weir-opt %s --weir-recompute-launches --weir-bufferize --weir-plan-memory --weir-await-swaps | FileCheck %s --check-prefix=PLAN
-// RUN: sed s/13000/20000/ %s | weir-opt --weir-recompute-launches | FileCheck %s --check-prefix=NONE
-// RUN: sed s/GPU:0/CPU:1/ %s | weir-opt --weir-recompute-launches | FileCheck %s --check-prefix=NONE
-// RUN: sed 's/bandwidth = 1.0e12/bandwidth = 1.0e3/' %s | weir-opt --weir-recompute-launches | FileCheck %s --check-prefix=DEAR
+// RUN: weir-opt %s --weir-recompute-launches=limit=13000 | FileCheck %s
+// RUN: weir-opt %s --weir-recompute-launches=limit=13000 --weir-bufferize --weir-plan-memory --weir-await-swaps | FileCheck %s --check-prefix=PLAN
+// RUN: weir-opt --weir-recompute-launches=limit=20000 %s | FileCheck %s --check-prefix=NONE
+// RUN: sed s/GPU:0/CPU:1/ %s | weir-opt --weir-recompute-launches=limit=13000 | FileCheck %s --check-prefix=NONE
+// RUN: sed 's/bandwidth = 1.0e12/bandwidth = 1.0e3/' %s | weir-opt --weir-recompute-launches=limit=13000 | FileCheck %s --check-prefix=DEAR
 
 // The first wide value waits across two others. It is saved where it is made, and
 // copied back in front of what reads a view of it; the host's link is as fast as its
@@ -38,7 +38,7 @@
 // DEAR-LABEL: @waits
 // DEAR-NOT: swap_out
 // DEAR-COUNT-4: launch @wide
-module attributes {weir.memory_limit = 13000 : i64,
+module attributes {
     weir_plan.devices = ["/job:localhost/replica:0/task:0/device:CPU:0", "/job:localhost/replica:0/task:0/device:GPU:0"],
     weir.cluster = {devices = [{name = "/job:localhost/replica:0/task:0/device:CPU:0"},
                                {name = "/job:localhost/replica:0/task:0/device:GPU:0", flops = 1.0e13, bandwidth = 1.0e12, overhead = 3.0e-6}],

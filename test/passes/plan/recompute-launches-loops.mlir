@@ -1,8 +1,8 @@
 // Launches inside of a loop or conditional run again where nothing around it keeps the
 // limit, and only there.
 // REQUIRES: weir-opt
-// RUN: weir-opt %s --weir-recompute-launches | FileCheck %s
-// RUN: sed s/13000/17500/ %s | weir-opt --weir-recompute-launches | FileCheck %s --check-prefix=FITS
+// RUN: weir-opt %s --weir-recompute-launches=limit=13000 | FileCheck %s
+// RUN: weir-opt --weir-recompute-launches=limit=17500 %s | FileCheck %s --check-prefix=FITS
 
 // The value that waits across the loop is dropped first: once, not in each turn. That
 // is not enough: what waits in the loop is dropped, too.
@@ -31,7 +31,7 @@
 // FITS-NOT: launch @wide
 // FITS: weir.yield
 // FITS: launch @wide(%arg0)
-module attributes {weir.memory_limit = 13000 : i64} {
+module {
 weir_plan.kernel @wide schedule <loops> nodes "w" {
 ^bb0(%x: tensor<1xf32>):
   %shape = weir.constant dense<1024> : tensor<1xi64>

@@ -1,8 +1,8 @@
 // Launches that run again to keep a limit.
 // REQUIRES: weir-opt
-// RUN: weir-opt %s --weir-recompute-launches | FileCheck %s
-// RUN: sed s/13000/20000/ %s | weir-opt --weir-recompute-launches | FileCheck %s --check-prefix=FITS
-// RUN: sed s/13000/9000/ %s | weir-opt --weir-recompute-launches | FileCheck %s --check-prefix=TIGHT
+// RUN: weir-opt %s --weir-recompute-launches=limit=13000 | FileCheck %s
+// RUN: weir-opt --weir-recompute-launches=limit=20000 %s | FileCheck %s --check-prefix=FITS
+// RUN: weir-opt --weir-recompute-launches=limit=9000 %s | FileCheck %s --check-prefix=TIGHT
 
 // The first wide value waits across two others; it is made again from its small
 // operand, behind a view of it that is made again, too.
@@ -24,7 +24,7 @@
 
 // What two operands and a result need cannot be helped.
 // TIGHT: fits = false
-module attributes {weir.memory_limit = 13000 : i64} {
+module {
 weir_plan.kernel @wide schedule <loops> nodes "w" {
 ^bb0(%x: tensor<1xf32>):
   %shape = weir.constant dense<1024> : tensor<1xi64>

@@ -7,10 +7,10 @@
 
 #include "compiler/codegen/cpu/schedule/RegisterTiles.h"
 #include "compiler/codegen/cpu/schedule/TileChoice.h"
-#include "dialects/weir/Arranged.h"
 #include "dialects/weir/BlockQuantized.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/RecursiveReader.h"
+#include "dialects/weir/Target.h"
 #include "passes/analysis/Clusters.h"
 
 using namespace mlir;
@@ -19,14 +19,14 @@ using namespace weir::plan;
 
 VectorUnit weir::vectorUnitOf(ModuleOp module) {
   VectorUnit unit;
-  if (auto bytes = module->getAttrOfType<IntegerAttr>("weir.vector_bytes"))
-    unit.bytes = bytes.getInt();
+  TargetAttr target = targetOf(module);
+  if (target.getVectorBytes())
+    unit.bytes = target.getVectorBytes();
   unit.registers = unit.bytes >= 64 ? 32 : 16;
-  if (auto registers = module->getAttrOfType<IntegerAttr>("weir.vector_registers"))
-    unit.registers = registers.getInt();
-  auto integers = module->getAttrOfType<StringAttr>(integerUnitAttribute);
-  unit.hasByteTiles = integers && integers.getValue() == "amx";
-  unit.hasBytePairs = integers && integers.getValue() == "avx2";
+  if (target.getVectorRegisters())
+    unit.registers = target.getVectorRegisters();
+  unit.hasByteTiles = target.getByteProducts() == ByteProducts::Blocks;
+  unit.hasBytePairs = target.getByteProducts() == ByteProducts::Pairs;
   return unit;
 }
 

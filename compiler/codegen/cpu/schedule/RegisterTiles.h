@@ -26,8 +26,7 @@ struct VectorUnit {
 
   int64_t lanes() const { return bytes / elementBytes; }
 };
-/// From the module's `weir.vector_bytes` and `weir.vector_registers`, set from the
-/// target.
+/// As the module's `weir.target` describes it.
 VectorUnit vectorUnitOf(mlir::ModuleOp module);
 
 struct TileChoice;
