@@ -17,11 +17,17 @@ using namespace weir;
 
 namespace {
 
-/// Rows of a head's operands lie on the stack while they are worked on.
-constexpr int64_t mostHeadSize = 256;
-/// On a CPU fewer queries do not pay for more keys that are brought into panels, as a
-/// decoder's single query; fewer keys leave little to save.
-constexpr int64_t enoughQueries = 32, fewestQueries = 8, fewestKeys = 16;
+/// Those of the kind whose devices compute attentions so.
+AttentionLimits limitsOf(AttentionUnit unit) {
+  const DeviceKind *kind = nullptr;
+  if (unit == AttentionUnit::Vectors)
+    kind = hostKind();
+  else
+    for (const DeviceKind *other : deviceKinds())
+      if (!kind && !other->isHost() && other->takesAttention())
+        kind = other;
+  return kind ? kind->attentionLimits() : AttentionLimits();
+}
 
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
@@ -69,8 +75,6 @@ bool isThreadForm(DotGeneralOp dot) {
          dot.getRhsContract()[0] >= batch;
 }
 
-bool isHeadSize(int64_t size) { return size > 0 && size <= mostHeadSize; }
-
 bool isEnough(int64_t size, int64_t fewest) {
   return ShapedType::isDynamic(size) || size >= fewest;
 }
@@ -82,7 +86,8 @@ bool isReduction(ReduceOp op, ReduceKind kind, int64_t axis) {
 
 class Matcher {
 public:
-  explicit Matcher(AttentionUnit unit) : onThreads(unit == AttentionUnit::Threads) {
+  explicit Matcher(AttentionUnit unit)
+      : onThreads(unit == AttentionUnit::Threads), limits(limitsOf(unit)) {
     found.isOnVectors = !onThreads;
   }
 
@@ -115,12 +120,13 @@ private:
     return onThreads ? isThreadForm(dot) : isPlainForm(dot);
   }
 
-  /// Whether sizes, as far as they are known, are worth one kernel. Threads read keys in
-  /// place, so that one query is enough.
+  bool isHeadSize(int64_t size) const { return size > 0 && size <= limits.mostHeadSize; }
+
+  /// Whether sizes, as far as they are known, are worth one kernel.
   bool pays(int64_t queries, int64_t keys) const {
     bool isSquare = !ShapedType::isDynamic(keys) && queries >= keys;
-    return isEnough(keys, fewestKeys) &&
-           (onThreads || isEnough(queries, isSquare ? fewestQueries : enoughQueries));
+    return isEnough(keys, limits.fewestKeys) &&
+           isEnough(queries, isSquare ? limits.fewestSquareQueries : limits.fewestQueries);
   }
 
   /// The weights before they are rounded to the values' type, if they are.
@@ -313,6 +319,7 @@ private:
 
   Attention found;
   bool onThreads;
+  AttentionLimits limits;
   int64_t last = 0; ///< the scores' dimension of keys
 };
 

@@ -59,13 +59,12 @@ struct KnownPart {
 std::optional<KnownPart> knownPart(SliceOp slice);
 
 /// The attention whose last product `product` is, where one kernel serves: f32,
-/// sizes of heads known and at most `mostHeadSize`, scores that nothing else
-/// reads, a softmax along the keys. Transpositions that vectors can read
+/// sizes of heads known, sizes within the AttentionLimits of the kind of device, scores that
+/// nothing else reads, a softmax along the keys. Transpositions that vectors can read
 /// through, and what scales the queries by one number, belong to it, and for
 /// threads slices of known bounds, and heads that are repeated. Threads take
 /// f16 and bf16, too, around a softmax of f32, keys whose products run along
-/// either dimension, any elementwise operation of floats, and however few
-/// queries; vectors want 32, or 8 that are as many as keys.
+/// either dimension, and any elementwise operation of floats.
 std::optional<Attention> matchAttention(DotGeneralOp product,
                                         AttentionUnit unit = AttentionUnit::Vectors);
 

@@ -44,6 +44,25 @@ struct ReductionLimits {
   int64_t manyElements = 1 << 20;
 };
 
+/// Which attentions are worth one kernel (passes/analysis/Attention.h).
+struct AttentionLimits {
+  /// Rows of a head's operands are kept while they are worked on.
+  int64_t mostHeadSize = 256;
+  /// Fewer keys leave little to save.
+  int64_t fewestKeys = 16;
+  /// Fewer queries do not pay for what the kernel does first, and where there are as many
+  /// queries as keys.
+  int64_t fewestQueries = 1, fewestSquareQueries = 1;
+};
+
+/// Which products of the device are computed along lines of their operands.
+struct GemmLimits {
+  /// Where one side has at most so many lines, a product is as fast as the other side is read.
+  int64_t mostSkinnyRows = 4;
+  /// Bytes are read so many at a time, along the depth.
+  int64_t bytesAtOnce = 16;
+};
+
 class DeviceKind {
 public:
   virtual ~DeviceKind() = default;
@@ -69,6 +88,10 @@ public:
   virtual bool computesHalves() const { return !isHost(); }
   /// When reductions of such a device are split.
   virtual ReductionLimits reductionLimits() const { return {}; }
+  /// Which attentions are kernels of such a device.
+  virtual AttentionLimits attentionLimits() const { return {}; }
+  /// How products of such a device read their operands (weir-gemm-operand-layout).
+  virtual GemmLimits gemmLimits() const { return {}; }
   /// Whether such a device sorts, as kernels: of which operations, whyNot says.
   virtual bool takesSorts() const { return false; }
   /// Whether several devices of a task may reduce tensors of such elements together

@@ -1,4 +1,4 @@
-//===- SkinnyGemm.cpp - a matrix by few vectors ---------------- -*- C++ -*-===//
+//===- SkinnyGemm.cpp - products by few rows -------------------- -*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // On offload devices products read operands whichever way they lie, so that transpositions
-// in front of them go. A constant matrix that few vectors are multiplied by, or one of bytes,
-// gets its lines along the depth. Of few vectors a few threads then have a line each, wherever
+// in front of them go. A constant matrix that few rows are multiplied by, or one of bytes,
+// gets its lines along the depth. A few threads then have a line each, wherever
 // enough lines are, and sums meet among them alone. In the other order threads would have columns,
 // and few columns' sums would have to meet across blocks.
 //
@@ -42,7 +42,7 @@ static SkinnyGemm::Side sideOf(Value tensor, ArrayRef<int64_t> batch, ArrayRef<i
   return side;
 }
 
-std::optional<SkinnyGemm> weir::skinnyGemmOf(DotGeneralOp dot) {
+std::optional<SkinnyGemm> weir::skinnyGemmOf(DotGeneralOp dot, int64_t mostRows) {
   auto left = dyn_cast<RankedTensorType>(dot.getLhs().getType()),
        right = dyn_cast<RankedTensorType>(dot.getRhs().getType());
   if (!left || !right || !isa<RankedTensorType>(dot.getType()))
@@ -68,7 +68,7 @@ std::optional<SkinnyGemm> weir::skinnyGemmOf(DotGeneralOp dot) {
   for (size_t i = 0; i < columns.free.size(); ++i)
     columns.ofResult.push_back(next++);
   int64_t rowCount = knownCount(left, rows.free), columnCount = knownCount(right, columns.free);
-  auto isFew = [](int64_t count) { return count > 0 && count <= SkinnyGemm::mostRows; };
+  auto isFew = [&](int64_t count) { return count > 0 && count <= mostRows; };
   bool isTurned = isFew(columnCount) && (rowCount < 0 || rowCount > columnCount);
   if (!isTurned && !isFew(rowCount))
     return std::nullopt;
@@ -94,10 +94,9 @@ static void setOperand(DotGeneralOp dot, bool isRight, Value value, ArrayRef<int
   dot->setOperand(isRight ? 1 : 0, value);
 }
 
-/// The side of a product of bytes whose other one lies along a depth of whole vectors: matrices
-/// of bytes are not turned on their way to tensor cores.
-static std::optional<SkinnyGemm::Side> byteMatrixOf(DotGeneralOp dot) {
-  constexpr int64_t vector = 16;
+/// The side of a product of bytes whose other one lies along a depth of which `bytesAtOnce`
+/// divide it: matrices of bytes are not turned while they are multiplied.
+static std::optional<SkinnyGemm::Side> byteMatrixOf(DotGeneralOp dot, int64_t bytesAtOnce) {
   auto isBytes = [](Value operand) {
     auto type = dyn_cast<RankedTensorType>(operand.getType());
     return type && type.getElementType().isInteger() && type.getElementTypeBitWidth() == 8;
@@ -107,20 +106,20 @@ static std::optional<SkinnyGemm::Side> byteMatrixOf(DotGeneralOp dot) {
   SkinnyGemm::Side left = sideOf(dot.getLhs(), dot.getLhsBatch(), dot.getLhsContract()),
                    right = sideOf(dot.getRhs(), dot.getRhsBatch(), dot.getRhsContract());
   int64_t depth = knownCount(typeOf(dot.getRhs()), right.contract);
-  if (!left.isDense || depth <= 0 || depth % vector)
+  if (!left.isDense || depth <= 0 || depth % bytesAtOnce)
     return std::nullopt;
   return right;
 }
 
 /// The side of a product whose lines are to lie along the depth.
-static std::optional<SkinnyGemm::Side> alignedSideOf(DotGeneralOp dot) {
-  if (std::optional<SkinnyGemm> found = skinnyGemmOf(dot))
+static std::optional<SkinnyGemm::Side> alignedSideOf(DotGeneralOp dot, const GemmLimits &limits) {
+  if (std::optional<SkinnyGemm> found = skinnyGemmOf(dot, limits.mostSkinnyRows))
     return found->matrix;
-  return byteMatrixOf(dot);
+  return byteMatrixOf(dot, limits.bytesAtOnce);
 }
 
 /// Lays the lines of a constant matrix along the depth.
-static void alignLines(const SkinnyGemm::Side &matrix) {
+static void alignLines(const SkinnyGemm::Side &matrix, const GemmLimits &limits) {
   auto constant = matrix.tensor.getDefiningOp<ConstantOp>();
   if (matrix.isDense || !constant)
     return;
@@ -129,7 +128,7 @@ static void alignLines(const SkinnyGemm::Side &matrix) {
     auto other = dyn_cast<DotGeneralOp>(user);
     if (other && other.getLhs() == other.getRhs())
       return;
-    auto also = other ? alignedSideOf(other) : std::nullopt;
+    auto also = other ? alignedSideOf(other, limits) : std::nullopt;
     if (!also || also->tensor != matrix.tensor || also->batch != matrix.batch ||
         also->free != matrix.free || also->contract != matrix.contract)
       return;
@@ -180,8 +179,11 @@ namespace {
 struct GemmOperandLayoutPass : weir::impl::WeirGemmOperandLayoutPassBase<GemmOperandLayoutPass> {
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>()) {
-      if (function.isExternal() || !isOffloaded(&function.getBody().front().front()))
+      const DeviceKind *kind =
+          function.isExternal() ? nullptr : kindAround(&function.getBody().front().front());
+      if (!kind)
         continue;
+      GemmLimits limits = kind->gemmLimits();
       SmallVector<DotGeneralOp> dots;
       llvm::DenseSet<Operation *> inside; // of attentions, which read through by themselves
       function.walk([&](DotGeneralOp dot) {
@@ -193,8 +195,8 @@ struct GemmOperandLayoutPass : weir::impl::WeirGemmOperandLayoutPassBase<GemmOpe
         for (bool isRight : {false, true})
           if (!inside.contains(dot))
             readThrough(dot, isRight);
-        if (std::optional<SkinnyGemm::Side> side = alignedSideOf(dot))
-          alignLines(*side);
+        if (std::optional<SkinnyGemm::Side> side = alignedSideOf(dot, limits))
+          alignLines(*side, limits);
       }
     }
   }

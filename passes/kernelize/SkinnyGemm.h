@@ -1,4 +1,4 @@
-//===- SkinnyGemm.h - a matrix by few vectors ---------------------*- C++ -*-===//
+//===- SkinnyGemm.h - products by few rows ------------------------*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,11 +13,8 @@
 
 namespace weir {
 
-/// A product of which one side has at most `mostRows` lines: it is as fast as the
-/// other side is read.
+/// A product of which one side has few lines: it is as fast as the other side is read.
 struct SkinnyGemm {
-  static constexpr int64_t mostRows = 4;
-
   struct Side {
     mlir::Value tensor;
     /// Its dimensions, of which lines lie along `contract`.
@@ -32,9 +29,10 @@ struct SkinnyGemm {
   int64_t lines = 1; ///< of the matrix, for each batch; -1: open
 };
 
-/// Nothing: it is no product of floats with one side of few lines, whose depth is
-/// known. Where both sides have few, the matrix is the one with more.
-std::optional<SkinnyGemm> skinnyGemmOf(DotGeneralOp dot);
+/// Nothing: it is no product of floats with one side of at most `mostRows` lines
+/// (GemmLimits::mostSkinnyRows), whose depth is known. Where both sides have few, the matrix is
+/// the one with more.
+std::optional<SkinnyGemm> skinnyGemmOf(DotGeneralOp dot, int64_t mostRows);
 
 } // namespace weir
 

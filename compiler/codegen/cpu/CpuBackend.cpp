@@ -34,6 +34,15 @@ public:
   StringRef variable() const override { return ""; }
   Usual usual() const override { return {1e11, 2e10, 1e-6, 2e10, 1e-6}; }
 
+  /// A head's rows lie on the stack. Keys are brought into panels first, which few queries, as
+  /// a decoder's single one, do not pay for.
+  AttentionLimits attentionLimits() const override {
+    AttentionLimits limits;
+    limits.fewestQueries = 32;
+    limits.fewestSquareQueries = 8;
+    return limits;
+  }
+
   void registerDialects(DialectRegistry &registry) const override { registerCpuDialects(registry); }
   void declareFunctions(OpBuilder &, ModuleOp) const override {}
 

@@ -16,6 +16,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/codegen/cuda/CudaBackend.h"
 #include "compiler/codegen/cuda/CudaGemm.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/ShapeSupport.h"
@@ -261,7 +262,7 @@ private:
 } // namespace
 
 bool weir::emitSkinnyGemm(const CudaKernel &k, DotGeneralOp dot) {
-  std::optional<SkinnyGemm> found = skinnyGemmOf(dot);
+  std::optional<SkinnyGemm> found = skinnyGemmOf(dot, cudaBackend().gemmLimits().mostSkinnyRows);
   if (!found || !isa<BlockArgument>(found->matrix.tensor) || !found->matrix.isDense)
     return false;
   found->few.isDense &= isa<BlockArgument>(found->few.tensor);
