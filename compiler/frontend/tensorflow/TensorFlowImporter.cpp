@@ -12,7 +12,7 @@
 
 #include "compiler/frontend/NearestName.h"
 #include "compiler/frontend/tensorflow/Datasets.h"
-#include "compiler/frontend/tensorflow/Entry.h"
+#include "compiler/frontend/tensorflow/EntryImporter.h"
 #include "compiler/frontend/tensorflow/GraphImporter.h"
 #include "compiler/frontend/tensorflow/GraphReader.h"
 #include "compiler/frontend/tensorflow/InitialState.h"
@@ -46,6 +46,7 @@ public:
   OwningOpRef<ModuleOp> fromSavedModel(const std::string &folder);
 
 private:
+  /// Imports one entry as a function of the module. False after errors in `into`.
   bool entry(const Source &source, const Versions &versions, const Graph &graph,
              const Library &library, const EntrySpec &spec, const Signature *signature,
              DiagnosticSink &into);
@@ -69,247 +70,23 @@ private:
 
 } // namespace
 
-/// Which devices nodes ask for, for placement.
-static void noteDevices(const GraphImporter &importer, func::FuncOp function) {
-  Builder b(function.getContext());
-  SmallVector<NamedAttribute> requests, colocations;
-  for (auto &[node, device] : importer.deviceRequests)
-    requests.push_back(b.getNamedAttr(node, b.getStringAttr(device)));
-  for (auto &[node, others] : importer.colocations)
-    colocations.push_back(b.getNamedAttr(
-        node, b.getStrArrayAttr(SmallVector<StringRef>(others.begin(), others.end()))));
-  if (!requests.empty())
-    function->setAttr("weir.device_requests", b.getDictionaryAttr(requests));
-  if (!colocations.empty())
-    function->setAttr("weir.colocations", b.getDictionaryAttr(colocations));
-}
-
-/// What stands for an asset's path in the graph becomes the path that it has here.
-static void setAssets(const SavedModel &model, const Graph &graph, GraphImporter::Scope &scope,
-                      OpBuilder &b) {
-  for (auto &[tensor, path] : model.assets) {
-    TensorName name = parseTensorName(tensor);
-    int64_t at = graph.find(name.node);
-    if (at < 0 || name.port < 0)
-      continue;
-    Edge edge{static_cast<uint32_t>(at), static_cast<uint32_t>(name.port)};
-    if (scope.find(edge))
-      continue;
-    Location loc = NameLoc::get(b.getStringAttr(llvm::StringRef(name.node)));
-    scope.set(edge, Imported(TensorBuilder(b, loc).stringScalar(path)));
-    scope.ran.insert(edge.node);
-  }
-}
-
-/// Whether a value can have the shape that the user says.
-static LogicalResult checkShape(NodeImport &n, Value value, const Shape &shape) {
-  Ints sizes = n.sizes(value);
-  bool fits = sizes.size() == shape.dims.size();
-  for (size_t i = 0; fits && i < sizes.size(); ++i)
-    fits = shape.dims[i] < 0 || ShapedType::isDynamic(sizes[i]) || sizes[i] == shape.dims[i];
-  if (fits)
-    return success();
-  std::string found;
-  for (int64_t size : sizes)
-    found += (found.empty() ? "" : "x") +
-             (ShapedType::isDynamic(size) ? std::string("?") : std::to_string(size));
-  return n.g.report(n.node, "W0253",
-                    "found a fetch of shape " + (found.empty() ? "scalar" : found) +
-                        ", for which another one is given");
-}
-
-/// Imports one entry as a function of the module. False after errors in `into`.
 bool ModuleImporter::entry(const Source &source, const Versions &versions, const Graph &graph,
                            const Library &library, const EntrySpec &spec,
                            const Signature *signature, DiagnosticSink &into) {
-  size_t errors = into.errorCount();
   std::optional<EntryPlan> plan = planEntry(graph, versions, spec, signature, options, file, into);
   if (!plan)
     return false;
-  if (module->lookupSymbol(plan->name)) {
-    into.report({"W0212", file, "", "", "found two entries of name \"" + plan->name + "\"", {}});
-    return false;
-  }
-  OpBuilder b(&context);
-  b.setInsertionPointToEnd(module->getBody());
-  SmallVector<Type> types;
-  for (const PlannedFeed &feed : plan->feeds) {
-    types.push_back(tensorType(&context, feed.type, feed.shape));
-    if (!types.back()) {
-      into.report({"W0253",
-                   file,
-                   "",
-                   "",
-                   "found feed \"" + feed.name + "\" of type " + std::string(typeName(feed.type)) +
-                       ", which weir does not have",
-                   {}});
-      return false;
-    }
-  }
-  Location loc = NameLoc::get(b.getStringAttr(plan->name));
-  auto function = func::FuncOp::create(b, loc, plan->name, b.getFunctionType(types, {}));
-  function->setAttr("weir.entry", b.getStringAttr(plan->name));
-  Block *block = function.addEntryBlock();
-  b.setInsertionPointToStart(block);
-  llvm::scope_exit dropFunction([&] { function->erase(); });
-
-  GraphImporter importer(source, library, file, into, &context);
-  importer.options = &options;
-  importer.customOperations = &options.customOperations;
-  // What differentiates needs to see all operations.
-  bool isDifferentiated =
-      options.training ||
-      llvm::any_of(plan->feeds, [](const PlannedFeed &feed) { return feed.isSeed; }) ||
-      llvm::any_of(plan->fetches, [](const PlannedFetch &fetch) { return !fetch.ys.empty(); });
-  importer.isDifferentiated = isDifferentiated;
-  if (!isDifferentiated)
-    importer.module = *module;
-  // Without variables, constants are what was trained.
-  importer.marksWeights =
-      options.training && !state && llvm::none_of(graph.nodes, [](const Node &node) {
-        return node.op == "VarHandleOp" || node.op == "Variable" || node.op == "VariableV2";
-      });
-  if (learnsTypes)
-    importer.variableTypes = &variableTypes;
-  llvm::scope_exit keepLearned([&] { hasLearned |= importer.hasLearned; });
-  if (state) {
-    importer.initialValue = [&](const std::string &name, const Node &node) {
-      InitialValue value = state->variable(name, node, into);
-      if (options.training)
-        value.isTrained = state->isTrained(node);
-      return value;
-    };
-    importer.initialEntries = [&](const std::string &name, const Node &node) {
-      return state->table(name, node, into);
-    };
-  }
-  ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
-    importer.noteReason(diagnostic.str());
-    return success();
-  });
-  Structure structure(graph);
-  GraphImporter::Body body{structure, nullptr, "", nullptr};
-  GraphImporter::Scope scope;
-  std::map<std::pair<uint32_t, uint32_t>, Value> seeds; // by y
-  for (auto [i, feed] : llvm::enumerate(plan->feeds)) {
-    if (feed.isSeed) {
-      seeds[{feed.edge.node, feed.edge.port}] = block->getArgument(i);
-      function.setArgAttr(i, "weir.name", b.getStringAttr(feed.name));
-      continue;
-    }
-    scope.set(feed.edge, Imported(Value(block->getArgument(i))));
-    // A node whose output is fed still runs where a control edge asks for it;
-    // placeholders have nothing to run.
-    if (graph.nodes[feed.edge.node].op.starts_with("Placeholder") ||
-        graph.nodes[feed.edge.node].op == "_Arg")
-      scope.ran.insert(feed.edge.node);
-    function.setArgAttr(i, "weir.name", b.getStringAttr(feed.name));
-  }
-  if (model)
-    setAssets(*model, graph, scope, b);
-  std::vector<Edge> goals;
-  std::vector<uint32_t> targets;
-  for (const PlannedFetch &fetch : plan->fetches) {
-    if (fetch.shape)
-      importer.fetchShapes[{fetch.edge.node, fetch.edge.port}] = *fetch.shape;
-    if (fetch.isTarget)
-      targets.push_back(fetch.edge.node);
-    else
-      goals.push_back(fetch.edge);
-    goals.insert(goals.end(), fetch.ys.begin(), fetch.ys.end());
-  }
-  importer.current = &body;
-  for (const PlannedFetch &fetch : plan->fetches) {
-    uint32_t frame = structure.frameOf[fetch.edge.node];
-    const Node &node = graph.nodes[fetch.edge.node];
-    if (frame != 0 && !(isExit(node) && structure.frames[frame].parent == 0))
-      (void)importer.report(node, "W0224",
-                            "found a fetch inside a loop, where its value "
-                            "comes more than once");
-  }
-  if (into.errorCount() > errors)
-    return false;
-  importer.current = nullptr;
-  std::vector<Branches> taken;
-  importer.import(body, 0, goals, targets, scope, b, &taken);
-
-  SmallVector<Value> results;
-  SmallVector<Attribute> names;
-  SmallVector<size_t> further;
-  importer.current = &body;
-  // What lies on a branch that was not taken has no value: the run says so.
-  for (auto [edge, branches] : llvm::zip(goals, taken))
-    for (auto &[predicate, side] : branches) {
-      const Node &node = graph.nodes[edge.node];
-      NodeImport t(importer, node, {}, b, importer.location(node));
-      Imported condition = importer.lookup({predicate.first, predicate.second}, scope);
-      if (condition.kind != Imported::Kind::Tensor)
-        continue;
-      Value isTaken = side == 1   ? condition.value
-                      : side == 0 ? t.logicalNot(condition.value)
-                                  : t.scalar(b.getI1Type(), 0);
-      AssertOp::create(b, importer.location(node), TokenType::get(&context), isTaken,
-                       b.getStringAttr("what is fetched has no value: it lies "
-                                       "on a branch that was not taken"),
-                       b.getI64IntegerAttr(3), ValueRange());
-    }
-  for (const PlannedFetch &fetch : plan->fetches) {
-    if (fetch.isTarget)
-      continue;
-    Imported value = importer.lookup(fetch.edge, scope);
-    const Node &node = graph.nodes[fetch.edge.node];
-    if (value.kind == Imported::Kind::None) {
-      if (into.errorCount() == errors)
-        (void)importer.report(node, "W0224",
-                              "found no value for what is fetched; it may lie "
-                              "on one branch only, or inside a loop");
-      continue;
-    }
-    NodeImport reader(importer, node, {value}, b, importer.location(node));
-    Value tensor;
-    if (!fetch.ys.empty()) {
-      SmallVector<Value> ys, weights;
-      for (Edge y : fetch.ys) {
-        NodeImport of(importer, graph.nodes[y.node], {importer.lookup(y, scope)}, b,
-                      importer.location(graph.nodes[y.node]));
-        if (Value one = of.in(0)) {
-          ys.push_back(one);
-          weights.push_back(seeds[{y.node, y.port}]);
-        }
-      }
-      auto gradients = buildGradients(ys, weights, {value}, reader);
-      tensor = failed(gradients) ? Value() : gradients->front();
-    } else {
-      // What has a rank only in the run is fetched as a sequence of one tensor.
-      Value box = boxedInput(reader, 0);
-      tensor = box ? box : reader.in(0);
-      // A reshape to as many sizes as the run says.
-      auto reshaped = tensor ? tensor.getDefiningOp<ReshapeOp>() : ReshapeOp();
-      if (reshaped && !isa<RankedTensorType>(tensor.getType()) &&
-          isa<RankedTensorType>(reshaped->getOperand(0).getType()))
-        tensor = boxOf(reader, reshaped->getOperand(0), reshaped->getOperand(1));
-    }
-    if (!tensor || (fetch.shape && failed(checkShape(reader, tensor, *fetch.shape))))
-      continue;
-    if (fetch.isFurther)
-      further.push_back(results.size());
-    results.push_back(tensor);
-    names.push_back(b.getStringAttr(fetch.name));
-  }
-  importer.current = nullptr;
-  if (into.errorCount() > errors)
-    return false;
-  if (!options.training)
-    dropGivenGradients(*block);
-  noteDevices(importer, function);
-  dropFunction.release();
-  func::ReturnOp::create(b, loc, results);
-  function.setType(b.getFunctionType(types, ValueRange(results).getTypes()));
-  for (auto [i, name] : llvm::enumerate(names))
-    function.setResultAttr(i, "weir.name", name);
-  for (size_t i : further)
-    function.setResultAttr(i, furtherAttr, b.getUnitAttr());
-  return true;
+  EntryContext shared{context,
+                      file,
+                      options,
+                      *module,
+                      model.get(),
+                      state.get(),
+                      learnsTypes ? &variableTypes : nullptr};
+  EntryImporter importer(shared, source, graph, library, *plan, into);
+  bool good = importer.import();
+  hasLearned |= importer.hasLearned();
+  return good;
 }
 
 OwningOpRef<ModuleOp> ModuleImporter::finish() {
