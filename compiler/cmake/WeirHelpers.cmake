@@ -67,6 +67,36 @@ function(weir_add_compiler_library name)
   weir_precompiled_header(${name})
 endfunction()
 
+# weir_register_frontend(LIBRARY function header), weir_register_device(LIBRARY function
+# header): what the driver registers, in the order in which folders are added. The header,
+# by its path from the root, declares the function, which takes nothing and gives a
+# `const Frontend &`, or a `const DeviceBackend &`. Said in the folder's own CMakeLists.txt,
+# so that nothing outside of it names it.
+function(weir_register_frontend library function header)
+  set_property(GLOBAL APPEND PROPERTY WEIR_FRONTENDS "${function}" "${header}" "${library}")
+endfunction()
+function(weir_register_device library function header)
+  set_property(GLOBAL APPEND PROPERTY WEIR_DEVICES "${function}" "${header}" "${library}")
+endfunction()
+
+# weir_write_registry(PROPERTY register file libraries): a header of functions that register
+# each of the property's, and the libraries that these are in.
+function(weir_write_registry property register file libraries)
+  get_property(all GLOBAL PROPERTY ${property})
+  set(includes "")
+  set(calls "")
+  set(names "")
+  while(all)
+    list(POP_FRONT all function header library)
+    string(APPEND includes "#include \"${header}\"\n")
+    string(APPEND calls "  ${register}(${function}());\n")
+    list(APPEND names ${library})
+  endwhile()
+  file(CONFIGURE OUTPUT ${file} CONTENT
+    "// Generated from the folders' CMakeLists.txt.\n#pragma once\n${includes}\nnamespace weir {\ninline void ${register}s() {\n${calls}}\n} // namespace weir\n" @ONLY)
+  set(${libraries} ${names} PARENT_SCOPE)
+endfunction()
+
 # Has an executable compiled as the libraries are, so that it can read their precompiled
 # header: executables would be compiled with -fPIE.
 function(weir_executable_with_precompiled_header name)

@@ -8,9 +8,8 @@
 #include "compiler/driver/DeviceKinds.h"
 #include "compiler/driver/DeviceFlags.h"
 
-// One line a kind: nothing else outside of their folders names them.
-#include "compiler/codegen/cpu/CpuBackend.h"
-#include "compiler/codegen/cuda/CudaBackend.h"
+// Made of what the kinds' folders say: nothing outside of them names them.
+#include "compiler/driver/RegisteredDevices.h"
 
 #include <mutex>
 
@@ -18,10 +17,7 @@ using namespace weir;
 
 llvm::SmallVector<const DeviceBackend *> driver::allDeviceBackends() {
   static std::once_flag once;
-  std::call_once(once, [] {
-    registerDeviceBackend(cpuBackend());
-    registerDeviceBackend(cudaBackend());
-  });
+  std::call_once(once, registerDeviceBackends);
   return deviceBackends();
 }
 

@@ -8,10 +8,8 @@
 #include "compiler/driver/Frontends.h"
 #include "compiler/driver/Formats.h"
 
-// One line a format: no other source of the compiler names them.
-#include "compiler/frontend/mlir/MlirFrontend.h"
-#include "compiler/frontend/onnx/OnnxFrontend.h"
-#include "compiler/frontend/tensorflow/TensorFlowFrontend.h"
+// Made of what the formats' folders say: no source of the compiler names them.
+#include "compiler/driver/RegisteredFrontends.h"
 
 #include <mutex>
 
@@ -19,11 +17,7 @@ using namespace weir;
 
 llvm::SmallVector<const Frontend *> driver::allFrontends() {
   static std::once_flag once;
-  std::call_once(once, [] {
-    registerFrontend(onnxFrontend());
-    registerFrontend(tensorFlowFrontend());
-    registerFrontend(mlirFrontend());
-  });
+  std::call_once(once, registerFrontends);
   return frontends();
 }
 

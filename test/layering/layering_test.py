@@ -75,20 +75,20 @@ RULES = [
     ("tools/", CUDA + ("test/",), ()),
 ]
 
-# A kind of device is its folders and one line of registration: nothing else in the
+# A kind of device is its folders, which register it: nothing else in the
 # program says its name, but for what users' programs say, and tables of
 # TensorFlow's operations, which have their own.
 KINDS = re.compile(r"gpu|cuda|nvidia|cublas|cudnn", re.IGNORECASE)
 KIND_FOLDERS = ("compiler/codegen/cuda/", "runtime/cuda/", "runtime/include/weir/cuda.h",
-                "compiler/driver/DeviceKinds.cpp", "runtime/include/weir/weir.h",
+                "runtime/include/weir/weir.h",
                 "compiler/frontend/tensorflow/operations.py")
 KIND_PUBLIC = re.compile(r"\b(feeds_on_gpu|fetches_on_gpu|cuda_stream)\b")
 KIND_FREE = ("compiler/", "passes/", "dialects/", "runtime/", "tools/")
 
-# A format of models is its folder and one line of registration. What reads its files for
+# A format of models is its folder, which registers it. What reads its files for
 # other ends than to compile them, and tests of it, know it too.
 FORMATS = re.compile(r"compiler/frontend/(onnx|tensorflow|mlir)/")
-FORMAT_ROOMS = ("compiler/frontend/", "compiler/driver/Frontends.cpp", "compiler/insight/",
+FORMAT_ROOMS = ("compiler/frontend/", "compiler/insight/",
                 "tools/weir-conformance/", "test/")
 
 # Rooms of one floor, in the order in which they may know each other: a file includes
@@ -186,7 +186,7 @@ def check_kinds(path, lines):
         found = KINDS.search(KIND_PUBLIC.sub("", line))
         if found:
             yield (f"{path}:{number}: names a kind of device ({found.group()}); possible: in its "
-                   "own folders, and in compiler/driver/DeviceKinds.cpp")
+                   "own folders")
 
 
 def check_formats(path, lines):
@@ -196,7 +196,7 @@ def check_formats(path, lines):
         match = INCLUDE.match(line)
         if match and FORMATS.match(match.group(1)):
             yield (f"{path}:{number}: includes a format of models ({match.group(1)}); possible: "
-                   "compiler/frontend/Frontend.h, and compiler/driver/Frontends.cpp")
+                   "compiler/frontend/Frontend.h")
 
 
 def check_insides(path, lines):
@@ -301,8 +301,8 @@ def self_check():
                 '#include "compiler/frontend/onnx/OnnxFrontend.h"'),
                ("tools/weirc/main.cpp", '#include "compiler/frontend/tensorflow/Graph.h"')]
     missed += [f for f in formats if not list(check_formats(f[0], [f[1]]))]
-    registered = ("compiler/driver/Frontends.cpp", formats[0][1])
-    wrong += [registered] if list(check_formats(registered[0], [registered[1]])) else []
+    room = ("compiler/insight/CutOnnx.cpp", formats[0][1])
+    wrong += [room] if list(check_formats(room[0], [room[1]])) else []
     insides = [("passes/kernelize/X.cpp", "// a warp reduces a row"),
                ("passes/plan/X.h", "bool isOnAccelerator(Operation *op);"),
                ("passes/layout/Passes.td", "What: on accelerated devices,")]
