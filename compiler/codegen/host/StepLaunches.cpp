@@ -20,30 +20,6 @@ using namespace mlir;
 using namespace weir;
 using namespace weir::plan;
 
-void StepRewriter::rewriteRun(plan::RunOp op) {
-  SmallVector<Value> buffers(op.getInputs().begin(), op.getInputs().end());
-  buffers.append(op.getOutputs().begin(), op.getOutputs().end());
-  Value places = pointers.of(*this, 8 * buffers.size());
-  SmallVector<Value> dims;
-  for (auto [i, memref] : llvm::enumerate(buffers)) {
-    Buffer buffer = unpack(memref);
-    storeField(buffer.pointer, places, 8 * i);
-    for (int64_t d = 0; d < buffer.type.getRank(); ++d)
-      if (buffer.type.isDynamicDim(d))
-        dims.push_back(buffer.dims[d]);
-  }
-  Value lengths = sizes.of(*this, 8 * dims.size());
-  for (auto [i, dim] : llvm::enumerate(dims))
-    storeField(dim, lengths, 8 * i);
-  StringRef kernel = op.getKernel();
-  Value function = LLVM::AddressOfOp::create(b, loc, pointer, tables.kernelSymbol[kernel]);
-  Value range = toI64(op.getRange());
-  returnIfError(call("weir_rt_parallel", b.getI32Type(),
-                     {context, function, places, lengths, range, grainOf(op, range, dims),
-                      i32(kernelRow(tables, kernel, op.getLoc()))}));
-  op.erase();
-}
-
 /// How much of the range is worth a thread: known, or by the work that its sizes make of it.
 Value StepRewriter::grainOf(RunOp op, Value range, ArrayRef<Value> sizes) {
   auto work = op->getAttrOfType<ArrayAttr>(workAttribute);

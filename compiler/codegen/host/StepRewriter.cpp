@@ -10,6 +10,7 @@
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
+#include "mlir/Transforms/DialectConversion.h"
 #include "passes/plan/SubviewForwarding.h"
 #include "weir/abi.h"
 #include <cstddef>
@@ -264,9 +265,9 @@ void StepRewriter::rewriteReceive(plan::ReceiveOp op, StringRef take) {
   Value tensor = stack(sizeof(weir_tensor));
   returnIfError(call(take, b.getI32Type(), {context, edge, iteration, tensor}));
   if (op.getResult())
-    op.getResult().replaceAllUsesWith(
-        packFromTensor(cast<MemRefType>(op.getResult().getType()), tensor));
-  op.erase();
+    replace(op, packFromTensor(cast<MemRefType>(op.getResult().getType()), tensor));
+  else
+    erase(op);
 }
 
 /// Whether an edge is used more than once in a step: such ones count.
@@ -280,223 +281,56 @@ void StepRewriter::awaitRoom(plan::SendOp send) {
                 save);
 }
 
-void StepRewriter::rewriteAwaitSent(plan::AwaitSentOp op) {
-  Value save = beginSuspension();
-  suspendUnless(call("weir_rt_sent_ready", b.getI32Type(), {context, handle}), save);
-  op.erase();
-}
-
 //===----------------------------------------------------------------------===//
-// Operations
+// Conversion
 //===----------------------------------------------------------------------===//
 
-/// A wait for what other runs bring about; a kernel gave the ticket.
-void StepRewriter::rewriteWait(plan::LibraryOp op) {
-  Value ticket = LLVM::LoadOp::create(b, loc, b.getI64Type(), unpack(op.getInputs()[0]).pointer);
-  Value save = beginSuspension();
-  suspendUnless(call("weir_rt_wait_ready", b.getI32Type(), {context, ticket, handle}), save);
-  op.erase();
-}
+void StepRewriter::replace(Operation *op, ValueRange values) { rewriter->replaceOp(op, values); }
+void StepRewriter::erase(Operation *op) { rewriter->eraseOp(op); }
 
-void StepRewriter::rewriteLibrary(plan::LibraryOp op) {
-  if (op->hasAttr("waits"))
-    return rewriteWait(op);
-  // The user's own functions are called through the session, which may have
-  // been given another one; the descriptor names the one that is linked.
-  auto custom = op->getAttrOfType<StringAttr>("weir.custom");
-  if (!custom)
-    declareLibraryFunction(function->getParentOfType<ModuleOp>(), loc, op.getCallee());
-  auto copyInto = [&](Value array, int64_t i, const Buffer &buffer) {
-    Value tensor = tensorOnStack(buffer);
-    call("memcpy", pointer,
-         {offset(array, i * sizeof(weir_tensor)), tensor, i64(sizeof(weir_tensor))});
-  };
-  Value operands = stack(sizeof(weir_tensor) * op.getInputs().size());
-  for (auto [i, input] : llvm::enumerate(op.getInputs()))
-    copyInto(operands, i, unpack(input));
-  Value results = stack(sizeof(weir_tensor) * op.getNumResults());
-  Value null = LLVM::ZeroOp::create(b, loc, pointer);
-  for (auto [i, result] : llvm::enumerate(op.getResults())) {
-    // The callee allocates; dtype and what is known of the sizes are given.
-    Buffer buffer;
-    buffer.type = cast<MemRefType>(result.getType());
-    buffer.pointer = null;
-    for (int64_t size : buffer.type.getShape())
-      buffer.dims.push_back(i64(ShapedType::isDynamic(size) ? -1 : size));
-    copyInto(results, i, buffer);
-  }
-  Value parameters = stack(8 * op.getParameters().size());
-  for (auto [i, parameter] : llvm::enumerate(op.getParameters()))
-    storeField(i64(parameter), parameters, 8 * i);
-  Value callee = custom ? i32(tables.customIndex(op, custom.getValue(), op.getCallee()))
-                        : LLVM::AddressOfOp::create(b, loc, pointer, op.getCallee()).getResult();
-  Value code = call(custom ? "weir_rt_custom" : "weir_rt_library", b.getI32Type(),
-                    {context, callee, i32(site(op, "failed", WEIR_INTERNAL)), operands,
-                     i32(op.getInputs().size()), results, i32(op.getNumResults()), parameters});
-  returnIfError(code);
-  for (auto [i, result] : llvm::enumerate(op.getResults()))
-    result.replaceAllUsesWith(packFromTensor(cast<MemRefType>(result.getType()),
-                                             offset(results, i * sizeof(weir_tensor))));
-  op.erase();
-}
+namespace weir {
 
-void StepRewriter::rewrite(Operation *op) {
-  b.setInsertionPoint(op);
-  loc = op->getLoc();
-  Type t32 = b.getI32Type(), t64 = b.getI64Type();
-  if (rewriteOtherwise(op))
-    return;
-  auto replace = [&](Value value) {
-    op->getResult(0).replaceAllUsesWith(value);
-    op->erase();
-  };
-  if (auto feed = dyn_cast<FeedOp>(op)) {
-    Value feeds = loadField(context, offsetof(weir_context, feeds), pointer);
-    return replace(packFromTensor(cast<MemRefType>(feed.getType()),
-                                  offset(feeds, feed.getIndex() * sizeof(weir_tensor))));
+/// A device's way for operations of all kinds.
+class OtherwisePattern : public RewritePattern {
+public:
+  explicit OtherwisePattern(StepRewriter &step)
+      : RewritePattern(MatchAnyOpTypeTag(), deviceBenefit, step.function.getContext()), step(step) {
   }
-  if (auto blob = dyn_cast<BlobOp>(op)) {
-    if (auto strings = dyn_cast<DenseStringElementsAttr>(blob.getValue())) {
-      auto type = cast<MemRefType>(blob.getType());
-      SmallVector<Value> dims;
-      for (int64_t size : type.getShape())
-        dims.push_back(i64(size));
-      return replace(pack(type, stringTable(strings), dims));
-    }
-    Value base = loadField(context, offsetof(weir_context, blobs), pointer);
-    int64_t where = tables.blobOffset(blob.getValue());
-    Value data = LLVM::GEPOp::create(b, loc, pointer, b.getI8Type(), base,
-                                     ArrayRef<LLVM::GEPArg>{i64(where)});
-    SmallVector<Value> dims;
-    for (int64_t size : cast<MemRefType>(blob.getType()).getShape())
-      dims.push_back(i64(size));
-    return replace(pack(cast<MemRefType>(blob.getType()), data, dims));
+  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
+    step.rewriter = &rewriter;
+    step.b.setListener(rewriter.getListener());
+    step.b.setInsertionPoint(op);
+    step.loc = op->getLoc();
+    return success(step.rewriteOtherwise(op));
   }
-  if (auto buffer = dyn_cast<BufferOp>(op)) {
-    Value base = loadField(context, offsetof(weir_context, arena), pointer);
-    Value data = LLVM::GEPOp::create(b, loc, pointer, b.getI8Type(), base,
-                                     ArrayRef<LLVM::GEPArg>{i64(buffer.getOffset().value_or(0))});
-    SmallVector<Value> dims;
-    for (int64_t size : cast<MemRefType>(buffer.getType()).getShape())
-      dims.push_back(i64(size));
-    return replace(pack(cast<MemRefType>(buffer.getType()), data, dims));
-  }
-  if (isa<AllocOp, FetchOp, ViewOp>(op)) {
-    auto type = cast<MemRefType>(op->getResult(0).getType());
-    auto sizes = isa<ViewOp>(op) ? op->getOperands().drop_front() : op->getOperands();
-    SmallVector<Value> dims;
-    unsigned next = 0;
-    for (int64_t size : type.getShape())
-      dims.push_back(ShapedType::isDynamic(size) ? toI64(sizes[next++]) : i64(size));
-    if (auto view = dyn_cast<ViewOp>(op)) {
-      Value data = unpack(view.getSource()).pointer;
-      if (auto offset = view->getAttrOfType<IntegerAttr>(viewOffsetAttribute))
-        data = LLVM::GEPOp::create(b, loc, pointer, b.getI8Type(), data,
-                                   ArrayRef<LLVM::GEPArg>{i64(offset.getInt())});
-      return replace(pack(type, data, dims));
-    }
-    Value bytes = boundedBytesOf(type, dims), data;
-    if (auto fetch = dyn_cast<FetchOp>(op)) {
-      Value shape = stack(8 * dims.size());
-      for (auto [i, dim] : llvm::enumerate(dims))
-        storeField(dim, shape, 8 * i);
-      data = call("weir_rt_fetch", pointer,
-                  {context, i32(fetch.getIndex()), i32(type.getRank()), shape, bytes});
-    } else {
-      data = call("weir_rt_alloc", pointer,
-                  {context, bytes, i32(site(op, "out of memory", WEIR_RESOURCE_EXHAUSTED))});
-    }
-    Value null = LLVM::ZeroOp::create(b, loc, pointer);
-    Value missing = LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::eq, data, null);
-    returnIfError(LLVM::ZExtOp::create(b, loc, t32, missing));
-    return replace(pack(type, data, dims));
-  }
-  if (auto free = dyn_cast<FreeOp>(op)) {
-    call("weir_rt_free", {}, {context, unpack(free.getBuffer()).pointer});
-    return op->erase();
-  }
-  if (auto copy = dyn_cast<CopyOp>(op)) {
-    Buffer source = unpack(copy.getSource()), target = unpack(copy.getTarget());
-    if (auto index = copy->getAttrOfType<IntegerAttr>("weir.received_fetch"))
-      call("weir_rt_fetch_received", {},
-           {context, i32(index.getInt()), target.pointer, source.pointer,
-            bytesOf(source.type, source.dims)});
-    else
-      call("memcpy", pointer, {target.pointer, source.pointer, bytesOf(source.type, source.dims)});
-    return op->erase();
-  }
-  if (isa<plan::LoadOp, plan::StoreOp>(op)) {
-    struct Access : ElementReader {
-      using ElementReader::ElementReader;
-      Value element(Value, ValueRange) override { return {}; }
-      Value dim(Value, unsigned) override { return {}; }
-      void require(Operation *, Value, StringRef, int, Value, Value) override {}
-    } access(b, loc);
-    bool isLoad = isa<plan::LoadOp>(op);
-    Buffer buffer = unpack(op->getOperand(isLoad ? 0 : 1));
-    Value linear = arith::IndexCastOp::create(
-        b, loc, b.getIndexType(),
-        linearIndex(buffer, op->getOperands().drop_front(isLoad ? 1 : 2)));
-    Type element = buffer.type.getElementType();
-    if (isLoad)
-      return replace(BufferAccess::load(access, buffer.pointer, element, linear));
-    BufferAccess::store(access, op->getOperand(0), buffer.pointer, element, linear);
-    return op->erase();
-  }
-  if (auto run = dyn_cast<RunOp>(op))
-    return rewriteRun(run);
-  if (auto library = dyn_cast<LibraryOp>(op))
-    return rewriteLibrary(library);
-  if (auto receive = dyn_cast<plan::ReceiveOp>(op))
-    return rewriteReceive(receive, "weir_rt_receive");
-  if (auto await = dyn_cast<plan::AwaitSentOp>(op))
-    return rewriteAwaitSent(await);
-  if (auto require = dyn_cast<RequireOp>(op)) {
-    int number = tables.sites.add(require.getNode(), require.getKind(), require.getMessage(),
-                                  require.getCode());
-    SmallVector<Value> arguments{context, i32(number)};
-    for (Value value : require.getValues()) {
-      if (value.getType().isIndex())
-        value = toI64(value);
-      else if (value.getType().getIntOrFloatBitWidth() < 64)
-        value = arith::ExtSIOp::create(b, loc, t64, value);
-      arguments.push_back(value);
-    }
-    while (arguments.size() < 4)
-      arguments.push_back(i64(0));
-    Block *block = b.getInsertionBlock();
-    Block *rest = block->splitBlock(b.getInsertionPoint());
-    Block *bad = b.createBlock(rest);
-    b.setInsertionPointToEnd(block);
-    cf::CondBranchOp::create(b, loc, require.getCondition(), rest, ValueRange{}, bad, ValueRange{});
-    b.setInsertionPointToEnd(bad);
-    Value code = call("weir_rt_error", t32, arguments);
-    cf::BranchOp::create(b, loc, failBlock, ValueRange{code});
-    return op->erase();
-  }
-  if (auto read = dyn_cast<plan::VariableReadOp>(op)) {
-    Value tensor = stack(sizeof(weir_tensor));
-    int number = tables.sites.add(read.getNode(), "Variable", "read before it was assigned a value",
-                                  WEIR_FAILED_PRECONDITION);
-    returnIfError(call(readFunction(), t32, {context, i32(read.getSlot()), i32(number), tensor}));
-    return replace(packFromTensor(cast<MemRefType>(read.getType()), tensor));
-  }
-  if (auto assign = dyn_cast<plan::VariableAssignOp>(op)) {
-    Value tensor = tensorOnStack(unpack(assign.getValue()));
-    int number =
-        tables.sites.add(assign.getNode(), "Assign", "out of memory", WEIR_RESOURCE_EXHAUSTED);
-    returnIfError(
-        call(assignFunction(), t32, {context, i32(assign.getSlot()), i32(number), tensor}));
-    return op->erase();
-  }
-  if (auto send = dyn_cast<plan::SendOp>(op)) {
-    awaitRoom(send);
-    Value tensor = send.getValue().empty() ? LLVM::ZeroOp::create(b, loc, pointer).getResult()
-                                           : tensorOnStack(unpack(send.getValue()[0]));
-    returnIfError(call(send.getKept() ? "weir_rt_send_kept" : "weir_rt_send", t32,
-                       {context, i32(send.getEdge()), toI64(send.getIteration()), tensor}));
-    return op->erase();
-  }
+
+private:
+  StepRewriter &step;
+};
+
+} // namespace weir
+
+LogicalResult StepRewriter::convert() {
+  RewritePatternSet patterns(b.getContext());
+  addHostPatterns(patterns, *this);
+  addPatterns(patterns);
+  patterns.add<OtherwisePattern>(*this);
+  ConversionTarget target(*b.getContext());
+  target.addIllegalDialect<WeirPlanDialect>();
+  target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
+  // In the order in which they stand: it is the order of what they put into tables.
+  SmallVector<Operation *> work;
+  function.walk([&](Operation *op) {
+    if (isa<WeirPlanDialect>(op->getDialect()))
+      work.push_back(op);
+  });
+  ConversionConfig config;
+  config.allowPatternRollback = false;
+  config.foldingMode = DialectConversionFoldingMode::Never;
+  LogicalResult result = applyPartialConversion(work, target, std::move(patterns), config);
+  rewriter = nullptr;
+  b.setListener(nullptr);
+  return result;
 }
 
 LogicalResult StepRewriter::run() {
@@ -527,14 +361,14 @@ LogicalResult StepRewriter::run() {
 
   if (launchesByTable())
     tabulateLaunches();
-  SmallVector<Operation *> work;
-  function.walk([&](Operation *op) {
-    if (isa<WeirPlanDialect>(op->getDialect()))
-      work.push_back(op);
-  });
-  for (Operation *op : work)
-    rewrite(op);
+  if (failed(convert()))
+    return failure();
   makeStringsPlain();
+  end();
+  return success();
+}
+
+void StepRewriter::end() {
   for (auto ret : llvm::to_vector(function.getOps<func::ReturnOp>())) {
     b.setInsertionPoint(ret);
     loc = ret.getLoc();
@@ -546,7 +380,7 @@ LogicalResult StepRewriter::run() {
   Value code = finish(failBlock->getArgument(0));
   if (!isCoroutine) {
     func::ReturnOp::create(b, loc, code);
-    return success();
+    return;
   }
   // Finished: report it where an earlier return said "pending".
   Block *last = b.getInsertionBlock();
@@ -567,5 +401,4 @@ LogicalResult StepRewriter::run() {
   LLVM::CoroEndOp::create(b, loc, b.getI1Type(), handle, no, none);
   func::ReturnOp::create(b, loc, end->getArgument(0));
   function->setAttr("passthrough", b.getArrayAttr({b.getStringAttr("presplitcoroutine")}));
-  return success();
 }

@@ -29,26 +29,35 @@ public:
   ToyStepRewriter(func::FuncOp function, StepTables &tables, Negations negations)
       : StepRewriter(function, tables), negations(std::move(negations)) {}
 
+  const Negations negations;
+
 protected:
   bool launchesByTable() const override { return false; }
-  bool rewriteOtherwise(Operation *op) override {
-    auto run = dyn_cast<plan::RunOp>(op);
-    auto found = run ? negations.find(run.getKernel()) : negations.end();
-    if (found == negations.end())
-      return false;
-    returnIfError(call("weir_toy_negate", b.getI32Type(),
-                       {context, i64(found->second), unpack(run.getInputs()[0]).pointer,
-                        unpack(run.getOutputs()[0]).pointer}));
-    op->erase();
-    return true;
-  }
+  void addPatterns(RewritePatternSet &patterns) override;
   Value finish(Value code) override {
     return call("weir_toy_finish", b.getI32Type(), {context, code});
   }
-
-private:
-  Negations negations;
 };
+
+/// A kernel that only negates is a call of the library.
+struct NegatePattern : StepPattern<plan::RunOp, ToyStepRewriter> {
+  using StepPattern::StepPattern;
+  LogicalResult convert(plan::RunOp run) const override {
+    auto found = step.negations.find(run.getKernel());
+    if (found == step.negations.end())
+      return failure();
+    step.returnIfError(
+        step.call("weir_toy_negate", step.b.getI32Type(),
+                  {step.context, step.i64(found->second), step.unpack(run.getInputs()[0]).pointer,
+                   step.unpack(run.getOutputs()[0]).pointer}));
+    step.erase(run);
+    return success();
+  }
+};
+
+void ToyStepRewriter::addPatterns(RewritePatternSet &patterns) {
+  patterns.add<NegatePattern>(*this);
+}
 
 /// The elements that a kernel negates, and nothing else; -1: it does not.
 int64_t negatedElements(plan::KernelOp kernel) {
