@@ -221,8 +221,9 @@ llvm::Constant *DescriptorBuilder::slots() {
     values.push_back(structure<weir_slot_desc>(
         {string(slot.name), string(slot.container), string(slot.sharedName), i32(slot.kind),
          i32(slot.dtype), i32(slot.ranked ? int64_t(slot.dims.size()) : -1),
-         i32(slot.isCopy ? WEIR_SLOT_COPY : 0), int64Array(slot.dims),
-         i64(initial ? initial->offset : -1), i64(initial ? initial->bytes : 0)}));
+         i32((slot.isCopy ? WEIR_SLOT_COPY : 0) | (slot.device + 1) << WEIR_SLOT_DEVICE_SHIFT),
+         int64Array(slot.dims), i64(initial ? initial->offset : -1),
+         i64(initial ? initial->bytes : 0)}));
   }
   return array(values, "weir.slots");
 }

@@ -70,6 +70,8 @@ struct BufferizePass : weir::impl::WeirBufferizePassBase<BufferizePass> {
       entry.set("name", b.getStringAttr(slot.name));
       entry.set("container", b.getStringAttr(slot.container));
       entry.set("type", TypeAttr::get(slot.type));
+      if (slot.device)
+        entry.set("device", b.getI64IntegerAttr(slot.device));
       if (slot.isCopy)
         entry.set("copy", b.getUnitAttr());
       if (slot.initial)

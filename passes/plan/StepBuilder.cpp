@@ -34,8 +34,10 @@ int64_t SlotTable::add(VariableOp op) {
     return slot.name == op.getName() && slot.container == op.getContainer();
   });
   if (it == slots.end()) {
+    auto device =
+        op->getParentOfType<func::FuncOp>()->getAttrOfType<IntegerAttr>("weir.device_index");
     slots.push_back({op.getName().str(), op.getContainer().str(), op.getType(), op.getInitialAttr(),
-                     op->hasAttr(copyAttr)});
+                     op->hasAttr(copyAttr), device ? device.getInt() : 0});
     return slots.size() - 1;
   }
   if (!it->initial)

@@ -33,6 +33,7 @@ struct SlotTable {
     mlir::Type type;
     mlir::Attribute initial;
     bool isCopy = false; ///< a replica's, of the variable of its name
+    int64_t device = 0;  ///< whose step uses it
   };
   std::vector<Slot> slots;
   int64_t add(VariableOp op);

@@ -281,8 +281,11 @@ bool Connection::sendShort(const StepKey &step, int32_t edge, int64_t iteration,
   if (!endpoint || (step.leader != own && step.leader != task))
     return false;
   header.nonce = uint32_t(theirs);
-  return ucp_am_send_nbx(endpoint, shortId, nullptr, 0, &message,
-                         sizeof(ShortHeader) + size_t(tensor.bytes), &param) == nullptr;
+  if (ucp_am_send_nbx(endpoint, shortId, nullptr, 0, &message,
+                      sizeof(ShortHeader) + size_t(tensor.bytes), &param) != nullptr)
+    return false;
+  countSent(tensor.bytes);
+  return true;
 }
 
 Sent Connection::send(const Header &header, const Payload &payload) {
@@ -295,6 +298,7 @@ Sent Connection::send(const Header &header, const Payload &payload) {
   // One heartbeat that does not go tells as much as many.
   if (header.kind == Kind::heartbeat && beating)
     return Sent::already;
+  countSent(payload.bytes);
   Outgoing *outgoing = prepare(header, payload);
   const void *data = outgoing->payload.data;
   auto bytes = size_t(payload.bytes);

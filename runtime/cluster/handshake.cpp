@@ -27,18 +27,21 @@ namespace {
 constexpr char handshakeMagic[8] = {'W', 'E', 'I', 'R', 'T', 'A', 'S', 'K'};
 /// What is said after handshakes: that messages are taken, and the end.
 constexpr char readiness = '!', goodbye = '.';
+/// Or, instead of the end: a length of two bytes, a roster, a proof.
+constexpr char moving = '~';
 /// Of handshakes and messages.
-constexpr uint32_t protocolVersion = 4;
+constexpr uint32_t protocolVersion = 5;
 constexpr size_t longestAddress = 1 << 16;
 
-/// Fixed part; the worker's address, or the text of a refusal, follows.
+/// Fixed part; the worker's address, or the text of a refusal, follows, and then the roster.
 struct Handshake {
   char magic[8];
   uint32_t version, followed; ///< bytes behind this
   int32_t task, taskCount;
   int32_t code; ///< a weir_code: not OK refuses
   uint32_t abiVersion;
-  uint64_t program[2]; ///< hash of model and flags
+  uint32_t rosterSize, reserved; ///< of what follows, the last
+  uint64_t program[2];           ///< hash of model and flags
   uint64_t nonce, incarnation;
   Reach reach;
   uint64_t namesHash;   ///< of all tasks' names
@@ -113,11 +116,18 @@ public:
     nextCall.assign(tasks.allPeers().size(), 0);
   }
   ~Greeter() {
+    std::string roster = tasks.farewell();
     for (TcpPeer &peer : peers) {
       // Before the end, on the same way: a task that leaves is not one that
       // died.
+      std::string last(1, goodbye);
+      if (!roster.empty()) {
+        Digest proof = proofOfRoster(peer, roster);
+        last = std::string(1, moving) + char(roster.size() & 0xff) + char(roster.size() >> 8) +
+               roster + bytesOf(&proof, sizeof(proof));
+      }
       if (peer.wait == TcpPeer::watched)
-        ::send(peer.socket, &goodbye, 1, MSG_NOSIGNAL);
+        ::send(peer.socket, last.data(), last.size(), MSG_NOSIGNAL);
       ::close(peer.socket);
     }
   }
@@ -136,7 +146,8 @@ private:
   void callOthers() {
     int64_t now = nowNs();
     for (int32_t task = 0; task < tasks.ownTask(); ++task) {
-      if (now < nextCall[size_t(task)] || tasks.stateOf(task) != Peer::away)
+      if (now < nextCall[size_t(task)] || tasks.stateOf(task) != Peer::away ||
+          tasks.currentRoster().owners[size_t(task)] != task)
         continue;
       bool busy = false;
       for (const TcpPeer &peer : peers)
@@ -342,6 +353,39 @@ private:
                                           bytesOf(&read, sizeof(read)) + rest);
   }
 
+  /// Of what a task says at its end about devices; of this connection alone.
+  Digest proofOfRoster(const TcpPeer &peer, const std::string &roster) {
+    if (tasks.secret().empty())
+      return {};
+    return hmacSha256(tasks.secret(), "moves" + peer.said + roster);
+  }
+
+  /// What a task that was greeted says. False: it was the last.
+  bool understandWatched(TcpPeer &peer, std::string &reason) {
+    peer.in.erase(0, peer.in.find_first_not_of(readiness));
+    if (!peer.in.starts_with(moving)) {
+      if (peer.in.find(goodbye) != std::string::npos)
+        tasks.part(peer.task, peer.nonce);
+      peer.in.clear();
+      return true;
+    }
+    constexpr size_t before = 3;
+    if (peer.in.size() < before)
+      return true;
+    size_t size = size_t(uint8_t(peer.in[1])) | size_t(uint8_t(peer.in[2])) << 8;
+    if (peer.in.size() < before + size + sizeof(Digest))
+      return true;
+    std::string text = peer.in.substr(before, size);
+    Digest proof;
+    memcpy(proof.data(), peer.in.data() + before + size, sizeof(proof));
+    Roster heard;
+    if (areEqual(proofOfRoster(peer, text), proof) && heard.parse(text, tasks.allPeers().size()) &&
+        heard.leader == peer.task)
+      tasks.follow(heard);
+    reason = "it has divided the devices anew";
+    return false;
+  }
+
   bool understand(TcpPeer &peer, std::string &reason) {
     if (peer.wait == TcpPeer::challenge)
       return understandChallenge(peer, reason);
@@ -349,12 +393,8 @@ private:
       peer.wait = TcpPeer::watched;
       tasks.announce(peer.task, peer.nonce);
     }
-    if (peer.wait == TcpPeer::watched) {
-      if (peer.in.find(goodbye) != std::string::npos)
-        tasks.part(peer.task, peer.nonce);
-      peer.in.clear();
-      return true;
-    }
+    if (peer.wait == TcpPeer::watched)
+      return understandWatched(peer, reason);
     if (peer.calling && peer.in.size() >= sizeof(challengeMagic) &&
         memcmp(peer.in.data(), challengeMagic, sizeof(challengeMagic)) == 0) {
       reason = "it asks for a shared secret, and this task has none";
@@ -370,7 +410,7 @@ private:
     }
     memcpy(&read, peer.in.data(), sizeof(read));
     if (memcmp(read.magic, handshakeMagic, sizeof(read.magic)) != 0 ||
-        read.followed > longestAddress) {
+        read.followed > longestAddress || read.rosterSize > read.followed) {
       reason = "what answers there is no weir task";
       return false;
     }
@@ -382,23 +422,30 @@ private:
   }
 
   /// A whole handshake has come.
-  bool judge(TcpPeer &peer, const Handshake &read, const std::string &rest, std::string &reason) {
+  bool judge(TcpPeer &peer, const Handshake &read, const std::string &all, std::string &reason) {
     // Before anything is believed, or made.
-    if (!areEqual(proofOf(peer, !peer.calling, read, rest), read.proof)) {
+    if (!areEqual(proofOf(peer, !peer.calling, read, all), read.proof)) {
       reason = tasks.secret().empty() ? "it has a shared secret, and this task has none"
                                       : "it does not know the shared secret";
       peer.task = peer.calling ? peer.task : -1;
       return false;
     }
     if (!peer.calling && !tasks.secret().empty())
-      peer.said += bytesOf(&read, sizeof(read)) + rest;
+      peer.said += bytesOf(&read, sizeof(read)) + all;
+    Roster heard;
+    std::string rest = all.substr(0, all.size() - read.rosterSize);
+    bool fits = heard.parse(all.substr(rest.size()), tasks.allPeers().size());
+    if (fits && read.namesHash == hashOf(names))
+      tasks.follow(heard);
     if (peer.calling && read.code != WEIR_OK) {
       reason = "it refuses: " + rest;
       tasks.refuse(peer.task, {read.code, reason});
       peer.task = -1; // the reason is known
       return false;
     }
-    Problem problem = mismatch(peer, read, rest);
+    Problem problem = mismatch(peer, read, all);
+    if (!problem && (!fits || heard.text() != tasks.currentRoster().text()))
+      problem = otherRoster(read, heard);
     int32_t claimed = read.task;
     bool exists = claimed >= 0 && size_t(claimed) < tasks.allPeers().size();
     std::string error, address;
@@ -460,9 +507,22 @@ private:
     return {};
   }
 
-  std::string handshake(const TcpPeer &peer, int32_t code, const std::string &followed) {
+  /// Both wait until they agree: whoever is behind makes a new session.
+  Problem otherRoster(const Handshake &read, const Roster &heard) {
+    const Roster &mine = tasks.currentRoster();
+    int32_t owner = mine.owners[size_t(read.task)];
+    if (owner != read.task)
+      return {WEIR_UNAVAILABLE,
+              "its devices are those of task " + tasks.allPeers()[size_t(owner)].name + " by now"};
+    return {WEIR_UNAVAILABLE, "it knows division " + std::to_string(heard.number) +
+                                  " of the devices, and this task " + std::to_string(mine.number)};
+  }
+
+  std::string handshake(const TcpPeer &peer, int32_t code, const std::string &first) {
     const weir_program_desc *program = tasks.program();
+    std::string roster = tasks.currentRoster().text(), followed = first + roster;
     Handshake made = {};
+    made.rosterSize = uint32_t(roster.size());
     memcpy(made.magic, handshakeMagic, sizeof(made.magic));
     made.version = protocolVersion;
     made.followed = uint32_t(followed.size());

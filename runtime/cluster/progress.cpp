@@ -18,6 +18,11 @@ static constexpr int64_t shortestSpin = 5000;
 /// As long after a helper was there the thread that moves messages looks only now
 /// and then, rather than have UCX wake it for each.
 static constexpr int64_t restTime = 200000;
+/// Who gives the processor up for that long shares it with others that compute: it comes sooner to
+/// who sleeps, and is woken, than to who asks for it again and again.
+static constexpr int64_t longYield = 500000;
+/// So long nobody spins then.
+static constexpr int64_t crowdedTime = 50000000;
 /// A task that leaves says so on the connection of its handshake, and UCX may be
 /// the first to notice: what it reports waits for the goodbye.
 static constexpr int64_t goodbyeTime = 50000000;
@@ -63,7 +68,9 @@ bool TaskSet::takeTurn() {
     do {
       helping.store(true, std::memory_order_relaxed);
       sched_yield();
-      if (nowNs() - begin > longestSpin) {
+      if (int64_t now = nowNs(); now - begin > longestSpin) {
+        if (now - begin > longYield)
+          crowdedUntil.store(now + crowdedTime, std::memory_order_relaxed);
         helping.store(false, std::memory_order_relaxed);
         return false;
       }
@@ -76,7 +83,14 @@ bool TaskSet::takeTurn() {
 /// With two processors two tasks that wait for each other can both spin. A helper
 /// that leaves soon comes back, as a rule.
 void TaskSet::help(int32_t (*changed)(void *argument), void *argument, Patience &patience) {
-  if (!spins || helping.load(std::memory_order_relaxed) || !takeTurn())
+  if (!spins || helping.load(std::memory_order_relaxed))
+    return;
+  if (crowdedUntil.load(std::memory_order_relaxed) != 0) {
+    if (nowNs() < crowdedUntil.load(std::memory_order_relaxed))
+      return;
+    crowdedUntil.store(0, std::memory_order_relaxed);
+  }
+  if (!takeTurn())
     return;
   bool isLong = patience.usual < longestSpin || ++patience.waits % 8 == 0;
   int64_t spin = isLong ? longestSpin : shortestSpin;
@@ -88,14 +102,17 @@ void TaskSet::help(int32_t (*changed)(void *argument), void *argument, Patience 
     done = changed(argument) != 0;
     if (done || turns % 16 != 0)
       continue;
+    int64_t yielded = now;
     now = nowNs();
     lookAfter(now);
     if (begin == 0)
       begin = last = now;
+    else if (now - yielded > longYield)
+      crowdedUntil.store(now + crowdedTime, std::memory_order_relaxed);
     if (moved)
       last = now;
     moved = false;
-    if (now - last > spin)
+    if (now - last > spin || crowdedUntil.load(std::memory_order_relaxed) != 0)
       break;
     // Another task of this host may be waiting for the processor.
     sched_yield();
@@ -127,13 +144,10 @@ void TaskSet::checkLife(int64_t now) {
   if (now < nextBeat)
     return;
   nextBeat = now + heartbeatNs;
-  Header header = {};
-  header.kind = Kind::heartbeat;
   std::vector<std::pair<int32_t, uint64_t>> silent;
-  std::vector<int32_t> living;
+  std::vector<std::pair<int32_t, Header>> living;
   {
     Lock lock(mutex);
-    header.iteration = oldestLed();
     forgetEnded();
     for (size_t i = 0; i < peers.size(); ++i) {
       if (peers[i].state == Peer::away)
@@ -141,10 +155,10 @@ void TaskSet::checkLife(int64_t now) {
       if (now - ucx.heard(int32_t(i)) > timeoutNs)
         silent.emplace_back(int32_t(i), peers[i].nonce);
       else if (peers[i].state == Peer::here)
-        living.push_back(int32_t(i));
+        living.emplace_back(int32_t(i), heartbeatFor(peers[i], now));
     }
   }
-  for (int32_t task : living)
+  for (const auto &[task, header] : living)
     ucx.send(task, header);
   for (auto [task, nonce] : silent)
     lose(task, nonce,

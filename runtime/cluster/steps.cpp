@@ -31,7 +31,7 @@ weir_tensor tensorOf(const Incoming &incoming) {
   return tensor;
 }
 
-static std::string textOf(const Incoming &incoming) {
+std::string textOf(const Incoming &incoming) {
   return std::string(static_cast<const char *>(incoming.block),
                      incoming.block ? size_t(incoming.bytes) : 0);
 }
@@ -146,15 +146,18 @@ void TaskSet::handle(Incoming *incoming) {
   case Kind::taken:
     handleTaken(*incoming);
     break;
+  case Kind::state:
+    handleState(*incoming);
+    break;
+  case Kind::answered:
+    handleAnswered(*incoming);
+    break;
   case Kind::readable: // the connection's
   case Kind::finished:
     break;
-  case Kind::heartbeat: {
-    Lock lock(mutex);
-    Peer &peer = peers[size_t(incoming->header.task)];
-    peer.oldest = std::max(peer.oldest, incoming->header.iteration);
+  case Kind::heartbeat:
+    handleHeartbeat(incoming->header);
     break;
-  }
   }
   drop(incoming);
 }
@@ -379,6 +382,8 @@ void TaskSet::handleDone(const Incoming &incoming) {
   RemotePart *part = partOf(step, incoming.header.task);
   if (!part || part->expected >= 0)
     return;
+  if (incoming.header.iteration > 0 && incoming.header.index == WEIR_OK)
+    noteTimes(incoming.header.task, incoming.header.iteration, incoming.header.bytes);
   part->expected = std::max(incoming.header.count, 0);
   if (incoming.header.index != WEIR_OK)
     part->problem = {incoming.header.index, textOf(incoming)};
@@ -493,6 +498,8 @@ void TaskSet::runPart(Step &step) {
   header.index = code;
   header.count = count;
   header.rank = 0;
+  header.iteration = step.took;
+  header.bytes = step.waited;
   auto bytes = int64_t(code ? strlen(status.message) : 0);
   ucx.send(step.key.leader, header, {status.message, bytes, Payload::borrowed, nullptr});
 

@@ -159,7 +159,8 @@ std::unique_ptr<TaskSet> TaskSet::create(const weir_cluster_options &options, Pr
                    "tasks, of which there is one at least");
   std::unique_ptr<TaskSet> made(new TaskSet());
   made->own = options.task;
-  made->leader = options.leader;
+  made->roster.leader = options.leader;
+  made->table.times = options.times;
   constexpr int64_t millisecond = 1000000;
   auto orElse = [](int64_t given, int64_t usual) {
     return (given > 0 ? given : usual) * millisecond;
@@ -194,6 +195,7 @@ std::unique_ptr<TaskSet> TaskSet::create(const weir_cluster_options &options, Pr
       return invalid("\"" + peer.address + "\" of task " + peer.name +
                      " is no address; possible: host:port");
     made->peers.push_back(peer);
+    made->roster.owners.push_back(i);
   }
   if (getrandom(&made->incarnation, sizeof(made->incarnation), 0) < 0)
     made->incarnation = uint64_t(nowNs());
@@ -238,6 +240,10 @@ std::unique_ptr<TaskSet> TaskSet::create(const weir_cluster_options &options, Pr
     auto &tasks = *static_cast<TaskSet *>(self);
     tasks.help(changed, argument, tasks.inSteps);
   };
+  table.state = [](void *self, const weir_state_request *request, weir_run_done done, void *user,
+                   int32_t *own, weir_status *status) {
+    return static_cast<TaskSet *>(self)->askForState(*request, done, user, own, status);
+  };
   table.end = [](void *self, void *handle, int32_t code, const char *text) {
     static_cast<TaskSet *>(self)->end(static_cast<Step *>(handle), code, text);
   };
@@ -263,7 +269,8 @@ int32_t TaskSet::place(const weir_program_desc *program, int32_t *tasks,
       return giveStatus(status, WEIR_FAILED_PRECONDITION,
                         "device " + name + " of program \"" + program->name +
                             "\" is of none of the tasks");
-    tasks[i] = found == own ? -1 : found;
+    int32_t owner = roster.owners[size_t(found)];
+    tasks[i] = owner == own ? -1 : owner;
   }
   return giveStatus(status, WEIR_OK, "");
 }
@@ -308,14 +315,22 @@ void TaskSet::detach() {
     host->abort(step->run, WEIR_UNAVAILABLE, "the session of this task ends");
     leave(*step);
   }
+  for (int32_t task = 0; task < int32_t(peers.size()); ++task)
+    settleState(task, -1, {WEIR_UNAVAILABLE, "the session of this task ends"});
   stopThreads();
   ucx.close();
   for (Step &step : steps)
     releaseHeld(step);
   steps.clear();
   queue.clear();
-  for (Peer &peer : peers)
+  for (Peer &peer : peers) {
     peer.state = Peer::away;
+    peer.left = peer.refused = false;
+  }
+  if (!next.owners.empty())
+    roster = std::move(next);
+  next = {};
+  announces = false;
   session = nullptr;
 }
 
@@ -366,8 +381,10 @@ bool TaskSet::admit(int32_t task, std::shared_ptr<Connection> connection,
   uint64_t mine = connection->nonce();
   if (!ucx.connect(task, theirIncarnation, std::move(connection), address, theirs, error))
     return false;
-  if (peer.incarnation != theirIncarnation)
-    peer.oldest = 0;
+  if (peer.incarnation != theirIncarnation) {
+    peer.oldest = peer.lastBeat = 0;
+    peer.clockError = -1;
+  }
   peer.incarnation = theirIncarnation;
   peer.nonce = mine;
   peer.isReadable = isReadable;
@@ -384,6 +401,7 @@ void TaskSet::announce(int32_t task, uint64_t nonce) {
     if (peer.state != Peer::greeted || peer.nonce != nonce)
       return;
     peer.state = Peer::here;
+    ++peer.visits;
     peer.problem = {};
     readable = peer.isReadable;
     changed.notifyAll();
@@ -467,6 +485,7 @@ void TaskSet::lose(int32_t task, uint64_t nonce, const std::string &reason) {
   }
   ucx.disconnect(task, nonce);
   tellOthers(task);
+  settleState(task, -1, {WEIR_UNAVAILABLE, reason});
   std::string text = "task " + peers[size_t(task)].name + ": " + reason;
   for (Step *step : concerned) {
     host->lost(step->run, task, text.c_str());
@@ -474,14 +493,20 @@ void TaskSet::lose(int32_t task, uint64_t nonce, const std::string &reason) {
   }
 }
 
+static constexpr const char *newRosterText =
+    "the devices of a task that is gone are another's: a new session is wanted";
+
 Problem TaskSet::waitFor(const std::vector<int32_t> &tasks) {
   std::unique_lock<LastingMutex> lock(mutex);
   int64_t give = nowNs() + connectNs;
   for (int32_t task : tasks) {
     const Peer &peer = peers[size_t(task)];
     changed.waitUntil(mutex, give, [&] {
-      return peer.state == Peer::here || peer.refused || peer.left || serversStop;
+      return peer.state == Peer::here || peer.refused || peer.left || serversStop ||
+             !next.owners.empty();
     });
+    if (!next.owners.empty())
+      return {WEIR_ABORTED, newRosterText};
     if (peer.state != Peer::here)
       return {peer.refused ? WEIR_FAILED_PRECONDITION : WEIR_UNAVAILABLE, describeAbsence(peer)};
   }
@@ -489,13 +514,15 @@ Problem TaskSet::waitFor(const std::vector<int32_t> &tasks) {
 }
 
 Problem TaskSet::serve() {
-  if (own == leader)
+  if (own == roster.leader)
     return {WEIR_INVALID_ARGUMENT, "the leading task does not serve"};
-  if (Problem problem = waitFor({leader}))
+  if (Problem problem = waitFor({roster.leader}))
     return problem;
   std::unique_lock<LastingMutex> lock(mutex);
-  const Peer &peer = peers[size_t(leader)];
-  changed.wait(mutex, [&] { return peer.state != Peer::here; });
+  const Peer &peer = peers[size_t(roster.leader)];
+  changed.wait(mutex, [&] { return peer.state != Peer::here || !next.owners.empty(); });
+  if (!next.owners.empty())
+    return {WEIR_ABORTED, newRosterText};
   if (peer.left)
     return {};
   return {WEIR_UNAVAILABLE, "task " + peer.name + ": " + peer.problem.text};
@@ -542,10 +569,54 @@ int32_t weir_cluster_serve(weir_cluster *cluster, weir_status *status) {
 
 void weir_cluster_leave(weir_cluster *cluster) { delete cluster; }
 
+int32_t weir_cluster_leader(const weir_cluster *cluster) { return cluster->tasks->leadingTask(); }
+
+void weir_cluster_presence(const weir_cluster *cluster, int32_t *visits, int32_t count) {
+  cluster->tasks->tellPresence(visits, count);
+}
+
+int32_t weir_cluster_reassign(weir_cluster *cluster, const int32_t *owners, int32_t count,
+                              int32_t leader, weir_status *status) {
+  Problem problem = cluster->tasks->reassign(owners, count, leader);
+  return giveStatus(status, problem.code, problem.text);
+}
+
+int32_t weir_cluster_figures(const weir_cluster *cluster, int32_t task,
+                             weir_task_figures *figures) {
+  if (!figures || figures->size < 2 * sizeof(uint32_t))
+    return WEIR_INVALID_ARGUMENT;
+  weir_task_figures full = {};
+  if (!cluster->tasks->tellFigures(task, &full))
+    return WEIR_OUT_OF_RANGE;
+  full.size = figures->size;
+  memcpy(figures, &full, std::min<size_t>(figures->size, sizeof(full)));
+  return WEIR_OK;
+}
+
+uint64_t weir_cluster_leader_process(const weir_cluster *cluster) {
+  return cluster->tasks->leaderProcess();
+}
+
+int32_t weir_cluster_owner(const weir_cluster *cluster, int32_t task) {
+  const std::vector<int32_t> &owners = cluster->tasks->currentRoster().owners;
+  return task >= 0 && size_t(task) < owners.size() ? owners[size_t(task)] : -1;
+}
+
+int32_t weir_cluster_reassigned(const weir_cluster *cluster) {
+  return cluster->tasks->isRosterNew();
+}
+
 const weir_cluster_functions weir_cluster_table = {sizeof(weir_cluster_functions),
                                                    0,
                                                    weir_cluster_join,
                                                    weir_cluster_transport,
                                                    weir_cluster_serve,
                                                    weir_cluster_leave,
-                                                   weir_cluster_task_index};
+                                                   weir_cluster_task_index,
+                                                   weir_cluster_leader,
+                                                   weir_cluster_presence,
+                                                   weir_cluster_reassign,
+                                                   weir_cluster_owner,
+                                                   weir_cluster_reassigned,
+                                                   weir_cluster_figures,
+                                                   weir_cluster_leader_process};

@@ -47,6 +47,20 @@ struct Problem {
 /// Sets a status that may be null. Returns the code.
 int32_t giveStatus(weir_status *status, int32_t code, const std::string &text);
 
+/// Whose process has the devices of each task. It changes where a job goes on without a task that
+/// was lost: the one that leads decides, and the others follow the highest number that they hear
+/// of.
+struct Roster {
+  uint64_t number = 0;
+  int32_t leader = 0;
+  std::vector<int32_t> owners; ///< by task; its own number where nothing has changed
+
+  /// As it travels: decimal numbers with spaces between.
+  std::string text() const;
+  /// False: it is none of `taskCount` tasks.
+  bool parse(const std::string &text, size_t taskCount);
+};
+
 /// Another task, or this one.
 struct Peer {
   std::string name;    ///< /job:worker/replica:0/task:1
@@ -55,6 +69,12 @@ struct Peer {
   bool left = false;    ///< it has said goodbye
   Problem problem;      ///< why it is away
   bool refused = false; ///< it, or we, will not have the other
+  int32_t visits = 0;   ///< how often it has come
+
+  // Of its parts of steps that are led here, and of what it says of its clock, nanoseconds.
+  int64_t steps = 0, stepTime = 0, waitTime = 0;
+  int64_t clockOffset = 0, clockError = -1, clockRead = 0;
+  int64_t lastBeat = 0, lastBeatCame = 0; ///< its time and ours
   uint64_t incarnation = 0, nonce = 0;
   bool isReadable = false; ///< this process can read its memory
   int64_t oldest = 0;      ///< of the steps it leads
@@ -76,10 +96,11 @@ struct Step {
   /// The connections with the tasks that have parts in it, as the run began: if
   /// one is lost the run ends. By task; changes only where nobody sends.
   std::vector<std::shared_ptr<Connection>> ways;
-  int32_t users = 0;   ///< threads that call the host with `run`
-  bool ending = false; ///< no more users
-  bool dead = false;   ///< nothing more is wanted of it
-  Problem problem;     ///< what ends it, if it has not begun
+  int32_t users = 0;                       ///< threads that call the host with `run`
+  int64_t began = 0, took = 0, waited = 0; ///< nanoseconds; took 0: it is not measured
+  bool ending = false;                     ///< no more users
+  bool dead = false;                       ///< nothing more is wanted of it
+  Problem problem;                         ///< what ends it, if it has not begun
 
   // Led here.
   std::vector<RemotePart> parts;
@@ -93,6 +114,15 @@ struct Step {
   std::vector<Incoming *> early; ///< tensors
 };
 
+/// What all others were asked to do with their variables.
+struct StateRequest {
+  int64_t number;
+  std::vector<int32_t> waiting; ///< tasks that have not answered
+  Problem problem;              ///< the first one
+  weir_run_done done;
+  void *user;
+};
+
 class TaskSet final : public Memory {
 public:
   static std::unique_ptr<TaskSet> create(const weir_cluster_options &options, Problem &problem);
@@ -100,6 +130,15 @@ public:
 
   const weir_transport *transport() const { return &table; }
   Problem serve();
+
+  // roster.cpp: devices of tasks that are gone.
+  Problem reassign(const int32_t *owners, int32_t count, int32_t newLeader);
+  void tellPresence(int32_t *visits, int32_t count);
+  // figures.cpp
+  bool tellFigures(int32_t task, weir_task_figures *figures);
+  uint64_t leaderProcess();
+  int32_t leadingTask();
+  bool isRosterNew(); ///< a roster waits for the next session
 
   // For the handshake.
 
@@ -127,6 +166,12 @@ public:
   void lose(int32_t task, uint64_t nonce, const std::string &reason);
   /// Why a task that cannot be reached is not there.
   void noteAbsence(int32_t task, const std::string &reason);
+  /// That of this session; does not change while there is one.
+  const Roster &currentRoster() const { return roster; }
+  /// Another task has said this one: it is the next session's if it is newer, and fits.
+  void follow(const Roster &heard);
+  /// What is said at the end to all tasks instead of a goodbye; empty: a goodbye.
+  std::string farewell();
 
 private:
   TaskSet() : ucx(*this) {}
@@ -184,7 +229,15 @@ private:
   void runPart(Step &step);
   void servingThread();
 
-  // moving.cpp
+  // state.cpp: checkpoints that all tasks write and read.
+  int32_t askForState(const weir_state_request &request, weir_run_done done, void *user,
+                      int32_t *own, weir_status *status);
+  void handleState(const Incoming &incoming);
+  void handleAnswered(const Incoming &incoming);
+  /// What was asked with that number, -1: anything, is waited for no more at the task.
+  void settleState(int32_t task, int64_t number, const Problem &problem);
+
+  // progress.cpp
   void movingThread();
   /// How long one kind of wait has lasted of late.
   struct Patience {
@@ -198,6 +251,11 @@ private:
   void checkLife(int64_t now);
   int64_t oldestLed() const;
 
+  // figures.cpp
+  void handleHeartbeat(const Header &header);
+  Header heartbeatFor(Peer &peer, int64_t now); ///< the lock is held
+  void noteTimes(int32_t task, int64_t took, int64_t waited);
+
   // task_set.cpp
   void tellOthers(int32_t lost);
   bool listenAt(const std::string &address, Problem &problem);
@@ -206,7 +264,8 @@ private:
 
   Launcher launcher;
   UcxTransport ucx;
-  int32_t own = 0, leader = 0;
+  int32_t own = 0;
+  Roster roster; ///< changes between sessions alone
   int64_t heartbeatNs = 0, timeoutNs = 0, connectNs = 0;
   std::string theSecret;
   uint64_t incarnation = 0;
@@ -243,6 +302,7 @@ private:
   std::atomic<bool> helping{false}; ///< who waits for messages has the turn,
                                     ///< or is about to take it
   std::atomic<uint32_t> helps{0};
+  std::atomic<int64_t> crowdedUntil{0}; ///< nobody spins before that; 0: at any time
   std::atomic<int32_t> runs{0}; ///< between begin and end
   bool spins = false;           ///< there is a processor for who waits
   Patience inSteps, betweenSteps;
@@ -253,7 +313,10 @@ private:
   std::vector<Peer> peers;
   std::list<Step> steps;
   int64_t nextNumber = 1;
-  std::deque<Step *> queue; ///< parts to run
+  std::list<StateRequest> requests; ///< not answered by all
+  Roster next;                      ///< without owners: as it is
+  bool announces = false;           ///< `next` was made here
+  std::deque<Step *> queue;         ///< parts to run
   int32_t idleServers = 0;
   std::atomic<bool> serverWanted{false}; ///< `queue` is not empty, or they stop
   bool serversStop = false;

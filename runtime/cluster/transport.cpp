@@ -94,6 +94,7 @@ int32_t TaskSet::lead(weir_run *run, const std::vector<int32_t> &tasks, int32_t 
     step->key = {incarnation, nextNumber++, own};
     step->entry = entry;
     step->run = run;
+    step->began = table.times ? nowNs() : 0;
     for (int32_t task : tasks)
       step->parts.emplace_back().task = task;
     findWays(*step, tasks);
@@ -146,6 +147,7 @@ int32_t TaskSet::begin(weir_run *run, Step *part, int32_t entry, int64_t number,
       return giveStatus(status, WEIR_UNAVAILABLE, "the session of this task ends");
     findWays(*part, tasks);
     part->run = run;
+    part->began = table.times ? nowNs() : 0;
     ++part->users;
     early.swap(part->early);
   }
@@ -230,6 +232,12 @@ void TaskSet::end(Step *step, int32_t code, const char *text) {
   }
   runs.fetch_sub(1);
   Lock lock(mutex);
+  if (table.times && step->began) {
+    step->took = nowNs() - step->began;
+    step->waited = host->waited(step->run);
+    if (step->key.leader == own && code == WEIR_OK)
+      noteTimes(own, step->took, step->waited);
+  }
   step->run = nullptr;
   step->ways.clear();
   if (step->key.leader == own)

@@ -69,6 +69,8 @@ void UcxTransport::close() {
   std::vector<std::shared_ptr<Connection>> last;
   {
     Lock lock(mutex);
+    for (size_t task = 0; task < connections.size(); ++task)
+      retire(connections[task].get(), int32_t(task));
     last.swap(connections);
   }
   moving.clear();
@@ -97,6 +99,7 @@ bool UcxTransport::connect(int32_t task, uint64_t incarnation,
   {
     Lock lock(mutex);
     connections[size_t(task)].swap(connection);
+    retire(connection.get(), task);
     changed.store(true);
   }
   if (connection)
@@ -113,6 +116,7 @@ void UcxTransport::disconnect(int32_t task, uint64_t mine) {
     if (!current || current->nonce() != mine)
       return;
     current.swap(connection);
+    retire(connection.get(), task);
     changed.store(true);
   }
   // Others may still hold it for a moment; it says no to them.
@@ -140,6 +144,22 @@ int64_t UcxTransport::outstanding() {
   for (const std::shared_ptr<Connection> &connection : connections)
     count += connection ? connection->sending.load() : 0;
   return count;
+}
+
+/// The lock is held.
+void UcxTransport::retire(const Connection *connection, int32_t task) {
+  past.resize(std::max(past.size(), connections.size()));
+  if (connection)
+    past[size_t(task)] += connection->sentBytes.load(std::memory_order_relaxed);
+}
+
+int64_t UcxTransport::sentBytes(int32_t task) {
+  Lock lock(mutex);
+  auto at = size_t(task);
+  int64_t bytes = at < past.size() ? past[at] : 0;
+  if (at < connections.size() && connections[at])
+    bytes += connections[at]->sentBytes.load(std::memory_order_relaxed);
+  return bytes;
 }
 
 bool UcxTransport::progress(Progress &made) {

@@ -42,7 +42,8 @@
 namespace weir::rt::cluster {
 
 enum class Kind : uint8_t {
-  heartbeat, ///< iteration: the oldest step that the sender still leads
+  heartbeat, ///< iteration: the oldest step that the sender still leads, bytes: its clock; of the
+             ///< receiver's last one step.incarnation: its clock, step.number: how long ago it came
   run,       ///< index: entry, count: feeds, iteration: the session's step,
              ///< bytes: as heartbeat's iteration
   feed,      ///< index
@@ -54,7 +55,9 @@ enum class Kind : uint8_t {
   taken,     ///< index: edge, iteration: how many of its tensors were taken
   readable,  ///< the sender can read the receiver's memory
   finished,  ///< iteration: a reference that the sender has read
-  last = finished
+  state,     ///< index: WEIR_STATE_…, count: partial, iteration: number; bytes: prefix
+  answered,  ///< of a `state`; iteration: its number, index: code; bytes: text
+  last = answered
 };
 
 /// Names a step among all tasks.
@@ -154,6 +157,8 @@ struct Incoming {
 
 /// The tensor that has come, in its block.
 weir_tensor tensorOf(const Incoming &incoming);
+/// The text that has come.
+std::string textOf(const Incoming &incoming);
 
 /// Whose bytes a message has.
 struct Payload {
@@ -244,10 +249,14 @@ public:
   std::atomic<int64_t> heard{0};
   std::atomic<bool> hasHeard{false}; ///< since `heard`
   std::atomic<int64_t> sending{0};   ///< messages that are not sent yet
+  std::atomic<int64_t> sentBytes{0}; ///< changes under the mutex
 
 private:
   struct Outgoing;
   class Guard;
+  void countSent(int64_t bytes) {
+    sentBytes.store(sentBytes.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
+  }
   Connection(Memory &memory, int32_t own, uint64_t ownIncarnation, uint64_t mine)
       : memory(memory), own(own), ownIncarnation(ownIncarnation), mine(mine) {}
   Outgoing *prepare(const Header &header, const Payload &payload);
@@ -330,6 +339,8 @@ public:
   Sent send(int32_t task, const Header &header, const Payload &payload = {});
   /// Messages that are not sent yet.
   int64_t outstanding();
+  /// All bytes that were sent to a task, but for headers.
+  int64_t sentBytes(int32_t task);
 
   /// Moves what there is to move, and appends to `made`. Returns whether anything
   /// happened.
@@ -362,6 +373,8 @@ private:
 
   Mutex mutex; ///< guards what follows
   std::vector<std::shared_ptr<Connection>> connections;
+  std::vector<int64_t> past; ///< bytes of connections that are gone, by task
+  void retire(const Connection *connection, int32_t task);
 };
 
 inline int64_t nowNs() { return now(); }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "session/run.h"
+#include "session/state_parts.h"
 
 namespace weir::rt {
 
@@ -133,7 +134,7 @@ static void partDone(weir_run *run, int32_t code, const char *text) {
     // An aborted run does not wait for parts.
     if (!run->executing)
       return;
-    ++run->segments;
+    addSegments(run, 1);
     --run->unfinishedSteps;
   }
   endSegment(run);
@@ -201,6 +202,20 @@ static void lost(weir_run *run, int32_t task, const char *reason) {
   abortRun(run, WEIR_UNAVAILABLE, text);
 }
 
+static int64_t waited(weir_run *run) {
+  Lock lock(run->mutex);
+  return run->waited + (run->idleSince ? now() - run->idleSince : 0);
+}
+
+static int32_t statePart(weir_session *session, const weir_state_request *request,
+                         weir_run_done done, void *self, weir_status *status) {
+  if (runStatePart)
+    return runStatePart(session, request, done, self, status);
+  StatusText(status, WEIR_UNIMPLEMENTED)
+      << "this task's program links no checkpoints (weir_session_save)";
+  return WEIR_UNIMPLEMENTED;
+}
+
 const weir_transport_host transportHost = {sizeof(weir_transport_host),
                                            0,
                                            allocate,
@@ -216,6 +231,8 @@ const weir_transport_host transportHost = {sizeof(weir_transport_host),
                                            sent,
                                            taken,
                                            deliverFewBytes,
-                                           resume};
+                                           resume,
+                                           waited,
+                                           statePart};
 
 } // namespace weir::rt

@@ -146,7 +146,7 @@ int32_t abortRun(weir_run *run, int32_t encoded) {
     // As a segment the abort keeps the run from ending under it, and ends it
     // when no one else will.
     executing = run->executing;
-    run->segments += executing;
+    addSegments(run, executing);
     run->aborting = true;
   }
   postTasks(tasks);

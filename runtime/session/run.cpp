@@ -215,9 +215,17 @@ void addUnfinished(weir_run *run, int32_t by) {
   run->unfinishedSteps += by;
 }
 
+void addSegments(weir_run *run, int32_t count) {
+  if (run->idleSince && count > 0) {
+    run->waited += now() - run->idleSince;
+    run->idleSince = 0;
+  }
+  run->segments += count;
+}
+
 void beginSegment(weir_run *run) {
   Lock lock(run->mutex);
-  ++run->segments;
+  addSegments(run, 1);
 }
 
 void endSegment(weir_run *run) {
@@ -236,8 +244,10 @@ void endSegment(weir_run *run) {
     }
     // An abort from outside is about to look for those who wait; another task may
     // send what they wait for, and another run may bring it about.
-    if (run->transfer || run->outsideWaits > 0 || run->aborted.load(std::memory_order_acquire))
+    if (run->transfer || run->outsideWaits > 0 || run->aborted.load(std::memory_order_acquire)) {
+      run->idleSince = run->timesWaits ? now() : 0;
       return;
+    }
   }
   abortRun(run, WEIR_INTERNAL, "a receive waits for a tensor that no device will send");
 }
@@ -305,6 +315,10 @@ static int32_t countSteps(weir_run *run) {
       first = i;
   }
   Lock lock(run->mutex);
+  const weir_transport *transport = run->session->transport;
+  constexpr size_t end = offsetof(weir_transport, times) + sizeof(transport->times);
+  run->timesWaits = transport && transport->size >= end && transport->times;
+  run->idleSince = run->waited = 0;
   run->segments = count + 1;
   run->unfinishedSteps = count;
   run->executing = true;
@@ -434,7 +448,9 @@ static int32_t executeRun(weir_run *run, int32_t feedCount, int64_t step, weir_t
   }
   weir_trace_event event;
   if (run->trace) {
-    event = traceEvent(&run->devices[0].context, WEIR_TRACE_RUN, run->entry->name, "");
+    // A device of this task: others' events lie beside it in a trace of all.
+    event = traceEvent(&run->devices[first < 0 ? 0 : first].context, WEIR_TRACE_RUN,
+                       run->entry->name, "");
     run->trace->begin(run->trace->self, &event);
   }
   executeSteps(run, first, parts);

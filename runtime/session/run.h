@@ -122,6 +122,9 @@ struct weir_run : weir::rt::TaskOwner {
   /// progress. When none are left and a step is unfinished, nothing could ever
   /// resume it.
   int32_t segments;
+  bool timesWaits;   ///< of when there are none, which is measured where the transport asks for it
+  int64_t idleSince; ///< 0: there is one, or nothing is measured
+  int64_t waited;    ///< nanoseconds without any so far
   /// Of this task's devices, and of other tasks' parts when it leads the run.
   int32_t unfinishedSteps;
   bool executing;          ///< steps have begun, and `done` is still to come
@@ -265,6 +268,8 @@ Block *takeArrival(weir_context *ctx, int32_t edge, int64_t iteration, weir_tens
 /// Something beside the steps is to end before the run does, or (-1) has ended: in a
 /// segment.
 void addUnfinished(weir_run *run, int32_t by);
+/// So many segments more; the run's lock is held.
+void addSegments(weir_run *run, int32_t count);
 /// Something outside of the run's threads is about to do work for it, which ends
 /// with endSegment.
 void beginSegment(weir_run *run);

@@ -48,7 +48,7 @@ void wake(Suspension &suspension, Task **tasks) {
   suspension.task.owner = run;
   suspension.task.next = *tasks;
   *tasks = &suspension.task;
-  ++run->segments;
+  addSegments(run, 1);
 }
 
 void postTasks(Task *tasks) {

@@ -5,132 +5,97 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 #===-------------------------------------------------------------------------===#
-"""Trains over several processes, and kills or stops one of them at random moments.
+"""Trains with several tasks while something happens to them at random moments.
 
-usage: recovery_test.py --run=WEIR-RUN --program=M.so --digits=FOLDER --out=FOLDER [--tasks=2]
-                        [--kills=4] [--stops=2] [--steps=300] [--seed=1] [--secret=FILE]
+usage: recovery_test.py --run=WEIR-RUN --program=M.so --digits=FOLDER --out=FOLDER
+         [--tasks=2] [--kinds=kill,stop,pause] [--each=1] [--per-run=8] [--steps=300] [--seed=1]
+         [--by-task] [--secret=FILE] [--record=F.tsv]
 
-M.so is the digits network with as many replicas as tasks.
-
-This script is the launcher: a process that ended with an error is started again with the
-same command, one that was stopped is killed a second after its timeout, or goes on. In the
-end the checkpoint has the same bits as that of a training that nothing has happened to. Says
-how long the job took to go on.
+M.so trains the digits network over as many tasks. Each of --kinds (Inputs/job.py says what they
+are) happens --each times to each task, the one that leads included; `gone` is --elastic, and
+happens to one task after the other while there are two. In the end the checkpoint has the same bits as that of a
+training that nothing has happened to. `link` wants network namespaces, `disk` a tmpfs: root. What
+cannot be is skipped, with a line. --record adds a line a kind and task to a table.
 """
 import argparse
+import datetime
 import os
 import random
-import re
-import shutil
-import signal
+import statistics
 import subprocess
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs"))
-import tasks as task_files
+import job
+import namespaces
 
-TIMEOUT = 2.0
 
+class SmallDisk:
+    """A tmpfs with room for a few checkpoints, at `folder`."""
 
-class Job:
-    """The processes of a training. `with` ends them."""
-
-    def __init__(self, options, folder):
-        self.options, self.folder = options, folder
-        self.cluster = os.path.join(folder, "c.json")
-        task_files.write_cluster(self.cluster, options.tasks,
-                                 {"heartbeat": 0.1, "timeout": TIMEOUT, "connect": 60}, False, False)
-        self.logs = [open(os.path.join(folder, f"task{i}.log"), "ab") for i in range(options.tasks)]
-        self.processes = [None] * options.tasks
-        self.starts = [0] * options.tasks
-        for i in range(options.tasks):
-            self.start(i)
-
-    def start(self, i):
-        o = self.options
-        command = [o.run, o.program, f"--cluster={self.cluster}", f"--task=worker:{i}",
-                   f"--input=image={o.digits}/samples.npy", f"--input=labels={o.out}/labels.npy",
-                   "--batch=40", "--shuffle=3", f"--steps={o.steps}", "--threads=1",
-                   f"--save={self.folder}/m", "--save-every=20", "--keep=3", "--recover=100"]
-        if o.secret:
-            command.append(f"--secret={o.secret}")
-        self.starts[i] += 1
-        self.processes[i] = subprocess.Popen(command, stdout=self.logs[i], stderr=self.logs[i])
+    def __init__(self, folder):
+        self.folder = folder
 
     def __enter__(self):
+        os.makedirs(self.folder, exist_ok=True)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", self.folder], check=True)
         return self
 
     def __exit__(self, *_):
-        for process in self.processes:
-            if process.poll() is None:
-                process.kill()
-            process.wait()
-        for log in self.logs:
-            log.close()
-
-    def text(self, i):
-        with open(os.path.join(self.folder, f"task{i}.log"), errors="replace") as log:
-            return log.read()
-
-    def step(self):
-        """The number of the latest checkpoint."""
-        try:
-            with open(os.path.join(self.folder, "checkpoint")) as state:
-                return int(re.search(r'model_checkpoint_path: ".*-(\d+)"', state.read()).group(1))
-        except (OSError, AttributeError):
-            return -1
-
-    def supervise(self):
-        """Starts anew what has ended with an error. Whether the leader is done."""
-        for i, process in enumerate(self.processes):
-            code = process.poll()
-            if code is None or (code == 0 and i > 0):
-                continue
-            if code == 0:
-                return True
-            if self.starts[i] > 60:
-                sys.exit(f"task {i} does not stay: {self.text(i)[-2000:]}")
-            self.start(i)
-        return False
+        subprocess.run(["umount", "-l", self.folder])
 
 
-def run(options, name, disturbances, rng, usual=0.0):
-    """The final weights, the leader's log, and seconds. `usual`: those of an undisturbed run,
-    over which disturbances are spread."""
-    folder = os.path.join(options.out, name)
-    shutil.rmtree(folder, ignore_errors=True)
-    os.makedirs(folder)
-    began = time.time()
-    with Job(options, folder) as job:
-        pending = list(disturbances)
-        gap = usual / (len(pending) + 1)
-        moment = time.time() + rng.uniform(0.3, 1.0) * gap
-        resume = []
-        while True:
-            if time.time() - began > 600:
-                sys.exit("the job does not end: " + job.text(0)[-2000:])
-            for when, i, how in list(resume):
-                if time.time() >= when:
-                    resume.remove((when, i, how))
-                    job.processes[i].send_signal(how)
-            if job.supervise():
-                break
-            if pending and time.time() > moment and not resume and job.step() >= 0:
-                how, i = pending.pop(0)
-                job.processes[i].send_signal(signal.SIGKILL if how == "kill" else signal.SIGSTOP)
-                if how != "kill":
-                    # A launcher kills what hangs; or it was only slow.
-                    resume.append((time.time() + TIMEOUT + 1, i,
-                                   signal.SIGKILL if how == "stop" else signal.SIGCONT))
-                moment = (time.time() + rng.uniform(0.2, 1.0) * gap
-                          + (TIMEOUT + 1) * (how != "kill"))
-            time.sleep(0.01)
-        if pending:
-            sys.exit(f"{len(pending)} disturbances came too late; possible: more --steps")
-        log = job.text(0)
-    with open(os.path.join(folder, f"m-{options.steps}.data-00000-of-00001"), "rb") as data:
-        return data.read(), log, time.time() - began
+def campaign(options, base, kind, rng, quiet):
+    """Disturbs each task `each` times; (task, recoveries in seconds, trainings, growth)."""
+    rows = []
+    # All tasks share the folder of checkpoints.
+    for task in range(1 if kind == "disk" else base.tasks):
+        left, seconds, trainings, growth = options.each, [], 0, 0
+        while left > 0:
+            now = 1 if kind == "gone" else min(left, options.per_run)
+            left -= now
+            trainings += 1
+            plan = [job.Disturbance(kind, task) for _ in range(now)]
+            folder = os.path.join(options.out, f"{kind}-{task}")
+            limit = 240 + 60 * now
+            if kind == "disk":
+                with SmallDisk(os.path.join(options.out, "disk")) as disk:
+                    outcome = job.run(base, folder, plan, rng, limit, disk.folder)
+            else:
+                outcome = job.run(base, folder, plan, rng, limit)
+            if outcome.weights != quiet.weights:
+                sys.exit(f"{kind} of task {task}: the weights differ from those of an undisturbed "
+                         f"training\n{outcome.log[-4000:]}")
+            if len(outcome.recoveries) != now:
+                sys.exit(f"{kind} of task {task}: {len(outcome.recoveries)} of {now} were survived")
+            seconds += [s for _, s in outcome.recoveries]
+            growth = max(growth, outcome.growth)
+        rows.append((task, seconds, trainings, growth))
+        print(f"{kind} of task {task}: {len(seconds)} times in {trainings} trainings, the same "
+              f"bits; the next checkpoint after {statistics.median(seconds):.1f} s, at most "
+              f"{max(seconds):.1f} s", flush=True)
+    return rows
+
+
+def possible(kind):
+    if kind == "link" and not namespaces.possible():
+        return "no network namespaces can be made here"
+    if kind == "disk" and os.geteuid() != 0:
+        return "no file system can be mounted here"
+    return ""
+
+
+def record(path, options, kind, rows):
+    columns = ("date\twhat\ttask\ttimes\ttrainings\ttasks\tsteps\tnext checkpoint after, s: median"
+               "\tmost\tthe first task's growth, KiB\tthe same bits\n")
+    fresh = not os.path.exists(path)
+    with open(path, "a") as table:
+        if fresh:
+            table.write(columns)
+        for task, seconds, trainings, growth in rows:
+            table.write(f"{datetime.date.today()}\t{kind}\t{task}\t{len(seconds)}\t{trainings}\t"
+                        f"{options.tasks}\t{options.steps}\t{statistics.median(seconds):.2f}\t"
+                        f"{max(seconds):.2f}\t{growth if growth else '-'}\tyes\n")
 
 
 def main():
@@ -140,31 +105,37 @@ def main():
     parser.add_argument("--digits", required=True)
     parser.add_argument("--out", required=True)
     parser.add_argument("--tasks", type=int, default=2)
-    parser.add_argument("--kills", type=int, default=4)
-    parser.add_argument("--stops", type=int, default=2)
+    parser.add_argument("--kinds", default="kill,stop,pause")
+    parser.add_argument("--each", type=int, default=1)
+    parser.add_argument("--per-run", type=int, default=8)
     parser.add_argument("--steps", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--secret", default="")
+    parser.add_argument("--by-task", action="store_true")
+    parser.add_argument("--record", default="")
     options = parser.parse_args()
     os.makedirs(options.out, exist_ok=True)
+    labels = f"{options.out}/labels.npy"
     subprocess.run([sys.executable, os.path.join(os.path.dirname(__file__), "Inputs", "labels.py"),
-                    f"{options.digits}/samples.u8", f"{options.out}/labels.npy"], check=True)
+                    f"{options.digits}/samples.u8", labels], check=True)
     rng = random.Random(options.seed)
-    quiet, _, usual = run(options, "quiet", [], rng)
-    # The leader, too.
-    disturbances = [("kill", i % options.tasks) for i in range(options.kills)]
-    disturbances += [(("stop", "pause")[i % 2], 1 + i % (options.tasks - 1))
-                     for i in range(options.stops)]
-    rng.shuffle(disturbances)
-    disturbed, log, _ = run(options, "disturbed", disturbances, rng, usual)
-    seconds = [float(s) for s in re.findall(r"goes on behind step .* after ([0-9.]+) s", log)]
-    if disturbed != quiet:
-        sys.exit("the weights differ from those of an undisturbed training\n" + log[-3000:])
-    named = len(re.findall(r"step \d+: UNAVAILABLE: task /job:worker/replica:0/task:\d+", log))
-    print(f"{options.kills} kills, {options.stops} stops: the same bits after {options.steps} steps; "
-          f"the leader went on {len(seconds)} times"
-          + (f", after {min(seconds):.1f} to {max(seconds):.1f} s" if seconds else "")
-          + f"; {named} times a task was named")
+    base = job.Options(run=options.run, program=options.program, digits=options.digits,
+                       labels=labels, tasks=options.tasks, steps=options.steps,
+                       secret=options.secret, by_task=options.by_task)
+    quiet = job.run(base, os.path.join(options.out, "quiet"), [], rng)
+    for kind in options.kinds.split(","):
+        if why := possible(kind):
+            print(f"{kind}: skipped, {why}")
+            continue
+        base.elastic = kind == "gone"
+        if kind == "link":
+            with namespaces.Namespaces(options.tasks) as base.spaces:
+                rows = campaign(options, base, kind, rng, quiet)
+            base.spaces = None
+        else:
+            rows = campaign(options, base, kind, rng, quiet)
+        if options.record:
+            record(options.record, options, kind, rows)
 
 
 if __name__ == "__main__":

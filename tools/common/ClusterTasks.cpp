@@ -148,14 +148,15 @@ bool ClusterTask::open(DiagnosticSink &sink) {
 }
 
 std::unique_ptr<ClusterTask> ClusterTask::join(const std::string &file, const std::string &task,
-                                               DiagnosticSink &sink,
-                                               const std::string &secretFile) {
+                                               DiagnosticSink &sink, const std::string &secretFile,
+                                               bool timesSteps) {
   std::unique_ptr<ClusterTask> made(new ClusterTask());
   if (!made->read(file, task, sink) || !made->readSecret(secretFile, sink) || !made->open(sink))
     return nullptr;
   for (size_t i = 0; i < made->names.size(); ++i)
     made->tasks.push_back(
         {made->names[i].c_str(), task.empty() ? nullptr : made->addresses[i].c_str()});
+  made->options.times = timesSteps;
   made->options.tasks = made->tasks.data();
   made->options.task_count = int32_t(made->tasks.size());
   weir_status status = WEIR_STATUS_INIT;
@@ -177,4 +178,23 @@ RunStatus ClusterTask::serve() {
   weir_status status = WEIR_STATUS_INIT;
   functions->serve(cluster, &status);
   return {status.code, status.message};
+}
+
+std::vector<int32_t> ClusterTask::presence() const {
+  std::vector<int32_t> visits(names.size());
+  functions->presence(cluster, visits.data(), int32_t(visits.size()));
+  return visits;
+}
+
+RunStatus ClusterTask::reassign(const std::vector<int32_t> &owners, int32_t leader) {
+  weir_status status = WEIR_STATUS_INIT;
+  functions->reassign(cluster, owners.data(), int32_t(owners.size()), leader, &status);
+  return {status.code, status.message};
+}
+
+weir_task_figures ClusterTask::figures(int32_t task) const {
+  weir_task_figures figures = {};
+  figures.size = sizeof(figures);
+  functions->figures(cluster, task, &figures);
+  return figures;
 }

@@ -26,21 +26,37 @@ public:
   /// Joins as `task` ("worker:1"), or, where that is empty, as the one whose
   /// number in the file is this process' rank with its launcher. The first task
   /// of the file leads. Null, with errors in `sink`.
+  /// `timesSteps`: see weir_cluster_options::times.
   /// `secretFile`: whose bytes all tasks know, without a last line's end; empty: none.
   static std::unique_ptr<ClusterTask> join(const std::string &file, const std::string &task,
-                                           DiagnosticSink &sink,
-                                           const std::string &secretFile = "");
+                                           DiagnosticSink &sink, const std::string &secretFile = "",
+                                           bool timesSteps = false);
   ~ClusterTask();
   ClusterTask(const ClusterTask &) = delete;
 
-  bool leads() const { return rank() == 0; }
+  bool leads() const { return rank() == leader(); }
+  int32_t rank() const { return functions->task(cluster); }
+  int32_t leader() const { return functions->leader(cluster); }
+  /// Of the file, all of which may have had devices of others since.
+  const std::vector<std::string> &allNames() const { return names; }
+  /// The task whose process has the devices of `task`.
+  int32_t owner(int32_t task) const { return functions->owner(cluster, task); }
+  /// What this process knows of a task.
+  weir_task_figures figures(int32_t task) const;
+  uint64_t leaderProcess() const { return functions->leader_process(cluster); }
+  /// How often each task has come; negative while it is away.
+  std::vector<int32_t> presence() const;
+  /// From the next session on; see weir_cluster_reassign.
+  RunStatus reassign(const std::vector<int32_t> &owners, int32_t leader);
+  bool isReassigned() const { return functions->reassigned(cluster) != 0; }
+  /// Seconds without a sign of life after which a task is given up.
+  double timeout() const { return double(options.timeout_ms ? options.timeout_ms : 5000) / 1e3; }
   const weir_transport *transport() const { return functions->transport(cluster); }
   /// Runs parts for the leader until it leaves.
   RunStatus serve();
 
 private:
   ClusterTask() = default;
-  int32_t rank() const { return functions->task(cluster); }
   bool read(const std::string &file, const std::string &task, DiagnosticSink &sink);
   bool readSecret(const std::string &file, DiagnosticSink &sink);
   bool open(DiagnosticSink &sink);

@@ -49,7 +49,7 @@ std::vector<LoadedEntry> weir::tools::describeEntries(const weir_program_desc *p
 
 std::unique_ptr<Session> Session::create(const LoadedModel &model,
                                          const weir_session_options &options, RunStatus &status) {
-  std::unique_ptr<Session> made(new Session(model));
+  std::unique_ptr<Session> made(new Session(model, options));
   weir_status result = WEIR_STATUS_INIT;
   model.runtime().sessionCreate(model.program(), &options, &made->session, &result);
   status = statusOf(result);
@@ -85,7 +85,20 @@ void Session::release(std::vector<weir_tensor> &fetches) {
     model.runtime().sessionRelease(session, &fetch);
 }
 
+RunStatus Session::renew() {
+  std::lock_guard<std::mutex> lock(renewing);
+  if (session)
+    model.runtime().sessionDestroy(session);
+  session = nullptr;
+  weir_status status = WEIR_STATUS_INIT;
+  model.runtime().sessionCreate(model.program(), &options, &session, &status);
+  return statusOf(status);
+}
+
 int64_t Session::peakMemory(int32_t device) const {
+  std::unique_lock<std::mutex> lock(renewing, std::try_to_lock);
+  if (!lock.owns_lock() || !session)
+    return 0;
   weir_memory_stats stats = {};
   stats.size = sizeof(stats);
   if (model.runtime().sessionMemory(session, device, &stats) != WEIR_OK)

@@ -12,6 +12,7 @@
 #include "tools/common/Npy.h"
 
 #include <memory>
+#include <mutex>
 
 namespace weir::tools {
 
@@ -53,6 +54,11 @@ public:
 
   const std::vector<LoadedEntry> &entries() const { return descriptions; }
 
+  /// Begins anew, with the variables' initial values: what a transport wants whose tasks have
+  /// other devices now. No call may be in progress, but for peakMemory, which says 0 meanwhile.
+  /// After a failure there is no session, and every call fails.
+  RunStatus renew();
+
   /// Index of an entry, -1: none.
   int findEntry(std::string_view name) const;
 
@@ -82,8 +88,11 @@ public:
                       weir_run_done done, void *self);
 
 private:
-  Session(const LoadedModel &model) : model(model) {}
+  Session(const LoadedModel &model, const weir_session_options &options)
+      : model(model), options(options) {}
   const LoadedModel &model;
+  const weir_session_options options;
+  mutable std::mutex renewing;
   weir_session *session = nullptr;
   std::vector<LoadedEntry> descriptions;
 };

@@ -36,6 +36,15 @@ void weir::tools::addCheckpointFlags(FlagParser &parser, CheckpointFlags &flags)
       "new process begins at, too; N times at most. --steps then counts all steps. A task "
       "that does not lead waits for the next leader as often",
       flags.recover, 0, 1000000000);
+  parser.flag("--elastic",
+              "with --recover: goes on with fewer processes where a task does not come back in the "
+              "time that the cluster file says; others get its devices, and lead in its place",
+              flags.elastic);
+  parser.flag(
+      "--save-by-task",
+      "with --cluster: each task writes its part of a checkpoint, and reads what it needs of "
+      "one, in a folder that all share (default: the one that leads does, where it can)",
+      flags.byTask);
 }
 
 RunStatus weir::tools::synchronizeReplicas(Session &session) {
@@ -61,34 +70,62 @@ bool Checkpoints::restore(Session &session, DiagnosticSink &sink) {
     return report(flags.restore + flags.save,
                   {WEIR_UNIMPLEMENTED, "the library is of a release without checkpoints"}, sink);
   std::error_code ignored;
-  if (flags.recover > 0 && fs::exists(fs::path(folder()) / "checkpoint", ignored))
-    return restoreFrom(session, folder(), sink);
-  if (!flags.restore.empty() && !restoreFrom(session, flags.restore, sink))
-    return false;
-  if (flags.recover == 0)
+  bool goesOn = flags.recover > 0 && fs::exists(fs::path(flags.folder()) / "checkpoint", ignored);
+  if (goesOn || !flags.restore.empty()) {
+    std::string from = goesOn ? flags.folder() : flags.restore;
+    RunStatus failed = restoreFrom(session, from);
+    // A task that was waited for in vain may still come.
+    if (mayGoOn(failed) && goesOn)
+      return recover(session, failed, sink) || report(from, failed, sink);
+    if (!failed.ok())
+      return report(from, failed, sink);
+  }
+  if (goesOn || flags.recover == 0)
     return true;
   save(session, flags.save + "-" + std::to_string(step));
   wait();
   return report(prefix, status, sink);
 }
 
-std::string Checkpoints::folder() const {
-  std::string parent = fs::path(flags.save).parent_path().string();
+std::string CheckpointFlags::folder() const {
+  std::string parent = fs::path(save).parent_path().string();
   return parent.empty() ? "." : parent;
+}
+
+weir_checkpoint_options Checkpoints::options() const {
+  weir_checkpoint_options options = WEIR_CHECKPOINT_OPTIONS_INIT;
+  options.keep = static_cast<int32_t>(flags.keep);
+  options.by_task = flags.byTask;
+  return options;
+}
+
+bool Checkpoints::mayGoOn(const RunStatus &why) const {
+  return why.code == WEIR_UNAVAILABLE ||
+         (why.code == WEIR_ABORTED && members && members->isOutdated());
 }
 
 bool Checkpoints::recover(Session &session, const RunStatus &failed, DiagnosticSink &sink) {
   RunStatus why = failed;
   auto begin = std::chrono::steady_clock::now();
-  while (why.code == WEIR_UNAVAILABLE && recovered < flags.recover) {
+  for (bool waited = false; mayGoOn(why) && recovered < flags.recover; waited = true) {
     ++recovered;
     std::fprintf(stderr, "step %lld: %s\n", static_cast<long long>(step + 1), why.text().c_str());
     wait();
     int64_t before = step;
-    if (!restoreFrom(session, folder(), sink))
-      return false;
-    // Waits for tasks that are not there, as long as the cluster file says.
-    why = synchronizeReplicas(session);
+    RunStatus changed;
+    if (members && members->isOutdated())
+      changed = members->renew();
+    else if (members && waited)
+      changed = members->goOnWithout();
+    if (!changed.ok())
+      return report(flags.folder(), changed, sink);
+    std::string from = flags.folder();
+    // Both wait for tasks that are not there, as long as the cluster file says.
+    why = restoreFrom(session, from);
+    if (!why.ok() && !mayGoOn(why))
+      return report(from, why, sink);
+    if (why.ok())
+      why = synchronizeReplicas(session);
     if (!why.ok())
       continue;
     double seconds =
@@ -100,26 +137,28 @@ bool Checkpoints::recover(Session &session, const RunStatus &failed, DiagnosticS
   return false;
 }
 
-bool Checkpoints::restoreFrom(Session &session, std::string from, DiagnosticSink &sink) {
+/// `from` becomes the checkpoint's prefix.
+RunStatus Checkpoints::restoreFrom(Session &session, std::string &from) {
   const RuntimeFunctions &runtime = model.runtime();
   weir_status result = WEIR_STATUS_INIT;
   std::error_code ignored;
   if (fs::is_directory(from, ignored)) {
     std::string latest(4096, '\0');
-    runtime.latestCheckpoint(from.c_str(), latest.data(), int64_t(latest.size()), &result);
-    if (!report(from, {result.code, result.message}, sink))
-      return false;
+    if (runtime.latestCheckpoint(from.c_str(), latest.data(), int64_t(latest.size()), &result))
+      return {result.code, result.message};
     from = latest.c_str();
   }
-  if (!report(from, session.restore(from), sink))
-    return false;
+  weir_checkpoint_options given = options();
+  RunStatus restored = session.restore(from, &given);
+  if (!restored.ok())
+    return restored;
   // Numbers go on.
   size_t dash = from.rfind('-');
   int64_t number = 0;
   if (dash != std::string::npos &&
       parseInteger(std::string_view(from).substr(dash + 1), 0, int64_t(1) << 60, number))
     step = number;
-  return true;
+  return {};
 }
 
 void Checkpoints::wait() {
@@ -129,14 +168,14 @@ void Checkpoints::wait() {
 
 void Checkpoints::save(Session &session, const std::string &to) {
   wait(); // one at a time: no more of the past is kept than one checkpoint
-  weir_checkpoint_options options = WEIR_CHECKPOINT_OPTIONS_INIT;
-  options.keep = static_cast<int32_t>(flags.keep);
   {
     std::lock_guard<std::mutex> lock(mutex);
+    if (status.ok() && members)
+      status = members->whyDeposed();
+    prefix = to;
     if (!status.ok())
       return;
     isSaving = true;
-    prefix = to;
   }
   std::error_code ignored; // the runtime says what is wrong
   if (fs::path folder = fs::path(to).parent_path(); !folder.empty())
@@ -148,7 +187,7 @@ void Checkpoints::save(Session &session, const std::string &to) {
     checkpoints.isSaving = false;
     checkpoints.changed.notify_all();
   };
-  RunStatus started = session.saveAsync(to, options, done, this);
+  RunStatus started = session.saveAsync(to, options(), done, this);
   if (!started.ok()) {
     std::lock_guard<std::mutex> lock(mutex);
     status = started;
@@ -162,7 +201,30 @@ bool Checkpoints::afterRun(Session &session) {
   if (!flags.save.empty() && flags.every > 0 && step % flags.every == 0)
     save(session, flags.save + "-" + std::to_string(step));
   std::lock_guard<std::mutex> lock(mutex);
-  return isSaving || status.ok();
+  if (isSaving || status.ok())
+    return true;
+  if (recovered >= flags.recover || (members && !members->whyDeposed().ok()))
+    return false;
+  // A disk that is full may have room for the next one; of a task that is gone the next step tells.
+  ++recovered;
+  std::fprintf(stderr, "checkpoint \"%s\": %s; goes on without it\n", prefix.c_str(),
+               status.text().c_str());
+  status = {};
+  saved = -1;
+  return true;
+}
+
+RunStatus Checkpoints::saveLast(Session &session) {
+  if (flags.recover > 0 && saved != step)
+    save(session, flags.save + "-" + std::to_string(step));
+  wait();
+  std::lock_guard<std::mutex> lock(mutex);
+  if (!mayGoOn(status))
+    return {};
+  RunStatus failed = status;
+  status = {};
+  saved = -1;
+  return failed;
 }
 
 bool Checkpoints::finish(Session &session, DiagnosticSink &sink) {

@@ -11,6 +11,7 @@
 #include "compiler/frontend/Diagnostic.h"
 #include "tools/common/FlagParser.h"
 #include "tools/common/Session.h"
+#include "tools/weir-run/Members.h"
 
 #include <condition_variable>
 #include <mutex>
@@ -22,7 +23,11 @@ struct CheckpointFlags {
   std::string save;    ///< a prefix
   int64_t every = 0;   ///< runs between checkpoints; 0: one, at the end
   int64_t keep = 5;
-  int64_t recover = 0; ///< how often a run of steps begins anew after a task was lost
+  int64_t recover = 0;  ///< how often a run of steps begins anew after a task was lost
+  bool elastic = false; ///< goes on without tasks that do not come back
+  bool byTask = false;  ///< each task writes its variables
+
+  std::string folder() const; ///< of `save`
 };
 
 void addCheckpointFlags(FlagParser &parser, CheckpointFlags &flags);
@@ -36,8 +41,10 @@ RunStatus synchronizeReplicas(Session &session);
 /// are written while runs go on.
 class Checkpoints {
 public:
-  Checkpoints(const CheckpointFlags &flags, const LoadedModel &model, std::string input)
-      : flags(flags), model(model), input(std::move(input)) {}
+  /// `members`: null where the program runs in one process.
+  Checkpoints(const CheckpointFlags &flags, const LoadedModel &model, std::string input,
+              Members *members = nullptr)
+      : flags(flags), model(model), input(std::move(input)), members(members) {}
   ~Checkpoints() { wait(); }
   Checkpoints(const Checkpoints &) = delete;
   Checkpoints &operator=(const Checkpoints &) = delete;
@@ -48,8 +55,11 @@ public:
   /// A run has failed: waits for the tasks that it needs, and goes back to the latest
   /// checkpoint. False, without a report, where that is of no use.
   bool recover(Session &session, const RunStatus &failed, DiagnosticSink &sink);
-  /// After each run that counts. Returns whether runs may go on.
+  /// After each run that counts. Returns whether runs may go on: with --recover also where a
+  /// checkpoint could not be written, which is told and counted.
   bool afterRun(Session &session);
+  /// With --recover, after the last run: writes what is not saved yet. Not OK: see recover().
+  RunStatus saveLast(Session &session);
   bool recovers() const { return flags.recover > 0; }
   /// Runs that counted, with those before a restored checkpoint.
   int64_t count() const { return step; }
@@ -57,8 +67,9 @@ public:
   bool finish(Session &session, DiagnosticSink &sink);
 
 private:
-  bool restoreFrom(Session &session, std::string from, DiagnosticSink &sink);
-  std::string folder() const;
+  RunStatus restoreFrom(Session &session, std::string &from);
+  bool mayGoOn(const RunStatus &why) const;
+  weir_checkpoint_options options() const;
   void save(Session &session, const std::string &prefix);
   void wait();
   bool report(const std::string &prefix, const RunStatus &status, DiagnosticSink &sink) const;
@@ -66,6 +77,7 @@ private:
   const CheckpointFlags &flags;
   const LoadedModel &model;
   const std::string input;
+  Members *const members;
   int64_t step = 0, saved = -1, recovered = 0;
 
   std::mutex mutex; ///< guards what follows

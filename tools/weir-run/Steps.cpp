@@ -224,8 +224,18 @@ bool weir::tools::runSteps(const StepFlags &flags, const std::string &model, Ses
   // One that may begin anew counts from the first step of all.
   const int64_t first = checkpoints.recovers() ? 0 : checkpoints.count();
   const int64_t begun = checkpoints.count();
-  while (checkpoints.count() - first < flags.steps) {
+  for (;;) {
     int64_t step = checkpoints.count();
+    if (step - first >= flags.steps) {
+      RunStatus unsaved = checkpoints.saveLast(session);
+      if (unsaved.ok())
+        break;
+      if (!checkpoints.recover(session, unsaved, sink)) {
+        sink.report({"W0710", model, "", "", "the last checkpoint: " + unsaved.text(), {}});
+        return false;
+      }
+      continue;
+    }
     fetches.clear();
     Clock::time_point stepStart = Clock::now();
     RunStatus status = session.run(entry, feeder.of(step), fetches);

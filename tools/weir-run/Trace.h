@@ -37,6 +37,17 @@ public:
   /// Trace Event Format, complete events, microseconds. Not during a run.
   std::string traceJson() const;
 
+  /// Where a trace of several tasks is written together.
+  struct Shared {
+    uint64_t job;                     ///< the same in all tasks of it
+    int64_t clockOffset, clockError;  ///< nanoseconds that lead to the first one's clock
+    std::vector<std::string> devices; ///< of the program: numbers of processes in the trace
+  };
+  /// Writes the events of this task into `path`, in the time of the task that leads, beside those
+  /// that other tasks of the job have written there; what is of another job is written over. Tasks
+  /// may do so at once. False, with the reason.
+  bool writeShared(const std::string &path, const Shared &shared, std::string &error) const;
+
   /// One object a kernel: calls, nanoseconds over all threads, work.
   std::string profileJson() const;
 
@@ -53,6 +64,8 @@ private:
     std::vector<Event> events;
   };
 
+  /// With commas between. `shared` null: times since the recorder was made.
+  std::string eventsJson(const Shared *shared) const;
   int64_t now() const;
   static void add(Lane &lane, const weir_trace_event &event, int64_t start, int64_t duration);
   void begin(const weir_trace_event &event);

@@ -22,6 +22,7 @@
 #include "tools/weir-run/Expect.h"
 #include "tools/weir-run/Measure.h"
 #include "tools/weir-run/Steps.h"
+#include "tools/weir-run/TaskReport.h"
 #include "tools/weir-run/Top.h"
 #include "tools/weir-run/Trace.h"
 
@@ -139,6 +140,10 @@ std::string whyNotTogether(const Settings &settings) {
   if (settings.checkpoints.recover > 0 &&
       (!settings.checkpoints.every || !steps.steps || settings.checkpoints.keep == 0))
     return "found --recover without --steps and --save-every, or with --keep=0";
+  if (settings.checkpoints.elastic && (!settings.checkpoints.recover || settings.cluster.empty()))
+    return "found --elastic without --recover and --cluster";
+  if (settings.checkpoints.byTask && settings.cluster.empty())
+    return "found --save-by-task without --cluster";
   const char *alone =
       !steps.steps && steps.batch              ? "--batch without --steps"
       : !steps.steps && !steps.summary.empty() ? "--summary without --steps"
@@ -261,6 +266,23 @@ bool writeText(const std::string &path, const std::string &text, DiagnosticSink 
   return false;
 }
 
+/// `task`: null where the program runs in one process. Its session may be gone.
+bool writeTrace(const Settings &settings, const TraceRecorder &recorder, const ClusterTask *task,
+                const LoadedModel &model, DiagnosticSink &sink) {
+  if (settings.trace.empty() || !task)
+    return writeText(settings.trace, settings.trace.empty() ? "" : recorder.traceJson(), sink);
+  weir_task_figures leader = task->figures(task->leader());
+  TraceRecorder::Shared shared = {
+      task->leaderProcess(), leader.clock_offset, leader.clock_error, {}};
+  for (int32_t d = 0; d < weir_program_device_count(model.program()); ++d)
+    shared.devices.emplace_back(weir_program_device_name(model.program(), d));
+  std::string error;
+  if (recorder.writeShared(settings.trace, shared, error))
+    return true;
+  sink.report({"W0707", settings.trace, "", "", "cannot be written: " + error, {}});
+  return false;
+}
+
 bool writeDeviceProfiles(const std::map<std::string, std::string> &files, DiagnosticSink &sink) {
   for (const auto &[type, path] : files) {
     if (path.empty())
@@ -327,7 +349,8 @@ bool compareWithF32(const Settings &settings, InputSet &inputs, const NamedTenso
 }
 
 /// Null after a report.
-std::unique_ptr<Metrics> serveMetrics(const Settings &settings, Session &session, int32_t devices,
+std::unique_ptr<Metrics> serveMetrics(const Settings &settings, Session &session,
+                                      const ClusterTask *task, int32_t devices,
                                       DiagnosticSink &sink) {
   std::string error;
   std::unique_ptr<Metrics> metrics = Metrics::create(int(settings.metricsPort), error);
@@ -340,7 +363,9 @@ std::unique_ptr<Metrics> serveMetrics(const Settings &settings, Session &session
                  {}});
     return nullptr;
   }
-  metrics->onAsked([&session, devices](Metrics &made) {
+  metrics->onAsked([&session, task, devices](Metrics &made) {
+    if (task)
+      TaskReport(*task).set(made);
     for (int32_t d = 0; d < devices; ++d)
       made.set("weir_peak_bytes", "The most that a device's allocator had handed out.",
                static_cast<double>(session.peakMemory(d)), "device=\"" + std::to_string(d) + "\"");
@@ -410,7 +435,8 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain, Diagnos
     return false;
   std::unique_ptr<ClusterTask> task;
   if (!settings.cluster.empty()) {
-    task = ClusterTask::join(settings.cluster, settings.task, sink, settings.secret);
+    task = ClusterTask::join(settings.cluster, settings.task, sink, settings.secret,
+                             /*timesSteps=*/settings.steps.steps > 0);
     if (!task)
       return false;
   }
@@ -432,30 +458,35 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain, Diagnos
   }
   std::unique_ptr<Metrics> metrics;
   if (settings.metricsPort > 0 &&
-      !(metrics =
-            serveMetrics(settings, *session, weir_program_device_count(model->program()), sink)))
+      !(metrics = serveMetrics(settings, *session, task.get(),
+                               weir_program_device_count(model->program()), sink)))
     return false;
   // What importers fix in a model, a library may leave open.
   ImportOptions given;
   if (isLibrary(input) && (!driver::importOptions(settings.options, sink, given) ||
                            !inputs.setShapes(input, session->entries(), given.shapes, sink)))
     return false;
-  Checkpoints checkpoints(settings.checkpoints, *model, input);
-  bool serves = task && !task->leads();
-  if (!serves && !checkpoints.restore(*session, sink))
+  std::optional<Members> members;
+  if (task)
+    members.emplace(*task, *session, settings.checkpoints.elastic, settings.checkpoints.recover,
+                    settings.checkpoints.folder() + "/leader");
+  Checkpoints checkpoints(settings.checkpoints, *model, input, members ? &*members : nullptr);
+  bool leads = !task || task->leads() || members->serve(status);
+  if (leads && members)
+    if (RunStatus failed = members->beginToLead(); !failed.ok()) {
+      sink.report({"W0709", input, "", "", "this task cannot lead: " + failed.text(), {}});
+      return false;
+    }
+  if (leads && !checkpoints.restore(*session, sink))
     return false;
   double loadMs = beforeMain + milliseconds(Clock::now() - start);
-  if (serves) {
-    status = task->serve();
-    for (int64_t i = 0; status.code == WEIR_UNAVAILABLE && i < settings.checkpoints.recover; ++i)
-      status = task->serve();
+  if (!leads) {
     if (metrics)
       metrics->stopRefreshing();
     session.reset();
     if (!status.ok())
       sink.report({"W0709", input, "", "", "serving ended: " + status.text(), {}});
-    return status.ok() &&
-           writeText(settings.trace, settings.trace.empty() ? "" : recorder.traceJson(), sink);
+    return status.ok() && writeTrace(settings, recorder, task.get(), *model, sink);
   }
 
   if (settings.entries.empty() && settings.steps.steps && session->findEntry("train_step") >= 0)
@@ -479,6 +510,8 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain, Diagnos
       return false;
   if (!checkpoints.finish(*session, sink))
     return false;
+  if (task && settings.steps.steps)
+    std::fputs(TaskReport(*task).text().c_str(), stderr);
   if (settings.memory)
     for (int32_t d = 0; d < weir_program_device_count(model->program()); ++d)
       std::printf("memory device=%d peak_bytes=%lld arena_bytes=%lld\n", d,
@@ -495,7 +528,7 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain, Diagnos
   session.reset();
   if (settings.compareF32 && !compareWithF32(settings, inputs, all, sink))
     return false;
-  return writeText(settings.trace, settings.trace.empty() ? "" : recorder.traceJson(), sink) &&
+  return writeTrace(settings, recorder, task.get(), *model, sink) &&
          writeText(settings.profile, settings.profile.empty() ? "" : recorder.profileJson(),
                    sink) &&
          writeDeviceProfiles(settings.deviceProfiles, sink);

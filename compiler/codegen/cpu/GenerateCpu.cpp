@@ -138,6 +138,8 @@ void describeProgram(ModuleOp module, StepTables &tables) {
       if (Attribute initial = slot.get("initial"))
         info.initial = tables.blobIndex(initial);
       info.isCopy = slot.contains("copy");
+      if (auto device = slot.getAs<IntegerAttr>("device"))
+        info.device = int(device.getInt());
       program.slots.push_back(info);
     }
   if (auto state = module->getAttrOfType<StringAttr>("weir.state_device"))

@@ -54,10 +54,14 @@ typedef struct weir_cluster_options {
   /// anything is done for them (docs/distributed.md says what that protects).
   const char *secret;
   int64_t secret_bytes;
+  /// Not 0: measures what each task's part of a step takes, and how much of that it waits for
+  /// others (weir_cluster_figures), which reads the clock twice for each wait.
+  int32_t times;
+  int32_t reserved;
 } weir_cluster_options;
 
 #define WEIR_CLUSTER_OPTIONS_INIT                                                                  \
-  {(uint32_t)sizeof(weir_cluster_options), 0, 0, 0, NULL, 0, 0, 0, NULL, 0}
+  {(uint32_t)sizeof(weir_cluster_options), 0, 0, 0, NULL, 0, 0, 0, NULL, 0, 0, 0}
 
 typedef struct weir_cluster weir_cluster;
 
@@ -78,6 +82,40 @@ WEIR_API const weir_transport *weir_cluster_transport(weir_cluster *cluster);
 /// (FAILED_PRECONDITION). May be called again to wait for the next leader.
 /// Parts are run outside of this call, too, from the session's first moment on.
 WEIR_API int32_t weir_cluster_serve(weir_cluster *cluster, weir_status *status);
+/// What this task knows of one, or of itself; times in nanoseconds.
+typedef struct weir_task_figures {
+  uint32_t size;
+  int32_t is_here;      ///< 1: it is connected, or this one
+  int64_t visits;       ///< how often it has come
+  int64_t sent_bytes;   ///< to it, elements of tensors
+  int64_t silence;      ///< since it was heard last; 0: this one, or it is away
+  int64_t steps;        ///< of this task's, that it had a part in; with weir_cluster_options::times
+  int64_t step_time;    ///< of all these parts, from their begin to their end
+  int64_t wait_time;    ///< of that, in which it had nothing to do but wait for other tasks
+  int64_t clock_offset; ///< its monotonic clock less this one's
+  int64_t clock_error;  ///< at most so far off; -1: not known
+} weir_task_figures;
+/// OUT_OF_RANGE: there is no such task.
+WEIR_API int32_t weir_cluster_figures(const weir_cluster *cluster, int32_t task,
+                                      weir_task_figures *figures);
+/// Names the process that leads, among all that ever did; 0: it is not known yet.
+WEIR_API uint64_t weir_cluster_leader_process(const weir_cluster *cluster);
+/// Of each task how often it has come, negative while it is away. This one's is 1.
+WEIR_API void weir_cluster_presence(const weir_cluster *cluster, int32_t *visits, int32_t count);
+/// The task that leads.
+WEIR_API int32_t weir_cluster_leader(const weir_cluster *cluster);
+/// Goes on without tasks that are gone: the process of task owners[i] has the devices of task i,
+/// and `leader` leads, from the next session on, for which this one is to be destroyed. All tasks
+/// that are connected then are told: weir_cluster_serve and runs return ABORTED there until they
+/// have made a new session, too, and a task that comes later learns of it at its handshake. A task
+/// whose devices are another's does not come back. INVALID_ARGUMENT: no task, or one that has lost
+/// its own devices; ABORTED: another task has done so before.
+WEIR_API int32_t weir_cluster_reassign(weir_cluster *cluster, const int32_t *owners, int32_t count,
+                                       int32_t leader, weir_status *status);
+/// The task whose process has the devices of `task`; -1: there is no such task.
+WEIR_API int32_t weir_cluster_owner(const weir_cluster *cluster, int32_t task);
+/// Whether devices are divided anew, so that a new session is wanted.
+WEIR_API int32_t weir_cluster_reassigned(const weir_cluster *cluster);
 /// The session must be gone. Null is ignored.
 WEIR_API void weir_cluster_leave(weir_cluster *cluster);
 
@@ -91,6 +129,14 @@ typedef struct weir_cluster_functions {
   int32_t (*serve)(weir_cluster *, weir_status *);
   void (*leave)(weir_cluster *);
   int32_t (*task)(const weir_cluster *);
+  int32_t (*leader)(const weir_cluster *);
+  void (*presence)(const weir_cluster *, int32_t *visits, int32_t count);
+  int32_t (*reassign)(weir_cluster *, const int32_t *owners, int32_t count, int32_t leader,
+                      weir_status *);
+  int32_t (*owner)(const weir_cluster *, int32_t task);
+  int32_t (*reassigned)(const weir_cluster *);
+  int32_t (*figures)(const weir_cluster *, int32_t task, weir_task_figures *);
+  uint64_t (*leader_process)(const weir_cluster *);
 } weir_cluster_functions;
 WEIR_API extern const weir_cluster_functions weir_cluster_table;
 

@@ -42,6 +42,19 @@ enum {
 /// copied where it has come: what fits a block of the smallest size.
 enum { WEIR_FEW_BYTES = 192 };
 
+/// What tasks are asked to do with the variables of their devices, between steps.
+enum {
+  WEIR_STATE_SAVE,   ///< take their values, and write them as a part of a checkpoint
+  WEIR_STATE_RESTORE ///< read them from a checkpoint
+};
+
+typedef struct weir_state_request {
+  int32_t what;       ///< one of WEIR_STATE_…
+  int32_t partial;    ///< as weir_checkpoint_options::partial
+  int32_t task;       ///< the number of the task that is asked
+  const char *prefix; ///< of the checkpoint; copied
+} weir_state_request;
+
 /// A part of a step that another task leads.
 typedef struct weir_part {
   int32_t entry, feed_count;
@@ -97,6 +110,15 @@ typedef struct weir_transport_host {
   int32_t (*deliver_few)(struct weir_run *run, int32_t edge, int64_t iteration,
                          const weir_tensor *tensor, void **woken);
   void (*resume)(void *woken);
+
+  /// Nanoseconds that the run, between `begin` and `end`, has had nothing to do but wait for other
+  /// tasks; 0 where weir_transport::times is.
+  int64_t (*waited)(struct weir_run *run);
+
+  /// Does its part of what another task has asked for: what is saved are the values of this call.
+  /// `done` is called once, on a thread of the session, unless this returns an error.
+  int32_t (*state_part)(weir_session *session, const weir_state_request *request,
+                        weir_run_done done, void *self, weir_status *status);
 } weir_transport_host;
 
 /// What a session calls. Functions that return an int32_t return a weir_code.
@@ -138,6 +160,14 @@ typedef struct weir_transport {
   /// kept. Null, or beyond `size`: it opens all.
   int32_t (*place)(void *self, const weir_program_desc *program, int32_t *tasks,
                    weir_status *status);
+  /// Has every other task that has devices do its part of `request`. `done` is called once, with
+  /// the first error, when all have answered or are lost, from any thread and maybe before this
+  /// returns, unless this returns an error. `*own` becomes this task's number. Waits for tasks as a
+  /// run does. Null, or beyond `size`: it cannot.
+  int32_t (*state)(void *self, const weir_state_request *request, weir_run_done done, void *user,
+                   int32_t *own, weir_status *status);
+  /// Not 0: runs measure what `waited` tells, which reads the clock twice for each wait.
+  int32_t times, reserved2;
 } weir_transport;
 
 #ifdef __cplusplus

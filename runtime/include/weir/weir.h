@@ -349,7 +349,11 @@ typedef struct weir_checkpoint_options {
   /// TensorFlow's Saver has it, names them, and the oldest go. 0: all stay, and the file as
   /// it is.
   int32_t keep;
-  int32_t reserved;
+  /// Of a program over several tasks, in the one that leads: 1: every task writes the variables
+  /// of its devices (of replicas' a part each), and reads them, in a folder that all tasks share;
+  /// FAILED_PRECONDITION while runs are in progress. 0: of replicas' variables the task of the
+  /// first one does all; of other programs the same as 1.
+  int32_t by_task;
 } weir_checkpoint_options;
 
 #define WEIR_CHECKPOINT_OPTIONS_INIT {(uint32_t)sizeof(weir_checkpoint_options), 0, 0, 0}

@@ -42,11 +42,14 @@ def free_ports(count):
     return ports
 
 
-def write_cluster(path, count, timing, compress, gpus):
+def write_cluster(path, count, timing, compress, gpus, spaces=None):
+    """`spaces`: network namespaces, one a task, where any port is free."""
+    ports = [7001] * count if spaces else free_ports(count)
     cluster = {
         "devices": [{"name": f"/job:worker/task:{i}/device:CPU:0"} for i in range(count)],
-        "tasks": [{"name": f"/job:worker/task:{i}", "address": f"127.0.0.1:{port}"}
-                  for i, port in enumerate(free_ports(count))],
+        "tasks": [{"name": f"/job:worker/task:{i}",
+                   "address": f"{spaces.address(i) if spaces else '127.0.0.1'}:{port}"}
+                  for i, port in enumerate(ports)],
         "timing": timing,
     }
     if gpus:

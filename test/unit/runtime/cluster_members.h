@@ -60,11 +60,16 @@ struct Member {
          const weir_cluster_options *given = nullptr) {
     weir_cluster_options options = given ? *given : tasks.options(task);
     code = weir_cluster_join(&options, &cluster, &status);
-    if (code)
-      return;
+    if (!code)
+      renew(program);
+  }
+  /// A new session in place of the one that there is.
+  int32_t renew(const weir_program_desc *program) {
+    weir_session_destroy(session);
+    session = nullptr;
     weir_session_options sessionOptions = TestSession::defaults(2);
     sessionOptions.transport = weir_cluster_transport(cluster);
-    code = weir_session_create(program, &sessionOptions, &session, &status);
+    return code = weir_session_create(program, &sessionOptions, &session, &status);
   }
   ~Member() {
     weir_session_destroy(session);
@@ -83,20 +88,25 @@ struct Member {
 
 /// A forked worker; killed with the scope.
 struct Worker {
-  /// Exits with what serving ended with.
-  Worker(const Tasks &tasks, int task, const weir_program_desc *program) {
+  /// Exits with what serving ended with. Begins once a byte can be read from `gate`, where there is
+  /// one: a process that has threads by then does not fork.
+  Worker(const Tasks &tasks, int task, const weir_program_desc *program, int gate = -1) {
     pid = fork();
-    if (pid)
+    char byte;
+    if (pid || (gate >= 0 && read(gate, &byte, 1) != 1))
       return;
     int32_t code;
     {
       Member member(tasks, task, program);
       code = member.code;
-      // A leader that is lost may come back.
-      if (!code)
-        do
-          code = weir_cluster_serve(member.cluster, &member.status);
-        while (code == WEIR_UNAVAILABLE);
+      // A leader that is lost may come back, and devices may be divided anew.
+      while (!code || code == WEIR_UNAVAILABLE || code == WEIR_ABORTED) {
+        if (code == WEIR_ABORTED && member.renew(program))
+          break;
+        code = weir_cluster_serve(member.cluster, &member.status);
+        if (code == WEIR_OK)
+          break;
+      }
     }
     _exit(code);
   }

@@ -1,0 +1,102 @@
+//===- Members.cpp - the tasks of a job that outlives them ---------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/weir-run/Members.h"
+
+#include <algorithm>
+
+using namespace weir::tools;
+
+bool Members::serve(RunStatus &status) {
+  for (int64_t losses = 0;;) {
+    int32_t before = task.presence()[size_t(task.leader())];
+    status = task.serve();
+    if (status.code == WEIR_ABORTED && isOutdated()) {
+      status = renew();
+      if (!status.ok())
+        return false;
+      continue;
+    }
+    if (status.code != WEIR_UNAVAILABLE || ++losses > recover)
+      return false;
+    // The next leader is waited for once. One that nobody has seen yet may be slow to begin.
+    std::vector<int32_t> presence = task.presence();
+    int32_t now = presence[size_t(task.leader())];
+    bool isGone = now == before && now <= 0 && (now < 0 || Lease::exists(leaseFile));
+    if (!elastic || !isGone || !isNextLeader(presence))
+      continue;
+    status = divide(presence);
+    if (status.ok())
+      return true;
+    if (status.code != WEIR_ABORTED)
+      return false;
+  }
+}
+
+/// The lowest one that is there and has devices.
+bool Members::isNextLeader(const std::vector<int32_t> &presence) const {
+  for (int32_t i = 0; i < task.rank(); ++i)
+    if (presence[size_t(i)] > 0 && task.owner(i) == i)
+      return false;
+  return true;
+}
+
+RunStatus Members::beginToLead() {
+  if (!elastic || lease)
+    return {};
+  lease.emplace(leaseFile);
+  std::string reason;
+  if (lease->take(task.timeout(), reason))
+    return {};
+  return {WEIR_FAILED_PRECONDITION, reason};
+}
+
+RunStatus Members::whyDeposed() const {
+  if (!lease || !lease->isLost())
+    return {};
+  return {WEIR_FAILED_PRECONDITION, "another process leads this job by now, by " + leaseFile};
+}
+
+RunStatus Members::goOnWithout() { return elastic ? divide(task.presence()) : RunStatus(); }
+
+/// What those that are away had goes to those that are there: of the last leader to this one, which
+/// leads from now on, all else to whoever has least.
+RunStatus Members::divide(const std::vector<int32_t> &presence) {
+  auto count = int32_t(presence.size()), own = task.rank(), last = task.leader();
+  std::vector<int32_t> owners, loads(size_t(count), 0);
+  auto isThere = [&](int32_t i) { return i == own || presence[size_t(i)] > 0; };
+  for (int32_t i = 0; i < count; ++i) {
+    int32_t owner = task.owner(i);
+    owners.push_back(isThere(owner) ? owner : owner == last ? own : -1);
+    if (owners.back() >= 0)
+      ++loads[size_t(owners.back())];
+  }
+  std::vector<int32_t> lost;
+  for (int32_t i = 0; i < count; ++i) {
+    if (owners[size_t(i)] < 0) {
+      int32_t best = own;
+      for (int32_t other = 0; other < count; ++other)
+        if (isThere(other) && task.owner(other) == other &&
+            loads[size_t(other)] < loads[size_t(best)])
+          best = other;
+      owners[size_t(i)] = best;
+      ++loads[size_t(best)];
+    }
+    if (owners[size_t(i)] != task.owner(i))
+      lost.push_back(i);
+  }
+  if (lost.empty() && last == own)
+    return {};
+  RunStatus status = task.reassign(owners, own);
+  if (!status.ok())
+    return status;
+  for (int32_t i : lost)
+    std::fprintf(stderr, "goes on without task %s: its devices are those of task %s now\n",
+                 task.allNames()[size_t(i)].c_str(),
+                 task.allNames()[size_t(owners[size_t(i)])].c_str());
+  return renew();
+}
