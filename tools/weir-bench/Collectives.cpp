@@ -234,7 +234,7 @@ struct Settings {
 };
 
 int lead(const Settings &settings, Member &member) {
-  std::printf("%10s %12s %12s %12s\n", "bytes", "us", "MiB/s", "ring MiB/s");
+  std::printf("%10s %12s %12s %12s %12s\n", "bytes", "us", "MiB/s", "ring us", "ring MiB/s");
   double share = 2.0 * double(settings.tasks - 1) / double(settings.tasks);
   for (int64_t bytes = 1024; bytes <= settings.largest; bytes *= 4) {
     int64_t elements = bytes / 4;
@@ -252,8 +252,8 @@ int lead(const Settings &settings, Member &member) {
       ring.push_back((*manyChunks - *fewChunks) / (manyReductions - fewReductions));
     }
     auto rate = [&](double seconds) { return share * double(bytes) / seconds / (1 << 20); };
-    std::printf("%10lld %12.1f %12.0f %12.0f\n", static_cast<long long>(bytes), median(own) * 1e6,
-                rate(median(own)), rate(median(ring)));
+    std::printf("%10lld %12.1f %12.1f %12.1f %12.1f\n", static_cast<long long>(bytes),
+                median(own) * 1e6, rate(median(own)), median(ring) * 1e6, rate(median(ring)));
     std::fflush(stdout);
   }
   return 0;

@@ -17,6 +17,7 @@
 #include "tools/weir-bench/Operations.h"
 #include "tools/weir-bench/Placement.h"
 #include "tools/weir-bench/Products.h"
+#include "tools/weir-bench/Simulate.h"
 #include "tools/weir-bench/Steps.h"
 #include "tools/weir-bench/Transport.h"
 
@@ -48,6 +49,7 @@ constexpr Command commands[] = {
     {"steps", "several steps in flight over two devices", runSteps},
     {"transport", "tensors between two processes, and UCX's own figures", runTransport},
     {"collectives", "all_reduce among processes, and the same messages alone", runCollectives},
+    {"simulate", "a training's step on many hosts, by a file of links and times", runSimulate},
 };
 
 void printHelp() {
