@@ -215,6 +215,11 @@ Value transposedConvolution(NodeImport &n, std::optional<SmallVector<int64_t>> e
     int64_t extent = (size[i] - 1) * dilations[i] + 1;
     int64_t before = given[i], after = given[spatial + i];
     bool automatic = autoPad == "SAME_UPPER" || autoPad == "SAME_LOWER";
+    if (automatic && !asked && n.node.domain == microsoftDomain && extra[i] + extent < strides[i]) {
+      // ONNX Runtime's operator cuts off, and adds nothing.
+      automatic = false;
+      before = after = 0;
+    }
     if (asked && ShapedType::isDynamic(in)) {
       // The whole result first; what is too much or too little is known in the run.
       Value whole = n.add(n.mul(n.sub(n.sizeOf(x, i + 2), 1.0), double(strides[i])),

@@ -67,19 +67,39 @@ template <char first, char second> LogicalResult compare(NodeImport &n) {
   return n.result(n.compare(StringRef(predicate, 2), x, y));
 }
 
+/// A type in which a base and an exponent of other types keep all that they say: the
+/// exponent's fraction, and whether it is odd.
+Type powerType(NodeImport &n, Value x, Value y) {
+  Type base = n.element(x), exponent = n.element(y);
+  auto width = [](Type type) { return type.getIntOrFloatBitWidth(); };
+  if (base == exponent)
+    return base;
+  if (!n.isFloat(y)) {
+    if (!n.isFloat(x))
+      return width(exponent) > width(base) ? exponent : base;
+    // Small integers are numbers of the base's type, too.
+    unsigned digits = cast<FloatType>(base).getFPMantissaWidth();
+    auto known = n.knownInts(1);
+    if (known && llvm::all_of(*known, [&](int64_t i) {
+          return i >= -(int64_t(1) << digits) && i <= int64_t(1) << digits;
+        }))
+      return base;
+  }
+  // Half precision, of either form, in f32; integers of 32 bits and more need f64.
+  auto isNarrow = [&](Value v, Type type) { return width(type) <= (n.isFloat(v) ? 32 : 16); };
+  return isNarrow(x, base) && isNarrow(y, exponent) ? Type(n.b.getF32Type())
+                                                    : Type(n.b.getF64Type());
+}
+
 LogicalResult power(NodeImport &n) {
   Value x = n.in(0), y = n.in(1);
   if (n.version < 7 && !alignLegacy(n, x, y))
     return failure();
   if (!x || !y)
     return failure();
-  Type type = n.element(x);
-  // The result is of the base's type, however the two differ; what is computed is of
-  // the wider one, in which an exponent keeps its fraction.
-  auto width = [&](Value v) { return n.element(v).getIntOrFloatBitWidth(); };
-  if ((n.isFloat(x) && (!n.isFloat(y) || width(y) <= width(x))) || !n.isFloat(y))
-    return n.result(n.op<PowOp>(x, n.cast(y, type)));
-  return n.result(n.cast(n.op<PowOp>(n.cast(x, n.element(y)), y), type));
+  // The result is of the base's type, however the two differ.
+  Type type = powerType(n, x, y);
+  return n.result(n.cast(n.op<PowOp>(n.cast(x, type), n.cast(y, type)), n.element(x)));
 }
 
 LogicalResult mod(NodeImport &n) {

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/Loops.h"
+#include "compiler/frontend/onnx/BlockQuantized.h"
 #include "compiler/frontend/onnx/Microsoft.h"
 
 #include <limits>
@@ -26,18 +27,38 @@ using frontend::writeEntry;
 namespace {
 
 //===----------------------------------------------------------------------===//
-// MoE
+// MoE, QMoE
 //===----------------------------------------------------------------------===//
+
+/// The inputs of one of an expert's products.
+struct ExpertInputs {
+  size_t weights, bias;
+  size_t scales = 0, zeros = 0; ///< of quantised weights
+  std::string_view bits = {};   ///< the attribute that says their width
+};
 
 /// A layer of experts, of which each token is given to the k likeliest. Each
 /// expert computes on the tokens that chose it, and on none where there are none.
 class Mixture {
 public:
-  explicit Mixture(NodeImport &n) : n(n) {}
+  explicit Mixture(NodeImport &n)
+      : n(n), isQuantized(n.node.op == "QMoE"),
+        first(isQuantized ? ExpertInputs{2, 4, 3, 11, "fc1_expert_weight_bits"}
+                          : ExpertInputs{2, 3}),
+        second(isQuantized ? ExpertInputs{5, 7, 6, 12, "fc2_expert_weight_bits"}
+                           : ExpertInputs{4, 5}),
+        third(isQuantized ? ExpertInputs{8, 10, 9, 13, "fc3_expert_weight_bits"}
+                          : ExpertInputs{6, 7}) {}
   LogicalResult run();
 
 private:
   LogicalResult check();
+  LogicalResult checkQuantized();
+  /// How many bits a number of the weights has.
+  int64_t bitsOf(const ExpertInputs &of) const {
+    return n.hasAttr(of.bits) ? n.i(of.bits) : intOr(n, "expert_weight_bits", 4);
+  }
+  Value dequantized(const ExpertInputs &of, Value index);
   /// The weight of expert `index` for each token, [tokens].
   Value weightOf(Value index) {
     Value mine = n.compare("eq", chosen, index);
@@ -45,19 +66,79 @@ private:
   }
   void route(Value router);
   /// rows · wᵀ + b of the expert, as f32.
-  Value layer(Value rows, size_t weights, size_t bias, Value index) {
-    Value w = n.widen(n.gather(n.in(weights), index, 0));
+  Value layer(Value rows, const ExpertInputs &of, Value index) {
+    Value w = isQuantized ? dequantized(of, index) : n.widen(n.gather(n.in(of.weights), index, 0));
+    if (!w)
+      return {};
     Value y = n.op<DotGeneralOp>(rows, w, n.list({}), n.list({}), n.list({1}), n.list({1}),
                                  n.typeAttr(n.element(rows)));
-    return n.has(bias) ? n.add(y, n.widen(n.gather(n.in(bias), index, 0))) : y;
+    return n.has(of.bias) ? n.add(y, n.widen(n.gather(n.in(of.bias), index, 0))) : y;
   }
   Value activated(Value y, Value rows, Value index);
   Value gated(Value gate, Value linear);
 
   NodeImport &n;
+  const bool isQuantized;
+  const ExpertInputs first, second, third;
   StringRef activation;
   Value chosen, shares; ///< [tokens, k]: experts, and their weights
 };
+
+/// What the operator has beside integers, in blocks or columns, in the order of rows.
+LogicalResult Mixture::checkQuantized() {
+  std::string_view type = n.hasAttr("quant_type") ? n.s("quant_type") : "int";
+  if (type != "int")
+    return n.unsupported("expected quant_type int, got \"" + Twine(StringRef(type)) + "\"");
+  if (intOr(n, "weights_prepacked", -1) == 1)
+    return n.unsupported("expected weights in rows, got weights_prepacked 1");
+  for (size_t i = 15; i <= 20; ++i)
+    if (n.has(i))
+      return n.unsupported("found scales of activations or of whole experts, which quant_type int "
+                           "does not have");
+  for (const ExpertInputs *of : {&first, &second, &third}) {
+    if (!n.has(of->weights))
+      continue;
+    int64_t bits = bitsOf(*of);
+    if (bits != 2 && bits != 4 && bits != 8)
+      return n.unsupported("expected weights of 2, 4 or 8 bits, got " + Twine(bits));
+    if (!n.has(of->scales) || n.rank(n.in(of->weights)) != 3)
+      return n.invalid("found quantised weights without scales, or that are not of rank 3");
+  }
+  return success();
+}
+
+/// An expert's weights [columns, depth] as f32: bytes that hold numbers along the depth, a
+/// scale for each column or each block of it, and zero points that are packed as they are.
+Value Mixture::dequantized(const ExpertInputs &of, Value index) {
+  int64_t bits = bitsOf(of), block = n.i("block_size");
+  Type f32 = n.b.getF32Type();
+  Value q = n.cast(unpackBits(n, n.gather(n.in(of.weights), index, 0), bits), f32);
+  Value scales = n.widen(n.gather(n.in(of.scales), index, 0));
+  if (!q || !scales)
+    return {};
+  bool isBlocked = n.rank(scales) == 2;
+  if (isBlocked != (block > 0)) {
+    (void)n.invalid("found scales of " + Twine(isBlocked ? "blocks" : "columns") +
+                    " with block_size " + Twine(block));
+    return {};
+  }
+  Value zeros = n.scalar(f32, double(1 << (bits - 1)));
+  if (n.has(of.zeros)) {
+    Value all = n.cast(unpackBits(n, n.gather(n.in(of.zeros), index, 0), bits), f32);
+    // What fills the last byte is none.
+    int64_t axis = isBlocked ? 1 : 0;
+    zeros = all ? n.op<SliceOp>(all, n.ints({0}), n.sizeOf(scales, axis), n.ints({1}),
+                                n.list({axis}), n.flag(false))
+                : Value();
+    if (!zeros)
+      return {};
+  }
+  Value whole = n.shapeOf(q);
+  if (isBlocked) // [columns, blocks, block]
+    q = n.reshapeTo(q, n.concat({n.shapeOf(scales), n.ints({block})}, 0));
+  auto along = [&](Value v) { return n.rank(v) == 0 ? v : n.unsqueeze(v, {n.rank(v)}); };
+  return n.reshapeTo(n.mul(n.sub(q, along(zeros)), along(scales)), whole);
+}
 
 LogicalResult Mixture::check() {
   std::string_view name = n.hasAttr("activation_type") ? n.s("activation_type") : "relu";
@@ -69,12 +150,14 @@ LogicalResult Mixture::check() {
   if (n.i("use_sparse_mixer"))
     return n.unsupported("expected the softmax of all experts, got use_sparse_mixer 1");
   int64_t fusion = n.i("swiglu_fusion");
-  if (activation == "swiglu" && (fusion < 0 || fusion > 2 || (fusion == 0) != n.has(6)))
-    return n.invalid("found swiglu_fusion " + Twine(fusion) + (n.has(6) ? " with" : " without") +
+  bool hasThird = n.has(third.weights);
+  if (activation == "swiglu" && (fusion < 0 || fusion > 2 || (fusion == 0) != hasThird))
+    return n.invalid("found swiglu_fusion " + Twine(fusion) + (hasThird ? " with" : " without") +
                      " fc3_experts_weights");
-  if (n.rank(n.in(1)) != 2 || n.rank(n.in(2)) != 3 || n.rank(n.in(4)) != 3 || n.rank(n.in(0)) < 2)
+  if (n.rank(n.in(1)) != 2 || n.rank(n.in(first.weights)) != 3 ||
+      n.rank(n.in(second.weights)) != 3 || n.rank(n.in(0)) < 2)
     return n.invalid("found operands whose ranks do not go together");
-  return success();
+  return isQuantized ? checkQuantized() : success();
 }
 
 void Mixture::route(Value router) {
@@ -91,7 +174,10 @@ void Mixture::route(Value router) {
     return;
   shares = best->getResult(0);
   chosen = n.sub(last, best->getResult(1));
-  if (n.i("normalize_routing_weights"))
+  if (isQuantized && n.has(14)) // others decide how much each counts
+    shares = n.op<GatherElementsOp>(n.widen(n.in(14)), chosen, n.number(1), n.flag(true));
+  // Of quantised experts ONNX Runtime takes the softmax of those that are chosen.
+  if (n.i("normalize_routing_weights") || (isQuantized && !n.has(14)))
     shares = n.div(shares, n.reduce(shares, "sum", {1}, true));
 }
 
@@ -112,8 +198,8 @@ Value Mixture::gated(Value gate, Value linear) {
 
 Value Mixture::activated(Value y, Value rows, Value index) {
   if (activation == "swiglu") {
-    if (n.has(6))
-      return gated(y, layer(rows, 6, 7, index));
+    if (n.has(third.weights))
+      return gated(y, layer(rows, third, index));
     bool halves = n.i("swiglu_fusion") == 2; // else pairs
     Value parts = n.concat({n.sizeOf(y, 0), halves ? n.ints({2, -1}) : n.ints({-1, 2})}, 0);
     Value both = n.reshapeTo(y, parts);
@@ -125,12 +211,12 @@ Value Mixture::activated(Value y, Value rows, Value index) {
     y = n.op<GeluOp>(y, n.flag(true));
   else if (activation == "silu")
     y = n.mul(y, n.op<LogisticOp>(y));
-  return n.has(6) ? n.mul(y, layer(rows, 6, 7, index)) : y;
+  return n.has(third.weights) ? n.mul(y, layer(rows, third, index)) : y;
 }
 
 LogicalResult Mixture::run() {
-  Value given = n.in(0), router = n.in(1), first = n.in(2), second = n.in(4);
-  if (!given || !router || !first || !second || failed(check()))
+  Value given = n.in(0), router = n.in(1), experts = n.in(first.weights);
+  if (!given || !router || !experts || !n.in(second.weights) || failed(check()))
     return failure();
   int64_t last = n.rank(given) - 1;
   Value x = n.widen(
@@ -144,7 +230,10 @@ LogicalResult Mixture::run() {
     auto compute = [&]() -> FailureOr<Values> {
       Value places = n.squeeze(n.op<NonZeroOp>(n.compare("gt", weight, 0.0)), {1});
       Value rows = n.gather(x, places, 0);
-      Value y = layer(activated(layer(rows, 2, 3, index), rows, index), 4, 5, index);
+      Value hidden = layer(rows, first, index);
+      Value y = hidden ? layer(activated(hidden, rows, index), second, index) : Value();
+      if (!y)
+        return failure();
       y = n.mul(y, n.unsqueeze(n.gather(weight, places, 0), {1}));
       Value sum = n.op<ScatterNdOp>(sums[0], n.unsqueeze(places, {1}), y, n.text("add"),
                                     n.flag(false), n.flag(false));
@@ -155,7 +244,7 @@ LogicalResult Mixture::run() {
     Value any = n.reduce(n.compare("gt", weight, 0.0), "any", {0}, false);
     return buildIf(n, any, compute, [&]() -> FailureOr<Values> { return sums; });
   };
-  FailureOr<Values> made = buildLoop(n, n.toScalar(n.sizeOf(first, 0)), {}, {none}, expert);
+  FailureOr<Values> made = buildLoop(n, n.toScalar(n.sizeOf(experts, 0)), {}, {none}, expert);
   if (failed(made))
     return failure();
   return n.result(n.reshapeTo(n.cast((*made)[0], n.element(given)), n.shapeOf(given)));
@@ -349,6 +438,7 @@ constexpr OperatorImport table[] = {
     {microsoft, "BifurcationDetector", 1, 0, bifurcation},
     {microsoft, "DynamicTimeWarping", 1, 0, timeWarping},
     {microsoft, "MoE", 1, 0, mixtureOfExperts},
+    {microsoft, "QMoE", 1, 0, mixtureOfExperts},
     {microsoft, "WordConvEmbedding", 1, 0, wordEmbedding},
 };
 

@@ -252,8 +252,9 @@ struct Hint {
   std::string_view op, name;
 };
 constexpr Hint hints[] = {
-    {"", "consumed_inputs"},   {"", "stash_type"}, // results are rounded once, from f32
-    {"", "softmax_precision"}, {"", "precision"},  {"MatMulNBits", "accuracy_level"},
+    {"", "consumed_inputs"},           {"", "stash_type"}, // results are rounded once, from f32
+    {"", "softmax_precision"},         {"", "precision"},
+    {"MatMulNBits", "accuracy_level"}, {"QMoE", "accuracy_level"},
 };
 
 /// Whether a number or text says what the operator's version has by default.
