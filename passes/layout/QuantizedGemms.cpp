@@ -148,12 +148,36 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
       eraseDead(operand);
   }
 
+  /// Whether bytes could be faster than floats, as far as sizes say: no product of nothing, no
+  /// short sums, no narrow results, no filter of one channel for each group.
+  static bool mayGain(Operation *op) {
+    auto left = cast<RankedTensorType>(op->getOperand(0).getType());
+    auto right = cast<RankedTensorType>(op->getOperand(1).getType());
+    if (llvm::is_contained(left.getShape(), 0) || llvm::is_contained(right.getShape(), 0))
+      return false;
+    int64_t length = 1, columns = 1;
+    auto times = [](int64_t &product, int64_t size) {
+      product = ShapedType::isDynamic(product) || ShapedType::isDynamic(size) ? ShapedType::kDynamic
+                                                                              : product * size;
+    };
+    auto dot = dyn_cast<DotGeneralOp>(op);
+    for (auto [axis, size] : llvm::enumerate(right.getShape())) {
+      bool isColumn = dot ? !llvm::is_contained(dot.getRhsContract(), int64_t(axis)) : axis == 0;
+      if (!dot || !llvm::is_contained(dot.getRhsBatch(), int64_t(axis)))
+        times(isColumn ? columns : length, size);
+    }
+    if (auto conv = dyn_cast<ConvOp>(op); conv && conv.getGroups() > 1 && right.getDimSize(1) == 1)
+      return false;
+    return (ShapedType::isDynamic(length) || length >= shortestSum) &&
+           (ShapedType::isDynamic(columns) || columns >= fewestColumns);
+  }
+
   /// Warns where both operands of a product are bytes with scales, and it is computed
   /// in reals nevertheless: that takes many times as long.
   void warnOfReals(Operation *op, const Twine &why) {
     auto dot = dyn_cast<DotGeneralOp>(op);
     bool isRanked = llvm::all_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>);
-    if (!isRanked || (dot && dot.getRhsContract().empty()))
+    if (!isRanked || (dot && dot.getRhsContract().empty()) || !mayGain(op))
       return;
     if (!leftByteOperand(op).scale || !rightByteOperand(op).scale)
       return;
