@@ -313,6 +313,10 @@ private:
     if (!kernels || !runs || *runs < 1)
       return refuse(file, "found no \"kernels\" or \"runs\"; possible: a "
                           "file that weir-run --profile-out wrote");
+    if (!checkKeys(file, root, {"version", "runs", "kernels", "timeline"}, "the file"))
+      return;
+    if (root.get("version") && root.getInteger("version") != 1)
+      return refuse(file, "found another \"version\"; possible: 1");
     std::map<std::string, double> seconds;
     for (const json::Value &entry : *kernels) {
       const json::Object *kernel = entry.getAsObject();
@@ -325,6 +329,10 @@ private:
       if (!names || !time || !(*time >= 0))
         return refuse(file, "found a kernel without \"nodes\" or "
                             "\"nanoseconds\"");
+      if (!checkKeys(file, *kernel,
+                     {"name", "nodes", "device", "calls", "nanoseconds", "flops", "bytes"},
+                     "a kernel"))
+        return;
       llvm::SmallVector<llvm::StringRef> nodes;
       names->split(nodes, ';', -1, /*KeepEmpty=*/false);
       for (llvm::StringRef node : nodes)
