@@ -121,6 +121,7 @@ public:
 
   int32_t addDense(weir_context *ctx, const weir_tensor &gradient);
   int32_t addSparse(weir_context *ctx, const weir_tensor &indices, const weir_tensor &values);
+  bool takesShape(const weir_tensor &indices, const weir_tensor &shape) const;
   void finishSum();
 
   void clear() {
@@ -155,6 +156,21 @@ int32_t Accumulator::addDense(weir_context *ctx, const weir_tensor &gradient) {
   }
   ++count;
   return WEIR_OK;
+}
+
+/// Whether a sparse gradient can be of the shape that it says (none: it says nothing), and
+/// its rows lie within the accumulator's.
+bool Accumulator::takesShape(const weir_tensor &indices, const weir_tensor &shape) const {
+  if (given.rank < 0)
+    return true;
+  int64_t said = elementCountOf(shape);
+  bool fits = said == 0 || said >= given.rank;
+  for (int32_t d = 0; fits && said > 0 && d < given.rank; ++d)
+    fits = given.dims[d] < 0 || given.dims[d] == static_cast<const int64_t *>(shape.data)[d];
+  bool isBounded = given.rank > 0 && given.dims[0] >= 0;
+  for (int64_t i = 0; fits && isBounded && i < elementCountOf(indices); ++i)
+    fits = static_cast<const int64_t *>(indices.data)[i] < given.dims[0];
+  return fits;
 }
 
 /// Merges rows, of which each list is ascending as TensorFlow demands.
@@ -276,6 +292,9 @@ int32_t weir_kernel_accumulator_apply(weir_context *ctx, const weir_tensor *oper
     Lock lock(accumulator->mutex);
     if (step < accumulator->step)
       return WEIR_OK;
+    if (accumulator->given.isSparse && !accumulator->takesShape(operands[2], operands[4]))
+      return failMessage(ctx, WEIR_INVALID_ARGUMENT,
+                         "shape mismatch: the gradient is not of the accumulator's shape");
     code = accumulator->given.isSparse ? accumulator->addSparse(ctx, operands[2], values)
                                        : accumulator->addDense(ctx, values);
     accumulator->serve(&ready);

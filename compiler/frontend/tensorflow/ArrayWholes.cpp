@@ -105,6 +105,44 @@ std::pair<Value, Value> ArrayEditor::concat() {
   return {n.op<GatherNdOp>(part.values, found, n.number(0), n.flag(false)), lengths};
 }
 
+Value weir::tf::narrowed(NodeImport &n, Value x, int64_t first, const IntVector &shape) {
+  if (!x)
+    return {};
+  int64_t rank = n.rank(x);
+  if (rank != first + static_cast<int64_t>(shape.size())) {
+    (void)n.invalid("found elements of rank " + Twine(rank - first) + " where the node says " +
+                    Twine(shape.size()));
+    return {};
+  }
+  SmallVector<Value> sizes;
+  bool narrows = false;
+  for (int64_t axis = 0; axis < rank; ++axis) {
+    int64_t known = n.dim(x, axis), said = axis < first ? -1 : shape[axis - first];
+    sizes.push_back(n.sizeOf(x, axis));
+    if (said < 0 || known == said)
+      continue;
+    if (!ShapedType::isDynamic(known)) {
+      (void)n.invalid("found elements of size " + Twine(known) + " where the node says " +
+                      Twine(said));
+      return {};
+    }
+    require(n, n.compare("eq", sizes.back(), static_cast<double>(said)),
+            "found elements of another shape than the node says");
+    sizes.back() = n.ints({said});
+    narrows = true;
+  }
+  return narrows ? n.reshapeTo(x, n.concat(sizes, 0)) : x;
+}
+
+Value weir::tf::narrowedTo(NodeImport &n, Value x, int64_t first, std::string_view attr,
+                           size_t skipped) {
+  const AttrValue *said = n.attr(attr);
+  if (!said || !said->shape || said->shape->unknownRank || said->shape->dims.size() < skipped)
+    return x;
+  return narrowed(n, x, first,
+                  IntVector(said->shape->dims.begin() + skipped, said->shape->dims.end()));
+}
+
 bool ArrayEditor::split(Value value, Value lengths) {
   if (!value || !lengths)
     return false;

@@ -211,6 +211,13 @@ bool ArrayEditor::accept(const Imported &item) {
       theirs = mine;
     }
   }
+  if (info().isAlike && info().shape && like.shape && info().shape->size() == like.shape->size())
+    for (auto [mine, theirs] : llvm::zip(*info().shape, *like.shape))
+      if (mine != theirs && !ShapedType::isDynamic(mine) && !ShapedType::isDynamic(theirs)) {
+        (void)n.invalid("found an element of another shape than the first; "
+                        "identical_element_shapes is set");
+        return false;
+      }
   size_t before = componentsOf(info()).size();
   if (!widen(info(), like)) {
     (void)n.unsupported("found elements of different ranks in one array");
@@ -268,7 +275,18 @@ Imported ArrayEditor::read(Value index) {
     if (part.sizes) {
       IntVector axes = component.openAxes();
       Value sizes = rowsAt(n, part.sizes, at);
-      require(n, n.compare("ge", sizes, 0), "found an element that was not written");
+      Value isThere = n.compare("ge", sizes, 0);
+      if (info().isAlike) {
+        // One that was not written is zeros where any says of which shape.
+        for (int64_t &axis : axes)
+          ++axis;
+        isThere = n.op<OrOp>(isThere, n.compare("gt", sizesIn(n, part.values, axes), 0));
+      }
+      require(n, isThere, "found an element that was not written");
+      if (info().isAlike) {
+        tensors.push_back(value);
+        continue;
+      }
       IntVector zeros(axes.size(), 0), ones(axes.size(), 1);
       value = n.op<SliceOp>(value, n.ints(zeros), sizes, n.ints(ones), n.list(axes), n.flag(false));
     }
@@ -288,6 +306,17 @@ Imported ArrayEditor::read(Value index) {
     list.parts.push_back(part);
   }
   return list;
+}
+
+void ArrayEditor::requireSizes(const ArrayPart &part, Value sizes) {
+  IntVector axes;
+  for (int64_t axis : componentsOf(info())[0].openAxes())
+    axes.push_back(axis + 1);
+  Value before = sizesIn(n, part.values, axes);
+  Value same = n.op<OrOp>(n.compare("eq", before, sizes), n.compare("eq", before, 0));
+  require(n, same,
+          "found an element of another shape than those before; "
+          "identical_element_shapes is set");
 }
 
 bool ArrayEditor::growTo(Value size) {
@@ -311,6 +340,8 @@ bool ArrayEditor::write(Value index, const Imported &item) {
   addSizes(array, n.b, n.loc);
   for (auto [part, component, tensor] : llvm::zip(array.parts, componentsOf(info()), tensors)) {
     Value row = n.unsqueeze(tensor, {0});
+    if (info().isAlike && part.sizes)
+      requireSizes(part, sizesIn(n, tensor, component.openAxes()));
     part.values = fit(n, part.values, row);
     part.values = put(n, part.values, where, fit(n, row, part.values), info().accumulates);
     if (part.sizes)
@@ -337,6 +368,12 @@ bool ArrayEditor::scatter(Value indices, Value items) {
     return false;
   addSizes(array, n.b, n.loc);
   ArrayPart &part = array.parts[0];
+  if (info().isAlike && part.sizes) {
+    IntVector axes = componentsOf(info())[0].openAxes();
+    for (int64_t &axis : axes)
+      ++axis;
+    requireSizes(part, sizesIn(n, items, axes));
+  }
   part.values = fit(n, part.values, items);
   part.values = put(n, part.values, where, fit(n, items, part.values), info().accumulates);
   if (part.sizes) {

@@ -48,6 +48,12 @@ bool widen(ArrayInfo &info, const ArrayInfo &other);
 /// alike, so that arrays with and without can meet.
 void addSizes(Imported &array, mlir::OpBuilder &b, mlir::Location loc);
 
+/// `x`, whose dimensions from `first` on the node says to be `shape` (negative: of any size;
+/// the run refuses others). Null, with a report, where they cannot be.
+Value narrowed(NodeImport &n, Value x, int64_t first, const IntVector &shape);
+/// The same for a shape attribute, from its dimension `skipped` on; none: `x` itself.
+Value narrowedTo(NodeImport &n, Value x, int64_t first, std::string_view attr, size_t skipped = 0);
+
 /// The operations on one array, at a node.
 class ArrayEditor {
 public:
@@ -94,6 +100,9 @@ public:
 private:
   bool elementTensors(const Imported &item, llvm::SmallVector<Value> &tensors);
   bool requireAlike(ArrayPart &part, const ArrayComponent &component);
+  /// Of an array whose elements are alike: that `sizes`, of the open dimensions, are those
+  /// of the elements that `part` holds, if it holds any that are not empty.
+  void requireSizes(const ArrayPart &part, Value sizes);
   bool growTo(Value size);
 
   Value one(Value index) { return n.reshape(n.toI64(index), {1}); }

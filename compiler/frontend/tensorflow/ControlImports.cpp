@@ -203,8 +203,6 @@ ArrayRef<OpImport> weir::tf::controlImports() {
   static const OpImport rows[] = {
       {"NoOp", nothing},
       {"ControlTrigger", nothing},
-      {"Print", [](NodeImport &n) { return n.result(n.in(0)); }},
-      {"PrintV2", nothing},
       {"PartitionedCall", call},
       {"StatefulPartitionedCall", call},
       {"RemoteCall", call},

@@ -81,14 +81,22 @@ static LogicalResult anyConv(NodeImport &n) {
   if (!x || !filter)
     return failure();
   int64_t spatial = n.rank(filter) - 2, batches = n.rank(x) - spatial - 1;
-  if ((spatial != 2 && spatial != 3) || batches < 1)
+  if ((spatial != 2 && spatial != 3) || batches < 0)
     return n.unsupported("expected two or three spatial dimensions, got an input of rank " +
                          Twine(n.rank(x)) + " and a filter of rank " + Twine(n.rank(filter)));
+  if (n.i("batch_dims") != batches)
+    return n.invalid("found batch_dims " + Twine(n.i("batch_dims")) + "; an input of rank " +
+                     Twine(n.rank(x)) + " and a filter of rank " + Twine(n.rank(filter)) +
+                     " leave " + Twine(batches));
+  if (n.i("groups") != 1)
+    return n.unsupported("found " + Twine(n.i("groups")) +
+                         " groups; expected 1, as TensorFlow does");
   Value leading;
-  if (batches > 1) {
+  if (batches != 1) {
     leading = n.shapeSlice(x, 0, batches);
     Value rest = n.shapeSlice(x, batches, n.rank(x));
-    x = n.reshapeTo(x, n.concat({n.sizeProduct(x, 0, batches), rest}, 0));
+    Value count = batches == 0 ? n.ints({1}) : n.sizeProduct(x, 0, batches);
+    x = n.reshapeTo(x, n.concat({count, rest}, 0));
     if (!x)
       return failure();
     n.inputs[0] = Imported(x);
@@ -97,7 +105,9 @@ static LogicalResult anyConv(NodeImport &n) {
     return failure();
   if (leading) {
     Value y = n.made[0].value;
-    Value shape = n.concat({leading, n.shapeSlice(y, 1, n.rank(y))}, 0);
+    Value shape = n.shapeSlice(y, 1, n.rank(y));
+    if (batches > 0)
+      shape = n.concat({leading, shape}, 0);
     y = n.reshapeTo(y, shape);
     if (!y)
       return failure();

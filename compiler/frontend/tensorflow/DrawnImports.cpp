@@ -89,6 +89,8 @@ template <bool isMax> static LogicalResult fractionalPool(NodeImport &n) {
   if (ratios.size() != 4 || ratios[0] != 1 || ratios[3] != 1 || !(ratios[1] >= 1) ||
       !(ratios[2] >= 1))
     return n.invalid("found pooling ratios that are not four from 1 on, the first and the last 1");
+  if (!n.isSet("deterministic") && (n.i("seed") || n.i("seed2")))
+    return n.invalid("found seeds; expected both to be 0 where deterministic is false");
   IntVector sizes(n.sizes(x)), places[2];
   for (int64_t i : {1, 2}) {
     if (sizes[i] != kOpen)
@@ -167,6 +169,9 @@ static LogicalResult accidentalHits(NodeImport &n) {
   SmallVector<Value> in = n.tensors(0, 2);
   if (in.empty())
     return failure();
+  if (n.rank(in[0]) == 2 && n.dim(in[0], 1) != kOpen && n.dim(in[0], 1) != n.i("num_true"))
+    return n.invalid("found " + Twine(n.dim(in[0], 1)) + " true classes a row; num_true says " +
+                     Twine(n.i("num_true")));
   SmallVector<Type> types{RankedTensorType::get({kOpen}, n.b.getI32Type()),
                           RankedTensorType::get({kOpen}, n.b.getI64Type()),
                           RankedTensorType::get({kOpen}, n.b.getF32Type())};

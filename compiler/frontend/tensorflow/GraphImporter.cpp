@@ -522,6 +522,8 @@ void GraphImporter::emitNode(Body &body, uint32_t at, Scope &scope, OpBuilder &b
                          (reason.empty() ? "" : ": " + reason));
       return failure();
     }
+    if (!other && row)
+      import.warnOfUnused();
     if (isDifferentiated && row && failed(attachGradient(import)))
       return failure();
     return std::move(import.made);

@@ -34,6 +34,7 @@ struct ArrayInfo {
   bool isNested = false;            ///< elements are lists
   bool isAny = false;               ///< an optional that is none: of any type
   bool isDeclared = false;          ///< the graph says the shape: others are errors
+  bool isAlike = false;             ///< all elements are as the first one written
 
   // Of objects behind a handle only.
   const void *home = nullptr; ///< the region that made it (RegionState)
@@ -41,6 +42,10 @@ struct ArrayInfo {
   bool readsOnce = false;     ///< reading gives an element up
   enum class Use : uint8_t { None, Written, Cleared };
   std::map<int64_t, Use> uses;     ///< by index, where that is known
+  /// Of a stack: what lies on it, as long as only its own region has changed it; and
+  /// whether that alone says it, since no array holds elements of several ranks.
+  std::vector<mlir::Value> pushed;
+  bool isFollowed = false, isApart = false;
   std::shared_ptr<ArrayInfo> base; ///< of an array of gradients: its array
   std::map<std::string, std::shared_ptr<ArrayInfo>> gradients; ///< by source
 };

@@ -172,7 +172,8 @@ static LogicalResult listElementShape(NodeImport &n) {
 
 static LogicalResult listConcat(NodeImport &n) {
   auto [joined, lengths] = ArrayEditor(n, n.inputs[0]).concat();
-  return n.results({joined, lengths});
+  // The first version's attribute, with the dimension that is joined.
+  return n.results({narrowedTo(n, joined, 1, "element_shape", 1), lengths});
 }
 
 static LogicalResult listSplit(NodeImport &n) {

@@ -13,6 +13,7 @@
 #include "compiler/frontend/tensorflow/InputImports.h"
 #include "compiler/frontend/tensorflow/NumericImports.h"
 #include "compiler/frontend/tensorflow/TensorFlowFrontend.h"
+#include "compiler/frontend/tensorflow/UnusedAttributes.h"
 
 #include "mlir/IR/Matchers.h"
 #include "passes/gradient/Gradient.h"
@@ -78,6 +79,37 @@ SmallVector<Value> NodeImport::tensors(size_t first, size_t end) {
       return {};
   }
   return values;
+}
+
+const AttrValue *NodeImport::attr(std::string_view name) const {
+  for (const Attr &attr : node.attrs)
+    if (attr.first == name) {
+      asked.push_back(attr.first);
+      return &attr.second;
+    }
+  return nullptr;
+}
+
+void NodeImport::warnOfUnused() const {
+  if (!node.def)
+    return;
+  for (const AttrDef &def : node.def->attrs) {
+    const AttrValue *value = node.attr(def.name);
+    // Types and numbers of operands were compared when the graph was read.
+    bool isCompared =
+        def.kind == "type" || def.kind == "list(type)" || isOfArguments(*node.def, def);
+    if (!value || isCompared || llvm::is_contained(asked, def.name) || isDefault(*value, def) ||
+        changesNothing(node.op, def.name))
+      continue;
+    g.sink->report({"W0256",
+                    g.file,
+                    g.nameOf(node),
+                    std::string(node.op),
+                    "found attribute \"" + std::string(def.name) +
+                        "\", which changes nothing here; leave it out",
+                    {},
+                    Severity::Warning});
+  }
 }
 
 int64_t NodeImport::i(std::string_view name) const {

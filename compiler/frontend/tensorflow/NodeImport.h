@@ -55,7 +55,7 @@ public:
 
   // Attributes, by name. A missing one (of an operation that the table does not
   // know) is zero or empty.
-  const AttrValue *attr(std::string_view name) const { return node.attr(name); }
+  const AttrValue *attr(std::string_view name) const;
   int64_t i(std::string_view name) const;
   double f(std::string_view name) const;
   bool isSet(std::string_view name) const;
@@ -86,6 +86,11 @@ public:
     return mlir::success();
   }
 
+  /// Warns (W0256) of attributes that are not as they are by default and that the importer
+  /// has not looked at: they change nothing. Those that attributes.txt has a reason for are
+  /// left out.
+  void warnOfUnused() const;
+
   /// Reports that the node cannot be imported (W0251); failure.
   LogicalResult unsupported(const llvm::Twine &what);
   /// Reports that the node says something that cannot be (W0224); failure.
@@ -99,6 +104,10 @@ public:
   Value stack(llvm::ArrayRef<Value> values, int64_t axis);
   /// The type of what is shaped by the integers of input `i`.
   mlir::RankedTensorType typeShapedBy(size_t i, Type element);
+
+private:
+  /// Names of attributes that were looked at.
+  mutable llvm::SmallVector<std::string_view, 8> asked;
 };
 
 /// The numbers, in row-major order, of the elements that a strided slice takes

@@ -80,6 +80,14 @@ std::string weir::tf::resourceName(NodeImport &n, char letter) {
   return name;
 }
 
+bool weir::tf::waitsForever(NodeImport &n) {
+  if (n.i("timeout_ms") == -1)
+    return true;
+  (void)n.unsupported("found a timeout of " + Twine(n.i("timeout_ms")) +
+                      " ms; expected -1 (none), as TensorFlow does");
+  return false;
+}
+
 std::optional<QueueAt> weir::tf::queueAt(NodeImport &n, size_t input) {
   Value handle = n.in(input);
   if (!handle)
@@ -118,7 +126,7 @@ static LogicalResult waitFor(NodeImport &n, const QueueAt &queue, QueueMode mode
 template <QueueMode mode> static LogicalResult enqueue(NodeImport &n) {
   std::optional<QueueAt> queue = queueAt(n, 0);
   SmallVector<Value> operands = n.tensors(0, n.inputCount());
-  if (!queue || operands.empty())
+  if (!queue || operands.empty() || !waitsForever(n))
     return failure();
   if (operands.size() - 1 != queue->info->types.size())
     return n.invalid("found " + Twine(operands.size() - 1) +
@@ -154,7 +162,7 @@ static std::optional<IntVector> shapeOfEnqueued(NodeImport &n, size_t component)
 template <QueueMode mode> static LogicalResult dequeue(NodeImport &n) {
   std::optional<QueueAt> queue = queueAt(n, 0);
   SmallVector<Value> operands = n.tensors(0, n.inputCount());
-  if (!queue || operands.empty())
+  if (!queue || operands.empty() || !waitsForever(n))
     return failure();
   SmallVector<Type> types;
   for (auto [i, type] : llvm::enumerate(queue->info->types)) {

@@ -27,6 +27,10 @@ std::string resourceName(NodeImport &n, char letter);
 /// The queue that an input names; none after a report.
 std::optional<QueueAt> queueAt(NodeImport &n, size_t input);
 
+/// Whether a node waits for as long as it takes; reports where it says for how long, which
+/// TensorFlow does not do either.
+bool waitsForever(NodeImport &n);
+
 /// A wait of the step, whose results are those of the node: `kernel` gives a ticket,
 /// `finish` what was waited for.
 LogicalResult waitWith(NodeImport &n, llvm::StringRef kernel, llvm::StringRef finish,

@@ -226,6 +226,12 @@ static LogicalResult raggedFromVariant(NodeImport &n) {
   if (n.inputs[0].kind != Imported::Kind::Group || n.inputs[0].group->size() != depth + 1)
     return n.unsupported("found a variant that is no ragged tensor of as many "
                          "dimensions from this graph");
+  // One variant holds all dimensions, a vector of them all but the outermost; -1 asks for none.
+  int64_t inner = n.i("input_ragged_rank"), all = static_cast<int64_t>(depth);
+  if (inner != -1 && inner != all && inner + 1 != all)
+    return n.invalid("found input_ragged_rank " + Twine(inner) + "; expected -1, " +
+                     Twine(all - 1) + " or " + Twine(all) + ", got output_ragged_rank " +
+                     Twine(all));
   return n.results(*n.inputs[0].group);
 }
 

@@ -219,10 +219,32 @@ static std::optional<IntVector> knownGradientAxes(Value x, Value y) {
   return axes;
 }
 
+/// Whether all that reads the node sums over what it lists: to sum over a dimension of size
+/// 1, or not, is the same then.
+static bool isForSums(NodeImport &n) {
+  const Graph &graph = n.g.current->graph();
+  int64_t self = graph.find(n.node.name);
+  if (self < 0 || &graph.nodes[self] != &n.node)
+    return true; // a gradient's own, which is no one else's
+  bool isRead = false;
+  for (const Node &user : graph.nodes)
+    for (auto [input, edge] : llvm::enumerate(user.inputs))
+      if (edge.node == self) {
+        isRead = true;
+        if (user.op != "Sum" || input != 1)
+          return false;
+      }
+  return isRead;
+}
+
 /// The same of shapes that the program computes.
 static LogicalResult gradientArgsOf(NodeImport &n, Value x, Value y) {
   Type type = n.elementAttr("T");
-  auto xAxes = knownGradientAxes(x, y), yAxes = knownGradientAxes(y, x);
+  std::optional<IntVector> xAxes, yAxes;
+  if (isForSums(n)) {
+    xAxes = knownGradientAxes(x, y);
+    yAxes = knownGradientAxes(y, x);
+  }
   if (xAxes && yAxes)
     return n.results({n.cast(n.ints(*xAxes), type), n.cast(n.ints(*yAxes), type)});
   x = n.toI64(x);

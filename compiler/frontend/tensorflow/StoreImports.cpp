@@ -1,11 +1,12 @@
-//===- StoreImports.cpp - staging areas, barriers, accumulators -----------===//
+//===- StoreImports.cpp - staging areas, barriers, accumulators, text -----===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// State of the session that the runtime's kernels keep under a name
+// State of the session that the runtime's kernels keep under a name (how often a node
+// has printed is some, too)
 // (runtime/include/weir/stores.h), as it does queues. Operations on staging areas
 // carry the name themselves; barriers and accumulators have handles.
 //
@@ -227,6 +228,9 @@ static LogicalResult makeBarrier(NodeImport &n) {
   }
   if (info.types.empty())
     return n.invalid("found a barrier of tuples without components");
+  if (n.i("capacity") != -1)
+    return n.unsupported("found a capacity of " + Twine(n.i("capacity")) +
+                         "; expected -1 (none), as TensorFlow does");
   if (shapes && shapes->list)
     for (auto [i, shape] : llvm::enumerate(shapes->list->shapes))
       if (i < info.shapes.size() && !shape.unknownRank)
@@ -263,9 +267,8 @@ static LogicalResult barrierTake(NodeImport &n) {
   SmallVector<Value> operands = n.tensors(0, n.inputCount());
   if (!info || operands.size() != 2)
     return failure();
-  if (n.i("timeout_ms") != -1)
-    return n.unsupported("found a timeout of " + Twine(n.i("timeout_ms")) +
-                         " ms; expected -1 (none), as TensorFlow does");
+  if (!waitsForever(n))
+    return failure();
   bool takesFewer = n.isSet("allow_small_batch");
   std::optional<IntVector> wanted = n.knownInts(1);
   int64_t rows = !takesFewer && wanted && wanted->size() == 1 && wanted->front() >= 0
@@ -327,10 +330,12 @@ template <bool isSparse> static LogicalResult makeAccumulator(NodeImport &n) {
 static LogicalResult accumulatorApply(NodeImport &n) {
   const QueueInfo *info = storeAt(n, 'a', "accumulator");
   SmallVector<Value> operands = n.tensors(0, n.inputCount());
-  if (!info || operands.size() < 3)
+  if (!info || operands.size() != (info->attributes[0] ? 5 : 3))
     return failure();
   if (n.element(operands[info->attributes[0] ? 3 : 2]) != info->types[0])
     return n.invalid("found a gradient of another type than the accumulator's");
+  if (info->attributes[0] && !n.isSet("has_known_shape"))
+    operands[4] = n.ints({}); // what it says counts for nothing
   return changeWith(n, "weir_kernel_accumulator_apply", operands, info->attributes);
 }
 
@@ -373,6 +378,58 @@ static LogicalResult accumulatorStep(NodeImport &n) {
   return changeWith(n, "weir_kernel_accumulator_step", operands, info->attributes);
 }
 
+//===----------------------------------------------------------------------===//
+// Text for people
+//===----------------------------------------------------------------------===//
+
+static StringRef textOf(NodeImport &n, std::string_view attr) {
+  std::string_view value = n.s(attr);
+  return {value.data(), value.size()};
+}
+
+/// Where text goes, as the kernel numbers it, and the file's name where it is one.
+static std::optional<std::pair<int64_t, StringRef>> streamOf(NodeImport &n, StringRef name) {
+  constexpr int64_t output = 1, errors = 2, file = 3;
+  if (name.consume_front("file://"))
+    return std::pair(file, name);
+  if (name == "stdout")
+    return std::pair(output, StringRef());
+  // Logs are this program's errors.
+  if (llvm::is_contained({"stderr", "log(info)", "log(warning)", "log(error)"}, name))
+    return std::pair(errors, StringRef());
+  (void)n.invalid("found output_stream \"" + name +
+                  "\"; expected stdout, stderr, log(info), log(warning), log(error) or file://…");
+  return std::nullopt;
+}
+
+static LogicalResult printTensors(NodeImport &n) {
+  Value x = n.in(0);
+  SmallVector<Value> data = n.tensors(1, n.inputCount());
+  if (!x || data.size() + 1 != n.inputCount())
+    return failure();
+  SmallVector<Value> operands = {n.stringScalar(resourceName(n, 'p')),
+                                 n.stringScalar(textOf(n, "message")), n.stringScalar("\n"),
+                                 n.stringScalar("")};
+  operands.append(data);
+  constexpr int64_t errors = 2;
+  n.kernelCall("weir_kernel_print", {}, operands, {errors, n.i("summarize"), n.i("first_n")},
+               /*isPure=*/false);
+  return n.result(x);
+}
+
+static LogicalResult printText(NodeImport &n) {
+  Value text = n.in(0);
+  auto stream = streamOf(n, textOf(n, "output_stream"));
+  if (!n.hasRank(text, 0) || !stream)
+    return failure();
+  constexpr int64_t all = -1;
+  n.kernelCall(
+      "weir_kernel_print", {},
+      {n.stringScalar(""), text, n.stringScalar(textOf(n, "end")), n.stringScalar(stream->second)},
+      {stream->first, all, all}, /*isPure=*/false);
+  return success();
+}
+
 ArrayRef<OpImport> weir::tf::storeImports() {
   constexpr StageKind fifo = StageKind::Fifo, map = StageKind::Map, ordered = StageKind::OrderedMap;
   static const OpImport rows[] = {
@@ -401,6 +458,8 @@ ArrayRef<OpImport> weir::tf::storeImports() {
       {"OrderedMapStage", stagePut<ordered>},
       {"OrderedMapUnstage", stageTake<ordered, false>},
       {"OrderedMapUnstageNoKey", stageTake<ordered, false, true>},
+      {"Print", printTensors},
+      {"PrintV2", printText},
       {"ResourceAccumulatorApplyGradient", accumulatorApply},
       {"ResourceAccumulatorNumAccumulated", accumulatorSize},
       {"ResourceAccumulatorSetGlobalStep", accumulatorStep},

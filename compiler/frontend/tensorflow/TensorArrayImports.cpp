@@ -18,6 +18,7 @@
 
 #include "compiler/frontend/tensorflow/Arrays.h"
 #include "compiler/frontend/tensorflow/GraphImporter.h"
+#include "compiler/frontend/tensorflow/Sparse.h"
 
 using namespace mlir;
 using namespace weir;
@@ -70,6 +71,7 @@ static LogicalResult tensorArray(NodeImport &n) {
   info->element = n.elementAttr("dtype");
   info->grows = n.isSet("dynamic_size");
   info->readsOnce = n.isSet("clear_after_read");
+  info->isAlike = n.isSet("identical_element_shapes");
   info->length = n.in(0);
   if (!info->length)
     return failure();
@@ -172,7 +174,7 @@ static LogicalResult arrayGather(NodeImport &n) {
   Value indices = n.in(1);
   if (!info || !indices)
     return failure();
-  return n.result(arrayAt(n, info).gather(indices));
+  return n.result(narrowedTo(n, arrayAt(n, info).gather(indices), 1, "element_shape"));
 }
 
 /// Whether `indices` (input 1) are all of an array's, in order.
@@ -221,7 +223,7 @@ static LogicalResult arrayConcat(NodeImport &n) {
   if (!info)
     return failure();
   auto [joined, lengths] = arrayAt(n, info).concat();
-  return n.results({joined, lengths});
+  return n.results({narrowedTo(n, joined, 1, "element_shape_except0"), lengths});
 }
 
 static LogicalResult arraySplit(NodeImport &n) {
@@ -255,6 +257,7 @@ static LogicalResult stack(NodeImport &n) {
   auto info = std::make_shared<ArrayInfo>();
   info->element = n.elementAttr("elem_type");
   info->length = n.intScalar(0);
+  info->isFollowed = true;
   if (!info->element)
     return n.unsupported("expected a stack of tensors, got handles");
   ArrayEditor stack(n, Imported::makeArray(info));
@@ -264,22 +267,50 @@ static LogicalResult stack(NodeImport &n) {
   return n.result(makeHandle(n, info));
 }
 
+/// Follows a push or pop in the region that made the stack. False, reported, where another
+/// region changes one whose elements no array holds.
+static bool follow(NodeImport &n, ArrayInfo &info) {
+  info.isFollowed &= info.home == n.g.state;
+  if (info.isFollowed || !info.isApart)
+    return true;
+  (void)n.unsupported("found elements of different ranks in a stack that a loop or branch changes");
+  return false;
+}
+
 static LogicalResult stackPush(NodeImport &n) {
   auto info = handleAt(n, 0);
   Value item = n.in(1);
-  if (!info || !item)
+  if (!info || !item || !follow(n, *info))
     return failure();
+  if (info->isFollowed && info->element == n.element(item))
+    info->isApart |= info->shape && static_cast<int64_t>(info->shape->size()) != n.rank(item);
+  if (info->isApart) {
+    auto count = static_cast<int64_t>(info->pushed.size());
+    Value most = info->openMost ? info->openMost : n.intScalar(info->most);
+    require(n,
+            n.op<OrOp>(n.compare("lt", most, 0), n.compare("gt", most, static_cast<double>(count))),
+            "found no room for a further element: max_size are there");
+    info->pushed.push_back(item);
+    return n.result(item);
+  }
   ArrayEditor stack(n, stateOf(n, info));
   if (!stack.push(Imported(item)))
     return failure();
+  if (info->isFollowed)
+    info->pushed.push_back(item);
   setState(n, std::move(stack.array));
   return n.result(item);
 }
 
 static LogicalResult stackPop(NodeImport &n) {
   auto info = handleAt(n, 0);
-  if (!info)
+  if (!info || !follow(n, *info))
     return failure();
+  Value top = info->pushed.empty() ? Value() : info->pushed.back();
+  if (top)
+    info->pushed.pop_back();
+  if (info->isApart)
+    return top ? n.result(top) : n.invalid("found nothing left to take away");
   ArrayEditor stack(n, stateOf(n, info));
   Imported last = stack.pop();
   if (last.kind == Imported::Kind::None)

@@ -124,6 +124,17 @@ WEIR_LIBRARY_FUNCTION(weir_kernel_accumulator_finish);
 WEIR_LIBRARY_FUNCTION(weir_kernel_accumulator_size);
 WEIR_LIBRARY_FUNCTION(weir_kernel_accumulator_step);
 
+//===----------------------------------------------------------------------===//
+// Text for people
+//===----------------------------------------------------------------------===//
+
+/// Writes a text, tensors and an end, each tensor in brackets.
+/// operands: the node's name, the text, the end, a file's name, tensors
+/// attributes: 1: to stdout, 2: to stderr, 3: behind what the file has; elements shown of
+///           each tensor (negative: all); how many runs of a session write (negative: all)
+/// TensorFlow Print, PrintV2.
+WEIR_LIBRARY_FUNCTION(weir_kernel_print);
+
 #ifdef __cplusplus
 }
 #endif
