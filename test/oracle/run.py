@@ -13,6 +13,7 @@ import os
 import re
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
@@ -82,6 +83,8 @@ def parse():
                         default="single")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--cases", type=int, default=1000, help="that an oracle has answered")
+    parser.add_argument("--seconds", type=float, default=float("inf"),
+                        help="after which no further case is drawn")
     parser.add_argument("--only", default="", help="a regular expression of operations")
     parser.add_argument("--weir", default=os.environ.get("WEIR_BUILD") or
                         os.path.join(pool.ROOT, "build", "release"), help="the build folder")
@@ -102,8 +105,8 @@ def main():
         weir = pool.Weir(os.path.join(given.weir, "bin", "weir-conformance"), folder)
         source = source_of(given)
         answered = drawn = 0
-        batch = []
-        while answered < given.cases and drawn < given.cases * 12:
+        batch, end = [], time.monotonic() + given.seconds
+        while answered < given.cases and drawn < given.cases * 12 and time.monotonic() < end:
             random = np.random.default_rng([given.seed, drawn])
             drawn += 1
             try:

@@ -29,8 +29,6 @@ class Graphs(tf_source.Singles):
     def __init__(self, given):
         super().__init__(given)
         import pool
-        # TensorFlow's write into their operand's memory, which others may read before or after.
-        self.operations = [o for o in self.operations if not o.name.startswith("Inplace")]
         self.helper = pool.Oracle("tf")
 
     def make(self, random):
@@ -181,6 +179,13 @@ class Drawing:
                 node = trial.node[0]
                 node.name = name
                 inputs = [source if source.endswith(":0") is False else source[:-2]]
+                if op.name.startswith("Inplace"):
+                    # TensorFlow's write into their operand's memory, which others may read
+                    # before or after; the specification says that they make a copy.
+                    copy = self.definition.node.add(name=name + "_copy", op="DeepCopy",
+                                                    input=inputs)
+                    copy.attr["T"].type = tf_single.enum_of(self.known[source].dtype)
+                    inputs = [copy.name]
                 roles = {n for n, r in drawn.rule.items() if r[4]}
                 for arg, value in drawn.operands[1:]:
                     feed = arg not in roles and random.random() < 0.4
