@@ -12,8 +12,9 @@ attributes.tsv (users are warned, by W0256 and W0325) gives a reason for.
 
 What an importer reads is taken from its text: the strings in the function that its row
 names, and in all functions of the importers that this one calls. That may find too much
-(a string that only happens to be a name), and never too little. A reason for an attribute
-that is read, or is none, is an error too.
+(a string that only happens to be a name), and too little where a name is put together. The
+importers themselves follow what they read of each node, and warn of the rest. A reason for
+an attribute that does not exist, and a row of attributes.tsv for one that is read, are errors.
 """
 import argparse
 import collections
@@ -162,8 +163,9 @@ def onnx():
 
 
 def reasons():
-    """What has a reason: the importers' own lists, and attributes.tsv."""
-    found = {}
+    """What has a reason: the importers' own list, and attributes.tsv, which are to be read
+    nowhere: what an importer reads of some nodes only may have a line in the first."""
+    found, nowhere = {}, set()
     with open(os.path.join(FRONTEND, "tensorflow", "attributes.txt")) as lines:
         for line in lines:
             if not line.startswith("#"):
@@ -174,13 +176,13 @@ def reasons():
             if line.strip() and not line.startswith("#"):
                 suite, operation, attribute, reason = line.rstrip("\n").split("\t")
                 found[suite, operation, attribute] = reason
-    return found
+                nowhere.add((suite, operation, attribute))
+    return found, nowhere
 
 
 def main():
     argparse.ArgumentParser(description=__doc__).parse_args()
-    known, wrong = reasons(), 0
-    unused = set(known)
+    (known, unused), wrong, existing = reasons(), 0, set()
     for suite, attributes in (("tensorflow", tensorflow()), ("onnx", onnx())):
         texts, read = Texts([FRONTEND, os.path.join(FRONTEND, suite)]), {}
         for names, row, path in texts.rows:
@@ -191,6 +193,8 @@ def main():
                 operation = (domain + "." if domain else "") + names[-1 if len(names) == 1 else 1]
             if operation in attributes:
                 read.setdefault(operation, set()).update(texts.reached(row, path))
+        for operation, listed in attributes.items():
+            existing |= {(suite, o, attribute) for attribute, _ in listed for o in (operation, "*")}
         for operation, strings in sorted(read.items()):
             for attribute, kind in attributes[operation]:
                 if attribute in strings:
@@ -200,6 +204,7 @@ def main():
                 if not keys:
                     print("%s\t%s\t%s\t%s" % (suite, operation, attribute, kind))
                     wrong += 1
+    unused |= set(known) - existing
     for key in sorted(unused):
         print("a reason for nothing:", *key)
     print("%d attributes that nobody reads" % wrong)

@@ -9,6 +9,8 @@ function: called, a branch of an If with a condition of any type, a loop's body.
 
 Gradients are TensorFlow's own, of first or second order: either their nodes are in the
 graph, or weir differentiates it."""
+import re
+
 import numpy as np
 import tensorflow as tf
 from tensorflow.core.framework import graph_pb2, node_def_pb2, types_pb2
@@ -68,6 +70,9 @@ class Gradients(Graphs):
             if moved[0] == "results":
                 for first, second in zip(case.results, moved[1]):
                     case.noise = max([case.noise] + [noise(a, b) for a, b in zip(first, second)])
+                    # Of a huge operand the last bit says where in its period a function is.
+                    if PERIODIC.search(case.operation) and any(map(jumps, first, second)):
+                        return "refused", "a periodic function of huge operands"
         return answer
 
 
@@ -112,15 +117,29 @@ def nudged(random, value):
     return np.where(kept, value, np.nextafter(value, towards))
 
 
-def noise(first, second):
-    """The largest difference that can be rounding."""
+PERIODIC = re.compile("Sin|Cos|Tan|Fresnel")
+
+
+def differences(first, second):
+    """Between finite elements, and up to which they can be rounding."""
     if not isinstance(first, np.ndarray) or first.dtype.kind != "f" or first.shape != second.shape:
-        return 0.0
+        return np.zeros(0), 0.0
     with np.errstate(all="ignore"):
         apart = np.abs(first.astype(np.float64) - second.astype(np.float64))
-    apart = apart[np.isfinite(apart)]
     limit = np.finfo(first.dtype).eps ** 0.5 * max(1.0, cases.largest(first))
+    return apart[np.isfinite(apart)], limit
+
+
+def noise(first, second):
+    """The largest difference that can be rounding."""
+    apart, limit = differences(first, second)
     return float(np.max(apart[apart < limit], initial=0))
+
+
+def jumps(first, second):
+    """Whether a difference cannot be rounding."""
+    apart, limit = differences(first, second)
+    return bool(np.any(apart >= limit))
 
 
 def finite(value):

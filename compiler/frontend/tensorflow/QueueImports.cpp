@@ -53,8 +53,9 @@ template <QueueKind kind> static LogicalResult makeQueue(NodeImport &n) {
         info.shapes.back().emplace(shape.dims.begin(), shape.dims.end());
     }
   info.shapes.resize(info.types.size());
+  int64_t seed = n.i("seed"), other = n.i("seed2");
   info.attributes = {int64_t(kind), n.i("capacity"), n.i("min_after_dequeue"),
-                     n.i("seed") ? n.i("seed") : n.i("seed2"), int64_t(info.types.size())};
+                     seed ? seed : other, int64_t(info.types.size())};
   if (info.attributes[1] == 0)
     return n.invalid("found a queue of capacity 0");
   for (const std::optional<IntVector> &shape : info.shapes) {

@@ -199,6 +199,9 @@ Value weir::tf::slicePlaces(NodeImport &n, Value shape, size_t first) {
                    n.b, n.loc);
   if (failed(stridedSlice(slice)))
     return {};
+  for (const char *mask :
+       {"begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"})
+    (void)n.attr(mask); // read, for this node
   return slice.made[0].value;
 }
 
