@@ -178,19 +178,31 @@ std::optional<ByteShape> weir::byteShapeOf(Operation *op, bool inBlocks) {
   return shapeOf(cast<ConvOp>(op), inBlocks);
 }
 
-/// The zero points of columns, one for all or one each; nothing where they are computed.
-static std::optional<SmallVector<int64_t>> zerosOf(Value zero) {
+std::optional<SmallVector<int64_t>> weir::knownZeros(Value zero) {
   if (!zero)
     return SmallVector<int64_t>{0};
   if (std::optional<double> number = numberOf(zero))
     return SmallVector<int64_t>{static_cast<int64_t>(*number)};
+  // Of many columns the words are not folded, but lie behind their bytes.
+  while (Operation *def = zero.getDefiningOp()) {
+    auto widening = dyn_cast<CastOp>(def);
+    bool isWider = widening &&
+                   isa<IntegerType>(getElementTypeOrSelf(def->getOperand(0).getType())) &&
+                   getElementTypeOrSelf(zero.getType()).isInteger(32);
+    if (!isWider && !isa<ReshapeOp>(def))
+      break;
+    zero = def->getOperand(0);
+  }
   TypedAttr constant = constantOf(zero);
   DenseElementsAttr elements = constant ? materializedConstant(constant) : DenseElementsAttr();
-  if (!elements || !elements.getElementType().isInteger(32))
+  if (!elements || !isa<IntegerType>(elements.getElementType()) ||
+      elements.getElementType().getIntOrFloatBitWidth() > 32)
     return std::nullopt;
   SmallVector<int64_t> zeros;
   for (APInt number : elements.getValues<APInt>())
-    zeros.push_back(number.getSExtValue());
+    zeros.push_back(isUnsigned(elements.getElementType())
+                        ? static_cast<int64_t>(number.getZExtValue())
+                        : number.getSExtValue());
   return zeros;
 }
 
@@ -212,7 +224,7 @@ static TypedAttr constantOfBytes(ArrayRef<char> bytes, ArrayRef<int64_t> window,
 std::optional<ByteWeights> weir::byteWeightsOf(const ByteOperand &right, const ByteShape &shape,
                                                bool wantsSums) {
   TypedAttr source = constantOf(right.byte);
-  std::optional<SmallVector<int64_t>> zeros = zerosOf(right.zero);
+  std::optional<SmallVector<int64_t>> zeros = knownZeros(right.zero);
   auto dense = dyn_cast_or_null<DenseElementsAttr>(source);
   bool isSplat = dense && dense.isSplat();
   TypedAttr view;

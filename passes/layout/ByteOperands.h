@@ -52,6 +52,10 @@ ByteOperand rightByteOperand(mlir::Operation *op);
 /// must be known, and so must all sizes of a convolution's filter.
 std::optional<ByteShape> byteShapeOf(mlir::Operation *op, bool inBlocks);
 
+/// Zero points, one for all columns or one each, behind casts and reshapes; nothing where they
+/// are computed. No zero point is zero.
+std::optional<llvm::SmallVector<int64_t>> knownZeros(mlir::Value zero);
+
 /// Constant weights as signed bytes, [window…, depth, columns], and what is to be made up for.
 struct ByteWeights {
   mlir::TypedAttr value;

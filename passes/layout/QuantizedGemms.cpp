@@ -226,7 +226,7 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
       return std::nullopt; // as many matrices as there are batches
     // A zero point that is computed is one number; it is part of the offset.
     ByteOperand known = work.right;
-    Value computed = known.zero && !constantOf(known.zero) ? known.zero : Value();
+    Value computed = knownZeros(known.zero) ? Value() : known.zero;
     if (computed) {
       if (cast<RankedTensorType>(computed.getType()).getRank() != 0)
         return std::nullopt;

@@ -54,6 +54,28 @@ module attributes {weir.target = #weir.target<byte_products = blocks>} {
     return %0 : tensor<2x32xf32>
   }
 
+  // Zero points of columns whose words are too many to be folded: bytes behind a cast.
+  // CHECK-LABEL: @wide_zeros
+  // CHECK: weir.dot_general %arg0, {{.*}}weir.matrix} : (tensor<2x16xui8>, tensor<16x8xi8>) -> tensor<2x8xi32>
+  // CHECK: return
+  func.func @wide_zeros(%x: tensor<2x16xui8>) -> tensor<2x8xf32> {
+    %scale = weir.constant dense<5.000000e-01> : tensor<f32>
+    %q = weir.constant dense<"0x0B30557A9FC4E90E33587DA2C7EC11365B80A5CAEF14395E83A8CDF2173C6186ABD0F51A3F6489AED3F81D42678CB1D6FB20456A8FB4D9FE23486D92B7DC01264B7095BADF04294E7398BDE2072C51769BC0E50A2F54799EC3E80D32577CA1C6EB10355A7FA4C9EE13385D82A7CCF1163B6085AACFF4193E6388ADD2F71C4166"> : tensor<8x16xi8>
+    %zb = weir.constant dense<[1, -2, 3, 0, 5, -6, 7, -8]> : tensor<8xi8>
+    %zw = weir.cast %zb {saturate = true} : (tensor<8xi8>) -> tensor<8xi32>
+    %shape = weir.constant dense<[8, 1]> : tensor<2xi64>
+    %z = weir.reshape %zw, %shape : (tensor<8xi32>, tensor<2xi64>) -> tensor<8x1xi32>
+    %aw = weir.cast %x {saturate = true} : (tensor<2x16xui8>) -> tensor<2x16xi32>
+    %af = weir.cast %aw {saturate = true} : (tensor<2x16xi32>) -> tensor<2x16xf32>
+    %a = weir.mul %af, %scale : (tensor<2x16xf32>, tensor<f32>) -> tensor<2x16xf32>
+    %bw = weir.cast %q {saturate = true} : (tensor<8x16xi8>) -> tensor<8x16xi32>
+    %bc = weir.sub %bw, %z : (tensor<8x16xi32>, tensor<8x1xi32>) -> tensor<8x16xi32>
+    %bf = weir.cast %bc {saturate = true} : (tensor<8x16xi32>) -> tensor<8x16xf32>
+    %b = weir.mul %bf, %scale : (tensor<8x16xf32>, tensor<f32>) -> tensor<8x16xf32>
+    %0 = weir.dot_general %a, %b {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 1>} : (tensor<2x16xf32>, tensor<8x16xf32>) -> tensor<2x8xf32>
+    return %0 : tensor<2x8xf32>
+  }
+
   // Sums of words, as MatMulInteger has them; a zero point that is computed is multiplied
   // with the sums of the weights' columns.
   // CHECK-LABEL: @words
