@@ -77,6 +77,10 @@ try:
         config.available_features.add("avx512")
         if "avx512_vnni" in words:
             config.available_features.add("avx512vnni")
+        # And all else of the Zen 4 that tests name.
+        if {"avx512_bf16", "avx512_vnni", "avx512_vbmi2", "avx512_bitalg", "avx512_vpopcntdq",
+                "avx512ifma", "gfni"} <= words:
+            config.available_features.add("avx512bf16")
     if {"avx_vnni", "gfni", "bmi2", "f16c", "movbe", "abm"} <= words:
         config.available_features.add("avxvnni")
 except OSError:

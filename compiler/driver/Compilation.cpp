@@ -148,10 +148,10 @@ bool Compilation::checkPrecision() {
   // In training it says what products are computed in, on every processor.
   bool isTrained = !options.training.loss.empty();
   if (options.precision == "bf16" && !rounds && !isTrained)
-    noEffect(
-        sink, options.input, "--precision=bf16",
-        llvm::Twine(target.cpu) +
-            " does not multiply tiles of bf16; possible: a --cpu that does, as sapphirerapids");
+    noEffect(sink, options.input, "--precision=bf16",
+             llvm::Twine(target.cpu) +
+                 " gains nothing by products of bf16; possible: a --cpu that does, as znver4 or "
+                 "sapphirerapids");
   if (options.precision == "tf32" && llvm::none_of(acceleratorBackends(), [&](auto *backend) {
         return !targetsFor(*backend, options).empty();
       }))

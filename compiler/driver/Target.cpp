@@ -89,6 +89,24 @@ std::string driver::usableFeatures(const llvm::StringMap<bool> &has, uint64_t &b
   return text;
 }
 
+/// How many times as many products a cycle as FMA the processor makes by VDPBF16PS, in tenths;
+/// `weir-bench gemm` tells of the machine that it runs on. Where it is no more than one, as
+/// where two ports that add a product each share one that adds two, f32 has the same speed
+/// without rounding. Of processors that are not listed nothing is known.
+struct BrainRate {
+  llvm::StringLiteral cpu;
+  int tenths;
+};
+static constexpr BrainRate brainRates[] = {
+    {"znver4", 20},
+    {"znver5", 20},
+};
+
+static bool gainsByBrainPairs(llvm::StringRef cpu) {
+  return llvm::any_of(brainRates,
+                      [&](const BrainRate &rate) { return rate.cpu == cpu && rate.tenths > 10; });
+}
+
 static void initializeLlvm() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -169,6 +187,8 @@ static bool selectCpu(const Options &options, DiagnosticSink &sink, Target &targ
   }
   target.hasByteTiles = has.lookup("amx-int8") && target.requiredFeatures & WEIR_CPU_AVX512;
   target.hasBrainTiles = has.lookup("amx-bf16") && target.requiredFeatures & WEIR_CPU_AVX512_BF16;
+  target.hasBrainPairs =
+      target.requiredFeatures & WEIR_CPU_AVX512_BF16 && gainsByBrainPairs(target.code.tuneCpu);
   // Tiles are a matter of whole kernels: only code that has such needs them.
   if (options.precision == "bf16" && target.hasBrainTiles) {
     target.code.features += ",+amx-tile,+amx-bf16";
@@ -234,7 +254,7 @@ bool driver::selectTargets(const Options &options, DiagnosticSink &sink,
 
 bool driver::roundsToBf16(const Options &options, const Target &target) {
   return options.precision == "bf16" && options.training.loss.empty() &&
-         target.requiredFeatures & WEIR_CPU_AMX_BF16;
+         bf16Products(target) != Bf16Products::None;
 }
 
 ByteProducts driver::byteProducts(const Target &target) {
@@ -247,7 +267,9 @@ ByteProducts driver::byteProducts(const Target &target) {
 }
 
 Bf16Products driver::bf16Products(const Target &target) {
-  return target.hasBrainTiles ? Bf16Products::Blocks : Bf16Products::None;
+  return target.hasBrainTiles   ? Bf16Products::Blocks
+         : target.hasBrainPairs ? Bf16Products::Pairs
+                                : Bf16Products::None;
 }
 
 void driver::requireFeature(const Options &options, Target &target, llvm::StringRef feature) {

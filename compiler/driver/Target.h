@@ -31,6 +31,7 @@ struct Target {
   uint64_t requiredFeatures = 0; ///< WEIR_CPU_…
   bool hasByteTiles = false;     ///< AMX for bytes, which code must ask for
   bool hasBrainTiles = false;    ///< AMX for bf16, likewise
+  bool hasBrainPairs = false;    ///< vectors multiply bf16 faster than f32
   std::unique_ptr<llvm::TargetMachine> machine;
 };
 
@@ -48,15 +49,15 @@ bool selectTarget(const Options &options, DiagnosticSink &sink, Target &target);
 /// for two between which no machine could choose. Thread-safe.
 bool selectTargets(const Options &options, DiagnosticSink &sink, std::vector<Target> &targets);
 
-/// Whether products are to round their operands: that pays only where tiles of
-/// bf16 are multiplied.
+/// Whether products are to round their operands: that pays only where bf16 is multiplied
+/// faster than f32.
 bool roundsToBf16(const Options &options, const Target &target);
 
 /// What multiplies bytes there: AMX blocks, VNNI fours, AVX2 pairs, as words of 16 bits; None:
 /// nothing gains by it.
 ByteProducts byteProducts(const Target &target);
 
-/// What multiplies bf16 there: AMX blocks; None: it is computed in f32.
+/// What multiplies bf16 there: AMX blocks, vectors that add pairs; None: it is computed in f32.
 Bf16Products bf16Products(const Target &target);
 
 /// Lets code use an extension of matrix tiles, amx-int8 or amx-bf16; machines without it

@@ -47,7 +47,7 @@ int Compilation::sharedStages() const {
   bool differ = llvm::any_of(targets, [&](const Target &other) {
     return roundsToBf16(options, other) != rounds ||
            (byBytes && byteProducts(other) != byteProducts(target)) ||
-           (byHalves && bf16Products(other) != bf16Products(target));
+           ((byHalves || rounds) && bf16Products(other) != bf16Products(target));
   });
   return stageIndex(differ ? "layout" : "kernelize");
 }

@@ -90,6 +90,8 @@ static KindRule ruleOf(ScheduleKind kind) {
   case ScheduleKind::GemmAmxBf16:
   case ScheduleKind::GemmInt8:
     return {{parts.name, tile.name}, {merged.name, depthBlock.name, copiesPanels.name}};
+  case ScheduleKind::GemmBf16:
+    return {{parts.name, tile.name}, {merged.name, depthBlock.name, pointwise.name, lines.name}};
   case ScheduleKind::WeightOnly:
   case ScheduleKind::Transposition:
     return {{parts.name, tile.name}, {merged.name}};

@@ -168,6 +168,16 @@ TypedAttr weir::narrowedConstant(TypedAttr value) {
   return view.attribute();
 }
 
+TypedAttr weir::inTypeOfSource(TypedAttr value) {
+  auto arranged = dyn_cast<ArrangedAttr>(value);
+  Type source = arranged ? getElementTypeOrSelf(arranged.getSource().getType()) : Type();
+  if (!arranged || getElementTypeOrSelf(value.getType()) == source)
+    return {};
+  View view(value);
+  view.element = source;
+  return view.attribute();
+}
+
 TypedAttr weir::widenedConstant(TypedAttr value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (!type || type.getRank() == 0 || !hasRawElements(value))
@@ -186,28 +196,8 @@ bool weir::isWidenedBrain(TypedAttr value) {
          getElementTypeOrSelf(arranged.getSource().getType()).isBF16();
 }
 
-TypedAttr weir::pairedConstant(TypedAttr value) {
+TypedAttr weir::interleavedConstant(TypedAttr value, int64_t rows, int64_t width) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
-  constexpr int64_t width = 32;
-  if (!type || !type.hasStaticShape() || type.getRank() < 2)
-    return {};
-  int64_t inner = type.getRank() - 1, rows = type.getDimSize(inner - 1);
-  int64_t columns = type.getDimSize(inner);
-  if (rows % 2 || columns % width)
-    return {};
-  SmallVector<int64_t> split(type.getShape().drop_back(2));
-  split.append({rows / 2, 2, columns / width, width});
-  SmallVector<int64_t> order{inner + 1};
-  for (int64_t i = 0; i < inner; ++i)
-    order.push_back(i);
-  order.append({inner + 2, inner});
-  TypedAttr parts = reshapedConstant(value, RankedTensorType::get(split, type.getElementType()));
-  return parts ? transposedConstant(parts, order) : TypedAttr();
-}
-
-TypedAttr weir::quadConstant(TypedAttr value) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  constexpr int64_t width = 32, rows = 4;
   if (!type || !type.hasStaticShape() || type.getRank() < 2 ||
       type.getDimSize(type.getRank() - 2) % rows)
     return {};

@@ -35,26 +35,38 @@ mlir::TypedAttr packedConstant(mlir::TypedAttr value, int64_t width);
 /// constant of bf16 whose source stays f32.
 mlir::TypedAttr narrowedConstant(mlir::TypedAttr value);
 
+/// What narrowedConstant or widenedConstant was given, in the order that `value` has: in the
+/// type of its source. Null for other constants.
+mlir::TypedAttr inTypeOfSource(mlir::TypedAttr value);
+
 /// `value`, of f16 or bf16, in f32: an arranged constant of f32 whose source stays narrow.
 mlir::TypedAttr widenedConstant(mlir::TypedAttr value);
 /// Whether `value` is what widenedConstant makes of bf16, however arranged since.
 bool isWidenedBrain(mlir::TypedAttr value);
 
-/// [A…, C, N] as [N / 32, A…, C / 2, 32, 2]: pairs of rows side by side in panels
-/// of 32 columns, for tiles that multiply pairs. C must be even, and N / 32 whole.
-mlir::TypedAttr pairedConstant(mlir::TypedAttr value);
+/// [A…, C, N] as [ceil(N / width), A…, C / rows, width, rows]: so many rows side by side
+/// in panels of `width` columns, zero beyond column N, for instructions that add as many
+/// products at once. C must be a multiple of `rows`.
+mlir::TypedAttr interleavedConstant(mlir::TypedAttr value, int64_t rows, int64_t width);
 
-/// [A…, C, N] of bytes as [ceil(N / 32), A…, C / 4, 32, 4]: fours of rows side by
-/// side in panels of 32 columns, zero beyond column N, for instructions that add
-/// four products at once. C must be a multiple of four.
-mlir::TypedAttr quadConstant(mlir::TypedAttr value);
+/// Columns of a panel that matrix tiles read.
+inline constexpr int64_t matrixPanel = 32;
+/// Rows side by side: 32 bits of a column.
+inline int64_t rowsOfWord(mlir::Type element) { return 32 / element.getIntOrFloatBitWidth(); }
 
-/// On products and convolutions of bf16 that matrix tiles multiply, given by
+/// On products and convolutions of bf16 that matrix tiles or vectors multiply, given by
 /// weir-lower-precision, and of bytes, given by weir-quantized-gemms: their right
-/// operand is a constant that pairedConstant, or quadConstant, takes. Sizes of those of
-/// bf16 are fixed; of bytes only the depth and a filter's are, and the right operand of a
-/// product may be computed.
+/// operand is a constant that interleavedConstant takes. Sizes of those of bf16 on matrix
+/// tiles are fixed; of the others only the depth and a filter's are, and the right operand of
+/// a product of bytes may be computed.
 inline constexpr char tileUnitAttribute[] = "weir.matrix";
+/// The attribute's value where register tiles of f32 sums add pairs of products of bf16.
+inline constexpr char pairsOfVectors[] = "pairs";
+/// Whether that is how `op` is computed.
+inline bool multipliesPairs(mlir::Operation *op) {
+  auto unit = op->getAttrOfType<mlir::StringAttr>(tileUnitAttribute);
+  return unit && unit.getValue() == pairsOfVectors;
+}
 
 /// On casts to bytes that are to be stored as such: what reads them is in another
 /// kernel, and the float behind the byte would take four times the memory.

@@ -47,7 +47,8 @@ bool weir::isWeightOnly(Operation *op) {
   auto weights = dyn_cast<DequantizeBlocksOp>(op);
   // What is not constant would be packed in every run.
   auto numbers = weights ? weights.getNumbers().getDefiningOp<ConstantOp>() : ConstantOp();
-  return numbers && hasWords(weights) && quadConstant(cast<TypedAttr>(numbers.getValue())) &&
+  return numbers && hasWords(weights) &&
+         interleavedConstant(cast<TypedAttr>(numbers.getValue()), 4, matrixPanel) &&
          llvm::all_of(op->getUses(), [](OpOperand &use) {
            auto dot = dyn_cast<DotGeneralOp>(use.getOwner());
            return dot && use.getOperandNumber() == 1 && isWeightOnlyProduct(dot);

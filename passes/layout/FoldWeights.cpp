@@ -8,6 +8,7 @@
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Quantized.h"
+#include "dialects/weir/Rearrange.h"
 #include "passes/layout/Passes.h"
 
 namespace weir {
@@ -239,6 +240,20 @@ static Value withoutByte(CastOp toFloat) {
   return made;
 }
 
+/// Weights of f16 or bf16 that a model widens to f32 for products alone, as f32 whose bytes stay
+/// narrow until they are written; null: it is none. On accelerators memory holds what the model
+/// has.
+static TypedAttr widenedWeights(CastOp toFloat) {
+  auto constant = toFloat.getOperand().getDefiningOp<ConstantOp>();
+  bool isForProducts = llvm::all_of(toFloat->getUsers(), [](Operation *user) {
+    return isa<DotGeneralOp, ConvOp, TransposeOp, ReshapeOp>(user);
+  });
+  return constant && isForProducts && getElementTypeOrSelf(toFloat.getType()).isF32() &&
+                 !mayBeOffloaded(toFloat)
+             ? widenedConstant(cast<TypedAttr>(constant.getValue()))
+             : TypedAttr();
+}
+
 /// The sums of a constant of f32, each rounded once; null: it is none. A model that sums its
 /// weights does so in every run else.
 static TypedAttr summedConstant(ReduceOp reduce) {
@@ -285,6 +300,14 @@ struct FoldWeightsPass : weir::impl::WeirFoldWeightsPassBase<FoldWeightsPass> {
       if (auto toFloat = dyn_cast<CastOp>(op))
         if (Value whole = withoutByte(toFloat)) {
           toFloat.replaceAllUsesWith(whole);
+          return;
+        }
+      if (auto toFloat = dyn_cast<CastOp>(op))
+        if (TypedAttr weights = widenedWeights(toFloat)) {
+          OpBuilder b(op);
+          Value made = ConstantOp::create(b, op->getLoc(), weights);
+          copyDevice(toFloat.getOperand().getDefiningOp(), made);
+          toFloat.replaceAllUsesWith(made);
           return;
         }
       if (auto mul = dyn_cast<MulOp>(op))

@@ -24,38 +24,54 @@ using namespace weir;
 
 namespace {
 
-/// Columns of a panel, and rows of a step of the sum.
-constexpr int64_t step = 32;
-/// Fewer rows do not pay for weights that pass by in blocks.
-constexpr int64_t fewestRows = 8;
+/// What a product must have to be computed of bf16.
+struct UnitSizes {
+  int64_t depth;   ///< rows of a step of the sum, of which there are whole ones
+  int64_t columns; ///< of a panel
+  bool areWhole;   ///< panels are
+  int64_t rows;    ///< fewer do not pay
+  bool areFixed;   ///< all sizes
+};
 
-bool isStatic(Type type, bool wantF32 = true) {
+/// Tiles have 32 columns, and 32 rows of the sum.
+constexpr UnitSizes ofTiles = {32, 32, true, 8, true};
+/// A single row reads half of the memory that f32 takes.
+constexpr UnitSizes ofVectors = {2, 16, false, 1, false};
+/// Shorter sums of a window's element are not worth their padding to whole steps.
+constexpr int64_t fewestChannels = 8;
+
+bool isF32(Type type, bool isFixed) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && tensor.hasStaticShape() && (!wantF32 || tensor.getElementType().isF32());
+  return tensor && tensor.getElementType().isF32() && tensor.getRank() > 0 &&
+         (isFixed ? tensor.hasStaticShape() : !tensor.isDynamicDim(tensor.getRank() - 1));
 }
 
-/// The right operand where the operation fills blocks of matrices, else null.
-OpOperand *weightsOf(Operation *op) {
-  if (!isStatic(op->getResult(0).getType()) ||
-      !llvm::all_of(op->getOperandTypes(), [](Type type) { return isStatic(type); }))
-    return nullptr;
+/// The right operand where the operation has the sizes, else null.
+OpOperand *weightsOf(Operation *op, const UnitSizes &unit) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  if (!isF32(type, unit.areFixed) ||
+      !llvm::all_of(op->getOperandTypes(), [&](Type type) { return isF32(type, unit.areFixed); }))
+    return nullptr;
+  auto fitsRight = [&](RankedTensorType right) {
+    int64_t rank = right.getRank(), depth = right.getDimSize(rank - 2),
+            columns = right.getDimSize(rank - 1);
+    return right.hasStaticShape() && depth >= fewestChannels && depth % unit.depth == 0 &&
+           columns >= unit.columns && !(unit.areWhole && columns % unit.columns) &&
+           !(type.hasStaticShape() && type.getNumElements() < unit.rows * columns);
+  };
   if (auto dot = dyn_cast<DotGeneralOp>(op)) {
     auto lhs = cast<RankedTensorType>(dot.getLhs().getType());
     auto rhs = cast<RankedTensorType>(dot.getRhs().getType());
     bool fits = dot.getLhsBatch().empty() && rhs.getRank() == 2 && lhs.getRank() >= 2 &&
                 dot.getLhsContract() == ArrayRef<int64_t>{lhs.getRank() - 1} &&
-                dot.getRhsContract() == ArrayRef<int64_t>{0} && rhs.getDimSize(0) % step == 0 &&
-                rhs.getDimSize(1) % step == 0 &&
-                type.getNumElements() >= fewestRows * rhs.getDimSize(1);
+                dot.getRhsContract() == ArrayRef<int64_t>{0} && fitsRight(rhs);
     return fits ? &dot.getRhsMutable() : nullptr;
   }
   auto conv = cast<ConvOp>(op);
   auto filter = cast<RankedTensorType>(conv.getFilter().getType());
   bool fits = conv.getChannelsLast() && type.getRank() == 4 && conv.getGroups() == 1 &&
               llvm::all_of(conv.getPads(), [](int64_t pad) { return pad == 0; }) &&
-              filter.getDimSize(2) % step == 0 && filter.getDimSize(3) % step == 0 &&
-              type.getNumElements() >= fewestRows * filter.getDimSize(3);
+              fitsRight(filter);
   return fits ? &conv.getFilterMutable() : nullptr;
 }
 
@@ -72,8 +88,10 @@ struct LowerPrecisionPass : weir::impl::WeirLowerPrecisionPassBase<LowerPrecisio
   void runOnOperation() override {
     ModuleOp module = getOperation();
     TargetAttr target = targetOf(module);
-    if (!rounds && !(target.getWidensHalves() && target.getBf16Products() == Bf16Products::Blocks))
+    Bf16Products products = target.getBf16Products();
+    if (!rounds && !(target.getWidensHalves() && products != Bf16Products::None))
       return;
+    isOfTiles = products != Bf16Products::Pairs;
     llvm::StringSet<> kept;
     for (const std::string &name : keepF32)
       kept.insert(name);
@@ -93,14 +111,14 @@ struct LowerPrecisionPass : weir::impl::WeirLowerPrecisionPassBase<LowerPrecisio
   }
 
   void rewrite(Operation *op) {
-    OpOperand *weights = weightsOf(op);
+    OpOperand *weights = weightsOf(op, isOfTiles ? ofTiles : ofVectors);
     auto constant = weights ? weights->get().getDefiningOp<ConstantOp>() : nullptr;
     if (!constant || !(rounds || isExact(op, cast<TypedAttr>(constant.getValue()))))
       return;
     TypedAttr value = narrowedConstant(cast<TypedAttr>(constant.getValue()));
-    if (!value || !pairedConstant(value))
-      return;
     OpBuilder b(op);
+    if (!value || !interleavedConstant(value, rowsOfWord(b.getBF16Type()), matrixPanel))
+      return;
     auto replaced = ConstantOp::create(b, constant.getLoc(), value);
     copyDevice(constant, replaced);
     weights->set(replaced);
@@ -113,7 +131,8 @@ struct LowerPrecisionPass : weir::impl::WeirLowerPrecisionPassBase<LowerPrecisio
       Operation *dead = std::exchange(def, def->getOperand(0).getDefiningOp());
       dead->erase();
     }
-    op->setAttr(tileUnitAttribute, b.getUnitAttr());
+    op->setAttr(tileUnitAttribute,
+                isOfTiles ? Attribute(b.getUnitAttr()) : b.getStringAttr(pairsOfVectors));
   }
 
   /// Whether both operands are bf16 that was widened.
@@ -188,5 +207,6 @@ struct LowerPrecisionPass : weir::impl::WeirLowerPrecisionPassBase<LowerPrecisio
   }
 
   llvm::MapVector<Value, Value> narrowed;
+  bool isOfTiles = false; ///< matrix tiles multiply, else vectors
 };
 } // namespace

@@ -86,12 +86,14 @@ def WeirLowerPrecisionPass : Pass<"weir-lower-precision", "::mlir::ModuleOp"> {
   let summary = "rounds operands of products and convolutions to bf16";
   let description = [{
     What: with `rounds`, products and convolutions with constant right operands whose
-    sizes fill blocks of matrices get bf16 operands; their sums stay f32. A value that is
-    rounded for one of them is stored so, and elementwise operations read it from there.
-    Nodes named in `keep-f32` stay as they are, and so do products of two computed
-    operands, softmax, normalisation, reductions and all else. Where the target
-    multiplies blocks of bf16 (`bf16_products` of `weir.target`), those whose operands are
-    bf16 that was widened get them, too, without `rounds`: nothing is rounded for them.
+    sizes suit what multiplies bf16 on the target (`bf16_products` of `weir.target`:
+    `blocks` of matrices are filled; `pairs` take an even depth, and a vector of columns)
+    get bf16 operands; their sums stay f32. A value that is rounded for one of them is
+    stored so, and elementwise operations read it from there. Nodes named in `keep-f32`
+    stay as they are, and so do products of two computed operands, softmax,
+    normalisation, reductions and all else. Where the target multiplies bf16, those whose
+    operands are bf16 that was widened get them, too, without `rounds`: nothing is rounded
+    for them.
     Why here: after constants lie as they will be read, and last: casts must be
     neither folded nor moved any more. Kernels fuse them with what is around.
     Before: constants lie as kernels read them. After: operands of marked products are bf16,
@@ -110,8 +112,8 @@ def WeirLowerPrecisionPass : Pass<"weir-lower-precision", "::mlir::ModuleOp"> {
 def WeirFoldWeightsPass : Pass<"weir-fold-weights", "::mlir::ModuleOp"> {
   let summary = "rearranges constants at compile time";
   let description = [{
-    What: replaces transpositions and reshapes of constants of any size, sums of f32, and
-    broadcasts of single elements, by constants.
+    What: replaces transpositions and reshapes of constants of any size, sums of f32, casts of
+    f16 and bf16 to the f32 of products, and broadcasts of single elements, by constants.
     Why here: once before layouts are chosen, which look for constant weights,
     and once after all passes that rearrange them.
     Before: constants, and operations that only move their elements. After: no operation

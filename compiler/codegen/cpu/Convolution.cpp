@@ -27,7 +27,7 @@ LogicalResult weir::emitConvolution(KernelBuilder &r, plan::KernelOp kernel, Val
   auto blocks = kernel.getSchedule()[plan::schedule::parts];
   TileShape shape{tile[0], tile[1], tile[2]};
   const KernelBuilder::Buffer target = r.bufferOf(body.getTerminator()->getOperand(0));
-  const KernelBuilder::Buffer input = r.bufferOf(conv.getInput());
+  const KernelBuilder::Buffer input = leftOperand(r, conv);
   ColumnsOperand filter(r, conv.getFilter());
   // Dimensions before the lines: images, and planes where there are three spatial
   // dimensions.
@@ -93,7 +93,7 @@ LogicalResult weir::emitConvolution(KernelBuilder &r, plan::KernelOp kernel, Val
         Value place = r.add(r.mul(r.constant(i / across * inLine[0]), lineLength),
                             r.mul(r.constant(i % across * inLine[1]), channelsOfAll));
         Value linear = r.add(r.add(r.add(base, window), k[spatial]), place);
-        return BufferAccess::load(r, input.pointer, tileElement(conv), linear);
+        return loadStep(r, conv, input.pointer, linear);
       };
       auto filterRow = [&](ValueRange k) {
         Value row = k[0];

@@ -32,7 +32,7 @@ static bool readsRowsInOrder(KernelBuilder &r, plan::KernelOp kernel, DotGeneral
   if (!result.hasStaticShape() || target.hasGaps())
     return false;
   Value right = dot.getRhs();
-  if (Operation *def = right.getDefiningOp())
+  for (Operation *def; (def = right.getDefiningOp());)
     right = def->getOperand(0); // in panels, or turned
   for (BlockArgument argument : kernel.getBody().getArguments()) {
     auto type = cast<RankedTensorType>(argument.getType());
@@ -177,7 +177,7 @@ LogicalResult weir::emitGemm(KernelBuilder &r, plan::KernelOp kernel, Value begi
   auto blocks = kernel.getSchedule()[plan::schedule::parts];
   TileShape shape{tile[0], tile[1], tile[2]};
   const KernelBuilder::Buffer target = r.bufferOf(body.getTerminator()->getOperand(0));
-  const KernelBuilder::Buffer lhs = r.bufferOf(dot.getLhs());
+  const KernelBuilder::Buffer lhs = leftOperand(r, dot);
   ColumnsOperand rhs(r, dot.getRhs());
   int64_t rank = target.type.getRank(), batch = dot.getLhsBatch().size();
   // Rows of several dimensions follow each other in memory and count as one.
@@ -242,7 +242,7 @@ LogicalResult weir::emitGemm(KernelBuilder &r, plan::KernelOp kernel, Value begi
       Value firstOfRight = r.add(right, range.from);
       auto readLeft = [&](int64_t i, ValueRange k) {
         Value linear = r.add(r.add(base, k[0]), r.mul(r.constant(i), step));
-        return BufferAccess::load(r, lhs.pointer, element, linear);
+        return loadStep(r, dot, lhs.pointer, linear);
       };
       // Where a panel may be copied: its first row, and from a row to the next.
       Value panel = copied, panelPitch = r.constant(shape.width());
@@ -278,7 +278,7 @@ LogicalResult weir::emitGemm(KernelBuilder &r, plan::KernelOp kernel, Value begi
         llvm::append_range(indices, inRow);
         return indices;
       };
-      TileOperands operands{readLeft, readRight, rhs.isPacked || (copied && !copies)};
+      TileOperands operands{readLeft, readRight, rhs.isPacked || (copied && !copies), rhs.narrow};
       if (rhs.wantsPrefetch(kernel, tilesInPanel))
         operands.prefetch = prefetch;
       if (!range.isWhole)

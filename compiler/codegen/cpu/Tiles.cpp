@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/Tiles.h"
+#include "dialects/weir/Arranged.h"
 #include "dialects/weir/BlockedSums.h"
 #include "dialects/weir/Pch.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -30,7 +31,61 @@ Type weir::tileElement(Operation *anchor) {
   return BufferAccess::storageType(getElementTypeOrSelf(anchor->getResult(0).getType()));
 }
 
+Type weir::stepElement(Operation *anchor) {
+  return multipliesPairs(anchor) ? IntegerType::get(anchor->getContext(), 32) : tileElement(anchor);
+}
+
+KernelBuilder::Buffer weir::leftOperand(KernelBuilder &r, Operation *anchor) {
+  KernelBuilder::Buffer buffer = r.bufferOf(anchor->getOperand(0));
+  if (!multipliesPairs(anchor))
+    return buffer;
+  SmallVector<int64_t> shape(buffer.type.getShape()), extents(buffer.extents);
+  shape.back() /= 2;
+  buffer.type = RankedTensorType::get(shape, r.b.getI32Type());
+  buffer.dims.back() = r.constant(shape.back());
+  if (!extents.empty()) {
+    extents.back() /= 2;
+    // The context keeps them.
+    buffer.extents = DenseI64ArrayAttr::get(r.b.getContext(), extents).asArrayRef();
+  }
+  return buffer;
+}
+
+Value weir::loadStep(KernelBuilder &r, Operation *anchor, Value pointer, Value linear) {
+  Type element = stepElement(anchor);
+  if (!multipliesPairs(anchor))
+    return BufferAccess::load(r, pointer, element, linear);
+  return LLVM::LoadOp::create(r.b, r.loc, element,
+                              BufferAccess::address(r, pointer, element, linear), /*alignment=*/2);
+}
+
+/// The sum of each lane, and the products of both pairs of bf16 in it.
+static Value addPairs(KernelBuilder &r, Value left, Value right, Value sums) {
+  auto type = cast<VectorType>(sums.getType());
+  int64_t lanes = type.getNumElements();
+  auto pairs = VectorType::get({2 * lanes}, r.b.getBF16Type());
+  Value x = LLVM::BitcastOp::create(r.b, r.loc, pairs, left);
+  Value y = LLVM::BitcastOp::create(r.b, r.loc, pairs, right);
+  std::string name = "llvm.x86.avx512bf16.dpbf16ps." + std::to_string(32 * lanes);
+  return LLVM::CallIntrinsicOp::create(r.b, r.loc, type, r.b.getStringAttr(name),
+                                       ValueRange{sums, x, y})
+      ->getResult(0);
+}
+
 ColumnsOperand::ColumnsOperand(KernelBuilder &r, Value operand) {
+  if (auto reshape = operand.getDefiningOp<ReshapeOp>()) {
+    isPacked = true;
+    for (Operation *def; (def = operand.getDefiningOp());)
+      operand = def->getOperand(0);
+    buffer = r.bufferOf(operand);
+    buffer.type = RankedTensorType::get(buffer.type.getShape().drop_back(), r.b.getI32Type());
+    buffer.dims.pop_back();
+    return;
+  }
+  if (auto widening = operand.getDefiningOp<CastOp>()) {
+    operand = widening.getOperand();
+    narrow = getElementTypeOrSelf(operand.getType());
+  }
   if (auto unpack = operand.getDefiningOp<UnpackPanelsOp>()) {
     isPacked = true;
     operand = unpack.getOperand();
@@ -102,7 +157,8 @@ void weir::emitTile(KernelBuilder &r, plan::KernelOp kernel, Operation *anchor,
                     Value columns) {
   OpBuilder &b = r.b;
   Location loc = r.loc;
-  Type element = tileElement(anchor);
+  Type element = tileElement(anchor), stepType = stepElement(anchor);
+  bool isPairs = multipliesPairs(anchor);
   auto vectorType = VectorType::get({shape.lanes}, element);
   Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(vectorType));
   SmallVector<Value> inits(shape.rows * shape.vectors, zero);
@@ -120,6 +176,8 @@ void weir::emitTile(KernelBuilder &r, plan::KernelOp kernel, Operation *anchor,
   }
 
   auto multiplyAdd = [&](Value x, Value y, Value sum) -> Value {
+    if (isPairs)
+      return addPairs(r, x, y, sum);
     if (isa<FloatType>(element))
       return vector::FMAOp::create(b, loc, x, y, sum);
     return arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, x, y), sum);
@@ -131,10 +189,13 @@ void weir::emitTile(KernelBuilder &r, plan::KernelOp kernel, Operation *anchor,
     for (int64_t v = 0; v < shape.vectors; ++v) {
       auto [pointer, linear] = operands.right(v, at);
       VectorReader &reader = operands.isPadded ? whole : *readers[v];
-      right.push_back(reader.load(pointer, element, linear));
+      Value read = reader.load(pointer, operands.narrow ? operands.narrow : stepType, linear);
+      right.push_back(operands.narrow ? Value(arith::ExtFOp::create(b, loc, vectorType, read))
+                                      : read);
     }
     for (int64_t row = 0; row < shape.rows; ++row) {
-      Value left = vector::BroadcastOp::create(b, loc, vectorType, operands.left(row, at));
+      Value left = vector::BroadcastOp::create(b, loc, VectorType::get({shape.lanes}, stepType),
+                                               operands.left(row, at));
       for (int64_t v = 0; v < shape.vectors; ++v)
         next.push_back(multiplyAdd(left, right[v], carried[row * shape.vectors + v]));
     }

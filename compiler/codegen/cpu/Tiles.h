@@ -40,6 +40,8 @@ struct TileOperands {
   /// Whether vectors of the right operand may be read beyond the last column:
   /// panels are filled up with zeros.
   bool isPadded = false;
+  /// Elements of the right operand where they are narrower than a step's, f16 or bf16.
+  mlir::Type narrow = nullptr;
   /// Called at every step of the sum, for what will be needed later; may be null.
   llvm::function_ref<void(mlir::ValueRange loops)> prefetch = nullptr;
   /// What lies here is added to the sums, which, unless the block is the last, end here;
@@ -48,11 +50,14 @@ struct TileOperands {
 };
 
 /// The right operand of a tile's sums as it lies in memory: [A…, N], or panels
-/// [ceil(N / width), A…, width] behind `unpack_panels`.
+/// [ceil(N / width), A…, width] behind `unpack_panels`; rows of bf16 in panels of pairs
+/// (packRows) as words, which hold two rows of a column each; f16 and bf16 behind a cast as
+/// they are.
 struct ColumnsOperand {
   KernelBuilder::Buffer buffer;
   bool isPacked = false;
   bool isTurned = false; ///< [A…, N, K]: its columns lie as lines, which are copied
+  mlir::Type narrow;     ///< of elements that become f32 where they are read; null: none do
 
   ColumnsOperand(KernelBuilder &r, mlir::Value operand);
   /// Size of dimension `i` of A….
@@ -105,6 +110,15 @@ inline mlir::Value stackFloats(KernelBuilder &r, int64_t count) {
 
 /// What a tile of `anchor`'s results holds, as it lies in memory.
 mlir::Type tileElement(mlir::Operation *anchor);
+/// What a step of the sum multiplies, as it lies in memory: the same, or, where pairs of
+/// products of bf16 are added, words of 32 bits that hold two elements each.
+mlir::Type stepElement(mlir::Operation *anchor);
+/// The left operand of a product or convolution by such elements: its last dimension counts
+/// them.
+KernelBuilder::Buffer leftOperand(KernelBuilder &r, mlir::Operation *anchor);
+/// Such an element.
+mlir::Value loadStep(KernelBuilder &r, mlir::Operation *anchor, mlir::Value pointer,
+                     mlir::Value linear);
 
 /// Depthwise convolutions and pools: see Windows.cpp.
 void emitWindows(KernelBuilder &r, plan::KernelOp kernel, mlir::Operation *anchor,

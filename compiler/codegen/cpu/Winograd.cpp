@@ -10,11 +10,13 @@
 // its 4x4 squares of the padded input, which overlap by two, transformed into
 // 16 matrices [tiles, C] on the stack. For each panel these are multiplied with
 // the filter's, and the 16 sums transformed back into 2x2 results, which the
-// elementwise operations of the kernel follow.
+// elementwise operations of the kernel follow. Of bf16 (multipliesPairs) both transformed
+// operands are bf16, and sums, like all that is transformed, f32.
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/Tiles.h"
+#include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
 
 using namespace mlir;
@@ -32,7 +34,8 @@ public:
   WinogradEmitter(KernelBuilder &r, plan::KernelOp kernel, ConvOp conv, BlockArgument filter)
       : r(r), b(r.b), kernel(kernel), conv(conv),
         result(kernel.getBody().front().getTerminator()->getOperand(0)), target(r.bufferOf(result)),
-        input(r.bufferOf(conv.getInput())), weights(r.bufferOf(filter)) {
+        input(r.bufferOf(conv.getInput())), weights(r.bufferOf(filter)),
+        isPairs(multipliesPairs(conv)), element(input.type.getElementType()) {
     auto tile = kernel.getSchedule()[plan::schedule::tile];
     shape = TileShape{tile[0], tile[1], tile[2]};
     auto parts = kernel.getSchedule()[plan::schedule::parts];
@@ -48,7 +51,7 @@ public:
   /// panel is computed at once, and what it transformed of a block serves the
   /// panels behind.
   void emit(Value begin, Value end) {
-    transformed = stackFloats(r, 16 * lines * across * channels);
+    transformed = stackElements(r, element, 16 * lines * across * channels);
     sums = stackFloats(r, 16 * linesOfSums * across * shape.width());
     // Where the range is, and what tiles, of how many lines, are transformed.
     Value none = r.constant(-1);
@@ -141,7 +144,8 @@ private:
   /// B^T d B of each square d, for a vector of channels at a time.
   void transformInput(const Piece &piece) {
     VectorReader vectors(r, shape.lanes);
-    Type f32 = b.getF32Type();
+    Type floats = VectorType::get({shape.lanes}, b.getF32Type());
+    Type narrow = VectorType::get({shape.lanes}, element);
     Value pitch = input.dims[2];
     forTiles(piece.count, [&](Value line, Value column, Value tile) {
       Value y = r.mul(r.add(piece.top, line), r.constant(2));
@@ -154,7 +158,9 @@ private:
           for (int64_t j = 0; j < 4; ++j) {
             Value offset =
                 r.mul(r.add(r.mul(r.constant(i), pitch), r.constant(j)), r.constant(channels));
-            from[i][j] = vectors.load(input.pointer, f32, r.add(r.add(corner, offset), channel));
+            Value read =
+                vectors.load(input.pointer, element, r.add(r.add(corner, offset), channel));
+            from[i][j] = isPairs ? Value(arith::ExtFOp::create(b, r.loc, floats, read)) : read;
           }
         for (int64_t j = 0; j < 4; ++j) {
           half[0][j] = minus(from[0][j], from[2][j]);
@@ -165,9 +171,12 @@ private:
         for (int64_t i = 0; i < 4; ++i) {
           Value made[4] = {minus(half[i][0], half[i][2]), plus(half[i][1], half[i][2]),
                            minus(half[i][2], half[i][1]), minus(half[i][1], half[i][3])};
-          for (int64_t j = 0; j < 4; ++j)
-            vectors.store(made[j], transformed, f32,
+          for (int64_t j = 0; j < 4; ++j) {
+            Value value =
+                isPairs ? Value(arith::TruncFOp::create(b, r.loc, narrow, made[j])) : made[j];
+            vectors.store(value, transformed, element,
                           place(i * 4 + j, lines, tile, channels, channel));
+          }
         }
       });
     });
@@ -175,7 +184,8 @@ private:
 
   /// 16 products of a panel: [tiles, C] by [C, width], for the tiles of lines.
   void multiply(Value firstLine, Value count, Value panel) {
-    Value depth = r.constant(channels), firstTile = r.mul(firstLine, r.constant(across));
+    Value depth = r.constant(isPairs ? channels / 2 : channels),
+          firstTile = r.mul(firstLine, r.constant(across));
     emitStepLoop(r, r.constant(0), r.constant(16), 1, [&](Value number) {
       Value matrix = r.add(r.mul(number, r.constant(lines * across)), firstTile);
       Value sum = r.mul(number, r.constant(linesOfSums * across));
@@ -184,7 +194,7 @@ private:
         Value from = r.add(matrix, first), to = r.add(sum, first);
         auto left = [&](int64_t row, ValueRange k) {
           Value linear = r.add(r.mul(r.add(from, r.constant(row)), depth), k[0]);
-          return BufferAccess::load(r, transformed, b.getF32Type(), linear);
+          return loadStep(r, conv, transformed, linear);
         };
         auto right = [&](int64_t vector, ValueRange k) {
           Value linear = r.mul(r.add(columns, k[0]), r.constant(shape.width()));
@@ -256,6 +266,8 @@ private:
   ConvOp conv;
   Value result;
   const KernelBuilder::Buffer target, input, weights;
+  bool isPairs;
+  Type element; ///< of what is multiplied
   TileShape shape;
   int64_t width;                 ///< of a block's results
   int64_t lines = 1, across = 1; ///< tiles of a block

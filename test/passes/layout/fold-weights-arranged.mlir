@@ -31,3 +31,25 @@ func.func @transposed() -> tensor<2x2xf32> {
   %0 = weir.transpose %w {permutation = array<i64: 1, 0>} : (tensor<2x2xf32>) -> tensor<2x2xf32>
   return %0 : tensor<2x2xf32>
 }
+
+// Weights that are widened for a product are f32 whose source stays narrow; what else reads them
+// has the cast.
+// CHECK-LABEL: func.func @widened
+// CHECK: weir.constant #weir.arranged<#weir.blob<{{.*}}xf16>{{.*}}> : tensor<4x8xf32>
+// CHECK-NOT: weir.cast
+// CHECK: return
+func.func @widened(%x: tensor<2x4xf32>) -> tensor<2x8xf32> {
+  %h = weir.constant #weir.blob<"w.bin", 0, 64, "00"> : tensor<4x8xf16>
+  %w = weir.cast %h {saturate = false} : (tensor<4x8xf16>) -> tensor<4x8xf32>
+  %0 = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<2x4xf32>, tensor<4x8xf32>) -> tensor<2x8xf32>
+  return %0 : tensor<2x8xf32>
+}
+
+// CHECK-LABEL: func.func @read
+// CHECK: weir.cast
+func.func @read(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %h = weir.constant #weir.blob<"w.bin", 0, 64, "00"> : tensor<4x8xf16>
+  %w = weir.cast %h {saturate = false} : (tensor<4x8xf16>) -> tensor<4x8xf32>
+  %0 = weir.add %x, %w : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}

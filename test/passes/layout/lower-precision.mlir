@@ -75,3 +75,30 @@ module {
     return %0 : tensor<16x64xf32>
   }
 }
+
+// -----
+
+// Vectors that add pairs of products take any even depth, rests of panels, one row and open ones.
+module attributes {weir.target = #weir.target<bf16_products = pairs>} {
+  // CHECK-LABEL: @pairs
+  // CHECK: weir.dot_general {{.*}}weir.matrix = "pairs"} : (tensor<1x34xbf16>, tensor<34x40xbf16>)
+  // CHECK: weir.dot_general {{.*}}weir.matrix = "pairs"} : (tensor<?x34xbf16>, tensor<34x40xbf16>)
+  func.func @pairs(%x: tensor<1x34xf32>, %y: tensor<?x34xf32>) -> (tensor<1x40xf32>, tensor<?x40xf32>) {
+    %w = weir.constant #weir.blob<"w.bin", 0, 5440, "00"> : tensor<34x40xf32>
+    %0 = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<1x34xf32>, tensor<34x40xf32>) -> tensor<1x40xf32>
+    %1 = weir.dot_general %y, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<?x34xf32>, tensor<34x40xf32>) -> tensor<?x40xf32>
+    return %0, %1 : tensor<1x40xf32>, tensor<?x40xf32>
+  }
+
+  // An odd depth has no whole pairs, few columns no vector; what is computed is not packed.
+  // CHECK-LABEL: @single
+  // CHECK-NOT: xbf16
+  func.func @single(%x: tensor<16x33xf32>, %y: tensor<16x34xf32>, %z: tensor<34x40xf32>) -> (tensor<16x40xf32>, tensor<16x8xf32>, tensor<16x40xf32>) {
+    %w = weir.constant #weir.blob<"w.bin", 0, 5280, "00"> : tensor<33x40xf32>
+    %v = weir.constant #weir.blob<"v.bin", 0, 1088, "00"> : tensor<34x8xf32>
+    %0 = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<16x33xf32>, tensor<33x40xf32>) -> tensor<16x40xf32>
+    %1 = weir.dot_general %y, %v {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<16x34xf32>, tensor<34x8xf32>) -> tensor<16x8xf32>
+    %2 = weir.dot_general %y, %z {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<16x34xf32>, tensor<34x40xf32>) -> tensor<16x40xf32>
+    return %0, %1, %2 : tensor<16x40xf32>, tensor<16x8xf32>, tensor<16x40xf32>
+  }
+}

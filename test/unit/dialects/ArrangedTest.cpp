@@ -193,7 +193,7 @@ TEST_F(ArrangedTest, NarrowsToNearestEven) {
 }
 
 TEST_F(ArrangedTest, PairsRows) {
-  TypedAttr value = pairedConstant(counted({3, 4, 64}));
+  TypedAttr value = interleavedConstant(counted({3, 4, 64}), 2, 32);
   ASSERT_TRUE(value);
   EXPECT_EQ(shapeOf(value), ArrayRef<int64_t>({2, 3, 2, 32, 2}));
   std::vector<int32_t> numbers = elements(value);
@@ -204,8 +204,12 @@ TEST_F(ArrangedTest, PairsRows) {
         for (int column = 0; column < 32; ++column)
           for (int half = 0; half < 2; ++half)
             ASSERT_EQ(numbers[at++], (a * 4 + pair * 2 + half) * 64 + panel * 32 + column);
-  EXPECT_FALSE(pairedConstant(counted({3, 64})));
-  EXPECT_FALSE(pairedConstant(counted({4, 48})));
+  EXPECT_FALSE(interleavedConstant(counted({3, 64}), 2, 32));
+  // What no column is in has zeros.
+  std::vector<int32_t> rest = elements(interleavedConstant(counted({4, 48}), 2, 32));
+  ASSERT_EQ(rest.size(), 2u * 2 * 32 * 2);
+  EXPECT_EQ(rest[2 * 32 * 2 + 1], 48 + 32);
+  EXPECT_EQ(rest[2 * 32 * 2 + 16 * 2], 0);
 }
 
 } // namespace

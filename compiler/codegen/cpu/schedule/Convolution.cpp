@@ -9,6 +9,7 @@
 #include "compiler/codegen/cpu/schedule/FilterGradient.h"
 #include "compiler/codegen/cpu/schedule/PackWeights.h"
 #include "compiler/codegen/cpu/schedule/PlainConvolution.h"
+#include "compiler/codegen/cpu/schedule/ProductTiles.h"
 #include "compiler/codegen/cpu/schedule/Strategy.h"
 #include "dialects/weir/Pch.h"
 #include "passes/analysis/Clusters.h"
@@ -69,8 +70,8 @@ static bool isPointwise(KernelOp kernel, ConvOp conv) {
 /// Sets the register tile of a convolution and returns how its range is cut:
 /// images (and planes), lines, whole lines, channels. Each part holds many positions, so
 /// that a panel of the filter is read once for them.
-static SmallVector<int64_t> convolutionTiles(ScheduleBuilder &s, KernelOp kernel, ConvOp conv,
-                                             const VectorUnit &unit, const TileChoice &choice) {
+SmallVector<int64_t> weir::convolutionTiles(ScheduleBuilder &s, KernelOp kernel, ConvOp conv,
+                                            const VectorUnit &unit, const TileChoice &choice) {
   int64_t positions = choice.part ? choice.part : partPositions;
   auto type = cast<RankedTensorType>(conv.getType());
   int64_t line = type.getRank() - 3;
@@ -88,8 +89,7 @@ static SmallVector<int64_t> convolutionTiles(ScheduleBuilder &s, KernelOp kernel
     tiles.append({std::max<int64_t>(lines, 1), whole, tile[1] * tile[2]});
     return tiles;
   };
-  auto input = cast<RankedTensorType>(conv.getInput().getType());
-  int64_t channels = input.getShape().back();
+  int64_t channels = stepsAlong(conv);
   int64_t pitch =
       ShapedType::isDynamic(channels) ? 0 : channels * conv.getStrides().back() * unit.elementBytes;
   if (ShapedType::isDynamic(width))

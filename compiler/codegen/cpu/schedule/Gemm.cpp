@@ -7,6 +7,7 @@
 
 #include "compiler/codegen/cpu/KernelEmitter.h"
 #include "compiler/codegen/cpu/schedule/PackWeights.h"
+#include "compiler/codegen/cpu/schedule/ProductTiles.h"
 #include "compiler/codegen/cpu/schedule/Strategy.h"
 #include "dialects/weir/Pch.h"
 #include "passes/analysis/Clusters.h"
@@ -24,8 +25,8 @@ static bool isPlainGemm(DotGeneralOp dot) {
 }
 
 /// Sets the tile of a product, and returns how its range is cut.
-static SmallVector<int64_t> gemmTiles(ScheduleBuilder &s, KernelOp kernel, DotGeneralOp dot,
-                                      const VectorUnit &unit, const TileChoice &choice) {
+SmallVector<int64_t> weir::gemmTiles(ScheduleBuilder &s, KernelOp kernel, DotGeneralOp dot,
+                                     const VectorUnit &unit, const TileChoice &choice) {
   auto type =
       cast<RankedTensorType>(kernel.getBody().front().getTerminator()->getOperand(0).getType());
   int64_t batch = dot.getLhsBatch().size(), rank = type.getRank();
@@ -33,7 +34,7 @@ static SmallVector<int64_t> gemmTiles(ScheduleBuilder &s, KernelOp kernel, DotGe
     s.set(schedule::merged, {batch, rank - 1});
   int64_t rows = partShape(s[schedule::merged], type.getShape())[batch],
           columns = type.getShape().back();
-  int64_t depth = cast<RankedTensorType>(dot.getLhs().getType()).getShape().back();
+  int64_t depth = stepsAlong(dot);
   bool isOpen = ShapedType::isDynamic(depth);
   auto tile = registerTile(unit, rows, columns, isOpen ? 0 : depth * unit.elementBytes, choice);
   int64_t width = tile[1] * tile[2];

@@ -16,8 +16,8 @@ using namespace weir::plan;
 
 bool weir::isPanelGemm(const KernelRequest &request) {
   Operation *anchor = request.anchor;
-  return anchor && anchor->hasAttr(tileUnitAttribute) && !isLanes(anchor, request.unit) &&
-         isVectorEpilogue(request.kernel, anchor);
+  return anchor && anchor->hasAttr(tileUnitAttribute) && !multipliesPairs(anchor) &&
+         !isLanes(anchor, request.unit) && isVectorEpilogue(request.kernel, anchor);
 }
 
 /// How much of a product of bf16 with so long a sum is multiplied at once, so that columns

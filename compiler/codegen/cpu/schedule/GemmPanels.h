@@ -13,7 +13,8 @@
 namespace weir {
 
 /// Whether the kernel is a product or convolution that earlier passes have marked for the
-/// processor's unit of narrow elements, with what can be computed on its sums.
+/// processor's unit of narrow elements, matrix tiles or bytes on vectors, with what can be computed
+/// on its sums.
 bool isPanelGemm(const KernelRequest &request);
 
 /// Parts of a kernel that multiplies by panels of 32 columns, `height` rows of results at

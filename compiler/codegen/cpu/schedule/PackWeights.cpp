@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/schedule/PackWeights.h"
+#include "compiler/codegen/cpu/schedule/RegisterTiles.h"
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Rearrange.h"
@@ -33,35 +34,28 @@ void weir::replaceConstant(OpBuilder &b, TypedAttr packed, BlockArgument argumen
   argument.setType(packed.getType());
 }
 
-void weir::packRows(OpBuilder &b, OpOperand *weights, BlockArgument argument, Value &operand) {
+void weir::packRows(OpBuilder &b, OpOperand *weights, BlockArgument argument, Value &operand,
+                    int64_t width) {
   auto constant = operand.getDefiningOp<ConstantOp>();
   auto type = cast<RankedTensorType>(argument.getType());
   ArrayRef<int64_t> shape = type.getShape();
-  bool isBytes = type.getElementTypeBitWidth() == 8;
-  auto value = constant ? cast<TypedAttr>(constant.getValue()) : TypedAttr();
-  TypedAttr packed = !value ? TypedAttr() : isBytes ? quadConstant(value) : pairedConstant(value);
+  int64_t rows = rowsOfWord(type.getElementType());
+  TypedAttr packed = constant
+                         ? interleavedConstant(cast<TypedAttr>(constant.getValue()), rows, width)
+                         : TypedAttr();
   assert(packed && "what marks the operation has asked before");
   replaceConstant(b, packed, argument, operand);
   OpBuilder inside(weights->getOwner());
   Location loc = weights->getOwner()->getLoc();
   int64_t inner = type.getRank() - 1; // dimensions but the columns
-  SmallVector<int64_t> order;
-  if (isBytes)
-    order.push_back(0);
-  for (int64_t i = 1; i <= inner; ++i)
-    order.push_back(i);
-  if (!isBytes)
-    order.append({inner + 2, 0, inner + 1});
-  else
-    order.append({inner + 2, inner + 1});
+  SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, inner + 1));
+  order.append({inner + 2, inner + 1});
   Value plain = TransposeOp::create(inside, loc, argument, inside.getDenseI64ArrayAttr(order));
-  if (isBytes) {
-    SmallVector<int64_t> split(shape);
-    split[inner - 1] /= 4;
-    split.insert(split.end() - 1, 4);
-    plain = UnpackPanelsOp::create(inside, loc, type.clone(split), plain,
-                                   inside.getI64IntegerAttr(shape.back()));
-  }
+  SmallVector<int64_t> split(shape);
+  split[inner - 1] /= rows;
+  split.insert(split.end() - 1, rows);
+  plain = UnpackPanelsOp::create(inside, loc, type.clone(split), plain,
+                                 inside.getI64IntegerAttr(shape.back()));
   weights->set(ReshapeOp::create(inside, loc, plain, integers(inside, loc, shape)));
 }
 
@@ -206,7 +200,31 @@ void weir::packPanels(OpBuilder &b, plan::KernelOp kernel, SmallVectorImpl<Value
     kernel.setScheduleAttr(
         plan::ScheduleBuilder(kernel.getSchedule()).set(plan::schedule::copiesPanels, true).get());
   else
-    packRows(b, weights, argument, operand);
+    packRows(b, weights, argument, operand, matrixPanel);
+}
+
+void weir::packPairs(OpBuilder &b, plan::KernelOp kernel, SmallVectorImpl<Value> &operands) {
+  OpOperand *weights = columnsOperand(kernel);
+  auto argument = cast<BlockArgument>(weights->get());
+  ArrayRef<int64_t> tile = kernel.getSchedule()[plan::schedule::tile];
+  packRows(b, weights, argument, operands[argument.getArgNumber()], tile[1] * tile[2]);
+}
+
+/// Weights of f16 and bf16 as they are, where they become f32 in registers: of products that
+/// have few rows, or may have, whose time is that of reading their weights. f16 needs an
+/// instruction, which every processor with AVX-512 has; bf16 is a shift.
+static TypedAttr narrowWeights(plan::KernelOp kernel, Operation *anchor, TypedAttr value) {
+  constexpr int64_t fewRows = 8, widest = 64;
+  auto dot = dyn_cast<DotGeneralOp>(anchor);
+  TypedAttr narrow = dot ? inTypeOfSource(value) : TypedAttr();
+  if (!narrow)
+    return {};
+  ArrayRef<int64_t> result = cast<RankedTensorType>(dot.getType()).getShape();
+  int64_t rows = plan::partShape(kernel.getSchedule()[plan::schedule::merged],
+                                 result)[dot.getLhsBatch().size()];
+  bool isCheap = getElementTypeOrSelf(narrow.getType()).isBF16() ||
+                 vectorUnitOf(kernel->getParentOfType<ModuleOp>()).bytes == widest;
+  return isCheap && (ShapedType::isDynamic(rows) || rows <= fewRows) ? narrow : TypedAttr();
 }
 
 TransposeOp weir::packColumns(OpBuilder &b, plan::KernelOp kernel,
@@ -225,10 +243,20 @@ TransposeOp weir::packColumns(OpBuilder &b, plan::KernelOp kernel,
   // One panel without a rest lies as it is wanted.
   if (!constant || columns == width)
     return {};
-  TypedAttr packed = packedConstant(cast<TypedAttr>(constant.getValue()), width);
+  auto value = cast<TypedAttr>(constant.getValue());
+  TypedAttr narrow = narrowWeights(kernel, weights->getOwner(), value);
+  TypedAttr packed = packedConstant(narrow ? narrow : value, width);
   if (!packed)
     return {};
+  Type wide = argument.getType();
+  if (narrow)
+    argument.setType(narrow.getType());
   readPanels(weights, argument, packed.getType());
+  if (narrow) {
+    OpBuilder inside(weights->getOwner());
+    weights->set(CastOp::create(inside, weights->getOwner()->getLoc(), wide, weights->get(),
+                                inside.getBoolAttr(false)));
+  }
   replaceConstant(b, packed, argument, operand);
   return {};
 }

@@ -22,7 +22,8 @@ inline constexpr int64_t fewTilesOfRows = 4;
 /// matrix, a convolution's filter) in panels as wide as a tile: the columns that
 /// a step of the sum reads then lie next to each other, and the next step's
 /// behind them. Replaces the constant among `operands`, those of the launch, and
-/// makes the kernel read it through `unpack_panels`. A right operand that the
+/// makes the kernel read it through `unpack_panels`; where there are few rows, weights of f16
+/// and bf16 stay such behind a cast. A right operand that the
 /// program computes is replaced by a transposition into panels, which is returned
 /// and needs a kernel of its own, or the schedule gets `copiesPanels` (the kernel copies
 /// panels to its stack) and larger parts, where either pays. New operations are built at
@@ -35,14 +36,19 @@ TransposeOp packColumns(mlir::OpBuilder &b, plan::KernelOp kernel,
 void packPanels(mlir::OpBuilder &b, plan::KernelOp kernel,
                 llvm::SmallVectorImpl<mlir::Value> &operands);
 
+/// The same for kernels whose register tiles add pairs of products (multipliesPairs): packed
+/// rows in panels as wide as a tile.
+void packPairs(mlir::OpBuilder &b, plan::KernelOp kernel,
+               llvm::SmallVectorImpl<mlir::Value> &operands);
+
 /// Brings a constant that a kernel reads as `argument`, behind `weights`, into panels:
-/// [A…, C, N] as [N / 32, A…, C / 2, 32, 2]: panels of 32 columns in which two rows
-/// that follow each other lie side by side, as tiles of bf16 are multiplied (Intel
-/// 64 and IA-32 manual, TDPBF16PS). The kernel undoes it by a transposition and a
-/// reshape, which its emitter looks through. Four rows of bytes likewise (TDPBUSD,
-/// VPDPBUSD), where the last panel may hold more columns than there are.
+/// [A…, C, N] as [ceil(N / width), A…, C / 2, width, 2]: panels of `width` columns in which
+/// two rows that follow each other lie side by side, as bf16 are multiplied (Intel 64 and
+/// IA-32 manual, TDPBF16PS, VDPBF16PS). The last panel may hold more columns than there are.
+/// The kernel undoes it by a transposition, unpack_panels and a reshape, which its emitter
+/// looks through. Four rows of bytes likewise (TDPBUSD, VPDPBUSD).
 void packRows(mlir::OpBuilder &b, mlir::OpOperand *weights, mlir::BlockArgument argument,
-              mlir::Value &operand);
+              mlir::Value &operand, int64_t width);
 /// Makes the kernel read `weights`, its `argument`, from panels of type `packed`.
 void readPanels(mlir::OpOperand *weights, mlir::BlockArgument argument, mlir::Type packed);
 /// Replaces a constant, which the kernel reads as `argument`, by `packed`.

@@ -26,6 +26,7 @@ using namespace weir::plan;
   STRATEGY(weightOnly)                                                                             \
   STRATEGY(gemm)                                                                                   \
   STRATEGY(winograd)                                                                               \
+  STRATEGY(gemmBf16)                                                                               \
   STRATEGY(convolution)                                                                            \
   STRATEGY(lanes)                                                                                  \
   STRATEGY(transposition)                                                                          \

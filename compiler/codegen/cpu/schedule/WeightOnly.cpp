@@ -56,7 +56,8 @@ static void packWeightOnly(OpBuilder &b, KernelOp kernel, SmallVectorImpl<Value>
   auto all = kernel.getBody().front().getOps<DequantizeBlocksOp>();
   DequantizeBlocksOp weights = *all.begin();
   auto numbers = cast<BlockArgument>(weights.getNumbers());
-  packRows(b, &weights.getNumbersMutable(), numbers, operands[numbers.getArgNumber()]);
+  packRows(b, &weights.getNumbersMutable(), numbers, operands[numbers.getArgNumber()],
+           weightOnlyPanel);
   for (OpOperand *shared : {&weights.getScalesMutable(), &weights.getZerosMutable()}) {
     auto argument = dyn_cast<BlockArgument>(shared->get());
     if (!argument || !argument.hasOneUse())

@@ -6,16 +6,19 @@
 //===----------------------------------------------------------------------===//
 //
 // F(2x2, 3x3) of Lavin and Gray 2015, arXiv:1509.09308: 16 multiplications instead of 36 for
-// each 2x2 results. It pays for windows of 3x3 that move by one, with a constant filter, f32,
-// sizes that are known and even, channels that fill vectors, and enough of everything.
+// each 2x2 results. It pays for windows of 3x3 that move by one, with a constant filter, f32
+// or f32 that is rounded to bf16, sizes that are known and even, channels that fill vectors, and
+// enough of everything.
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/KernelEmitter.h"
 #include "compiler/codegen/cpu/schedule/PackWeights.h"
 #include "compiler/codegen/cpu/schedule/PlainConvolution.h"
+#include "compiler/codegen/cpu/schedule/ProductTiles.h"
 #include "compiler/codegen/cpu/schedule/Strategy.h"
 #include "dialects/weir/Arranged.h"
+#include "dialects/weir/Halves.h"
 #include "dialects/weir/Pch.h"
 
 using namespace mlir;
@@ -40,6 +43,8 @@ struct Cut {
 std::optional<Cut> cutOf(ConvOp conv, const VectorUnit &unit, const TileChoice &choice) {
   // Transformed operands of a block stay in the second-level cache.
   int64_t elements = choice.part ? std::min(choice.part, mostElements) : winogradElements(unit);
+  if (multipliesPairs(conv))
+    elements *= 2;
   auto input = dyn_cast<RankedTensorType>(conv.getInput().getType());
   auto filter = cast<RankedTensorType>(conv.getFilter().getType());
   auto type = cast<RankedTensorType>(conv.getType());
@@ -63,9 +68,10 @@ std::optional<Cut> cutOf(ConvOp conv, const VectorUnit &unit, const TileChoice &
   return cut;
 }
 
-/// G g G^T of each [3, 3] of a filter [3, 3, C, K], in panels of `width` columns.
+/// G g G^T of each [3, 3] of a filter [3, 3, C, K], in panels of `width` columns; where pairs
+/// are multiplied rounded to bf16, two channels side by side.
 TypedAttr transformed(ArrayRef<float> filter, int64_t channels, int64_t columns, int64_t width,
-                      MLIRContext *context) {
+                      bool isPairs, MLIRContext *context) {
   int64_t panels = llvm::divideCeil(columns, width);
   std::vector<float> made(panels * 16 * channels * width, 0.0f);
   // Rows of G.
@@ -85,21 +91,48 @@ TypedAttr transformed(ArrayRef<float> filter, int64_t channels, int64_t columns,
           to[(i * 4 + j) * channels * width] = static_cast<float>(
               half[i][0] * matrix[j][0] + half[i][1] * matrix[j][1] + half[i][2] * matrix[j][2]);
     }
-  auto type = RankedTensorType::get({panels, 16, channels, width}, Float32Type::get(context));
-  return DenseElementsAttr::get(type, ArrayRef<float>(made));
+  if (!isPairs) {
+    auto type = RankedTensorType::get({panels, 16, channels, width}, Float32Type::get(context));
+    return DenseElementsAttr::get(type, ArrayRef<float>(made));
+  }
+  std::vector<uint16_t> pairs(made.size());
+  for (int64_t row = 0; row < panels * 16 * channels; ++row)
+    for (int64_t k = 0; k < width; ++k)
+      pairs[(row / 2 * width + k) * 2 + row % 2] =
+          brainFromFloat(llvm::bit_cast<uint32_t>(made[row * width + k]));
+  auto type =
+      RankedTensorType::get({panels, 16, channels / 2, width, 2}, BFloat16Type::get(context));
+  return DenseElementsAttr::getFromRawBuffer(
+      type, ArrayRef<char>(reinterpret_cast<const char *>(pairs.data()), pairs.size() * 2));
+}
+
+/// The convolution where pairs of products of bf16 are added, and rounding is what was asked
+/// for: its filter is f32 that is rounded here, once. Null: there is none.
+ConvOp roundedConvolutionOf(const KernelRequest &request) {
+  auto conv = dyn_cast_or_null<ConvOp>(request.anchor);
+  return conv && multipliesPairs(conv) && isa<BlockArgument>(conv.getInput()) &&
+                 isVectorEpilogue(request.kernel, conv)
+             ? conv
+             : ConvOp();
 }
 
 /// The constant filter where Winograd's form pays for the kernel's convolution; else null.
 DenseElementsAttr filterOf(const KernelRequest &request) {
   if (!request.isHost || request.choice.form == TileChoice::Form::Direct)
     return {};
-  ConvOp conv = plainConvolutionOf(request);
+  ConvOp rounded = roundedConvolutionOf(request);
+  ConvOp conv = rounded ? rounded : plainConvolutionOf(request);
   if (!conv || !getElementTypeOrSelf(conv.getType()).isF32())
     return {};
   ConstantOp constant = request.constantOf(conv.getFilter());
   if (!constant || !cutOf(conv, request.unit, request.choice))
     return {};
-  return materializedConstant(cast<TypedAttr>(constant.getValue()));
+  auto value = cast<TypedAttr>(constant.getValue());
+  // Of bf16 from a model there is nothing to round.
+  if (rounded &&
+      (!(value = inTypeOfSource(value)) || !getElementTypeOrSelf(value.getType()).isF32()))
+    return {};
+  return materializedConstant(value);
 }
 
 } // namespace
@@ -120,8 +153,8 @@ public:
     Cut cut = *cutOf(conv, request.unit, request.choice);
     auto filter = cast<RankedTensorType>(conv.getFilter().getType());
     int64_t channels = filter.getDimSize(2), columns = filter.getDimSize(3);
-    SmallVector<int64_t> tile =
-        registerTile(request.unit, cut.lines * cut.across, columns, channels * 4, request.choice);
+    SmallVector<int64_t> tile = registerTile(request.unit, cut.lines * cut.across, columns,
+                                             stepsAlong(conv) * 4, request.choice);
     s.set(schedule::tile, tile);
     s.set(schedule::blockLines, cut.lines);
     s.set(schedule::grain, 1);
@@ -130,7 +163,8 @@ public:
   }
 
   /// The filter's constant is replaced by the transformed one, in panels
-  /// [ceil(K / width), 16, C, width], zero beyond K; in the kernel it stands behind an
+  /// [ceil(K / width), 16, C, width], or [ceil(K / width), 16, C / 2, width, 2], zero beyond K;
+  /// in the kernel it stands behind an
   /// unrealized_conversion_cast.
   Operation *packOperands(KernelRequest &request) const override {
     auto conv = cast<ConvOp>(request.anchor);
@@ -139,7 +173,7 @@ public:
     ArrayRef<int64_t> tile = request.kernel.getSchedule()[schedule::tile];
     SmallVector<float> values(filterOf(request).getValues<float>());
     TypedAttr made = transformed(values, filterType.getDimSize(2), filterType.getDimSize(3),
-                                 tile[1] * tile[2], conv.getContext());
+                                 tile[1] * tile[2], multipliesPairs(conv), conv.getContext());
     replaceConstant(request.b, made, argument, request.operands[argument.getArgNumber()]);
     OpBuilder inside(conv);
     auto cast = UnrealizedConversionCastOp::create(inside, conv.getLoc(), filterType, argument);
