@@ -10,6 +10,12 @@
 
 #include "dialects/weir/Weir.h"
 
+namespace weir {
+/// On a dequantize_blocks, of models that say so: a left operand that is multiplied by it may be
+/// rounded to 8 bits, a block at a time.
+inline constexpr char byteRowsAttribute[] = "weir.byte_rows";
+} // namespace weir
+
 #define GET_OP_CLASSES
 #include "dialects/weir/BlockQuantizedOps.h.inc"
 

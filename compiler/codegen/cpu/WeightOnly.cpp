@@ -18,10 +18,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/analysis/WeightOnly.h"
-#include "compiler/codegen/cpu/Tiles.h"
-#include "compiler/codegen/cpu/schedule/WeightOnlyPanels.h"
-#include "dialects/weir/BlockQuantized.h"
+#include "compiler/codegen/cpu/WeightOnlyReader.h"
 #include "dialects/weir/Pch.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -33,43 +30,26 @@ namespace {
 /// So many sums of one column, added up at a block's end, do not wait for each other.
 constexpr int64_t chains = 2;
 
-class WeightOnlyEmitter {
+class WeightOnlyEmitter : WeightOnlyReader {
 public:
   WeightOnlyEmitter(KernelBuilder &r, plan::KernelOp kernel, DotGeneralOp dot,
-                    DequantizeBlocksOp weights);
+                    DequantizeBlocksOp weights)
+      : WeightOnlyReader(r, kernel, dot, weights), depthBlock(weightOnlyDepth(weights)) {}
 
   void emit(Value begin, Value end);
 
 private:
-  /// What a part computes: `count` rows from `first` on by a panel.
-  struct Part {
-    Value first, count, panel, column;
-    int64_t vectors; ///< of the panel, that hold columns
-    Value limit;     ///< of the last one columns from there on do not exist; null: all do
-  };
   /// Scales and zero points of a block, a vector each. Zeros are empty where all are one
   /// number.
   struct Block {
     SmallVector<Value> scales, zeros;
   };
 
-  VectorType floats() { return VectorType::get({lanes}, b.getF32Type()); }
-  VectorType words() { return VectorType::get({lanes}, b.getI32Type()); }
-  Value splat(int32_t value) {
-    return arith::ConstantOp::create(b, r.loc,
-                                     SplatElementsAttr::get(words(), b.getI32IntegerAttr(value)));
-  }
-  Value splat(float value) {
-    return arith::ConstantOp::create(b, r.loc,
-                                     SplatElementsAttr::get(floats(), b.getF32FloatAttr(value)));
-  }
   bool hasTable() const { return lanes == 16 && bits <= 4; }
 
   Block blockAt(const Part &part, Value number);
-  Value shared(const ColumnsOperand &operand, const Part &part, Value block, int64_t v,
-               Value limit);
-  /// The words of the panel's row `word`, a vector of them for each of its vectors.
-  SmallVector<Value> loadWords(const Part &part, Value word);
+  /// The words of the panel's row `word`, as `numbers` takes them.
+  SmallVector<Value> wordsAt(const Part &part, Value word);
   /// Number `i` of each word, less the zero point.
   Value numbers(Value word, int64_t i, Value zero);
 
@@ -80,67 +60,23 @@ private:
   void tiled(const Part &part);
   /// Puts `count` rows of the panel from `from` on, whole blocks, on the stack.
   void dequantize(const Part &part, Value from, int64_t count);
-  Value rowAddress(Value row) { return r.mul(row, step); }
-  SmallVector<Value> indicesOf(Value row);
 
-  KernelBuilder &r;
-  OpBuilder &b;
-  plan::KernelOp kernel;
-  DotGeneralOp dot;
-  DequantizeBlocksOp weights;
-  const KernelBuilder::Buffer lhs, target;
-  KernelBuilder::Buffer packed;
-  ColumnsOperand scales;
-  std::optional<ColumnsOperand> zeros;
-  ArrayRef<int64_t> tile, parts;
-  int64_t bits, block, depth, lanes, perWord;
-  float zero = 0; ///< where all are one number
-  Value step, panel, sums;
+  Value panel, sums;
   int64_t depthBlock;
 };
 
 } // namespace
 
-/// The buffer behind what undoes the packing.
-static BlockArgument bufferBehind(Value value) {
-  for (Operation *def; (def = value.getDefiningOp());)
-    value = def->getOperand(0);
-  return cast<BlockArgument>(value);
-}
-
-WeightOnlyEmitter::WeightOnlyEmitter(KernelBuilder &r, plan::KernelOp kernel, DotGeneralOp dot,
-                                     DequantizeBlocksOp weights)
-    : r(r), b(r.b), kernel(kernel), dot(dot), weights(weights), lhs(r.bufferOf(dot.getLhs())),
-      target(r.bufferOf(kernel.getBody().front().getTerminator()->getOperand(0))),
-      packed(r.bufferOf(bufferBehind(weights.getNumbers()))), scales(r, weights.getScales()),
-      tile(kernel.getSchedule()[plan::schedule::tile]),
-      parts(kernel.getSchedule()[plan::schedule::parts]), bits(weights.getBits()),
-      block(weights.getBlock()), depth(weights.getRows()), lanes(tile[2]), perWord(32 / bits),
-      step(lhs.extent(r, lhs.dims.size() - 1)), depthBlock(weightOnlyDepth(weights)) {
-  if (std::optional<float> number = weightOnlyZero(weights))
-    zero = *number;
-  else
-    zeros.emplace(r, weights.getZeros());
-}
-
-SmallVector<Value> WeightOnlyEmitter::loadWords(const Part &part, Value word) {
-  int64_t rows = packed.type.getNumElements() / packed.type.getDimSize(0) / (4 * weightOnlyPanel);
-  Value row = r.add(r.mul(part.panel, r.constant(rows)), word);
-  Value byte = r.mul(row, r.constant(4 * weightOnlyPanel));
-  SmallVector<Value> loaded;
-  for (int64_t v = 0; v < part.vectors; ++v) {
-    Value where = BufferAccess::address(r, packed.pointer, b.getI8Type(),
-                                        r.add(byte, r.constant(4 * v * lanes)));
-    Value value = LLVM::LoadOp::create(b, r.loc, words(), where, /*alignment=*/4);
-    if (!hasTable()) {
-      // Without its highest bit a number has a sign, and is half of their count less.
-      uint32_t pattern = 0;
-      for (int64_t i = 0; i < perWord; ++i)
-        pattern |= 1u << (bits * i + bits - 1);
-      value = arith::XOrIOp::create(b, r.loc, value, splat(static_cast<int32_t>(pattern)));
-    }
-    loaded.push_back(value);
-  }
+SmallVector<Value> WeightOnlyEmitter::wordsAt(const Part &part, Value word) {
+  SmallVector<Value> loaded = loadWords(part, word);
+  if (hasTable())
+    return loaded;
+  // Without its highest bit a number has a sign, and is half of their count less.
+  uint32_t pattern = 0;
+  for (int64_t i = 0; i < perWord; ++i)
+    pattern |= 1u << (bits * i + bits - 1);
+  for (Value &value : loaded)
+    value = arith::XOrIOp::create(b, r.loc, value, splat(static_cast<int32_t>(pattern)));
   return loaded;
 }
 
@@ -171,28 +107,13 @@ Value WeightOnlyEmitter::numbers(Value word, int64_t i, Value blockZero) {
   return blockZero ? Value(arith::SubFOp::create(b, r.loc, made, blockZero)) : made;
 }
 
-Value WeightOnlyEmitter::shared(const ColumnsOperand &operand, const Part &part, Value number,
-                                int64_t v, Value limit) {
-  VectorReader reader(r, lanes);
-  if (limit && !operand.isPacked)
-    reader.setLanes({}, laneMasks(r, {1, part.vectors, lanes}, part.column, limit)[v]);
-  Type element = operand.buffer.type.getElementType();
-  Value value =
-      reader.load(operand.buffer.pointer, BufferAccess::storageType(element),
-                  operand.linear(r, operand.dim(0), number, part.panel, part.column, v * lanes));
-  if (element.isF32())
-    return value;
-  Value word = arith::ExtUIOp::create(b, r.loc, words(), value);
-  return arith::SIToFPOp::create(b, r.loc, floats(), word);
-}
-
 WeightOnlyEmitter::Block WeightOnlyEmitter::blockAt(const Part &part, Value number) {
   Block found;
   for (int64_t v = 0; v < part.vectors; ++v) {
-    found.scales.push_back(shared(scales, part, number, v, part.limit));
+    found.scales.push_back(shared(scales, part, number, v));
     if (!zeros)
       continue;
-    Value own = shared(*zeros, part, number, v, part.limit);
+    Value own = shared(*zeros, part, number, v);
     if (!hasTable())
       own = arith::SubFOp::create(b, r.loc, own, splat(static_cast<float>(1 << (bits - 1))));
     found.zeros.push_back(own);
@@ -203,7 +124,7 @@ WeightOnlyEmitter::Block WeightOnlyEmitter::blockAt(const Part &part, Value numb
 void WeightOnlyEmitter::addWord(const Part &part, const Block *scaled, const Block &block,
                                 ArrayRef<Value> from, Value word, int64_t count,
                                 SmallVectorImpl<Value> &sums) {
-  SmallVector<Value> loaded = loadWords(part, word);
+  SmallVector<Value> loaded = wordsAt(part, word);
   int64_t rows = from.size();
   Value first = r.mul(word, r.constant(perWord));
   for (int64_t i = 0; i < count; ++i) {
@@ -225,17 +146,6 @@ void WeightOnlyEmitter::addWord(const Part &part, const Block *scaled, const Blo
       }
     }
   }
-}
-
-SmallVector<Value> WeightOnlyEmitter::indicesOf(Value row) {
-  int64_t rowDims = target.dims.size() - 1;
-  SmallVector<Value> indices(rowDims);
-  for (int64_t d = rowDims - 1; d > 0; --d) {
-    indices[d] = r.remainder(row, target.dims[d]);
-    row = r.divide(row, target.dims[d]);
-  }
-  indices[0] = row;
-  return indices;
 }
 
 void WeightOnlyEmitter::direct(const Part &part, Value offset, int64_t rows) {
@@ -298,7 +208,7 @@ void WeightOnlyEmitter::dequantize(const Part &part, Value from, int64_t count) 
     Block own = blockAt(part, block);
     emitStepLoop(r, r.constant(0), r.constant(wordsOfBlock), 1, [&](Value word) {
       SmallVector<Value> loaded =
-          loadWords(part, r.add(r.mul(block, r.constant(wordsOfBlock)), word));
+          wordsAt(part, r.add(r.mul(block, r.constant(wordsOfBlock)), word));
       Value local = r.add(r.mul(number, r.constant(wordsOfBlock)), word);
       Value row = r.mul(local, r.constant(perWord * weightOnlyPanel));
       for (int64_t i = 0; i < perWord; ++i)
@@ -353,9 +263,7 @@ void WeightOnlyEmitter::tiled(const Part &part) {
 
 void WeightOnlyEmitter::emit(Value begin, Value end) {
   int64_t few = weightOnlyFewRows(lanes, parts[0]);
-  Value rows = r.constant(1), columns = target.dims.back();
-  for (Value size : ArrayRef(target.dims).drop_back())
-    rows = r.mul(rows, size);
+  Value rows = rowCount(), columns = target.dims.back();
   std::optional<int64_t> known = getConstantIntValue(rows);
   if (!known || *known > few) {
     panel = stackFloats(r, depthBlock * weightOnlyPanel);
@@ -370,9 +278,7 @@ void WeightOnlyEmitter::emit(Value begin, Value end) {
         isExact ? r.constant(parts[0]) : r.minimum(r.constant(parts[0]), r.sub(rows, part.first));
     part.panel = at[1];
     part.column = r.mul(at[1], r.constant(weightOnlyPanel));
-    auto emitRows = [&](int64_t columnsOfPanel) {
-      part.vectors = llvm::divideCeil(columnsOfPanel, lanes);
-      part.limit = columnsOfPanel % lanes ? columns : Value();
+    forPanel(part, [&] {
       auto directly = [&] {
         emitRowTiles(r, part.count, std::min(few, weightOnlyDirectRows(lanes)),
                      [&](Value offset, int64_t count) { direct(part, offset, count); });
@@ -383,15 +289,7 @@ void WeightOnlyEmitter::emit(Value begin, Value end) {
       if (count)
         return tiled(part);
       emitEither(r, r.less(r.constant(few), part.count), [&] { tiled(part); }, directly);
-    };
-    int64_t wide = target.type.getShape().back(), rest = wide % weightOnlyPanel;
-    if (rest == 0)
-      return emitRows(weightOnlyPanel);
-    if (wide < weightOnlyPanel)
-      return emitRows(rest);
-    emitEither(
-        r, r.less(columns, r.add(part.column, r.constant(weightOnlyPanel))),
-        [&] { emitRows(rest); }, [&] { emitRows(weightOnlyPanel); });
+    });
   });
 }
 
@@ -399,7 +297,10 @@ LogicalResult weir::emitWeightOnly(KernelBuilder &r, plan::KernelOp kernel, Valu
                                    Value end) {
   auto dots = kernel.getBody().front().getOps<DotGeneralOp>();
   DotGeneralOp dot = *dots.begin();
-  WeightOnlyEmitter(r, kernel, dot, dot.getRhs().getDefiningOp<DequantizeBlocksOp>())
-      .emit(begin, end);
+  auto weights = dot.getRhs().getDefiningOp<DequantizeBlocksOp>();
+  if (addsBytes(weights, vectorUnitOf(kernel->getParentOfType<ModuleOp>())))
+    emitWeightOnlyBytes(r, kernel, dot, weights, begin, end);
+  else
+    WeightOnlyEmitter(r, kernel, dot, weights).emit(begin, end);
   return success();
 }

@@ -16,6 +16,7 @@
 #include "compiler/frontend/onnx/Microsoft.h"
 #include "compiler/frontend/onnx/Quantization.h"
 #include "compiler/frontend/onnx/Window.h"
+#include "dialects/weir/BlockQuantized.h"
 
 using namespace mlir;
 using namespace weir;
@@ -280,6 +281,11 @@ LogicalResult matMulNBits(NodeImport &n) {
   Value weights = blockWeights(n, rows, columns, bits, block);
   if (!weights)
     return failure();
+  // The least that A must be computed in: 4 stands for bytes.
+  constexpr int64_t bytes = 4;
+  if (auto blocks = weights.getDefiningOp<DequantizeBlocksOp>();
+      blocks && intOr(n, "accuracy_level", 0) == bytes)
+    blocks->setAttr(byteRowsAttribute, n.b.getUnitAttr());
   Value y = n.matmul(n.widen(a), weights);
   if (n.has(5))
     y = n.add(y, n.widen(n.in(5)));

@@ -4,11 +4,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 #===-------------------------------------------------------------------------===#
-"""usage: weight_only.py TESTS FOLDER, TESTS being the folder of all tests.
+"""usage: weight_only.py TESTS FOLDER [bytes], TESTS being the folder of all tests.
 
 Writes FOLDER/m.onnx, products by weights of 2, 4 and 8 bits of odd sizes, FOLDER/open.onnx,
 the same of open rows, and the feeds of both as FOLDER/in.npz. With results in FOLDER/out, of
 weir-run, compares: each sum within a few roundings of f32 of the magnitudes of its terms.
+`bytes`: products that let rows be bytes, against sums of rows that are rounded so: a block at a
+time, to multiples of a 127th of its largest magnitude.
 """
 import os
 import random
@@ -28,9 +30,19 @@ def single(value):
     return struct.unpack("<f", struct.pack("<f", value))[0]
 
 
+def in_bytes(row, block):
+    rounded = []
+    for first in range(0, len(row), block):
+        part = row[first:first + block]
+        most = max(map(abs, part))
+        scale, inverse = single(most / 127), single(127 / most) if most else 0.0
+        rounded += [round(single(value * inverse)) * scale for value in part]
+    return rounded
+
+
 class Model:
-    def __init__(self, folder):
-        self.folder = folder
+    def __init__(self, folder, by_bytes):
+        self.folder, self.by_bytes = folder, by_bytes
         self.random = random.Random(5)
         self.writer = graph_writer.Writer(self.random)
         self.known = self.opened = self.fetches = b""
@@ -83,7 +95,11 @@ class Model:
             added = self.reals(columns, -1, 1)
             inputs += [""] * (5 - len(inputs)) + [writer.constant([columns], FLOAT, added)]
         made = writer.node("MatMulNBits", inputs, domain="com.microsoft", K=depth, N=columns,
-                           bits=bits, block_size=block)
+                           bits=bits, block_size=block,
+                           accuracy_level=4 if self.by_bytes else 0)
+        if self.by_bytes:
+            x = [value for row in range(rows)
+                 for value in in_bytes(x[row * depth:(row + 1) * depth], block)]
         results = []
         for row in range(rows):
             for c in range(columns):
@@ -105,7 +121,30 @@ class Model:
 
 
 def main():
-    model = Model(sys.argv[2])
+    by_bytes = sys.argv[3:] == ["bytes"]
+    model = Model(sys.argv[2], by_bytes)
+    if by_bytes:
+        products_of_bytes(model)
+    else:
+        products(model)
+    model.write()
+    compare(model)
+
+
+def products_of_bytes(model):
+    # One row, few, more than a tile and a part; rests of columns, and several parts of them.
+    model.product(1, 128, 64, 4, 32)
+    model.product(2, 96, 45, 4, 16, "packed", bias=True)
+    model.product(7, 96, 40, 4, 32, "fed")
+    model.product(147, 64, 33, 4, 32)
+    model.product(13, 128, 300, 4, 128, "packed")
+    model.product(1, 64, 33, 4, 32, "real")
+    model.product(1, 80, 40, 8, 16, "packed")
+    model.product(15, 96, 40, 8, 32)
+    model.product(3, 64, 40, 2, 32)
+
+
+def products(model):
     # One row, few, as many as a tile and more, rests of columns and of the last block.
     model.product(1, 128, 64, 4, 32)
     model.product(1, 100, 45, 4, 16, "packed", bias=True)
@@ -119,7 +158,9 @@ def main():
     model.product(15, 80, 40, 8, 32)
     model.product(1, 64, 40, 2, 32, "packed")
     model.product(9, 64, 40, 2, 16)
-    model.write()
+
+
+def compare(model):
     folder = os.path.join(sys.argv[2], "out")
     if not os.path.isdir(folder):
         return

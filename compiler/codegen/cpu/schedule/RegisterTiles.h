@@ -23,6 +23,7 @@ struct VectorUnit {
   int64_t registers = 16;    ///< how many there are
   bool hasByteTiles = false; ///< matrix tiles of bytes
   bool hasBytePairs = false; ///< bytes are multiplied as pairs of words of 16 bits
+  bool hasByteQuads = false; ///< vectors of 64 bytes add four products of bytes to each word
 
   int64_t lanes() const { return bytes / elementBytes; }
 };

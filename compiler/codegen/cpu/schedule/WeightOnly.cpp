@@ -12,6 +12,7 @@
 #include "compiler/codegen/cpu/schedule/WeightOnlyPanels.h"
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace weir;
@@ -31,6 +32,32 @@ int64_t weir::weightOnlyDirectRows(int64_t lanes) { return lanes >= 16 ? 8 : 2; 
 
 int64_t weir::weightOnlyFewRows(int64_t lanes, int64_t partRows) {
   return std::min(partRows, lanes >= 16 ? int64_t(8) : int64_t(4));
+}
+
+bool weir::addsBytes(DequantizeBlocksOp weights, const VectorUnit &unit) {
+  constexpr int64_t most = 256; // elements of a block, all in registers
+  int64_t block = weights.getBlock();
+  std::optional<float> zero = weightOnlyZero(weights);
+  return weights->hasAttr(byteRowsAttribute) && unit.hasByteQuads && block % unit.lanes() == 0 &&
+         block <= most && weights.getRows() % block == 0 && (!zero || *zero == std::floor(*zero));
+}
+
+/// The same where rows become bytes: as many as stay in the second-level cache, by several
+/// panels, for which they are rounded once.
+static SmallVector<int64_t> byteTiles(ScheduleBuilder &s, DotGeneralOp dot,
+                                      DequantizeBlocksOp weights, const VectorUnit &unit) {
+  constexpr int64_t vectors = 2, height = 6, cacheShare = 1 << 18, mostPanels = 8;
+  s.set(schedule::tile, {height, vectors, unit.lanes()});
+  auto type = typeOf(dot.getResult());
+  if (type.getRank() > 2)
+    s.set(schedule::merged, {0, type.getRank() - 1});
+  int64_t rows = partShape(s[schedule::merged], type.getShape())[0];
+  int64_t most =
+      std::clamp<int64_t>(cacheShare / int64_t(weights.getRows()) / height, 1, partRows / height) *
+      height;
+  int64_t panels = llvm::divideCeil(type.getShape().back(), weightOnlyPanel);
+  return {ShapedType::isDynamic(rows) ? most : std::clamp<int64_t>(rows, 1, most),
+          std::min(panels, mostPanels) * weightOnlyPanel};
 }
 
 /// Sets the tile, and returns how the range is cut: rows, columns.
@@ -89,7 +116,10 @@ public:
 
   std::optional<SmallVector<int64_t>> schedule(ScheduleBuilder &s,
                                                const KernelRequest &request) const override {
-    return weightOnlyTiles(s, cast<DotGeneralOp>(request.anchor), request.unit);
+    auto dot = cast<DotGeneralOp>(request.anchor);
+    auto weights = dot.getRhs().getDefiningOp<DequantizeBlocksOp>();
+    return addsBytes(weights, request.unit) ? byteTiles(s, dot, weights, request.unit)
+                                            : weightOnlyTiles(s, dot, request.unit);
   }
 
   Operation *packOperands(KernelRequest &request) const override {

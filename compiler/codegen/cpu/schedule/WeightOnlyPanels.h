@@ -8,6 +8,7 @@
 #ifndef WEIR_COMPILER_CODEGEN_CPU_SCHEDULE_WEIGHTONLYPANELS_H
 #define WEIR_COMPILER_CODEGEN_CPU_SCHEDULE_WEIGHTONLYPANELS_H
 
+#include "compiler/codegen/cpu/schedule/RegisterTiles.h"
 #include "dialects/weir/BlockQuantized.h"
 
 namespace weir {
@@ -21,6 +22,10 @@ int64_t weightOnlyDepth(DequantizeBlocksOp weights);
 int64_t weightOnlyFewRows(int64_t lanes, int64_t partRows);
 /// So many of them at a time.
 int64_t weightOnlyDirectRows(int64_t lanes);
+
+/// Whether rows of the product by `weights` become bytes: the model lets them
+/// (byteRowsAttribute), the unit adds products of bytes, and blocks are whole.
+bool addsBytes(DequantizeBlocksOp weights, const VectorUnit &unit);
 
 } // namespace weir
 
