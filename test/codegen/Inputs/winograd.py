@@ -4,11 +4,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 #===-------------------------------------------------------------------------===#
-"""usage: winograd.py model|joined|check FOLDER
+"""usage: winograd.py model|joined|check|check-bf16 FOLDER
 
 A convolution, its bias, an addition and ReLU: model.onnx and in.npz in FOLDER, or how
 far some results in out.npz are from the same in double precision. `joined` adds by
-joining channels, which another convolution sums.
+joining channels, which another convolution sums. `check-bf16`: within what rounding both operands
+to bf16 can make of the direct form, though both are rounded once more where they are transformed.
 """
 import array
 import random
@@ -19,6 +20,7 @@ from floats import (EPSILON, constant, count, node, port, read_output, values, w
 
 # The last panel of channels is not whole, and the last part has fewer lines.
 IMAGES, HEIGHT, WIDTH, CHANNELS, FILTERS = 2, 34, 24, 96, 80
+BRAIN_ROUNDING = 2.0**-8  # at most, of a number
 X_SHAPE, Y_SHAPE = (IMAGES, CHANNELS, HEIGHT, WIDTH), (IMAGES, FILTERS, HEIGHT, WIDTH)
 W_SHAPE = (FILTERS, CHANNELS, 3, 3)
 
@@ -51,7 +53,8 @@ def write(folder, joined):
     write_inputs(folder, [("x", X_SHAPE, X), ("y", Y_SHAPE, Y)])
 
 
-def check(folder):
+def check(folder, epsilon, most, least=0):
+    """Errors are from `least` to `most` roundings of size `epsilon`."""
     got = read_output(folder, "z", Y_SHAPE)
     chosen, worst = random.Random(5), 0.0
     for sample in range(400):
@@ -68,11 +71,16 @@ def check(folder):
                                * W[((k * CHANNELS + c) * 3 + i) * 3 + j])
                     total += product
                     size += abs(product)
-        worst = max(worst, abs(got[place] - max(total, 0.0)) / (size * EPSILON))
-    print("within 4 roundings of the magnitudes' sum" if worst <= 4 else f"off by {worst:.3g}")
+        worst = max(worst, abs(got[place] - max(total, 0.0)) / (size * epsilon))
+    print(f"within {most} roundings of the magnitudes' sum" if worst <= most
+          else f"off by {worst:.3g}")
+    if least > worst:
+        print("no operand is rounded")
 
 
 if sys.argv[1] == "check":
-    check(sys.argv[2])
+    check(sys.argv[2], EPSILON, 4)
+elif sys.argv[1] == "check-bf16":
+    check(sys.argv[2], BRAIN_ROUNDING, 2, 2.0**-6)
 else:
     write(sys.argv[2], sys.argv[1] == "joined")
