@@ -72,13 +72,13 @@ struct Arguments {
 
 /// Parameters behind a kernel's own.
 struct MoreParameters {
-  uint64_t values[3];
+  uint64_t values[6];
   int32_t count;
   const uint8_t *maps = nullptr; ///< WEIR_CUDA_MAP_BYTES each
   int32_t mapCount = 0;
   uint32_t shared = 0; ///< bytes of a block's memory
 
-  static MoreParameters pointer(Pointer data) { return {{data, 0, 0}, data ? 1 : 0}; }
+  static MoreParameters pointer(Pointer data) { return {{data}, data ? 1 : 0}; }
 };
 
 /// Notes a launch; its parameters are a record for errors, the buffers, the sizes
@@ -334,7 +334,7 @@ static bool noteParts(weir_context *ctx, const Arguments &arguments, const weir_
 static bool noteWideKernel(weir_context *ctx, const Arguments &arguments, int32_t *code) {
   WideLaunch launch;
   if (!planWideKernel(*partOf(ctx)->device->wideKernels, arguments.kernel, arguments.buffers,
-                       arguments.sizes, &launch))
+                      arguments.sizes, &launch))
     return false;
   MoreParameters more = {{}, 0, launch.maps[0], launch.mapCount, uint32_t(launch.shared)};
   bool noted = noteLaunch(ctx, launch.function, arguments, more, launch.blocks, launch.threads);
@@ -342,39 +342,215 @@ static bool noteWideKernel(weir_context *ctx, const Arguments &arguments, int32_
   return true;
 }
 
-int32_t weir_cuda_launch(weir_context *ctx, int32_t kernel, void *const *buffers,
-                         int32_t buffer_count, const int64_t *sizes, int32_t size_count,
-                         int64_t blocks, int32_t threads) {
-  return weir_cuda_launch_parts(ctx, kernel, buffers, buffer_count, sizes, size_count, blocks,
-                                threads, nullptr);
+/// Parts of a line: none is short, and no more of them than large GPUs have room for. It
+/// depends on sizes alone, so that equal ones give equal results, whatever GPU computes them.
+static int64_t partsOfLine(const weir_cuda_split &split) {
+  const int64_t shortest = split.across ? 32 : 2048, enough = split.across ? 1 << 16 : 768;
+  if (split.lines <= 0)
+    return 0;
+  int64_t byLength = split.elements / split.lines / shortest,
+          byRoom = (enough + split.lines - 1) / split.lines;
+  int64_t count = byLength < byRoom ? byLength : byRoom;
+  return count < split.most_parts ? count : split.most_parts;
 }
 
-int32_t weir_cuda_launch_parts(weir_context *ctx, int32_t kernel, void *const *buffers,
-                               int32_t buffer_count, const int64_t *sizes, int32_t size_count,
-                               int64_t blocks, int32_t threads, const weir_cuda_parts *parts) {
+/// A kernel of few long lines in parts.
+static bool noteSplit(weir_context *ctx, const Arguments &arguments, const weir_cuda_split *split,
+                      int32_t *code) {
+  constexpr int64_t fewParts = 4, warp = 32; // fewer are not worth another launch
+  if (!split)
+    return false;
+  int64_t count = partsOfLine(*split), all = split->lines * count;
+  if (count < fewParts)
+    return false;
+  CudaDevice &device = *partOf(ctx)->device;
+  Function part = functionOf(device, split->part), join = functionOf(device, split->join);
+  if (!part || !join)
+    return false;
+  const char *nodes = ctx->run->session->program->kernels[arguments.kernel].nodes;
+  Scratch scratch(ctx);
+  Pointer states = scratch.take(all * split->state, nodes);
+  if (!states)
+    return false;
+  int64_t blocks = split->across ? (all + split->threads - 1) / split->threads : all,
+          lines = split->join_threads / warp,
+          joins = split->joins_parts ? blocks : (split->lines + lines - 1) / lines;
+  MoreParameters more = {{states, uint64_t(count)}, 2};
+  bool noted = noteLaunch(ctx, part, arguments, more, blocks, split->threads) &&
+               noteLaunch(ctx, join, arguments, more, joins, split->join_threads);
+  *code = noted ? int32_t(WEIR_OK) : outOfHostMemory(ctx);
+  return true;
+}
+
+namespace {
+/// Notes the launches of one sort.
+class SortLaunches {
+public:
+  SortLaunches(weir_context *ctx, const Arguments &arguments, const weir_cuda_sort &sort,
+               Function take, int64_t takeBlocks, int32_t takeThreads)
+      : ctx(ctx), arguments(arguments), sort(sort), take(take), takeBlocks(takeBlocks),
+        takeThreads(takeThreads), scratch(ctx),
+        nodes(ctx->run->session->program->kernels[arguments.kernel].nodes) {}
+
+  int32_t note() {
+    constexpr int64_t mostItems = 0x7fffffff; // of a line, and blocks
+    CudaDevice &device = *partOf(ctx)->device;
+    run = functionOf(device, sort.run);
+    merge = functionOf(device, sort.merge);
+    merges = functionOf(device, sort.merges);
+    if (!run || !merge || !merges || sort.size > mostItems ||
+        sort.lines * runsOf(sort.size) > mostItems / 8)
+      return fail(ctx, "the kernel cannot be launched", 1, nodes);
+    int64_t size = sort.size, left = 0;
+    Pointer from = 0, places[2] = {0, 0};
+    // The kernel says so, and reads nothing.
+    if (sort.wanted > size)
+      return noteTake(from, size);
+    // Few of a line: the first of each run are the next line, until that is one run.
+    for (int32_t round = 0;; ++round) {
+      bool isLast = runsOf(size) == 1, keepsAll = !isLast && sort.wanted > sort.run_elements / 2;
+      int64_t keep = keepsAll ? sort.run_elements : sort.wanted;
+      left =
+          (runsOf(size) - 1) * keep + smaller(keep, size - (runsOf(size) - 1) * sort.run_elements);
+      Pointer &to = places[round % 2];
+      if (int32_t code = to ? int32_t(WEIR_OK) : allocate(left, to))
+        return code;
+      if (!noteRun(from, to, size, left, keep,
+                   from ? WEIR_CUDA_SORT_ITEMS : WEIR_CUDA_SORT_ELEMENTS))
+        return outOfHostMemory(ctx);
+      from = to;
+      size = left;
+      if (isLast || keepsAll)
+        break;
+    }
+    return noteMerges(from, size) ? noteTake(from, size) : outOfHostMemory(ctx);
+  }
+
+private:
+  int32_t noteTake(Pointer items, int64_t size) {
+    bool noted =
+        noteLaunch(ctx, take, arguments, {{items, uint64_t(size)}, 2}, takeBlocks, takeThreads);
+    return noted ? int32_t(WEIR_OK) : outOfHostMemory(ctx);
+  }
+  static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+  int64_t runsOf(int64_t size) const { return (size + sort.run_elements - 1) / sort.run_elements; }
+
+  int32_t allocate(int64_t size, Pointer &where) {
+    int64_t bytes = sort.lines * size * sort.item_bytes;
+    where = scratch.take(bytes, nodes);
+    return where ? int32_t(WEIR_OK)
+                 : abortOutOfMemory(ctx->run, *partOf(ctx)->device, bytes, nodes);
+  }
+
+  bool noteRun(Pointer from, Pointer to, int64_t size, int64_t left, int64_t keep,
+               weir_cuda_sort_mode mode) {
+    return noteLaunch(
+        ctx, run, arguments,
+        {{from, to, uint64_t(size), uint64_t(left), uint64_t(keep), uint64_t(mode)}, 6},
+        sort.lines * runsOf(size), sort.threads);
+  }
+
+  /// `steps` steps of a merge, the first over 2^`bit` items.
+  bool noteSteps(Pointer items, int64_t size, int64_t bit, int64_t steps, bool mirrors) {
+    int64_t twice = int64_t(2) << bit, groups = (size + twice - 1) / twice * (twice >> steps);
+    return noteLaunch(ctx, steps == 1 ? merge : merges, arguments,
+                      {{items, uint64_t(size), uint64_t(bit), uint64_t(mirrors)}, 4},
+                      sort.lines * ((groups + sort.merge_threads - 1) / sort.merge_threads),
+                      sort.merge_threads);
+  }
+
+  /// Runs that are sorted become one.
+  bool noteMerges(Pointer items, int64_t size) {
+    int64_t least = 0;
+    while (int64_t(1) << least < sort.run_elements)
+      ++least;
+    for (int64_t level = least; int64_t(1) << level < size; ++level) {
+      bool noted = noteSteps(items, size, level, 1, true);
+      for (int64_t bit = level - 1; noted && bit >= least;) {
+        int64_t steps = bit - least >= 2 ? 3 : 1;
+        noted = noteSteps(items, size, bit, steps, false);
+        bit -= steps;
+      }
+      if (!noted || !noteRun(items, items, size, size, sort.run_elements, WEIR_CUDA_END_MERGE))
+        return false;
+    }
+    return true;
+  }
+
+  weir_context *ctx;
+  const Arguments &arguments;
+  const weir_cuda_sort &sort;
+  Function take;
+  int64_t takeBlocks;
+  int32_t takeThreads;
+  Scratch scratch;
+  const char *nodes;
+  Function run = nullptr, merge = nullptr, merges = nullptr;
+};
+
+/// How a launch may be another than that of the kernel alone; one of them, or none.
+struct Ways {
+  const weir_cuda_parts *parts;
+  const weir_cuda_split *split;
+  const weir_cuda_sort *sort;
+};
+} // namespace
+
+static int32_t launch(weir_context *ctx, const Arguments &arguments, int64_t blocks,
+                      int32_t threads, const Ways &ways) {
   if (int32_t code = checkStop(ctx->run))
     return code;
   if (blocks <= 0)
     return WEIR_OK;
   const CudaDevice &device = *partOf(ctx)->device;
-  const weir_kernel_desc &desc = ctx->run->session->program->kernels[kernel];
+  const weir_kernel_desc &desc = ctx->run->session->program->kernels[arguments.kernel];
   constexpr int32_t most = 440; // a kernel's parameters take up to 4 KiB, three maps among them
   constexpr int64_t mostBlocks = 0x7fffffff;
-  if (buffer_count + size_count > most || blocks > mostBlocks)
+  if (arguments.bufferCount + arguments.sizeCount > most || blocks > mostBlocks)
     return fail(ctx, "the kernel cannot be launched", 1, desc.nodes);
   // No context is current: what is known already asks nothing of the driver.
-  Arguments arguments = {kernel, buffers, buffer_count, sizes, size_count};
   int32_t code = WEIR_OK;
-  bool isByParts = leavesIdle(parts);
-  bool done = (isByParts && noteParts(ctx, arguments, parts, &code)) ||
-              noteProduct(ctx, arguments, &code) || noteConvolution(ctx, arguments, &code) ||
-              noteDnnCall(ctx, arguments, &code) ||
-              (!isByParts && noteParts(ctx, arguments, parts, &code)) ||
-              noteWideKernel(ctx, arguments, &code) ||
-              noteLaunch(ctx, device.functions[kernel], arguments, {}, blocks, threads);
+  Function function = device.functions[arguments.kernel];
+  bool isByParts = leavesIdle(ways.parts), done = true;
+  if (ways.sort)
+    code = SortLaunches(ctx, arguments, *ways.sort, function, blocks, threads).note();
+  else
+    done = (isByParts && noteParts(ctx, arguments, ways.parts, &code)) ||
+           noteProduct(ctx, arguments, &code) || noteConvolution(ctx, arguments, &code) ||
+           noteDnnCall(ctx, arguments, &code) ||
+           (!isByParts && noteParts(ctx, arguments, ways.parts, &code)) ||
+           noteSplit(ctx, arguments, ways.split, &code) || noteWideKernel(ctx, arguments, &code) ||
+           noteLaunch(ctx, function, arguments, {}, blocks, threads);
   if (!done)
     return outOfHostMemory(ctx);
   return code || !device.waitsAlways ? code : awaitWork(ctx, desc.nodes);
+}
+
+int32_t weir_cuda_launch(weir_context *ctx, int32_t kernel, void *const *buffers,
+                         int32_t buffer_count, const int64_t *sizes, int32_t size_count,
+                         int64_t blocks, int32_t threads) {
+  return launch(ctx, {kernel, buffers, buffer_count, sizes, size_count}, blocks, threads, {});
+}
+
+int32_t weir_cuda_launch_parts(weir_context *ctx, int32_t kernel, void *const *buffers,
+                               int32_t buffer_count, const int64_t *sizes, int32_t size_count,
+                               int64_t blocks, int32_t threads, const weir_cuda_parts *parts) {
+  return launch(ctx, {kernel, buffers, buffer_count, sizes, size_count}, blocks, threads,
+                {parts, nullptr, nullptr});
+}
+
+int32_t weir_cuda_launch_split(weir_context *ctx, int32_t kernel, void *const *buffers,
+                               int32_t buffer_count, const int64_t *sizes, int32_t size_count,
+                               int64_t blocks, int32_t threads, const weir_cuda_split *split) {
+  return launch(ctx, {kernel, buffers, buffer_count, sizes, size_count}, blocks, threads,
+                {nullptr, split, nullptr});
+}
+
+int32_t weir_cuda_launch_sort(weir_context *ctx, int32_t kernel, void *const *buffers,
+                              int32_t buffer_count, const int64_t *sizes, int32_t size_count,
+                              int64_t blocks, int32_t threads, const weir_cuda_sort *sort) {
+  return launch(ctx, {kernel, buffers, buffer_count, sizes, size_count}, blocks, threads,
+                {nullptr, nullptr, sort});
 }
 
 void *weir_cuda_alloc(weir_context *ctx, int64_t bytes, int32_t site) {

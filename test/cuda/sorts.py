@@ -69,8 +69,7 @@ def main():
             out = os.path.join(folder, entry + where)
             subprocess.run([weir_run, model, "--run=" + entry, "--input=x=" + feed,
                             "--output=" + out], env=dict(os.environ, **settings), check=True)
-            return {name: open(os.path.join(out, name), "rb").read()
-                    for name in ("values.npy", "indices.npy")}
+            return {name: open(os.path.join(out, name), "rb").read() for name in sorted(os.listdir(out))}
 
         host = run("-host", WEIR_CUDA="off")
         gpu = run("-gpu", WEIR_CUDA="require", WEIR_CUDA_DRIVER=recorder,

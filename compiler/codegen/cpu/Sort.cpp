@@ -64,7 +64,10 @@ void weir::emitSortCall(KernelBuilder &r, plan::KernelOp kernel, SiteTable &site
   const KernelBuilder::Buffer values = r.bufferOf(sort.getValues());
   Value operands = frame.space(2 * each), results = frame.space(2 * each), count = frame.space(8),
         parameters = frame.space(3 * 8);
-  frame.store(values.type.getDimSize(int64_t(sort.getAxis())), count);
+  LLVM::StoreOp::create(
+      b, loc,
+      b.createOrFold<arith::IndexCastOp>(loc, b.getI64Type(), values.dims[size_t(sort.getAxis())]),
+      count);
   frame.store(r.bufferOf(sort.getOperand()), operands);
   storeTensor(b, loc, frame.at(operands, each), count, b.getI64Type(), {});
   frame.store(values, results);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cuda/CudaKernel.h"
+#include "compiler/codegen/cuda/CudaLineFold.h"
 #include "compiler/codegen/cuda/CudaSort.h"
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
@@ -438,8 +439,8 @@ using Strategy = bool (*)(const CudaKernel &k);
 
 /// In the order in which kernels are offered to them. What none takes goes element by element.
 static constexpr Strategy strategies[] = {
-    emitScatter, emitSort,         emitAttention,     emitTranspose,
-    emitGemm,    emitRowReduction, emitRowReductions,
+    emitScatter,      emitSort,          emitAttention, emitTranspose, emitGemm,
+    emitRowReduction, emitRowReductions, emitArgReduce, emitScan,
 };
 
 LaunchShape weir::emitCudaKernel(plan::KernelOp kernel, StringRef symbol, gpu::GPUModuleOp module,

@@ -37,6 +37,28 @@ struct LaunchParts {
   int64_t keysOperand = 0, keysDim = 0;
 };
 
+/// How few long lines are cut into parts: see weir_cuda_split.
+struct LaunchSplit {
+  std::string part, join;                   ///< names in the image
+  int32_t partNumber = -1, joinNumber = -1; ///< among weir_accelerator_desc::kernels
+  int64_t threads = 1, joinThreads = 1;
+  bool across = false;   ///< lines lie side by side: a thread has a part of one
+  int64_t state = 8;     ///< bytes that a part leaves of a line
+  int64_t axis = -1;     ///< of the first result, along which a scan goes; -1: a line has a result
+  int64_t mostParts = 1; ///< of a line
+};
+
+/// How lines that are too long for a block, or of open length, are sorted by a sequence of
+/// launches: see weir_cuda_sort. The kernel itself is the last of them.
+struct LaunchSort {
+  std::string run, merge, merges; ///< names in the image
+  int32_t runNumber = -1, mergeNumber = -1, mergesNumber = -1;
+  int64_t threads = 1, mergeThreads = 1;
+  int64_t runElements = 1; ///< a power of two
+  int64_t itemBytes = 8;
+  int64_t operand = 0, axis = 0; ///< number of the operand; of it and the results
+};
+
 /// How a kernel is launched. The number of blocks is the product over the axes
 /// of ceil(product of the first result's `dims` / divisor).
 struct LaunchShape {
@@ -52,6 +74,8 @@ struct LaunchShape {
   bool beatsLibraryAndRest = false;
   /// Kernels that may do the same in parts; not there: none.
   std::optional<LaunchParts> parts;
+  std::optional<LaunchSplit> split; ///< the same
+  std::optional<LaunchSort> sort;   ///< set: the kernel is no other way
 };
 
 /// Reads elements in a thread of a GPU.
@@ -173,8 +197,10 @@ void emitNeighbours(const CudaKernel &k, llvm::ArrayRef<mlir::Value> at, int64_t
 
 inline constexpr int64_t warpThreads = 32;
 
-/// The value, of up to 64 bits, that lane ^ distance has. All lanes come here.
-mlir::Value shuffle(CudaReader &r, mlir::Value value, int64_t distance);
+/// The value, of up to 64 bits, that lane ^ distance has; UP: that the lane `distance` before has,
+/// or the own one; IDX: that lane `distance` has. All lanes come here.
+mlir::Value shuffle(CudaReader &r, mlir::Value value, int64_t distance,
+                    mlir::gpu::ShuffleMode mode = mlir::gpu::ShuffleMode::XOR);
 
 // Tensor cores. A warp multiplies 16 rows by 8 columns over a depth of 16 (mma.m16n8k16), of
 // bytes 32 (mma.m16n8k32); which lane has which elements is what PTX says.
@@ -201,9 +227,30 @@ struct ThreadLine {
 /// lanes.
 ThreadLine placeLines(const CudaKernel &k, int64_t threads, int64_t rank);
 
+/// Numbers that the threads of a block share; a bit has a byte.
+class SharedNumbers {
+public:
+  SharedNumbers(CudaReader &r, mlir::Type type, int64_t count);
+  void store(mlir::Value place, mlir::Value number) const;
+  mlir::Value load(mlir::Value place) const;
+
+private:
+  CudaReader *r;
+  mlir::Type type;
+  mlir::Value memory;
+};
+
+/// What is known of a part of a line: a number, or several that belong together.
+using LineState = llvm::SmallVector<mlir::Value, 2>;
+
 /// What the threads of a line have found, combined, in each of them: a warp's by
 /// shuffles, with `byBlock` those of all warps of the block by way of shared memory.
-/// All threads of the block come here.
+/// All threads of the block come here. `combine` makes one state of two, in either order.
+LineState combineLine(
+    const CudaKernel &k, LineState state,
+    llvm::function_ref<LineState(llvm::ArrayRef<mlir::Value>, llvm::ArrayRef<mlir::Value>)> combine,
+    bool byBlock);
+/// The same of a reduction's value.
 mlir::Value combineLine(const CudaKernel &k, ScalarBuilder &s, ReduceKind kind, mlir::Value value,
                         bool byBlock);
 

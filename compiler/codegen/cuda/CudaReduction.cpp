@@ -32,13 +32,12 @@ static bool reducesLines(ReduceOp reduce) {
   return !axes.empty();
 }
 
-Value weir::shuffle(CudaReader &r, Value value, int64_t distance) {
+Value weir::shuffle(CudaReader &r, Value value, int64_t distance, gpu::ShuffleMode mode) {
   OpBuilder &b = r.b;
   Location loc = r.loc;
   Type type = value.getType(), i32 = b.getI32Type(), i64 = b.getI64Type();
   auto move = [&](Value word) -> Value {
-    return gpu::ShuffleOp::create(b, loc, word, int32_t(distance), int32_t(warpThreads),
-                                  gpu::ShuffleMode::XOR)
+    return gpu::ShuffleOp::create(b, loc, word, int32_t(distance), int32_t(warpThreads), mode)
         .getShuffleResult();
   };
   unsigned width = type.getIntOrFloatBitWidth();
@@ -96,36 +95,63 @@ ThreadLine weir::placeLines(const CudaKernel &k, int64_t threads, int64_t rank) 
   return own;
 }
 
-Value weir::combineLine(const CudaKernel &k, ScalarBuilder &s, ReduceKind kind, Value value,
-                        bool byBlock) {
+SharedNumbers::SharedNumbers(CudaReader &reader, Type type, int64_t count)
+    : r(&reader), type(type),
+      memory(reader.shared(type.isInteger(1) ? reader.b.getI8Type() : type, {count})) {}
+
+void SharedNumbers::store(Value place, Value number) const {
+  if (type.isInteger(1))
+    number = arith::ExtUIOp::create(r->b, r->loc, r->b.getI8Type(), number);
+  memref::StoreOp::create(r->b, r->loc, number, memory, ValueRange{place});
+}
+
+Value SharedNumbers::load(Value place) const {
+  Value number = memref::LoadOp::create(r->b, r->loc, memory, ValueRange{place});
+  return type.isInteger(1) ? arith::TruncIOp::create(r->b, r->loc, type, number).getResult()
+                           : number;
+}
+
+LineState weir::combineLine(const CudaKernel &k, LineState state,
+                            function_ref<LineState(ArrayRef<Value>, ArrayRef<Value>)> combine,
+                            bool byBlock) {
   CudaReader &r = k.reader;
   auto amongLanes = [&](int64_t lanes) {
-    for (int64_t distance = lanes / 2; distance > 0; distance /= 2)
-      value = reductionStep(r, s, kind, value, shuffle(r, value, distance), false);
+    for (int64_t distance = lanes / 2; distance > 0; distance /= 2) {
+      LineState other;
+      for (Value value : state)
+        other.push_back(shuffle(r, value, distance));
+      state = combine(state, other);
+    }
   };
   amongLanes(warpThreads);
   if (!byBlock)
-    return value;
-  // One value a warp, then once more among these.
-  Type wide = value.getType();
+    return state;
+  // One state a warp, then once more among these.
   int64_t warps = k.shape.threads / warpThreads;
-  Type stored = wide.isInteger(1) ? r.b.getI8Type() : wide;
-  Value partial = r.shared(stored, {warps});
+  SmallVector<SharedNumbers> partial;
+  for (Value value : state)
+    partial.emplace_back(r, value.getType(), warps);
   Value thread = r.threadId();
   Value inWarp = r.remainder(thread, r.constant(warpThreads));
   Value warpId = r.divide(thread, r.constant(warpThreads));
   r.onlyIf(r.equal(inWarp, r.constant(0)), [&] {
-    Value one =
-        stored == wide ? value : arith::ExtUIOp::create(r.b, r.loc, stored, value).getResult();
-    memref::StoreOp::create(r.b, r.loc, one, partial, ValueRange{warpId});
+    for (auto [memory, value] : llvm::zip(partial, state))
+      memory.store(warpId, value);
   });
   r.barrier();
   Value mine = r.remainder(inWarp, r.constant(warps));
-  value = memref::LoadOp::create(r.b, r.loc, partial, ValueRange{mine});
-  if (stored != wide)
-    value = arith::TruncIOp::create(r.b, r.loc, wide, value);
+  for (auto [memory, value] : llvm::zip(partial, state))
+    value = memory.load(mine);
   amongLanes(warps);
-  return value;
+  return state;
+}
+
+Value weir::combineLine(const CudaKernel &k, ScalarBuilder &s, ReduceKind kind, Value value,
+                        bool byBlock) {
+  auto combine = [&](ArrayRef<Value> a, ArrayRef<Value> b) {
+    return LineState{reductionStep(k.reader, s, kind, a[0], b[0], /*reassociate=*/false)};
+  };
+  return combineLine(k, LineState{value}, combine, byBlock)[0];
 }
 
 bool weir::emitRowReductions(const CudaKernel &k) {

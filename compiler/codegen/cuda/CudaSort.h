@@ -16,6 +16,14 @@ namespace weir {
 /// sort; nothing is emitted then.
 bool emitSort(const CudaKernel &k);
 
+/// Whether lines do not fit into a block's shared memory, or may not.
+bool isLongSort(TopKOp sort);
+
+/// Emits a kernel around such a sort under the name `symbol`: the last of a sequence of
+/// launches, and the others (LaunchShape::sort).
+LaunchShape emitLongSort(plan::KernelOp kernel, llvm::StringRef symbol,
+                         mlir::gpu::GPUModuleOp module, SiteTable &sites);
+
 /// Why no kernel sorts so, as DeviceKind::whyNot says; empty: one does. From any thread.
 std::string whyNotSort(TopKOp sort);
 

@@ -26,6 +26,8 @@ void weir::declareCudaFunctions(OpBuilder &b, ModuleOp module) {
   };
   declare("weir_cuda_launch", i32, {p, i32, p, i32, p, i32, i64, i32});
   declare("weir_cuda_launch_parts", i32, {p, i32, p, i32, p, i32, i64, i32, p});
+  declare("weir_cuda_launch_split", i32, {p, i32, p, i32, p, i32, i64, i32, p});
+  declare("weir_cuda_launch_sort", i32, {p, i32, p, i32, p, i32, i64, i32, p});
   declare("weir_cuda_alloc", p, {p, i64, i32});
   declare("weir_cuda_fetch_place", p, {p, i32, i64, p});
   declare("weir_cuda_alloc_fetch", p, {p, i32, i64, i32});
@@ -113,11 +115,64 @@ void CudaStepRewriter::launch(RunOp op) {
                                   pointers, i32(buffers.size()),
                                   sizes,    i32(open.size()),
                                   blocks,   i32(shape.threads)};
-  if (shape.parts)
+  StringRef function = "weir_cuda_launch";
+  if (shape.parts) {
+    function = "weir_cuda_launch_parts";
     arguments.push_back(describeParts(op, shape, firstSizes));
-  returnIfError(
-      call(shape.parts ? "weir_cuda_launch_parts" : "weir_cuda_launch", b.getI32Type(), arguments));
+  } else if (shape.split) {
+    function = "weir_cuda_launch_split";
+    arguments.push_back(describeSplit(op, *shape.split, firstSizes));
+  } else if (shape.sort) {
+    function = "weir_cuda_launch_sort";
+    arguments.push_back(describeSort(op, *shape.sort, firstSizes));
+  }
+  returnIfError(call(function, b.getI32Type(), arguments));
   op.erase();
+}
+
+/// The product of sizes, but for that of `without`; -1: of all.
+Value CudaStepRewriter::productOf(ArrayRef<Value> sizes, int64_t without) {
+  Value count = i64(1);
+  for (auto [i, size] : llvm::enumerate(sizes))
+    if (int64_t(i) != without)
+      count = LLVM::MulOp::create(b, loc, count, size);
+  return count;
+}
+
+/// A weir_cuda_split on the stack.
+Value CudaStepRewriter::describeSplit(RunOp op, const LaunchSplit &split, ArrayRef<Value> sizes) {
+  Value desc = stack(sizeof(weir_cuda_split)), elements = i64(0);
+  auto store = [&](Value value, size_t offset) { storeField(value, desc, int64_t(offset)); };
+  for (Value input : op.getInputs())
+    elements = LLVM::UMaxOp::create(b, loc, elements, productOf(unpack(input).dims, -1));
+  store(i32(split.partNumber), offsetof(weir_cuda_split, part));
+  store(i32(split.joinNumber), offsetof(weir_cuda_split, join));
+  store(i32(split.threads), offsetof(weir_cuda_split, threads));
+  store(i32(split.joinThreads), offsetof(weir_cuda_split, join_threads));
+  store(i32(split.across), offsetof(weir_cuda_split, across));
+  store(i32(split.axis >= 0), offsetof(weir_cuda_split, joins_parts));
+  store(i64(split.state), offsetof(weir_cuda_split, state));
+  store(i64(split.mostParts), offsetof(weir_cuda_split, most_parts));
+  store(productOf(sizes, split.axis), offsetof(weir_cuda_split, lines));
+  store(elements, offsetof(weir_cuda_split, elements));
+  return desc;
+}
+
+/// A weir_cuda_sort on the stack.
+Value CudaStepRewriter::describeSort(RunOp op, const LaunchSort &sort, ArrayRef<Value> sizes) {
+  Value desc = stack(sizeof(weir_cuda_sort));
+  auto store = [&](Value value, size_t offset) { storeField(value, desc, int64_t(offset)); };
+  store(i32(sort.runNumber), offsetof(weir_cuda_sort, run));
+  store(i32(sort.mergeNumber), offsetof(weir_cuda_sort, merge));
+  store(i32(sort.mergesNumber), offsetof(weir_cuda_sort, merges));
+  store(i32(sort.threads), offsetof(weir_cuda_sort, threads));
+  store(i32(sort.mergeThreads), offsetof(weir_cuda_sort, merge_threads));
+  store(i32(sort.itemBytes), offsetof(weir_cuda_sort, item_bytes));
+  store(i64(sort.runElements), offsetof(weir_cuda_sort, run_elements));
+  store(productOf(sizes, sort.axis), offsetof(weir_cuda_sort, lines));
+  store(unpack(op.getInputs()[sort.operand]).dims[sort.axis], offsetof(weir_cuda_sort, size));
+  store(sizes[sort.axis], offsetof(weir_cuda_sort, wanted));
+  return desc;
 }
 
 /// A weir_cuda_parts on the stack.
@@ -126,10 +181,7 @@ Value CudaStepRewriter::describeParts(RunOp op, const LaunchShape &shape, ArrayR
   Value desc = stack(sizeof(weir_cuda_parts));
   auto store = [&](Value value, size_t offset) { storeField(value, desc, int64_t(offset)); };
   auto product = [&](const LaunchShape::Axis &axis) {
-    Value count = i64(1);
-    for (int64_t dim : axis.dims)
-      count = LLVM::MulOp::create(b, loc, count, sizes[dim]);
-    return count;
+    return productOf(llvm::map_to_vector(axis.dims, [&](int64_t dim) { return sizes[dim]; }), -1);
   };
   Value keys =
       parts.keys ? i64(*parts.keys) : unpack(op.getInputs()[parts.keysOperand]).dims[parts.keysDim];

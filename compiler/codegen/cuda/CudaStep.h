@@ -47,6 +47,11 @@ private:
   void launch(plan::RunOp op);
   mlir::Value describeParts(plan::RunOp op, const LaunchShape &shape,
                             llvm::ArrayRef<mlir::Value> sizes);
+  mlir::Value describeSplit(plan::RunOp op, const LaunchSplit &split,
+                            llvm::ArrayRef<mlir::Value> sizes);
+  mlir::Value describeSort(plan::RunOp op, const LaunchSort &sort,
+                           llvm::ArrayRef<mlir::Value> sizes);
+  mlir::Value productOf(llvm::ArrayRef<mlir::Value> sizes, int64_t without);
   bool rewriteSwap(mlir::Operation *op);
   void reduceTogether(plan::AllReduceOp op);
   bool goesToPeer(plan::SendOp send);

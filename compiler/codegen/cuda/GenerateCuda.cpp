@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cuda/CudaCodegen.h"
+#include "compiler/codegen/cuda/CudaLineFold.h"
+#include "compiler/codegen/cuda/CudaSort.h"
 #include "compiler/codegen/cuda/CudaStep.h"
 #include "compiler/codegen/cuda/CudaWarpGroups.h"
 #include "compiler/codegen/cuda/CudaWideAttention.h"
@@ -176,9 +178,17 @@ static std::string listKernels(ModuleOp module, const AcceleratorInfo &info,
     const std::string &symbol = info.kernels[size_t(number)];
     if (!symbol.empty())
       os << symbol << ": " << kernel.getNodes() << '\n';
-    if (auto it = launches.find(kernel.getSymName()); it != launches.end() && it->second.parts)
-      os << "  or by parts of the keys: " << it->second.parts->part << ", "
-         << it->second.parts->join << '\n';
+    if (auto it = launches.find(kernel.getSymName()); it != launches.end()) {
+      const LaunchShape &shape = it->second;
+      if (shape.parts)
+        os << "  or by parts of the keys: " << shape.parts->part << ", " << shape.parts->join
+           << '\n';
+      if (shape.split)
+        os << "  or by parts of lines: " << shape.split->part << ", " << shape.split->join << '\n';
+      if (shape.sort)
+        os << "  behind " << shape.sort->run << ", " << shape.sort->merge << ", "
+           << shape.sort->merges << '\n';
+    }
     libraries.list(os, number++);
   }
   return text;
@@ -235,11 +245,22 @@ static void nameParts(LaunchTable &launches, ModuleOp module, AcceleratorInfo &i
   };
   for (auto kernel : module.getOps<plan::KernelOp>()) {
     auto it = launches.find(kernel.getSymName());
-    if (it == launches.end() || !it->second.parts)
+    if (it == launches.end())
       continue;
-    LaunchParts &parts = *it->second.parts;
-    parts.partNumber = add(parts.part);
-    parts.joinNumber = add(parts.join);
+    LaunchShape &shape = it->second;
+    if (shape.parts) {
+      shape.parts->partNumber = add(shape.parts->part);
+      shape.parts->joinNumber = add(shape.parts->join);
+    }
+    if (shape.split) {
+      shape.split->partNumber = add(shape.split->part);
+      shape.split->joinNumber = add(shape.split->join);
+    }
+    if (shape.sort) {
+      shape.sort->runNumber = add(shape.sort->run);
+      shape.sort->mergeNumber = add(shape.sort->merge);
+      shape.sort->mergesNumber = add(shape.sort->merges);
+    }
   }
 }
 
@@ -344,14 +365,18 @@ FailureOr<StepRewriterFactory> weir::generateCuda(ModuleOp module, const DeviceK
     OwningOpRef<plan::KernelOp> own = withoutPadding(kernel);
     int64_t elements = 1;
     OwningOpRef<plan::KernelOp> words = asWords(kernel, elements);
-    LaunchShape &shape = (*launches)[kernel.getSymName()] = emitCudaKernel(words ? *words
-                                                                           : own ? *own
-                                                                                 : kernel,
-                                                                           symbol, kernels, sites);
+    auto sorts = kernel.getBody().front().getOps<TopKOp>();
+    LaunchShape &shape = (*launches)[kernel.getSymName()] =
+        !sorts.empty() && isLongSort(*sorts.begin()) ? emitLongSort(kernel, symbol, kernels, sites)
+                                                     : emitCudaKernel(words ? *words
+                                                                      : own ? *own
+                                                                            : kernel,
+                                                                      symbol, kernels, sites);
     // A step counts elements.
     if (words)
       shape.axes.back().divisor *= elements;
     emitAttentionParts(own ? *own : kernel, symbol, kernels, sites, shape);
+    emitSplitLines(kernel, symbol, kernels, sites, shape);
     std::optional<WideKernel> wide;
     if (hasSpecific)
       wide = emitWideProduct(own ? *own : kernel, symbol, kernels, sites);

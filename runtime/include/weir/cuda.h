@@ -305,6 +305,56 @@ typedef struct weir_cuda_parts {
 int32_t weir_cuda_launch_parts(weir_context *ctx, int32_t kernel, void *const *buffers,
                                int32_t buffer_count, const int64_t *sizes, int32_t size_count,
                                int64_t blocks, int32_t threads, const weir_cuda_parts *parts);
+/// How a kernel around one reduction, search for an extreme or scan can do without going along a
+/// whole line in one block (or thread): a kernel `part` that combines each of the parts into which
+/// lines are cut, and leaves `state` bytes of each, then a kernel `join`. Both are names' numbers
+/// in weir_accelerator_desc::kernels. Their parameters are the kernel's, and behind them where the
+/// states lie and how many parts a line has: equal ones, the last may be shorter.
+typedef struct weir_cuda_split {
+  int32_t part, join;
+  int32_t threads, join_threads; ///< of a block
+  int32_t across;                ///< 1: a thread has a part of a line; 0: a block
+  int32_t joins_parts; ///< 1: `join` has as many blocks as `part`; 0: a warp for each line
+  int64_t state;
+  int64_t most_parts; ///< of a line
+  int64_t lines;      ///< of this launch
+  int64_t elements;   ///< of its largest operand
+} weir_cuda_split;
+
+/// As weir_cuda_launch, or in parts, where there are few long lines.
+int32_t weir_cuda_launch_split(weir_context *ctx, int32_t kernel, void *const *buffers,
+                               int32_t buffer_count, const int64_t *sizes, int32_t size_count,
+                               int64_t blocks, int32_t threads, const weir_cuda_split *split);
+
+/// What weir_cuda_sort::run does, one of: sorts elements, sorts items, ends a merge of items whose
+/// steps are down to half a run.
+typedef enum weir_cuda_sort_mode {
+  WEIR_CUDA_SORT_ELEMENTS = 0,
+  WEIR_CUDA_SORT_ITEMS = 1,
+  WEIR_CUDA_END_MERGE = 3
+} weir_cuda_sort_mode;
+
+/// How lines that no block holds are sorted, as items of `item_bytes`, by kernels that are names'
+/// numbers in weir_accelerator_desc::kernels, with parameters behind the launched kernel's own:
+/// `run` (where items are read and written, how many a line has and will have, how many of a run
+/// are left, weir_cuda_sort_mode) has a block for each run of `run_elements`, a power of two;
+/// `merge` and `merges` (items, how many a line has, the distance of the first step as a power of
+/// two, whether that mirrors) do one step of a merge and three, which do not mirror, with a thread
+/// for two items and eight. The launched kernel comes last (items, how many a line has).
+typedef struct weir_cuda_sort {
+  int32_t run, merge, merges;
+  int32_t threads, merge_threads; ///< of a block
+  int32_t item_bytes;
+  int64_t run_elements;
+  int64_t lines, size, wanted; ///< of this launch: lines, their elements, and how many of them
+                               ///< are wanted
+} weir_cuda_sort;
+
+/// Launches kernel `kernel` behind what sorts its lines. Out of memory: RESOURCE_EXHAUSTED with
+/// the node's name.
+int32_t weir_cuda_launch_sort(weir_context *ctx, int32_t kernel, void *const *buffers,
+                              int32_t buffer_count, const int64_t *sizes, int32_t size_count,
+                              int64_t blocks, int32_t threads, const weir_cuda_sort *sort);
 /// As weir_rt_alloc and weir_rt_free, 256-byte aligned, in the step's order.
 void *weir_cuda_alloc(weir_context *ctx, int64_t bytes, int32_t site);
 void weir_cuda_free(weir_context *ctx, void *data);
