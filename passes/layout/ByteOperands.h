@@ -48,6 +48,10 @@ ByteOperand leftByteOperand(mlir::Operation *op);
 /// A constant of words counts as bytes, too.
 ByteOperand rightByteOperand(mlir::Operation *op);
 
+/// Lets products of dequantized 8-bit floats (E4M3FN, E5M2) multiply these, where scales are one
+/// or one a row or column, and multiplies the sums by the scales.
+void rewriteNarrowFloatGemms(mlir::ModuleOp module);
+
 /// Sizes of a dot_general or conv; `inBlocks`: for instructions that multiply blocks. The depth
 /// must be known, and so must all sizes of a convolution's filter.
 std::optional<ByteShape> byteShapeOf(mlir::Operation *op, bool inBlocks);

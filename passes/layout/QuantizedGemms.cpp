@@ -44,6 +44,9 @@ bool isUnsigned(Type type) { return getElementTypeOrSelf(type).isUnsignedInteger
 struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemmsPass> {
   void runOnOperation() override {
     TargetAttr target = targetOf(getOperation());
+    // Offload devices multiply 8-bit floats, hosts none.
+    if (target.getMayOffload())
+      rewriteNarrowFloatGemms(getOperation());
     SmallVector<Operation *> work;
     getOperation().walk([&](Operation *op) {
       if (isa<DotGeneralOp, ConvOp>(op))

@@ -248,7 +248,7 @@ void Tile::emitOnTensorCores() {
         Value rightLine = r.add(warpColumn, g);
         SmallVector<Value> right = {load(rightTile, rightLine, j * tensorCoreColumns, 0),
                                     load(rightTile, rightLine, j * tensorCoreColumns, 4)};
-        multiplyOnTensorCores(r, p.leftType, p.rightType, left, right,
+        multiplyOnTensorCores(r, p.coreType(p.leftType), p.coreType(p.rightType), left, right,
                               MutableArrayRef(sums).slice(j * 4, 4));
       }
     }
@@ -280,13 +280,49 @@ void takeTypes(GemmProblem &p, Type left, Type right) {
     return;
   if (isa<Float16Type, BFloat16Type>(left))
     p.operand = left;
+  else if (isa<FloatType>(left)) // f16 has all of their values
+    p.operand = Float16Type::get(left.getContext());
   else if (isa<IntegerType>(left))
     p.operand = IntegerType::get(left.getContext(), 8);
 }
 
+/// An 8-bit float as f16, exactly: the upper half of one, or a number whose exponent has a bias
+/// of 7 and not of 15.
+Value halfOf(CudaReader &r, Value value, Type element) {
+  OpBuilder &b = r.b;
+  Type i16 = b.getI16Type(), f16 = b.getF16Type();
+  auto word = [&](int64_t number) -> Value {
+    return arith::ConstantIntOp::create(b, r.loc, i16, number);
+  };
+  Value byte = arith::BitcastOp::create(b, r.loc, b.getI8Type(), value),
+        bits = arith::ExtUIOp::create(b, r.loc, i16, byte);
+  if (isa<Float8E5M2Type>(element))
+    return arith::BitcastOp::create(b, r.loc, f16,
+                                    arith::ShLIOp::create(b, r.loc, bits, word(8)).getResult());
+  Value sign = arith::ShLIOp::create(b, r.loc, arith::AndIOp::create(b, r.loc, bits, word(0x80)),
+                                     word(8)),
+        magnitude = arith::AndIOp::create(b, r.loc, bits, word(0x7f)),
+        place = arith::ShLIOp::create(b, r.loc, magnitude, word(7));
+  // Products by powers of two are exact, of the smallest numbers, too.
+  Value small = arith::BitcastOp::create(b, r.loc, f16, place),
+        wide = arith::ExtFOp::create(b, r.loc, b.getF32Type(), small),
+        factor = arith::ConstantOp::create(b, r.loc, b.getF32FloatAttr(256)),
+        made = arith::TruncFOp::create(b, r.loc, f16,
+                                       arith::MulFOp::create(b, r.loc, wide, factor).getResult()),
+        number = arith::BitcastOp::create(b, r.loc, i16, made);
+  Value isNan = arith::CmpIOp::create(b, r.loc, arith::CmpIPredicate::eq, magnitude, word(0x7f));
+  number = arith::SelectOp::create(b, r.loc, isNan, word(0x7e00), number);
+  return arith::BitcastOp::create(b, r.loc, f16,
+                                  arith::OrIOp::create(b, r.loc, number, sign).getResult());
+}
+
 /// An element as shared memory gets it: bytes as they are, all else as what is multiplied.
-Value toOperand(ScalarBuilder &s, const GemmProblem &p, Value value, Type element) {
-  return p.operand.isInteger(8) ? value : s.cast(value, element, p.operand, false);
+Value toOperand(CudaReader &r, ScalarBuilder &s, const GemmProblem &p, Value value, Type element) {
+  if (p.operand.isInteger(8))
+    return value;
+  if (p.operand.isF16() && isByteElement(element))
+    return halfOf(r, value, element);
+  return s.cast(value, element, p.operand, false);
 }
 
 /// An operand of a product, by groups of dimensions.
@@ -366,7 +402,7 @@ bool emitDot(const CudaKernel &k, DotGeneralOp dot) {
     p.depthSizes.push_back(r.minimum(r.dim(dot.getLhs(), i), r.dim(dot.getRhs(), j)));
   ScalarBuilder s(r, dot, p.wide);
   auto read = [&](const DotOperand &operand, ValueRange batch, ValueRange free, ValueRange place) {
-    return toOperand(s, p, r.element(operand.tensor, operand.indices(batch, free, place)),
+    return toOperand(r, s, p, r.element(operand.tensor, operand.indices(batch, free, place)),
                      getElementTypeOrSelf(operand.tensor.getType()));
   };
   auto left = [&](ValueRange batch, ValueRange row, ValueRange place) {
@@ -379,7 +415,10 @@ bool emitDot(const CudaKernel &k, DotGeneralOp dot) {
   p.right = right;
   auto chunks = [&](const DotOperand &operand) -> std::optional<ChunkedOperand> {
     std::optional<bool> along = chunksAlongDepth(operand);
-    if (!p.onTensorCores() || !along)
+    // What is copied is multiplied as it is.
+    bool isConverted =
+        p.operand.isF16() && isByteElement(getElementTypeOrSelf(operand.tensor.getType()));
+    if (!p.onTensorCores() || !along || isConverted)
       return std::nullopt;
     return ChunkedOperand{
         *along, [&](ValueRange batch, Value free, Value place) {
@@ -460,7 +499,7 @@ bool emitConvolution(const CudaKernel &k, ConvOp conv) {
   auto left = [&](ValueRange, ValueRange row, ValueRange place) -> Value {
     SmallVector<Value> at;
     Value ok = inputAt(row, place, at);
-    auto load = [&] { return toOperand(s, p, r.element(conv.getInput(), at), element); };
+    auto load = [&] { return toOperand(r, s, p, r.element(conv.getInput(), at), element); };
     return padded ? emitIf(r, ok, load, [&] { return zero; }) : load();
   };
   auto filterAt = [&](ValueRange place, Value column) {
@@ -470,14 +509,14 @@ bool emitConvolution(const CudaKernel &k, ConvOp conv) {
     return at;
   };
   auto right = [&](ValueRange, ValueRange place, ValueRange column) {
-    return toOperand(s, p, r.element(conv.getFilter(), filterAt(place, column[0])),
+    return toOperand(r, s, p, r.element(conv.getFilter(), filterAt(place, column[0])),
                      filter.getElementType());
   };
   p.left = left;
   p.right = right;
   auto input = cast<RankedTensorType>(conv.getInput().getType());
   // Chunks are of neighbouring channels; matrices of bytes are not turned as they are read.
-  if (last && p.onTensorCores() && !p.operand.isInteger(8) && isa<BlockArgument>(conv.getInput()) &&
+  if (last && p.onTensorCores() && !isByteElement(element) && isa<BlockArgument>(conv.getInput()) &&
       isa<BlockArgument>(conv.getFilter()) && !input.isDynamicDim(channel) &&
       input.getDimSize(channel) % 8 == 0 && filter.getDimSize(outer) % 8 == 0) {
     p.leftChunks = ChunkedOperand{

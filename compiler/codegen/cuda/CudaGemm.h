@@ -36,6 +36,10 @@ struct GemmProblem {
   mlir::Type operand;
   mlir::Type leftType, rightType; ///< of the elements in memory
   bool onTensorCores() const { return operand != wide; }
+  /// What an element of `type` is multiplied as.
+  mlir::Type coreType(mlir::Type type) const {
+    return llvm::isa<mlir::FloatType>(operand) ? operand : type;
+  }
   /// For tensor cores: elements in a word.
   int64_t ofWord() const { return 32 / operand.getIntOrFloatBitWidth(); }
   llvm::SmallVector<int64_t> batchDims, rowDims, columnDims; ///< of the result
