@@ -67,6 +67,9 @@ bool Compilation::generateAccelerators(CpuOptions &cpu) {
       log.end(what, suffix, text);
       log.begin({});
     };
+  how.forecast = [this](llvm::StringRef kernel, KernelForecast made) {
+    reported.forecasts[kernel.str()] = std::move(made);
+  };
   std::vector<StepRewriterFactory> factories;
   for (const DeviceBackend *backend : acceleratorBackends()) {
     how.targets = targetsFor(*backend, options);

@@ -304,6 +304,23 @@ static void writePlan(llvm::json::OStream &json, const Report &report) {
   });
 }
 
+static void writeForecast(llvm::json::OStream &json, const KernelForecast &forecast) {
+  json.attributeObject("accelerator", [&] {
+    json.attribute("arithmetic", forecast.arithmetic);
+    json.attribute("products", forecast.products);
+    json.attribute("others", forecast.others);
+    json.attribute("bytes", forecast.bytes);
+    json.attributeArray("predicted", [&] {
+      for (const KernelForecast::Time &time : forecast.devices)
+        json.object([&] {
+          json.attribute("device", time.device);
+          json.attribute("us", time.microseconds);
+          json.attribute("bound", time.isByMemory ? "memory" : "arithmetic");
+        });
+    });
+  });
+}
+
 /// Buffers, kernels and custom operations, one by one.
 static void writeParts(llvm::json::OStream &json, const Report &report) {
   json.attributeArray("buffers", [&] {
@@ -326,6 +343,8 @@ static void writeParts(llvm::json::OStream &json, const Report &report) {
         json.attribute("flops", kernel.flops);
         json.attribute("bytes", kernel.bytes);
         json.attribute("launches", kernel.launches);
+        if (auto forecast = report.forecasts.find(kernel.name); forecast != report.forecasts.end())
+          writeForecast(json, forecast->second);
       });
   });
   json.attributeArray("customs", [&] {

@@ -14,6 +14,7 @@
 #ifndef WEIR_COMPILER_EMIT_REPORT_H
 #define WEIR_COMPILER_EMIT_REPORT_H
 
+#include "compiler/emit/Forecast.h"
 #include "compiler/emit/Program.h"
 
 #include <cstdint>
@@ -55,6 +56,7 @@ struct Report {
   std::vector<SlotInfo> slots;
   std::vector<DeviceInfo> devices;
   std::vector<KernelInfo> kernels;
+  std::map<std::string, KernelForecast> forecasts; ///< of accelerators, by kernel's name
   std::vector<CustomInfo> customs;
   std::vector<BufferInfo> buffers; ///< planned ones, all devices
   int64_t weightBytes = 0;

@@ -117,6 +117,7 @@ public:
     cuda.tf32 = options.precision == "tf32";
     cuda.profiles = options.profiles;
     cuda.log = options.log;
+    cuda.forecast = options.forecast;
     return generateCuda(module, *this, cuda, program);
   }
 };

@@ -29,6 +29,8 @@ struct CudaOptions {
   bool tf32 = false;                   ///< products of f32 may round their operands to TF32
   /// Told what each step on the way left: name, suffix of a file, text.
   std::function<void(llvm::StringRef, llvm::StringRef, llvm::StringRef)> log;
+  /// DeviceCodeOptions::forecast.
+  std::function<void(llvm::StringRef, KernelForecast)> forecast;
 };
 
 /// Adds to `program` the image of the kernels that GPU steps of the planned

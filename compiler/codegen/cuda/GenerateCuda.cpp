@@ -7,6 +7,7 @@
 
 #include "compiler/codegen/cuda/CudaCodegen.h"
 #include "compiler/codegen/cuda/CudaLineFold.h"
+#include "compiler/codegen/cuda/CudaRoofline.h"
 #include "compiler/codegen/cuda/CudaSort.h"
 #include "compiler/codegen/cuda/CudaStep.h"
 #include "compiler/codegen/cuda/CudaWarpGroups.h"
@@ -363,6 +364,9 @@ FailureOr<StepRewriterFactory> weir::generateCuda(ModuleOp module, const DeviceK
         c = '_';
     info.kernels.back() = symbol;
     OwningOpRef<plan::KernelOp> own = withoutPadding(kernel);
+    if (options.forecast)
+      if (auto made = forecast(own ? *own : kernel, options.tf32))
+        options.forecast(kernel.getSymName(), std::move(*made));
     int64_t elements = 1;
     OwningOpRef<plan::KernelOp> words = asWords(kernel, elements);
     auto sorts = kernel.getBody().front().getOps<TopKOp>();

@@ -18,6 +18,7 @@
 #define WEIR_COMPILER_CODEGEN_DEVICE_DEVICEBACKEND_H
 
 #include "compiler/codegen/host/StepLowering.h"
+#include "compiler/emit/Forecast.h"
 #include "compiler/emit/Program.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -43,6 +44,8 @@ struct DeviceCodeOptions {
   /// Told what each step on the way left: name, suffix of a file, text. May be
   /// empty.
   std::function<void(llvm::StringRef, llvm::StringRef, llvm::StringRef)> log;
+  /// Told the least time of each kernel, by its name, as far as sizes are known. May be empty.
+  std::function<void(llvm::StringRef, KernelForecast)> forecast;
 };
 
 /// A pass as mlir-opt names it, and why it stands where it does.

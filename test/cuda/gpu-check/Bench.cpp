@@ -214,8 +214,8 @@ std::string timeTraced(Direct &direct, int repeat, std::string &figures, KernelT
 
 } // namespace
 
-std::string benchmark(const Case &tested, Gpu &gpu, int repeat, std::string &figures,
-                      std::vector<std::string> &kernels) {
+std::string benchmark(const Case &tested, Gpu &gpu, int repeat, const PredictedBy &prediction,
+                      std::string &figures, Comparison &kernels) {
   auto loading = Clock::now();
   Session session(tested);
   if (!session.opened.session)
@@ -251,10 +251,9 @@ std::string benchmark(const Case &tested, Gpu &gpu, int repeat, std::string &fig
   if (problem.empty())
     problem = timeTraced(direct, repeat, figures, times);
   constexpr size_t mostKernels = 60;
-  Rates rates = ratesOf(gpu);
-  double predicted = 0;
-  kernels = compareKernels(times, rates, mostKernels, predicted);
-  add(figures, "predicted_us=%.1f rates=%s", predicted, rates.isAssumed ? "assumed" : "driver's");
+  Rates rates = ratesOf(gpu, prediction.rates);
+  kernels = compareKernels(times, rates, readWorks(prediction.works), mostKernels);
+  add(figures, "predicted_us=%.1f rates=%s", kernels.predicted, rates.from.c_str());
   add(figures, "end_us=%.1f end_min_us=%.1f direct=%d/%zu load_ms=%.0f first_ms=%.0f",
       median(outcome.times), minimum(outcome.times), there, feeds.size() + sizes.size(), load / 1e3,
       first / 1e3);

@@ -13,13 +13,18 @@
 
 namespace weir::gpucheck {
 
+/// Where kernels' predicted times come from: a file (readWorks), and rates (ratesOf).
+struct PredictedBy {
+  std::string works, rates;
+};
+
 /// Times the first entry of a program on the GPU: steps with tensors in the GPU's
 /// memory in a caller's stream, one by one and several in flight, and whole runs with
 /// tensors of the host. Results must be finite, and not all the same. Returns "" or
-/// what is wrong; `figures` gets `key=value` pairs (docs/cuda.md lists them), `kernels` a line for
-/// each kernel.
-std::string benchmark(const Case &tested, Gpu &gpu, int repeat, std::string &figures,
-                      std::vector<std::string> &kernels);
+/// what is wrong; `figures` gets `key=value` pairs (docs/cuda.md lists them), `kernels` each
+/// kernel's time beside the predicted one.
+std::string benchmark(const Case &tested, Gpu &gpu, int repeat, const PredictedBy &prediction,
+                      std::string &figures, Comparison &kernels);
 
 /// The same for a program whose one large tensor is a feed or a fetch: the rate at which
 /// the session copies it, from and to pinned memory and any other, beside a bare copy of

@@ -48,13 +48,14 @@ const char usage[] =
     "  --limits=N        places where memory ends (cases 4, stress 100)\n"
     "  --tune=N          ways of libraries that are timed for benchmarks (8; 0: none), as\n"
     "                    peers do; $WEIR_CUDA_TUNE where it is set\n"
+    "  --rates=A100|H100|H200  predicts kernels' times for that (the GPU's own clocks)\n"
     "  --scratch=DIR     where weights are unpacked ($TMPDIR, /tmp)\n";
 
 /// Networks: tensors of open size that fill memory, indices that all tables have.
 const Case network = {nullptr, 0, "", {.open = 256, .integers = 2}, Closeness::Norm};
 
 struct Options {
-  std::string bundle, scratch, result, only = "cases,stress,bench", benchmarks, call, label;
+  std::string bundle, scratch, result, only = "cases,stress,bench", benchmarks, call, label, rates;
   std::vector<std::string> cases;
   bool quick = false, append = false;
   int first = 0, seconds = 0; ///< 0: no bound
@@ -107,6 +108,7 @@ bool parse(int argc, char **argv, Options &options) {
              !take(argument, "--scratch", text(options.scratch)) &&
              !take(argument, "--call", text(options.call)) &&
              !take(argument, "--label", text(options.label)) &&
+             !take(argument, "--rates", text(options.rates)) &&
              !take(argument, "--first", number(options.first)) &&
              !take(argument, "--seconds", number(options.seconds)) &&
              !take(argument, "--repeat", number(options.repeat)) &&
@@ -164,11 +166,17 @@ struct Unpacked {
   Unpacked &operator=(const Unpacked &) = delete;
 };
 
+/// The file of a program's name and this ending beside it.
+std::string besides(const std::string &object, const char *ending) {
+  std::filesystem::path file = object;
+  file.replace_filename(stemOf(object) + ending);
+  return file.string();
+}
+
 /// The weights of a program that has some beside it, packed; "": within.
 std::string weightsOf(const std::string &object) {
-  std::filesystem::path file = object;
-  file.replace_filename(stemOf(object) + ".weights.packed");
-  return std::filesystem::exists(file) ? file.string() : "";
+  std::string file = besides(object, ".weights.packed");
+  return std::filesystem::exists(file) ? file : "";
 }
 
 /// A shared object and its weights, while they are used.
@@ -230,16 +238,19 @@ void runBenchmark(const std::string &path, Gpu &gpu, const Options &options, Rep
   int repeat = options.counts({.repeat = 100}).repeat;
   Case tested = {library.plugin, 0, library.weights.path, network.kind};
   bool copies = name.compare(0, 5, "copy_") == 0;
-  std::vector<std::string> kernels;
+  PredictedBy prediction = {besides(path, ".kernels"), options.rates};
+  Comparison kernels;
   std::string problem = copies ? benchmarkCopy(tested, gpu, repeat, figures)
-                               : benchmark(tested, gpu, repeat, figures, kernels);
+                               : benchmark(tested, gpu, repeat, prediction, figures, kernels);
   report.result(label, problem, figures);
   if (figures.find("host_demand=missed") != std::string::npos)
     report.fallShort(label + ": the calling thread's time a step");
   if (figures.find("link_demand=missed") != std::string::npos)
     report.fallShort(label + ": the share of a bare copy");
-  for (const std::string &kernel : kernels)
+  for (const std::string &kernel : kernels.lines)
     report.line("kernel " + name + " " + kernel);
+  if (!kernels.offRoofline.empty())
+    report.line("off roofline " + name + ": " + kernels.offRoofline);
 }
 
 bool chosen(const Options &options, const std::string &path) {

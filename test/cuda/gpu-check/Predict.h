@@ -7,10 +7,10 @@
 
 //
 // A kernel's own bytes and operations, as weirc counted them, over what the GPU moves and
-// computes in a second: no kernel takes much less, and one that takes much more has
-// something to win. Rates are the driver's clocks times what each multiprocessor of an
-// architecture does at each tick (NVIDIA, CUDA C++ Programming Guide, arithmetic
-// instructions; white papers of A100, H100, B200), so that they need no measurement.
+// computes in a second (compiler/codegen/cuda/DeviceFacts.h): no kernel takes much less, and one
+// that takes much more has something to win. Rates are the driver's clocks times what each
+// multiprocessor of an architecture does at each tick (NVIDIA, CUDA C++ Programming Guide,
+// arithmetic instructions; white papers of A100, H100, B200), so that they need no measurement.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,18 +18,25 @@
 #define WEIR_TEST_CUDA_GPU_CHECK_PREDICT_H
 
 #include "Support.h"
+#include "compiler/codegen/cuda/DeviceFacts.h"
 
 #include <map>
+#include <optional>
 
 namespace weir::gpucheck {
 
-/// In a second: bytes of memory; operations on f32, and by tensor cores on f16 and bf16, on
-/// bytes.
 struct Rates {
-  double memory = 0, f32 = 0, halves = 0, bytes = 0;
-  bool isAssumed = false; ///< the driver does not tell: those of an H100
+  cuda::DeviceFacts facts;
+  std::string from; ///< for reports: "driver's", a device's name, or "assumed": those of an H100
 };
-Rates ratesOf(const Gpu &gpu);
+/// Those of the known device `asked` ("": none is asked for), else of the GPU.
+Rates ratesOf(const Gpu &gpu, const std::string &asked = "");
+
+/// What kernels do in a launch, by name.
+using KernelWorks = std::map<std::string, cuda::KernelWork>;
+/// As tools/gpu-check wrote it beside a benchmark: name, arithmetic, operations of products, all
+/// others, bytes; a line a kernel, with tabs. Empty: there is no such file.
+KernelWorks readWorks(const std::string &path);
 
 /// What a run's launches of one kernel took, and what they work on; times in microseconds.
 struct KernelTime {
@@ -38,18 +45,23 @@ struct KernelTime {
   int64_t launches = 0;           ///< of all runs
   std::vector<double> runs;       ///< in each run, all launches together
 
-  /// Of `launches` launches; 0: unknown. `byMemory`: whether bytes take longer than operations.
-  double predicted(const Rates &rates, const std::string &name, double launches,
-                   bool &byMemory) const;
+  /// Of one launch, where `works` has the kernel from there; nothing: sizes were not known.
+  std::optional<cuda::Prediction> predicted(const Rates &rates, const std::string &name,
+                                            const KernelWorks &works) const;
 };
 
 /// By name.
 using KernelTimes = std::map<std::string, KernelTime>;
 
-/// A line for each kernel, those with most to win first, up to so many; and what all of them
-/// should take in a run.
-std::vector<std::string> compareKernels(const KernelTimes &times, const Rates &rates, size_t most,
-                                        double &predicted);
+struct Comparison {
+  /// A line for each kernel, those with most to win first, up to so many.
+  std::vector<std::string> lines;
+  double predicted = 0; ///< of all kernels, a run
+  /// How many kernels take twice what they must, what that is in a run, and the worst; "": none.
+  std::string offRoofline;
+};
+Comparison compareKernels(const KernelTimes &times, const Rates &rates, const KernelWorks &works,
+                          size_t most);
 
 } // namespace weir::gpucheck
 

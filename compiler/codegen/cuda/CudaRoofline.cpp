@@ -1,0 +1,65 @@
+//===- CudaRoofline.cpp - what kernels should take -------- -*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/codegen/cuda/CudaRoofline.h"
+#include "compiler/emit/Program.h"
+#include "dialects/weir/Pch.h"
+
+using namespace mlir;
+using namespace weir;
+using cuda::Arithmetic;
+
+static Arithmetic arithmeticOf(Type element, bool tf32) {
+  if (element.isF16() || element.isBF16())
+    return Arithmetic::Half;
+  if (element.isF64())
+    return Arithmetic::F64;
+  if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 8)
+    return Arithmetic::F8;
+  if (auto integer = dyn_cast<IntegerType>(element); integer && integer.getWidth() == 8)
+    return Arithmetic::I8;
+  return tf32 && element.isF32() ? Arithmetic::Tf32 : Arithmetic::F32;
+}
+
+std::optional<cuda::KernelWork> weir::workOf(plan::KernelOp kernel, bool tf32) {
+  cuda::KernelWork work;
+  bool isOpen = false;
+  kernel.getBody().walk([&](CostOpInterface op) {
+    int64_t flops = op.getFlops();
+    isOpen |= flops < 0;
+    if (isa<DotGeneralOp, ConvOp, ConvTransposeOp>(op)) {
+      work.products += double(flops);
+      work.arithmetic = arithmeticOf(getElementTypeOrSelf(op->getOperand(0).getType()), tf32);
+    } else {
+      work.others += double(flops);
+    }
+  });
+  auto count = [&](Type type) {
+    auto tensor = cast<RankedTensorType>(type);
+    isOpen |= !tensor.hasStaticShape();
+    if (!isOpen)
+      work.bytes += double(tensor.getNumElements()) * double(elementBytes(tensor.getElementType()));
+  };
+  for (BlockArgument input : kernel.getBody().getArguments())
+    count(input.getType());
+  for (Value result : kernel.getBody().front().getTerminator()->getOperands())
+    count(result.getType());
+  return isOpen ? std::nullopt : std::optional(work);
+}
+
+std::optional<KernelForecast> weir::forecast(plan::KernelOp kernel, bool tf32) {
+  std::optional<cuda::KernelWork> work = workOf(kernel, tf32);
+  if (!work)
+    return std::nullopt;
+  KernelForecast made{
+      cuda::nameOf(work->arithmetic), work->products, work->others, work->bytes, {}};
+  for (const cuda::DeviceFacts &device : cuda::knownDevices) {
+    cuda::Prediction time = cuda::predict(device, *work);
+    made.devices.push_back({device.name, time.microseconds, time.isByMemory});
+  }
+  return made;
+}

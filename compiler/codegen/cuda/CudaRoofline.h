@@ -1,0 +1,27 @@
+//===- CudaRoofline.h - what kernels should take ---------- -*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_COMPILER_CODEGEN_CUDA_CUDAROOFLINE_H
+#define WEIR_COMPILER_CODEGEN_CUDA_CUDAROOFLINE_H
+
+#include "compiler/codegen/cuda/DeviceFacts.h"
+#include "compiler/emit/Forecast.h"
+#include "dialects/plan/Plan.h"
+#include <optional>
+
+namespace weir {
+
+/// What a launch of `kernel` does by itself: operands are read once, results written once. With
+/// `tf32` tensor cores may multiply f32. Nothing: sizes are open.
+std::optional<cuda::KernelWork> workOf(plan::KernelOp kernel, bool tf32);
+
+/// The same, with the time that it takes on each of cuda::knownDevices.
+std::optional<KernelForecast> forecast(plan::KernelOp kernel, bool tf32);
+
+} // namespace weir
+
+#endif // WEIR_COMPILER_CODEGEN_CUDA_CUDAROOFLINE_H
