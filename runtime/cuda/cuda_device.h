@@ -36,13 +36,13 @@ constexpr int32_t mostPeers = 64; ///< devices that one may copy to directly
 struct Collectives;
 
 /// Functions that kernels have beside their own, by number in the program's
-/// list of names: looked up once. More than fit are looked up each time.
+/// list of names, which begins with the kernels' own: looked up once. Zeroed memory is empty; of
+/// two whose numbers share a place one is looked up each time.
 struct MoreFunctions {
-  static constexpr int32_t most = 32;
+  static constexpr int32_t places = 512;
   Mutex mutex;
-  int32_t count;
-  int32_t numbers[most];
-  Function functions[most];
+  int32_t numbers[places];
+  Function functions[places];
 };
 
 struct CudaDevice : Accelerator {

@@ -282,16 +282,16 @@ static int64_t keysOfPart(const weir_cuda_parts &parts) {
 static Function functionOf(CudaDevice &device, int32_t number) {
   MoreFunctions &more = device.more;
   Lock lock(more.mutex);
-  for (int32_t i = 0; i < more.count; ++i)
-    if (more.numbers[i] == number)
-      return more.functions[i];
+  int32_t place = number % MoreFunctions::places;
+  if (more.numbers[place] == number)
+    return more.functions[place];
   Function function = nullptr;
   Current current(device);
   if (device.driver->moduleFunction(&function, device.module, device.desc->kernels[number]) != 0)
     return nullptr;
-  if (more.count < MoreFunctions::most) {
-    more.numbers[more.count] = number;
-    more.functions[more.count++] = function;
+  if (!more.numbers[place]) {
+    more.numbers[place] = number;
+    more.functions[place] = function;
   }
   return function;
 }
