@@ -3,7 +3,7 @@
 // REQUIRES: weir-opt
 // RUN: weir-opt %s --split-input-file --weir-quantized-gemms | FileCheck %s
 
-module attributes {weir.offloading} {
+module attributes {weir.target = #weir.target<may_offload>} {
   // CHECK-LABEL: func.func @scaled
   // CHECK: %[[SUM:.*]] = weir.dot_general %arg0, %arg1 {{.*}} : (tensor<?x64xf8E4M3FN>, tensor<64x48xf8E5M2>) -> tensor<?x48xf32>
   // CHECK: %[[ONE:.*]] = weir.mul %[[SUM]], %arg2
