@@ -58,11 +58,12 @@ struct LineShape {
   }
 };
 
-bool isLineReduction(Operation *op, const LineShape &shape) {
+/// `withHalves`: sums of halves are in f32 and rounded once, as code of f32 between casts has it.
+bool isLineReduction(Operation *op, const LineShape &shape, bool withHalves = false) {
   auto reduce = dyn_cast<ReduceOp>(op);
   return reduce && reduce.getKeepDims() && reduce.getAxes().size() == 1 &&
          reduce.getAxes()[0] == shape.axis && shape.isLine(reduce.getOperand()) &&
-         typeOf(reduce).getElementType().isF32() &&
+         (typeOf(reduce).getElementType().isF32() || (withHalves && isHalfArithmetic(op))) &&
          (llvm::is_contained({ReduceKind::Sum, ReduceKind::Mean, ReduceKind::Max, ReduceKind::Min},
                              reduce.getKind()) ||
           (shape.hasProducts && reduce.getKind() == ReduceKind::Prod));
@@ -85,7 +86,7 @@ bool isWidenable(Operation *op) {
 }
 
 bool mayBelong(Operation *op, const LineShape &shape, bool withHalves = false) {
-  if (isLineReduction(op, shape))
+  if (isLineReduction(op, shape, withHalves))
     return true;
   return (isVectorElementwise(op) || (withHalves && isWidenable(op))) &&
          (shape.isLine(op->getResult(0)) || shape.isOneALine(op->getResult(0)));

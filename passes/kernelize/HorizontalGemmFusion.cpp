@@ -9,7 +9,8 @@
 // weights: queries, keys and values of an attention, or the two sides of a
 // gated unit. One product fills an offload device better than three, and is one
 // launch. It pays where kernels read the slices in place, and no others would
-// be the products' own.
+// be the products' own: attentions, elementwise operations that have all of them, and what
+// moves heads, turns and appends them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,6 +38,27 @@ namespace {
 constexpr int64_t mostBytes = 512 << 20;
 
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+/// Where columns `start` and those behind of `from` are cut into heads, as in `type`: the
+/// dimension of `type` that counts them. Of `from`, reshaped so that this dimension has all of its
+/// columns, they are then a slice along it. None: they are not whole there.
+std::optional<int64_t> headsOf(RankedTensorType type, RankedTensorType from, int64_t start) {
+  if (!type.hasStaticShape() || !from.hasStaticShape() || from.getRank() == 0)
+    return std::nullopt;
+  int64_t rows = from.getNumElements() / std::max<int64_t>(from.getShape().back(), 1), before = 1;
+  for (int64_t axis = 0; axis + 1 < type.getRank(); ++axis) {
+    int64_t head = 1;
+    for (int64_t size : type.getShape().drop_front(axis + 1))
+      head *= size;
+    // Of several dimensions, that which has heads: those of size one in front count nothing.
+    bool counts = type.getDimSize(axis) > 1 || axis + 2 == type.getRank();
+    if (counts && before == rows && head > 0 && from.getShape().back() % head == 0 &&
+        start % head == 0)
+      return axis;
+    before *= type.getDimSize(axis);
+  }
+  return std::nullopt;
+}
 
 /// A product with constant weights, and what is added to each of its columns.
 struct Branch {
@@ -137,16 +159,23 @@ public:
           .push_back(*branch);
     });
     for (auto &[key, branches] : groups)
-      if (branches.size() > 1 && (feedAttention(branches) || meet(branches)))
+      if (branches.size() > 1 && (areHeads(branches) || meet(branches)))
         join(branches, budget);
   }
 
 private:
-  /// Whether kernels of attentions read all of the results, through what moves
-  /// nothing along their columns.
-  bool feedAttention(ArrayRef<Branch> branches) const {
-    return llvm::all_of(branches,
-                        [&](const Branch &branch) { return reachesAttention(branch.result()); });
+  /// Whether kernels read all of the results as heads: attentions, through what moves nothing
+  /// along their columns, or others, behind a reshape that keeps heads whole.
+  bool areHeads(ArrayRef<Branch> branches) const {
+    int64_t columns = 0;
+    for (const Branch &branch : branches)
+      columns += branch.columns();
+    int64_t begin = 0;
+    return llvm::all_of(branches, [&](const Branch &branch) {
+      bool good = reachesAttention(branch.result()) || isCut(branch, begin, columns);
+      begin += branch.columns();
+      return good;
+    });
   }
   bool reachesAttention(Value value) const {
     if (!value.hasOneUse())
@@ -156,6 +185,24 @@ private:
       return true;
     auto reshape = dyn_cast<ReshapeOp>(user);
     return reshape && typeOf(reshape).hasStaticShape() && reachesAttention(reshape.getResult());
+  }
+  /// Whether all that reads the result cuts it into heads that are whole in the joined one, too,
+  /// and is then read by kernels that look at each element about once.
+  static bool isCut(const Branch &branch, int64_t begin, int64_t columns) {
+    Value result = branch.result();
+    SmallVector<int64_t> shape(typeOf(result).getShape());
+    shape.back() = columns;
+    auto joinedType = typeOf(result).clone(shape);
+    return !result.use_empty() && llvm::all_of(result.getUsers(), [&](Operation *user) {
+      auto reshape = dyn_cast<ReshapeOp>(user);
+      return reshape && headsOf(typeOf(reshape), cast<RankedTensorType>(joinedType), begin) &&
+             llvm::all_of(reshape->getUsers(), [](Operation *reader) {
+               auto elemental = dyn_cast<ElementalOpInterface>(reader);
+               return elemental && !elemental.isElementExpensive() &&
+                      !reader->hasTrait<traits::ReadsElementsRepeatedly>() &&
+                      !reader->hasTrait<traits::ChecksIndices>();
+             });
+    });
   }
 
   /// Whether elementwise operations lead from all of the results to one that
@@ -270,29 +317,30 @@ void sliceHeads(ReshapeOp reshape, llvm::DenseMap<std::pair<Value, Type>, Value>
   auto part = slice ? knownPart(slice) : std::nullopt;
   if (!part)
     return;
-  auto [axis, start] = *part;
+  auto [columns, start] = *part;
   auto from = typeOf(slice.getOperand()), type = typeOf(reshape);
-  int64_t head = type.getRank() > 0 ? type.getShape().back() : 0;
-  if (axis + 1 != from.getRank() || type.getRank() != from.getRank() + 1 ||
-      !from.hasStaticShape() || !type.hasStaticShape() ||
-      type.getShape().drop_back(2) != from.getShape().drop_back() || head == 0 ||
-      from.getShape().back() % head || start % head)
+  std::optional<int64_t> heads =
+      columns + 1 == from.getRank() ? headsOf(type, from, start) : std::optional<int64_t>();
+  if (!heads)
     return;
+  int64_t axis = *heads;
   SmallVector<int64_t> shape(type.getShape());
+  int64_t head = type.getNumElements() / typeOf(slice).getNumElements() *
+                 typeOf(slice).getShape().back() / type.getDimSize(axis);
   shape[axis] = from.getShape().back() / head;
   OpBuilder b(reshape);
   Location loc = reshape.getLoc();
-  Value &heads = views[{slice.getOperand(), type.clone(shape)}];
-  if (!heads) {
+  Value &view = views[{slice.getOperand(), type.clone(shape)}];
+  if (!view) {
     b.setInsertionPointAfterValue(slice.getOperand());
-    heads = reshaped(b, loc, slice.getOperand(), shape);
-    copyDevice(reshape, heads);
+    view = reshaped(b, loc, slice.getOperand(), shape);
+    copyDevice(reshape, view);
     b.setInsertionPoint(reshape);
   }
   Value begin = integers(b, loc, {start / head}), step = integers(b, loc, {1}),
         end = integers(b, loc, {start / head + type.getDimSize(axis)});
   for (OpOperand &use : llvm::make_early_inc_range(reshape->getUses())) {
-    Value taken = SliceOp::create(b, loc, type, heads, begin, end, step,
+    Value taken = SliceOp::create(b, loc, type, view, begin, end, step,
                                   b.getDenseI64ArrayAttr({axis}), b.getBoolAttr(false));
     copyDevice(reshape, taken);
     use.set(taken);
