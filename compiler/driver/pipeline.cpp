@@ -119,6 +119,8 @@ static std::vector<StageText> makeTexts() {
        "after it would have to keep devices apart",
        {
            {"weir-replicate", "copies of a training step, once it is as small as it gets"},
+           {"weir-mark-device-control", "loops that devices decide themselves: their integers "
+                                        "need not be the host's"},
            {"weir-place", "completes what the model and the user asked for"},
            {"weir-form-collectives", "what several devices reduce, as a part for each of them"},
        },
@@ -175,6 +177,8 @@ static std::vector<StageText> makeTexts() {
                                 "arena a device, checked independently"},
            {"weir-await-swaps", "what comes to lie over a value that is copied "
                                 "to the host waits for the copy"},
+           {"weir-await-collectives", "what devices reduce together is waited for where it is "
+                                      "read, or written over"},
            {"verify-planned", "every buffer has its place in its device's arena"},
        },
        "W0600"},

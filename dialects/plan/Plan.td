@@ -290,8 +290,8 @@ def Plan_AllReduceOp : Plan_Op<"all_reduce", [MemoryEffects<[MemRead, MemWrite]>
     `collective` is the number of an entry of the module's
     `weir_plan.collectives`, which says which devices and what they compute. Each
     of them has one such operation and gives `value`; all, or one of them, get the
-    reduction of all. On tensors, and, once there are buffers, into `target`. The
-    step is suspended until all have come.
+    reduction of all. On tensors, and, once there are buffers, into `target`. The step goes on:
+    `value` is read and `target` written until `await_reduce`.
   }];
   let arguments = (ins I64Attr:$collective, AnyTypeOf<[Plan_AnyTensor, AnyMemRef]>:$value, Optional<AnyMemRef>:$target);
   let results = (outs Optional<Plan_AnyTensor>:$result);
@@ -328,6 +328,16 @@ def Plan_SwapInOp : Plan_Op<"swap_in", [AttrSizedResultSegments, DeclareOpInterf
   let results = (outs Optional<Plan_AnyTensor>:$value, Optional<Plan_Token>:$copied);
   let assemblyFormat = "$saved (`to` $target^ `:` type($target))? attr-dict (`->` type($value)^)? (`copied` type($copied)^)?";
   let hasVerifier = 1;
+}
+def Plan_AwaitReduceOp : Plan_Op<"await_reduce", [MemoryEffects<[MemRead, MemWrite]>, UsesInOrder]> {
+  let summary = "what is behind it finds what collective `collective` has reduced";
+  let description = [{
+    The step is suspended until all of the collective's devices have come; then the device's queue
+    of work waits. Nothing is waited for where the run has not come by the `all_reduce`, or has
+    waited since.
+  }];
+  let arguments = (ins I64Attr:$collective);
+  let assemblyFormat = "$collective attr-dict";
 }
 def Plan_AwaitSwapOp : Plan_Op<"await_swap", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "lets the work behind it wait for a copy between accelerator and host";

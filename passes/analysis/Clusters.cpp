@@ -47,7 +47,9 @@ OperationRole weir::roleOf(Operation *op) {
   if (isa<ConstantOp>(op))
     return OperationRole::Constant;
   if (isa<ReshapeOp>(op))
-    return isSmallInteger(op->getResult(0).getType()) ? OperationRole::Scalar : OperationRole::Step;
+    return isSmallInteger(op->getResult(0).getType()) && !isDecidedOnDevice(op)
+               ? OperationRole::Scalar
+               : OperationRole::Step;
   if (isa<TopKOp>(op)) {
     const DeviceKind *kind = kindAround(op);
     return kind && kind->takesSorts() ? OperationRole::Kernel : OperationRole::Step;
@@ -62,7 +64,7 @@ OperationRole weir::roleOf(Operation *op) {
       auto count = staticCount(type);
       return count && *count <= maxScalarElements;
     });
-    if (small || isa<ShapeOfOp>(op))
+    if (isa<ShapeOfOp>(op) || (small && !isDecidedOnDevice(op)))
       return OperationRole::Scalar;
   }
   return OperationRole::Kernel;

@@ -100,6 +100,10 @@ public:
   /// Whether such a device keeps the values of variables (weir_plan.variable_read,
   /// variable_assign in steps of such a device).
   virtual bool keepsVariables() const { return false; }
+  /// Whether such a device decides itself how often a loop comes by and which side of a
+  /// conditional does, from what its kernels have left in its memory (loads of conditions,
+  /// weir_plan.condition, in steps of such a device).
+  virtual bool decidesControl() const { return false; }
 };
 
 /// Makes `kind`, which lives as long as the process, known; false: its type is

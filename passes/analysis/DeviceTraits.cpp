@@ -96,6 +96,25 @@ static std::string whyNotVariable(const DeviceKind &kind, Operation *op) {
   return isStatic(variable.getType()) ? "" : "uses a variable whose size is open";
 }
 
+bool weir::isDecidedOnDevice(Operation *op) {
+  for (; op && !isa<func::FuncOp>(op); op = op->getParentOp())
+    if (op->hasAttr(decidedOnDeviceAttr))
+      return true;
+  return false;
+}
+
+bool weir::isDecidedOnDevice(Value value) {
+  Operation *def = value.getDefiningOp();
+  return isDecidedOnDevice(def ? def : value.getParentBlock()->getParentOp());
+}
+
+/// Whether a few integers that `op` reads are not the step's to read.
+static bool readsDecided(Operation *op) {
+  return llvm::any_of(op->getOperands(), [](Value value) {
+    return plan::isScalarForm(value.getType()) && isDecidedOnDevice(value);
+  });
+}
+
 std::string weir::whyNotOn(const DeviceKind &kind, Operation *op) {
   OperationRole role = roleOf(op);
   if (isa<VariableReadOp, VariableAssignOp>(op))
@@ -106,15 +125,18 @@ std::string weir::whyNotOn(const DeviceKind &kind, Operation *op) {
       !llvm::all_of(op->getResultTypes(), isNumeric) || !op->getNumResults())
     return "works on state, strings or sequences";
   if (role == OperationRole::Scalar) {
+    if (readsDecided(op))
+      return "reads integers that a loop or conditional of a device leaves in its memory";
     bool fromScalars =
         isa<ShapeOfOp>(op) || llvm::all_of(op->getOperands(), [](Value value) {
           return plan::isScalarForm(value.getType()) || value.getDefiningOp<ConstantOp>();
         });
     return fromScalars ? "" : "makes integers that the host reads";
   }
-  if (llvm::any_of(op->getResultTypes(), plan::isScalarForm))
+  bool isDecided = kind.decidesControl() && isDecidedOnDevice(op);
+  if (!isDecided && llvm::any_of(op->getResultTypes(), plan::isScalarForm))
     return "makes integers that the host reads";
-  if (!llvm::all_of(op->getResultTypes(), isStatic) && !hasSizesOfHost(op))
+  if (!llvm::all_of(op->getResultTypes(), isStatic) && (!hasSizesOfHost(op) || readsDecided(op)))
     return "has a result whose size the host computes";
   if (isa<ReshapeOp>(op))
     return "";

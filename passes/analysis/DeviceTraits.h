@@ -35,6 +35,19 @@ inline bool isOffloaded(mlir::Operation *op) { return kindAround(op); }
 /// program; itself when there is none.
 int64_t hostOf(mlir::ModuleOp module, int64_t device);
 
+/// What loops and conditionals carry whose condition is left where a device computes it, and
+/// operations outside of them that compute such a condition (weir-mark-device-control).
+inline constexpr llvm::StringLiteral decidedOnDeviceAttr = "weir.decided_on_device";
+/// On a weir_plan.load: it is the condition of one of those.
+inline constexpr llvm::StringLiteral conditionAttribute = "weir_plan.condition";
+/// How deep such loops and conditionals may lie in each other.
+inline constexpr int mostDecidedDepth = 8;
+/// Whether `op` is such an operation or lies in one: then few integers that it makes are
+/// tensors in memory as all others, and no scalars of the step.
+bool isDecidedOnDevice(mlir::Operation *op);
+/// Whether such an operation makes `value`, which so lies in memory.
+bool isDecidedOnDevice(mlir::Value value);
+
 /// Why a device of the kind cannot compute `op`, as what follows "it" in a
 /// sentence; empty: it can.
 std::string whyNotOn(const DeviceKind &kind, mlir::Operation *op);

@@ -249,7 +249,7 @@ static TypedAttr widenedWeights(CastOp toFloat) {
     return isa<DotGeneralOp, ConvOp, TransposeOp, ReshapeOp>(user);
   });
   return constant && isForProducts && getElementTypeOrSelf(toFloat.getType()).isF32() &&
-                 !mayBeOffloaded(toFloat)
+                 !targetOf(toFloat->getParentOfType<ModuleOp>()).getMayOffload()
              ? widenedConstant(cast<TypedAttr>(constant.getValue()))
              : TypedAttr();
 }

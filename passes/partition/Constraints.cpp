@@ -81,6 +81,7 @@ LogicalResult Constraints::gather() {
     return failure();
   gatherColocations();
   gatherResources();
+  gatherControl();
   gatherAbilities();
   if (failed(intersect()))
     return failure();
@@ -195,6 +196,38 @@ void Constraints::gatherResources() {
       unite(owner, it->second,
             "\"" + elements[it->second].name + "\" uses variable \"" + elements[owner].name + "\"");
     }
+  });
+}
+
+void Constraints::gatherControl() {
+  int32_t first = -1;
+  auto join = [&](Operation *op) {
+    auto it = elementOf.find(op);
+    if (it == elementOf.end())
+      return;
+    if (first >= 0)
+      unite(first, it->second,
+            "\"" + elements[first].name + "\" and \"" + elements[it->second].name +
+                "\" belong to a loop or conditional that a device decides itself");
+    first = it->second;
+  };
+  module.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (!isControl(op) || !op->hasAttr(decidedOnDeviceAttr))
+      return WalkResult::advance();
+    first = -1;
+    op->walk(join);
+    // What computes a conditional's condition has the mark itself.
+    SmallVector<Operation *> computing;
+    if (auto branch = dyn_cast<IfOp>(op))
+      computing.push_back(branch.getCondition().getDefiningOp());
+    for (size_t i = 0; i < computing.size(); ++i)
+      if (Operation *each = computing[i];
+          each && !isControl(each) && each->hasAttr(decidedOnDeviceAttr)) {
+        join(each);
+        for (Value operand : each->getOperands())
+          computing.push_back(operand.getDefiningOp());
+      }
+    return WalkResult::skip();
   });
 }
 

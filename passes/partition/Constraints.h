@@ -77,6 +77,7 @@ private:
   void gatherOperations();
   void gatherColocations();
   void gatherResources();
+  void gatherControl();
   mlir::LogicalResult intersect();
   mlir::LogicalResult findCandidates();
   void gatherAbilities();

@@ -55,12 +55,13 @@ struct FormCollectivesPass : weir::impl::WeirFormCollectivesPassBase<FormCollect
     if (names.size() < 2)
       return;
     formHostCollectives(module);
-    // Inside of control flow steps may come by at different times, or never.
-    for (auto function : module.getOps<func::FuncOp>())
-      if (!function.isExternal())
-        for (auto op : llvm::to_vector(function.getBody().front().getOps<AllReduceOp>()))
-          if (Parties parties = partiesOf(op); !parties.devices.empty())
-            form(op, parties);
+    // A loop or conditional comes by equally often on all devices that have a part of it, and in
+    // one order: so do its reductions.
+    SmallVector<AllReduceOp> found;
+    module.walk([&](AllReduceOp op) { found.push_back(op); });
+    for (AllReduceOp op : found)
+      if (Parties parties = partiesOf(op); !parties.devices.empty())
+        form(op, parties);
     if (!collectives.empty())
       module->setAttr("weir_plan.collectives", ArrayAttr::get(module.getContext(), collectives));
   }

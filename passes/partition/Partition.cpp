@@ -251,6 +251,8 @@ private:
       around[device] = part.block;
       b.setInsertionPointToEnd(part.block);
       OperationState state(op->getLoc(), op->getName());
+      if (Attribute decided = op->getAttr(decidedOnDeviceAttr))
+        state.addAttribute(decidedOnDeviceAttr, decided);
       if (auto branch = dyn_cast<IfOp>(op))
         state.addOperands(part.mapping.lookup(branch.getCondition()));
       for (unsigned i = 0; i < op->getNumResults(); ++i) {

@@ -10,6 +10,23 @@
 
 include "mlir/Pass/PassBase.td"
 
+def WeirMarkDeviceControlPass : Pass<"weir-mark-device-control", "::mlir::ModuleOp"> {
+  let summary = "leaves loops and conditionals to the device that computes their conditions";
+  let description = [{
+    What: a loop whose condition, or a conditional whose condition, is computed from what a device has in
+    its memory, and all of whose operations one device computes at known sizes, without an effect, gets
+    `weir.decided_on_device`; so does what computes a conditional's condition. Few integers that are
+    made there are tensors in memory, whose operations are kernels, and nothing crosses to the host
+    and back each time the loop comes by. Loops that count stay with the step, which need not wait for them.
+    Why here: on the graph's final form, in front of weir-place, whose constraints keep
+    such a loop on one device.
+    Before: devices of the module are known. After: what is marked is free of effects, of open sizes and of
+    requests for several devices.
+    What breaks if it moves: behind weir-place conditions are on the host; before layouts are final a
+    rewrite may bring in what no device computes.
+  }];
+}
+
 def WeirPlacePass : Pass<"weir-place", "::mlir::ModuleOp"> {
   let summary = "gives every operation a device";
   let description = [{
@@ -48,8 +65,8 @@ def WeirFormCollectivesPass : Pass<"weir-form-collectives", "::mlir::ModuleOp"> 
     kind that can, and whose result several of these use, becomes a conditional:
     where the session has the collective (`weir_plan.has_collective`) each of the
     devices takes part in it (`weir_plan.all_reduce`); else one of them computes the
-    result from what the others send. Each has a result of its own. Only outside of
-    loops and conditionals: there all steps come by, once and in one order. Writes
+    result from what the others send. Each has a result of its own. In loops and
+    conditionals, too: all devices that have a part of one come by equally often, in one order. Writes
     `weir_plan.collectives`.
     Why here: devices are known, and the cut after it finds a part for each of them.
     Before: all_reduce is one operation on one device. After: each device that takes part

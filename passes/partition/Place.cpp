@@ -9,6 +9,7 @@
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Weir.h"
+#include "passes/analysis/DeviceTraits.h"
 #include "passes/partition/Passes.h"
 #include "passes/partition/StaticOrder.h"
 
@@ -60,6 +61,7 @@ struct PlacePass : weir::impl::WeirPlacePassBase<PlacePass> {
     }
     for (auto [op, device] : llvm::zip(model.operations, plan->device))
       op->setAttr("weir.device_index", b.getI64IntegerAttr(device));
+    leaveToHost(module);
     module.walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (isControl(op))
         op->setAttr("weir.homes", homesOf(op));
@@ -169,13 +171,30 @@ struct PlacePass : weir::impl::WeirPlacePassBase<PlacePass> {
     return placed ? placed.getInt() : -1;
   }
 
+  /// A device that was free to decide a loop or conditional, and is the host now, has its
+  /// integers in registers.
+  static void leaveToHost(ModuleOp module) {
+    module.walk([&](Operation *op) {
+      if (!op->hasAttr(decidedOnDeviceAttr))
+        return;
+      bool isOffloaded = false;
+      op->walk([&](Operation *inner) {
+        if (auto placed = inner->getAttrOfType<IntegerAttr>("weir.device_index"))
+          isOffloaded |= isOffloadDevice(module, placed.getInt());
+      });
+      if (!isOffloaded)
+        op->removeAttr(decidedOnDeviceAttr);
+    });
+  }
+
   /// The device on which each result of a loop or conditional lives, inside as
   /// outside of it. A result that is made nowhere lives with the others.
   static Attribute homesOf(Operation *control) {
     SmallVector<int64_t> homes;
     int64_t usual = -1;
+    bool isDecided = isDecidedOnDevice(control); // one device has all of it
     for (Value result : control->getResults()) {
-      homes.push_back(naturalDevice(result));
+      homes.push_back(isDecided ? -1 : naturalDevice(result));
       if (usual < 0)
         usual = homes.back();
     }

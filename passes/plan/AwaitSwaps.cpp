@@ -7,6 +7,7 @@
 
 #include "dialects/weir/Pch.h"
 #include "passes/memory/PlanChecker.h"
+#include "passes/plan/ArenaRanges.h"
 #include "passes/plan/Passes.h"
 #include "passes/plan/StepTimes.h"
 
@@ -21,42 +22,11 @@ using namespace weir::plan;
 
 namespace {
 
-/// Bytes of the arena.
-struct Range {
-  int64_t begin = 0, end = 0;
-
-  bool meets(const Range &other) const { return begin < other.end && other.begin < end; }
-};
-
-/// Where a buffer lies; empty for what is not in the arena.
-Range rangeOf(Value buffer) {
-  auto root = rootOf(buffer).getDefiningOp<BufferOp>();
-  if (!root || !root.getOffset())
-    return {};
-  auto begin = int64_t(*root.getOffset());
-  return {begin, begin + arenaBytes(cast<MemRefType>(root.getType()))};
-}
-
-/// Whether `op`, or what is in it, touches bytes of the range; only writes count
-/// where `writesOnly`.
-bool touches(Operation &op, const Range &range, bool writesOnly) {
-  WalkResult found = op.walk([&](Operation *inner) {
-    if (isa<ViewOp, memref::DimOp>(inner))
-      return WalkResult::advance();
-    for (OpOperand &operand : inner->getOpOperands())
-      if (isa<MemRefType>(operand.get().getType()) && (!writesOnly || isWritten(operand)) &&
-          rangeOf(operand.get()).meets(range))
-        return WalkResult::interrupt();
-    return WalkResult::advance();
-  });
-  return found.wasInterrupted();
-}
-
 /// Inserts the wait for a copy that `begin` begins.
-void await(Operation *begin, Value copy, const Range &range, bool writesOnly) {
+void await(Operation *begin, Value copy, const ArenaRange &range, bool writesOnly) {
   Operation *before = begin->getNextNode();
   while (before && !before->hasTrait<OpTrait::IsTerminator>() &&
-         !touches(*before, range, writesOnly))
+         !touches(*before, [&](Value buffer) { return rangeOf(buffer).meets(range); }, writesOnly))
     before = before->getNextNode();
   // The end of the step waits for all copies out.
   bool isEnd = !before || before->hasTrait<OpTrait::IsTerminator>();
@@ -71,7 +41,7 @@ void await(Operation *begin, Value copy, const Range &range, bool writesOnly) {
 void collect(Region &region, llvm::DenseMap<Value, int64_t> &copies,
              std::vector<memory::TransferEvent> &events, SmallVectorImpl<Operation *> &operations) {
   using memory::TransferEvent;
-  auto add = [&](Operation &op, TransferEvent::Kind kind, int64_t copy, Range range) {
+  auto add = [&](Operation &op, TransferEvent::Kind kind, int64_t copy, ArenaRange range) {
     events.push_back({kind, copy, range.begin, range.end - range.begin});
     operations.push_back(&op);
   };

@@ -154,6 +154,19 @@ def WeirAwaitSwapsPass : Pass<"weir-await-swaps", "::mlir::ModuleOp"> {
   let dependentDialects = ["::weir::plan::WeirPlanDialect"];
 }
 
+def WeirAwaitCollectivesPass : Pass<"weir-await-collectives", "::mlir::ModuleOp"> {
+  let summary = "lets work wait for what several devices reduce";
+  let description = [{
+    What: inserts an `await_reduce` before the first operation that touches what an `all_reduce` writes,
+    or writes over or frees what it reads; at the end of a loop's body, or of the step, at the latest. Of a
+    conditional that is behind it.
+    Why here: behind the offsets, as weir-await-swaps; what is in between goes on beside the reduction.
+    Before: offsets are final. After: each `all_reduce` is waited for on every path.
+    What breaks if it moves: in front of offsets nobody knows who comes to lie over a value that is reduced.
+  }];
+  let dependentDialects = ["::weir::plan::WeirPlanDialect"];
+}
+
 def WeirFreeDynamicPass : Pass<"weir-free-dynamic", "::mlir::ModuleOp"> {
   let summary = "ends the life of dynamic buffers after their last use";
   let description = [{

@@ -308,7 +308,7 @@ LogicalResult StepBuilder::visit(Operation *op) {
       })
       .Default([&](Operation *other) -> LogicalResult {
         if (auto reshape = dyn_cast<ReshapeOp>(other))
-          if (!isScalarForm(reshape.getType()))
+          if (!isScalarForm(reshape.getType()) || isDecidedOnDevice(reshape.getOperation()))
             return visitReshape(reshape);
         if (roleOf(other) == OperationRole::Scalar)
           return visitScalar(other);

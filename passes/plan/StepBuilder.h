@@ -98,7 +98,11 @@ private:
   mlir::ArrayAttr openWork(KernelOp kernel, llvm::ArrayRef<llvm::SmallVector<mlir::Value>> results);
   /// What a region carries or yields: scalars, or one buffer.
   /// `type` is that of the value on the other side of the border.
-  void appendCarried(mlir::Value tensor, mlir::Type type, llvm::SmallVectorImpl<mlir::Value> &to);
+  void appendCarried(mlir::Value tensor, mlir::Type type, bool isDecided,
+                     llvm::SmallVectorImpl<mlir::Value> &to);
+  /// What a loop or conditional of the step asks: a scalar, or, where a device decides
+  /// itself, a load from the buffer that has it.
+  mlir::Value conditionOf(mlir::Operation *control, mlir::Value condition);
 
   mlir::SymbolTable &symbols;
   SlotTable &slots;

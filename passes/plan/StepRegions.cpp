@@ -11,9 +11,13 @@
 //   dynamic size   as a memref that the path allocates: the region hands its
 //                  ownership over, so it is always a fresh copy.
 //
+// Where a device decides itself, few integers go as what has a fixed size does, and the
+// condition is read from the buffer that a kernel leaves it in.
+//
 //===----------------------------------------------------------------------===//
 
 #include "dialects/weir/Pch.h"
+#include "passes/analysis/DeviceTraits.h"
 #include "passes/plan/StepBuilder.h"
 #include "passes/plan/StepTimes.h"
 
@@ -24,26 +28,35 @@ using namespace weir::plan;
 namespace {
 enum class Form { Nothing, Scalars, Fixed, Dynamic };
 
-Form formOf(Type type) {
+Form formOf(Type type, bool isDecided) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor)
     return Form::Nothing; // tokens and resources
-  if (isScalarForm(type))
+  if (isScalarForm(type) && !isDecided)
     return Form::Scalars;
   return tensor.hasStaticShape() ? Form::Fixed : Form::Dynamic;
 }
 
-void appendTypes(Type type, SmallVectorImpl<Type> &types) {
+void appendTypes(Type type, bool isDecided, SmallVectorImpl<Type> &types) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  if (formOf(type) == Form::Scalars)
+  if (formOf(type, isDecided) == Form::Scalars)
     types.append(tensor.getNumElements(), computeType(tensor.getElementType()));
-  else if (formOf(type) == Form::Dynamic)
+  else if (formOf(type, isDecided) == Form::Dynamic)
     types.push_back(bufferType(type));
 }
 } // namespace
 
-void StepBuilder::appendCarried(Value tensor, Type type, SmallVectorImpl<Value> &to) {
-  switch (formOf(type)) {
+Value StepBuilder::conditionOf(Operation *control, Value condition) {
+  if (!isDecidedOnDevice(control))
+    return element(condition, {});
+  auto load = LoadOp::create(b, loc, b.getI1Type(), bufferOf(condition), ValueRange());
+  load->setAttr(conditionAttribute, b.getUnitAttr());
+  return load;
+}
+
+void StepBuilder::appendCarried(Value tensor, Type type, bool isDecided,
+                                SmallVectorImpl<Value> &to) {
+  switch (formOf(type, isDecided)) {
   case Form::Scalars: {
     auto scalars = scalarsOf(tensor);
     to.append(scalars.begin(), scalars.end());
@@ -67,7 +80,8 @@ void StepBuilder::appendCarried(Value tensor, Type type, SmallVectorImpl<Value> 
 static TensorState takeCarried(ElementReader &reader, Type type, ValueRange &values) {
   TensorState state;
   auto tensor = cast<RankedTensorType>(type);
-  if (formOf(type) == Form::Scalars) {
+  // Where a device decides nothing of this size is carried.
+  if (formOf(type, /*isDecided=*/false) == Form::Scalars) {
     state.hasScalars = true;
     int64_t count = tensor.getNumElements();
     state.scalars.assign(values.begin(), values.begin() + count);
@@ -84,11 +98,12 @@ static TensorState takeCarried(ElementReader &reader, Type type, ValueRange &val
 LogicalResult StepBuilder::visitIf(IfOp op) {
   SmallVector<Type> types;
   SmallVector<Value> fixed; // one a result, null unless of fixed size
+  bool isDecided = isDecidedOnDevice(op);
   for (Type type : op.getResultTypes()) {
-    appendTypes(type, types);
-    fixed.push_back(formOf(type) == Form::Fixed ? allocate(type, {}) : Value());
+    appendTypes(type, isDecided, types);
+    fixed.push_back(formOf(type, isDecided) == Form::Fixed ? allocate(type, {}) : Value());
   }
-  Value condition = element(op.getCondition(), {});
+  Value condition = conditionOf(op, op.getCondition());
   Location opLoc = loc;
   auto made = scf::IfOp::create(b, loc, types, condition, /*withElse=*/true);
   auto emit = [&](Region &source, Region &target) -> LogicalResult {
@@ -102,7 +117,7 @@ LogicalResult StepBuilder::visitIf(IfOp op) {
     SmallVector<Value> yields;
     for (auto [value, buffer, result] :
          llvm::zip(source.front().getTerminator()->getOperands(), fixed, op.getResults())) {
-      appendCarried(value, result.getType(), yields);
+      appendCarried(value, result.getType(), isDecided, yields);
       if (buffer)
         CopyOp::create(b, loc, bufferOf(value), buffer);
     }
@@ -115,7 +130,7 @@ LogicalResult StepBuilder::visitIf(IfOp op) {
   loc = opLoc;
   ValueRange results = made.getResults();
   for (auto [result, buffer] : llvm::zip(op.getResults(), fixed)) {
-    if (formOf(result.getType()) == Form::Nothing)
+    if (formOf(result.getType(), isDecided) == Form::Nothing)
       continue;
     if (buffer) {
       setBuffer(result, buffer);
@@ -132,12 +147,13 @@ LogicalResult StepBuilder::visitIf(IfOp op) {
 LogicalResult StepBuilder::visitWhile(WhileOp op) {
   SmallVector<Type> types;
   SmallVector<Value> carried, fixed;
+  bool isDecided = isDecidedOnDevice(op);
   for (auto [init, result] : llvm::zip(op.getInits(), op.getResults())) {
     Type type = result.getType();
-    appendTypes(type, types);
-    appendCarried(init, type, carried);
+    appendTypes(type, isDecided, types);
+    appendCarried(init, type, isDecided, carried);
     fixed.push_back(Value());
-    if (formOf(type) == Form::Fixed) {
+    if (formOf(type, isDecided) == Form::Fixed) {
       fixed.back() = allocate(type, {});
       CopyOp::create(b, loc, bufferOf(init), fixed.back());
     }
@@ -149,7 +165,7 @@ LogicalResult StepBuilder::visitWhile(WhileOp op) {
   // The states of a region's block arguments, or of the loop's results.
   auto bind = [&](ValueRange targets, ValueRange values) {
     for (auto [argument, init, buffer] : llvm::zip(targets, op.getInits(), fixed)) {
-      if (formOf(argument.getType()) == Form::Nothing) {
+      if (formOf(argument.getType(), isDecided) == Form::Nothing) {
         if (resources.count(init))
           resources[argument] = resources.lookup(init);
         continue;
@@ -173,7 +189,7 @@ LogicalResult StepBuilder::visitWhile(WhileOp op) {
     if (failed(visitBlock(source)))
       return failure();
     loc = opLoc;
-    Value condition = element(source.getTerminator()->getOperand(0), {});
+    Value condition = conditionOf(op, source.getTerminator()->getOperand(0));
     scf::ConditionOp::create(b, loc, condition, before->getArguments());
   }
   {
@@ -190,7 +206,7 @@ LogicalResult StepBuilder::visitWhile(WhileOp op) {
     // that lies in another's buffer goes by way of a copy.
     SmallVector<Value> next;
     for (auto [value, buffer, result] : llvm::zip(outputs, fixed, op.getResults())) {
-      appendCarried(value, result.getType(), yields);
+      appendCarried(value, result.getType(), isDecided, yields);
       next.push_back(Value());
       if (!buffer)
         continue;

@@ -186,13 +186,26 @@ const weir_cuda_collective &collectiveOf(const CudaDevice &device, int32_t numbe
   return device.collectives->descs[number];
 }
 
-/// The GPU's collectives are one sequence, in whatever streams: the part's work
-/// goes on behind the one before.
+/// The GPU's collectives are one sequence, in whatever streams: the part's goes on behind the
+/// one before.
 static Result followLast(Collectives &all, const CudaRun *part, int32_t device) {
   const Driver &driver = *part->device->driver;
   Event &last = all.last[device];
-  return last ? driver.streamWait(part->work, last, 0)
+  return last ? driver.streamWait(part->together, last, 0)
               : driver.eventCreate(&last, eventDisableTiming);
+}
+
+/// Records when the collective begins or ends, where the run's trace wants to know. Without an
+/// event it has no time.
+static void markShare(CudaRun *part, Share &share, bool isEnd) {
+  const Driver &driver = *part->device->driver;
+  if (!part->timeline.on)
+    return;
+  Event &event = isEnd ? share.end : share.begin;
+  if (!event && driver.eventCreate(&event, 0) != 0)
+    event = nullptr;
+  bool isRecorded = event && driver.eventRecord(event, part->together) == 0;
+  share.timed = isRecorded && (!isEnd || share.timed);
 }
 
 /// A device's place in a set of them.
@@ -201,25 +214,26 @@ static int rankOf(uint64_t devices, int32_t device) {
 }
 
 /// Has all give and get what they said, as one group. An ncclResult_t.
-static int32_t putGroup(const Collectives &all, const Clique &clique,
-                        const weir_cuda_collective &desc, const weir_run *run) {
+static int32_t putGroup(const Collectives &all, const Clique &clique, int32_t number,
+                        const weir_run *run) {
+  const weir_cuda_collective &desc = all.descs[number];
   const Nccl &nccl = *all.nccl;
   int32_t error = nccl.groupStart();
   if (error)
     return error;
   forEachDevice(clique.devices, [&](int32_t device) {
     const CudaRun *part = partOn(run, device);
-    const Share &share = part->share;
+    const Share &share = part->shares[number];
     if (error)
       return;
     Communicator communicator = clique.communicators[device];
     auto count = size_t(share.count);
     int type = typeOf(desc.dtype), operation = operationOf(desc.reduction);
-    error = desc.receiver > 0
-                ? nccl.reduce(share.value, share.result, count, type, operation,
-                              rankOf(clique.devices, desc.receiver - 1), communicator, part->work)
-                : nccl.allReduce(share.value, share.result, count, type, operation, communicator,
-                                 part->work);
+    error = desc.receiver > 0 ? nccl.reduce(share.value, share.result, count, type, operation,
+                                            rankOf(clique.devices, desc.receiver - 1), communicator,
+                                            part->together)
+                              : nccl.allReduce(share.value, share.result, count, type, operation,
+                                               communicator, part->together);
   });
   // A group that was begun is ended, whatever it holds.
   int32_t atEnd = nccl.groupEnd();
@@ -253,37 +267,35 @@ static int32_t failTogether(weir_run *run, const weir_cuda_collective &desc, con
 
 /// Whether all of a collective's GPUs give equally many elements; else the run
 /// ends.
-static bool haveOneSize(weir_run *run, const weir_cuda_collective &desc) {
+static bool haveOneSize(weir_run *run, const weir_cuda_collective &desc, int32_t number) {
   const weir_program_desc *program = run->session->program;
   int32_t first = __builtin_ctzll(desc.devices), odd = -1;
+  auto countOn = [&](int32_t device) { return partOn(run, device)->shares[number].count; };
   forEachDevice(desc.devices, [&](int32_t device) {
-    if (partOn(run, device)->share.count != partOn(run, first)->share.count)
+    if (countOn(device) != countOn(first))
       odd = device;
   });
   if (odd < 0)
     return true;
   char text[1016];
   Text out(text, sizeof(text));
-  out << "node \"" << desc.node << "\": found " << partOn(run, first)->share.count
-      << " elements on " << program->devices[first].name << " and " << partOn(run, odd)->share.count
-      << " on " << program->devices[odd].name << "; possible: tensors of one shape";
+  out << "node \"" << desc.node << "\": found " << countOn(first) << " elements on "
+      << program->devices[first].name << " and " << countOn(odd) << " on "
+      << program->devices[odd].name << "; possible: tensors of one shape";
   abortRun(run, WEIR_INVALID_ARGUMENT, text);
   return false;
 }
 
-/// Puts a collective for which all have come. Where it fails the run is
-/// aborted.
-static void putCollective(weir_run *run, int32_t number, Collectives &all) {
+/// Puts a collective for which all have come. False: it was not put, or not on all, and the run
+/// is aborted. `all.order` is held.
+static bool putCollective(weir_run *run, int32_t number, Collectives &all) {
   Clique &clique = *all.byCollective[number];
   const weir_cuda_collective &desc = all.descs[number];
-  if (!haveOneSize(run, desc))
-    return;
-  if (partOn(run, __builtin_ctzll(clique.devices))->share.count == 0)
-    return;
-  Lock lock(all.order);
+  if (!haveOneSize(run, desc, number))
+    return false;
   if (all.broken.load(std::memory_order_acquire)) {
     failTogether(run, desc, "NCCL has failed in another run");
-    return;
+    return false;
   }
   Result failed = 0;
   int32_t failedOn = 0;
@@ -291,35 +303,87 @@ static void putCollective(weir_run *run, int32_t number, Collectives &all) {
     forEachDevice(clique.devices, [&](int32_t device) {
       CudaRun *part = partOn(run, device);
       Current current(*part->device);
-      if (failed || !(failed = put(part, device)))
+      if (failed || !(failed = put(part, part->shares[number], device)))
         return;
       failedOn = device;
     });
   };
-  onEach([&](CudaRun *part, int32_t device) {
-    part->reducedTogether = true;
-    Result error = followLast(all, part, device);
-    if (part->timeline.on)
-      mark(part, Timeline::start);
-    return error;
-  });
-  if (!failed) {
+  // Of no elements there is nothing to reduce.
+  bool reduces = partOn(run, __builtin_ctzll(clique.devices))->shares[number].count > 0;
+  if (reduces)
+    onEach([&](CudaRun *part, Share &share, int32_t device) {
+      part->reducedTogether = true;
+      Result error = followLast(all, part, device);
+      markShare(part, share, /*isEnd=*/false);
+      return error;
+    });
+  if (!failed && reduces) {
     Current current(*partOn(run, __builtin_ctzll(clique.devices))->device);
-    if (int32_t error = putGroup(all, clique, desc, run)) {
+    if (int32_t error = putGroup(all, clique, number, run)) {
       giveUp(all, clique);
       char text[512];
       Text(text, sizeof(text)) << "NCCL does not reduce (" << all.nccl->errorString(error) << ')';
       failTogether(run, desc, text);
-      return;
+      return false;
     }
   }
-  onEach([&](CudaRun *part, int32_t device) {
-    if (part->timeline.on)
-      mark(part, Timeline::collective(number));
-    return part->device->driver->eventRecord(all.last[device], part->work);
+  onEach([&](CudaRun *part, Share &share, int32_t device) {
+    const Driver &driver = *part->device->driver;
+    if (reduces)
+      markShare(part, share, /*isEnd=*/true);
+    Result error = reduces ? driver.eventRecord(all.last[device], part->together) : 0;
+    return error ? error : driver.eventRecord(share.reduced, part->together);
   });
   if (failed)
     fail(&run->devices[failedOn].context, "a reduction of several GPUs failed", failed, desc.node);
+  return !failed;
+}
+
+/// What the run needs to give its share; kept for its next ones. The context is current.
+static Result makeShare(CudaRun *part, const Collectives &all, int32_t number) {
+  const Driver &driver = *part->device->driver;
+  if (!part->shares) {
+    part->shares = static_cast<Share *>(calloc(size_t(all.count), sizeof(Share)));
+    if (!part->shares)
+      return outOfMemory;
+    part->shareCount = int32_t(all.count);
+  }
+  Result error = part->together ? 0 : driver.streamCreate(&part->together, streamNonBlocking);
+  Share &share = part->shares[number];
+  for (Event *event : {&part->joined, &share.given, &share.reduced})
+    if (!error && !*event)
+      error = driver.eventCreate(event, eventDisableTiming);
+  return error;
+}
+
+void dropShares(CudaRun *part) {
+  const Driver &driver = *part->device->driver;
+  for (int32_t i = 0; i < part->shareCount; ++i)
+    for (Event event : {part->shares[i].given, part->shares[i].reduced, part->shares[i].begin,
+                        part->shares[i].end})
+      if (event)
+        driver.eventDestroy(event);
+  if (part->joined)
+    driver.eventDestroy(part->joined);
+  if (part->together)
+    driver.streamDestroy(part->together);
+  free(part->shares);
+}
+
+Result closeCollectives(weir_context *ctx) {
+  CudaRun *part = partOf(ctx);
+  if (!part->gave)
+    return 0;
+  {
+    // Who puts one has the first lock, and is through with this GPU's part behind it.
+    Lock order(part->device->collectives->order);
+    Lock lock(ctx->run->mutex);
+    for (int32_t i = 0; i < part->shareCount; ++i)
+      part->shares[i].state = Share::None;
+  }
+  const Driver &driver = *part->device->driver;
+  Result error = driver.eventRecord(part->joined, part->together);
+  return error ? error : driver.streamWait(part->work, part->joined, 0);
 }
 
 } // namespace weir::rt::cuda
@@ -336,73 +400,104 @@ int32_t weir_cuda_has_collective(weir_context *ctx, int32_t number) {
   return first && first->mayReduceTogether;
 }
 
-int32_t weir_cuda_all_reduce_ready(weir_context *ctx, int32_t number, const void *value,
-                                   void *result, int64_t count, void *coroutine) {
+int32_t weir_cuda_all_reduce(weir_context *ctx, int32_t number, const void *value, void *result,
+                             int64_t count) {
   weir_run *run = ctx->run;
+  if (int32_t code = checkStop(run))
+    return code;
   CudaRun *part = partOf(ctx);
   Collectives &all = *part->device->collectives;
   const weir_cuda_collective &desc = all.descs[number];
-  auto own = int32_t(ctx->device);
+  const Driver &driver = *part->device->driver;
   {
     Current current(*part->device);
-    if (flushWork(ctx))
-      return 1;
-    if (Result error = closeOut(part)) {
-      fail(ctx, "work cannot be put", error, desc.node);
-      return 1;
-    }
+    if (int32_t code = flushWork(ctx))
+      return code;
+    // What the result lies over may still be on its way out.
+    Result error = closeOut(part);
+    if (!error)
+      error = makeShare(part, all, number);
+    part->gave = part->together && part->joined;
+    if (!error)
+      error = driver.eventRecord(part->shares[number].given, part->work);
+    if (!error)
+      error = driver.streamWait(part->together, part->shares[number].given, 0);
+    if (error)
+      return fail(ctx, "work cannot be put", error, desc.node);
   }
-  {
-    Lock lock(run->mutex);
-    // Under the lock: who aborts after this finds the one who waits.
-    if (run->aborted.load(std::memory_order_acquire))
-      return 1;
-    part->share = {number, value, result, count, nullptr};
-    bool haveAllCome = true;
-    forEachDevice(desc.devices, [&](int32_t device) {
-      const CudaRun *other = partOn(run, device);
-      haveAllCome &= other && other->share.collective == number;
-    });
-    if (!haveAllCome) {
-      DeviceRun &device = run->devices[own];
-      device.waitedEdge = DeviceRun::otherDevices;
-      suspend(device.sender, ctx, coroutine, desc.node);
-      return 0;
-    }
-    // From here to `wake` no abort resumes them: they would give their memory
-    // back.
-    forEachDevice(desc.devices, [&](int32_t device) {
-      Share &share = partOn(run, device)->share;
-      share.collective = -1;
-      share.coroutine = nullptr;
-      if (device != own) {
-        share.coroutine = run->devices[device].sender.coroutine;
-        run->devices[device].sender.coroutine = nullptr;
-      }
-    });
-  }
-  putCollective(run, number, all);
   Task *tasks = nullptr;
   {
+    // Held until it has been put: whose step ends meanwhile waits for that.
+    Lock order(all.order);
+    bool haveAllCome = true;
+    {
+      Lock lock(run->mutex);
+      if (uint32_t code = run->aborted.load(std::memory_order_acquire))
+        return int32_t(code);
+      Share &share = part->shares[number];
+      share.state = Share::Given;
+      share.value = value;
+      share.result = result;
+      share.count = count;
+      forEachDevice(desc.devices, [&](int32_t device) {
+        const CudaRun *other = partOn(run, device);
+        haveAllCome &= other && other->shares && other->shares[number].state == Share::Given;
+      });
+    }
+    if (!haveAllCome)
+      return WEIR_OK;
+    bool done = putCollective(run, number, all);
     Lock lock(run->mutex);
     forEachDevice(desc.devices, [&](int32_t device) {
-      Suspension &other = run->devices[device].sender;
-      if (device == own)
+      CudaRun *other = partOn(run, device);
+      if (done)
+        other->shares[number].state = Share::Put;
+      if (other->awaited != number)
         return;
-      other.coroutine = partOn(run, device)->share.coroutine;
-      wake(other, &tasks);
+      other->awaited = -1;
+      wake(run->devices[device].sender, &tasks);
     });
   }
   postTasks(tasks);
-  return 1;
+  return checkStop(run);
 }
 
-int32_t weir_cuda_all_reduce(weir_context *ctx, int32_t number) {
+int32_t weir_cuda_await_reduce_ready(weir_context *ctx, int32_t number, void *coroutine) {
+  weir_run *run = ctx->run;
+  CudaRun *part = partOf(ctx);
+  if (!part->gave)
+    return 1;
+  Lock lock(run->mutex);
+  // Under the lock: who aborts after this finds the one who waits.
+  if (part->shares[number].state != Share::Given || run->aborted.load(std::memory_order_acquire))
+    return 1;
+  DeviceRun &device = run->devices[ctx->device];
+  part->awaited = number;
+  device.waitedEdge = DeviceRun::otherDevices;
+  suspend(device.sender, ctx, coroutine, part->device->collectives->descs[number].node);
+  return 0;
+}
+
+int32_t weir_cuda_await_reduce(weir_context *ctx, int32_t number) {
   if (int32_t code = checkStop(ctx->run))
     return code;
-  const CudaDevice &device = *partOf(ctx)->device;
-  if (!device.waitsAlways)
+  CudaRun *part = partOf(ctx);
+  if (!part->gave)
     return WEIR_OK;
+  Share &share = part->shares[number];
+  {
+    Lock lock(ctx->run->mutex);
+    if (share.state != Share::Put)
+      return WEIR_OK;
+    share.state = Share::None;
+  }
+  const CudaDevice &device = *part->device;
+  const char *node = collectiveOf(device, number).node;
   Current current(device);
-  return awaitWork(ctx, collectiveOf(device, number).node);
+  // What was noted before goes on beside it.
+  if (int32_t code = flushWork(ctx))
+    return code;
+  if (Result error = device.driver->streamWait(part->work, share.reduced, 0))
+    return fail(ctx, "work cannot be put", error, node);
+  return device.waitsAlways ? awaitWork(ctx, node) : int32_t(WEIR_OK);
 }

@@ -74,6 +74,7 @@ static void close(Accelerator *accelerator) {
       closeVariables(*device, device->variables);
       closeCalls(device->calls);
       closeDnn(device->dnn);
+      closeControl(*device);
       device->regions.close();
       if (device->constants)
         driver.memFree(device->constants);
@@ -224,4 +225,5 @@ const weir_device_driver weir_cuda_driver = {weir::rt::cuda::open,
                                              "GPU",
                                              weir::rt::cuda::makeValue,
                                              weir::rt::cuda::readValue,
-                                             weir::rt::cuda::dropValue};
+                                             weir::rt::cuda::dropValue,
+                                             weir::rt::cuda::stopRun};

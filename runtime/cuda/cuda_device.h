@@ -17,6 +17,7 @@
 #ifndef WEIR_RUNTIME_CUDA_CUDA_DEVICE_H
 #define WEIR_RUNTIME_CUDA_CUDA_DEVICE_H
 
+#include "cuda/cuda_control.h"
 #include "cuda/cuda_variables.h"
 #include "cuda/cuda_work.h"
 #include "cuda/device_memory.h"
@@ -54,6 +55,7 @@ struct CudaDevice : Accelerator {
   Module module;
   Function *functions; ///< by kernel, null: not launched here
   MoreFunctions more;
+  Control control;
   Pointer constants;
   DeviceMemory regions; ///< what the allocator's memory is
   Products *products;
@@ -109,17 +111,25 @@ struct SwapSlot {
 
 /// What a GPU gives to a collective, and where it wants the result.
 struct Share {
-  int32_t collective; ///< -1: none waits
+  enum State : int32_t { None, Given, Put };
+  State state; ///< guarded by the run's lock
   const void *value;
   void *result;
-  int64_t count;   ///< elements
-  void *coroutine; ///< resumed when the collective has been put
+  int64_t count;    ///< elements
+  Event given;      ///< behind the work that makes the value
+  Event reduced;    ///< behind the collective
+  Event begin, end; ///< around it, where a trace wants to know
+  bool timed;       ///< both were recorded in this run
 };
 
 struct CudaRun {
   CudaDevice *device;
   Stream work, in, out;
   PendingWork pending; ///< for the work stream
+  static constexpr int32_t mostOpen = 16;
+  Stream bodies[mostOpen]; ///< that bodies of conditional nodes are captured in, by depth
+  int32_t open[mostOpen];  ///< loops whose bodies are being noted, -1: a conditional
+  int32_t openCount;
   Timeline timeline;
   Event worked, arrived, left;
   Event called; ///< of `caller`, for a caller's stream that is another GPU's
@@ -140,10 +150,17 @@ struct CudaRun {
   PeerEvent *peerEvents, *freePeerEvents;
   Landing *incoming; ///< on their way, or left behind by a run that was aborted
   Landing *returned; ///< free for the next that comes
-  Share share;
+  Share *shares;     ///< by collective; null: none was given
+  int32_t shareCount;
+  int32_t awaited; ///< collective that the step is suspended for, -1: none
+  // The run's own.
+  bool gave;       ///< to a collective, in this run
+  Stream together; ///< collectives, beside the work
+  Event joined;
   Pointer errorOnDevice;
   bool errorIsZero;       ///< the GPU's, as the last run left it
-  weir_cuda_error *error; ///< pinned; what the GPU's has at the end
+  weir_cuda_error *error; ///< pinned; what the GPU's has at the end; room for a condition behind
+  uint32_t *stop;         ///< pinned, behind both; 1: loops are to end
   Result streamError;     ///< of the last callback
   void *coroutine;        ///< resumed by `resume` when the GPU is done
   Task resume;
@@ -233,6 +250,11 @@ bool computesWith(const CudaDevice &device, int32_t other);
 void abandonCollectives(CudaRun *part);
 /// Whether a collective of the run may have been given up.
 bool lostCollectives(const CudaRun *part);
+/// At the step's end: nobody puts what was not awaited any more, and the work comes behind what
+/// was put. The context is current.
+Result closeCollectives(weir_context *ctx);
+/// Frees what the run has for them; nothing is in flight. The context is current.
+void dropShares(CudaRun *part);
 
 int32_t beginRun(weir_run *run, int32_t device);
 void releaseRun(weir_run *run, int32_t device);

@@ -523,7 +523,8 @@ static int32_t launch(weir_context *ctx, const Arguments &arguments, int64_t blo
            noteLaunch(ctx, function, arguments, {}, blocks, threads);
   if (!done)
     return outOfHostMemory(ctx);
-  return code || !device.waitsAlways ? code : awaitWork(ctx, desc.nodes);
+  bool waits = device.waitsAlways && partOf(ctx)->openCount == 0;
+  return code || !waits ? code : awaitWork(ctx, desc.nodes);
 }
 
 int32_t weir_cuda_launch(weir_context *ctx, int32_t kernel, void *const *buffers,

@@ -107,9 +107,13 @@ static void destroy(CudaRun *part) {
   destroyPeers(part);
   destroyWork(driver, part->pending);
   dropSwaps(part);
+  dropShares(part);
   endTimeline(part);
   destroyTimeline(driver, part->timeline);
   for (Stream stream : {part->work, part->in, part->out})
+    if (stream)
+      driver.streamDestroy(stream);
+  for (Stream stream : part->bodies)
     if (stream)
       driver.streamDestroy(stream);
   for (Event event : {part->worked, part->arrived, part->left, part->called})
@@ -145,9 +149,12 @@ static CudaRun *make(CudaDevice *device, Result *error) {
   if (!*error)
     *error = driver.memAlloc(&part->errorOnDevice, sizeof(weir_cuda_error));
   if (!*error)
-    *error = driver.hostAlloc(reinterpret_cast<void **>(&part->error), sizeof(weir_cuda_error), 0);
-  if (!*error)
+    *error =
+        driver.hostAlloc(reinterpret_cast<void **>(&part->error), sizeof(weir_cuda_error) + 16, 0);
+  if (!*error) {
+    part->stop = reinterpret_cast<uint32_t *>(part->error + 1) + 2;
     return part;
+  }
   destroy(part);
   return nullptr;
 }
@@ -263,8 +270,15 @@ int32_t beginRun(weir_run *run, int32_t index) {
   part->streamError = 0;
   part->mayReduceTogether = mayReduceTogether(*device);
   part->reducedTogether = false;
-  part->share.collective = -1;
+  for (int32_t i = 0; i < part->shareCount; ++i) {
+    part->shares[i].state = Share::None;
+    part->shares[i].timed = false;
+  }
+  part->awaited = -1;
+  part->gave = false;
   discard(part->pending);
+  part->openCount = 0;
+  __atomic_store_n(part->stop, 0, __ATOMIC_RELAXED);
   Current current(*device);
   if (!part->errorIsZero && (error = device->driver->set8Async(
                                  part->errorOnDevice, 0, sizeof(weir_cuda_error), part->work)))
@@ -330,6 +344,8 @@ int32_t weir_cuda_finish_ready(weir_context *ctx, void *coroutine) {
   else
     flushWork(ctx);
   Result error = closeSwaps(part);
+  if (Result atEnd = closeCollectives(ctx); !error)
+    error = atEnd;
   if (!error)
     error = closeOut(part);
   if (!error)
@@ -347,8 +363,9 @@ int32_t weir_cuda_finish_ready(weir_context *ctx, void *coroutine) {
   }
   // A stream that takes nothing more: what it has must end all the same.
   part->streamError = error;
-  for (Stream stream : {part->in, part->work, part->out})
-    driver.streamSynchronize(stream);
+  for (Stream stream : {part->in, part->work, part->out, part->together})
+    if (stream)
+      driver.streamSynchronize(stream);
   return 1;
 }
 

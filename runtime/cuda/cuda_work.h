@@ -15,7 +15,8 @@
 // one in operands and sizes alone updates that graph, when there are enough of
 // its kind. One that is new, but differs from a captured one in parameters of few
 // launches, as a decoder's next step does, sets those in that graph. All else is
-// put call by call.
+// put call by call. What has loops or conditionals that the GPU decides is a graph from the first
+// time on: without one the host waits for each condition.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +32,23 @@ namespace weir::rt::cuda {
 
 struct CudaRun;
 
-enum class WorkKind : int32_t { Launch, Product, Convolution, Pooling, Attention, Copy, Store };
+enum class WorkKind : int32_t {
+  Launch,
+  Product,
+  Convolution,
+  Pooling,
+  Attention,
+  Copy,
+  Store,
+  Loop,      ///< to LoopEnd: a body, which is repeated
+  LoopEnd,   ///< where the condition is read again
+  Then,      ///< to Else, or BranchEnd: one side of a conditional
+  Else,      ///< to BranchEnd: the other
+  BranchEnd, ///< begins nothing
+};
+
+/// Whether it is a border of what comes by again, or not at all (cuda_control.h).
+constexpr bool isControl(WorkKind kind) { return kind >= WorkKind::Loop; }
 
 /// Whether a library does it.
 constexpr bool isLibrarys(WorkKind kind) {
@@ -65,11 +82,18 @@ struct StoreRecord : WorkRecord {
   uint64_t size, value;
 };
 
+/// Of a loop, or a conditional.
+struct ConditionRecord : WorkRecord {
+  Pointer condition; ///< a byte; of Else and BranchEnd: not read
+};
+
 /// A sequence that is a graph.
 struct CapturedWork {
   GraphExec graph;
-  Graph source;          ///< that it was made of, whose nodes are its own
-  GraphNode *recordNode; ///< by record: of a launch, else null; null: not known
+  Graph source; ///< that it was made of, whose nodes are its own
+  /// By record two: of a launch, copy or store, the second of a store of eight bytes; else null.
+  /// Null: not known.
+  GraphNode *recordNode;
   uint8_t *records;
   int64_t bytes;
   uint64_t form;     ///< a hash of what an update cannot change
@@ -86,6 +110,7 @@ struct PendingWork {
   uint8_t *records;
   int64_t bytes, capacity;
   int32_t count;
+  int32_t conditions; ///< of these, borders of loops and conditionals
   uint64_t flushes;
   CapturedWork captured[mostCaptured];
   int32_t capturedCount;

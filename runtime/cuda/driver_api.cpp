@@ -37,6 +37,10 @@ static const char *load(Driver &driver) {
     return "the CUDA driver is too old: it has no " symbol;
   WEIR_CUDA_FUNCTIONS(WEIR_CUDA_LOOKUP)
 #undef WEIR_CUDA_LOOKUP
+#define WEIR_CUDA_LOOKUP(member, symbol, parameters)                                               \
+  driver.member = reinterpret_cast<Result(*) parameters>(dlsym(library, symbol));
+  WEIR_CUDA_LATER_FUNCTIONS(WEIR_CUDA_LOOKUP)
+#undef WEIR_CUDA_LOOKUP
   if (driver.init(0) != 0)
     return "the CUDA driver finds no GPU that it can use";
   int count = 0;

@@ -78,6 +78,27 @@ struct KernelNode {
   Context context;
 };
 
+/// CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS.
+struct CopyEnd {
+  size_t x, y, z, level;
+  int32_t type;
+  const void *host;
+  Pointer device;
+  void *array, *reserved;
+  size_t pitch, height;
+};
+struct CopyNode {
+  CopyEnd from, to;
+  size_t width, height, depth; ///< in bytes, lines, slices
+};
+struct SetNode {
+  Pointer to;
+  size_t pitch;
+  unsigned value, elementBytes;
+  size_t width, height; ///< in elements, lines
+};
+inline constexpr int32_t memoryTypeDevice = 2; ///< CUmemorytype
+
 /// CUlaunchAttribute, CUlaunchConfig.
 struct LaunchAttribute {
   int32_t id;
@@ -98,6 +119,29 @@ struct LaunchConfig {
 inline constexpr int32_t launchMayBegin = 6;
 /// From this version on captures keep that.
 inline constexpr int mayBeginVersion = 12030;
+
+/// CUgraphNodeParams of a conditional node.
+struct ConditionalParameters {
+  uint64_t handle;
+  int32_t type;
+  unsigned count; ///< of bodies
+  Graph *bodies;  ///< the driver's, in which they lie
+  Context context;
+};
+struct NodeParameters {
+  int32_t type;
+  int32_t reserved[3];
+  union {
+    int64_t words[29];
+    ConditionalParameters conditional;
+  };
+  int64_t reservedBehind;
+};
+/// CUgraphNodeType, CUgraphConditionalNodeType, CUstreamUpdateCaptureDependencies_flags.
+inline constexpr int32_t conditionalNode = 13, ifNonzero = 0, whileNonzero = 1;
+inline constexpr unsigned dependenciesReplace = 1;
+/// From this version on graphs have conditional nodes of both kinds.
+inline constexpr int conditionalVersion = 12040;
 
 /// One entry a function: member, symbol, parameters.
 #define WEIR_CUDA_FUNCTIONS(X)                                                                     \
@@ -168,6 +212,10 @@ inline constexpr int mayBeginVersion = 12030;
   X(graphUpdate, "cuGraphExecUpdate_v2", (GraphExec, Graph, GraphUpdate *))                        \
   X(graphSetKernel, "cuGraphExecKernelNodeSetParams_v2",                                           \
     (GraphExec, GraphNode, const KernelNode *))                                                    \
+  X(graphSetCopy, "cuGraphExecMemcpyNodeSetParams",                                                \
+    (GraphExec, GraphNode, const CopyNode *, Context))                                             \
+  X(graphSetFill, "cuGraphExecMemsetNodeSetParams",                                                \
+    (GraphExec, GraphNode, const SetNode *, Context))                                              \
   X(graphLaunch, "cuGraphLaunch", (GraphExec, Stream))                                             \
   X(graphExecDestroy, "cuGraphExecDestroy", (GraphExec))                                           \
   X(launch, "cuLaunchKernel",                                                                      \
@@ -175,10 +223,22 @@ inline constexpr int mayBeginVersion = 12030;
      void **, void **))                                                                            \
   X(launchWith, "cuLaunchKernelEx", (const LaunchConfig *, Function, void **, void **))
 
+/// The same of functions that came with later versions: null where there is none.
+#define WEIR_CUDA_LATER_FUNCTIONS(X)                                                               \
+  X(conditionCreate, "cuGraphConditionalHandleCreate",                                             \
+    (uint64_t *, Graph, Context, unsigned, unsigned))                                              \
+  X(graphAddNode, "cuGraphAddNode",                                                                \
+    (GraphNode *, Graph, const GraphNode *, size_t, NodeParameters *))                             \
+  X(captureToGraph, "cuStreamBeginCaptureToGraph",                                                 \
+    (Stream, Graph, const GraphNode *, const void *, size_t, int))                                 \
+  X(captureDependencies, "cuStreamUpdateCaptureDependencies",                                      \
+    (Stream, GraphNode *, size_t, unsigned))
+
 /// The driver's functions.
 struct Driver {
 #define WEIR_CUDA_MEMBER(member, symbol, parameters) Result(*member) parameters;
   WEIR_CUDA_FUNCTIONS(WEIR_CUDA_MEMBER)
+  WEIR_CUDA_LATER_FUNCTIONS(WEIR_CUDA_MEMBER)
 #undef WEIR_CUDA_MEMBER
 };
 

@@ -317,6 +317,25 @@ static void tellCopies(weir_context *ctx) {
 // The trace
 //===----------------------------------------------------------------------===//
 
+/// What the GPU has reduced with others; of a loop's the last time.
+static void tellShares(weir_context *ctx) {
+  const CudaRun *part = partOf(ctx);
+  const Driver &driver = *part->device->driver;
+  for (int32_t i = 0; i < part->shareCount; ++i) {
+    const Share &share = part->shares[i];
+    float begin, end;
+    if (!share.timed || driver.eventElapsed(&begin, part->timeline.base, share.begin) != 0 ||
+        driver.eventElapsed(&end, part->timeline.base, share.end) != 0)
+      continue;
+    const weir_cuda_collective &desc = collectiveOf(*part->device, i);
+    weir_trace_event event =
+        traceEvent(ctx, WEIR_TRACE_KERNEL, desc.receiver ? "reduce" : "all_reduce", desc.node);
+    ctx->run->trace->span(ctx->run->trace->self, &event,
+                          part->timeline.baseTime + int64_t(double(begin) * 1e6),
+                          part->timeline.baseTime + int64_t(double(end) * 1e6));
+  }
+}
+
 void tellTimeline(weir_context *ctx) {
   CudaRun *part = partOf(ctx);
   const Timeline &timeline = part->timeline;
@@ -327,6 +346,7 @@ void tellTimeline(weir_context *ctx) {
     tellPieces(ctx);
   else
     tellCopies(ctx);
+  tellShares(ctx);
   int64_t before = timeline.baseTime;
   for (int32_t i = 0; i < timeline.count; ++i) {
     float milliseconds;
@@ -334,14 +354,8 @@ void tellTimeline(weir_context *ctx) {
       return;
     int64_t at = timeline.baseTime + int64_t(double(milliseconds) * 1e6);
     int32_t kernel = timeline.kernels[i];
-    if (kernel <= Timeline::collective(0)) {
-      const weir_cuda_collective &desc = collectiveOf(*part->device, -3 - kernel);
-      weir_trace_event event =
-          traceEvent(ctx, WEIR_TRACE_KERNEL, desc.receiver ? "reduce" : "all_reduce", desc.node);
-      ctx->run->trace->span(ctx->run->trace->self, &event, before, at);
-    } else if (kernel != Timeline::start) {
+    if (kernel != Timeline::start)
       tellKernel(ctx, kernel, before, at);
-    }
     before = at;
   }
 }

@@ -51,17 +51,15 @@ struct TimedCopy {
 /// next step.
 struct Timeline {
   static constexpr int32_t start = -2; ///< a mark that ends nothing
-  /// A mark that ends a collective.
-  static constexpr int32_t collective(int32_t number) { return -3 - number; }
 
   bool on;
   Event base;       ///< the run's begin
   int64_t baseTime; ///< the same on the host's monotonic clock
   Event *events;
-  int32_t *kernels; ///< what each mark ends; -1: no kernel; less: as above
+  int32_t *kernels; ///< what each mark ends; -1: no kernel; or `start`
   int32_t count, made, capacity;
 
-  bool byActivity;     ///< CUPTI tells; marks are for collectives
+  bool byActivity;     ///< CUPTI tells; collectives have events
   uint32_t serial;     ///< of the run among those that CUPTI tells of
   uint64_t lostBefore; ///< records, when it began
   int64_t clockOffset; ///< the host's clock minus CUPTI's

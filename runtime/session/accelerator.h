@@ -64,6 +64,10 @@ struct weir_device_driver {
                        weir_status *status) = nullptr;
   /// Nobody refers to the value any more. Any thread.
   void (*dropValue)(weir::rt::VariableValue *value) = nullptr;
+
+  /// A run that has not ended is aborted: what comes by again and again on the device is to come
+  /// to its end. Any thread; null: nothing does.
+  void (*stop)(weir_run *run, int32_t device) = nullptr;
 };
 
 #endif // WEIR_RUNTIME_SESSION_ACCELERATOR_H

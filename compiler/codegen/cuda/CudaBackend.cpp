@@ -76,6 +76,7 @@ public:
   bool takesAttention() const override { return true; }
   bool takesSorts() const override { return true; }
   bool keepsVariables() const override { return true; }
+  bool decidesControl() const override { return true; }
 
   /// What NCCL reduces.
   bool reducesTogether(Type element) const override {

@@ -8,6 +8,8 @@
 #include "compiler/codegen/cuda/CudaStep.h"
 #include "compiler/codegen/cuda/DirectEdges.h"
 #include "dialects/weir/Pch.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "passes/analysis/DeviceTraits.h"
 #include "passes/analysis/ScalarForm.h"
 #include "passes/plan/PlaceValues.h"
 #include "weir/cuda.h"
@@ -38,6 +40,8 @@ void weir::declareCudaFunctions(OpBuilder &b, ModuleOp module) {
   declare("weir_cuda_variable_assign", i32, {p, i32, i32, p});
   declare("weir_cuda_variable_place", p, {p, i32, i32});
   declare("weir_cuda_publish", i32, {p});
+  declare("weir_cuda_loop", i32, {p, i32, p});
+  declare("weir_cuda_branch", i32, {p, i32, p});
   declare("weir_cuda_swap_out", i32, {p, i32, p, i64});
   declare("weir_cuda_swap_in", i32, {p, i32, p, i64});
   declare("weir_cuda_await_swap", i32, {p, i32});
@@ -45,8 +49,9 @@ void weir::declareCudaFunctions(OpBuilder &b, ModuleOp module) {
   declare("weir_cuda_send_peer", i32, {p, i32, i64, p});
   declare("weir_cuda_receive", i32, {p, i32, i64, p});
   declare("weir_cuda_has_collective", i32, {p, i32});
-  declare("weir_cuda_all_reduce_ready", i32, {p, i32, p, p, i64, p});
-  declare("weir_cuda_all_reduce", i32, {p, i32});
+  declare("weir_cuda_all_reduce", i32, {p, i32, p, p, i64});
+  declare("weir_cuda_await_reduce_ready", i32, {p, i32, p});
+  declare("weir_cuda_await_reduce", i32, {p, i32});
   declare("weir_cuda_finish_ready", i32, {p, p});
   declare("weir_cuda_finish", i32, {p, i32});
 }
@@ -232,7 +237,68 @@ bool CudaStepRewriter::rewriteSwap(Operation *op) {
   return true;
 }
 
-/// The step is suspended until the collective's other devices have come, too.
+// What noteBothSides leaves for the rewriter.
+static constexpr StringRef loopAttribute = "weir.cuda_loop", partAttribute = "weir.cuda_part";
+
+void weir::noteBothSides(func::FuncOp step) {
+  SmallVector<Operation *> deciding;
+  step.walk([&](LoadOp load) {
+    if (load->hasAttr(conditionAttribute))
+      llvm::append_range(deciding, load->getUsers());
+  });
+  // One load may serve several.
+  llvm::SetVector<Operation *> decided(deciding.begin(), deciding.end());
+  OpBuilder b(step.getContext());
+  int32_t loops = 0;
+  for (Operation *op : decided) {
+    assert((isa<scf::ConditionOp, scf::IfOp>(op)) && "nothing else reads such a condition");
+    auto load = op->getOperand(0).getDefiningOp<LoadOp>();
+    Location loc = op->getLoc();
+    auto readAt = [&](StringRef name, int32_t number) {
+      Operation *copy = b.clone(*load);
+      copy->setAttr(name, b.getI32IntegerAttr(number));
+      return copy->getResult(0);
+    };
+    b.setInsertionPoint(op);
+    if (auto condition = dyn_cast<scf::ConditionOp>(op)) {
+      condition.getConditionMutable().assign(readAt(loopAttribute, loops++));
+      continue;
+    }
+    auto branch = cast<scf::IfOp>(op);
+    branch.getConditionMutable().assign(readAt(partAttribute, WEIR_CUDA_THEN));
+    b.setInsertionPointAfter(branch);
+    if (!branch.getElseRegion().empty()) {
+      auto other = scf::IfOp::create(b, loc, TypeRange(), readAt(partAttribute, WEIR_CUDA_ELSE),
+                                     /*withElse=*/false);
+      other.getThenRegion().takeBody(branch.getElseRegion());
+      b.setInsertionPointAfter(other);
+    }
+    auto end = CopyOp::create(b, loc, load.getBuffer(), load.getBuffer());
+    end->setAttr(partAttribute, b.getI32IntegerAttr(WEIR_CUDA_END));
+  }
+  step.walk([&](LoadOp load) {
+    if (load->hasAttr(conditionAttribute) && load->use_empty())
+      load->erase();
+  });
+}
+
+/// A condition that the GPU decides becomes what the host notes next.
+bool CudaStepRewriter::rewriteControl(Operation *op) {
+  auto number = [&](StringRef name) { return op->getAttrOfType<IntegerAttr>(name); };
+  IntegerAttr loop = number(loopAttribute), part = number(partAttribute);
+  if (!loop && !part)
+    return false;
+  Value answer =
+      call(loop ? "weir_cuda_loop" : "weir_cuda_branch", b.getI32Type(),
+           {context, i32((loop ? loop : part).getInt()), unpack(op->getOperand(0)).pointer});
+  if (isa<LoadOp>(op))
+    op->getResult(0).replaceAllUsesWith(
+        LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::ne, answer, i32(0)));
+  op->erase();
+  return true;
+}
+
+/// The step goes on: the last device that comes puts the collective.
 void CudaStepRewriter::reduceTogether(plan::AllReduceOp op) {
   Value collective = i32(op.getCollective());
   Buffer value = unpack(op.getValue());
@@ -242,17 +308,24 @@ void CudaStepRewriter::reduceTogether(plan::AllReduceOp op) {
   Value count = i64(1);
   for (Value size : value.dims)
     count = LLVM::MulOp::create(b, loc, count, size);
+  returnIfError(call("weir_cuda_all_reduce", b.getI32Type(),
+                     {context, collective, value.pointer, target, count}));
+  op.erase();
+}
+
+/// The step is suspended until the collective's other devices have come, too.
+void CudaStepRewriter::awaitTogether(plan::AwaitReduceOp op) {
+  Value collective = i32(op.getCollective());
   Value save = beginSuspension();
-  suspendUnless(call("weir_cuda_all_reduce_ready", b.getI32Type(),
-                     {context, collective, value.pointer, target, count, handle}),
+  suspendUnless(call("weir_cuda_await_reduce_ready", b.getI32Type(), {context, collective, handle}),
                 save);
-  returnIfError(call("weir_cuda_all_reduce", b.getI32Type(), {context, collective}));
+  returnIfError(call("weir_cuda_await_reduce", b.getI32Type(), {context, collective}));
   op.erase();
 }
 
 bool CudaStepRewriter::rewriteOtherwise(Operation *op) {
   Type t32 = b.getI32Type();
-  if (rewriteSwap(op))
+  if (rewriteSwap(op) || rewriteControl(op))
     return true;
   if (auto read = dyn_cast<plan::VariableReadOp>(op)) {
     keepOnDevice(read.getSlot());
@@ -271,6 +344,10 @@ bool CudaStepRewriter::rewriteOtherwise(Operation *op) {
   }
   if (auto reduce = dyn_cast<plan::AllReduceOp>(op)) {
     reduceTogether(reduce);
+    return true;
+  }
+  if (auto await = dyn_cast<plan::AwaitReduceOp>(op)) {
+    awaitTogether(await);
     return true;
   }
   if (auto run = dyn_cast<RunOp>(op)) {

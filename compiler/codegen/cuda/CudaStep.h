@@ -23,6 +23,11 @@ void dropPaddings(mlir::func::FuncOp step);
 /// What a step for a GPU writes for variables is not its own to free.
 void keepValues(mlir::func::FuncOp step);
 
+/// Of a conditional that the GPU decides the host puts both sides, one behind the other; of a loop
+/// the body once. Each condition is read right in front of what it decides, with the number of
+/// its loop, or how far its conditional has come.
+void noteBothSides(mlir::func::FuncOp step);
+
 /// How the kernels of a module are launched, by their symbols in the plan.
 using LaunchTable = llvm::StringMap<LaunchShape>;
 
@@ -53,7 +58,9 @@ private:
                            llvm::ArrayRef<mlir::Value> sizes);
   mlir::Value productOf(llvm::ArrayRef<mlir::Value> sizes, int64_t without);
   bool rewriteSwap(mlir::Operation *op);
+  bool rewriteControl(mlir::Operation *op);
   void reduceTogether(plan::AllReduceOp op);
+  void awaitTogether(plan::AwaitReduceOp op);
   bool goesToPeer(plan::SendOp send);
   AcceleratorInfo &accelerator();
   int64_t deviceOffset(plan::BlobOp op);

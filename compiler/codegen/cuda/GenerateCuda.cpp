@@ -109,7 +109,8 @@ static LogicalResult markHostReads(func::FuncOp step) {
       return;
     }
     auto load = dyn_cast<plan::LoadOp>(op);
-    if (!load)
+    // The GPU reads itself what it decides.
+    if (!load || load->hasAttr(conditionAttribute))
       return;
     Operation *root = rootOf(load.getBuffer());
     if (auto blob = dyn_cast_or_null<plan::BlobOp>(root)) {
@@ -233,7 +234,7 @@ static void reduceWithinHost(func::FuncOp step) {
       op->getResult(0).replaceAllUsesWith(
           arith::ConstantOp::create(b, op->getLoc(), b.getBoolAttr(false)).getResult());
     }
-    if (isa<plan::HasCollectiveOp, plan::AllReduceOp>(op))
+    if (isa<plan::HasCollectiveOp, plan::AllReduceOp, plan::AwaitReduceOp>(op))
       op->erase();
   });
 }
@@ -335,6 +336,7 @@ FailureOr<StepRewriterFactory> weir::generateCuda(ModuleOp module, const DeviceK
       return failure();
     dropPaddings(copy);
     keepValues(copy);
+    noteBothSides(copy);
     copy.walk([&](plan::RunOp run) { launched.insert(run.getKernel()); });
     swapWithinHost(step);
     reduceWithinHost(step);

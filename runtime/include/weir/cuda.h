@@ -379,6 +379,20 @@ int32_t weir_cuda_variable_assign(weir_context *ctx, int32_t slot, int32_t site,
 void *weir_cuda_variable_place(weir_context *ctx, int32_t slot, int32_t site);
 /// Puts the work that was noted: what the step has assigned is seen by all others.
 int32_t weir_cuda_publish(weir_context *ctx);
+/// A loop whose condition, a byte, lies in the GPU's memory. The step puts its body once: the
+/// first call returns 1; what is put until the second one, which returns 0, comes by for as long
+/// as the condition holds, first and whenever it has come to its end. Loops that lie in each
+/// other have different numbers. 0 also where the run has ended.
+int32_t weir_cuda_loop(weir_context *ctx, int32_t loop, const void *condition);
+
+enum {
+  WEIR_CUDA_THEN = 0, ///< what is put from here on is done where the condition holds
+  WEIR_CUDA_ELSE = 1, ///< the same, where it does not; may be left out
+  WEIR_CUDA_END = 2
+};
+/// The sides of a conditional whose condition, a byte, lies in the GPU's memory, where it is
+/// read at WEIR_CUDA_THEN. Returns 1, or 0 where the run has ended.
+int32_t weir_cuda_branch(weir_context *ctx, int32_t way, const void *condition);
 /// Begins to copy a value to place `slot` of the run in pinned memory, and back; work
 /// in between and behind goes on. The copy back begins when the work before it is
 /// done. At most one value is in a slot at a time.
@@ -400,13 +414,15 @@ int32_t weir_cuda_receive(weir_context *ctx, int32_t edge, int64_t iteration, we
 /// or else the step goes another way: the same for all of them.
 int32_t weir_cuda_has_collective(weir_context *ctx, int32_t collective);
 /// This GPU gives `count` elements and wants the reduction of what all give in
-/// `result`; null where another one alone gets it. Returns 1 when all have
-/// come; else 0, and resumes `coroutine` when they have. Its rules are
-/// weir_rt_receive_ready's.
-int32_t weir_cuda_all_reduce_ready(weir_context *ctx, int32_t collective, const void *value,
-                                   void *result, int64_t count, void *coroutine);
+/// `result`; null where another one alone gets it. Work that is put behind this goes on beside
+/// it, until weir_cuda_await_reduce.
+int32_t weir_cuda_all_reduce(weir_context *ctx, int32_t collective, const void *value, void *result,
+                             int64_t count);
+/// Returns 1 when all have come, or this GPU has given nothing since it waited last; else 0, and
+/// resumes `coroutine` when they have. Its rules are weir_rt_receive_ready's.
+int32_t weir_cuda_await_reduce_ready(weir_context *ctx, int32_t collective, void *coroutine);
 /// Behind that: the work behind this finds the reduction.
-int32_t weir_cuda_all_reduce(weir_context *ctx, int32_t collective);
+int32_t weir_cuda_await_reduce(weir_context *ctx, int32_t collective);
 /// Returns 1 when the GPU has done all of the step; else 0, and resumes
 /// `coroutine` when it has. Its rules are weir_rt_receive_ready's.
 int32_t weir_cuda_finish_ready(weir_context *ctx, void *coroutine);

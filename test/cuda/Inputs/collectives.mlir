@@ -35,7 +35,7 @@ module {
     %4 = weir.abs %2 : (tensor<30x50xi16>) -> tensor<30x50xi16> loc("one.words_use")
     return %3, %4 : tensor<30x50xi16>, tensor<30x50xi16>
   }
-  // What a run may not come by.
+  // What a run may not come by, all of its GPUs or none.
   func.func @branch(%c: tensor<i1> {weir.name = "c"}, %a: tensor<30x50xf32> {weir.name = "a"}) -> (tensor<30x50xf32> {weir.name = "x"}, tensor<30x50xf32> {weir.name = "y"}) attributes {weir.entry = "branch"} {
     %0 = weir.tanh %a : (tensor<30x50xf32>) -> tensor<30x50xf32> loc("zero.before")
     %1 = weir.exp %a : (tensor<30x50xf32>) -> tensor<30x50xf32> loc("one.before")

@@ -24,6 +24,26 @@ int recorder::capability() {
   return text ? std::atoi(text) : 90;
 }
 
+std::function<void(Operation &)> recorder::copyWork(Pointer to, Pointer from, size_t bytes) {
+  return [=](Operation &) {
+    Recorder &r = recorder::recorder();
+    r.touch(from, bytes, false);
+    r.touch(to, bytes, true);
+    std::memmove(reinterpret_cast<void *>(to), reinterpret_cast<void *>(from), bytes);
+  };
+}
+
+std::function<void(Operation &)> recorder::fillWork(Pointer to, uint64_t value, size_t width,
+                                                    size_t count) {
+  return [=](Operation &) {
+    if (to % width)
+      throw std::runtime_error("not aligned");
+    recorder::recorder().touch(to, width * count, true);
+    for (size_t i = 0; i < count; ++i)
+      std::memcpy(reinterpret_cast<uint8_t *>(to) + i * width, &value, width);
+  };
+}
+
 extern "C" {
 
 Result cuInit(unsigned) { return 0; }
@@ -89,7 +109,8 @@ Result cuDevicePrimaryCtxRelease_v2(Device) {
   return 0;
 }
 Result cuDriverGetVersion(int *version) {
-  *version = 13000;
+  const char *text = std::getenv("WEIR_RECORDER_VERSION");
+  *version = text ? std::atoi(text) : 13000;
   return 0;
 }
 Result cuCtxPushCurrent_v2(Context context) {
@@ -316,11 +337,7 @@ Result cuMemcpyDtoDAsync_v2(Pointer to, Pointer from, size_t bytes, Stream strea
   ENTER("cuMemcpyDtoDAsync");
   NEEDS_CONTEXT()
   ++r.copies;
-  r.put(stream, "a copy", [=, &r](Operation &) {
-    r.touch(from, bytes, false);
-    r.touch(to, bytes, true);
-    std::memmove(reinterpret_cast<void *>(to), reinterpret_cast<void *>(from), bytes);
-  });
+  r.put(stream, "a copy", copyWork(to, from, bytes));
   return 0;
 }
 Result cuMemcpyPeerAsync(Pointer to, Context toContext, Pointer from, Context fromContext,
@@ -344,13 +361,7 @@ static Result fill(const char *name, Pointer to, uint64_t value, size_t width, s
                    Stream stream) {
   ENTER(name);
   NEEDS_CONTEXT()
-  r.put(stream, "a fill", [=, &r](Operation &) {
-    if (to % width)
-      throw std::runtime_error("not aligned");
-    r.touch(to, width * count, true);
-    for (size_t i = 0; i < count; ++i)
-      std::memcpy(reinterpret_cast<uint8_t *>(to) + i * width, &value, width);
-  });
+  r.put(stream, "a fill", fillWork(to, value, width, count));
   return 0;
 }
 Result cuMemsetD8Async(Pointer to, unsigned char value, size_t count, Stream stream) {
@@ -397,7 +408,7 @@ Result cuStreamSynchronize(Stream stream) {
 Result cuStreamWaitEvent(Stream stream, Event event, unsigned) {
   ENTER("cuStreamWaitEvent");
   NEEDS_CONTEXT()
-  if (!r.events.count(event) || !event->stream)
+  if (!r.events.count(event) || !event->stream || r.leavesOut("cuStreamWaitEvent"))
     return 0;
   NOT_CAPTURED(stream)
   ++r.waits;

@@ -11,6 +11,27 @@
 
 using namespace recorder;
 
+/// Nodes of a graph as an executable one has them, with those of bodies.
+static std::vector<CapturedNode> instantiate(Recorder &r, const GraphTag &graph) {
+  std::vector<CapturedNode> nodes = graph.nodes;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    nodes[i].id = ++r.nodes;
+    if (nodes[i].bodyGraph)
+      nodes[i].body = instantiate(r, *nodes[i].bodyGraph);
+    if (r.tracer)
+      r.tracer->nodeCloned(nodes[i], graph.nodes[i]);
+  }
+  return nodes;
+}
+
+/// Conditions go with the graph that they were made for.
+static void dropConditions(Recorder &r, const GraphTag &graph) {
+  std::erase_if(r.conditions, [&](const auto &entry) { return entry.second.graph == &graph; });
+  for (const CapturedNode &node : graph.nodes)
+    if (node.bodyGraph)
+      dropConditions(r, *node.bodyGraph);
+}
+
 extern "C" {
 
 Result cuStreamBeginCapture_v2(Stream stream, int) {
@@ -44,12 +65,17 @@ Result cuStreamEndCapture(Stream stream, Graph *graph) {
   if (!stream->capturing)
     return 901;
   if (r.fails("cuStreamEndCapture")) {
-    delete stream->capturing;
+    if (!stream->capturing->isBody)
+      delete stream->capturing;
     stream->capturing = nullptr;
     return 901; // CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
   }
   *graph = stream->capturing;
   stream->capturing = nullptr;
+  if (!(*graph)->isBehind)
+    r.problem("a capture does not go on behind a conditional node");
+  if ((*graph)->isBody)
+    return 0;
   ++r.graphs;
   r.sources.insert(*graph);
   ++r.captured;
@@ -60,18 +86,14 @@ Result cuGraphDestroy(Graph graph) {
   std::unique_lock<std::mutex> lock(r.mutex);
   --r.graphs;
   r.sources.erase(graph);
+  dropConditions(r, *graph);
   delete graph;
   return 0;
 }
 Result cuGraphInstantiateWithFlags(GraphExec *instance, Graph graph, unsigned long long) {
   ENTER("cuGraphInstantiate");
   NEEDS_CONTEXT()
-  *instance = new GraphExecTag{graph->nodes, graph};
-  for (size_t i = 0; i < graph->nodes.size(); ++i) {
-    (*instance)->nodes[i].id = ++r.nodes;
-    if (r.tracer)
-      r.tracer->nodeCloned((*instance)->nodes[i], graph->nodes[i]);
-  }
+  *instance = new GraphExecTag{instantiate(r, *graph), graph};
   ++r.instances;
   return 0;
 }
@@ -81,7 +103,7 @@ Result cuGraphExecUpdate_v2(GraphExec instance, Graph graph, GraphUpdate *) {
   bool fits = instance->nodes.size() == graph->nodes.size();
   for (size_t i = 0; fits && i < graph->nodes.size(); ++i)
     fits = !std::strcmp(instance->nodes[i].what, graph->nodes[i].what) &&
-           instance->nodes[i].code == graph->nodes[i].code;
+           instance->nodes[i].code == graph->nodes[i].code && !graph->nodes[i].handle;
   if (!fits)
     return 910;                                    // CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE
   for (size_t i = 0; i < graph->nodes.size(); ++i) // which stay the nodes that they are
@@ -106,6 +128,39 @@ Result cuGraphExecKernelNodeSetParams_v2(GraphExec instance, GraphNode node,
   ++r.adjusted;
   return 0;
 }
+/// A node of an executable graph that is to do something else of its kind; null: there is none.
+static CapturedNode *settable(Recorder &r, GraphExec instance, GraphNode node, const char *what) {
+  size_t number = reinterpret_cast<size_t>(node);
+  if (!r.sources.count(instance->source) || number == 0 || number > instance->nodes.size())
+    return nullptr;
+  CapturedNode &own = instance->nodes[number - 1];
+  return std::strcmp(own.what, what) == 0 ? &own : nullptr;
+}
+Result cuGraphExecMemcpyNodeSetParams(GraphExec instance, GraphNode node, const CopyNode *copy,
+                                      Context) {
+  ENTER("cuGraphExecMemcpyNodeSetParams");
+  NEEDS_CONTEXT()
+  CapturedNode *own = settable(r, instance, node, "a copy");
+  if (!own || copy->from.type != memoryTypeDevice || copy->to.type != memoryTypeDevice ||
+      copy->height != 1 || copy->depth != 1)
+    return 1;
+  own->work = copyWork(copy->to.device, copy->from.device, copy->width);
+  ++r.adjusted;
+  return 0;
+}
+Result cuGraphExecMemsetNodeSetParams(GraphExec instance, GraphNode node, const SetNode *fill,
+                                      Context) {
+  ENTER("cuGraphExecMemsetNodeSetParams");
+  NEEDS_CONTEXT()
+  CapturedNode *own = settable(r, instance, node, "a fill");
+  unsigned bytes = fill->elementBytes;
+  if (!own || (bytes != 1 && bytes != 2 && bytes != 4) || fill->height != 1 ||
+      (bytes < 4 && fill->value >> (8 * bytes)))
+    return 1;
+  own->work = fillWork(fill->to, fill->value, bytes, fill->width);
+  ++r.adjusted;
+  return 0;
+}
 Result cuGraphLaunch(GraphExec instance, Stream stream) {
   ENTER("cuGraphLaunch");
   NEEDS_CONTEXT()
@@ -119,6 +174,66 @@ Result cuGraphExecDestroy(GraphExec instance) {
   std::unique_lock<std::mutex> lock(r.mutex);
   --r.instances;
   delete instance;
+  return 0;
+}
+
+Result cuGraphConditionalHandleCreate(uint64_t *handle, Graph graph, Context context, unsigned,
+                                      unsigned flags) {
+  ENTER("cuGraphConditionalHandleCreate");
+  NEEDS_CONTEXT()
+  if (context->device != currentDevice() || flags != 0)
+    return 1;
+  static uint64_t next = 1;
+  r.conditions[ *handle = next++].graph = graph;
+  return 0;
+}
+Result cuGraphAddNode(GraphNode *node, Graph graph, const GraphNode *dependencies, size_t count,
+                      NodeParameters *parameters) {
+  ENTER("cuGraphAddNode");
+  NEEDS_CONTEXT()
+  ConditionalParameters &conditional = parameters->conditional;
+  auto condition = r.conditions.find(conditional.handle);
+  bool isLoop = conditional.type == whileNonzero;
+  if (parameters->type != conditionalNode || (!isLoop && conditional.type != ifNonzero) ||
+      conditional.count != 1 || condition == r.conditions.end() ||
+      condition->second.graph != graph || conditional.context->device != currentDevice())
+    return 1;
+  for (const CapturedNode &other : graph->nodes)
+    if (other.handle == conditional.handle)
+      return 1; // a condition has one node
+  if (count != 1 || dependencies[0] != reinterpret_cast<GraphNode>(graph->nodes.size()))
+    r.problem("a conditional node does not follow what sets its condition");
+  CapturedNode made = {isLoop ? "a loop" : "a conditional", nullptr, {}, ++r.nodes};
+  made.handle = conditional.handle;
+  made.isLoop = isLoop;
+  made.bodyGraph = std::make_shared<GraphTag>();
+  made.bodyGraph->isBody = true;
+  graph->bodies[0] = made.bodyGraph.get();
+  conditional.bodies = graph->bodies;
+  graph->nodes.push_back(std::move(made));
+  graph->isBehind = false;
+  *node = reinterpret_cast<GraphNode>(graph->nodes.size());
+  return 0;
+}
+Result cuStreamBeginCaptureToGraph(Stream stream, Graph graph, const GraphNode *, const void *,
+                                   size_t count, int) {
+  ENTER("cuStreamBeginCaptureToGraph");
+  NEEDS_CONTEXT()
+  NOT_CAPTURED(stream)
+  if (count != 0)
+    return 1;
+  stream->capturing = graph;
+  return 0;
+}
+Result cuStreamUpdateCaptureDependencies(Stream stream, GraphNode *dependencies, size_t count,
+                                         unsigned flags) {
+  ENTER("cuStreamUpdateCaptureDependencies");
+  NEEDS_CONTEXT()
+  GraphTag *graph = stream->capturing;
+  if (!graph || flags != dependenciesReplace || count != 1 ||
+      dependencies[0] != reinterpret_cast<GraphNode>(graph->nodes.size()))
+    return 1;
+  graph->isBehind = true;
   return 0;
 }
 

@@ -213,6 +213,8 @@ static Result launchKernel(Function function, unsigned blocks, unsigned threads,
   std::function<void(Operation &)> work;
   if (!kernelWork(function, blocks, threads, shared, values, mayBegin, work))
     return 1;
+  if (r.leavesOut(function->name))
+    return 0;
   ++r.launches;
   r.mayBegin += mayBegin;
   ++r.launched[function->name];

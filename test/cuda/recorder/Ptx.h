@@ -103,6 +103,11 @@ struct Function {
 struct Watcher {
   virtual ~Watcher() = default;
   virtual void access(uint64_t address, int bytes, bool writes) = 0;
+  /// cudaGraphSetConditional.
+  virtual void setCondition(uint64_t handle, uint32_t value) {
+    throw std::runtime_error("sets condition " + std::to_string(handle) + " to " +
+                             std::to_string(value) + ", of no graph");
+  }
 };
 
 struct Module {

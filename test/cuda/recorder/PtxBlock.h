@@ -140,6 +140,7 @@ enum Op {
   SetMaxNReg,
   Fence,
   GridDep,
+  Call,
   Unknown
 };
 enum class State : uint8_t { Running, AtBarrier, AtShuffle, AtMbarrier, AtGroup, Done };
@@ -312,6 +313,7 @@ private:
   void move(Thread &thread, const Instruction &i);
   void memory(Thread &thread, const Instruction &i);
   void atomic(Thread &thread, const Instruction &i);
+  void setCondition(Thread &thread, const Instruction &i);
 
   const Function &function;
   const std::vector<uint8_t> &parameters;

@@ -321,6 +321,14 @@ void Block::atomic(Thread &thread, const Instruction &i) {
   set(thread, i, old);
 }
 
+void Block::setCondition(Thread &thread, const Instruction &i) {
+  uint64_t handle;
+  uint32_t what;
+  std::memcpy(&handle, place(thread, i, i.operands[0].value, 8, false, true), 8);
+  std::memcpy(&what, place(thread, i, i.operands[1].value, 4, false, true), 4);
+  watcher.setCondition(handle, what);
+}
+
 void Block::execute(Thread &thread, const Instruction &i) {
   Type type = i.type;
   auto bits = [&](size_t n) { return mask(type, value(thread, i.operands[n])); };
@@ -341,6 +349,8 @@ void Block::execute(Thread &thread, const Instruction &i) {
     return compare(thread, i);
   case Membar:
     return;
+  case Call:
+    return setCondition(thread, i);
   case GridDep:
     thread.waited |= i.has("wait");
     return;

@@ -76,6 +76,7 @@ const std::map<std::string, int> opNames = {{"add", Add},
                                             {"wgmma", Wgmma},
                                             {"setmaxnreg", SetMaxNReg},
                                             {"griddepcontrol", GridDep},
+                                            {"call", Call},
                                             {"cp", CpAsync}};
 } // namespace
 
@@ -284,7 +285,7 @@ uint8_t *Block::place(Thread &thread, const Instruction &i, uint64_t address, in
   };
   if (address % uint64_t(bytes))
     fail(i, "an address that is not aligned");
-  if (isParameter || (address & paramBase))
+  if ((isParameter && !(address & localBase)) || (address & paramBase))
     return const_cast<uint8_t *>(parameters.data()) + inside(paramBase, parameters.size());
   if (address & localBase)
     return thread.local.data() + inside(localBase, thread.local.size());

@@ -63,6 +63,9 @@ namespace {
 constexpr uint64_t sharedBase = uint64_t(1) << 60, localBase = uint64_t(1) << 61,
                    paramBase = uint64_t(1) << 62;
 
+/// The one function that code may call, which is the driver's.
+constexpr const char *setCondition = "cudaGraphSetConditional";
+
 class Parser {
 public:
   explicit Parser(const std::string &text) : text(text) {}
@@ -79,6 +82,12 @@ public:
         skipLine();
       } else if (word == ".global" || word == ".const" || word == ".shared") {
         variable(module, word == ".shared");
+      } else if (word == ".extern" && peek() == ".func") {
+        next();
+        if (std::string name = next(); name != setCondition)
+          fail("the unknown function \"" + name + "\"");
+        while (next() != ";")
+          ;
       } else if (word == ".visible" || word == ".weak" || word == ".extern" || word == ".func" ||
                  word == ".entry") {
         if (word == ".entry")
@@ -250,14 +259,17 @@ private:
         for (std::string name = next(); name != ";"; name = next())
           if (std::isalpha(static_cast<unsigned char>(name[0])))
             plain.insert(name);
-      } else if (word == ".local" || word == ".shared") {
+      } else if (word == ".local" || word == ".shared" || word == ".param") {
+        // What a call is given lies with the thread.
         Type type = Type::B8;
         int64_t count;
         alignment = 1;
         std::string name = declaration(type, count);
-        int &bytes = word == ".local" ? localBytes : sharedBytes;
+        int &bytes = word == ".shared" ? sharedBytes : localBytes;
+        if (word == ".param")
+          alignment = bytesOf(type);
         bytes = int((bytes + alignment - 1) / alignment * alignment);
-        local[name] = (word == ".local" ? localBase : sharedBase) + uint64_t(bytes);
+        local[name] = (word == ".shared" ? sharedBase : localBase) + uint64_t(bytes);
         bytes += int(count * bytesOf(type));
         expect(";");
       } else if (word == ".loc" || word == ".pragma" || word == ".file") {
@@ -339,6 +351,15 @@ private:
       addWords();
     }
     int own = count++;
+    if (i.name == "call") {
+      expect(setCondition);
+      expect(",");
+      expect("(");
+      i.operands.push_back(operand());
+      expect(",");
+      i.operands.push_back(operand());
+      expect(")");
+    }
     while (peek() != ";") {
       if (peek() == ",") {
         next();

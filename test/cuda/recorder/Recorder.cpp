@@ -14,9 +14,11 @@
 // context is released, and makes the operation fail.
 //
 // $WEIR_RECORDER_SEED, _MEMORY (bytes of the GPU), _FAIL=cuX:N (the N-th call of
-// cuX fails, from 1), _CAPABILITY (90), _MULTIPROCESSORS (132), _DEVICES (1), _NO_MAP (memory
-// cannot be mapped), _NO_PEERS (GPUs cannot access each other's memory), _NAMES=1 (the record
-// says how often each kernel was launched), _PTX (a file that is loaded in place of any image).
+// cuX fails, from 1), _LEAVE_OUT=cuStreamWaitEvent:N (that wait, or launch of a kernel of that
+// name, is not put: what was to be found is), _CAPABILITY (90), _VERSION (of the driver, 13000),
+// _MULTIPROCESSORS (132), _DEVICES (1), _NO_MAP (memory cannot be mapped), _NO_PEERS (GPUs cannot
+// access each other's memory), _NAMES=1 (the record says how often each kernel was launched), _PTX
+// (a file that is loaded in place of any image).
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,12 +36,15 @@ Recorder::Recorder() {
   };
   random = number("WEIR_RECORDER_SEED", 1);
   limit = number("WEIR_RECORDER_MEMORY", UINT64_MAX);
-  if (const char *text = std::getenv("WEIR_RECORDER_FAIL")) {
-    failing = text;
-    size_t colon = failing.find(':');
-    failingCall = colon == std::string::npos ? 1 : std::atoi(failing.c_str() + colon + 1);
-    failing.resize(std::min(colon, failing.size()));
-  }
+  auto call = [](const char *name, std::string &which, int &number) {
+    const char *text = std::getenv(name);
+    which = text ? text : "";
+    size_t colon = which.find(':');
+    number = colon == std::string::npos ? 1 : std::atoi(which.c_str() + colon + 1);
+    which.resize(std::min(colon, which.size()));
+  };
+  call("WEIR_RECORDER_FAIL", failing, failingCall);
+  call("WEIR_RECORDER_LEAVE_OUT", leftOut, leftOutCall);
 }
 
 Recorder &recorder::recorder() {
@@ -82,13 +87,53 @@ void Recorder::putNodes(StreamTag *stream, const std::vector<CapturedNode> &node
   if (tracer)
     tracer->called(correlations);
   for (const CapturedNode &node : nodes) {
-    Operation operation;
-    operation.what = node.what;
-    operation.work = node.work;
+    Operation operation = operationOf(node);
     operation.correlation = correlations;
-    operation.node = node.id;
     putOperation(stream, std::move(operation));
   }
+}
+
+Operation Recorder::operationOf(const CapturedNode &node) {
+  Operation operation;
+  operation.what = node.what;
+  operation.work = node.work;
+  operation.node = node.id;
+  if (node.handle)
+    operation.conditional = std::make_shared<const CapturedNode>(node);
+  return operation;
+}
+
+bool Recorder::decide(StreamTag *stream, Operation &operation) {
+  constexpr uint64_t mostTurns = 100'000;
+  std::shared_ptr<const CapturedNode> held = operation.conditional;
+  const CapturedNode &node = *held;
+  Condition &condition = conditions[node.handle];
+  if (!operation.turns++)
+    ++decided;
+  bool isRead = condition.isSet;
+  condition.isSet = false;
+  if (!isRead || operation.turns > mostTurns) {
+    problem(isRead ? "a loop does not end" : "a condition that nothing has set is read");
+    sticky = 719;
+  }
+  if (sticky || !condition.value)
+    return false;
+  ++turns;
+  uint64_t within = operation.within;
+  uint32_t correlation = operation.correlation;
+  Clock host = operation.host;
+  if (!node.isLoop)
+    operation.conditional = nullptr; // what is left is its end
+  stream->queue.push_front(operation);
+  for (size_t i = node.body.size(); i-- > 0;) {
+    Operation each = operationOf(node.body[i]);
+    each.correlation = correlation;
+    each.host = host;
+    each.number = each.within = within;
+    each.stream = stream;
+    stream->queue.push_front(std::move(each));
+  }
+  return true;
 }
 
 uint64_t Recorder::ticks() {
@@ -98,6 +143,9 @@ uint64_t Recorder::ticks() {
 }
 
 void Recorder::putOperation(StreamTag *stream, Operation operation) {
+  // What lies in a conditional node is before its end, and behind what was before.
+  if (operation.conditional)
+    operation.within = ++stream->put;
   operation.number = ++stream->put;
   operation.stream = stream;
   operation.host = host;
@@ -143,6 +191,8 @@ void Recorder::work() {
     StreamTag *stream = ready[(random >> 33) % ready.size()];
     Operation operation = std::move(stream->queue.front());
     stream->queue.pop_front();
+    if (operation.conditional && decide(stream, operation))
+      continue;
     // Program order, what was waited for, and what the host knew.
     operation.serial = ++carriedOut;
     operation.clock = stream->clock;
@@ -214,6 +264,15 @@ bool Recorder::holds(uint64_t address, uint64_t bytes) {
   return true;
 }
 
+void Recorder::setCondition(uint64_t handle, uint32_t value) {
+  std::lock_guard<std::mutex> guard(mutex);
+  auto it = conditions.find(handle);
+  if (it == conditions.end())
+    throw std::runtime_error("sets a condition of no graph");
+  it->second.isSet = true;
+  it->second.value = value;
+}
+
 void Recorder::access(uint64_t address, int bytes, bool writes) {
   touch(address, uint64_t(bytes), writes);
 }
@@ -224,9 +283,13 @@ void Recorder::touch(uint64_t address, uint64_t bytes, bool writes, int device) 
     device = current->stream->device;
   if (Allocation *found = find(address); found && found->device != device)
     throw std::runtime_error("touches the memory of another GPU");
-  if (!holds(address, bytes))
+  if (!holds(address, bytes)) {
+    // Of pinned memory kernels read what the host writes meanwhile.
+    if (!writes && isPinned(address))
+      return;
     throw std::runtime_error(writes ? "writes where no memory of the GPU is"
                                     : "reads where no memory of the GPU is");
+  }
   touchLines(memory, address, bytes, writes);
 }
 
@@ -301,6 +364,10 @@ void Recorder::report() {
                graphLaunches);
   if (adjusted)
     std::fprintf(file, "launches that were set in graphs %d\n", adjusted);
+  if (decided)
+    std::fprintf(file, "conditional nodes %d, bodies %d\n", decided, turns);
+  if (leaving[leftOut] >= leftOutCall && leftOutCall > 0 && !leftOut.empty())
+    std::fprintf(file, "left out 1\n");
   for (const auto &[name, count] : libraryCalls)
     std::fprintf(file, "%s %d\n", name.c_str(), count);
   std::fprintf(file, "modules loaded %d\n", modulesLoaded);

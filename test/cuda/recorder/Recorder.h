@@ -32,6 +32,8 @@ namespace weir::rt::cuda {
 /// How far each stream had come.
 using Clock = std::map<StreamTag *, uint64_t>;
 
+struct CapturedNode;
+
 struct Operation {
   const char *what;
   std::function<void(Operation &)> work;
@@ -45,6 +47,10 @@ struct Operation {
   Clock clock;              ///< what happened before it
   uint32_t correlation = 0; ///< of the call that put it
   uint64_t node = 0;        ///< of a graph, 0: none
+  /// A conditional node, null: none. What its body does has number `within`.
+  std::shared_ptr<const CapturedNode> conditional;
+  uint64_t within = 0;
+  uint64_t turns = 0; ///< of a loop, so far
 };
 
 struct StreamTag {
@@ -61,10 +67,19 @@ struct CapturedNode {
   std::function<void(Operation &)> work;
   uint64_t id = 0;
   bool mayBegin = false; ///< before what is in front of it has ended
+  // Of a conditional node.
+  uint64_t handle = 0; ///< 0: it is none
+  bool isLoop = false;
+  std::shared_ptr<GraphTag> bodyGraph = nullptr;
+  std::vector<CapturedNode> body = {}; ///< of an executable graph
 };
 struct GraphTag {
   std::vector<CapturedNode> nodes;
   GraphNode last = nullptr; ///< as the driver names it: its number, from 1
+  GraphTag *bodies[1] = {}; ///< as the driver tells of a conditional node's
+  bool isBody = false;      ///< of a conditional node, whose it is
+  /// The node that was added by hand, which the capture is to go on behind.
+  bool isBehind = true;
 };
 struct GraphExecTag {
   std::vector<CapturedNode> nodes;
@@ -103,6 +118,13 @@ struct Allocation {
   std::vector<Line> lines;
   int device = -1;          ///< of a GPU's memory
   std::set<int> accessible; ///< to copies of these GPUs
+};
+
+/// What a kernel sets, and a conditional node reads.
+struct Condition {
+  const GraphTag *graph; ///< that it was made for
+  bool isSet = false;    ///< since it was read last
+  uint32_t value = 0;
 };
 
 /// Physical memory of a GPU.
@@ -146,12 +168,15 @@ public:
   std::map<uint64_t, uint64_t> ranges;   ///< addresses that were set aside
   uint64_t random = 1;
   std::map<std::string, int> calls;
-  std::string failing;
-  int failingCall = 0;
+  std::string failing, leftOut;
+  int failingCall = 0, leftOutCall = 0;
+  std::map<std::string, int> leaving; ///< calls that might have been left out
   int launches = 0, copiesIn = 0, copiesOut = 0, copies = 0, callbacks = 0, waits = 0;
   int peerCopies = 0;
   int graphs = 0, instances = 0; ///< that were not destroyed
   int captured = 0, updated = 0, adjusted = 0, graphLaunches = 0;
+  std::map<uint64_t, Condition> conditions;
+  int decided = 0, turns = 0; ///< conditional nodes that were come to, bodies that were carried out
   std::set<const GraphTag *> sources; ///< graphs that are there
   /// What libraries were asked for.
   std::map<std::string, int> libraryCalls;
@@ -177,6 +202,11 @@ public:
 
   /// Counts a call; true: it is to fail.
   bool fails(const char *name) { return ++calls[name] == failingCall && failing == name; }
+
+  /// True: the call is to do nothing, and say that it did.
+  bool leavesOut(const std::string &name) {
+    return name == leftOut && ++leaving[name] == leftOutCall;
+  }
 
   /// Counts a call of a library; true: it is to fail. Takes the mutex.
   bool failsLibrary(const char *name) {
@@ -219,6 +249,7 @@ public:
   void addMemory(uint64_t begin, uint64_t bytes, int device);
 
   void access(uint64_t address, int bytes, bool writes) override;
+  void setCondition(uint64_t handle, uint32_t value) override;
   /// An operation that is carried out touches memory; throws where it may not.
   /// The mutex is not held.
   /// `device`: whose memory it must be; -1: the stream's.
@@ -231,6 +262,9 @@ public:
 
 private:
   void putOperation(StreamTag *stream, Operation operation);
+  static Operation operationOf(const CapturedNode &node);
+  /// Reads the condition of what is next in a stream. True: its body goes first.
+  bool decide(StreamTag *stream, Operation &operation);
   bool isReady(const StreamTag *stream) const;
   static Allocation *find(Memory &in, uint64_t address);
   void touchLines(Memory &in, uint64_t address, uint64_t bytes, bool writes);
@@ -243,6 +277,10 @@ __attribute__((visibility("default"))) Recorder &recorder();
 /// What a launch does, with the parameters that it has now. False: it cannot be.
 bool kernelWork(Function function, unsigned blocks, unsigned threads, unsigned shared,
                 void **values, bool mayBegin, std::function<void(Operation &)> &work);
+
+/// What a copy within a GPU's memory does, and a fill by `count` values of `width` bytes.
+std::function<void(Operation &)> copyWork(Pointer to, Pointer from, size_t bytes);
+std::function<void(Operation &)> fillWork(Pointer to, uint64_t value, size_t width, size_t count);
 
 } // namespace recorder
 
