@@ -9,6 +9,7 @@
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Quantized.h"
 #include "dialects/weir/Rearrange.h"
+#include "dialects/weir/Target.h"
 #include "passes/layout/Passes.h"
 
 namespace weir {
@@ -249,7 +250,7 @@ static TypedAttr widenedWeights(CastOp toFloat) {
     return isa<DotGeneralOp, ConvOp, TransposeOp, ReshapeOp>(user);
   });
   return constant && isForProducts && getElementTypeOrSelf(toFloat.getType()).isF32() &&
-                 !targetOf(toFloat->getParentOfType<ModuleOp>()).getMayOffload()
+                 !mayBeOffloaded(toFloat)
              ? widenedConstant(cast<TypedAttr>(constant.getValue()))
              : TypedAttr();
 }

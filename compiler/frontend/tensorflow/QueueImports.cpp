@@ -54,8 +54,8 @@ template <QueueKind kind> static LogicalResult makeQueue(NodeImport &n) {
     }
   info.shapes.resize(info.types.size());
   int64_t seed = n.i("seed"), other = n.i("seed2");
-  info.attributes = {int64_t(kind), n.i("capacity"), n.i("min_after_dequeue"),
-                     seed ? seed : other, int64_t(info.types.size())};
+  info.attributes = {int64_t(kind), n.i("capacity"), n.i("min_after_dequeue"), seed ? seed : other,
+                     int64_t(info.types.size())};
   if (info.attributes[1] == 0)
     return n.invalid("found a queue of capacity 0");
   for (const std::optional<IntVector> &shape : info.shapes) {

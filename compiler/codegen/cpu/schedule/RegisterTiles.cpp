@@ -28,8 +28,8 @@ VectorUnit weir::vectorUnitOf(ModuleOp module) {
   unit.hasByteTiles = target.getByteProducts() == ByteProducts::Blocks;
   unit.hasBytePairs = target.getByteProducts() == ByteProducts::Pairs;
   // Processors with matrix tiles of bytes have vectors that do so, too.
-  unit.hasByteQuads = target.getByteProducts() != ByteProducts::None && !unit.hasBytePairs &&
-                      unit.bytes == 64;
+  unit.hasByteQuads =
+      target.getByteProducts() != ByteProducts::None && !unit.hasBytePairs && unit.bytes == 64;
   return unit;
 }
 
