@@ -121,12 +121,18 @@ bool Launcher::exchange(const std::string &own, std::vector<std::string> &all, s
     all.push_back(value->type == PMIX_STRING ? value->data.string : "");
     freeValue(value);
   }
+  leave();
   return true;
 }
 
-Launcher::~Launcher() {
+void Launcher::leave() {
   if (started)
     functions->finalize(nullptr, 0);
+  started = false;
+}
+
+Launcher::~Launcher() {
+  leave();
   delete functions;
 }
 

@@ -33,10 +33,12 @@ public:
   int32_t rank() const { return ownRank; }
   int32_t size() const { return jobSize; }
   /// Gives `own` to all processes of the job and takes theirs, by rank. Waits
-  /// until all have come here.
+  /// until all have come here. Says goodbye then: a launcher's PMIx server takes
+  /// the job down where a process dies that has not.
   bool exchange(const std::string &own, std::vector<std::string> &all, std::string &error);
 
 private:
+  void leave();
   struct Functions;
   Functions *functions = nullptr;
   bool started = false;
