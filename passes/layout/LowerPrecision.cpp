@@ -37,8 +37,8 @@ struct UnitSizes {
 constexpr UnitSizes ofTiles = {32, 32, true, 8, true};
 /// A single row reads half of the memory that f32 takes.
 constexpr UnitSizes ofVectors = {2, 16, false, 1, false};
-/// Shorter sums of a window's element are not worth their padding to whole steps.
-constexpr int64_t fewestChannels = 8;
+/// Shorter sums of a window's element are mostly the loop around them.
+constexpr int64_t fewestChannels = 6;
 
 bool isF32(Type type, bool isFixed) {
   auto tensor = dyn_cast<RankedTensorType>(type);
@@ -73,6 +73,51 @@ OpOperand *weightsOf(Operation *op, const UnitSizes &unit) {
               llvm::all_of(conv.getPads(), [](int64_t pad) { return pad == 0; }) &&
               fitsRight(filter);
   return fits ? &conv.getFilterMutable() : nullptr;
+}
+
+/// Of a convolution of few channels whose window moves by several pixels along a line, the one
+/// of as many channels times those pixels: lines of three channels that move by two become lines
+/// of six, half as long. The filter gets zeros for pixels that fill up its window, so an
+/// infinity there is NaN, as in Winograd's form. Whether there is such a one; then `conv` is it.
+bool mergePixels(ConvOp conv) {
+  auto type = dyn_cast<RankedTensorType>(conv.getType());
+  auto input = dyn_cast<RankedTensorType>(conv.getInput().getType());
+  auto filter = dyn_cast<RankedTensorType>(conv.getFilter().getType());
+  auto constant = conv.getFilter().getDefiningOp<ConstantOp>();
+  if (!constant || !type || !type.hasStaticShape() || type.getRank() != 4 || !input ||
+      !input.hasStaticShape() || !conv.getChannelsLast() || conv.getGroups() != 1 ||
+      conv.getDilations()[1] != 1 || !type.getElementType().isF32())
+    return false;
+  int64_t together = conv.getStrides()[1], line = input.getDimSize(2);
+  int64_t high = filter.getDimSize(0), wide = filter.getDimSize(1), channels = filter.getDimSize(2),
+          columns = filter.getDimSize(3), merged = llvm::divideCeil(wide, together);
+  if (together < 2 || channels >= fewestChannels || channels * together % ofVectors.depth ||
+      channels * together < fewestChannels || wide < together || line % together ||
+      line / together - merged + 1 != type.getDimSize(2))
+    return false;
+  DenseElementsAttr known = materializedConstant(cast<TypedAttr>(constant.getValue()));
+  if (!known || known.isSplat())
+    return false;
+  SmallVector<float> old(known.getValues<float>());
+  std::vector<float> made(high * merged * together * channels * columns, 0.0f);
+  for (int64_t y = 0; y < high; ++y)
+    std::copy_n(old.begin() + y * wide * channels * columns, wide * channels * columns,
+                made.begin() + y * merged * together * channels * columns);
+  OpBuilder b(conv);
+  auto shape = RankedTensorType::get({high, merged, together * channels, columns}, b.getF32Type());
+  auto replaced = ConstantOp::create(b, constant.getLoc(),
+                                     DenseElementsAttr::get(shape, ArrayRef<float>(made)));
+  copyDevice(constant, replaced);
+  SmallVector<int64_t> sizes(input.getShape());
+  sizes[2] /= together;
+  sizes[3] *= together;
+  Value pixels =
+      ReshapeOp::create(b, conv.getLoc(), conv.getInput(), integers(b, conv.getLoc(), sizes));
+  copyDevice(conv, pixels);
+  conv.getInputMutable().assign(pixels);
+  conv.getFilterMutable().assign(replaced);
+  conv.setStrides({conv.getStrides()[0], 1});
+  return true;
 }
 
 bool isZero(Value value) {
@@ -112,6 +157,8 @@ struct LowerPrecisionPass : weir::impl::WeirLowerPrecisionPassBase<LowerPrecisio
 
   void rewrite(Operation *op) {
     OpOperand *weights = weightsOf(op, isOfTiles ? ofTiles : ofVectors);
+    if (auto conv = dyn_cast<ConvOp>(op); conv && !weights && rounds && !isOfTiles)
+      weights = mergePixels(conv) ? weightsOf(op, ofVectors) : nullptr;
     auto constant = weights ? weights->get().getDefiningOp<ConstantOp>() : nullptr;
     if (!constant || !(rounds || isExact(op, cast<TypedAttr>(constant.getValue()))))
       return;

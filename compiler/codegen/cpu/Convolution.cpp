@@ -13,10 +13,20 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/Tiles.h"
+#include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
 
 using namespace mlir;
 using namespace weir;
+
+/// Whether the sum along a line of the window and its channels is one loop: of pairs of few
+/// channels, whose own loop would be as long to enter as to run.
+static bool hasRuns(ConvOp conv, const KernelBuilder::Buffer &input) {
+  constexpr int64_t fewWords = 8;
+  ArrayRef<int64_t> shape = input.type.getShape();
+  return multipliesPairs(conv) && conv.getGroups() == 1 && conv.getDilations().back() == 1 &&
+         shape.back() < fewWords && (input.extents.empty() || input.extents.back() == shape.back());
+}
 
 LogicalResult weir::emitConvolution(KernelBuilder &r, plan::KernelOp kernel, Value begin,
                                     Value end) {
@@ -36,12 +46,16 @@ LogicalResult weir::emitConvolution(KernelBuilder &r, plan::KernelOp kernel, Val
   ArrayRef<int64_t> strides = conv.getStrides(), dilations = conv.getDilations();
   ArrayRef<int64_t> inLine = strides.take_back(2);
   Value channels = filter.dim(spatial), filterRows = channels;
-  SmallVector<Value> loops;
-  for (int64_t i = 0; i < spatial; ++i) {
-    loops.push_back(filter.dim(i));
+  for (int64_t i = 0; i < spatial; ++i)
     filterRows = r.mul(filterRows, filter.dim(i));
-  }
-  loops.push_back(channels);
+  // Few channels of a window's neighbours in a line, which lie behind each other, are one loop.
+  bool isRun = hasRuns(conv, input);
+  int64_t outerLoops = isRun ? spatial - 1 : spatial;
+  Value run = isRun ? r.mul(filter.dim(spatial - 1), channels) : channels;
+  SmallVector<Value> loops;
+  for (int64_t i = 0; i < outerLoops; ++i)
+    loops.push_back(filter.dim(i));
+  loops.push_back(run);
   // Elements from one step of a spatial dimension of the input to the next.
   Value channelsOfAll = input.extent(r, input.dims.size() - 1);
   SmallVector<Value> steps(spatial, channelsOfAll);
@@ -86,20 +100,20 @@ LogicalResult weir::emitConvolution(KernelBuilder &r, plan::KernelOp kernel, Val
                          r.mul(r.mul(x, r.constant(inLine[1])), channelsOfAll));
       auto readLeft = [&](int64_t i, ValueRange k) {
         Value window;
-        for (int64_t d = 0; d < spatial; ++d) {
+        for (int64_t d = 0; d < outerLoops; ++d) {
           Value own = r.mul(r.mul(k[d], r.constant(dilations[d])), steps[d]);
           window = window ? r.add(window, own) : own;
         }
         Value place = r.add(r.mul(r.constant(i / across * inLine[0]), lineLength),
                             r.mul(r.constant(i % across * inLine[1]), channelsOfAll));
-        Value linear = r.add(r.add(r.add(base, window), k[spatial]), place);
+        Value linear = r.add(r.add(r.add(base, window), k[outerLoops]), place);
         return loadStep(r, conv, input.pointer, linear);
       };
       auto filterRow = [&](ValueRange k) {
         Value row = k[0];
-        for (int64_t d = 1; d < spatial; ++d)
+        for (int64_t d = 1; d < outerLoops; ++d)
           row = r.add(r.mul(row, filter.dim(d)), k[d]);
-        return r.add(r.mul(row, channels), k[spatial]);
+        return r.add(r.mul(row, run), k[outerLoops]);
       };
       auto readRight = [&](int64_t v, ValueRange k) {
         return std::make_pair(filter.buffer.pointer, filter.linear(r, filterRows, filterRow(k),

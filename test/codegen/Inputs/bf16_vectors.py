@@ -18,13 +18,16 @@ import sys
 
 from floats import (constant, count, node, port, read_output, values, write_inputs, write_model)
 
-FEEDS = {"x": (2, 32, 19, 19), "r": (200, 642), "l": (40, 6400), "o": (1, 642)}
+FEEDS = {"x": (2, 32, 19, 19), "s": (2, 3, 20, 22), "r": (200, 642), "l": (40, 6400), "o": (1, 642)}
 # name, operand, shape of the weights, strides and the rest of the window
 CONVOLUTIONS = [
     ("c0", "x", (48, 32, 3, 3), 1, 1), ("c1", "c0", (48, 48, 1, 1), 1, 1),
     ("c2", "c1", (40, 48, 3, 3), 2, 1), ("c3", "c2", (40, 40, 3, 3), 1, 2),
     ("c4", "c3", (72, 40, 1, 1), 2, 1), ("c5", "c4", (72, 72, 3, 3), 1, 1),
+    # Three channels, which go by pairs of pixels where lines are known.
+    ("c6", "s", (40, 3, 7, 7), 2, 1),
 ]
+KNOWN = ("s", "c6")
 # Rests of columns, of rows and of words; a sum that is cut; a single row.
 PRODUCTS = [("m0", "r", (642, 1050)), ("m1", "m0", (1050, 96)), ("m2", "l", (6400, 48)),
             ("m3", "o", (642, 1050))]
@@ -58,7 +61,7 @@ def bias_of(name):
 def write(folder, is_open):
     def sizes(name):
         shape = SHAPES[name]
-        if not is_open:
+        if not is_open or name in KNOWN:
             return shape
         # Of images, the number, height and width; of matrices, rows.
         return tuple(f"{name}{i}" if i != 1 else size for i, size in enumerate(shape))
