@@ -186,7 +186,7 @@ void weir::tools::addCodeFlags(FlagParser &parser, Options &options,
               options.customOperations);
   parser.value("--precision", "f32|tf32|bf16|f16",
                "bf16: products and convolutions round their operands where the "
-               "processor multiplies tiles of it; tf32: products of "
+               "processor multiplies it faster than f32; tf32: products of "
                "accelerators may round theirs to TF32; with --train, bf16 and f16: "
                "products in it, weights in f32",
                choice(options.precision, {"f32", "tf32", "bf16", "f16"}));
