@@ -42,6 +42,24 @@ Value overRootOfSize(NodeImport &n, Value x, Value q);
 Value rotateHeads(NodeImport &n, Value x, Value cosines, Value sines, int64_t rotated,
                   bool interleaved);
 
+/// The least number of a float type.
+Value lowest(NodeImport &n, Type type);
+
+/// How scores become weights.
+struct Scores {
+  double scale = 0;   ///< of the products; 0: 1 / sqrt(size of a head)
+  double softcap = 0; ///< 0: none
+  Value bias;         ///< added before the softmax; may be null
+  /// One more score a head that takes its share of the weights and no value,
+  /// [heads] or a scalar; may be null.
+  Value sink;
+  Value raw, weights; ///< before and after the softmax, for who asks
+};
+
+/// The heads' values: softmax(q·kᵀ·scale + bias)·v, operands [batch, heads,
+/// length, size], computed in f32 or wider.
+Value attend(NodeImport &n, Value q, Value k, Value v, Scores &s);
+
 } // namespace weir::onnx
 
 #endif // WEIR_COMPILER_FRONTEND_ONNX_HEADS_H

@@ -37,6 +37,9 @@ Value simplifiedNorm(TensorBuilder &t, Value x, Value scale, double epsilon, int
 mlir::LogicalResult projectedAttention(NodeImport &n, Value joined, size_t maskInput,
                                        size_t pastInput, std::optional<size_t> biasInput);
 
+/// com.microsoft's PagedAttention.
+mlir::LogicalResult pagedAttention(NodeImport &n);
+
 } // namespace weir::onnx
 
 #endif // WEIR_COMPILER_FRONTEND_ONNX_MICROSOFT_H

@@ -20,12 +20,7 @@ using namespace mlir;
 using namespace weir;
 using namespace weir::onnx;
 
-namespace {
-
-constexpr double kFilter = -10000;
-
-/// The least number of a float type.
-Value lowest(NodeImport &n, Type type) {
+Value weir::onnx::lowest(NodeImport &n, Type type) {
   const llvm::fltSemantics &kind = cast<FloatType>(type).getFloatSemantics();
   APFloat least = APFloat::getLargest(kind, /*Negative=*/true);
   bool lost;
@@ -33,20 +28,7 @@ Value lowest(NodeImport &n, Type type) {
   return n.scalar(type, least.convertToDouble());
 }
 
-/// How scores become weights.
-struct Scores {
-  double scale = 0;   ///< of the products; 0: 1 / sqrt(size of a head)
-  double softcap = 0; ///< 0: none
-  Value bias;         ///< added before the softmax; may be null
-  /// One more score a head that takes its share of the weights and no value,
-  /// [heads] or a scalar; may be null.
-  Value sink;
-  Value raw, weights; ///< before and after the softmax, for who asks
-};
-
-/// The heads' values: softmax(q·kᵀ·scale + bias)·v, operands [batch, heads,
-/// length, size], computed in f32 or wider.
-Value attend(NodeImport &n, Value q, Value k, Value v, Scores &s) {
+Value weir::onnx::attend(NodeImport &n, Value q, Value k, Value v, Scores &s) {
   if (!q || !k || !v)
     return {};
   if (n.rank(q) != 4 || n.rank(k) != 4 || n.rank(v) != 4) {
@@ -74,6 +56,10 @@ Value attend(NodeImport &n, Value q, Value k, Value v, Scores &s) {
   }
   return n.cast(n.matmul(s.weights, n.widen(v)), type);
 }
+
+namespace {
+
+constexpr double kFilter = -10000;
 
 /// What a mask adds to scores [batch, heads, length, total]. The mask may be
 /// of 1 (look) and 0, [batch, total], [batch, length, total]; or say where each
@@ -430,6 +416,7 @@ constexpr OperatorImport table[] = {
     {microsoft, "Attention", 1, 0, attention},
     {microsoft, "GroupQueryAttention", 1, 0, groupQuery},
     {microsoft, "MultiHeadAttention", 1, 0, multiHead},
+    {microsoft, "PagedAttention", 1, 0, pagedAttention},
     {microsoft, "RotaryEmbedding", 1, 0, rotaryEmbedding},
 };
 
