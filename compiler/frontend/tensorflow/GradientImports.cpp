@@ -48,11 +48,6 @@ static LogicalResult reciprocalGrad(NodeImport &n) {
   return n.result(wherePassed(n, dy, n.mul(n.op<NegOp>(dy), n.mul(y, y))));
 }
 
-/// dy where a predicate holds, zero elsewhere.
-static Value where(NodeImport &n, Value condition, Value dy) {
-  return n.select(condition, dy, n.like(dy, 0));
-}
-
 /// dy times 1 where a predicate holds, times 0 elsewhere: infinities and NaN show.
 static Value times(NodeImport &n, Value condition, Value dy) {
   return dy && condition ? n.mul(dy, n.cast(condition, n.element(dy))) : Value();

@@ -73,13 +73,14 @@ static std::optional<Area> areaOf(NodeImport &n, StageKind kind) {
   Area area;
   const AttrValue *types = n.attr("dtypes");
   if (types && types->list)
-    for (int64_t number : types->list->ints)
-      if (Type type = elementType(n.b.getContext(), toDataType(number))) {
-        area.types.push_back(type);
-      } else {
+    for (int64_t number : types->list->ints) {
+      Type type = elementType(n.b.getContext(), toDataType(number));
+      if (!type) {
         (void)n.unsupported("found elements of a type that weir does not have");
         return std::nullopt;
       }
+      area.types.push_back(type);
+    }
   if (n.i("capacity") < 0 || n.i("memory_limit") < 0) {
     (void)n.invalid("found a capacity or memory limit below 0; expected 0 (none) or more");
     return std::nullopt;

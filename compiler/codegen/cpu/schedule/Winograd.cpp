@@ -152,7 +152,7 @@ public:
     auto conv = cast<ConvOp>(request.anchor);
     Cut cut = *cutOf(conv, request.unit, request.choice);
     auto filter = cast<RankedTensorType>(conv.getFilter().getType());
-    int64_t channels = filter.getDimSize(2), columns = filter.getDimSize(3);
+    int64_t columns = filter.getDimSize(3);
     SmallVector<int64_t> tile = registerTile(request.unit, cut.lines * cut.across, columns,
                                              stepsAlong(conv) * 4, request.choice);
     s.set(schedule::tile, tile);
