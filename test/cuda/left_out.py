@@ -7,7 +7,7 @@
 #===-------------------------------------------------------------------------===#
 """left_out.py WEIR_RUN PROGRAM ENTRY RECORDER NCCL FOLDER: runs an entry on two GPUs again and again, each time
 without one of its waits for an event. What that leaves without order must be found, or, where other waits order
-it, results must be the same. Says how many waits there are, and how many are missed."""
+it, results must be the same. Says how many waits there are, and how many are found missing."""
 import os
 import subprocess
 import sys
@@ -40,7 +40,7 @@ def main():
         waits += 1
         found += not good
         wrong += good and open(out, "rb").read() != open(whole, "rb").read()
-    print(f"{waits} waits, {found} missed, {wrong} wrong")
+    print(f"{waits} waits, {found} are found missing, {wrong} wrong")
     sys.exit(bool(wrong))
 
 
