@@ -1,24 +1,27 @@
 #!/usr/bin/env python3
-#===- slurm_test.py - Tasks that a real Slurm starts --------------------------===#
+#===- launchers_test.py - Tasks that Slurm and mpirun start -------------------===#
 #
 # Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 #===-------------------------------------------------------------------------===#
-"""Starts a controller and a daemon of Slurm (Debian's slurmctld, slurmd, munge), and jobs by srun.
+"""Starts jobs by srun, of a Slurm of its own (Debian's slurmctld, slurmd, munge), or by mpirun.
 
-usage: slurm_test.py --run=WEIR-RUN --program=M.so --digits=FOLDER --out=FOLDER [--kills=1]
+usage: launchers_test.py --launcher=slurm|mpirun --run=WEIR-RUN --program=M.so --digits=FOLDER
+         --out=FOLDER [--kills=2]
 
-M.so trains the digits network with two replicas. A job trains to its end; another loses a task
-to SIGKILL, with `srun --no-kill --kill-on-bad-exit=0` and --elastic, and goes on. Both have the bits of a training in
-one process. Everything of Slurm lies in FOLDER, listens at ports that are free, and ends with this
-script. Skipped, with a line, without root or one of the programs.
+M.so trains the digits network with two replicas. A job trains to its end; others lose a task to
+SIGKILL, the leader in turn with the other one, with `srun --no-kill --kill-on-bad-exit=0` or
+`mpirun --enable-recovery` and --elastic, and go on. All have the bits of a training in one process.
+Everything of Slurm lies in FOLDER, listens at ports that are free, and ends with this script.
+Skipped, with a line, without root or one of the programs.
 """
 import argparse
 import json
 import os
 import pwd
 import random
+import re
 import shutil
 import signal
 import socket
@@ -36,7 +39,9 @@ def find(name):
     return shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
 
 
-def missing():
+def missing(launcher):
+    if launcher == "mpirun":
+        return "" if find("mpirun") else "mpirun is not installed"
     if os.geteuid() != 0:
         return "slurmd wants root"
     lacking = [name for name in NEEDED if not find(name)]
@@ -93,6 +98,8 @@ JobAcctGatherType=jobacct_gather/none
 SelectType=select/cons_tres
 MpiDefault=none
 ReturnToService=2
+MessageTimeout=100
+TCPTimeout=60
 NodeName={host} NodeAddr=127.0.0.1 CPUs={os.cpu_count()} RealMemory={memory // 2} State=UNKNOWN
 PartitionName=all Nodes={host} Default=YES MaxTime=INFINITE State=UP OverSubscribe=FORCE:8
 """)
@@ -138,14 +145,37 @@ PartitionName=all Nodes={host} Default=YES MaxTime=INFINITE State=UP OverSubscri
                 process.wait()
         shutil.rmtree(self.munge, ignore_errors=True)
 
-    def srun(self, *command, **more):
+    name = "srun --mpi=pmix"
+
+    def launch(self, *command, **more):
         return subprocess.Popen([find("srun"), "--mpi=pmix", "-n2", "--overcommit", "--no-kill",
                                  "--kill-on-bad-exit=0", *command],
                                 env=self.environment, **more)
 
 
-def train(slurm, options, labels, name, steps, more=()):
-    """Begins a job; its folder of checkpoints, and the process of srun."""
+class Mpirun:
+    """What Slurm is, of Open MPI's launcher."""
+
+    name = "mpirun"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def logs(self):
+        return ""
+
+    def launch(self, *command, **more):
+        return subprocess.Popen(
+            [find("mpirun"), "-n", "2", "--oversubscribe", "--enable-recovery", *command],
+            env=dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1"),
+            **more)
+
+
+def train(launcher, options, labels, name, steps, more=()):
+    """Begins a job; its folder, and the launcher's process."""
     folder = f"{options.out}/{name}"
     os.makedirs(folder)
     cluster = {"devices": [{"name": f"/job:worker/task:{i}/device:CPU:0"} for i in range(2)],
@@ -154,7 +184,7 @@ def train(slurm, options, labels, name, steps, more=()):
     with open(f"{folder}/c.json", "w") as file:
         json.dump(cluster, file)
     log = open(f"{folder}/log", "ab")
-    return folder, slurm.srun(
+    return folder, launcher.launch(
         options.run, options.program, f"--cluster={folder}/c.json",
         f"--input=image={options.digits}/samples.npy", f"--input=labels={labels}", "--batch=40",
         "--shuffle=3", f"--steps={steps}", "--threads=1", f"--save={folder}/saved/m", *more,
@@ -166,8 +196,18 @@ def weights(prefix):
         return data.read()
 
 
-def children(name):
-    """Processes of `name`, by what they were started with."""
+def reached(state, step):
+    """Whether a folder's latest checkpoint is that of a step, or a later one."""
+    try:
+        with open(state) as file:
+            latest = re.search(r'model_checkpoint_path: ".*-(\d+)"', file.read())
+        return latest is not None and int(latest.group(1)) >= step
+    except OSError:
+        return False
+
+
+def children(program):
+    """Processes that have `program` among their arguments, by rank."""
     found = {}
     for entry in os.listdir("/proc"):
         try:
@@ -176,37 +216,39 @@ def children(name):
                     arguments = line.read().split(b"\0")
                 with open(f"/proc/{entry}/environ", "rb") as variables:
                     environment = variables.read().split(b"\0")
-                if os.path.basename(arguments[0]).decode() == name:
-                    rank = [v for v in environment if v.startswith(b"SLURM_PROCID=")]
+                if (os.path.basename(arguments[0]) == b"weir-run"
+                        and program.encode() in arguments):
+                    rank = [v for v in environment if v.startswith(b"PMIX_RANK=")]
                     if rank:
-                        found[int(rank[0].split(b"=")[1])] = (int(entry), arguments)
+                        found[int(rank[0].split(b"=")[1])] = int(entry)
         except OSError:
             pass
     return found
 
 
-def finish(process, folder, slurm, seconds=180):
+def finish(process, folder, launcher, seconds=180):
     try:
         return process.wait(timeout=seconds)
     except subprocess.TimeoutExpired:
         process.kill()
         with open(f"{folder}/log", errors="replace") as log:
-            sys.exit(f"the job does not end\n{log.read()[-2000:]}\n{slurm.logs()}")
+            sys.exit(f"the job does not end\n{log.read()[-2000:]}\n{launcher.logs()}")
 
 
 def main():
     parser = argparse.ArgumentParser()
+    parser.add_argument("--launcher", choices=["slurm", "mpirun"], required=True)
     parser.add_argument("--run", required=True)
     parser.add_argument("--program", required=True)
     parser.add_argument("--digits", required=True)
     parser.add_argument("--out", required=True)
-    parser.add_argument("--kills", type=int, default=1)
-    parser.add_argument("--steps", type=int, default=1000)
+    parser.add_argument("--kills", type=int, default=2)
+    parser.add_argument("--steps", type=int, default=600)
     options = parser.parse_args()
     options.out = os.path.abspath(options.out)
     options.run = find(options.run) or options.run
-    if why := missing():
-        print(f"slurm: skipped, {why}")
+    if why := missing(options.launcher):
+        print(f"{options.launcher}: skipped, {why}")
         return
     os.makedirs(options.out, exist_ok=True)
     labels = f"{options.out}/labels.npy"
@@ -217,32 +259,43 @@ def main():
                     f"--steps={options.steps}", "--threads=1", f"--save={options.out}/alone/m"],
                    check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     alone = weights(f"{options.out}/alone/m")
-    with Slurm(f"{options.out}/slurm") as slurm:
-        folder, process = train(slurm, options, labels, "quiet", options.steps)
-        if code := finish(process, folder, slurm):
+    made = Slurm(f"{options.out}/slurm") if options.launcher == "slurm" else Mpirun()
+    with made as launcher:
+        folder, process = train(launcher, options, labels, "quiet", options.steps)
+        if code := finish(process, folder, launcher):
             with open(f"{folder}/log", errors="replace") as log:
-                sys.exit(f"srun ended with {code}\n{log.read()[-2000:]}\n{slurm.logs()}")
+                sys.exit(f"it ended with {code}\n{log.read()[-2000:]}\n{launcher.logs()}")
         if weights(f"{folder}/saved/m") != alone:
             sys.exit("the weights differ from those of one process")
-        print("srun --mpi=pmix: the same bits as one process")
+        print(f"{launcher.name}: the same bits as one process")
         for kill in range(options.kills):
-            folder, process = train(
-                slurm, options, labels, f"kill{kill}", options.steps,
-                ("--save-every=20", "--recover=100", "--elastic"))
-            end = time.time() + 60
-            while not os.path.exists(f"{folder}/saved/checkpoint") and time.time() < end:
-                time.sleep(0.05)
+            # slurmd may still be at the end of the job before: nothing has begun then.
+            for attempt in range(5):
+                folder, process = train(
+                    launcher, options, labels, f"kill{kill}-{attempt}", options.steps,
+                    ("--save-every=20", "--recover=100", "--elastic"))
+                # A task that dies before srun has heard of all takes the job down.
+                end = time.time() + 60
+                while (not reached(f"{folder}/saved/checkpoint", 40) and time.time() < end
+                       and process.poll() is None):
+                    time.sleep(0.05)
+                with open(f"{folder}/log", errors="replace") as log:
+                    if "launch failed" not in log.read():
+                        break
+                process.wait()
+                time.sleep(2)
             time.sleep(random.uniform(0, 0.5))
-            victim = children("weir-run").get(kill % 2)
+            victim = children(f"--cluster={folder}/c.json").get(kill % 2)
             if not victim:
-                sys.exit(f"no task to kill\n{slurm.logs()}")
-            os.kill(victim[0], signal.SIGKILL)
-            finish(process, folder, slurm)
+                sys.exit(f"no task to kill\n{launcher.logs()}")
+            os.kill(victim, signal.SIGKILL)
+            finish(process, folder, launcher)
             if weights(f"{folder}/saved/m-{options.steps}") != alone:
                 sys.exit("the weights differ from those of an undisturbed training")
             with open(f"{folder}/log", errors="replace") as log:
-                went = "goes on without task" in log.read()
-            print(f"task {kill % 2} killed: the same bits" + (", by one task" if went else ""))
+                if "goes on without task" not in log.read():
+                    sys.exit("nobody has done without the task that was killed")
+            print(f"task {kill % 2} killed: the same bits, by one task")
 
 
 if __name__ == "__main__":
