@@ -154,7 +154,7 @@ int32_t abortRun(weir_run *run, int32_t encoded) {
   for (int32_t i = 0; i < run->session->deviceCount; ++i)
     run->session->memory[i]->wake();
   for (int32_t i = 0; executing && i < run->session->deviceCount; ++i)
-    if (Accelerator *accelerator = run->session->accelerators[i];
+    if (const Accelerator *accelerator = acceleratorOf(run->session, i);
         accelerator && accelerator->desc->driver->stop)
       accelerator->desc->driver->stop(run, i);
   if (executing)
