@@ -17,14 +17,16 @@ from floats import EPSILON, constant, node, port, read_output, values, write_inp
 # (operation, channels, height, width, window, stride, dilation, pads before, pads after):
 # one block that has both ends; lines of whole blocks, and with a shorter last one; ends on
 # one side; windows wider than what is inside; too many ends for code of their own; a
-# window of one element; channels that fill no vector, and several.
+# window of one element; channels that fill no vector, and several; a line of which six, or five,
+# at a time would leave two blocks with cut windows at its end, and four do not.
 CASES = [("Conv", 16, 6, 5, 3, 1, 1, 1, 1), ("Conv", 40, 5, 24, 3, 1, 1, 1, 1),
          ("Conv", 7, 9, 31, 3, 2, 1, 0, 1), ("Conv", 33, 8, 29, 5, 1, 2, 4, 4),
          ("Conv", 16, 4, 30, 7, 3, 1, 3, 3), ("Conv", 20, 3, 20, 5, 1, 6, 12, 12),
          ("Conv", 18, 2, 13, 1, 1, 1, 0, 0), ("Conv", 16, 3, 2, 3, 1, 1, 2, 2),
          ("MaxPool", 24, 12, 25, 3, 2, 1, 1, 1), ("MaxPool", 16, 7, 14, 2, 2, 1, 0, 0),
          ("AveragePool", 35, 6, 17, 3, 1, 1, 1, 1), ("AveragePool", 16, 9, 9, 4, 3, 1, 2, 1),
-         ("AveragePadded", 16, 6, 17, 3, 2, 1, 1, 1), ("AveragePadded", 19, 5, 4, 3, 1, 1, 0, 1)]
+         ("AveragePadded", 16, 6, 17, 3, 2, 1, 1, 1), ("AveragePadded", 19, 5, 4, 3, 1, 1, 0, 1),
+         ("Conv", 16, 7, 32, 7, 1, 1, 3, 3)]
 # The same of convolutions in `channels` groups, with the channels that each has, in and out:
 # several results of one channel; groups that divide a vector, and that do not.
 GROUPED = [(32, 5, 13, 3, 1, 1, 1, 1, 1, 2), (7, 6, 9, 3, 2, 1, 1, 1, 1, 3),

@@ -32,8 +32,13 @@ static int64_t positionsOf(Operation *anchor, const VectorUnit &unit) {
     return std::max<int64_t>(most, 1);
   if (most < 2 || line.output < 2)
     return 1;
-  int64_t positions = llvm::divideCeil(line.output, llvm::divideCeil(line.output, most));
-  return line.endsFor(positions).areAll ? positions : 1;
+  // Fewer, where with the most a block before the last would have cut windows, too.
+  for (; most > 1; --most) {
+    int64_t positions = llvm::divideCeil(line.output, llvm::divideCeil(line.output, most));
+    if (positions > 1 && line.endsFor(positions).areAll)
+      return positions;
+  }
+  return 1;
 }
 
 /// Sets the tile, and returns how the range is cut. Windows: `positions` where results next
