@@ -28,6 +28,7 @@ public:
   std::optional<SmallVector<int64_t>> schedule(ScheduleBuilder &s,
                                                const KernelRequest &request) const override {
     constexpr int64_t tileRows = 32, tileLanes = 16;
+    readPlainPanels(s, request);
     return gemmPanelTiles(s, request.anchor, tileRows, tileLanes);
   }
 

@@ -41,6 +41,7 @@ public:
 
   std::optional<SmallVector<int64_t>> schedule(ScheduleBuilder &s,
                                                const KernelRequest &request) const override {
+    readPlainPanels(s, request);
     return gemmInt8Tiles(s, request.anchor, request.unit);
   }
 

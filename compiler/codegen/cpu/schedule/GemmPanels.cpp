@@ -14,10 +14,35 @@ using namespace mlir;
 using namespace weir;
 using namespace weir::plan;
 
+/// Whether panels of the right operand can be copied to the stack: a matrix whose columns lie next
+/// to each other, and whose panels are not too deep.
+static bool canCopyPanels(Operation *anchor) {
+  constexpr int64_t deepestPanel = 16384;
+  auto right = cast<RankedTensorType>(anchor->getOperand(1).getType());
+  int64_t depth = 1;
+  if (auto dot = dyn_cast<DotGeneralOp>(anchor)) {
+    if (dot.getRhsContract() != ArrayRef<int64_t>{right.getRank() - 2})
+      return false;
+    depth = right.getDimSize(right.getRank() - 2);
+    if (ShapedType::isDynamic(depth))
+      return false;
+  } else {
+    for (int64_t size : right.getShape().drop_back())
+      depth = ShapedType::isDynamic(size) ? deepestPanel + 1 : depth * size;
+  }
+  return depth <= deepestPanel;
+}
+
 bool weir::isPanelGemm(const KernelRequest &request) {
   Operation *anchor = request.anchor;
   return anchor && anchor->hasAttr(tileUnitAttribute) && !multipliesPairs(anchor) &&
-         !isLanes(anchor, request.unit) && isVectorEpilogue(request.kernel, anchor);
+         !isLanes(anchor, request.unit) && isVectorEpilogue(request.kernel, anchor) &&
+         (request.isHost || canCopyPanels(anchor));
+}
+
+void weir::readPlainPanels(ScheduleBuilder &s, const KernelRequest &request) {
+  if (!request.isHost)
+    s.set(schedule::copiesPanels, true);
 }
 
 /// How much of a product of bf16 with so long a sum is multiplied at once, so that columns

@@ -17,6 +17,10 @@ namespace weir {
 /// on its sums.
 bool isPanelGemm(const KernelRequest &request);
 
+/// What offload devices read stays as it is: where the host stands in for one, such a kernel copies
+/// panels to its stack. (Else packOperands arranges the operand.)
+void readPlainPanels(plan::ScheduleBuilder &s, const KernelRequest &request);
+
 /// Parts of a kernel that multiplies by panels of 32 columns, `height` rows of results at
 /// a time: so many rows that the left operand's share stays in the second-level cache
 /// while panels pass. A convolution's parts are whole lines, and all of one size where
