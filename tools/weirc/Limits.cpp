@@ -17,6 +17,7 @@
 #include <cstring>
 #include <fstream>
 #include <new>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -36,6 +37,25 @@ std::atomic<bool> ending{false};
     llvm::sys::RunInterruptHandlers();
   }
   _exit(1);
+}
+
+/// Whether there is no address space for one megabyte more; may be called by a signal handler.
+bool isMemoryGone() {
+  constexpr size_t probe = size_t(1) << 20;
+  void *at = mmap(nullptr, probe, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED)
+    return errno == ENOMEM;
+  munmap(at, probe);
+  return false;
+}
+
+/// Parts of MLIR use what malloc returns without a look, so memory that is gone may show as an
+/// access to address zero. All else is a crash as it ever is.
+void handleFault(int signal) {
+  if (isMemoryGone())
+    end(memoryText);
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
 }
 
 /// Megabytes of address space that the process has now.
@@ -60,6 +80,9 @@ std::string weir::tools::enforce(const Limits &limits, const std::string &input)
       return std::string("--max-memory cannot be kept: ") + std::strerror(errno);
     std::set_new_handler([] { end(memoryText); });
     llvm::install_bad_alloc_error_handler([](void *, const char *, bool) { end(memoryText); });
+    struct sigaction action = {};
+    action.sa_handler = handleFault;
+    sigaction(SIGSEGV, &action, nullptr);
   }
   if (limits.seconds > 0) {
     std::snprintf(timeText, sizeof(timeText),

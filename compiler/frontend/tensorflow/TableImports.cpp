@@ -82,7 +82,8 @@ static LogicalResult checkTypes(NodeImport &n, const TableAt &table, Type key, T
 
 /// Whether a dense table's two reserved keys are known, and scalars.
 static LogicalResult reserveKeys(NodeImport &n, TableInfo &info) {
-  for (auto [i, key] : llvm::enumerate(ArrayRef{&info.emptyKey, &info.deletedKey})) {
+  TypedAttr *reserved[] = {&info.emptyKey, &info.deletedKey};
+  for (auto [i, key] : llvm::enumerate(reserved)) {
     if (i >= n.inputCount()) // the first version reserves one
       break;
     Value value = n.in(i);
