@@ -242,8 +242,8 @@ static Value withoutByte(CastOp toFloat) {
 }
 
 /// Weights of f16 or bf16 that a model widens to f32 for products alone, as f32 whose bytes stay
-/// narrow until they are written; null: it is none. On accelerators memory holds what the model
-/// has.
+/// narrow until they are written; null: it is none. Where devices may be offloaded to, their
+/// memory holds what the model has.
 static TypedAttr widenedWeights(CastOp toFloat) {
   auto constant = toFloat.getOperand().getDefiningOp<ConstantOp>();
   bool isForProducts = llvm::all_of(toFloat->getUsers(), [](Operation *user) {

@@ -11,7 +11,7 @@
 
 #include <new>
 #include <stdlib.h>
-#include <unistd.h>
+#include <time.h>
 
 namespace weir::rt {
 
@@ -68,7 +68,8 @@ int32_t waitForRuns(const weir_session *session, weir_status *status) {
   for (int64_t give = now() + patience; session->activeRuns.load(std::memory_order_acquire) > 0;) {
     if (now() > give)
       return refuseRuns(session, status);
-    usleep(500);
+    timespec pause = {0, 500000};
+    nanosleep(&pause, nullptr);
   }
   return WEIR_OK;
 }

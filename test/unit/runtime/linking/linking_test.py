@@ -27,7 +27,7 @@ ARCHIVE = INCLUDE = None
 LIBC = set("""
 calloc close clock_gettime dlopen dlsym fstat free getenv madvise malloc memchr memcmp memcpy
 memmove memset mmap munmap nanosleep open posix_memalign qsort read realloc
-fclose fdopen ferror fopen fprintf fputc __getdelim getline getpid mkdir rename unlink strncmp strstr
+fclose fdopen ferror fflush fopen fprintf fputc fwrite stderr stdout __getdelim getline getpid mkdir rename unlink strncmp strstr
 sched_getaffinity __sched_cpucount sigfillset strchr strcmp strcpy strdup strlen
 strrchr strtol strtoll strtoull syscall
 snprintf strtod strtof newlocale uselocale freelocale
