@@ -134,43 +134,65 @@ ResourceStates::~ResourceStates() {
       resources[i]->resume(paused[i]);
 }
 
+static bool isKept(const Resource &resource) {
+  return resource.save && !(resource.keySize > 0 && resource.key[0] == '@');
+}
+
 bool ResourceStates::pause(weir_session *session) {
   {
     // Those that are kept live as long as the session.
     Lock lock(session->mutex);
     for (Resource *at = session->resources; at; at = at->next)
-      if (at->save && !(at->keySize > 0 && at->key[0] == '@'))
+      if (isKept(*at) && at->pause)
         resources.push(at);
   }
   if (!paused.reserve(resources.size()))
     return false;
   for (int64_t i = 0; i < resources.size(); ++i)
-    paused.push(resources[i]->pause ? resources[i]->pause(resources[i]) : nullptr);
+    paused.push(resources[i]->pause(resources[i]));
   return !resources.failed();
 }
 
-bool ResourceStates::write(weir_session *session) {
-  for (int64_t i = 0; i < resources.size(); ++i) {
-    StateWriter one;
-    resources[i]->save(resources[i], paused[i], one);
-    if (one.failed())
-      return false;
-    if (one.view().size == 0)
-      continue;
-    states.text({resources[i]->key, resources[i]->keySize});
+bool ResourceStates::add(Resource &resource, void *token) {
+  StateWriter one;
+  resource.save(&resource, token, one);
+  if (one.failed())
+    return false;
+  if (one.view().size > 0) {
+    states.text({resource.key, resource.keySize});
     states.text(one.view());
   }
+  return true;
+}
+
+bool ResourceStates::write(weir_session *session) {
+  for (int64_t i = 0; i < resources.size(); ++i)
+    if (!add(*resources[i], paused[i]))
+      return false;
+  // Threads of what is paused end with what they are at before it is saved. Till then they may
+  // draw random numbers, from resources that they make, so these are looked for behind it.
+  HeapList<Resource *> others;
+  {
+    Lock lock(session->mutex);
+    for (Resource *at = session->resources; at; at = at->next)
+      if (isKept(*at) && !at->pause)
+        others.push(at);
+    // What was restored, and nobody has asked for since.
+    for (HeldState *held = session->heldStates; held; held = held->next) {
+      states.text(held->key);
+      states.text(held->state);
+    }
+  }
+  if (others.failed())
+    return false;
+  for (int64_t i = 0; i < others.size(); ++i)
+    if (!add(*others[i], nullptr))
+      return false;
   for (int64_t i = 0; i < paused.size(); ++i)
     if (void *token = paused[i]) {
       paused[i] = nullptr;
       resources[i]->resume(token);
     }
-  // What was restored, and nobody has asked for since.
-  Lock lock(session->mutex);
-  for (HeldState *held = session->heldStates; held; held = held->next) {
-    states.text(held->key);
-    states.text(held->state);
-  }
   return !states.failed();
 }
 

@@ -46,15 +46,18 @@ int32_t refuseState(weir_status *status, const Resource &resource);
 
 /// States of resources: each a name and what its `save` has written.
 struct ResourceStates {
-  HeapList<Resource *> resources;
-  HeapList<void *> paused;
+  HeapList<Resource *> resources; ///< that can be paused
+  HeapList<void *> paused;        ///< what `pause` gave, of each
   StateWriter states;
 
   ~ResourceStates();
-  /// Pauses all of them. False: no memory.
+  /// Pauses all that can be. False: no memory.
   bool pause(weir_session *session);
   /// Writes all, and has them go on. False: no memory.
   bool write(weir_session *session);
+
+private:
+  bool add(Resource &resource, void *token);
 };
 
 /// Gives resources the states that `states` holds as ResourceStates writes them: those that are
