@@ -14,6 +14,13 @@ using namespace mlir;
 using namespace weir;
 using namespace weir::tf;
 
+// Here, and not in the class: each of a hundred files would make the members' code.
+GraphImporter::GraphImporter(const Source &source, const Library &library, const std::string &file,
+                             DiagnosticSink &sink, mlir::MLIRContext *context)
+    : source(source), library(library), file(file), sink(&sink), context(context) {}
+
+GraphImporter::~GraphImporter() = default;
+
 /// Whether a function asks to be kept, and nothing in it depends on the call: no
 /// attribute of the call's, no device, no colocation.
 static bool isKept(const FunctionDef &function) {

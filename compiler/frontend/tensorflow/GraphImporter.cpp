@@ -26,13 +26,6 @@ static constexpr int64_t kMaxNodes = 4'000'000;
 /// Regions and calls inside each other.
 static constexpr int kMaxDepth = 128;
 
-// Here, and not in the class: each of a hundred files would make the members' code.
-GraphImporter::GraphImporter(const Source &source, const Library &library, const std::string &file,
-                             DiagnosticSink &sink, mlir::MLIRContext *context)
-    : source(source), library(library), file(file), sink(&sink), context(context) {}
-
-GraphImporter::~GraphImporter() = default;
-
 static uint64_t keyOf(Edge edge) { return static_cast<uint64_t>(edge.node) << 32 | edge.port; }
 
 const Imported *GraphImporter::Scope::find(Edge edge) const {
