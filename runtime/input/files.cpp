@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 using namespace weir::rt;
 
@@ -64,18 +63,5 @@ int32_t weir_kernel_write_file(weir_context *ctx, const weir_tensor *operands,
     return WEIR_RESOURCE_EXHAUSTED;
   if (path[0] && !makeFolders(path.data()))
     return failSystem(ctx, errno, path.data());
-  int file = open(path.data(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (file < 0)
-    return failSystem(ctx, errno, path.data());
-  int error = 0;
-  for (int64_t done = 0; done < contents.size && !error;) {
-    ssize_t put = write(file, contents.data + done, size_t(contents.size - done));
-    if (put >= 0)
-      done += put;
-    else if (errno != EINTR)
-      error = errno;
-  }
-  if (close(file) != 0 && !error)
-    error = errno;
-  return error ? failSystem(ctx, error, path.data()) : int32_t(WEIR_OK);
+  return writeFile(ctx, path.data(), O_TRUNC, contents);
 }

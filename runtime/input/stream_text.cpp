@@ -9,6 +9,10 @@
 
 #include "support/files.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
 namespace weir::rt {
 
 bool appendBytes(weir_context *ctx, InputStream &stream, Growing &to, int64_t size) {
@@ -30,6 +34,16 @@ int32_t failSystem(weir_context *ctx, int error, const char *path) {
   char message[480], buffer[128];
   Text(message, sizeof(message)) << path << "; " << strerror_r(error, buffer, sizeof(buffer));
   return failMessage(ctx, codeOfErrno(error), message);
+}
+
+int32_t writeFile(weir_context *ctx, const char *path, int flags, const weir_string &bytes) {
+  int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666);
+  if (file < 0)
+    return failSystem(ctx, errno, path);
+  int error = writeBytes(file, bytes.data, bytes.size);
+  if (close(file) != 0 && !error)
+    error = errno;
+  return error ? failSystem(ctx, error, path) : int32_t(WEIR_OK);
 }
 
 int32_t failStream(weir_context *ctx, const InputStream &stream, const char *path) {

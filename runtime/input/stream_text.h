@@ -24,6 +24,10 @@ int32_t failStream(weir_context *ctx, const InputStream &stream, const char *pat
 /// Fails the run with an error of the system: "path; No such file or directory".
 int32_t failSystem(weir_context *ctx, int error, const char *path);
 
+/// Writes the bytes to a file that is opened with `flags` (O_TRUNC, O_APPEND) and made where it is
+/// not there. WEIR_OK, or the run has failed.
+int32_t writeFile(weir_context *ctx, const char *path, int flags, const weir_string &bytes);
+
 } // namespace weir::rt
 
 #endif // WEIR_RUNTIME_INPUT_STREAM_TEXT_H

@@ -14,6 +14,7 @@
 #include "input/stream_text.h"
 #include "kernels/give_string.h"
 #include "session/resources.h"
+#include "support/files.h"
 #include "support/sync.h"
 #include "weir/summaries.h"
 
@@ -68,18 +69,6 @@ Writer *writerOf(weir_context *ctx, const weir_tensor &handle, bool makes, int32
     *code = makes ? failMessage(ctx, WEIR_RESOURCE_EXHAUSTED, "no memory for a summary writer")
                   : failMessage(ctx, WEIR_NOT_FOUND, "the summary writer is not open");
   return static_cast<Writer *>(known);
-}
-
-/// Appends all bytes; an errno, or 0.
-int put(int file, const Growing &bytes) {
-  for (int64_t done = 0; done < bytes.size();) {
-    ssize_t count = write(file, bytes.data() + done, size_t(bytes.size() - done));
-    if (count >= 0)
-      done += count;
-    else if (errno != EINTR)
-      return errno;
-  }
-  return 0;
 }
 
 /// Makes the folder, and those around it.
@@ -138,7 +127,7 @@ int32_t weir_kernel_summary_open(weir_context *ctx, const weir_tensor *operands,
              weir_string{eventVersion, sizeof(eventVersion) - 1});
   if (record.failed() || scratch.failed())
     return WEIR_RESOURCE_EXHAUSTED;
-  int error = put(writer->file, record);
+  int error = writeBytes(writer->file, record.data(), record.size());
   return error ? failSystem(ctx, error, path.data()) : int32_t(WEIR_OK);
 }
 
@@ -164,7 +153,7 @@ int32_t weir_kernel_summary_write(weir_context *ctx, const weir_tensor *operands
   Lock lock(writer->mutex);
   if (writer->file < 0)
     return failMessage(ctx, WEIR_NOT_FOUND, "the summary writer is not open");
-  int error = put(writer->file, record);
+  int error = writeBytes(writer->file, record.data(), record.size());
   return error ? failSystem(ctx, error, "a summary") : int32_t(WEIR_OK);
 }
 

@@ -1,4 +1,4 @@
-//===- checkpoint.cpp - a session's variables in files -------------------===//
+//===- checkpoint.cpp - a session's variables in files --------------------===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -14,10 +14,8 @@
 #include "kernels/tensor_text.h"
 #include "stores/store.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <unistd.h>
 
 using namespace weir::rt;
 
@@ -39,20 +37,7 @@ int32_t appendTo(weir_context *ctx, const weir_string &name, const Growing &text
   path << name << '\0';
   if (path.failed())
     return WEIR_RESOURCE_EXHAUSTED;
-  int file = open(path.data(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (file < 0)
-    return failSystem(ctx, errno, path.data());
-  int error = 0;
-  for (int64_t done = 0; done < text.size() && !error;) {
-    ssize_t put = write(file, text.data() + done, size_t(text.size() - done));
-    if (put >= 0)
-      done += put;
-    else if (errno != EINTR)
-      error = errno;
-  }
-  if (close(file) != 0 && !error)
-    error = errno;
-  return error ? failSystem(ctx, error, path.data()) : int32_t(WEIR_OK);
+  return writeFile(ctx, path.data(), O_APPEND, {text.data(), text.size()});
 }
 
 } // namespace

@@ -196,18 +196,23 @@ int32_t OutputFile::create(const char *name, weir_status *status) {
   return code;
 }
 
-static int32_t writeAll(int file, const char *data, int64_t count, const char *name,
-                        weir_status *status) {
+int writeBytes(int file, const char *data, int64_t count) {
   while (count > 0) {
     ssize_t put = ::write(file, data, size_t(count));
     if (put < 0 && errno == EINTR)
       continue;
     if (put < 0)
-      return failFile(status, name, errno);
+      return errno;
     data += put;
     count -= put;
   }
-  return WEIR_OK;
+  return 0;
+}
+
+static int32_t writeAll(int file, const char *data, int64_t count, const char *name,
+                        weir_status *status) {
+  int error = writeBytes(file, data, count);
+  return error ? failFile(status, name, error) : int32_t(WEIR_OK);
 }
 
 int32_t OutputFile::flush(weir_status *status) {

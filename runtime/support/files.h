@@ -25,6 +25,9 @@ int32_t codeOfErrno(int error);
 /// Sets `status` to `path`: what `error` (an `errno`) means. Returns the code.
 int32_t failFile(weir_status *status, const char *path, int error);
 
+/// Writes all of the bytes to an open file, whatever signals come between. 0, or an `errno`.
+int writeBytes(int file, const char *data, int64_t count);
+
 /// A file, or bytes in memory, to be read from any place. Not thread-safe.
 class InputFile {
 public:
