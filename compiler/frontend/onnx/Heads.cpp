@@ -137,3 +137,12 @@ Value weir::onnx::rotateHeads(NodeImport &n, Value x, Value cosines, Value sines
   }
   return !isWhole ? n.concat({turned, rest}, 3) : turned;
 }
+
+void weir::onnx::rotateByPlaces(NodeImport &n, Value &q, Value &k, Value at, size_t cache) {
+  Value cosines = n.gather(n.in(cache), at, 0), sines = n.gather(n.in(cache + 1), at, 0);
+  int64_t half = n.dim(cosines, 2);
+  int64_t rotated = ShapedType::isDynamic(half) ? 0 : 2 * half;
+  bool interleaved = n.i("rotary_interleaved") != 0;
+  q = rotateHeads(n, q, cosines, sines, rotated, interleaved);
+  k = rotateHeads(n, k, cosines, sines, rotated, interleaved);
+}

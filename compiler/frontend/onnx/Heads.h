@@ -42,6 +42,11 @@ Value overRootOfSize(NodeImport &n, Value x, Value q);
 Value rotateHeads(NodeImport &n, Value x, Value cosines, Value sines, int64_t rotated,
                   bool interleaved);
 
+/// Rotates queries and keys as do_rotary of com.microsoft's attentions says: by the angles at
+/// places `at`, [batch or 1, length], of the node's inputs `cache` (cosines) and `cache + 1`
+/// (sines), [places, half], which may be for less than a head.
+void rotateByPlaces(NodeImport &n, Value &q, Value &k, Value at, size_t cache);
+
 /// The least number of a float type.
 Value lowest(NodeImport &n, Type type);
 

@@ -380,16 +380,8 @@ LogicalResult GroupQuery::run() {
   if (!operands())
     return failure();
   places();
-  if (n.i("do_rotary")) {
-    Value at = n.has(9) ? n.in(9) : positions;
-    Value cosines = n.gather(n.in(7), at, 0), sines = n.gather(n.in(8), at, 0);
-    // What the caches are for may be less than a head.
-    int64_t half = n.dim(cosines, 2);
-    int64_t rotated = ShapedType::isDynamic(half) ? 0 : 2 * half;
-    bool interleaved = n.i("rotary_interleaved") != 0;
-    q = rotateHeads(n, q, cosines, sines, rotated, interleaved);
-    k = rotateHeads(n, k, cosines, sines, rotated, interleaved);
-  }
+  if (n.i("do_rotary"))
+    rotateByPlaces(n, q, k, n.has(9) ? n.in(9) : positions, 7);
   Value keys = cached(k, 3), values = cached(v, 4);
   if (!q || !keys || !values)
     return failure();

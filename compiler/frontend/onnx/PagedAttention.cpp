@@ -169,14 +169,8 @@ LogicalResult PagedQuery::run() {
   if (failed(refuse()) || !operands())
     return failure();
   places();
-  if (n.i("do_rotary")) {
-    Value at = n.unsqueeze(position, {0});
-    Value cosines = n.gather(n.in(8), at, 0), sines = n.gather(n.in(9), at, 0);
-    int64_t half = n.dim(cosines, 2), rotated = ShapedType::isDynamic(half) ? 0 : 2 * half;
-    bool interleaved = n.i("rotary_interleaved") != 0;
-    q = rotateHeads(n, q, cosines, sines, rotated, interleaved);
-    k = rotateHeads(n, k, cosines, sines, rotated, interleaved);
-  }
+  if (n.i("do_rotary"))
+    rotateByPlaces(n, q, k, n.unsqueeze(position, {0}), 8);
   Value keys = written(n.in(3), k), values = written(n.in(4), v);
   if (!q || !keys || !values)
     return failure();
