@@ -78,10 +78,7 @@ class Job:
         return self
 
     def __exit__(self, *_):
-        for process in self.processes:
-            if process.poll() is None:
-                process.kill()
-            process.wait()
+        task_files.end_all(self.processes)
         for log in self.logs:
             log.close()
 

@@ -64,6 +64,13 @@ def write_cluster(path, count, timing, compress, gpus, spaces=None):
         json.dump(cluster, f)
 
 
+def end_all(processes):
+    for process in processes:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+
+
 class Tasks:
     """Processes that end with the `with`."""
 
@@ -85,10 +92,7 @@ class Tasks:
         return self
 
     def __exit__(self, *_):
-        for process in self.processes:
-            if process.poll() is None:
-                process.kill()
-            process.wait()
+        end_all(self.processes)
 
     def text(self, task):
         self.outputs[task].seek(0)
