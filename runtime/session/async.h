@@ -10,6 +10,8 @@
 
 #include "weir/weir.h"
 
+#include <stdlib.h>
+
 namespace weir::rt {
 
 struct AsyncRuns;
@@ -26,6 +28,19 @@ int32_t startWork(weir_session *session, AsyncWork *work, weir_status *status);
 
 /// Calls `done`. What it throws ends there: the run is over, and nobody is left to tell.
 void callDone(weir_run_done done, void *self, const weir_status *status);
+
+/// AsyncWork::perform of work that malloc gave memory, with `finish(weir_status *)`, `done` and
+/// `self`: what it holds goes before the caller, who may destroy the session then, is told.
+template <typename Work> void finishAndTell(AsyncWork *work) {
+  auto *asked = static_cast<Work *>(work);
+  weir_status status = WEIR_STATUS_INIT;
+  asked->finish(&status);
+  weir_run_done done = asked->done;
+  void *self = asked->self;
+  asked->~Work();
+  free(asked);
+  callDone(done, self, &status);
+}
 
 /// Ends the threads of a session, once all work is done, and frees `runs`. Null is ignored.
 void endAsyncRuns(AsyncRuns *runs);

@@ -101,18 +101,6 @@ struct Save : AsyncWork {
   }
 };
 
-void performSave(AsyncWork *work) {
-  auto *save = static_cast<Save *>(work);
-  weir_status status = WEIR_STATUS_INIT;
-  save->finish(&status);
-  weir_run_done done = save->done;
-  void *self = save->self;
-  // The values go before the caller may destroy the session.
-  save->~Save();
-  free(save);
-  callDone(done, self, &status);
-}
-
 } // namespace
 
 } // namespace weir::rt
@@ -143,7 +131,7 @@ int32_t weir_session_save_async(weir_session *session, const char *prefix,
   if (!memory)
     return refuseMemory(status, "a checkpoint");
   auto *save = new (memory) Save(session);
-  save->perform = performSave;
+  save->perform = finishAndTell<Save>;
   save->isShared = isShared;
   save->options = optionsOf(options);
   save->done = done;

@@ -232,31 +232,20 @@ struct Part : AsyncWork {
   HeapText prefix; ///< of the checkpoint; with a final zero
   weir_run_done done;
   void *self;
+
+  int32_t finish(weir_status *status) const {
+    if (request.what == WEIR_STATE_RESTORE)
+      return restoreOwn(session, prefix.data(), request.partial, status);
+    HeapText name;
+    writePartName(name, prefix.data(), request.task);
+    if (name.failed())
+      return refuseMemory(status, "a checkpoint");
+    if (snapshot.isEmpty())
+      return setStatus(status, WEIR_OK);
+    int32_t code = snapshot.write(name.data(), request.partial, status);
+    return code ? code : setStatus(status, WEIR_OK);
+  }
 };
-
-int32_t finishPart(const Part &part, weir_status *status) {
-  if (part.request.what == WEIR_STATE_RESTORE)
-    return restoreOwn(part.session, part.prefix.data(), part.request.partial, status);
-  HeapText name;
-  writePartName(name, part.prefix.data(), part.request.task);
-  if (name.failed())
-    return refuseMemory(status, "a checkpoint");
-  if (part.snapshot.isEmpty())
-    return setStatus(status, WEIR_OK);
-  int32_t code = part.snapshot.write(name.data(), part.request.partial, status);
-  return code ? code : setStatus(status, WEIR_OK);
-}
-
-void performPart(AsyncWork *work) {
-  auto *part = static_cast<Part *>(work);
-  weir_status status = WEIR_STATUS_INIT;
-  finishPart(*part, &status);
-  weir_run_done done = part->done;
-  void *self = part->self;
-  part->~Part();
-  free(part);
-  callDone(done, self, &status);
-}
 
 } // namespace
 
@@ -266,7 +255,7 @@ int32_t runStatePart(weir_session *session, const weir_state_request *request, w
   if (!memory)
     return refuseMemory(status, "a part of a checkpoint");
   auto *part = new (memory) Part(session);
-  part->perform = performPart;
+  part->perform = finishAndTell<Part>;
   part->request = *request;
   part->prefix << request->prefix << '\0';
   part->done = done;
