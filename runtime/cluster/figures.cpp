@@ -19,9 +19,9 @@ namespace weir::rt::cluster {
 /// As long as clocks that differ by 20 parts of a million drift apart by less than a message takes.
 static constexpr int64_t freshTime = 10000000000;
 
-Header TaskSet::heartbeatFor(Peer &peer, int64_t now) {
+Header TaskSet::heartbeatFor(const Peer &peer, int64_t now, int64_t oldest) {
   Header header = Header::of(Kind::heartbeat);
-  header.iteration = oldestLed();
+  header.iteration = oldest;
   header.bytes = now;
   header.step.incarnation = uint64_t(peer.lastBeat);
   header.step.number = peer.lastBeat ? now - peer.lastBeatCame : 0;

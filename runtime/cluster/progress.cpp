@@ -149,13 +149,14 @@ void TaskSet::checkLife(int64_t now) {
   {
     Lock lock(mutex);
     forgetEnded();
+    int64_t oldest = oldestLed();
     for (size_t i = 0; i < peers.size(); ++i) {
       if (peers[i].state == Peer::away)
         continue;
       if (now - ucx.heard(int32_t(i)) > timeoutNs)
         silent.emplace_back(int32_t(i), peers[i].nonce);
       else if (peers[i].state == Peer::here)
-        living.emplace_back(int32_t(i), heartbeatFor(peers[i], now));
+        living.emplace_back(int32_t(i), heartbeatFor(peers[i], now, oldest));
     }
   }
   for (const auto &[task, header] : living)

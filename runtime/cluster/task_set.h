@@ -253,7 +253,8 @@ private:
 
   // figures.cpp
   void handleHeartbeat(const Header &header);
-  Header heartbeatFor(Peer &peer, int64_t now); ///< the lock is held
+  /// `oldest`: oldestLed(). The lock is held.
+  Header heartbeatFor(const Peer &peer, int64_t now, int64_t oldest);
   void noteTimes(int32_t task, int64_t took, int64_t waited);
 
   // task_set.cpp
@@ -303,8 +304,8 @@ private:
                                     ///< or is about to take it
   std::atomic<uint32_t> helps{0};
   std::atomic<int64_t> crowdedUntil{0}; ///< nobody spins before that; 0: at any time
-  std::atomic<int32_t> runs{0}; ///< between begin and end
-  bool spins = false;           ///< there is a processor for who waits
+  std::atomic<int32_t> runs{0};         ///< between begin and end
+  bool spins = false;                   ///< there is a processor for who waits
   Patience inSteps, betweenSteps;
   uint32_t atOnce = 0; ///< waits that ended before a look at the clock
 

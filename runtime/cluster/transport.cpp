@@ -232,7 +232,7 @@ void TaskSet::end(Step *step, int32_t code, const char *text) {
   }
   runs.fetch_sub(1);
   Lock lock(mutex);
-  if (table.times && step->began) {
+  if (step->began) {
     step->took = nowNs() - step->began;
     step->waited = host->waited(step->run);
     if (step->key.leader == own && code == WEIR_OK)
