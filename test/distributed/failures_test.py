@@ -15,7 +15,6 @@ run: both end with a status in bounded time. Needs root; skipped without.
 Prints `name: passed|failed|skipped`.
 """
 import argparse
-import json
 import os
 import random
 import subprocess
@@ -24,6 +23,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs"))
+import tasks
 from namespaces import Namespaces, possible
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -40,12 +40,8 @@ def kills(build, rounds):
 
 def cut_once(spaces, build, folder, delay):
     cluster = os.path.join(folder, "cluster.json")
-    with open(cluster, "w") as f:
-        json.dump({
-            "devices": [{"name": f"/job:worker/task:{i}/device:CPU:0"} for i in range(2)],
-            "tasks": [{"name": f"worker:{i}", "address": f"{spaces.address(i)}:7001"}
-                      for i in range(2)],
-            "timing": {"heartbeat": 0.2, "timeout": TIMEOUT, "connect": 20}}, f)
+    tasks.write_cluster(cluster, 2, {"heartbeat": 0.2, "timeout": TIMEOUT, "connect": 20},
+                        False, False, spaces)
     processes = []
     for i in range(2):
         processes.append(subprocess.Popen(

@@ -19,9 +19,7 @@ Skipped, with a line, without root or one of the programs.
 import argparse
 import json
 import os
-import pwd
 import random
-import re
 import shutil
 import signal
 import socket
@@ -30,6 +28,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs"))
+import job
 import tasks as task_files
 
 NEEDED = ("munged", "slurmctld", "slurmd", "srun", "sinfo", "scancel")
@@ -61,10 +60,10 @@ class Slurm:
         self.processes = []
         self.environment = dict(os.environ, SLURM_CONF=f"{folder}/slurm.conf")
 
-    def spawn(self, name, *arguments, user=None):
+    def spawn(self, name, *arguments):
         log = open(f"{self.folder}/{name}.log", "ab")
         self.processes.append(subprocess.Popen(
-            [find(name), *arguments], stdout=log, stderr=log, env=self.environment, user=user))
+            [find(name), *arguments], stdout=log, stderr=log, env=self.environment))
 
     def __enter__(self):
         os.makedirs(self.folder, mode=0o755)
@@ -191,19 +190,9 @@ def train(launcher, options, labels, name, steps, more=()):
         stdout=log, stderr=log)
 
 
-def weights(prefix):
-    with open(f"{prefix}.data-00000-of-00001", "rb") as data:
-        return data.read()
-
-
-def reached(state, step):
-    """Whether a folder's latest checkpoint is that of a step, or a later one."""
-    try:
-        with open(state) as file:
-            latest = re.search(r'model_checkpoint_path: ".*-(\d+)"', file.read())
-        return latest is not None and int(latest.group(1)) >= step
-    except OSError:
-        return False
+def log_of(folder):
+    with open(f"{folder}/log", errors="replace") as log:
+        return log.read()
 
 
 def children(program):
@@ -231,8 +220,7 @@ def finish(process, folder, launcher, seconds=180):
         return process.wait(timeout=seconds)
     except subprocess.TimeoutExpired:
         process.kill()
-        with open(f"{folder}/log", errors="replace") as log:
-            sys.exit(f"the job does not end\n{log.read()[-2000:]}\n{launcher.logs()}")
+        sys.exit(f"the job does not end\n{log_of(folder)[-2000:]}\n{launcher.logs()}")
 
 
 def main():
@@ -258,14 +246,13 @@ def main():
                     f"--input=labels={labels}", "--batch=40", "--shuffle=3",
                     f"--steps={options.steps}", "--threads=1", f"--save={options.out}/alone/m"],
                    check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    alone = weights(f"{options.out}/alone/m")
+    alone = job.data_of(f"{options.out}/alone/m")
     made = Slurm(f"{options.out}/slurm") if options.launcher == "slurm" else Mpirun()
     with made as launcher:
         folder, process = train(launcher, options, labels, "quiet", options.steps)
         if code := finish(process, folder, launcher):
-            with open(f"{folder}/log", errors="replace") as log:
-                sys.exit(f"it ended with {code}\n{log.read()[-2000:]}\n{launcher.logs()}")
-        if weights(f"{folder}/saved/m") != alone:
+            sys.exit(f"it ended with {code}\n{log_of(folder)[-2000:]}\n{launcher.logs()}")
+        if job.data_of(f"{folder}/saved/m") != alone:
             sys.exit("the weights differ from those of one process")
         print(f"{launcher.name}: the same bits as one process")
         for kill in range(options.kills):
@@ -276,12 +263,11 @@ def main():
                     ("--save-every=20", "--recover=100", "--elastic"))
                 # A task that dies before srun has heard of all takes the job down.
                 end = time.time() + 60
-                while (not reached(f"{folder}/saved/checkpoint", 40) and time.time() < end
+                while (job.latest(f"{folder}/saved") < 40 and time.time() < end
                        and process.poll() is None):
                     time.sleep(0.05)
-                with open(f"{folder}/log", errors="replace") as log:
-                    if "launch failed" not in log.read():
-                        break
+                if "launch failed" not in log_of(folder):
+                    break
                 process.wait()
                 time.sleep(2)
             time.sleep(random.uniform(0, 0.5))
@@ -290,11 +276,10 @@ def main():
                 sys.exit(f"no task to kill\n{launcher.logs()}")
             os.kill(victim, signal.SIGKILL)
             finish(process, folder, launcher)
-            if weights(f"{folder}/saved/m-{options.steps}") != alone:
+            if job.data_of(f"{folder}/saved/m-{options.steps}") != alone:
                 sys.exit("the weights differ from those of an undisturbed training")
-            with open(f"{folder}/log", errors="replace") as log:
-                if "goes on without task" not in log.read():
-                    sys.exit("nobody has done without the task that was killed")
+            if "goes on without task" not in log_of(folder):
+                sys.exit("nobody has done without the task that was killed")
             print(f"task {kill % 2} killed: the same bits, by one task")
 
 

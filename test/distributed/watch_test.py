@@ -48,11 +48,7 @@ def train(out, name, command, prefixes=((), ()), leaders=(), disturb=None):
                     log.seek(0)
                     sys.exit(f"a task failed: {log.read().decode(errors='replace')}")
         finally:
-            for process in processes:
-                if process.poll() is None:
-                    process.send_signal(signal.SIGCONT)
-                    process.kill()
-                process.wait()
+            tasks.end_all(processes)
         log.seek(0)
         return log.read().decode(errors="replace")
 

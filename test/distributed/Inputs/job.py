@@ -27,7 +27,21 @@ import time
 import tasks as task_files
 
 TIMEOUT = 1.0
-CONNECT = {"gone": 3, "": 60}
+
+
+def latest(folder):
+    """The number of a folder's latest checkpoint; -1: there is none."""
+    try:
+        with open(os.path.join(folder, "checkpoint")) as state:
+            return int(re.search(r'model_checkpoint_path: ".*-(\d+)"', state.read()).group(1))
+    except (OSError, AttributeError):
+        return -1
+
+
+def data_of(prefix):
+    """The values of a checkpoint of one shard, as bytes."""
+    with open(f"{prefix}.data-00000-of-00001", "rb") as data:
+        return data.read()
 
 
 class Options:
@@ -46,7 +60,7 @@ class Job:
     def __init__(self, options, folder, save):
         self.options, self.folder, self.save = options, folder, save
         self.cluster = os.path.join(folder, "c.json")
-        connect = CONNECT["gone" if options.elastic else ""]
+        connect = 3 if options.elastic else 60
         task_files.write_cluster(self.cluster, options.tasks,
                                  {"heartbeat": 0.1, "timeout": TIMEOUT, "connect": connect},
                                  False, False, options.spaces)
@@ -90,12 +104,7 @@ class Job:
         return "".join(f"--- task {i}\n{self.text(i)[-1500:]}" for i in range(self.options.tasks))
 
     def step(self):
-        """The number of the latest checkpoint; -1: there is none."""
-        try:
-            with open(os.path.join(self.save, "checkpoint")) as state:
-                return int(re.search(r'model_checkpoint_path: ".*-(\d+)"', state.read()).group(1))
-        except (OSError, AttributeError):
-            return -1
+        return latest(self.save)
 
     def resident(self, i):
         """Kilobytes; 0: it is not there."""
@@ -173,16 +182,11 @@ class Disturbance:
 
 def fill(folder):
     """Leaves no room on the folder's file system."""
-    try:
-        with open(os.path.join(folder, "filler"), "ab", buffering=0) as filler:
-            for size in (65536, 4096, 1):
-                while True:
-                    filler.write(b"x" * size)
-    except OSError:
+    for size in (65536, 512):
         try:
             with open(os.path.join(folder, "filler"), "ab", buffering=0) as filler:
                 while True:
-                    filler.write(b"x" * 512)
+                    filler.write(b"x" * size)
         except OSError:
             pass
 
@@ -276,5 +280,4 @@ def weights(options, folder, save):
                         f"--input=image={options.digits}/samples.npy", f"--save={folder}/whole",
                         f"--output={folder}/whole.npz"], check=True, stdout=subprocess.DEVNULL)
         prefix = f"{folder}/whole"
-    with open(f"{prefix}.data-00000-of-00001", "rb") as data:
-        return data.read()
+    return data_of(prefix)
