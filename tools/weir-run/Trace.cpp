@@ -7,7 +7,8 @@
 
 #include "tools/weir-run/Trace.h"
 
-#include "llvm/ADT/STLFunctionalExtras.h"
+#include "tools/common/Files.h"
+
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -15,7 +16,6 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <functional>
 #include <set>
 #include <sys/file.h>
 #include <unistd.h>
@@ -133,84 +133,60 @@ std::string TraceRecorder::eventsJson(const Shared *shared) const {
   std::set<int64_t> named;
   std::string text;
   llvm::raw_string_ostream os(text);
-  auto object = [&](llvm::function_ref<void(llvm::json::OStream &)> fill) {
-    os.flush();
-    if (!text.empty())
-      os << ",";
-    llvm::json::OStream json(os);
-    json.object([&] { fill(json); });
-    json.flush();
-  };
+  llvm::json::OStream json(os);
   // One process a device, so that viewers group their threads.
   auto describe = [&](int64_t pid, const char *what, const char *key, const std::string &value) {
-    object([&](llvm::json::OStream &json) {
+    json.object([&] {
       json.attribute("name", what);
       json.attribute("ph", "M");
       json.attribute("pid", pid);
       json.attributeObject("args", [&] { json.attribute(key, llvm::json::fixUTF8(value)); });
     });
   };
-  for (const Event *event : events) {
-    int64_t pid =
-        devices.try_emplace(event->device, static_cast<int64_t>(devices.size())).first->second;
-    if (named.insert(pid).second) {
-      describe(pid, "process_name", "name", event->device);
-      if (shared && shared->clockError > 0)
-        describe(pid, "process_labels", "labels",
-                 "clock within " + std::to_string(shared->clockError / 1000 + 1) + " us");
-    }
-    object([&](llvm::json::OStream &json) {
-      json.attribute("name", llvm::json::fixUTF8(event->name));
-      json.attribute("cat", kindName(event->kind));
-      json.attribute("ph", "X");
-      json.attribute("ts", static_cast<double>(begin + event->start) / 1e3);
-      json.attribute("dur", static_cast<double>(event->duration) / 1e3);
-      json.attribute("pid", pid);
-      json.attribute("tid", event->thread);
-      json.attributeObject("args", [&] {
-        json.attribute("step", event->step);
-        if (!event->nodes.empty())
-          json.attribute("nodes", llvm::json::fixUTF8(event->nodes));
-        if (event->flops >= 0)
-          json.attribute("flops", event->flops);
-        if (event->bytes >= 0)
-          json.attribute("bytes", event->bytes);
-        if (event->kind == WEIR_TRACE_COPY && event->bytes > 0 && event->duration > 0)
-          json.attribute("gigabytes_per_second", double(event->bytes) / double(event->duration));
-        if (event->partEnd > event->partBegin) {
-          json.attribute("part_begin", event->partBegin);
-          json.attribute("part_end", event->partEnd);
-        }
+  json.array([&] {
+    for (const Event *event : events) {
+      int64_t pid =
+          devices.try_emplace(event->device, static_cast<int64_t>(devices.size())).first->second;
+      if (named.insert(pid).second) {
+        describe(pid, "process_name", "name", event->device);
+        if (shared && shared->clockError > 0)
+          describe(pid, "process_labels", "labels",
+                   "clock within " + std::to_string(shared->clockError / 1000 + 1) + " us");
+      }
+      json.object([&] {
+        json.attribute("name", llvm::json::fixUTF8(event->name));
+        json.attribute("cat", kindName(event->kind));
+        json.attribute("ph", "X");
+        json.attribute("ts", static_cast<double>(begin + event->start) / 1e3);
+        json.attribute("dur", static_cast<double>(event->duration) / 1e3);
+        json.attribute("pid", pid);
+        json.attribute("tid", event->thread);
+        json.attributeObject("args", [&] {
+          json.attribute("step", event->step);
+          if (!event->nodes.empty())
+            json.attribute("nodes", llvm::json::fixUTF8(event->nodes));
+          if (event->flops >= 0)
+            json.attribute("flops", event->flops);
+          if (event->bytes >= 0)
+            json.attribute("bytes", event->bytes);
+          if (event->kind == WEIR_TRACE_COPY && event->bytes > 0 && event->duration > 0)
+            json.attribute("gigabytes_per_second", double(event->bytes) / double(event->duration));
+          if (event->partEnd > event->partBegin) {
+            json.attribute("part_begin", event->partBegin);
+            json.attribute("part_end", event->partEnd);
+          }
+        });
       });
-    });
-  }
+    }
+  });
   os.flush();
-  return text;
+  return text.substr(1, text.size() - 2); // what is between the brackets
 }
 
 static constexpr const char *traceEnd = "]}\n";
 
 std::string TraceRecorder::traceJson() const {
   return "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[" + eventsJson(nullptr) + traceEnd;
-}
-
-/// All of a file, and then something else in it. False, with the reason.
-static bool rewrite(int file, const std::function<std::string(std::string)> &change,
-                    std::string &error) {
-  std::string text;
-  char bytes[65536];
-  for (ssize_t got; (got = ::read(file, bytes, sizeof(bytes))) > 0;)
-    text.append(bytes, static_cast<size_t>(got));
-  text = change(std::move(text));
-  bool good = ::lseek(file, 0, SEEK_SET) == 0 && ::ftruncate(file, 0) == 0;
-  for (size_t at = 0; good && at < text.size();) {
-    ssize_t put = ::write(file, text.data() + at, text.size() - at);
-    good = put > 0;
-    at += good ? static_cast<size_t>(put) : 0;
-  }
-  if (!good)
-    error = std::strerror(errno);
-  return good;
 }
 
 bool TraceRecorder::writeShared(const std::string &path, const Shared &shared,
@@ -224,14 +200,22 @@ bool TraceRecorder::writeShared(const std::string &path, const Shared &shared,
   }
   std::string begin = "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"job\":\"" +
                       std::to_string(shared.job) + "\"},\"traceEvents\":[";
-  auto join = [&](std::string before) {
-    if (!before.starts_with(begin) || !before.ends_with(traceEnd))
-      return begin + eventsJson(&shared) + traceEnd;
-    before.resize(before.size() - std::strlen(traceEnd));
-    std::string own = eventsJson(&shared);
-    return before + (before.size() == begin.size() || own.empty() ? "" : ",") + own + traceEnd;
-  };
-  bool good = rewrite(file, join, error);
+  // In place: a file of its own that takes the name would have another lock.
+  std::string text, own = eventsJson(&shared), ignored;
+  readFile(path, text, ignored);
+  if (text.starts_with(begin) && text.ends_with(traceEnd))
+    text.resize(text.size() - std::strlen(traceEnd));
+  else
+    text = begin;
+  text += (text.size() == begin.size() || own.empty() ? "" : ",") + own + traceEnd;
+  bool good = ::ftruncate(file, 0) == 0;
+  for (size_t at = 0; good && at < text.size();) {
+    ssize_t put = ::write(file, text.data() + at, text.size() - at);
+    good = put > 0;
+    at += good ? static_cast<size_t>(put) : 0;
+  }
+  if (!good)
+    error = std::strerror(errno);
   ::close(file);
   return good;
 }
