@@ -50,9 +50,7 @@ std::vector<LoadedEntry> weir::tools::describeEntries(const weir_program_desc *p
 std::unique_ptr<Session> Session::create(const LoadedModel &model,
                                          const weir_session_options &options, RunStatus &status) {
   std::unique_ptr<Session> made(new Session(model, options));
-  weir_status result = WEIR_STATUS_INIT;
-  model.runtime().sessionCreate(model.program(), &options, &made->session, &result);
-  status = statusOf(result);
+  status = made->renew();
   if (!status.ok())
     return nullptr;
   made->descriptions = describeEntries(model.program());

@@ -7,6 +7,7 @@
 
 #include "tools/weir-bench/JobModel.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -30,8 +31,7 @@ public:
       : object(object), where(std::move(where)), error(error) {}
 
   void number(const char *name, double &target, double least = 0) {
-    possible += std::string(possible.empty() ? "" : ", ") + name;
-    known.push_back(name);
+    other(name);
     const json::Value *value = object ? object->get(name) : nullptr;
     if (!value || !error.empty())
       return;
@@ -47,22 +47,19 @@ public:
     number(name, value, 1);
     target = int64_t(value);
   }
-  void other(const char *name) {
-    possible += std::string(possible.empty() ? "" : ", ") + name;
-    known.push_back(name);
-  }
+  void other(const char *name) { known.push_back(name); }
   void end() {
     if (object && error.empty())
       for (auto &[key, value] : *object)
         if (!llvm::is_contained(known, llvm::StringRef(key)))
           error = "found \"" + llvm::StringRef(key).str() + "\" of " + where +
-                  "; possible: " + possible;
+                  "; possible: " + llvm::join(known, ", ");
   }
 
 private:
   const json::Object *object;
   const std::string where;
-  std::string &error, possible;
+  std::string &error;
   std::vector<llvm::StringRef> known;
 };
 
@@ -124,8 +121,6 @@ bool Topology::read(const std::string &file, Topology &made, std::string &error)
     fields.end();
     if (error.empty() && (!level || read.bandwidth <= 0))
       error = "found no bandwidth of level " + std::to_string(i) + "; possible: bytes a second";
-    if (level)
-      read.name = level->getString("name").value_or("level " + std::to_string(i)).str();
     made.levels.push_back(read);
   }
   return error.empty();
@@ -377,11 +372,13 @@ Endurance weir::tools::endure(const Topology &topology, int64_t hosts, double st
     return made;
   made.jobHours = topology.hostHours / double(hosts);
   double mtbf = made.jobHours * 3600;
-  made.write = topology.checkpoint / topology.disk / (topology.byTask ? double(hosts) : 1.0);
+  // That a checkpoint takes beside the steps.
+  const double write =
+      topology.checkpoint / topology.disk / (topology.byTask ? double(hosts) : 1.0);
   double cost = std::max(topology.blocking, 1e-9);
   // One is written before the next begins, and they lie between steps.
-  made.interval = std::max({std::sqrt(2 * cost * mtbf), made.write, step});
-  double interval = made.interval, lostWork = interval / 2 + made.write;
+  made.interval = std::max({std::sqrt(2 * cost * mtbf), write, step});
+  double interval = made.interval, lostWork = interval / 2 + write;
   made.efficiency =
       std::max(0.0, 1 - cost / (interval + cost) - (lostWork + topology.restart) / mtbf);
   // Failures by a Poisson process; work counts once a checkpoint that has it is whole.
@@ -396,7 +393,7 @@ Endurance weir::tools::endure(const Topology &topology, int64_t hosts, double st
       done += interval;
       writing = done;
       now = end;
-      whole = end + made.write;
+      whole = end + write;
       continue;
     }
     done = writing = saved;

@@ -19,7 +19,6 @@ namespace weir::tools {
 struct Topology {
   /// The way between two hosts that first have this level in common, the innermost first.
   struct Level {
-    std::string name;
     int64_t count = 1;    ///< how many of the level inside are one of this
     double bandwidth = 0; ///< of one flow, bytes a second
     double latency = 0;
@@ -68,7 +67,6 @@ SimulatedStep simulateStep(const Topology &topology, int64_t hosts, std::mt19937
 /// What failures cost.
 struct Endurance {
   double interval = 0;   ///< seconds between checkpoints: sqrt(2 · cost · MTBF) (Young, 1974)
-  double write = 0;      ///< that a checkpoint takes beside the steps
   double jobHours = 0;   ///< mean time between failures of any host
   double efficiency = 1; ///< the share of time in which steps are done that last, by the formula
   double simulated = 1;  ///< the same, of failures that were drawn

@@ -9,13 +9,11 @@
 
 #include "tools/common/Files.h"
 #include "tools/common/FlagParser.h"
-#include "tools/common/Terminal.h"
 #include "tools/weir-bench/JobModel.h"
 
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
-#include <algorithm>
 #include <cstdio>
 
 using namespace weir;

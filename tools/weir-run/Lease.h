@@ -31,7 +31,6 @@ public:
   /// Waits `patience` seconds where the file is there already, and as long again where it is
   /// contended. False, with the reason: another process leads, or it cannot be written.
   bool take(double patience, std::string &reason);
-  bool isTaken() const { return thread.joinable(); }
   /// Another process has taken it, or it could not be renewed for as long as others wait.
   bool isLost() const { return lost; }
   static bool exists(const std::string &file);

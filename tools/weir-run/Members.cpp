@@ -7,7 +7,7 @@
 
 #include "tools/weir-run/Members.h"
 
-#include <algorithm>
+#include <cstdio>
 
 using namespace weir::tools;
 
