@@ -39,11 +39,13 @@ public:
 protected:
   struct Room {
     int64_t numbers = 0, reals = 0, integers = 0;
+    int32_t work = 0; ///< of the numbers or reals, what LAPACK has asked for beside the matrices
   };
   Decomposition(weir_context *ctx, Room room, bool isReal = false)
-      : isReal(isReal), numbers(ctx, room.numbers), reals(ctx, room.reals),
+      : room(room), isReal(isReal), numbers(ctx, room.numbers), reals(ctx, room.reals),
         integers(ctx, room.integers) {}
 
+  const Room room;
   const bool isReal; ///< nothing in the matrices is imaginary
 
   Scratch<Complex> numbers;
@@ -52,50 +54,45 @@ protected:
 };
 
 /// a = v diag(values) v* of Hermitian matrices of n rows; of symmetric ones with `isReal`.
-class HermitianEigen : Decomposition {
+class HermitianEigen : public Decomposition {
 public:
   HermitianEigen(weir_context *ctx, int64_t n, bool isReal);
-  using Decomposition::failed;
   /// Reads the lower half of `a`, which is lost. Values rise; vectors are columns, and
   /// not wanted without data. False: not finite, or no convergence.
   bool run(const Matrix &a, double *values, const Matrix &vectors);
 };
 
 /// a = left diag(values) right* of matrices of m rows and n <= m columns.
-class SingularValues : Decomposition {
+class SingularValues : public Decomposition {
 public:
   /// `full`: columns of `left`, n or m; 0: no vectors are wanted.
   SingularValues(weir_context *ctx, int64_t m, int64_t n, int64_t full, bool isReal);
-  using Decomposition::failed;
   /// Row j of `a`, which is lost, is column j of the matrix. Values fall. False: not
   /// finite, or no convergence.
   bool run(const Matrix &a, double *values, const Matrix &left, const Matrix &right);
 };
 
 /// a v = v diag(values) of any square matrices; vectors of length 1.
-class GeneralEigen : Decomposition {
+class GeneralEigen : public Decomposition {
 public:
   GeneralEigen(weir_context *ctx, int64_t n, bool vectors);
-  using Decomposition::failed;
   /// `a` is lost; vectors are columns, and not wanted without data. False: not finite, or
   /// no convergence.
   bool run(const Matrix &a, Complex *values, const Matrix &vectors);
 };
 
 /// a = z t z*, t upper triangular, of any square matrices.
-class SchurForm : Decomposition {
+class SchurForm : public Decomposition {
 public:
   SchurForm(weir_context *ctx, int64_t n);
-  using Decomposition::failed;
   /// `a` becomes t. False: no convergence.
   bool run(const Matrix &a, const Matrix &z);
 };
 
 /// a = q r of matrices of m rows and n columns, `kept` columns of q: min(m, n), or m.
-class OrthogonalTriangular : Decomposition {
+class OrthogonalTriangular : public Decomposition {
 public:
   OrthogonalTriangular(weir_context *ctx, int64_t m, int64_t n, int64_t kept, bool isReal);
-  using Decomposition::failed;
   /// The first `kept` rows of `a` become r.
   void run(const Matrix &a, const Matrix &q);
 };

@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "kernels/number_text.h"
 #include "kernels/tensor_text.h"
 
 using namespace weir::rt;

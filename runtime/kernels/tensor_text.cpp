@@ -9,7 +9,6 @@
 #include "kernels/number_text.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 using namespace weir::rt;
 
@@ -38,15 +37,19 @@ void printEscaped(const weir_string &string, bool allBytes, Growing &out) {
   }
 }
 
-/// What is no floating-point number.
-void printWhole(const Number &number, Growing &out) {
-  char text[32] = "?";
+/// A number; six or fifteen digits where they read back as it, else all.
+void printNumber(const weir_tensor &tensor, int64_t i, Growing &out) {
+  Number number = numberAt(tensor, i);
+  bool narrow = isNarrow(tensor.dtype);
+  char text[64] = "?";
   if (number.kind == Number::Kind::Signed)
     snprintf(text, sizeof(text), "%lld", (long long)number.integer);
   else if (number.kind == Number::Kind::Unsigned)
     snprintf(text, sizeof(text), "%llu", (unsigned long long)number.integer);
   else if (number.kind == Number::Kind::Bool)
     snprintf(text, sizeof(text), "%d", int(number.integer != 0));
+  else if (number.kind == Number::Kind::Float)
+    printShortest(number.real, narrow, narrow ? 6 : 15, false, text, sizeof(text));
   out << text;
 }
 
@@ -109,13 +112,7 @@ private:
       out << '"';
       return;
     }
-    Number number = numberAt(tensor, i);
-    if (number.kind != Number::Kind::Float)
-      return printWhole(number, out);
-    bool narrow = isNarrow(tensor.dtype);
-    char text[64];
-    printShortest(number.real, narrow, narrow ? 6 : 15, false, text, sizeof(text));
-    out << text;
+    printNumber(tensor, i, out);
   }
 
   const weir_tensor &tensor;
@@ -166,20 +163,7 @@ private:
     int64_t i = next++;
     if (tensor.dtype == WEIR_STRING)
       return printEscaped(stringsOf(tensor)[i], true, out);
-    Number number = numberAt(tensor, i);
-    if (number.kind != Number::Kind::Float)
-      return printWhole(number, out);
-    // Six or fifteen digits where they read back as the number, else all.
-    bool narrow = isNarrow(tensor.dtype);
-    char text[64];
-    snprintf(text, sizeof(text), "%.*g", narrow ? 6 : 15, number.real);
-    bool isExact =
-        narrow ? strtof(text, nullptr) == float(number.real) : strtod(text, nullptr) == number.real;
-    if (!isExact && number.real == number.real)
-      snprintf(text, sizeof(text), "%.*g", narrow ? 9 : 17, number.real);
-    else if (number.real != number.real)
-      snprintf(text, sizeof(text), "nan");
-    out << text;
+    printNumber(tensor, i, out);
   }
 
   const weir_tensor &tensor;

@@ -151,8 +151,8 @@ HermitianEigen::HermitianEigen(weir_context *ctx, int64_t n, bool isReal)
               return {endless, 0, 0};
             EigenRoom room = hermitianRoom(n, isReal);
             if (isReal)
-              return {roomOf(n * n) + roomOf(room.work), 0, roomOf(room.integers)};
-            return {room.work, room.reals, roomOf(room.integers)};
+              return {roomOf(n * n) + roomOf(room.work), 0, roomOf(room.integers), room.work};
+            return {room.work, room.reals, roomOf(room.integers), room.work};
           }(),
           isReal) {}
 
@@ -163,8 +163,8 @@ bool HermitianEigen::run(const Matrix &a, double *values, const Matrix &vectors)
   for (int64_t i = 0; i < size; ++i)
     if (!isFinite(&a(i, 0), i + 1))
       return false;
-  EigenRoom room = hermitianRoom(size, isReal);
-  LapackInt n = sizeOf(size), info = 0;
+  LapackInt n = sizeOf(size), info = 0, workSize = room.work, realCount = LapackInt(room.reals),
+            integerCount = LapackInt(2 * room.integers);
   const char *wanted = vectors.data ? "V" : "N";
   // The lower half of rows is the upper half of columns.
   if (isReal) {
@@ -172,15 +172,15 @@ bool HermitianEigen::run(const Matrix &a, double *values, const Matrix &vectors)
     for (int64_t i = 0; i < size; ++i)
       for (int64_t j = 0; j <= i; ++j)
         m[i * size + j] = a(i, j).re;
-    dsyevd_(wanted, "U", &n, m, &n, values, work, &room.work, asIntegers(integers.data),
-            &room.integers, &info, 1, 1);
+    dsyevd_(wanted, "U", &n, m, &n, values, work, &workSize, asIntegers(integers.data),
+            &integerCount, &info, 1, 1);
     if (vectors.data)
       loadColumns(m, vectors);
     return info == 0;
   }
   // What columns hold is the conjugate of what rows do, and so are its vectors.
-  zheevd_(wanted, "U", &n, a.data, &n, values, numbers.data, &room.work, reals.data, &room.reals,
-          asIntegers(integers.data), &room.integers, &info, 1, 1);
+  zheevd_(wanted, "U", &n, a.data, &n, values, numbers.data, &workSize, reals.data, &realCount,
+          asIntegers(integers.data), &integerCount, &info, 1, 1);
   for (int64_t i = 0; vectors.data && i < size; ++i)
     for (int64_t j = 0; j < size; ++j)
       vectors(i, j) = a(j, i).conj();
@@ -197,11 +197,12 @@ SingularValues::SingularValues(weir_context *ctx, int64_t m, int64_t n, int64_t 
           [&]() -> Room {
             if (isTooLarge(m, n))
               return {endless, 0, 0};
-            int64_t work = singularRoom(m, n, full, isReal), vectors = full ? m * full + n * n : 0;
+            LapackInt work = singularRoom(m, n, full, isReal);
+            int64_t vectors = full ? m * full + n * n : 0;
             if (isReal)
-              return {roomOf(m * n) + roomOf(vectors) + roomOf(work), 0, roomOf(8 * n)};
+              return {roomOf(m * n) + roomOf(vectors) + roomOf(work), 0, roomOf(8 * n), work};
             int64_t ofReals = 5 * n * n + 7 * n, ofBoth = 2 * m * n + 2 * n * n + n;
-            return {vectors + work, ofReals > ofBoth ? ofReals : ofBoth, roomOf(8 * n)};
+            return {vectors + work, ofReals > ofBoth ? ofReals : ofBoth, roomOf(8 * n), work};
           }(),
           isReal) {}
 
@@ -214,8 +215,7 @@ bool SingularValues::run(const Matrix &a, double *values, const Matrix &left, co
   }
   if (!isFinite(a.data, a.size()))
     return false;
-  LapackInt m = sizeOf(rows), n = sizeOf(columns), info = 0;
-  LapackInt workSize = singularRoom(rows, columns, full, isReal);
+  LapackInt m = sizeOf(rows), n = sizeOf(columns), info = 0, workSize = room.work;
   const char *wanted = singularVectors(rows, columns, full);
   if (isReal) {
     double *given = asReals(numbers.data);
@@ -251,9 +251,12 @@ bool SingularValues::run(const Matrix &a, double *values, const Matrix &left, co
 //===----------------------------------------------------------------------===//
 
 GeneralEigen::GeneralEigen(weir_context *ctx, int64_t n, bool vectors)
-    : Decomposition(ctx, isTooLarge(n, n)
-                             ? Room{endless, 0, 0}
-                             : Room{(vectors ? 2 : 1) * n * n + eigenRoom(n, vectors), 2 * n, 0}) {}
+    : Decomposition(ctx, [&]() -> Room {
+        if (isTooLarge(n, n))
+          return {endless, 0, 0};
+        LapackInt work = eigenRoom(n, vectors);
+        return {(vectors ? 2 : 1) * n * n + work, 2 * n, 0, work};
+      }()) {}
 
 bool GeneralEigen::run(const Matrix &a, Complex *values, const Matrix &vectors) {
   int64_t size = a.rows;
@@ -261,7 +264,7 @@ bool GeneralEigen::run(const Matrix &a, Complex *values, const Matrix &vectors) 
     return true;
   if (!isFinite(a.data, a.size()))
     return false;
-  LapackInt n = sizeOf(size), info = 0, workSize = eigenRoom(size, vectors.data);
+  LapackInt n = sizeOf(size), info = 0, workSize = room.work;
   Complex *given = numbers.data, *found = given + size * size,
           *work = found + (vectors.data ? size * size : 0);
   storeColumns(a, given);
@@ -273,14 +276,18 @@ bool GeneralEigen::run(const Matrix &a, Complex *values, const Matrix &vectors) 
 }
 
 SchurForm::SchurForm(weir_context *ctx, int64_t n)
-    : Decomposition(ctx, isTooLarge(n, n) ? Room{endless, 0, 0}
-                                          : Room{2 * n * n + n + schurRoom(n), n, 0}) {}
+    : Decomposition(ctx, [&]() -> Room {
+        if (isTooLarge(n, n))
+          return {endless, 0, 0};
+        LapackInt work = schurRoom(n);
+        return {2 * n * n + n + work, n, 0, work};
+      }()) {}
 
 bool SchurForm::run(const Matrix &a, const Matrix &z) {
   int64_t size = a.rows;
   if (size == 0)
     return true;
-  LapackInt n = sizeOf(size), info = 0, selected = 0, flag = 0, workSize = schurRoom(size);
+  LapackInt n = sizeOf(size), info = 0, selected = 0, flag = 0, workSize = room.work;
   Complex *t = numbers.data, *vectors = t + size * size, *values = vectors + size * size,
           *work = values + size;
   storeColumns(a, t);
@@ -302,10 +309,11 @@ OrthogonalTriangular::OrthogonalTriangular(weir_context *ctx, int64_t m, int64_t
           [&]() -> Room {
             if (isTooLarge(m, n))
               return {endless, 0, 0};
-            int64_t least = m < n ? m : n, work = qrRoom(m, n, kept, isReal);
+            LapackInt work = qrRoom(m, n, kept, isReal);
+            int64_t least = m < n ? m : n;
             if (isReal)
-              return {roomOf(m * n) + roomOf(m * kept) + roomOf(least) + roomOf(work), 0, 0};
-            return {m * n + m * kept + least + work, 0, 0};
+              return {roomOf(m * n) + roomOf(m * kept) + roomOf(least) + roomOf(work), 0, 0, work};
+            return {m * n + m * kept + least + work, 0, 0, work};
           }(),
           isReal) {}
 
@@ -316,7 +324,7 @@ void OrthogonalTriangular::run(const Matrix &a, const Matrix &q) {
     return;
   }
   LapackInt m = sizeOf(rows), n = sizeOf(columns), k = sizeOf(q.columns), l = sizeOf(least),
-            info = 0, workSize = qrRoom(rows, columns, q.columns, isReal);
+            info = 0, workSize = room.work;
   if (isReal) {
     double *given = asReals(numbers.data), *found = asReals(numbers.data + roomOf(rows * columns)),
            *tau = asReals(numbers.data + roomOf(rows * columns) + roomOf(rows * q.columns)),
