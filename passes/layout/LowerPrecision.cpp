@@ -48,8 +48,8 @@ bool isF32(Type type, bool isFixed) {
 
 /// The right operand where the operation has the sizes, else null.
 OpOperand *weightsOf(Operation *op, const UnitSizes &unit) {
-  auto type = cast<RankedTensorType>(op->getResult(0).getType());
-  if (!isF32(type, unit.areFixed) ||
+  auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  if (!type || !isF32(type, unit.areFixed) ||
       !llvm::all_of(op->getOperandTypes(), [&](Type type) { return isF32(type, unit.areFixed); }))
     return nullptr;
   auto fitsRight = [&](RankedTensorType right) {
