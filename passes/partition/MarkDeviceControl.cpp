@@ -130,15 +130,25 @@ private:
            llvm::any_of(op->getResultTypes(), plan::isScalarForm) && !whyNotOn(kind, op).empty();
   }
 
-  /// Whether `op` makes few integers of such, too.
-  static bool followsData(const DeviceKind &kind, Operation *op, int depth = 0) {
+  /// Whether `op` makes few integers of such, too: by up to so many operations in between.
+  static bool followsData(const DeviceKind &kind, Operation *op) {
     constexpr int deepest = 16;
-    if (!op || isControl(op) || isFree(op) || depth == deepest)
-      return false;
-    return makesForHost(kind, op) || (roleOf(op) == OperationRole::Scalar &&
-                                      llvm::any_of(op->getOperands(), [&](Value value) {
-                                        return followsData(kind, value.getDefiningOp(), depth + 1);
-                                      }));
+    llvm::DenseSet<Operation *> seen;
+    SmallVector<Operation *> level{op};
+    for (int depth = 0; depth < deepest && !level.empty(); ++depth) {
+      SmallVector<Operation *> next;
+      for (Operation *each : level) {
+        if (!each || isControl(each) || isFree(each) || !seen.insert(each).second)
+          continue;
+        if (makesForHost(kind, each))
+          return true;
+        if (roleOf(each) == OperationRole::Scalar)
+          for (Value operand : each->getOperands())
+            next.push_back(operand.getDefiningOp());
+      }
+      level = std::move(next);
+    }
+    return false;
   }
 
   /// What computes a conditional's condition of the device's data, last one first; empty: the
