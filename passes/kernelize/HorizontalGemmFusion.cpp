@@ -325,8 +325,7 @@ void sliceHeads(ReshapeOp reshape, llvm::DenseMap<std::pair<Value, Type>, Value>
     return;
   int64_t axis = *heads;
   SmallVector<int64_t> shape(type.getShape());
-  int64_t head = type.getNumElements() / typeOf(slice).getNumElements() *
-                 typeOf(slice).getShape().back() / type.getDimSize(axis);
+  int64_t head = typeOf(slice).getShape().back() / type.getDimSize(axis);
   shape[axis] = from.getShape().back() / head;
   OpBuilder b(reshape);
   Location loc = reshape.getLoc();

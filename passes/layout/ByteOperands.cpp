@@ -27,8 +27,7 @@ static bool isSingle(Value value) {
   return type && type.hasStaticShape() && type.getNumElements() == 1;
 }
 
-/// Whether `value` runs along dimension `dim` of `type` at most.
-static bool runsAlong(Value value, RankedTensorType type, int64_t dim) {
+bool weir::runsAlong(Value value, RankedTensorType type, int64_t dim) {
   auto own = dyn_cast<RankedTensorType>(value.getType());
   int64_t missing = own ? type.getRank() - own.getRank() : -1;
   if (missing < 0)

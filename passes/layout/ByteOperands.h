@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // What weir-quantized-gemms asks of a product or convolution: which bytes are behind
-// its operands, how they will lie, and constant weights as signed bytes. Everything here
-// only reads; a null or empty result says that the operand is none of the kind.
+// its operands, how they will lie, and constant weights as signed bytes. Everything here but
+// rewriteNarrowFloatGemms only reads; a null or empty result says that the operand is none of
+// the kind.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,6 +56,9 @@ void rewriteNarrowFloatGemms(mlir::ModuleOp module);
 /// Sizes of a dot_general or conv; `inBlocks`: for instructions that multiply blocks. The depth
 /// must be known, and so must all sizes of a convolution's filter.
 std::optional<ByteShape> byteShapeOf(mlir::Operation *op, bool inBlocks);
+
+/// Whether `value` runs along dimension `dim` of `type` at most.
+bool runsAlong(mlir::Value value, mlir::RankedTensorType type, int64_t dim);
 
 /// Zero points, one for all columns or one each, behind casts and reshapes; nothing where they
 /// are computed. No zero point is zero.

@@ -70,7 +70,7 @@ Value stretchedScale(OpBuilder &b, DotGeneralOp dot, Value scale, int64_t count,
 }
 
 void rewrite(DotGeneralOp dot) {
-  std::optional<ByteShape> shape = byteShapeOf(dot, /*isTiles=*/false);
+  std::optional<ByteShape> shape = byteShapeOf(dot, /*inBlocks=*/false);
   if (!shape || !dot.getAccumulator().isF32())
     return;
   std::optional<NarrowOperand> left = narrowOperand(dot.getLhs()),
@@ -81,18 +81,8 @@ void rewrite(DotGeneralOp dot) {
        rhs = cast<RankedTensorType>(dot.getRhs().getType()),
        lhs = cast<RankedTensorType>(dot.getLhs().getType());
   // Scales of rows follow the last row dimension, those of columns the matrix's own.
-  auto runsAlong = [](Value scale, RankedTensorType type, int64_t dim) {
-    auto own = scale ? dyn_cast<RankedTensorType>(scale.getType()) : RankedTensorType();
-    int64_t missing = own ? type.getRank() - own.getRank() : 0;
-    if (!scale || missing < 0)
-      return !scale;
-    for (int64_t i = 0; own && i < own.getRank(); ++i)
-      if (own.getDimSize(i) != 1 && i + missing != dim)
-        return false;
-    return bool(own);
-  };
-  if (!runsAlong(left->scale, lhs, lhs.getRank() - 2) ||
-      !runsAlong(right->scale, rhs, shape->columnDim))
+  if ((left->scale && !runsAlong(left->scale, lhs, lhs.getRank() - 2)) ||
+      (right->scale && !runsAlong(right->scale, rhs, shape->columnDim)))
     return;
   OpBuilder b(dot);
   SmallVector<Value> scales;
