@@ -6,14 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/tensorflow/EntryImporter.h"
-#include "compiler/frontend/tensorflow/Datasets.h"
-#include "compiler/frontend/tensorflow/RegisteredGradients.h"
 #include "compiler/frontend/tensorflow/RuntimeAxes.h"
 #include "dialects/weir/Training.h"
 #include "passes/gradient/Gradient.h"
 
 #include "llvm/ADT/ScopeExit.h"
-#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace weir;

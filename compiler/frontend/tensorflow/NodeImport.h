@@ -105,6 +105,9 @@ public:
   /// The type of what is shaped by the integers of input `i`.
   mlir::RankedTensorType typeShapedBy(size_t i, Type element);
 
+  /// Attributes that another importer of this node has looked at are looked at.
+  void noteAsked(const NodeImport &other) { asked.append(other.asked.begin(), other.asked.end()); }
+
 private:
   /// Names of attributes that were looked at.
   mutable llvm::SmallVector<std::string_view, 8> asked;

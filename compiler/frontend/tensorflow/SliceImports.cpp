@@ -199,9 +199,7 @@ Value weir::tf::slicePlaces(NodeImport &n, Value shape, size_t first) {
                    n.b, n.loc);
   if (failed(stridedSlice(slice)))
     return {};
-  for (const char *mask :
-       {"begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"})
-    (void)n.attr(mask); // read, for this node
+  n.noteAsked(slice); // of the same node
   return slice.made[0].value;
 }
 

@@ -383,21 +383,18 @@ static LogicalResult accumulatorStep(NodeImport &n) {
 // Text for people
 //===----------------------------------------------------------------------===//
 
-static StringRef textOf(NodeImport &n, std::string_view attr) {
-  std::string_view value = n.s(attr);
-  return {value.data(), value.size()};
-}
+/// Where text goes, as the kernel numbers it.
+constexpr int64_t outputStream = 1, errorStream = 2, fileStream = 3;
 
 /// Where text goes, as the kernel numbers it, and the file's name where it is one.
 static std::optional<std::pair<int64_t, StringRef>> streamOf(NodeImport &n, StringRef name) {
-  constexpr int64_t output = 1, errors = 2, file = 3;
   if (name.consume_front("file://"))
-    return std::pair(file, name);
+    return std::pair(fileStream, name);
   if (name == "stdout")
-    return std::pair(output, StringRef());
+    return std::pair(outputStream, StringRef());
   // Logs are this program's errors.
   if (llvm::is_contained({"stderr", "log(info)", "log(warning)", "log(error)"}, name))
-    return std::pair(errors, StringRef());
+    return std::pair(errorStream, StringRef());
   (void)n.invalid("found output_stream \"" + name +
                   "\"; expected stdout, stderr, log(info), log(warning), log(error) or file://…");
   return std::nullopt;
@@ -409,24 +406,23 @@ static LogicalResult printTensors(NodeImport &n) {
   if (!x || data.size() + 1 != n.inputCount())
     return failure();
   SmallVector<Value> operands = {n.stringScalar(resourceName(n, 'p')),
-                                 n.stringScalar(textOf(n, "message")), n.stringScalar("\n"),
+                                 n.stringScalar(n.s("message")), n.stringScalar("\n"),
                                  n.stringScalar("")};
   operands.append(data);
-  constexpr int64_t errors = 2;
-  n.kernelCall("weir_kernel_print", {}, operands, {errors, n.i("summarize"), n.i("first_n")},
+  n.kernelCall("weir_kernel_print", {}, operands, {errorStream, n.i("summarize"), n.i("first_n")},
                /*isPure=*/false);
   return n.result(x);
 }
 
 static LogicalResult printText(NodeImport &n) {
   Value text = n.in(0);
-  auto stream = streamOf(n, textOf(n, "output_stream"));
+  auto stream = streamOf(n, n.s("output_stream"));
   if (!n.hasRank(text, 0) || !stream)
     return failure();
   constexpr int64_t all = -1;
   n.kernelCall(
       "weir_kernel_print", {},
-      {n.stringScalar(""), text, n.stringScalar(textOf(n, "end")), n.stringScalar(stream->second)},
+      {n.stringScalar(""), text, n.stringScalar(n.s("end")), n.stringScalar(stream->second)},
       {stream->first, all, all}, /*isPure=*/false);
   return success();
 }

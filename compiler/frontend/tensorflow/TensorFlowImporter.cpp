@@ -16,15 +16,10 @@
 #include "compiler/frontend/tensorflow/GraphImporter.h"
 #include "compiler/frontend/tensorflow/GraphReader.h"
 #include "compiler/frontend/tensorflow/InitialState.h"
-#include "compiler/frontend/tensorflow/RegisteredGradients.h"
-#include "compiler/frontend/tensorflow/RuntimeAxes.h"
 #include "compiler/frontend/tensorflow/TensorFlowFrontend.h"
 #include "dialects/weir/NodeName.h"
-#include "dialects/weir/Training.h"
-#include "passes/gradient/Gradient.h"
 
 #include "mlir/IR/Verifier.h"
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
