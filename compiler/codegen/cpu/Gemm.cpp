@@ -31,9 +31,7 @@ static bool readsRowsInOrder(KernelBuilder &r, plan::KernelOp kernel, DotGeneral
   RankedTensorType result = target.type;
   if (!result.hasStaticShape() || target.hasGaps())
     return false;
-  Value right = dot.getRhs();
-  for (Operation *def; (def = right.getDefiningOp());)
-    right = def->getOperand(0); // in panels, or turned
+  Value right = bufferBehind(dot.getRhs()); // in panels, or turned
   for (BlockArgument argument : kernel.getBody().getArguments()) {
     auto type = cast<RankedTensorType>(argument.getType());
     if (argument == dot.getLhs() || argument == right)

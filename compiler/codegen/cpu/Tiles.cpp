@@ -72,12 +72,16 @@ static Value addPairs(KernelBuilder &r, Value left, Value right, Value sums) {
       ->getResult(0);
 }
 
+BlockArgument weir::bufferBehind(Value value) {
+  for (Operation *def; (def = value.getDefiningOp());)
+    value = def->getOperand(0);
+  return cast<BlockArgument>(value);
+}
+
 ColumnsOperand::ColumnsOperand(KernelBuilder &r, Value operand) {
-  if (auto reshape = operand.getDefiningOp<ReshapeOp>()) {
+  if (operand.getDefiningOp<ReshapeOp>()) {
     isPacked = true;
-    for (Operation *def; (def = operand.getDefiningOp());)
-      operand = def->getOperand(0);
-    buffer = r.bufferOf(operand);
+    buffer = r.bufferOf(bufferBehind(operand));
     buffer.type = RankedTensorType::get(buffer.type.getShape().drop_back(), r.b.getI32Type());
     buffer.dims.pop_back();
     return;

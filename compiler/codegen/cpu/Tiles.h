@@ -49,6 +49,9 @@ struct TileOperands {
   std::optional<PartialSums> partial = std::nullopt;
 };
 
+/// The kernel's argument behind what turns or unpacks it.
+mlir::BlockArgument bufferBehind(mlir::Value value);
+
 /// The right operand of a tile's sums as it lies in memory: [A…, N], or panels
 /// [ceil(N / width), A…, width] behind `unpack_panels`; rows of bf16 in panels of pairs
 /// (packRows) as words, which hold two rows of a column each; f16 and bf16 behind a cast as

@@ -12,13 +12,6 @@
 using namespace mlir;
 using namespace weir;
 
-/// The buffer behind what undoes the packing.
-static BlockArgument bufferBehind(Value value) {
-  for (Operation *def; (def = value.getDefiningOp());)
-    value = def->getOperand(0);
-  return cast<BlockArgument>(value);
-}
-
 WeightOnlyReader::WeightOnlyReader(KernelBuilder &r, plan::KernelOp kernel, DotGeneralOp dot,
                                    DequantizeBlocksOp weights)
     : r(r), b(r.b), kernel(kernel), dot(dot), weights(weights), lhs(r.bufferOf(dot.getLhs())),
