@@ -88,6 +88,10 @@ void CudaStepRewriter::keepOnDevice(int64_t slot) {
     slots.push_back(int(slot));
 }
 
+static SmallVector<Value> along(ArrayRef<Value> sizes, ArrayRef<int64_t> dims) {
+  return llvm::map_to_vector(dims, [&](int64_t dim) { return sizes[dim]; });
+}
+
 void CudaStepRewriter::launch(RunOp op) {
   SmallVector<Value> buffers(op.getInputs().begin(), op.getInputs().end());
   buffers.append(op.getOutputs().begin(), op.getOutputs().end());
@@ -108,9 +112,7 @@ void CudaStepRewriter::launch(RunOp op) {
   const LaunchShape &shape = launches.find(op.getKernel())->second;
   Value blocks = i64(1);
   for (const LaunchShape::Axis &axis : shape.axes) {
-    Value count = i64(1);
-    for (int64_t dim : axis.dims)
-      count = LLVM::MulOp::create(b, loc, count, firstSizes[dim]);
+    Value count = productOf(along(firstSizes, axis.dims));
     if (axis.divisor != 1)
       count = LLVM::UDivOp::create(
           b, loc, LLVM::AddOp::create(b, loc, count, i64(axis.divisor - 1)), i64(axis.divisor));
@@ -149,7 +151,7 @@ Value CudaStepRewriter::describeSplit(RunOp op, const LaunchSplit &split, ArrayR
   Value desc = stack(sizeof(weir_cuda_split)), elements = i64(0);
   auto store = [&](Value value, size_t offset) { storeField(value, desc, int64_t(offset)); };
   for (Value input : op.getInputs())
-    elements = LLVM::UMaxOp::create(b, loc, elements, productOf(unpack(input).dims, -1));
+    elements = LLVM::UMaxOp::create(b, loc, elements, productOf(unpack(input).dims));
   store(i32(split.partNumber), offsetof(weir_cuda_split, part));
   store(i32(split.joinNumber), offsetof(weir_cuda_split, join));
   store(i32(split.threads), offsetof(weir_cuda_split, threads));
@@ -185,9 +187,6 @@ Value CudaStepRewriter::describeParts(RunOp op, const LaunchShape &shape, ArrayR
   const LaunchParts &parts = *shape.parts;
   Value desc = stack(sizeof(weir_cuda_parts));
   auto store = [&](Value value, size_t offset) { storeField(value, desc, int64_t(offset)); };
-  auto product = [&](const LaunchShape::Axis &axis) {
-    return productOf(llvm::map_to_vector(axis.dims, [&](int64_t dim) { return sizes[dim]; }), -1);
-  };
   Value keys =
       parts.keys ? i64(*parts.keys) : unpack(op.getInputs()[parts.keysOperand]).dims[parts.keysDim];
   store(i32(parts.partNumber), offsetof(weir_cuda_parts, part));
@@ -197,8 +196,8 @@ Value CudaStepRewriter::describeParts(RunOp op, const LaunchShape &shape, ArrayR
   store(i64(parts.rows), offsetof(weir_cuda_parts, rows));
   store(i64(parts.mostQueries), offsetof(weir_cuda_parts, most_queries));
   store(i64(parts.state), offsetof(weir_cuda_parts, state));
-  store(product(shape.axes[0]), offsetof(weir_cuda_parts, batches));
-  store(product(shape.axes[1]), offsetof(weir_cuda_parts, queries));
+  store(productOf(along(sizes, shape.axes[0].dims)), offsetof(weir_cuda_parts, batches));
+  store(productOf(along(sizes, shape.axes[1].dims)), offsetof(weir_cuda_parts, queries));
   store(keys, offsetof(weir_cuda_parts, keys));
   return desc;
 }
@@ -241,13 +240,11 @@ bool CudaStepRewriter::rewriteSwap(Operation *op) {
 static constexpr StringRef loopAttribute = "weir.cuda_loop", partAttribute = "weir.cuda_part";
 
 void weir::noteBothSides(func::FuncOp step) {
-  SmallVector<Operation *> deciding;
+  llvm::SetVector<Operation *> decided; // one load may serve several
   step.walk([&](LoadOp load) {
     if (load->hasAttr(conditionAttribute))
-      llvm::append_range(deciding, load->getUsers());
+      decided.insert(load->user_begin(), load->user_end());
   });
-  // One load may serve several.
-  llvm::SetVector<Operation *> decided(deciding.begin(), deciding.end());
   OpBuilder b(step.getContext());
   int32_t loops = 0;
   for (Operation *op : decided) {
@@ -305,11 +302,8 @@ void CudaStepRewriter::reduceTogether(plan::AllReduceOp op) {
   // Without a target this device gives, and gets nothing.
   Value target = op.getTarget() ? unpack(op.getTarget()).pointer
                                 : Value(LLVM::ZeroOp::create(b, loc, pointer));
-  Value count = i64(1);
-  for (Value size : value.dims)
-    count = LLVM::MulOp::create(b, loc, count, size);
   returnIfError(call("weir_cuda_all_reduce", b.getI32Type(),
-                     {context, collective, value.pointer, target, count}));
+                     {context, collective, value.pointer, target, productOf(value.dims)}));
   op.erase();
 }
 
@@ -356,13 +350,9 @@ bool CudaStepRewriter::rewriteOtherwise(Operation *op) {
   }
   if (auto blob = dyn_cast<BlobOp>(op); blob && !isOfHost(op)) {
     Value base = loadField(context, offsetof(weir_context, device_blobs), pointer);
-    Value data = LLVM::GEPOp::create(b, loc, pointer, b.getI8Type(), base,
-                                     ArrayRef<LLVM::GEPArg>{i64(deviceOffset(blob))});
+    Value data = behind(base, deviceOffset(blob));
     auto type = cast<MemRefType>(blob.getType());
-    SmallVector<Value> dims;
-    for (int64_t size : type.getShape())
-      dims.push_back(i64(size));
-    blob.getResult().replaceAllUsesWith(pack(type, data, dims));
+    blob.getResult().replaceAllUsesWith(pack(type, data, sizesOf(type)));
     op->erase();
     return true;
   }
@@ -370,12 +360,8 @@ bool CudaStepRewriter::rewriteOtherwise(Operation *op) {
     auto buffer = cast<BufferOp>(op);
     auto type = cast<MemRefType>(buffer.getType());
     Value base = loadField(context, offsetof(weir_context, arena), pointer);
-    Value planned =
-        LLVM::GEPOp::create(b, loc, pointer, b.getI8Type(), base,
-                            ArrayRef<LLVM::GEPArg>{i64(buffer.getOffset().value_or(0))});
-    SmallVector<Value> dims;
-    for (int64_t size : type.getShape())
-      dims.push_back(i64(size));
+    Value planned = behind(base, buffer.getOffset().value_or(0));
+    SmallVector<Value> dims = sizesOf(type);
     Value data = call("weir_cuda_fetch_place", pointer,
                       {context, i32(edge.getInt()), bytesOf(type, dims), planned});
     buffer.getResult().replaceAllUsesWith(pack(type, data, dims));
@@ -384,10 +370,7 @@ bool CudaStepRewriter::rewriteOtherwise(Operation *op) {
   }
   if (auto alloc = dyn_cast<AllocOp>(op)) {
     auto type = cast<MemRefType>(alloc.getType());
-    SmallVector<Value> dims;
-    unsigned next = 0;
-    for (int64_t size : type.getShape())
-      dims.push_back(ShapedType::isDynamic(size) ? toI64(alloc.getSizes()[next++]) : i64(size));
+    SmallVector<Value> dims = sizesOf(type, alloc.getSizes());
     Value bytes = boundedBytesOf(type, dims), data;
     Value where = i32(site(op, "out of memory", WEIR_RESOURCE_EXHAUSTED));
     if (auto slot = op->getAttrOfType<IntegerAttr>(slotAttribute)) {
@@ -398,9 +381,7 @@ bool CudaStepRewriter::rewriteOtherwise(Operation *op) {
     } else {
       data = call("weir_cuda_alloc", pointer, {context, bytes, where});
     }
-    Value missing = LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::eq, data,
-                                         LLVM::ZeroOp::create(b, loc, pointer));
-    returnIfError(LLVM::ZExtOp::create(b, loc, t32, missing));
+    requireMemory(data);
     alloc.getResult().replaceAllUsesWith(pack(type, data, dims));
     op->erase();
     return true;

@@ -56,7 +56,7 @@ private:
                             llvm::ArrayRef<mlir::Value> sizes);
   mlir::Value describeSort(plan::RunOp op, const LaunchSort &sort,
                            llvm::ArrayRef<mlir::Value> sizes);
-  mlir::Value productOf(llvm::ArrayRef<mlir::Value> sizes, int64_t without);
+  mlir::Value productOf(llvm::ArrayRef<mlir::Value> sizes, int64_t without = -1);
   bool rewriteSwap(mlir::Operation *op);
   bool rewriteControl(mlir::Operation *op);
   void reduceTogether(plan::AllReduceOp op);

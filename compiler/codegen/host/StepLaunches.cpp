@@ -260,13 +260,7 @@ public:
     Key key{type.getAsOpaquePointer()};
     for (Value size : op.getSizes())
       key.push_back(size.getAsOpaquePointer());
-    return remember(key, [&] {
-      SmallVector<Value> dims;
-      unsigned open = 0;
-      for (int64_t size : type.getShape())
-        dims.push_back(ShapedType::isDynamic(size) ? r.toI64(op.getSizes()[open++]) : r.i64(size));
-      return r.boundedBytesOf(type, dims);
-    });
+    return remember(key, [&] { return r.boundedBytesOf(type, r.sizesOf(type, op.getSizes())); });
   }
   size_t grain(RunOp op, ArrayRef<Value> open) {
     Attribute work = op->getAttr(workAttribute);
@@ -376,11 +370,8 @@ void StepRewriter::tabulateOpen(ArrayRef<Operation *> rows, ArrayRef<Operation *
     if (!alloc->use_empty()) {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(b.getInsertionBlock());
-      SmallVector<Value> dims;
-      unsigned next = 0;
       auto type = cast<MemRefType>(alloc.getType());
-      for (int64_t size : type.getShape())
-        dims.push_back(ShapedType::isDynamic(size) ? toI64(alloc.getSizes()[next++]) : i64(size));
+      SmallVector<Value> dims = sizesOf(type, alloc.getSizes());
       alloc.replaceAllUsesWith(pack(type, loadField(slots, 8 * open.made(alloc), pointer), dims));
     }
     alloc.erase();

@@ -38,28 +38,15 @@ protected:
   Value call(StringRef name, Type result, ValueRange arguments) const {
     return this->step.call(name, result, arguments);
   }
-  Value behind(Value base, int64_t bytes) const {
-    return LLVM::GEPOp::create(b, loc(), this->step.pointer, b.getI8Type(), base,
-                               ArrayRef<LLVM::GEPArg>{i64(bytes)});
-  }
+  Value behind(Value base, int64_t bytes) const { return this->step.behind(base, bytes); }
   /// Where a field of the run's context points.
   Value contextPointer(size_t field) const {
     return this->step.loadField(context, field, this->step.pointer);
   }
-  /// The sizes of a buffer; the open ones are `open`, indices.
   SmallVector<Value> sizesOf(MemRefType type, ValueRange open = {}) const {
-    SmallVector<Value> dims;
-    unsigned next = 0;
-    for (int64_t size : type.getShape())
-      dims.push_back(ShapedType::isDynamic(size) ? this->step.toI64(open[next++]) : i64(size));
-    return dims;
+    return this->step.sizesOf(type, open);
   }
-  /// Ends the step where there is no memory at `data`.
-  void requireMemory(Value data) const {
-    Value null = LLVM::ZeroOp::create(b, loc(), this->step.pointer);
-    Value missing = LLVM::ICmpOp::create(b, loc(), LLVM::ICmpPredicate::eq, data, null);
-    this->step.returnIfError(LLVM::ZExtOp::create(b, loc(), code(), missing));
-  }
+  void requireMemory(Value data) const { this->step.requireMemory(data); }
   LogicalResult replaced(Operation *op, Value value) const {
     this->step.replace(op, value);
     return success();

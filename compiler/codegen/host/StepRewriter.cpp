@@ -11,7 +11,6 @@
 #include "dialects/weir/Pch.h"
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Transforms/DialectConversion.h"
-#include "passes/plan/SubviewForwarding.h"
 #include "weir/abi.h"
 #include <cstddef>
 #include <limits>
@@ -40,6 +39,25 @@ Value StepRewriter::toI64(Value index) {
 Value StepRewriter::offset(Value base, int64_t bytes) {
   return LLVM::GEPOp::create(b, loc, pointer, b.getI8Type(), base,
                              ArrayRef<LLVM::GEPArg>{(int32_t)bytes});
+}
+
+Value StepRewriter::behind(Value base, int64_t bytes) {
+  return LLVM::GEPOp::create(b, loc, pointer, b.getI8Type(), base,
+                             ArrayRef<LLVM::GEPArg>{i64(bytes)});
+}
+
+SmallVector<Value> StepRewriter::sizesOf(MemRefType type, ValueRange open) {
+  SmallVector<Value> dims;
+  unsigned next = 0;
+  for (int64_t size : type.getShape())
+    dims.push_back(ShapedType::isDynamic(size) ? toI64(open[next++]) : i64(size));
+  return dims;
+}
+
+void StepRewriter::requireMemory(Value data) {
+  Value null = LLVM::ZeroOp::create(b, loc, pointer);
+  Value missing = LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::eq, data, null);
+  returnIfError(LLVM::ZExtOp::create(b, loc, b.getI32Type(), missing));
 }
 Value StepRewriter::loadField(Value base, int64_t bytes, Type type) {
   return LLVM::LoadOp::create(b, loc, type, offset(base, bytes));
@@ -285,6 +303,12 @@ void StepRewriter::awaitRoom(plan::SendOp send) {
 // Conversion
 //===----------------------------------------------------------------------===//
 
+void StepRewriter::begin(Operation *op, RewriterBase &rewriter) {
+  this->rewriter = &rewriter;
+  b.setListener(rewriter.getListener());
+  b.setInsertionPoint(op);
+  loc = op->getLoc();
+}
 void StepRewriter::replace(Operation *op, ValueRange values) { rewriter->replaceOp(op, values); }
 void StepRewriter::erase(Operation *op) { rewriter->eraseOp(op); }
 
@@ -297,10 +321,7 @@ public:
       : RewritePattern(MatchAnyOpTypeTag(), deviceBenefit, step.function.getContext()), step(step) {
   }
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
-    step.rewriter = &rewriter;
-    step.b.setListener(rewriter.getListener());
-    step.b.setInsertionPoint(op);
-    step.loc = op->getLoc();
+    step.begin(op, rewriter);
     return success(step.rewriteOtherwise(op));
   }
 

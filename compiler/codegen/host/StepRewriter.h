@@ -26,7 +26,6 @@ public:
   mlir::LogicalResult run();
 
 protected:
-  template <typename OpT, typename StepT> friend class StepPattern;
   friend class OtherwisePattern;
 
   /// Patterns of other devices than the host (StepPattern with `deviceBenefit`).
@@ -60,6 +59,8 @@ public:
   void rewriteReceive(plan::ReceiveOp op, llvm::StringRef take);
   /// Suspends the step while several tensors of a loop's edge wait at a receiver.
   void awaitRoom(plan::SendOp send);
+  /// What is emitted next stands in front of `op`, and `rewriter` is told of it.
+  void begin(mlir::Operation *op, mlir::RewriterBase &rewriter);
   /// Replaces the operation that is being converted by values, or by nothing.
   void replace(mlir::Operation *op, mlir::ValueRange values);
   void erase(mlir::Operation *op);
@@ -89,6 +90,12 @@ public:
     mlir::Value space;
   };
   mlir::Value offset(mlir::Value pointer, int64_t bytes);
+  /// So many bytes behind `base`, by an index that is a value.
+  mlir::Value behind(mlir::Value base, int64_t bytes);
+  /// The sizes of a buffer; the open ones are `open`, indices.
+  llvm::SmallVector<mlir::Value> sizesOf(mlir::MemRefType type, mlir::ValueRange open = {});
+  /// Ends the step where there is no memory at `data`.
+  void requireMemory(mlir::Value data);
   mlir::Value loadField(mlir::Value pointer, int64_t bytes, mlir::Type type);
   void storeField(mlir::Value value, mlir::Value pointer, int64_t bytes);
   mlir::Value call(llvm::StringRef name, mlir::Type result, mlir::ValueRange arguments);
@@ -111,8 +118,9 @@ public:
   mlir::Location loc;
   mlir::Type pointer;
   mlir::Value context;
-  Scratch pointers, sizes; ///< of the launch that is about to be made
-  mlir::Value handle;      ///< of the coroutine
+  Scratch pointers, sizes;          ///< of the launch that is about to be made
+  mlir::Value handle;               ///< of the coroutine
+  mlir::Block *failBlock = nullptr; ///< takes the code to return
 
 private:
   /// Replaces launches that follow each other, and all that is known of, by a call
@@ -137,9 +145,6 @@ private:
   bool isCoroutine = false;
   mlir::Value coroutineId, everSuspended;
   mlir::Block *suspendBlock = nullptr;
-
-public:
-  mlir::Block *failBlock = nullptr; ///< takes the code to return
 };
 
 inline constexpr unsigned hostBenefit = 1, deviceBenefit = 2;
@@ -153,10 +158,7 @@ public:
       : mlir::OpRewritePattern<OpT>(step.function.getContext(), benefit), step(step) {}
 
   mlir::LogicalResult matchAndRewrite(OpT op, mlir::PatternRewriter &rewriter) const final {
-    step.rewriter = &rewriter;
-    step.b.setListener(rewriter.getListener());
-    step.b.setInsertionPoint(op);
-    step.loc = op.getLoc();
+    step.begin(op, rewriter);
     return convert(op);
   }
 
