@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cuda/CudaLineFold.h"
+#include "dialects/weir/Contraction.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/ShapeSupport.h"
 
@@ -46,7 +47,7 @@ static ReduceKind kindOf(Operation *op) {
   return cast<ArgReduceOp>(op).getLargest() ? ReduceKind::Max : ReduceKind::Min;
 }
 
-static SmallVector<int64_t> axesOf(Operation *op) {
+SmallVector<int64_t> LineFold::axesOf(Operation *op) {
   if (auto arg = dyn_cast<ArgReduceOp>(op))
     return {int64_t(arg.getAxis())};
   if (auto scan = dyn_cast<CumulativeOp>(op))
@@ -57,20 +58,21 @@ static SmallVector<int64_t> axesOf(Operation *op) {
   return axes;
 }
 
+static RankedTensorType operandType(Operation *op) {
+  return cast<RankedTensorType>(op->getOperand(0).getType());
+}
+
 LineFold::LineFold(const CudaKernel &k, Operation *op)
     : k(k), r(k.reader), operation(op), element(getElementTypeOrSelf(op->getOperand(0).getType())),
       wide(accumulatorType(element)), s(r, op, wide), kind(kindOf(op)), axes(axesOf(op)) {
-  auto type = cast<RankedTensorType>(operand().getType());
   types.push_back(computeType(wide));
   if (isa<ArgReduceOp>(op))
     types.push_back(r.b.getI64Type());
-  for (int64_t i = 0; i < type.getRank(); ++i)
-    if (!llvm::is_contained(axes, i))
-      kept.push_back(i);
+  kept = freeDims(operandType(op).getRank(), {}, axes);
 }
 
 bool LineFold::liesAcross(Operation *op) {
-  auto type = cast<RankedTensorType>(op->getOperand(0).getType());
+  RankedTensorType type = operandType(op);
   SmallVector<int64_t> axes = axesOf(op);
   for (int64_t i = type.getRank() - 1; i >= 0; --i)
     if (type.getDimSize(i) != 1)
@@ -78,38 +80,29 @@ bool LineFold::liesAcross(Operation *op) {
   return false;
 }
 
-/// The product of the sizes that are reduced, or of the others; -1: one is open.
-static int64_t knownProduct(Operation *op, bool ofReduced) {
-  auto type = cast<RankedTensorType>(op->getOperand(0).getType());
-  SmallVector<int64_t> axes = axesOf(op);
-  int64_t count = 1;
-  for (auto [i, size] : llvm::enumerate(type.getShape()))
-    if (llvm::is_contained(axes, int64_t(i)) == ofReduced)
-      count = count < 0 || ShapedType::isDynamic(size) ? -1 : count * size;
-  return count;
-}
-int64_t LineFold::knownLength(Operation *op) { return knownProduct(op, true); }
-int64_t LineFold::knownCount(Operation *op) { return knownProduct(op, false); }
-
-Value LineFold::length() {
-  Value length = r.constant(1);
-  for (int64_t axis : axes)
-    length = r.mul(length, r.dim(operand(), axis));
-  return length;
-}
-Value LineFold::count() {
-  Value count = r.constant(1);
-  for (int64_t dim : kept)
-    count = r.mul(count, r.dim(operand(), dim));
-  return count;
+int64_t LineFold::threadsOf(Operation *op) {
+  int64_t length = knownLength(op);
+  if (liesAcross(op) || (length >= 0 && length < warpThreads))
+    return 1;
+  return length < 0 || length > 1024 ? 256 : warpThreads;
 }
 
-SmallVector<Value> LineFold::keptIndices(Value line) {
-  SmallVector<Value> sizes;
-  for (int64_t dim : kept)
-    sizes.push_back(r.dim(operand(), dim));
-  return r.delinearize(line, sizes);
+int64_t LineFold::knownLength(Operation *op) {
+  return weir::knownCount(operandType(op), axesOf(op));
 }
+int64_t LineFold::knownCount(Operation *op) {
+  RankedTensorType type = operandType(op);
+  return weir::knownCount(type, freeDims(type.getRank(), {}, axesOf(op)));
+}
+
+SmallVector<Value> LineFold::sizes(ArrayRef<int64_t> dims) {
+  return llvm::map_to_vector(dims,
+                             [&](int64_t dim) -> Value { return r.dim(operand(), unsigned(dim)); });
+}
+Value LineFold::length() { return product(r, sizes(axes)); }
+Value LineFold::count() { return product(r, sizes(kept)); }
+
+SmallVector<Value> LineFold::keptIndices(Value line) { return r.delinearize(line, sizes(kept)); }
 
 SmallVector<Value> LineFold::keptOf(ValueRange indices) const {
   if (indices.size() == kept.size())
@@ -118,13 +111,11 @@ SmallVector<Value> LineFold::keptOf(ValueRange indices) const {
 }
 
 SmallVector<Value> LineFold::operandIndices(ValueRange line, Value place) {
-  SmallVector<Value> indices(kept.size() + axes.size()), sizes;
+  SmallVector<Value> indices(kept.size() + axes.size());
   if (auto scan = dyn_cast<CumulativeOp>(operation); scan && scan.getReverse())
     place = r.sub(r.sub(length(), r.constant(1)), place);
   setIndices(indices, kept, line);
-  for (int64_t axis : axes)
-    sizes.push_back(r.dim(operand(), axis));
-  setIndices(indices, axes, r.delinearize(place, sizes));
+  setIndices(indices, axes, r.delinearize(place, sizes(axes)));
   return indices;
 }
 
@@ -257,12 +248,9 @@ bool weir::emitArgReduce(const CudaKernel &k) {
   CudaReader &r = k.reader;
   r.loc = op->getLoc();
   LineFold fold(k, op);
-  int64_t length = fold.knownLength(), rank = k.first().type.getRank();
-  // A thread has a line where neighbours' elements lie side by side, or lines are short.
-  bool byThread = fold.liesAcross() || (length >= 0 && length < warpThreads);
-  bool byBlock = !byThread && (length < 0 || length > 1024);
-  int64_t threads = byThread ? 1 : byBlock ? 256 : warpThreads;
-  auto [lane, exists, indices] = placeLines(k, threads, rank);
+  int64_t threads = LineFold::threadsOf(op);
+  bool byThread = threads == 1, byBlock = threads > warpThreads;
+  auto [lane, exists, indices] = placeLines(k, threads, k.first().type.getRank());
   SmallVector<Value> kept = fold.keptOf(indices);
   State state = fold.walk(kept, byThread ? r.constant(0) : lane, fold.length(), r.constant(threads),
                           fold.start());

@@ -30,6 +30,11 @@ public:
   static mlir::Operation *find(plan::KernelOp kernel);
   /// Whether neighbouring lines' elements lie next to each other, not a line's own.
   static bool liesAcross(mlir::Operation *op);
+  /// The dimensions along which its lines lie, ascending.
+  static llvm::SmallVector<int64_t> axesOf(mlir::Operation *op);
+  /// Threads that share a line: one, where neighbours' elements lie side by side or lines are
+  /// short; a warp's; a block's.
+  static int64_t threadsOf(mlir::Operation *op);
   /// Elements of a line, and lines, as far as the model tells; -1: open.
   static int64_t knownLength(mlir::Operation *op);
   static int64_t knownCount(mlir::Operation *op);
@@ -73,6 +78,7 @@ public:
 private:
   llvm::SmallVector<mlir::Value> operandIndices(mlir::ValueRange kept, mlir::Value place);
   mlir::Value operand() const { return operation->getOperand(0); }
+  llvm::SmallVector<mlir::Value> sizes(llvm::ArrayRef<int64_t> dims); ///< of the operand
 
   const CudaKernel &k;
   CudaReader &r;

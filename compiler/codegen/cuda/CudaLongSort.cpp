@@ -19,6 +19,7 @@
 #include "compiler/codegen/cuda/CudaSort.h"
 #include "compiler/codegen/cuda/CudaSortItems.h"
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/ShapeSupport.h"
 #include "weir/cuda.h"
 #include "weir/weir.h"
 
@@ -65,16 +66,10 @@ public:
     Value ofItems = r.equal(r.remainder(mode, r.constant(2)), one), finishes = r.less(one, mode);
     take(count, [&](Value i) {
       Value place = r.add(begin, i);
-      auto branch = scf::IfOp::create(b, r.loc, {wordType, b.getI32Type()}, ofItems, true);
-      auto fill = [&](Block *block, function_ref<Item()> make) {
-        OpBuilder::InsertionGuard guard(b);
-        b.setInsertionPointToStart(block);
-        Item item = make();
-        scf::YieldOp::create(b, r.loc, ValueRange{item.first, item.second});
-      };
-      fill(branch.thenBlock(), [&] { return loadItem(from, r.add(r.mul(line, size), place)); });
-      fill(branch.elseBlock(), [&] { return itemOf(elementAt(outer, place), place); });
-      storeItem(items, i, {branch.getResult(0), branch.getResult(1)});
+      storeItem(items, i,
+                choose(
+                    ofItems, [&] { return loadItem(from, r.add(r.mul(line, size), place)); },
+                    [&] { return itemOf(elementAt(outer, place), place); }));
     });
     r.barrier();
     Type i32 = b.getI32Type();
@@ -142,14 +137,11 @@ public:
   /// Parameters: where items are, how many a line has.
   void emitTake() {
     k.shape.threads = otherThreads;
-    const KernelBuilder::Buffer values = r.bufferOf(op.getValues()),
-                                indices = r.bufferOf(op.getIndices());
+    const KernelBuilder::Buffer values = r.bufferOf(op.getValues());
     LaunchShape::Axis all;
-    Value count = r.constant(1);
-    for (int64_t i = 0; i < values.type.getRank(); ++i) {
+    for (int64_t i = 0; i < values.type.getRank(); ++i)
       all.dims.push_back(i);
-      count = r.mul(count, values.dims[size_t(i)]);
-    }
+    Value count = shape::product(r, values.dims);
     all.divisor = otherThreads;
     k.shape.axes = {all};
     Memory items = deviceMemory(given[0], r.mul(lines, given[1]));
@@ -167,22 +159,12 @@ public:
       Value line = r.constant(0);
       for (auto [index, size] : llvm::zip(outer, outerSizes))
         line = r.add(r.mul(line, size), index);
-      Value place = r.add(r.mul(line, given[1]), at[size_t(axis)]),
-            index = fromWord(loadItem(items, place).second);
-      r.store(r.element(op.getOperand(), elementAt(outer, index)), values, at);
-      r.store(
-          arith::IndexCastOp::create(b, r.loc, computeType(indices.type.getElementType()), index),
-          indices, at);
+      Value place = r.add(r.mul(line, given[1]), at[size_t(axis)]);
+      storeResults(outer, fromWord(loadItem(items, place).second), at);
     });
   }
 
 private:
-  SmallVector<Value> elementAt(ArrayRef<Value> outer, Value i) {
-    SmallVector<Value> at(outer);
-    at.insert(at.begin() + axis, i);
-    return at;
-  }
-
   /// The block's threads take turns over [0, count).
   void take(Value count, function_ref<void(Value)> body) {
     auto loop = scf::ForOp::create(b, r.loc, r.threadId(), count, r.constant(runThreads));
@@ -192,15 +174,7 @@ private:
   }
 
   Item loadInside(const Memory &memory, Value place, Value isInside) {
-    auto branch = scf::IfOp::create(b, r.loc, {wordType, b.getI32Type()}, isInside, true);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branch.thenBlock());
-    Item item = loadItem(memory, place);
-    scf::YieldOp::create(b, r.loc, ValueRange{item.first, item.second});
-    b.setInsertionPointToStart(branch.elseBlock());
-    Item none = noItem();
-    scf::YieldOp::create(b, r.loc, ValueRange{none.first, none.second});
-    return {branch.getResult(0), branch.getResult(1)};
+    return choose(isInside, [&] { return loadItem(memory, place); }, [&] { return noItem(); });
   }
 
   void order(Item &front, Item &back) {

@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/codegen/cuda/CudaKernel.h"
+#include "compiler/codegen/cuda/CudaLineFold.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/ShapeSupport.h"
 
@@ -23,9 +23,7 @@ using namespace weir::shape;
 /// Whether the last dimensions are reduced, and no others.
 static bool reducesLines(ReduceOp reduce) {
   int64_t rank = cast<RankedTensorType>(reduce.getOperand().getType()).getRank();
-  SmallVector<int64_t> axes(reduce.getAxes());
-  llvm::sort(axes);
-  axes.erase(llvm::unique(axes), axes.end());
+  SmallVector<int64_t> axes = LineFold::axesOf(reduce);
   for (auto [i, axis] : llvm::enumerate(axes))
     if (axis != rank - int64_t(axes.size()) + int64_t(i))
       return false;
@@ -155,75 +153,41 @@ Value weir::combineLine(const CudaKernel &k, ScalarBuilder &s, ReduceKind kind, 
 }
 
 bool weir::emitRowReductions(const CudaKernel &k) {
-  CudaReader &r = k.reader;
-  auto reduces = k.body().getOps<ReduceOp>();
-  if (reduces.empty() || ++reduces.begin() != reduces.end())
+  auto reduce = dyn_cast_or_null<ReduceOp>(LineFold::find(k.kernel));
+  if (!reduce || !reducesLines(reduce))
     return false;
-  ReduceOp reduce = *reduces.begin();
-  auto operand = cast<RankedTensorType>(reduce.getOperand().getType());
-  auto own = cast<RankedTensorType>(reduce.getType());
-  Type element = operand.getElementType(), wide = accumulatorType(element);
-  // What follows reads the reduction at the result's own index.
-  for (Value result : k.results())
-    if (cast<RankedTensorType>(result.getType()).getShape() != own.getShape())
-      return false;
-  if (!reducesLines(reduce) || isa<ComplexType>(wide) || !isa<IntegerType, FloatType>(wide) ||
-      wide.getIntOrFloatBitWidth() > 64)
-    return false;
-  int64_t axes = 0, length = 1;
-  for (int64_t i = operand.getRank() - 1; i >= 0 && llvm::is_contained(reduce.getAxes(), i);
-       --i, ++axes)
-    length = length < 0 || operand.isDynamicDim(i) ? -1 : length * operand.getDimSize(i);
-  if (length >= 0 && length < warpThreads)
+  int64_t length = LineFold::knownLength(reduce), lineThreads = LineFold::threadsOf(reduce);
+  if (lineThreads == 1)
     return false; // a thread a line
-
-  bool byBlock = length < 0 || length > 1024;
-  int64_t lineThreads = byBlock ? 256 : warpThreads;
+  CudaReader &r = k.reader;
   r.loc = reduce.getLoc();
-  auto [lane, exists, indices] = placeLines(k, lineThreads, own.getRank());
-  int64_t outer = operand.getRank() - axes;
-  SmallVector<Value> at(indices.begin(), indices.begin() + outer);
-  SmallVector<Value> sizes;
-  Value total = r.constant(1);
-  for (int64_t i = outer; i < operand.getRank(); ++i) {
-    sizes.push_back(r.dim(reduce.getOperand(), i));
-    total = r.mul(total, sizes.back());
-  }
-  ScalarBuilder s(r, reduce, wide);
-  auto elementAt = [&](Value place) {
-    SmallVector<Value> where(at);
-    llvm::append_range(where, r.delinearize(place, sizes));
-    return s.cast(r.element(reduce.getOperand(), where), element, wide, false);
-  };
+  LineFold fold(k, reduce);
+  auto [lane, exists, indices] =
+      placeLines(k, lineThreads, cast<RankedTensorType>(reduce.getType()).getRank());
+  SmallVector<Value> line = fold.keptOf(indices);
   // Neighbours in one thread, where lines are made of whole vectors.
+  Type element = getElementTypeOrSelf(reduce.getOperand().getType());
   int64_t lanes = std::clamp<int64_t>(16 / std::max<int64_t>(1, elementBytes(element)), 1, 4);
   while (lanes > 1 && (length < 0 || length % (lanes * lineThreads)))
     lanes /= 2;
-  ReduceKind kind = reduce.getKind();
-  Value start = reductionStart(r, wide, kind);
   Value from = r.mul(lane, r.constant(lanes));
-  auto loop = scf::ForOp::create(r.b, r.loc, from, total, r.constant(lineThreads * lanes),
-                                 ValueRange{start});
+  auto loop = scf::ForOp::create(r.b, r.loc, from, fold.length(), r.constant(lineThreads * lanes),
+                                 ValueRange(fold.start()));
   {
     OpBuilder::InsertionGuard guard(r.b);
     r.b.setInsertionPointToStart(loop.getBody());
-    SmallVector<Value> values;
+    SmallVector<LineState> read;
     for (int64_t i = 0; i < lanes; ++i)
-      values.push_back(elementAt(r.add(loop.getInductionVar(), r.constant(i))));
-    Value carried = loop.getRegionIterArg(0);
-    for (Value value : values)
-      carried = reductionStep(r, s, kind, carried, value, false);
-    scf::YieldOp::create(r.b, r.loc, carried);
+      read.push_back(fold.read(line, r.add(loop.getInductionVar(), r.constant(i))));
+    LineState carried{loop.getRegionIterArg(0)};
+    for (const LineState &one : read)
+      carried = fold.combine(carried, one);
+    scf::YieldOp::create(r.b, r.loc, ValueRange(carried));
   }
-  Value sum = combineLine(k, s, kind, loop.getResult(0), byBlock);
-  if (kind == ReduceKind::Mean) {
-    Value divisor = total;
-    if (isa<IntegerType>(element))
-      divisor = r.maximum(divisor, r.constant(1));
-    sum = s.div(sum, indexTo(r, reduce, divisor, wide));
-  }
-  Value value = s.cast(sum, wide, element, false);
+  Value value =
+      fold.result(combineLine(k, fold, LineState{loop.getResult(0)}, lineThreads > warpThreads));
   Value stores = r.logicalAnd(r.equal(lane, r.constant(0)), exists);
-  r.onlyIf(stores, [&] { k.emitResults(indices, reduce, value); });
+  SmallVector<Value> at(indices); // structured bindings are not captured
+  r.onlyIf(stores, [&] { k.emitResults(at, reduce, value); });
   return true;
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cuda/CudaRoofline.h"
+#include "compiler/codegen/cuda/DeviceFacts.h"
 #include "compiler/emit/Program.h"
 #include "dialects/weir/Pch.h"
 
@@ -25,7 +26,7 @@ static Arithmetic arithmeticOf(Type element, bool tf32) {
   return tf32 && element.isF32() ? Arithmetic::Tf32 : Arithmetic::F32;
 }
 
-std::optional<cuda::KernelWork> weir::workOf(plan::KernelOp kernel, bool tf32) {
+static std::optional<cuda::KernelWork> workOf(plan::KernelOp kernel, bool tf32) {
   cuda::KernelWork work;
   bool isOpen = false;
   kernel.getBody().walk([&](CostOpInterface op) {

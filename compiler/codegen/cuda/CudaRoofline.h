@@ -8,18 +8,15 @@
 #ifndef WEIR_COMPILER_CODEGEN_CUDA_CUDAROOFLINE_H
 #define WEIR_COMPILER_CODEGEN_CUDA_CUDAROOFLINE_H
 
-#include "compiler/codegen/cuda/DeviceFacts.h"
 #include "compiler/emit/Forecast.h"
 #include "dialects/plan/Plan.h"
 #include <optional>
 
 namespace weir {
 
-/// What a launch of `kernel` does by itself: operands are read once, results written once. With
-/// `tf32` tensor cores may multiply f32. Nothing: sizes are open.
-std::optional<cuda::KernelWork> workOf(plan::KernelOp kernel, bool tf32);
-
-/// The same, with the time that it takes on each of cuda::knownDevices.
+/// What a launch of `kernel` does by itself, operands read once and results written once, and
+/// the time that it takes on each of cuda::knownDevices. With `tf32` tensor cores may multiply
+/// f32. Nothing: sizes are open.
 std::optional<KernelForecast> forecast(plan::KernelOp kernel, bool tf32);
 
 } // namespace weir

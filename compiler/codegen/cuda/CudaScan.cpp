@@ -181,10 +181,9 @@ bool weir::emitScan(const CudaKernel &k) {
   CumulativeOp scan = *scans.begin();
   r.loc = scan.getLoc();
   LineFold fold(k, scan);
-  int64_t length = fold.knownLength();
-  bool byThread = fold.liesAcross() || (length >= 0 && length < warpThreads);
-  bool byBlock = !byThread && (length < 0 || length > 1024);
-  auto [line, exists] = placeScan(k, fold, byThread ? 1 : byBlock ? 256 : warpThreads);
+  int64_t threads = LineFold::threadsOf(scan);
+  bool byThread = threads == 1, byBlock = threads > warpThreads;
+  auto [line, exists] = placeScan(k, fold, threads);
   SmallVector<Value> kept = fold.keptIndices(line);
   Value none = r.constant(0);
   if (!byThread) {

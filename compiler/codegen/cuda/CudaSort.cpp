@@ -32,21 +32,16 @@ public:
 
   void emit() {
     placeLine();
-    alongLine(size, [&](Value i) { storeItem(items, shared(i), itemOf(elementAt(i), i)); });
+    alongLine(size, [&](Value i) { storeItem(items, shared(i), itemOf(elementAt(outer, i), i)); });
     r.barrier();
     if (size > 1) {
       Type i32 = b.getI32Type();
       sort(items, {number(i32, 0), number(i32, llvm::Log2_64_Ceil(uint64_t(size))), Value(), first,
                    number(i32, uint64_t(size)), word(lane), exists, pairs, each});
     }
-    const KernelBuilder::Buffer values = r.bufferOf(op.getValues()),
-                                indices = r.bufferOf(op.getIndices());
-    alongLine(values.type.getDimSize(axis), [&](Value i) {
-      Value index = fromWord(loadItem(items, shared(i)).second);
-      r.store(r.element(op.getOperand(), elementAt(index)), values, elementAt(i));
-      r.store(
-          arith::IndexCastOp::create(b, r.loc, computeType(indices.type.getElementType()), index),
-          indices, elementAt(i));
+    int64_t wanted = cast<RankedTensorType>(op.getValues().getType()).getDimSize(axis);
+    alongLine(wanted, [&](Value i) {
+      storeResults(outer, fromWord(loadItem(items, shared(i)).second), elementAt(outer, i));
     });
   }
 
@@ -87,11 +82,6 @@ private:
     });
   }
 
-  SmallVector<Value> elementAt(Value i) {
-    SmallVector<Value> at(outer);
-    at.insert(at.begin() + axis, i);
-    return at;
-  }
   /// The place of item `i` of the line.
   Value shared(Value i) { return r.add(first, i); }
 

@@ -134,6 +134,34 @@ Value SortItems::isBehind(const Item &a, const Item &c) {
   return with<arith::OrIOp>(behind, with<arith::AndIOp>(tie, later));
 }
 
+SortItems::Item SortItems::choose(Value condition, function_ref<Item()> onTrue,
+                                  function_ref<Item()> onFalse) {
+  auto branch = scf::IfOp::create(b, r.loc, {wordType, b.getI32Type()}, condition, true);
+  auto fill = [&](Block *block, function_ref<Item()> make) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(block);
+    Item item = make();
+    scf::YieldOp::create(b, r.loc, ValueRange{item.first, item.second});
+  };
+  fill(branch.thenBlock(), onTrue);
+  fill(branch.elseBlock(), onFalse);
+  return {branch.getResult(0), branch.getResult(1)};
+}
+
+SmallVector<Value> SortItems::elementAt(ArrayRef<Value> outer, Value i) {
+  SmallVector<Value> at(outer);
+  at.insert(at.begin() + axis, i);
+  return at;
+}
+
+void SortItems::storeResults(ArrayRef<Value> outer, Value index, ValueRange at) {
+  const KernelBuilder::Buffer values = r.bufferOf(op.getValues()),
+                              indices = r.bufferOf(op.getIndices());
+  r.store(r.element(op.getOperand(), elementAt(outer, index)), values, at);
+  r.store(arith::IndexCastOp::create(b, r.loc, computeType(indices.type.getElementType()), index),
+          indices, at);
+}
+
 //===----------------------------------------------------------------------===//
 // The network
 //===----------------------------------------------------------------------===//

@@ -79,6 +79,12 @@ protected:
   /// One beyond all others.
   Item noItem();
   mlir::Value isBehind(const Item &a, const Item &c);
+  Item choose(mlir::Value condition, llvm::function_ref<Item()> onTrue,
+              llvm::function_ref<Item()> onFalse);
+  /// Indices of the operand's element number `i` of the line at `outer`, which has no axis.
+  llvm::SmallVector<mlir::Value> elementAt(llvm::ArrayRef<mlir::Value> outer, mlir::Value i);
+  /// Element number `index` of the line, and that number, become results at `at`.
+  void storeResults(llvm::ArrayRef<mlir::Value> outer, mlir::Value index, mlir::ValueRange at);
 
   /// Levels [`first`, `end`) (i32) of the network over the items from place `begin` on, of which
   /// there are `count` (i32), by `each` threads, of which this one is number `lane` (i32), with

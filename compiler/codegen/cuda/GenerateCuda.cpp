@@ -366,28 +366,27 @@ FailureOr<StepRewriterFactory> weir::generateCuda(ModuleOp module, const DeviceK
         c = '_';
     info.kernels.back() = symbol;
     OwningOpRef<plan::KernelOp> own = withoutPadding(kernel);
+    plan::KernelOp plain = own ? *own : kernel;
     if (options.forecast)
-      if (auto made = forecast(own ? *own : kernel, options.tf32))
+      if (auto made = forecast(plain, options.tf32))
         options.forecast(kernel.getSymName(), std::move(*made));
     int64_t elements = 1;
     OwningOpRef<plan::KernelOp> words = asWords(kernel, elements);
     auto sorts = kernel.getBody().front().getOps<TopKOp>();
+    bool isLong = !sorts.empty() && isLongSort(*sorts.begin());
     LaunchShape &shape = (*launches)[kernel.getSymName()] =
-        !sorts.empty() && isLongSort(*sorts.begin()) ? emitLongSort(kernel, symbol, kernels, sites)
-                                                     : emitCudaKernel(words ? *words
-                                                                      : own ? *own
-                                                                            : kernel,
-                                                                      symbol, kernels, sites);
+        isLong ? emitLongSort(kernel, symbol, kernels, sites)
+               : emitCudaKernel(words ? *words : plain, symbol, kernels, sites);
     // A step counts elements.
     if (words)
       shape.axes.back().divisor *= elements;
-    emitAttentionParts(own ? *own : kernel, symbol, kernels, sites, shape);
+    emitAttentionParts(plain, symbol, kernels, sites, shape);
     emitSplitLines(kernel, symbol, kernels, sites, shape);
     std::optional<WideKernel> wide;
     if (hasSpecific)
-      wide = emitWideProduct(own ? *own : kernel, symbol, kernels, sites);
+      wide = emitWideProduct(plain, symbol, kernels, sites);
     if (hasSpecific && !wide)
-      wide = emitWideAttention(own ? *own : kernel, symbol, kernels, sites);
+      wide = emitWideAttention(plain, symbol, kernels, sites);
     if (wide) {
       wide->desc.kernel = int32_t(info.kernels.size()) - 1;
       specific.push_back(wide->name);
@@ -395,8 +394,7 @@ FailureOr<StepRewriterFactory> weir::generateCuda(ModuleOp module, const DeviceK
       wideProducts.back().pointers = {wide->name};
     }
     if (!shape.beatsLibraries)
-      libraries.add(own ? *own : kernel, int32_t(info.kernels.size()) - 1, symbol,
-                    shape.beatsLibraryAndRest);
+      libraries.add(plain, int32_t(info.kernels.size()) - 1, symbol, shape.beatsLibraryAndRest);
   }
   nameParts(*launches, module, info);
   useLibdevice(kernels);
