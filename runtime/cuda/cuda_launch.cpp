@@ -10,6 +10,10 @@
 using namespace weir::rt;
 using namespace weir::rt::cuda;
 
+static const char *nodesOf(weir_context *ctx, int32_t kernel) {
+  return ctx->run->session->program->kernels[kernel].nodes;
+}
+
 int32_t weir::rt::cuda::flushWork(weir_context *ctx) {
   CudaRun *part = partOf(ctx);
   if (part->pending.count == 0)
@@ -20,8 +24,7 @@ int32_t weir::rt::cuda::flushWork(weir_context *ctx) {
   WorkFailure failure;
   if (flush(part, &failure))
     return publishValues(ctx);
-  const char *nodes =
-      failure.kernel < 0 ? nullptr : ctx->run->session->program->kernels[failure.kernel].nodes;
+  const char *nodes = failure.kernel < 0 ? nullptr : nodesOf(ctx, failure.kernel);
   if (!isLibrarys(failure.kind))
     return fail(ctx, nodes ? "the kernel cannot be launched" : "work cannot be put", failure.error,
                 nodes);
@@ -154,7 +157,7 @@ struct LibraryCall {
 /// all. `code`: 0, or the run was aborted.
 static bool noteCall(weir_context *ctx, const Arguments &arguments, LibraryCall call,
                      Scratch &scratch, int32_t *code) {
-  const char *nodes = ctx->run->session->program->kernels[arguments.kernel].nodes;
+  const char *nodes = nodesOf(ctx, arguments.kernel);
   if (call.workspace > 0 && !(call.operands.workspace = scratch.take(call.workspace, nodes)))
     return false;
   if (!call.operands.result && !(call.operands.result = scratch.take(call.resultBytes, nodes)))
@@ -226,7 +229,7 @@ static bool noteConvolution(weir_context *ctx, const Arguments &arguments, int32
     if (!operands.right)
       return false;
   } else if (entry->arrange) {
-    const char *nodes = ctx->run->session->program->kernels[arguments.kernel].nodes;
+    const char *nodes = nodesOf(ctx, arguments.kernel);
     Pointer arranged = scratch.take(filterBytes(desc, plan->shape), nodes);
     void *buffers[] = {reinterpret_cast<void *>(operands.right),
                        reinterpret_cast<void *>(arranged)};
@@ -304,6 +307,31 @@ static bool leavesIdle(const weir_cuda_parts *parts) {
          parts->batches * ((parts->queries + parts->rows - 1) / parts->rows) < multiprocessors;
 }
 
+namespace {
+struct Grid {
+  int64_t blocks;
+  int32_t threads;
+};
+} // namespace
+
+/// Kernels number `part` and `join` in place of the whole, with `bytes` between them, whose place
+/// is the first of `more`. False: the kernel goes whole.
+static bool noteTwo(weir_context *ctx, const Arguments &arguments, int32_t part, int32_t join,
+                    int64_t bytes, MoreParameters more, Grid parts, Grid joins, int32_t *code) {
+  CudaDevice &device = *partOf(ctx)->device;
+  Function first = functionOf(device, part), second = functionOf(device, join);
+  if (!first || !second)
+    return false;
+  Scratch scratch(ctx);
+  more.values[0] = scratch.take(bytes, nodesOf(ctx, arguments.kernel));
+  if (!more.values[0])
+    return false;
+  bool noted = noteLaunch(ctx, first, arguments, more, parts.blocks, parts.threads) &&
+               noteLaunch(ctx, second, arguments, more, joins.blocks, joins.threads);
+  *code = noted ? int32_t(WEIR_OK) : outOfHostMemory(ctx);
+  return true;
+}
+
 static bool noteParts(weir_context *ctx, const Arguments &arguments, const weir_cuda_parts *parts,
                       int32_t *code) {
   constexpr int64_t fewKeys = 256, mostBlocks = 0x7fffffff;
@@ -314,20 +342,10 @@ static bool noteParts(weir_context *ctx, const Arguments &arguments, const weir_
   int64_t blocks = parts->batches * ((parts->queries + parts->rows - 1) / parts->rows) * count;
   if (count < 2 || blocks > mostBlocks || queries > mostBlocks)
     return false;
-  CudaDevice &device = *partOf(ctx)->device;
-  Function part = functionOf(device, parts->part), join = functionOf(device, parts->join);
-  if (!part || !join)
-    return false;
-  const char *nodes = ctx->run->session->program->kernels[arguments.kernel].nodes;
-  Scratch scratch(ctx);
-  Pointer states = scratch.take(queries * count * parts->state * int64_t(sizeof(float)), nodes);
-  if (!states)
-    return false;
-  MoreParameters more = {{states, uint64_t(each), uint64_t(count)}, 3};
-  bool noted = noteLaunch(ctx, part, arguments, more, blocks, parts->threads) &&
-               noteLaunch(ctx, join, arguments, more, queries, parts->join_threads);
-  *code = noted ? int32_t(WEIR_OK) : outOfHostMemory(ctx);
-  return true;
+  return noteTwo(ctx, arguments, parts->part, parts->join,
+                 queries * count * parts->state * int64_t(sizeof(float)),
+                 {{0, uint64_t(each), uint64_t(count)}, 3}, {blocks, parts->threads},
+                 {queries, parts->join_threads}, code);
 }
 
 /// A kernel's second form, where the GPU has it and operands fit.
@@ -363,23 +381,12 @@ static bool noteSplit(weir_context *ctx, const Arguments &arguments, const weir_
   int64_t count = partsOfLine(*split), all = split->lines * count;
   if (count < fewParts)
     return false;
-  CudaDevice &device = *partOf(ctx)->device;
-  Function part = functionOf(device, split->part), join = functionOf(device, split->join);
-  if (!part || !join)
-    return false;
-  const char *nodes = ctx->run->session->program->kernels[arguments.kernel].nodes;
-  Scratch scratch(ctx);
-  Pointer states = scratch.take(all * split->state, nodes);
-  if (!states)
-    return false;
   int64_t blocks = split->across ? (all + split->threads - 1) / split->threads : all,
           lines = split->join_threads / warp,
           joins = split->joins_parts ? blocks : (split->lines + lines - 1) / lines;
-  MoreParameters more = {{states, uint64_t(count)}, 2};
-  bool noted = noteLaunch(ctx, part, arguments, more, blocks, split->threads) &&
-               noteLaunch(ctx, join, arguments, more, joins, split->join_threads);
-  *code = noted ? int32_t(WEIR_OK) : outOfHostMemory(ctx);
-  return true;
+  return noteTwo(ctx, arguments, split->part, split->join, all * split->state,
+                 {{0, uint64_t(count)}, 2}, {blocks, split->threads}, {joins, split->join_threads},
+                 code);
 }
 
 namespace {
@@ -389,8 +396,7 @@ public:
   SortLaunches(weir_context *ctx, const Arguments &arguments, const weir_cuda_sort &sort,
                Function take, int64_t takeBlocks, int32_t takeThreads)
       : ctx(ctx), arguments(arguments), sort(sort), take(take), takeBlocks(takeBlocks),
-        takeThreads(takeThreads), scratch(ctx),
-        nodes(ctx->run->session->program->kernels[arguments.kernel].nodes) {}
+        takeThreads(takeThreads), scratch(ctx), nodes(nodesOf(ctx, arguments.kernel)) {}
 
   int32_t note() {
     constexpr int64_t mostItems = 0x7fffffff; // of a line, and blocks

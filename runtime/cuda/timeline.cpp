@@ -7,6 +7,7 @@
 
 #include "cuda/timeline.h"
 #include "cuda/cuda_device.h"
+#include "cuda/work_records.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +63,7 @@ void beginGraphPieces(CudaRun *part, GraphNodes *nodes) {
   const PendingWork &work = part->pending;
   int32_t first = timeline.pieceCount;
   for (int64_t at = 0; at < work.bytes;) {
-    auto *record = reinterpret_cast<const WorkRecord *>(work.records + at);
+    const WorkRecord *record = recordAt(work, at);
     bool isFirst = at == 0;
     if (!addPiece(timeline, record->kernel, isFirst ? nodes : nullptr))
       break;
@@ -298,18 +299,24 @@ void endCopy(CudaRun *part, Stream stream) {
   copy.isWhole = copy.isWhole && part->device->driver->eventRecord(copy.end, stream) == 0;
 }
 
+/// When an event was, on the host's clock; false: the driver does not tell.
+static bool timeOf(const CudaRun *part, Event event, int64_t *at) {
+  float milliseconds;
+  if (part->device->driver->eventElapsed(&milliseconds, part->timeline.base, event) != 0)
+    return false;
+  *at = part->timeline.baseTime + int64_t(double(milliseconds) * 1e6);
+  return true;
+}
+
 /// Those that have events.
 static void tellCopies(weir_context *ctx) {
-  const Timeline &timeline = partOf(ctx)->timeline;
-  const Driver &driver = *partOf(ctx)->device->driver;
+  const CudaRun *part = partOf(ctx);
+  const Timeline &timeline = part->timeline;
   for (int32_t i = 0; i < timeline.copyCount; ++i) {
     const TimedCopy &copy = timeline.copies[i];
-    float begin, end;
-    if (!copy.isWhole || driver.eventElapsed(&begin, timeline.base, copy.begin) != 0 ||
-        driver.eventElapsed(&end, timeline.base, copy.end) != 0)
-      continue;
-    tellCopy(ctx, copy, timeline.baseTime + int64_t(double(begin) * 1e6),
-             timeline.baseTime + int64_t(double(end) * 1e6));
+    int64_t begin, end;
+    if (copy.isWhole && timeOf(part, copy.begin, &begin) && timeOf(part, copy.end, &end))
+      tellCopy(ctx, copy, begin, end);
   }
 }
 
@@ -320,19 +327,15 @@ static void tellCopies(weir_context *ctx) {
 /// What the GPU has reduced with others; of a loop's the last time.
 static void tellShares(weir_context *ctx) {
   const CudaRun *part = partOf(ctx);
-  const Driver &driver = *part->device->driver;
   for (int32_t i = 0; i < part->shareCount; ++i) {
     const Share &share = part->shares[i];
-    float begin, end;
-    if (!share.timed || driver.eventElapsed(&begin, part->timeline.base, share.begin) != 0 ||
-        driver.eventElapsed(&end, part->timeline.base, share.end) != 0)
+    int64_t begin, end;
+    if (!share.timed || !timeOf(part, share.begin, &begin) || !timeOf(part, share.end, &end))
       continue;
     const weir_cuda_collective &desc = collectiveOf(*part->device, i);
     weir_trace_event event =
         traceEvent(ctx, WEIR_TRACE_KERNEL, desc.receiver ? "reduce" : "all_reduce", desc.node);
-    ctx->run->trace->span(ctx->run->trace->self, &event,
-                          part->timeline.baseTime + int64_t(double(begin) * 1e6),
-                          part->timeline.baseTime + int64_t(double(end) * 1e6));
+    ctx->run->trace->span(ctx->run->trace->self, &event, begin, end);
   }
 }
 
@@ -341,7 +344,6 @@ void tellTimeline(weir_context *ctx) {
   const Timeline &timeline = part->timeline;
   if (!timeline.on)
     return;
-  const Driver &driver = *part->device->driver;
   if (timeline.byActivity)
     tellPieces(ctx);
   else
@@ -349,10 +351,9 @@ void tellTimeline(weir_context *ctx) {
   tellShares(ctx);
   int64_t before = timeline.baseTime;
   for (int32_t i = 0; i < timeline.count; ++i) {
-    float milliseconds;
-    if (driver.eventElapsed(&milliseconds, timeline.base, timeline.events[i]) != 0)
+    int64_t at;
+    if (!timeOf(part, timeline.events[i], &at))
       return;
-    int64_t at = timeline.baseTime + int64_t(double(milliseconds) * 1e6);
     int32_t kernel = timeline.kernels[i];
     if (kernel != Timeline::start)
       tellKernel(ctx, kernel, before, at);

@@ -111,38 +111,33 @@ Result cuGraphExecUpdate_v2(GraphExec instance, Graph graph, GraphUpdate *) {
   ++r.updated;
   return 0;
 }
+/// A node of an executable graph that is to do something else of its kind; null: there is none.
+static CapturedNode *settable(Recorder &r, GraphExec instance, GraphNode node) {
+  size_t number = reinterpret_cast<size_t>(node);
+  // Nodes are those of the graph that it was made of, which must be there.
+  bool isThere =
+      r.sources.count(instance->source) && number > 0 && number <= instance->nodes.size();
+  return isThere ? &instance->nodes[number - 1] : nullptr;
+}
 Result cuGraphExecKernelNodeSetParams_v2(GraphExec instance, GraphNode node,
                                          const KernelNode *parameters) {
   ENTER("cuGraphExecKernelNodeSetParams");
   NEEDS_CONTEXT()
-  size_t number = reinterpret_cast<size_t>(node);
-  // Nodes are those of the graph that it was made of, which must be there.
-  if (!r.sources.count(instance->source) || number == 0 || number > instance->nodes.size())
-    return 1;
-  recorder::CapturedNode &own = instance->nodes[number - 1];
-  if (own.code != parameters->function)
-    return 1;
-  if (!kernelWork(parameters->function, parameters->blocks[0], parameters->threads[0],
-                  parameters->shared, parameters->parameters, own.mayBegin, own.work))
+  CapturedNode *own = settable(r, instance, node);
+  if (!own || own->code != parameters->function ||
+      !kernelWork(parameters->function, parameters->blocks[0], parameters->threads[0],
+                  parameters->shared, parameters->parameters, own->mayBegin, own->work))
     return 1;
   ++r.adjusted;
   return 0;
-}
-/// A node of an executable graph that is to do something else of its kind; null: there is none.
-static CapturedNode *settable(Recorder &r, GraphExec instance, GraphNode node, const char *what) {
-  size_t number = reinterpret_cast<size_t>(node);
-  if (!r.sources.count(instance->source) || number == 0 || number > instance->nodes.size())
-    return nullptr;
-  CapturedNode &own = instance->nodes[number - 1];
-  return std::strcmp(own.what, what) == 0 ? &own : nullptr;
 }
 Result cuGraphExecMemcpyNodeSetParams(GraphExec instance, GraphNode node, const CopyNode *copy,
                                       Context) {
   ENTER("cuGraphExecMemcpyNodeSetParams");
   NEEDS_CONTEXT()
-  CapturedNode *own = settable(r, instance, node, "a copy");
-  if (!own || copy->from.type != memoryTypeDevice || copy->to.type != memoryTypeDevice ||
-      copy->height != 1 || copy->depth != 1)
+  CapturedNode *own = settable(r, instance, node);
+  if (!own || std::strcmp(own->what, "a copy") || copy->from.type != memoryTypeDevice ||
+      copy->to.type != memoryTypeDevice || copy->height != 1 || copy->depth != 1)
     return 1;
   own->work = copyWork(copy->to.device, copy->from.device, copy->width);
   ++r.adjusted;
@@ -152,10 +147,10 @@ Result cuGraphExecMemsetNodeSetParams(GraphExec instance, GraphNode node, const 
                                       Context) {
   ENTER("cuGraphExecMemsetNodeSetParams");
   NEEDS_CONTEXT()
-  CapturedNode *own = settable(r, instance, node, "a fill");
+  CapturedNode *own = settable(r, instance, node);
   unsigned bytes = fill->elementBytes;
-  if (!own || (bytes != 1 && bytes != 2 && bytes != 4) || fill->height != 1 ||
-      (bytes < 4 && fill->value >> (8 * bytes)))
+  if (!own || std::strcmp(own->what, "a fill") || (bytes != 1 && bytes != 2 && bytes != 4) ||
+      fill->height != 1 || (bytes < 4 && fill->value >> (8 * bytes)))
     return 1;
   own->work = fillWork(fill->to, fill->value, bytes, fill->width);
   ++r.adjusted;
