@@ -107,13 +107,13 @@ PartitionName=all Nodes={host} Default=YES MaxTime=INFINITE State=UP OverSubscri
         self.spawn("munged", "--foreground", "--force", f"--key-file={key}", f"--socket={where}",
                    f"--pid-file={self.munge}/pid", f"--log-file={self.munge}/log",
                    f"--seed-file={self.munge}/seed")
-        for _ in range(200):
+        for _ in range(1200):
             if os.path.exists(where):
                 break
             time.sleep(0.05)
         self.spawn("slurmctld", "-D", "-i", "-f", f"{self.folder}/slurm.conf")
         self.spawn("slurmd", "-D", "-f", f"{self.folder}/slurm.conf", "-N", host)
-        for _ in range(300):
+        for _ in range(900):
             state = subprocess.run([find("sinfo"), "-h", "-o", "%T"], capture_output=True,
                                    text=True, env=self.environment).stdout.strip()
             if state.startswith("idle"):
@@ -179,7 +179,8 @@ def train(launcher, options, labels, name, steps, more=()):
     os.makedirs(folder)
     cluster = {"devices": [{"name": f"/job:worker/task:{i}/device:CPU:0"} for i in range(2)],
                "tasks": [{"name": f"worker:{i}"} for i in range(2)],
-               "timing": {"heartbeat": 0.1, "timeout": 1, "connect": 3}}
+               # Tasks of a busy machine begin, and beat, late.
+               "timing": {"heartbeat": 0.1, "timeout": 10, "connect": 8 if more else 60}}
     with open(f"{folder}/c.json", "w") as file:
         json.dump(cluster, file)
     log = open(f"{folder}/log", "ab")
@@ -223,6 +224,57 @@ def finish(process, folder, launcher, seconds=180):
         sys.exit(f"the job does not end\n{log_of(folder)[-2000:]}\n{launcher.logs()}")
 
 
+def launched(name, begin):
+    """What `begin(name)` says of a job; it says None of one that srun has given up before all its
+    tasks ran, which happens while slurmd is at the end of the job before: another one begins then."""
+    for attempt in range(10):
+        if result := begin(f"{name}-{attempt}"):
+            return result
+        time.sleep(1 + attempt)
+    sys.exit(f"{name}: no job begins")
+
+
+def is_given_up(folder):
+    log = log_of(folder)
+    return "launch failed" in log or "before step completely launched" in log
+
+
+def train_quietly(launcher, options, labels):
+    def begin(name):
+        folder, process = train(launcher, options, labels, name, options.steps)
+        code = finish(process, folder, launcher)
+        if is_given_up(folder):
+            return None
+        if code:
+            sys.exit(f"it ended with {code}\n{log_of(folder)[-2000:]}\n{launcher.logs()}")
+        return folder
+    return launched("quiet", begin)
+
+
+def lose_one(launcher, options, labels, name, rank):
+    """The folder of a job that has lost task `rank` behind its step 40."""
+    def begin(name):
+        folder, process = train(launcher, options, labels, name, options.steps,
+                                ("--save-every=20", "--recover=100", "--elastic"))
+        # A task that dies before srun has heard of all takes the job down.
+        end = time.time() + 120
+        while (job.latest(f"{folder}/saved") < 40 and time.time() < end
+               and process.poll() is None):
+            time.sleep(0.02)
+        time.sleep(random.uniform(0, 0.3))
+        victim = children(f"--cluster={folder}/c.json").get(rank)
+        try:
+            if victim:
+                os.kill(victim, signal.SIGKILL)
+        except ProcessLookupError:
+            victim = None
+        finish(process, folder, launcher)
+        if not victim and not is_given_up(folder):
+            print(f"{name}: had ended before it could lose a task\n{log_of(folder)[-800:]}")
+        return folder if victim else None
+    return launched(name, begin)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--launcher", choices=["slurm", "mpirun"], required=True)
@@ -249,33 +301,12 @@ def main():
     alone = job.data_of(f"{options.out}/alone/m")
     made = Slurm(f"{options.out}/slurm") if options.launcher == "slurm" else Mpirun()
     with made as launcher:
-        folder, process = train(launcher, options, labels, "quiet", options.steps)
-        if code := finish(process, folder, launcher):
-            sys.exit(f"it ended with {code}\n{log_of(folder)[-2000:]}\n{launcher.logs()}")
+        folder = train_quietly(launcher, options, labels)
         if job.data_of(f"{folder}/saved/m") != alone:
             sys.exit("the weights differ from those of one process")
         print(f"{launcher.name}: the same bits as one process")
         for kill in range(options.kills):
-            # slurmd may still be at the end of the job before: nothing has begun then.
-            for attempt in range(5):
-                folder, process = train(
-                    launcher, options, labels, f"kill{kill}-{attempt}", options.steps,
-                    ("--save-every=20", "--recover=100", "--elastic"))
-                # A task that dies before srun has heard of all takes the job down.
-                end = time.time() + 60
-                while (job.latest(f"{folder}/saved") < 40 and time.time() < end
-                       and process.poll() is None):
-                    time.sleep(0.05)
-                if "launch failed" not in log_of(folder):
-                    break
-                process.wait()
-                time.sleep(2)
-            time.sleep(random.uniform(0, 0.5))
-            victim = children(f"--cluster={folder}/c.json").get(kill % 2)
-            if not victim:
-                sys.exit(f"no task to kill\n{launcher.logs()}")
-            os.kill(victim, signal.SIGKILL)
-            finish(process, folder, launcher)
+            folder = lose_one(launcher, options, labels, f"kill{kill}", kill % 2)
             if job.data_of(f"{folder}/saved/m-{options.steps}") != alone:
                 sys.exit("the weights differ from those of an undisturbed training")
             if "goes on without task" not in log_of(folder):
