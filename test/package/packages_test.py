@@ -89,10 +89,14 @@ def is_static():
         return "WEIR_STATIC_LLVM:BOOL=ON" in file.read()
 
 
-def pack(generator, folder):
+def pack(generator, folder, umask):
     """Files of all packages, made in a folder."""
     environment = dict(os.environ, SOURCE_DATE_EPOCH="1700000000")
-    run("cpack", "-G", generator, "-B", folder, cwd=OPTIONS.build, env=environment)
+    before = os.umask(umask)
+    try:
+        run("cpack", "-G", generator, "-B", folder, cwd=OPTIONS.build, env=environment)
+    finally:
+        os.umask(before)
     return sorted(glob.glob(os.path.join(folder, "*.deb")) +
                   glob.glob(os.path.join(folder, "*.tar.gz")))
 
@@ -114,14 +118,14 @@ class Made(unittest.TestCase):
         if is_static() != (cls.generator == "TGZ"):
             raise unittest.SkipTest("of another kind of build tree")
         cls.folder = tempfile.mkdtemp(prefix="weir-packages-")
-        cls.files = pack(cls.generator, os.path.join(cls.folder, "first"))
+        cls.files = pack(cls.generator, os.path.join(cls.folder, "first"), 0o022)
 
     @classmethod
     def tearDownClass(cls):
         shutil.rmtree(cls.folder)
 
     def equal_bytes(self):
-        again = pack(self.generator, os.path.join(self.folder, "second"))
+        again = pack(self.generator, os.path.join(self.folder, "second"), 0o077)
         self.assertEqual(len(again), len(self.files))
         self.assertTrue(self.files)
         for one, other in zip(self.files, again):
