@@ -10,7 +10,8 @@
 usage: package_test.py --wheels=FOLDER --digits=FOLDER [--inside]
 
 Where the corpora are, ResNet-50 and a model that PyTorch exported run there in five lines, with
-the results that weir-run (on the PATH) has, and those that were recorded.
+the results that weir-run (on the PATH) has, and those that were recorded. Where
+WEIR_TORCH_PYTHON names a Python with torchvision, it exports a ResNet-50, which does the same.
 """
 
 import argparse
@@ -43,6 +44,17 @@ INPUTS = """
 import sys, numpy as np
 np.savez(sys.argv[1], **{"gpu_0/data_0": np.random.default_rng(5).normal(
     size=(1, 3, 224, 224)).astype(np.float32)})
+"""
+# Run by WEIR_TORCH_PYTHON: exports a ResNet-50 with random weights, an input, and its results.
+EXPORT = """
+import sys, numpy as np, torch, torchvision
+torch.manual_seed(7)
+model = torchvision.models.resnet50(weights=None).eval()
+image = torch.randn(1, 3, 224, 224)
+torch.onnx.export(model, (image,), "torch.onnx", input_names=["image"], dynamo=True)
+np.savez("torch_in.npz", image=image.numpy())
+with torch.no_grad():
+    np.savez("torch_out.npz", y=model(image).numpy())
 """
 
 
@@ -181,30 +193,42 @@ def variables(weir, np, folder):
     assert (program.variables["v"] == 3).all()
 
 
-def real_models(python, folder):
-    """Runs models of the corpora; false where a result is not as it should be."""
-    base = corpora.found()
-    if not base:
-        return True
+class Models:
+    """Runs models in the fresh environment, each in five lines."""
 
-    def run(*command):
-        return subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder).stdout
+    def __init__(self, python, folder):
+        self.python, self.folder = python, folder
 
-    def compare(want):
-        return run(python, "-c", COMPARE, "result.npy", want).strip()
+    def run(self, *command):
+        done = subprocess.run(command, capture_output=True, text=True, cwd=self.folder)
+        if done.returncode:
+            sys.exit(f"{' '.join(command)[:200]}\n{done.stdout}{done.stderr}"[-3000:])
+        return done.stdout
 
-    public = os.path.join(base, "public", "onnx", "hf-wav2vec2-dynamic")
-    run(python, "-c", FIVE_LINES, public + ".onnx", public + ".io/inputs.npz", "result.npy")
-    of_pytorch = compare(public + ".io/outputs.npz")
-    resnet = os.path.join(base, "onnx", "light", "light_resnet50.onnx")
-    run(python, "-c", INPUTS, "image.npz")
-    run("weir-run", resnet, "--input=image.npz", "--output=want.npz")
-    run(python, "-c", FIVE_LINES, resnet, "image.npz", "result.npy")
-    of_resnet = compare("want.npz")
-    if of_pytorch == "differs" or of_resnet != "equal":
-        print("wav2vec2", of_pytorch, "ResNet-50", of_resnet)
-        return False
-    return True
+    def compare(self, model, feeds, want):
+        self.run(self.python, "-c", FIVE_LINES, model, feeds, "result.npy")
+        return self.run(self.python, "-c", COMPARE, "result.npy", want).strip()
+
+    def of_corpora(self):
+        """How near they are, by name."""
+        base = corpora.found()
+        if not base:
+            return {}
+        public = os.path.join(base, "public", "onnx", "hf-wav2vec2-dynamic")
+        resnet = os.path.join(base, "onnx", "light", "light_resnet50.onnx")
+        self.run(self.python, "-c", INPUTS, "image.npz")
+        self.run("weir-run", resnet, "--input=image.npz", "--output=want.npz")
+        bits = self.compare(resnet, "image.npz", "want.npz")
+        return {"wav2vec2": self.compare(public + ".onnx", public + ".io/inputs.npz",
+                                         public + ".io/outputs.npz"),
+                "ResNet-50": "equal" if bits == "equal" else "differs"}
+
+    def of_pytorch(self):
+        exporter = os.environ.get("WEIR_TORCH_PYTHON")
+        if not exporter:
+            return {}
+        self.run(exporter, "-W", "ignore", "-c", EXPORT)
+        return {"torchvision": self.compare("torch.onnx", "torch_in.npz", "torch_out.npz")}
 
 
 def main():
@@ -227,8 +251,9 @@ def main():
                            os.path.join(arguments.digits, "samples.npy")], cwd=arguments.wheels,
                           check=True, capture_output=True, text=True)
     assert "first digits: [" in done.stdout, done.stdout
-    if not real_models(python, arguments.wheels):
-        return sys.exit(1)
+    models = Models(python, arguments.wheels)
+    if "differs" in (found := {**models.of_corpora(), **models.of_pytorch()}).values():
+        sys.exit(f"results: {found}")
     return sys.exit(subprocess.run(
         [python, os.path.abspath(__file__), "--wheels=" + arguments.wheels,
          "--digits=" + arguments.digits, "--inside"], cwd=arguments.wheels).returncode)
