@@ -14,6 +14,7 @@
 #define WEIR_COMPILER_FRONTEND_WIREWRITER_H
 
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -31,6 +32,12 @@ public:
   void integer(uint32_t field, int64_t value) {
     varint(uint64_t(field) << 3);
     varint(static_cast<uint64_t>(value));
+  }
+  void fixed32(uint32_t field, float value) {
+    varint(uint64_t(field) << 3 | 5);
+    char bits[sizeof(value)]; // of a little-endian machine
+    std::memcpy(bits, &value, sizeof(bits));
+    message.append(bits, sizeof(bits));
   }
   void varint(uint64_t value) {
     for (; value >= 0x80; value >>= 7)

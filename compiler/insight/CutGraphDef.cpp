@@ -8,10 +8,11 @@
 #include "compiler/frontend/NearestName.h"
 #include "compiler/frontend/WireReader.h"
 #include "compiler/frontend/WireWriter.h"
-#include "compiler/frontend/tensorflow/Graph.h"
+#include "compiler/frontend/tensorflow/InlineCalls.h"
 #include "compiler/frontend/tensorflow/TensorFlowFrontend.h"
 #include "compiler/insight/Cut.h"
 #include "compiler/insight/GraphDefFile.h"
+#include "compiler/insight/GraphDefNode.h"
 
 #include "compiler/emit/OutputFile.h"
 
@@ -68,6 +69,7 @@ private:
   void nameInputs();
   std::string placeholder(size_t input) const;
   std::string node(Name message, const tf::Node &node);
+  std::string inlinedNode(const tf::Node &node) const;
   void keepFunctions();
   std::string library(Name message);
 
@@ -86,6 +88,11 @@ private:
 };
 
 bool GraphDefCut::unknown(const std::string &name, const char *flag) {
+  for (const tf::Node &node : graph.nodes)
+    if (node.name.ends_with("/" + name))
+      return refuse("W0152", "found " + std::string(flag) + "=" + name +
+                                 ", the name of a node in a function; possible: " +
+                                 quoted(node.name) + ", which is the call's before it");
   for (const tf::FunctionDef &function : def.functions)
     for (const tf::NodeDef &node : function.nodes)
       if (node.name == name)
@@ -371,6 +378,19 @@ std::string GraphDefCut::node(Name message, const tf::Node &node) {
   return out.take();
 }
 
+/// The same of a node that no message of the file is.
+std::string GraphDefCut::inlinedNode(const tf::Node &node) const {
+  std::vector<std::string> names;
+  for (tf::Edge edge : node.inputs) {
+    auto made = inputs.find({edge.node, edge.port});
+    names.push_back(made == inputs.end() ? nameOf(edge) : inputNames[made->second]);
+  }
+  for (uint32_t control : node.controls)
+    if (kept[control])
+      names.push_back("^" + std::string(graph.nodes[control].name));
+  return nodeMessage(node, names);
+}
+
 std::string GraphDefCut::library(Name message) {
   WireWriter out;
   size_t next = 0;
@@ -398,8 +418,11 @@ std::string GraphDefCut::write(Name bytes) {
   for (WireReader reader(bytes); reader.next();)
     switch (reader.field()) {
     case 1:
-      if (int64_t at = graph.find(def.nodes[next++].name); at >= 0 && kept[at])
-        out.bytes(1, node(reader.bytes(), graph.nodes[at]));
+      if (int64_t at = graph.find(def.nodes[next].name); at >= 0 && kept[at])
+        out.bytes(1, graph.nodes[at].op == def.nodes[next].op
+                         ? node(reader.bytes(), graph.nodes[at])
+                         : inlinedNode(graph.nodes[at]));
+      ++next;
       break;
     case 2:
       out.bytes(2, library(reader.bytes()));
@@ -409,6 +432,9 @@ std::string GraphDefCut::write(Name bytes) {
     default:
       out.raw(reader.raw());
     }
+  for (size_t i = def.nodes.size(); i < graph.nodes.size(); ++i)
+    if (kept[i])
+      out.bytes(1, inlinedNode(graph.nodes[i]));
   return out.take();
 }
 
@@ -425,6 +451,18 @@ bool insight::cutGraphDef(const std::string &path, const FrontendFlagValues &fla
   std::optional<tf::Graph> graph = tf::buildGraph(opened->graph(), library, path, sink);
   if (!graph)
     return false;
+  auto hasAll = [&](const std::vector<std::string> &names) {
+    return std::all_of(names.begin(), names.end(), [&](const std::string &name) {
+      return graph->find(name) >= 0 || graph->find(tf::parseTensorName(name).node) >= 0;
+    });
+  };
+  std::optional<tf::InlinedGraph> inlined;
+  if (!hasAll(request.from) || !hasAll(request.to)) {
+    inlined = tf::inlineCalls(*graph, library, path, sink);
+    if (!inlined)
+      return false;
+    graph = std::move(inlined->graph);
+  }
   GraphDefCut cut(path, opened->graph(), *graph, sink, summary);
   if (!cut.select(request) || !cut.findTypes(types))
     return false;

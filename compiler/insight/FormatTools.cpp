@@ -50,7 +50,7 @@ std::string insight::writtenSuffixes() {
 
 std::optional<ModelGraph> insight::readModelGraph(const std::string &model,
                                                   const FrontendFlagValues &flags,
-                                                  DiagnosticSink &sink) {
+                                                  DiagnosticSink &sink, Calls calls) {
   const FormatTools *tools = formatToolsFor(model, sink);
-  return tools ? tools->read(model, flags, sink) : std::nullopt;
+  return tools ? tools->read(model, flags, sink, calls) : std::nullopt;
 }

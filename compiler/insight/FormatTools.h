@@ -24,7 +24,7 @@ struct FormatTools {
   const char *suffix; ///< of what is written
   /// As readModelGraph.
   std::optional<ModelGraph> (*read)(const std::string &model, const FrontendFlagValues &flags,
-                                    DiagnosticSink &sink);
+                                    DiagnosticSink &sink, Calls calls);
   /// Writes a part of a model as a model.
   bool (*cut)(const std::string &model, const FrontendFlagValues &flags, const CutRequest &request,
               const ValueTypes &types, const std::string &output, DiagnosticSink &sink,

@@ -10,7 +10,7 @@
 #include "compiler/frontend/onnx/GraphOrder.h"
 #include "compiler/frontend/onnx/ModelReader.h"
 #include "compiler/frontend/onnx/ModelVerifier.h"
-#include "compiler/frontend/tensorflow/Graph.h"
+#include "compiler/frontend/tensorflow/InlineCalls.h"
 #include "compiler/frontend/tensorflow/TensorFlowFrontend.h"
 #include "compiler/insight/GraphDefFile.h"
 
@@ -21,6 +21,9 @@ using namespace weir::insight;
 
 int64_t ModelGraph::producer(const std::string &value) const {
   auto it = byValue.find(value);
+  // A node's first value has two names in a GraphDef.
+  if (it == byValue.end() && value.ends_with(":0"))
+    it = byValue.find(value.substr(0, value.size() - 2));
   return it == byValue.end() ? -1 : int64_t(it->second);
 }
 
@@ -111,7 +114,8 @@ static void addInner(const onnx::Node &node, const std::string &inside, ModelGra
 }
 
 std::optional<ModelGraph> insight::readOnnxGraph(const std::string &path,
-                                                 const FrontendFlagValues &, DiagnosticSink &sink) {
+                                                 const FrontendFlagValues &, DiagnosticSink &sink,
+                                                 Calls) {
   std::string error;
   std::unique_ptr<MappedFile> mapped = MappedFile::open(path, error);
   if (!mapped) {
@@ -204,7 +208,7 @@ static std::vector<std::string> callsOf(std::string_view op, const std::vector<t
 
 std::optional<ModelGraph> insight::readTensorFlowGraph(const std::string &path,
                                                        const FrontendFlagValues &flags,
-                                                       DiagnosticSink &sink) {
+                                                       DiagnosticSink &sink, Calls calls) {
   std::unique_ptr<GraphDefFile> opened =
       GraphDefFile::open(path, valuesOf(flags, tf::tagsFlag), sink);
   if (!opened)
@@ -213,6 +217,13 @@ std::optional<ModelGraph> insight::readTensorFlowGraph(const std::string &path,
   std::optional<tf::Graph> resolved = tf::buildGraph(opened->graph(), library, path, sink);
   if (!resolved)
     return std::nullopt;
+  std::optional<tf::InlinedGraph> inlined;
+  if (calls == Calls::AreInlined) {
+    inlined = tf::inlineCalls(*resolved, library, path, sink);
+    if (!inlined)
+      return std::nullopt;
+    resolved = std::move(inlined->graph);
+  }
   ModelGraph graph;
   std::vector<bool> isInFrame = inFrames(*resolved), isUsed(resolved->nodes.size(), false);
   auto value = [&](tf::Edge edge) {

@@ -63,18 +63,22 @@ struct ModelGraph {
   std::map<std::string, size_t> byName, byValue; ///< of the main graph
 };
 
+/// Whether the nodes of functions that the main graph calls are nodes of it, named as in a
+/// program: in the place of calls (InlineCalls.h).
+enum class Calls { AreNodes, AreInlined };
+
 /// Reads a model of a format that has tools for it (FormatTools.h), by the values of the
 /// format's own flags. None after a report.
 std::optional<ModelGraph> readModelGraph(const std::string &model, const FrontendFlagValues &flags,
-                                         DiagnosticSink &sink);
+                                         DiagnosticSink &sink, Calls calls = Calls::AreNodes);
 
-/// Of an ONNX model.
+/// Of an ONNX model; its calls are nodes.
 std::optional<ModelGraph> readOnnxGraph(const std::string &model, const FrontendFlagValues &flags,
-                                        DiagnosticSink &sink);
+                                        DiagnosticSink &sink, Calls calls);
 /// Of a GraphDef, or of a SavedModel's graph that --tags says.
 std::optional<ModelGraph> readTensorFlowGraph(const std::string &model,
-                                              const FrontendFlagValues &flags,
-                                              DiagnosticSink &sink);
+                                              const FrontendFlagValues &flags, DiagnosticSink &sink,
+                                              Calls calls);
 
 } // namespace weir::insight
 

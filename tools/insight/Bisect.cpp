@@ -319,8 +319,8 @@ bool Bisection::run() {
 
 bool weir::tools::bisect(const driver::Options &options, const BisectOptions &asked,
                          BisectResult &result, DiagnosticSink &sink) {
-  std::optional<insight::ModelGraph> graph =
-      insight::readModelGraph(options.input, options.frontendFlags, sink);
+  std::optional<insight::ModelGraph> graph = insight::readModelGraph(
+      options.input, options.frontendFlags, sink, insight::Calls::AreInlined);
   if (!graph)
     return false;
   NodeRuns runs(options, *graph);

@@ -10,7 +10,9 @@
 #include "tools/common/Compare.h"
 #include "tools/common/Files.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/Locale.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
@@ -69,12 +71,27 @@ struct Row {
   std::optional<std::string> difference; ///< beyond the tolerance
 };
 
+/// The end of a long name, which tells it from others; all of it is in the file for programs.
+std::string shortened(const std::string &name) {
+  constexpr size_t most = 48;
+  return name.size() <= most ? name : "…" + name.substr(name.size() - most + 1);
+}
+
+/// What a text takes on a terminal.
+size_t columns(const std::string &text) {
+  return size_t(std::max(0, llvm::sys::locale::columnWidth(text)));
+}
+
 void printRows(const std::vector<Row> &rows, const std::string &reference) {
-  std::printf("%-32s %-18s %-18s %11s %11s %11s %7s %7s %7s %10s\n", "node", "operation", "type",
-              "least", "most", "mean", "NaN", "inf", "subn", ("err " + reference).c_str());
+  size_t width = 32;
+  for (const Row &row : rows)
+    width = std::max(width, columns(shortened(row.value)));
+  std::printf("%-*s %-18s %-18s %11s %11s %11s %7s %7s %7s %10s\n", int(width), "node", "operation",
+              "type", "least", "most", "mean", "NaN", "inf", "subn", ("err " + reference).c_str());
   for (const Row &row : rows) {
-    std::printf("%-32s %-18s %-18s ", row.value.c_str(), row.op.c_str(),
-                row.tensor->typeName().c_str());
+    std::string name = shortened(row.value);
+    name.append(width - std::min(width, columns(name)), ' ');
+    std::printf("%s %-18s %-18s ", name.c_str(), row.op.c_str(), row.tensor->typeName().c_str());
     const Numbers &n = row.numbers;
     std::printf("%11.4g %11.4g %11.4g %7lld %7lld %7lld ", n.least, n.most, n.mean,
                 static_cast<long long>(n.nans), static_cast<long long>(n.infinities),
@@ -200,8 +217,8 @@ static const Row *firstNan(const std::vector<Row> &rows, const insight::ModelGra
 
 bool weir::tools::printNumerics(const driver::Options &options, const NumericsOptions &numerics,
                                 DiagnosticSink &sink) {
-  std::optional<insight::ModelGraph> graph =
-      insight::readModelGraph(options.input, options.frontendFlags, sink);
+  std::optional<insight::ModelGraph> graph = insight::readModelGraph(
+      options.input, options.frontendFlags, sink, insight::Calls::AreInlined);
   if (!graph)
     return false;
   NodeRuns runs(options, *graph);
@@ -209,8 +226,19 @@ bool weir::tools::printNumerics(const driver::Options &options, const NumericsOp
   if (!runs.addInputs(numerics.inputs, sink))
     return false;
   std::vector<std::string> values = runs.fetchable(skipped, sink);
+  if (values.empty()) {
+    sink.report({"W0723",
+                 options.input,
+                 "",
+                 "",
+                 "found no value that a run can fetch before " +
+                     llvm::join(runs.ownFetches(), ", ") +
+                     "; expected an entry that computes tensors of what it is fed",
+                 {}});
+    return false;
+  }
   NamedTensors got, want;
-  if (values.empty() || !runs.run({}, values, got, sink))
+  if (!runs.run({}, values, got, sink))
     return false;
   Reference reference = numerics.reference.value_or(Reference{});
   DiagnosticSink unheard;

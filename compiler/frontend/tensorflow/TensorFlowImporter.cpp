@@ -16,6 +16,7 @@
 #include "compiler/frontend/tensorflow/GraphImporter.h"
 #include "compiler/frontend/tensorflow/GraphReader.h"
 #include "compiler/frontend/tensorflow/InitialState.h"
+#include "compiler/frontend/tensorflow/InlineCalls.h"
 #include "compiler/frontend/tensorflow/TensorFlowFrontend.h"
 #include "dialects/weir/NodeName.h"
 
@@ -45,6 +46,8 @@ private:
   bool entry(const Source &source, const Versions &versions, const Graph &graph,
              const Library &library, const EntrySpec &spec, const Signature *signature,
              DiagnosticSink &into);
+  /// `graph`, or what it is without calls where an entry names nodes of functions.
+  const Graph &graphOf(const EntrySpec &spec, const Graph &graph, const Library &library);
   OwningOpRef<ModuleOp> finish();
   void everySignature(const Graph &graph, const Library &library);
   void error(const char *code, std::string message) {
@@ -59,15 +62,31 @@ private:
   std::unique_ptr<SavedModel> model;
   std::unique_ptr<InitialState> state; ///< of a SavedModel
   std::map<std::string, RankedTensorType> variableTypes;
-  bool learnsTypes = false; ///< assignments may still change `variableTypes`
+  std::optional<InlinedGraph> inlined; ///< of the file's graph, where an entry wants it
+  bool learnsTypes = false;            ///< assignments may still change `variableTypes`
   bool hasLearned = false;
 };
 
 } // namespace
 
-bool ModuleImporter::entry(const Source &source, const Versions &versions, const Graph &graph,
+const Graph &ModuleImporter::graphOf(const EntrySpec &spec, const Graph &graph,
+                                     const Library &library) {
+  auto hasAll = [&](const Graph &in) {
+    auto has = [&](const auto &named) { return in.find(parseTensorName(named.value).node) >= 0; };
+    return llvm::all_of(spec.feeds, has) && llvm::all_of(spec.fetches, has);
+  };
+  if (hasAll(graph))
+    return graph;
+  DiagnosticSink unheard;
+  if (!inlined)
+    inlined = inlineCalls(graph, library, file, unheard);
+  return inlined ? inlined->graph : graph; // names in the report, too
+}
+
+bool ModuleImporter::entry(const Source &source, const Versions &versions, const Graph &whole,
                            const Library &library, const EntrySpec &spec,
                            const Signature *signature, DiagnosticSink &into) {
+  const Graph &graph = graphOf(spec, whole, library);
   std::optional<EntryPlan> plan = planEntry(graph, versions, spec, signature, options, file, into);
   if (!plan)
     return false;
