@@ -248,7 +248,7 @@ std::optional<ModelGraph> insight::readTensorFlowGraph(const std::string &path,
     }
     for (uint32_t port = 0; port < node.outputTypes.size(); ++port) {
       tf::DataType type = node.outputTypes[port];
-      made.isFetchable &= type != tf::DataType::Resource && type != tf::DataType::Variant;
+      made.isOpaque.push_back(type == tf::DataType::Resource || type == tf::DataType::Variant);
       made.outputs.push_back(value({at, port}));
     }
     if (node.op == "Placeholder" || node.op == "PlaceholderV2")
@@ -264,12 +264,15 @@ std::optional<ModelGraph> insight::readTensorFlowGraph(const std::string &path,
       if (signature.outputs.empty() || signature.key.starts_with("__saved_model"))
         continue;
       graph.signatures.push_back(signature.key);
-      for (const tf::SignatureTensor &output : signature.outputs) {
-        std::string name = output.tensor;
-        if (name.ends_with(":0"))
-          name.resize(name.size() - 2);
-        graph.signatureOutputs[signature.key].push_back(name);
-      }
+      auto valueOf = [](std::string tensor) {
+        if (tensor.ends_with(":0"))
+          tensor.resize(tensor.size() - 2);
+        return tensor;
+      };
+      for (const tf::SignatureTensor &output : signature.outputs)
+        graph.signatureOutputs[signature.key].push_back(valueOf(output.tensor));
+      for (const tf::SignatureTensor &input : signature.inputs)
+        graph.signatureInputs[signature.key].emplace_back(input.name, valueOf(input.tensor));
     }
   for (const tf::FunctionDef &function : opened->graph().functions)
     for (const tf::NodeDef &node : function.nodes) {

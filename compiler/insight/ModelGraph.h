@@ -35,9 +35,15 @@ struct GraphNode {
   std::string inside;
   std::vector<std::string> calls; ///< functions of the file
   bool isConstant = false;        ///< its value is in the file
-  /// Whether its outputs are tensors that a run can fetch, as far as the file says:
-  /// resources and parts of loops are not.
+  /// Whether its outputs are tensors that a run can fetch, as far as the file says: parts of
+  /// loops are not. Of each output `isOpaque` says that it is a resource or a variant;
+  /// empty: none is.
   bool isFetchable = true;
+  std::vector<bool> isOpaque;
+
+  bool canFetch(size_t output) const {
+    return isFetchable && !(output < isOpaque.size() && isOpaque[output]);
+  }
 };
 
 struct ModelGraph {
@@ -48,6 +54,8 @@ struct ModelGraph {
   std::set<std::string> constants;                                  ///< values in the file, of ONNX
   std::vector<std::string> signatures;                              ///< of a SavedModel
   std::map<std::string, std::vector<std::string>> signatureOutputs; ///< values
+  /// Values by the name that users feed them by.
+  std::map<std::string, std::vector<std::pair<std::string, std::string>>> signatureInputs;
 
   /// The node that makes a value, or has that name; -1: none. Of the main graph.
   int64_t producer(const std::string &value) const;

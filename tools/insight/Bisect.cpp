@@ -151,8 +151,14 @@ const HostTensor *Bisection::known(const std::string &value) {
   if (const HostTensor *tensor = findTensor(reference, value))
     return tensor;
   // A feed goes by its value's name, or by that of its signature.
+  std::string fed = value;
+  if (auto named = graph.signatureInputs.find(runs.options().entries[0].signature);
+      named != graph.signatureInputs.end())
+    for (const auto &[name, of] : named->second)
+      if (of == value)
+        fed = name;
   for (const auto &[name, tensor] : runs.feeds())
-    if (name == value)
+    if (name == fed)
       return &tensor;
   return nullptr;
 }

@@ -94,9 +94,9 @@ std::vector<std::string> NodeRuns::fetchable(std::vector<std::string> &skipped,
       continue;
     bool isInput =
         std::find(model.inputs.begin(), model.inputs.end(), node.name) != model.inputs.end();
-    for (const std::string &output : node.outputs)
-      if (!output.empty() && !isInput)
-        (node.isFetchable ? values : skipped).push_back(output);
+    for (size_t k = 0; k < node.outputs.size(); ++k)
+      if (!node.outputs[k].empty() && !isInput)
+        (node.canFetch(k) ? values : skipped).push_back(node.outputs[k]);
   }
   keepPossible(values, kept, skipped);
   return kept;
