@@ -247,7 +247,7 @@ llvm::Error Compilation::compileInUnits(std::vector<CodeUnit> &units) {
     cache.emplace(folder, options.cacheBytes ? options.cacheBytes : CodeCache::defaultLimit);
   UnitOptions how;
   how.machine = [&] { return makeMachine(options, target); };
-  how.flags = codeFlags() + " LLVM " LLVM_VERSION_STRING " units 3";
+  how.flags = codeFlags() + " LLVM " LLVM_VERSION_STRING " units 4";
   how.optLevel = options.optLevel;
   how.sanitizeAddress = options.sanitizeAddress;
   how.jobs = options.jobs ? options.jobs : int(std::thread::hardware_concurrency());

@@ -8,6 +8,8 @@
 #include "compiler/emit/MachineCode.h"
 #include "compiler/emit/Bf16Rounding.h"
 
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -54,6 +56,52 @@ static llvm::OptimizationLevel optimizationLevel(int level) {
   }
 }
 
+/// The one lane that a constant mask lets through, if it is one.
+static std::optional<unsigned> onlyLane(llvm::Value *mask) {
+  auto *constant = llvm::dyn_cast<llvm::Constant>(mask);
+  auto *type = llvm::dyn_cast<llvm::FixedVectorType>(mask->getType());
+  if (!constant || !type)
+    return std::nullopt;
+  std::optional<unsigned> found;
+  for (unsigned i = 0; i < type->getNumElements(); ++i) {
+    llvm::Constant *lane = constant->getAggregateElement(i);
+    if (!lane || lane->isNullValue() || llvm::isa<llvm::UndefValue>(lane))
+      continue;
+    if (found)
+      return std::nullopt;
+    found = i;
+  }
+  return found;
+}
+
+/// Makes masked stores of one lane stores of an element. LLVM's selection of instructions does so,
+/// too, but joins what narrows the elements with the store before, and then writes the wide
+/// element, over what lies behind it (llvm/llvm-project#179489; LLVM 22 has the fault). To be done
+/// behind all passes, since loops that are unrolled make masks constant.
+static void storeOnlyLanesAlone(llvm::Module &module) {
+  llvm::SmallVector<std::pair<llvm::IntrinsicInst *, unsigned>> stores;
+  for (llvm::Function &function : module)
+    for (llvm::BasicBlock &block : function)
+      for (llvm::Instruction &instruction : block) {
+        auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+        if (!call || call->getIntrinsicID() != llvm::Intrinsic::masked_store)
+          continue;
+        if (std::optional<unsigned> lane = onlyLane(call->getArgOperand(2)))
+          stores.push_back({call, *lane});
+      }
+  for (auto [call, lane] : stores) {
+    llvm::IRBuilder<> b(call);
+    llvm::Value *element = b.CreateExtractElement(call->getArgOperand(0), uint64_t(lane));
+    llvm::Type *type = element->getType();
+    llvm::Value *where = b.CreateConstInBoundsGEP1_64(type, call->getArgOperand(1), lane);
+    uint64_t bytes = module.getDataLayout().getTypeStoreSize(type);
+    llvm::StoreInst *store = b.CreateAlignedStore(
+        element, where, commonAlignment(call->getParamAlign(1).valueOrOne(), lane * bytes));
+    store->setAAMetadata(call->getAAMetadata());
+    call->eraseFromParent();
+  }
+}
+
 void weir::optimize(llvm::Module &module, llvm::TargetMachine &machine, int level,
                     bool sanitizeAddress) {
   llvm::PassBuilder builder(&machine);
@@ -81,6 +129,7 @@ void weir::optimize(llvm::Module &module, llvm::TargetMachine &machine, int leve
   passes.run(module, modules);
   roundToBf16Inline(module, machine);
   defineBf16Rounding(module, machine);
+  storeOnlyLanesAlone(module);
 }
 
 llvm::Error weir::generateMachineCode(llvm::Module &module, llvm::TargetMachine &machine,

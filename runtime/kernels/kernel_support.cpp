@@ -71,6 +71,16 @@ bool loadFloat(const weir_tensor &tensor, double *value) {
   }
 }
 
+int32_t shapeBy(weir_context *ctx, const weir_tensor &shape, weir_tensor &result) {
+  auto *sizes = static_cast<const int64_t *>(shape.data);
+  if (shape.dtype != WEIR_I64 || shape.rank != 1 || shape.dims[0] > WEIR_MAX_RANK)
+    return failMessage(ctx, WEIR_INVALID_ARGUMENT, "the shape is no list of sizes");
+  for (int64_t i = 0; i < shape.dims[0]; ++i)
+    if (sizes[i] < 0)
+      return failMessage(ctx, WEIR_INVALID_ARGUMENT, "a size is negative");
+  return shapeResult(ctx, result, int32_t(shape.dims[0]), sizes) ? 0 : WEIR_RESOURCE_EXHAUSTED;
+}
+
 float floatOfHalf(uint16_t half) {
   uint32_t exponent = half >> 10 & 31, fraction = half & 1023;
   uint32_t sign = uint32_t(half >> 15) << 31;
@@ -104,6 +114,21 @@ uint16_t halfOfFloat(float value) {
   }
   uint32_t odd = magnitude >> 13 & 1;
   return uint16_t(sign | ((magnitude + 0xfff + odd - (112u << 23)) >> 13));
+}
+
+float floatOfBfloat(uint16_t value) {
+  uint32_t bits = uint32_t(value) << 16;
+  float wide;
+  memcpy(&wide, &bits, sizeof(wide));
+  return wide;
+}
+
+uint16_t bfloatOfFloat(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof(bits));
+  if ((bits & 0x7fffffff) > 0x7f800000)
+    return uint16_t(bits >> 16 | 0x40);
+  return uint16_t((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
 int32_t failMessage(weir_context *ctx, int32_t code, const char *message) {

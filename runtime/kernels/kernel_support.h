@@ -43,6 +43,9 @@ inline int64_t elementCountOf(const weir_tensor &tensor) {
 /// null. False: no memory, the run has failed.
 bool shapeResult(weir_context *ctx, weir_tensor &result, int32_t rank, const int64_t *dims);
 
+/// Shapes a result by a list of sizes (i64); 0 or what failed.
+int32_t shapeBy(weir_context *ctx, const weir_tensor &shape, weir_tensor &result);
+
 /// Writes an index to element `i` of an i32 or i64 tensor.
 inline void storeIndex(weir_tensor &tensor, int64_t i, int64_t value) {
   if (tensor.dtype == WEIR_I32)
@@ -60,6 +63,9 @@ bool loadFloat(const weir_tensor &tensor, double *value);
 float floatOfHalf(uint16_t half);
 /// Rounds to nearest, ties to even.
 uint16_t halfOfFloat(float value);
+float floatOfBfloat(uint16_t value);
+/// Rounds to nearest, ties to even; NaN stays NaN, quiet.
+uint16_t bfloatOfFloat(float value);
 
 /// Fails the run: "found …" with the dtype's name.
 int32_t failDtype(weir_context *ctx, const char *what, int32_t dtype);

@@ -18,25 +18,6 @@ using namespace weir::rt;
 
 namespace {
 
-/// Shapes a result by a 1-D tensor of i64; 0 or what failed.
-int32_t shapeBy(weir_context *ctx, const weir_tensor &shape, weir_tensor &result) {
-  auto *sizes = static_cast<const int64_t *>(shape.data);
-  if (shape.dtype != WEIR_I64 || shape.rank != 1 || shape.dims[0] > WEIR_MAX_RANK)
-    return failMessage(ctx, WEIR_INVALID_ARGUMENT, "the shape is no list of sizes");
-  for (int64_t i = 0; i < shape.dims[0]; ++i)
-    if (sizes[i] < 0)
-      return failMessage(ctx, WEIR_INVALID_ARGUMENT, "a size is negative");
-  return shapeResult(ctx, result, int32_t(shape.dims[0]), sizes) ? 0 : WEIR_RESOURCE_EXHAUSTED;
-}
-
-uint16_t bfloatOfFloat(float value) {
-  uint32_t bits;
-  memcpy(&bits, &value, sizeof(bits));
-  if ((bits & 0x7fffffff) > 0x7f800000)
-    return uint16_t(bits >> 16 | 0x40);
-  return uint16_t((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
 /// Writes a number to element `i`; integers towards zero.
 void storeNumber(weir_tensor &tensor, int64_t i, double value) {
   switch (tensor.dtype) {

@@ -22,8 +22,12 @@ using namespace weir::onnx;
 
 Value weir::onnx::quantize(TensorBuilder &t, Value scaled, Value zero, Type type, bool saturate) {
   auto integer = dyn_cast<IntegerType>(type);
-  if (!integer) // of narrow floats the zero point says the type only
+  if (!integer) {
+    // The formula is the same for all types, but of f8 no implementation adds a zero point.
+    if (zero && isa<Float4E2M1FNType>(type))
+      scaled = t.add(scaled, t.cast(zero, t.element(scaled)));
     return t.cast(scaled, type, saturate);
+  }
   Value rounded = t.op<RoundEvenOp>(scaled);
   if (zero)
     rounded = t.add(rounded, t.cast(zero, t.element(scaled)));

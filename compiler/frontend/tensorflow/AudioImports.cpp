@@ -133,8 +133,40 @@ static LogicalResult mfcc(NodeImport &n) {
   return n.result(n.cast(dot(n, energies, transform), n.b.getF32Type()));
 }
 
+static LogicalResult microfrontend(NodeImport &n) {
+  Value audio = n.in(0);
+  Type element = n.elementAttr("out_type");
+  if (!audio || !element)
+    return failure();
+  if (n.rank(audio) != 1)
+    return n.invalid("expected rank 1, got " + Twine(n.rank(audio)));
+  int64_t rate = n.i("sample_rate"), stride = n.i("frame_stride"), channels = n.i("num_channels");
+  int64_t frame = n.i("window_size") * rate / 1000, step = n.i("window_step") * rate / 1000;
+  int64_t left = n.i("left_context"), right = n.i("right_context"), size = n.dim(audio, 0);
+  if (frame < 3 || step < 1 || step > frame || channels < 1 || stride < 1 || left < 0 || right < 0)
+    return n.invalid("expected frames of 3 samples or more that overlap or touch, a channel or "
+                     "more, and a stride from 1 on, got frames of " +
+                     Twine(frame) + " samples every " + Twine(step) + ", " + Twine(channels) +
+                     " channels and a stride of " + Twine(stride));
+  int64_t frames = ShapedType::kDynamic;
+  if (size != frames)
+    frames = size < frame ? 0 : (size - frame) / step / stride + 1;
+  auto type = RankedTensorType::get({frames, channels * (left + 1 + right)}, element);
+  SmallVector<double> reals;
+  for (const char *name : {"upper_band_limit", "lower_band_limit", "even_smoothing",
+                           "odd_smoothing", "min_signal_remaining", "pcan_strength", "pcan_offset"})
+    reals.push_back(n.f(name));
+  Operation *made = n.kernelCall(
+      "weir_kernel_audio_microfrontend", type, {audio, n.floats(reals, n.b.getF32Type())},
+      {rate, n.i("window_size"), n.i("window_step"), channels, n.i("smoothing_bits"),
+       n.isSet("enable_pcan"), n.i("gain_bits"), n.isSet("enable_log"), n.i("scale_shift"), left,
+       right, stride, n.isSet("zero_padding"), n.i("out_scale")});
+  return made ? n.result(made->getResult(0)) : failure();
+}
+
 ArrayRef<OpImport> weir::tf::audioImports() {
   static const OpImport rows[] = {
+      {"AudioMicrofrontend", microfrontend},
       {"AudioSpectrogram", spectrogram},
       {"Mfcc", mfcc},
   };

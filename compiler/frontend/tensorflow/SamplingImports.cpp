@@ -205,6 +205,61 @@ static LogicalResult indexShuffle(NodeImport &n) {
   return made ? n.result(n.cast(made->getResult(0), n.element(index), false)) : failure();
 }
 
+/// Numbers between bounds, of which each batch may have its own.
+static LogicalResult bounded(NodeImport &n, Value state, size_t firstParameter, bool isLast) {
+  RankedTensorType type = n.typeShapedBy(0, n.elementAttr("dtype"));
+  Value shape = n.in(0);
+  SmallVector<Value> parameters = n.tensors(firstParameter, firstParameter + 4);
+  if (!type || !state || !shape || parameters.empty())
+    return failure();
+  if (isLast) {
+    Value all = parameters[0];
+    for (Value one : ArrayRef(parameters).drop_front())
+      all = n.add(all, one);
+    Value common = all ? n.shapeOf(all) : Value();
+    for (Value &one : parameters)
+      one = common ? n.expandTo(one, common) : Value();
+  }
+  SmallVector<Value> operands{state, n.toI64(shape)};
+  llvm::append_range(operands, parameters);
+  Operation *made =
+      n.kernelCall("weir_kernel_parameterized_truncated_normal", type, operands, {isLast});
+  return made ? n.result(made->getResult(0)) : failure();
+}
+
+static LogicalResult statelessBounded(NodeImport &n) {
+  return bounded(n, seedState(n, 1), 2, true);
+}
+
+/// Each batch sets 2000 draws aside for a number, and as many for three more; scalar parameters
+/// have batches of 100.
+static LogicalResult statefulBounded(NodeImport &n) {
+  SmallVector<Value> in = n.tensors(0, 5);
+  if (in.empty() || !n.hasRank(in[0], 1))
+    return failure();
+  auto isOne = [&](Value v) { return n.rank(v) == 0 || n.dim(v, 0) == 1; };
+  bool areScalars = isOne(in[1]) && isOne(in[2]) && n.rank(in[3]) == 0 && n.rank(in[4]) == 0;
+  Value sizes = n.toI64(in[0]), all = n.reduce(sizes, "prod", {0}, false);
+  Value batches =
+      areScalars ? n.div(n.add(all, 99.0), n.intScalar(100)) : n.toScalar(n.slice(sizes, 0, 0, 1));
+  Value each = areScalars ? n.intScalar(100) : n.div(all, n.maximum(batches, 1.0));
+  Value blocks = n.div(n.mul(n.mul(batches, 2000.0), n.add(each, 3.0)), n.intScalar(4));
+  return bounded(n, attributeState(n, blocks), 1, false);
+}
+
+/// Its generator takes the counter's first number for the key, and the key for the counter's
+/// upper half.
+static LogicalResult stochasticCast(NodeImport &n) {
+  Value x = n.in(0), state = keyState(n, 1);
+  Type element = n.elementAttr("Tout");
+  if (!x || !state || !element)
+    return failure();
+  state = n.concat({n.slice(state, 0, 1, 2), n.ints({0}), n.slice(state, 0, 0, 1)}, 0);
+  Operation *made =
+      n.kernelCall("weir_kernel_stochastic_cast", n.type(x).clone(element), {state, x});
+  return made ? n.result(made->getResult(0)) : failure();
+}
+
 ArrayRef<OpImport> weir::tf::samplingImports() {
   static const OpImport rows[] = {
       {"StatelessTruncatedNormal", statelessTruncated},
@@ -216,12 +271,15 @@ ArrayRef<OpImport> weir::tf::samplingImports() {
       {"RandomPoisson", statefulPoisson},
       {"RandomPoissonV2", statefulPoisson},
       {"StatelessRandomPoisson", statelessPoisson},
+      {"ParameterizedTruncatedNormal", statefulBounded},
+      {"StatelessParameterizedTruncatedNormal", statelessBounded},
       {"StatelessRandomBinomial", binomial},
       {"StatelessMultinomial", statelessMultinomial},
       {"Multinomial", statefulMultinomial},
       {"StatelessShuffle", statelessShuffle},
       {"RandomShuffle", statefulShuffle},
       {"RandomIndexShuffle", indexShuffle},
+      {"StochasticCastToInt", stochasticCast},
   };
   return rows;
 }

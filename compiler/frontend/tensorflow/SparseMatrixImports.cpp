@@ -282,6 +282,25 @@ static LogicalResult softmaxGradient(NodeImport &n) {
   return matrixResult(n, y);
 }
 
+static LogicalResult cholesky(NodeImport &n) {
+  SparseTensor a = matrixInput(n, 0);
+  Value order = n.in(1);
+  if (!a || !order)
+    return failure();
+  if (n.rank(order) != a.rank - 1)
+    return n.invalid("expected a permutation of rank " + Twine(a.rank - 1) + ", got rank " +
+                     Twine(n.rank(order)));
+  SmallVector<Type> types{RankedTensorType::get({ShapedType::kDynamic, a.rank}, n.b.getI64Type()),
+                          RankedTensorType::get({ShapedType::kDynamic}, n.element(a.values))};
+  Operation *made = n.kernelCall("weir_kernel_sparse_cholesky", types,
+                                 {a.indices, a.values, a.shape, n.toI64(order)});
+  if (!made)
+    return failure();
+  a.indices = made->getResult(0);
+  a.values = made->getResult(1);
+  return matrixResult(n, a);
+}
+
 static LogicalResult components(NodeImport &n) {
   SparseTensor x = matrixInput(n, 0);
   Value index = n.in(1);
@@ -315,6 +334,7 @@ ArrayRef<OpImport> weir::tf::sparseMatrixImports() {
       {"SparseMatrixZeros", zeros},
       {"SparseMatrixSoftmax", softmax},
       {"SparseMatrixSoftmaxGrad", softmaxGradient},
+      {"SparseMatrixSparseCholesky", cholesky},
   };
   return rows;
 }

@@ -90,6 +90,40 @@ WEIR_LIBRARY_FUNCTION(weir_kernel_accidental_hits);
 /// TensorFlow FractionalMaxPool, FractionalAvgPool.
 WEIR_LIBRARY_FUNCTION(weir_kernel_fractional_pool);
 
+/// Floats as integers, up or down by chance: up as often as the fraction is large.
+/// operands: state (a key and a counter), x (f16, bf16, f32 or f64)
+/// results:  i8, i16 or i32, of the same shape; NaN is 0
+/// TensorFlow StochasticCastToInt.
+WEIR_LIBRARY_FUNCTION(weir_kernel_stochastic_cast);
+
+/// Normal numbers between bounds.
+/// operands: state; shape (i64); means, deviations, least and largest numbers (the results'
+///           type; each of one element, or of one a batch)
+/// results:  f16, f32 or f64
+/// attributes: 0: batches are the first dimension; 1: the last ones, and parameters have
+///           their shape
+/// TensorFlow ParameterizedTruncatedNormal and its stateless form, as one thread draws.
+WEIR_LIBRARY_FUNCTION(weir_kernel_parameterized_truncated_normal);
+
+/// The Cholesky factor of sparse Hermitian matrices, whose lower halves are read, in a given
+/// order of rows. Fill-in counts as elements, whatever its values are.
+/// operands: coordinates (i64 [n, 2 or 3], in row-major order), values (f32, f64, c64 or c128
+///           [n]), shape (i64 [2 or 3]), the order of rows (i64, [rows] or [batch, rows])
+/// results:  coordinates and values of the lower factors, in row-major order
+/// TensorFlow SparseMatrixSparseCholesky.
+WEIR_LIBRARY_FUNCTION(weir_kernel_sparse_cholesky);
+
+/// Features of speech in fixed-point arithmetic.
+/// operands: samples (i16 [n]); f32 [7]: highest and lowest frequency, smoothing of even and
+///           of odd channels, share of the signal that stays, strength and offset of the gain
+/// results:  u16 or f32 [frames, channels × (left + 1 + right)]
+/// attributes: samples a second, milliseconds of a frame, and between frames, channels, bits
+///           of smoothing, whether the gain is controlled, its bits, whether logarithms are
+///           taken, their bits, frames left, frames right, stride of frames, whether frames
+///           outside are zeros (else the nearest), divisor of results
+/// TensorFlow AudioMicrofrontend.
+WEIR_LIBRARY_FUNCTION(weir_kernel_audio_microfrontend);
+
 #ifdef __cplusplus
 }
 #endif

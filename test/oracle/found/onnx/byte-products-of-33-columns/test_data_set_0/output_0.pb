@@ -1,0 +1,1 @@
+!Boutput0Jcln`n]rhejvo\hihnjnnojmogajqcdibu^bbe_oc_dZ__o`dlehh[cddVnmX_hhnd]q]e[aZdkZXZdZeXT\WgVn[kb\aYW[bb]Xc
