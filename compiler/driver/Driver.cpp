@@ -522,6 +522,17 @@ bool driver::compileToFiles(const Options &asked, DiagnosticSink &sink, Result *
     if (!options.runtimeArchives.empty())
       noEffect(sink, options.input, "--runtime-with", why);
   }
+  bool isText = !options.stopAfter.empty() || form == OutputForm::Mlir ||
+                form == OutputForm::LlvmIr || form == OutputForm::Assembly;
+  if (isText) {
+    const char *why = "the output is text; possible: -o with a name that ends in .o, .a or .so";
+    if (!options.weightsFile.empty())
+      noEffect(sink, options.input, "--weights", why);
+    if (options.report)
+      noEffect(sink, options.input, "--report", why);
+  }
+  if (options.cacheBytes && options.cacheFolder.empty())
+    noEffect(sink, options.input, "--cache-size", "nothing is kept; possible: without --cache=off");
   if (!compilation.run(form.value_or(OutputForm::Object)))
     return false;
   if (result)

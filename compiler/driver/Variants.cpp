@@ -120,7 +120,7 @@ bool Compilation::translateVariants() {
       return false;
     if (differ && described.devices.size() > 1) {
       driver::report(sink, "W0106", options.input,
-                     "found processors with and without tiles of bf16 in --cpu=" + options.cpu +
+                     "found processors that multiply bf16 and others in --cpu=" + options.cpu +
                          " for several devices, which would exchange values of "
                          "different types; possible: --precision=f32, or "
                          "processors of one kind");

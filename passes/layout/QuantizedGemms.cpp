@@ -147,8 +147,7 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
     SmallVector<Value> operands(op->getOperands());
     op->getResult(0).replaceAllUsesWith(sum);
     op->erase();
-    for (Value operand : operands)
-      eraseDead(operand);
+    eraseDead(operands);
   }
 
   /// Whether bytes could be faster than floats, as far as sizes say: no product of nothing, no
@@ -456,14 +455,23 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
     return sum;
   }
 
-  void eraseDead(Value value) {
-    Operation *def = value.getDefiningOp();
-    if (!def || !isOpTriviallyDead(def))
-      return;
-    SmallVector<Value> operands(def->getOperands());
-    def->erase();
-    for (Value operand : operands)
-      eraseDead(operand);
+  /// Erases what made `values`, and what that was made of, as far as nothing uses it. A value may
+  /// be there twice, or be what another one was made of.
+  static void eraseDead(ValueRange values) {
+    llvm::SmallSetVector<Operation *, 8> left;
+    auto look = [&](ValueRange operands) {
+      for (Value operand : operands)
+        if (Operation *def = operand.getDefiningOp())
+          left.insert(def);
+    };
+    look(values);
+    while (!left.empty()) {
+      Operation *op = left.pop_back_val();
+      if (!isOpTriviallyDead(op))
+        continue;
+      look(op->getOperands());
+      op->erase();
+    }
   }
 
   /// Of several values of bytes that an operation adds, say, one may be computed in its
@@ -500,7 +508,7 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
     Value inside = low.getOperand(0);
     if (read.contains(byte)) {
       quantize.getOperandMutable().assign(inside);
-      eraseDead(high);
+      eraseDead(high->getResults());
     }
     if (auto shifted = inside.getDefiningOp<AddOp>(); shifted && numberOf(shifted.getOperand(1)))
       inside = shifted.getOperand(0);

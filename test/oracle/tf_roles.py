@@ -31,7 +31,8 @@ RULES = [
     ("SoftmaxCrossEntropyWithLogits", "features[N,C]~ labels[N,C]"),
     ("SparseSoftmaxCrossEntropyWithLogits", "features[N,C] labels[N]:index=C"),
     ("(Batch)?(Cholesky|MatrixInverse|MatrixDeterminant|LogMatrixDeterminant|MatrixSquareRoot"
-     "|Lu|MatrixExponential|MatrixLogarithm)", "input[%s]:spd" % FACTOR),
+     "|Lu|MatrixLogarithm)", "input[%s]:spd" % FACTOR),
+    ("MatrixExponential", "input[%s]:unit" % FACTOR),
     ("(Batch)?(MatrixSolve)", "matrix[%s]:spd rhs[B...,M,N]" % FACTOR),
     ("(Batch)?(MatrixTriangularSolve)", "matrix[%s]:spd rhs[B...,M,N]" % FACTOR),
     ("(Batch)?(CholeskyGrad)|(Batch)?SelfAdjointEig(V2)?|Eig|Svd|BatchSvd|Qr|MatrixSolveLs|BatchMatrixSolveLs|Banded.*", None),

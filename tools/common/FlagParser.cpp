@@ -226,6 +226,7 @@ bool FlagParser::parse(int argc, const char *const *argv, int &status) {
                       status);
       value = argv[++i];
     }
+    arguments.push_back({std::string(name), flag->group});
     std::string problem = flag->set(value);
     if (!problem.empty())
       return refuse(std::string(name) + (flag->kind == Kind::Joined ? "" : "=") +
@@ -236,6 +237,22 @@ bool FlagParser::parse(int argc, const char *const *argv, int &status) {
     return refuse(count == 0 ? "no " + positionalName + " given" : "too few arguments", status,
                   {"usage: " + tool + " " + synopsis});
   return true;
+}
+
+std::string FlagParser::given(const std::vector<std::string> &names) const {
+  for (const Given &one : arguments)
+    if (std::find(names.begin(), names.end(), one.name) != names.end())
+      return one.name;
+  return "";
+}
+
+std::string FlagParser::givenOf(const std::vector<std::string> &wanted,
+                                const std::vector<std::string> &but) const {
+  for (const Given &one : arguments)
+    if (std::find(wanted.begin(), wanted.end(), groups[one.group]) != wanted.end() &&
+        std::find(but.begin(), but.end(), one.name) == but.end())
+      return one.name;
+  return "";
 }
 
 std::string FlagParser::usageOf(const Flag &flag) {

@@ -56,6 +56,12 @@ public:
   /// `status` (help or version were asked for, or an error was printed).
   bool parse(int argc, const char *const *argv, int &status);
 
+  /// The first of these flags that the arguments held, or "". After parse.
+  std::string given(const std::vector<std::string> &names) const;
+  /// The first given flag of one of these groups that is none of `but`, or "". After parse.
+  std::string givenOf(const std::vector<std::string> &groups,
+                      const std::vector<std::string> &but) const;
+
   /// As printed by --help, for tests and documentation.
   std::string helpText() const;
   /// The same as a page for man(1), which `--print-man` prints.
@@ -78,6 +84,10 @@ private:
     Setter set;
     size_t group;
   };
+  struct Given {
+    std::string name;
+    size_t group;
+  };
 
   /// "--feed=X", as --help shows a flag.
   static std::string usageOf(const Flag &flag);
@@ -89,6 +99,7 @@ private:
   std::string tool, synopsis, description;
   std::vector<std::string> groups;
   std::vector<Flag> flags;
+  std::vector<Given> arguments;
   std::vector<std::pair<int, std::string>> exitCodes;
   std::string positionalName, positionalHelp;
   size_t least = 0, most = 0;

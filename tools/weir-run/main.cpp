@@ -20,6 +20,7 @@
 #include "tools/insight/Numerics.h"
 #include "tools/weir-run/Checkpoints.h"
 #include "tools/weir-run/Expect.h"
+#include "tools/weir-run/FlagRules.h"
 #include "tools/weir-run/Measure.h"
 #include "tools/weir-run/Steps.h"
 #include "tools/weir-run/TaskReport.h"
@@ -128,9 +129,12 @@ void addPlaceFlags(FlagParser &parser, Settings &settings) {
 }
 
 /// What of the command line does not go together; empty: all does.
-std::string whyNotTogether(const Settings &settings) {
-  if (settings.showNumbers && isLibrary(settings.options.input))
+std::string whyNotTogether(const Settings &settings, const FlagParser &parser) {
+  bool isCompiled = isLibrary(settings.options.input);
+  if (settings.showNumbers && isCompiled)
     return "found --numerics or --compare with a .so, which has no nodes left; possible: the model";
+  if (std::string why = whyIgnored(parser, isCompiled, settings.showNumbers); !why.empty())
+    return why;
   if (settings.cluster.empty() && !(settings.task.empty() && settings.secret.empty()))
     return std::string("found --") + (settings.task.empty() ? "secret" : "task") +
            " without --cluster";
@@ -236,7 +240,7 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
   if (!parser.parse(argc, argv, status))
     return false;
   settings.options.input = models[0];
-  if (std::string why = whyNotTogether(settings); !why.empty()) {
+  if (std::string why = whyNotTogether(settings, parser); !why.empty()) {
     printError(toolName, why);
     status = 1;
     return false;

@@ -42,10 +42,6 @@ LogicalResult rounded(NodeImport &n, Value y, size_t scale, Value like) {
   return n.result(quantize(n, n.div(y, single(n, scale)), single(n, scale + 1), n.element(like)));
 }
 
-LogicalResult qAdd(NodeImport &n) {
-  return rounded(n, n.add(reals(n, 0), reals(n, 3)), 6, n.in(0));
-}
-
 /// Operand `i` without its zero point, as f32.
 Value withoutZero(NodeImport &n, size_t i) {
   Type i32 = n.b.getI32Type();
@@ -53,6 +49,17 @@ Value withoutZero(NodeImport &n, size_t i) {
   if (n.has(i + 2))
     q = n.sub(q, n.cast(single(n, i + 2), i32));
   return n.cast(q, n.b.getF32Type());
+}
+
+/// Each operand has one factor of its own, so that ties stay ties.
+LogicalResult qAdd(NodeImport &n) {
+  auto part = [&](size_t i) {
+    return n.mul(withoutZero(n, i), n.div(single(n, i + 1), single(n, 6)));
+  };
+  Value y = n.add(part(0), part(3));
+  if (!y || !n.in(0))
+    return failure();
+  return n.result(quantize(n, y, single(n, 7), n.element(n.in(0))));
 }
 
 /// The scales are one factor, so that ties stay ties.

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/Import.h"
+#include "compiler/frontend/lowering/IntegerLimits.h"
 #include "compiler/frontend/tensorflow/GraphImporter.h"
 #include "compiler/frontend/tensorflow/NodeImport.h"
 #include "compiler/frontend/tensorflow/Sparse.h"
@@ -219,16 +220,22 @@ static LogicalResult sparseCrossEntropy(NodeImport &n) {
 //===----------------------------------------------------------------------===//
 
 /// Maximum over a window of value + filter, written out over the window.
+/// The largest sum of an element and its weight, over those inside of the image that are larger
+/// than the lowest number; else that, and NaN is not, as TensorFlow has it.
 static LogicalResult dilation(NodeImport &n) {
   Value x = n.in(0), filter = n.in(1);
   if (!x || !filter)
     return failure();
   IntVector strides = n.is("strides"), rates = n.is("rates");
-  if (!n.isStatic(x) || !n.isStatic(filter) || n.rank(x) != 4 || n.rank(filter) != 3 ||
-      strides.size() != 4 || rates.size() != 4)
-    return n.unsupported(
-        "expected shapes that are known when the model is compiled, got open ones");
+  if (!n.hasRank(x, 4) || !n.hasRank(filter, 3))
+    return failure();
+  if (strides.size() != 4 || rates.size() != 4)
+    return n.invalid("found strides or rates that are no four numbers");
   Ints shape = n.sizes(x), window = n.sizes(filter);
+  if (ShapedType::isDynamicShape(shape.slice(1, 2)) ||
+      ShapedType::isDynamicShape(window.take_front(2)))
+    return n.unsupported("expected heights and widths that are known when the model is compiled, "
+                         "got open ones");
   if (window[0] * window[1] > 1024)
     return n.unsupported("found a window of more than 1024 elements");
   IntVector pads(8, 0), outputs;
@@ -244,10 +251,23 @@ static LogicalResult dilation(NodeImport &n) {
     pads[5 + i] = total - total / 2;
     outputs.push_back(steps);
   }
-  double lowest = isa<FloatType>(n.element(x)) ? -INFINITY : -128;
-  if (!isa<FloatType>(n.element(x)))
-    return n.unsupported("expected floats, got integers");
-  Value padded = n.op<PadOp>(x, n.ints(pads), n.like(x, lowest), n.text("constant"));
+  Type element = n.element(x);
+  double lowest = 0;
+  if (auto real = dyn_cast<FloatType>(element))
+    lowest =
+        llvm::APFloat::getLargest(real.getFloatSemantics(), /*Negative=*/true).convertToDouble();
+  else
+    lowest = frontend::IntegerLimits(cast<IntegerType>(element)).lowest;
+  Value padded = n.op<PadOp>(x, n.ints(pads), n.like(x, 0), n.text("constant"));
+  // Which of an axis' windows have their element `at` inside.
+  auto inside = [&](int axis, int64_t at) {
+    SmallVector<bool> is;
+    for (int64_t i = 0; i < outputs[axis]; ++i) {
+      int64_t place = i * strides[1 + axis] + at * rates[1 + axis] - pads[1 + axis];
+      is.push_back(place >= 0 && place < shape[1 + axis]);
+    }
+    return is;
+  };
   Value best;
   for (int64_t h = 0; h < window[0]; ++h)
     for (int64_t w = 0; w < window[1]; ++w) {
@@ -258,7 +278,18 @@ static LogicalResult dilation(NodeImport &n) {
                                  n.ints({strides[1], strides[2]}), n.list({1, 2}), n.flag(false));
       Value weight = n.pick(n.pick(filter, 0, h), 0, w);
       Value sum = n.add(part, weight);
-      best = best ? n.maximum(best, sum) : sum;
+      Value before = best ? best : n.like(x, lowest), takes = n.compare("gt", sum, before);
+      SmallVector<bool> rows = inside(0, h), columns = inside(1, w);
+      if (!llvm::all_of(rows, [](bool is) { return is; }) ||
+          !llvm::all_of(columns, [](bool is) { return is; })) {
+        SmallVector<bool> both;
+        for (bool row : rows)
+          for (bool column : columns)
+            both.push_back(row && column);
+        auto type = RankedTensorType::get({1, outputs[0], outputs[1], 1}, n.b.getI1Type());
+        takes = n.op<AndOp>(takes, n.constant(DenseElementsAttr::get(type, both)));
+      }
+      best = n.select(takes, sum, before);
     }
   return n.result(best);
 }
