@@ -123,6 +123,7 @@ RULES = {
     "BiasSoftmax": "data[R...] bias[R...]", "BiasDropout": "data[R...,H] bias[H] residual[R...,H]",
     "Softmax": "input[R...]", "LogSoftmax": "input[R...]", "Hardmax": "input[R...]",
     "Gather": "data[R...] indices[P...]:index@axis",
+    "GatherBlockQuantized": "data[V,N] indices[P...]:index=V scales[V,1] zero_points[V,1]",
     "GatherElements": "data[R...] indices[R...]:index@axis",
     "ScatterElements": "data[R...] indices[R...]:unique@axis updates[R...]",
     "Scatter": "data[R...] indices[R...]:unique@axis updates[R...]",

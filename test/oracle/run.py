@@ -101,7 +101,8 @@ def main():
     table, split = Table(), collections.Counter()
     refusals, lacks, found = collections.Counter(), collections.Counter(), []
     with tempfile.TemporaryDirectory(prefix="weir-oracle-") as folder:
-        oracle = pool.Oracle(given.suite)
+        # One process for all questions: to start TensorFlow takes longer than a hundred answers.
+        oracle = given.oracle = pool.Oracle(given.suite)
         weir = pool.Weir(os.path.join(given.weir, "bin", "weir-conformance"), folder)
         source = source_of(given)
         answered = drawn = 0

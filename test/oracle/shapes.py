@@ -251,6 +251,30 @@ class Operands:
                 array(random.integers(low, min(high, 127) + 1, count))
         if role == "zeros":
             return array(np.zeros(count))
+        if role == "one":
+            return array(np.ones(count))
+        if role == "around":
+            return array([-3, 4])
+        if role == "projective":  # not far from the identity
+            return array(np.array([1, 0, 0, 0, 1, 0, 0, 0]) + random.standard_normal(shape) *
+                         np.array([0.2, 0.2, 2, 0.2, 0.2, 2, 0.01, 0.01]))
+        if role == "splits":  # rows of a ragged tensor of so many values
+            if not count:
+                raise Reject("no rows")
+            inner = np.sort(random.integers(0, limit + 1, count))
+            inner[0], inner[-1] = 0, limit if count > 1 else 0
+            return array(inner)
+        if role == "codes":
+            return array(random.choice([0, 65, 98, 228, 0x20ac, 0x1f600, 0xd800, 0x110000, -1], count))
+        if role == "cells":  # the 81 of two times nine
+            if not 1 <= count <= 3:
+                raise Reject("another rank")
+            return array([[81], [27, -1], [3, -1, 9]][count - 1])
+        if role in ("pattern", "rewrite", "separator", "farmhash"):
+            words = {"pattern": ["a+", "(a|b)c?", "[0-9]+", "^.", "", "\\d|\\s", "x{2,}", "(.)(.)", "("],
+                     "rewrite": ["", "z", "<\\0>", "\\1"], "separator": ["", " ", ",", "a", "ab"],
+                     "farmhash": ["farmhash64"]}[role]
+            return np.array(self.pick(words), object).reshape(shape)
         if role == "small":
             return array(random.integers(0, 7, count))
         if role == "bit":

@@ -10,6 +10,56 @@ does not list go by their name (BY_NAME), others are broadcast to the first."""
 
 FACTOR = "B...,M,M"
 RULES = [
+    ("BandedTriangularSolve", "matrix[B...,k,M]:positive rhs[B...,M,N]"),
+    ("(Batch)?CholeskyGrad", "l[B...,M,M]:spd grad[B...,M,M]"),
+    ("(Batch)?MatrixSolveLs", "matrix[B...,M,K] rhs[B...,M,N] l2_regularizer[]:unit"),
+    ("(Batch)?SelfAdjointEigV2", "input[B...,M,M]:spd"), ("(Batch)?Svd", "input[B...,M,N]"),
+    ("DrawBoundingBoxes(V2)?", "images[N,H,W,3] boxes[N,Q,4]:unit colors[b,3]"),
+    ("ExtractGlimpse(V2)?", "input[N,H,W,C] size[2]:positives offsets[N,2]:unit"),
+    ("ExtractVolumePatches", "input[N,D,H,W,C]"),
+    ("HistogramFixedWidth", "values[R...] value_range[2]:around nbins[]:positives"),
+    ("ImageProjectiveTransformV[23]", "images[N,H,W,C] transforms[N,8]:projective output_shape[2]:positives"
+     " fill_value[]"),
+    ("IsotonicRegression", "input[R...,C]"), ("NearestNeighbors", "points[P,C] centers[Q,C] k[]:positives"),
+    ("RaggedRange", "starts[k]:even limits[k]:even deltas[k]:positives"),
+    ("RaggedBincount", "splits[k]:splits=P values[P]:small size[]:hundred weights[P]"),
+    ("RaggedCountSparseOutput", "splits[k]:splits=P values[P]:small weights[P]"),
+    ("RandomGammaGrad", "alpha[R...]~:positive sample[R...]~:positive"),
+    ("RandomIndexShuffle", "index[R...]:small seed[3]:small max_index[]:hundred"),
+    ("RegexFullMatch|RegexReplace", "input[R...] pattern[]:pattern rewrite[]:rewrite"),
+    ("StaticRegex.*|UnicodeDecode.*|UnicodeTranscode", "input[R...]"), ("UnicodeScript", "input[R...]:any=70000"),
+    ("UnicodeEncode", "input_values[P]:codes input_splits[k]:splits=P"),
+    ("StringSplit", "input[V] delimiter[]:separator"), ("StringSplitV2", "input[V] sep[]:separator"),
+    ("StringNGrams", "data[P] data_splits[k]:splits=P"), ("Fingerprint", "data[N,T...] method[]:farmhash"),
+    ("ScaleAndTranslate", "images[N,H,W,C] size[2]:positives scale[2]:positive translation[2]:unit"),
+    ("SetSize", "set_indices[P,2]:rising set_values[P] set_shape[2]:nine"),
+    ("DenseToDenseSetOperation", "set1[N,P]:small set2[N,Q]:small"),
+    ("DenseToSparseSetOperation", "set1[9,P]:small set2_indices[Q,2]:rising set2_values[Q]:small set2_shape[2]:nine"),
+    ("SparseToSparseSetOperation", "set1_indices[P,2]:rising set1_values[P]:small set1_shape[2]:nine"
+     " set2_indices[Q,2]:rising set2_values[Q]:small set2_shape[2]:nine"),
+    ("SparseBincount|SparseCountSparseOutput", "indices[P,2]:rising values[P]:small dense_shape[2]:nine"
+     " size[]:hundred weights[P]"),
+    ("SparseReshape", "input_indices[P,2]:rising input_shape[2]:nine new_shape[k]:cells"),
+    ("SparseSplit", "split_dim[]:bit indices[P,2]:rising values[P] shape[2]:nine"),
+    ("EditDistance", "hypothesis_indices[P,2]:rising hypothesis_values[P]:small hypothesis_shape[2]:nine"
+     " truth_indices[Q,2]:rising truth_values[Q]:small truth_shape[2]:nine"),
+    ("StatelessRandomUniformIntV2", "shape[k]:sizes key[1]:small counter[2]:small alg[]:one minval[]:zeros maxval[]:hundred"),
+    ("StatelessRandom(Uniform|Normal|UniformFullInt)V2|StatelessTruncatedNormalV2",
+     "shape[k]:sizes key[1]:small counter[2]:small alg[]:one"),
+    ("StatelessRandomGammaV3", "shape[k]:sizes key[1]:small counter[2]:small alg[]:one alpha[]:positive"),
+    ("StatelessRandomGammaV2", "shape[k]:sizes seed[2]:small alpha[]:positive"),
+    ("StatelessRandomBinomial", "shape[k]:sizes seed[2]:small counts[]:positives probs[]:unit"),
+    ("StatelessParameterizedTruncatedNormal", "shape[k]:sizes seed[2]:small means[] stddevs[]:positive"
+     " minvals[]:low maxvals[]:high"),
+    ("StatelessShuffle", "value[R...] key[1]:small counter[2]:small alg[]:one"),
+    ("StatelessRandomGetKeyCounter(Alg)?", "seed[2]:small"),
+    ("StochasticCastToInt", "input[R...] key[1]:small counter[2]:small alg[]:one"),
+    ("LSTMBlockCell", "x[N,M] cs_prev[N,M] h_prev[N,M] w[2*M,4*M]:weights wci[M] wcf[M] wco[M] b[4*M]"),
+    ("BlockLSTM(V2)?", "seq_len_max[]:size=L x[L,N,M] cs_prev[N,M] h_prev[N,M] w[2*M,4*M]:weights"
+     " wci[M] wcf[M] wco[M] b[4*M]"),
+    ("GRUBlockCell", "x[N,M] h_prev[N,M] w_ru[2*M,2*M]:weights w_c[2*M,M]:weights b_ru[2*M] b_c[M]"),
+    ("CTCGreedyDecoder", "inputs[L,N,C] sequence_length[N]:length=L"),
+    ("AudioSpectrogram", "input[P,C]"),
     ("MatMul|_FusedMatMul", "a[M,K]{transpose_a} b[K,N]{transpose_b} args[N]"),
     ("SparseMatMul", "a[M,K]{transpose_a} b[K,N]{transpose_b}"),
     ("BatchMatMul|BatchMatMulV2|BatchMatMulV3", "x[B...,M,K]{adj_x} y[B...,K,N]{adj_y}"),
@@ -160,5 +210,18 @@ NUMBERS = {
     "num_partitions": (2, 3), "num": None, "batch_dims": (0, 0), "seq_dim": (1, 1), "batch_dim": (0, 0),
     "begin_mask": (0, 15), "end_mask": (0, 15), "ellipsis_mask": (0, 0), "new_axis_mask": (0, 1),
     "shrink_axis_mask": (0, 1), "blank_index": None, "num_buckets": (1, 1000), "axis": None,
-    "squeeze_dims": None,
+    "squeeze_dims": None, "window_size": (2, 40), "stride": (1, 20), "desired_channels": None,
+    "minlength": (-1, 9), "maxlength": (-1, 9), "maxsplit": (-1, 3), "pad_width": (-1, 2),
+    "replacement_char": (60, 70),
+}
+
+# Attributes of text, where the registry says no values.
+TEXTS = {
+    "noise": [b"zero"], "input_encoding": [b"UTF-8", b"UTF-16-BE", b"US-ASCII"],
+    "set_operation": [b"a-b", b"b-a", b"intersection", b"union"],
+    "pattern": [b"a+", b"(a|b)c?", b"[0-9]+", b"^.", b"", b"\\d|\\s", b"x{2,}", b"(.)(.)"],
+    "rewrite": [b"", b"z", b"<\\0>", b"\\1"], "separator": [b" ", b"_", b""],
+    "left_pad": [b"", b"<"], "right_pad": [b"", b">>"], "kernel_type": [
+        b"lanczos1", b"lanczos3", b"lanczos5", b"gaussian", b"box", b"triangle", b"keyscubic", b"mitchellcubic"],
+    "interpolation": [b"NEAREST", b"BILINEAR"], "fill_mode": [b"CONSTANT", b"REFLECT", b"WRAP", b"NEAREST"],
 }

@@ -103,6 +103,8 @@ class Draw(shapes.Operands):
             return None
         if a.type == "bool":
             return bool(random.random() < 0.5) if name not in ("use_cudnn_on_gpu", "sorted") else None
+        if a.type == "string" and name in tf_roles.TEXTS and not a.allowed_values.list.s:
+            return self.pick(tf_roles.TEXTS[name])
         if a.type == "string" and a.allowed_values.list.s:
             if name == "data_format" and random.random() < 0.9:
                 return None
@@ -164,6 +166,10 @@ class Draw(shapes.Operands):
             return [b"BiasAdd", self.pick([b"Relu", b"Elu", b"Relu6", b"Tanh", b"Sigmoid"])]
         if name == "num_args":
             return 1
+        if name in ("compute_v", "compute_uv", "uniform_noise"):
+            return False  # signs of vectors, and noise, are nobody's
+        if name == "ngram_widths":
+            return random.integers(1, 4, int(random.integers(1, 3))).tolist()
         return None
 
     def equation(self):
@@ -258,6 +264,8 @@ def make(random, op):
         feeds["x%d:0" % i] = value
     outputs = ["node:%d" % i for i in range(add_node(definition, op, drawn))]
     if op.name.startswith("FusedBatchNorm"):  # what is reserved for the gradient is nobody's
+        outputs = outputs[:1]
+    if re.search("Svd|SelfAdjointEig", op.name):
         outputs = outputs[:1]
     strip_defaults(random, definition, op)
     first = drawn.operands[0][1]

@@ -184,6 +184,9 @@ LogicalResult quantizeLinear(NodeImport &n) {
   else if (n.isFloat(scale) &&
            n.element(scale).getIntOrFloatBitWidth() > compute.getIntOrFloatBitWidth())
     compute = n.element(scale);
+  else if (n.isFloat(scale) && n.element(scale) != compute &&
+           n.element(scale).getIntOrFloatBitWidth() == compute.getIntOrFloatBitWidth())
+    compute = n.b.getF32Type(); // f16 and bf16: neither holds the other
   if (!isa_and_nonnull<FloatType>(compute))
     return failure();
   Value scaled = n.div(n.cast(x, compute), n.cast(scale, compute));
