@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/tensorflow/GraphImporter.h"
+#include "compiler/frontend/tensorflow/Sparse.h"
 
 using namespace mlir;
 using namespace weir;
@@ -30,6 +31,19 @@ static LogicalResult call(NodeImport &n) {
   if (n.node.op == "RemoteCall")
     args.erase(args.begin());
   return finish(n, n.g.callFunction(*f, std::move(args), n.node, n.b));
+}
+
+/// What a server computes for several callers at once: a program has one, whose rows are the
+/// batch. Padding to an allowed size, which TensorFlow then cuts off, changes no rows.
+static LogicalResult batchedCall(NodeImport &n) {
+  Value first = n.in(0);
+  if (!first)
+    return failure();
+  if (n.rank(first) == 0)
+    return n.invalid("expected tensors with rows to batch, got a scalar");
+  require(n, n.compare("le", n.sizeOf(first, 0), static_cast<double>(n.i("max_batch_size"))),
+          "more rows than max_batch_size");
+  return call(n);
 }
 
 /// The gradient of a function: the one that the file names, or what
@@ -206,6 +220,7 @@ ArrayRef<OpImport> weir::tf::controlImports() {
       {"PartitionedCall", call},
       {"StatefulPartitionedCall", call},
       {"RemoteCall", call},
+      {"BatchFunction", batchedCall},
       {"SymbolicGradient", symbolicGradient},
       {"If", branch},
       {"StatelessIf", branch},

@@ -315,6 +315,7 @@ static const ImportIndex &importIndex() {
                                       shapeImports(),
                                       decompositionImports(),
                                       generatorImports(),
+                                      mapImports(),
                                       specialFunctionImports(),
                                       stringImports(),
                                       tableImports(),

@@ -18,6 +18,7 @@ llvm::ArrayRef<OpImport> ctcImports();
 llvm::ArrayRef<OpImport> decompositionImports();
 llvm::ArrayRef<OpImport> drawnImports();
 llvm::ArrayRef<OpImport> generatorImports();
+llvm::ArrayRef<OpImport> mapImports();
 llvm::ArrayRef<OpImport> shapeImports();
 llvm::ArrayRef<OpImport> specialFunctionImports();
 

@@ -72,18 +72,26 @@ static LogicalResult writeHistogram(NodeImport &n) {
   return writeMade(n, "weir_kernel_histogram_summary");
 }
 
-/// What tf.summary writes: any tensor, with metadata that say what it is.
-static LogicalResult writeTensor(NodeImport &n) {
-  Value tensor = n.in(2), tag = n.in(3), metadata = n.in(4);
+static Value tensorSummary(NodeImport &n, Value tag, Value tensor, Value metadata) {
   if (!tensor || !tag || !metadata)
-    return failure();
+    return {};
   Operation *stored = n.kernelCall("weir_kernel_serialize_tensor", {stringScalar(n)}, {tensor},
                                    {static_cast<int64_t>(toDataType(n.i("T")))});
   if (!stored)
-    return failure();
-  Operation *made = n.kernelCall("weir_kernel_tensor_summary", {stringScalar(n)},
-                                 {tag, stored->getResult(0), metadata}, {});
-  return made ? write(n, n.in(1), made->getResult(0), Event::Summary) : failure();
+    return {};
+  return n
+      .kernelCall("weir_kernel_tensor_summary", {stringScalar(n)},
+                  {tag, stored->getResult(0), metadata}, {})
+      ->getResult(0);
+}
+
+/// What tf.summary writes: any tensor, with metadata that say what it is.
+static LogicalResult writeTensor(NodeImport &n) {
+  Value made = tensorSummary(n, n.in(3), n.in(2), n.in(4));
+  return made ? write(n, n.in(1), made, Event::Summary) : failure();
+}
+static LogicalResult makeTensorSummary(NodeImport &n) {
+  return n.result(tensorSummary(n, n.in(0), n.in(1), n.in(2)));
 }
 
 template <Event event> static LogicalResult writeMessage(NodeImport &n) {
@@ -110,6 +118,7 @@ ArrayRef<OpImport> weir::tf::summaryImports() {
       {"FlushSummaryWriter", flush},
       {"ImportEvent", importEvent},
       {"SummaryWriter", makeWriter},
+      {"TensorSummaryV2", makeTensorSummary},
       {"WriteGraphSummary", writeMessage<Event::Graph>},
       {"WriteHistogramSummary", writeHistogram},
       {"WriteRawProtoSummary", writeMessage<Event::Summary>},

@@ -24,7 +24,7 @@ from tensorflow.core.framework import op_def_pb2, types_pb2
 SKIP = re.compile(
     r"^_|TPU|Xla|Mlir|Nccl|BoostedTrees|Tpu|^Collective|"
     r"^TFRT|TensorRT|TRTEngine|DTensor|^Mkl|^Onednn|Bigtable|Kafka|^BigQuery|"
-    r"^Dummy(?!SeedGenerator|MemoryCache)|^DefaultAttrs|^Test|^Kernel|^Batch(Kernel|Function)|^RiscAdd"
+    r"^Dummy(?!SeedGenerator|MemoryCache)|^DefaultAttrs|^Test|^Kernel|^BatchKernel|^RiscAdd"
 )
 
 HEADER = """\
