@@ -158,12 +158,50 @@ Value Adjoint::sumTo(Value v, Value like) {
   return v;
 }
 
+/// The sum of two gradients that slices side by side have left, zeros around both: their
+/// parts in a row, with less around them; null where they are not that. Slices that make up
+/// the whole so become one concatenation.
+static Value joined(Adjoint &a, Value x, Value y) {
+  auto first = x.getDefiningOp<PadOp>(), second = y.getDefiningOp<PadOp>();
+  auto isZero = [](PadOp pad) {
+    return pad.getMode() == PadMode::Constant && matchPattern(pad.getValue(), m_AnyZeroFloat());
+  };
+  if (!first || !second || !isZero(first) || !isZero(second))
+    return {};
+  auto xs = constantIntegers(first.getPads()), ys = constantIntegers(second.getPads());
+  int64_t rank = a.rank(x), axis = -1;
+  if (!xs || !ys || !a.type(x).hasStaticShape() || a.type(x) != a.type(y))
+    return {};
+  for (int64_t i = 0; i < rank; ++i) {
+    if ((*xs)[i] == (*ys)[i] && (*xs)[rank + i] == (*ys)[rank + i])
+      continue;
+    if (axis >= 0)
+      return {};
+    axis = i;
+  }
+  if (axis < 0)
+    return {};
+  if ((*xs)[axis] > (*ys)[axis]) {
+    std::swap(first, second);
+    std::swap(xs, ys);
+  }
+  int64_t part = a.type(first.getOperand()).getDimSize(axis);
+  IntVector pads(*xs);
+  if (llvm::any_of(pads, [](int64_t pad) { return pad < 0; }) || (*ys)[rank + axis] < 0 ||
+      (*xs)[axis] + part != (*ys)[axis])
+    return {};
+  pads[rank + axis] = (*ys)[rank + axis];
+  Value both = a.concat({first.getOperand(), second.getOperand()}, axis);
+  return a.op<PadOp>(both, a.ints(pads), a.number(both, 0), PadMode::Constant);
+}
+
 void Adjoint::add(Value v, Value gradient) {
   if (!wants(v) || !gradient)
     return;
   gradient = cast(sumTo(gradient, v), type(v).getElementType());
   Value &sum = gradients[v];
-  sum = sum ? plus(sum, gradient) : gradient;
+  Value whole = sum ? joined(*this, sum, gradient) : gradient;
+  sum = whole ? whole : plus(sum, gradient);
 }
 
 //===----------------------------------------------------------------------===//

@@ -75,6 +75,9 @@ public:
   Value count(Value v, Ints axes, Value like);
 };
 
+/// `updates` added up at flat `indices` of zeros in the shape of `like`.
+Value scatterFlat(Adjoint &a, Value indices, Value updates, Value like);
+
 /// Hands the gradients of an operation's results (null: none) on to its
 /// operands. Fails where it has no rule for this form; the caller reports.
 using Rule = llvm::LogicalResult (*)(mlir::Operation *op, llvm::ArrayRef<Value> gradients,

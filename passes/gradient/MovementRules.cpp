@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/weir/KnownIntegers.h"
+#include "dialects/weir/SliceBounds.h"
 #include "passes/gradient/GradientRules.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -30,11 +32,140 @@ LogicalResult moved(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
   auto number = [&](Value v) { return Adjoint::type(v).clone(a.b.getI64Type()); };
   Operation *places = a.b.clone(*op, mapping);
   places->getResult(0).setType(number(op->getResult(0)));
-  Value rows = a.reshape(places->getResult(0), a.ints({-1, 1}));
-  Value updates = a.reshape(gradients[0], a.ints({-1}));
-  Value flat = a.op<BroadcastToOp>(a.number(updates, 0), size);
-  Value sum = a.op<ScatterNdOp>(flat, rows, updates, "add", false, false);
-  a.add(x, a.reshapeLike(sum, x));
+  a.add(x, scatterFlat(a, places->getResult(0), gradients[0], x));
+  return success();
+}
+
+/// Integers that the graph says, also where nothing has folded yet.
+std::optional<IntVector> known(Value v) {
+  auto followed = followIntegers(v);
+  if (!followed)
+    return std::nullopt;
+  IntVector all;
+  for (const KnownInteger &one : *followed) {
+    if (!one.value)
+      return std::nullopt;
+    all.push_back(*one.value);
+  }
+  return all;
+}
+
+/// The gradient of a slice of known sizes is put back by padding: behind each element that a
+/// step has passed over, and around all.
+LogicalResult slice(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
+  auto slice = cast<SliceOp>(op);
+  Value x = slice.getOperand(), dx = gradients[0];
+  auto starts = known(slice.getStarts()), ends = known(slice.getEnds()),
+       steps = known(slice.getSteps());
+  if (!starts || !ends || !steps)
+    return moved(op, gradients, a);
+  int64_t rank = Adjoint::rank(x);
+  IntVector pads(2 * rank, 0);
+  for (auto [i, axis] : llvm::enumerate(slice.getAxes())) {
+    int64_t size = Adjoint::type(x).getDimSize(axis), step = (*steps)[i];
+    if (ShapedType::isDynamic(size) || step == 0)
+      return moved(op, gradients, a);
+    SliceBounds bounds = clampSlice((*starts)[i], (*ends)[i], step, size);
+    if (bounds.count == 0)
+      return moved(op, gradients, a);
+    if (step < 0) {
+      dx = a.op<ReverseOp>(dx, Ints{axis});
+      bounds.start += (bounds.count - 1) * step;
+      step = -step;
+    }
+    if (step > 1 && bounds.count > 1) {
+      // Each element becomes a row of `step`, of which it is the first.
+      SmallVector<Value> apart = {a.sizes(dx, 0, axis + 1), a.ints({1}),
+                                  a.sizes(dx, axis + 1, rank)},
+                         joined = {a.sizes(dx, 0, axis), a.ints({bounds.count * step}),
+                                   a.sizes(dx, axis + 1, rank)};
+      IntVector behind(2 * (rank + 1), 0);
+      behind[rank + 1 + axis + 1] = step - 1;
+      dx = a.op<PadOp>(a.reshape(dx, a.concat(apart, 0)), a.ints(behind), a.number(dx, 0),
+                       PadMode::Constant);
+      dx = a.reshape(dx, a.concat(joined, 0));
+      bounds.count *= step;
+    }
+    pads[axis] = bounds.start;
+    pads[rank + axis] = size - bounds.start - bounds.count;
+  }
+  a.add(x, a.op<PadOp>(dx, a.ints(pads), a.number(dx, 0), PadMode::Constant));
+  return success();
+}
+
+/// Rows of the gradient are added where the forward pass read them.
+LogicalResult gather(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
+  auto gather = cast<GatherOp>(op);
+  Value x = gather.getOperand(), indices = gather.getIndices(), dy = gradients[0];
+  if (gather.getBatchDims() != 0)
+    return moved(op, gradients, a);
+  int64_t rank = Adjoint::rank(x), axis = gather.getAxis(), picked = Adjoint::rank(indices);
+  // The axis goes to the front, and back.
+  IntVector rows, order, back;
+  for (int64_t i = 0; i < picked; ++i)
+    rows.push_back(axis + i);
+  for (int64_t i = 0; i < picked + rank - 1; ++i)
+    if (i < axis || i >= axis + picked)
+      rows.push_back(i);
+  SmallVector<Value> sizes = {a.sizes(x, axis, axis + 1), a.sizes(x, 0, axis),
+                              a.sizes(x, axis + 1, rank)};
+  for (int64_t i = 0; i < rank; ++i)
+    back.push_back(i < axis ? i + 1 : i == axis ? 0 : i);
+  Value zeros = a.op<BroadcastToOp>(a.number(dy, 0), a.concat(sizes, 0));
+  Value tuples = a.reshape(indices, a.concat({a.shapeOf(indices), a.ints({1})}, 0));
+  Value sum = a.op<ScatterNdOp>(zeros, tuples, a.transpose(dy, rows), "add",
+                                gather.getWrapNegative(), false);
+  a.add(x, a.transpose(sum, back));
+  return success();
+}
+
+LogicalResult gatherNd(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
+  auto gather = cast<GatherNdOp>(op);
+  if (gather.getBatchDims() != 0)
+    return moved(op, gradients, a);
+  a.add(gather.getOperand(),
+        a.op<ScatterNdOp>(a.zeros(gather.getOperand()), gather.getIndices(), gradients[0], "add",
+                          gather.getWrapNegative(), false));
+  return success();
+}
+
+LogicalResult gatherElements(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
+  auto gather = cast<GatherElementsOp>(op);
+  a.add(gather.getOperand(),
+        a.op<ScatterElementsOp>(a.zeros(gather.getOperand()), gather.getIndices(), gradients[0],
+                                gather.getAxis(), "add", gather.getWrapNegative()));
+  return success();
+}
+
+/// Copies lie along an axis of their own, and are summed.
+LogicalResult tile(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
+  auto tile = cast<TileOp>(op);
+  Value x = tile.getOperand();
+  auto repeats = known(tile.getRepeats());
+  if (!repeats || !Adjoint::type(x).hasStaticShape())
+    return moved(op, gradients, a);
+  IntVector shape, axes;
+  for (auto [count, size] : llvm::zip(*repeats, Adjoint::type(x).getShape())) {
+    if (count != 1) {
+      axes.push_back(static_cast<int64_t>(shape.size()));
+      shape.push_back(count);
+    }
+    shape.push_back(size);
+  }
+  Value dx = a.reshape(gradients[0], a.ints(shape));
+  a.add(x, axes.empty() ? dx : a.reduce(dx, ReduceKind::Sum, axes, false));
+  return success();
+}
+
+LogicalResult repeat(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
+  auto repeat = cast<RepeatOp>(op);
+  Value x = repeat.getOperand();
+  int64_t axis = repeat.getAxis();
+  Value apart = a.reshape(gradients[0],
+                          a.concat({a.sizes(x, 0, axis + 1), a.ints({int64_t(repeat.getTimes())}),
+                                    a.sizes(x, axis + 1, Adjoint::rank(x))},
+                                   0));
+  a.add(x, a.reduce(apart, ReduceKind::Sum, {axis + 1}, false));
   return success();
 }
 
@@ -152,6 +283,14 @@ LogicalResult topK(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
 
 } // namespace
 
+Value gradient::scatterFlat(Adjoint &a, Value indices, Value updates, Value like) {
+  Value size = a.op<ReduceOp>(a.shapeOf(like), ReduceKind::Prod, Ints{0}, true);
+  Value flat = a.op<BroadcastToOp>(a.number(updates, 0), size);
+  Value sum = a.op<ScatterNdOp>(flat, a.reshape(indices, a.ints({-1, 1})),
+                                a.reshape(updates, a.ints({-1})), "add", false, false);
+  return a.reshapeLike(sum, like);
+}
+
 ArrayRef<Row> weir::gradient::movementRules() {
   static const Row rows[] = {
       {"reshape", reshape},
@@ -161,12 +300,12 @@ ArrayRef<Row> weir::gradient::movementRules() {
       {"pad", pad},
       {"concat", concat},
       {"scatter_nd", scatterNd},
-      {"slice", moved},
-      {"tile", moved},
-      {"repeat", moved},
-      {"gather", moved},
-      {"gather_nd", moved},
-      {"gather_elements", moved},
+      {"slice", slice},
+      {"tile", tile},
+      {"repeat", repeat},
+      {"gather", gather},
+      {"gather_nd", gatherNd},
+      {"gather_elements", gatherElements},
       {"top_k", topK},
       {"scatter_elements", scatterElements},
   };

@@ -5,14 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Spatial sizes must be known. Convolutions have gradients of their input that are
-// convolutions; pools and filters go over the places of the window: at each, the
-// elements that it meets are one strided slice. Of windows with many places the
-// filter's gradient is a convolution, too.
+// Convolutions have gradients of their input and of their filter that are convolutions,
+// for which spatial sizes must be known; filters of several groups go over the places of the
+// window: at each, the elements that it meets are one strided slice.
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/gradient/GradientRules.h"
+#include "passes/gradient/PoolGradients.h"
 
 using namespace mlir;
 using namespace weir;
@@ -75,66 +74,22 @@ struct Windows {
     }
     return a.op<SliceOp>(padded, a.ints(starts), a.ints(ends), a.ints(steps), Ints(axes), false);
   }
-  /// The sum over all places of `parts[at]`, each added where its elements were
-  /// met, as a gradient of x.
-  Value spread(ArrayRef<Value> parts) const {
-    // Numbers of elements of the padded tensor.
-    Value like = padded(x, 0);
-    Value count = a.op<ReduceOp>(a.shapeOf(like), ReduceKind::Prod, Ints{0}, true);
-    Value numbers = a.reshapeLike(a.op<IotaOp>(count, 0, a.b.getI64Type()), like);
-    SmallVector<Value> rows, updates;
-    for (int64_t at = 0; at < places(); ++at) {
-      rows.push_back(a.reshape(meet(numbers, at), a.ints({-1, 1})));
-      updates.push_back(a.reshape(parts[at], a.ints({-1})));
-    }
-    Value flat = a.op<BroadcastToOp>(a.number(x, 0), count);
-    Value sum =
-        a.op<ScatterNdOp>(flat, a.concat(rows, 0), a.concat(updates, 0), "add", false, false);
-    Value crop = a.op<NegOp>(padsOf(Adjoint::rank(x)));
-    return a.op<PadOp>(a.reshapeLike(sum, like), crop, a.number(x, 0), PadMode::Constant);
-  }
 };
 
 LogicalResult pool(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
   auto pool = cast<PoolOp>(op);
-  Windows w{a,
-            pool.getOperand(),
-            pool.getResult(),
-            pool.getWindow(),
-            pool.getStrides(),
-            pool.getPads(),
-            pool.getDilations(),
-            pool.getChannelsLast()};
+  Value x = pool.getOperand(), dy = gradients[0];
+  PoolWindows windows{pool.getWindow(),    pool.getStrides(),  pool.getPads(),
+                      pool.getDilations(), pool.getCeilMode(), pool.getChannelsLast()};
   PoolKind kind = pool.getKind();
-  if (!w.isKnown() || kind == PoolKind::Lp)
+  if (kind == PoolKind::Lp)
     return failure();
-  Value dy = gradients[0];
-  SmallVector<Value> parts;
-  if (kind == PoolKind::Max) {
-    // The first of equals has it all.
-    Value lowest = w.padded(w.x, -std::numeric_limits<double>::infinity());
-    Value isFree;
-    for (int64_t at = 0; at < w.places(); ++at) {
-      Value isMaximum = a.compare("eq", w.meet(lowest, at), w.y);
-      if (isFree)
-        isMaximum = a.op<AndOp>(isMaximum, isFree);
-      Value isOther = a.op<NotOp>(isMaximum);
-      isFree = isFree ? a.op<AndOp>(isFree, isOther) : isOther;
-      parts.push_back(a.where(isMaximum, dy));
-    }
-  } else {
-    if (kind == PoolKind::Average) {
-      Value ones = a.op<BroadcastToOp>(a.number(w.x, 1), a.shapeOf(w.x));
-      Value counted = w.padded(ones, pool.getCountIncludePad() ? 1 : 0), count;
-      for (int64_t at = 0; at < w.places(); ++at) {
-        Value met = w.meet(counted, at);
-        count = count ? a.plus(count, met) : met;
-      }
-      dy = a.over(dy, count);
-    }
-    parts.assign(w.places(), dy);
-  }
-  a.add(w.x, w.spread(parts));
+  Value dx = kind == PoolKind::Max ? maxPoolGradient(a, x, dy, windows)
+                                   : meanPoolGradient(a, x, dy, windows, kind == PoolKind::Average,
+                                                      pool.getCountIncludePad());
+  if (!dx)
+    return failure();
+  a.add(x, dx);
   return success();
 }
 

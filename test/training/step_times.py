@@ -5,138 +5,157 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 #===-------------------------------------------------------------------------===#
-"""Times training steps of weir-run --train in turn with TensorFlow's graphs.
+"""Times training steps of weir in turn with TensorFlow's (graphs, XLA) and PyTorch's
+(eager, torch.compile).
 
-usage: step_times.py WEIR_RUN FOLDER [--batches=1,32,128] [--threads=2] [NAME...]
-       (in a Python that has TensorFlow)
+usage: step_times.py WEIRC FOLDER [--tensorflow=PYTHON] [--torch=PYTHON] [--engines=A,B]
+         [--batches=1,32,128] [--threads=1,2] [--rounds=3] [--seconds=1] [--clock=wall|cpu]
+         [--tsv=FILE] [NETWORK...]
 
-The models of curves.py with Adam, and `residual`, a small residual network that Keras exports. A
-figure is the median over a round's steps, then over three rounds, each of which times one
-after the other. The last column is weir's share of TensorFlow's time.
+The networks are those of step_models.py; --tensorflow and --torch name a Python that has
+the package (this one, where left out; without --torch PyTorch is not asked). weir compiles
+Keras's own train_step as it is (`weir`), and the model that infers with --train
+(`weir-train`). Every engine is a process of its own, kept warm; a round asks each once for
+`seconds`, one after the other. Figures are medians over rounds; with --clock=cpu processor
+time, which other work on a machine changes less. --tsv appends rows to a file: date,
+processor, network, batch, threads, engine, version, milliseconds of both clocks, peak of
+memory in MiB, seconds until it was compiled.
 """
+import datetime
+import json
 import os
-import re
 import shutil
+import statistics
 import subprocess
 import sys
-import time
 
-os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
-os.environ["CUDA_VISIBLE_DEVICES"] = ""
-import numpy as np  # noqa: E402
-import tensorflow as tf  # noqa: E402
-
-import curves  # noqa: E402
-
-keras = tf.keras
-ROUNDS, SECONDS = 3, 1.5
+HERE = os.path.dirname(os.path.abspath(__file__))
+COLUMNS = ("date\tprocessor\tnetwork\tbatch\tthreads\tengine\tversion\twall_ms\tcpu_ms\t"
+           "peak_mib\tcompile_s\n")
 
 
 def option(name, otherwise):
-    given = [a.split("=")[1] for a in sys.argv if a.startswith(f"--{name}=")]
-    return given[0] if given else otherwise
+    return next((a.split("=", 1)[1] for a in sys.argv if a.startswith(f"--{name}=")), otherwise)
 
 
-def from_curves(name, batch, folder):
-    curves.ROWS = curves.BATCH = batch
-    w, nodes, inputs, outputs, forward, x, y, *rest = curves.RUNS[name][0](
-        np.random.default_rng(5))
-    model = f"{folder}/{name}.onnx"
-    curves.write_model(model, nodes, w, inputs, outputs)
-    trained = sorted(rest[0] if rest else set(w))
-    p = {k: tf.Variable(w[k]) for k in trained}
-    optimizer = keras.optimizers.Adam(0.001)
-    optimizer.build(list(p.values()))
-
-    @tf.function
-    def step(xs, ys):
-        with tf.GradientTape() as tape:
-            loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(
-                labels=ys, logits=forward(p, xs)))
-        optimizer.apply_gradients(zip(tape.gradient(loss, list(p.values())), p.values()))
-        return loss
-    feed = "x" if x.dtype == np.float32 else "tokens"
-    flags = ["--train=cross_entropy:logits,labels",
-             "--trainable=^(" + "|".join(trained) + ")$", f"--shape={feed}="
-             + "x".join(map(str, x.shape))]
-    return model, flags, {feed: x, "labels": y.astype(np.int64)}, step
+def processor():
+    with open("/proc/cpuinfo") as file:
+        return next(l.split(":", 1)[1].strip() for l in file if l.startswith("model name"))
 
 
-def residual(name, batch, folder):
-    layers = keras.layers
+class Peer:
+    def __init__(self, python, engine, *arguments, env):
+        self.engine = engine
+        self.process = subprocess.Popen(
+            [python, os.path.join(HERE, "step_peer.py"), engine, *map(str, arguments)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+            env=env)
+        self.figures, self.error = [], None
+        self.compiled = self.read().get("compile")
 
-    def block(x, channels, stride):
-        y = layers.Conv2D(channels, 3, stride, padding="same", use_bias=False)(x)
-        y = layers.ReLU()(layers.BatchNormalization()(y))
-        y = layers.Conv2D(channels, 3, padding="same", use_bias=False)(y)
-        y = layers.BatchNormalization()(y)
-        if stride != 1:
-            x = layers.Conv2D(channels, 1, stride, use_bias=False)(x)
-            x = layers.BatchNormalization()(x)
-        return layers.ReLU()(x + y)
-    feed = keras.Input([32, 32, 3], name="x")
-    x = layers.Conv2D(32, 3, padding="same", use_bias=False)(feed)
-    x = layers.ReLU()(layers.BatchNormalization()(x))
-    for channels, stride in ((32, 1), (64, 2), (128, 2)):
-        x = block(x, channels, stride)
-    model = keras.Model(feed, layers.Dense(10)(layers.GlobalAveragePooling2D()(x)))
-    model.export(f"{folder}/{name}", format="tf_saved_model", verbose=False)
-    optimizer = keras.optimizers.Adam(0.001)
-    optimizer.build(model.trainable_variables)
-    loss_of = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    def read(self):
+        for line in self.process.stdout:
+            if line.startswith("{"):
+                found = json.loads(line)
+                self.error = found.get("error")
+                return found
+        self.error = self.error or f"ended with status {self.process.wait()}"
+        return {}
 
-    @tf.function
-    def step(xs, ys):
-        with tf.GradientTape() as tape:
-            loss = loss_of(ys, model(xs, training=True))
-        gradients = tape.gradient(loss, model.trainable_variables)
-        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
-        return loss
-    rng = np.random.default_rng(5)
-    data = {"x": rng.standard_normal([batch, 32, 32, 3]).astype(np.float32),
-            "labels": rng.integers(0, 10, batch).astype(np.int64)}
-    return (f"{folder}/{name}", ["--train=cross_entropy:output_0,labels",
-                                 f"--shape=x={batch}x32x32x3"], data, step)
+    def ask(self, seconds):
+        self.process.stdin.write(f"{seconds}\n")
+        self.process.stdin.flush()
+        found = self.read()
+        if found and not self.error:
+            self.figures.append(found)
+
+    def median(self, key):
+        return statistics.median(f[key] for f in self.figures)
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait()
 
 
-def measure(tool, folder, name, batch, threads):
-    build = residual if name == "residual" else from_curves
-    model, flags, data, step = build(name, batch, folder)
-    np.savez(f"{folder}/{name}.npz", **data)
-    feeds = [tf.constant(v) for v in data.values()]
-    for _ in range(3):
-        step(*feeds)
-    start = time.perf_counter()
-    step(*feeds).numpy()
-    steps = max(5, min(200, int(SECONDS / (time.perf_counter() - start))))
-    figures = []
-    for _ in range(ROUNDS):
-        done = subprocess.run(
-            [tool, model, *flags, "--optimizer=adam", "--run=train_step", f"--threads={threads}",
-             f"--input={folder}/{name}.npz", f"--repeat={steps}",
-             f"--output={folder}/{name}.out.npz"], capture_output=True, text=True)
-        if done.returncode:
-            sys.exit(f"{name}: {done.stderr[-2000:]}")
-        mine = float(re.search(r"median_ms=([0-9.]+)", done.stdout)[1])
-        times = []
-        for _ in range(steps):
-            start = time.perf_counter()
-            step(*feeds).numpy()
-            times.append(1e3 * (time.perf_counter() - start))
-        figures.append((mine, float(np.median(times))))
-    mine, theirs = (float(np.median(column)) for column in zip(*figures))
-    print(f"| {name} | {batch} | {mine:.3g} | {theirs:.3g} | {mine / theirs:.2f} |", flush=True)
+def versions(pythons):
+    found = {}
+    for python, module in {(p, m) for p, m in pythons.values() if m}:
+        code = f"from importlib.metadata import version as v; print(v('{module}'))"
+        for package in (module, module + "-cpu"):
+            done = subprocess.run([python, "-c", code.replace(module, package)],
+                                  capture_output=True, text=True)
+            if done.returncode == 0:
+                found[module] = done.stdout.strip()
+    return found
+
+
+def measure(network, batch, threads, pythons, env, folder):
+    rounds, seconds = int(option("rounds", "3")), float(option("seconds", "1"))
+    exporter = Peer(pythons["tensorflow"][0], "export", network, batch, threads, folder, env=env)
+    exporter.end()
+    if exporter.error:
+        sys.exit(f"{network}: {exporter.error}")
+    peers = []
+    for engine, (python, _) in pythons.items():
+        peer = Peer(python, engine, network, batch, threads, folder, env=env)
+        if peer.error:
+            print(f"{engine}, {network}: {peer.error}", file=sys.stderr, flush=True)
+            peer.end()
+        else:
+            peers.append(peer)
+    for _ in range(rounds):
+        for peer in peers:
+            peer.ask(seconds)
+    for peer in peers:
+        peer.end()
+    return [p for p in peers if p.figures]
 
 
 def main():
-    tool, folder, *names = [a for a in sys.argv[1:] if not a.startswith("--")]
-    tool, threads = shutil.which(tool) or os.path.abspath(tool), int(option("threads", "2"))
-    tf.config.threading.set_intra_op_parallelism_threads(threads)
+    weirc, folder, *networks = [a for a in sys.argv[1:] if not a.startswith("--")]
     os.makedirs(folder, exist_ok=True)
-    print("| model | batch | weir, ms | TensorFlow, ms | share |\n|---|---|---|---|---|")
-    for name in names or ("cnn", "transformer", "lstm", "residual"):
+    env = dict(os.environ, WEIRC=shutil.which(weirc) or os.path.abspath(weirc))
+    tensorflow, torch = option("tensorflow", sys.executable), option("torch", "")
+    pythons = {"weir": (tensorflow, ""), "weir-train": (tensorflow, ""),
+               "tensorflow": (tensorflow, "tensorflow"), "xla": (tensorflow, "tensorflow")}
+    if torch:
+        pythons.update({"torch": (torch, "torch"), "torch-compile": (torch, "torch")})
+    wanted = option("engines", ",".join(pythons)).split(",")
+    pythons = {e: p for e, p in pythons.items() if e in wanted or e == "tensorflow"}
+    known, clock = versions(pythons), option("clock", "wall")
+    engines = [e for e in pythons if e in wanted]
+    print(f"| network | batch | threads | {' | '.join(engines)} | weir / best peer |\n"
+          + "|---" * (len(engines) + 4) + "|", flush=True)
+    from step_models import NAMES
+    for network in networks or NAMES:
         for batch in map(int, option("batches", "1,32,128").split(",")):
-            measure(tool, folder, name, batch, threads)
+            for threads in map(int, option("threads", "1,2").split(",")):
+                asked = {e: p for e, p in pythons.items() if e in wanted}
+                asked.setdefault("tensorflow", pythons["tensorflow"])
+                peers = [p for p in measure(network, batch, threads, asked, env, folder)
+                         if p.engine in wanted]
+                times = {p.engine: p.median(clock) for p in peers}
+                mine = [t for e, t in times.items() if e.startswith("weir")]
+                others = [t for e, t in times.items() if not e.startswith("weir")]
+                share = f"{min(mine) / min(others):.2f}" if mine and others else ""
+                cells = [f"{times[e]:.3g}" if e in times else "" for e in engines]
+                print(f"| {network} | {batch} | {threads} | {' | '.join(cells)} | {share} |",
+                      flush=True)
+                if option("tsv", ""):
+                    write(option("tsv", ""), network, batch, threads, peers, pythons, known)
+
+
+def write(path, network, batch, threads, peers, pythons, known):
+    is_new = not os.path.exists(path)
+    with open(path, "a") as file:
+        if is_new:
+            file.write(COLUMNS)
+        for peer in peers:
+            version = known.get(pythons[peer.engine][1], "0.1.0")
+            file.write("\t".join(map(str, (
+                datetime.date.today(), processor(), network, batch, threads, peer.engine, version,
+                f"{peer.median('wall'):.4g}", f"{peer.median('cpu'):.4g}",
+                f"{peer.median('peak'):.4g}", f"{peer.compiled:.3g}"))) + "\n")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@
 
 #include "compiler/frontend/tensorflow/Sparse.h"
 #include "compiler/frontend/tensorflow/Windows.h"
+#include "passes/gradient/PoolGradients.h"
 
 #include <algorithm>
 
@@ -43,7 +44,11 @@ template <int64_t spatial> static LogicalResult maxPoolGrad(NodeImport &n) {
   if (!spec)
     return failure();
   Value all = bordered(n, x, *spec, extremeValue(n, n.element(x), true, true));
-  Value dx = scatterFlat(n, all, maxima(n, all, *spec), dy);
+  gradient::Adjoint a(n.b, n.loc);
+  Value dx = gradient::maxPoolGradient(a, all, dy,
+                                       {spec->window, spec->windows.strides, spec->pads,
+                                        spec->windows.dilations, /*ceilMode=*/false,
+                                        spec->windows.channelsLast});
   if (spec->border)
     dx = cropAtRunTime(n, dx, spec->windows, *spec->border, spatialSizesOf(n, spec->windows, x));
   return n.result(dx);
