@@ -27,9 +27,7 @@ static bool isReader(Operation *user, Value buffer) {
   return isa<plan::SendOp, plan::VariableAssignOp, memref::DimOp>(user);
 }
 
-/// The launch that alone writes a buffer, in the buffer's block and before all who read
-/// it; null: there is no such one.
-static RunOp writerOf(BufferOp buffer) {
+RunOp plan::writerOf(BufferOp buffer) {
   RunOp writer;
   for (Operation *user : buffer->getUsers()) {
     if (isReader(user, buffer))

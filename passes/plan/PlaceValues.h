@@ -23,6 +23,10 @@ namespace weir::plan {
 /// to the assignment. The host, which does not know the attribute, allocates and copies.
 constexpr char slotAttribute[] = "weir_plan.slot";
 
+/// The launch that alone writes a buffer, in the buffer's block and before all who read
+/// it; null: there is no such one.
+RunOp writerOf(BufferOp buffer);
+
 /// Gives buffers that one launch writes and an assignment behind it takes, in steps of
 /// devices that keep variables, memory of their own. Returns how many copies are gone.
 int64_t placeValues(mlir::ModuleOp module);

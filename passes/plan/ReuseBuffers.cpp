@@ -13,6 +13,7 @@
 #include "passes/plan/ReuseDynamic.h"
 #include "passes/plan/StepTimes.h"
 #include "passes/plan/SubviewForwarding.h"
+#include "passes/plan/VariableUpdates.h"
 #include "llvm/ADT/MapVector.h"
 #include <map>
 
@@ -188,6 +189,7 @@ struct ReuseBuffersPass : weir::impl::WeirReuseBuffersPassBase<ReuseBuffersPass>
     for (auto function : module.getOps<func::FuncOp>()) {
       if (function.isExternal())
         continue;
+      copies += updateVariables(function, symbols, inPlace);
       DynamicReuse dynamic = reuseDynamic(function, symbols, inPlace);
       buffers += dynamic.buffers;
       copies += dynamic.copies;

@@ -200,8 +200,10 @@ void returnRun(weir_run *run) {
 
 void finishStep(weir_context *ctx, int32_t code) {
   weir_run *run = ctx->run;
-  if (code != WEIR_OK)
+  if (code != WEIR_OK) {
+    giveBackTaken(ctx);
     abortRun(run, code);
+  }
   Lock lock(run->mutex);
   DeviceRun &device = run->devices[ctx->device];
   if (!device.unfinished)

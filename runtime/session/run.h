@@ -42,6 +42,10 @@ struct DeviceRun {
   static constexpr int32_t keptTensors = -1, otherDevices = -2;
   int32_t waitedEdge;  ///< or one of these
   int32_t librarySite; ///< site of the library call in progress, -1: none
+  /// 1 + the variable whose value the step writes over; 0: none. That is the session's value,
+  /// or a copy of it (`fresh`), which is to become that.
+  int32_t taken;
+  VariableValue *fresh;
 };
 
 /// Tensors of an edge that were sent and received by count: each is touched by
@@ -236,6 +240,8 @@ const char *nodeOf(const weir_run *run, int32_t site);
 /// The value that a variable has now, which stays to the run's end. Null: it was never
 /// assigned, or `code` is an error, recorded against `site`.
 VariableValue *holdCurrent(weir_context *ctx, int32_t slot, int32_t site, int32_t *code);
+/// Of a step that ended between weir_rt_variable_take and _put: lets others read the variable.
+void giveBackTaken(weir_context *ctx);
 /// The error of a read that finds no value.
 int32_t recordUnassigned(weir_context *ctx, int32_t slot, int32_t site);
 /// Whether the variable takes the tensor: 0, or the error.

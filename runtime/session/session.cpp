@@ -255,7 +255,8 @@ static int32_t makeSlots(weir_session *session, weir_status *status) {
     return noMemory(status);
   session->slots = static_cast<VariableValue **>(calloc(count, sizeof(VariableValue *)));
   session->initial = static_cast<VariableValue *>(calloc(count, sizeof(VariableValue)));
-  if (!session->slots || !session->initial)
+  session->taken = static_cast<uint8_t *>(calloc(count, 1));
+  if (!session->slots || !session->initial || !session->taken)
     return noMemory(status);
   for (size_t i = 0; i < count; ++i) {
     const weir_slot_desc &slot = program->slots[i];
@@ -403,6 +404,7 @@ static void destroySession(weir_session *session) {
   free(session->accelerators);
   free(session->customs);
   free(session->slots);
+  free(session->taken);
   free(session->homes);
   for (int32_t i = 0; session->initial && i < session->program->slot_count; ++i)
     if (session->initial[i].tensor.dtype == WEIR_STRING)

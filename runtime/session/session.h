@@ -117,6 +117,10 @@ struct weir_session {
 
   weir::rt::Mutex mutex;            ///< guards what follows
   weir::rt::VariableValue **slots;  ///< current values, null: none
+  /// By slot: whether a run writes over the value, for as long as one kernel takes. Who wants
+  /// to read it waits for `writtenOver`.
+  uint8_t *taken;
+  weir::rt::Condition writtenOver;
   weir::rt::VariableValue *initial; ///< initial values, by slot
   /// By slot: the device that keeps the values, null: the host; null: for all. Never
   /// changes.

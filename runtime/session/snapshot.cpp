@@ -116,6 +116,8 @@ bool Snapshot::take(const HeapList<uint8_t> *slots) {
   {
     Lock lock(session->mutex);
     for (int32_t i = 0; i < count; ++i) {
+      if (wanted[i])
+        session->writtenOver.wait(session->mutex, [&] { return !session->taken[i]; });
       VariableValue *value = wanted[i] ? session->slots[i] : nullptr;
       if (value && value->memory)
         value->references.fetch_add(1, std::memory_order_relaxed);

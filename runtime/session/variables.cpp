@@ -56,6 +56,7 @@ int32_t makeValue(weir_session *session, int32_t slot, const weir_tensor &tensor
 
 VariableValue *currentValue(weir_session *session, int32_t slot) {
   Lock lock(session->mutex);
+  session->writtenOver.wait(session->mutex, [&] { return !session->taken[slot]; });
   VariableValue *value = session->slots[slot];
   if (value && value->memory)
     value->references.fetch_add(1, std::memory_order_relaxed);
@@ -151,6 +152,54 @@ int32_t checkAssigned(weir_context *ctx, int32_t slot, int32_t site, const weir_
              : recordError(ctx->run, WEIR_INVALID_ARGUMENT, site, text);
 }
 
+/// A new value of the variable, the same as `tensor`. Null: there is no memory, and `code` is
+/// what was recorded.
+static VariableValue *newValue(weir_context *ctx, int32_t slot, int32_t site,
+                               const weir_tensor &tensor, int32_t *code) {
+  weir_run *run = ctx->run;
+  weir_session *session = run->session;
+  const char *name = session->program->slots[slot].name;
+  BfcAllocator *memory = session->memory[ctx->device];
+  VariableValue *copy = copyValue(memory, tensor, name, 0, nullptr);
+  if (!copy) {
+    trimSession(session);
+    int64_t deadline = now() + session->allocationWait;
+    copy = copyValue(memory, tensor, name, run->deadline < deadline ? run->deadline : deadline,
+                     &run->aborted);
+  }
+  *code = copy ? int32_t(WEIR_OK) : recordOutOfMemory(ctx, tensor.bytes, name, site);
+  return copy;
+}
+
+/// Whether the session and this run, which holds it, are all who know the value. It is taken
+/// then: who comes to read it waits.
+static bool takeOver(weir_session *session, int32_t slot, VariableValue *value) {
+  constexpr int32_t both = 2;
+  Lock lock(session->mutex);
+  if (!value->memory || session->taken[slot] || session->slots[slot] != value ||
+      value->references.load(std::memory_order_acquire) != both)
+    return false;
+  session->taken[slot] = 1;
+  return true;
+}
+
+void giveBackTaken(weir_context *ctx) {
+  weir_session *session = ctx->run->session;
+  DeviceRun &device = ctx->run->devices[ctx->device];
+  int32_t slot = device.taken - 1;
+  if (slot < 0)
+    return;
+  device.taken = 0;
+  if (VariableValue *fresh = device.fresh) {
+    device.fresh = nullptr;
+    releaseValue(fresh);
+    return;
+  }
+  Lock lock(session->mutex);
+  session->taken[slot] = 0;
+  session->writtenOver.notifyAll();
+}
+
 } // namespace weir::rt
 
 using namespace weir::rt;
@@ -168,21 +217,49 @@ int32_t weir_rt_variable_assign(weir_context *ctx, int32_t slot, int32_t site,
                                 const weir_tensor *value) {
   if (int32_t code = checkAssigned(ctx, slot, site, *value))
     return code;
-  weir_run *run = ctx->run;
-  weir_session *session = run->session;
-  const weir_slot_desc &desc = session->program->slots[slot];
-  BfcAllocator *memory = session->memory[ctx->device];
-  VariableValue *copy = copyValue(memory, *value, desc.name, 0, nullptr);
-  if (!copy) {
-    trimSession(session);
-    int64_t deadline = now() + session->allocationWait;
-    copy = copyValue(memory, *value, desc.name, run->deadline < deadline ? run->deadline : deadline,
-                     &run->aborted);
-  }
+  int32_t code;
+  VariableValue *copy = newValue(ctx, slot, site, *value, &code);
   if (!copy)
-    return recordOutOfMemory(ctx, value->bytes, desc.name, site);
-  replaceValue(session, slot, copy);
+    return code;
+  replaceValue(ctx->run->session, slot, copy);
   return WEIR_OK;
+}
+
+int32_t weir_rt_variable_take(weir_context *ctx, int32_t slot, int32_t site, weir_tensor *out) {
+  int32_t code;
+  VariableValue *value = holdCurrent(ctx, slot, site, &code);
+  if (!value)
+    return code ? code : recordUnassigned(ctx, slot, site);
+  weir_run *run = ctx->run;
+  DeviceRun &device = run->devices[ctx->device];
+  if (!takeOver(run->session, slot, value)) {
+    value = newValue(ctx, slot, site, value->tensor, &code);
+    if (!value)
+      return code;
+    // The run reads it behind the assignment, too.
+    value->references.store(2, std::memory_order_relaxed);
+    if (!holdValue(run, slot, value)) {
+      int64_t bytes = value->tensor.bytes;
+      value->references.store(1, std::memory_order_relaxed);
+      releaseValue(value);
+      return recordOutOfMemory(ctx, bytes, run->session->program->slots[slot].name, site);
+    }
+    device.fresh = value;
+  }
+  device.taken = slot + 1;
+  *out = value->tensor;
+  return WEIR_OK;
+}
+
+void weir_rt_variable_put(weir_context *ctx, int32_t slot) {
+  DeviceRun &device = ctx->run->devices[ctx->device];
+  if (VariableValue *fresh = device.fresh) {
+    device.fresh = nullptr;
+    device.taken = 0;
+    replaceValue(ctx->run->session, slot, fresh);
+    return;
+  }
+  giveBackTaken(ctx);
 }
 
 //===----------------------------------------------------------------------===//

@@ -24,6 +24,7 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mlir/Transforms/Passes.h"
+#include "passes/plan/LaunchWork.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Target/TargetMachine.h"
@@ -242,12 +243,13 @@ void measureKernel(plan::KernelOp kernel, ArrayRef<DepthFirstStage> stages, Kern
 }
 
 /// The ranges of kernels that always run over all of it at once, because it is known
-/// and no longer than a grain: their loops need neither rests nor checks.
+/// and no longer than a grain: their loops need neither rests nor checks. Where the run makes
+/// the grain of what there is to do (workAttribute), nothing is known.
 llvm::StringMap<std::optional<int64_t>> wholeRanges(ModuleOp module) {
   llvm::StringMap<std::optional<int64_t>> ranges;
   module.walk([&](plan::RunOp run) {
     std::optional<int64_t> range = getConstantIntValue(run.getRange());
-    if (range && *range > int64_t(run.getGrain()))
+    if (range && (run->hasAttr(plan::workAttribute) || *range > int64_t(run.getGrain())))
       range = std::nullopt;
     auto [known, isNew] = ranges.try_emplace(run.getKernel(), range);
     if (known->second != range)

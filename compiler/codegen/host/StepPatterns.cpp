@@ -15,6 +15,7 @@
 #include "compiler/codegen/kernel/LibraryCall.h"
 #include "dialects/weir/Pch.h"
 #include "passes/plan/SubviewForwarding.h"
+#include "passes/plan/VariableUpdates.h"
 #include "weir/abi.h"
 #include <cstddef>
 
@@ -328,8 +329,9 @@ struct VariableReadPattern : HostPattern<plan::VariableReadOp> {
     Value tensor = step.stack(sizeof(weir_tensor));
     int number = step.tables.sites.add(
         op.getNode(), "Variable", "read before it was assigned a value", WEIR_FAILED_PRECONDITION);
-    step.returnIfError(
-        call(step.readFunction(), code(), {context, i32(op.getSlot()), i32(number), tensor}));
+    StringRef function =
+        op->hasAttr(takenAttribute) ? "weir_rt_variable_take" : step.readFunction();
+    step.returnIfError(call(function, code(), {context, i32(op.getSlot()), i32(number), tensor}));
     return replaced(op, step.packFromTensor(cast<MemRefType>(op.getType()), tensor));
   }
 };
@@ -337,6 +339,10 @@ struct VariableReadPattern : HostPattern<plan::VariableReadOp> {
 struct VariableAssignPattern : HostPattern<plan::VariableAssignOp> {
   using HostPattern::HostPattern;
   LogicalResult convert(plan::VariableAssignOp op) const override {
+    if (op->hasAttr(takenAttribute)) {
+      call("weir_rt_variable_put", {}, {context, i32(op.getSlot())});
+      return erased(op);
+    }
     Value tensor = step.tensorOnStack(step.unpack(op.getValue()));
     int number =
         step.tables.sites.add(op.getNode(), "Assign", "out of memory", WEIR_RESOURCE_EXHAUSTED);

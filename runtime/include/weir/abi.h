@@ -420,6 +420,13 @@ int32_t weir_rt_variable_read(weir_context *ctx, int32_t slot, int32_t site, wei
 /// old one whole.
 int32_t weir_rt_variable_assign(weir_context *ctx, int32_t slot, int32_t site,
                                 const weir_tensor *value);
+/// Describes a value that the step may write over, one kernel's time long, with what `slot`
+/// holds in it: that value itself where no other run, and no caller, knows it, else a copy. Who
+/// reads the variable waits until weir_rt_variable_put makes what was written its value, or the
+/// step ends with an error, when a copy is dropped. One variable of a step at a time, and no wait
+/// of the step between the two. Errors as of weir_rt_variable_read.
+int32_t weir_rt_variable_take(weir_context *ctx, int32_t slot, int32_t site, weir_tensor *out);
+void weir_rt_variable_put(weir_context *ctx, int32_t slot);
 
 /// Sends a tensor over edge `edge` (weir_program_desc::edges), under the run's
 /// step and `iteration` (0 outside of loops; WEIR_NEXT_ITERATION: one more than

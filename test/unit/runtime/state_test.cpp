@@ -103,6 +103,59 @@ TEST(Variables, UnassignedOnesAreAStatus) {
   EXPECT_EQ(weir_session_get_variable(session, "w", &value, nullptr), WEIR_FAILED_PRECONDITION);
 }
 
+/// counter += 1 over the value itself, or over a copy of it. The result is where that was.
+int32_t countInPlace(weir_context *ctx) {
+  weir_tensor value;
+  if (int32_t code = weir_rt_variable_take(ctx, 0, 0, &value))
+    return code;
+  ++*static_cast<int64_t *>(value.data);
+  weir_rt_variable_put(ctx, 0);
+  return giveScalar(ctx, int64_t(reinterpret_cast<intptr_t>(value.data)));
+}
+
+/// Ends with an error between the two.
+int32_t failInPlace(weir_context *ctx) {
+  weir_tensor value;
+  if (int32_t code = weir_rt_variable_take(ctx, 0, 0, &value))
+    return code;
+  return weir_rt_error(ctx, 0, 0, 0);
+}
+
+TEST(Variables, AreWrittenOverWhereNobodyElseHasTheValue) {
+  TestProgram program;
+  addCounter(program);
+  program.entry("over", {}, {{"at", WEIR_I64}}, {countInPlace});
+  program.entry("fail", {}, {}, {failInPlace});
+  TestSession session(program.get());
+  ASSERT_EQ(session.code, WEIR_OK) << session.message();
+  auto count = [&] {
+    int64_t n = 0;
+    weir_tensor value = scalar(&n);
+    EXPECT_EQ(weir_session_get_variable(session, "counter", &value, nullptr), WEIR_OK);
+    return n;
+  };
+  auto over = [&] {
+    int64_t at = 0;
+    std::vector<weir_tensor> fetches = {scalar(&at)};
+    EXPECT_EQ(session.run({}, &fetches, nullptr, 1), WEIR_OK) << session.message();
+    return at;
+  };
+  // The program's own value is copied, and that copy is written over from then on.
+  int64_t first = over();
+  EXPECT_EQ(count(), 42);
+  EXPECT_EQ(over(), first);
+  EXPECT_EQ(over(), first);
+  EXPECT_EQ(count(), 44);
+  // After an error others may read it, and write over it.
+  EXPECT_NE(session.run({}, nullptr, nullptr, 2), WEIR_OK);
+  EXPECT_EQ(count(), 44);
+  EXPECT_EQ(over(), first);
+  EXPECT_EQ(count(), 45);
+  EXPECT_EQ(weir_session_reset(session, nullptr), WEIR_OK);
+  EXPECT_NE(session.run({}, nullptr, nullptr, 2), WEIR_OK);
+  EXPECT_EQ(count(), 41) << "the copy of a step that failed became the value";
+}
+
 constexpr int64_t wide = 4096;
 
 /// Reads a variable that others write, and checks that it is of one piece.
@@ -123,19 +176,31 @@ int32_t writeWhole(weir_context *ctx) {
   return weir_rt_variable_assign(ctx, 0, -1, &value);
 }
 
+int32_t writeWholeInPlace(weir_context *ctx) {
+  weir_tensor value;
+  if (int32_t code = weir_rt_variable_take(ctx, 0, -1, &value))
+    return code;
+  auto *data = static_cast<int64_t *>(value.data);
+  for (int64_t i = 0; i < wide; ++i)
+    ++data[i];
+  weir_rt_variable_put(ctx, 0);
+  return 0;
+}
+
 TEST(Variables, ConcurrentReadersSeeOneWholeValue) {
   TestProgram program;
   program.blobs(std::vector<int64_t>(size_t(wide), 0));
   program.slot("v", WEIR_I64, {wide}, 0, wide * 8);
   program.entry("read", {}, {}, {readWhole});
   program.entry("write", {}, {}, {writeWhole});
+  program.entry("write over", {}, {}, {writeWholeInPlace});
   TestSession session(program.get(), TestSession::defaults(1));
   std::vector<std::thread> threads;
   std::atomic<int> failures = 0;
-  for (int t = 0; t < 4; ++t)
+  for (int t = 0; t < 6; ++t)
     threads.emplace_back([&, t] {
       for (int i = 0; i < 300; ++i)
-        failures += weir_session_run(session, t % 2, nullptr, 0, nullptr, 0, nullptr, nullptr) != 0;
+        failures += weir_session_run(session, t % 3, nullptr, 0, nullptr, 0, nullptr, nullptr) != 0;
     });
   threads.emplace_back([&] {
     for (int i = 0; i < 100; ++i)
