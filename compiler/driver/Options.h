@@ -30,6 +30,7 @@ struct TrainingOptions {
   std::string trainable; ///< regular expression; empty: all weights
   int accumulate = 1;    ///< micro-batches a step
   int replicas = 1;
+  bool shardOptimizer = false;
   std::vector<std::string> shardedFeeds; ///< empty: all that have a dimension
 };
 

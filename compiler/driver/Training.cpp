@@ -229,6 +229,10 @@ bool Reader::read(TrainingSpec &result) {
   spec.accumulate = options.training.accumulate;
   spec.replicas = options.training.replicas;
   spec.sharded = options.training.shardedFeeds;
+  spec.shardsOptimizer = options.training.shardOptimizer && spec.replicas > 1;
+  if (spec.replicas == 1 && options.training.shardOptimizer)
+    noEffect(sink, options.input, "--shard-optimizer",
+             "there is one replica; possible: with --replicas=N");
   if (spec.replicas == 1 && !spec.sharded.empty())
     noEffect(sink, options.input, "--shard-feed=" + spec.sharded.front(),
              "there is one replica; possible: with --replicas=N");
@@ -252,6 +256,8 @@ bool driver::prepareTraining(const Options &options, DiagnosticSink &sink, Impor
       noEffect(sink, options.input, "--accumulate=" + llvm::Twine(training.accumulate), why);
     if (training.replicas > 1)
       noEffect(sink, options.input, "--replicas=" + llvm::Twine(training.replicas), why);
+    if (training.shardOptimizer)
+      noEffect(sink, options.input, "--shard-optimizer", why);
     for (const std::string &feed : training.shardedFeeds)
       noEffect(sink, options.input, "--shard-feed=" + feed, why);
     return true;

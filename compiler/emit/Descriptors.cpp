@@ -221,7 +221,9 @@ llvm::Constant *DescriptorBuilder::slots() {
     values.push_back(structure<weir_slot_desc>(
         {string(slot.name), string(slot.container), string(slot.sharedName), i32(slot.kind),
          i32(slot.dtype), i32(slot.ranked ? int64_t(slot.dims.size()) : -1),
-         i32((slot.isCopy ? WEIR_SLOT_COPY : 0) | (slot.device + 1) << WEIR_SLOT_DEVICE_SHIFT),
+         i32((slot.isCopy ? WEIR_SLOT_COPY : 0) |
+             (slot.shardAxis >= 0 ? WEIR_SLOT_PART | slot.shardAxis << WEIR_SLOT_AXIS_SHIFT : 0) |
+             (slot.device + 1) << WEIR_SLOT_DEVICE_SHIFT),
          int64Array(slot.dims), i64(initial ? initial->offset : -1),
          i64(initial ? initial->bytes : 0)}));
   }

@@ -52,6 +52,7 @@ struct SlotInfo {
   int kind = 0, dtype = 0;
   bool ranked = true;
   bool isCopy = false; ///< WEIR_SLOT_COPY
+  int shardAxis = -1;  ///< WEIR_SLOT_PART along it; -1: all of a value
   int device = 0;      ///< whose step uses it, by number
   std::vector<int64_t> dims;
   int64_t initial = -1; ///< index into Program::blobs

@@ -8,6 +8,7 @@
 #include "dialects/weir/ConstantEvaluator.h"
 #include "dialects/weir/Evaluate.h"
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/Training.h"
 #include "dialects/weir/Weir.h"
 
 using namespace mlir;
@@ -100,6 +101,9 @@ std::optional<HostTensor> evaluate::reduction(Operation *op, Operands operands,
 std::optional<SmallVector<Attribute>> weir::evaluateConstants(Operation *op,
                                                               ArrayRef<Attribute> operands) {
   if (op->getNumResults() != 1 || op->getNumRegions() || isa<ConstantOp>(op) || !isPure(op))
+    return std::nullopt;
+  // What stands for another value has none of its own.
+  if (auto gate = dyn_cast<GateOp>(op); gate && (isTrainingMark(gate) || isReplicaMark(gate)))
     return std::nullopt;
   auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
   if (!type || !type.hasStaticShape() || !isEvaluatedType(type.getElementType()) ||

@@ -10,6 +10,7 @@
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/ShapeSupport.h"
 #include "dialects/weir/SliceBounds.h"
+#include "dialects/weir/Training.h"
 #include "dialects/weir/Weir.h"
 #include <map>
 
@@ -75,8 +76,9 @@ private:
         return std::nullopt;
       return follow(op->getOperand(0));
     }
+    // What stands for another value is not known by the one that it was put around.
     if (auto gate = dyn_cast<GateOp>(op))
-      return follow(gate.getValue());
+      return isReplicaMark(gate) ? std::nullopt : follow(gate.getValue());
     if (auto cast = dyn_cast<CastOp>(op))
       return followCast(cast);
     if (auto concat = dyn_cast<ConcatOp>(op))

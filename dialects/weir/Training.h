@@ -43,17 +43,27 @@ inline constexpr llvm::StringLiteral shardedAttr = "weir.sharded_feeds";
 inline constexpr llvm::StringLiteral replicaSumAttr = "weir.replica_sum";
 /// On a gate: here stands the replica's number, from 0. Likewise.
 inline constexpr llvm::StringLiteral replicaIndexAttr = "weir.replica_index";
-/// On an all_reduce: its devices compute it together, each with a part of its own.
+/// On a gate, a number: here stands what the replica of that number has. Likewise.
+inline constexpr llvm::StringLiteral replicaPartAttr = "weir.replica_part";
+/// On an all_reduce, or a concat of what devices have: they compute it together, each with a part
+/// of its own.
 inline constexpr llvm::StringLiteral collectiveAttr = "weir.collective";
 /// On a variable: it holds what the variable of its name in container "" holds, on another
 /// replica's device.
 inline constexpr llvm::StringLiteral copyAttr = "weir.copy";
+/// On a variable, a number: it holds an equal part, along that dimension, of what has its name in
+/// checkpoints; other replicas have the other parts, in their order.
+inline constexpr llvm::StringLiteral shardAttr = "weir.shard";
 /// On a module, a device's name: where the variables are that are no copies.
 inline constexpr llvm::StringLiteral stateDeviceAttr = "weir.state_device";
 
+/// On a module, texts NODE:AXIS: products that devices share (passes/simplify/ShardProducts.cpp).
+inline constexpr llvm::StringLiteral shardedProductsAttr = "weir.sharded_products";
+
 /// Whether replicas differ here, or meet.
 inline bool isReplicaMark(GateOp gate) {
-  return gate->hasAttr(replicaSumAttr) || gate->hasAttr(replicaIndexAttr);
+  return gate->hasAttr(replicaSumAttr) || gate->hasAttr(replicaIndexAttr) ||
+         gate->hasAttr(replicaPartAttr);
 }
 
 /// Whether a gate marks something that passes/training looks for.

@@ -9,8 +9,9 @@
 //   …                              …
 //   1: r1 = receive over (1 to 1)  2: r2 = receive over (2 to 2)
 //
-// To the steps these are edges like others. What comes out of the second is what the
-// runtime's part of each device has made of all of them (runtime/collectives).
+// A part of a sum is a sum of which each device uses its own part alone, a concat of what all have
+// goes the same way. To the steps these are edges like others. What comes out of the second is what
+// the runtime's part of each device has made of all of them (runtime/collectives).
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,6 +22,7 @@
 #include "dialects/weir/Weir.h"
 #include "passes/analysis/CollectiveLevels.h"
 #include "passes/analysis/DeviceTraits.h"
+#include "passes/analysis/StaticSlice.h"
 #include "passes/partition/Homes.h"
 
 using namespace mlir;
@@ -42,15 +44,17 @@ public:
         continue;
       Block &body = function.getBody().front();
       auto marked = [&](Operation *op) {
-        auto reduce = dyn_cast<AllReduceOp>(op);
-        return reduce && op->hasAttr(collectiveAttr) && isTogether(reduce);
+        return isa<AllReduceOp, ConcatOp>(op) && op->hasAttr(collectiveAttr) && isTogether(op);
       };
       if (llvm::none_of(body, [&](Operation &op) { return marked(&op); }))
         continue;
       sortByCollectives(body, marked);
-      for (Operation &op : llvm::make_early_inc_range(body))
+      SmallVector<Operation *> found;
+      for (Operation &op : body)
         if (marked(&op))
-          form(function, cast<AllReduceOp>(op));
+          found.push_back(&op);
+      for (Operation *op : found)
+        form(function, op);
     }
     if (collectives.empty())
       return;
@@ -60,9 +64,9 @@ public:
 
 private:
   /// Whether each operand is on a CPU of its own.
-  bool isTogether(AllReduceOp op) {
+  bool isTogether(Operation *op) {
     llvm::SmallDenseSet<int64_t> seen;
-    for (Value input : op.getInputs()) {
+    for (Value input : op->getOperands()) {
       int64_t device = deviceOf(input);
       if (device < 0 || device >= int64_t(names.size()) || !seen.insert(device).second)
         return false;
@@ -84,12 +88,15 @@ private:
     return cast<DictionaryAttr>(edges[number]).getAs<StringAttr>("name").getValue();
   }
 
-  void form(func::FuncOp function, AllReduceOp op) {
-    Location loc = op.getLoc();
+  void form(func::FuncOp function, Operation *op) {
+    Location loc = op->getLoc();
     std::string node = nodeName(loc).str();
     SmallVector<int64_t> devices, inputs, outputs, ring, up, down;
-    for (Value input : op.getInputs())
+    for (Value input : op->getOperands())
       devices.push_back(deviceOf(input));
+    StringRef way = isa<ConcatOp>(op)         ? "all_gather"
+                    : takesParts(op, devices) ? "reduce_scatter"
+                                              : "all_reduce";
     auto count = int64_t(devices.size());
     for (int64_t rank = 0; rank < count; ++rank) {
       int64_t own = devices[rank], next = devices[(rank + 1) % count],
@@ -102,28 +109,51 @@ private:
     }
     for (int64_t rank = 0; rank < count; ++rank) {
       b.setInsertionPoint(op);
-      Value input = op.getInputs()[rank];
+      Value input = op->getOperand(unsigned(rank));
       auto send = weir::SendOp::create(b, loc, ValueRange(input), inputs[rank],
                                        b.getStringAttr(keyOf(inputs[rank])));
       setDevice(send, devices[rank]);
     }
-    receive(op, devices, outputs);
+    if (way == "reduce_scatter")
+      receiveParts(op, devices, outputs);
+    else
+      receive(op, devices, outputs);
+    auto kind = op->getAttr("kind");
     Attribute name = function->getAttr("weir.entry");
     collectives.push_back(b.getDictionaryAttr(
         {b.getNamedAttr("devices", b.getDenseI64ArrayAttr(devices)),
          b.getNamedAttr("down", b.getDenseI64ArrayAttr(down)),
          b.getNamedAttr("entry", name ? name : b.getStringAttr(function.getSymName())),
          b.getNamedAttr("inputs", b.getDenseI64ArrayAttr(inputs)),
-         b.getNamedAttr("kind", op.getKindAttr()), b.getNamedAttr("node", b.getStringAttr(node)),
+         b.getNamedAttr("kind", kind ? kind : b.getStringAttr("sum")),
+         b.getNamedAttr("node", b.getStringAttr(node)),
          b.getNamedAttr("outputs", b.getDenseI64ArrayAttr(outputs)),
          b.getNamedAttr("ring", b.getDenseI64ArrayAttr(ring)),
-         b.getNamedAttr("up", b.getDenseI64ArrayAttr(up))}));
-    op.erase();
+         b.getNamedAttr("up", b.getDenseI64ArrayAttr(up)),
+         b.getNamedAttr("way", b.getStringAttr(way))}));
+    op->erase();
+  }
+
+  /// Whether each device uses nothing of a vector but slices of its own part.
+  static bool takesParts(Operation *op, ArrayRef<int64_t> devices) {
+    auto type = cast<RankedTensorType>(op->getResult(0).getType());
+    auto count = int64_t(devices.size());
+    if (type.getRank() != 1 || !type.hasStaticShape() || type.getDimSize(0) % count != 0)
+      return false;
+    int64_t each = type.getDimSize(0) / count;
+    return !op->use_empty() && llvm::all_of(op->getUses(), [&](OpOperand &use) {
+      auto slice = dyn_cast<SliceOp>(use.getOwner());
+      auto bounds = slice && use.getOperandNumber() == 0 ? staticSlice(slice) : std::nullopt;
+      const auto *device = llvm::find(devices, deviceOfUse(use));
+      int64_t begin = (device - devices.begin()) * each;
+      return bounds && device != devices.end() && bounds->begin >= begin &&
+             bounds->end >= bounds->begin && bounds->end <= begin + each;
+    });
   }
 
   /// Where a result is first used. A device without a use receives it at the end of what
   /// goes on meanwhile: parts are not to outlive a step.
-  void receive(AllReduceOp op, ArrayRef<int64_t> devices, ArrayRef<int64_t> outputs) {
+  void receive(Operation *op, ArrayRef<int64_t> devices, ArrayRef<int64_t> outputs) {
     Block *block = op->getBlock();
     for (auto [device, output] : llvm::zip(devices, outputs)) {
       Operation *first = nullptr;
@@ -139,11 +169,53 @@ private:
           first = at;
       }
       b.setInsertionPoint(first ? first : block->getTerminator());
-      auto made = weir::ReceiveOp::create(b, op.getLoc(), op.getType(), output,
-                                          b.getStringAttr(keyOf(output)));
-      setDevice(made, device);
+      Value made = receiveAt(op, op->getResult(0).getType(), device, output);
       for (OpOperand *use : uses)
-        use->set(made.getResult());
+        use->set(made);
+    }
+  }
+
+  /// Here, on a device.
+  Value receiveAt(Operation *op, Type type, int64_t device, int64_t output) {
+    auto made =
+        weir::ReceiveOp::create(b, op->getLoc(), type, output, b.getStringAttr(keyOf(output)));
+    setDevice(made, device);
+    return made.getResult();
+  }
+
+  /// Slices of the whole become slices of the device's own part.
+  void receiveParts(Operation *op, ArrayRef<int64_t> devices, ArrayRef<int64_t> outputs) {
+    Block *block = op->getBlock();
+    auto type = cast<RankedTensorType>(op->getResult(0).getType());
+    int64_t each = type.getDimSize(0) / int64_t(devices.size());
+    for (auto [rank, device] : llvm::enumerate(devices)) {
+      SmallVector<SliceOp> slices;
+      for (OpOperand &use : op->getUses())
+        if (deviceOfUse(use) == device)
+          slices.push_back(cast<SliceOp>(use.getOwner()));
+      llvm::sort(slices, [](SliceOp x, SliceOp y) { return x->isBeforeInBlock(y); });
+      if (slices.empty())
+        b.setInsertionPoint(block->getTerminator());
+      else
+        b.setInsertionPoint(slices.front());
+      Value own = receiveAt(op, type.clone({each}), device, outputs[rank]);
+      int64_t before = int64_t(rank) * each;
+      for (SliceOp slice : slices) {
+        auto [axis, begin, end] = *staticSlice(slice);
+        if (end - begin == each) {
+          slice.getResult().replaceAllUsesWith(own);
+          slice.erase();
+          continue;
+        }
+        b.setInsertionPoint(slice);
+        auto number = [&](int64_t value) {
+          auto vector = RankedTensorType::get({1}, b.getI64Type());
+          return ConstantOp::create(b, slice.getLoc(), DenseElementsAttr::get(vector, value));
+        };
+        slice.getOperandMutable().assign(own);
+        slice.getStartsMutable().assign(number(begin - before));
+        slice.getEndsMutable().assign(number(end - before));
+      }
     }
   }
 

@@ -74,6 +74,8 @@ struct BufferizePass : weir::impl::WeirBufferizePassBase<BufferizePass> {
         entry.set("device", b.getI64IntegerAttr(slot.device));
       if (slot.isCopy)
         entry.set("copy", b.getUnitAttr());
+      if (slot.shard >= 0)
+        entry.set("shard", b.getI64IntegerAttr(slot.shard));
       if (slot.initial)
         entry.set("initial", slot.initial);
       described.push_back(entry.getDictionary(b.getContext()));

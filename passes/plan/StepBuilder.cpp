@@ -38,6 +38,8 @@ int64_t SlotTable::add(VariableOp op) {
         op->getParentOfType<func::FuncOp>()->getAttrOfType<IntegerAttr>("weir.device_index");
     slots.push_back({op.getName().str(), op.getContainer().str(), op.getType(), op.getInitialAttr(),
                      op->hasAttr(copyAttr), device ? device.getInt() : 0});
+    if (auto axis = op->getAttrOfType<IntegerAttr>(shardAttr))
+      slots.back().shard = axis.getInt();
     return slots.size() - 1;
   }
   if (!it->initial)

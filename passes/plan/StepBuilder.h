@@ -34,6 +34,7 @@ struct SlotTable {
     mlir::Attribute initial;
     bool isCopy = false; ///< a replica's, of the variable of its name
     int64_t device = 0;  ///< whose step uses it
+    int64_t shard = -1;  ///< the dimension that it is a part along of its name's value; -1: all
   };
   std::vector<Slot> slots;
   int64_t add(VariableOp op);

@@ -44,25 +44,45 @@ public:
   void run(ArrayRef<Trained> trained);
 
 private:
+  /// A weight on its way: of one that replicas share each has a part.
+  struct Own {
+    const Weight &weight;
+    int64_t axis; ///< along which it is divided, -1: each replica updates all of it
+    Value gradient;
+  };
+
   Value dot(Value v) { return a.reduce(a.square(v), ReduceKind::Sum, allAxes(v), false); }
+  /// The same of the whole weight of which `v` is the own part.
+  Value wholeDot(const Own &own, Value v) {
+    return own.axis < 0 ? dot(v) : sumOverReplicas(dot(v), spec.replicas, a);
+  }
+  int64_t axisOf(const Weight &weight) const;
+  RankedTensorType typeOf(const Own &own, Type element) const;
+  Value ownPart(const Own &own, Value whole);
+  Value gathered(const Own &own, Value part);
   /// A number for all weights, in the type that `like` has.
   Value as(Value number, Value like) { return a.cast(number, elementOf(like)); }
-  State slot(const Weight &weight, StringRef name, Type element, double initial = 0) {
-    return variable(a.b, a.loc, ("optimizer/" + weight.name + "/" + name).str(),
-                    RankedTensorType::get(weight.type.getShape(), element), initial);
+  State slot(const Own &own, StringRef name, Type element, double initial = 0) {
+    State made = variable(a.b, a.loc, ("optimizer/" + own.weight.name + "/" + name).str(),
+                          typeOf(own, element), initial);
+    if (own.axis >= 0)
+      made.resource.getDefiningOp()->setAttr(shardAttr, a.b.getI64IntegerAttr(own.axis));
+    return made;
   }
-  /// Assigns where the step is one.
-  void commit(const State &to, Value value) {
-    value = a.cast(value, elementOf(to.value));
-    assign(a, to, apply ? a.op<SelectOp>(apply, value, to.value) : value);
+  /// `value` where the step is one, else `before`.
+  Value next(Value value, Value before) {
+    value = a.cast(value, elementOf(before));
+    return apply ? a.op<SelectOp>(apply, value, before) : value;
   }
-  void takeScaleOut(SmallVector<Value> &gradients);
-  void accumulate(ArrayRef<Trained> trained, SmallVector<Value> &gradients);
-  void clip(SmallVector<Value> &gradients);
-  Value momentumStep(const Weight &weight, Value w, Value g);
-  Value adamStep(const Weight &weight, Value w, Value g);
-  Value adagradStep(const Weight &weight, Value w, Value g);
-  Value updated(const Weight &weight, Value w, Value g);
+  void commit(const State &to, Value value) { assign(a, to, next(value, to.value)); }
+  void takeScaleOut(MutableArrayRef<Own> all);
+  void accumulate(MutableArrayRef<Own> all);
+  void clip(MutableArrayRef<Own> all);
+  Value momentumStep(const Own &own, Value w);
+  Value adamStep(const Own &own, Value w);
+  Value adagradStep(const Own &own, Value w);
+  Value updated(Own own, Value w);
+  void update(const Own &own);
 
   const TrainingSpec &spec;
   const StepState &state;
@@ -76,15 +96,74 @@ private:
 
 } // namespace
 
+//===----------------------------------------------------------------------===//
+// Parts of weights
+//===----------------------------------------------------------------------===//
+
+/// The first dimension that can be divided among replicas; -1: there is none, or nobody asked.
+int64_t Optimizer::axisOf(const Weight &weight) const {
+  if (spec.shardsOptimizer && spec.replicas > 1)
+    for (auto [axis, size] : llvm::enumerate(weight.type.getShape()))
+      if (size > 0 && size % spec.replicas == 0)
+        return int64_t(axis);
+  return -1;
+}
+
+RankedTensorType Optimizer::typeOf(const Own &own, Type element) const {
+  SmallVector<int64_t> shape(own.weight.type.getShape());
+  if (own.axis >= 0)
+    shape[size_t(own.axis)] /= spec.replicas;
+  return RankedTensorType::get(shape, element);
+}
+
+/// The part of a weight, or of its gradient, that this replica updates.
+Value Optimizer::ownPart(const Own &own, Value whole) {
+  if (own.axis < 0)
+    return whole;
+  RankedTensorType type = typeOf(own, elementOf(whole));
+  int64_t size = type.getDimSize(unsigned(own.axis));
+  Value zero = a.ints({0});
+  auto replica = GateOp::create(a.b, a.loc, zero.getType(), zero, ValueRange());
+  replica->setAttr(replicaIndexAttr, a.b.getUnitAttr());
+  Value begin = a.times(replica, a.ints({size})), end = a.plus(begin, a.ints({size}));
+  return SliceOp::create(a.b, a.loc, type, whole, begin, end, a.ints({1}),
+                         a.b.getDenseI64ArrayAttr({own.axis}), a.b.getBoolAttr(false));
+}
+
+/// What all replicas have of a weight, one part behind the other.
+Value Optimizer::gathered(const Own &own, Value part) {
+  if (own.axis < 0)
+    return part;
+  SmallVector<Value> parts;
+  for (int64_t replica = 0; replica < spec.replicas; ++replica) {
+    auto gate = GateOp::create(a.b, a.loc, part.getType(), part, ValueRange());
+    gate->setAttr(replicaPartAttr, a.b.getI64IntegerAttr(replica));
+    parts.push_back(gate);
+  }
+  return a.concat(parts, own.axis);
+}
+
+//===----------------------------------------------------------------------===//
+// Gradients
+//===----------------------------------------------------------------------===//
+
 /// Gradients of a loss that was multiplied; the multiplier halves where one of them has
 /// left f16's range, and doubles after many steps without.
-void Optimizer::takeScaleOut(SmallVector<Value> &gradients) {
+void Optimizer::takeScaleOut(MutableArrayRef<Own> all) {
   constexpr int64_t growthInterval = 2000;
   if (!state.lossScale.value)
     return;
-  for (Value &gradient : gradients) {
-    gradient = a.over(gradient, as(state.lossScale.value, gradient));
+  Value isPartFinite; // of parts, which other replicas do not see
+  for (Own &own : all) {
+    Value gradient = own.gradient = a.over(own.gradient, as(state.lossScale.value, own.gradient));
     Value good = a.reduce(a.op<IsFiniteOp>(gradient), ReduceKind::All, allAxes(gradient), false);
+    Value &so = own.axis < 0 ? isFinite : isPartFinite;
+    so = so ? a.op<AndOp>(so, good) : good;
+  }
+  if (isPartFinite) {
+    Value bad = a.cast(a.op<NotOp>(isPartFinite), a.b.getF32Type());
+    bad = sumOverReplicas(bad, spec.replicas, a);
+    Value good = a.compare("eq", bad, a.number(bad, 0));
     isFinite = isFinite ? a.op<AndOp>(isFinite, good) : good;
   }
   State steps = variable(a.b, a.loc, "optimizer/steps_at_loss_scale",
@@ -100,51 +179,63 @@ void Optimizer::takeScaleOut(SmallVector<Value> &gradients) {
 }
 
 /// The mean over micro-batches, of which the last one makes the step.
-void Optimizer::accumulate(ArrayRef<Trained> trained, SmallVector<Value> &gradients) {
+void Optimizer::accumulate(MutableArrayRef<Own> all) {
   if (!state.micro.value)
     return;
   Value next = a.plus(state.micro.value, a.number(state.micro.value, 1));
   Value isLast = a.compare("ge", next, a.number(next, spec.accumulate));
-  for (auto [one, gradient] : llvm::zip(trained, gradients)) {
-    State sum = slot(*one.weight, "gradient", elementOf(gradient));
+  for (Own &own : all) {
+    State sum = slot(own, "gradient", elementOf(own.gradient));
     // One that is not finite would stay in the sum.
-    Value part = isFinite ? a.where(isFinite, gradient) : gradient;
-    gradient = a.plus(sum.value, a.over(part, a.number(part, spec.accumulate)));
-    assign(a, sum, a.unless(isLast, gradient));
+    Value part = isFinite ? a.where(isFinite, own.gradient) : own.gradient;
+    own.gradient = a.plus(sum.value, a.over(part, a.number(part, spec.accumulate)));
+    assign(a, sum, a.unless(isLast, own.gradient));
   }
   assign(a, state.micro, a.unless(isLast, next));
   apply = isLast;
 }
 
-void Optimizer::clip(SmallVector<Value> &gradients) {
+void Optimizer::clip(MutableArrayRef<Own> all) {
   if (spec.clipValue > 0)
-    for (Value &gradient : gradients)
-      gradient = a.op<MaximumOp>(a.op<MinimumOp>(gradient, a.number(gradient, spec.clipValue)),
-                                 a.number(gradient, -spec.clipValue));
+    for (Own &own : all)
+      own.gradient =
+          a.op<MaximumOp>(a.op<MinimumOp>(own.gradient, a.number(own.gradient, spec.clipValue)),
+                          a.number(own.gradient, -spec.clipValue));
   if (spec.clipNorm <= 0)
     return;
-  Value sum;
-  for (Value gradient : gradients) {
-    Value part = a.cast(dot(gradient), a.b.getF64Type());
-    sum = sum ? a.plus(sum, part) : part;
+  Value sum, ofParts;
+  for (const Own &own : all) {
+    Value square = a.cast(dot(own.gradient), a.b.getF64Type());
+    Value &to = own.axis < 0 ? sum : ofParts;
+    to = to ? a.plus(to, square) : square;
+  }
+  if (ofParts) {
+    ofParts = sumOverReplicas(ofParts, spec.replicas, a);
+    sum = sum ? a.plus(sum, ofParts) : ofParts;
   }
   Value norm = a.op<SqrtOp>(sum);
   Value ratio = a.over(a.number(norm, spec.clipNorm), a.plus(norm, 1e-6));
   ratio = a.op<MinimumOp>(ratio, a.number(ratio, 1));
-  for (Value &gradient : gradients)
-    gradient = a.times(gradient, as(ratio, gradient));
+  for (Own &own : all)
+    own.gradient = a.times(own.gradient, as(ratio, own.gradient));
 }
 
-Value Optimizer::momentumStep(const Weight &weight, Value w, Value g) {
-  State buffer = slot(weight, "momentum", elementOf(g));
+//===----------------------------------------------------------------------===//
+// Formulas
+//===----------------------------------------------------------------------===//
+
+Value Optimizer::momentumStep(const Own &own, Value w) {
+  Value g = own.gradient;
+  State buffer = slot(own, "momentum", elementOf(g));
   Value moved = a.plus(a.times(buffer.value, spec.momentum), g);
   commit(buffer, moved);
   Value by = spec.nesterov ? a.plus(g, a.times(moved, spec.momentum)) : moved;
   return a.minus(w, a.times(by, as(rate, w)));
 }
 
-Value Optimizer::adamStep(const Weight &weight, Value w, Value g) {
-  State first = slot(weight, "m", elementOf(g)), second = slot(weight, "v", elementOf(g));
+Value Optimizer::adamStep(const Own &own, Value w) {
+  Value g = own.gradient;
+  State first = slot(own, "m", elementOf(g)), second = slot(own, "v", elementOf(g));
   Value m = a.plus(first.value, a.times(a.minus(g, first.value), 1 - spec.beta1));
   Value v = a.plus(a.times(second.value, spec.beta2), a.times(a.square(g), 1 - spec.beta2));
   commit(first, m);
@@ -154,45 +245,57 @@ Value Optimizer::adamStep(const Weight &weight, Value w, Value g) {
   if (spec.optimizer != "lamb")
     return a.minus(w, a.times(a.over(m, divisor), as(a.over(rate, correction1), w)));
   Value by = a.plus(a.over(a.over(m, as(correction1, m)), divisor), a.times(w, spec.weightDecay));
-  Value own = a.op<SqrtOp>(dot(w)), theirs = a.op<SqrtOp>(dot(by));
-  Value arePositive = a.op<AndOp>(a.compare("gt", own, a.number(own, 0)),
-                                  a.compare("gt", theirs, a.number(theirs, 0)));
-  Value trust = a.op<SelectOp>(arePositive, a.over(own, theirs), a.number(own, 1));
+  Value weights = a.op<SqrtOp>(wholeDot(own, w)), steps = a.op<SqrtOp>(wholeDot(own, by));
+  Value arePositive = a.op<AndOp>(a.compare("gt", weights, a.number(weights, 0)),
+                                  a.compare("gt", steps, a.number(steps, 0)));
+  Value trust = a.op<SelectOp>(arePositive, a.over(weights, steps), a.number(weights, 1));
   return a.minus(w, a.times(by, a.times(trust, as(rate, w))));
 }
 
-Value Optimizer::adagradStep(const Weight &weight, Value w, Value g) {
-  State sum = slot(weight, "accumulator", elementOf(g), spec.initial);
+Value Optimizer::adagradStep(const Own &own, Value w) {
+  Value g = own.gradient;
+  State sum = slot(own, "accumulator", elementOf(g), spec.initial);
   Value total = a.plus(sum.value, a.square(g));
   commit(sum, total);
   Value divisor = a.plus(a.op<SqrtOp>(total), spec.epsilon);
   return a.minus(w, a.times(a.over(g, divisor), as(rate, w)));
 }
 
-Value Optimizer::updated(const Weight &weight, Value w, Value g) {
+Value Optimizer::updated(Own own, Value w) {
   bool isDecoupled = spec.optimizer == "adamw" || spec.optimizer == "lamb";
   if (spec.weightDecay != 0 && !isDecoupled)
-    g = a.plus(g, a.times(w, spec.weightDecay));
+    own.gradient = a.plus(own.gradient, a.times(w, spec.weightDecay));
   if (spec.optimizer == "adamw") {
     Value left = a.minus(a.number(rate, 1), a.times(rate, spec.weightDecay));
     w = a.times(w, as(left, w));
   }
   if (spec.optimizer == "momentum")
-    return momentumStep(weight, w, g);
+    return momentumStep(own, w);
   if (spec.optimizer == "adagrad")
-    return adagradStep(weight, w, g);
+    return adagradStep(own, w);
   if (spec.optimizer == "sgd")
-    return a.minus(w, a.times(g, as(rate, w)));
-  return adamStep(weight, w, g);
+    return a.minus(w, a.times(own.gradient, as(rate, w)));
+  return adamStep(own, w);
+}
+
+void Optimizer::update(const Own &own) {
+  Value whole = own.weight.value, before = ownPart(own, whole);
+  Value after = updated(own, a.cast(before, elementOf(own.gradient)));
+  Value resource = whole.getDefiningOp<VariableReadOp>().getResource();
+  assign(a, {resource, whole}, gathered(own, next(after, before)));
 }
 
 void Optimizer::run(ArrayRef<Trained> trained) {
-  SmallVector<Value> gradients;
-  for (const Trained &one : trained)
-    gradients.push_back(a.cast(one.gradient, computeType(*one.weight, a.b)));
-  takeScaleOut(gradients);
-  accumulate(trained, gradients);
-  clip(gradients);
+  SmallVector<Own> all;
+  for (const Trained &one : trained) {
+    Own own = {*one.weight, axisOf(*one.weight), {}};
+    // Of parts all else is computed: what is reduced is the gradient as the model has it.
+    own.gradient = a.cast(ownPart(own, one.gradient), computeType(*one.weight, a.b));
+    all.push_back(own);
+  }
+  takeScaleOut(all);
+  accumulate(all);
+  clip(all);
   rate = learningRate(spec, state.step.value, state.fedRate, a);
   Value next = a.plus(state.step.value, a.number(state.step.value, 1));
   count = a.cast(next, a.b.getF64Type());
@@ -202,12 +305,9 @@ void Optimizer::run(ArrayRef<Trained> trained) {
   };
   correction1 = correction(spec.beta1);
   correction2 = correction(spec.beta2);
-  for (auto [one, gradient] : llvm::zip(trained, gradients)) {
-    const Weight &weight = *one.weight;
-    a.loc = weight.value.getLoc();
-    Value resource = weight.value.getDefiningOp<VariableReadOp>().getResource();
-    commit({resource, weight.value},
-           updated(weight, a.cast(weight.value, elementOf(gradient)), gradient));
+  for (const Own &own : all) {
+    a.loc = own.weight.value.getLoc();
+    update(own);
   }
   commit(state.step, next);
 }

@@ -32,8 +32,10 @@ def WeirReplicatePass : Pass<"weir-replicate", "::mlir::ModuleOp"> {
     What: of a `train_step` with the attribute `weir.replicas` as many copies in one
     function, each asking for its device, with variables and a part of the batch of its
     own; what is marked as a sum over replicas (gradients, loss, statistics) becomes
-    all_reduces of buckets (`weir.collective`). Makes the entry `synchronize`, which
-    gives all replicas the first one's variables.
+    all_reduces of buckets (`weir.collective`), in an order in which each replica's own
+    part lies together where it uses no other, and what is marked as other replicas'
+    parts becomes concats of buckets. Makes the entry `synchronize`, which gives all
+    replicas the first one's variables, but for parts.
     Why here: before placement, which has to see all copies, and behind all that
     simplifies: the copies are alike, and cost no time there.
     Before: one copy of the training step.

@@ -6,9 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // One function has all replicas, operation by operation side by side; the partition cuts
-// it into a step for each. Replica 0 keeps the names of nodes and variables. Gradients
-// are summed in buckets, in the order in which they are there: one is on its way while
-// the next are computed.
+// it into a step for each. Replica 0 keeps the names of nodes and variables. Where they
+// meet is passes/training/ReplicaMeetings.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,8 +17,10 @@
 #include "passes/analysis/CollectiveLevels.h"
 #include "passes/analysis/DeviceName.h"
 #include "passes/training/Passes.h"
+#include "passes/training/ReplicaMeetings.h"
 
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -30,10 +31,7 @@ namespace weir {
 
 using namespace mlir;
 using namespace weir;
-
-/// A bucket is summed once it has that many bytes: long enough that its way takes longer
-/// than to begin it, short enough that the first are on their way early.
-static constexpr int64_t bucketBytes = 1 << 20;
+using namespace weir::training;
 
 static constexpr int64_t invalidArgument = 3; // WEIR_INVALID_ARGUMENT
 
@@ -48,19 +46,13 @@ public:
 
 private:
   size_t count() const { return devices.size(); }
-  bool isSum(Operation *op) const {
-    auto gate = dyn_cast<GateOp>(op);
-    return gate && gate->hasAttr(replicaSumAttr);
-  }
   LogicalResult shareFeeds();
   LogicalResult checkShared(const llvm::StringSet<> &named);
   Value partOf(BlockArgument feed, size_t replica);
   Operation *copy(Operation &op, size_t replica);
+  Operation *folded(Operation *op);
   void settle(Operation *op, size_t replica);
   Location renamed(Location loc, size_t replica);
-  void sumAll();
-  void sum(ArrayRef<size_t> bucket);
-  Value joined(ArrayRef<size_t> bucket, size_t replica);
   Value number(Location loc, ArrayRef<int64_t> values, bool isScalar = false);
   Value place(Value value, size_t replica);
 
@@ -68,7 +60,6 @@ private:
   std::vector<std::string> devices; ///< by replica
   OpBuilder b;
   std::vector<IRMapping> maps;
-  std::vector<SmallVector<GateOp>> sums; ///< marks, by replica
 };
 
 std::string prefixOf(size_t replica) { return "replica_" + std::to_string(replica) + "/"; }
@@ -115,7 +106,8 @@ void Replicator::settle(Operation *op, size_t replica) {
     if (!variable.getContainer().empty())
       container += "/" + variable.getContainer().str();
     variable.setContainer(container);
-    variable->setAttr(copyAttr, b.getUnitAttr());
+    if (!variable->hasAttr(shardAttr))
+      variable->setAttr(copyAttr, b.getUnitAttr());
   });
 }
 
@@ -212,107 +204,6 @@ LogicalResult Replicator::shareFeeds() {
 }
 
 //===----------------------------------------------------------------------===//
-// Sums
-//===----------------------------------------------------------------------===//
-
-/// The marks' values of a replica, one behind the other.
-Value Replicator::joined(ArrayRef<size_t> bucket, size_t replica) {
-  SmallVector<Value> parts;
-  int64_t total = 0;
-  Location loc = sums[bucket.front()][replica].getLoc();
-  for (size_t i : bucket) {
-    GateOp gate = sums[i][replica];
-    auto type = cast<RankedTensorType>(gate.getType());
-    int64_t elements = type.getNumElements();
-    Value flat = gate.getValue();
-    if (type.getRank() != 1)
-      flat = place(ReshapeOp::create(b, gate.getLoc(), type.clone({elements}), flat,
-                                     number(loc, {elements})),
-                   replica);
-    parts.push_back(flat);
-    total += elements;
-  }
-  auto first = cast<RankedTensorType>(parts.front().getType());
-  return parts.size() == 1
-             ? parts.front()
-             : place(ConcatOp::create(b, loc, first.clone({total}), parts, b.getI64IntegerAttr(0)),
-                     replica);
-}
-
-void Replicator::sum(ArrayRef<size_t> bucket) {
-  b.setInsertionPointAfter(sums[bucket.back()].back());
-  SmallVector<Value> all;
-  for (size_t replica = 0; replica < count(); ++replica) {
-    Value own = joined(bucket, replica);
-    // What no replica computes has no device, and what several have is no part of one.
-    auto gate = GateOp::create(b, own.getLoc(), own.getType(), own, ValueRange());
-    all.push_back(place(gate, replica));
-  }
-  Location loc =
-      NameLoc::get(b.getStringAttr("all_reduce/" + std::to_string(bucket.front()) + "/" +
-                                   nodeName(sums[bucket.front()].front().getLoc()).str()));
-  auto reduce = AllReduceOp::create(b, loc, all.front().getType(), all, ReduceKind::Sum);
-  reduce->setAttr(collectiveAttr, b.getUnitAttr());
-  place(reduce, 0);
-  for (size_t replica = 0; replica < count(); ++replica) {
-    int64_t at = 0;
-    for (size_t i : bucket) {
-      GateOp gate = sums[i][replica];
-      auto type = cast<RankedTensorType>(gate.getType());
-      int64_t elements = type.getNumElements();
-      Value part = reduce;
-      if (bucket.size() > 1)
-        part =
-            place(SliceOp::create(b, gate.getLoc(), type.clone({elements}), part, number(loc, {at}),
-                                  number(loc, {at + elements}), number(loc, {1}),
-                                  b.getDenseI64ArrayAttr({0}), b.getBoolAttr(false)),
-                  replica);
-      at += elements;
-      if (type.getRank() != 1)
-        part = place(ReshapeOp::create(b, gate.getLoc(), type, part, number(loc, type.getShape())),
-                     replica);
-      gate.getResult().replaceAllUsesWith(part);
-    }
-  }
-  for (size_t i : bucket)
-    for (GateOp gate : sums[i])
-      gate.erase();
-}
-
-/// In the order of the marks: a bucket ends where it is full, where the elements are of
-/// another type, and before a mark that waits for one of its members.
-void Replicator::sumAll() {
-  SmallVector<size_t> bucket;
-  int64_t bytes = 0;
-  auto flush = [&] {
-    if (!bucket.empty())
-      sum(bucket);
-    bucket.clear();
-    bytes = 0;
-  };
-  for (size_t i = 0; i < sums.size(); ++i) {
-    GateOp first = sums[i].front(), last = sums[i].back();
-    Type element = getElementTypeOrSelf(first.getType());
-    bool fits = llvm::all_of(bucket, [&](size_t other) {
-      return getElementTypeOrSelf(sums[other].front().getType()) == element &&
-             llvm::all_of(sums[other], [&](GateOp gate) {
-               return llvm::all_of(gate->getUsers(), [&](Operation *user) {
-                 return last->isBeforeInBlock(first->getBlock()->findAncestorOpInBlock(*user));
-               });
-             });
-    });
-    if (!fits)
-      flush();
-    bucket.push_back(i);
-    bytes += cast<RankedTensorType>(first.getType()).getNumElements() *
-             int64_t(element.getIntOrFloatBitWidth() / 8);
-    if (bytes >= bucketBytes)
-      flush();
-  }
-  flush();
-}
-
-//===----------------------------------------------------------------------===//
 // The step
 //===----------------------------------------------------------------------===//
 
@@ -326,13 +217,39 @@ Operation *Replicator::copy(Operation &op, size_t replica) {
     return made;
   }
   Operation *made = b.clone(op, maps[replica]);
+  if (Operation *constant = folded(made)) {
+    maps[replica].map(op.getResult(0), constant->getResult(0));
+    return constant;
+  }
   settle(made, replica);
   return made;
 }
 
+/// What hangs on a replica's number alone, parts' bounds for example, is a number; null: it is
+/// none, and stays.
+Operation *Replicator::folded(Operation *op) {
+  constexpr int64_t mostElements = 16;
+  auto type = op->getNumResults() == 1 ? dyn_cast<RankedTensorType>(op->getResult(0).getType())
+                                       : RankedTensorType();
+  bool isNumber = type && type.hasStaticShape() && type.getElementType().isInteger(64) &&
+                  type.getNumElements() <= mostElements && op->getNumOperands() > 0 &&
+                  llvm::all_of(op->getOperands(),
+                               [](Value operand) { return operand.getDefiningOp<ConstantOp>(); });
+  SmallVector<OpFoldResult> results;
+  if (!isNumber || failed(op->fold(results)) || results.size() != 1)
+    return nullptr;
+  auto value = dyn_cast<Attribute>(results.front());
+  if (!value && !matchPattern(cast<Value>(results.front()), m_Constant(&value)))
+    return nullptr;
+  Operation *constant = ConstantOp::create(b, op->getLoc(), cast<DenseElementsAttr>(value));
+  op->erase();
+  return constant;
+}
+
 LogicalResult Replicator::run() {
   Block &body = step.front();
-  sortByCollectives(body, [&](Operation *op) { return isSum(op); });
+  sortByCollectives(body, isMeeting);
+  Meetings meetings(devices, b);
   SmallVector<Operation *> originals;
   for (Operation &op : body.without_terminator())
     originals.push_back(&op);
@@ -343,17 +260,17 @@ LogicalResult Replicator::run() {
     SmallVector<GateOp> marks;
     for (size_t replica = 0; replica < count(); ++replica) {
       Operation *made = copy(*op, replica);
-      if (isSum(made))
+      if (isMeeting(made))
         marks.push_back(cast<GateOp>(made));
     }
     if (!marks.empty())
-      sums.push_back(std::move(marks));
+      meetings.add(marks);
   }
   for (OpOperand &result : body.getTerminator()->getOpOperands())
     result.set(maps[0].lookupOrDefault(result.get()));
   for (Operation *op : llvm::reverse(originals))
     op->erase();
-  sumAll();
+  meetings.run();
   step->removeAttr(replicasAttr);
   step->removeAttr(shardedAttr);
   return success();
@@ -371,7 +288,11 @@ struct ReplicatePass : weir::impl::WeirReplicatePassBase<ReplicatePass> {
       std::vector<std::string> devices = devicesFor(module, asked.getInt());
       if (devices.empty() || failed(Replicator(function, devices).run()))
         return signalPassFailure();
-      module->setAttr(stateDeviceAttr, StringAttr::get(module.getContext(), devices.front()));
+      bool isShared = llvm::any_of(function.getOps<VariableOp>(), [](VariableOp variable) {
+        return variable->hasAttr(shardAttr);
+      });
+      if (!isShared)
+        module->setAttr(stateDeviceAttr, StringAttr::get(module.getContext(), devices.front()));
       synchronize(function, devices);
       keepOthersOn(module, devices.front());
     }
@@ -421,7 +342,7 @@ private:
     });
   }
 
-  /// All variables of the others become the first one's.
+  /// All variables of the others become the first one's, but for parts.
   static void synchronize(func::FuncOp step, ArrayRef<std::string> devices) {
     OpBuilder b(step->getContext());
     b.setInsertionPointAfter(step);
@@ -437,7 +358,8 @@ private:
       return cast<VariableOp>(b.clone(*variable)).getResource();
     };
     for (VariableOp variable : own)
-      if (!variable->hasAttr(copyAttr) && !values.contains(variable.getName())) {
+      if (!variable->hasAttr(copyAttr) && !variable->hasAttr(shardAttr) &&
+          !values.contains(variable.getName())) {
         auto read = VariableReadOp::create(b, variable.getLoc(), variable.getType(),
                                            handle(variable), ValueRange());
         read->setAttr("weir.device", b.getStringAttr(devices.front()));

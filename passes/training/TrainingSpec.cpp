@@ -42,6 +42,7 @@ template <typename Spec, typename F> static void eachField(Spec &spec, F &&f) {
   f("kept", spec.kept);
   f("seed", spec.seed);
   f("replicas", spec.replicas);
+  f("shard_optimizer", spec.shardsOptimizer);
   f("sharded", spec.sharded);
 }
 

@@ -45,6 +45,7 @@ struct TrainingSpec {
   int64_t seed = 0;              ///< of dropout
 
   int64_t replicas = 1;
+  bool shardsOptimizer = false;     ///< each replica updates a part of the weights
   std::vector<std::string> sharded; ///< feeds that replicas share; empty: all with a dimension
 
   mlir::DictionaryAttr toAttr(mlir::MLIRContext *context) const;

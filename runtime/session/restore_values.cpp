@@ -47,10 +47,12 @@ public:
   int32_t readStates(StateWriter &states, weir_status *status);
   int32_t type() const { return entry.type; }
   const StoredShape &shape() const { return entry.shape; }
-  /// Reads what find() has found last.
-  int32_t read(void *to, const StringMemory &memory, weir_status *status) {
-    return isOld ? old.read(key, TensorSlice::whole(entry.shape.rank), to, memory, status)
-                 : bundle.read(key, entry, nullptr, to, memory, /*asTensorFlow=*/false, status);
+  /// Reads what find() has found last; of it `slice`, null: all.
+  int32_t read(const TensorSlice *slice, void *to, const StringMemory &memory,
+               weir_status *status) {
+    return isOld ? old.read(key, slice ? *slice : TensorSlice::whole(entry.shape.rank), to, memory,
+                            status)
+                 : bundle.read(key, entry, slice, to, memory, /*asTensorFlow=*/false, status);
   }
 
 private:
@@ -96,7 +98,7 @@ int32_t Source::readStates(StateWriter &states, weir_status *status) {
     if (!code)
       code = bundle.checkSize(key, entry, 1, status);
     if (!code)
-      code = read(&state, {StringBlocks::make, &strings}, status);
+      code = read(nullptr, &state, {StringBlocks::make, &strings}, status);
     if (code)
       return code;
     states.text({key.data + statePrefix.size, key.size - statePrefix.size});
@@ -126,9 +128,22 @@ int32_t readVariable(weir_session *session, int32_t slot, Source &source, Variab
     return code;
   weir_tensor tensor = {};
   tensor.dtype = storedType(source.type()).dtype;
-  tensor.rank = source.shape().rank;
-  memcpy(tensor.dims, source.shape().dims, size_t(tensor.rank) * sizeof(int64_t));
-  tensor.bytes = source.shape().count() * weir_dtype_size(tensor.dtype);
+  StoredShape shape = source.shape();
+  TensorSlice slice;
+  // Of a value that is no whole number of parts the slot's shape tells below.
+  bool takesPart = isPart(desc) && shape.rank == desc.rank;
+  if (takesPart) {
+    StoredShape whole;
+    whole.rank = desc.rank;
+    memcpy(whole.dims, desc.dims, size_t(whole.rank) * sizeof(int64_t));
+    slice = sliceOfPart(session->program, slot, whole);
+    takesPart = whole == shape;
+    if (takesPart)
+      memcpy(shape.dims, desc.dims, size_t(shape.rank) * sizeof(int64_t));
+  }
+  tensor.rank = shape.rank;
+  memcpy(tensor.dims, shape.dims, size_t(tensor.rank) * sizeof(int64_t));
+  tensor.bytes = shape.count() * weir_dtype_size(tensor.dtype);
   char text[512];
   Text problem(text, sizeof(text));
   if (!fitsSlot(desc, tensor, problem)) {
@@ -140,7 +155,8 @@ int32_t readVariable(weir_session *session, int32_t slot, Source &source, Variab
   if (!elements.reserve(tensor.bytes))
     return refuseMemory(status, "a checkpoint");
   tensor.data = elements.data();
-  if (int32_t code = source.read(tensor.data, {StringBlocks::make, &strings}, status))
+  if (int32_t code = source.read(takesPart ? &slice : nullptr, tensor.data,
+                                 {StringBlocks::make, &strings}, status))
     return code;
   return makeValue(session, slot, tensor, value, status);
 }

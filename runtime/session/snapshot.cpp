@@ -16,18 +16,38 @@
 
 #include "session/snapshot.h"
 
+#include <stdlib.h>
+
 namespace weir::rt {
 
 void writeKey(HeapText &key, const weir_program_desc *program, int32_t slot) {
   const weir_slot_desc &desc = program->slots[slot];
   bool isUnique = true;
   for (int32_t i = 0; i < program->slot_count && isUnique; ++i)
-    isUnique = i == slot || isCopy(program->slots[i]) || isCopy(desc) ||
+    isUnique = i == slot || isCopy(program->slots[i]) || isCopy(desc) || isPart(desc) ||
                strcmp(program->slots[i].name, desc.name) != 0;
   key.clear();
   if (!isUnique && *desc.container)
     key << desc.container << '/';
   key << desc.name;
+}
+
+TensorSlice sliceOfPart(const weir_program_desc *program, int32_t slot, StoredShape &shape) {
+  const weir_slot_desc &desc = program->slots[slot];
+  constexpr char replica[] = "replica_";
+  constexpr size_t length = sizeof(replica) - 1;
+  int64_t number = strncmp(desc.container, replica, length) == 0
+                       ? strtoll(desc.container + length, nullptr, 10)
+                       : 0;
+  int64_t count = 0;
+  for (int32_t i = 0; i < program->slot_count; ++i)
+    count += isPart(program->slots[i]) && strcmp(program->slots[i].name, desc.name) == 0;
+  int32_t axis = desc.flags >> WEIR_SLOT_AXIS_SHIFT & (WEIR_MAX_RANK - 1);
+  TensorSlice slice = TensorSlice::whole(shape.rank);
+  slice.start[axis] = number * shape.dims[axis];
+  slice.length[axis] = shape.dims[axis];
+  shape.dims[axis] *= count;
+  return slice;
 }
 
 //===----------------------------------------------------------------------===//
@@ -165,8 +185,12 @@ int32_t Snapshot::add(BundleWriter &writer, int32_t slot, weir_status *status) c
       return code;
     data = copy.data();
   }
-  return key.failed() ? refuseMemory(status, "a checkpoint")
-                      : writer.add(key.view(), type, shape, data, status);
+  if (key.failed())
+    return refuseMemory(status, "a checkpoint");
+  if (!isPart(session->program->slots[slot]))
+    return writer.add(key.view(), type, shape, data, status);
+  TensorSlice slice = sliceOfPart(session->program, slot, shape);
+  return writer.addSlice(key.view(), type, shape, slice, data, status);
 }
 
 int32_t Snapshot::write(const char *prefix, bool partial, weir_status *status) const {

@@ -21,8 +21,15 @@ inline int32_t deviceOf(const weir_slot_desc &slot) {
   return (slot.flags >> WEIR_SLOT_DEVICE_SHIFT) - 1;
 }
 
+/// Whether a slot holds one of several parts of a value.
+inline bool isPart(const weir_slot_desc &slot) { return slot.flags & WEIR_SLOT_PART; }
+
+/// Where a part of a value of that shape lies: `shape` becomes the whole value's.
+TensorSlice sliceOfPart(const weir_program_desc *program, int32_t slot, StoredShape &shape);
+
 /// What a variable is called in a checkpoint: its name; where several have that, with
-/// the container before it. A replica's copy is called as what it is one of.
+/// the container before it. A replica's copy is called as what it is one of, and a part as the
+/// whole.
 void writeKey(HeapText &key, const weir_program_desc *program, int32_t slot);
 
 /// Which slots a checkpoint takes its values from when all tasks write it, a value a name:

@@ -288,6 +288,16 @@ static int32_t refuseOverTasks(const weir_session *session, weir_status *status)
   return WEIR_UNIMPLEMENTED;
 }
 
+/// Of what replicas hold in parts there is no whole value here.
+static int32_t refusePart(const weir_session *session, int32_t slot, weir_status *status) {
+  if (!(session->program->slots[slot].flags & WEIR_SLOT_PART))
+    return WEIR_OK;
+  StatusText(status, WEIR_UNIMPLEMENTED)
+      << "variable \"" << session->program->slots[slot].name
+      << "\" is held in parts by replicas; checkpoints have it whole";
+  return WEIR_UNIMPLEMENTED;
+}
+
 int32_t weir_session_get_variable(weir_session *session, const char *name, weir_tensor *value,
                                   weir_status *status) {
   if (int32_t code = checkSession(session, "weir_session_get_variable", status))
@@ -299,6 +309,8 @@ int32_t weir_session_get_variable(weir_session *session, const char *name, weir_
   int32_t slot = findVariable(session, name, status);
   if (slot < 0)
     return WEIR_NOT_FOUND;
+  if (int32_t code = refusePart(session, slot, status))
+    return code;
   VariableValue *current = currentValue(session, slot);
   if (!current) {
     StatusText(status, WEIR_FAILED_PRECONDITION)
@@ -349,6 +361,8 @@ int32_t weir_session_set_variable(weir_session *session, const char *name, const
   int32_t slot = findVariable(session, name, status);
   if (slot < 0)
     return WEIR_NOT_FOUND;
+  if (int32_t code = refusePart(session, slot, status))
+    return code;
   const weir_slot_desc &desc = session->program->slots[slot];
   {
     char text[512];

@@ -85,7 +85,10 @@ void describeCollectives(ModuleOp module, Program &program) {
     CollectiveInfo info;
     info.node = given.getAs<StringAttr>("node").str();
     info.entry = given.getAs<StringAttr>("entry").str();
-    info.kind = WEIR_ALL_REDUCE;
+    info.kind = llvm::StringSwitch<int>(given.getAs<StringAttr>("way").getValue())
+                    .Case("reduce_scatter", WEIR_REDUCE_SCATTER)
+                    .Case("all_gather", WEIR_ALL_GATHER)
+                    .Default(WEIR_ALL_REDUCE);
     info.reduction = llvm::StringSwitch<int>(given.getAs<StringAttr>("kind").getValue())
                          .Case("prod", WEIR_REDUCE_PROD)
                          .Case("max", WEIR_REDUCE_MAX)
@@ -139,6 +142,8 @@ void describeProgram(ModuleOp module, StepTables &tables) {
       if (Attribute initial = slot.get("initial"))
         info.initial = tables.blobIndex(initial);
       info.isCopy = slot.contains("copy");
+      if (auto axis = slot.getAs<IntegerAttr>("shard"))
+        info.shardAxis = int(axis.getInt());
       if (auto device = slot.getAs<IntegerAttr>("device"))
         info.device = int(device.getInt());
       program.slots.push_back(info);

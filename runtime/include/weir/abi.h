@@ -114,7 +114,7 @@ typedef struct weir_slot_desc {
   int32_t kind; ///< weir_slot_kind
   int32_t dtype;
   int32_t rank;  ///< -1: unknown
-  int32_t flags; ///< WEIR_SLOT_COPY or 0, and the device (WEIR_SLOT_DEVICE_SHIFT)
+  int32_t flags; ///< WEIR_SLOT_COPY, WEIR_SLOT_PART or 0, and the device (WEIR_SLOT_DEVICE_SHIFT)
   const int64_t *dims;
   /// Offset of the initial value in the blobs, -1: none. Strings are their
   /// sizes, an int64_t each, and then their contents.
@@ -125,6 +125,12 @@ typedef struct weir_slot_desc {
 /// A replica's copy of the variable of this name that is no copy: checkpoints have it
 /// once, under that name.
 #define WEIR_SLOT_COPY 1
+/// The variable holds one of equal parts of a value, as many as there are slots with this flag and
+/// its name: the n-th, where its container is "replica_n", the first, where it has none. Checkpoints
+/// have slices of one tensor, under that name.
+#define WEIR_SLOT_PART 2
+/// Four bits: the dimension along which parts follow each other.
+#define WEIR_SLOT_AXIS_SHIFT 2
 /// From this bit of the flags on: the number of the device whose step uses the variable,
 /// plus one; 0: an object of before says nothing of it.
 #define WEIR_SLOT_DEVICE_SHIFT 8

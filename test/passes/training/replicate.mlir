@@ -73,3 +73,52 @@ func.func @train_step(%x: tensor<?x3xf32> {weir.name = "x"}) -> (tensor<f32> {we
   %t = weir.variable_assign %r, %loss : (!weir.resource, tensor<f32>) -> !weir.token
   return %loss : tensor<f32>
 }
+
+// -----
+
+// Each replica updates its half: a sum of which it takes no more than that is scattered, in the order
+// of parts (of [3, 4] along the second dimension, two rows of 6), and what they have made is gathered. A
+// variable of a part is no copy.
+// CHECK-LABEL: func.func @train_step(
+// CHECK-NOT: weir.replica_
+// CHECK: weir.transpose {{.*}} -> tensor<2x3x2xf32>
+// CHECK: %[[SUM:.*]] = weir.all_reduce {{.*}}weir.collective{{.*}}tensor<12xf32>
+// CHECK: weir.slice %[[SUM]], {{.*}}task:0{{.*}} -> tensor<6xf32>
+// CHECK: weir.slice %[[SUM]], {{.*}}task:1{{.*}} -> tensor<6xf32>
+// CHECK: weir.variable {container = "", {{.*}}name = "m"{{.*}}weir.shard = 1
+// CHECK: weir.variable {container = "replica_1", {{.*}}name = "m"{{.*}}type = tensor<3x2xf32>{{.*}}weir.shard = 1
+// CHECK: %[[ALL:.*]] = weir.concat {{.*}}weir.collective{{.*}} -> tensor<12xf32>
+// CHECK: weir.reshape %[[ALL]], {{.*}}task:0{{.*}} -> tensor<2x6xf32>
+// CHECK: weir.transpose {{.*}} -> tensor<3x2x2xf32>
+// CHECK-LABEL: func.func @synchronize()
+// CHECK-NOT: name = "m"
+// CHECK: return
+
+// FORMED: way = "reduce_scatter"
+// FORMED-SAME: way = "all_gather"
+// FORMED: weir.send {{.*}}tensor<12xf32>
+// FORMED: weir.receive {{.*}}reduce_scatter{{.*}} : tensor<6xf32>
+// FORMED: weir.send {{.*}}all_gather{{.*}}tensor<6xf32>
+// FORMED: weir.receive {{.*}}all_gather{{.*}} : tensor<12xf32>
+func.func @train_step(%x: tensor<4x3x4xf32> {weir.name = "x"}) -> (tensor<3x4xf32> {weir.name = "w"})
+    attributes {weir.entry = "train_step", weir.replicas = 2 : i64} {
+  %g = weir.reduce %x {kind = "sum", axes = array<i64: 0>, keep_dims = false} : (tensor<4x3x4xf32>) -> tensor<3x4xf32>
+  %zero = weir.constant dense<0> : tensor<1xi64>
+  %one = weir.constant dense<1> : tensor<1xi64>
+  %two = weir.constant dense<2> : tensor<1xi64>
+  %sum = weir.gate %g {weir.replica_sum} : tensor<3x4xf32>
+  %index = weir.gate %zero {weir.replica_index} : tensor<1xi64>
+  %begin = weir.mul %index, %two : (tensor<1xi64>, tensor<1xi64>) -> tensor<1xi64>
+  %end = weir.add %begin, %two : (tensor<1xi64>, tensor<1xi64>) -> tensor<1xi64>
+  %own = weir.slice %sum, %begin, %end, %one {axes = array<i64: 1>, strict = false} : (tensor<3x4xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<3x2xf32>
+  %r = weir.variable {name = "m", container = "", type = tensor<3x2xf32>, initial = dense<1.0> : tensor<3x2xf32>, weir.shard = 1 : i64} : !weir.resource
+  %m = weir.variable_read %r : (!weir.resource) -> tensor<3x2xf32>
+  %next = weir.add %m, %own : (tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
+  %t = weir.variable_assign %r, %next : (!weir.resource, tensor<3x2xf32>) -> !weir.token
+  %p0 = weir.gate %next {weir.replica_part = 0 : i64} : tensor<3x2xf32>
+  %p1 = weir.gate %next {weir.replica_part = 1 : i64} : tensor<3x2xf32>
+  %all = weir.concat %p0, %p1 {axis = 1 : i64} : (tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<3x4xf32>
+  %r2 = weir.variable {name = "w", container = "", type = tensor<3x4xf32>, initial = dense<1.0> : tensor<3x4xf32>} : !weir.resource
+  %t2 = weir.variable_assign %r2, %all : (!weir.resource, tensor<3x4xf32>) -> !weir.token
+  return %all : tensor<3x4xf32>
+}
