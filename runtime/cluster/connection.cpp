@@ -427,6 +427,12 @@ ucs_status_t Connection::onMessage(void *self, const void *header, size_t header
       read.nonce != connection.mine || read.task != connection.task ||
       (read.refers && (bytes != sizeof(Reference) || comesLater)))
     return UCS_OK;
+  Reference reference = {};
+  if (read.refers) {
+    memcpy(&reference, data, sizeof(reference));
+    if (reference.bytes < 0)
+      return UCS_OK;
+  }
   connection.hasHeard.store(true, std::memory_order_relaxed);
   if (connection.accept(read))
     return UCS_OK;
@@ -445,8 +451,8 @@ ucs_status_t Connection::onMessage(void *self, const void *header, size_t header
     return UCS_OK;
   }
   if (read.refers) {
-    memcpy(&incoming->reference, data, sizeof(Reference));
-    incoming->bytes = incoming->reference.bytes;
+    incoming->reference = reference;
+    incoming->bytes = reference.bytes;
   }
   if (incoming->bytes == 0 && read.kind != Kind::tensor && read.kind != Kind::fetch &&
       read.kind != Kind::feed) {

@@ -18,6 +18,10 @@ namespace weir::rt::cluster {
 
 /// As long as clocks that differ by 20 parts of a million drift apart by less than a message takes.
 static constexpr int64_t freshTime = 10000000000;
+/// What says that it is longer, or later on the monotonic clock, is no time.
+static constexpr int64_t longestTime = int64_t(1) << 60;
+
+static bool isTime(int64_t nanoseconds) { return nanoseconds >= 0 && nanoseconds <= longestTime; }
 
 Header TaskSet::heartbeatFor(const Peer &peer, int64_t now, int64_t oldest) {
   Header header = Header::of(Kind::heartbeat);
@@ -33,11 +37,13 @@ void TaskSet::handleHeartbeat(const Header &header) {
   Lock lock(mutex);
   Peer &peer = peers[size_t(header.task)];
   peer.oldest = std::max(peer.oldest, header.iteration);
+  if (!isTime(theirs))
+    return;
   peer.lastBeat = theirs;
   peer.lastBeatCame = came;
   auto sent = int64_t(header.step.incarnation);
   int64_t held = header.step.number;
-  if (sent <= 0 || held < 0)
+  if (sent == 0 || !isTime(sent) || !isTime(held))
     return;
   int64_t error = (came - sent - held) / 2;
   if (error < 0 ||
@@ -51,6 +57,9 @@ void TaskSet::handleHeartbeat(const Header &header) {
 /// The lock is held.
 void TaskSet::noteTimes(int32_t task, int64_t took, int64_t waited) {
   Peer &peer = peers[size_t(task)];
+  // Sums of what any number of steps may say stay numbers.
+  if (!isTime(took) || peer.stepTime > longestTime)
+    return;
   ++peer.steps;
   peer.stepTime += took;
   peer.waitTime += std::min(std::max<int64_t>(waited, 0), took);

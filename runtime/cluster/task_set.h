@@ -174,6 +174,7 @@ public:
   std::string farewell();
 
 private:
+  friend class WireFuzzer; // test/fuzz/runtime/WireTarget.cpp
   TaskSet() : ucx(*this) {}
   void *allocate(const Header &header, int64_t bytes) override;
   void release(void *block) override { host->release(block); }

@@ -78,7 +78,7 @@ struct Header {
   uint64_t nonce; ///< of the connection, drawn by the receiver
   Kind kind;
   uint8_t dtype, rank;
-  bool refers; ///< the bytes that follow are a Reference
+  uint8_t refers; ///< not 0: the bytes that follow are a Reference
   int32_t index;
   StepKey step;
   int64_t iteration;
@@ -252,6 +252,7 @@ public:
   std::atomic<int64_t> sentBytes{0}; ///< changes under the mutex
 
 private:
+  friend class WireFuzzer; // test/fuzz/runtime/WireTarget.cpp
   struct Outgoing;
   class Guard;
   void countSent(int64_t bytes) {
