@@ -9,6 +9,7 @@
 
 #include "compiler/driver/DeviceKinds.h"
 #include "compiler/driver/Messages.h"
+#include "dialects/weir/Training.h"
 #include "passes/analysis/DeviceTraits.h"
 
 #include "mlir/IR/Builders.h"
@@ -46,6 +47,11 @@ public:
       readLocks(options.placementFile);
     if (!options.profileFile.empty())
       readProfile(options.profileFile);
+    if (!options.shardedProducts.empty()) {
+      llvm::SmallVector<llvm::StringRef> texts(options.shardedProducts.begin(),
+                                               options.shardedProducts.end());
+      module->setAttr(shardedProductsAttr, b.getStrArrayAttr(texts));
+    }
     return good;
   }
 

@@ -64,6 +64,8 @@ struct Options {
   std::vector<std::string> runtimeArchives;
 
   std::string devicesFile, placementFile, placementOut, profileFile;
+  /// Products that devices share: NODE:AXIS, NODE:sum.
+  std::vector<std::string> shardedProducts;
   /// Devices by name instead of from a file.
   std::vector<std::string> deviceNames;
   /// A device that is not there, or not for all nodes of a group, is an error;

@@ -51,7 +51,9 @@ static std::vector<StageText> makeTexts() {
        "brings the graph into its smallest form while composites are still "
        "whole: everything after it costs by the operation",
        {
-           {"weir-train", "first of all: what trains is marked as the importer "
+           {"weir-shard-products", "products that devices share are as many "
+                                   "before anything else looks at them"},
+           {"weir-train", "on the model as it is: what trains is marked as the importer "
                           "found it"},
            {"weir-differentiate", "gradients that a function asks for are made "
                                   "of what the file says, before anything "

@@ -7,6 +7,7 @@
 
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/PickedConstant.h"
 #include "dialects/weir/Quantized.h"
 #include "dialects/weir/Rearrange.h"
 #include "dialects/weir/Target.h"
@@ -19,55 +20,6 @@ namespace weir {
 
 using namespace mlir;
 using namespace weir;
-
-/// Entries `indices` of dimension `axis` of a constant, in an attribute of their
-/// own of type `result`.
-static TypedAttr picked(TypedAttr value, RankedTensorType result, int64_t axis,
-                        ArrayRef<int64_t> indices) {
-  auto type = cast<RankedTensorType>(value.getType());
-  constexpr int64_t mostBytes = 1 << 28;
-  unsigned bits = type.getElementType().isIntOrFloat() ? type.getElementTypeBitWidth() : 0;
-  if (bits == 0 || bits % 8 || result.getNumElements() * (bits / 8) > mostBytes)
-    return {};
-  // A file's bytes are read where they are.
-  ArrayRef<char> from;
-  if (isa<weir::BlobAttr>(value)) {
-    auto bytes = sourceBytes(value);
-    if (!bytes) {
-      llvm::consumeError(bytes.takeError());
-      return {};
-    }
-    from = *bytes;
-  } else {
-    DenseElementsAttr dense = materializedConstant(value);
-    if (!dense || dense.isSplat())
-      return {};
-    from = dense.getRawData();
-  }
-  int64_t size = type.getDimSize(axis), outer = 1, inner = bits / 8;
-  for (int64_t i = 0; i < axis; ++i)
-    outer *= type.getDimSize(i);
-  for (int64_t i = axis + 1; i < type.getRank(); ++i)
-    inner *= type.getDimSize(i);
-  std::vector<char> to;
-  to.reserve(result.getNumElements() * (bits / 8));
-  for (int64_t o = 0; o < outer; ++o)
-    for (int64_t index : indices) {
-      ArrayRef<char> row = from.slice((o * size + index) * inner, inner);
-      to.insert(to.end(), row.begin(), row.end());
-    }
-  return DenseElementsAttr::getFromRawBuffer(result, to);
-}
-
-/// As many of a constant's elements as `type` has, where all are equal; else null.
-static TypedAttr ofEqualElements(Attribute value, RankedTensorType type) {
-  auto dense = dyn_cast<DenseElementsAttr>(value);
-  if (!dense || !dense.isSplat())
-    return {};
-  if (auto strings = dyn_cast<DenseStringElementsAttr>(value))
-    return DenseElementsAttr::get(type, ArrayRef<StringRef>{strings.getSplatValue<StringRef>()});
-  return dense.resizeSplat(type);
-}
 
 /// Rows of a constant, picked by constant indices (gates of a recurrent layer in
 /// another order, say).
@@ -83,8 +35,7 @@ static TypedAttr gathered(GatherOp op, TypedAttr value) {
     if (index < 0 || index >= size)
       return {}; // an error when it runs
   }
-  TypedAttr equal = ofEqualElements(value, result);
-  return equal ? equal : picked(value, result, op.getAxis(), *indices);
+  return pickedConstant(value, result, op.getAxis(), *indices);
 }
 
 /// A part of a constant along one dimension (a gate's weights, say).
@@ -102,7 +53,7 @@ static TypedAttr sliced(SliceOp op, TypedAttr value) {
   SmallVector<int64_t> indices;
   for (int64_t i = 0; i < result.getDimSize(axis); ++i)
     indices.push_back(at + i * step);
-  return picked(value, result, axis, indices);
+  return pickedConstant(value, result, axis, indices);
 }
 
 /// The constant that `op`, a transposition, reshape, broadcast, gathering or slice

@@ -10,6 +10,19 @@
 
 include "mlir/Pass/PassBase.td"
 
+def WeirShardProductsPass : Pass<"weir-shard-products", "::mlir::ModuleOp"> {
+  let summary = "makes of a product as many as there are devices";
+  let description = [{
+    What: of the products that the module's `weir.sharded_products` names as many as the cluster has CPUs, each of
+    a part of the weight: of columns, whose results are put together, or of the dimension that is
+    summed over, whose results are added. What lies between the two element by element is computed in parts,
+    too. Parts of weights are weights of their own; every part asks for its device.
+    Why here: first of all, so that what trains is divided with its gradients and its optimizer.
+    Before: the graph is as it was imported. After: nothing is asked for any more.
+    What breaks if it moves: behind weir-train a weight is one variable, on one device.
+  }];
+}
+
 def WeirInferShapesPass : Pass<"weir-infer-shapes", "::mlir::ModuleOp"> {
   let summary = "derives result types from operand types and known values";
   let description = [{

@@ -130,6 +130,10 @@ static void addPlacementFlags(FlagParser &parser, Options &options) {
   parser.text("--devices", "CLUSTER.json", "the devices of the run", options.devicesFile);
   parser.text("--placement", "P.json", "which node goes where", options.placementFile);
   parser.text("--placement-out", "P.json", "writes what was decided", options.placementOut);
+  parser.value("--shard", "NODE:AXIS|NODE:sum",
+               "the devices share a product: each has a part of the weight's columns, by the "
+               "result's dimension AXIS, or of the dimension that is summed over (repeatable)",
+               listSetter(options.shardedProducts));
   parser.value("--placer", "search|greedy|on:DEVICE|random:SEED",
                "how placement is decided (default search); on: all that may be "
                "there on one device; random is for tests",

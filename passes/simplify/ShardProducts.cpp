@@ -1,0 +1,324 @@
+//===- ShardProducts.cpp - products that several devices share ------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A product's weight is divided along a dimension of the result, or along the one that is summed
+// over:
+//
+//   0: x ──▶ x·W[:, 0:n/2] ──┐                      0: x[:, 0:k/2]·V[0:k/2, :] ──┐
+//                            concat                                             add
+//   1: x ──▶ x·W[:, n/2:n] ──┘                      1: x[:, k/2:k]·V[k/2:k, :] ──┘
+//
+// Where the second follows the first, with elementwise operations between, each device goes on with
+// its own part: only x and the sums cross (Shoeybi et al., "Megatron-LM", 2019, 3).
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/weir/NodeName.h"
+#include "dialects/weir/Pch.h"
+#include "dialects/weir/PickedConstant.h"
+#include "dialects/weir/Rearrange.h"
+#include "dialects/weir/Training.h"
+#include "passes/simplify/Passes.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/StringSet.h"
+
+#include <numeric>
+
+namespace weir {
+#define GEN_PASS_DEF_WEIRSHARDPRODUCTSPASS
+#include "passes/simplify/Passes.h.inc"
+} // namespace weir
+
+using namespace mlir;
+using namespace weir;
+
+namespace {
+
+/// [begin, end) of a dimension.
+struct Range {
+  int64_t begin, end;
+  bool operator==(const Range &other) const { return begin == other.begin && end == other.end; }
+};
+
+class Sharder {
+public:
+  Sharder(func::FuncOp function, ArrayRef<std::string> devices)
+      : function(function), devices(devices), b(function.getContext()) {
+    if (auto table = function->getAttrOfType<DictionaryAttr>("weir.device_requests"))
+      requests = NamedAttrList(table);
+  }
+  ~Sharder() { function->setAttr("weir.device_requests", requests.getDictionary(b.getContext())); }
+
+  /// Says what is wrong with an axis; empty: the product is divided. `axis`: of the result; none:
+  /// of the sum.
+  std::string divide(DotGeneralOp dot, std::optional<int64_t> axis);
+
+private:
+  /// What a value is put together from.
+  struct Parts {
+    int64_t axis;
+    SmallVector<Value> values; ///< by device
+    SmallVector<Range> ranges;
+  };
+
+  SmallVector<Range> rangesOf(int64_t size) const {
+    SmallVector<Range> ranges;
+    auto count = int64_t(devices.size());
+    for (int64_t r = 0; r < count; ++r)
+      ranges.push_back({size * r / count, size * (r + 1) / count});
+    return ranges;
+  }
+  Location placed(Location loc, size_t device);
+  std::string divideColumns(DotGeneralOp dot, int64_t axis);
+  std::string divideSum(DotGeneralOp dot);
+  bool arePartsThere(Value value, int64_t axis, ArrayRef<Range> ranges);
+  Value part(Value value, int64_t axis, ArrayRef<Range> ranges, size_t device);
+  Value slice(Value value, int64_t axis, Range range, Location loc);
+  static int64_t axisOfOperand(Value operand, int64_t axis, int64_t rank);
+
+  func::FuncOp function;
+  ArrayRef<std::string> devices;
+  OpBuilder b;
+  NamedAttrList requests;
+  DenseMap<Value, Parts> known;
+};
+
+RankedTensorType rankedOf(Value value) { return dyn_cast<RankedTensorType>(value.getType()); }
+
+} // namespace
+
+/// The location of a node of a device's own, which asks for it.
+Location Sharder::placed(Location loc, size_t device) {
+  std::string name = nodeName(loc).str() + "/shard_" + std::to_string(device);
+  requests.set(name, b.getStringAttr(devices[device]));
+  return NameLoc::get(b.getStringAttr(name));
+}
+
+Value Sharder::slice(Value value, int64_t axis, Range range, Location loc) {
+  Type type = UnrankedTensorType::get(getElementTypeOrSelf(value.getType()));
+  if (auto ranked = rankedOf(value)) {
+    SmallVector<int64_t> shape(ranked.getShape());
+    shape[size_t(axis)] = range.end - range.begin;
+    type = ranked.clone(shape);
+  }
+  return SliceOp::create(b, loc, type, value, integers(b, loc, {range.begin}),
+                         integers(b, loc, {range.end}), integers(b, loc, {1}),
+                         b.getDenseI64ArrayAttr({axis}), b.getBoolAttr(false));
+}
+
+/// Where an elementwise operation's dimension is one of an operand; -1: the operand has it once, or
+/// not at all.
+int64_t Sharder::axisOfOperand(Value operand, int64_t axis, int64_t rank) {
+  auto type = rankedOf(operand);
+  int64_t own = type ? axis - (rank - type.getRank()) : -1;
+  return own < 0 || type.getDimSize(unsigned(own)) == 1 ? -1 : own;
+}
+
+/// Whether the devices have the parts of a value, or what it is computed of element by element.
+bool Sharder::arePartsThere(Value value, int64_t axis, ArrayRef<Range> ranges) {
+  auto found = known.find(value);
+  if (found != known.end())
+    return found->second.axis == axis && ArrayRef(found->second.ranges) == ranges;
+  Operation *op = value.getDefiningOp();
+  auto type = rankedOf(value);
+  if (!op || !isa<ElementwiseOpInterface>(op) || op->getNumResults() != 1 || !value.hasOneUse() ||
+      !type || type.getDimSize(unsigned(axis)) != ranges.back().end)
+    return false;
+  return llvm::any_of(op->getOperands(), [&](Value operand) {
+    int64_t own = axisOfOperand(operand, axis, type.getRank());
+    return own >= 0 && arePartsThere(operand, own, ranges);
+  });
+}
+
+/// A device's part of a value, made on it.
+Value Sharder::part(Value value, int64_t axis, ArrayRef<Range> ranges, size_t device) {
+  Range range = ranges[device];
+  Operation *op = value.getDefiningOp();
+  Location loc = placed(op ? op->getLoc() : function.getLoc(), device);
+  auto type = rankedOf(value);
+  Value constant = behindWeight(value);
+  if (auto whole = constant.getDefiningOp<ConstantOp>()) {
+    SmallVector<int64_t> shape(type.getShape()), indices(size_t(range.end - range.begin));
+    shape[size_t(axis)] = range.end - range.begin;
+    std::iota(indices.begin(), indices.end(), range.begin);
+    auto given = cast<TypedAttr>(whole.getValue());
+    if (TypedAttr taken = pickedConstant(given, type.clone(shape), axis, indices)) {
+      Value made = ConstantOp::create(b, loc, taken);
+      if (auto gate = value.getDefiningOp<GateOp>(); gate && constant != value)
+        made = markWeight(
+            b, loc, made,
+            (gate->getAttrOfType<StringAttr>(weightAttr).getValue() + "/shard_" + Twine(device))
+                .str());
+      return made;
+    }
+  }
+  auto found = known.find(value);
+  if (found != known.end() && arePartsThere(value, axis, ranges))
+    return found->second.values[device];
+  if (!arePartsThere(value, axis, ranges))
+    return slice(value, axis, range, loc);
+  IRMapping mapping;
+  for (Value operand : op->getOperands())
+    if (int64_t own = axisOfOperand(operand, axis, type.getRank()); own >= 0)
+      mapping.map(operand, part(operand, own, ranges, device));
+  Operation *made = b.clone(*op, mapping);
+  SmallVector<int64_t> shape(type.getShape());
+  shape[size_t(axis)] = range.end - range.begin;
+  made->getResult(0).setType(type.clone(shape));
+  made->setLoc(loc);
+  return made->getResult(0);
+}
+
+std::string Sharder::divideColumns(DotGeneralOp dot, int64_t axis) {
+  auto result = rankedOf(dot.getResult()), weight = rankedOf(dot.getRhs());
+  if (!result || !weight)
+    return "a result of unknown rank";
+  SmallVector<int64_t> free;
+  for (int64_t d = 0; d < weight.getRank(); ++d)
+    if (!llvm::is_contained(dot.getRhsBatch(), d) && !llvm::is_contained(dot.getRhsContract(), d))
+      free.push_back(d);
+  int64_t at = axis < 0 ? axis + result.getRank() : axis,
+          first = result.getRank() - int64_t(free.size());
+  if (at < first || at >= result.getRank())
+    return "dimension " + std::to_string(axis) + " of the result, which the second operand has not";
+  int64_t own = free[size_t(at - first)], size = weight.getDimSize(unsigned(own));
+  if (size < int64_t(devices.size()))
+    return "a dimension that is open, or smaller than the number of devices";
+  Parts parts = {at, {}, rangesOf(size)};
+  for (size_t r = 0; r < devices.size(); ++r) {
+    SmallVector<int64_t> shape(result.getShape());
+    shape[size_t(at)] = parts.ranges[r].end - parts.ranges[r].begin;
+    Value columns = part(dot.getRhs(), own, parts.ranges, r);
+    IRMapping mapping;
+    mapping.map(dot.getRhs(), columns);
+    Operation *made = b.clone(*dot, mapping);
+    made->setLoc(placed(dot.getLoc(), r));
+    made->getResult(0).setType(result.clone(shape));
+    parts.values.push_back(made->getResult(0));
+  }
+  auto whole = ConcatOp::create(b, dot.getLoc(), dot.getType(), parts.values,
+                                b.getI64IntegerAttr(parts.axis));
+  dot.getResult().replaceAllUsesWith(whole.getResult());
+  known[whole.getResult()] = std::move(parts);
+  return "";
+}
+
+std::string Sharder::divideSum(DotGeneralOp dot) {
+  auto weight = rankedOf(dot.getRhs());
+  if (!weight || dot.getRhsContract().size() != 1)
+    return "a sum over several dimensions, or over none";
+  int64_t left = dot.getLhsContract()[0], right = dot.getRhsContract()[0],
+          size = weight.getDimSize(unsigned(right));
+  if (size < int64_t(devices.size()))
+    return "a dimension that is open, or smaller than the number of devices";
+  SmallVector<Range> ranges = rangesOf(size);
+  Value sum;
+  for (size_t r = 0; r < devices.size(); ++r) {
+    IRMapping mapping;
+    mapping.map(dot.getLhs(), part(dot.getLhs(), left, ranges, r));
+    mapping.map(dot.getRhs(), part(dot.getRhs(), right, ranges, r));
+    Operation *made = b.clone(*dot, mapping);
+    made->setLoc(placed(dot.getLoc(), r));
+    Value product = made->getResult(0);
+    if (sum)
+      product = AddOp::create(b, dot.getLoc(), dot.getType(), sum, product);
+    sum = product;
+  }
+  dot.getResult().replaceAllUsesWith(sum);
+  return "";
+}
+
+std::string Sharder::divide(DotGeneralOp dot, std::optional<int64_t> axis) {
+  b.setInsertionPoint(dot);
+  std::string problem = axis ? divideColumns(dot, *axis) : divideSum(dot);
+  if (problem.empty())
+    dot.erase();
+  return problem;
+}
+
+namespace {
+
+struct ShardProductsPass : weir::impl::WeirShardProductsPassBase<ShardProductsPass> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto asked = module->getAttrOfType<ArrayAttr>(shardedProductsAttr);
+    if (!asked)
+      return;
+    std::vector<std::string> devices = devicesOf(module);
+    if (devices.size() < 2)
+      return refuse("found --shard=" + cast<StringAttr>(asked[0]).getValue() +
+                    " and one device; possible: with --devices or --cluster, which have several");
+    for (auto function : module.getOps<func::FuncOp>()) {
+      if (!function->hasAttr("weir.entry"))
+        continue;
+      Sharder sharder(function, devices);
+      // In the graph's order: a sum that follows columns goes on with their parts.
+      SmallVector<DotGeneralOp> products;
+      function.walk([&](DotGeneralOp dot) { products.push_back(dot); });
+      for (DotGeneralOp dot : products)
+        if (std::string text = requestOf(asked, nodeName(dot.getLoc())); !text.empty())
+          divide(sharder, dot, text);
+    }
+    for (auto text : asked.getAsRange<StringAttr>())
+      if (!done.contains(text.getValue().rsplit(':').first) && !failed)
+        refuse("found no product \"" + text.getValue().rsplit(':').first + "\" to divide" +
+               (names.empty() ? "" : "; possible: " + names));
+    module->removeAttr(shardedProductsAttr);
+  }
+
+private:
+  void refuse(const Twine &text) {
+    emitError(UnknownLoc::get(&getContext())) << "W0419: " << text;
+    failed = true;
+    signalPassFailure();
+  }
+
+  /// The CPUs of the cluster, in its order.
+  static std::vector<std::string> devicesOf(ModuleOp module) {
+    std::vector<std::string> devices;
+    auto cluster = module->getAttrOfType<DictionaryAttr>("weir.cluster");
+    auto given = cluster ? cluster.getAs<ArrayAttr>("devices") : ArrayAttr();
+    for (Attribute entry : given ? given.getValue() : ArrayRef<Attribute>())
+      if (StringRef name = cast<DictionaryAttr>(entry).getAs<StringAttr>("name").getValue();
+          !name.contains("/device:") || name.contains("/device:CPU:"))
+        devices.push_back(name.str());
+    return devices;
+  }
+
+  /// What was asked for a node, behind its name; empty: nothing.
+  std::string requestOf(ArrayAttr asked, StringRef node) {
+    constexpr size_t enough = 200;
+    if (names.size() < enough)
+      names += (names.empty() ? "\"" : ", \"") + node.str() + "\"";
+    for (auto text : asked.getAsRange<StringAttr>()) {
+      auto [name, axis] = text.getValue().rsplit(':');
+      if (name == node) {
+        done.insert(name);
+        return axis.str();
+      }
+    }
+    return "";
+  }
+
+  void divide(Sharder &sharder, DotGeneralOp dot, StringRef text) {
+    std::optional<int64_t> axis;
+    int64_t number;
+    if (!text.getAsInteger(10, number))
+      axis = number;
+    std::string node = nodeName(dot.getLoc()).str(), problem = sharder.divide(dot, axis);
+    if (!problem.empty())
+      refuse("found --shard=" + node + ":" + text + " to ask for " + problem +
+             "; possible: a dimension of the second operand's columns, or sum");
+  }
+
+  llvm::StringSet<> done;
+  std::string names; ///< of products
+  bool failed = false;
+};
+
+} // namespace
