@@ -216,10 +216,17 @@ bool isOverChannels(Operation *user, Value value) {
     if (operand == value)
       return true;
     auto type = cast<RankedTensorType>(operand.getType());
-    return type.getElementType().isF32() && type.hasStaticShape() &&
+    return type.getElementType() == getElementTypeOrSelf(value.getType()) &&
+           type.hasStaticShape() &&
            (type.getRank() == 0 ||
             llvm::all_of(type.getShape().drop_back(), [](int64_t size) { return size == 1; }));
   });
+}
+
+/// Whether register tiles count elements of its type.
+bool isTiledConvolution(ConvOp conv) {
+  Type element = getElementTypeOrSelf(conv.getInput().getType());
+  return element.isF32() || (element.isF64() && !mayBeOffloaded(conv));
 }
 
 /// A convolution along one dimension as one over lines of a single column each:
@@ -227,7 +234,7 @@ bool isOverChannels(Operation *user, Value value) {
 ConvOp withLines(ConvOp conv) {
   auto input = cast<RankedTensorType>(conv.getInput().getType());
   auto filter = cast<RankedTensorType>(conv.getFilter().getType());
-  if (!conv.getChannelsLast() || input.getRank() != 3 || !input.getElementType().isF32() ||
+  if (!conv.getChannelsLast() || input.getRank() != 3 || !isTiledConvolution(conv) ||
       !filter.hasStaticShape() || input.isDynamicDim(2))
     return {};
   OpBuilder b(conv);
@@ -324,9 +331,7 @@ void explicitPadding(ConvOp conv) {
   bool isDepthwise = input.getShape().back() == (int64_t)conv.getGroups();
   int64_t rank = input.getRank(), spatial = rank - 2;
   if (!conv.getChannelsLast() || (rank != 4 && rank != 5) ||
-      (conv.getGroups() != 1 && isDepthwise) ||
-      !(input.getElementType().isF32() ||
-        (input.getElementType().isF64() && !mayBeOffloaded(conv))) ||
+      (conv.getGroups() != 1 && isDepthwise) || !isTiledConvolution(conv) ||
       llvm::all_of(conv.getPads(), [](int64_t pad) { return pad == 0; }))
     return;
   OpBuilder b(conv);

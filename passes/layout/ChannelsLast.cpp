@@ -78,8 +78,8 @@ bool wantsLast(PoolOp op) {
     if (transpose.getPermutation() == ArrayRef<int64_t>(channelsToFirst(type.getRank())))
       return true;
   constexpr int64_t manyChannels = 8;
-  return type.getElementType().isF32() && type.getDimSize(1) >= manyChannels &&
-         op.getKind() != PoolKind::Lp;
+  return (type.getElementType().isF32() || !mayBeOffloaded(op)) &&
+         type.getDimSize(1) >= manyChannels && op.getKind() != PoolKind::Lp;
 }
 
 struct PoolToLast : OpRewritePattern<PoolOp> {

@@ -53,7 +53,8 @@ class Phases {
 public:
   Phases(ConvTransposeOp op, PatternRewriter &b)
       : op(op), b(b), loc(op.getLoc()), result(cast<RankedTensorType>(op.getType())),
-        constant(op.getFilter().getDefiningOp<ConstantOp>()), isLast(op.getChannelsLast()),
+        element(result.getElementType()), constant(op.getFilter().getDefiningOp<ConstantOp>()),
+        isLast(op.getChannelsLast()),
         rank(cast<RankedTensorType>(op.getInput().getType()).getRank()), spatial(rank - 2),
         groups(op.getGroups()) {}
 
@@ -81,8 +82,9 @@ private:
   bool isOfKind() {
     bool isPlain =
         constant ? groups == 1 || !mayBeOffloaded(op) : groups == 1 && !mayBeOffloaded(op);
-    return isPlain && spatial >= 1 && spatial <= 3 && result.getElementType().isF32() &&
-           getElementTypeOrSelf(op.getFilter().getType()).isF32() &&
+    return isPlain && spatial >= 1 && spatial <= 3 &&
+           (element.isF32() || (element.isF64() && !mayBeOffloaded(op))) &&
+           getElementTypeOrSelf(op.getFilter().getType()) == element &&
            llvm::all_of(op.getDilations(), [](int64_t d) { return d == 1; });
   }
 
@@ -130,32 +132,33 @@ private:
     return true;
   }
 
-  float weightAt(ArrayRef<int64_t> place, int64_t channel, int64_t output) const {
+  /// The bytes of a weight.
+  ArrayRef<char> weightAt(ArrayRef<int64_t> place, int64_t channel, int64_t output) const {
     int64_t linear = isLast ? 0 : channel * outputs + output;
     for (int64_t i = 0; i < spatial; ++i)
       linear = linear * lines[i].kernel + place[i];
     if (isLast)
       linear = (linear * outputs + output) * channels + channel;
-    return reinterpret_cast<const float *>(
-        weights.getRawData().data())[weights.isSplat() ? 0 : linear];
+    int64_t bytes = element.getIntOrFloatBitWidth() / 8;
+    return weights.getRawData().slice((weights.isSplat() ? 0 : linear) * bytes, bytes);
   }
 
   /// A filter [taps…, inputs, columns]: `columns` and channels of `weight` are those of all
   /// groups.
-  Value
-  arranged(ArrayRef<int64_t> taps, int64_t columns,
-           function_ref<float(ArrayRef<int64_t> tap, int64_t channel, int64_t column)> weight) {
-    std::vector<float> values;
+  Value arranged(
+      ArrayRef<int64_t> taps, int64_t columns,
+      function_ref<ArrayRef<char>(ArrayRef<int64_t> tap, int64_t channel, int64_t column)> weight) {
+    std::vector<char> values;
     SmallVector<int64_t> shape(taps);
     shape.append({inputs, columns});
-    values.reserve(ShapedType::getNumElements(shape));
+    values.reserve(ShapedType::getNumElements(shape) * element.getIntOrFloatBitWidth() / 8);
     forEach(taps, [&](ArrayRef<int64_t> tap) {
       for (int64_t c = 0; c < inputs; ++c)
         for (int64_t o = 0; o < columns; ++o)
-          values.push_back(weight(tap, o / (columns / groups) * inputs + c, o));
+          llvm::append_range(values, weight(tap, o / (columns / groups) * inputs + c, o));
     });
-    auto type = RankedTensorType::get(shape, b.getF32Type());
-    return ConstantOp::create(b, loc, DenseElementsAttr::get(type, ArrayRef<float>(values)));
+    auto type = RankedTensorType::get(shape, element);
+    return ConstantOp::create(b, loc, DenseElementsAttr::getFromRawBuffer(type, values));
   }
 
   Value convolve(ArrayRef<int64_t> taps, Value filter) {
@@ -163,9 +166,9 @@ private:
     SmallVector<int64_t> pads;
     for (int64_t i = 0; i < spatial; ++i)
       pads.append({taps[i] - 1 - lines[i].skipped(), after[i]});
-    Value made = ConvOp::create(b, loc, x, filter, ones, b.getDenseI64ArrayAttr(pads), ones,
-                                b.getI64IntegerAttr(groups), b.getBoolAttr(true),
-                                TypeAttr::get(b.getF32Type()));
+    Value made =
+        ConvOp::create(b, loc, x, filter, ones, b.getDenseI64ArrayAttr(pads), ones,
+                       b.getI64IntegerAttr(groups), b.getBoolAttr(true), TypeAttr::get(element));
     copyDevice(op, made);
     return made;
   }
@@ -284,6 +287,7 @@ private:
   PatternRewriter &b;
   Location loc;
   RankedTensorType result;
+  Type element;              ///< f32 or f64
   ConstantOp constant;       ///< the filter, or null
   DenseElementsAttr weights; ///< its elements
   bool isLast;

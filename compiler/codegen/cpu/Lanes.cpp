@@ -43,6 +43,7 @@ private:
       : r(r), kernel(kernel), anchor(anchor), operand(anchor->getOperand(0)), kind(kind),
         axes(std::move(reduced)), keepsDims(keepsDims),
         lanes(kernel.getSchedule()[plan::schedule::tile][2]),
+        element(getElementTypeOrSelf(operand.getType())),
         result(kernel.getBody().front().getTerminator()->getOperand(0)),
         target(r.bufferOf(result)) {
     llvm::sort(axes);
@@ -57,7 +58,7 @@ public:
     bool streams = kernel.getSchedule()[plan::schedule::streams],
          isOpen = target.type.getShape().back() < 0;
     if (streams || isOpen)
-      sums = stackFloats(r, tiles.back());
+      sums = stackElements(r, element, tiles.back());
     emitStepLoop(r, begin, end, 1, [&](Value part) {
       SmallVector<Value> at = r.blockIndices(part, target.dims, tiles);
       Value first = r.mul(at.back(), block);
@@ -144,7 +145,7 @@ private:
     from.back() = at.back();
     if (arg)
       return finish(at, mask, positionOfExtreme(v));
-    Value sum = emitSums(r, sizes, startOfLanes(r, kind, lanes), isSum(),
+    Value sum = emitSums(r, sizes, startOfLanes(r, kind, element, lanes), isSum(),
                          [&](ValueRange place, Value carried) {
                            for (auto [axis, index] : llvm::zip(axes, place))
                              from[axis] = index;
@@ -162,7 +163,7 @@ private:
     bool isShort = !ShapedType::isDynamic(size) && size <= std::numeric_limits<int32_t>::max();
     Type index = isShort ? r.b.getI32Type() : r.b.getI64Type();
     auto indices = VectorType::get({lanes}, index);
-    Value start = startOfLanes(r, kind, lanes);
+    Value start = startOfLanes(r, kind, element, lanes);
     Value none = arith::ConstantOp::create(r.b, r.loc, r.b.getZeroAttr(indices));
     auto isBeyond = kind == ReduceKind::Max
                         ? (isLast ? arith::CmpFPredicate::OGE : arith::CmpFPredicate::UGT)
@@ -187,20 +188,20 @@ private:
           chosen.push_back(arith::SelectOp::create(r.b, r.loc, takes, v.broadcast(at), carried[1]));
           return chosen;
         });
-    Type element = BufferAccess::storageType(arg.getIndexType());
-    auto results = VectorType::get({lanes}, element);
-    if (element.getIntOrFloatBitWidth() > index.getIntOrFloatBitWidth())
+    Type stored = BufferAccess::storageType(arg.getIndexType());
+    auto results = VectorType::get({lanes}, stored);
+    if (stored.getIntOrFloatBitWidth() > index.getIntOrFloatBitWidth())
       return arith::ExtUIOp::create(r.b, r.loc, results, found[1]);
-    if (element == index)
+    if (stored == index)
       return found[1];
     return arith::TruncIOp::create(r.b, r.loc, results, found[1]);
   }
 
   Value load(Value pointer, Value linear) {
-    return VectorReader(r, lanes).load(pointer, r.b.getF32Type(), linear);
+    return VectorReader(r, lanes).load(pointer, element, linear);
   }
   void store(Value vector, Value pointer, Value linear) {
-    VectorReader(r, lanes).store(vector, pointer, r.b.getF32Type(), linear);
+    VectorReader(r, lanes).store(vector, pointer, element, linear);
   }
 
   bool isSum() const { return kind == ReduceKind::Sum || kind == ReduceKind::Mean; }
@@ -217,8 +218,9 @@ private:
     Columns columns{first, count, {sums}};
     for (const BlockedLoop &loop : loops)
       if (loop.begins)
-        columns.sums.push_back(stackFloats(r, kernel.getSchedule()[plan::schedule::parts].back()));
-    eachVector(columns, [&](Value at) { store(startOfLanes(r, kind, lanes), sums, at); });
+        columns.sums.push_back(
+            stackElements(r, element, kernel.getSchedule()[plan::schedule::parts].back()));
+    eachVector(columns, [&](Value at) { store(startOfLanes(r, kind, element, lanes), sums, at); });
     streamLoops(columns, loops, ranges, 0);
   }
 
@@ -241,7 +243,8 @@ private:
     depth += own.begins;
     Value sums = columns.sums[depth];
     if (own.begins)
-      eachVector(columns, [&](Value at) { store(startOfLanes(r, kind, lanes), sums, at); });
+      eachVector(columns,
+                 [&](Value at) { store(startOfLanes(r, kind, element, lanes), sums, at); });
     if (loops.size() == 1) {
       streamRows(columns, range, sums);
     } else {
@@ -304,6 +307,7 @@ private:
   SmallVector<int64_t> axes;
   bool keepsDims;
   int64_t lanes;
+  Type element; ///< of what is reduced: f32 or f64
   Value result;
   const KernelBuilder::Buffer target;
   SmallVector<Value> sizes, from;

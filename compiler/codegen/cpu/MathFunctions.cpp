@@ -142,7 +142,19 @@ struct ApproximateMath : PassWrapper<ApproximateMath, OperationPass<ModuleOp>> {
     patterns.add<PreciseLog, PreciseLog1p, PreciseExp, PreciseExpm1>(&getContext());
     populateTrigonometricPatterns(patterns);
     populateHyperbolicPatterns(patterns);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+    populateBoundedPatterns(patterns);
+    populateIntegerDivisionPatterns(patterns);
+    // What makes no function is left alone: a look at all of a module's code costs more
+    // than what is done here.
+    SmallVector<Operation *> functions;
+    getOperation().walk([&](Operation *op) {
+      if (isa<math::MathDialect>(op->getDialect()) ||
+          isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op))
+        functions.push_back(op);
+    });
+    GreedyRewriteConfig config;
+    config.setStrictness(GreedyRewriteStrictness::ExistingAndNewOps);
+    if (failed(applyOpPatternsGreedily(functions, std::move(patterns), config)))
       signalPassFailure();
   }
 };

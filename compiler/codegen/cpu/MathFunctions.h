@@ -17,14 +17,18 @@ class RewritePatternSet;
 
 namespace weir {
 
-/// Elementary functions of f32, and most of f64, as polynomials, which vectorise; the
-/// rest is left to the C library (docs/kernels.md has the table).
+/// Elementary functions of f32, and most of f64, as polynomials, and quotients of integers as
+/// floats, which vectorise; the rest is left to the C library (docs/kernels.md has the table).
 std::unique_ptr<mlir::Pass> createApproximateMath();
 
 /// Of f32: sin, cos, tan. Of f32 and f64: asin, acos, atan, atan2.
 void populateTrigonometricPatterns(mlir::RewritePatternSet &patterns);
 /// Of f32 and f64: sinh, cosh, asinh, acosh, atanh. Of f32: pow.
 void populateHyperbolicPatterns(mlir::RewritePatternSet &patterns);
+/// Of f64: tanh, erf.
+void populateBoundedPatterns(mlir::RewritePatternSet &patterns);
+/// Quotients and remainders of integers of up to 32 bits, by floats.
+void populateIntegerDivisionPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace weir
 

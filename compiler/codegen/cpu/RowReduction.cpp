@@ -207,7 +207,7 @@ private:
                       const llvm::DenseMap<Value, Value> &places) {
     r.loc = reduce.getLoc();
     ReduceKind kind = reduce.getKind();
-    Value start = startOfLanes(r, kind, lanes);
+    Value start = startOfLanes(r, kind, r.b.getF32Type(), lanes);
     auto valueAt = [&](Value first, Value mask) {
       LineReader v(r, lanes, reduced, kept, isOpen, first, mask);
       SmallVector<Value> indices = indicesAt(first);
@@ -340,7 +340,8 @@ private:
       auto reduce = pass.end.getDefiningOp<ReduceOp>();
       r.loc = v.loc = reduce.getLoc();
       ReduceKind kind = reduce.getKind();
-      Value start = vector::ExtractOp::create(r.b, r.loc, startOfLanes(r, kind, 1), int64_t(0));
+      Value start = vector::ExtractOp::create(
+          r.b, r.loc, startOfLanes(r, kind, r.b.getF32Type(), 1), int64_t(0));
       SmallVector<Value> values, sums(length, start);
       for (int64_t i = 0; i < length; ++i)
         values.push_back(v.element(reduce.getOperand(), indicesAt(r.constant(i))));

@@ -339,15 +339,15 @@ Value weir::insidePadding(KernelBuilder &r, ValueRange at, ArrayRef<int64_t> pad
   return isInside;
 }
 
-Value weir::startOfLanes(KernelBuilder &r, ReduceKind kind, int64_t lanes) {
+Value weir::startOfLanes(KernelBuilder &r, ReduceKind kind, Type element, int64_t lanes) {
   double infinity = std::numeric_limits<double>::infinity();
   double start = kind == ReduceKind::Max    ? -infinity
                  : kind == ReduceKind::Min  ? infinity
                  : kind == ReduceKind::Prod ? 1.0
                                             : 0.0;
-  auto type = VectorType::get({lanes}, r.b.getF32Type());
+  auto type = VectorType::get({lanes}, element);
   return arith::ConstantOp::create(r.b, r.loc,
-                                   SplatElementsAttr::get(type, r.b.getF32FloatAttr(start)));
+                                   SplatElementsAttr::get(type, r.b.getFloatAttr(element, start)));
 }
 
 Value weir::reduceLanes(KernelBuilder &r, ReduceKind kind, Value x, Value y) {
@@ -364,6 +364,6 @@ Value weir::reduceLanes(KernelBuilder &r, ReduceKind kind, Value x, Value y) {
 
 Value weir::meanOf(KernelBuilder &r, VectorReader &v, Value sums, Value count) {
   Value wide = arith::IndexCastOp::create(r.b, r.loc, r.b.getI64Type(), count);
-  Value divisor = arith::SIToFPOp::create(r.b, r.loc, r.b.getF32Type(), wide);
+  Value divisor = arith::SIToFPOp::create(r.b, r.loc, getElementTypeOrSelf(sums.getType()), wide);
   return arith::DivFOp::create(r.b, r.loc, sums, v.broadcast(divisor));
 }

@@ -144,9 +144,9 @@ void copyRow(KernelBuilder &r, const KernelBuilder::Buffer &source, mlir::ValueR
 mlir::Value insidePadding(KernelBuilder &r, mlir::ValueRange at, llvm::ArrayRef<int64_t> pads,
                           mlir::Value padded, llvm::SmallVectorImpl<mlir::Value> &inside);
 
-/// Reductions of f32 on vectors, of kind sum, mean, max, min or prod: what a lane begins with,
-/// and both vectors in one.
-mlir::Value startOfLanes(KernelBuilder &r, ReduceKind kind, int64_t lanes);
+/// Reductions of f32 or f64 on vectors, of kind sum, mean, max, min or prod: what a lane
+/// begins with, and both vectors in one.
+mlir::Value startOfLanes(KernelBuilder &r, ReduceKind kind, mlir::Type element, int64_t lanes);
 mlir::Value reduceLanes(KernelBuilder &r, ReduceKind kind, mlir::Value x, mlir::Value y);
 
 /// A vector of sums divided by how many elements they have.

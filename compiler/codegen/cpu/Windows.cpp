@@ -187,8 +187,9 @@ private:
     }
     bool isMax = pool && pool.getKind() == PoolKind::Max;
     double start = isMax ? -std::numeric_limits<double>::infinity() : 0.0;
-    Value init =
-        channels.v.broadcast(arith::ConstantOp::create(r.b, r.loc, r.b.getF32FloatAttr(start)));
+    Type element = getElementTypeOrSelf(anchor->getOperand(0).getType());
+    Value init = channels.v.broadcast(arith::ConstantOp::create(
+        r.b, r.loc, r.b.getFloatAttr(element.isF64() ? element : r.b.getF32Type(), start)));
     SmallVector<Value> inits(own.count, init);
     auto addWindow = [&](ValueRange loops, ValueRange carried) {
       SmallVector<Value> next(carried), from{at[0]}, weight;

@@ -333,8 +333,13 @@ LogicalResult globalLpPool(NodeImport &n) {
     return failure();
   const NodeAttribute *given = n.attr("p");
   double p = given && given->kind == AttributeKind::Float ? given->f : given ? double(given->i) : 2;
-  Value power = n.op<PowOp>(n.op<AbsOp>(x), n.like(x, p));
+  // Roots and squares are instructions.
+  Value power = p == 1   ? n.op<AbsOp>(x)
+                : p == 2 ? n.mul(x, x)
+                         : n.op<PowOp>(n.op<AbsOp>(x), n.like(x, p));
   Value sum = n.reduce(power, "sum", axesFrom(2, n.rank(x)), true);
+  if (p == 1 || p == 2)
+    return n.result(p == 1 ? sum : n.op<SqrtOp>(sum));
   return n.result(n.op<PowOp>(sum, n.like(x, 1 / p)));
 }
 

@@ -83,6 +83,7 @@ private:
   bool diagonals(Term &term);
   Term contract(Term x, Term y, const std::string &kept);
   void drop(Term &term, const std::string &kept);
+  bool contractNext(std::vector<Term> &terms);
 
   NodeImport &n;
   std::vector<std::string> inputs;
@@ -219,6 +220,41 @@ Term Einsum::contract(Term x, Term y, const std::string &kept) {
   return {v, batch + freeX + freeY};
 }
 
+/// Contracts two of the terms: constants among themselves, which the compiler computes;
+/// else the first one with the next that shares a label, so that nothing grows by an outer
+/// product that a later contraction would have spared. What only one term has is summed
+/// before. False after a report.
+bool Einsum::contractNext(std::vector<Term> &terms) {
+  auto keptBeside = [&](size_t i, size_t j) {
+    std::string kept = output;
+    for (size_t k = 0; k < terms.size(); ++k)
+      if (k != i && k != j)
+        kept += terms[k].labels;
+    return kept;
+  };
+  for (size_t i = 0; i < terms.size(); ++i) {
+    drop(terms[i], keptBeside(i, i));
+    if (!terms[i].v)
+      return false;
+  }
+  auto share = [&](size_t i, size_t j) {
+    return terms[i].labels.find_first_of(terms[j].labels) != std::string::npos;
+  };
+  auto isConstant = [&](size_t i) { return bool(terms[i].v.getDefiningOp<ConstantOp>()); };
+  size_t first = 0, second = 0;
+  for (size_t i = 0; i < terms.size() && !second; ++i)
+    for (size_t j = i + 1; j < terms.size() && !second; ++j)
+      if (isConstant(i) && isConstant(j) && share(i, j))
+        first = i, second = j;
+  for (size_t j = 1; j < terms.size() && !second; ++j)
+    if (share(0, j))
+      second = j;
+  second = std::max<size_t>(second, 1);
+  terms[first] = contract(terms[first], terms[second], keptBeside(first, second));
+  terms.erase(terms.begin() + second);
+  return bool(terms[first].v);
+}
+
 LogicalResult Einsum::run() {
   SmallVector<Value> values = n.tensors();
   if (values.empty() || !parse(n.s("equation")))
@@ -248,15 +284,10 @@ LogicalResult Einsum::run() {
     if (!diagonals(terms.back()))
       return failure();
   }
-  Term result = terms[0];
-  for (size_t i = 1; i < terms.size(); ++i) {
-    std::string kept = output;
-    for (size_t j = i + 1; j < terms.size(); ++j)
-      kept += terms[j].labels;
-    result = contract(result, terms[i], kept);
-    if (!result.v)
+  while (terms.size() > 1)
+    if (!contractNext(terms))
       return failure();
-  }
+  Term &result = terms[0];
   drop(result, output);
   if (result.labels.size() != output.size())
     return n.invalid("found an output label that no input has");

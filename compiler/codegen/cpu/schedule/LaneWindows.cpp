@@ -17,6 +17,10 @@ Group weir::groupOf(ConvOp conv) {
   return {filter[filter.size() - 2], filter.back() / int64_t(conv.getGroups())};
 }
 
+int64_t weir::lanesFor(Operation *anchor, const VectorUnit &unit) {
+  return unit.bytes / (getElementTypeOrSelf(anchor->getOperand(0).getType()).isF64() ? 8 : 4);
+}
+
 bool weir::isLanes(Operation *op, const VectorUnit &unit) {
   // Windows of bytes are summed as floats, which hold those sums.
   bool isOfBytes = isa<ConvOp>(op) && op->hasAttr(tileUnitAttribute);
@@ -24,7 +28,7 @@ bool weir::isLanes(Operation *op, const VectorUnit &unit) {
     auto type = cast<RankedTensorType>(value.getType());
     Type element = type.getElementType();
     return isa<BlockArgument>(value) && type.getRank() > 0 &&
-           (isOfBytes ? element.getIntOrFloatBitWidth() == 8 : element.isF32());
+           (isOfBytes ? element.getIntOrFloatBitWidth() == 8 : element.isF32() || element.isF64());
   };
   auto isBuffer = [&](Value value) {
     auto type = cast<RankedTensorType>(value.getType());
@@ -38,7 +42,7 @@ bool weir::isLanes(Operation *op, const VectorUnit &unit) {
     // A vector, and what it reads, are a few registers at most.
     constexpr int64_t mostRegisters = 4;
     Group group = groupOf(conv);
-    int64_t lanes = unit.bytes / 4, most = mostRegisters * lanes;
+    int64_t lanes = lanesFor(op, unit), most = mostRegisters * lanes;
     if (isOfBytes && (group.inputs != 1 || group.outputs != 1))
       return false;
     return group.lanes(lanes) <= most && group.span(lanes) <= most &&

@@ -34,6 +34,9 @@ struct Group {
 };
 Group groupOf(ConvOp conv);
 
+/// Lanes of a vector of what `anchor` computes with: f64, or f32, which sums of bytes are, too.
+int64_t lanesFor(mlir::Operation *anchor, const VectorUnit &unit);
+
 /// Whether `anchor` (a convolution in groups narrower than a vector, a pool, a reduction) is
 /// computed so.
 bool isLanes(mlir::Operation *anchor, const VectorUnit &unit);

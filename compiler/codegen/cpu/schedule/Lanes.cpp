@@ -23,7 +23,8 @@ static int64_t positionsOf(Operation *anchor, const VectorUnit &unit) {
   int64_t most = unit.registers == 32 ? 6 : 4, steps = std::max<int64_t>(line.window, 1);
   if (auto conv = dyn_cast<ConvOp>(anchor)) {
     Group group = groupOf(conv);
-    most /= group.lanes(unit.bytes / 4) / (unit.bytes / 4);
+    int64_t lanes = lanesFor(anchor, unit);
+    most /= group.lanes(lanes) / lanes;
     steps *= group.inputs;
   }
   most = std::min(most, mostSteps / steps);
@@ -47,7 +48,7 @@ static int64_t positionsOf(Operation *anchor, const VectorUnit &unit) {
 static SmallVector<int64_t> laneTiles(ScheduleBuilder &s, Operation *anchor,
                                       const VectorUnit &unit) {
   auto type = cast<RankedTensorType>(anchor->getResult(0).getType());
-  int64_t lanes = unit.bytes / 4, columns = type.getShape().back();
+  int64_t lanes = lanesFor(anchor, unit), columns = type.getShape().back();
   SmallVector<int64_t> tiles(type.getRank(), 1);
   if (!ShapedType::isDynamic(columns))
     tiles.back() = std::max<int64_t>(columns, 1);
@@ -99,7 +100,8 @@ public:
     Operation *anchor = request.anchor;
     // Accelerators compute what a reduction sums up in their own way.
     return anchor && isLanes(anchor, request.unit) && isVectorEpilogue(request.kernel, anchor) &&
-           (request.isHost || isa<BlockArgument>(anchor->getOperand(0))) &&
+           (request.isHost || (isa<BlockArgument>(anchor->getOperand(0)) &&
+                               !getElementTypeOrSelf(anchor->getOperand(0).getType()).isF64())) &&
            (isa<ReduceOp, ArgReduceOp>(anchor) ||
             !request.type.isDynamicDim(request.type.getRank() - 1));
   }
