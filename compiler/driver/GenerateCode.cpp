@@ -231,7 +231,7 @@ llvm::Error Compilation::compileInUnits(std::vector<CodeUnit> &units) {
   std::vector<std::string> kernels;
   llvm::StringSet<> known; // a kernel that nodes share has several rows
   for (const KernelInfo &kernel : described.kernels)
-    if (known.insert(kernel.symbol).second)
+    if (!kernel.symbol.empty() && known.insert(kernel.symbol).second)
       kernels.push_back(kernel.symbol);
   // The sanitizer keeps tables of a module's functions and variables, DWARF those of a file.
   if (options.sanitizeAddress || options.debugInfo)

@@ -83,15 +83,16 @@ using namespace weir::rt::cuda;
 // Fetches
 //===----------------------------------------------------------------------===//
 
-/// Whether a feed, or another fetch, has some of the bytes of `fetch`. The memories of
-/// GPUs and of the host have other addresses.
-static bool isShared(const weir_run &run, const weir_tensor &fetch) {
+/// Whether a feed other than `under`, or another fetch, has some of the bytes of `fetch`. The
+/// memories of GPUs and of the host have other addresses.
+static bool isShared(const weir_run &run, const weir_tensor &fetch,
+                     const weir_tensor *under = nullptr) {
   auto meets = [&](const weir_tensor *tensors, int32_t count) {
     auto begin = reinterpret_cast<uintptr_t>(fetch.data);
     for (int32_t i = 0; i < count; ++i) {
       auto other = reinterpret_cast<uintptr_t>(tensors[i].data);
-      if (other && &tensors[i] != &fetch && other < begin + uintptr_t(fetch.bytes) &&
-          begin < other + uintptr_t(tensors[i].bytes))
+      if (other && &tensors[i] != &fetch && &tensors[i] != under &&
+          other < begin + uintptr_t(fetch.bytes) && begin < other + uintptr_t(tensors[i].bytes))
         return true;
     }
     return false;
@@ -104,8 +105,19 @@ void *weir_cuda_fetch_place(weir_context *ctx, int32_t edge, int64_t bytes, void
   return fetch && fetch->bytes >= bytes && !isShared(*ctx->run, *fetch) ? fetch->data : planned;
 }
 
-void *weir_cuda_alloc_fetch(weir_context *ctx, int32_t edge, int64_t bytes, int32_t site) {
-  void *data = weir_cuda_fetch_place(ctx, edge, bytes, nullptr);
+void *weir_cuda_fetch_over(weir_context *ctx, int32_t edge, int32_t feed, int64_t bytes,
+                           void *planned) {
+  const weir_tensor *fetch = directTensor(ctx->run, edge, /*isFetch=*/true),
+                    *under = directTensor(ctx->run, feed, /*isFetch=*/false);
+  bool isOver = fetch && under && fetch->data == under->data && under->bytes == bytes &&
+                fetch->bytes == bytes && !isShared(*ctx->run, *fetch, under);
+  return isOver ? fetch->data : weir_cuda_fetch_place(ctx, edge, bytes, planned);
+}
+
+void *weir_cuda_alloc_fetch(weir_context *ctx, int32_t edge, int32_t feed, int64_t bytes,
+                            int32_t site) {
+  void *data = feed < 0 ? weir_cuda_fetch_place(ctx, edge, bytes, nullptr)
+                        : weir_cuda_fetch_over(ctx, edge, feed, bytes, nullptr);
   return data ? data : weir_cuda_alloc(ctx, bytes, site);
 }
 

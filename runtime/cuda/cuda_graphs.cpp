@@ -53,22 +53,26 @@ static bool seenBefore(PendingWork &work, uint64_t hash) {
   return false;
 }
 
+/// Sequences that differ in operands and sizes alone share a form: how many graphs are of one.
+static int32_t countAlike(const PendingWork &work, uint64_t form) {
+  int32_t count = 0;
+  for (int32_t i = 0; i < work.capturedCount; ++i)
+    count += work.captured[i].form == form;
+  return count;
+}
+
 /// What a new graph replaces: the one of the same form that lay idle longest, if
 /// there are enough of them; else a free place; else the idlest of all.
 static CapturedWork *placeFor(PendingWork &work, uint64_t form) {
   CapturedWork *alike = nullptr, *idlest = nullptr;
-  int32_t count = 0;
   for (int32_t i = 0; i < work.capturedCount; ++i) {
     CapturedWork *each = &work.captured[i];
     if (!idlest || each->used < idlest->used)
       idlest = each;
-    if (each->form != form)
-      continue;
-    ++count;
-    if (!alike || each->used < alike->used)
+    if (each->form == form && (!alike || each->used < alike->used))
       alike = each;
   }
-  if (count >= PendingWork::mostAlike)
+  if (countAlike(work, form) >= PendingWork::mostAlike)
     return alike;
   if (work.capturedCount < PendingWork::mostCaptured)
     return &work.captured[work.capturedCount++];
@@ -210,51 +214,50 @@ static Result setNodes(const CudaDevice &device, GraphExec graph, GraphNode *nod
   return driver.graphSetKernel(graph, nodes[0], &node);
 }
 
-/// Gives a graph of the same form that was used last what was noted: parameters and blocks of
-/// launches, ends of copies, values, where at most half of all records differ, since each takes a
-/// call. Null: there is none.
-static CapturedWork *adjust(CudaRun *part, uint64_t form) {
+/// Gives a graph of the same form what was noted: parameters and blocks of launches, ends of
+/// copies, values. Each record that differs takes a call, as putting it would; the GPU then has
+/// them as one graph. `isSeen`: the sequence may come again, and takes the graph that lay idle
+/// longest; else the one that was used last, from which a step that grows differs least. Null:
+/// there is none.
+static CapturedWork *adjust(CudaRun *part, uint64_t form, bool isSeen) {
   PendingWork &work = part->pending;
-  CapturedWork *latest = nullptr;
+  CapturedWork *chosen = nullptr;
   for (int32_t i = 0; i < work.capturedCount; ++i) {
     CapturedWork &each = work.captured[i];
     if (each.graph && each.form == form && each.bytes == work.bytes && each.recordNode &&
-        (!latest || each.used > latest->used))
-      latest = &each;
+        (!chosen || (each.used < chosen->used) == isSeen))
+      chosen = &each;
   }
-  if (!latest)
+  if (!chosen)
     return nullptr;
   auto before = [&](int64_t at) {
-    return reinterpret_cast<const WorkRecord *>(latest->records + at);
+    return reinterpret_cast<const WorkRecord *>(chosen->records + at);
   };
   auto isSame = [&](int64_t at) {
     const WorkRecord *record = recordAt(work, at);
     return record->bytes == before(at)->bytes &&
            memcmp(record, before(at), size_t(record->bytes)) == 0;
   };
-  int32_t different = 0, number = 0;
+  int32_t number = 0;
   for (int64_t at = 0; at < work.bytes; at += recordAt(work, at)->bytes, ++number) {
     if (isSame(at))
       continue;
-    if (!differsInParameters(recordAt(work, at), before(at)) || !latest->recordNode[2 * number])
+    if (!differsInParameters(recordAt(work, at), before(at)) || !chosen->recordNode[2 * number])
       return nullptr;
-    ++different;
   }
-  if (different * 2 > work.count)
-    return nullptr;
   number = 0;
   for (int64_t at = 0; at < work.bytes; at += recordAt(work, at)->bytes, ++number) {
     if (isSame(at))
       continue;
-    if (setNodes(*part->device, latest->graph, latest->recordNode + 2 * number,
+    if (setNodes(*part->device, chosen->graph, chosen->recordNode + 2 * number,
                  recordAt(work, at))) {
       // What it would do now is neither this nor that.
-      drop(*part->device->driver, latest);
+      drop(*part->device->driver, chosen);
       return nullptr;
     }
   }
-  memcpy(latest->records, work.records, size_t(work.bytes));
-  return latest;
+  memcpy(chosen->records, work.records, size_t(work.bytes));
+  return chosen;
 }
 
 CapturedWork *findGraph(CudaRun *part) {
@@ -273,7 +276,9 @@ CapturedWork *findGraph(CudaRun *part) {
   uint64_t hash, form;
   hashWork(work, &hash, &form);
   bool isSeen = isUnknown || seenBefore(work, hash);
-  CapturedWork *captured = isSeen ? nullptr : adjust(part, form);
+  // Sizes that come again have graphs of their own, as far as graphs are kept for them.
+  bool hasOwn = isUnknown || (isSeen && countAlike(work, form) < PendingWork::mostAlike);
+  CapturedWork *captured = hasOwn ? nullptr : adjust(part, form, isSeen);
   if (captured || (!isSeen && !work.conditions))
     return captured;
   captured = capture(part, form, known);

@@ -11,10 +11,9 @@
 // again by a copy in, the step's end. What was noted is a sequence of records
 // without pointers into the host, so that two sequences are the same work if they
 // are the same bytes. A sequence that comes for the second time is captured as a
-// CUDA graph, and launched as one from then on; one that differs from a captured
-// one in operands and sizes alone updates that graph, when there are enough of
-// its kind. One that is new, but differs from a captured one in parameters of few
-// launches, as a decoder's next step does, sets those in that graph. All else is
+// CUDA graph, and launched as one from then on. One that differs from a captured
+// one in operands and sizes alone, as a decoder's next step or another batch does, sets
+// those in that graph, when it is new or there are enough of its kind. All else is
 // put call by call. What has loops or conditionals that the GPU decides is a graph from the first
 // time on: without one the host waits for each condition.
 //

@@ -52,14 +52,21 @@ static std::optional<cuda::KernelWork> workOf(plan::KernelOp kernel, bool tf32) 
   return isOpen ? std::nullopt : std::optional(work);
 }
 
-std::optional<KernelForecast> weir::forecast(plan::KernelOp kernel, bool tf32) {
-  std::optional<cuda::KernelWork> work = workOf(kernel, tf32);
-  if (!work)
-    return std::nullopt;
-  KernelForecast made{
-      cuda::nameOf(work->arithmetic), work->products, work->others, work->bytes, {}};
+std::optional<KernelForecast> weir::forecast(ArrayRef<plan::KernelOp> kernels, bool tf32) {
+  cuda::KernelWork work;
+  for (plan::KernelOp kernel : kernels) {
+    std::optional<cuda::KernelWork> own = workOf(kernel, tf32);
+    if (!own)
+      return std::nullopt;
+    if (own->products > work.products)
+      work.arithmetic = own->arithmetic;
+    work.products += own->products;
+    work.others += own->others;
+    work.bytes += own->bytes;
+  }
+  KernelForecast made{cuda::nameOf(work.arithmetic), work.products, work.others, work.bytes, {}};
   for (const cuda::DeviceFacts &device : cuda::knownDevices) {
-    cuda::Prediction time = cuda::predict(device, *work);
+    cuda::Prediction time = cuda::predict(device, work);
     made.devices.push_back({device.name, time.microseconds, time.isByMemory});
   }
   return made;

@@ -14,10 +14,10 @@
 
 namespace weir {
 
-/// What a launch of `kernel` does by itself, operands read once and results written once, and
-/// the time that it takes on each of cuda::knownDevices. With `tf32` tensor cores may multiply
+/// What a launch of `kernels`, as one, does by itself, operands read once and results written once,
+/// and the time that it takes on each of cuda::knownDevices. With `tf32` tensor cores may multiply
 /// f32. Nothing: sizes are open.
-std::optional<KernelForecast> forecast(plan::KernelOp kernel, bool tf32);
+std::optional<KernelForecast> forecast(llvm::ArrayRef<plan::KernelOp> kernels, bool tf32);
 
 } // namespace weir
 

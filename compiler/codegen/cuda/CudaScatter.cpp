@@ -177,6 +177,23 @@ private:
   }
   ArrayRef<Value> sliceSizes() { return ArrayRef(target.dims).drop_front(depth); }
 
+  /// Brings the operand's elements into the tile by `copy`, where `wanted` (null: always), unless
+  /// they are there: the plan has the result over the operand, or the caller a fetch over a feed.
+  void copyOperand(Value wanted, function_ref<void()> copy) {
+    if (isInPlace)
+      return;
+    if (isa<BlockArgument>(operand)) {
+      auto address = [&](Value pointer) -> Value {
+        return LLVM::PtrToIntOp::create(b, r.loc, b.getI64Type(), pointer);
+      };
+      Value isElsewhere =
+          arith::CmpIOp::create(b, r.loc, arith::CmpIPredicate::ne,
+                                address(r.bufferOf(operand).pointer), address(target.pointer));
+      wanted = wanted ? r.logicalAnd(wanted, isElsewhere) : isElsewhere;
+    }
+    wanted ? r.onlyIf(wanted, copy) : copy();
+  }
+
   /// Whether `place` lies in [first, first + size).
   Value isWithin(Value place, Value first, Value size) {
     return arith::CmpIOp::create(b, r.loc, arith::CmpIPredicate::ult, r.sub(place, first), size);
@@ -214,13 +231,12 @@ private:
     Value end =
         r.minimum(r.add(first, index(atOnce)), product(ArrayRef(target.dims).take_front(depth)));
     auto linearOf = [&](Value line) { return r.add(r.mul(line, width), safeColumn); };
-    if (!isInPlace)
-      r.onlyIf(hasColumn, [&] {
-        forRange(first, end, 1, [&](Value line) {
-          SmallVector<Value> at = r.delinearize(line, ArrayRef(target.dims).take_front(depth));
-          copyNeighbours(at, linearOf(line));
-        });
+    copyOperand(hasColumn, [&] {
+      forRange(first, end, 1, [&](Value line) {
+        SmallVector<Value> at = r.delinearize(line, ArrayRef(target.dims).take_front(depth));
+        copyNeighbours(at, linearOf(line));
       });
+    });
     SmallVector<Value> tuples = tupleSizes();
     alongUpdates(
         product(tuples),
@@ -311,7 +327,7 @@ private:
     place(each, {llvm::to_vector(llvm::seq<int64_t>(0, rank)), each * atOnce}, std::nullopt);
     Value count = product(target.dims), tile = index(each * atOnce);
     Value first = r.mul(block[0], tile);
-    if (!isInPlace)
+    copyOperand({}, [&] {
       for (int64_t i = 0; i < atOnce; ++i) {
         Value own = r.add(r.add(first, index(i * each)), thread);
         r.onlyIf(r.less(own, count), [&] {
@@ -319,6 +335,7 @@ private:
           r.store(r.element(operand, at), target, at);
         });
       }
+    });
     // Complex numbers have no one value in memory: who applies them reads them.
     if (!isa<ComplexType>(element))
       values = r.shared(BufferAccess::storageType(element), {each});

@@ -32,7 +32,8 @@ void weir::declareCudaFunctions(OpBuilder &b, ModuleOp module) {
   declare("weir_cuda_launch_sort", i32, {p, i32, p, i32, p, i32, i64, i32, p});
   declare("weir_cuda_alloc", p, {p, i64, i32});
   declare("weir_cuda_fetch_place", p, {p, i32, i64, p});
-  declare("weir_cuda_alloc_fetch", p, {p, i32, i64, i32});
+  declare("weir_cuda_fetch_over", p, {p, i32, i32, i64, p});
+  declare("weir_cuda_alloc_fetch", p, {p, i32, i32, i64, i32});
   declare("weir_cuda_free", none, {p, p});
   declare("weir_cuda_copy", i32, {p, p, p, i64});
   declare("weir_cuda_store", i32, {p, p, i32, i64});
@@ -92,24 +93,23 @@ static SmallVector<Value> along(ArrayRef<Value> sizes, ArrayRef<int64_t> dims) {
   return llvm::map_to_vector(dims, [&](int64_t dim) { return sizes[dim]; });
 }
 
-void CudaStepRewriter::launch(RunOp op) {
-  SmallVector<Value> buffers(op.getInputs().begin(), op.getInputs().end());
-  buffers.append(op.getOutputs().begin(), op.getOutputs().end());
-  Value pointers = stack(8 * buffers.size());
-  SmallVector<Value> open, firstSizes;
+SmallVector<Value> CudaStepRewriter::addOperands(ValueRange inputs, ValueRange outputs,
+                                                 Parameters &to) {
+  SmallVector<Value> buffers(inputs), firstSizes;
+  llvm::append_range(buffers, outputs);
   for (auto [i, memref] : llvm::enumerate(buffers)) {
     Buffer buffer = unpack(memref);
-    storeField(buffer.pointer, pointers, 8 * i);
+    to.pointers.push_back(buffer.pointer);
     for (int64_t d = 0; d < buffer.type.getRank(); ++d)
       if (buffer.type.isDynamicDim(d))
-        open.push_back(buffer.dims[d]);
-    if (i == op.getInputs().size())
+        to.sizes.push_back(buffer.dims[d]);
+    if (i == inputs.size())
       firstSizes = buffer.dims;
   }
-  Value sizes = stack(8 * open.size());
-  for (auto [i, size] : llvm::enumerate(open))
-    storeField(size, sizes, 8 * i);
-  const LaunchShape &shape = launches.find(op.getKernel())->second;
+  return firstSizes;
+}
+
+Value CudaStepRewriter::blocksOf(const LaunchShape &shape, ArrayRef<Value> firstSizes) {
   Value blocks = i64(1);
   for (const LaunchShape::Axis &axis : shape.axes) {
     Value count = productOf(along(firstSizes, axis.dims));
@@ -118,10 +118,78 @@ void CudaStepRewriter::launch(RunOp op) {
           b, loc, LLVM::AddOp::create(b, loc, count, i64(axis.divisor - 1)), i64(axis.divisor));
     blocks = LLVM::MulOp::create(b, loc, blocks, count);
   }
-  SmallVector<Value> arguments = {context,  i32(tables.kernelIndex[op.getKernel()]),
-                                  pointers, i32(buffers.size()),
-                                  sizes,    i32(open.size()),
-                                  blocks,   i32(shape.threads)};
+  return blocks;
+}
+
+SmallVector<Value> CudaStepRewriter::argumentsOf(int kernel, const Parameters &parameters,
+                                                 Value blocks, int64_t threads) {
+  auto list = [&](ArrayRef<Value> values) {
+    Value space = stack(int64_t(8 * values.size()));
+    for (auto [i, value] : llvm::enumerate(values))
+      storeField(value, space, int64_t(8 * i));
+    return space;
+  };
+  Value pointers = list(parameters.pointers), sizes = list(parameters.sizes);
+  return {context,  i32(kernel),
+          pointers, i32(int64_t(parameters.pointers.size())),
+          sizes,    i32(int64_t(parameters.sizes.size())),
+          blocks,   i32(threads)};
+}
+
+int CudaStepRewriter::rowOf(const FusedKernel &kernel) {
+  std::vector<KernelInfo> &rows = tables.program.kernels;
+  // The image has them in this order behind the plan's kernels.
+  for (const FusedKernel &each : fused) {
+    if (size_t(each.number) < rows.size())
+      continue;
+    assert(size_t(each.number) == rows.size() && "all kernels of the plan have their rows");
+    KernelInfo row;
+    row.name = each.name;
+    row.flops = row.bytes = 0;
+    for (const std::string &member : each.members) {
+      const KernelInfo &own = rows[size_t(tables.kernelIndex[member])];
+      row.nodes += (row.nodes.empty() ? "" : ";") + own.nodes;
+      row.flops = own.flops < 0 || row.flops < 0 ? -1 : row.flops + own.flops;
+      row.bytes = own.bytes < 0 || row.bytes < 0 ? -1 : row.bytes + own.bytes;
+    }
+    rows.push_back(std::move(row));
+  }
+  return kernel.number;
+}
+
+void CudaStepRewriter::launchFused(RunOp op, ArrayAttr members) {
+  auto kernel = llvm::find_if(fused, [&](const FusedKernel &each) {
+    return llvm::equal(each.members, members.getAsRange<FlatSymbolRefAttr>(),
+                       [](StringRef a, FlatSymbolRefAttr b) { return a == b.getValue(); });
+  });
+  assert(kernel != fused.end() && "fuseLaunches has made it");
+  Parameters parameters;
+  SmallVector<Value> before; // blocks in front of each member's
+  Value blocks = i64(0);
+  ValueRange inputs = op.getInputs(), outputs = op.getOutputs();
+  for (auto [member, counts] : llvm::zip(kernel->members, kernel->operands)) {
+    auto [inputCount, outputCount] = counts;
+    SmallVector<Value> sizes =
+        addOperands(inputs.take_front(inputCount), outputs.take_front(outputCount), parameters);
+    inputs = inputs.drop_front(inputCount);
+    outputs = outputs.drop_front(outputCount);
+    before.push_back(blocks);
+    blocks = LLVM::AddOp::create(b, loc, blocks, blocksOf(launches.find(member)->second, sizes));
+  }
+  parameters.sizes.append(before.begin() + 1, before.end());
+  returnIfError(call("weir_cuda_launch", b.getI32Type(),
+                     argumentsOf(rowOf(*kernel), parameters, blocks, kernel->threads)));
+  op.erase();
+}
+
+void CudaStepRewriter::launch(RunOp op) {
+  if (auto members = op->getAttrOfType<ArrayAttr>(fusedLaunchesAttribute))
+    return launchFused(op, members);
+  const LaunchShape &shape = launches.find(op.getKernel())->second;
+  Parameters parameters;
+  SmallVector<Value> firstSizes = addOperands(op.getInputs(), op.getOutputs(), parameters);
+  SmallVector<Value> arguments = argumentsOf(tables.kernelIndex[op.getKernel()], parameters,
+                                             blocksOf(shape, firstSizes), shape.threads);
   StringRef function = "weir_cuda_launch";
   if (shape.parts) {
     function = "weir_cuda_launch_parts";
@@ -362,8 +430,11 @@ bool CudaStepRewriter::rewriteOtherwise(Operation *op) {
     Value base = loadField(context, offsetof(weir_context, arena), pointer);
     Value planned = behind(base, buffer.getOffset().value_or(0));
     SmallVector<Value> dims = sizesOf(type);
-    Value data = call("weir_cuda_fetch_place", pointer,
-                      {context, i32(edge.getInt()), bytesOf(type, dims), planned});
+    SmallVector<Value> arguments = {context, i32(edge.getInt()), bytesOf(type, dims), planned};
+    auto over = op->getAttrOfType<IntegerAttr>(fetchOverAttribute);
+    if (over)
+      arguments.insert(arguments.begin() + 2, i32(over.getInt()));
+    Value data = call(over ? "weir_cuda_fetch_over" : "weir_cuda_fetch_place", pointer, arguments);
     buffer.getResult().replaceAllUsesWith(pack(type, data, dims));
     op->erase();
     return true;
@@ -377,7 +448,9 @@ bool CudaStepRewriter::rewriteOtherwise(Operation *op) {
       keepOnDevice(slot.getInt());
       data = call("weir_cuda_variable_place", pointer, {context, i32(slot.getInt()), where});
     } else if (auto edge = op->getAttrOfType<IntegerAttr>(fetchEdgeAttribute)) {
-      data = call("weir_cuda_alloc_fetch", pointer, {context, i32(edge.getInt()), bytes, where});
+      auto over = op->getAttrOfType<IntegerAttr>(fetchOverAttribute);
+      data = call("weir_cuda_alloc_fetch", pointer,
+                  {context, i32(edge.getInt()), i32(over ? over.getInt() : -1), bytes, where});
     } else {
       data = call("weir_cuda_alloc", pointer, {context, bytes, where});
     }

@@ -8,7 +8,7 @@
 #ifndef WEIR_COMPILER_CODEGEN_CUDA_CUDASTEP_H
 #define WEIR_COMPILER_CODEGEN_CUDA_CUDASTEP_H
 
-#include "compiler/codegen/cuda/CudaKernel.h"
+#include "compiler/codegen/cuda/CudaHorizontalFusion.h"
 #include "compiler/codegen/host/StepRewriter.h"
 
 namespace weir {
@@ -35,8 +35,9 @@ using LaunchTable = llvm::StringMap<LaunchShape>;
 /// for the GPU but its end, and the receives of other devices.
 class CudaStepRewriter : public StepRewriter {
 public:
-  CudaStepRewriter(mlir::func::FuncOp function, StepTables &tables, const LaunchTable &launches)
-      : StepRewriter(function, tables), launches(launches) {
+  CudaStepRewriter(mlir::func::FuncOp function, StepTables &tables, const LaunchTable &launches,
+                   const FusedKernels &fused)
+      : StepRewriter(function, tables), launches(launches), fused(fused) {
     function.walk([&](plan::VariableAssignOp) { assigns = true; });
   }
 
@@ -49,7 +50,21 @@ protected:
   mlir::Value finish(mlir::Value code) override;
 
 private:
+  /// What a launch is given: pointers, and the sizes that types leave open.
+  struct Parameters {
+    llvm::SmallVector<mlir::Value> pointers, sizes;
+  };
+  /// Adds those of a kernel's operands; returns the first result's sizes.
+  llvm::SmallVector<mlir::Value> addOperands(mlir::ValueRange inputs, mlir::ValueRange outputs,
+                                             Parameters &to);
+  mlir::Value blocksOf(const LaunchShape &shape, llvm::ArrayRef<mlir::Value> firstSizes);
+  /// The arguments of weir_cuda_launch.
+  llvm::SmallVector<mlir::Value> argumentsOf(int kernel, const Parameters &parameters,
+                                             mlir::Value blocks, int64_t threads);
   void launch(plan::RunOp op);
+  void launchFused(plan::RunOp op, mlir::ArrayAttr members);
+  /// The number of a kernel that fuses several: their rows of the program become one more.
+  int rowOf(const FusedKernel &kernel);
   mlir::Value describeParts(plan::RunOp op, const LaunchShape &shape,
                             llvm::ArrayRef<mlir::Value> sizes);
   mlir::Value describeSplit(plan::RunOp op, const LaunchSplit &split,
@@ -67,6 +82,7 @@ private:
   void keepOnDevice(int64_t slot);
 
   const LaunchTable &launches;
+  const FusedKernels &fused;
   bool assigns = false; ///< variables
 };
 

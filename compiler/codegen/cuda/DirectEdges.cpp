@@ -48,18 +48,90 @@ static Operation *ownBuffer(plan::SendOp send) {
   return isWhole && isKeptBehind(send, root) ? buffer : nullptr;
 }
 
+/// All uses of a buffer, by way of views, too.
+static void collectUses(Value buffer, SmallVectorImpl<OpOperand *> &uses) {
+  for (OpOperand &use : buffer.getUses()) {
+    if (isa<plan::ViewOp>(use.getOwner()))
+      collectUses(use.getOwner()->getResult(0), uses);
+    else
+      uses.push_back(&use);
+  }
+}
+
+/// The one launch of `block` that writes `buffer`; null: none, or something else does, too.
+static plan::RunOp onlyWriter(Value buffer, Block *block) {
+  SmallVector<OpOperand *> uses;
+  collectUses(buffer, uses);
+  plan::RunOp writer;
+  for (OpOperand *use : uses) {
+    if (isa<plan::FreeOp, plan::AwaitSentOp>(use->getOwner()) || !plan::isWritten(*use))
+      continue;
+    auto run = dyn_cast<plan::RunOp>(use->getOwner());
+    if (!run || writer || run->getBlock() != block || run.getOutputs().size() != 1)
+      return {};
+    writer = run;
+  }
+  return writer;
+}
+
+/// The operand of a launch whose elements its kernel leaves where they are, but for those that it
+/// writes: a scatter's, which the kernel reads for nothing else. Null: none.
+static OpOperand *updatedOperand(plan::RunOp run, const SymbolTable &symbols) {
+  auto kernel = symbols.lookup<plan::KernelOp>(run.getKernel());
+  if (!kernel || kernel.getInPlaceAttr())
+    return nullptr;
+  Operation *op = kernel.getBody().front().getTerminator()->getOperand(0).getDefiningOp();
+  auto operand = isa_and_nonnull<ScatterNdOp, ScatterElementsOp>(op)
+                     ? dyn_cast<BlockArgument>(op->getOperand(0))
+                     : BlockArgument();
+  if (!operand || !operand.hasOneUse())
+    return nullptr;
+  return &run.getInputsMutable()[operand.getArgNumber()];
+}
+
+/// The edge of the feed that the fetch in `buffer` may lie over; -1: none.
+static int64_t feedBelow(Operation *buffer, const llvm::DenseSet<int64_t> &fed,
+                         const SymbolTable &symbols) {
+  plan::RunOp writer = onlyWriter(buffer->getResult(0), buffer->getBlock());
+  OpOperand *operand = writer ? updatedOperand(writer, symbols) : nullptr;
+  if (!operand)
+    return -1;
+  Value value = operand->get(), root = plan::rootOf(value);
+  auto receive = root.getDefiningOp<plan::ReceiveOp>();
+  auto type = cast<MemRefType>(root.getType()), own = cast<MemRefType>(value.getType());
+  bool isWhole = value == root || (type.hasStaticShape() && own.hasStaticShape() &&
+                                   type.getNumElements() == own.getNumElements());
+  if (!receive || !fed.contains(receive.getEdge()) || !isWhole ||
+      receive->getBlock() != writer->getBlock())
+    return -1;
+  // Everything else has read it before: launches follow each other in the step's order.
+  SmallVector<OpOperand *> uses;
+  collectUses(root, uses);
+  bool isReadBefore = llvm::all_of(uses, [&](OpOperand *use) {
+    Operation *user = use->getOwner();
+    return use == operand || isa<plan::FreeOp, memref::DimOp>(user) ||
+           (isa<plan::RunOp>(user) && !plan::isWritten(*use) &&
+            user->getBlock() == writer->getBlock() && user->isBeforeInBlock(writer));
+  });
+  return isReadBefore ? int64_t(receive.getEdge()) : -1;
+}
+
 void weir::placeDirectFetches(ModuleOp module, ArrayRef<AcceleratorInfo> accelerators) {
-  llvm::DenseSet<int64_t> fetched;
+  llvm::DenseSet<int64_t> fetched, fed;
   for (const AcceleratorInfo &accelerator : accelerators)
     for (const auto &direct : accelerator.direct)
-      if (direct.isFetch)
-        fetched.insert(direct.edge);
+      (direct.isFetch ? fetched : fed).insert(direct.edge);
+  SymbolTable symbols(module);
+  Builder b(module.getContext());
   for (auto step : module.getOps<func::FuncOp>())
     if (isOffloaded(step))
       for (auto send : step.getBody().front().getOps<plan::SendOp>())
         if (fetched.count(send.getEdge()) && !send.getValue().empty())
-          if (Operation *buffer = ownBuffer(send))
+          if (Operation *buffer = ownBuffer(send)) {
             buffer->setAttr(fetchEdgeAttribute, send.getEdgeAttr());
+            if (int64_t feed = feedBelow(buffer, fed, symbols); feed >= 0)
+              buffer->setAttr(fetchOverAttribute, b.getI64IntegerAttr(feed));
+          }
 }
 
 void weir::listDirectEdges(ModuleOp module, MutableArrayRef<AcceleratorInfo> accelerators) {

@@ -172,7 +172,8 @@ static LogicalResult lowerKernels(gpu::GPUModuleOp module, const CudaOptions &op
 
 /// Which nodes each kernel of the image serves, and what libraries may do.
 static std::string listKernels(ModuleOp module, const AcceleratorInfo &info,
-                               const LaunchTable &launches, const LibraryKernels &libraries) {
+                               const LaunchTable &launches, const FusedKernels &fused,
+                               const LibraryKernels &libraries) {
   std::string text;
   llvm::raw_string_ostream os(text);
   int32_t number = 0;
@@ -193,6 +194,8 @@ static std::string listKernels(ModuleOp module, const AcceleratorInfo &info,
     }
     libraries.list(os, number++);
   }
+  for (const FusedKernel &kernel : fused)
+    os << info.kernels[size_t(kernel.number)] << ": all of " << kernel.name << '\n';
   return text;
 }
 
@@ -237,6 +240,19 @@ static void reduceWithinHost(func::FuncOp step) {
     if (isa<plan::HasCollectiveOp, plan::AllReduceOp, plan::AwaitReduceOp>(op))
       op->erase();
   });
+}
+
+/// Says what the kernels that fuse others should take.
+static void forecastFused(ModuleOp module, const FusedKernels &fused, const CudaOptions &options) {
+  if (!options.forecast)
+    return;
+  for (const FusedKernel &kernel : fused) {
+    SmallVector<plan::KernelOp> members;
+    for (const std::string &member : kernel.members)
+      members.push_back(module.lookupSymbol<plan::KernelOp>(member));
+    if (auto made = forecast(members, options.tf32))
+      options.forecast(kernel.name, std::move(*made));
+  }
 }
 
 /// Kernels that take parts of others' work come behind these.
@@ -315,7 +331,7 @@ static LogicalResult fail(ModuleOp module, llvm::Error error) {
 FailureOr<StepRewriterFactory> weir::generateCuda(ModuleOp module, const DeviceKind &kind,
                                                   const CudaOptions &options, Program &program) {
   MLIRContext *context = module.getContext();
-  SmallVector<func::FuncOp> steps;
+  SmallVector<func::FuncOp> steps, copies;
   llvm::SmallSetVector<int64_t, 4> devices;
   llvm::StringSet<> launched;
   for (auto function : module.getOps<func::FuncOp>()) {
@@ -337,6 +353,7 @@ FailureOr<StepRewriterFactory> weir::generateCuda(ModuleOp module, const DeviceK
     dropPaddings(copy);
     keepValues(copy);
     noteBothSides(copy);
+    copies.push_back(copy);
     copy.walk([&](plan::RunOp run) { launched.insert(run.getKernel()); });
     swapWithinHost(step);
     reduceWithinHost(step);
@@ -396,6 +413,9 @@ FailureOr<StepRewriterFactory> weir::generateCuda(ModuleOp module, const DeviceK
     if (!shape.beatsLibraries)
       libraries.add(plain, int32_t(info.kernels.size()) - 1, symbol, shape.beatsLibraryAndRest);
   }
+  auto fused = std::make_shared<FusedKernels>(
+      fuseLaunches(copies, module, *launches, kernels, info.kernels));
+  forecastFused(module, *fused, options);
   nameParts(*launches, module, info);
   useLibdevice(kernels);
   std::string assign = emitAssignKernel(kernels, steps);
@@ -433,7 +453,7 @@ FailureOr<StepRewriterFactory> weir::generateCuda(ModuleOp module, const DeviceK
   if (options.log) {
     std::string code = disassemble(info.image);
     options.log("sass", ".txt", code.empty() ? "found no cuobjdump of the CUDA toolkit\n" : code);
-    options.log("kernels", ".txt", listKernels(module, info, *launches, libraries));
+    options.log("kernels", ".txt", listKernels(module, info, *launches, *fused, libraries));
   }
   info.record = recordOf(libraries, wideProducts, listCollectives(module), assign);
   for (int64_t device : devices) {
@@ -444,10 +464,10 @@ FailureOr<StepRewriterFactory> weir::generateCuda(ModuleOp module, const DeviceK
   listDirectEdges(module, made);
   placeDirectFetches(module, made);
   return StepRewriterFactory(
-      [launches, &kind](func::FuncOp function,
-                        StepTables &tables) -> std::unique_ptr<StepRewriter> {
+      [launches, fused, &kind](func::FuncOp function,
+                               StepTables &tables) -> std::unique_ptr<StepRewriter> {
         if (!function->hasAttr("weir_plan.accelerated") || kindAround(function) != &kind)
           return nullptr;
-        return std::make_unique<CudaStepRewriter>(function, tables, *launches);
+        return std::make_unique<CudaStepRewriter>(function, tables, *launches, *fused);
       });
 }

@@ -241,7 +241,7 @@ typedef struct weir_cuda_collective {
   const char *node;
 } weir_cuda_collective;
 
-#define WEIR_CUDA_RECORD_VERSION 1
+#define WEIR_CUDA_RECORD_VERSION 2
 
 /// weir_accelerator_desc::record of a GPU. Arrays with nothing in them are null.
 typedef struct weir_cuda_record {
@@ -360,10 +360,15 @@ void *weir_cuda_alloc(weir_context *ctx, int64_t bytes, int32_t site);
 void weir_cuda_free(weir_context *ctx, void *data);
 /// Where a value of so many bytes that goes over a fetch's edge is to be
 /// computed: in the caller's memory, where that is this GPU's, large enough and
-/// apart from all feeds and other fetches; else at `planned`, or where
-/// weir_cuda_alloc says.
+/// apart from all feeds and other fetches; else at `planned`.
 void *weir_cuda_fetch_place(weir_context *ctx, int32_t edge, int64_t bytes, void *planned);
-void *weir_cuda_alloc_fetch(weir_context *ctx, int32_t edge, int64_t bytes, int32_t site);
+/// The same where the caller's memory may be that of the feed which goes over edge `feed`, all of
+/// it and no more: the kernel that computes the fetch leaves there what it does not change.
+void *weir_cuda_fetch_over(weir_context *ctx, int32_t edge, int32_t feed, int64_t bytes,
+                           void *planned);
+/// In memory of its own where it cannot be at one of these places; `feed` -1: over no feed.
+void *weir_cuda_alloc_fetch(weir_context *ctx, int32_t edge, int32_t feed, int64_t bytes,
+                            int32_t site);
 int32_t weir_cuda_copy(weir_context *ctx, void *to, const void *from, int64_t bytes);
 /// Writes the low `bytes` (1, 2, 4 or 8) of `value`.
 int32_t weir_cuda_store(weir_context *ctx, void *to, int32_t bytes, int64_t value);
