@@ -13,7 +13,7 @@ tests: the same operators, few elements.
 Weights are slices of one pseudo-random sequence, scaled by powers of two: element
 (i, j) is number i + j of it. Whatever a compiler transposes, joins or folds, a line of
 a matrix is then a stretch of the line before it, which `gpu-check --pack` writes in a
-few bytes: 220 MiB of constants travel as less than one. As matrices they are far
+few bytes: 2 GiB of constants travel as one MiB, and are made again where they are used. As matrices they are far
 from singular, and a GPU's multipliers see as many distinct values as with any others.
 """
 import argparse
@@ -48,9 +48,19 @@ def power_of_two(value):
     return 2.0 ** round(float(np.log2(value)))
 
 
+def lines_of(sequence, begin, shape):
+    """A matrix whose element (i, j) is number begin + i + j of a sequence with that period."""
+    rows, columns = (1, 1, *shape)[-2:]
+    windows = np.lib.stride_tricks.sliding_window_view(np.resize(sequence, len(sequence) + columns), columns)
+    return windows[(begin + np.arange(rows)) % len(sequence)].reshape(shape)
+
+
 def normal(name, shape, deviation):
     """The weights called `name`, in f32."""
-    place = np.full(shape, zlib.crc32(name.encode()) % PERIOD, np.int64)
+    begin = zlib.crc32(name.encode()) % PERIOD
+    if len(shape) <= 2:
+        return lines_of(SEQUENCE * np.float32(power_of_two(deviation / 1.15)), begin, shape)
+    place = np.full(shape, begin, np.int64)
     for axis, size in enumerate(shape):
         # The first two are matrices' (and channels); windows are further apart.
         step = 1 if axis < 2 else 977 * 13 ** (axis - 2)
@@ -228,8 +238,6 @@ MODELS = {
     "copy_out": copy_out,
     "memory": memory,
 }
-# Too large to be in every bundle: whoever wants them names them.
-LARGE = ("decoder_1b_prefill_2048", "decoder_1b_decode", "decoder_1b_decode_16")
 
 
 def main():
@@ -237,10 +245,10 @@ def main():
     parser.add_argument("out_dir", metavar="OUT_DIR", nargs="?")
     parser.add_argument("names", metavar="NAME", nargs="*", help=f"of {', '.join(MODELS)}")
     parser.add_argument("--small", action="store_true", help="few elements, for tests")
-    parser.add_argument("--list", action="store_true", help="names of those that every bundle has, a line each")
+    parser.add_argument("--list", action="store_true", help="names, a line each")
     options = parser.parse_args()
     if options.list:
-        return print(*(name for name in MODELS if name not in LARGE), sep="\n")
+        return print(*MODELS, sep="\n")
     if not options.out_dir:
         parser.error("OUT_DIR says where models go")
     unknown = [name for name in options.names if name not in MODELS]

@@ -19,8 +19,10 @@ With --device=cpu --small nothing is timed: networks of few elements run, withou
 compiler and without our own; --save=DIR keeps their results as DIR/ENGINE-NAME.npz.
 """
 import argparse
+import contextlib
 import os
 import re
+import signal
 import statistics
 import subprocess
 import sys
@@ -534,27 +536,51 @@ class Ours:
         return float(found[1]) / 1e6
 
 
+@contextlib.contextmanager
+def bounded(until):
+    """Raises TimeoutError in what is inside at a time of time.monotonic(); None: never. An engine that
+    compiles a network may take minutes, and a call that is ended from outside leaves no table."""
+    def end(*_):
+        raise TimeoutError("time is over")
+
+    before = signal.signal(signal.SIGALRM, end)
+    try:
+        if until is not None:
+            signal.setitimer(signal.ITIMER_REAL, max(until - time.monotonic(), 1e-3))
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def time_all(engines, names, small, rounds, say, seconds=None):
-    """Medians in microseconds: {network: {engine: time}}."""
+    """Medians in microseconds: {network: {engine: time}}. No network begins after `seconds`, and no
+    engine goes on after a quarter more."""
     times, began = {}, time.monotonic()
+    until = began + 1.25 * seconds if seconds else None
     for i, name in enumerate(names):
         if seconds and time.monotonic() - began > seconds:
             say(f"left out {len(names) - i} networks of peers: time is over")
             break
         network, steps = Network(name, small), {}
         network.small = small
-        for engine in engines:
+
+        def attempt(engine, what):
             try:
-                steps[engine] = engine.prepare(network)
+                with bounded(until):
+                    return what()
             except Exception as error:  # whatever an engine throws: it is left out
                 say(f"{engine.name} {name}: {' '.join(str(error).split())[:200] or type(error).__name__}")
+
+        for engine in engines:
+            if step := attempt(engine, lambda: engine.prepare(network)):
+                steps[engine] = step
         figures = {engine: [] for engine in steps}
         for _ in range(rounds):
             for engine in list(steps):
-                try:
-                    figures[engine].append(engine.seconds(steps[engine]))
-                except Exception as error:
-                    say(f"{engine.name} {name}: {' '.join(str(error).split())[:200]}")
+                if (taken := attempt(engine, lambda: engine.seconds(steps[engine]))) is not None:
+                    figures[engine].append(taken)
+                else:
                     del steps[engine], figures[engine]
         times[name] = {engine.name: 1e6 * statistics.median(taken) for engine, taken in figures.items()}
         say(f"{name}: " + ", ".join(f"{engine} {taken:.1f} us" for engine, taken in times[name].items()))
@@ -577,9 +603,7 @@ def table(times, engines):
 
 
 def main():
-    there = lambda name: os.path.exists(os.path.join(HERE, "bench", name + ".so.packed"))  # noqa: E731
-    benchmarks = [name for name in models.MODELS if not name.startswith(("copy_", "product_")) and name != "memory"
-                  and (name not in models.LARGE or there(name))]
+    benchmarks = [name for name in models.MODELS if not name.startswith(("copy_", "product_")) and name != "memory"]
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[1])
     parser.add_argument("names", metavar="NAME", nargs="*", help=f"of {', '.join(benchmarks)} (default: all)")
     parser.add_argument("--engines", default="torch,jax,ort")

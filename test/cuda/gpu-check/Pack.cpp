@@ -8,7 +8,7 @@
 // LZ77 (Ziv and Lempel 1977) with a window of all the file: a line of a matrix may
 // be 100 KB, and what it resembles is the line before. A packed file is
 //
-//   magic, bytes of the result, their FNV-1a hash (64 bits each)
+//   magic, bytes of the result, their FNV-1a hash by words (64 bits each)
 //   { literals: count, bytes; copy: bytes, distance }   numbers in base 128
 //
 //===----------------------------------------------------------------------===//
@@ -33,13 +33,17 @@ struct Header {
   char magic[8];
   uint64_t bytes, hash;
 };
-constexpr char magic[9] = "WEIRPAK1";
+constexpr char magic[9] = "WEIRPAK2";
 constexpr size_t shortest = 16; ///< of a copy; elements have 2 bytes
 
 uint64_t hashOf(const Bytes &bytes) {
   uint64_t hash = 0xcbf29ce484222325;
-  for (uint8_t byte : bytes)
-    hash = (hash ^ byte) * 0x100000001b3;
+  for (size_t at = 0; at < bytes.size(); at += sizeof(uint64_t)) {
+    uint64_t word = 0;
+    std::memcpy(&word, &bytes[at], std::min(sizeof(word), bytes.size() - at));
+    hash = (hash ^ word) * 0x100000001b3;
+    hash ^= hash >> 32; // else the upper half of a word never meets the lower half of the hash
+  }
   return hash;
 }
 
@@ -120,6 +124,7 @@ private:
 
 bool expand(Reader &reader, uint64_t size, Bytes &out) {
   uint64_t count, distance;
+  out.reserve(std::min<uint64_t>(size, uint64_t(1) << 33)); // a damaged one may be anything
   while (out.size() < size) {
     if (!reader.number(count) || count > size - out.size() || !reader.literals(count, out))
       return false;
@@ -128,9 +133,13 @@ bool expand(Reader &reader, uint64_t size, Bytes &out) {
     if (!reader.number(count) || !reader.number(distance) || count == 0 ||
         count > size - out.size() || distance == 0 || distance > out.size())
       return false;
-    // One by one: a copy may reach into itself.
-    for (size_t from = out.size() - distance; count; --count)
-      out.push_back(out[from++]);
+    // A copy may reach into itself: then what is there repeats.
+    while (count) {
+      size_t from = out.size() - distance, piece = std::min(count, distance);
+      out.resize(out.size() + piece);
+      std::memcpy(&out[out.size() - piece], &out[from], piece);
+      count -= piece;
+    }
   }
   return true;
 }
