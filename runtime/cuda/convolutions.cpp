@@ -123,30 +123,28 @@ ConvolutionPlan *planConvolution(Convolutions *convolutions, int32_t kernel, con
 //===----------------------------------------------------------------------===//
 
 /// Arranges a filter now. 0, or a CUresult.
-static Result arrange(const CudaDevice &device, const Convolution &entry, Pointer from, Pointer to,
-                      Pointer errors) {
+static Result arrange(const CudaDevice &device, const FilterArrangement &how, Pointer from,
+                      Pointer to, Pointer errors) {
   const Driver &driver = *device.driver;
   Stream stream = nullptr;
   if (Result error = driver.streamCreate(&stream, streamNonBlocking))
     return error;
   void *parameters[] = {&errors, &from, &to};
-  Result error =
-      driver.launch(entry.arrange, unsigned(entry.desc->arrange_blocks), 1, 1,
-                    unsigned(entry.desc->arrange_threads), 1, 1, 0, stream, parameters, nullptr);
+  Result error = driver.launch(how.function, unsigned(how.blocks), 1, 1, unsigned(how.threads), 1,
+                               1, 0, stream, parameters, nullptr);
   Result after = driver.streamSynchronize(stream);
   driver.streamDestroy(stream);
   return error ? error : after;
 }
 
-Pointer arrangedFilter(const CudaDevice &device, const Convolution &entry,
-                       const ConvolutionShape &shape, Pointer filter, Pointer errors) {
+Pointer arrangedFilter(const CudaDevice &device, const FilterArrangement &how, int64_t bytes,
+                       Pointer filter, Pointer errors) {
   Convolutions &convolutions = *device.convolutions;
   const Driver &driver = *device.driver;
-  int64_t bytes = filterBytes(*entry.desc, shape);
   Lock lock(convolutions.session->mutex);
   // Equal places may be filters of unlike shapes.
   for (ArrangedFilter *each = convolutions.filters; each; each = each->next)
-    if (each->from == filter && each->bytes == bytes && each->arrange == entry.arrange)
+    if (each->from == filter && each->bytes == bytes && each->arrange == how.function)
       return each->data;
   auto *made = static_cast<ArrangedFilter *>(malloc(sizeof(ArrangedFilter)));
   Current current(device);
@@ -155,12 +153,12 @@ Pointer arrangedFilter(const CudaDevice &device, const Convolution &entry,
     free(made);
     return 0;
   }
-  if (arrange(device, entry, filter, data, errors) != 0) {
+  if (arrange(device, how, filter, data, errors) != 0) {
     driver.memFree(data);
     free(made);
     return 0;
   }
-  *made = {convolutions.filters, filter, data, bytes, entry.arrange};
+  *made = {convolutions.filters, filter, data, bytes, how.function};
   convolutions.filters = made;
   return data;
 }
@@ -185,7 +183,8 @@ static bool fill(Convolutions *convolutions, const CudaDevice &device, int32_t k
     auto find = [&](const char *name, Function *function) {
       return !name || device.driver->moduleFunction(function, device.module, name) == 0;
     };
-    if (!find(convolution.rest, &entry.rest) || !find(convolution.arrange, &entry.arrange))
+    entry.arrange = {nullptr, convolution.arrange_blocks, convolution.arrange_threads};
+    if (!find(convolution.rest, &entry.rest) || !find(convolution.arrange, &entry.arrange.function))
       return false;
     convolutions->byKernel[convolution.kernel] = int32_t(i);
   }

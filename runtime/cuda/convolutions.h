@@ -20,6 +20,12 @@
 
 namespace weir::rt::cuda {
 
+/// How a filter is brought from S… I O to O S… I.
+struct FilterArrangement {
+  Function function; ///< a kernel of the image; null: it stays as it is
+  int32_t blocks, threads;
+};
+
 /// A convolution of one shape, made ready. Lives as long as the session.
 struct ConvolutionPlan {
   ConvolutionPlan *next;
@@ -32,11 +38,12 @@ struct ConvolutionPlan {
 /// What the library may do in place of a kernel.
 struct Convolution {
   const weir_cuda_convolution *desc;
-  Function rest, arrange; ///< null: none
+  Function rest; ///< null: none
+  FilterArrangement arrange;
   ConvolutionPlan *plans;
 };
 
-/// A constant filter, as the library wants it, in memory of the session.
+/// A constant filter, as who multiplies wants it, in memory of the session.
 struct ArrangedFilter {
   ArrangedFilter *next;
   Pointer from, data;
@@ -65,10 +72,10 @@ void closeConvolutions(const CudaDevice &device, Convolutions *convolutions);
 ConvolutionPlan *planConvolution(Convolutions *convolutions, int32_t kernel, const int64_t *sizes,
                                  const Convolution **entry);
 
-/// A filter that never changes, arranged; waits for the GPU when it is new.
-/// 0: there is no memory for it.
-Pointer arrangedFilter(const CudaDevice &device, const Convolution &entry,
-                       const ConvolutionShape &shape, Pointer filter, Pointer errors);
+/// A filter of `bytes` bytes that never changes, arranged; waits for the GPU when it is new.
+/// 0: there is no memory for it. Thread-safe.
+Pointer arrangedFilter(const CudaDevice &device, const FilterArrangement &how, int64_t bytes,
+                       Pointer filter, Pointer errors);
 int64_t filterBytes(const weir_cuda_convolution &desc, const ConvolutionShape &shape);
 int64_t resultBytes(const ConvolutionPlan &plan);
 

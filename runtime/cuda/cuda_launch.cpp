@@ -208,9 +208,26 @@ static bool isConstant(const CudaDevice &device, Pointer data) {
          data < device.constants + uint64_t(device.desc->segment_bytes);
 }
 
-static bool noteConvolution(weir_context *ctx, const Arguments &arguments, int32_t *code) {
+/// Where a filter lies as who multiplies wants it: a constant's is arranged once a session, another
+/// one's by a launch, into memory of the step. 0: there is none, or the run was aborted with
+/// `code`.
+static Pointer arrangeFilter(weir_context *ctx, const Arguments &arguments,
+                             const FilterArrangement &how, int64_t bytes, Pointer filter,
+                             Scratch &scratch, int32_t *code) {
   CudaRun *part = partOf(ctx);
-  const CudaDevice &device = *part->device;
+  if (isConstant(*part->device, filter))
+    return arrangedFilter(*part->device, how, bytes, filter, part->errorOnDevice);
+  Pointer arranged = scratch.take(bytes, nodesOf(ctx, arguments.kernel));
+  void *buffers[] = {reinterpret_cast<void *>(filter), reinterpret_cast<void *>(arranged)};
+  if (!arranged || noteLaunch(ctx, how.function, {arguments.kernel, buffers, 2, nullptr, 0}, {},
+                              how.blocks, how.threads))
+    return arranged;
+  *code = outOfHostMemory(ctx);
+  return 0;
+}
+
+static bool noteConvolution(weir_context *ctx, const Arguments &arguments, int32_t *code) {
+  const CudaDevice &device = *partOf(ctx)->device;
   const Convolution *entry;
   ConvolutionPlan *plan =
       planConvolution(device.convolutions, arguments.kernel, arguments.sizes, &entry);
@@ -223,24 +240,11 @@ static bool noteConvolution(weir_context *ctx, const Arguments &arguments, int32
   if (desc.bias == WEIR_CUDA_ZEROS)
     operands.bias = device.convolutions->zeros;
   Scratch scratch(ctx);
-  if (entry->arrange && isConstant(device, operands.right)) {
-    operands.right =
-        arrangedFilter(device, *entry, plan->shape, operands.right, part->errorOnDevice);
+  if (entry->arrange.function) {
+    operands.right = arrangeFilter(ctx, arguments, entry->arrange, filterBytes(desc, plan->shape),
+                                   operands.right, scratch, code);
     if (!operands.right)
-      return false;
-  } else if (entry->arrange) {
-    const char *nodes = nodesOf(ctx, arguments.kernel);
-    Pointer arranged = scratch.take(filterBytes(desc, plan->shape), nodes);
-    void *buffers[] = {reinterpret_cast<void *>(operands.right),
-                       reinterpret_cast<void *>(arranged)};
-    if (!arranged)
-      return false;
-    if (!noteLaunch(ctx, entry->arrange, {arguments.kernel, buffers, 2, nullptr, 0}, {},
-                    desc.arrange_blocks, desc.arrange_threads)) {
-      *code = outOfHostMemory(ctx);
-      return true;
-    }
-    operands.right = arranged;
+      return *code != WEIR_OK;
   }
   return noteCall(ctx, arguments,
                   {WorkKind::Convolution, plan, operands, plan->workspace, resultBytes(*plan),
@@ -350,9 +354,21 @@ static bool noteParts(weir_context *ctx, const Arguments &arguments, const weir_
 
 /// A kernel's second form, where the GPU has it and operands fit.
 static bool noteWideKernel(weir_context *ctx, const Arguments &arguments, int32_t *code) {
+  WideKernels &kernels = *partOf(ctx)->device->wideKernels;
+  const WideKernel *entry = findWideKernel(kernels, arguments.kernel, arguments.sizes);
+  if (!entry)
+    return false;
+  Scratch scratch(ctx);
+  Pointer filter = 0;
+  if (entry->arrange.function) {
+    filter = arrangeFilter(ctx, arguments, entry->arrange, wideFilterBytes(*entry->desc),
+                           arguments.buffer(entry->desc->right.buffer), scratch, code);
+    if (!filter)
+      return *code != WEIR_OK;
+  }
   WideLaunch launch;
-  if (!planWideKernel(*partOf(ctx)->device->wideKernels, arguments.kernel, arguments.buffers,
-                      arguments.sizes, &launch))
+  if (!planWideKernel(kernels, arguments.kernel, arguments.buffers, arguments.sizes, filter,
+                      &launch))
     return false;
   MoreParameters more = {{}, 0, launch.maps[0], launch.mapCount, uint32_t(launch.shared)};
   bool noted = noteLaunch(ctx, launch.function, arguments, more, launch.blocks, launch.threads);

@@ -45,6 +45,10 @@ WideKernels *openWideKernels(const CudaDevice &device, int32_t kernelCount) {
     if (device.driver->moduleFunction(&entry.function, device.module, descs[i].name) != 0 ||
         device.driver->functionSet(entry.function, functionMostShared, descs[i].shared) != 0)
       continue;
+    entry.arrange = {nullptr, descs[i].arrange_blocks, descs[i].arrange_threads};
+    if (descs[i].arrange && device.driver->moduleFunction(&entry.arrange.function, device.module,
+                                                          descs[i].arrange) != 0)
+      continue;
     kernels->byKernel[descs[i].kernel] = int32_t(i);
   }
   return kernels;
@@ -181,24 +185,39 @@ static bool describe(WideKernels &kernels, WideKernel &entry, int32_t which,
   return true;
 }
 
-/// As many blocks as there are multiprocessors go along all tiles. False: there are so few that
-/// smaller ones leave fewer multiprocessors without work.
-static bool placeBlocks(const WideKernels &kernels, int64_t tiles, WideLaunch *launch) {
-  launch->blocks = tiles < kernels.multiprocessors ? tiles : kernels.multiprocessors;
-  return tiles * 2 >= kernels.multiprocessors;
+/// Tiles of a launch; 0: it is none for this form.
+static int64_t countTiles(const weir_cuda_wide_kernel &desc, const int64_t *sizes) {
+  int64_t rows = extentOf(desc.rows, sizes), batches = extentOf(desc.batches, sizes);
+  if (rows <= 0 || batches <= 0)
+    return 0;
+  int64_t tiles = batches * ((rows + desc.tile_rows - 1) / desc.tile_rows);
+  if (desc.kind == WEIR_CUDA_WIDE_ATTENTION)
+    return rows * 2 < desc.tile_rows ? 0 : tiles;
+  int64_t columns = extentOf(desc.columns, sizes);
+  return columns <= 0 || extentOf(desc.depth, sizes) <= 0
+             ? 0
+             : tiles * ((columns + desc.tile_columns - 1) / desc.tile_columns);
+}
+
+const WideKernel *findWideKernel(const WideKernels &kernels, int32_t kernel, const int64_t *sizes) {
+  if (kernels.byKernel[kernel] < 0)
+    return nullptr;
+  const WideKernel &entry = kernels.entries[kernels.byKernel[kernel]];
+  // Of few tiles smaller ones leave fewer multiprocessors without work.
+  int64_t tiles = countTiles(*entry.desc, sizes);
+  return tiles > 0 && tiles * 2 >= kernels.multiprocessors ? &entry : nullptr;
+}
+
+int64_t wideFilterBytes(const weir_cuda_wide_kernel &desc) {
+  return desc.window.size[0] * desc.window.size[1] * desc.depth.factor * desc.columns.factor *
+         weir_dtype_size(desc.dtype);
 }
 
 static bool planProductOf(WideKernels &kernels, WideKernel &entry, void *const *buffers,
-                          const int64_t *sizes, WideLaunch *launch) {
+                          const int64_t *sizes, Pointer filter, WideLaunch *launch) {
   const weir_cuda_wide_kernel &desc = *entry.desc;
   int64_t rows = extentOf(desc.rows, sizes), columns = extentOf(desc.columns, sizes),
           depth = extentOf(desc.depth, sizes), batches = extentOf(desc.batches, sizes);
-  if (rows <= 0 || columns <= 0 || depth <= 0 || batches <= 0)
-    return false;
-  int64_t tiles = batches * ((rows + desc.tile_rows - 1) / desc.tile_rows) *
-                  ((columns + desc.tile_columns - 1) / desc.tile_columns);
-  if (!placeBlocks(kernels, tiles, launch))
-    return false;
   EngineTensor left, right;
   bool isWindow = desc.window.is_used;
   // Places of a window are the filter's batches.
@@ -206,21 +225,20 @@ static bool planProductOf(WideKernels &kernels, WideKernel &entry, void *const *
   launch->threads = desc.threads;
   launch->shared = desc.shared;
   launch->mapCount = 2;
-  return (isWindow ? imagesOf(desc, buffers, sizes, &left)
-                   : matrixOf(desc, desc.left, !desc.left.transposed, rows, depth, batches,
-                              desc.tile_rows, buffers, sizes, &left)) &&
-         matrixOf(desc, desc.right, desc.right.transposed, columns, depth, filters,
-                  desc.tile_columns, buffers, sizes, &right) &&
-         describe(kernels, entry, 0, left, launch) && describe(kernels, entry, 1, right, launch);
+  if (!(isWindow ? imagesOf(desc, buffers, sizes, &left)
+                 : matrixOf(desc, desc.left, !desc.left.transposed, rows, depth, batches,
+                            desc.tile_rows, buffers, sizes, &left)) ||
+      !matrixOf(desc, desc.right, desc.right.transposed, columns, depth, filters, desc.tile_columns,
+                buffers, sizes, &right))
+    return false;
+  if (filter)
+    right.base = filter;
+  return describe(kernels, entry, 0, left, launch) && describe(kernels, entry, 1, right, launch);
 }
 
 static bool planAttentionOf(WideKernels &kernels, WideKernel &entry, void *const *buffers,
                             const int64_t *sizes, WideLaunch *launch) {
   const weir_cuda_wide_kernel &desc = *entry.desc;
-  int64_t batches = extentOf(desc.batches, sizes), queries = extentOf(desc.rows, sizes);
-  if (batches <= 0 || queries * 2 < desc.tile_rows ||
-      !placeBlocks(kernels, batches * ((queries + desc.tile_rows - 1) / desc.tile_rows), launch))
-    return false;
   launch->threads = desc.threads;
   launch->shared = desc.shared;
   launch->mapCount = 3;
@@ -234,13 +252,16 @@ static bool planAttentionOf(WideKernels &kernels, WideKernel &entry, void *const
 }
 
 bool planWideKernel(WideKernels &kernels, int32_t kernel, void *const *buffers,
-                    const int64_t *sizes, WideLaunch *launch) {
-  if (kernels.byKernel[kernel] < 0)
+                    const int64_t *sizes, Pointer filter, WideLaunch *launch) {
+  if (!findWideKernel(kernels, kernel, sizes))
     return false;
   WideKernel &entry = kernels.entries[kernels.byKernel[kernel]];
   launch->function = entry.function;
+  // As many blocks as there are multiprocessors go along all tiles.
+  int64_t tiles = countTiles(*entry.desc, sizes);
+  launch->blocks = tiles < kernels.multiprocessors ? tiles : kernels.multiprocessors;
   return entry.desc->kind == WEIR_CUDA_WIDE_PRODUCT
-             ? planProductOf(kernels, entry, buffers, sizes, launch)
+             ? planProductOf(kernels, entry, buffers, sizes, filter, launch)
              : planAttentionOf(kernels, entry, buffers, sizes, launch);
 }
 

@@ -15,6 +15,7 @@
 #ifndef WEIR_RUNTIME_CUDA_WIDE_KERNELS_H
 #define WEIR_RUNTIME_CUDA_WIDE_KERNELS_H
 
+#include "cuda/convolutions.h"
 #include "cuda/driver_api.h"
 #include "support/sync.h"
 #include "weir/cuda.h"
@@ -36,6 +37,7 @@ struct EngineTensor {
 struct WideKernel {
   const weir_cuda_wide_kernel *desc;
   Function function; ///< null: the GPU's code has none
+  FilterArrangement arrange;
   static constexpr int32_t mostOperands = 3, kept = 4;
   /// What was described last, of each operand, and how.
   EngineTensor tensors[mostOperands][kept];
@@ -64,9 +66,16 @@ struct WideLaunch {
 WideKernels *openWideKernels(const CudaDevice &device, int32_t kernelCount);
 void closeWideKernels(WideKernels *kernels);
 
-/// False: the kernel is to be launched.
+/// The second form of a launch of the kernel with `sizes`. Null: it has none, or would leave most
+/// of the GPU idle.
+const WideKernel *findWideKernel(const WideKernels &kernels, int32_t kernel, const int64_t *sizes);
+/// Bytes of the filter of a convolution that arranges it.
+int64_t wideFilterBytes(const weir_cuda_wide_kernel &desc);
+
+/// `filter` takes the place of the right operand, unless it is 0. False: the kernel is to be
+/// launched.
 bool planWideKernel(WideKernels &kernels, int32_t kernel, void *const *buffers,
-                    const int64_t *sizes, WideLaunch *launch);
+                    const int64_t *sizes, Pointer filter, WideLaunch *launch);
 
 } // namespace weir::rt::cuda
 

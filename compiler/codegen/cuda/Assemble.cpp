@@ -277,6 +277,24 @@ static void waitForKernelsBefore(llvm::Module &module) {
   }
 }
 
+/// Products of unlike integers by groups of warps came with a later version of PTX than all else
+/// that is written for sm_90a: code that has them says so. It is machine code for one architecture,
+/// which drivers read that do not know that version.
+static std::string withItsVersion(std::string text) {
+  constexpr llvm::StringLiteral usual = ".version 8.0", later = ".version 8.4";
+  llvm::StringRef rest = text;
+  for (size_t at; (at = rest.find("wgmma.mma_async")) != llvm::StringRef::npos;) {
+    rest = rest.drop_front(at + 1);
+    llvm::StringRef instruction = rest.take_until([](char c) { return c == ' '; });
+    if (!instruction.ends_with(".u8.s8") && !instruction.ends_with(".s8.u8"))
+      continue;
+    if (size_t version = text.find(usual); version != std::string::npos)
+      text.replace(version, usual.size(), later.data(), later.size());
+    break;
+  }
+  return text;
+}
+
 llvm::Expected<std::string> weir::toPtx(const llvm::Module &module,
                                         const CudaArchitecture &architecture, int optLevel,
                                         llvm::ArrayRef<std::string> specific) {
@@ -299,7 +317,7 @@ llvm::Expected<std::string> weir::toPtx(const llvm::Module &module,
   if (llvm::Error error =
           generateMachineCode(*copy, **machine, llvm::CodeGenFileType::AssemblyFile, text))
     return std::move(error);
-  return text.str().str();
+  return architecture.isSpecific ? withItsVersion(text.str().str()) : text.str().str();
 }
 
 //===----------------------------------------------------------------------===//

@@ -241,12 +241,14 @@ private:
     ptx.line("cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes "
              "[w_to], [" +
              images + ", {w_k, " + x + ", " + y + ", " + image + "}], [w_bar], {w_x, w_y};");
-    for (int64_t i = 0; i < tile.columns / 64; ++i)
+    bool isAlong = p.desc.right.transposed; // of bytes, which were arranged so
+    for (int64_t i = 0; i < (isAlong ? 1 : tile.columns / 64); ++i)
       ptx.line("add.u64 w_to, w_to, " + number(i == 0 ? tile.leftBytes() : boxBytes) + ";")
           .line("add.u32 w_free, " + column + ", " + number(i * 64) + ";")
           .line("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes "
                 "[w_to], [" +
-                filter + ", {w_free, w_k, w_place}], [w_bar];");
+                filter + (isAlong ? ", {w_k, w_free, w_place}" : ", {w_free, w_k, w_place}") +
+                "], [w_bar];");
     // Behind the last channel comes the next place; behind a line's last, the next line.
     ptx.line("add.u32 w_k, w_k, " + number(sliceDepth()) + ";")
         .line("setp.ge.u32 w_p, w_k, " + number(channels) + ";")
@@ -470,6 +472,8 @@ std::optional<WideKernel> weir::emitWideProduct(plan::KernelOp kernel, StringRef
     return std::nullopt;
   WideKernel form;
   form.name = symbol.str() + "_wide";
+  if (auto conv = dyn_cast<ConvOp>(p->op); conv && p->desc.window.is_used && right.transposed)
+    form.filter = cast<RankedTensorType>(conv.getFilter().getType());
   Type pointer = LLVM::LLVMPointerType::get(kernel.getContext());
   auto emit = [&](const CudaKernel &k, ValueRange maps) {
     WideGemm(k, *p, *tile, wide, result, maps).emit();

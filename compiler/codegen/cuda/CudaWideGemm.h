@@ -22,8 +22,9 @@ namespace weir {
 
 /// A kernel's second form.
 struct WideKernel {
-  weir_cuda_wide_kernel desc = {}; ///< without `kernel` and `name`
+  weir_cuda_wide_kernel desc = {}; ///< without `kernel`, names, and how filters are arranged
   std::string name;                ///< of the function
+  mlir::RankedTensorType filter;   ///< that is to be arranged before; null: none
 };
 
 /// Emits the second form of `kernel`, the function `symbol`_wide, into `module`. Nothing: it

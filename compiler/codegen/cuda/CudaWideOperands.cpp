@@ -97,6 +97,12 @@ static std::optional<WideOperands> windows(plan::KernelOp kernel) {
   desc.left = {sizes.bufferOf(conv.getInput()), 0, fixedExtent(channels), fixedExtent(0)};
   desc.right = {sizes.bufferOf(conv.getFilter()), 0, fixedExtent(outputs),
                 fixedExtent(channels * outputs)};
+  // Of bytes tensor cores read lines along the depth alone: the filter is arranged before.
+  if (isByteElement(out.right)) {
+    desc.right.transposed = 1;
+    desc.right.line = fixedExtent(channels * window.size[0] * window.size[1]);
+    desc.right.batch = fixedExtent(channels);
+  }
   return out;
 }
 

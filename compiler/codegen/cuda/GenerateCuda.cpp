@@ -407,8 +407,14 @@ FailureOr<StepRewriterFactory> weir::generateCuda(ModuleOp module, const DeviceK
     if (wide) {
       wide->desc.kernel = int32_t(info.kernels.size()) - 1;
       specific.push_back(wide->name);
+      LibraryKernels::Arrangement arrangement;
+      if (wide->filter)
+        arrangement = libraries.arrangementOf(plain, wide->filter);
+      wide->desc.arrange_blocks = arrangement.blocks;
+      wide->desc.arrange_threads = arrangement.threads;
+      static_assert(offsetof(weir_cuda_wide_kernel, name) + 16 == sizeof(weir_cuda_wide_kernel));
       wideProducts.push_back(numbersOf(wide->desc, offsetof(weir_cuda_wide_kernel, name)));
-      wideProducts.back().pointers = {wide->name};
+      wideProducts.back().pointers = {wide->name, arrangement.name};
     }
     if (!shape.beatsLibraries)
       libraries.add(plain, int32_t(info.kernels.size()) - 1, symbol, shape.beatsLibraryAndRest);

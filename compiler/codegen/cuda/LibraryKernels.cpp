@@ -58,8 +58,12 @@ void LibraryKernels::add(plan::KernelOp kernel, int32_t number, const std::strin
     ConvolutionForm entry = {convolution->desc, "", "", {}};
     entry.desc.kernel = number;
     addRest(kernel, *convolution, symbol + "_rest", entry);
-    if (convolution->filter)
-      addArrangement(kernel, convolution->filter, entry);
+    if (convolution->filter) {
+      const Arrangement &arrangement = arrangementOf(kernel, convolution->filter);
+      entry.arrange = arrangement.name;
+      entry.desc.arrange_blocks = arrangement.blocks;
+      entry.desc.arrange_threads = arrangement.threads;
+    }
     if (isFixed(entry.desc))
       addPlans(entry, weir_cuda_plan_convolution);
     convolutions.push_back(entry);
@@ -105,9 +109,8 @@ void LibraryKernels::addPlans(Entry &entry, Make make) const {
   }
 }
 
-/// Filters of one type share a kernel.
-void LibraryKernels::addArrangement(plan::KernelOp kernel, RankedTensorType filter,
-                                    ConvolutionForm &entry) {
+const LibraryKernels::Arrangement &LibraryKernels::arrangementOf(plan::KernelOp kernel,
+                                                                 RankedTensorType filter) {
   auto [it, isNew] = arrangements.try_emplace(filter);
   Arrangement &arrangement = it->second;
   if (isNew) {
@@ -124,9 +127,7 @@ void LibraryKernels::addArrangement(plan::KernelOp kernel, RankedTensorType filt
       arrangement.blocks *= int32_t(llvm::divideCeil(count, axis.divisor));
     }
   }
-  entry.arrange = arrangement.name;
-  entry.desc.arrange_blocks = arrangement.blocks;
-  entry.desc.arrange_threads = arrangement.threads;
+  return arrangement;
 }
 
 //===----------------------------------------------------------------------===//

@@ -36,6 +36,13 @@ public:
   /// `number`: the program's of the kernel; `symbol`: of its generated form. `onlyWhole`: no
   /// product that leaves something to a kernel behind it.
   void add(plan::KernelOp kernel, int32_t number, const std::string &symbol, bool onlyWhole);
+  /// A kernel that brings a filter from S… I O to O S… I.
+  struct Arrangement {
+    std::string name;
+    int32_t blocks = 1, threads = 0;
+  };
+  /// Filters of one type share one. `kernel` is one that reads such a filter.
+  const Arrangement &arrangementOf(plan::KernelOp kernel, mlir::RankedTensorType filter);
   /// The fields of a weir_cuda_record that are what libraries may do.
   using Records = std::vector<AcceleratorInfo::Record>;
   void addRecords(Records &products, Records &convolutions, Records &poolings,
@@ -62,14 +69,9 @@ private:
     weir_cuda_attention desc;
     std::vector<std::string> plans;
   };
-  struct Arrangement {
-    std::string name;
-    int32_t blocks = 1, threads = 0;
-  };
 
   template <typename Match, typename Entry>
   void addRest(plan::KernelOp kernel, const Match &match, const std::string &name, Entry &entry);
-  void addArrangement(plan::KernelOp kernel, mlir::RankedTensorType filter, ConvolutionForm &entry);
   /// Plans that the library of this machine makes for GPUs that it is told of.
   template <typename Entry, typename Make> void addPlans(Entry &entry, Make make) const;
 

@@ -129,7 +129,11 @@ typedef struct weir_cuda_wide_kernel {
   weir_cuda_matrix right;                    ///< depth x columns
   weir_cuda_window window;
   weir_cuda_engine_tensor heads[3]; ///< an attention's operands
+  int32_t arrange_blocks, arrange_threads;
   const char *name;
+  /// As weir_cuda_convolution::arrange, of a convolution of bytes, whose filter is read along the
+  /// channels.
+  const char *arrange;
 } weir_cuda_wide_kernel;
 
 /// A bias of zeros: the library has kernels for what follows a bias, and would
