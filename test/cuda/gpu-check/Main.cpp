@@ -58,7 +58,8 @@ struct Options {
   std::string bundle, scratch, result, only = "cases,stress,bench", benchmarks, call, label, rates;
   std::vector<std::string> cases;
   bool quick = false, append = false;
-  int first = 0, seconds = 0; ///< 0: no bound
+  int first = 0;      ///< 0: no bound
+  double seconds = 0; ///< the same
   Clock::time_point began = Clock::now();
   int repeat = 0, concurrent = 0, limits = -1; ///< as asked for
   int tune = 8;
@@ -66,9 +67,7 @@ struct Options {
   bool wants(const char *part) const {
     return ("," + only + ",").find(std::string(",") + part + ",") != std::string::npos;
   }
-  bool isLate() const {
-    return seconds > 0 && microseconds(Clock::now() - began) > double(seconds) * 1e6;
-  }
+  bool isLate() const { return seconds > 0 && microseconds(Clock::now() - began) > seconds * 1e6; }
   Counts counts(Counts usual) const {
     Counts quickly = {1, 8, 0};
     Counts all = quick ? quickly : usual;
@@ -110,7 +109,8 @@ bool parse(int argc, char **argv, Options &options) {
              !take(argument, "--label", text(options.label)) &&
              !take(argument, "--rates", text(options.rates)) &&
              !take(argument, "--first", number(options.first)) &&
-             !take(argument, "--seconds", number(options.seconds)) &&
+             !take(argument, "--seconds",
+                   [&](const char *value) { options.seconds = std::atof(value); }) &&
              !take(argument, "--repeat", number(options.repeat)) &&
              !take(argument, "--concurrent", number(options.concurrent)) &&
              !take(argument, "--limits", number(options.limits)) &&
@@ -280,8 +280,15 @@ void runAll(const char *what, const std::vector<std::string> &paths, const Optio
   size_t done = 0;
   for (; done < paths.size() && !options.isLate(); ++done)
     run(paths[done]);
-  if (done < paths.size())
-    report.line("left out " + std::to_string(paths.size() - done) + " " + what + ": time is over");
+  if (done == paths.size())
+    return;
+  // Few have their names said, so that another call can ask for them.
+  constexpr size_t few = 20;
+  std::string names;
+  for (size_t i = done; i < paths.size() && paths.size() - done <= few; ++i)
+    names += (names.empty() ? " (" : ", ") + stemOf(paths[i]);
+  report.line("left out " + std::to_string(paths.size() - done) + " " + what + ": time is over" +
+              names + (names.empty() ? "" : ")"));
 }
 
 } // namespace
@@ -330,6 +337,13 @@ int main(int argc, char **argv) {
       setenv("WEIR_CUDA_TUNE", std::to_string(options.tune).c_str(), /*overwrite=*/0);
     std::vector<std::string> paths = objectsIn(options.bundle + "/bench");
     std::erase_if(paths, [&](const std::string &path) { return !chosen(options, path); });
+    // Of each kernel libraries' ways are timed: those with many come last where time is bounded.
+    auto kernels = [](const std::string &path) {
+      return readWorks(besides(path, ".kernels")).size();
+    };
+    std::stable_sort(paths.begin(), paths.end(), [&](const std::string &a, const std::string &b) {
+      return kernels(a) < kernels(b);
+    });
     runAll("benchmarks", paths, options, report, bench);
   }
   return report.finish();
