@@ -55,9 +55,9 @@ RULES = [
     ("compiler/frontend/tensorflow/", CUDA
      + ("compiler/frontend/onnx/", "compiler/codegen/", "compiler/emit/",
         "compiler/driver/", "passes/", "runtime/", "weir/", "tools/", "test/"),
-     # SymbolicGradient is a gradient that a file asks for; checkpoints are read at compile
-     # time as in a run.
-     ("passes/gradient/Gradient.h", "runtime/checkpoint/")),
+     # SymbolicGradient and MaxPoolGrad are gradients that a file asks for; checkpoints are read
+     # at compile time as in a run.
+     ("passes/gradient/Gradient.h", "passes/gradient/PoolGradients.h", "runtime/checkpoint/")),
     ("compiler/frontend/", PROTOBUF + CUDA
      + ("compiler/codegen/", "compiler/emit/", "compiler/driver/", "passes/",
         "runtime/", "weir/", "tools/", "test/"), ()),

@@ -31,9 +31,10 @@ protected:
     program.entry("main", {}, {}, {step});
   }
 
-  /// What the kernels are told: of the reader, and of the queue, behind the mode.
+  /// What the kernels are told: of the reader, and of the queue, behind the mode: its element
+  /// is one string.
   std::vector<int64_t> reader = {WEIR_READER_LINES, 0, 0, 0, 0, 0, 0};
-  const std::vector<int64_t> queue = {0, WEIR_QUEUE_FIFO, -1, 0, 0, 1, 0};
+  const std::vector<int64_t> queue = {0, WEIR_QUEUE_FIFO, -1, 0, 0, 1, 0, WEIR_STRING};
 
   int32_t call(weir_library_fn function, std::vector<weir_tensor> operands,
                std::vector<int32_t> types, const std::vector<int64_t> &attributes,
