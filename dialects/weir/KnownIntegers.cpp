@@ -56,7 +56,7 @@ private:
     // What a file claims may not fit 64 bits.
     int64_t count = shape::sizeProduct(shaped.getShape());
     if (!shape::isKnown(count) || count > maxKnownIntegers)
-      return result;
+      return std::nullopt;
     // Their number at least is known.
     if (!result || (int64_t)result->size() != count)
       result = Elements(count);
@@ -230,7 +230,7 @@ private:
     if (!condition || !a || !b)
       return std::nullopt;
     auto count = elementwiseCount({&*condition, &*a, &*b});
-    if (!count)
+    if (!count || !areAligned(select))
       return std::nullopt;
     Elements result;
     for (int64_t i = 0; i < *count; ++i) {
@@ -267,7 +267,7 @@ private:
     if (!a || !b)
       return std::nullopt;
     auto count = elementwiseCount({&*a, &*b});
-    if (!count)
+    if (!count || !areAligned(op))
       return std::nullopt;
     StringRef kind = op->getName().stripDialect();
     if (auto compare = dyn_cast<CompareOp>(op))
@@ -276,6 +276,30 @@ private:
     for (int64_t i = 0; i < *count; ++i)
       result.push_back(combine(kind, at(*a, i), at(*b, i)));
     return result;
+  }
+
+  /// Whether operands of several elements meet element by element: those of a column and a row
+  /// are as many, and meet each with each.
+  bool areAligned(Operation *op) {
+    std::optional<SmallVector<int64_t>> common;
+    for (Value operand : op->getOperands()) {
+      if (follow(operand)->size() == 1)
+        continue;
+      auto type = dyn_cast<RankedTensorType>(operand.getType());
+      if (!type)
+        return false;
+      ArrayRef<int64_t> shape = type.getShape().drop_while([](int64_t d) { return d == 1; });
+      // Of one dimension the count says all.
+      SmallVector<int64_t> own(shape);
+      if (own.size() == 1)
+        own[0] = ShapedType::kDynamic;
+      else if (!type.hasStaticShape())
+        return false;
+      if (common && *common != own)
+        return false;
+      common = own;
+    }
+    return true;
   }
 
   /// Equal counts, or single elements that are repeated.

@@ -77,6 +77,8 @@ static LogicalResult projectiveTransform(NodeImport &n) {
     return n.invalid("found fill_mode " + Twine(std::string(mode)));
   Value fill = n.inputCount() > 3 ? n.cast(n.toScalar(n.in(3)), type) : n.scalar(type, 0);
   shape = n.toI64(shape);
+  if (n.dim(image, 1) == 0 || n.dim(image, 2) == 0) // there is nothing to read
+    return n.result(n.expandTo(fill, n.concat({n.sizeOf(image, 0), shape, n.sizeOf(image, 3)}, 0)));
   Value y = ramp(n, n.slice(shape, 0, 0, 1), 1, 3, f32),
         x = ramp(n, n.slice(shape, 0, 1, 2), 2, 3, f32);
   auto entry = [&](int64_t i) { return n.unsqueeze(n.slice(transforms, 1, i, i + 1), {2}); };
