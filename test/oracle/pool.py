@@ -20,7 +20,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 
 
 class Oracle:
-    def __init__(self, suite, seconds=60):
+    def __init__(self, suite, seconds=300):
         self.suite, self.seconds, self.process = suite, seconds, None
         named = os.environ.get("WEIR_ORT_PYTHON" if suite == "onnx" else "WEIR_TF_PYTHON")
         self.python = named or sys.executable
@@ -78,7 +78,7 @@ class Weir:
             cases.write(case, os.path.join(folder, "case%04d" % i))
         table = os.path.join(folder, "verdicts.tsv")
         subprocess.run([self.tool, folder, "--jobs=%d" % self.jobs, "--tsv=" + table,
-                        "--max-seconds-per-case=60"],
+                        "--max-seconds-per-case=300"],
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         found = {}
         if os.path.exists(table):

@@ -252,9 +252,10 @@ def make(random, op):
     definition.versions.producer = 2474 if not op.HasField("deprecation") else \
         op.deprecation.version - 1
     roles = {name for name, rule in drawn.rule.items() if rule[4]} | set(tf_roles.BY_NAME)
+    folds = random.random() < 0.1  # all that is known when compiling
     for i, (name, value) in enumerate(drawn.operands):
         role = name in roles
-        constants.append(bool(random.random() < (0.85 if role else 0.25)))
+        constants.append(bool(folds or random.random() < (0.85 if role else 0.25)))
         if constants[-1]:
             add_constant(definition, "x%d" % i, value)
             continue
