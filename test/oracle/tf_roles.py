@@ -140,6 +140,7 @@ RULES = [
     ("FFT|IFFT", "input[B...,N]"), ("FFT2D|IFFT2D", "input[B...,M,N]"),
     ("FFT3D|IFFT3D", "input[B...,L,M,N]"),
     ("BatchI?FFT", "input[B...,N]"), ("BatchI?FFT2D", "input[B...,M,N]"), ("BatchI?FFT3D", "input[B...,L,M,N]"),
+    ("I?RFFT3D", "input[B...,L,M,N] fft_length[3]:lasts"),
     ("RFFT", "input[B...,N] fft_length[1]:lasts"), ("RFFT2D", "input[B...,M,N] fft_length[2]:lasts"),
     ("IRFFT", "input[B...,N] fft_length[1]:lasts"), ("IRFFT2D", "input[B...,M,N] fft_length[2]:lasts"),
     ("Resize(Bilinear|NearestNeighbor|Bicubic|Area)", "images[N,H,W,C] size[2]:positives"),
