@@ -27,7 +27,7 @@ RULES = [
     ("RandomGammaGrad", "alpha[R...]~:positive sample[R...]~:positive"),
     ("RandomIndexShuffle", "index[R...]:small seed[3]:small max_index[]:hundred"),
     ("RegexFullMatch|RegexReplace", "input[R...] pattern[]:pattern rewrite[]:rewrite"),
-    ("StaticRegex.*|UnicodeDecode.*|UnicodeTranscode", "input[R...]"), ("UnicodeScript", "input[R...]:any=70000"),
+    ("StaticRegex.*|UnicodeDecode.*|UnicodeTranscode", "input[R...]"), ("UnicodeScript", "input[R...]:any=1500"),
     ("UnicodeEncode", "input_values[P]:codes input_splits[k]:splits=P"),
     ("StringSplit", "input[V] delimiter[]:separator"), ("StringSplitV2", "input[V] sep[]:separator"),
     ("StringNGrams", "data[P] data_splits[k]:splits=P"), ("Fingerprint", "data[N,T...] method[]:farmhash"),
