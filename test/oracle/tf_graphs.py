@@ -21,6 +21,9 @@ import tf_single
 import tf_source
 import values
 
+# What hangs on the last bits of an operand, on numbers that no integer holds, and what has results
+# that TensorFlow leaves unset.
+ALONE = re.compile(r"^(Fingerprint|_HostCast|StochasticCastToInt)$|Svd|SelfAdjointEig")
 FORMS = ["plain", "plain", "call", "if", "while", "switch"]
 
 
@@ -176,7 +179,7 @@ class Drawing:
         random = self.random
         for _ in range(30):
             op = self.operations[int(random.integers(len(self.operations)))]
-            if op.HasField("deprecation"):
+            if op.HasField("deprecation") or ALONE.search(op.name):
                 continue
             sources = list(self.known)
             source = sources[-1 - int(random.integers(min(len(sources), 2)))]
