@@ -125,6 +125,8 @@ static_assert(sizeof(ShortHeader) == 20);
 /// Says in a header what tensor follows.
 void describe(Header &header, const weir_tensor &tensor);
 
+static_assert(sizeof(Header) <= 256, "see UcxTransport::open");
+
 /// What stands for bytes that the receiver reads in the sender's memory.
 struct Reference {
   uint64_t number; ///< what Kind::finished names

@@ -31,10 +31,11 @@ void weir::tools::addTrainingFlags(FlagParser &parser, driver::Options &options)
                "train_step works on N devices (those of --devices or --cluster, else a task each), "
                "each with a part of the batch; gradients are summed over all",
                intSetter(training.replicas, 1, 1024));
-  parser.flag("--shard-optimizer",
-              "with --replicas: each replica holds an N-th of the optimizer's variables and updates "
-              "that part of the weights, which all then gather",
-              training.shardOptimizer);
+  parser.flag(
+      "--shard-optimizer",
+      "with --replicas: each replica holds an N-th of the optimizer's variables and updates "
+      "that part of the weights, which all then gather",
+      training.shardOptimizer);
   parser.value("--shard-feed", "NAME",
                "with --replicas: a feed of which each gets a part, others go to all (repeatable; "
                "default: all feeds with a dimension)",

@@ -126,8 +126,8 @@ typedef struct weir_slot_desc {
 /// once, under that name.
 #define WEIR_SLOT_COPY 1
 /// The variable holds one of equal parts of a value, as many as there are slots with this flag and
-/// its name: the n-th, where its container is "replica_n", the first, where it has none. Checkpoints
-/// have slices of one tensor, under that name.
+/// its name: the n-th, where its container is "replica_n", the first, where it has none.
+/// Checkpoints have slices of one tensor, under that name.
 #define WEIR_SLOT_PART 2
 /// Four bits: the dimension along which parts follow each other.
 #define WEIR_SLOT_AXIS_SHIFT 2
