@@ -7,12 +7,14 @@
 //
 // What a region computed is computed again, behind it in time, where its
 // gradient is: a branch as a whole; a loop trip by trip from the last to the
-// first, each from the values that its trip began with, which a copy of the loop
-// has kept. Carried values need static shapes for that.
+// first, each from the values that its trip began with. Those a copy of the loop has kept,
+// with the results of products, which would take long to make again; it stands in the loop's
+// place, where that has no checks. Carried values need static shapes for that.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/weir/CustomAttributes.h"
+#include "dialects/weir/KnownIntegers.h"
 #include "passes/gradient/Gradient.h"
 #include "passes/gradient/GradientRules.h"
 
@@ -149,27 +151,112 @@ public:
   LogicalResult run() {
     if (!isRepeatable(original.getCondition()) || !isRepeatable(bodyRegion))
       return failure();
+    isInvariant.resize(count);
+    for (size_t i = 0; i < count; ++i)
+      isInvariant[i] = bodyYield(i) == bodyRegion.getArgument(i);
     for (Value init : inits) {
       auto type = dyn_cast<RankedTensorType>(init.getType());
       if (!type || !type.hasStaticShape() || isa<StringType>(type.getElementType()))
         return failure();
     }
-    zero = a.reshape(a.ints({0}), a.ints({}));
-    one = a.reshape(a.ints({1}), a.ints({}));
-    return success(succeeded(repeat()) && succeeded(goBack()));
+    bound = boundOf(original.getCondition().front().getTerminator()->getOperand(0));
+    for (size_t i = 0; i < count; ++i)
+      if (!isInvariant[i])
+        keptValues.push_back(bodyRegion.getArgument(i));
+    for (Operation &op : bodyRegion.front())
+      if (isa<DotGeneralOp, ConvOp>(op) && Adjoint::type(op.getResult(0)).hasStaticShape())
+        keptValues.push_back(op.getResult(0));
+    return success(succeeded(repeatInPlace()) && succeeded(goBack()));
   }
 
 private:
+  Value bodyYield(size_t i) { return bodyRegion.front().getTerminator()->getOperand(i); }
+  static Value withoutReshapes(Value v) {
+    while (Operation *op = v.getDefiningOp())
+      if (isa<ReshapeOp, CastOp>(op))
+        v = op->getOperand(0);
+      else
+        break;
+    return v;
+  }
+  /// Which carried value an argument of the condition (the body) is; none: it is no argument.
+  std::optional<size_t> carriedBy(Value v, Region &region) const {
+    auto argument = dyn_cast<BlockArgument>(withoutReshapes(v));
+    if (!argument || argument.getOwner() != &region.front())
+      return std::nullopt;
+    return argument.getArgNumber();
+  }
+  /// A number that is the same in each trip.
+  std::optional<int64_t> numberOf(Value v, Region &region) const {
+    if (auto carried = carriedBy(v, region)) {
+      if (!isInvariant[*carried])
+        return std::nullopt;
+      v = inits[*carried];
+    }
+    auto known = followIntegers(withoutReshapes(v));
+    return known && known->size() == 1 ? known->front().value : std::nullopt;
+  }
+  /// How many trips there are at most, where a counter says so: `condition` is what it is
+  /// compared to, or one of several such that must hold.
+  std::optional<int64_t> boundOf(Value condition) {
+    constexpr int64_t most = 1 << 16;
+    condition = withoutReshapes(condition);
+    if (auto both = condition.getDefiningOp<AndOp>()) {
+      auto x = boundOf(both->getOperand(0)), y = boundOf(both->getOperand(1));
+      return x && y ? std::min(*x, *y) : x ? x : y;
+    }
+    auto compare = condition.getDefiningOp<CompareOp>();
+    if (!compare || compare.getPredicate() != "lt")
+      return std::nullopt;
+    Region &region = original.getCondition();
+    auto counter = carriedBy(compare->getOperand(0), region);
+    auto end = numberOf(compare->getOperand(1), region);
+    if (!counter || !end)
+      return std::nullopt;
+    auto sum = withoutReshapes(bodyYield(*counter)).getDefiningOp<AddOp>();
+    auto begin = followIntegers(withoutReshapes(inits[*counter]));
+    if (!sum || !begin || begin->size() != 1 || !begin->front().value)
+      return std::nullopt;
+    for (int at : {0, 1}) {
+      auto step = numberOf(sum->getOperand(1 - at), bodyRegion);
+      if (carriedBy(sum->getOperand(at), bodyRegion) != counter || !step || *step < 1)
+        continue;
+      int64_t way = std::max<int64_t>(*end - *begin->front().value, 0);
+      int64_t trips = way / *step + (way % *step != 0);
+      return trips <= most ? std::optional(trips) : std::nullopt;
+    }
+    return std::nullopt;
+  }
+
+  /// Puts the loop that keeps before the original, and has it read in that one's place.
+  LogicalResult repeatInPlace() {
+    OpBuilder::InsertionGuard guard(a.b);
+    bool replaces = true;
+    original->walk([&](AssertOp) { replaces = false; });
+    for (size_t i = 0; i < count; ++i)
+      replaces &= original->getResult(i).getType() == inits[i].getType();
+    if (replaces)
+      a.b.setInsertionPoint(original);
+    zero = a.reshape(a.ints({0}), a.ints({}));
+    one = a.reshape(a.ints({1}), a.ints({}));
+    if (failed(repeat()))
+      return failure();
+    for (size_t i = 0; i < count && replaces; ++i)
+      original->getResult(i).replaceAllUsesWith(again->getResult(i));
+    return success();
+  }
+
   /// The loop again, which counts its trips and keeps what each began with.
   LogicalResult repeat() {
     SmallVector<Value> kept(inits);
     kept.push_back(zero);
-    for (Value init : inits) {
-      IntVector shape(Adjoint::type(init).getShape());
-      shape.insert(shape.begin(), 0);
-      Value none = a.op<BroadcastToOp>(a.number(init, 0), a.ints(shape));
-      shape[0] = ShapedType::kDynamic;
-      kept.push_back(inType(none, Adjoint::type(init).clone(shape), a));
+    for (Value value : keptValues) {
+      IntVector shape(Adjoint::type(value).getShape());
+      shape.insert(shape.begin(), bound.value_or(0));
+      Value none = a.op<BroadcastToOp>(a.number(value, 0), a.ints(shape));
+      if (!bound)
+        shape[0] = ShapedType::kDynamic;
+      kept.push_back(inType(none, Adjoint::type(value).clone(shape), a));
     }
     auto made = loop(
         kept,
@@ -184,11 +271,15 @@ private:
           mapping.map(bodyRegion.getArguments(), values.take_front(count));
           SmallVector<Value> next = replay(bodyRegion.front(), mapping, a);
           next.push_back(a.plus(values[count], one));
-          for (size_t i = 0; i < count; ++i) {
-            IntVector shape(Adjoint::type(values[i]).getShape());
+          for (auto [at, value] : llvm::enumerate(keptValues)) {
+            IntVector shape(Adjoint::type(value).getShape());
             shape.insert(shape.begin(), 1);
-            Value row = a.reshape(values[i], a.ints(shape));
-            next.push_back(a.concat({values[count + 1 + i], row}, 0));
+            Value row = a.reshape(mapping.lookup(value), a.ints(shape));
+            Value before = values[count + 1 + at];
+            next.push_back(bound
+                               ? a.op<ScatterNdOp>(before, a.reshape(values[count], a.ints({1, 1})),
+                                                   row, "none", false, false)
+                               : a.concat({before, row}, 0));
           }
           return next;
         },
@@ -229,13 +320,17 @@ private:
 
   FailureOr<SmallVector<Value>> tripBack(ValueRange values) {
     Value trip = a.minus(values[0], one);
-    IRMapping mapping;
+    IRMapping mapping, found;
+    for (auto [at, value] : llvm::enumerate(keptValues)) {
+      Value row = a.op<GatherOp>(again->getResult(count + 1 + at), trip, 0, 0, false);
+      found.map(value, inType(row, value.getType(), a));
+    }
     SmallVector<Value> begins;
     for (size_t i = 0; i < count; ++i) {
-      Value begin = a.op<GatherOp>(again->getResult(count + 1 + i), trip, 0, 0, false);
-      begin = inType(begin, inits[i].getType(), a);
-      mapping.map(bodyRegion.getArgument(i), begin);
-      begins.push_back(begin);
+      BlockArgument argument = bodyRegion.getArgument(i);
+      begins.push_back(isInvariant[i] ? inType(inits[i], argument.getType(), a)
+                                      : found.lookup(argument));
+      mapping.map(argument, begins.back());
     }
     SmallVector<Value> ends = replay(bodyRegion.front(), mapping, a);
     SmallVector<Value> ys, seeds, xs;
@@ -245,12 +340,16 @@ private:
       xs.push_back(begins[i]);
     }
     xs.append(captured);
-    auto found = differentiate(ys, seeds, xs, a.b);
-    if (failed(found))
+    auto made = differentiate(ys, seeds, xs, a.b);
+    if (failed(made))
       return failure();
+    // Products that have been kept are ways of gradients, but are not made again.
+    for (Value value : keptValues)
+      if (!isa<BlockArgument>(value))
+        mapping.lookup(value).replaceAllUsesWith(found.lookup(value));
     SmallVector<Value> next = {trip};
     for (auto [at, x] : llvm::enumerate(xs)) {
-      Value gradient = (*found)[at];
+      Value gradient = (*made)[at];
       bool isSum = at >= floats.size();
       if (!gradient)
         next.push_back(isSum ? values[1 + at] : a.zeros(x));
@@ -267,9 +366,12 @@ private:
   size_t count;
   Region &bodyRegion;
   Value zero, one;
-  Operation *again = nullptr;  ///< behind the carried values: trips, and what each began with
-  SmallVector<Value> captured; ///< from around the loop
-  SmallVector<size_t> floats;  ///< of the carried values
+  std::vector<bool> isInvariant; ///< by carried value: each trip hands on what it was given
+  std::optional<int64_t> bound;  ///< of trips
+  SmallVector<Value> keptValues; ///< of the body: arguments and results
+  Operation *again = nullptr;    ///< behind the carried values: trips, and what was kept of each
+  SmallVector<Value> captured;   ///< from around the loop
+  SmallVector<size_t> floats;    ///< of the carried values
 };
 
 LogicalResult whileLoop(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {

@@ -165,6 +165,41 @@ void redundancy::hoist(func::FuncOp function, function_ref<void(Operation *)> mo
     hoister.visit(block);
 }
 
+/// The carried values that the loop's results, its condition, or effects of its body depend on.
+static llvm::BitVector neededCarried(WhileOp loop) {
+  Block &condition = loop.getCondition().front(), &body = loop.getBody().front();
+  Operation *yield = body.getTerminator();
+  llvm::BitVector needed(loop.getNumResults());
+  llvm::DenseSet<Operation *> seen;
+  SmallVector<Operation *> work;
+  std::function<void(Value)> need = [&](Value value) {
+    if (auto argument = dyn_cast<BlockArgument>(value); argument && argument.getOwner() == &body) {
+      unsigned i = argument.getArgNumber();
+      if (needed[i])
+        return;
+      needed.set(i);
+      return need(yield->getOperand(i));
+    }
+    Operation *op = value.getDefiningOp();
+    op = op ? body.findAncestorOpInBlock(*op) : nullptr;
+    if (op && seen.insert(op).second)
+      work.push_back(op);
+  };
+  for (Operation &op : body.without_terminator())
+    if (!isMemoryEffectFree(&op) && seen.insert(&op).second)
+      work.push_back(&op);
+  for (unsigned i = 0; i < loop.getNumResults(); ++i)
+    if (!loop.getResult(i).use_empty() || !condition.getArgument(i).use_empty() ||
+        !isa<TensorType>(loop.getResult(i).getType()))
+      need(body.getArgument(i));
+  while (!work.empty())
+    work.pop_back_val()->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        need(operand);
+    });
+  return needed;
+}
+
 bool redundancy::dropUnusedCarried(func::FuncOp function) {
   SmallVector<WhileOp> loops;
   function.walk([&](WhileOp loop) { loops.push_back(loop); });
@@ -172,18 +207,16 @@ bool redundancy::dropUnusedCarried(func::FuncOp function) {
   for (WhileOp loop : loops) {
     Block &condition = loop.getCondition().front(), &body = loop.getBody().front();
     Operation *yield = body.getTerminator();
-    llvm::BitVector unused(loop.getNumResults());
-    for (unsigned i = 0; i < loop.getNumResults(); ++i) {
-      bool handedOn = llvm::all_of(body.getArgument(i).getUses(), [&](OpOperand &use) {
-        return use.getOwner() == yield && use.getOperandNumber() == i;
-      });
-      if (handedOn && loop.getResult(i).use_empty() && condition.getArgument(i).use_empty() &&
-          isa<TensorType>(loop.getResult(i).getType()))
-        unused.set(i);
-    }
+    llvm::BitVector unused = neededCarried(loop).flip();
     if (unused.none())
       continue;
     changed = true;
+    // What only they are made of goes with them.
+    for (unsigned i : unused.set_bits())
+      yield->setOperand(i, body.getArgument(i));
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
+      if (isOpTriviallyDead(&op))
+        op.erase();
     SmallVector<Value> inits, results;
     SmallVector<Type> types;
     for (unsigned i = 0; i < loop.getNumResults(); ++i)
