@@ -19,7 +19,7 @@ Keras's own train_step as it is (`weir`), and the model that infers with --train
 `seconds`, one after the other. Figures are medians over rounds; with --clock=cpu processor
 time, which other work on a machine changes less. --tsv appends rows to a file: date,
 processor, network, batch, threads, engine, version, milliseconds of both clocks, peak of
-memory in MiB, seconds until it was compiled.
+memory in MiB, seconds until it was compiled. Models that FOLDER has are not exported anew.
 """
 import datetime
 import json
@@ -91,10 +91,12 @@ def versions(pythons):
 
 def measure(network, batch, threads, pythons, env, folder):
     rounds, seconds = int(option("rounds", "3")), float(option("seconds", "1"))
-    exporter = Peer(pythons["tensorflow"][0], "export", network, batch, threads, folder, env=env)
-    exporter.end()
-    if exporter.error:
-        sys.exit(f"{network}: {exporter.error}")
+    if not os.path.isdir(f"{folder}/{network}-{batch}-forward"):
+        exporter = Peer(pythons["tensorflow"][0], "export", network, batch, threads, folder,
+                        env=env)
+        exporter.end()
+        if exporter.error:
+            sys.exit(f"{network}: {exporter.error}")
     peers = []
     for engine, (python, _) in pythons.items():
         peer = Peer(python, engine, network, batch, threads, folder, env=env)

@@ -447,6 +447,51 @@ const Function
         }
         %k = weir.constant dense<2.0> : tensor<f64>
         %y = weir.mul %r#1, %k : (tensor<3xf64>, tensor<f64>) -> tensor<3xf64>)"},
+                // A recurrence: a product, a matrix that no trip changes, and rows that are put
+                // into a
+                // tensor of all, for which nothing of it is needed again.
+                {"while_products",
+                 {{2, 3}, {3, 3}},
+                 {4, 2, 3},
+                 R"(%z = weir.constant dense<0> : tensor<i64>
+        %one = weir.constant dense<1> : tensor<i64>
+        %n = weir.constant dense<4> : tensor<i64>
+        %none = weir.constant dense<0.0> : tensor<4x2x3xf64>
+        %place = weir.constant dense<1> : tensor<2xi64>
+        %row = weir.constant dense<[1, 2, 3]> : tensor<3xi64>
+        %r:4 = weir.while %z, %a, %b, %none : (tensor<i64>, tensor<2x3xf64>, tensor<3x3xf64>, tensor<4x2x3xf64>) -> (tensor<i64>, tensor<2x3xf64>, tensor<3x3xf64>, tensor<4x2x3xf64>) while {
+        ^bb0(%i: tensor<i64>, %v: tensor<2x3xf64>, %m: tensor<3x3xf64>, %all: tensor<4x2x3xf64>):
+          %c = weir.compare %i, %n {predicate = "lt"} : (tensor<i64>, tensor<i64>) -> tensor<i1>
+          weir.yield %c : tensor<i1>
+        } do {
+        ^bb0(%i: tensor<i64>, %v: tensor<2x3xf64>, %m: tensor<3x3xf64>, %all: tensor<4x2x3xf64>):
+          %j = weir.add %i, %one : (tensor<i64>, tensor<i64>) -> tensor<i64>
+          %p = weir.dot_general %v, %m {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>, accumulator = f64} : (tensor<2x3xf64>, tensor<3x3xf64>) -> tensor<2x3xf64>
+          %w = weir.tanh %p : (tensor<2x3xf64>) -> tensor<2x3xf64>
+          %at = weir.reshape %i, %place : (tensor<i64>, tensor<2xi64>) -> tensor<1x1xi64>
+          %u = weir.reshape %w, %row : (tensor<2x3xf64>, tensor<3xi64>) -> tensor<1x2x3xf64>
+          %next = weir.scatter_nd %all, %at, %u {reduction = "none", wrap_negative = false, drop_out_of_bounds = false} : (tensor<4x2x3xf64>, tensor<1x1xi64>, tensor<1x2x3xf64>) -> tensor<4x2x3xf64>
+          weir.yield %j, %w, %m, %next : tensor<i64>, tensor<2x3xf64>, tensor<3x3xf64>, tensor<4x2x3xf64>
+        }
+        %y = weir.add %r#3, %r#1 : (tensor<4x2x3xf64>, tensor<2x3xf64>) -> tensor<4x2x3xf64>)"},
+                // No counter says how many trips there are.
+                {"while_unbounded",
+                 {{3}, {3}},
+                 {3},
+                 R"(%h = weir.constant dense<6.0> : tensor<f64>
+        %r = weir.while %a : (tensor<3xf64>) -> tensor<3xf64> while {
+        ^bb0(%v: tensor<3xf64>):
+          %q = weir.mul %v, %v : (tensor<3xf64>, tensor<3xf64>) -> tensor<3xf64>
+          %s = weir.reduce %q {kind = "sum", axes = array<i64: 0>, keep_dims = false} : (tensor<3xf64>) -> tensor<f64>
+          %c = weir.compare %s, %h {predicate = "lt"} : (tensor<f64>, tensor<f64>) -> tensor<i1>
+          weir.yield %c : tensor<i1>
+        } do {
+        ^bb0(%v: tensor<3xf64>):
+          %e = weir.exp %b : (tensor<3xf64>) -> tensor<3xf64>
+          %w = weir.add %v, %e : (tensor<3xf64>, tensor<3xf64>) -> tensor<3xf64>
+          weir.yield %w : tensor<3xf64>
+        }
+        %y = weir.mul %r, %a : (tensor<3xf64>, tensor<3xf64>) -> tensor<3xf64>)"},
                 {"resize",
                  {{1, 3, 4}},
                  {1, 5, 2},
