@@ -88,10 +88,11 @@ struct Save : AsyncWork {
   /// What is saved is what is there now.
   int32_t begin(const char *given, weir_status *status) {
     prefix << given << '\0';
+    if (prefix.failed())
+      return refuseMemory(status, "a checkpoint");
     if (isShared)
       return shared.beginSave(session, snapshot, given, options.partial, status);
-    return snapshot.take() && !prefix.failed() ? int32_t(WEIR_OK)
-                                               : refuseMemory(status, "a checkpoint");
+    return snapshot.take() ? int32_t(WEIR_OK) : refuseMemory(status, "a checkpoint");
   }
   int32_t finish(weir_status *status) {
     int32_t code =
