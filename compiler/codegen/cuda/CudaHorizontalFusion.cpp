@@ -41,8 +41,9 @@ using namespace weir::plan;
 
 namespace {
 
-/// Blocks that large GPUs have room for at a time: 16 of 128 threads on each of 132.
-constexpr int64_t mostBlocks = 132 * 16;
+/// Eight times what large GPUs have room for (16 blocks of 128 threads on each of 132
+/// multiprocessors): what has more takes so long that a launch does not matter.
+constexpr int64_t mostBlocks = 132 * 16 * 8;
 constexpr size_t mostMembers = 4;
 /// Parameters take up to 4 KiB.
 constexpr size_t mostOperands = 64;

@@ -27,10 +27,10 @@ struct FusedKernel {
 };
 using FusedKernels = std::vector<FusedKernel>;
 
-/// Replaces launches of `steps` that need nothing of each other, and together do not fill a large
-/// GPU, by launches of kernels that this adds to `image`, and names to `names`, which has one for
-/// each kernel of the plan. Kernels that nothing launches any more go, and lose their names.
-/// `module` has the plan's kernels, and the host's steps that feed `steps`.
+/// Replaces small launches of `steps` that need nothing of each other by launches of kernels that
+/// this adds to `image`, and names to `names`, which has one for each kernel of the plan. Kernels
+/// that nothing launches any more go, and lose their names. `module` has the plan's kernels, and
+/// the host's steps that feed `steps`.
 FusedKernels fuseLaunches(llvm::ArrayRef<mlir::func::FuncOp> steps, mlir::ModuleOp module,
                           const llvm::StringMap<LaunchShape> &launches,
                           mlir::gpu::GPUModuleOp image, std::vector<std::string> &names);

@@ -29,7 +29,7 @@ module {
     %1 = weir.gather %0, %i {axis = 0 : i64, batch_dims = 0 : i64, wrap_negative = false} : (tensor<32x24xf32>, tensor<5xi64>) -> tensor<5x24xf32> loc("chain.y")
     return %0, %1 : tensor<32x24xf32>, tensor<5x24xf32>
   }
-  // Together more blocks than a large GPU has room for.
+  // Ten times as many rows are too large to gain by it.
   func.func @large(%a: tensor<4096x1024xf32> {weir.name = "a"}, %b: tensor<1024x7xf32> {weir.name = "b"}) -> (tensor<4096x1024xf32> {weir.name = "large"}, tensor<1024x7xf32> {weir.name = "small"}, tensor<4096x7xf32> {weir.name = "out"}) attributes {weir.entry = "large"} {
     %0 = weir.neg %a : (tensor<4096x1024xf32>) -> tensor<4096x1024xf32> loc("large.large")
     %1 = weir.mul %b, %b : (tensor<1024x7xf32>, tensor<1024x7xf32>) -> tensor<1024x7xf32> loc("large.small")
