@@ -183,6 +183,15 @@ void SizeOrigins::merge(Operation *op) {
     if (!ShapedType::isDynamic(inputs) &&
         !__builtin_mul_overflow(inputs, int64_t(conv.getGroups()), &channels))
       same({channels, {}}, of(conv.getInput(), conv.getChannelsLast() ? last : 1));
+  } else if (auto transposed = dyn_cast<ConvTransposeOp>(op)) {
+    auto input = dyn_cast<RankedTensorType>(transposed.getInput().getType()),
+         filter = dyn_cast<RankedTensorType>(transposed.getFilter().getType());
+    if (!input || !filter || filter.getRank() != input.getRank() || input.getRank() < 2)
+      return;
+    int64_t last = input.getRank() - 1;
+    int64_t channels = filter.getDimSize(transposed.getChannelsLast() ? last : 0);
+    if (!ShapedType::isDynamic(channels))
+      same({channels, {}}, of(transposed.getInput(), transposed.getChannelsLast() ? last : 1));
   }
 }
 
@@ -258,7 +267,7 @@ SizeOrigins::Sizes SizeOrigins::trace(Operation *op, int64_t rank) {
     Sizes sizes = all(attention.getQuery());
     return without(sizes, {(int64_t)sizes.size() - 1});
   }
-  if (isa<ConvOp, PoolOp>(op)) { // the batch
+  if (isa<ConvOp, ConvTransposeOp, PoolOp>(op)) { // the batch
     Sizes sizes(rank);
     if (isa<RankedTensorType>(op->getOperand(0).getType()))
       sizes[0] = of(op->getOperand(0), 0);

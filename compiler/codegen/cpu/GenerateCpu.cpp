@@ -23,6 +23,7 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/plan/LaunchWork.h"
 #include "llvm/ADT/StringSet.h"
@@ -337,7 +338,10 @@ std::unique_ptr<llvm::Module> weir::generateCpu(ModuleOp module, const CpuOption
 
   PassManager first(context);
   first.enableVerifier(false);
-  first.addPass(createCanonicalizerPass());
+  // Emitters leave no blocks to merge or to take away.
+  GreedyRewriteConfig config;
+  config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
+  first.addPass(createCanonicalizerPass(config));
   first.addPass(createCSEPass());
   first.addPass(createLoopInvariantCodeMotionPass());
   first.addPass(createApproximateMath());

@@ -88,8 +88,8 @@ private:
   void emitOpen(SmallVector<Value> at, Value first, Value count, Value sums) {
     constexpr int64_t together = 4;
     Value elements = r.constant(1), done = r.constant(0);
-    for (Value size : r.bufferOf(operand).dims)
-      elements = r.mul(elements, size);
+    for (int64_t i = 0; i < cast<RankedTensorType>(operand.getType()).getRank(); ++i)
+      elements = r.mul(elements, r.dim(operand, i));
     int64_t single = lanes;
     auto whole = [&](int64_t width) {
       return r.mul(r.divide(count, r.constant(width)), r.constant(width));

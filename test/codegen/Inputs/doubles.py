@@ -6,8 +6,8 @@
 #===-------------------------------------------------------------------------===#
 """usage: doubles.py graph > G.pbtxt | doubles.py values IN.npz | doubles.py check IN.npz OUT.npz
 
-Windows, reductions and convolutions of small whole numbers, whose results are exact in f32 and
-in f64: what differs is wrong. Quotients and remainders of integers, beside Python's."""
+Windows, reductions and convolutions of small whole numbers, whose results are exact in f32, in
+f64 and, of some, in halves: what differs is wrong. Quotients and remainders of integers, beside Python's."""
 import os
 import random
 import sys
@@ -30,6 +30,9 @@ CASES = {
     "ArgMax": ("ArgMax", ["x", "one"], {"output_type": "DT_INT32", "Tidx": "DT_INT32"}),
     "ArgMin": ("ArgMin", ["x", "one"], {"output_type": "DT_INT64", "Tidx": "DT_INT32"}),
 }
+# Those whose results are exact in halves, too; of sizes that are known, and open.
+NARROW = {"_f16": "DT_HALF", "_bf16": "DT_BFLOAT16", "_open_f16": "DT_HALF", "_open_bf16": "DT_BFLOAT16"}
+IN_HALVES = ("Max", "ArgMax", "ArgMin")
 INTEGERS = {"int32": (-2**31, 2**31 - 1), "uint32": (0, 2**32 - 1), "int16": (-2**15, 2**15 - 1),
             "uint16": (0, 2**16 - 1), "int8": (-128, 127), "uint8": (0, 255)}
 DIVISIONS = {"TruncateDiv": lambda x, y: int_quotient(x, y),
@@ -76,7 +79,7 @@ def constant(name, values, scalar=False):
           % (name, dims, " ".join("int_val: %d" % v for v in values)))
 
 
-SHAPES = {"x": IMAGE, "w": TAPS, "d": DEPTHWISE, "b": BACK, "m": (1024, 1024)}
+SHAPES = {"x": IMAGE, "x_open": IMAGE, "w": TAPS, "d": DEPTHWISE, "b": BACK, "m": (1024, 1024)}
 
 
 def values():
@@ -93,6 +96,7 @@ def values():
             x[i] = min(max(y[i] * (high // 3 // abs(y[i]) or 1) + i % 3 - 1, low), high)
         arrays["x" + name] = ([1000], [float(v) for v in x])
         arrays["y" + name] = ([1000], [float(v or 1) for v in y])
+    arrays["x_open"] = arrays["x"]
     return arrays
 
 
@@ -105,7 +109,7 @@ def size_of(shape):
 
 def graph():
     for name, shape in SHAPES.items():
-        placeholder(name, shape)
+        placeholder(name, [-1] * len(shape) if name == "x_open" else shape)
         node(name + "_f32", "Cast", [name], SrcT="DT_DOUBLE", DstT="DT_FLOAT")
     constant("axis", [1, 2])
     constant("first", [0])
@@ -117,6 +121,15 @@ def graph():
             node(name + suffix, operation, own, T=kind, **attributes)
             node("out_" + name + suffix, "Cast", [name + suffix],
                  SrcT=attributes.get("output_type", kind), DstT="DT_DOUBLE")
+    for suffix, kind in NARROW.items():
+        node("x" + suffix, "Cast", ["x_open" if "open" in suffix else "x"], SrcT="DT_DOUBLE", DstT=kind)
+        if kind == "DT_HALF":  # so that it lies in memory
+            node("kept" + suffix, "Identity", ["x" + suffix], T=kind)
+        for name in IN_HALVES:
+            operation, inputs, attributes = CASES[name]
+            node(name + suffix, operation, ["x" + suffix, inputs[1]], T=kind, **attributes)
+            node("out_" + name + suffix, "Cast", [name + suffix],
+                 SrcT=attributes.get("output_type", kind), DstT="DT_FLOAT")
     for kind in INTEGERS:
         for operand in "xy":
             placeholder(operand + kind, (1000,))
@@ -135,6 +148,10 @@ def check(given, results):
     for name in CASES:
         one, other = results["out_" + name], results["out_" + name + "_f32"]
         print(name, "is right" if one == other and any(one[1]) else "is wrong")
+    for name in IN_HALVES:
+        for suffix in NARROW:
+            right = results["out_" + name + suffix] == results["out_" + name]
+            print(name + suffix, "is right" if right else "is wrong")
     for kind, (low, high) in INTEGERS.items():
         x, y = given["x" + kind][1], given["y" + kind][1]
         for operation in divisions(kind):

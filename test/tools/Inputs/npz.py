@@ -1,4 +1,4 @@
-"""Makes and reads .npz files of f32 arrays (as a module of f64, too), with nothing but the standard library.
+"""Makes and reads .npz files of f32 arrays (as a module of f64, and reads f16, too), with nothing but the standard library.
 
 npz.py rename IN.npz OUT.npz OLD=NEW...   the same arrays under other keys
 npz.py damage IN.npz OUT.npz              the first value of every array plus one
@@ -20,7 +20,7 @@ def read(path):
             data = archive.read(name)
             size = struct.unpack("<H", data[8:10])[0]
             header = data[10:10 + size].decode()
-            letter = {"<f4": "f", "<f8": "d"}[re.search(r"'descr': '([^']*)'", header)[1]]
+            letter = {"<f2": "e", "<f4": "f", "<f8": "d"}[re.search(r"'descr': '([^']*)'", header)[1]]
             shape = [int(d) for d in re.findall(r"\d+", re.search(r"'shape': \(([^)]*)\)", header)[1])]
             values = [v for (v,) in struct.iter_unpack("<" + letter, data[10 + size:])]
             arrays[name[:-len(".npy")]] = (shape, values)

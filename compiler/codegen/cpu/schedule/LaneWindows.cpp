@@ -63,7 +63,8 @@ bool weir::isLanes(Operation *op, const VectorUnit &unit) {
   }
   if (auto arg = dyn_cast<ArgReduceOp>(op)) {
     auto type = cast<RankedTensorType>(arg.getOperand().getType());
-    return isPlain(arg.getOperand()) && int64_t(arg.getAxis()) != type.getRank() - 1;
+    return (isPlain(arg.getOperand()) || vectorPrologue(arg)) &&
+           int64_t(arg.getAxis()) != type.getRank() - 1;
   }
   return false;
 }

@@ -33,23 +33,37 @@ VectorUnit weir::vectorUnitOf(ModuleOp module) {
   return unit;
 }
 
-std::optional<llvm::SmallPtrSet<Operation *, 8>> weir::vectorPrologue(ReduceOp reduce) {
-  auto whole = cast<RankedTensorType>(reduce.getOperand().getType());
-  if (whole.getRank() == 0 || whole.isDynamicDim(whole.getRank() - 1))
+std::optional<llvm::SmallPtrSet<Operation *, 8>> weir::vectorPrologue(Operation *reduction) {
+  Value reduced = reduction->getOperand(0);
+  auto whole = cast<RankedTensorType>(reduced.getType());
+  if (whole.getRank() == 0)
+    return std::nullopt;
+  // Along open lanes one tensor is read, and nothing follows: with what is computed
+  // nothing can turn out to be stretched.
+  bool isOpen = whole.isDynamicDim(whole.getRank() - 1);
+  Value leaf, made = reduction->getResult(0);
+  if (isOpen && !(isa<ArgReduceOp>(reduction) && made.hasOneUse() &&
+                  (*made.getUsers().begin())->hasTrait<OpTrait::IsTerminator>()))
     return std::nullopt;
   llvm::SmallPtrSet<Operation *, 8> found;
-  SmallVector<Value> work = {reduce.getOperand()};
+  SmallVector<Value> work = {reduced};
   while (!work.empty()) {
     Value value = work.pop_back_val();
     auto type = dyn_cast<RankedTensorType>(value.getType());
-    if (!type || !type.getElementType().isF32())
-      return std::nullopt;
+    // Halves are only cast.
     Operation *op = value.getDefiningOp();
+    bool isHalf = type && !op && (type.getElementType().isF16() || type.getElementType().isBF16());
+    if (!type || !(type.getElementType().isF32() || isHalf))
+      return std::nullopt;
     if (!op) {
       // Along the lanes, or one element for all.
       int64_t last = type.getRank() ? type.getShape().back() : 1;
       if (last != 1 && last != whole.getShape().back())
         return std::nullopt;
+      if (isOpen && type.getRank() &&
+          (type.getRank() != whole.getRank() || (leaf && leaf != value)))
+        return std::nullopt;
+      leaf = type.getRank() ? value : leaf;
       continue;
     }
     if (auto constant = dyn_cast<ConstantOp>(op)) {
@@ -74,8 +88,7 @@ bool weir::isVectorEpilogue(KernelOp kernel, Operation *anchor) {
   };
   if (!isTileElement(sums) || kernel.getBody().front().getTerminator()->getNumOperands() != 1)
     return false;
-  auto reduce = dyn_cast<ReduceOp>(anchor);
-  auto before = reduce ? vectorPrologue(reduce) : std::nullopt;
+  auto before = isa<ReduceOp, ArgReduceOp>(anchor) ? vectorPrologue(anchor) : std::nullopt;
   for (Operation &op : kernel.getBody().front().without_terminator()) {
     if (&op == anchor || isa<DequantizeBlocksOp>(op) || (before && before->contains(&op)))
       continue;

@@ -50,7 +50,7 @@ bool isVectorEpilogue(plan::KernelOp kernel, mlir::Operation *anchor);
 
 /// The operations of its kernel that a reduction's operand is computed of, where vectors
 /// along the last dimension are computed like their elements; else nothing.
-std::optional<llvm::SmallPtrSet<mlir::Operation *, 8>> vectorPrologue(ReduceOp reduce);
+std::optional<llvm::SmallPtrSet<mlir::Operation *, 8>> vectorPrologue(mlir::Operation *reduction);
 
 /// [rows, vectors, lanes] of a register tile for so many rows and columns (either may
 /// be ShapedType::kDynamic). `pitch` is the distance of rows in bytes, 0: unknown.
