@@ -211,9 +211,13 @@ Value ScalarBuilder::sign(Value x) {
     return select(positive, one(x), select(negative, constant(x, -1), x));
   }
   if (isComplex(x)) {
+    // By the magnitude's inverse: the sign of what overflows is zero, not NaN.
     Value magnitude = op<complex::AbsOp>(x);
     Value isZero = op<arith::CmpFOp>(arith::CmpFPredicate::OEQ, magnitude, zero(magnitude));
-    return select(isZero, x, op<complex::SignOp>(x));
+    Value inverse = op<arith::DivFOp>(one(magnitude), magnitude);
+    Value scaled =
+        makeComplex(mul(op<complex::ReOp>(x), inverse), mul(op<complex::ImOp>(x), inverse));
+    return select(isZero, x, scaled);
   }
   Value nonZero = op<arith::CmpIOp>(arith::CmpIPredicate::ne, x, zeroValue);
   if (isUnsigned())

@@ -18,8 +18,8 @@ namespace weir {
 /// where the caller wants that, if in the GPU's memory.
 inline constexpr char fetchEdgeAttribute[] = "weir.fetch_edge";
 
-/// Of such a buffer, too: the edge of a feed that it may lie over, since nothing reads the feed from
-/// the buffer's one write on.
+/// Of such a buffer, too: the edge of a feed that it may lie over, since nothing reads the feed
+/// from the buffer's one write on.
 inline constexpr char fetchOverAttribute[] = "weir.fetch_over";
 
 /// Lists, for each of `accelerators`, the feeds and fetches that it alone takes
