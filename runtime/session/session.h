@@ -115,8 +115,8 @@ struct weir_session {
   std::atomic<int64_t> nextName; ///< of what has none
   std::atomic<int32_t> activeRuns;
 
-  weir::rt::Mutex mutex;            ///< guards what follows
-  weir::rt::VariableValue **slots;  ///< current values, null: none
+  weir::rt::Mutex mutex;           ///< guards what follows
+  weir::rt::VariableValue **slots; ///< current values, null: none
   /// By slot: whether a run writes over the value, for as long as one kernel takes. Who wants
   /// to read it waits for `writtenOver`.
   uint8_t *taken;
