@@ -211,13 +211,15 @@ Value ScalarBuilder::sign(Value x) {
     return select(positive, one(x), select(negative, constant(x, -1), x));
   }
   if (isComplex(x)) {
-    // By the magnitude's inverse: the sign of what overflows is zero, not NaN.
-    Value magnitude = op<complex::AbsOp>(x);
-    Value isZero = op<arith::CmpFOp>(arith::CmpFPredicate::OEQ, magnitude, zero(magnitude));
-    Value inverse = op<arith::DivFOp>(one(magnitude), magnitude);
-    Value scaled =
-        makeComplex(mul(op<complex::ReOp>(x), inverse), mul(op<complex::ImOp>(x), inverse));
-    return select(isZero, x, scaled);
+    // By the larger part first: the magnitude of what is left neither overflows nor underflows.
+    Value re = op<complex::ReOp>(x), im = op<complex::ImOp>(x);
+    Value larger = op<arith::MaximumFOp>(abs(re), abs(im));
+    Value isZero = op<arith::CmpFOp>(arith::CmpFPredicate::OEQ, larger, zero(larger));
+    re = op<arith::DivFOp>(re, larger);
+    im = op<arith::DivFOp>(im, larger);
+    Value magnitude = op<math::SqrtOp>(add(mul(re, re), mul(im, im)));
+    return select(isZero, x,
+                  makeComplex(op<arith::DivFOp>(re, magnitude), op<arith::DivFOp>(im, magnitude)));
   }
   Value nonZero = op<arith::CmpIOp>(arith::CmpIPredicate::ne, x, zeroValue);
   if (isUnsigned())

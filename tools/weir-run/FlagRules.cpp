@@ -26,7 +26,6 @@ static const std::vector<Companion> &companions() {
       {"--rtol", {"--expect"}},
       {"--atol", {"--expect"}},
       {"--keep", {"--save"}},
-      {"--save-every", {"--repeat", "--steps"}},
       {"--compare-f32", {"--precision"}},
   };
   return all;
