@@ -13,7 +13,7 @@ usage: launchers_test.py --launcher=slurm|mpirun --run=WEIR-RUN --program=M.so -
 M.so trains the digits network with two replicas. A job trains to its end; others lose a task to
 SIGKILL, the leader in turn with the other one, with `srun --no-kill --kill-on-bad-exit=0` or
 `mpirun --enable-recovery` and --elastic, and go on. All have the bits of a training in one process.
-Everything of Slurm lies in FOLDER, listens at ports that are free, and ends with this script.
+Everything of Slurm lies in a folder of its own in /tmp, listens at ports that are free, and ends with this script.
 Skipped, with a line, without root or one of the programs.
 """
 import argparse
@@ -25,6 +25,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs"))
@@ -55,10 +56,12 @@ def missing(launcher):
 class Slurm:
     """A cluster of one node, this host. `with` ends it."""
 
-    def __init__(self, folder):
-        self.folder = folder
+    def __init__(self):
+        # Sockets lie in it, whose names have 107 characters at most: a build folder may be deep.
+        self.folder = tempfile.mkdtemp(prefix="weir-slurm-", dir="/tmp")
+        os.chmod(self.folder, 0o755)
         self.processes = []
-        self.environment = dict(os.environ, SLURM_CONF=f"{folder}/slurm.conf")
+        self.environment = dict(os.environ, SLURM_CONF=f"{self.folder}/slurm.conf")
 
     def spawn(self, name, *arguments):
         log = open(f"{self.folder}/{name}.log", "ab")
@@ -66,10 +69,9 @@ class Slurm:
             [find(name), *arguments], stdout=log, stderr=log, env=self.environment))
 
     def __enter__(self):
-        os.makedirs(self.folder, mode=0o755)
         host = socket.gethostname().split(".")[0]
         controller, daemon = task_files.free_ports(2)
-        # munged wants what it trusts to be nobody else's; sockets have short names.
+        # munged wants what it trusts to be nobody else's.
         self.munge = f"/run/weir-munge-{os.getpid()}"
         os.makedirs(self.munge, mode=0o755)
         key, where = f"{self.munge}/key", f"{self.munge}/socket"
@@ -143,6 +145,7 @@ PartitionName=all Nodes={host} Default=YES MaxTime=INFINITE State=UP OverSubscri
                 process.kill()
                 process.wait()
         shutil.rmtree(self.munge, ignore_errors=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     name = "srun --mpi=pmix"
 
@@ -299,7 +302,7 @@ def main():
                     f"--steps={options.steps}", "--threads=1", f"--save={options.out}/alone/m"],
                    check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     alone = job.data_of(f"{options.out}/alone/m")
-    made = Slurm(f"{options.out}/slurm") if options.launcher == "slurm" else Mpirun()
+    made = Slurm() if options.launcher == "slurm" else Mpirun()
     with made as launcher:
         folder = train_quietly(launcher, options, labels)
         if job.data_of(f"{folder}/saved/m") != alone:
