@@ -80,6 +80,9 @@ private:
 
   bool update(plan::VariableAssignOp assign) {
     auto buffer = assign.getValue().getDefiningOp<BufferOp>();
+    // A variable of strings has their bytes, too, which an assignment copies.
+    if (buffer && isa<StringType>(getElementTypeOrSelf(buffer.getType())))
+      return false;
     RunOp writer = buffer && buffer->getBlock() == &block ? writerOf(buffer) : RunOp();
     if (!writer || writer.getOutputs().size() != 1 || writer.getOutputs()[0] != buffer ||
         !writer->isBeforeInBlock(assign) || !isFollowedBy(writer, assign) || inPlace.count(writer))
