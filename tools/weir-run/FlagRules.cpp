@@ -21,12 +21,9 @@ struct Companion {
 
 static const std::vector<Companion> &companions() {
   static const std::vector<Companion> all = {
-      {"--tolerance", {"--compare"}},
-      {"--numerics-out", {"--numerics", "--compare"}},
-      {"--rtol", {"--expect"}},
-      {"--atol", {"--expect"}},
-      {"--keep", {"--save"}},
-      {"--compare-f32", {"--precision"}},
+      {"--tolerance", {"--compare"}}, {"--numerics-out", {"--numerics", "--compare"}},
+      {"--rtol", {"--expect"}},       {"--atol", {"--expect"}},
+      {"--keep", {"--save"}},         {"--compare-f32", {"--precision"}},
   };
   return all;
 }
