@@ -41,19 +41,8 @@ struct Half {
 };
 struct Bf16 {
   using Stored = uint16_t;
-  static float load(uint16_t value) {
-    uint32_t bits = uint32_t(value) << 16;
-    float result;
-    memcpy(&result, &bits, sizeof(result));
-    return result;
-  }
-  static uint16_t store(float value) {
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof(bits));
-    if ((bits & 0x7fffffff) > 0x7f800000)
-      return uint16_t(bits >> 16 | 0x40); // stays a NaN
-    return uint16_t((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-  }
+  static float load(uint16_t value) { return floatOfBfloat(value); }
+  static uint16_t store(float value) { return bfloatOfFloat(value); }
 };
 
 template <typename Format, typename Operation>

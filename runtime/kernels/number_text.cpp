@@ -16,13 +16,6 @@ template <typename T> static T elementOf(const weir_tensor &tensor, int64_t i) {
   return static_cast<const T *>(tensor.data)[i];
 }
 
-static float floatOfBrain(uint16_t bits) {
-  uint32_t wide = uint32_t(bits) << 16;
-  float value;
-  memcpy(&value, &wide, sizeof(value));
-  return value;
-}
-
 Number numberAt(const weir_tensor &tensor, int64_t i) {
   Number number;
   auto real = [&](double value) {
@@ -71,7 +64,7 @@ Number numberAt(const weir_tensor &tensor, int64_t i) {
     real(double(floatOfHalf(elementOf<uint16_t>(tensor, i))));
     break;
   case WEIR_BF16:
-    real(double(floatOfBrain(elementOf<uint16_t>(tensor, i))));
+    real(double(floatOfBfloat(elementOf<uint16_t>(tensor, i))));
     break;
   case WEIR_F32:
     real(double(elementOf<float>(tensor, i)));
