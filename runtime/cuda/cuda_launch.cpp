@@ -355,7 +355,8 @@ static bool noteParts(weir_context *ctx, const Arguments &arguments, const weir_
 /// A kernel's second form, where the GPU has it and operands fit.
 static bool noteWideKernel(weir_context *ctx, const Arguments &arguments, int32_t *code) {
   WideKernels &kernels = *partOf(ctx)->device->wideKernels;
-  const WideKernel *entry = findWideKernel(kernels, arguments.kernel, arguments.sizes);
+  int64_t tiles;
+  WideKernel *entry = findWideKernel(kernels, arguments.kernel, arguments.sizes, &tiles);
   if (!entry)
     return false;
   Scratch scratch(ctx);
@@ -367,8 +368,7 @@ static bool noteWideKernel(weir_context *ctx, const Arguments &arguments, int32_
       return *code != WEIR_OK;
   }
   WideLaunch launch;
-  if (!planWideKernel(kernels, arguments.kernel, arguments.buffers, arguments.sizes, filter,
-                      &launch))
+  if (!planWideKernel(kernels, *entry, tiles, arguments.buffers, arguments.sizes, filter, &launch))
     return false;
   MoreParameters more = {{}, 0, launch.maps[0], launch.mapCount, uint32_t(launch.shared)};
   bool noted = noteLaunch(ctx, launch.function, arguments, more, launch.blocks, launch.threads);

@@ -199,13 +199,14 @@ static int64_t countTiles(const weir_cuda_wide_kernel &desc, const int64_t *size
              : tiles * ((columns + desc.tile_columns - 1) / desc.tile_columns);
 }
 
-const WideKernel *findWideKernel(const WideKernels &kernels, int32_t kernel, const int64_t *sizes) {
+WideKernel *findWideKernel(WideKernels &kernels, int32_t kernel, const int64_t *sizes,
+                           int64_t *tiles) {
   if (kernels.byKernel[kernel] < 0)
     return nullptr;
-  const WideKernel &entry = kernels.entries[kernels.byKernel[kernel]];
+  WideKernel &entry = kernels.entries[kernels.byKernel[kernel]];
   // Of few tiles smaller ones leave fewer multiprocessors without work.
-  int64_t tiles = countTiles(*entry.desc, sizes);
-  return tiles > 0 && tiles * 2 >= kernels.multiprocessors ? &entry : nullptr;
+  *tiles = countTiles(*entry.desc, sizes);
+  return *tiles > 0 && *tiles * 2 >= kernels.multiprocessors ? &entry : nullptr;
 }
 
 int64_t wideFilterBytes(const weir_cuda_wide_kernel &desc) {
@@ -251,14 +252,10 @@ static bool planAttentionOf(WideKernels &kernels, WideKernel &entry, void *const
   return true;
 }
 
-bool planWideKernel(WideKernels &kernels, int32_t kernel, void *const *buffers,
+bool planWideKernel(WideKernels &kernels, WideKernel &entry, int64_t tiles, void *const *buffers,
                     const int64_t *sizes, Pointer filter, WideLaunch *launch) {
-  if (!findWideKernel(kernels, kernel, sizes))
-    return false;
-  WideKernel &entry = kernels.entries[kernels.byKernel[kernel]];
   launch->function = entry.function;
   // As many blocks as there are multiprocessors go along all tiles.
-  int64_t tiles = countTiles(*entry.desc, sizes);
   launch->blocks = tiles < kernels.multiprocessors ? tiles : kernels.multiprocessors;
   return entry.desc->kind == WEIR_CUDA_WIDE_PRODUCT
              ? planProductOf(kernels, entry, buffers, sizes, filter, launch)

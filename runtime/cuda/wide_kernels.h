@@ -66,15 +66,16 @@ struct WideLaunch {
 WideKernels *openWideKernels(const CudaDevice &device, int32_t kernelCount);
 void closeWideKernels(WideKernels *kernels);
 
-/// The second form of a launch of the kernel with `sizes`. Null: it has none, or would leave most
-/// of the GPU idle.
-const WideKernel *findWideKernel(const WideKernels &kernels, int32_t kernel, const int64_t *sizes);
+/// The second form of a launch of the kernel with `sizes`, and its tiles. Null: it has none, or
+/// would leave most of the GPU idle.
+WideKernel *findWideKernel(WideKernels &kernels, int32_t kernel, const int64_t *sizes,
+                           int64_t *tiles);
 /// Bytes of the filter of a convolution that arranges it.
 int64_t wideFilterBytes(const weir_cuda_wide_kernel &desc);
 
-/// `filter` takes the place of the right operand, unless it is 0. False: the kernel is to be
-/// launched.
-bool planWideKernel(WideKernels &kernels, int32_t kernel, void *const *buffers,
+/// A launch of what findWideKernel has found. `filter` takes the place of the right operand, unless
+/// it is 0. False: the kernel is to be launched.
+bool planWideKernel(WideKernels &kernels, WideKernel &entry, int64_t tiles, void *const *buffers,
                     const int64_t *sizes, Pointer filter, WideLaunch *launch);
 
 } // namespace weir::rt::cuda
