@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/weir/KnownIntegers.h"
 #include "dialects/weir/SliceBounds.h"
 #include "passes/gradient/GradientRules.h"
 
@@ -36,27 +35,13 @@ LogicalResult moved(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
   return success();
 }
 
-/// Integers that the graph says, also where nothing has folded yet.
-std::optional<IntVector> known(Value v) {
-  auto followed = followIntegers(v);
-  if (!followed)
-    return std::nullopt;
-  IntVector all;
-  for (const KnownInteger &one : *followed) {
-    if (!one.value)
-      return std::nullopt;
-    all.push_back(*one.value);
-  }
-  return all;
-}
-
 /// The gradient of a slice of known sizes is put back by padding: behind each element that a
 /// step has passed over, and around all.
 LogicalResult slice(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
   auto slice = cast<SliceOp>(op);
   Value x = slice.getOperand(), dx = gradients[0];
-  auto starts = known(slice.getStarts()), ends = known(slice.getEnds()),
-       steps = known(slice.getSteps());
+  auto starts = constantIntegers(slice.getStarts()), ends = constantIntegers(slice.getEnds()),
+       steps = constantIntegers(slice.getSteps());
   if (!starts || !ends || !steps)
     return moved(op, gradients, a);
   int64_t rank = Adjoint::rank(x);
@@ -141,7 +126,7 @@ LogicalResult gatherElements(Operation *op, ArrayRef<Value> gradients, Adjoint &
 LogicalResult tile(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
   auto tile = cast<TileOp>(op);
   Value x = tile.getOperand();
-  auto repeats = known(tile.getRepeats());
+  auto repeats = constantIntegers(tile.getRepeats());
   if (!repeats || !Adjoint::type(x).hasStaticShape())
     return moved(op, gradients, a);
   IntVector shape, axes;

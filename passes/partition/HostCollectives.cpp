@@ -18,6 +18,7 @@
 #include "passes/partition/HostCollectives.h"
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/Rearrange.h"
 #include "dialects/weir/Training.h"
 #include "dialects/weir/Weir.h"
 #include "passes/analysis/CollectiveLevels.h"
@@ -208,13 +209,9 @@ private:
           continue;
         }
         b.setInsertionPoint(slice);
-        auto number = [&](int64_t value) {
-          auto vector = RankedTensorType::get({1}, b.getI64Type());
-          return ConstantOp::create(b, slice.getLoc(), DenseElementsAttr::get(vector, value));
-        };
         slice.getOperandMutable().assign(own);
-        slice.getStartsMutable().assign(number(begin - before));
-        slice.getEndsMutable().assign(number(end - before));
+        slice.getStartsMutable().assign(integers(b, slice.getLoc(), {begin - before}));
+        slice.getEndsMutable().assign(integers(b, slice.getLoc(), {end - before}));
       }
     }
   }

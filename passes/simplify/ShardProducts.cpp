@@ -157,11 +157,10 @@ Value Sharder::part(Value value, int64_t axis, ArrayRef<Range> ranges, size_t de
       return made;
     }
   }
-  auto found = known.find(value);
-  if (found != known.end() && arePartsThere(value, axis, ranges))
-    return found->second.values[device];
   if (!arePartsThere(value, axis, ranges))
     return slice(value, axis, range, loc);
+  if (auto found = known.find(value); found != known.end())
+    return found->second.values[device];
   IRMapping mapping;
   for (Value operand : op->getOperands())
     if (int64_t own = axisOfOperand(operand, axis, type.getRank()); own >= 0)

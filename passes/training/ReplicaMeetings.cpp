@@ -14,6 +14,7 @@
 #include "passes/training/ReplicaMeetings.h"
 
 #include "dialects/weir/NodeName.h"
+#include "dialects/weir/Rearrange.h"
 #include "dialects/weir/Training.h"
 #include "passes/analysis/StaticSlice.h"
 
@@ -39,16 +40,11 @@ Value Meetings::place(Value value) {
   return value;
 }
 
-Value Meetings::numbers(ArrayRef<int64_t> values, Location loc) {
-  auto type = RankedTensorType::get({int64_t(values.size())}, b.getI64Type());
-  return ConstantOp::create(b, loc, DenseElementsAttr::get(type, values));
-}
-
 Value Meetings::reshape(Value value, ArrayRef<int64_t> shape, Location loc) {
   auto type = cast<RankedTensorType>(value.getType());
   if (type.getShape() == shape)
     return value;
-  return place(ReshapeOp::create(b, loc, type.clone(shape), value, numbers(shape, loc)));
+  return place(ReshapeOp::create(b, loc, type.clone(shape), value, integers(b, loc, shape)));
 }
 
 Value Meetings::slice(Value value, int64_t axis, int64_t begin, int64_t end, Location loc) {
@@ -57,8 +53,8 @@ Value Meetings::slice(Value value, int64_t axis, int64_t begin, int64_t end, Loc
   if (begin == 0 && end == shape[size_t(axis)])
     return value;
   shape[size_t(axis)] = end - begin;
-  return place(SliceOp::create(b, loc, type.clone(shape), value, numbers({begin}, loc),
-                               numbers({end}, loc), numbers({1}, loc),
+  return place(SliceOp::create(b, loc, type.clone(shape), value, integers(b, loc, {begin}),
+                               integers(b, loc, {end}), integers(b, loc, {1}),
                                b.getDenseI64ArrayAttr({axis}), b.getBoolAttr(false)));
 }
 
@@ -149,12 +145,17 @@ void Meetings::settleGather(Meeting &meeting) {
 // Buckets
 //===----------------------------------------------------------------------===//
 
-/// `bucket` may take one more: it is of the same kind and elements, and waits for none of them.
-bool Meetings::fits(ArrayRef<Meeting *> bucket, const Meeting &next) const {
-  Operation *last = nullptr;
-  for (Operation *mark : next.marks.back())
+/// The last of marks in the block.
+static Operation *lastOf(ArrayRef<Operation *> marks, Operation *last = nullptr) {
+  for (Operation *mark : marks)
     if (isMeeting(mark) && (!last || last->isBeforeInBlock(mark)))
       last = mark;
+  return last;
+}
+
+/// `bucket` may take one more: it is of the same kind and elements, and waits for none of them.
+bool Meetings::fits(ArrayRef<Meeting *> bucket, const Meeting &next) const {
+  Operation *last = lastOf(next.marks.back());
   return llvm::all_of(bucket, [&](Meeting *other) {
     return other->way == next.way &&
            other->type().getElementType() == next.type().getElementType() &&
@@ -200,9 +201,7 @@ void Meetings::run() {
 void Meetings::meet(ArrayRef<Meeting *> bucket) {
   Operation *last = nullptr;
   for (Meeting *meeting : bucket)
-    for (Operation *mark : meeting->marks.back())
-      if (isMeeting(mark) && (!last || last->isBeforeInBlock(mark)))
-        last = mark;
+    last = lastOf(meeting->marks.back(), last);
   b.setInsertionPointAfter(last);
   switch (bucket.front()->way) {
   case Way::sum:
@@ -229,37 +228,45 @@ Location Meetings::nameOf(StringRef what, const Meeting &first) {
                                       nodeName(first.marks.front().front()->getLoc())));
 }
 
-/// What a replica gives of a bucket, behind a gate: what no replica computes has no device, and
-/// what several have is no part of one.
-Value Meetings::together(ArrayRef<Meeting *> bucket, size_t of,
-                         llvm::function_ref<Value(Value)> flat) {
-  replica = of;
-  SmallVector<Value> parts;
-  Location loc = bucket.front()->marks[of].front()->getLoc();
-  for (Meeting *meeting : bucket)
-    parts.push_back(flat(meeting->given[of]));
-  auto last = cast<RankedTensorType>(parts.front().getType()).getRank() - 1;
-  Value all = concat(parts, last, loc);
-  int64_t elements = cast<RankedTensorType>(all.getType()).getNumElements();
-  all = reshape(all, {elements}, loc);
-  return place(GateOp::create(b, loc, all.getType(), all, ValueRange()));
-}
-
 static int64_t elementsOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getNumElements();
 }
 
-void Meetings::sum(ArrayRef<Meeting *> bucket) {
-  SmallVector<Value> all;
-  for (size_t r = 0; r < count(); ++r)
-    all.push_back(together(bucket, r, [&](Value value) {
-      return reshape(value, {elementsOf(value)}, value.getLoc());
-    }));
-  Location loc = nameOf("all_reduce", *bucket.front());
+/// What each replica gives of a bucket, one value behind the other along the last dimension that
+/// `flat` leaves, and behind a gate: what no replica computes has no device, and what several have
+/// is no part of one.
+SmallVector<Value> Meetings::together(ArrayRef<Meeting *> bucket,
+                                      llvm::function_ref<Value(const Meeting &, Value)> flat) {
+  SmallVector<Value> given;
+  for (replica = 0; replica < count(); ++replica) {
+    SmallVector<Value> parts;
+    Location loc = bucket.front()->marks[replica].front()->getLoc();
+    for (Meeting *meeting : bucket)
+      parts.push_back(flat(*meeting, meeting->given[replica]));
+    auto last = cast<RankedTensorType>(parts.front().getType()).getRank() - 1;
+    Value all = concat(parts, last, loc);
+    all = reshape(all, {elementsOf(all)}, loc);
+    given.push_back(place(GateOp::create(b, loc, all.getType(), all, ValueRange())));
+  }
   replica = 0;
-  auto reduce = AllReduceOp::create(b, loc, all.front().getType(), all, ReduceKind::Sum);
+  return given;
+}
+
+SmallVector<Value> Meetings::flatTogether(ArrayRef<Meeting *> bucket) {
+  return together(bucket, [&](const Meeting &, Value value) {
+    return reshape(value, {elementsOf(value)}, value.getLoc());
+  });
+}
+
+/// The sum of what replicas give, which they compute together; of the first replica.
+Value Meetings::reduced(ArrayRef<Value> given, Location loc) {
+  auto reduce = AllReduceOp::create(b, loc, given.front().getType(), given, ReduceKind::Sum);
   reduce->setAttr(collectiveAttr, b.getUnitAttr());
-  place(reduce);
+  return place(reduce);
+}
+
+void Meetings::sum(ArrayRef<Meeting *> bucket) {
+  Value reduce = reduced(flatTogether(bucket), nameOf("all_reduce", *bucket.front()));
   for (replica = 0; replica < count(); ++replica) {
     int64_t at = 0;
     for (Meeting *meeting : bucket) {
@@ -307,17 +314,10 @@ Value Meetings::partsBack(const Meeting &meeting, Value parts, Location loc) {
 }
 
 void Meetings::scatter(ArrayRef<Meeting *> bucket) {
-  SmallVector<Value> all;
-  for (size_t r = 0; r < count(); ++r) {
-    size_t i = 0;
-    all.push_back(together(
-        bucket, r, [&](Value value) { return partsFirst(*bucket[i++], value, value.getLoc()); }));
-  }
-  Location loc = nameOf("reduce_scatter", *bucket.front());
-  replica = 0;
-  auto reduce = AllReduceOp::create(b, loc, all.front().getType(), all, ReduceKind::Sum);
-  reduce->setAttr(collectiveAttr, b.getUnitAttr());
-  place(reduce);
+  SmallVector<Value> all = together(bucket, [&](const Meeting &meeting, Value value) {
+    return partsFirst(meeting, value, value.getLoc());
+  });
+  Value reduce = reduced(all, nameOf("reduce_scatter", *bucket.front()));
   int64_t each = elementsOf(reduce) / int64_t(count());
   for (replica = 0; replica < count(); ++replica) {
     int64_t at = int64_t(replica) * each;
@@ -333,13 +333,8 @@ void Meetings::scatter(ArrayRef<Meeting *> bucket) {
 }
 
 void Meetings::gather(ArrayRef<Meeting *> bucket) {
-  SmallVector<Value> all;
-  for (size_t r = 0; r < count(); ++r)
-    all.push_back(together(bucket, r, [&](Value value) {
-      return reshape(value, {elementsOf(value)}, value.getLoc());
-    }));
+  SmallVector<Value> all = flatTogether(bucket);
   Location loc = nameOf("all_gather", *bucket.front());
-  replica = 0;
   Value gathered = concat(all, 0, loc);
   gathered.getDefiningOp()->setAttr(collectiveAttr, b.getUnitAttr());
   auto n = int64_t(count()), each = elementsOf(all.front());

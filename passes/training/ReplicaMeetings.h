@@ -61,14 +61,15 @@ private:
   void scatter(llvm::ArrayRef<Meeting *> bucket);
   void gather(llvm::ArrayRef<Meeting *> bucket);
   mlir::Location nameOf(llvm::StringRef what, const Meeting &first);
-  Value together(llvm::ArrayRef<Meeting *> bucket, size_t replica,
-                 llvm::function_ref<Value(Value)> flat);
+  llvm::SmallVector<Value> together(llvm::ArrayRef<Meeting *> bucket,
+                                    llvm::function_ref<Value(const Meeting &, Value)> flat);
+  llvm::SmallVector<Value> flatTogether(llvm::ArrayRef<Meeting *> bucket);
+  Value reduced(llvm::ArrayRef<Value> given, mlir::Location loc);
   Value partsFirst(const Meeting &meeting, Value value, mlir::Location loc);
   Value partsBack(const Meeting &meeting, Value parts, mlir::Location loc);
 
   // Operations at the builder's place, on the replica's device.
   Value place(Value value);
-  Value numbers(llvm::ArrayRef<int64_t> values, mlir::Location loc);
   Value reshape(Value value, llvm::ArrayRef<int64_t> shape, mlir::Location loc);
   Value slice(Value value, int64_t axis, int64_t begin, int64_t end, mlir::Location loc);
   Value concat(llvm::ArrayRef<Value> values, int64_t axis, mlir::Location loc);

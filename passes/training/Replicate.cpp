@@ -13,6 +13,7 @@
 
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/Rearrange.h"
 #include "dialects/weir/Training.h"
 #include "passes/analysis/CollectiveLevels.h"
 #include "passes/analysis/DeviceName.h"
@@ -53,7 +54,6 @@ private:
   Operation *folded(Operation *op);
   void settle(Operation *op, size_t replica);
   Location renamed(Location loc, size_t replica);
-  Value number(Location loc, ArrayRef<int64_t> values, bool isScalar = false);
   Value place(Value value, size_t replica);
 
   func::FuncOp step;
@@ -78,14 +78,6 @@ Location Replicator::renamed(Location loc, size_t replica) {
     return FusedLoc::get(b.getContext(), parts, fused.getMetadata());
   }
   return loc;
-}
-
-Value Replicator::number(Location loc, ArrayRef<int64_t> values, bool isScalar) {
-  SmallVector<int64_t> shape;
-  if (!isScalar)
-    shape.push_back(int64_t(values.size()));
-  auto type = RankedTensorType::get(shape, b.getI64Type());
-  return ConstantOp::create(b, loc, DenseElementsAttr::get(type, values));
 }
 
 Value Replicator::place(Value value, size_t replica) {
@@ -147,20 +139,20 @@ Value Replicator::partOf(BlockArgument feed, size_t replica) {
   Value begin, end;
   if (!type.isDynamicDim(0)) {
     shape[0] = type.getDimSize(0) / n;
-    begin = number(loc, {at * shape[0]});
-    end = number(loc, {(at + 1) * shape[0]});
+    begin = integers(b, loc, {at * shape[0]});
+    end = integers(b, loc, {(at + 1) * shape[0]});
   } else {
     auto vector = RankedTensorType::get({1}, b.getI64Type());
     Value sizes =
         place(ShapeOfOp::create(b, loc, RankedTensorType::get({type.getRank()}, b.getI64Type()),
                                 feed, TypeAttr::get(b.getI64Type())),
               replica);
-    Value rows =
-        place(SliceOp::create(b, loc, vector, sizes, number(loc, {0}), number(loc, {1}),
-                              number(loc, {1}), b.getDenseI64ArrayAttr({0}), b.getBoolAttr(false)),
-              replica);
-    Value each = place(DivOp::create(b, loc, vector, rows, number(loc, {n})), replica);
-    Value whole = place(MulOp::create(b, loc, vector, each, number(loc, {n})), replica);
+    Value rows = place(SliceOp::create(b, loc, vector, sizes, integers(b, loc, {0}),
+                                       integers(b, loc, {1}), integers(b, loc, {1}),
+                                       b.getDenseI64ArrayAttr({0}), b.getBoolAttr(false)),
+                       replica);
+    Value each = place(DivOp::create(b, loc, vector, rows, integers(b, loc, {n})), replica);
+    Value whole = place(MulOp::create(b, loc, vector, each, integers(b, loc, {n})), replica);
     auto flag = RankedTensorType::get({1}, b.getI1Type());
     Value fits =
         place(CompareOp::create(b, loc, flag, whole, rows, b.getStringAttr("eq")), replica);
@@ -169,10 +161,10 @@ Value Replicator::partOf(BlockArgument feed, size_t replica) {
         b.getStringAttr("a batch that cannot be divided by the number of replicas"),
         b.getI64IntegerAttr(invalidArgument), ValueRange());
     check->setAttr("weir.device", b.getStringAttr(devices[replica]));
-    begin = place(MulOp::create(b, loc, vector, each, number(loc, {at})), replica);
+    begin = place(MulOp::create(b, loc, vector, each, integers(b, loc, {at})), replica);
     end = place(AddOp::create(b, loc, vector, begin, each), replica);
   }
-  return place(SliceOp::create(b, loc, type.clone(shape), feed, begin, end, number(loc, {1}),
+  return place(SliceOp::create(b, loc, type.clone(shape), feed, begin, end, integers(b, loc, {1}),
                                b.getDenseI64ArrayAttr({0}), b.getBoolAttr(false)),
                replica);
 }
