@@ -1,0 +1,211 @@
+//===- variables_test.cpp - variables of a session ------------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "test_program.h"
+
+#include <atomic>
+#include <thread>
+
+using namespace weir::rt::test;
+
+namespace {
+
+/// counter += 1; returns the new value.
+int32_t countStep(weir_context *ctx) {
+  weir_tensor value;
+  if (int32_t code = weir_rt_variable_read(ctx, 0, 0, &value))
+    return code;
+  int64_t next = *static_cast<int64_t *>(value.data) + 1;
+  weir_tensor tensor = scalar(&next);
+  if (int32_t code = weir_rt_variable_assign(ctx, 0, 0, &tensor))
+    return code;
+  // The old value is whole as long as the run lives.
+  if (*static_cast<int64_t *>(value.data) != next - 1)
+    return WEIR_INTERNAL;
+  return giveScalar(ctx, next);
+}
+
+void addCounter(TestProgram &program) {
+  program.site("counter/read", "VarHandleOp", "?", WEIR_INTERNAL);
+  program.blobs<int64_t>({41});
+  program.slot("counter", WEIR_I64, {}, 0, 8);
+  program.entry("count", {}, {{"n", WEIR_I64}}, {countStep});
+}
+
+TEST(Variables, LiveAcrossRunsAndStartAnew) {
+  TestProgram program;
+  addCounter(program);
+  TestSession session(program.get());
+  ASSERT_EQ(session.code, WEIR_OK) << session.message();
+  int64_t n = 0;
+  for (int64_t expected : {42, 43, 44}) {
+    std::vector<weir_tensor> fetches = {scalar(&n)};
+    ASSERT_EQ(session.run({}, &fetches), WEIR_OK) << session.message();
+    EXPECT_EQ(n, expected);
+  }
+  EXPECT_EQ(weir_session_reset(session, nullptr), WEIR_OK);
+  std::vector<weir_tensor> fetches = {scalar(&n)};
+  session.run({}, &fetches);
+  EXPECT_EQ(n, 42);
+
+  // Another session has its own.
+  TestSession other(program.get());
+  weir_tensor value = scalar(&n);
+  EXPECT_EQ(weir_session_get_variable(other, "counter", &value, nullptr), WEIR_OK);
+  EXPECT_EQ(n, 41);
+  weir_tensor owned = {};
+  EXPECT_EQ(weir_session_get_variable(session, "counter", &owned, nullptr), WEIR_OK);
+  EXPECT_EQ(*static_cast<int64_t *>(owned.data), 42);
+  weir_session_release(session, &owned);
+  EXPECT_EQ(owned.data, nullptr);
+
+  n = 7;
+  value = scalar(&n);
+  EXPECT_EQ(weir_session_set_variable(session, "counter", &value, nullptr), WEIR_OK);
+  session.run({}, &fetches);
+  EXPECT_EQ(n, 8);
+  EXPECT_EQ(weir_session_set_variable(session, "other", &value, &session.status), WEIR_NOT_FOUND);
+  value.rank = 1;
+  value.dims[0] = 1;
+  EXPECT_EQ(weir_session_set_variable(session, "counter", &value, &session.status),
+            WEIR_INVALID_ARGUMENT);
+  EXPECT_STREQ(session.status.message,
+               "variable \"counter\" holds i64 scalar, and was to be assigned "
+               "i64 1");
+}
+
+TEST(Variables, UnassignedOnesAreAStatus) {
+  TestProgram program;
+  program.site("w/read", "ReadVariableOp", "?", WEIR_INTERNAL);
+  program.slot("w", WEIR_F32, {2}, -1, 0);
+  program.entry("main", {}, {}, {[](weir_context *ctx) {
+                  weir_tensor value;
+                  return weir_rt_variable_read(ctx, 0, 0, &value);
+                }});
+  TestSession session(program.get());
+  EXPECT_EQ(session.run({}, nullptr), WEIR_FAILED_PRECONDITION);
+  EXPECT_EQ(session.message(), "node \"w/read\" (ReadVariableOp): variable "
+                               "\"w\" is read before it was assigned");
+  weir_tensor value = {};
+  EXPECT_EQ(weir_session_get_variable(session, "w", &value, nullptr), WEIR_FAILED_PRECONDITION);
+}
+
+/// counter += 1 over the value itself, or over a copy of it. The result is where that was.
+int32_t countInPlace(weir_context *ctx) {
+  weir_tensor value;
+  if (int32_t code = weir_rt_variable_take(ctx, 0, 0, &value))
+    return code;
+  ++*static_cast<int64_t *>(value.data);
+  weir_rt_variable_put(ctx, 0);
+  return giveScalar(ctx, int64_t(reinterpret_cast<intptr_t>(value.data)));
+}
+
+/// Ends with an error between the two.
+int32_t failInPlace(weir_context *ctx) {
+  weir_tensor value;
+  if (int32_t code = weir_rt_variable_take(ctx, 0, 0, &value))
+    return code;
+  return weir_rt_error(ctx, 0, 0, 0);
+}
+
+TEST(Variables, AreWrittenOverWhereNobodyElseHasTheValue) {
+  TestProgram program;
+  addCounter(program);
+  program.entry("over", {}, {{"at", WEIR_I64}}, {countInPlace});
+  program.entry("fail", {}, {}, {failInPlace});
+  TestSession session(program.get());
+  ASSERT_EQ(session.code, WEIR_OK) << session.message();
+  auto count = [&] {
+    int64_t n = 0;
+    weir_tensor value = scalar(&n);
+    EXPECT_EQ(weir_session_get_variable(session, "counter", &value, nullptr), WEIR_OK);
+    return n;
+  };
+  auto over = [&] {
+    int64_t at = 0;
+    std::vector<weir_tensor> fetches = {scalar(&at)};
+    EXPECT_EQ(session.run({}, &fetches, nullptr, 1), WEIR_OK) << session.message();
+    return at;
+  };
+  // The program's own value is copied, and that copy is written over from then on.
+  int64_t first = over();
+  EXPECT_EQ(count(), 42);
+  EXPECT_EQ(over(), first);
+  EXPECT_EQ(over(), first);
+  EXPECT_EQ(count(), 44);
+  // After an error others may read it, and write over it.
+  EXPECT_NE(session.run({}, nullptr, nullptr, 2), WEIR_OK);
+  EXPECT_EQ(count(), 44);
+  EXPECT_EQ(over(), first);
+  EXPECT_EQ(count(), 45);
+  EXPECT_EQ(weir_session_reset(session, nullptr), WEIR_OK);
+  EXPECT_NE(session.run({}, nullptr, nullptr, 2), WEIR_OK);
+  EXPECT_EQ(count(), 41) << "the copy of a step that failed became the value";
+}
+
+constexpr int64_t wide = 4096;
+
+/// Reads a variable that others write, and checks that it is of one piece.
+int32_t readWhole(weir_context *ctx) {
+  weir_tensor value;
+  if (int32_t code = weir_rt_variable_read(ctx, 0, -1, &value))
+    return code;
+  auto *data = static_cast<int64_t *>(value.data);
+  for (int64_t i = 1; i < wide; ++i)
+    if (data[i] != data[0])
+      return WEIR_DATA_LOSS;
+  return 0;
+}
+
+int32_t writeWhole(weir_context *ctx) {
+  std::vector<int64_t> data(size_t(wide), ctx->step);
+  weir_tensor value = tensorOf(data, WEIR_I64, {wide});
+  return weir_rt_variable_assign(ctx, 0, -1, &value);
+}
+
+int32_t writeWholeInPlace(weir_context *ctx) {
+  weir_tensor value;
+  if (int32_t code = weir_rt_variable_take(ctx, 0, -1, &value))
+    return code;
+  auto *data = static_cast<int64_t *>(value.data);
+  for (int64_t i = 0; i < wide; ++i)
+    ++data[i];
+  weir_rt_variable_put(ctx, 0);
+  return 0;
+}
+
+TEST(Variables, ConcurrentReadersSeeOneWholeValue) {
+  TestProgram program;
+  program.blobs(std::vector<int64_t>(size_t(wide), 0));
+  program.slot("v", WEIR_I64, {wide}, 0, wide * 8);
+  program.entry("read", {}, {}, {readWhole});
+  program.entry("write", {}, {}, {writeWhole});
+  program.entry("write over", {}, {}, {writeWholeInPlace});
+  TestSession session(program.get(), TestSession::defaults(1));
+  std::vector<std::thread> threads;
+  std::atomic<int> failures = 0;
+  for (int t = 0; t < 6; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 300; ++i)
+        failures += weir_session_run(session, t % 3, nullptr, 0, nullptr, 0, nullptr, nullptr) != 0;
+    });
+  threads.emplace_back([&] {
+    for (int i = 0; i < 100; ++i)
+      failures += weir_session_reset(session, nullptr) != 0;
+  });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(failures, 0);
+  weir_session_trim(session);
+  EXPECT_EQ(weir_session_reset(session, nullptr), WEIR_OK);
+  weir_memory_stats stats = {};
+  stats.size = sizeof(stats);
+  weir_session_memory(session, 0, &stats);
+  EXPECT_EQ(stats.live, 0) << "values were not given back";
+}
+
+} // namespace
