@@ -19,11 +19,17 @@
 using namespace weir;
 using namespace weir::insight;
 
+/// A node's first value has two names in a GraphDef; this is the one without a port.
+static std::string valueOf(std::string tensor) {
+  if (tensor.ends_with(":0"))
+    tensor.resize(tensor.size() - 2);
+  return tensor;
+}
+
 int64_t ModelGraph::producer(const std::string &value) const {
   auto it = byValue.find(value);
-  // A node's first value has two names in a GraphDef.
-  if (it == byValue.end() && value.ends_with(":0"))
-    it = byValue.find(value.substr(0, value.size() - 2));
+  if (it == byValue.end())
+    it = byValue.find(valueOf(value));
   return it == byValue.end() ? -1 : int64_t(it->second);
 }
 
@@ -264,11 +270,6 @@ std::optional<ModelGraph> insight::readTensorFlowGraph(const std::string &path,
       if (signature.outputs.empty() || signature.key.starts_with("__saved_model"))
         continue;
       graph.signatures.push_back(signature.key);
-      auto valueOf = [](std::string tensor) {
-        if (tensor.ends_with(":0"))
-          tensor.resize(tensor.size() - 2);
-        return tensor;
-      };
       for (const tf::SignatureTensor &output : signature.outputs)
         graph.signatureOutputs[signature.key].push_back(valueOf(output.tensor));
       for (const tf::SignatureTensor &input : signature.inputs)

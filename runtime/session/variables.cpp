@@ -8,6 +8,7 @@
 #include "session/handles.h"
 #include "session/resources.h"
 #include "session/run.h"
+#include "session/snapshot.h"
 
 #include <new>
 #include <stdlib.h>
@@ -290,7 +291,7 @@ static int32_t refuseOverTasks(const weir_session *session, weir_status *status)
 
 /// Of what replicas hold in parts there is no whole value here.
 static int32_t refusePart(const weir_session *session, int32_t slot, weir_status *status) {
-  if (!(session->program->slots[slot].flags & WEIR_SLOT_PART))
+  if (!isPart(session->program->slots[slot]))
     return WEIR_OK;
   StatusText(status, WEIR_UNIMPLEMENTED)
       << "variable \"" << session->program->slots[slot].name

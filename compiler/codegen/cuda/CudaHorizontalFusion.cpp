@@ -1,10 +1,9 @@
-//===- CudaHorizontalFusion.cpp - launches that become one ---- -*- C++ -*-===//
+//===- CudaHorizontalFusion.cpp - launches that become one ----------------===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 // A decoder's step is a hundred kernels of a few microseconds, most of which leave a GPU
 // idle. Launches that follow each other and need nothing of each other, as what appends
