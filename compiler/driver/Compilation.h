@@ -8,54 +8,17 @@
 #ifndef WEIR_COMPILER_DRIVER_COMPILATION_H
 #define WEIR_COMPILER_DRIVER_COMPILATION_H
 
-#include "compiler/driver/Driver.h"
-#include "compiler/driver/IrDump.h"
+#include "compiler/driver/MemoryLimit.h"
 #include "compiler/driver/Pipeline.h"
 #include "compiler/driver/PlantedFault.h"
-#include "compiler/driver/Target.h"
-#include "compiler/driver/TuneFile.h"
-#include "compiler/emit/CodeUnits.h"
-#include "compiler/emit/Descriptors.h"
-#include "compiler/emit/Program.h"
+#include "compiler/driver/Tuning.h"
+#include "compiler/driver/Work.h"
 
-#include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/MLIRContext.h"
-#include "mlir/IR/OwningOpRef.h"
-#include "mlir/Pass/PassInstrumentation.h"
-#include "llvm/IR/LLVMContext.h"
-#include "llvm/IR/Module.h"
-
-#include <functional>
-#include <map>
-#include <memory>
 #include <set>
-
-namespace weir {
-struct CpuOptions;
-struct DeviceProfile;
-class DeviceBackend;
-class Frontend;
-} // namespace weir
+#include <string>
+#include <vector>
 
 namespace weir::driver {
-
-/// What a compilation is to leave behind.
-enum class OutputForm { Object, Archive, SharedObject, Mlir, LlvmIr, Assembly };
-
-/// Whether the model computes with tensors of bytes: only then does it matter what
-/// multiplies them.
-bool hasBytes(mlir::ModuleOp module);
-
-/// Whether it computes with f16 or bf16, and all of it on CPUs.
-bool computesHalvesOnCpu(mlir::ModuleOp module, const Options &options);
-
-/// The program for one of several processors.
-struct Variant {
-  Target target;
-  std::unique_ptr<llvm::LLVMContext> context;
-  std::unique_ptr<llvm::Module> module;
-  Program program;
-};
 
 class Compilation {
 public:
@@ -65,113 +28,49 @@ public:
   /// holds an error; then nothing else is to be used.
   bool run(OutputForm form);
 
-  /// Before run(): who follows its passes; called once for each stage.
-  using Follower = std::function<std::unique_ptr<mlir::PassInstrumentation>()>;
-  void follow(Follower follower) { followers.push_back(std::move(follower)); }
+  /// Before run(): who follows its passes.
+  void follow(Work::Follower follower) { work.followers.push_back(std::move(follower)); }
   /// After run(): what the last stage that is made of passes left. Null before.
-  mlir::ModuleOp ir() { return module ? *module : mlir::ModuleOp(); }
+  mlir::ModuleOp ir() { return work.module ? *work.module : mlir::ModuleOp(); }
 
   /// After run(): whether `text` is the output, because a stage before the last
   /// was asked for, or a form that is text.
-  bool isText() const { return textOutput; }
-  llvm::SmallVector<char, 0> &bytes() { return output; }
-  Program &program() { return described; }
-  Report &report() { return reported; }
-  const std::string &prefix() const { return name; }
-  /// Files of the model beside options.input, as importers found them.
-  const std::set<std::string> &modelFiles() const { return files; }
-  /// With --debug-info: what each line of the file that debuggers show says.
-  const std::vector<std::string> &nodeLines() const { return debugLines; }
+  bool isText() const { return work.isText; }
+  llvm::SmallVector<char, 0> &bytes() { return work.output; }
+  Program &program() { return work.code->program; }
+  Report &report() { return work.report; }
+  const std::string &prefix() const { return work.name; }
+  const std::set<std::string> &modelFiles() const { return work.files; }
+  const std::vector<std::string> &nodeLines() const { return work.debugLines; }
   std::string header() const;
   /// What is to become of options.tuneFile, "": it stays as it is.
-  std::string tunedText() const;
+  std::string tunedText() const { return tuning.text(options); }
 
 private:
-  bool checkOptions();
-  bool load();
-  bool hasFlags(const Frontend &frontend);
-  bool checkPrecision();
-  bool areBound(const std::set<std::string> &offered);
-  bool runStage(const Stage &stage);
-  bool runPassesOf(const Stage &stage);
+  bool plantFault();
+  bool selectProcessors(OutputForm form);
+  bool runStages(OutputForm form);
+  /// Stages that are made of passes, up to work.stopStage.
   bool runPasses();
   void takeFigures();
-  /// Tells the passes what the target's registers and tiles are like.
-  void describeTarget();
-  void countOperations();
-  void leaveText(std::string text);
   bool writePlacement();
   bool finishLog(bool good);
-  // Tuning.cpp
-  bool checkTuning();
-  /// Tells the passes what measurements say of tiles: those of the file, and of
-  /// trials.
-  bool chooseTiles();
-  void noteTunedKernels();
-  void searchChoices(const std::string &processor);
-  // MemoryLimit.cpp
-  bool planWithinLimit();
-  bool checkMemoryLimit();
-  // GenerateCode.cpp
-  /// Code for devices that are no CPUs; `cpu` learns of their steps.
-  bool generateAccelerators(CpuOptions &cpu);
-  bool readProfiles(const DeviceBackend &backend, std::vector<DeviceProfile> &profiles);
-  /// LLVM IR of the module, whose symbols begin with `prefix`. Constants that
-  /// `described` has already stay where they are.
-  bool translate(llvm::StringRef prefix);
-  /// All but the LLVM IR that shapes the code.
-  std::string codeFlags() const;
-  /// Adds to the LLVM IR what an object needs beside it.
-  bool describe(OutputForm form, DescriptorOptions descriptors);
-  /// Optimises the module, or a copy of it, for those who look at it.
-  void showOptimized(bool isCopy);
-  bool generateCode(OutputForm form);
-  /// Object code of the module, kernel by kernel, which is added to `units`.
-  llvm::Error compileInUnits(std::vector<CodeUnit> &units);
-  /// Makes `output` of the units.
-  bool joinUnits(llvm::ArrayRef<CodeUnit> units);
-  bool check(llvm::Error error);
   // Variants.cpp
   bool checkVariants(OutputForm form);
   /// Number of stages that all processors share.
-  int sharedStages() const;
-  bool generateVariants(OutputForm form);
+  int sharedStages();
+  /// LLVM IR for each processor, of the module that they share.
   bool translateVariants();
-  /// Takes a variant's place, which takes what was here.
-  void exchange(Variant &variant);
   /// Those that code is generated for, for people.
   std::string processors() const;
 
   const Options &options;
   DiagnosticSink &sink;
-  std::string name;
+  Work work;
   Pipeline pipeline;
-  std::set<std::string> files;
-  std::vector<Target> targets; ///< further ones, the most demanding first
-  Target target;               ///< that code is generated for
-  PipelineLog log;
-  bool logging = false;
   PlantedFault fault;
-  std::vector<Follower> followers;
-  int64_t optionalSeen = 0; ///< passes that may be left out and that were come to
-  int stopStage = 0, nextStage = 0;
-  std::optional<int64_t> memoryLimit; ///< bytes a device may use
-  /// Bytes of a run's results on each device, known once a limit was planned for.
-  std::map<int64_t, int64_t> resultBytes;
-
-  std::unique_ptr<mlir::MLIRContext> context;
-  mlir::OwningOpRef<mlir::ModuleOp> module;
-  std::unique_ptr<llvm::LLVMContext> llvmContext;
-  std::unique_ptr<llvm::Module> llvmModule;
-
-  TuneFile tuneFile;
-  std::vector<Variant> variants; ///< those before the last, translated
-  Program described;
-  bool isShared = false; ///< what is made is a shared object
-  Report reported;
-  llvm::SmallVector<char, 0> output;
-  std::vector<std::string> debugLines;
-  bool textOutput = false;
+  MemoryLimit memoryLimit;
+  Tuning tuning;
 };
 
 } // namespace weir::driver

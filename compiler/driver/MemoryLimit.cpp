@@ -7,7 +7,6 @@
 
 #include "compiler/driver/MemoryLimit.h"
 
-#include "compiler/driver/Compilation.h"
 #include "compiler/driver/Messages.h"
 #include "compiler/driver/Pipeline.h"
 #include "compiler/emit/PeakMoment.h"
@@ -144,7 +143,10 @@ void explainRemedies(ModuleOp module, std::vector<std::string> &notes) {
 
 } // namespace
 
-bool Compilation::planWithinLimit() {
+MemoryLimit::MemoryLimit(const Options &options) : bytes(parseSize(options.memoryLimit)) {}
+
+bool MemoryLimit::plan(Work &work, Pipeline &pipeline) {
+  mlir::OwningOpRef<ModuleOp> &module = work.module;
   auto noteResults = [&] {
     for (auto &[device, need] : needsOf(*module))
       resultBytes[device] = need.results;
@@ -156,19 +158,19 @@ bool Compilation::planWithinLimit() {
   for (unsigned inputs : {0u, fewInputs}) {
     module = unfused->clone();
     pipeline.kernelize.mostInputs = inputs;
-    if (!runPassesOf(pipeline.kernelize))
+    if (!pipeline.kernelize.runPasses(work))
       return false;
     OwningOpRef<ModuleOp> unplanned = module->clone();
-    int64_t target = *memoryLimit;
+    int64_t target = *bytes;
     for (int attempt = 0; attempt < mostAttempts; ++attempt) {
       if (attempt)
         module = unplanned->clone();
       pipeline.schedule.limit = target;
-      if (!runPassesOf(pipeline.schedule) || !runPassesOf(pipeline.planMemory))
+      if (!pipeline.schedule.runPasses(work) || !pipeline.planMemory.runPasses(work))
         return false;
       int64_t excess = INT64_MIN;
       for (auto &[device, need] : needsOf(*module))
-        excess = std::max(excess, need.arena + need.results - *memoryLimit);
+        excess = std::max(excess, need.arena + need.results - *bytes);
       auto made = (*module)->getAttrOfType<DictionaryAttr>("weir_plan.recompute");
       bool fits = made.getAs<BoolAttr>("fits").getValue();
       if (excess < least) {
@@ -190,43 +192,44 @@ bool Compilation::planWithinLimit() {
   return true;
 }
 
-bool Compilation::checkMemoryLimit() {
-  if (!memoryLimit)
+bool MemoryLimit::check(const Work &work) const {
+  if (!bytes)
     return true;
   bool good = true;
-  for (auto [index, device] : llvm::enumerate(described.devices)) {
-    int64_t results = resultBytes[index];
-    if (int64_t(llvm::alignTo(device.arenaBytes, granule)) + results <= *memoryLimit)
+  for (auto [index, device] : llvm::enumerate(work.code->program.devices)) {
+    auto found = resultBytes.find(int64_t(index));
+    int64_t results = found == resultBytes.end() ? 0 : found->second;
+    if (int64_t(llvm::alignTo(device.arenaBytes, granule)) + results <= *bytes)
       continue;
     good = false;
-    bool isAccelerated = isOffloadDevice(*module, int64_t(index));
+    bool isAccelerated = isOffloadDevice(work.module.get(), int64_t(index));
     Diagnostic diagnostic;
     diagnostic.code = "W0610";
-    diagnostic.file = options.input;
+    diagnostic.file = work.options.input;
     diagnostic.message =
         ("found an arena of " + llvm::Twine(device.arenaBytes) + " bytes" +
          (results && isAccelerated ? " and " + std::to_string(results) + " received"
           : results                ? " and results of " + std::to_string(results)
                                    : "") +
-         " on " + device.name + "; possible within --memory-limit: " + llvm::Twine(*memoryLimit))
+         " on " + device.name + "; possible within --memory-limit: " + llvm::Twine(*bytes))
             .str();
     auto note = [&](const llvm::Twine &text) { diagnostic.notes.push_back(text.str()); };
     if (results && isAccelerated)
       note("what an accelerator receives takes memory beside the arena to the run's end");
     else if (results)
       note("results take memory of the run where the caller brings none for them");
-    if (device.lowerBound > *memoryLimit)
+    if (device.lowerBound > *bytes)
       note("no order of offsets helps: " + llvm::Twine(device.lowerBound) +
            " bytes are alive at once");
-    PeakMoment peak = peakMoment(described.buffers, int(index));
+    PeakMoment peak = peakMoment(work.code->program.buffers, int(index));
     note("most is alive at moment " + llvm::Twine(peak.time) + ": " + llvm::Twine(peak.bytes) +
          " bytes in " + llvm::Twine(peak.buffers.size()) + " buffers");
     for (size_t i = 0; i < peak.buffers.size() && i < 8; ++i)
       note("node \"" + peak.buffers[i]->node + "\" needs " + llvm::Twine(peak.buffers[i]->bytes) +
            " bytes");
-    explainRemedies(*module, diagnostic.notes);
+    explainRemedies(work.module.get(), diagnostic.notes);
     note("smaller batches and inputs (--shape, --dim) make smaller buffers");
-    sink.report(std::move(diagnostic));
+    work.sink.report(std::move(diagnostic));
   }
   return good;
 }

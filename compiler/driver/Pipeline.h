@@ -9,17 +9,18 @@
 #define WEIR_COMPILER_DRIVER_PIPELINE_H
 
 #include "compiler/codegen/device/DeviceBackend.h"
+#include "compiler/driver/Work.h"
 #include "mlir/Pass/Pass.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace weir::driver {
 
-struct Options;
+class MemoryLimit;
+class Tuning;
 
 /// A pass as mlir-opt names it, and why it stands where it does.
 using PipelinePass = DevicePass;
@@ -33,58 +34,103 @@ struct StageText {
   const char *defaultCode;
 };
 
-/// A stage of a compilation. One whose passes have options is a class of its own, with a
-/// member for each.
+/// A stage of a compilation, with a member for each option of its own.
 class Stage : public StageText {
 public:
   explicit Stage(StageText text) : StageText(std::move(text)) {}
   virtual ~Stage() = default;
 
+  /// Does its part of the work. False, with a diagnostic, where it failed.
+  virtual bool run(Work &work) = 0;
+};
+
+/// Makes a module of the model's file.
+struct ImportStage : Stage {
+  using Stage::Stage;
+  bool run(Work &work) override;
+};
+
+/// A stage that is its passes.
+struct PassStage : Stage {
+  using Stage::Stage;
+  bool run(Work &work) override { return runPasses(work); }
+
   /// One of its passes with the stage's options; null: the pass has none, and its name
   /// makes it.
   virtual std::unique_ptr<mlir::Pass> make(llvm::StringRef) const { return nullptr; }
 
-  /// What the driver does in front of the passes, false where it failed, and behind them.
-  std::function<bool()> before;
-  std::function<void()> after;
+  /// All passes but those that Options::passLimit leaves out.
+  bool runPasses(Work &work);
 };
 
-struct LayoutStage : Stage {
-  using Stage::Stage;
+struct SimplifyStage : PassStage {
+  using PassStage::PassStage;
+  bool run(Work &work) override;
+};
+
+struct LayoutStage : PassStage {
+  using PassStage::PassStage;
+  bool run(Work &work) override;
   std::unique_ptr<mlir::Pass> make(llvm::StringRef pass) const override;
 
-  bool roundsToBf16 = false;        ///< products of f32; a fact of options and target together
   std::vector<std::string> keepF32; ///< nodes that are not rounded
+
+private:
+  bool roundsToBf16 = false; ///< products of f32; a fact of options and target together
 };
 
-struct PlaceStage : Stage {
-  using Stage::Stage;
+struct PlaceStage : PassStage {
+  using PassStage::PassStage;
+  bool run(Work &work) override;
   std::unique_ptr<mlir::Pass> make(llvm::StringRef pass) const override;
 
   std::string placer, receives; ///< empty: the usual
   bool isHard = false, describes = false;
 };
 
-struct KernelizeStage : Stage {
-  using Stage::Stage;
+struct KernelizeStage : PassStage {
+  using PassStage::PassStage;
+  bool run(Work &work) override;
   std::unique_ptr<mlir::Pass> make(llvm::StringRef pass) const override;
 
-  unsigned mostInputs = 0; ///< tensors that kernels may come to read by fusing; 0: any number
+  Tuning *tuning = nullptr; ///< chooses tiles by measurements; null: nobody does
+  unsigned mostInputs = 0;  ///< tensors that kernels may come to read by fusing; 0: any number
 };
 
-struct ScheduleStage : Stage {
-  using Stage::Stage;
+struct ScheduleStage : PassStage {
+  using PassStage::PassStage;
   std::unique_ptr<mlir::Pass> make(llvm::StringRef pass) const override;
 
   std::string schedule; ///< empty: the usual
   int64_t limit = 0;    ///< bytes that a device may use; 0: any number
 };
 
-struct PlanMemoryStage : Stage {
-  using Stage::Stage;
+struct PlanMemoryStage : PassStage {
+  using PassStage::PassStage;
   std::unique_ptr<mlir::Pass> make(llvm::StringRef pass) const override;
 
   bool guards = false; ///< buffers are watched in every run
+};
+
+/// Makes LLVM IR of the module for one processor.
+struct CodegenStage : Stage {
+  using Stage::Stage;
+  /// Constants that the program has already stay where they are.
+  bool run(Work &work) override;
+
+  const MemoryLimit *limit = nullptr; ///< that the program must stay within; null: any memory
+  std::string prefix;                 ///< what the processor's symbols begin with
+  std::string previous; ///< by what the programs before it are known: all have one fingerprint
+};
+
+/// Makes the bytes of an object, or assembly, of the LLVM IR for all processors.
+struct EmitStage : Stage {
+  using Stage::Stage;
+  /// Adds to each LLVM IR the descriptors that runtimes read; before run().
+  bool describe(Work &work);
+  bool run(Work &work) override;
+
+  OutputForm form = OutputForm::Object;
 };
 
 /// The stages of one compilation, with what the kinds of devices that are registered by then
@@ -99,14 +145,16 @@ public:
   llvm::ArrayRef<Stage *> all() const { return order; }
   Stage &operator[](int index) const { return *order[index]; }
 
-  Stage import, simplify;
+  ImportStage import;
+  SimplifyStage simplify;
   LayoutStage layout;
   PlaceStage place;
-  Stage partition;
+  PassStage partition;
   KernelizeStage kernelize;
   ScheduleStage schedule;
   PlanMemoryStage planMemory;
-  Stage codegen, emit;
+  CodegenStage codegen;
+  EmitStage emit;
 
 private:
   std::vector<Stage *> order;

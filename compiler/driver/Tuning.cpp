@@ -5,9 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/driver/Compilation.h"
+#include "compiler/driver/Tuning.h"
 #include "compiler/driver/KernelTrials.h"
 #include "compiler/driver/Messages.h"
+#include "compiler/driver/Pipeline.h"
+#include "dialects/plan/Plan.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -37,17 +39,19 @@ static bool isForThisMachine(const Target &target) {
   return (target.requiredFeatures & ~(here | matrix)) == 0;
 }
 
-bool Compilation::checkTuning() {
+bool Tuning::check(const Work &work) {
+  const Options &options = work.options;
+  DiagnosticSink &sink = work.sink;
   if (!options.tune && options.tuneFile.empty())
     return true;
   int kernelize = stageIndex("kernelize");
-  if (stopStage < kernelize) {
+  if (work.stopStage < kernelize) {
     driver::report(sink, "W0108", options.input,
                    "found --tune or --tune-file with --stop-after=" + options.stopAfter +
                        "; possible: a stage from kernelize on");
     return false;
   }
-  if (nextStage > kernelize) {
+  if (work.nextStage > kernelize) {
     driver::report(sink, "W0108", options.input,
                    "found --tune or --tune-file for a module that is past kernelize; "
                    "possible: one of an earlier stage");
@@ -58,47 +62,50 @@ bool Compilation::checkTuning() {
                    "found --tune=" + llvm::Twine(options.tune) + found + "; possible: " + possible);
     return false;
   };
-  if (options.tune && !targets.empty())
+  if (options.tune && work.codes.size() > 1)
     return refuse(" for several processors", "one after the other, into one --tune-file");
+  const Target &target = work.code->target;
   if (options.tune && !isForThisMachine(target))
     return refuse(" for " + target.cpu + " (" + target.triple + "), which this machine is not",
                   "--cpu=native, or a --tune-file that was written there");
   if (options.tune && options.sanitizeAddress)
     return refuse(" with --sanitize=address", "without it, then with the file");
   bool mayBeNew = options.tune && !llvm::sys::fs::exists(options.tuneFile);
-  return options.tuneFile.empty() || mayBeNew || tuneFile.read(options.tuneFile, sink);
+  return options.tuneFile.empty() || mayBeNew || file.read(options.tuneFile, sink);
 }
 
-bool Compilation::chooseTiles() {
+bool Tuning::chooseTiles(Work &work) {
+  const Options &options = work.options;
   if (!options.tune && options.tuneFile.empty())
     return true;
-  std::string processor = processorOf(target);
+  std::string processor = processorOf(work.target());
   if (options.tune)
-    searchChoices(processor);
-  else if (!tuneFile.knows(processor)) {
-    std::string known = llvm::join(tuneFile.names(), ", ");
+    search(work, processor);
+  else if (!file.knows(processor)) {
+    std::string known = llvm::join(file.names(), ", ");
     Diagnostic warning;
     warning.code = "W0133";
     warning.file = options.tuneFile;
     warning.severity = Severity::Warning;
     warning.message = "found nothing for " + processor + ", which code is made for; possible: " +
                       (known.empty() ? "no processor, as the file has no choices" : known);
-    sink.report(std::move(warning));
+    work.sink.report(std::move(warning));
   }
-  Builder builder(context.get());
+  Builder builder(work.context.get());
   llvm::SmallVector<NamedAttribute> choices;
-  for (const auto &[kernel, entry] : tuneFile.of(processor))
+  for (const auto &[kernel, entry] : file.of(processor))
     choices.push_back(builder.getNamedAttr(kernel, builder.getStringAttr(entry.choice.str())));
-  (*module)->setAttr(tilesAttribute, builder.getDictionaryAttr(choices));
-  return !sink.hasErrors();
+  (*work.module)->setAttr(tilesAttribute, builder.getDictionaryAttr(choices));
+  return !work.sink.hasErrors();
 }
 
-void Compilation::searchChoices(const std::string &processor) {
-  log.setStage("tune");
-  TuneFile::Kernels &entries = tuneFile.of(processor);
-  KernelTrials trials(options, target, vectorUnitOf(*module));
+void Tuning::search(Work &work, const std::string &processor) {
+  const Options &options = work.options;
+  work.log.setStage("tune");
+  TuneFile::Kernels &entries = file.of(processor);
+  KernelTrials trials(options, work.target(), vectorUnitOf(*work.module));
   std::vector<TuneTask> tasks;
-  trials.collect(*module, tasks);
+  trials.collect(*work.module, tasks);
   for (auto [i, task] : llvm::enumerate(tasks))
     if (auto it = entries.find(trials.key(i)); it != entries.end())
       task.first = it->second.choice;
@@ -113,25 +120,26 @@ void Compilation::searchChoices(const std::string &processor) {
                                    task.before * 1e6);
   }
   if (entries.empty())
-    tuneFile.forget(processor);
+    file.forget(processor);
 }
 
-void Compilation::noteTunedKernels() {
+void Tuning::noteKernels(Work &work) const {
+  const Options &options = work.options;
   if (!options.tune && options.tuneFile.empty())
     return;
   std::string where = options.tuneFile.empty() ? "--tune" : options.tuneFile;
   int64_t all = 0;
   std::vector<std::string> tuned;
-  for (auto kernel : module->getOps<plan::KernelOp>()) {
+  for (auto kernel : work.module->getOps<plan::KernelOp>()) {
     ++all;
     if (auto choice = kernel.getSchedule().find(plan::schedule::tuned))
       tuned.push_back(("tiles of " + kernel.getSymName() + ": " + *choice).str());
   }
-  reported.notes.push_back(std::to_string(tuned.size()) + " of " + std::to_string(all) +
-                           " kernels have tiles by " + where);
-  llvm::append_range(reported.notes, tuned);
+  work.report.notes.push_back(std::to_string(tuned.size()) + " of " + std::to_string(all) +
+                              " kernels have tiles by " + where);
+  llvm::append_range(work.report.notes, tuned);
 }
 
-std::string Compilation::tunedText() const {
-  return options.tune && !options.tuneFile.empty() ? tuneFile.text() : "";
+std::string Tuning::text(const Options &options) const {
+  return options.tune && !options.tuneFile.empty() ? file.text() : "";
 }

@@ -16,7 +16,7 @@
 #include "compiler/codegen/cpu/CpuCodegen.h"
 #include "compiler/driver/Compilation.h"
 #include "compiler/driver/Messages.h"
-#include "compiler/emit/Fingerprint.h"
+#include "compiler/emit/Descriptors.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -41,10 +41,12 @@ bool Compilation::checkVariants(OutputForm form) {
   return false;
 }
 
-int Compilation::sharedStages() const {
-  bool rounds = roundsToBf16(options, target), byBytes = hasBytes(module.get());
-  bool byHalves = computesHalvesOnCpu(module.get(), options);
-  bool differ = llvm::any_of(targets, [&](const Target &other) {
+int Compilation::sharedStages() {
+  const Target &target = work.target();
+  bool rounds = roundsToBf16(options, target), byBytes = hasBytes(*work.module);
+  bool byHalves = computesHalvesOnCpu(*work.module, options);
+  bool differ = llvm::any_of(work.codes, [&](const ProcessorCode &code) {
+    const Target &other = code.target;
     return roundsToBf16(options, other) != rounds ||
            (byBytes && byteProducts(other) != byteProducts(target)) ||
            ((byHalves || rounds) && bf16Products(other) != bf16Products(target));
@@ -53,10 +55,10 @@ int Compilation::sharedStages() const {
 }
 
 std::string Compilation::processors() const {
-  std::string text;
-  for (const Target &other : targets)
-    text += other.cpu + ", ";
-  return text + target.cpu;
+  llvm::SmallVector<llvm::StringRef> names;
+  for (const ProcessorCode &code : work.codes)
+    names.push_back(code.target.cpu);
+  return llvm::join(names, ", ");
 }
 
 static bool areEqual(llvm::ArrayRef<TensorInfo> a, llvm::ArrayRef<TensorInfo> b) {
@@ -83,42 +85,34 @@ static bool agree(const Program &a, const Program &b) {
          llvm::equal(a.slots, b.slots, slots) && llvm::equal(a.edges, b.edges, edges);
 }
 
-void Compilation::exchange(Variant &variant) {
-  std::swap(target, variant.target);
-  std::swap(llvmContext, variant.context);
-  std::swap(llvmModule, variant.module);
-  std::swap(described, variant.program);
-}
-
 bool Compilation::translateVariants() {
-  OwningOpRef<ModuleOp> shared = std::move(module);
-  int first = nextStage;
+  OwningOpRef<ModuleOp> shared = std::move(work.module);
+  int first = work.nextStage;
   bool differ = first <= stageIndex("layout");
-  targets.push_back(std::move(target));
-  for (Target &each : targets) {
-    Program begun;
-    std::string previous;
-    if (!variants.empty()) {
-      const Program &before = variants.back().program;
-      begun.blobs = before.blobs;
-      begun.blobBytes = before.blobBytes;
-      previous = " " + llvm::utohexstr(before.hash[0]) + " " + llvm::utohexstr(before.hash[1]);
+  ProcessorCode *before = nullptr;
+  for (ProcessorCode &code : work.codes) {
+    work.code = &code;
+    bool isLast = &code == &work.codes.back();
+    pipeline.codegen.prefix = isLast ? work.name : work.name + "_" + cIdentifier(code.target.name);
+    pipeline.codegen.previous.clear();
+    if (before) {
+      code.program.blobs = before->program.blobs;
+      code.program.blobBytes = before->program.blobBytes;
+      // The last one's hash is then all code's.
+      for (uint64_t part : before->program.hash)
+        pipeline.codegen.previous += " " + llvm::utohexstr(part);
     }
-    target = std::move(each);
-    described = std::move(begun);
-    module = shared->clone();
-    nextStage = first;
-    describeTarget();
+    work.module = shared->clone();
+    work.nextStage = first;
+    describeTarget(work);
     if (!runPasses())
       return false;
     // The report is the most demanding one's.
-    if (variants.empty())
+    if (!before)
       takeFigures();
-    bool isLast = &each == &targets.back();
-    std::string prefix = isLast ? name : name + "_" + cIdentifier(target.name);
-    if (!translate(prefix))
+    if (!pipeline.codegen.run(work))
       return false;
-    if (differ && described.devices.size() > 1) {
+    if (differ && code.program.devices.size() > 1) {
       driver::report(sink, "W0106", options.input,
                      "found processors that multiply bf16 and others in --cpu=" + options.cpu +
                          " for several devices, which would exchange values of "
@@ -126,64 +120,22 @@ bool Compilation::translateVariants() {
                          "processors of one kind");
       return false;
     }
-    if (variants.empty())
-      describeProgram(described, reported);
-    // The last one's hash is then all code's.
-    fingerprint(*llvmModule, codeFlags() + previous, described);
-    if (!variants.empty() && !agree(variants.front().program, described)) {
+    if (!before)
+      describeProgram(code.program, work.report);
+    else if (!agree(work.codes.front().program, code.program)) {
       driver::report(sink, "W0199", options.input,
-                     "the programs for " + variants.front().target.name + " and " + target.name +
-                         " differ for their users");
+                     "the programs for " + work.codes.front().target.name + " and " +
+                         code.target.name + " differ for their users");
       return false;
     }
-    exchange(variants.emplace_back());
+    before = &code;
   }
-  targets.clear();
-  exchange(variants.back());
-  variants.pop_back();
-  for (Variant &variant : variants) {
-    variant.program.blobBytes = described.blobBytes;
-    llvm::copy(described.hash, variant.program.hash);
+  const Program &last = work.code->program;
+  for (ProcessorCode &code : llvm::MutableArrayRef(work.codes).drop_back()) {
+    code.program.blobBytes = last.blobBytes;
+    llvm::copy(last.hash, code.program.hash);
   }
-  reported.weightBytes = described.blobBytes;
-  reported.weightCount = int64_t(described.blobs.size());
+  work.report.weightBytes = last.blobBytes;
+  work.report.weightCount = int64_t(last.blobs.size());
   return true;
-}
-
-bool Compilation::generateVariants(OutputForm form) {
-  if (!translateVariants())
-    return false;
-  DescriptorOptions seen;
-  seen.cpu = target.name;
-  for (Variant &variant : variants) {
-    DescriptorOptions own;
-    own.cpu = variant.target.name;
-    own.symbol = "weir.program." + cIdentifier(variant.target.name);
-    seen.variants.push_back(own.symbol);
-    exchange(variant);
-    bool good = describe(form, std::move(own));
-    if (good && !options.dumpIrDir.empty())
-      showOptimized(/*isCopy=*/true);
-    exchange(variant);
-    if (!good)
-      return false;
-  }
-  if (!describe(form, std::move(seen)))
-    return false;
-  if (!options.dumpIrDir.empty())
-    showOptimized(/*isCopy=*/true);
-
-  log.setStage(emitStage);
-  log.begin({});
-  std::vector<CodeUnit> units;
-  if (!check(compileInUnits(units)))
-    return false;
-  for (Variant &variant : variants) {
-    exchange(variant);
-    bool good = check(compileInUnits(units));
-    exchange(variant);
-    if (!good)
-      return false;
-  }
-  return joinUnits(units);
 }

@@ -1,0 +1,79 @@
+//===- PassStage.cpp - stages that are their passes -----------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/driver/Devices.h"
+#include "compiler/driver/Messages.h"
+#include "compiler/driver/OptionalPasses.h"
+#include "compiler/driver/Pipeline.h"
+#include "compiler/driver/Tuning.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::driver;
+
+bool PassStage::runPasses(Work &work) {
+  const Options &options = work.options;
+  DiagnosticSink &sink = work.sink;
+  MlirMessages messages(*work.context, sink, options.input);
+  messages.setDefaultCode(defaultCode);
+  work.log.setStage(name);
+  PassManager manager(work.context.get(), ModuleOp::getOperationName());
+  manager.enableVerifier(true);
+  std::string error;
+  llvm::raw_string_ostream errors(error);
+  for (const PipelinePass &pass : passes) {
+    if (isOptionalPass(pass.pass) && ++work.optionalSeen > options.passLimit &&
+        options.passLimit >= 0)
+      continue;
+    if (std::unique_ptr<Pass> made = make(pass.pass)) {
+      manager.addPass(std::move(made));
+    } else if (failed(parsePassPipeline(pass.pass, manager, errors))) {
+      driver::report(sink, "W0199", options.input,
+                     "stage " + llvm::StringRef(name) + " cannot be set up: " + error);
+      return false;
+    }
+  }
+  if (work.isLogging)
+    manager.addInstrumentation(work.log.instrumentation());
+  for (const Work::Follower &follower : work.followers)
+    manager.addInstrumentation(follower());
+  bool good = succeeded(manager.run(*work.module));
+  if (!good && !sink.hasErrors())
+    driver::report(sink, "W0199", options.input,
+                   "stage " + llvm::StringRef(name) + " failed without saying why");
+  if (!good || sink.hasErrors())
+    return false;
+  (*work.module)->setAttr(stageAttribute, StringAttr::get(work.context.get(), name));
+  return true;
+}
+
+bool SimplifyStage::run(Work &work) {
+  if (!runPasses(work))
+    return false;
+  countOperations(work);
+  return true;
+}
+
+bool LayoutStage::run(Work &work) {
+  roundsToBf16 = driver::roundsToBf16(work.options, work.target());
+  return runPasses(work);
+}
+
+bool PlaceStage::run(Work &work) {
+  if (!runPasses(work))
+    return false;
+  work.report.placement = takePlacement(*work.module);
+  return true;
+}
+
+bool KernelizeStage::run(Work &work) {
+  return (!tuning || tuning->chooseTiles(work)) && runPasses(work);
+}

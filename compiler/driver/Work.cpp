@@ -1,0 +1,104 @@
+//===- Work.cpp - facts of a module for passes and report ----------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/driver/Work.h"
+#include "compiler/driver/DeviceKinds.h"
+#include "compiler/driver/MemoryLimit.h"
+#include "dialects/weir/Target.h"
+#include "dialects/weir/Weir.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::driver;
+
+/// Whether an operation has a result whose elements are such.
+static bool hasElements(ModuleOp module, llvm::function_ref<bool(Type element)> are) {
+  auto isSuch = [&](Type type) { return are(getElementTypeOrSelf(type)); };
+  return module
+      .walk([&](Operation *op) {
+        // What a program is fed with is only read.
+        return llvm::any_of(op->getResultTypes(), isSuch) ||
+                       llvm::any_of(op->getOperandTypes(), isSuch)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+bool driver::hasBytes(ModuleOp module) {
+  return hasElements(
+      module, [](Type element) { return element.isInteger(8) || element.isUnsignedInteger(8); });
+}
+
+static bool hasAccelerators(const Options &options) {
+  return llvm::any_of(acceleratorBackends(), [&](const DeviceBackend *backend) {
+    return !targetsFor(*backend, options).empty();
+  });
+}
+
+bool driver::computesHalvesOnCpu(ModuleOp module, const Options &options) {
+  return !hasAccelerators(options) &&
+         hasElements(module, [](Type element) { return element.isF16() || element.isBF16(); });
+}
+
+void driver::describeTarget(Work &work) {
+  ModuleOp module = *work.module;
+  const Target &target = work.target();
+  auto bytes = hasBytes(module) ? byteProducts(target) : ByteProducts::None;
+  module->setAttr(targetAttribute,
+                  TargetAttr::get(work.context.get(), target.code.vectorBytes,
+                                  target.code.vectorRegisters, bytes, bf16Products(target),
+                                  /*widensHalves=*/computesHalvesOnCpu(module, work.options),
+                                  /*mayOffload=*/hasAccelerators(work.options)));
+}
+
+void driver::countOperations(Work &work) {
+  work.report.operations.clear();
+  work.module->walk([&](Operation *op) {
+    if (op->getName().getDialectNamespace() == "weir")
+      ++work.report.operations[op->getName().stripDialect().str()];
+  });
+}
+
+void driver::takeFigures(Work &work) {
+  ModuleOp module = *work.module;
+  Report &report = work.report;
+  auto number = [&](const char *attribute, const char *key) -> int64_t {
+    auto dictionary = module->getAttrOfType<DictionaryAttr>(attribute);
+    auto value = dictionary ? dictionary.getAs<IntegerAttr>(key) : IntegerAttr();
+    return value ? value.getInt() : 0;
+  };
+  if (auto edges = module->getAttrOfType<ArrayAttr>("weir_plan.edges"))
+    report.placement.transfers = int64_t(edges.size());
+  report.placement.asked = number("weir_plan.late_transfers", "asked");
+  report.placement.delayed = number("weir_plan.late_transfers", "moved") + report.placement.asked;
+  report.givenPeak = number("weir_plan.order", "as_given");
+  report.chosenPeak = number("weir_plan.order", "chosen");
+  if (auto order = module->getAttrOfType<DictionaryAttr>("weir_plan.order"))
+    if (auto proved = order.getAs<BoolAttr>("proved"))
+      report.orderProved = proved.getValue();
+  report.reusedBuffers = number("weir_plan.reuse", "buffers");
+  report.reusedBytes = number("weir_plan.reuse", "bytes");
+  report.savedCopies = number("weir_plan.reuse", "copies");
+  report.boundedBuffers = number("weir_plan.bounded", "planned");
+  report.dynamicBuffers = number("weir_plan.bounded", "dynamic");
+  report.memoryLimit = parseSize(work.options.memoryLimit).value_or(0);
+  report.repeatedLaunches = number("weir_plan.recompute", "launches");
+  report.repeatedWork = number("weir_plan.recompute", "per_mille");
+  report.memoryChoices = memoryChoicesOf(module);
+  report.swappedValues = number("weir_plan.swap", "saved");
+  report.swapReturns = number("weir_plan.swap", "returned");
+  report.swappedBytes = number("weir_plan.swap", "bytes");
+  for (auto [attribute, nodes] :
+       {std::pair("weir.removed", &report.removed), {"weir.hoisted", &report.hoisted}})
+    if (auto found = module->getAttrOfType<DictionaryAttr>(attribute))
+      for (NamedAttribute entry : found)
+        for (auto name : llvm::cast<ArrayAttr>(entry.getValue()).getAsRange<StringAttr>())
+          (*nodes)[entry.getName().str()].push_back(name.str());
+}
