@@ -230,6 +230,57 @@ Class ValueTable::simplifyAssociative(Operation *op, Term &term) {
   return 0;
 }
 
+Class ValueTable::simplifyCompare(CompareOp compare, Term &term) {
+  SmallVectorImpl<Class> &operands = term.operands;
+  auto result = dyn_cast<RankedTensorType>(term.type);
+  bool isInteger = isa<IntegerType>(elementType(typeOf(operands[0])));
+  StringRef predicate = compare.getPredicate();
+  if (isInteger && operands[0] == operands[1] && result && result.hasStaticShape())
+    return splat(term.type, predicate == "eq" || predicate == "le" || predicate == "ge");
+  if (operands[0] > operands[1]) {
+    std::swap(operands[0], operands[1]);
+    StringRef swapped = llvm::StringSwitch<StringRef>(predicate)
+                            .Case("lt", "gt")
+                            .Case("gt", "lt")
+                            .Case("le", "ge")
+                            .Case("ge", "le")
+                            .Default(predicate);
+    NamedAttrList attributes(term.attributes);
+    attributes.set("predicate", StringAttr::get(compare.getContext(), swapped));
+    term.attributes = attributes.getDictionary(compare.getContext());
+  }
+  return 0;
+}
+
+Class ValueTable::simplifySelect(Term &term) {
+  SmallVectorImpl<Class> &operands = term.operands;
+  if (operands[1] == operands[2])
+    if (Class same = ofTermsType(term, operands[1]))
+      return same;
+  if (auto known = dyn_cast_or_null<DenseElementsAttr>(classes[operands[0]].constant);
+      known && known.isSplat())
+    if (Class same = ofTermsType(term, operands[known.getSplatValue<bool>() ? 1 : 2]))
+      return same;
+  if (has(operands[0], notHead)) {
+    operands[0] = termOf(operands[0]).operands[0];
+    std::swap(operands[1], operands[2]);
+  }
+  return 0;
+}
+
+Class ValueTable::simplifyCast(Term &term) {
+  SmallVectorImpl<Class> &operands = term.operands;
+  if (Class same = ofTermsType(term, operands[0]))
+    return same;
+  // To a wider integer and back; see the operation's folder.
+  auto narrow = dyn_cast<IntegerType>(elementType(term.type));
+  auto wide = dyn_cast<IntegerType>(elementType(typeOf(operands[0])));
+  if (has(operands[0], castHead) && narrow && wide && wide.getWidth() > narrow.getWidth() &&
+      narrow.getWidth() != 1 && (narrow.isUnsigned() == wide.isUnsigned() || narrow.isUnsigned()))
+    return ofTermsType(term, termOf(operands[0]).operands[0]);
+  return 0;
+}
+
 Class ValueTable::simplifyElementwise(Operation *op, Term &term) {
   auto result = dyn_cast<RankedTensorType>(term.type);
   SmallVectorImpl<Class> &operands = term.operands;
@@ -237,8 +288,7 @@ Class ValueTable::simplifyElementwise(Operation *op, Term &term) {
     dropBroadcasts(result, term);
   Type element = elementType(typeOf(operands[0]));
   bool isInteger = isa<IntegerType>(element);
-  /// What equals the term in value must have its type, too.
-  auto as = [&](Class c) { return typeOf(c) == term.type ? c : 0; };
+  auto as = [&](Class c) { return ofTermsType(term, c); };
 
   if (isInteger && op->hasTrait<traits::AssociativeOnIntegers>())
     if (Class same = simplifyAssociative(op, term))
@@ -285,49 +335,12 @@ Class ValueTable::simplifyElementwise(Operation *op, Term &term) {
     if (Class same = as(operands[0]))
       return same;
 
-  if (auto compare = dyn_cast<CompareOp>(op)) {
-    StringRef predicate = compare.getPredicate();
-    if (isInteger && operands[0] == operands[1] && result && result.hasStaticShape())
-      return splat(term.type, predicate == "eq" || predicate == "le" || predicate == "ge");
-    if (operands[0] > operands[1]) {
-      std::swap(operands[0], operands[1]);
-      StringRef swapped = llvm::StringSwitch<StringRef>(predicate)
-                              .Case("lt", "gt")
-                              .Case("gt", "lt")
-                              .Case("le", "ge")
-                              .Case("ge", "le")
-                              .Default(predicate);
-      NamedAttrList attributes(term.attributes);
-      attributes.set("predicate", StringAttr::get(op->getContext(), swapped));
-      term.attributes = attributes.getDictionary(op->getContext());
-    }
-    return 0;
-  }
-  if (isa<SelectOp>(op)) {
-    if (operands[1] == operands[2])
-      if (Class same = as(operands[1]))
-        return same;
-    if (auto known = dyn_cast_or_null<DenseElementsAttr>(classes[operands[0]].constant);
-        known && known.isSplat())
-      if (Class same = as(operands[known.getSplatValue<bool>() ? 1 : 2]))
-        return same;
-    if (has(operands[0], notHead)) {
-      operands[0] = termOf(operands[0]).operands[0];
-      std::swap(operands[1], operands[2]);
-    }
-    return 0;
-  }
-  if (isa<CastOp>(op)) {
-    if (Class same = as(operands[0]))
-      return same;
-    // To a wider integer and back; see the operation's folder.
-    auto narrow = dyn_cast<IntegerType>(elementType(term.type));
-    auto wide = dyn_cast<IntegerType>(element);
-    if (has(operands[0], castHead) && narrow && wide && wide.getWidth() > narrow.getWidth() &&
-        narrow.getWidth() != 1 && (narrow.isUnsigned() == wide.isUnsigned() || narrow.isUnsigned()))
-      return as(termOf(operands[0]).operands[0]);
-    return 0;
-  }
+  if (auto compare = dyn_cast<CompareOp>(op))
+    return simplifyCompare(compare, term);
+  if (isa<SelectOp>(op))
+    return simplifySelect(term);
+  if (isa<CastOp>(op))
+    return simplifyCast(term);
   if (op->hasTrait<OpTrait::IsCommutative>())
     llvm::sort(operands);
   return 0;

@@ -23,6 +23,10 @@
 #include <unordered_map>
 #include <vector>
 
+namespace weir {
+class CompareOp;
+} // namespace weir
+
 namespace weir::redundancy {
 
 /// A set of values that are equal whatever is fed; 0 is none. Numbers follow
@@ -83,6 +87,11 @@ private:
   /// or 0; else `term` is in normal form.
   Class simplify(mlir::Operation *op, Term &term);
   Class simplifyElementwise(mlir::Operation *op, Term &term);
+  Class simplifyCompare(CompareOp compare, Term &term);
+  Class simplifySelect(Term &term);
+  Class simplifyCast(Term &term);
+  /// What equals a term in value must have its type, too: the class, or 0.
+  Class ofTermsType(const Term &term, Class c) const { return typeOf(c) == term.type ? c : 0; }
   Class simplifyMovement(mlir::Operation *op, Term &term);
   /// Sums, products and the like of integers: order and grouping are free.
   Class simplifyAssociative(mlir::Operation *op, Term &term);

@@ -427,6 +427,24 @@ bool runEntry(const Settings &settings, const std::string &name, Session &sessio
   return true;
 }
 
+/// Without --entry: a training's step where steps are asked for, else the first.
+void chooseEntry(Settings &settings, const Session &session) {
+  if (!settings.entries.empty())
+    return;
+  if (settings.steps.steps && session.findEntry("train_step") >= 0)
+    settings.entries.push_back("train_step");
+  else
+    settings.entries.push_back(session.entries().empty() ? std::string()
+                                                         : session.entries()[0].name);
+}
+
+void printMemory(Session &session, const weir_program_desc *program) {
+  for (int32_t d = 0; d < weir_program_device_count(program); ++d)
+    std::printf("memory device=%d peak_bytes=%lld arena_bytes=%lld\n", d,
+                static_cast<long long>(session.peakMemory(d)),
+                static_cast<long long>(weir_program_arena_bytes(program, d)));
+}
+
 /// Everything after the command line. False with errors in `sink`.
 bool run(Settings &settings, Clock::time_point start, double beforeMain, DiagnosticSink &sink) {
   const std::string &input = settings.options.input;
@@ -493,11 +511,7 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain, Diagnos
     return status.ok() && writeTrace(settings, recorder, task.get(), *model, sink);
   }
 
-  if (settings.entries.empty() && settings.steps.steps && session->findEntry("train_step") >= 0)
-    settings.entries.push_back("train_step");
-  if (settings.entries.empty())
-    settings.entries.push_back(session->entries().empty() ? std::string()
-                                                          : session->entries()[0].name);
+  chooseEntry(settings, *session);
   if (task)
     if (RunStatus failed = synchronizeReplicas(*session);
         !failed.ok() && !checkpoints.recover(*session, failed, sink)) {
@@ -517,10 +531,7 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain, Diagnos
   if (task && settings.steps.steps)
     std::fputs(TaskReport(*task).text().c_str(), stderr);
   if (settings.memory)
-    for (int32_t d = 0; d < weir_program_device_count(model->program()); ++d)
-      std::printf("memory device=%d peak_bytes=%lld arena_bytes=%lld\n", d,
-                  static_cast<long long>(session->peakMemory(d)),
-                  static_cast<long long>(weir_program_arena_bytes(model->program(), d)));
+    printMemory(*session, model->program());
   bool asExpected = meetsExpectations(settings.expect, all, sink);
   std::fputs(times.c_str(), stdout);
   if (!asExpected)

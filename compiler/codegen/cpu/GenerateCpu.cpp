@@ -105,9 +105,8 @@ void describeCollectives(ModuleOp module, Program &program) {
   }
 }
 
-/// What the module's attributes and functions say of the program.
-void describeProgram(ModuleOp module, StepTables &tables) {
-  Program &program = tables.program;
+/// Devices, their arenas, and what they send each other.
+void describeDevices(ModuleOp module, Program &program) {
   if (auto devices = module->getAttrOfType<ArrayAttr>("weir_plan.devices"))
     for (Attribute device : devices)
       program.devices.push_back({cast<StringAttr>(device).str()});
@@ -128,33 +127,41 @@ void describeProgram(ModuleOp module, StepTables &tables) {
                                (int)edge.getAs<IntegerAttr>("source").getInt(),
                                (int)edge.getAs<IntegerAttr>("destination").getInt()});
     }
-  if (auto slots = module->getAttrOfType<ArrayAttr>("weir_plan.slots"))
-    for (Attribute attribute : slots) {
-      auto slot = cast<DictionaryAttr>(attribute);
-      SlotInfo info;
-      info.name = slot.getAs<StringAttr>("name").str();
-      info.container = slot.getAs<StringAttr>("container").str();
-      auto type = cast<TensorType>(slot.getAs<TypeAttr>("type").getValue());
-      info.dtype = dtypeOf(type.getElementType());
-      info.ranked = type.hasRank();
-      if (info.ranked)
-        for (int64_t size : type.getShape())
-          info.dims.push_back(ShapedType::isDynamic(size) ? -1 : size);
-      if (Attribute initial = slot.get("initial"))
-        info.initial = tables.blobIndex(initial);
-      info.isCopy = slot.contains("copy");
-      if (auto axis = slot.getAs<IntegerAttr>("shard"))
-        info.shardAxis = int(axis.getInt());
-      if (auto device = slot.getAs<IntegerAttr>("device"))
-        info.device = int(device.getInt());
-      program.slots.push_back(info);
-    }
+}
+
+void describeSlots(ModuleOp module, StepTables &tables) {
+  Program &program = tables.program;
+  auto slots = module->getAttrOfType<ArrayAttr>("weir_plan.slots");
+  if (!slots)
+    return;
+  for (Attribute attribute : slots) {
+    auto slot = cast<DictionaryAttr>(attribute);
+    SlotInfo info;
+    info.name = slot.getAs<StringAttr>("name").str();
+    info.container = slot.getAs<StringAttr>("container").str();
+    auto type = cast<TensorType>(slot.getAs<TypeAttr>("type").getValue());
+    info.dtype = dtypeOf(type.getElementType());
+    info.ranked = type.hasRank();
+    if (info.ranked)
+      for (int64_t size : type.getShape())
+        info.dims.push_back(ShapedType::isDynamic(size) ? -1 : size);
+    if (Attribute initial = slot.get("initial"))
+      info.initial = tables.blobIndex(initial);
+    info.isCopy = slot.contains("copy");
+    if (auto axis = slot.getAs<IntegerAttr>("shard"))
+      info.shardAxis = int(axis.getInt());
+    if (auto device = slot.getAs<IntegerAttr>("device"))
+      info.device = int(device.getInt());
+    program.slots.push_back(info);
+  }
   if (auto state = module->getAttrOfType<StringAttr>("weir.state_device"))
     for (auto [i, device] : llvm::enumerate(program.devices))
       if (device.name == state.getValue())
         program.stateDevice = int(i);
-  describeCollectives(module, program);
+}
 
+/// Entries, and the steps that each of their devices takes.
+void describeEntries(ModuleOp module, Program &program) {
   // One entry may have a step on several devices. What users do not see comes last.
   std::map<std::string, size_t> entryIndex;
   auto nameOfEntry = [](func::FuncOp function) {
@@ -196,6 +203,10 @@ void describeProgram(ModuleOp module, StepTables &tables) {
         accelerator.steps[it->second] = symbol;
       }
   }
+}
+
+/// Buffers with a place in an arena.
+void describeBuffers(ModuleOp module, StepTables &tables) {
   int step = -1;
   for (auto function : module.getOps<func::FuncOp>()) {
     auto device = function->getAttrOfType<IntegerAttr>("weir.device_index");
@@ -220,9 +231,18 @@ void describeProgram(ModuleOp module, StepTables &tables) {
         info.firstUse = lives[0];
         info.lastUse = lives[1];
       }
-      program.buffers.push_back(info);
+      tables.program.buffers.push_back(info);
     });
   }
+}
+
+/// What the module's attributes and functions say of the program.
+void describeProgram(ModuleOp module, StepTables &tables) {
+  describeDevices(module, tables.program);
+  describeSlots(module, tables);
+  describeCollectives(module, tables.program);
+  describeEntries(module, tables.program);
+  describeBuffers(module, tables);
 }
 
 /// Work and traffic of a launch, -1 where sizes are known only at run time.

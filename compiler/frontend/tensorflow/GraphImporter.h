@@ -232,9 +232,28 @@ private:
   void emitItem(Region &region, Item &item, Scope &scope, mlir::OpBuilder &b);
   void noteDevice(const Node &node);
   void emitNode(Body &body, uint32_t at, Scope &scope, mlir::OpBuilder &b);
+  /// What imports a node: the table's row, or a custom operation; both may be null where
+  /// `instead` knows the node.
+  struct NodeMeaning {
+    const Node &node;
+    const OpImport *row;
+    const CustomOperation *custom;
+  };
+  mlir::FailureOr<std::vector<Imported>>
+  importNode(const NodeMeaning &meaning, std::vector<Imported> inputs, mlir::OpBuilder &b);
+  /// Where the input at `position` is one of several variables: the node, for each of them.
+  mlir::FailureOr<std::vector<Imported>> importForEach(const NodeMeaning &meaning,
+                                                       std::vector<Imported> inputs,
+                                                       size_t position, mlir::OpBuilder &b);
+  mlir::FailureOr<std::vector<Imported>>
+  importPlainNode(const NodeMeaning &meaning, std::vector<Imported> inputs, mlir::OpBuilder &b);
   LogicalResult callCustom(const CustomOperation &custom, NodeImport &n);
   void reportUnknown(const Node &node);
   void emitLoop(Body &body, uint32_t frame, Scope &scope, mlir::OpBuilder &b);
+  /// What a loop's variables begin with; nothing, with a diagnostic, where they are no merges
+  /// of one Enter and one NextIteration.
+  std::optional<std::vector<Imported>> loopInits(const Structure &structure, const Frame &frame,
+                                                 const Node &face, Scope &scope);
   mlir::RankedTensorType join(mlir::RankedTensorType x, mlir::RankedTensorType y) const;
   /// Makes two values agree in kind and type, each at its own place; says
   /// whether the first became another type. Failure where they cannot.

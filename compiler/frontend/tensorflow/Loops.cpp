@@ -19,16 +19,15 @@ using namespace mlir;
 using namespace weir;
 using namespace weir::tf;
 
-void GraphImporter::emitLoop(Body &body, uint32_t index, Scope &scope, OpBuilder &b) {
-  const Structure &structure = body.structure;
+std::optional<std::vector<Imported>> GraphImporter::loopInits(const Structure &structure,
+                                                              const Frame &frame, const Node &face,
+                                                              Scope &scope) {
   const Graph &graph = structure.graph;
-  const Frame &frame = structure.frames[index];
-  const Node &face = graph.nodes[frame.exits.empty() ? frame.enters[0] : frame.exits[0]];
   if (frame.loopCond < 0 || frame.merges.empty()) {
     (void)report(face, "W0254",
                  "found a loop (frame \"" + std::string(frame.name) + "\") " +
                      (frame.merges.empty() ? "without variables" : "without a LoopCond"));
-    return;
+    return std::nullopt;
   }
   std::vector<Imported> inits;
   for (uint32_t merge : frame.merges) {
@@ -38,12 +37,24 @@ void GraphImporter::emitLoop(Body &body, uint32_t index, Scope &scope, OpBuilder
       (void)report(graph.nodes[merge], "W0254",
                    "found a loop variable that is not the merge of one Enter "
                    "and one NextIteration");
-      return;
+      return std::nullopt;
     }
     inits.push_back(lookup(node.inputs[0], scope));
     if (inits.back().kind == Imported::Kind::None)
-      return; // reported where it could not be made
+      return std::nullopt; // reported where it could not be made
   }
+  return inits;
+}
+
+void GraphImporter::emitLoop(Body &body, uint32_t index, Scope &scope, OpBuilder &b) {
+  const Structure &structure = body.structure;
+  const Graph &graph = structure.graph;
+  const Frame &frame = structure.frames[index];
+  const Node &face = graph.nodes[frame.exits.empty() ? frame.enters[0] : frame.exits[0]];
+  std::optional<std::vector<Imported>> begun = loopInits(structure, frame, face, scope);
+  if (!begun)
+    return;
+  std::vector<Imported> &inits = *begun;
   // Whether it is the first trip, which a merge's value_index tells.
   auto asksForTrip = [&](const Node &node) {
     return llvm::any_of(node.inputs, [&](Edge edge) {
