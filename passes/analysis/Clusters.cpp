@@ -14,6 +14,7 @@
 #include "passes/analysis/Attention.h"
 #include "passes/analysis/DeviceTraits.h"
 #include "passes/analysis/KernelForms.h"
+#include "passes/analysis/KernelSchedules.h"
 #include "passes/analysis/RowReduction.h"
 #include "passes/analysis/WeightOnly.h"
 #include "llvm/ADT/DenseMap.h"
@@ -220,6 +221,12 @@ bool padsLines(Operation *op) {
   return rank && ((*pads)[rank - 1] || pads->back());
 }
 
+/// Whether the strategy that computes the user on the host reads each element once after all.
+bool isReadOnce(OpOperand &use) {
+  const KernelSchedules *host = hostSchedules();
+  return host && !isOffloaded(use.getOwner()) && host->readsOnce(use);
+}
+
 /// Why `producer` may not be computed inside of the kernel of its user; null: it may.
 const char *obstacle(Operation *producer, OpOperand &use) {
   Operation *user = use.getOwner();
@@ -249,7 +256,7 @@ const char *obstacle(Operation *producer, OpOperand &use) {
   if (!isa<ElementwiseOpInterface>(producer) && !isTrivial(producer) &&
       isa_and_nonnull<DotGeneralOp, ConvOp>(anchorBefore(user)))
     return "what a product or convolution takes in at its end is read from memory by vectors";
-  if (user->hasTrait<traits::ReadsElementsRepeatedly>())
+  if (user->hasTrait<traits::ReadsElementsRepeatedly>() && !isReadOnce(use))
     return "each element is read many times: it is computed before, once";
   if (isWeightOnly(user))
     return "several kernels would compute it: it is read from memory";

@@ -51,6 +51,11 @@ public:
   /// needs a kernel of its own. Null: there is none.
   virtual mlir::Operation *schedule(FormedKernel formed) const = 0;
 
+  /// Whether a kernel of the use's owner reads each element of the value once, as only its
+  /// strategy knows (traits::ReadsElementsRepeatedly says otherwise of the operation): then
+  /// what defines the value may be computed inside. Before kernels are formed.
+  virtual bool readsOnce(mlir::OpOperand &use) const = 0;
+
   /// Whether the kernel finds the elements of buffer `index` (arguments, then results) when
   /// that is a part of a buffer of the sizes `extents`.
   virtual bool takesPart(plan::KernelOp kernel, unsigned index,

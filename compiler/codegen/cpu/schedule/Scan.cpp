@@ -13,21 +13,26 @@ using namespace mlir;
 using namespace weir;
 using namespace weir::plan;
 
-/// How the range of a running reduction is cut: never along its axis.
-static SmallVector<int64_t> scanTiles(ScheduleBuilder &s, KernelOp kernel, CumulativeOp op) {
-  constexpr int64_t whole = int64_t(1) << 40, columns = 512;
+/// Neighbouring lines side by side, rather than one after the other: see ../Scan.cpp.
+static bool goesByColumns(CumulativeOp op) {
   auto type = cast<RankedTensorType>(op.getType());
-  int64_t rank = type.getRank(), axis = op.getAxis();
-  SmallVector<int64_t> tiles(rank, 1);
-  tiles[axis] = whole;
-  // Neighbouring lines side by side: see ../Scan.cpp.
   auto floatType = dyn_cast<FloatType>(type.getElementType());
   bool isWide = !floatType || floatType.getWidth() >= 32;
+  return op.getAxis() + 1 < type.getRank() && isWide && !isa<ComplexType>(type.getElementType());
+}
+
+static constexpr int64_t columnsOfPart = 512;
+
+/// How the range of a running reduction is cut: never along its axis.
+static SmallVector<int64_t> scanTiles(ScheduleBuilder &s, KernelOp kernel, CumulativeOp op) {
+  constexpr int64_t whole = int64_t(1) << 40;
+  auto type = cast<RankedTensorType>(op.getType());
+  SmallVector<int64_t> tiles(type.getRank(), 1);
+  tiles[op.getAxis()] = whole;
   Value result = kernel.getBody().front().getTerminator()->getOperand(0);
-  if (axis + 1 < rank && isWide && result == op.getResult() &&
-      !isa<ComplexType>(type.getElementType())) {
+  if (goesByColumns(op) && result == op.getResult()) {
     s.set(schedule::columns, true);
-    tiles.back() = columns;
+    tiles.back() = columnsOfPart;
   }
   return tiles;
 }
@@ -40,6 +45,16 @@ public:
 
   bool matches(const KernelRequest &request) const override {
     return isa_and_nonnull<CumulativeOp>(request.anchor);
+  }
+
+  /// Side by side, lines are computed from their operands as vectors. Where they are few, what
+  /// defines them is left to as many threads as there are.
+  bool readsOnce(OpOperand &use) const override {
+    auto op = dyn_cast<CumulativeOp>(use.getOwner());
+    auto type = op ? cast<RankedTensorType>(op.getType()) : RankedTensorType();
+    constexpr int64_t fewParts = 8;
+    return op && type.hasStaticShape() && goesByColumns(op) && type.getNumElements() > 0 &&
+           type.getNumElements() / type.getDimSize(op.getAxis()) >= fewParts * columnsOfPart;
   }
 
   std::optional<SmallVector<int64_t>> schedule(ScheduleBuilder &s,

@@ -194,6 +194,11 @@ public:
     return request.isHost ? strategy.packOperands(request) : nullptr;
   }
 
+  bool readsOnce(OpOperand &use) const override {
+    return llvm::any_of(strategies(),
+                        [&](const KernelStrategy *each) { return each->readsOnce(use); });
+  }
+
   bool takesPart(KernelOp kernel, unsigned index, ArrayRef<int64_t> extents) const override {
     return strategyOf(kernel).takesPart(kernel, index, extents);
   }

@@ -71,6 +71,9 @@ public:
 
   /// Whether the strategy computes the kernel. Never, where passes make such kernels themselves.
   virtual bool matches(const KernelRequest &) const { return false; }
+  /// Whether a kernel of the use's owner would be of this strategy, and would read each element
+  /// of the value once: see KernelSchedules.
+  virtual bool readsOnce(mlir::OpOperand &) const { return false; }
   /// Chooses tiles and the like, and returns the parts that the range counts; none: elements.
   /// A grain follows from the parts, where it is not chosen here.
   virtual std::optional<llvm::SmallVector<int64_t>> schedule(plan::ScheduleBuilder &,
