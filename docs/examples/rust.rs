@@ -15,17 +15,15 @@
 
 use std::ffi::{c_char, c_void, CStr};
 
-/// weir_status
 #[repr(C)]
-struct Status {
+struct Status { // weir_status
     size: u32,
     code: i32,
     message: [c_char; 1016],
 }
 
-/// weir_tensor
 #[repr(C)]
-struct Tensor {
+struct Tensor { // weir_tensor
     data: *mut c_void,
     bytes: i64,
     dtype: i32,
@@ -33,11 +31,7 @@ struct Tensor {
     dims: [i64; 16],
 }
 
-#[repr(C)]
-struct Session {
-    _private: [u8; 0],
-}
-
+enum Session {}
 extern "C" {
     fn digits_create(options: *const c_void, session: *mut *mut Session, status: *mut Status) -> i32;
     fn digits_destroy(session: *mut Session);
@@ -66,11 +60,10 @@ fn checked(call: impl FnOnce(*mut Status) -> i32) -> Result<(), String> {
 
 /// Rows of `values`, to be read or to be written.
 fn tensor(values: *const f32, count: usize, dims: &[usize]) -> Tensor {
-    let mut out =
-        Tensor { data: values as *mut c_void, bytes: 4 * count as i64, dtype: 1, rank: 0, dims: [0; 16] };
-    out.rank = dims.len() as i32;
-    dims.iter().enumerate().for_each(|(i, &size)| out.dims[i] = size as i64);
-    out
+    let mut sizes = [0; 16];
+    dims.iter().enumerate().for_each(|(i, &size)| sizes[i] = size as i64);
+    let (bytes, rank) = (4 * count as i64, dims.len() as i32);
+    Tensor { data: values as *mut c_void, bytes, dtype: 1, rank, dims: sizes }
 }
 
 impl Digits {
@@ -91,15 +84,11 @@ impl Digits {
 }
 
 impl Drop for Digits {
-    fn drop(&mut self) {
-        unsafe { digits_destroy(self.0) }
-    }
+    fn drop(&mut self) { unsafe { digits_destroy(self.0) } }
 }
-
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let files: Vec<String> = std::env::args().skip(1).collect();
-    let bytes = std::fs::read(&files[0])?;
-    let labels = std::fs::read(&files[1])?;
+    let (bytes, labels) = (std::fs::read(&files[0])?, std::fs::read(&files[1])?);
     let float = |b: &[u8]| f32::from_le_bytes([b[0], b[1], b[2], b[3]]);
     let images: Vec<f32> = bytes.chunks_exact(4).map(float).collect();
     let answers = Digits::new()?.run(&images)?;

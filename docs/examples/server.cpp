@@ -18,17 +18,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "digits.h"
+#include "kserve.h"
 
 #include <condition_variable>
-#include <cstring>
 #include <deque>
 #include <future>
-#include <httplib.h>
-#include <nlohmann/json.hpp>
 
 using nlohmann::json;
+
 constexpr size_t pixels = 64, classes = 10, most = 64;
-static const char lengthOfJson[] = "Inference-Header-Content-Length";
+static const kserve::Tensor image{"image", {1, 8, 8}}, probabilities{"probabilities", {classes}};
 
 struct Job {
   std::vector<float> images;
@@ -37,9 +36,6 @@ struct Job {
 static std::deque<Job> jobs;
 static std::mutex mutex;
 static std::condition_variable arrived;
-static const char about[] = R"({"name": "digits", "platform": "weir", "versions": ["1"],
-  "inputs": [{"name": "image", "datatype": "FP32", "shape": [-1, 1, 8, 8]}],
-  "outputs": [{"name": "probabilities", "datatype": "FP32", "shape": [-1, 10]}]})";
 
 /// Runs batches until the process ends.
 static void work(digits::Model model) {
@@ -67,45 +63,15 @@ static void work(digits::Model model) {
   }
 }
 
-/// Numbers of a list, nested or not.
-static void append(const json &list, std::vector<float> &to) {
-  for (const json &item : list)
-    item.is_array() ? append(item, to) : to.push_back(item.get<float>());
-}
-
 static void infer(const httplib::Request &in, httplib::Response &out) {
-  const std::string length = in.get_header_value(lengthOfJson); // where bytes follow
-  const size_t size = length.empty() ? in.body.size() : std::stoul(length);
-  const std::string bytes = in.body.substr(size);
-  const json request = json::parse(in.body.substr(0, size)), none = json::object();
-  const json &input = request.at("inputs").at(0);
-  Job job;
-  job.images.resize(bytes.size() / 4);
-  std::memcpy(job.images.data(), bytes.data(), job.images.size() * 4);
-  append(input.value("data", json::array()), job.images);
-  const size_t rows = job.images.size() / pixels;
-  if (input.at("name") != "image" || input.at("datatype") != "FP32" || rows < 1 || rows > most ||
-      input.at("shape") != json({rows, 1, 8, 8}) || job.images.size() != rows * pixels)
-    throw std::invalid_argument("expected \"image\", FP32 [1..64, 1, 8, 8], and as much data");
+  kserve::Request request = kserve::parse(in, image, most);
+  Job job{std::move(request.numbers), {}};
   auto done = job.done.get_future();
   std::unique_lock lock(mutex);
   jobs.push_back(std::move(job));
   lock.unlock();
   arrived.notify_one();
-  bool asBytes = request.value("parameters", none).value("binary_data_output", false);
-  for (const json &one : request.value("outputs", json::array()))
-    asBytes = one.value("parameters", none).value("binary_data", asBytes);
-  json output = {{"name", "probabilities"}, {"datatype", "FP32"}, {"shape", {rows, classes}}};
-  const std::vector<float> found = done.get();
-  asBytes ? output["parameters"]["binary_data_size"] = found.size() * 4 : output["data"] = found;
-  json answer = {{"model_name", "digits"}, {"id", request.value("id", "")}};
-  answer["outputs"] = json::array({output});
-  std::string body = answer.dump();
-  if (asBytes) {
-    out.set_header(lengthOfJson, std::to_string(body.size()));
-    body.append(reinterpret_cast<const char *>(found.data()), found.size() * 4);
-  }
-  out.set_content(body, asBytes ? "application/octet-stream" : "application/json");
+  kserve::answer(out, "digits", request, probabilities, done.get());
 }
 
 int main(int argc, char **argv) {
@@ -114,11 +80,12 @@ int main(int argc, char **argv) {
   digits::Model model(&options);
   for (unsigned i = 0; i < std::max(1u, std::thread::hardware_concurrency()); ++i)
     std::thread(work, model.view()).detach();
+  const std::string about = kserve::about("digits", image, probabilities);
   httplib::Server server;
   server.set_tcp_nodelay(true);
   for (const char *path :
        {"/v2/health/live", "/v2/health/ready", "/v2/models/digits/ready", "/v2/models/digits"})
-    server.Get(path, [](auto &, auto &out) { out.set_content(about, "application/json"); });
+    server.Get(path, [&](auto &, auto &out) { out.set_content(about, "application/json"); });
   server.Post("/v2/models/digits/infer", [](auto &in, auto &out) {
     try {
       infer(in, out);
