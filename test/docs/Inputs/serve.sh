@@ -8,13 +8,14 @@
 #
 # usage: serve.sh SERVER COMMAND...
 #
-# Starts SERVER with a port that is free, runs COMMAND with @URL@, @PORT@ and @PID@ replaced,
+# Starts SERVER, which may have arguments, with a port that is free, runs COMMAND with @URL@, @PORT@ and @PID@ replaced,
 # ends both.
 #
 server=$1
 shift
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("localhost", 0)); print(s.getsockname()[1])')
-"$server" "$port" &
+# shellcheck disable=SC2086 # its own arguments are words of it
+$server "$port" &
 pid=$!
 for word; do
   shift
