@@ -22,9 +22,9 @@ using namespace weir::shape;
 
 namespace {
 
-class Running {
+class ScanEmitter {
 public:
-  Running(KernelBuilder &r, plan::KernelOp kernel, CumulativeOp op)
+  ScanEmitter(KernelBuilder &r, plan::KernelOp kernel, CumulativeOp op)
       : r(r), op(op), element(getElementTypeOrSelf(op.getType())), wide(accumulatorType(element)),
         s(r, op, wide), axis(op.getAxis()),
         result(kernel.getBody().front().getTerminator()->getOperand(0)), target(r.bufferOf(result)),
@@ -102,15 +102,15 @@ private:
 LogicalResult weir::emitScan(KernelBuilder &r, plan::KernelOp kernel, Value begin, Value end) {
   auto op = *kernel.getBody().front().getOps<CumulativeOp>().begin();
   r.loc = op.getLoc();
-  Running running(r, kernel, op);
+  ScanEmitter scan(r, kernel, op);
   auto blocks = kernel.getSchedule()[plan::schedule::parts];
   SmallVector<Value> dims = r.dims(op.getOperand());
   emitStepLoop(r, begin, end, 1, [&](Value part) {
     SmallVector<Value> at = r.blockIndices(part, dims, blocks);
     if (!kernel.getSchedule()[plan::schedule::columns])
-      return running.line(at);
+      return scan.line(at);
     at.back() = r.mul(at.back(), r.constant(blocks.back()));
-    running.columns(at, r.minimum(r.constant(blocks.back()), r.sub(dims.back(), at.back())));
+    scan.columns(at, r.minimum(r.constant(blocks.back()), r.sub(dims.back(), at.back())));
   });
   return success();
 }
