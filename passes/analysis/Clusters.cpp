@@ -363,7 +363,7 @@ private:
     for (Operation &op : llvm::reverse(block)) {
       if (visited.contains(&op) || !isFree(&op))
         continue;
-      std::optional<Lines> lines = matchRowReduction(&op, isInside, visited, withHalves);
+      std::optional<RowReductionForm> lines = matchRowReduction(&op, isInside, visited, withHalves);
       if (!lines)
         continue;
       Kernel kernel;

@@ -152,7 +152,7 @@ size_t cheapestCut(const llvm::SetVector<Operation *> &operations, const LineSha
 }
 
 /// Whether all that reads `op`'s result and is not in `lines` comes behind their root.
-bool isReadBehind(Operation *op, const Lines &lines) {
+bool isReadBehind(Operation *op, const RowReductionForm &lines) {
   return llvm::all_of(op->getUsers(), [&](Operation *user) {
     if (lines.operations.contains(user))
       return true;
@@ -163,10 +163,10 @@ bool isReadBehind(Operation *op, const Lines &lines) {
 
 } // namespace
 
-std::optional<Lines> weir::matchRowReduction(Operation *root,
-                                             function_ref<bool(Operation *)> isFree,
-                                             llvm::DenseSet<Operation *> &visited,
-                                             bool withHalves) {
+std::optional<RowReductionForm> weir::matchRowReduction(Operation *root,
+                                                        function_ref<bool(Operation *)> isFree,
+                                                        llvm::DenseSet<Operation *> &visited,
+                                                        bool withHalves) {
   auto type = root->getNumResults() == 1 ? dyn_cast<RankedTensorType>(root->getResult(0).getType())
                                          : RankedTensorType();
   if (!type || type.getRank() == 0)
@@ -177,7 +177,7 @@ std::optional<Lines> weir::matchRowReduction(Operation *root,
   // Where sizes are open, a line's values may turn out to be stretched: code for that
   // has one result.
   bool mayHaveOthers = !ShapedType::isDynamicShape(shape.sizes);
-  Lines lines;
+  RowReductionForm lines;
   lines.root = root;
   // From the root upwards, later operations first: when one is looked at, all that
   // could read it inside has been.

@@ -17,7 +17,7 @@ namespace weir {
 /// behind them, that one kernel computes a line at a time: a softmax, a normalisation.
 /// On offload devices, which split reductions (SplitReductions.cpp), lines may also lie
 /// across: short ones along another dimension, in a kernel of one element for each.
-struct Lines {
+struct RowReductionForm {
   /// Has an element for each of the line's, or one for all. Its result is the kernel's first.
   mlir::Operation *root = nullptr;
   /// All operations of the kernel but constants, the root among them.
@@ -33,10 +33,9 @@ struct Lines {
 /// `isFree`: whether an operation may become part of a kernel with others, which is
 /// asked of each but the root. `visited` takes in what was looked at: no lines end there.
 /// `withHalves`: elementwise operations on f16 and bf16 count as if they were of f32.
-std::optional<Lines> matchRowReduction(mlir::Operation *root,
-                                       llvm::function_ref<bool(mlir::Operation *)> isFree,
-                                       llvm::DenseSet<mlir::Operation *> &visited,
-                                       bool withHalves = false);
+std::optional<RowReductionForm>
+matchRowReduction(mlir::Operation *root, llvm::function_ref<bool(mlir::Operation *)> isFree,
+                  llvm::DenseSet<mlir::Operation *> &visited, bool withHalves = false);
 
 /// Whether the kernel's body is one of lines: the first result may have an element for
 /// each of the line's, further ones have one for all.
