@@ -55,7 +55,7 @@ static void showOptimized(Work &work, ProcessorCode &code, bool isCopy) {
   if (isCopy)
     copy = llvm::CloneModule(*code.module);
   llvm::Module &seen = copy ? *copy : *code.module;
-  optimize(seen, *code.target.machine, work.options.optLevel, work.options.sanitizeAddress);
+  optimizeKernels(seen, *code.target.machine, work.options.optLevel, work.options.sanitizeAddress);
   if (work.isLogging)
     work.log.end("optimize", &seen);
 }
@@ -113,7 +113,7 @@ static llvm::Error compileInUnits(const Options &options, ProcessorCode &code,
     cache.emplace(folder, options.cacheBytes ? options.cacheBytes : CodeCache::defaultLimit);
   UnitOptions how;
   how.machine = [&] { return makeMachine(options, code.target); };
-  how.flags = codeFlags(options, code.target) + " LLVM " LLVM_VERSION_STRING " units 4";
+  how.flags = codeFlags(options, code.target) + " LLVM " LLVM_VERSION_STRING " units 5";
   how.optLevel = options.optLevel;
   how.sanitizeAddress = options.sanitizeAddress;
   how.jobs = options.jobs ? options.jobs : int(std::thread::hardware_concurrency());

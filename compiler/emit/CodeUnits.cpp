@@ -206,7 +206,7 @@ static void collectMessage(const llvm::DiagnosticInfo *info, void *text) {
   info->print(printer);
 }
 
-static llvm::Error compileUnit(CodeUnit &unit, llvm::TargetMachine &machine,
+static llvm::Error compileUnit(CodeUnit &unit, llvm::TargetMachine &machine, int optLevel,
                                const UnitOptions &options) {
   std::string problem;
   llvm::LLVMContext context;
@@ -215,9 +215,9 @@ static llvm::Error compileUnit(CodeUnit &unit, llvm::TargetMachine &machine,
       llvm::parseBitcodeFile({{unit.bitcode.data(), unit.bitcode.size()}, unitFunction}, context);
   if (!module)
     return module.takeError();
-  optimize(**module, machine, options.optLevel, options.sanitizeAddress);
-  llvm::Error error =
-      generateMachineCode(**module, machine, llvm::CodeGenFileType::ObjectFile, unit.object);
+  bool inVectors = optimizeKernels(**module, machine, optLevel, options.sanitizeAddress);
+  llvm::Error error = generateMachineCode(**module, machine, llvm::CodeGenFileType::ObjectFile,
+                                          unit.object, inVectors);
   if (!error && !problem.empty())
     return llvm::createStringError(problem);
   return error;
@@ -244,7 +244,10 @@ llvm::Error weir::compileUnits(llvm::MutableArrayRef<CodeUnit> units, const Unit
       CodeUnit &unit = units[missing[i]];
       if (!machine)
         machine = options.machine();
-      if (llvm::Error error = compileUnit(unit, *machine, options))
+      // Steps have few loops and much that runs once.
+      bool isSteps = unit.symbols.empty() && units.size() > 1;
+      int optLevel = isSteps ? std::min(options.optLevel, 1) : options.optLevel;
+      if (llvm::Error error = compileUnit(unit, *machine, optLevel, options))
         problems[missing[i]] = llvm::toString(std::move(error));
       else if (options.cache)
         options.cache->store(unit.key, unit.object);

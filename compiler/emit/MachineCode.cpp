@@ -7,13 +7,19 @@
 
 #include "compiler/emit/MachineCode.h"
 #include "compiler/emit/Bf16Rounding.h"
+#include "compiler/emit/KernelPasses.h"
 
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/OptBisect.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/raw_ostream.h"
+#include "llvm/Transforms/IPO/AlwaysInliner.h"
+#include "llvm/Transforms/IPO/GlobalDCE.h"
 #include "llvm/Transforms/Instrumentation/AddressSanitizer.h"
 
 using namespace weir;
@@ -102,9 +108,42 @@ static void storeOnlyLanesAlone(llvm::Module &module) {
   }
 }
 
-void weir::optimize(llvm::Module &module, llvm::TargetMachine &machine, int level,
-                    bool sanitizeAddress) {
-  llvm::PassBuilder builder(&machine);
+namespace {
+
+/// The analyses that passes share, and what builds passes.
+struct PassRun {
+  explicit PassRun(llvm::TargetMachine &machine)
+      : builder(&machine, llvm::PipelineTuningOptions(), std::nullopt, &callbacks) {
+    builder.registerModuleAnalyses(modules);
+    builder.registerCGSCCAnalyses(components);
+    builder.registerFunctionAnalyses(functions);
+    builder.registerLoopAnalyses(loops);
+    builder.crossRegisterProxies(loops, functions, components, modules);
+  }
+
+  void runStandard(llvm::Module &module, int level, bool sanitizeAddress);
+
+  llvm::PassInstrumentationCallbacks callbacks;
+  llvm::PassBuilder builder;
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+};
+
+/// Keeps the search for other induction variables from code that has none but counters: it asks
+/// of each of a tile's hundreds of addresses, and finds that they are at constant distances.
+class VectorCodeGate : public llvm::OptPassGate {
+public:
+  bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) const override {
+    return pass != "Loop Strength Reduction";
+  }
+  bool isEnabled() const override { return true; }
+};
+
+} // namespace
+
+void PassRun::runStandard(llvm::Module &module, int level, bool sanitizeAddress) {
   if (sanitizeAddress)
     builder.registerOptimizerLastEPCallback(
         [](llvm::ModulePassManager &passes, llvm::OptimizationLevel, llvm::ThinOrFullLTOPhase) {
@@ -114,27 +153,69 @@ void weir::optimize(llvm::Module &module, llvm::TargetMachine &machine, int leve
               llvm::AddressSanitizerOptions(), /*UseGlobalGC=*/true,
               /*UseOdrIndicator=*/false, llvm::AsanDtorKind::None, llvm::AsanCtorKind::None));
         });
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
   llvm::OptimizationLevel wanted = optimizationLevel(level);
   llvm::ModulePassManager passes = level == 0 ? builder.buildO0DefaultPipeline(wanted)
                                               : builder.buildPerModuleDefaultPipeline(wanted);
   passes.run(module, modules);
+}
+
+/// What instructions ask for that LLVM 22 has no right code for.
+static void legalize(llvm::Module &module, llvm::TargetMachine &machine) {
   roundToBf16Inline(module, machine);
   defineBf16Rounding(module, machine);
   storeOnlyLanesAlone(module);
 }
 
+void weir::optimize(llvm::Module &module, llvm::TargetMachine &machine, int level,
+                    bool sanitizeAddress) {
+  PassRun(machine).runStandard(module, level, sanitizeAddress);
+  legalize(module, machine);
+}
+
+bool weir::optimizeKernels(llvm::Module &module, llvm::TargetMachine &machine, int level,
+                           bool sanitizeAddress) {
+  if (level == 0 || sanitizeAddress) {
+    optimize(module, machine, level, sanitizeAddress);
+    return false;
+  }
+  PassRun run(machine);
+  llvm::ModulePassManager inlining;
+  inlining.addPass(llvm::AlwaysInlinerPass(/*InsertLifetime=*/false));
+  inlining.addPass(llvm::GlobalDCEPass());
+  inlining.run(module, run.modules);
+
+  llvm::SmallPtrSet<const llvm::Function *, 4> done;
+  llvm::FunctionPassManager passes = vectorKernelPasses();
+  bool isAll = true;
+  for (llvm::Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    if (!isVectorKernel(function)) {
+      isAll = false;
+      continue;
+    }
+    passes.run(function, run.functions);
+    done.insert(&function);
+  }
+  if (!isAll) {
+    if (!done.empty())
+      run.callbacks.registerShouldRunOptionalPassCallback(
+          [&](llvm::StringRef, llvm::Any unit) { return !done.contains(functionOf(unit)); });
+    run.modules.invalidate(module, llvm::PreservedAnalyses::none());
+    run.runStandard(module, level, sanitizeAddress);
+  }
+  legalize(module, machine);
+  return isAll;
+}
+
 llvm::Error weir::generateMachineCode(llvm::Module &module, llvm::TargetMachine &machine,
-                                      llvm::CodeGenFileType type,
-                                      llvm::SmallVectorImpl<char> &out) {
+                                      llvm::CodeGenFileType type, llvm::SmallVectorImpl<char> &out,
+                                      bool inVectors) {
+  VectorCodeGate gate;
+  llvm::OptPassGate &usual = module.getContext().getOptPassGate();
+  if (inVectors)
+    module.getContext().setOptPassGate(gate);
+  llvm::scope_exit restore([&] { module.getContext().setOptPassGate(usual); });
   llvm::raw_svector_ostream stream(out);
   llvm::legacy::PassManager passes;
   if (machine.addPassesToEmitFile(passes, stream, nullptr, type))

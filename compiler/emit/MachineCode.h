@@ -40,9 +40,17 @@ void setTargetAttributes(llvm::Module &module, const CodeTarget &target);
 /// and stores are instrumented at its end.
 void optimize(llvm::Module &module, llvm::TargetMachine &machine, int level, bool sanitizeAddress);
 
-/// Object or assembly of the module.
+/// The same for a processor's kernels and steps, in less time: functions that their emitter wrote
+/// in vectors, whose loops are what they are to be, get few passes (KernelPasses.cpp). Returns
+/// whether all functions of the module are such ones.
+bool optimizeKernels(llvm::Module &module, llvm::TargetMachine &machine, int level,
+                     bool sanitizeAddress);
+
+/// Object or assembly of the module. `inVectors`: what optimizeKernels returned; such code is not
+/// searched for other induction variables.
 llvm::Error generateMachineCode(llvm::Module &module, llvm::TargetMachine &machine,
-                                llvm::CodeGenFileType type, llvm::SmallVectorImpl<char> &out);
+                                llvm::CodeGenFileType type, llvm::SmallVectorImpl<char> &out,
+                                bool inVectors = false);
 
 } // namespace weir
 

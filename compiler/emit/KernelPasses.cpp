@@ -1,0 +1,74 @@
+//===- KernelPasses.cpp - LLVM passes for kernels in vectors --------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/emit/KernelPasses.h"
+
+#include "llvm/Analysis/LazyCallGraph.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/Transforms/InstCombine/InstCombine.h"
+#include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/LICM.h"
+#include "llvm/Transforms/Scalar/LoopPassManager.h"
+#include "llvm/Transforms/Scalar/LoopRotation.h"
+#include "llvm/Transforms/Scalar/LoopUnrollPass.h"
+#include "llvm/Transforms/Scalar/SROA.h"
+#include "llvm/Transforms/Scalar/SimplifyCFG.h"
+#include "llvm/Transforms/Vectorize/LoopVectorize.h"
+#include "llvm/Transforms/Vectorize/SLPVectorizer.h"
+#include "llvm/Transforms/Vectorize/VectorCombine.h"
+
+using namespace weir;
+
+/// Instructions from which on the short list saves time.
+static constexpr size_t longFunction = 400;
+
+bool weir::isVectorKernel(const llvm::Function &function) {
+  return function.getInstructionCount() >= longFunction &&
+         llvm::any_of(llvm::instructions(function), [](const llvm::Instruction &instruction) {
+           return instruction.getType()->isVectorTy();
+         });
+}
+
+llvm::FunctionPassManager weir::vectorKernelPasses() {
+  // One round, as LLVM's own pipelines have it: those behind clean up.
+  auto combine = [] { return llvm::InstCombinePass(llvm::InstCombineOptions().setMaxIterations(1)); };
+  auto hoist = [] { return llvm::LICMPass(llvm::LICMOptions()); };
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+  passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(combine());
+  llvm::LoopPassManager loops;
+  loops.addPass(llvm::LoopRotatePass());
+  loops.addPass(hoist());
+  passes.addPass(
+      llvm::createFunctionToLoopPassAdaptor(std::move(loops), /*UseMemorySSA=*/true));
+  // Blocks of a window that lie at a line's ends have code of their own once these are written out.
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LoopFullUnrollPass(/*OptLevel=*/3)));
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+  passes.addPass(combine());
+  passes.addPass(llvm::LoopVectorizePass());
+  passes.addPass(llvm::SLPVectorizerPass());
+  passes.addPass(llvm::VectorCombinePass());
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+  passes.addPass(combine());
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(hoist(), /*UseMemorySSA=*/true));
+  passes.addPass(llvm::SimplifyCFGPass());
+  return passes;
+}
+
+const llvm::Function *weir::functionOf(llvm::Any unit) {
+  if (const auto *function = llvm::any_cast<const llvm::Function *>(&unit))
+    return *function;
+  if (const auto *loop = llvm::any_cast<const llvm::Loop *>(&unit))
+    return (*loop)->getHeader()->getParent();
+  if (const auto *component = llvm::any_cast<const llvm::LazyCallGraph::SCC *>(&unit))
+    return (*component)->size() == 1 ? &(*component)->begin()->getFunction() : nullptr;
+  return nullptr;
+}

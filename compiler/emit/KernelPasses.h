@@ -1,0 +1,37 @@
+//===- KernelPasses.h - LLVM passes for kernels in vectors ------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Register tiles, windows and attention leave their emitters as loops over whole vectors: nothing
+// is left for LLVM to vectorise, to turn around or to distribute. What such functions need is that
+// constants fold, that what loops repeat leaves them, and that short loops are written out.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_COMPILER_EMIT_KERNELPASSES_H
+#define WEIR_COMPILER_EMIT_KERNELPASSES_H
+
+#include "llvm/ADT/Any.h"
+#include "llvm/IR/Function.h"
+#include "llvm/IR/PassManager.h"
+
+namespace weir {
+
+/// Whether a function is a kernel that its emitter wrote in vectors, and long enough that a short
+/// list of passes is worth it: what is short costs little, and its loops may be worth unrolling.
+bool isVectorKernel(const llvm::Function &function);
+
+/// The passes for such a function. Loops over elements that it may have beside those over vectors
+/// are still vectorised.
+llvm::FunctionPassManager vectorKernelPasses();
+
+/// The function that a pass of LLVM's is about to run on, or a loop or component of it; null:
+/// none, or several.
+const llvm::Function *functionOf(llvm::Any unit);
+
+} // namespace weir
+
+#endif // WEIR_COMPILER_EMIT_KERNELPASSES_H
