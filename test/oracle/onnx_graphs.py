@@ -64,7 +64,7 @@ class Drawing:
             schema = self.schemas[int(random.integers(len(self.schemas)))]
             made = [n for n in self.known if n.startswith("y")]
             source = str(random.choice(made)) if made else None
-            if source and not any(t.startswith("tensor(") for t in schema.inputs[0].types):
+            if source and not any(t.startswith("tensor(") for t in schema.types_of(schema.inputs[0])):
                 continue  # the reference evaluator takes a tensor for a sequence
             try:
                 drawn = onnx_single.Draw(random, schema, self.known.get(source)).draw()

@@ -73,6 +73,10 @@ class Schema:
         self.least_inputs, self.most_inputs = given.min_input, given.max_input
         self.least_outputs = given.min_output
 
+    def types_of(self, parameter):
+        """The texts of the types that it may have."""
+        return self.types.get(parameter.type, [parameter.type])
+
     @property
     def key(self):
         return "%s%s-%d" % (self.domain + "." if self.domain else "", self.name, self.since)
@@ -340,7 +344,7 @@ class Draw(shapes.Operands):
                 return None
             raise Reject("input " + p.name)
         if self.given is not None and not index:
-            dtypes = [numpy_type(t) for t in self.schema.types.get(p.type, [p.type])]
+            dtypes = [numpy_type(t) for t in self.schema.types_of(p)]
             if self.given.dtype not in dtypes or onnx_roles.excluded(self.schema)(self.given.dtype):
                 raise Reject("type")
             self.bound[p.type] = self.given.dtype

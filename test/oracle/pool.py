@@ -5,6 +5,7 @@
 #
 #===-------------------------------------------------------------------------===#
 """Long-lived processes that answer: they may crash or hang, which loses one question."""
+import itertools
 import os
 import pickle
 import select
@@ -17,6 +18,9 @@ import cases
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
+
+
+NORMAL_LEVEL = 3  # of optimisation
 
 
 class Oracle:
@@ -61,23 +65,23 @@ class Oracle:
 
 
 class Weir:
-    """weir-conformance, on folders of cases."""
+    """weir-conformance, on folders of cases. Threads may ask at once."""
 
-    def __init__(self, tool, folder, jobs=1):
-        self.tool, self.folder, self.jobs, self.batches = tool, folder, jobs, 0
+    def __init__(self, tool, folder):
+        self.tool, self.folder, self.numbers = tool, folder, itertools.count()
 
     def judge(self, batch):
-        """A pair (passed, failed, unsupported or crashed; reason) a case."""
+        """A pair (passed, failed, unsupported or crashed; reason) a case, all of one level."""
         if not batch:
             return []
-        self.batches += 1
-        folder = os.path.join(self.folder, "batch%d" % self.batches)
+        folder = os.path.join(self.folder, "batch%d" % next(self.numbers))
         os.makedirs(folder)
         open(os.path.join(folder, "doubtful.tsv"), "w").close()  # here ids begin
         for i, case in enumerate(batch):
             cases.write(case, os.path.join(folder, "case%04d" % i))
         table = os.path.join(folder, "verdicts.tsv")
-        subprocess.run([self.tool, folder, "--jobs=%d" % self.jobs, "--tsv=" + table,
+        subprocess.run([self.tool, folder, "--jobs=1", "--tsv=" + table,
+                        "-O%d" % getattr(batch[0], "level", NORMAL_LEVEL),
                         "--max-seconds-per-case=300"],
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         found = {}

@@ -9,6 +9,7 @@
 what weir computes. docs/oracle.md is the manual."""
 import argparse
 import collections
+import concurrent.futures
 import os
 import re
 import sys
@@ -64,6 +65,14 @@ class Table:
     def add(self, case, outcome):
         self.cells[(case.operation,) + tuple(case.cell)][outcome] += 1
 
+    def read(self, path):
+        """Adds a table's counts."""
+        with open(path) as lines:
+            for line in list(lines)[1:]:
+                fields = line.rstrip("\n").split("\t")
+                self.cells[tuple(fields[:4])].update(
+                    {c: int(n) for c, n in zip(self.COLUMNS, fields[5:]) if n != "0"})
+
     def write(self, path):
         with open(path, "w") as out:
             out.write("\t".join(["operation", "type", "operands", "sizes", "tried"] + self.COLUMNS)
@@ -88,26 +97,80 @@ def parse():
     parser.add_argument("--only", default="", help="a regular expression of operations")
     parser.add_argument("--weir", default=os.environ.get("WEIR_BUILD") or
                         os.path.join(pool.ROOT, "build", "release"), help="the build folder")
-    parser.add_argument("--batch", type=int, default=64)
+    parser.add_argument("--batch", type=int, default=64, help="cases that a process takes")
+    parser.add_argument("--jobs", type=int, default=1, help="such processes at once")
+    parser.add_argument("--fast", type=float, default=0, metavar="SHARE",
+                        help="of the cases, compiled with -O0: a third of the time")
     parser.add_argument("--coverage", metavar="FILE.tsv", help="the table; - for standard output")
+    parser.add_argument("--add", action="store_true", help="to the table that is there")
     parser.add_argument("--keep", metavar="DIR", help="what differs is kept there, made small")
     parser.add_argument("--why", action="store_true", help="what oracles and weir refuse most")
     parser.add_argument("--no-shrink", action="store_true")
     return parser.parse_args()
 
 
+class Judge:
+    """Weir's word on batches, while others are drawn. Cases of two levels of optimisation are
+    not of one batch."""
+
+    def __init__(self, given, weir, table, lacks, found):
+        self.given, self.weir, self.table = given, weir, table
+        self.lacks, self.found = lacks, found
+        self.batches = collections.defaultdict(list)
+        self.threads = concurrent.futures.ThreadPoolExecutor(given.jobs)
+        self.asked = collections.deque()
+
+    def add(self, case):
+        batch = self.batches[case.level]
+        batch.append(case)
+        if len(batch) == self.given.batch:
+            self.ask(batch)
+            self.batches[case.level] = []
+
+    def ask(self, batch):
+        self.asked.append((batch, self.threads.submit(self.weir.judge, batch)))
+        while len(self.asked) > 2 * self.given.jobs or self.asked and self.asked[0][1].done():
+            self.take(*self.asked.popleft())
+
+    def finish(self):
+        for batch in self.batches.values():
+            self.ask(batch)
+        while self.asked:
+            self.take(*self.asked.popleft())
+        self.threads.shutdown()
+
+    def take(self, batch, verdicts):
+        for case, (outcome, reason) in zip(batch, verdicts.result()):
+            kind = classify(case, outcome, reason)
+            self.table.add(case, kind)
+            if kind == "refused":
+                self.lacks["%s: %s" % (case.operation, reason[:250])] += 1
+            if kind in ("wrong", "crashed", "message", "accepted"):
+                self.found.append((case, kind, reason))
+                print("%s %s %s [%s] -O%d: %s\n    %s" %
+                      (kind, case.name, case.operation, " ".join(case.cell), case.level,
+                       reason[:400], cases.describe(case)), flush=True)
+        if self.given.coverage and self.given.coverage != "-":
+            self.table.write(self.given.coverage)
+
+
 def main():
     given = parse()
     table, split = Table(), collections.Counter()
+    if given.add and given.coverage and os.path.exists(given.coverage):
+        table.read(given.coverage)
+    before = table.totals()
     refusals, lacks, found = collections.Counter(), collections.Counter(), []
     with tempfile.TemporaryDirectory(prefix="weir-oracle-") as folder:
         # One process for all questions: to start TensorFlow takes longer than a hundred answers.
         oracle = given.oracle = pool.Oracle(given.suite)
         weir = pool.Weir(os.path.join(given.weir, "bin", "weir-conformance"), folder)
         source = source_of(given)
+        judge = Judge(given, weir, table, lacks, found)
         answered = drawn = 0
-        batch, end = [], time.monotonic() + given.seconds
-        while answered < given.cases and drawn < given.cases * 12 and time.monotonic() < end:
+        start = time.monotonic()
+        while answered < given.cases and drawn < given.cases * 12 and \
+                time.monotonic() - start < given.seconds:
             random = np.random.default_rng([given.seed, drawn])
             drawn += 1
             try:
@@ -116,6 +179,8 @@ def main():
                 refusals["not drawn: " + str(why)] += 1
                 continue
             case.name = "seed%d-%d" % (given.seed, drawn - 1)
+            case.level = 0 if np.random.default_rng([given.seed, drawn, 1]).random() < given.fast \
+                else pool.NORMAL_LEVEL
             answer = source.ask(oracle, case)
             if answer[0] == "split":
                 split[case.operation] += 1
@@ -124,11 +189,9 @@ def main():
                 refusals["%s: %s" % (case.operation, answer[1][:150])] += 1
                 continue
             answered += 1
-            batch.append(case)
-            if len(batch) == given.batch:
-                judge(weir, batch, table, found, lacks)
-                batch = []
-        judge(weir, batch, table, found, lacks)
+            judge.add(case)
+        judge.finish()
+        seconds = time.monotonic() - start
         if found and given.keep:
             import shrink
             shrink.keep(given, source, oracle, weir, found, classify)
@@ -143,22 +206,11 @@ def main():
     if split:
         print("oracles differ:", ", ".join("%s %d" % s for s in split.most_common(40)))
     totals = table.totals()
+    totals.subtract(before)
     print("%d drawn, %d answered: " % (drawn, answered) +
-          ", ".join("%d %s" % (totals[c], c) for c in Table.COLUMNS))
+          ", ".join("%d %s" % (totals[c], c) for c in Table.COLUMNS) +
+          "; %.1f cases a second" % (answered / seconds))
     sys.exit(1 if totals["wrong"] + totals["crashed"] + totals["message"] else 0)
-
-
-def judge(weir, batch, table, found, lacks):
-    for case, (outcome, reason) in zip(batch, weir.judge(batch)):
-        kind = classify(case, outcome, reason)
-        table.add(case, kind)
-        if kind == "refused":
-            lacks["%s: %s" % (case.operation, reason[:250])] += 1
-        if kind in ("wrong", "crashed", "message", "accepted"):
-            found.append((case, kind, reason))
-            print("%s %s %s [%s]: %s\n    %s" %
-                  (kind, case.name, case.operation, " ".join(case.cell), reason[:400],
-                   cases.describe(case)), flush=True)
 
 
 if __name__ == "__main__":

@@ -69,8 +69,13 @@ void weir::conformance::runOn(const std::string &type, std::string targets) {
   deviceTargets = {{type, std::move(targets)}};
 }
 
-static std::optional<Verdict> compileOne(const driver::Options &options,
+static int optLevel = driver::Options().optLevel;
+
+void weir::conformance::optimizeAt(int level) { optLevel = level; }
+
+static std::optional<Verdict> compileOne(driver::Options options,
                                          std::unique_ptr<LoadedModel> &model) {
+  options.optLevel = optLevel;
   DiagnosticSink sink;
   driver::Result result;
   if (!driver::compile(options, sink, result))

@@ -45,6 +45,9 @@ struct CompiledCase {
 /// code for `targets` (driver/DeviceFlags.h). Before any runs.
 void runOn(const std::string &type, std::string targets);
 
+/// From here on cases are optimised at this level (driver::Options::optLevel). Before any runs.
+void optimizeAt(int level);
+
 /// Compiles `options.input` and links it. A verdict where that failed.
 std::optional<Verdict> compileCase(const driver::Options &options, CompiledCase &compiled);
 

@@ -14,6 +14,7 @@
 #include "compiler/execute/ForkServer.h"
 #include "tools/common/Files.h"
 #include "tools/common/FlagParser.h"
+#include "tools/common/ModelFlags.h"
 #include "tools/common/Terminal.h"
 #include "tools/weir-conformance/CompiledCase.h"
 #include "tools/weir-conformance/Discovery.h"
@@ -41,6 +42,7 @@ constexpr size_t shownFailures = 40;
 
 struct Settings {
   std::vector<std::string> paths;
+  int optLevel = driver::Options().optLevel;
   std::string filter, tsv, scores, against;
   int64_t jobs = 1, sample = 1;
   double secondsPerCase = 120;
@@ -128,6 +130,8 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
                [](std::string_view value) -> std::string {
                  return readPlacement(value, /*inProcesses=*/true);
                });
+  parser.joined("-O", "0..3", "optimisation of all cases (default -O3)",
+                intSetter(settings.optLevel, 0, 3));
   parser.flag("--resume",
               "behind each run of a scripted session saves it, and goes on in a new one that "
               "restores it",
@@ -334,6 +338,7 @@ static int runTool(int argc, char **argv) {
     return status;
   if (settings.resume)
     resumeSessions();
+  optimizeAt(settings.optLevel);
   KnownScores known;
   std::string error;
   if (!settings.against.empty() && !readScores(settings.against, known, error)) {
