@@ -27,6 +27,8 @@ inline constexpr llvm::StringLiteral dropoutAttr = "weir.dropout";
 inline constexpr llvm::StringLiteral momentumAttr = "weir.momentum";
 /// Beside it: the variance that they move to is the unbiased one.
 inline constexpr llvm::StringLiteral unbiasedAttr = "weir.unbiased";
+/// On a batch_norm: mean and variance are those of its operand, and its gradient takes them so.
+inline constexpr llvm::StringLiteral batchStatisticsAttr = "weir.batch_statistics";
 /// On a variable: its model says that it is not trained.
 inline constexpr llvm::StringLiteral notTrainedAttr = "weir.not_trained";
 /// On a result: what training asked for, no result of the model.

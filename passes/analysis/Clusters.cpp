@@ -150,6 +150,29 @@ bool isTrivial(Operation *op) {
   return false;
 }
 
+/// A sum, difference or product of one tensor that is stored anyway, and others that are small
+/// beside it (a mean of channels, a scale): where several kernels read the result, each had
+/// better compute it again than read it from memory, where it would have to be written first.
+bool isCheapLeaf(Operation *op) {
+  constexpr int64_t fewest = 4096, share = 8;
+  if (!isa<AddOp, SubOp, MulOp, NegOp>(op) || isOffloaded(op))
+    return false;
+  auto count = staticCount(op->getResult(0).getType());
+  if (!count || *count < fewest || !getElementTypeOrSelf(op->getResult(0).getType()).isF32())
+    return false;
+  Value large;
+  for (Value operand : op->getOperands()) {
+    auto own = staticCount(operand.getType());
+    if (own && *own <= *count / share)
+      continue;
+    if (large || !own || *own != *count)
+      return false;
+    large = operand;
+  }
+  Operation *def = large ? large.getDefiningOp() : nullptr;
+  return large && (!def || !large.hasOneUse() || roleOf(def) != OperationRole::Kernel);
+}
+
 bool isInlineConstant(Operation *op) {
   auto constant = dyn_cast<ConstantOp>(op);
   if (!constant)
@@ -382,15 +405,22 @@ private:
   void place(Operation *op) {
     if (op->use_empty() || isTrivial(op) || formed.count(clusterOf[op]) || repeated.contains(op))
       return;
-    Operation *target = nullptr;
+    llvm::SmallSetVector<Operation *, 4> targets;
     for (OpOperand &use : op->getUses()) {
       Operation *user = use.getOwner();
       auto it = clusterOf.find(user);
-      if (user->getBlock() != &block || it == clusterOf.end() || !mayFuse(op, use) ||
-          formed.count(it->second) || (target && it->second != target))
+      auto leaf = leaves.find(user);
+      if (user->getBlock() != &block || (it == clusterOf.end() && leaf == leaves.end()) ||
+          !mayFuse(op, use) || (it != clusterOf.end() && formed.count(it->second)))
         return;
-      target = it->second;
+      if (leaf != leaves.end())
+        targets.insert(leaf->second.begin(), leaf->second.end());
+      else
+        targets.insert(it->second);
     }
+    if (targets.size() > 1)
+      return repeatLeaf(op, targets.getArrayRef());
+    Operation *target = targets.front();
     // A costly element is computed once, before the elementwise operations
     // between it and the kernel's result.
     if (isExpensive(op) && (!op->hasOneUse() || expensive.count(target) || isExpensive(target) ||
@@ -405,6 +435,19 @@ private:
     kernel.add(op, target);
     if (isExpensive(op))
       expensive.insert(target);
+  }
+
+  /// Has each of the kernels of `targets` compute `op` for itself, if that costs them little.
+  void repeatLeaf(Operation *op, ArrayRef<Operation *> targets) {
+    if (!isCheapLeaf(op) || !llvm::all_of(targets, [&](Operation *target) {
+          const Kernel &kernel = kernelOf(target);
+          return kernel.size < mostOperations && fitsTiles(op, target, kernel);
+        }))
+      return;
+    for (Operation *target : targets)
+      kernelOf(target).add(op, target);
+    leaves[op].assign(targets.begin(), targets.end());
+    clusterOf.erase(op);
   }
 
   /// What later decisions need to know of the operations of a kernel.
@@ -519,7 +562,8 @@ private:
         continue;
       // A trivial root whose users all repeat it needs no kernel of its own.
       if (isTrivial(root) && llvm::all_of(root->getUsers(), [&](Operation *user) {
-            return user->getBlock() == &block && clusterOf.count(user) && !isa<TopKOp>(user);
+            return user->getBlock() == &block && (clusterOf.count(user) || leaves.count(user)) &&
+                   !isa<TopKOp>(user);
           }))
         continue;
       llvm::SetVector<Operation *> all;
@@ -557,7 +601,8 @@ private:
       if (def && isa<ConstantOp>(def) && isTable(def) &&
           isa_and_nonnull<DotGeneralOp, ConvOp>(anchorBefore(op)))
         continue;
-      if (def && (isInlineConstant(def) || (isTrivial(def) && def->getBlock() == &block)))
+      if (def && (isInlineConstant(def) || leaves.count(def) ||
+                  (isTrivial(def) && def->getBlock() == &block)))
         addWithLeaves(def, all, byVectors);
     }
   }
@@ -575,6 +620,8 @@ private:
   /// Attentions and lines by root: kernels of their own shape.
   DenseMap<Operation *, llvm::SetVector<Operation *>> formed;
   DenseMap<Operation *, SmallVector<Value>> others; ///< further results, by root
+  /// Cheap ones that several kernels compute for themselves: the roots of those.
+  DenseMap<Operation *, SmallVector<Operation *, 4>> leaves;
   /// What every attention that reads it computes for itself.
   llvm::DenseSet<Operation *> repeated;
   llvm::DenseSet<Operation *> expensive;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/weir/Contraction.h"
+#include "dialects/weir/Training.h"
 #include "passes/gradient/GradientRules.h"
 
 using namespace mlir;
@@ -138,14 +139,53 @@ LogicalResult softmax(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
   return success();
 }
 
+/// y = (x - mean) r scale + bias with r = (variance + epsilon)^-1/2. Where mean and variance are
+/// x's own, what flows back through them is in dx already: with n elements a channel and sums
+/// over them, dx = scale r (dy - sum(dy) / n - (x - mean) r^2 sum(dy (x - mean)) / n) (Ioffe and
+/// Szegedy, "Batch Normalization", 2015).
+LogicalResult batchNorm(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
+  auto norm = cast<BatchNormOp>(op);
+  int64_t rank = Adjoint::rank(norm.getOperand()), axis = norm.getAxis();
+  Type element = Adjoint::type(norm.getOperand()).getElementType();
+  Type wide = accumulatorType(element);
+  IntVector axes;
+  for (int64_t i = 0; i < rank; ++i)
+    if (i != axis)
+      axes.push_back(i);
+  // [channels, 1, ...], as where it is decomposed, so that both compute it once.
+  auto spread = [&](Value v) {
+    IntVector column(rank - axis, 1);
+    column[0] = Adjoint::type(v).hasStaticShape() ? Adjoint::type(v).getDimSize(0) : -1;
+    return column.size() == 1 ? v : a.reshape(v, a.ints(column));
+  };
+  Value x = a.cast(norm.getOperand(), wide), dy = a.cast(gradients[0], wide);
+  Value centred = a.minus(x, spread(a.cast(norm.getMean(), wide)));
+  Value variance = a.plus(a.cast(norm.getVariance(), wide), norm.getEpsilon().convertToDouble());
+  Value deviation = a.op<SqrtOp>(variance);
+  Value factor = a.over(a.cast(norm.getScale(), wide), deviation);
+  Value sum = a.reduce(dy, ReduceKind::Sum, axes, false);
+  Value centredSum = a.reduce(a.times(dy, centred), ReduceKind::Sum, axes, false);
+  a.add(norm.getBias(), sum);
+  a.add(norm.getScale(), a.over(centredSum, deviation));
+  if (!norm->hasAttr(batchStatisticsAttr)) {
+    a.add(norm.getOperand(), a.times(dy, spread(factor)));
+    a.add(norm.getMean(), a.times(a.times(sum, factor), -1));
+    a.add(norm.getVariance(), a.times(a.over(a.times(centredSum, factor), variance), -0.5));
+    return success();
+  }
+  Value count = a.count(x, axes, x);
+  Value inner = a.minus(a.minus(dy, spread(a.over(sum, count))),
+                        a.times(centred, spread(a.over(a.over(centredSum, count), variance))));
+  a.add(norm.getOperand(), a.times(inner, spread(factor)));
+  return success();
+}
+
 } // namespace
 
 ArrayRef<Row> weir::gradient::reductionRules() {
   static const Row rows[] = {
-      {"reduce", reduce},
-      {"cumulative", cumulative},
-      {"dot_general", dotGeneral},
-      {"softmax", softmax},
+      {"batch_norm", batchNorm},   {"reduce", reduce},   {"cumulative", cumulative},
+      {"dot_general", dotGeneral}, {"softmax", softmax},
   };
   return rows;
 }

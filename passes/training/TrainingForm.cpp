@@ -93,6 +93,7 @@ Moved training::normalizeByBatch(func::FuncOp function, const std::vector<Weight
     Type element = Adjoint::type(op.getMean()).getElementType();
     op.getMeanMutable().assign(a.cast(batch.mean, element));
     op.getVarianceMutable().assign(a.cast(batch.variance, element));
+    op->setAttr(batchStatisticsAttr, b.getUnitAttr());
   }
   return moved;
 }

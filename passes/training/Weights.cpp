@@ -143,7 +143,7 @@ void training::dropMarks(func::FuncOp function) {
   function.walk([&](Operation *op) {
     if (auto gate = dyn_cast<GateOp>(op); gate && isTrainingMark(gate))
       marks.push_back(gate);
-    for (StringRef name : {momentumAttr, unbiasedAttr, notTrainedAttr})
+    for (StringRef name : {momentumAttr, unbiasedAttr, batchStatisticsAttr, notTrainedAttr})
       op->removeAttr(name);
   });
   for (GateOp gate : marks) {

@@ -30,7 +30,7 @@ def sigmoid(x):
 
 FUNCTIONS = {
     "Exp": math.exp, "Expm1": math.expm1, "Log": math.log, "Log1p": math.log1p,
-    "Sin": math.sin, "Cos": math.cos, "Tanh": math.tanh, "Erf": math.erf,
+    "Sin": math.sin, "Cos": math.cos, "Tanh": math.tanh, "Erf": math.erf, "Erfc": math.erfc,
     "Sigmoid": sigmoid, "Rsqrt": lambda x: 1 / math.sqrt(x), "Sqrt": math.sqrt,
     "Tan": math.tan, "Asin": math.asin, "Acos": math.acos, "Atan": math.atan,
     "Sinh": math.sinh, "Cosh": math.cosh, "Asinh": math.asinh, "Acosh": math.acosh,
@@ -41,7 +41,7 @@ PAIRS = {"Atan2": math.atan2, "Pow": math.pow}
 ALL = [*FUNCTIONS, *PAIRS]
 # Of f64 these are the C library's, and the error of a quotient is Python's, too.
 if DOUBLE:
-    ALL = [name for name in ALL if name not in ("Sigmoid", "Rsqrt", "Pow")]
+    ALL = [name for name in ALL if name not in ("Sigmoid", "Rsqrt", "Pow", "Erfc")]
 
 
 def odd_power(x, y):

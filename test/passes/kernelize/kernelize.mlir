@@ -44,6 +44,28 @@ func.func @shared(%x: tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<64x64xf32
   return %1, %2 : tensor<64x64xf32>, tensor<64x64xf32>
 }
 
+// What costs next to nothing, and reads one tensor that is there anyway, is computed by both.
+// CHECK-LABEL: @cheap_leaf
+// CHECK-COUNT-2: weir_plan.launch
+// CHECK-NOT: weir_plan.launch
+// CHECK: return
+func.func @cheap_leaf(%x: tensor<64x64xf32>, %m: tensor<64xf32>) -> (tensor<64x64xf32>, tensor<64x64xf32>) attributes {weir.device_index = 0 : i64} {
+  %0 = weir.sub %x, %m : (tensor<64x64xf32>, tensor<64xf32>) -> tensor<64x64xf32>
+  %1 = weir.neg %0 : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %2 = weir.tanh %0 : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %1, %2 : tensor<64x64xf32>, tensor<64x64xf32>
+}
+
+// Of two large tensors the result is one tensor less to read.
+// CHECK-LABEL: @leaf_of_two
+// CHECK-COUNT-3: weir_plan.launch
+func.func @leaf_of_two(%x: tensor<64x64xf32>, %m: tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<64x64xf32>) attributes {weir.device_index = 0 : i64} {
+  %0 = weir.sub %x, %m : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %1 = weir.neg %0 : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %2 = weir.tanh %0 : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %1, %2 : tensor<64x64xf32>, tensor<64x64xf32>
+}
+
 // Few integers are the step's own.
 // CHECK-LABEL: @integers
 // CHECK: weir.add

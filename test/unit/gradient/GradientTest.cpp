@@ -512,6 +512,21 @@ const Function
                  {{2, 3}},
                  {2, 3},
                  "%y = weir.softmax %a {axis = 0, log = true} : (" T23 ") -> " T23},
+                {"batch_norm",
+                 {{2, 3, 2}, {3}, {3}},
+                 {2, 3, 2},
+                 R"(%v = weir.mul %b, %c : (tensor<3xf64>, tensor<3xf64>) -> tensor<3xf64>
+        %y = weir.batch_norm %a, %b, %c, %c, %v {axis = 1, epsilon = 1.0e-3} : (tensor<2x3x2xf64>, tensor<3xf64>, tensor<3xf64>, tensor<3xf64>, tensor<3xf64>) -> tensor<2x3x2xf64>)"},
+                {"batch_norm_of_its_batch",
+                 {{2, 3, 2}, {3}, {3}},
+                 {2, 3, 2},
+                 R"(%m = weir.reduce %a {kind = "mean", axes = array<i64: 0, 2>, keep_dims = true} : (tensor<2x3x2xf64>) -> tensor<1x3x1xf64>
+        %d = weir.sub %a, %m : (tensor<2x3x2xf64>, tensor<1x3x1xf64>) -> tensor<2x3x2xf64>
+        %q = weir.mul %d, %d : (tensor<2x3x2xf64>, tensor<2x3x2xf64>) -> tensor<2x3x2xf64>
+        %v = weir.reduce %q {kind = "mean", axes = array<i64: 0, 2>, keep_dims = false} : (tensor<2x3x2xf64>) -> tensor<3xf64>
+        %s = weir.constant dense<3> : tensor<1xi64>
+        %n = weir.reshape %m, %s : (tensor<1x3x1xf64>, tensor<1xi64>) -> tensor<3xf64>
+        %y = weir.batch_norm %a, %b, %c, %n, %v {axis = 1, epsilon = 1.0e-3, weir.batch_statistics} : (tensor<2x3x2xf64>, tensor<3xf64>, tensor<3xf64>, tensor<3xf64>, tensor<3xf64>) -> tensor<2x3x2xf64>)"},
                 {"layer_norm",
                  {{2, 3}, {3}, {3}},
                  {2, 3},
