@@ -22,7 +22,7 @@ import numpy as np
 weir_run, scripts, folder = sys.argv[1:4]
 sys.path.insert(0, scripts)
 import gpu_models as models  # noqa: E402
-from gpu_peers import Network  # noqa: E402
+from gpu_peer_networks import Network  # noqa: E402
 
 
 def narrow(name, value, kind):
