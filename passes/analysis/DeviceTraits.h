@@ -38,6 +38,9 @@ int64_t hostOf(mlir::ModuleOp module, int64_t device);
 /// What loops and conditionals carry whose condition is left where a device computes it, and
 /// operations outside of them that compute such a condition (weir-mark-device-control).
 inline constexpr llvm::StringLiteral decidedOnDeviceAttr = "weir.decided_on_device";
+/// Of a loop or conditional that no device decides although its condition is made of what lies in a
+/// device's memory: why, as a sentence.
+inline constexpr llvm::StringLiteral notDecidedAttr = "weir.decided_by_host";
 /// On a weir_plan.load: it is the condition of one of those.
 inline constexpr llvm::StringLiteral conditionAttribute = "weir_plan.condition";
 /// How deep such loops and conditionals may lie in each other.

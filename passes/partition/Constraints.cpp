@@ -247,6 +247,17 @@ void Constraints::gatherAbilities() {
       if (refusal.empty())
         refusal = whyNotOn(*kind, op);
   });
+  // Why what the host reads of a device's data inside of a loop is not the device's own.
+  module.walk([&](Operation *control) {
+    auto why = control->getAttrOfType<StringAttr>(notDecidedAttr);
+    if (!why)
+      return;
+    control->walk([&](Operation *op) {
+      auto it = elementOf.find(op);
+      if (it != elementOf.end() && isRefused(elements[find(it->second)], kinds.front()))
+        elements[find(it->second)].reasons.push_back(why.getValue().str());
+    });
+  });
 }
 
 bool Constraints::isRefused(const Element &root, const DeviceKind *kind) const {

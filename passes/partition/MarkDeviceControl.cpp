@@ -101,27 +101,45 @@ private:
            tensor.getElementType().getIntOrFloatBitWidth() <= 64;
   }
 
-  /// Whether a kernel of the device computes `op`, which has its mark.
-  static bool isKernelOn(const DeviceKind &kind, Operation *op) {
-    return llvm::all_of(op->getResultTypes(), isOfKnownSize) && isMemoryEffectFree(op) &&
-           op->getNumRegions() == 0 &&
-           (roleOf(op) == OperationRole::Kernel || isa<ReshapeOp>(op)) &&
-           whyNotOn(kind, op).empty();
+  static std::string sentence(Operation *op, const std::string &why) {
+    return "node \"" + nodeName(op->getLoc()).str() + "\" " + why;
+  }
+
+  /// Why no kernel of the device computes `op`, which has its mark; empty: one does.
+  static std::string whyNoKernel(const DeviceKind &kind, Operation *op) {
+    // Where nothing inside assigns, a value that is read is the same in all turns.
+    bool isRead = isa<VariableReadOp>(op);
+    if (isa<VariableAssignOp>(op))
+      return sentence(op, "assigns a variable");
+    if (op->getNumRegions() != 0 || (!isRead && !isMemoryEffectFree(op)))
+      return sentence(op, "has effects");
+    if (!llvm::all_of(op->getResultTypes(), isOfKnownSize))
+      return sentence(op, "has a result whose size is open");
+    std::string why = whyNotOn(kind, op);
+    if (!why.empty())
+      return sentence(op, why);
+    return isRead || roleOf(op) == OperationRole::Kernel || isa<ReshapeOp>(op)
+               ? ""
+               : sentence(op, "is computed by the step");
   }
 
   /// The same for all that lies in a loop or conditional, in which others may lie.
-  static bool isAllOn(const DeviceKind &kind, Operation *control, int depth) {
-    if (depth > mostDecidedDepth || !llvm::all_of(control->getResultTypes(), isOfKnownSize))
-      return false;
+  static std::string whyNotAll(const DeviceKind &kind, Operation *control, int depth) {
+    if (depth > mostDecidedDepth)
+      return sentence(control, "lies too deep in others");
+    if (!llvm::all_of(control->getResultTypes(), isOfKnownSize))
+      return sentence(control, "carries values whose size is open");
     for (Region &region : control->getRegions())
       for (Operation &op : region.front().without_terminator()) {
-        bool isGood = isa<ConstantOp>(op) ? isOfKnownSize(op.getResult(0).getType())
-                      : isControl(&op)    ? isAllOn(kind, &op, depth + 1)
-                                          : isKernelOn(kind, &op);
-        if (!isGood)
-          return false;
+        std::string why;
+        if (isControl(&op))
+          why = whyNotAll(kind, &op, depth + 1);
+        else if (!isa<ConstantOp>(op) || !isOfKnownSize(op.getResult(0).getType()))
+          why = whyNoKernel(kind, &op);
+        if (!why.empty())
+          return why;
       }
-    return true;
+    return "";
   }
 
   /// Whether the host would read an integer that `op` makes of the device's data.
@@ -188,13 +206,19 @@ private:
       return false;
     for (Operation *op : marked)
       op->setAttr(decidedOnDeviceAttr, UnitAttr::get(op->getContext()));
-    bool isGood = isAllOn(kind, control, 1) &&
-                  llvm::all_of(ArrayRef(marked).drop_front(),
-                               [&](Operation *op) { return isKernelOn(kind, op); });
-    if (!isGood)
-      for (Operation *op : marked)
-        op->removeAttr(decidedOnDeviceAttr);
-    return isGood;
+    std::string why = whyNotAll(kind, control, 1);
+    for (Operation *op : ArrayRef(marked).drop_front())
+      if (why.empty())
+        why = whyNoKernel(kind, op);
+    if (why.empty())
+      return true;
+    for (Operation *op : marked)
+      op->removeAttr(decidedOnDeviceAttr);
+    control->setAttr(
+        notDecidedAttr,
+        StringAttr::get(control->getContext(),
+                        "the host decides \"" + nodeName(control->getLoc()).str() + "\": " + why));
+    return false;
   }
 
   SmallVector<const DeviceKind *> kinds;

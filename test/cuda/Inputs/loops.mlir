@@ -141,4 +141,76 @@ module {
     } loc("f.loop")
     return %end#0 : tensor<30x8xf32>
   }
+  // Lines so long that they are reduced in parts, whose results lie in scratch memory.
+  func.func @parts(%a: tensor<2x40000xf32> {weir.name = "a"}) -> (tensor<2x40000xf32> {weir.name = "out"}) attributes {weir.entry = "parts"} {
+    %half = weir.constant dense<0.5> : tensor<f32>
+    %near = weir.constant dense<1.0e-1> : tensor<f32>
+    %p = weir.abs %a : (tensor<2x40000xf32>) -> tensor<2x40000xf32> loc("parts.begin")
+    %end = weir.while %p : (tensor<2x40000xf32>) -> (tensor<2x40000xf32>) while {
+    ^bb0(%x: tensor<2x40000xf32>):
+      %l = weir.reduce %x {axes = array<i64: 0, 1>, keep_dims = false, kind = "max"} : (tensor<2x40000xf32>) -> tensor<f32> loc("parts.largest")
+      %far = weir.compare %l, %near {predicate = "gt"} : (tensor<f32>, tensor<f32>) -> tensor<i1> loc("parts.far")
+      weir.yield %far : tensor<i1>
+    } do {
+    ^bb0(%x: tensor<2x40000xf32>):
+      %y = weir.mul %x, %half : (tensor<2x40000xf32>, tensor<f32>) -> tensor<2x40000xf32> loc("parts.half")
+      weir.yield %y : tensor<2x40000xf32>
+    } loc("parts")
+    return %end : tensor<2x40000xf32>
+  }
+  // A variable that nothing inside assigns.
+  func.func @reads(%a: tensor<96xf32> {weir.name = "a"}) -> (tensor<96xf32> {weir.name = "out"}) attributes {weir.entry = "reads"} {
+    %half = weir.constant dense<0.5> : tensor<f32>
+    %near = weir.constant dense<1.0e-1> : tensor<f32>
+    %v = weir.variable {name = "factor", container = "", type = tensor<96xf32>, initial = dense<0.75> : tensor<96xf32>} : !weir.resource loc("factor")
+    %p = weir.abs %a : (tensor<96xf32>) -> tensor<96xf32> loc("reads.begin")
+    %end = weir.while %p : (tensor<96xf32>) -> (tensor<96xf32>) while {
+    ^bb0(%x: tensor<96xf32>):
+      %l = weir.reduce %x {axes = array<i64: 0>, keep_dims = false, kind = "max"} : (tensor<96xf32>) -> tensor<f32> loc("reads.largest")
+      %far = weir.compare %l, %near {predicate = "gt"} : (tensor<f32>, tensor<f32>) -> tensor<i1> loc("reads.far")
+      weir.yield %far : tensor<i1>
+    } do {
+    ^bb0(%x: tensor<96xf32>):
+      %y = weir.mul %x, %half : (tensor<96xf32>, tensor<f32>) -> tensor<96xf32> loc("reads.half")
+      %f = weir.variable_read %v : (!weir.resource) -> tensor<96xf32> loc("reads.factor")
+      %z = weir.mul %y, %f : (tensor<96xf32>, tensor<96xf32>) -> tensor<96xf32> loc("reads.scaled")
+      weir.yield %z : tensor<96xf32>
+    } loc("reads")
+    return %end : tensor<96xf32>
+  }
+  // One that is assigned, and sizes that are open: the host decides.
+  func.func @assigns(%a: tensor<96xf32> {weir.name = "a"}) -> (tensor<96xf32> {weir.name = "out"}) attributes {weir.entry = "assigns"} {
+    %half = weir.constant dense<0.5> : tensor<f32>
+    %near = weir.constant dense<1.0e-1> : tensor<f32>
+    %v = weir.variable {name = "factor", container = "", type = tensor<96xf32>, initial = dense<0.75> : tensor<96xf32>} : !weir.resource loc("factor")
+    %p = weir.abs %a : (tensor<96xf32>) -> tensor<96xf32> loc("assigns.begin")
+    %end = weir.while %p : (tensor<96xf32>) -> (tensor<96xf32>) while {
+    ^bb0(%x: tensor<96xf32>):
+      %l = weir.reduce %x {axes = array<i64: 0>, keep_dims = false, kind = "max"} : (tensor<96xf32>) -> tensor<f32> loc("assigns.largest")
+      %far = weir.compare %l, %near {predicate = "gt"} : (tensor<f32>, tensor<f32>) -> tensor<i1> loc("assigns.far")
+      weir.yield %far : tensor<i1>
+    } do {
+    ^bb0(%x: tensor<96xf32>):
+      %y = weir.mul %x, %half : (tensor<96xf32>, tensor<f32>) -> tensor<96xf32> loc("assigns.half")
+      %t = weir.variable_assign %v, %y : (!weir.resource, tensor<96xf32>) -> !weir.token loc("assigns.factor")
+      weir.yield %y : tensor<96xf32>
+    } loc("assigns")
+    return %end : tensor<96xf32>
+  }
+  func.func @grows(%a: tensor<?xf32> {weir.name = "a"}) -> (tensor<?xf32> {weir.name = "out"}) attributes {weir.entry = "grows"} {
+    %half = weir.constant dense<0.5> : tensor<f32>
+    %near = weir.constant dense<1.0e-1> : tensor<f32>
+    %p = weir.abs %a : (tensor<?xf32>) -> tensor<?xf32> loc("grows.begin")
+    %end = weir.while %p : (tensor<?xf32>) -> (tensor<?xf32>) while {
+    ^bb0(%x: tensor<?xf32>):
+      %l = weir.reduce %x {axes = array<i64: 0>, keep_dims = false, kind = "max"} : (tensor<?xf32>) -> tensor<f32> loc("grows.largest")
+      %far = weir.compare %l, %near {predicate = "gt"} : (tensor<f32>, tensor<f32>) -> tensor<i1> loc("grows.far")
+      weir.yield %far : tensor<i1>
+    } do {
+    ^bb0(%x: tensor<?xf32>):
+      %y = weir.mul %x, %half : (tensor<?xf32>, tensor<f32>) -> tensor<?xf32> loc("grows.half")
+      weir.yield %y : tensor<?xf32>
+    } loc("grows")
+    return %end : tensor<?xf32>
+  }
 }
