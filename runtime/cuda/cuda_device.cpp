@@ -70,6 +70,7 @@ static void close(Accelerator *accelerator) {
       closeActivity(*device);
       closeProducts(device->products);
       closeWideKernels(device->wideKernels);
+      closePhases(device->phases);
       closeConvolutions(*device, device->convolutions);
       closeVariables(*device, device->variables);
       closeCalls(device->calls);
@@ -159,6 +160,7 @@ static const char *fill(CudaDevice *device, const weir_session *session, int64_t
   device->leastBorrowed = leastBorrowed;
   device->products = openProducts(*device, program->kernel_count);
   device->wideKernels = openWideKernels(*device, program->kernel_count);
+  device->phases = openPhases(*device);
   device->dnn = openDnn(*device);
   if (!device->products || !device->wideKernels || !device->dnn)
     return "there is no memory on the host";

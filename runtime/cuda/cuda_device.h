@@ -22,6 +22,7 @@
 #include "cuda/cuda_work.h"
 #include "cuda/device_memory.h"
 #include "cuda/driver_api.h"
+#include "cuda/phases.h"
 #include "cuda/timeline.h"
 #include "cuda/wide_kernels.h"
 #include "session/run.h"
@@ -60,6 +61,7 @@ struct CudaDevice : Accelerator {
   DeviceMemory regions; ///< what the allocator's memory is
   Products *products;
   WideKernels *wideKernels;
+  Phases *phases; ///< null: each launch is one
   DnnSession *dnn;
   Convolutions *convolutions;
   DnnCalls *calls;
@@ -158,6 +160,7 @@ struct CudaRun {
   Stream together; ///< collectives, beside the work
   Event joined;
   Pointer errorOnDevice;
+  Pointer barrierOnDevice; ///< a word, of launches of phases; 0: there are none
   bool errorIsZero;       ///< the GPU's, as the last run left it
   weir_cuda_error *error; ///< pinned; what the GPU's has at the end; room for a condition behind
   uint32_t *stop;         ///< pinned, behind both; 1: loops are to end

@@ -172,7 +172,7 @@ static bool differsInParameters(const WorkRecord *record, const WorkRecord *befo
   auto *launch = static_cast<const LaunchRecord *>(record),
        *other = static_cast<const LaunchRecord *>(before);
   return launch->function == other->function && launch->parameters == other->parameters &&
-         launch->maps == other->maps;
+         launch->maps == other->maps && launch->table == other->table;
 }
 
 /// Gives the nodes of a graph what a record says. A CUresult.

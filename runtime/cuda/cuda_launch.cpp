@@ -5,14 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cuda/cuda_device.h"
+#include "cuda/cuda_launch.h"
+#include "cuda/phases.h"
 
 using namespace weir::rt;
 using namespace weir::rt::cuda;
-
-static const char *nodesOf(weir_context *ctx, int32_t kernel) {
-  return ctx->run->session->program->kernels[kernel].nodes;
-}
 
 int32_t weir::rt::cuda::flushWork(weir_context *ctx) {
   CudaRun *part = partOf(ctx);
@@ -58,36 +55,9 @@ int32_t weir::rt::cuda::awaitWork(weir_context *ctx, const char *nodes) {
   return weir_rt_error(ctx, part->error->site, part->error->value0, part->error->value1);
 }
 
-static int32_t outOfHostMemory(weir_context *ctx) {
-  return abortRun(ctx->run, WEIR_RESOURCE_EXHAUSTED, "no memory for a step's work");
-}
-
-/// What a kernel is launched with.
-struct Arguments {
-  int32_t kernel;
-  void *const *buffers;
-  int32_t bufferCount;
-  const int64_t *sizes;
-  int32_t sizeCount;
-
-  Pointer buffer(int32_t number) const { return number < 0 ? 0 : Pointer(buffers[number]); }
-};
-
-/// Parameters behind a kernel's own.
-struct MoreParameters {
-  uint64_t values[6];
-  int32_t count;
-  const uint8_t *maps = nullptr; ///< WEIR_CUDA_MAP_BYTES each
-  int32_t mapCount = 0;
-  uint32_t shared = 0; ///< bytes of a block's memory
-
-  static MoreParameters pointer(Pointer data) { return {{data}, data ? 1 : 0}; }
-};
-
-/// Notes a launch; its parameters are a record for errors, the buffers, the sizes
-/// and `more`.
-static bool noteLaunch(weir_context *ctx, Function function, const Arguments &arguments,
-                       const MoreParameters &more, int64_t blocks, int32_t threads) {
+bool weir::rt::cuda::noteLaunch(weir_context *ctx, Function function, int32_t number,
+                                const Arguments &arguments, const MoreParameters &more,
+                                int64_t blocks, int32_t threads) {
   CudaRun *part = partOf(ctx);
   int32_t mapBytes = more.mapCount * WEIR_CUDA_MAP_BYTES;
   int32_t count = 1 + arguments.bufferCount + arguments.sizeCount + more.count + mapBytes / 8;
@@ -102,6 +72,8 @@ static bool noteLaunch(weir_context *ctx, Function function, const Arguments &ar
   record->threads = uint32_t(threads);
   record->shared = more.shared;
   record->maps = uint32_t(more.mapCount);
+  if (const Phases *phases = part->device->phases)
+    record->phase = phaseOf(*phases, number);
   auto *values = reinterpret_cast<uint64_t *>(record + 1);
   *values++ = part->errorOnDevice;
   for (int32_t i = 0; i < arguments.bufferCount; ++i)
@@ -115,32 +87,22 @@ static bool noteLaunch(weir_context *ctx, Function function, const Arguments &ar
   return true;
 }
 
-/// Memory of the GPU in the order of the step: when the call is noted, it is free
-/// for what is put behind it.
-class Scratch {
-public:
-  explicit Scratch(weir_context *ctx) : ctx(ctx) {}
-  ~Scratch() {
-    for (int32_t i = 0; i < count; ++i)
-      weir_cuda_free(ctx, taken[i]);
+Function weir::rt::cuda::functionOf(CudaDevice &device, int32_t number) {
+  MoreFunctions &more = device.more;
+  Lock lock(more.mutex);
+  int32_t place = number % MoreFunctions::places;
+  if (more.numbers[place] == number)
+    return more.functions[place];
+  Function function = nullptr;
+  Current current(device);
+  if (device.driver->moduleFunction(&function, device.module, device.desc->kernels[number]) != 0)
+    return nullptr;
+  if (!more.numbers[place]) {
+    more.numbers[place] = number;
+    more.functions[place] = function;
   }
-  Scratch(const Scratch &) = delete;
-  Scratch &operator=(const Scratch &) = delete;
-
-  /// 0: there is none.
-  Pointer take(int64_t bytes, const char *nodes) {
-    bool used;
-    void *data = takePiece(ctx, bytes, nodes, true, &used, PieceKind::Scratch);
-    if (data)
-      taken[count++] = data;
-    return Pointer(data);
-  }
-
-private:
-  weir_context *ctx;
-  void *taken[3];
-  int32_t count = 0;
-};
+  return function;
+}
 
 /// What a library does in place of a kernel.
 struct LibraryCall {
@@ -170,7 +132,7 @@ static bool noteCall(weir_context *ctx, const Arguments &arguments, LibraryCall 
     record->operands = call.operands;
   }
   if (noted && call.rest)
-    noted = noteLaunch(ctx, call.rest, arguments, MoreParameters::pointer(call.operands.result),
+    noted = noteLaunch(ctx, call.rest, -1, arguments, MoreParameters::pointer(call.operands.result),
                        call.restBlocks, call.restThreads);
   *code = noted ? int32_t(WEIR_OK) : outOfHostMemory(ctx);
   return true;
@@ -219,7 +181,7 @@ static Pointer arrangeFilter(weir_context *ctx, const Arguments &arguments,
     return arrangedFilter(*part->device, how, bytes, filter, part->errorOnDevice);
   Pointer arranged = scratch.take(bytes, nodesOf(ctx, arguments.kernel));
   void *buffers[] = {reinterpret_cast<void *>(filter), reinterpret_cast<void *>(arranged)};
-  if (!arranged || noteLaunch(ctx, how.function, {arguments.kernel, buffers, 2, nullptr, 0}, {},
+  if (!arranged || noteLaunch(ctx, how.function, -1, {arguments.kernel, buffers, 2, nullptr, 0}, {},
                               how.blocks, how.threads))
     return arranged;
   *code = outOfHostMemory(ctx);
@@ -275,83 +237,6 @@ static bool noteDnnCall(weir_context *ctx, const Arguments &arguments, int32_t *
                   scratch, code);
 }
 
-/// Keys that a part has. It depends on sizes alone, so that equal ones give equal sums,
-/// whatever GPU adds them up: parts of some length, and no more of them than
-/// large GPUs have room for at a time.
-static int64_t keysOfPart(const weir_cuda_parts &parts) {
-  constexpr int64_t step = 64, enoughBlocks = 768;
-  int64_t tiles = parts.batches * ((parts.queries + parts.rows - 1) / parts.rows);
-  int64_t keys = (parts.keys * tiles + enoughBlocks - 1) / enoughBlocks;
-  return keys <= step ? step : (keys + step - 1) / step * step;
-}
-
-/// Null: the driver does not find it.
-static Function functionOf(CudaDevice &device, int32_t number) {
-  MoreFunctions &more = device.more;
-  Lock lock(more.mutex);
-  int32_t place = number % MoreFunctions::places;
-  if (more.numbers[place] == number)
-    return more.functions[place];
-  Function function = nullptr;
-  Current current(device);
-  if (device.driver->moduleFunction(&function, device.module, device.desc->kernels[number]) != 0)
-    return nullptr;
-  if (!more.numbers[place]) {
-    more.numbers[place] = number;
-    more.functions[place] = function;
-  }
-  return function;
-}
-
-/// Whether one block for each tile of queries, as libraries have it, leaves most of a
-/// large GPU idle.
-static bool leavesIdle(const weir_cuda_parts *parts) {
-  constexpr int64_t multiprocessors = 132;
-  return parts &&
-         parts->batches * ((parts->queries + parts->rows - 1) / parts->rows) < multiprocessors;
-}
-
-namespace {
-struct Grid {
-  int64_t blocks;
-  int32_t threads;
-};
-} // namespace
-
-/// Kernels number `part` and `join` in place of the whole, with `bytes` between them, whose place
-/// is the first of `more`. False: the kernel goes whole.
-static bool noteTwo(weir_context *ctx, const Arguments &arguments, int32_t part, int32_t join,
-                    int64_t bytes, MoreParameters more, Grid parts, Grid joins, int32_t *code) {
-  CudaDevice &device = *partOf(ctx)->device;
-  Function first = functionOf(device, part), second = functionOf(device, join);
-  if (!first || !second)
-    return false;
-  Scratch scratch(ctx);
-  more.values[0] = scratch.take(bytes, nodesOf(ctx, arguments.kernel));
-  if (!more.values[0])
-    return false;
-  bool noted = noteLaunch(ctx, first, arguments, more, parts.blocks, parts.threads) &&
-               noteLaunch(ctx, second, arguments, more, joins.blocks, joins.threads);
-  *code = noted ? int32_t(WEIR_OK) : outOfHostMemory(ctx);
-  return true;
-}
-
-static bool noteParts(weir_context *ctx, const Arguments &arguments, const weir_cuda_parts *parts,
-                      int32_t *code) {
-  constexpr int64_t fewKeys = 256, mostBlocks = 0x7fffffff;
-  if (!parts || parts->queries > parts->most_queries || parts->keys <= fewKeys)
-    return false;
-  int64_t each = keysOfPart(*parts), count = (parts->keys + each - 1) / each;
-  int64_t queries = parts->batches * parts->queries;
-  int64_t blocks = parts->batches * ((parts->queries + parts->rows - 1) / parts->rows) * count;
-  if (count < 2 || blocks > mostBlocks || queries > mostBlocks)
-    return false;
-  return noteTwo(ctx, arguments, parts->part, parts->join,
-                 queries * count * parts->state * int64_t(sizeof(float)),
-                 {{0, uint64_t(each), uint64_t(count)}, 3}, {blocks, parts->threads},
-                 {queries, parts->join_threads}, code);
-}
-
 /// A kernel's second form, where the GPU has it and operands fit.
 static bool noteWideKernel(weir_context *ctx, const Arguments &arguments, int32_t *code) {
   WideKernels &kernels = *partOf(ctx)->device->wideKernels;
@@ -371,152 +256,10 @@ static bool noteWideKernel(weir_context *ctx, const Arguments &arguments, int32_
   if (!planWideKernel(kernels, *entry, tiles, arguments.buffers, arguments.sizes, filter, &launch))
     return false;
   MoreParameters more = {{}, 0, launch.maps[0], launch.mapCount, uint32_t(launch.shared)};
-  bool noted = noteLaunch(ctx, launch.function, arguments, more, launch.blocks, launch.threads);
+  bool noted = noteLaunch(ctx, launch.function, -1, arguments, more, launch.blocks, launch.threads);
   *code = noted ? int32_t(WEIR_OK) : outOfHostMemory(ctx);
   return true;
 }
-
-/// Parts of a line: none is short, and no more of them than large GPUs have room for. It
-/// depends on sizes alone, so that equal ones give equal results, whatever GPU computes them.
-static int64_t partsOfLine(const weir_cuda_split &split) {
-  const int64_t shortest = split.across ? 32 : 2048, enough = split.across ? 1 << 16 : 768;
-  if (split.lines <= 0)
-    return 0;
-  int64_t byLength = split.elements / split.lines / shortest,
-          byRoom = (enough + split.lines - 1) / split.lines;
-  int64_t count = byLength < byRoom ? byLength : byRoom;
-  return count < split.most_parts ? count : split.most_parts;
-}
-
-/// A kernel of few long lines in parts.
-static bool noteSplit(weir_context *ctx, const Arguments &arguments, const weir_cuda_split *split,
-                      int32_t *code) {
-  constexpr int64_t fewParts = 4, warp = 32; // fewer are not worth another launch
-  if (!split)
-    return false;
-  int64_t count = partsOfLine(*split), all = split->lines * count;
-  if (count < fewParts)
-    return false;
-  int64_t blocks = split->across ? (all + split->threads - 1) / split->threads : all,
-          lines = split->join_threads / warp,
-          joins = split->joins_parts ? blocks : (split->lines + lines - 1) / lines;
-  return noteTwo(ctx, arguments, split->part, split->join, all * split->state,
-                 {{0, uint64_t(count)}, 2}, {blocks, split->threads}, {joins, split->join_threads},
-                 code);
-}
-
-namespace {
-/// Notes the launches of one sort.
-class SortLaunches {
-public:
-  SortLaunches(weir_context *ctx, const Arguments &arguments, const weir_cuda_sort &sort,
-               Function take, int64_t takeBlocks, int32_t takeThreads)
-      : ctx(ctx), arguments(arguments), sort(sort), take(take), takeBlocks(takeBlocks),
-        takeThreads(takeThreads), scratch(ctx), nodes(nodesOf(ctx, arguments.kernel)) {}
-
-  int32_t note() {
-    constexpr int64_t mostItems = 0x7fffffff; // of a line, and blocks
-    CudaDevice &device = *partOf(ctx)->device;
-    run = functionOf(device, sort.run);
-    merge = functionOf(device, sort.merge);
-    merges = functionOf(device, sort.merges);
-    if (!run || !merge || !merges || sort.size > mostItems ||
-        sort.lines * runsOf(sort.size) > mostItems / 8)
-      return fail(ctx, "the kernel cannot be launched", 1, nodes);
-    int64_t size = sort.size, left = 0;
-    Pointer from = 0, places[2] = {0, 0};
-    // The kernel says so, and reads nothing.
-    if (sort.wanted > size)
-      return noteTake(from, size);
-    // Few of a line: the first of each run are the next line, until that is one run.
-    for (int32_t round = 0;; ++round) {
-      bool isLast = runsOf(size) == 1, keepsAll = !isLast && sort.wanted > sort.run_elements / 2;
-      int64_t keep = keepsAll ? sort.run_elements : sort.wanted;
-      left =
-          (runsOf(size) - 1) * keep + smaller(keep, size - (runsOf(size) - 1) * sort.run_elements);
-      Pointer &to = places[round % 2];
-      if (int32_t code = to ? int32_t(WEIR_OK) : allocate(left, to))
-        return code;
-      if (!noteRun(from, to, size, left, keep,
-                   from ? WEIR_CUDA_SORT_ITEMS : WEIR_CUDA_SORT_ELEMENTS))
-        return outOfHostMemory(ctx);
-      from = to;
-      size = left;
-      if (isLast || keepsAll)
-        break;
-    }
-    return noteMerges(from, size) ? noteTake(from, size) : outOfHostMemory(ctx);
-  }
-
-private:
-  int32_t noteTake(Pointer items, int64_t size) {
-    bool noted =
-        noteLaunch(ctx, take, arguments, {{items, uint64_t(size)}, 2}, takeBlocks, takeThreads);
-    return noted ? int32_t(WEIR_OK) : outOfHostMemory(ctx);
-  }
-  static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-  int64_t runsOf(int64_t size) const { return (size + sort.run_elements - 1) / sort.run_elements; }
-
-  int32_t allocate(int64_t size, Pointer &where) {
-    int64_t bytes = sort.lines * size * sort.item_bytes;
-    where = scratch.take(bytes, nodes);
-    return where ? int32_t(WEIR_OK)
-                 : abortOutOfMemory(ctx->run, *partOf(ctx)->device, bytes, nodes);
-  }
-
-  bool noteRun(Pointer from, Pointer to, int64_t size, int64_t left, int64_t keep,
-               weir_cuda_sort_mode mode) {
-    return noteLaunch(
-        ctx, run, arguments,
-        {{from, to, uint64_t(size), uint64_t(left), uint64_t(keep), uint64_t(mode)}, 6},
-        sort.lines * runsOf(size), sort.threads);
-  }
-
-  /// `steps` steps of a merge, the first over 2^`bit` items.
-  bool noteSteps(Pointer items, int64_t size, int64_t bit, int64_t steps, bool mirrors) {
-    int64_t twice = int64_t(2) << bit, groups = (size + twice - 1) / twice * (twice >> steps);
-    return noteLaunch(ctx, steps == 1 ? merge : merges, arguments,
-                      {{items, uint64_t(size), uint64_t(bit), uint64_t(mirrors)}, 4},
-                      sort.lines * ((groups + sort.merge_threads - 1) / sort.merge_threads),
-                      sort.merge_threads);
-  }
-
-  /// Runs that are sorted become one.
-  bool noteMerges(Pointer items, int64_t size) {
-    int64_t least = 0;
-    while (int64_t(1) << least < sort.run_elements)
-      ++least;
-    for (int64_t level = least; int64_t(1) << level < size; ++level) {
-      bool noted = noteSteps(items, size, level, 1, true);
-      for (int64_t bit = level - 1; noted && bit >= least;) {
-        int64_t steps = bit - least >= 2 ? 3 : 1;
-        noted = noteSteps(items, size, bit, steps, false);
-        bit -= steps;
-      }
-      if (!noted || !noteRun(items, items, size, size, sort.run_elements, WEIR_CUDA_END_MERGE))
-        return false;
-    }
-    return true;
-  }
-
-  weir_context *ctx;
-  const Arguments &arguments;
-  const weir_cuda_sort &sort;
-  Function take;
-  int64_t takeBlocks;
-  int32_t takeThreads;
-  Scratch scratch;
-  const char *nodes;
-  Function run = nullptr, merge = nullptr, merges = nullptr;
-};
-
-/// How a launch may be another than that of the kernel alone; one of them, or none.
-struct Ways {
-  const weir_cuda_parts *parts;
-  const weir_cuda_split *split;
-  const weir_cuda_sort *sort;
-};
-} // namespace
 
 static int32_t launch(weir_context *ctx, const Arguments &arguments, int64_t blocks,
                       int32_t threads, const Ways &ways) {
@@ -535,14 +278,14 @@ static int32_t launch(weir_context *ctx, const Arguments &arguments, int64_t blo
   Function function = device.functions[arguments.kernel];
   bool isByParts = leavesIdle(ways.parts), done = true;
   if (ways.sort)
-    code = SortLaunches(ctx, arguments, *ways.sort, function, blocks, threads).note();
+    code = noteSort(ctx, arguments, *ways.sort, function, blocks, threads);
   else
     done = (isByParts && noteParts(ctx, arguments, ways.parts, &code)) ||
            noteProduct(ctx, arguments, &code) || noteConvolution(ctx, arguments, &code) ||
            noteDnnCall(ctx, arguments, &code) ||
            (!isByParts && noteParts(ctx, arguments, ways.parts, &code)) ||
            noteSplit(ctx, arguments, ways.split, &code) || noteWideKernel(ctx, arguments, &code) ||
-           noteLaunch(ctx, function, arguments, {}, blocks, threads);
+           noteLaunch(ctx, function, arguments.kernel, arguments, {}, blocks, threads);
   if (!done)
     return outOfHostMemory(ctx);
   bool waits = device.waitsAlways && partOf(ctx)->openCount == 0;

@@ -119,8 +119,9 @@ static void destroy(CudaRun *part) {
   for (Event event : {part->worked, part->arrived, part->left, part->called})
     if (event)
       driver.eventDestroy(event);
-  if (part->errorOnDevice)
-    driver.memFree(part->errorOnDevice);
+  for (Pointer memory : {part->errorOnDevice, part->barrierOnDevice})
+    if (memory)
+      driver.memFree(memory);
   if (part->error)
     driver.hostFree(part->error);
   free(part->slots);
@@ -148,6 +149,10 @@ static CudaRun *make(CudaDevice *device, Result *error) {
       *error = driver.eventCreate(event, eventDisableTiming);
   if (!*error)
     *error = driver.memAlloc(&part->errorOnDevice, sizeof(weir_cuda_error));
+  if (!*error && device->phases)
+    *error = driver.memAlloc(&part->barrierOnDevice, sizeof(uint32_t));
+  if (!*error && device->phases)
+    *error = driver.set32Async(part->barrierOnDevice, 0, 1, part->work);
   if (!*error)
     *error =
         driver.hostAlloc(reinterpret_cast<void **>(&part->error), sizeof(weir_cuda_error) + 16, 0);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "cuda/cuda_work.h"
+#include "cuda/phases.h"
 #include "cuda/work_records.h"
 
 #include <stdlib.h>
@@ -66,8 +67,11 @@ static Result putRecord(CudaRun *part, const WorkRecord *record, bool follows, b
   case WorkKind::Launch: {
     auto *launch = static_cast<const LaunchRecord *>(record);
     LaunchParameters parameters(*launch);
-    if (follows && device.mayBegin) {
-      LaunchAttribute attribute = {launchMayBegin, {}, {1}};
+    // A launch of phases begins when all before it has ended: no page of the driver's says that
+    // both go together. What follows it may begin early.
+    bool together = launch->table > 0;
+    if (together || (follows && device.mayBegin)) {
+      LaunchAttribute attribute = {together ? launchTogether : launchMayBegin, {}, {1}};
       LaunchConfig config = {{launch->blocks, 1, 1},
                              {launch->threads, 1, 1},
                              launch->shared,
@@ -286,6 +290,7 @@ bool flush(CudaRun *part, WorkFailure *failure) {
   if (work.count == 0)
     return true;
   ++work.flushes;
+  joinPhases(part);
   CapturedWork *captured = findGraph(part);
   const Timeline &timeline = part->timeline;
   bool done;

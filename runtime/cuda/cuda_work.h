@@ -67,7 +67,15 @@ struct LaunchRecord : WorkRecord {
   uint32_t blocks, threads;
   uint32_t shared; ///< bytes of a block's memory that the launch asks for
   uint32_t maps;   ///< parameters of WEIR_CUDA_MAP_BYTES, the last ones
+  uint32_t table;  ///< words of the last parameter, of a launch of phases; 0: it is none
+  int32_t phase;   ///< that the launch may be, see phaseNumber; 0: none
 };
+
+/// Phase `which` of set `set` of a program, as records have it.
+constexpr int32_t phaseNumber(int32_t set, int32_t which) { return (set << 16 | which) + 1; }
+constexpr int32_t setOfPhase(int32_t phase) { return (phase - 1) >> 16; }
+constexpr int32_t caseOfPhase(int32_t phase) { return (phase - 1) & 0xffff; }
+
 struct LibraryRecord : WorkRecord {
   void *plan; ///< ProductPlan, ConvolutionPlan or DnnCall
   LibraryOperands operands;

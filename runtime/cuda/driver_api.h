@@ -36,7 +36,7 @@ using StreamCallback = void (*)(Stream stream, Result status, void *data);
 inline constexpr Result outOfMemory = 2, noBinaryForGpu = 209, peerAccessIsThere = 704;
 inline constexpr unsigned streamNonBlocking = 1, eventDisableTiming = 2;
 inline constexpr int capabilityMajor = 75, capabilityMinor = 76, multiprocessors = 16,
-                     secondLevelCache = 38, virtualMemory = 102;
+                     secondLevelCache = 38, cooperativeLaunch = 95, virtualMemory = 102;
 /// CUfunction_attribute.
 inline constexpr int functionMostShared = 8;
 /// CUtensorMapDataType, CUtensorMapSwizzle, CUtensorMapL2promotion.
@@ -117,6 +117,8 @@ struct LaunchConfig {
 /// The kernel may begin before the one that was put before it has ended, which it waits for
 /// itself (griddepcontrol.wait).
 inline constexpr int32_t launchMayBegin = 6;
+/// All blocks run at the same time.
+inline constexpr int32_t launchTogether = 2;
 /// From this version on captures keep that.
 inline constexpr int mayBeginVersion = 12030;
 
@@ -225,6 +227,7 @@ inline constexpr int conditionalVersion = 12040;
 
 /// The same of functions that came with later versions: null where there is none.
 #define WEIR_CUDA_LATER_FUNCTIONS(X)                                                               \
+  X(occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor", (int *, Function, int, size_t))      \
   X(conditionCreate, "cuGraphConditionalHandleCreate",                                             \
     (uint64_t *, Graph, Context, unsigned, unsigned))                                              \
   X(graphAddNode, "cuGraphAddNode",                                                                \

@@ -42,11 +42,14 @@ struct LaunchParameters {
   explicit LaunchParameters(const LaunchRecord &launch) {
     auto *values = reinterpret_cast<const uint64_t *>(&launch + 1);
     constexpr int32_t mapWords = WEIR_CUDA_MAP_BYTES / 8;
-    int32_t plain = launch.parameters - int32_t(launch.maps) * mapWords;
+    int32_t plain = launch.parameters - int32_t(launch.maps) * mapWords - int32_t(launch.table);
     for (int32_t i = 0; i < plain; ++i)
       pointers[i] = const_cast<uint64_t *>(values + i);
     for (int32_t i = 0; i < int32_t(launch.maps); ++i)
       pointers[plain + i] = const_cast<uint64_t *>(values + plain + i * mapWords);
+    if (launch.table)
+      pointers[plain + int32_t(launch.maps)] =
+          const_cast<uint64_t *>(values + plain + int32_t(launch.maps) * mapWords);
   }
 };
 

@@ -39,15 +39,30 @@ ATTENTION = [
     ("bytes are not expected", r"mbarrier\.arrive\.expect_tx[^;]*;", "", "wait for each other|more bytes|" + RACE),
 ]
 
+BETWEEN = "a race between blocks"
+PHASES = [
+    ("no barrier between phases", r"bar\.sync 0;\nsetp\.ne\.u32 w_p[^}]*?bar\.sync 0;\n", "", BETWEEN),
+    ("blocks do not meet before they tell", r"bar\.sync 0;\n(setp\.ne\.u32 w_p)", r"\1", BETWEEN),
+    ("blocks do not meet behind", r"(w_met_\d+:\n)bar\.sync 0;", r"\1", BETWEEN + "|" + RACE),
+    ("told without an order", r"atom\.acq_rel", "atom.relaxed", BETWEEN),
+    ("asked without an order", r"ld\.acquire", "ld.relaxed", BETWEEN),
+    ("told to the block alone", r"atom\.acq_rel\.gpu", "atom.acq_rel.cta", BETWEEN),
+    ("the first block adds what others do", r"sub\.s32 (\s*%r\d+), -2147483647, %r\d+;", r"mov.b32 \1, 1;", "wait for each other"),
+    ("others' results are read as constants", r"ld\.global\.(?!nc)", "ld.global.nc.", BETWEEN),
+    ("no meeting between tiles", r"bar\.sync\s+0;(?!\nsetp)(?!\n})", "", RACE + "|" + BETWEEN),
+    ("no wait for kernels before", r"griddepcontrol\.wait;", "", "no griddepcontrol.wait is before"),
+]
+KINDS = {"products": PRODUCTS, "attention": ATTENTION, "phases": PHASES}
+
 
 def main():
     parser = argparse.ArgumentParser()
     for flag in ("build", "recorder", "program", "ptx", "out"):
         parser.add_argument("--" + flag, required=True)
     parser.add_argument("--run", default="chain")
-    parser.add_argument("--only", default="products", choices=("products", "attention"))
+    parser.add_argument("--only", default="products", choices=sorted(KINDS))
     o = parser.parse_args()
-    mutations = PRODUCTS if o.only == "products" else ATTENTION
+    mutations = KINDS[o.only]
     os.makedirs(o.out, exist_ok=True)
     weir_run = os.path.join(o.build, "bin", "weir-run")
     with open(o.ptx) as file:

@@ -356,25 +356,14 @@ private:
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(&branch.getThenRegion().front());
       Value own = arith::SubIOp::create(b, loc, block, first);
-      copyBody(b, functions[i], places[i], entry, own);
+      inlineKernel(
+          b, functions[i],
+          llvm::map_to_vector(places[i],
+                              [&](unsigned place) -> Value { return entry.getArgument(place); }),
+          own);
     }
     b.setInsertionPointToEnd(&entry);
     gpu::ReturnOp::create(b, loc);
-  }
-
-  static void copyBody(OpBuilder &b, gpu::GPUFuncOp function, ArrayRef<unsigned> places,
-                       Block &entry, Value block) {
-    IRMapping mapping;
-    Block &body = function.getBody().front();
-    for (auto [i, place] : llvm::enumerate(places))
-      mapping.map(body.getArgument(unsigned(i)), entry.getArgument(place));
-    SmallVector<Operation *> ids;
-    for (Operation &op : body.without_terminator())
-      b.clone(op, mapping)->walk([&](gpu::BlockIdOp id) { ids.push_back(id); });
-    for (Operation *id : ids) {
-      id->getResult(0).replaceAllUsesWith(block);
-      id->erase();
-    }
   }
 
   const llvm::StringMap<LaunchShape> &launches;
@@ -387,6 +376,47 @@ private:
 };
 
 } // namespace
+
+void weir::inlineKernel(OpBuilder &b, gpu::GPUFuncOp function, ValueRange arguments, Value block,
+                        Value thread) {
+  Operation *around = b.getInsertionBlock()->getParentOp();
+  auto outer = dyn_cast<gpu::GPUFuncOp>(around);
+  if (!outer)
+    outer = around->getParentOfType<gpu::GPUFuncOp>();
+  IRMapping mapping;
+  Block &body = function.getBody().front();
+  for (auto [own, argument] : llvm::zip(function.getArguments(), arguments))
+    mapping.map(own, argument);
+  StringRef align = LLVM::LLVMDialect::getAlignAttrName();
+  for (auto [i, memory] : llvm::enumerate(function.getWorkgroupAttributions())) {
+    mapping.map(memory, outer.addWorkgroupAttribution(memory.getType(), function.getLoc()));
+    if (Attribute attribute = function.getWorkgroupAttributionAttr(int(i), align))
+      outer.setWorkgroupAttributionAttr(int(outer.getNumWorkgroupAttributions()) - 1, align,
+                                        attribute);
+  }
+  SmallVector<std::pair<Operation *, Value>> ids;
+  for (Operation &op : body.without_terminator())
+    b.clone(op, mapping)->walk([&](Operation *inner) {
+      if (isa<gpu::BlockIdOp>(inner))
+        ids.push_back({inner, block});
+      else if (thread && isa<gpu::ThreadIdOp>(inner))
+        ids.push_back({inner, thread});
+    });
+  for (auto [id, value] : ids) {
+    id->getResult(0).replaceAllUsesWith(value);
+    id->erase();
+  }
+}
+
+const FusedKernel &weir::fusedKernelOf(const FusedKernels &fused, ArrayAttr members) {
+  auto kernel = llvm::find_if(fused, [&](const FusedKernel &each) {
+    return each.phases.empty() &&
+           llvm::equal(each.members, members.getAsRange<FlatSymbolRefAttr>(),
+                       [](StringRef a, FlatSymbolRefAttr b) { return a == b.getValue(); });
+  });
+  assert(kernel != fused.end() && "fuseLaunches has made it");
+  return *kernel;
+}
 
 FusedKernels weir::fuseLaunches(ArrayRef<func::FuncOp> steps, ModuleOp module,
                                 const llvm::StringMap<LaunchShape> &launches,

@@ -17,13 +17,17 @@ namespace weir {
 /// order. Its operands are theirs, one launch's behind the other's.
 inline constexpr char fusedLaunchesAttribute[] = "weir.fused_launches";
 
-/// A kernel of the image that does the work of several: the first blocks are the first one's.
+/// A kernel of the image that does the work of several: the first blocks are the first one's, or,
+/// where it has phases, all blocks go from one to the next (see CudaPhases.h).
 struct FusedKernel {
   llvm::SmallVector<std::string> members;                ///< symbols in the plan
   llvm::SmallVector<std::pair<size_t, size_t>> operands; ///< inputs and outputs of each
   std::string name;                                      ///< theirs, joined by '+'
   int32_t number = -1; ///< among weir_program_desc::kernels, behind those of the plan
   int64_t threads = 1;
+  llvm::SmallVector<std::string> phases; ///< functions whose launches it takes in, by number
+  llvm::SmallVector<std::string> row;    ///< kernels of the longest row of phases, as they come
+  int64_t launches = 1;                  ///< that this row takes
 };
 using FusedKernels = std::vector<FusedKernel>;
 
@@ -34,6 +38,15 @@ using FusedKernels = std::vector<FusedKernel>;
 FusedKernels fuseLaunches(llvm::ArrayRef<mlir::func::FuncOp> steps, mlir::ModuleOp module,
                           const llvm::StringMap<LaunchShape> &launches,
                           mlir::gpu::GPUModuleOp image, std::vector<std::string> &names);
+
+/// Emits the body of kernel `function` at the builder, with `arguments` for its own, as block
+/// number `block`; `thread`: the thread's number in it, null: as it is. What its blocks share is
+/// added to the kernel around the builder.
+void inlineKernel(mlir::OpBuilder &b, mlir::gpu::GPUFuncOp function, mlir::ValueRange arguments,
+                  mlir::Value block, mlir::Value thread = {});
+
+/// The kernel that a launch with fusedLaunchesAttribute `members` is of.
+const FusedKernel &fusedKernelOf(const FusedKernels &fused, mlir::ArrayAttr members);
 
 } // namespace weir
 

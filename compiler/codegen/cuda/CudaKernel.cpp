@@ -338,6 +338,34 @@ void weir::emitNeighbours(const CudaKernel &k, ArrayRef<Value> at, int64_t lanes
   r.writeTogether(r.linearIndex(k.first(), at));
 }
 
+BlockArgument weir::grownOperand(plan::KernelOp kernel) {
+  auto results = kernel.getBody().front().getTerminator()->getOperands();
+  auto concat = results.front().getDefiningOp<ConcatOp>();
+  if (!concat || results.size() != 1 || kernel.getInPlaceAttr())
+    return {};
+  auto operand = dyn_cast<BlockArgument>(concat.getInputs().front());
+  auto type = cast<RankedTensorType>(concat.getType());
+  bool isFirst = llvm::all_of(type.getShape().take_front(size_t(concat.getAxis())),
+                              [](int64_t size) { return size == 1; });
+  return operand && operand.hasOneUse() && isFirst ? operand : BlockArgument();
+}
+
+/// Whether elements lie there already, of which the last is in front of `end`: those of the operand
+/// that the result begins with. Null: none do.
+static Value liesThere(const CudaKernel &k, Value end) {
+  BlockArgument operand = grownOperand(k.kernel);
+  if (!operand)
+    return {};
+  CudaReader &r = k.reader;
+  const KernelBuilder::Buffer own = r.bufferOf(operand);
+  Value count = r.constant(1);
+  for (Value dim : own.dims)
+    count = r.mul(count, dim);
+  Value isOver =
+      LLVM::ICmpOp::create(r.b, r.loc, LLVM::ICmpPredicate::eq, own.pointer, k.first().pointer);
+  return r.logicalAnd(isOver, r.less(end, r.add(count, r.constant(1))));
+}
+
 void weir::emitElements(const CudaKernel &k) {
   CudaReader &r = k.reader;
   const KernelBuilder::Buffer first = k.first();
@@ -366,6 +394,12 @@ void weir::emitElements(const CudaKernel &k) {
     count = r.mul(count, dim);
   Value thread = r.add(r.mul(r.blockId(), r.constant(k.shape.threads)), r.threadId());
   Value begin = r.mul(thread, r.constant(lanes));
+  if (Value there = liesThere(k, r.add(begin, r.constant(lanes)))) {
+    Value yes = arith::ConstantOp::create(r.b, r.loc, r.b.getBoolAttr(true));
+    auto branch = scf::IfOp::create(r.b, r.loc, arith::XOrIOp::create(r.b, r.loc, there, yes),
+                                    /*withElseRegion=*/false);
+    r.b.setInsertionPointToStart(&branch.getThenRegion().front());
+  }
   auto emitAt = [&](Value linear) {
     if (flat) {
       r.setFlatIndex(linear);
@@ -444,7 +478,8 @@ static constexpr Strategy strategies[] = {
 };
 
 LaunchShape weir::emitCudaKernel(plan::KernelOp kernel, StringRef symbol, gpu::GPUModuleOp module,
-                                 SiteTable &sites, Value known, const KernelForm *form) {
+                                 SiteTable &sites, Value known, const KernelForm *form,
+                                 int64_t mostThreads) {
   MLIRContext *context = kernel.getContext();
   Location loc = kernel.getLoc();
   OpBuilder b(context);
@@ -493,6 +528,7 @@ LaunchShape weir::emitCudaKernel(plan::KernelOp kernel, StringRef symbol, gpu::G
     reader.bind(tensor, buffer);
   }
   LaunchShape shape;
+  shape.mostThreads = mostThreads;
   CudaKernel k{reader, kernel, shape, {}, {}};
   if (known) {
     KernelBuilder::Buffer buffer;

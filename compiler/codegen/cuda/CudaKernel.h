@@ -76,6 +76,8 @@ struct LaunchShape {
   std::optional<LaunchParts> parts;
   std::optional<LaunchSplit> split; ///< the same
   std::optional<LaunchSort> sort;   ///< set: the kernel is no other way
+  /// That a block has for a line; set before the kernel is emitted.
+  int64_t mostThreads = 512;
 };
 
 /// Reads elements in a thread of a GPU.
@@ -263,15 +265,20 @@ struct KernelForm {
 /// Emits `kernel` into `module` under the name `symbol`. With `known`, a value
 /// in it, the function takes that as one more operand, after the sizes, and
 /// computes what follows; it may lie where the first result does. With `form` that emits
-/// the body.
+/// the body. `mostThreads`: LaunchShape::mostThreads.
 LaunchShape emitCudaKernel(plan::KernelOp kernel, llvm::StringRef symbol,
                            mlir::gpu::GPUModuleOp module, SiteTable &sites, mlir::Value known = {},
-                           const KernelForm *form = nullptr);
+                           const KernelForm *form = nullptr, int64_t mostThreads = 512);
 
 /// The same kernel over words of eight bytes, where all it does is to move elements, as
 /// many of which as a word has stay together; null: it does something else. `elements`:
 /// of a word. What a launch of it counts, its shape's axes, are words.
 mlir::OwningOpRef<plan::KernelOp> asWords(plan::KernelOp kernel, int64_t &elements);
+
+/// The operand that the kernel's result begins with, element by element, which it reads for nothing
+/// else: that of a concatenation along its first dimension but for such of one element. Where the
+/// result lies over it the kernel leaves it as it is. Null: none.
+mlir::BlockArgument grownOperand(plan::KernelOp kernel);
 
 /// Emits the kernels that compute `kernel`, launched as `shape` otherwise, in parts, if
 /// it is an attention of few queries and many keys, or may turn out to be one, whose

@@ -248,7 +248,7 @@ bool weir::emitArgReduce(const CudaKernel &k) {
   CudaReader &r = k.reader;
   r.loc = op->getLoc();
   LineFold fold(k, op);
-  int64_t threads = LineFold::threadsOf(op);
+  int64_t threads = std::min(LineFold::threadsOf(op), k.shape.mostThreads);
   bool byThread = threads == 1, byBlock = threads > warpThreads;
   auto [lane, exists, indices] = placeLines(k, threads, k.first().type.getRank());
   SmallVector<Value> kept = fold.keptOf(indices);

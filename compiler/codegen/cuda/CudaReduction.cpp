@@ -156,7 +156,8 @@ bool weir::emitRowReductions(const CudaKernel &k) {
   auto reduce = dyn_cast_or_null<ReduceOp>(LineFold::find(k.kernel));
   if (!reduce || !reducesLines(reduce))
     return false;
-  int64_t length = LineFold::knownLength(reduce), lineThreads = LineFold::threadsOf(reduce);
+  int64_t length = LineFold::knownLength(reduce),
+          lineThreads = std::min(LineFold::threadsOf(reduce), k.shape.mostThreads);
   if (lineThreads == 1)
     return false; // a thread a line
   CudaReader &r = k.reader;

@@ -52,7 +52,8 @@ static std::optional<cuda::KernelWork> workOf(plan::KernelOp kernel, bool tf32) 
   return isOpen ? std::nullopt : std::optional(work);
 }
 
-std::optional<KernelForecast> weir::forecast(ArrayRef<plan::KernelOp> kernels, bool tf32) {
+std::optional<KernelForecast> weir::forecast(ArrayRef<plan::KernelOp> kernels, bool tf32,
+                                             int64_t launches) {
   cuda::KernelWork work;
   for (plan::KernelOp kernel : kernels) {
     std::optional<cuda::KernelWork> own = workOf(kernel, tf32);
@@ -64,6 +65,8 @@ std::optional<KernelForecast> weir::forecast(ArrayRef<plan::KernelOp> kernels, b
     work.others += own->others;
     work.bytes += own->bytes;
   }
+  for (double *sum : {&work.products, &work.others, &work.bytes})
+    *sum /= double(launches);
   KernelForecast made{cuda::nameOf(work.arithmetic), work.products, work.others, work.bytes, {}};
   for (const cuda::DeviceFacts &device : cuda::knownDevices) {
     cuda::Prediction time = cuda::predict(device, work);

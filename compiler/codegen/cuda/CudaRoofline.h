@@ -16,8 +16,9 @@ namespace weir {
 
 /// What a launch of `kernels`, as one, does by itself, operands read once and results written once,
 /// and the time that it takes on each of cuda::knownDevices. With `tf32` tensor cores may multiply
-/// f32. Nothing: sizes are open.
-std::optional<KernelForecast> forecast(llvm::ArrayRef<plan::KernelOp> kernels, bool tf32);
+/// f32. `launches`: that share the work equally. Nothing: sizes are open.
+std::optional<KernelForecast> forecast(llvm::ArrayRef<plan::KernelOp> kernels, bool tf32,
+                                       int64_t launches = 1);
 
 } // namespace weir
 

@@ -67,9 +67,9 @@ private:
     // As many warps as it takes.
     int64_t lineThreads = warpThreads;
     // More threads than these would have too few registers each.
-    constexpr int64_t mostThreads = 512;
+    const int64_t mostThreads = k.shape.mostThreads;
     while (lineThreads * mostElements(k.operations.size()) < length && lineThreads < mostThreads)
-      lineThreads *= lineThreads == warpThreads ? 8 : 2;
+      lineThreads = std::min(lineThreads * (lineThreads == warpThreads ? 8 : 2), mostThreads);
     byBlock = lineThreads > warpThreads;
     own = placeLines(k, lineThreads, first.type.getRank() - 1);
 

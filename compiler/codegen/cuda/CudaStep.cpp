@@ -158,11 +158,7 @@ int CudaStepRewriter::rowOf(const FusedKernel &kernel) {
 }
 
 void CudaStepRewriter::launchFused(RunOp op, ArrayAttr members) {
-  auto kernel = llvm::find_if(fused, [&](const FusedKernel &each) {
-    return llvm::equal(each.members, members.getAsRange<FlatSymbolRefAttr>(),
-                       [](StringRef a, FlatSymbolRefAttr b) { return a == b.getValue(); });
-  });
-  assert(kernel != fused.end() && "fuseLaunches has made it");
+  const FusedKernel *kernel = &fusedKernelOf(fused, members);
   Parameters parameters;
   SmallVector<Value> before; // blocks in front of each member's
   Value blocks = i64(0);
@@ -183,6 +179,9 @@ void CudaStepRewriter::launchFused(RunOp op, ArrayAttr members) {
 }
 
 void CudaStepRewriter::launch(RunOp op) {
+  // Kernels that the runtime alone launches have their rows, too.
+  if (!fused.empty())
+    rowOf(fused.back());
   if (auto members = op->getAttrOfType<ArrayAttr>(fusedLaunchesAttribute))
     return launchFused(op, members);
   const LaunchShape &shape = launches.find(op.getKernel())->second;

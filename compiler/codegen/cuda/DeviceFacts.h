@@ -49,6 +49,28 @@ inline constexpr DeviceFacts knownDevices[] = {
 /// Begin and end of a launch that follows another within a graph, in microseconds.
 inline constexpr double launchMicroseconds = 1;
 
+// What decides whether launches become phases of one (CudaPhases.h). Assumed: none was measured.
+/// From the last of a launch's work to the first of the next one's, which may begin early.
+inline constexpr double boundaryMicroseconds = 1.4;
+/// A barrier of all blocks of a launch.
+inline constexpr double gridBarrierMicroseconds = 0.8;
+/// What a launch takes longer whose blocks are to run at the same time.
+inline constexpr double togetherMicroseconds = 3.5;
+/// The share of its time that a kernel loses with few threads on each multiprocessor.
+inline constexpr double fewThreadsLoss = 0.03;
+
+/// How many launches gain by being one.
+constexpr int leastPhases() {
+  int phases = 2;
+  while ((phases - 1) * (boundaryMicroseconds - gridBarrierMicroseconds) <= togetherMicroseconds)
+    ++phases;
+  return phases;
+}
+/// Whether one of them does that takes so long.
+constexpr bool gainsAsPhase(double microseconds) {
+  return microseconds * fewThreadsLoss <= boundaryMicroseconds - gridBarrierMicroseconds;
+}
+
 /// What one launch does. Operations of products apart from all others, which are computed in f32.
 struct KernelWork {
   Arithmetic arithmetic = Arithmetic::F32;

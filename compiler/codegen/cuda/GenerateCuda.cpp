@@ -7,6 +7,7 @@
 
 #include "compiler/codegen/cuda/CudaCodegen.h"
 #include "compiler/codegen/cuda/CudaLineFold.h"
+#include "compiler/codegen/cuda/CudaPhases.h"
 #include "compiler/codegen/cuda/CudaRoofline.h"
 #include "compiler/codegen/cuda/CudaSort.h"
 #include "compiler/codegen/cuda/CudaStep.h"
@@ -195,7 +196,11 @@ static std::string listKernels(ModuleOp module, const AcceleratorInfo &info,
     libraries.list(os, number++);
   }
   for (const FusedKernel &kernel : fused)
-    os << info.kernels[size_t(kernel.number)] << ": all of " << kernel.name << '\n';
+    if (kernel.phases.empty())
+      os << info.kernels[size_t(kernel.number)] << ": all of " << kernel.name << '\n';
+    else
+      os << info.kernels[size_t(kernel.number)] << ": phases " << llvm::join(kernel.phases, ", ")
+         << '\n';
   return text;
 }
 
@@ -248,9 +253,9 @@ static void forecastFused(ModuleOp module, const FusedKernels &fused, const Cuda
     return;
   for (const FusedKernel &kernel : fused) {
     SmallVector<plan::KernelOp> members;
-    for (const std::string &member : kernel.members)
+    for (const std::string &member : kernel.phases.empty() ? kernel.members : kernel.row)
       members.push_back(module.lookupSymbol<plan::KernelOp>(member));
-    if (auto made = forecast(members, options.tf32))
+    if (auto made = forecast(members, options.tf32, kernel.launches))
       options.forecast(kernel.name, std::move(*made));
   }
 }
@@ -308,6 +313,7 @@ static std::vector<AcceleratorInfo::Record> listCollectives(ModuleOp module) {
 static AcceleratorInfo::Record recordOf(const LibraryKernels &libraries,
                                         std::vector<AcceleratorInfo::Record> wideProducts,
                                         std::vector<AcceleratorInfo::Record> collectives,
+                                        std::vector<AcceleratorInfo::Record> phased,
                                         const std::string &assign) {
   static_assert(offsetof(weir_cuda_record, assign) + 8 == sizeof(weir_cuda_record));
   weir_cuda_record head = {};
@@ -316,9 +322,14 @@ static AcceleratorInfo::Record recordOf(const LibraryKernels &libraries,
   AcceleratorInfo::Record record = numbersOf(head, offsetof(weir_cuda_record, products));
   std::vector<AcceleratorInfo::Record> products, convolutions, poolings, attentions;
   libraries.addRecords(products, convolutions, poolings, attentions);
-  record.pointers = {
-      products, convolutions, poolings, attentions, std::move(wideProducts), std::move(collectives),
-      assign};
+  record.pointers = {products,
+                     convolutions,
+                     poolings,
+                     attentions,
+                     std::move(wideProducts),
+                     std::move(collectives),
+                     std::move(phased),
+                     assign};
   return record;
 }
 
@@ -419,8 +430,15 @@ FailureOr<StepRewriterFactory> weir::generateCuda(ModuleOp module, const DeviceK
     if (!shape.beatsLibraries)
       libraries.add(plain, int32_t(info.kernels.size()) - 1, symbol, shape.beatsLibraryAndRest);
   }
+  // Launches are fused when places are known that fetches may have over feeds.
+  std::vector<AcceleratorInfo> places(devices.size());
+  for (auto [place, device] : llvm::zip(places, devices))
+    place.device = int(device);
+  listDirectEdges(module, places);
+  placeDirectFetches(module, places);
   auto fused = std::make_shared<FusedKernels>(
       fuseLaunches(copies, module, *launches, kernels, info.kernels));
+  formPhases(copies, module, *launches, kernels, sites, options.tf32, info.kernels, *fused);
   forecastFused(module, *fused, options);
   nameParts(*launches, module, info);
   useLibdevice(kernels);
@@ -428,6 +446,7 @@ FailureOr<StepRewriterFactory> weir::generateCuda(ModuleOp module, const DeviceK
   if (failed(lowerKernels(kernels, options)))
     return failure();
   warp_groups::passMapsByValue(kernels);
+  passTablesByValue(kernels);
 
   llvm::LLVMContext llvmContext;
   std::unique_ptr<llvm::Module> code =
@@ -461,14 +480,13 @@ FailureOr<StepRewriterFactory> weir::generateCuda(ModuleOp module, const DeviceK
     options.log("sass", ".txt", code.empty() ? "found no cuobjdump of the CUDA toolkit\n" : code);
     options.log("kernels", ".txt", listKernels(module, info, *launches, *fused, libraries));
   }
-  info.record = recordOf(libraries, wideProducts, listCollectives(module), assign);
-  for (int64_t device : devices) {
-    info.device = int(device);
+  info.record = recordOf(libraries, wideProducts, listCollectives(module),
+                         listPhased(*fused, info.kernels), assign);
+  for (const AcceleratorInfo &place : places) {
+    info.device = place.device;
+    info.direct = place.direct;
     program.accelerators.push_back(info);
   }
-  auto made = MutableArrayRef(program.accelerators).take_back(devices.size());
-  listDirectEdges(module, made);
-  placeDirectFetches(module, made);
   return StepRewriterFactory(
       [launches, fused, &kind](func::FuncOp function,
                                StepTables &tables) -> std::unique_ptr<StepRewriter> {

@@ -245,7 +245,31 @@ typedef struct weir_cuda_collective {
   const char *node;
 } weir_cuda_collective;
 
-#define WEIR_CUDA_RECORD_VERSION 2
+/// A phase of weir_cuda_phased: a kernel that it takes in.
+typedef struct weir_cuda_phase {
+  int32_t kernel; ///< a name's number in weir_accelerator_desc::kernels
+  int32_t reserved;
+} weir_cuda_phase;
+
+/// What weir_cuda_record::phased are: a kernel that does the work of launches that follow each
+/// other, one after the other, with a barrier of all of its blocks in between: they are to run at
+/// the same time (a cooperative launch). Its parameters: a weir_cuda_error; where a word of 32 bits
+/// lies that all launches which may be under way at one time have for themselves, 0 before the
+/// first one; how many words of the table are in use; the table, by value. Each phase is there a
+/// word (bits 0 to 15: its number; 16 to 31: words behind this one; 32 to 62: the launch's blocks),
+/// and behind that the launch's parameters but for the error.
+typedef struct weir_cuda_phased {
+  uint32_t size;
+  int32_t kernel;  ///< index into weir_program_desc::kernels: its own
+  int32_t threads; ///< of a block
+  int32_t words;   ///< of the table
+  int32_t least;   ///< launches that are worth one
+  int32_t reserved;
+  const weir_cuda_phase *phases; ///< by number
+  int64_t phase_count;
+} weir_cuda_phased;
+
+#define WEIR_CUDA_RECORD_VERSION 3
 
 /// weir_accelerator_desc::record of a GPU. Arrays with nothing in them are null.
 typedef struct weir_cuda_record {
@@ -263,6 +287,8 @@ typedef struct weir_cuda_record {
   int64_t wide_product_count;
   const weir_cuda_collective *collectives; ///< the same for all GPUs of a program
   int64_t collective_count;
+  const weir_cuda_phased *phased;
+  int64_t phased_count;
   /// A kernel of the image that brings what is assigned into the variable's next value,
   /// or the value before where the step has failed. Null: no kernel of the image fails.
   const char *assign;

@@ -44,6 +44,12 @@ std::function<void(Operation &)> recorder::fillWork(Pointer to, uint64_t value, 
   };
 }
 
+static int multiprocessorCount() {
+  const char *text = std::getenv("WEIR_RECORDER_MULTIPROCESSORS");
+  return text ? std::atoi(text) : 132;
+}
+unsigned recorder::mostTogether() { return unsigned(multiprocessorCount()); }
+
 extern "C" {
 
 Result cuInit(unsigned) { return 0; }
@@ -73,16 +79,17 @@ Result cuDeviceGetName(char *name, int size, Device) {
   std::snprintf(name, size_t(size), "recorder");
   return 0;
 }
-static int multiprocessorCount() {
-  const char *text = std::getenv("WEIR_RECORDER_MULTIPROCESSORS");
-  return text ? std::atoi(text) : 132;
-}
 Result cuDeviceGetAttribute(int *value, int which, Device) {
-  *value = which == capabilityMajor   ? capability() / 10
-           : which == capabilityMinor ? capability() % 10
-           : which == multiprocessors ? multiprocessorCount()
-           : which == virtualMemory   ? !std::getenv("WEIR_RECORDER_NO_MAP")
-                                      : 0;
+  *value = which == capabilityMajor     ? capability() / 10
+           : which == capabilityMinor   ? capability() % 10
+           : which == multiprocessors   ? multiprocessorCount()
+           : which == cooperativeLaunch ? !std::getenv("WEIR_RECORDER_NO_TOGETHER")
+           : which == virtualMemory     ? !std::getenv("WEIR_RECORDER_NO_MAP")
+                                        : 0;
+  return 0;
+}
+Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int *count, Function, int, size_t) {
+  *count = 1;
   return 0;
 }
 Result cuDevicePrimaryCtxRetain(Context *context, Device device) {

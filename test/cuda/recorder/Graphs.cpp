@@ -126,7 +126,8 @@ Result cuGraphExecKernelNodeSetParams_v2(GraphExec instance, GraphNode node,
   CapturedNode *own = settable(r, instance, node);
   if (!own || own->code != parameters->function ||
       !kernelWork(parameters->function, parameters->blocks[0], parameters->threads[0],
-                  parameters->shared, parameters->parameters, own->mayBegin, own->work))
+                  parameters->shared, parameters->parameters, own->mayBegin, own->together,
+                  own->work))
     return 1;
   ++r.adjusted;
   return 0;

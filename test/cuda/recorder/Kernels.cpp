@@ -70,10 +70,15 @@ static Result readImage(const uint8_t *image, int capability, std::string &text)
 }
 
 bool recorder::kernelWork(Function function, unsigned blocks, unsigned threads, unsigned shared,
-                          void **values, bool mayBegin, std::function<void(Operation &)> &work) {
+                          void **values, bool mayBegin, bool together,
+                          std::function<void(Operation &)> &work) {
   Recorder &r = recorder::recorder();
   if (blocks == 0 || threads == 0 || threads > 1024)
     return false;
+  if (together && blocks > mostTogether()) {
+    r.problem("a launch has more blocks than run at the same time");
+    return false;
+  }
   if (shared > function->mostShared) {
     r.problem("a launch asks for more shared memory than its function may have");
     return false;
@@ -83,7 +88,7 @@ bool recorder::kernelWork(Function function, unsigned blocks, unsigned threads, 
     const ptx::Parameter &p = function->code->parameters[i];
     std::memcpy(parameters.data() + p.offset, values[i], size_t(p.bytes));
   }
-  ptx::Launch launch = {blocks, threads, shared, mayBegin};
+  ptx::Launch launch = {blocks, threads, shared, mayBegin, together};
   work = [=, &r](Operation &) { ptx::run(*function->code, parameters, launch, r); };
   return true;
 }
@@ -207,36 +212,41 @@ Result cuTensorMapEncodeIm2col(void *map, int type, uint32_t rank, Pointer base,
 }
 
 static Result launchKernel(Function function, unsigned blocks, unsigned threads, unsigned shared,
-                           Stream stream, void **values, bool mayBegin) {
+                           Stream stream, void **values, bool mayBegin, bool together) {
   ENTER("cuLaunchKernel");
   NEEDS_CONTEXT()
   std::function<void(Operation &)> work;
-  if (!kernelWork(function, blocks, threads, shared, values, mayBegin, work))
+  if (!kernelWork(function, blocks, threads, shared, values, mayBegin, together, work))
     return 1;
   if (r.leavesOut(function->name))
     return 0;
   ++r.launches;
   r.mayBegin += mayBegin;
+  r.together += together;
   ++r.launched[function->name];
   if (function->device != stream->device)
     r.problem("launches the code of another GPU");
-  r.put(stream, function->name.c_str(), std::move(work), function, mayBegin);
+  r.put(stream, function->name.c_str(), std::move(work), function, mayBegin, together);
   return 0;
 }
 
 Result cuLaunchKernel(Function function, unsigned blocks, unsigned, unsigned, unsigned threads,
                       unsigned, unsigned, unsigned shared, Stream stream, void **values, void **) {
-  return launchKernel(function, blocks, threads, shared, stream, values, false);
+  return launchKernel(function, blocks, threads, shared, stream, values, false, false);
 }
 Result cuLaunchKernelEx(const LaunchConfig *config, Function function, void **values, void **) {
-  bool mayBegin = false;
+  bool mayBegin = false, together = false;
   for (unsigned i = 0; i < config->count; ++i) {
-    if (config->attributes[i].id != launchMayBegin)
+    int32_t id = config->attributes[i].id;
+    if (id != launchMayBegin && id != launchTogether)
       return 1;
-    mayBegin |= config->attributes[i].number != 0;
+    (id == launchTogether ? together : mayBegin) |= config->attributes[i].number != 0;
   }
+  // Nothing says that both go together.
+  if (mayBegin && together)
+    return 1;
   return launchKernel(function, config->blocks[0], config->threads[0], config->shared,
-                      config->stream, values, mayBegin);
+                      config->stream, values, mayBegin, together);
 }
 
 } // extern "C"

@@ -116,6 +116,9 @@ struct Module {
   std::vector<std::unique_ptr<std::vector<uint64_t>>> globals;
 };
 
+/// Lets values that live apart share registers.
+void shareRegisters(Function &function);
+
 /// Throws std::runtime_error with the line that it does not understand.
 Module parse(const std::string &text);
 
@@ -123,9 +126,10 @@ struct Launch {
   unsigned blocks, threads;
   unsigned shared; ///< bytes of a block's memory beside what the kernel declares
   bool mayBegin;   ///< while others are at work that the kernel is to wait for itself
+  bool together;   ///< all blocks run at the same time: they may wait for each other
 };
 
-/// Runs all blocks of a kernel, one after the other.
+/// Runs all blocks of a kernel, one after the other, or in turn.
 void run(const Function &function, const std::vector<uint8_t> &parameters, const Launch &launch,
          Watcher &watcher);
 

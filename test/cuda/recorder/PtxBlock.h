@@ -17,6 +17,7 @@
 
 #include "test/cuda/recorder/Narrow.h"
 #include "test/cuda/recorder/Ptx.h"
+#include "test/cuda/recorder/PtxGrid.h"
 #include "test/cuda/recorder/PtxShadow.h"
 #include "test/cuda/recorder/TensorMap.h"
 
@@ -141,9 +142,10 @@ enum Op {
   Fence,
   GridDep,
   Call,
+  NanoSleep,
   Unknown
 };
-enum class State : uint8_t { Running, AtBarrier, AtShuffle, AtMbarrier, AtGroup, Done };
+enum class State : uint8_t { Running, AtBarrier, AtShuffle, AtMbarrier, AtGroup, Asleep, Done };
 
 /// A copy into shared memory that was issued: its bytes arrive when its thread
 /// waits for its group, no sooner, so that a forgotten wait shows.
@@ -215,9 +217,14 @@ constexpr size_t groupThreads = 128, mostPhases = 64;
 class Block {
 public:
   Block(const Function &function, const std::vector<uint8_t> &parameters, const Launch &launch,
-        Watcher &watcher);
+        Watcher &watcher, GridShadow *grid);
 
-  void run(unsigned number);
+  void beginBlock(unsigned number);
+  /// Lets all threads go on as far as they can. False: none has come further.
+  bool goOn();
+  bool isDone() const;
+  /// Throws where something is left that was to be waited for.
+  void endBlock();
 
 private:
   [[noreturn]] void fail(const Instruction &i, const std::string &what);
@@ -271,6 +278,8 @@ private:
 
   void accessGlobal(const Thread &thread, const Instruction &i, uint64_t address, int bytes,
                     bool writes);
+  /// What a load or an atomic operation tells other blocks, and learns of them.
+  void synchronize(const Thread &thread, const Instruction &i, uint64_t address);
   void runThread(Thread &thread);
 
   double real(Thread &thread, const Operand &o, Type type) const {
@@ -318,6 +327,8 @@ private:
   const Function &function;
   const std::vector<uint8_t> &parameters;
   Watcher &watcher;
+  GridShadow *grid; ///< null: blocks do not run at the same time
+  unsigned number = 0;
   std::vector<Thread> all;
   std::vector<uint8_t> shared;
   Shadow shadow;

@@ -291,6 +291,8 @@ void Block::memory(Thread &thread, const Instruction &i) {
         bits = uint64_t(toSigned(i.type, bits));
       int reg = what.kind == Operand::Vector ? what.parts[p] : what.reg;
       thread.registers[size_t(reg)] = bits;
+      if (grid)
+        synchronize(thread, i, address);
     } else {
       uint64_t bits = what.kind == Operand::Vector ? thread.registers[size_t(what.parts[p])]
                       : what.isReal
@@ -319,6 +321,7 @@ void Block::atomic(Thread &thread, const Instruction &i) {
     fail(i, "unknown atomic operation");
   std::memcpy(at, &next, size_t(bytes));
   set(thread, i, old);
+  synchronize(thread, i, address);
 }
 
 void Block::setCondition(Thread &thread, const Instruction &i) {

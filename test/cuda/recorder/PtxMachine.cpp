@@ -77,10 +77,12 @@ const std::map<std::string, int> opNames = {{"add", Add},
                                             {"setmaxnreg", SetMaxNReg},
                                             {"griddepcontrol", GridDep},
                                             {"call", Call},
+                                            {"nanosleep", NanoSleep},
                                             {"cp", CpAsync}};
 } // namespace
 
-void Block::run(unsigned number) {
+void Block::beginBlock(unsigned which) {
+  number = which;
   std::fill(shared.begin(), shared.end(), uint8_t(0xcd));
   shadow.begin();
   phases.clear();
@@ -110,6 +112,10 @@ void Block::run(unsigned number) {
     thread.at = 0;
     thread.state = State::Running;
   }
+}
+
+bool Block::goOn() {
+  bool any = false;
   for (;;) {
     bool moved = false;
     for (size_t i = 0; i < all.size(); ++i)
@@ -125,10 +131,26 @@ void Block::run(unsigned number) {
     // Copies come as late as they may.
     if (!moved && !finishBulkCopy())
       break;
+    any = true;
   }
+  // Who sleeps looks once more, at what other blocks have done meanwhile.
   for (Thread &thread : all)
-    if (thread.state != State::Done)
-      throw std::runtime_error(function.name + ": threads wait for each other");
+    if (thread.state == State::Asleep) {
+      thread.state = State::Running;
+      runThread(thread);
+      any |= thread.state != State::Asleep;
+    }
+  return any;
+}
+
+bool Block::isDone() const {
+  return std::all_of(all.begin(), all.end(),
+                     [](const Thread &thread) { return thread.state == State::Done; });
+}
+
+void Block::endBlock() {
+  if (!isDone())
+    throw std::runtime_error(function.name + ": threads wait for each other");
   for (const WarpGroup &group : warpGroups)
     if (!group.products.empty())
       throw std::runtime_error(function.name + ": products that nobody waited for");
@@ -156,6 +178,8 @@ bool Block::release() {
       thread.state = State::Running;
   if (any)
     shadow.meet();
+  if (any && grid)
+    grid->meet(number);
   return any;
 }
 
@@ -306,6 +330,35 @@ void Block::accessGlobal(const Thread &thread, const Instruction &i, uint64_t ad
   if (launch.mayBegin && !thread.waited)
     fail(i, "touches memory that kernels before may still write: no griddepcontrol.wait is before");
   watcher.access(address, bytes, writes);
+  if (!grid)
+    return;
+  bool isAtomic = i.op == Atom || i.has("acquire") || i.has("release");
+  GridShadow::Kind kind = isAtomic      ? GridShadow::Atomic
+                          : writes      ? GridShadow::Write
+                          : i.has("nc") ? GridShadow::ReadConstant
+                                        : GridShadow::Read;
+  const GridShadow::Access *other =
+      grid->touch(address, size_t(bytes), kind, number, thread.number, i.line);
+  if (!other)
+    return;
+  auto verb = [](GridShadow::Kind kind) {
+    return kind == GridShadow::Read           ? "reads"
+           : kind == GridShadow::ReadConstant ? "reads as a constant"
+           : kind == GridShadow::Write        ? "writes"
+                                              : "changes";
+  };
+  fail(i, "a race between blocks: block " + std::to_string(number) + " " + verb(kind) +
+              " what block " + std::to_string(other->block) + " " + verb(other->kind) + " (line " +
+              std::to_string(other->line) + "), and nothing orders them");
+}
+
+void Block::synchronize(const Thread &thread, const Instruction &i, uint64_t address) {
+  if (!grid || !(i.has("gpu") || i.has("sys")))
+    return;
+  if (i.has("acquire") || i.has("acq_rel"))
+    grid->acquire(address, number, thread.number);
+  if (i.has("release") || i.has("acq_rel"))
+    grid->release(address, number, thread.number);
 }
 
 void Block::runThread(Thread &thread) {
@@ -344,6 +397,12 @@ void Block::runThread(Thread &thread) {
       }
       ++thread.at;
       continue;
+    case NanoSleep:
+      if (!grid)
+        fail(i, "waits for others in a launch whose blocks need not run at the same time");
+      ++thread.at;
+      thread.state = State::Asleep;
+      return;
     case Ret:
     case Exit:
       thread.state = State::Done;
@@ -379,7 +438,27 @@ void ptx::run(const Function &function, const std::vector<uint8_t> &parameters,
     else if (i.op == CpAsync && !i.has("async"))
       i.op = Unknown;
   }
-  Block block(copy, parameters, launch, watcher);
-  for (unsigned number = 0; number < launch.blocks; ++number)
-    block.run(number);
+  if (!launch.together) {
+    Block block(copy, parameters, launch, watcher, nullptr);
+    for (unsigned number = 0; number < launch.blocks; ++number) {
+      block.beginBlock(number);
+      while (block.goOn())
+        ;
+      block.endBlock();
+    }
+    return;
+  }
+  GridShadow grid(launch.blocks);
+  std::vector<std::unique_ptr<Block>> blocks;
+  for (unsigned number = 0; number < launch.blocks; ++number) {
+    blocks.push_back(std::make_unique<Block>(copy, parameters, launch, watcher, &grid));
+    blocks.back()->beginBlock(number);
+  }
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (auto &block : blocks)
+      moved |= !block->isDone() && block->goOn();
+  }
+  for (auto &block : blocks)
+    block->endBlock();
 }

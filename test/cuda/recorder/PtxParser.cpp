@@ -317,6 +317,7 @@ private:
     f.sharedBytes = sharedBytes;
     sharedBytes = moduleBytes; // others do not have what this one declares
     count = 0;
+    shareRegisters(f);
     module.functions[f.name] = f;
   }
 

@@ -38,8 +38,8 @@ static size_t agentsOf(const Function &function, unsigned threads) {
 }
 
 Block::Block(const Function &function, const std::vector<uint8_t> &parameters, const Launch &launch,
-             Watcher &watcher)
-    : function(function), parameters(parameters), watcher(watcher), all(launch.threads),
+             Watcher &watcher, GridShadow *grid)
+    : function(function), parameters(parameters), watcher(watcher), grid(grid), all(launch.threads),
       shared(size_t(function.sharedBytes) + launch.shared),
       shadow(shared.size(), granuleOf(function), launch.threads,
              agentsOf(function, launch.threads)),

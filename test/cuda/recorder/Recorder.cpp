@@ -16,7 +16,8 @@
 // $WEIR_RECORDER_SEED, _MEMORY (bytes of the GPU), _FAIL=cuX:N (the N-th call of
 // cuX fails, from 1), _LEAVE_OUT=cuStreamWaitEvent:N (that wait, or launch of a kernel of that
 // name, is not put: what was to be found is), _CAPABILITY (90), _VERSION (of the driver, 13000),
-// _MULTIPROCESSORS (132), _DEVICES (1), _NO_MAP (memory cannot be mapped), _NO_PEERS (GPUs cannot
+// _MULTIPROCESSORS (132), _NO_TOGETHER (blocks of a launch cannot be made to run at the same time),
+// _DEVICES (1), _NO_MAP (memory cannot be mapped), _NO_PEERS (GPUs cannot
 // access each other's memory), _NAMES=1 (the record says how often each kernel was launched), _PTX
 // (a file that is loaded in place of any image).
 //
@@ -62,11 +63,11 @@ void Recorder::start() {
 }
 
 void Recorder::put(StreamTag *stream, const char *what, std::function<void(Operation &)> work,
-                   const void *code, bool mayBegin) {
+                   const void *code, bool mayBegin, bool together) {
   if (stream->device != currentDevice())
     problem("puts into a stream of another GPU than the context's");
   if (stream->capturing) {
-    stream->capturing->nodes.push_back({what, code, std::move(work), ++nodes, mayBegin});
+    stream->capturing->nodes.push_back({what, code, std::move(work), ++nodes, mayBegin, together});
     if (tracer)
       tracer->nodeCreated(stream->capturing->nodes.back());
     return;
@@ -373,6 +374,8 @@ void Recorder::report() {
   std::fprintf(file, "modules loaded %d\n", modulesLoaded);
   if (mayBegin)
     std::fprintf(file, "launches that may begin early %d\n", mayBegin);
+  if (together)
+    std::fprintf(file, "launches whose blocks run at the same time %d\n", together);
   for (const auto &[name, count] : launched)
     if (std::getenv("WEIR_RECORDER_NAMES"))
       std::fprintf(file, "launched %s %d\n", name.c_str(), count);

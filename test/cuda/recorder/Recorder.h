@@ -67,6 +67,7 @@ struct CapturedNode {
   std::function<void(Operation &)> work;
   uint64_t id = 0;
   bool mayBegin = false; ///< before what is in front of it has ended
+  bool together = false; ///< a launch whose blocks run at the same time
   // Of a conditional node.
   uint64_t handle = 0; ///< 0: it is none
   bool isLoop = false;
@@ -182,6 +183,7 @@ public:
   std::map<std::string, int> libraryCalls;
   std::map<std::string, int> launched; ///< by kernel
   int mayBegin = 0;                    ///< launches that need not wait for those before
+  int together = 0;                    ///< launches whose blocks run at the same time
   std::vector<std::string> problems;
   Result sticky = 0;
   std::thread worker;
@@ -227,7 +229,7 @@ public:
   void start();
   /// Puts an operation into a stream, or into the graph that it captures.
   void put(StreamTag *stream, const char *what, std::function<void(Operation &)> work,
-           const void *code = nullptr, bool mayBegin = false);
+           const void *code = nullptr, bool mayBegin = false, bool together = false);
   /// Puts a graph's.
   void putNodes(StreamTag *stream, const std::vector<CapturedNode> &nodes);
   void putCallback(StreamTag *stream, std::function<void(Result)> callback);
@@ -276,7 +278,10 @@ __attribute__((visibility("default"))) Recorder &recorder();
 
 /// What a launch does, with the parameters that it has now. False: it cannot be.
 bool kernelWork(Function function, unsigned blocks, unsigned threads, unsigned shared,
-                void **values, bool mayBegin, std::function<void(Operation &)> &work);
+                void **values, bool mayBegin, bool together,
+                std::function<void(Operation &)> &work);
+/// Blocks of a launch that run at the same time: one on each multiprocessor.
+unsigned mostTogether();
 
 /// What a copy within a GPU's memory does, and a fill by `count` values of `width` bytes.
 std::function<void(Operation &)> copyWork(Pointer to, Pointer from, size_t bytes);

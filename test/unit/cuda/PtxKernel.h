@@ -66,7 +66,8 @@ add.s64 %to, %to, %own;
     std::memcpy(parameters.data() + 8, &end, 8);
     try {
       ptx::Module module = ptx::parse(text);
-      ptx::run(module.functions.at("kernel"), parameters, {blocks, threads, 0, false}, *this);
+      ptx::run(module.functions.at("kernel"), parameters, {blocks, threads, 0, false, together},
+               *this);
     } catch (const std::exception &error) {
       return error.what();
     }
@@ -75,6 +76,7 @@ add.s64 %to, %to, %own;
 
   std::vector<uint8_t> from, to;
   unsigned threads, blocks;
+  bool together = false; ///< blocks run at the same time
   std::vector<Seen> seen;
 };
 
