@@ -109,8 +109,8 @@ void *weir_cuda_fetch_over(weir_context *ctx, int32_t edge, int32_t feed, int64_
                            void *planned) {
   const weir_tensor *fetch = directTensor(ctx->run, edge, /*isFetch=*/true),
                     *under = directTensor(ctx->run, feed, /*isFetch=*/false);
-  bool isOver = fetch && under && fetch->data == under->data && under->bytes == bytes &&
-                fetch->bytes == bytes && !isShared(*ctx->run, *fetch, under);
+  bool isOver = fetch && under && fetch->data == under->data && under->bytes <= bytes &&
+                fetch->bytes >= bytes && !isShared(*ctx->run, *fetch, under);
   return isOver ? fetch->data : weir_cuda_fetch_place(ctx, edge, bytes, planned);
 }
 

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cuda/DirectEdges.h"
+#include "compiler/codegen/cuda/CudaKernel.h"
 #include "dialects/plan/Plan.h"
 #include "dialects/weir/Pch.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -75,7 +76,8 @@ static plan::RunOp onlyWriter(Value buffer, Block *block) {
 }
 
 /// The operand of a launch whose elements its kernel leaves where they are, but for those that it
-/// writes: a scatter's, which the kernel reads for nothing else. Null: none.
+/// writes: a scatter's, or one that the result begins with, which the kernel reads for nothing
+/// else. Null: none.
 static OpOperand *updatedOperand(plan::RunOp run, const SymbolTable &symbols) {
   auto kernel = symbols.lookup<plan::KernelOp>(run.getKernel());
   if (!kernel || kernel.getInPlaceAttr())
@@ -83,7 +85,7 @@ static OpOperand *updatedOperand(plan::RunOp run, const SymbolTable &symbols) {
   Operation *op = kernel.getBody().front().getTerminator()->getOperand(0).getDefiningOp();
   auto operand = isa_and_nonnull<ScatterNdOp, ScatterElementsOp>(op)
                      ? dyn_cast<BlockArgument>(op->getOperand(0))
-                     : BlockArgument();
+                     : grownOperand(kernel);
   if (!operand || !operand.hasOneUse())
     return nullptr;
   return &run.getInputsMutable()[operand.getArgNumber()];

@@ -19,4 +19,15 @@ module {
     %1 = weir.scatter_nd %cache, %at, %0 {reduction = "add", wrap_negative = false, drop_out_of_bounds = false} : (tensor<64x32xf32>, tensor<4x1xi64>, tensor<4x32xf32>) -> tensor<64x32xf32> loc("moved")
     return %1 : tensor<64x32xf32>
   }
+  // Keys of tokens so far, and those of a step behind them, as exporters write caches: what lies there stays where the fetch begins
+  // where the feed does.
+  func.func @grown(%cache: tensor<1x?x2x32xf16> {weir.name = "cache"}, %new: tensor<1x3x2x32xf16> {weir.name = "new"}) -> (tensor<1x?x2x32xf16> {weir.name = "out"}, tensor<1x?x2xf16> {weir.name = "largest"}) attributes {weir.entry = "grown"} {
+    %0 = weir.concat %cache, %new {axis = 1 : i64} : (tensor<1x?x2x32xf16>, tensor<1x3x2x32xf16>) -> tensor<1x?x2x32xf16> loc("grown.append")
+    %1 = weir.reduce %0 {axes = array<i64: 3>, keep_dims = false, kind = "max"} : (tensor<1x?x2x32xf16>) -> tensor<1x?x2xf16> loc("grown.largest")
+    return %0, %1 : tensor<1x?x2x32xf16>, tensor<1x?x2xf16>
+  }
+  func.func @appended(%cache: tensor<1x40x30xf32> {weir.name = "cache"}, %new: tensor<1x1x30xf32> {weir.name = "new"}) -> (tensor<1x41x30xf32> {weir.name = "out"}) attributes {weir.entry = "appended"} {
+    %0 = weir.concat %cache, %new {axis = 1 : i64} : (tensor<1x40x30xf32>, tensor<1x1x30xf32>) -> tensor<1x41x30xf32> loc("appended.append")
+    return %0 : tensor<1x41x30xf32>
+  }
 }
