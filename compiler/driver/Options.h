@@ -30,6 +30,8 @@ struct TrainingOptions {
   std::string trainable; ///< regular expression; empty: all weights
   int accumulate = 1;    ///< micro-batches a step
   int replicas = 1;
+  int stages = 1;       ///< devices of a replica, one behind the other
+  int microBatches = 0; ///< 0: the usual number for so many stages
   bool shardOptimizer = false;
   std::vector<std::string> shardedFeeds; ///< empty: all that have a dimension
 };

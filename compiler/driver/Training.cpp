@@ -21,6 +21,9 @@ using namespace weir;
 using namespace weir::driver;
 using llvm::StringRef;
 
+/// Without --micro-batches: stages then wait for each other for a fifth of a step.
+static constexpr int64_t microBatchesPerStage = 4;
+
 namespace {
 
 /// Reads the flags' values; what is wrong is reported.
@@ -228,12 +231,16 @@ bool Reader::read(TrainingSpec &result) {
            "one over the weights' names");
   spec.accumulate = options.training.accumulate;
   spec.replicas = options.training.replicas;
+  spec.stages = options.training.stages;
+  spec.microBatches = options.training.microBatches;
+  if (spec.microBatches == 0)
+    spec.microBatches = spec.stages > 1 ? microBatchesPerStage * spec.stages : 1;
   spec.sharded = options.training.shardedFeeds;
   spec.shardsOptimizer = options.training.shardOptimizer && spec.replicas > 1;
   if (spec.replicas == 1 && options.training.shardOptimizer)
     noEffect(sink, options.input, "--shard-optimizer",
              "there is one replica; possible: with --replicas=N");
-  if (spec.replicas == 1 && !spec.sharded.empty())
+  if (spec.parts() == 1 && !spec.sharded.empty())
     noEffect(sink, options.input, "--shard-feed=" + spec.sharded.front(),
              "there is one replica; possible: with --replicas=N");
   if (options.precision == "bf16" || options.precision == "f16") {
@@ -256,6 +263,10 @@ bool driver::prepareTraining(const Options &options, DiagnosticSink &sink, Impor
       noEffect(sink, options.input, "--accumulate=" + llvm::Twine(training.accumulate), why);
     if (training.replicas > 1)
       noEffect(sink, options.input, "--replicas=" + llvm::Twine(training.replicas), why);
+    if (training.stages > 1)
+      noEffect(sink, options.input, "--pipeline=" + llvm::Twine(training.stages), why);
+    if (training.microBatches > 0)
+      noEffect(sink, options.input, "--micro-batches=" + llvm::Twine(training.microBatches), why);
     if (training.shardOptimizer)
       noEffect(sink, options.input, "--shard-optimizer", why);
     for (const std::string &feed : training.shardedFeeds)

@@ -120,6 +120,8 @@ static std::vector<StageText> makeTexts() {
        "gives every operation a device, on the graph's final form: a rewrite "
        "after it would have to keep devices apart",
        {
+           {"weir-form-pipeline", "stages and micro-batches of a training step, before it is "
+                                  "copied"},
            {"weir-replicate", "copies of a training step, once it is as small as it gets"},
            {"weir-mark-device-control", "loops that devices decide themselves: their integers "
                                         "need not be the host's"},

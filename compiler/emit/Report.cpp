@@ -108,6 +108,15 @@ static void writeSizes(llvm::raw_ostream &os, const Report &report) {
       os << llvm::format(", %.1f us on one device", report.placement.oneDeviceMakespan * 1e6);
     os << "\n";
   }
+  if (!report.placement.stages.empty()) {
+    os << "pipeline    " << report.placement.stages.size() << " stages, "
+       << report.placement.microBatches << " micro-batches"
+       << llvm::format("; a stage waits %.0f %% of the time\n", report.placement.bubble * 100);
+    for (auto [number, stage] : llvm::enumerate(report.placement.stages))
+      os << "  stage " << number << "   \"" << stage.first << "\" to \"" << stage.last << "\""
+         << llvm::format(", F %.1f us, B %.1f us, ", stage.forward * 1e6, stage.backward * 1e6)
+         << byteText(stage.bytes) << ": " << stage.order << "\n";
+  }
   if (report.reusedBuffers)
     os << "reuse       " << report.reusedBuffers << " results over operands, "
        << byteText(report.reusedBytes) << "; " << report.savedCopies << " copies left out\n";
@@ -275,6 +284,22 @@ static void writePlan(llvm::json::OStream &json, const Report &report) {
     json.attribute("transfers", report.placement.transfers);
     json.attribute("delayed", report.placement.delayed);
     json.attribute("asked", report.placement.asked);
+    if (report.placement.stages.empty())
+      return;
+    json.attribute("micro_batches", report.placement.microBatches);
+    json.attribute("bubble", report.placement.bubble);
+    json.attributeArray("stages", [&] {
+      for (const PipelineStage &stage : report.placement.stages)
+        json.object([&] {
+          json.attribute("first", utf8(stage.first));
+          json.attribute("last", utf8(stage.last));
+          json.attribute("forward_us", stage.forward * 1e6);
+          json.attribute("backward_us", stage.backward * 1e6);
+          json.attribute("bytes", stage.bytes);
+          json.attribute("sends", stage.sends);
+          json.attribute("order", stage.order);
+        });
+    });
   });
   json.attributeObject("memory", [&] {
     json.attribute("peak_as_given", report.givenPeak);

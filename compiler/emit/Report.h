@@ -37,6 +37,14 @@ struct PlacedNode {
   std::vector<std::string> reasons;
 };
 
+/// A stage of a training step that micro-batches go through; seconds and bytes by the cost model.
+struct PipelineStage {
+  std::string first, last; ///< nodes of the forward pass
+  std::string order;       ///< "F0 F1 B0 …": passes of micro-batches
+  double forward = 0, backward = 0;
+  int64_t bytes = 0, sends = 0; ///< held at most; to later stages, of a micro-batch
+};
+
 struct PlacementInfo {
   std::vector<PlacedNode> nodes; ///< by name; empty: not asked for
   double makespan = -1;          ///< of one step, as the cost model has it
@@ -44,6 +52,9 @@ struct PlacementInfo {
   /// Messages between devices; tensors that are sent later than they could be,
   /// and of them those that the receiver asks for.
   int64_t transfers = 0, delayed = 0, asked = 0;
+  std::vector<PipelineStage> stages; ///< empty: the program has no pipeline
+  int64_t microBatches = 1;
+  double bubble = 0; ///< the share of the passes' time in which a stage waits, in the mean
 };
 
 struct Report {

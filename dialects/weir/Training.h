@@ -47,6 +47,18 @@ inline constexpr llvm::StringLiteral replicaSumAttr = "weir.replica_sum";
 inline constexpr llvm::StringLiteral replicaIndexAttr = "weir.replica_index";
 /// On a gate, a number: here stands what the replica of that number has. Likewise.
 inline constexpr llvm::StringLiteral replicaPartAttr = "weir.replica_part";
+/// On a train_step, a number: into how many stages it is cut (passes/partition/FormPipeline.cpp).
+inline constexpr llvm::StringLiteral stagesAttr = "weir.stages";
+/// Beside it, a number: of how many micro-batches the batch of a replica is one.
+inline constexpr llvm::StringLiteral microBatchesAttr = "weir.micro_batches";
+/// On a gate: here stands the sum of what all micro-batches have. Nothing folds through it.
+inline constexpr llvm::StringLiteral microSumAttr = "weir.micro_sum";
+/// On a gate: here stands the micro-batch's number, from 0. Likewise.
+inline constexpr llvm::StringLiteral microIndexAttr = "weir.micro_index";
+/// On an operation, a number: of the stage that it is in.
+inline constexpr llvm::StringLiteral stageAttr = "weir.stage_index";
+/// On a function: its operations are in the order in which devices are to run them.
+inline constexpr llvm::StringLiteral keepsOrderAttr = "weir.keeps_order";
 /// On an all_reduce, or a concat of what devices have: they compute it together, each with a part
 /// of its own.
 inline constexpr llvm::StringLiteral collectiveAttr = "weir.collective";
@@ -62,10 +74,11 @@ inline constexpr llvm::StringLiteral stateDeviceAttr = "weir.state_device";
 /// On a module, texts NODE:AXIS: products that devices share (passes/simplify/ShardProducts.cpp).
 inline constexpr llvm::StringLiteral shardedProductsAttr = "weir.sharded_products";
 
-/// Whether replicas differ here, or meet.
+/// Whether replicas or micro-batches differ here, or meet.
 inline bool isReplicaMark(GateOp gate) {
   return gate->hasAttr(replicaSumAttr) || gate->hasAttr(replicaIndexAttr) ||
-         gate->hasAttr(replicaPartAttr);
+         gate->hasAttr(replicaPartAttr) || gate->hasAttr(microSumAttr) ||
+         gate->hasAttr(microIndexAttr);
 }
 
 /// Whether a gate marks something that passes/training looks for.

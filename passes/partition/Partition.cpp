@@ -21,7 +21,7 @@
 
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
-#include "dialects/weir/Weir.h"
+#include "dialects/weir/Training.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/analysis/DeviceTraits.h"
 #include "passes/partition/Homes.h"
@@ -139,6 +139,8 @@ public:
       part.function->setAttr("weir.entry_fetches", b.getArrayAttr(fetches));
       Attribute name = source->getAttr("weir.entry");
       part.function->setAttr("weir.entry", name ? name : b.getStringAttr(source.getSymName()));
+      if (source->hasAttr(keepsOrderAttr))
+        part.function->setAttr(keepsOrderAttr, b.getUnitAttr());
       part.block = part.function.addEntryBlock();
     }
     Block &body = source.getBody().front();

@@ -27,6 +27,23 @@ def WeirMarkDeviceControlPass : Pass<"weir-mark-device-control", "::mlir::Module
   }];
 }
 
+def WeirFormPipelinePass : Pass<"weir-form-pipeline", "::mlir::ModuleOp"> {
+  let summary = "cuts a training step into stages, and its batch into micro-batches";
+  let description = [{
+    What: of a `train_step` with the attributes `weir.stages` and `weir.micro_batches`, cuts the forward
+    pass into stages of about the same time by the placer's cost model, gives each operation its
+    stage (`weir.stage_index`), and writes what depends on the batch out for each micro-batch, in 1F1B
+    order. What is marked as a sum over micro-batches is added up as they come. Writes
+    `weir_plan.pipeline`.
+    Why here: before weir-replicate, which copies the stages with all else, and behind all that
+    simplifies: the copies are alike, and cost no time there.
+    Before: one micro-batch of the training step.
+    After: no mark of micro-batches is left, and the order of operations is kept
+    (`weir.keeps_order`).
+    What breaks if it moves: equal values of different micro-batches would be computed once.
+  }];
+}
+
 def WeirPlacePass : Pass<"weir-place", "::mlir::ModuleOp"> {
   let summary = "gives every operation a device";
   let description = [{
@@ -39,7 +56,7 @@ def WeirPlacePass : Pass<"weir-place", "::mlir::ModuleOp"> {
     `weir.homes` of the results of loops and conditionals. Where several devices
     are used, brings operations into the plan's order if a simulated step ends
     sooner in it, and writes their times (`weir.times`), unless what crosses is
-    received early.
+    received early, or where a function keeps its order (`weir.keeps_order`).
     Why here: once the graph has its final form, before it is cut. Requests are
     kept by node, so that rewrites before need not know of them.
     Before: every operation may name a device, in part. After: every operation that is

@@ -8,7 +8,7 @@
 
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
-#include "dialects/weir/Weir.h"
+#include "dialects/weir/Training.h"
 #include "passes/analysis/DeviceTraits.h"
 #include "passes/partition/Passes.h"
 #include "passes/partition/StaticOrder.h"
@@ -66,8 +66,12 @@ struct PlacePass : weir::impl::WeirPlacePassBase<PlacePass> {
       if (isControl(op))
         op->setAttr("weir.homes", homesOf(op));
     });
-    if (llvm::any_of(plan->device,
-                     [&](int32_t device) { return device != plan->device.front(); })) {
+    bool keepsOrder = llvm::any_of(module.getOps<func::FuncOp>(), [](func::FuncOp function) {
+      return function->hasAttr(keepsOrderAttr);
+    });
+    if (!keepsOrder && llvm::any_of(plan->device, [&](int32_t device) {
+          return device != plan->device.front();
+        })) {
       orderByPlan(module, model, *plan);
       if (receives != "early")
         writeTimes(model, *plan);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/Training.h"
 #include "passes/plan/BlockWork.h"
 #include "passes/plan/Passes.h"
 
@@ -42,7 +43,7 @@ struct OrderLaunchesPass : weir::impl::WeirOrderLaunchesPassBase<OrderLaunchesPa
           return;
         BlockWork work(*block, symbols, peaks);
         memory::OrderOptions options;
-        options.schedule = wanted;
+        options.schedule = function->hasAttr(keepsOrderAttr) ? memory::Schedule::Latency : wanted;
         memory::Order order = memory::orderNodes(work.nodes, work.values, options);
         // A limit goes before time.
         if (limit && order.peak > limit - work.resultBytes() - receivedBytes(function) &&

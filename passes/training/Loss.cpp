@@ -137,15 +137,15 @@ bool areOfSizes(Value labels, Value like, Ints axes, StringRef name, Adjoint &a)
   return true;
 }
 
-/// A replica's share of a mean over the batches of all.
+/// A part's share of a mean over the whole batch.
 Value shareOf(Value mean, const TrainingSpec &spec, Adjoint &a) {
-  return spec.replicas > 1 ? a.over(mean, a.number(mean, double(spec.replicas))) : mean;
+  return spec.parts() > 1 ? a.over(mean, a.number(mean, double(spec.parts()))) : mean;
 }
 
 /// The mean over rows of minus the logarithm of the probability of the label; of all
-/// replicas' rows, the part that the own ones have in it. Rows of a negative label do not
+/// rows of the batch, the part that the own ones have in it. Rows of a negative label do not
 /// count.
-Value ofClasses(Value logs, Value labels, int64_t axis, int64_t replicas, Adjoint &a) {
+Value ofClasses(Value logs, Value labels, int64_t axis, const TrainingSpec &spec, Adjoint &a) {
   int64_t rank = Adjoint::rank(logs);
   Value classes = a.sizes(logs, axis, axis + 1);
   SmallVector<Value> column = {a.ints({})}, row = {a.ints({})};
@@ -167,8 +167,7 @@ Value ofClasses(Value logs, Value labels, int64_t axis, int64_t replicas, Adjoin
   Value picked = a.reduce(a.where(isLabel, logs), ReduceKind::Sum, {axis}, false);
   Value counts =
       a.cast(a.compare("ge", labels, a.number(labels, 0)), Adjoint::type(logs).getElementType());
-  Value count =
-      sumOverReplicas(a.reduce(counts, ReduceKind::Sum, upTo(rank - 1), false), replicas, a);
+  Value count = sumOverBatch(a.reduce(counts, ReduceKind::Sum, upTo(rank - 1), false), spec, a);
   count = a.op<MaximumOp>(count, a.number(count, 1));
   Value sum = a.reduce(picked, ReduceKind::Sum, upTo(rank - 1), false);
   return a.op<NegOp>(a.over(sum, count));
@@ -196,7 +195,7 @@ Value crossEntropy(func::FuncOp function, const TrainingSpec &spec, Value logits
     return {};
   Value logs = a.op<SoftmaxOp>(logits, axis, true);
   if (!areChances)
-    return ofClasses(logs, labels, axis, spec.replicas, a);
+    return ofClasses(logs, labels, axis, spec, a);
   Value wide = a.cast(labels, Adjoint::type(logs).getElementType());
   Value sums = a.reduce(a.times(wide, logs), ReduceKind::Sum, {axis}, false);
   return shareOf(a.op<NegOp>(a.reduce(sums, ReduceKind::Mean, upTo(rank - 1), false)), spec, a);
@@ -225,12 +224,21 @@ Value training::addFeed(func::FuncOp function, StringRef name, Type type,
   return function.getArgument(at);
 }
 
-Value training::sumOverReplicas(Value value, int64_t replicas, Adjoint &a) {
-  if (replicas < 2)
-    return value;
+/// A gate that stands for something else, as `mark` says.
+static Value marked(Value value, StringRef mark, Adjoint &a) {
   auto gate = GateOp::create(a.b, a.loc, value.getType(), value, ValueRange());
-  gate->setAttr(replicaSumAttr, a.b.getUnitAttr());
+  gate->setAttr(mark, a.b.getUnitAttr());
   return gate;
+}
+
+Value training::sumOverReplicas(Value value, int64_t replicas, Adjoint &a) {
+  return replicas < 2 ? value : marked(value, replicaSumAttr, a);
+}
+
+Value training::sumOverBatch(Value value, const TrainingSpec &spec, Adjoint &a) {
+  if (spec.microBatches > 1)
+    value = marked(value, microSumAttr, a);
+  return sumOverReplicas(value, spec.replicas, a);
 }
 
 Value training::buildLoss(func::FuncOp function, const TrainingSpec &spec, Value output,

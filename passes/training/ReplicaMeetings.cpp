@@ -36,7 +36,8 @@ bool training::isMeeting(Operation *op) {
 //===----------------------------------------------------------------------===//
 
 Value Meetings::place(Value value) {
-  value.getDefiningOp()->setAttr("weir.device", b.getStringAttr(devices[replica]));
+  value.getDefiningOp()->setAttr(
+      "weir.device", b.getStringAttr(devices[replica * size_t(stages) + size_t(stage)]));
   return value;
 }
 
@@ -83,6 +84,8 @@ void Meetings::add(ArrayRef<GateOp> marks) {
     if (part)
       gathers[first] = meetings.size();
     Meeting meeting{part ? Way::gather : Way::sum, {}, {}};
+    if (auto own = mark->getAttrOfType<IntegerAttr>(stageAttr))
+      meeting.stage = own.getInt();
     for (GateOp of : marks)
       meeting.given.push_back(of.getValue());
     meeting.marks.resize(marks.size());
@@ -153,11 +156,12 @@ static Operation *lastOf(ArrayRef<Operation *> marks, Operation *last = nullptr)
   return last;
 }
 
-/// `bucket` may take one more: it is of the same kind and elements, and waits for none of them.
+/// `bucket` may take one more: it is of the same kind, stage and elements, and waits for none of
+/// them.
 bool Meetings::fits(ArrayRef<Meeting *> bucket, const Meeting &next) const {
   Operation *last = lastOf(next.marks.back());
   return llvm::all_of(bucket, [&](Meeting *other) {
-    return other->way == next.way &&
+    return other->way == next.way && other->stage == next.stage &&
            other->type().getElementType() == next.type().getElementType() &&
            llvm::all_of(other->marks, [&](ArrayRef<Operation *> marks) {
              return llvm::all_of(marks, [&](Operation *mark) {
@@ -203,6 +207,7 @@ void Meetings::meet(ArrayRef<Meeting *> bucket) {
   for (Meeting *meeting : bucket)
     last = lastOf(meeting->marks.back(), last);
   b.setInsertionPointAfter(last);
+  stage = bucket.front()->stage;
   switch (bucket.front()->way) {
   case Way::sum:
     sum(bucket);

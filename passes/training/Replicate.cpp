@@ -13,17 +13,16 @@
 
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
-#include "dialects/weir/Rearrange.h"
 #include "dialects/weir/Training.h"
 #include "passes/analysis/CollectiveLevels.h"
 #include "passes/analysis/DeviceName.h"
+#include "passes/analysis/StepParts.h"
 #include "passes/training/Passes.h"
 #include "passes/training/ReplicaMeetings.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/StringSet.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRREPLICATEPASS
@@ -34,30 +33,30 @@ using namespace mlir;
 using namespace weir;
 using namespace weir::training;
 
-static constexpr int64_t invalidArgument = 3; // WEIR_INVALID_ARGUMENT
-
 namespace {
 
 class Replicator {
 public:
-  Replicator(func::FuncOp step, std::vector<std::string> devices)
-      : step(step), devices(std::move(devices)), b(step.getContext()), maps(this->devices.size()) {}
+  /// `devices`: of `stages` stages each replica's, one replica behind the other.
+  Replicator(func::FuncOp step, std::vector<std::string> devices, int64_t stages)
+      : step(step), devices(std::move(devices)), stages(stages), b(step.getContext()),
+        maps(this->devices.size() / size_t(stages)) {}
 
   LogicalResult run();
 
 private:
-  size_t count() const { return devices.size(); }
+  size_t count() const { return maps.size(); }
+  StringAttr deviceOf(size_t replica, int64_t stage) {
+    return b.getStringAttr(devices[replica * size_t(stages) + size_t(stage)]);
+  }
   LogicalResult shareFeeds();
-  LogicalResult checkShared(const llvm::StringSet<> &named);
-  Value partOf(BlockArgument feed, size_t replica);
   Operation *copy(Operation &op, size_t replica);
   Operation *folded(Operation *op);
   void settle(Operation *op, size_t replica);
-  Location renamed(Location loc, size_t replica);
-  Value place(Value value, size_t replica);
 
   func::FuncOp step;
-  std::vector<std::string> devices; ///< by replica
+  std::vector<std::string> devices; ///< by replica and stage
+  int64_t stages;
   OpBuilder b;
   std::vector<IRMapping> maps;
 };
@@ -66,31 +65,19 @@ std::string prefixOf(size_t replica) { return "replica_" + std::to_string(replic
 
 } // namespace
 
-Location Replicator::renamed(Location loc, size_t replica) {
-  if (replica == 0)
-    return loc;
-  if (auto name = dyn_cast<NameLoc>(loc))
-    return NameLoc::get(b.getStringAttr(prefixOf(replica) + name.getName().str()));
-  if (auto fused = dyn_cast<FusedLoc>(loc)) {
-    SmallVector<Location> parts;
-    for (Location part : fused.getLocations())
-      parts.push_back(renamed(part, replica));
-    return FusedLoc::get(b.getContext(), parts, fused.getMetadata());
-  }
-  return loc;
-}
-
-Value Replicator::place(Value value, size_t replica) {
-  if (Operation *op = value.getDefiningOp())
-    op->setAttr("weir.device", b.getStringAttr(devices[replica]));
-  return value;
+/// The stage that an operation is in; 0: there is one, or it may be in any.
+static int64_t stageOf(Operation *op) {
+  auto stage = op->getAttrOfType<IntegerAttr>(stageAttr);
+  return stage ? stage.getInt() : 0;
 }
 
 /// Gives a copied operation, and what is inside of it, its replica's name and device.
 void Replicator::settle(Operation *op, size_t replica) {
+  StringAttr device = deviceOf(replica, stageOf(op));
   op->walk([&](Operation *inner) {
-    inner->setLoc(renamed(inner->getLoc(), replica));
-    inner->setAttr("weir.device", b.getStringAttr(devices[replica]));
+    if (replica > 0)
+      inner->setLoc(prefixed(inner->getLoc(), prefixOf(replica)));
+    inner->setAttr("weir.device", device);
     auto variable = dyn_cast<VariableOp>(inner);
     if (!variable || replica == 0)
       return;
@@ -107,91 +94,35 @@ void Replicator::settle(Operation *op, size_t replica) {
 // Feeds
 //===----------------------------------------------------------------------===//
 
-LogicalResult Replicator::checkShared(const llvm::StringSet<> &named) {
-  std::string possible;
-  llvm::StringSet<> known;
-  for (unsigned i = 0; i < step.getNumArguments(); ++i) {
-    auto name = step.getArgAttrOfType<StringAttr>(i, "weir.name");
-    auto type = dyn_cast<RankedTensorType>(step.getArgument(i).getType());
-    if (!name || !type || type.getRank() == 0)
-      continue;
-    known.insert(name.getValue());
-    possible += (possible.empty() ? "\"" : ", \"") + name.str() + "\"";
-  }
-  for (const auto &one : named)
-    if (!known.contains(one.getKey())) {
-      emitError(UnknownLoc::get(b.getContext()))
-          << "W0417: found no feed \"" << one.getKey()
-          << "\" of train_step to divide among replicas; possible: " << possible;
-      return failure();
-    }
-  return success();
-}
-
-/// The replica's rows of a feed, as many as others'.
-Value Replicator::partOf(BlockArgument feed, size_t replica) {
-  auto type = cast<RankedTensorType>(feed.getType());
-  auto name = step.getArgAttrOfType<StringAttr>(feed.getArgNumber(), "weir.name");
-  Location loc = NameLoc::get(b.getStringAttr(
-      prefixOf(replica) + (name ? name.str() : "feed" + std::to_string(feed.getArgNumber()))));
-  auto n = int64_t(count()), at = int64_t(replica);
-  SmallVector<int64_t> shape(type.getShape());
-  Value begin, end;
-  if (!type.isDynamicDim(0)) {
-    shape[0] = type.getDimSize(0) / n;
-    begin = integers(b, loc, {at * shape[0]});
-    end = integers(b, loc, {(at + 1) * shape[0]});
-  } else {
-    auto vector = RankedTensorType::get({1}, b.getI64Type());
-    Value sizes =
-        place(ShapeOfOp::create(b, loc, RankedTensorType::get({type.getRank()}, b.getI64Type()),
-                                feed, TypeAttr::get(b.getI64Type())),
-              replica);
-    Value rows = place(SliceOp::create(b, loc, vector, sizes, integers(b, loc, {0}),
-                                       integers(b, loc, {1}), integers(b, loc, {1}),
-                                       b.getDenseI64ArrayAttr({0}), b.getBoolAttr(false)),
-                       replica);
-    Value each = place(DivOp::create(b, loc, vector, rows, integers(b, loc, {n})), replica);
-    Value whole = place(MulOp::create(b, loc, vector, each, integers(b, loc, {n})), replica);
-    auto flag = RankedTensorType::get({1}, b.getI1Type());
-    Value fits =
-        place(CompareOp::create(b, loc, flag, whole, rows, b.getStringAttr("eq")), replica);
-    auto check = AssertOp::create(
-        b, loc, TokenType::get(b.getContext()), fits,
-        b.getStringAttr("a batch that cannot be divided by the number of replicas"),
-        b.getI64IntegerAttr(invalidArgument), ValueRange());
-    check->setAttr("weir.device", b.getStringAttr(devices[replica]));
-    begin = place(MulOp::create(b, loc, vector, each, integers(b, loc, {at})), replica);
-    end = place(AddOp::create(b, loc, vector, begin, each), replica);
-  }
-  return place(SliceOp::create(b, loc, type.clone(shape), feed, begin, end, integers(b, loc, {1}),
-                               b.getDenseI64ArrayAttr({0}), b.getBoolAttr(false)),
-               replica);
+/// The stage of who uses a feed first.
+static int64_t stageOfFeed(BlockArgument feed) {
+  int64_t stage = -1;
+  for (Operation *user : feed.getUsers())
+    if (int64_t own = stageOf(user); user->hasAttr(stageAttr) && (stage < 0 || own < stage))
+      stage = own;
+  return std::max<int64_t>(stage, 0);
 }
 
 /// A feed of fixed size gets as many rows as all replicas have together.
 LogicalResult Replicator::shareFeeds() {
-  llvm::StringSet<> named;
-  if (auto list = step->getAttrOfType<ArrayAttr>(shardedAttr))
-    for (auto name : list.getAsRange<StringAttr>())
-      named.insert(name.getValue());
-  if (failed(checkShared(named)))
+  FailureOr<SmallVector<BlockArgument>> feeds = dividedFeeds(step);
+  if (failed(feeds))
     return failure();
+  if (count() == 1)
+    return success();
+  multiplyRows(step, *feeds, int64_t(count()));
   b.setInsertionPointToStart(&step.front());
-  for (BlockArgument feed : step.getArguments()) {
-    auto type = dyn_cast<RankedTensorType>(feed.getType());
+  for (BlockArgument feed : *feeds) {
     auto name = step.getArgAttrOfType<StringAttr>(feed.getArgNumber(), "weir.name");
-    if (!type || type.getRank() == 0 ||
-        (!named.empty() && !(name && named.contains(name.getValue()))))
-      continue;
-    SmallVector<int64_t> shape(type.getShape());
-    if (!type.isDynamicDim(0))
-      shape[0] *= int64_t(count());
-    feed.setType(type.clone(shape));
+    std::string text = name ? name.str() : "feed" + std::to_string(feed.getArgNumber());
+    int64_t stage = stageOfFeed(feed);
     for (size_t replica = 0; replica < count(); ++replica)
-      maps[replica].map(feed, partOf(feed, replica));
+      maps[replica].map(feed, rowsOf(b, NameLoc::get(b.getStringAttr(prefixOf(replica) + text)),
+                                     feed, {int64_t(replica), int64_t(count()), "replicas"},
+                                     [&](Operation *made) {
+                                       made->setAttr("weir.device", deviceOf(replica, stage));
+                                     }));
   }
-  step.setType(b.getFunctionType(step.front().getArgumentTypes(), step.getResultTypes()));
   return success();
 }
 
@@ -241,7 +172,7 @@ Operation *Replicator::folded(Operation *op) {
 LogicalResult Replicator::run() {
   Block &body = step.front();
   sortByCollectives(body, isMeeting);
-  Meetings meetings(devices, b);
+  Meetings meetings(devices, stages, b);
   SmallVector<Operation *> originals;
   for (Operation &op : body.without_terminator())
     originals.push_back(&op);
@@ -263,8 +194,10 @@ LogicalResult Replicator::run() {
   for (Operation *op : llvm::reverse(originals))
     op->erase();
   meetings.run();
-  step->removeAttr(replicasAttr);
-  step->removeAttr(shardedAttr);
+  for (StringRef name : {replicasAttr, shardedAttr, stagesAttr})
+    step->removeAttr(name);
+  // Kernels of different stages may be the same.
+  step.walk([](Operation *op) { op->removeAttr(stageAttr); });
   return success();
 }
 
@@ -274,26 +207,34 @@ struct ReplicatePass : weir::impl::WeirReplicatePassBase<ReplicatePass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     for (auto function : llvm::to_vector(module.getOps<func::FuncOp>())) {
-      auto asked = function->getAttrOfType<IntegerAttr>(replicasAttr);
-      if (!asked)
+      auto numberOf = [&](StringRef name) {
+        auto number = function->getAttrOfType<IntegerAttr>(name);
+        return number ? number.getInt() : int64_t(1);
+      };
+      int64_t replicas = numberOf(replicasAttr), stages = numberOf(stagesAttr);
+      if (replicas * stages == 1)
         continue;
-      std::vector<std::string> devices = devicesFor(module, asked.getInt());
-      if (devices.empty() || failed(Replicator(function, devices).run()))
+      std::vector<std::string> devices = devicesFor(module, replicas, stages);
+      if (devices.empty() || failed(Replicator(function, devices, stages).run()))
         return signalPassFailure();
-      bool isShared = llvm::any_of(function.getOps<VariableOp>(), [](VariableOp variable) {
-        return variable->hasAttr(shardAttr);
-      });
+      bool isShared = stages > 1 || llvm::any_of(function.getOps<VariableOp>(), [](VariableOp own) {
+                        return own->hasAttr(shardAttr);
+                      });
       if (!isShared)
         module->setAttr(stateDeviceAttr, StringAttr::get(module.getContext(), devices.front()));
-      synchronize(function, devices);
-      keepOthersOn(module, devices.front());
+      if (replicas > 1)
+        synchronize(function);
+      // Of stages each has its variables, and what else reads them is placed.
+      if (stages == 1)
+        keepOthersOn(module, devices.front());
     }
   }
 
 private:
   /// The user's, in their order, or the first CPU of as many tasks. None after an error.
-  static std::vector<std::string> devicesFor(ModuleOp module, int64_t count) {
+  static std::vector<std::string> devicesFor(ModuleOp module, int64_t replicas, int64_t stages) {
     std::vector<std::string> devices;
+    int64_t count = replicas * stages;
     auto cluster = module->getAttrOfType<DictionaryAttr>("weir.cluster");
     auto given = cluster ? cluster.getAs<ArrayAttr>("devices") : ArrayAttr();
     for (int64_t i = 0; i < count && !given; ++i)
@@ -310,8 +251,9 @@ private:
       return devices;
     }
     emitError(UnknownLoc::get(module.getContext()))
-        << "W0418: found " << devices.size() << " devices for --replicas=" << count
-        << "; possible: as many devices, or fewer replicas";
+        << "W0418: found " << devices.size() << " devices for --replicas=" << replicas
+        << (stages > 1 ? " --pipeline=" + std::to_string(stages) : "")
+        << "; possible: as many devices, or fewer replicas" << (stages > 1 ? " and stages" : "");
     return {};
   }
 
@@ -335,7 +277,7 @@ private:
   }
 
   /// All variables of the others become the first one's, but for parts.
-  static void synchronize(func::FuncOp step, ArrayRef<std::string> devices) {
+  static void synchronize(func::FuncOp step) {
     OpBuilder b(step->getContext());
     b.setInsertionPointAfter(step);
     auto function =
@@ -354,7 +296,7 @@ private:
           !values.contains(variable.getName())) {
         auto read = VariableReadOp::create(b, variable.getLoc(), variable.getType(),
                                            handle(variable), ValueRange());
-        read->setAttr("weir.device", b.getStringAttr(devices.front()));
+        read->setAttr("weir.device", variable->getAttr("weir.device"));
         values[variable.getName()] = read;
       }
     for (VariableOp variable : own) {

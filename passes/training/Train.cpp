@@ -41,8 +41,8 @@ private:
   LogicalResult differentiateLoss(func::FuncOp step, std::vector<Weight> &weights, Value loss,
                                   const StepState &state, Adjoint &a,
                                   std::vector<Trained> &trained);
-  void shareAmongReplicas(func::FuncOp step, Value &loss, std::vector<Trained> &trained,
-                          Moved &moved, Adjoint &a);
+  void sumOverParts(func::FuncOp step, Value &loss, std::vector<Trained> &trained, Moved &moved,
+                    Adjoint &a);
   bool trains(const Weight &weight) const;
   void setResults(func::FuncOp function, ArrayRef<Value> results, ArrayRef<std::string> names);
   void finish(func::FuncOp function);
@@ -175,20 +175,25 @@ LogicalResult EntryMaker::differentiateLoss(func::FuncOp step, std::vector<Weigh
   return success();
 }
 
-/// All replicas take the same step: of all gradients, and with the mean of their
+/// All parts of the batch take the same step: of all gradients, and with the mean of their
 /// statistics.
-void EntryMaker::shareAmongReplicas(func::FuncOp step, Value &loss, std::vector<Trained> &trained,
-                                    Moved &moved, Adjoint &a) {
-  if (spec.replicas < 2)
+void EntryMaker::sumOverParts(func::FuncOp step, Value &loss, std::vector<Trained> &trained,
+                              Moved &moved, Adjoint &a) {
+  if (spec.parts() < 2 && spec.stages < 2)
     return;
-  loss = sumOverReplicas(loss, spec.replicas, a);
+  loss = sumOverBatch(loss, spec, a);
   for (Trained &one : trained)
-    one.gradient = sumOverReplicas(one.gradient, spec.replicas, a);
+    one.gradient = sumOverBatch(one.gradient, spec, a);
   for (auto &[name, value] : moved) {
-    Value sum = sumOverReplicas(value, spec.replicas, a);
-    value = a.over(sum, a.number(sum, double(spec.replicas)));
+    Value sum = sumOverBatch(value, spec, a);
+    value = a.over(sum, a.number(sum, double(spec.parts())));
   }
-  step->setAttr(replicasAttr, a.b.getI64IntegerAttr(spec.replicas));
+  if (spec.replicas > 1)
+    step->setAttr(replicasAttr, a.b.getI64IntegerAttr(spec.replicas));
+  if (spec.stages > 1 || spec.microBatches > 1) {
+    step->setAttr(stagesAttr, a.b.getI64IntegerAttr(spec.stages));
+    step->setAttr(microBatchesAttr, a.b.getI64IntegerAttr(spec.microBatches));
+  }
   if (!spec.sharded.empty()) {
     SmallVector<StringRef> names(spec.sharded.begin(), spec.sharded.end());
     step->setAttr(shardedAttr, a.b.getStrArrayAttr(names));
@@ -226,7 +231,7 @@ LogicalResult EntryMaker::makeStep() {
   if (spec.feedsRate)
     state.fedRate = addFeed(function, "learning_rate", RankedTensorType::get({}, b.getF32Type()));
 
-  shareAmongReplicas(function, loss, trained, moved, a);
+  sumOverParts(function, loss, trained, moved, a);
 
   // Marks are about to be replaced: what stands for values holds them as operands.
   SmallVector<Value> held = {loss};
@@ -261,9 +266,9 @@ LogicalResult EntryMaker::makeEvaluate() {
   std::vector<Weight> weights = findWeights(function);
   settleWeights(weights, variables);
   dropMarks(function);
-  // One replica evaluates, for all.
+  // One replica evaluates, for all, and at once.
   TrainingSpec alone = spec;
-  alone.replicas = 1;
+  alone.replicas = alone.stages = alone.microBatches = 1;
   Value loss = buildLoss(function, alone, end->getOperand(output), a);
   if (!loss)
     return failure();

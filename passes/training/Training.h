@@ -74,7 +74,7 @@ using Moved = std::vector<std::pair<std::string, Value>>;
 Moved normalizeByBatch(mlir::func::FuncOp function, const std::vector<Weight> &weights,
                        llvm::function_ref<bool(const Weight &)> trains);
 
-/// Marked dropout draws its elements, others in each step (a scalar i64) and replica.
+/// Marked dropout draws its elements, others in each step (a scalar i64) and part of the batch.
 void dropElements(mlir::func::FuncOp function, Value step, const TrainingSpec &spec);
 
 /// Products and convolutions of f32 take and give `spec.precision`, but for nodes that
@@ -88,7 +88,10 @@ Value addFeed(mlir::func::FuncOp function, llvm::StringRef name, mlir::Type type
 /// The sum of what all replicas have; the value itself where there is one.
 Value sumOverReplicas(Value value, int64_t replicas, Adjoint &a);
 
-/// The loss, a scalar of f32 or f64, of replicas each one's share of it; null after an error.
+/// The sum of what all parts of the batch have: micro-batches, and replicas.
+Value sumOverBatch(Value value, const TrainingSpec &spec, Adjoint &a);
+
+/// The loss, a scalar of f32 or f64, of a part of the batch its share of it; null after an error.
 /// Labels that are none of the entry's feeds become one.
 Value buildLoss(mlir::func::FuncOp function, const TrainingSpec &spec, Value output, Adjoint &a);
 

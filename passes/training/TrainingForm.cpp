@@ -136,12 +136,22 @@ struct Squares {
 
 } // namespace
 
-/// The number of the first element of `count` in the batch of all replicas.
-static Value firstElement(Value count, Adjoint &a) {
-  Value zero = a.number(count, 0);
-  auto gate = GateOp::create(a.b, a.loc, zero.getType(), zero, ValueRange());
-  gate->setAttr(replicaIndexAttr, a.b.getUnitAttr());
-  return a.times(gate, a.reshape(count, a.ints({})));
+/// The number of the first element of `count` in the whole batch, of which each part has as many.
+static Value firstElement(Value count, const TrainingSpec &spec, Adjoint &a) {
+  auto indexOf = [&](StringRef mark) -> Value {
+    Value zero = a.number(count, 0);
+    auto gate = GateOp::create(a.b, a.loc, zero.getType(), zero, ValueRange());
+    gate->setAttr(mark, a.b.getUnitAttr());
+    return gate;
+  };
+  Value part;
+  if (spec.replicas > 1)
+    part = indexOf(replicaIndexAttr);
+  if (spec.microBatches > 1) {
+    Value micro = indexOf(microIndexAttr);
+    part = part ? a.plus(a.times(part, double(spec.microBatches)), micro) : micro;
+  }
+  return a.times(part, a.reshape(count, a.ints({})));
 }
 
 void training::dropElements(func::FuncOp function, Value step, const TrainingSpec &spec) {
@@ -161,8 +171,8 @@ void training::dropElements(func::FuncOp function, Value step, const TrainingSpe
       all.push_back(i);
     Value count = a.reduce(a.shapeOf(x), ReduceKind::Prod, {0}, true);
     Value place = a.reshapeLike(a.op<IotaOp>(count, 0, b.getI64Type()), x);
-    if (spec.replicas > 1)
-      place = a.plus(place, firstElement(count, a));
+    if (spec.parts() > 1)
+      place = a.plus(place, firstElement(count, spec, a));
     Value counter = a.plus(a.op<ShlOp>(step, squares.word(32)), place);
     Value number32 = squares.draw(counter, keyOf(spec.seed, number));
     // Of 2^32 numbers, the share that is kept.

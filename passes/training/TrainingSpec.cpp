@@ -42,6 +42,8 @@ template <typename Spec, typename F> static void eachField(Spec &spec, F &&f) {
   f("kept", spec.kept);
   f("seed", spec.seed);
   f("replicas", spec.replicas);
+  f("stages", spec.stages);
+  f("micro_batches", spec.microBatches);
   f("shard_optimizer", spec.shardsOptimizer);
   f("sharded", spec.sharded);
 }

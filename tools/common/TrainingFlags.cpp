@@ -31,13 +31,22 @@ void weir::tools::addTrainingFlags(FlagParser &parser, driver::Options &options)
                "train_step works on N devices (those of --devices or --cluster, else a task each), "
                "each with a part of the batch; gradients are summed over all",
                intSetter(training.replicas, 1, 1024));
+  parser.value("--pipeline", "STAGES",
+               "train_step is cut into stages, a device each, through which micro-batches go one "
+               "behind the other (1F1B); with --replicas each replica is cut so",
+               intSetter(training.stages, 1, 256));
+  parser.value("--micro-batches", "M",
+               "a replica's batch is computed in M parts whose gradients are added up (default: "
+               "with --pipeline four a stage, else one)",
+               intSetter(training.microBatches, 1, 1024));
   parser.flag(
       "--shard-optimizer",
       "with --replicas: each replica holds an N-th of the optimizer's variables and updates "
       "that part of the weights, which all then gather",
       training.shardOptimizer);
-  parser.value("--shard-feed", "NAME",
-               "with --replicas: a feed of which each gets a part, others go to all (repeatable; "
-               "default: all feeds with a dimension)",
-               listSetter(training.shardedFeeds));
+  parser.value(
+      "--shard-feed", "NAME",
+      "with --replicas, --micro-batches: a feed of which each gets a part, others go to all "
+      "(repeatable; default: all feeds with a dimension)",
+      listSetter(training.shardedFeeds));
 }
