@@ -45,9 +45,9 @@ struct TrainingSpec {
   int64_t seed = 0;              ///< of dropout
 
   int64_t replicas = 1;
-  int64_t stages = 1;       ///< devices of a replica, one behind the other
-  int64_t microBatches = 1; ///< of a replica's batch, one behind the other through the stages
-  bool shardsOptimizer = false;     ///< each replica updates a part of the weights
+  int64_t stages = 1;           ///< devices of a replica, one behind the other
+  int64_t microBatches = 1;     ///< of a replica's batch, one behind the other through the stages
+  bool shardsOptimizer = false; ///< each replica updates a part of the weights
   std::vector<std::string> sharded; ///< feeds that replicas share; empty: all with a dimension
 
   /// Equal parts that a batch is computed in.
