@@ -81,6 +81,13 @@ int32_t weir_cluster_reassigned(const weir_cluster *cluster) {
   return cluster->tasks->isRosterNew();
 }
 
+int32_t weir_cluster_keep_pace(weir_cluster *cluster, const int32_t *tasks, int32_t count,
+                               int64_t step, int64_t bound, weir_status *status) {
+  std::vector<int32_t> others(tasks, tasks + std::max(count, 0));
+  Problem problem = cluster->tasks->keepPace(others, step, bound);
+  return giveStatus(status, problem.code, problem.text);
+}
+
 const weir_cluster_functions weir_cluster_table = {sizeof(weir_cluster_functions),
                                                    0,
                                                    weir_cluster_join,
@@ -94,4 +101,5 @@ const weir_cluster_functions weir_cluster_table = {sizeof(weir_cluster_functions
                                                    weir_cluster_owner,
                                                    weir_cluster_reassigned,
                                                    weir_cluster_figures,
-                                                   weir_cluster_leader_process};
+                                                   weir_cluster_leader_process,
+                                                   weir_cluster_keep_pace};

@@ -152,6 +152,9 @@ void TaskSet::handle(Incoming *incoming) {
   case Kind::answered:
     handleAnswered(*incoming);
     break;
+  case Kind::pace:
+    handlePace(incoming->header);
+    break;
   case Kind::readable: // the connection's
   case Kind::finished:
     break;

@@ -326,6 +326,7 @@ void TaskSet::detach() {
   for (Peer &peer : peers) {
     peer.state = Peer::away;
     peer.left = peer.refused = false;
+    peer.pace = -1;
   }
   if (!next.owners.empty())
     roster = std::move(next);
@@ -383,6 +384,7 @@ bool TaskSet::admit(int32_t task, std::shared_ptr<Connection> connection,
     return false;
   if (peer.incarnation != theirIncarnation) {
     peer.oldest = peer.lastBeat = 0;
+    peer.pace = -1;
     peer.clockError = -1;
   }
   peer.incarnation = theirIncarnation;
@@ -410,6 +412,7 @@ void TaskSet::announce(int32_t task, uint64_t nonce) {
   header.kind = Kind::readable;
   if (readable)
     ucx.send(task, header);
+  tellPace(task);
 }
 
 void TaskSet::refuse(int32_t task, const Problem &problem) {

@@ -78,6 +78,7 @@ struct Peer {
   uint64_t incarnation = 0, nonce = 0;
   bool isReadable = false; ///< this process can read its memory
   int64_t oldest = 0;      ///< of the steps it leads
+  int64_t pace = -1;       ///< steps of its own that it says it has done; -1: it has told none
 };
 
 /// What another task does in a step that this one leads.
@@ -134,6 +135,10 @@ public:
   // roster.cpp: devices of tasks that are gone.
   Problem reassign(const int32_t *owners, int32_t count, int32_t newLeader);
   void tellPresence(int32_t *visits, int32_t count);
+  // pace.cpp
+  /// Tells that this task has done `step` steps of its own, and waits until each of `tasks` is at
+  /// most `bound` behind.
+  Problem keepPace(const std::vector<int32_t> &tasks, int64_t step, int64_t bound);
   // figures.cpp
   bool tellFigures(int32_t task, weir_task_figures *figures);
   uint64_t leaderProcess();
@@ -251,6 +256,10 @@ private:
   void lookAfter(int64_t now);
   void checkLife(int64_t now);
   int64_t oldestLed() const;
+
+  // pace.cpp
+  void handlePace(const Header &header);
+  void tellPace(int32_t task);
 
   // figures.cpp
   void handleHeartbeat(const Header &header);

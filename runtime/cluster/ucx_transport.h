@@ -57,7 +57,8 @@ enum class Kind : uint8_t {
   finished,  ///< iteration: a reference that the sender has read
   state,     ///< index: WEIR_STATE_…, count: partial, iteration: number; bytes: prefix
   answered,  ///< of a `state`; iteration: its number, index: code; bytes: text
-  last = answered
+  pace,      ///< iteration: how many steps of its own the sender has done
+  last = pace
 };
 
 /// Names a step among all tasks.

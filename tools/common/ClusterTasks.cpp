@@ -180,6 +180,22 @@ RunStatus ClusterTask::serve() {
   return {status.code, status.message};
 }
 
+std::vector<int32_t> ClusterTask::ownJob() const {
+  auto jobOf = [&](size_t task) { return DeviceName::parse(names[task])->job; };
+  std::vector<int32_t> tasks;
+  for (size_t i = 0; i < names.size(); ++i)
+    if (jobOf(i) == jobOf(size_t(rank())))
+      tasks.push_back(int32_t(i));
+  return tasks;
+}
+
+RunStatus ClusterTask::keepPace(int64_t step, int64_t bound) {
+  weir_status status = WEIR_STATUS_INIT;
+  std::vector<int32_t> tasks = ownJob();
+  functions->keep_pace(cluster, tasks.data(), int32_t(tasks.size()), step, bound, &status);
+  return {status.code, status.message};
+}
+
 std::vector<int32_t> ClusterTask::presence() const {
   std::vector<int32_t> visits(names.size());
   functions->presence(cluster, visits.data(), int32_t(visits.size()));

@@ -54,6 +54,10 @@ public:
   const weir_transport *transport() const { return functions->transport(cluster); }
   /// Runs parts for the leader until it leaves.
   RunStatus serve();
+  /// The tasks of this one's job, this one included.
+  std::vector<int32_t> ownJob() const;
+  /// See weir_cluster_keep_pace, of the tasks of this one's job.
+  RunStatus keepPace(int64_t step, int64_t bound);
 
 private:
   ClusterTask() = default;

@@ -38,6 +38,13 @@ void weir::tools::addStepFlags(FlagParser &parser, StepFlags &flags) {
               "with --steps: writes scalars that are fetched, and histograms of variables, for "
               "TensorBoard",
               flags.summary);
+  parser.flag("--own-steps",
+              "with --steps and --cluster: this task leads steps of its own, beside those of other "
+              "tasks of its job, and does not serve (asynchronous workers)",
+              flags.areOwn);
+  parser.number("--staleness", "K",
+                "with --own-steps: waits while another task of the job is more than K steps behind",
+                flags.staleness, 0, int64_t(1) << 40);
 }
 
 const std::vector<int64_t> &Batches::of(int64_t step) {
@@ -197,8 +204,8 @@ static void noteStep(Metrics &metrics, int64_t step, double seconds, const Named
 
 bool weir::tools::runSteps(const StepFlags &flags, const std::string &model, Session &session,
                            int entry, const std::vector<HostTensor> &feeds,
-                           Checkpoints &checkpoints, NamedTensors &fetches, Metrics *metrics,
-                           DiagnosticSink &sink) {
+                           Checkpoints &checkpoints, Pace &pace, NamedTensors &fetches,
+                           Metrics *metrics, DiagnosticSink &sink) {
   const LoadedEntry &loaded = session.entries()[size_t(entry)];
   Feeder feeder;
   if (!feeder.prepare(flags, model, loaded, feeds, sink))
@@ -224,9 +231,18 @@ bool weir::tools::runSteps(const StepFlags &flags, const std::string &model, Ses
   // One that may begin anew counts from the first step of all.
   const int64_t first = checkpoints.recovers() ? 0 : checkpoints.count();
   const int64_t begun = checkpoints.count();
+  auto keepsPace = [&](const RunStatus &status) {
+    if (!status.ok())
+      sink.report({"W0709", model, "", "", "other tasks' steps: " + status.text(), {}});
+    return status.ok();
+  };
+  if (!keepsPace(pace.begin()))
+    return false;
   for (;;) {
     int64_t step = checkpoints.count();
     if (step - first >= flags.steps) {
+      if (!keepsPace(pace.end()))
+        return false;
       RunStatus unsaved = checkpoints.saveLast(session);
       if (unsaved.ok())
         break;
@@ -256,6 +272,8 @@ bool weir::tools::runSteps(const StepFlags &flags, const std::string &model, Ses
       return false;
     }
     int64_t done = step + 1 - first;
+    if (!keepsPace(pace.done(done)))
+      return false;
     bool isTenth = done % tenth == 0 || done == flags.steps;
     if (events && !writeSummaries(*events, step + 1, fetches, session, isTenth, error))
       return cannotWrite();

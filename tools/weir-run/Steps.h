@@ -8,6 +8,7 @@
 #ifndef WEIR_TOOLS_WEIR_RUN_STEPS_H
 #define WEIR_TOOLS_WEIR_RUN_STEPS_H
 
+#include "tools/common/ClusterTasks.h"
 #include "tools/common/FlagParser.h"
 #include "tools/weir-run/Checkpoints.h"
 #include "tools/weir-run/Metrics.h"
@@ -23,6 +24,27 @@ struct StepFlags {
   int64_t batch = 0;   ///< rows a step takes of each input; 0: inputs as they are
   int64_t shuffle = 0; ///< seed of the rows' order; 0: as they lie
   std::string summary; ///< folder of event files; empty: none
+  /// This task leads steps of its own, beside those of others of its job.
+  bool areOwn = false;
+  int64_t staleness = -1; ///< how far others may be behind; -1: any number of steps
+};
+
+/// Where the steps of a task stand among those of others.
+class Pace {
+public:
+  /// `task`: null where there are no others, or this one does not lead steps of its own.
+  Pace(ClusterTask *task, int64_t staleness) : task(task), staleness(staleness) {}
+  /// Waits until all others have begun, too.
+  RunStatus begin() { return task ? task->keepPace(0, 0) : RunStatus(); }
+  /// Steps are done; waits where others are too far behind.
+  RunStatus done(int64_t steps) { return task ? task->keepPace(steps, staleness) : RunStatus(); }
+  /// Waits until all others have done theirs: what they use may be this task's.
+  RunStatus end() { return task ? task->keepPace(allSteps, 0) : RunStatus(); }
+
+private:
+  static constexpr int64_t allSteps = int64_t(1) << 62;
+  ClusterTask *task;
+  int64_t staleness;
 };
 
 void addStepFlags(FlagParser &parser, StepFlags &flags);
@@ -46,8 +68,8 @@ private:
 /// a terminal, ten plain ones elsewhere), and writes summaries. `fetches` become the
 /// last run's. `metrics` (null: none) learn of each step. False after a report.
 bool runSteps(const StepFlags &flags, const std::string &model, Session &session, int entry,
-              const std::vector<HostTensor> &feeds, Checkpoints &checkpoints, NamedTensors &fetches,
-              Metrics *metrics, DiagnosticSink &sink);
+              const std::vector<HostTensor> &feeds, Checkpoints &checkpoints, Pace &pace,
+              NamedTensors &fetches, Metrics *metrics, DiagnosticSink &sink);
 
 } // namespace weir::tools
 

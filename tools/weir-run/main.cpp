@@ -148,6 +148,13 @@ std::string whyNotTogether(const Settings &settings, const FlagParser &parser) {
     return "found --elastic without --recover and --cluster";
   if (settings.checkpoints.byTask && settings.cluster.empty())
     return "found --save-by-task without --cluster";
+  if (steps.areOwn && (!steps.steps || settings.cluster.empty()))
+    return "found --own-steps without --steps and --cluster";
+  if (steps.areOwn && settings.checkpoints.recover)
+    return "found --own-steps beside --recover: one task alone can go back to a checkpoint; "
+           "possible: without, the command again";
+  if (steps.staleness >= 0 && !steps.areOwn)
+    return "found --staleness without --own-steps";
   const char *alone =
       !steps.steps && steps.batch              ? "--batch without --steps"
       : !steps.steps && !steps.summary.empty() ? "--summary without --steps"
@@ -380,8 +387,8 @@ std::unique_ptr<Metrics> serveMetrics(const Settings &settings, Session &session
 /// Runs an entry as often as is asked for, and adds its results to `all`; what a
 /// measurement prints becomes `times`. False with errors in `sink`.
 bool runEntry(const Settings &settings, const std::string &name, Session &session, InputSet &inputs,
-              Checkpoints &checkpoints, Metrics *metrics, TopTable &top, double loadMs,
-              NamedTensors &all, std::string &times, DiagnosticSink &sink) {
+              Checkpoints &checkpoints, ClusterTask *task, Metrics *metrics, TopTable &top,
+              double loadMs, NamedTensors &all, std::string &times, DiagnosticSink &sink) {
   const std::string &input = settings.options.input;
   RunStatus status;
   int entry = session.findEntry(name);
@@ -399,8 +406,9 @@ bool runEntry(const Settings &settings, const std::string &name, Session &sessio
   NamedTensors fetches;
   bool timed = settings.measure.repeat > 0 && &name == &settings.entries.back();
   bool steps = settings.steps.steps > 0 && &name == &settings.entries.back();
-  if (steps &&
-      !runSteps(settings.steps, input, session, entry, feeds, checkpoints, fetches, metrics, sink))
+  Pace pace(settings.steps.areOwn ? task : nullptr, settings.steps.staleness);
+  if (steps && !runSteps(settings.steps, input, session, entry, feeds, checkpoints, pace, fetches,
+                         metrics, sink))
     return false;
   if (timed) {
     Times measured;
@@ -493,7 +501,7 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain, Diagnos
     members.emplace(*task, *session, settings.checkpoints.elastic, settings.checkpoints.recover,
                     settings.checkpoints.folder() + "/leader");
   Checkpoints checkpoints(settings.checkpoints, *model, input, members ? &*members : nullptr);
-  bool leads = !task || task->leads() || members->serve(status);
+  bool leads = !task || task->leads() || settings.steps.areOwn || members->serve(status);
   if (leads && members)
     if (RunStatus failed = members->beginToLead(); !failed.ok()) {
       sink.report({"W0709", input, "", "", "this task cannot lead: " + failed.text(), {}});
@@ -523,8 +531,8 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain, Diagnos
   if (!inputs.checkNames(input, session->entries(), settings.entries, sink))
     return false;
   for (const std::string &name : settings.entries)
-    if (!runEntry(settings, name, *session, inputs, checkpoints, metrics.get(), top, loadMs, all,
-                  times, sink))
+    if (!runEntry(settings, name, *session, inputs, checkpoints, task.get(), metrics.get(), top,
+                  loadMs, all, times, sink))
       return false;
   if (!checkpoints.finish(*session, sink))
     return false;

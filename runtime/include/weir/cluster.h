@@ -82,6 +82,13 @@ WEIR_API const weir_transport *weir_cluster_transport(weir_cluster *cluster);
 /// (FAILED_PRECONDITION). May be called again to wait for the next leader.
 /// Parts are run outside of this call, too, from the session's first moment on.
 WEIR_API int32_t weir_cluster_serve(weir_cluster *cluster, weir_status *status);
+/// For tasks that each lead steps of their own (asynchronous workers): tells all others that this
+/// one has done `step` of them, and waits until each of `tasks` (indices; this one is ignored) has
+/// done `step - bound` at least, and begun. A negative `bound` waits for nothing. A task that was
+/// lost is not waited for; one that has not come yet is, as long as connect_ms (UNAVAILABLE).
+/// ABORTED: as weir_cluster_serve. To be called by one thread, while there is a session.
+WEIR_API int32_t weir_cluster_keep_pace(weir_cluster *cluster, const int32_t *tasks, int32_t count,
+                                        int64_t step, int64_t bound, weir_status *status);
 /// What this task knows of one, or of itself; times in nanoseconds.
 typedef struct weir_task_figures {
   uint32_t size;
@@ -137,6 +144,8 @@ typedef struct weir_cluster_functions {
   int32_t (*reassigned)(const weir_cluster *);
   int32_t (*figures)(const weir_cluster *, int32_t task, weir_task_figures *);
   uint64_t (*leader_process)(const weir_cluster *);
+  int32_t (*keep_pace)(weir_cluster *, const int32_t *tasks, int32_t count, int64_t step,
+                       int64_t bound, weir_status *);
 } weir_cluster_functions;
 WEIR_API extern const weir_cluster_functions weir_cluster_table;
 
