@@ -66,6 +66,28 @@ void driver::countOperations(Work &work) {
   });
 }
 
+/// What `weir_plan.pipeline` says.
+static void takePipeline(ModuleOp module, PlacementInfo &placement) {
+  auto pipeline = module->getAttrOfType<DictionaryAttr>("weir_plan.pipeline");
+  if (!pipeline)
+    return;
+  auto number = [](DictionaryAttr from, const char *key) {
+    return from.getAs<FloatAttr>(key).getValueAsDouble();
+  };
+  auto integer = [](DictionaryAttr from, const char *key) {
+    return from.getAs<IntegerAttr>(key).getInt();
+  };
+  auto text = [](DictionaryAttr from, const char *key) {
+    return from.getAs<StringAttr>(key).str();
+  };
+  placement.microBatches = integer(pipeline, "micro_batches");
+  placement.bubble = number(pipeline, "bubble");
+  for (auto stage : pipeline.getAs<ArrayAttr>("stages").getAsRange<DictionaryAttr>())
+    placement.stages.push_back({text(stage, "first"), text(stage, "last"), text(stage, "order"),
+                                number(stage, "forward"), number(stage, "backward"),
+                                integer(stage, "bytes"), integer(stage, "sends")});
+}
+
 void driver::takeFigures(Work &work) {
   ModuleOp module = *work.module;
   Report &report = work.report;
@@ -78,6 +100,7 @@ void driver::takeFigures(Work &work) {
     report.placement.transfers = int64_t(edges.size());
   report.placement.asked = number("weir_plan.late_transfers", "asked");
   report.placement.delayed = number("weir_plan.late_transfers", "moved") + report.placement.asked;
+  takePipeline(module, report.placement);
   report.givenPeak = number("weir_plan.order", "as_given");
   report.chosenPeak = number("weir_plan.order", "chosen");
   if (auto order = module->getAttrOfType<DictionaryAttr>("weir_plan.order"))
