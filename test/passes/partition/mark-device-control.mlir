@@ -59,6 +59,25 @@ module attributes {weir.cluster = {devices = [{name = "/job:localhost/replica:0/
     } loc("c.if")
     return %r : tensor<96xf32>
   }
+
+  // A variable that nothing inside assigns is one value in all turns.
+  // CHECK-LABEL: @reads
+  // CHECK: } {weir.decided_on_device}
+  func.func @reads(%a: tensor<96xf32>) -> tensor<96xf32> attributes {weir.entry = "reads"} {
+    %v = weir.variable {name = "v", container = "", type = tensor<96xf32>, initial = dense<1.0> : tensor<96xf32>} : !weir.resource loc("v")
+    %small = weir.constant dense<1.0> : tensor<f32>
+    %end = weir.while %a : (tensor<96xf32>) -> tensor<96xf32> while {
+    ^bb0(%x: tensor<96xf32>):
+      %w = weir.reduce %x {axes = array<i64: 0>, keep_dims = false, kind = "max"} : (tensor<96xf32>) -> tensor<f32> loc("r.max")
+      %go = weir.compare %w, %small {predicate = "gt"} : (tensor<f32>, tensor<f32>) -> tensor<i1> loc("r.go")
+      weir.yield %go : tensor<i1>
+    } do {
+    ^bb0(%x: tensor<96xf32>):
+      %y = weir.variable_read %v : (!weir.resource) -> tensor<96xf32> loc("r.read")
+      weir.yield %y : tensor<96xf32>
+    } loc("r.loop")
+    return %end : tensor<96xf32>
+  }
 }
 
 // -----
@@ -107,6 +126,7 @@ module attributes {weir.cluster = {devices = [{name = "/job:localhost/replica:0/
     } do {
     ^bb0(%x: tensor<96xf32>):
       %y = weir.variable_read %v : (!weir.resource) -> tensor<96xf32> loc("g.read")
+      %t = weir.variable_assign %v, %x : (!weir.resource, tensor<96xf32>) -> !weir.token loc("g.assign")
       weir.yield %y : tensor<96xf32>
     } loc("g.loop")
     return %end : tensor<96xf32>
