@@ -219,7 +219,7 @@ private:
   /// Whether each element of the result follows from one of each operand, by floats.
   bool isOfFloats(Operation *op) const {
     if (!onThreads)
-      return isVectorElementwise(op) && !isa<CastOp>(op);
+      return isF32EpilogueElementwise(op) && !isa<CastOp>(op);
     auto isOne = [](Value value) { return isFloat(typeOf(value).getElementType()); };
     return isa<ElementwiseOpInterface>(op) && op->getNumResults() == 1 && isOne(op->getResult(0)) &&
            llvm::all_of(op->getOperands(), isOne);
@@ -264,7 +264,7 @@ private:
       bool scales =
           mayScale && isa<MulOp, DivOp>(op) && isSplat(op->getOperand(1)) &&
           op->getOperand(0).getType() == value.getType() &&
-          (isVectorElementwise(op) || (onThreads && isNarrow(typeOf(value).getElementType())));
+          (isF32EpilogueElementwise(op) || (onThreads && isNarrow(typeOf(value).getElementType())));
       bool widens = onThreads && isa<CastOp>(op) && typeOf(value).getElementType().isF32() &&
                     isNarrow(typeOf(op->getOperand(0)).getElementType());
       auto transpose = dyn_cast<TransposeOp>(op);

@@ -36,7 +36,7 @@ struct Attention {
   /// Those of them that only say of positions whether they are masked. They cost
   /// little: every kernel that asks computes them.
   llvm::SmallVector<mlir::Operation *> conditions;
-  /// Whether all of it is f32 and lies so that register tiles of vectors serve.
+  /// Whether all of it is f32 and lies so that the products of a CPU serve.
   bool isOnVectors = true;
 
   /// Whether a vector of the keys' operand runs along `size`, as keys lie in memory,

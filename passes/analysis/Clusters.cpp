@@ -124,7 +124,7 @@ bool keepsShape(OpOperand &use, int depth) {
 /// Whether the operation that defines the used value, a costly one, may be followed
 /// by the user in its kernel. Where it cannot be told that nothing stretches the
 /// value, kernels look when they run, and compute the rare case in another way; a
-/// last dimension of known size is what vectors of their results need.
+/// last dimension of known size is what computing several results at once needs.
 bool mayFollow(OpOperand &use) {
   if (!isIdentityUse(use))
     return false;
@@ -274,11 +274,11 @@ const char *obstacle(Operation *producer, OpOperand &use) {
     return "a transposition of many elements is a kernel of its own, which goes by blocks";
   if (!isa<ElementwiseOpInterface>(user) && anchorBefore(producer))
     return "it stays with the costly operation before it, whose results are in registers";
-  // What a register tile adds to its sums is read by vectors: anything but
+  // What a GEMM adds to its sums is read from memory, several at once: anything but
   // elementwise operations is computed before.
   if (!isa<ElementwiseOpInterface>(producer) && !isTrivial(producer) &&
       isa_and_nonnull<DotGeneralOp, ConvOp>(anchorBefore(user)))
-    return "what a product or convolution takes in at its end is read from memory by vectors";
+    return "what a product or convolution takes in at its end is read from memory";
   if (user->hasTrait<traits::ReadsElementsRepeatedly>() && !isReadOnce(use))
     return "each element is read many times: it is computed before, once";
   if (isWeightOnly(user))
@@ -427,7 +427,7 @@ private:
                             !leadsElementwise(*op->user_begin(), target)))
       return;
     Kernel &kernel = kernelOf(target);
-    if (kernel.size == mostOperations || !fitsTiles(op, target, kernel) ||
+    if (kernel.size == mostOperations || !fitsGemm(op, target, kernel) ||
         (mostInputs && !keepsFew(op, kernel)))
       return;
     clusterOf[op] = target;
@@ -441,7 +441,7 @@ private:
   void repeatLeaf(Operation *op, ArrayRef<Operation *> targets) {
     if (!isCheapLeaf(op) || !llvm::all_of(targets, [&](Operation *target) {
           const Kernel &kernel = kernelOf(target);
-          return kernel.size < mostOperations && fitsTiles(op, target, kernel);
+          return kernel.size < mostOperations && fitsGemm(op, target, kernel);
         }))
       return;
     for (Operation *target : targets)
@@ -453,17 +453,17 @@ private:
   /// What later decisions need to know of the operations of a kernel.
   struct Kernel {
     unsigned size = 0;
-    bool isTiled = false; ///< some product or convolution in register tiles
-    bool isVector = true; ///< all else runs on vectors of the root's shape
+    bool hasGemm = false;   ///< some product or convolution whose sums stay in registers
+    bool isEpilogue = true; ///< all else is computed on them, over the root's shape
     /// Values read from outside, constants and trivial ones left out.
     llvm::SmallDenseSet<Value> inputs;
 
     void add(Operation *op, Operation *root) {
       ++size;
-      if (isTiledOperation(op))
-        isTiled = true;
+      if (isGemm(op))
+        hasGemm = true;
       else
-        isVector &= isOnVectors(op, root);
+        isEpilogue &= isEpilogueOf(op, root);
       for (Value result : op->getResults())
         inputs.erase(result);
       for (Value operand : op->getOperands())
@@ -479,16 +479,16 @@ private:
     return it->second;
   }
 
-  static bool isTiledOperation(Operation *op) {
+  static bool isGemm(Operation *op) {
     if (auto dot = dyn_cast<DotGeneralOp>(op); dot && !isOffloaded(op))
-      return op->hasAttr(tileUnitAttribute) || isTileProduct(dot);
+      return op->hasAttr(tileUnitAttribute) || isPlainGemm(dot);
     return isa<DotGeneralOp, ConvOp>(op) &&
            (op->hasAttr(tileUnitAttribute) ||
             getElementTypeOrSelf(op->getResult(0).getType()).isF32() ||
             (!isOffloaded(op) && getElementTypeOrSelf(op->getResult(0).getType()).isF64()));
   }
-  static bool isOnVectors(Operation *op, Operation *root) {
-    return isTileElementwise(op) &&
+  static bool isEpilogueOf(Operation *op, Operation *root) {
+    return isEpilogueElementwise(op) &&
            (isa<CastOp>(op) || sameDims(op->getResult(0).getType(), root->getResult(0).getType()));
   }
   static bool countsAsInput(Value operand) {
@@ -496,14 +496,14 @@ private:
     return !def || (!isa<ConstantOp>(def) && !isTrivial(def));
   }
 
-  /// A product or convolution keeps its register tiles only where all that
-  /// shares its kernel is computed on vectors of its results: whether that holds
+  /// A product or convolution keeps its sums in registers only where all that
+  /// shares its kernel is computed on them: whether that holds
   /// with `op` in the kernel of `root`.
-  static bool fitsTiles(Operation *op, Operation *root, const Kernel &kernel) {
-    bool isTiled = isTiledOperation(op);
-    if (!isTiled && !kernel.isTiled)
+  static bool fitsGemm(Operation *op, Operation *root, const Kernel &kernel) {
+    bool isOwn = isGemm(op);
+    if (!isOwn && !kernel.hasGemm)
       return true;
-    return kernel.isVector && (isTiled || isOnVectors(op, root));
+    return kernel.isEpilogue && (isOwn || isEpilogueOf(op, root));
   }
 
   /// Whether the kernel would read only so many tensors with `op` inside, or no
@@ -569,10 +569,10 @@ private:
       llvm::SetVector<Operation *> all;
       auto whole = formed.find(root);
       bool isWhole = whole != formed.end();
-      // What follows a product reads tables a vector at a time, too.
-      bool byVectors = isWhole || kernelOf(root).isTiled;
+      // What follows a product reads tables several elements at a time, too.
+      bool readsTables = isWhole || kernelOf(root).hasGemm;
       for (Operation *member : isWhole ? whole->second : members[root])
-        addWithLeaves(member, all, byVectors);
+        addWithLeaves(member, all, readsTables);
       SmallVector<Operation *> sorted(all.begin(), all.end());
       llvm::sort(sorted, [&](Operation *a, Operation *b) { return rank(a) < rank(b); });
       clusters.push_back({std::move(sorted), others.lookup(root)});
@@ -580,13 +580,13 @@ private:
     return clusters;
   }
 
-  /// `byVectors`: masks are read from buffers, a vector at a time.
-  void addWithLeaves(Operation *op, llvm::SetVector<Operation *> &all, bool byVectors) {
+  /// `readsTables`: masks are read from buffers, several elements at a time.
+  void addWithLeaves(Operation *op, llvm::SetVector<Operation *> &all, bool readsTables) {
     if (!all.insert(op))
       return;
     for (Value operand : op->getOperands()) {
       Operation *def = operand.getDefiningOp();
-      // Tiles read weights from memory, whatever is in them.
+      // A GEMM reads weights from memory, whatever is in them.
       if (isa<DotGeneralOp, ConvOp, ConvTransposeOp>(op) && def && isa<ConstantOp>(def))
         continue;
       if (isa<DequantizeBlocksOp>(op) && def && isa<ConstantOp>(def) &&
@@ -595,15 +595,15 @@ private:
       // So does the function that sorts in the host's form of a step.
       if (isa<TopKOp>(op) && operand == op->getOperand(0))
         continue;
-      if (byVectors && constantElements(operand) && !constantElements(operand).isSplat())
+      if (readsTables && constantElements(operand) && !constantElements(operand).isSplat())
         continue;
-      // So do the operations behind them, a vector at a time.
+      // So do the operations behind them.
       if (def && isa<ConstantOp>(def) && isTable(def) &&
           isa_and_nonnull<DotGeneralOp, ConvOp>(anchorBefore(op)))
         continue;
       if (def && (isInlineConstant(def) || leaves.count(def) ||
                   (isTrivial(def) && def->getBlock() == &block)))
-        addWithLeaves(def, all, byVectors);
+        addWithLeaves(def, all, readsTables);
     }
   }
   /// Constants may come from enclosing blocks: they go first.

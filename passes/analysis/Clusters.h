@@ -64,16 +64,16 @@ std::vector<mlir::Operation *> halvesOfRowReductions(mlir::Block &block, unsigne
 /// which reads and writes by blocks, and a kernel of its own.
 bool isBlockTransposition(mlir::Operation *op);
 
-/// Whether vectors of f32 serve to compute the operation: what may follow a
-/// product or a convolution on the registers that hold its sums.
-bool isVectorElementwise(mlir::Operation *op);
+/// Whether the operation is of f32 and may follow a product or a convolution on the registers
+/// that hold its sums (an epilogue).
+bool isF32EpilogueElementwise(mlir::Operation *op);
 
-/// Whether register tiles hold sums of this type: f32, f64, integers of as many bits.
-bool isTileElement(mlir::Type element);
+/// Whether registers hold sums of a product of this type: f32, f64, integers of as many bits.
+bool isGemmElement(mlir::Type element);
 /// Whether operands and sums of the product are of one such type.
-bool isTileProduct(DotGeneralOp dot);
-/// Whether vectors of what a tile holds serve to compute the operation behind it.
-bool isTileElementwise(mlir::Operation *op);
+bool isPlainGemm(DotGeneralOp dot);
+/// Whether the operation may follow such a product on its sums.
+bool isEpilogueElementwise(mlir::Operation *op);
 
 } // namespace weir
 

@@ -16,7 +16,7 @@ static bool isVectorElement(Type type) {
          type.isUnsignedInteger(8);
 }
 
-bool weir::isVectorElementwise(Operation *op) {
+bool weir::isF32EpilogueElementwise(Operation *op) {
   if (!isa<ElementwiseOpInterface>(op) || isa<PowOp, SelectOp>(op) || op->getNumResults() != 1)
     return false;
   auto elementOf = [](Type type) {
@@ -37,29 +37,29 @@ bool weir::isVectorElementwise(Operation *op) {
          (isa<AddOp, SubOp, MulOp>(op) && all([](Type type) { return type.isInteger(32); }));
 }
 
-bool weir::isTileElement(Type element) {
+bool weir::isGemmElement(Type element) {
   return element.isF32() || element.isF64() || element.isInteger(32) || element.isInteger(64);
 }
 
-bool weir::isTileProduct(DotGeneralOp dot) {
+bool weir::isPlainGemm(DotGeneralOp dot) {
   Type element = getElementTypeOrSelf(dot.getType()), sums = dot.getAccumulator();
   // Sums of integers that wrap are the same, however wide they are before.
   bool isExact = element.isIntOrFloat() && isa<IntegerType>(element) && isa<IntegerType>(sums) &&
                  sums.getIntOrFloatBitWidth() >= element.getIntOrFloatBitWidth();
-  return isTileElement(element) && (isExact || sums == element) &&
+  return isGemmElement(element) && (isExact || sums == element) &&
          getElementTypeOrSelf(dot.getLhs().getType()) == element &&
          getElementTypeOrSelf(dot.getRhs().getType()) == element;
 }
 
-bool weir::isTileElementwise(Operation *op) {
-  if (isVectorElementwise(op))
+bool weir::isEpilogueElementwise(Operation *op) {
+  if (isF32EpilogueElementwise(op))
     return true;
   if (!isa<AddOp, SubOp, MulOp>(op) &&
       !((op->hasTrait<traits::OneInstruction>() || op->hasTrait<traits::SlowInstruction>()) &&
         getElementTypeOrSelf(op->getResult(0).getType()).isF64()))
     return false;
   Type element = getElementTypeOrSelf(op->getResult(0).getType());
-  return isTileElement(element) && llvm::all_of(op->getOperandTypes(), [&](Type type) {
+  return isGemmElement(element) && llvm::all_of(op->getOperandTypes(), [&](Type type) {
            return isa<RankedTensorType>(type) && getElementTypeOrSelf(type) == element;
          });
 }

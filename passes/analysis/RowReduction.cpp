@@ -88,7 +88,7 @@ bool isWidenable(Operation *op) {
 bool mayBelong(Operation *op, const LineShape &shape, bool withHalves = false) {
   if (isLineReduction(op, shape, withHalves))
     return true;
-  return (isVectorElementwise(op) || (withHalves && isWidenable(op))) &&
+  return (isF32EpilogueElementwise(op) || (withHalves && isWidenable(op))) &&
          (shape.isLine(op->getResult(0)) || shape.isOneALine(op->getResult(0)));
 }
 
@@ -116,7 +116,7 @@ LineShape shapeOfLines(Operation *root) {
       if (LineShape shape = shapeOf(typeOf(reduce.getOperand()).getShape());
           isLineReduction(reduce, shape) && shape.isOneALine(root->getResult(0)))
         return shape;
-    if (!isVectorElementwise(seen[i]))
+    if (!isF32EpilogueElementwise(seen[i]))
       continue;
     for (Value operand : seen[i]->getOperands())
       if (Operation *def = operand.getDefiningOp(); def && def->getBlock() == root->getBlock())
@@ -258,7 +258,7 @@ bool weir::hasRowReduction(plan::KernelOp kernel, bool isOnHost) {
   for (Operation &op : body.without_terminator()) {
     if (ElementsAttr constant = op.getNumResults() ? constantElements(op.getResult(0)) : nullptr) {
       if (!constant.isSplat())
-        return false; // vectors are read from buffers
+        return false; // tables are read from buffers
     } else if (!mayBelong(&op, shape)) {
       return false;
     }
@@ -331,7 +331,7 @@ private:
       meet(operand, made, kept);
   }
 
-  /// In instructions a vector, roughly.
+  /// In instructions, roughly.
   unsigned costOf(Value value, unsigned depth = 0) {
     if (!isMade(value) || depth > costOfMemory)
       return isa<BlockArgument>(value) ? 1 : 0;

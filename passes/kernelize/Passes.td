@@ -119,7 +119,7 @@ def WeirDepthFirstFusionPass : Pass<"weir-depth-first-fusion", "::mlir::ModuleOp
     one before it become stages of one kernel where the image between them is 1.5 MiB or
     larger and nothing else reads it. The kernel computes a few result lines at a time;
     images between stages are lines on a thread's stack.
-    Why here: stages are kernels, with tiles and packed weights, and what lies between them
+    Why here: stages are kernels, with schedules and packed weights, and what lies between them
     gets no buffer.
     Before: kernels are formed and have schedules. After: a kernel may launch others in its
     body; nothing else has changed.

@@ -153,8 +153,8 @@ static void alignLines(const SkinnyGemm::Side &matrix, const GemmLimits &limits)
   constant.erase();
 }
 
-/// A product reads an operand whichever way it lies: what was transposed for the host's
-/// tiles is read as it was before.
+/// A product reads an operand whichever way it lies: what was transposed for the host
+/// is read as it was before.
 static void readThrough(DotGeneralOp dot, bool isRight) {
   auto transpose = dot->getOperand(isRight ? 1 : 0).getDefiningOp<TransposeOp>();
   if (!transpose || !transpose->hasOneUse() || dot.getLhs() == dot.getRhs())

@@ -37,7 +37,7 @@ struct ByteShape {
   /// Groups that are computed as one, whose weights are zero outside of their own: so
   /// many that their columns fill panels.
   int64_t joined = 1;
-  /// A group for each channel, and each column: vectors of channels add such windows.
+  /// A group for each channel, and each column: such windows are added side by side.
   bool isDepthwise = false;
   int64_t padded = 0; ///< the depth of joined groups, filled up to fours, and further for few steps
 };

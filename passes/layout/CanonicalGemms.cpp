@@ -1,4 +1,4 @@
-//===- CanonicalGemms.cpp - operands that register tiles read -----*- C++ -*-===//
+//===- CanonicalGemms.cpp - operands in the order of a GEMM -----*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -85,12 +85,12 @@ Value reshapedToResult(OpBuilder &b, DotGeneralOp dot, Value made) {
 }
 
 /// A matrix that the program computes, whose lines lie along the depth, by one vector: sums
-/// along lines, which read it once and in its order. Tiles would want it turned, or have
+/// along lines, which read it once and in its order. A GEMM would want it turned, or have
 /// one column of many.
 bool productOfVector(DotGeneralOp dot) {
   auto lhs = cast<RankedTensorType>(dot.getLhs().getType());
   auto rhs = cast<RankedTensorType>(dot.getRhs().getType());
-  if (mayBeOffloaded(dot) || !isTileProduct(dot) || !lhs.getElementType().isF32() ||
+  if (mayBeOffloaded(dot) || !isPlainGemm(dot) || !lhs.getElementType().isF32() ||
       !dot.getLhsBatch().empty())
     return false;
   SmallVector<int64_t> contractL(dot.getLhsContract()), contractR(dot.getRhsContract());
@@ -136,7 +136,7 @@ bool productOfVector(DotGeneralOp dot) {
 
 /// dot_general with its operands' dimensions in the order batch, free…, contract
 /// on the left and batch, contract, free on the right. Rows may have several
-/// dimensions, which tiles count together; columns, and what is contracted, have one.
+/// dimensions, which count as one; columns, and what is contracted, have one.
 void plainProduct(DotGeneralOp dot) {
   auto lhs = cast<RankedTensorType>(dot.getLhs().getType());
   auto rhs = cast<RankedTensorType>(dot.getRhs().getType());
@@ -153,7 +153,7 @@ void plainProduct(DotGeneralOp dot) {
     if (isOpen || mergeK || !lhs.getElementType().isF32() || !rhs.getElementType().isF32() ||
         !result.getElementType().isF32())
       return;
-  } else if (!isTileProduct(dot)) {
+  } else if (!isPlainGemm(dot)) {
     return;
   }
   OpBuilder b(dot);
@@ -223,18 +223,18 @@ bool isOverChannels(Operation *user, Value value) {
   });
 }
 
-/// Whether register tiles count elements of its type.
-bool isTiledConvolution(ConvOp conv) {
+/// Whether it is computed as a GEMM (implicitly) of elements of its type.
+bool isGemmConvolution(ConvOp conv) {
   Type element = getElementTypeOrSelf(conv.getInput().getType());
   return element.isF32() || (element.isF64() && !mayBeOffloaded(conv));
 }
 
 /// A convolution along one dimension as one over lines of a single column each:
-/// tiles count two. Null where it is none.
+/// those have two. Null where it is none.
 ConvOp withLines(ConvOp conv) {
   auto input = cast<RankedTensorType>(conv.getInput().getType());
   auto filter = cast<RankedTensorType>(conv.getFilter().getType());
-  if (!conv.getChannelsLast() || input.getRank() != 3 || !isTiledConvolution(conv) ||
+  if (!conv.getChannelsLast() || input.getRank() != 3 || !isGemmConvolution(conv) ||
       !filter.hasStaticShape() || input.isDynamicDim(2))
     return {};
   OpBuilder b(conv);
@@ -323,7 +323,7 @@ void dropOutsideTaps(ConvOp conv) {
   conv.setPads(pads);
 }
 
-/// The padding of a convolution that register tiles will compute, as an
+/// The padding of a convolution that is computed as a GEMM, as an
 /// operation before it: windows then lie inside of their input.
 void explicitPadding(ConvOp conv) {
   auto input = cast<RankedTensorType>(conv.getInput().getType());
@@ -331,7 +331,7 @@ void explicitPadding(ConvOp conv) {
   bool isDepthwise = input.getShape().back() == (int64_t)conv.getGroups();
   int64_t rank = input.getRank(), spatial = rank - 2;
   if (!conv.getChannelsLast() || (rank != 4 && rank != 5) ||
-      (conv.getGroups() != 1 && isDepthwise) || !isTiledConvolution(conv) ||
+      (conv.getGroups() != 1 && isDepthwise) || !isGemmConvolution(conv) ||
       llvm::all_of(conv.getPads(), [](int64_t pad) { return pad == 0; }))
     return;
   OpBuilder b(conv);

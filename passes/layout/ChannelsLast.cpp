@@ -1,4 +1,4 @@
-//===- ChannelsLast.cpp - convolutions along vectors of channels -*- C++ -*-===//
+//===- ChannelsLast.cpp - channels as the last dimension --------*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -38,7 +38,7 @@ bool isImage(Type type) {
          isa<FloatType>(tensor.getElementType());
 }
 
-bool isTiledOnHost(ConvOp op) {
+bool isGemmOnHost(ConvOp op) {
   Type element = getElementTypeOrSelf(op.getType());
   return op.getGroups() == 1 && !mayBeOffloaded(op) && (element.isF32() || element.isF64());
 }
@@ -47,9 +47,9 @@ struct ConvToLast : OpRewritePattern<ConvOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ConvOp op, PatternRewriter &b) const override {
     // A filter that the program computes is moved in every run, which on the host costs
-    // little beside what tiles gain.
+    // little beside what that gains.
     if (op.getChannelsLast() || !isImage(op.getType()) ||
-        (!op.getFilter().getDefiningOp<ConstantOp>() && !isTiledOnHost(op)))
+        (!op.getFilter().getDefiningOp<ConstantOp>() && !isGemmOnHost(op)))
       return failure();
     Location loc = op.getLoc();
     int64_t rank = cast<RankedTensorType>(op.getType()).getRank();
@@ -69,7 +69,7 @@ struct ConvToLast : OpRewritePattern<ConvOp> {
 };
 
 /// Where the input is there in that order already, or has so many channels that
-/// windows along vectors of them pay for both transpositions.
+/// windows that run along them pay for both transpositions.
 bool wantsLast(PoolOp op) {
   if (op.getChannelsLast() || !isImage(op.getType()))
     return false;

@@ -33,10 +33,10 @@ struct UnitSizes {
   bool areFixed;   ///< all sizes
 };
 
-/// Tiles have 32 columns, and 32 rows of the sum.
-constexpr UnitSizes ofTiles = {32, 32, true, 8, true};
+/// Blocks of matrices have 32 columns, and 32 rows of the sum.
+constexpr UnitSizes ofBlocks = {32, 32, true, 8, true};
 /// A single row reads half of the memory that f32 takes.
-constexpr UnitSizes ofVectors = {2, 16, false, 1, false};
+constexpr UnitSizes ofPairs = {2, 16, false, 1, false};
 /// Shorter sums of a window's element are mostly the loop around them.
 constexpr int64_t fewestChannels = 6;
 
@@ -91,7 +91,7 @@ bool mergePixels(ConvOp conv) {
   int64_t together = conv.getStrides()[1], line = input.getDimSize(2);
   int64_t high = filter.getDimSize(0), wide = filter.getDimSize(1), channels = filter.getDimSize(2),
           columns = filter.getDimSize(3), merged = llvm::divideCeil(wide, together);
-  if (together < 2 || channels >= fewestChannels || channels * together % ofVectors.depth ||
+  if (together < 2 || channels >= fewestChannels || channels * together % ofPairs.depth ||
       channels * together < fewestChannels || wide < together || line % together ||
       line / together - merged + 1 != type.getDimSize(2))
     return false;
@@ -136,7 +136,7 @@ struct LowerPrecisionPass : weir::impl::WeirLowerPrecisionPassBase<LowerPrecisio
     Bf16Products products = target.getBf16Products();
     if (!rounds && !(target.getWidensHalves() && products != Bf16Products::None))
       return;
-    isOfTiles = products != Bf16Products::Pairs;
+    inBlocks = products != Bf16Products::Pairs;
     llvm::StringSet<> kept;
     for (const std::string &name : keepF32)
       kept.insert(name);
@@ -156,9 +156,9 @@ struct LowerPrecisionPass : weir::impl::WeirLowerPrecisionPassBase<LowerPrecisio
   }
 
   void rewrite(Operation *op) {
-    OpOperand *weights = weightsOf(op, isOfTiles ? ofTiles : ofVectors);
-    if (auto conv = dyn_cast<ConvOp>(op); conv && !weights && rounds && !isOfTiles)
-      weights = mergePixels(conv) ? weightsOf(op, ofVectors) : nullptr;
+    OpOperand *weights = weightsOf(op, inBlocks ? ofBlocks : ofPairs);
+    if (auto conv = dyn_cast<ConvOp>(op); conv && !weights && rounds && !inBlocks)
+      weights = mergePixels(conv) ? weightsOf(op, ofPairs) : nullptr;
     auto constant = weights ? weights->get().getDefiningOp<ConstantOp>() : nullptr;
     if (!constant || !(rounds || isExact(op, cast<TypedAttr>(constant.getValue()))))
       return;
@@ -179,7 +179,7 @@ struct LowerPrecisionPass : weir::impl::WeirLowerPrecisionPassBase<LowerPrecisio
       dead->erase();
     }
     op->setAttr(tileUnitAttribute,
-                isOfTiles ? Attribute(b.getUnitAttr()) : b.getStringAttr(pairsOfVectors));
+                inBlocks ? Attribute(b.getUnitAttr()) : b.getStringAttr(pairsOfVectors));
   }
 
   /// Whether both operands are bf16 that was widened.
@@ -254,6 +254,6 @@ struct LowerPrecisionPass : weir::impl::WeirLowerPrecisionPassBase<LowerPrecisio
   }
 
   llvm::MapVector<Value, Value> narrowed;
-  bool isOfTiles = false; ///< matrix tiles multiply, else vectors
+  bool inBlocks = false; ///< blocks of matrices are multiplied, else pairs
 };
 } // namespace

@@ -16,7 +16,7 @@ def WeirChannelsLastPass : Pass<"weir-channels-last", "::mlir::ModuleOp"> {
     What: rewrites convolutions and pools whose channels come first between
     transpositions, moves transpositions down through operations that do not
     care, and lets pairs of them cancel.
-    Why here: the CPU's convolutions run along vectors of channels. After the
+    Why here: the CPU's convolutions run along channels. After the
     graph is simplified, before kernels are formed: it changes what fuses.
     Before: convolutions as the file orders them. After: convolutions and pools have
     channels last, transpositions stand where the orders meet.
@@ -49,14 +49,14 @@ def WeirQuantizedGemmsPass : Pass<"weir-quantized-gemms", "::mlir::ModuleOp"> {
 }
 
 def WeirCanonicalGemmsPass : Pass<"weir-canonical-gemms", "::mlir::ModuleOp"> {
-  let summary = "gives products and convolutions the operands that tiles read";
+  let summary = "gives products and convolutions the operands of a GEMM";
   let description = [{
     What: brings dot_general to [batch, M, K] by [batch, K, N] through
     transpositions and reshapes, and makes the padding of convolutions an
     operation of its own.
     Why here: after layouts are settled, before constants are folded: what it
     does to weights happens at compile time.
-    Before: convolutions have channels last. After: products that register tiles take are
+    Before: convolutions have channels last. After: products are
     [batch, M, K] by [batch, K, N]; convolutions read what is padded already.
     What breaks if it moves: in front of weir-channels-last padding would be made for the other order of dimensions;
     behind the last weir-fold-weights transpositions of weights would run in every step.
@@ -73,7 +73,7 @@ def WeirWidenHalvesPass : Pass<"weir-widen-halves", "::mlir::ModuleOp"> {
     devices are known, all of a module whose `weir.target` has `widens_halves`; of others,
     once they are known, the functions of devices that do not compute halves
     (DeviceKind::computesHalves): a CPU's beside a device that does.
-    Why here: first of the layouts, whose tiles and vectors are those of f32, and behind
+    Why here: first of the layouts, whose rules are those of f32, and behind
     all that looks for nodes by their types; again in front of kernels, when devices are known.
     Before: types are the model's. After: what a device without halves computes is f32;
     values that are stored, sent and returned have the types they had.
@@ -87,7 +87,7 @@ def WeirLowerPrecisionPass : Pass<"weir-lower-precision", "::mlir::ModuleOp"> {
   let description = [{
     What: with `rounds`, products and convolutions with constant right operands whose
     sizes suit what multiplies bf16 on the target (`bf16_products` of `weir.target`:
-    `blocks` of matrices are filled; `pairs` take an even depth, and a vector of columns)
+    `blocks` of matrices are filled; `pairs` take an even depth, and 16 columns)
     get bf16 operands; their sums stay f32. A value that is rounded for one of them is
     stored so, and elementwise operations read it from there. Nodes named in `keep-f32`
     stay as they are, and so do products of two computed operands, softmax,

@@ -103,7 +103,7 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
     if (!work.isWords() && (length < shortestSum || shape->columns < fewestColumns))
       return; // floats are no slower
     if (!work.isWords() && shape->isDepthwise)
-      return; // vectors of channels add floats
+      return; // sums of one channel each are floats
     if (!work.isWords() && isPairs)
       return warnOfReals(op, "the processor that code is for multiplies no bytes with scales; "
                              "--cpu= names others");

@@ -509,8 +509,8 @@ Value StepBuilder::rangeOf(KernelOp kernel, ValueRange sizes) {
     for (Value dim : dims)
       range = mul(range, dim);
   else {
-    for (auto [dim, tile] : llvm::zip(dims, *parts)) {
-      Value count = tile == 1 ? dim : divide(add(dim, constant(tile - 1)), constant(tile));
+    for (auto [dim, size] : llvm::zip(dims, *parts)) {
+      Value count = size == 1 ? dim : divide(add(dim, constant(size - 1)), constant(size));
       range = mul(range, count);
     }
     // Nothing to do when a dimension within the parts is empty.

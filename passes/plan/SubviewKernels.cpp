@@ -75,8 +75,8 @@ static void inRows(KernelOp kernel) {
     return;
   Block &body = kernel.getBody().front();
   auto type = cast<RankedTensorType>(body.getTerminator()->getOperand(0).getType());
-  SmallVector<int64_t> tiles(type.getRank() - 1, 1);
-  kernel.setScheduleAttr(ScheduleBuilder(kernel.getSchedule()).set(schedule::parts, tiles).get());
+  SmallVector<int64_t> parts(type.getRank() - 1, 1);
+  kernel.setScheduleAttr(ScheduleBuilder(kernel.getSchedule()).set(schedule::parts, parts).get());
 }
 
 static void setRange(RunOp run, int64_t range, int64_t grain) {

@@ -109,7 +109,8 @@ SHARED = {"passes/training/": ("passes/analysis/", "passes/gradient/"),
 SHARED_BY_ALL = ("passes/analysis/", "passes/placement/", "passes/memory/")
 
 # What is a device's inside is said by its back end, and by no source of passes.
-INSIDES = re.compile(r"(?<!hardware-)accelerat|\bwarps?\b", re.IGNORECASE)
+INSIDES = re.compile(r"(?<!hardware-)accelerat|\bwarps?\b|register tiles?\b|vector registers?\b|tensor cores?\b",
+                     re.IGNORECASE)
 
 INCLUDE = re.compile(r'^\s*(?:#\s*)?include\s*[<"]([^>"]+)[>"]')
 
@@ -304,6 +305,7 @@ def self_check():
     room = ("compiler/insight/CutOnnx.cpp", formats[0][1])
     wrong += [room] if list(check_formats(room[0], [room[1]])) else []
     insides = [("passes/kernelize/X.cpp", "// a warp reduces a row"),
+               ("passes/layout/X.cpp", "// what register tiles read"),
                ("passes/plan/X.h", "bool isOnAccelerator(Operation *op);"),
                ("passes/layout/Passes.td", "What: on accelerated devices,")]
     missed += [i for i in insides if not list(check_insides(i[0], [i[1]]))]

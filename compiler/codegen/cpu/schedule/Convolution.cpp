@@ -25,7 +25,7 @@ static bool isPlainConvolution(ConvOp conv, const VectorUnit &unit) {
   auto filter = cast<RankedTensorType>(conv.getFilter().getType());
   int64_t groups = conv.getGroups(), each = filter.getShape().back() / std::max<int64_t>(groups, 1);
   return conv.getChannelsLast() && (input.getRank() == 4 || input.getRank() == 5) &&
-         (groups == 1 || each % unit.lanes() == 0) && isTileElement(input.getElementType()) &&
+         (groups == 1 || each % unit.lanes() == 0) && isGemmElement(input.getElementType()) &&
          input.getElementType() == filter.getElementType() &&
          input.getElementType() == getElementTypeOrSelf(conv.getType()) &&
          (groups == 1 || filter.hasStaticShape()) && isa<BlockArgument>(conv.getInput()) &&
@@ -35,7 +35,7 @@ static bool isPlainConvolution(ConvOp conv, const VectorUnit &unit) {
 
 ConvOp weir::plainConvolutionOf(const KernelRequest &request) {
   auto conv = dyn_cast_or_null<ConvOp>(request.anchor);
-  return conv && isTileElement(getElementTypeOrSelf(conv.getType())) &&
+  return conv && isGemmElement(getElementTypeOrSelf(conv.getType())) &&
                  isPlainConvolution(conv, unitFor(request.unit, conv)) &&
                  isVectorEpilogue(request.kernel, conv)
              ? conv

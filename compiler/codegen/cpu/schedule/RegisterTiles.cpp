@@ -72,7 +72,7 @@ std::optional<llvm::SmallPtrSet<Operation *, 8>> weir::vectorPrologue(Operation 
         return std::nullopt;
       continue;
     }
-    if (!isVectorElementwise(op) || type.getShape() != whole.getShape())
+    if (!isF32EpilogueElementwise(op) || type.getShape() != whole.getShape())
       return std::nullopt;
     if (found.insert(op).second)
       work.append(op->operand_begin(), op->operand_end());
@@ -86,7 +86,7 @@ bool weir::isVectorEpilogue(KernelOp kernel, Operation *anchor) {
   auto isFloatOrWord = [&](Type type) {
     return type.isF32() || type.isInteger(32) || type == sums;
   };
-  if (!isTileElement(sums) || kernel.getBody().front().getTerminator()->getNumOperands() != 1)
+  if (!isGemmElement(sums) || kernel.getBody().front().getTerminator()->getNumOperands() != 1)
     return false;
   auto before = isa<ReduceOp, ArgReduceOp>(anchor) ? vectorPrologue(anchor) : std::nullopt;
   for (Operation &op : kernel.getBody().front().without_terminator()) {
@@ -102,7 +102,8 @@ bool weir::isVectorEpilogue(KernelOp kernel, Operation *anchor) {
       return false;
     }
     auto type = dyn_cast<RankedTensorType>(op.getResult(0).getType());
-    if (!isTileElementwise(&op) || (!isa<CastOp>(op) && type.getShape() != resultType.getShape()))
+    if (!isEpilogueElementwise(&op) ||
+        (!isa<CastOp>(op) && type.getShape() != resultType.getShape()))
       return false;
     for (Value operand : op.getOperands()) {
       auto operandType = cast<RankedTensorType>(operand.getType());
