@@ -129,14 +129,29 @@ private:
 
   /// The end of the launches from `from` on that go into one table.
   int64_t endOfRow(int64_t from, int32_t set, int32_t *count) const {
-    int64_t at = from, words = 0;
+    int64_t at = from, words = 0, most = wordsOfTable(from, set);
     for (; at < work.bytes; at += recordAt(work, at)->bytes, ++*count) {
       const WorkRecord *record = recordAt(work, at);
-      // The head takes the place of the record for errors.
-      if (setOf(*record) != set || (words += record->parameters) > phases.sets[set].desc->words)
+      if (setOf(*record) != set || words + record->parameters > most)
         break;
+      words += record->parameters;
     }
     return at;
+  }
+
+  /// How many words of a table to use, so that the launches from `from` on share as few tables as
+  /// there must be about equally, and none is left with too few. A launch's head takes the place of
+  /// its record for errors.
+  int64_t wordsOfTable(int64_t from, int32_t set) const {
+    int64_t words = phases.sets[set].desc->words, all = 0, largest = 0;
+    for (int64_t at = from; at < work.bytes && setOf(*recordAt(work, at)) == set;
+         at += recordAt(work, at)->bytes) {
+      int64_t own = recordAt(work, at)->parameters;
+      all += own;
+      largest = own > largest ? own : largest;
+    }
+    int64_t tables = (all + words - 1) / words, share = all / (tables ? tables : 1) + largest;
+    return share < words ? share : words;
   }
 
   bool copy(PendingWork &to, const WorkRecord &record) const {

@@ -50,11 +50,13 @@ public:
     bool isWide = std::max(size, columns) > 128;
     bool isFew = !ShapedType::isDynamic(knownKeys) && knownKeys <= 32;
     // Of 12 warps each has 168 registers, of 8 all that there are: wider heads
-    // would spill with fewer, and so would a mask of open size.
+    // would spill with fewer, and so would a mask of open size, or of tiles that are not whole.
     bool isOpen = ShapedType::isDynamic(knownRows) || ShapedType::isDynamic(knownKeys);
     bool readsMore = k.kernel.getBody().front().getNumArguments() > 3;
-    bool isNarrow = std::max(size, columns) <= (isOpen && readsMore ? 48 : 64);
-    place(warps * warpThreads, warps * tensorCoreRows, isWide || isFew ? 32 : 64,
+    int64_t keysOfTile = isWide || isFew ? 32 : 64;
+    bool isUneven = !isOpen && (knownRows % (warps * tensorCoreRows) || knownKeys % keysOfTile);
+    bool isNarrow = std::max(size, columns) <= (!readsMore ? 64 : isOpen ? 48 : isUneven ? 40 : 64);
+    place(warps * warpThreads, warps * tensorCoreRows, keysOfTile,
           (isNarrow ? 12 : 8) * warpThreads, 128);
     pairs = llvm::alignTo(size, 16) / 2;
     groups = llvm::divideCeil(columns, tensorCoreColumns);

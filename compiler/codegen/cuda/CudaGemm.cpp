@@ -20,6 +20,7 @@
 #include "dialects/weir/Contraction.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/ShapeSupport.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
 using namespace weir;
@@ -54,6 +55,10 @@ public:
     tileRows = knownRows >= 0 && knownRows <= 16 ? 16 : 64;
     k.shape.threads = threads;
     k.shape.axes = {{p.batchDims, 1}, {p.rowDims, tileRows}, {p.columnDims, tileColumns}};
+    // Left alone, ptxas has registers for four blocks, which windows of bytes do not fit into.
+    bool isOfBytes = p.onTensorCores() && p.ofWord() == 4;
+    if (isOfBytes && !isa<DotGeneralOp>(p.op))
+      r.function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), b.getI32IntegerAttr(3));
 
     r.loc = p.op->getLoc();
     SmallVector<Value> batchSizes = sizesAlong(target, p.batchDims);
