@@ -47,6 +47,7 @@ config.environment["WEIR_NCCL"] = "off"
 config.environment["WEIR_CUDA_CACHE"] = "off"
 config.environment["XDG_CACHE_HOME"] = os.path.join(config.test_exec_root, "cache")
 
+config.substitutions.append(("%llc", os.path.join(config.llvm_tools_dir, "llc")))
 for tool in ["weirc", "weir-opt", "weir-run", "weir-conformance", "weir-bench"]:
     # A tool that this build left out turns its tests off, rather than failing
     # them one by one with the shell's own words.
@@ -104,6 +105,11 @@ if shutil.which("mkdocs"):
     config.available_features.add("mkdocs")
 if shutil.which("gdb"):
     config.available_features.add("gdb")
+# Where the kernel lets it count.
+if shutil.which("perf") and subprocess.run(
+        ["perf", "record", "-q", "-e", "cpu-clock", "-o", os.devnull, "true"],
+        capture_output=True).returncode == 0:
+    config.available_features.add("perf")
 if shutil.which("rustc"):
     config.available_features.add("rustc")
 # What assembles code for GPUs, and a driver that runs it on the host.

@@ -531,6 +531,9 @@ bool driver::compileToFiles(const Options &asked, DiagnosticSink &sink, Result *
     if (options.report)
       noEffect(sink, options.input, "--report", why);
   }
+  if (!options.numericsFile.empty() && !options.report)
+    noEffect(sink, options.input, "--numerics=" + options.numericsFile,
+             "no report shows it; possible: with --report");
   if (options.cacheBytes && options.cacheFolder.empty())
     noEffect(sink, options.input, "--cache-size", "nothing is kept; possible: without --cache=off");
   if (!compilation.run(form.value_or(OutputForm::Object)))

@@ -95,6 +95,7 @@ struct Options {
 
   bool report = false;
   std::string reportDir; ///< empty: output's stem + ".report"
+  std::string numericsFile; ///< of weir-run --numerics-out, for the report; empty: none
   std::string stopAfter; ///< a stage's name; what it left is the output
   std::string dumpIrDir;
   std::string dumpIrFilter; ///< only passes whose name holds this

@@ -19,7 +19,8 @@ using namespace mlir;
 using namespace weir;
 using namespace weir::driver;
 
-static constexpr llvm::StringLiteral kinds[] = {"value", "round", "drop", "swap", "nan", "overlap"};
+static constexpr llvm::StringLiteral kinds[] = {"value", "round",   "drop", "swap",
+                                                "nan",   "overlap", "place"};
 
 bool PlantedFault::parse(llvm::StringRef text, std::string &possible) {
   possible = "PASS:NODE:KIND with " + llvm::join(std::begin(kinds), std::end(kinds), ", ");
@@ -86,6 +87,21 @@ static bool replaceResult(Operation *op, llvm::StringRef kind) {
   return true;
 }
 
+/// Puts zeros in the place of what an operation reads of another device.
+static bool loseOperand(Operation *op) {
+  for (OpOperand &operand : op->getOpOperands()) {
+    auto type = dyn_cast<RankedTensorType>(operand.get().getType());
+    if (!operand.get().getDefiningOp<ReceiveOp>() || !type || !type.hasStaticShape() ||
+        !type.getElementType().isIntOrFloat())
+      continue;
+    OpBuilder b(op);
+    auto zeros = DenseElementsAttr::get(type, b.getZeroAttr(type.getElementType()));
+    operand.set(ConstantOp::create(b, op->getLoc(), cast<TypedAttr>(Attribute(zeros))));
+    return true;
+  }
+  return false;
+}
+
 /// Lets a buffer begin where another one lies that is alive with it.
 static bool overlap(ModuleOp module, llvm::StringRef node) {
   plan::BufferOp last;
@@ -129,7 +145,9 @@ public:
     // The last one makes what the node does.
     while (!candidates.empty() && !fault.planted) {
       Operation *at = candidates.pop_back_val();
-      if (fault.kind != "swap") {
+      if (fault.kind == "place") {
+        fault.planted = loseOperand(at);
+      } else if (fault.kind != "swap") {
         fault.planted = replaceResult(at, fault.kind);
       } else if (at->getNumOperands() > 1 &&
                  at->getOperand(0).getType() == at->getOperand(1).getType()) {

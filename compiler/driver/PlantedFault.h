@@ -32,8 +32,9 @@ struct PlantedFault {
   /// Parses "PASS[#RUN]:NODE:KIND". False where it is none. Kinds: `value` (results are a
   /// hundredth larger), `round` (results are rounded to bf16), `drop` (an operation is
   /// left out), `swap` (its first two operands change places), `nan` (results are NaN),
-  /// `overlap` (a buffer takes another's place), each also as KIND@N: only where a
-  /// dimension has the size N.
+  /// `overlap` (a buffer takes another's place), `place` (behind weir-partition: an operation
+  /// is on a device that nobody sent its operand to, and reads zeros there), each also as
+  /// KIND@N: only where a dimension has the size N.
   bool parse(llvm::StringRef text, std::string &possible);
   /// To be added to each stage's pass manager. The fault must outlive it.
   std::unique_ptr<mlir::PassInstrumentation> instrumentation();

@@ -137,6 +137,7 @@ private:
   llvm::Constant *collectives();
   llvm::Constant *sites();
   llvm::Constant *kernels();
+  llvm::Constant *launches();
   llvm::Constant *customs();
   llvm::Constant *accelerators();
   /// An array of them; null: there are none.
@@ -261,6 +262,24 @@ llvm::Constant *DescriptorBuilder::kernels() {
     values.push_back(structure<weir_kernel_desc>(
         {string(kernel.name), string(kernel.nodes), i64(kernel.flops), i64(kernel.bytes)}));
   return array(values, "weir.kernels");
+}
+
+llvm::Constant *DescriptorBuilder::launches() {
+  Constants values;
+  for (const KernelInfo &kernel : program.kernels) {
+    Constants results;
+    for (const KernelInfo::Result &result : kernel.results) {
+      Constants sizes;
+      for (int size : result.sizes)
+        sizes.push_back(i32(size));
+      results.push_back(structure<weir_result_desc>(
+          {string(result.node), i32(result.dtype), i32(result.dims.size()), int64Array(result.dims),
+           array(sizes, "weir.sizes"), i64(result.elementBytes)}));
+    }
+    values.push_back(structure<weir_launch_desc>(
+        {i32(kernel.operands), i32(results.size()), array(results, "weir.results")}));
+  }
+  return array(values, "weir.launches");
 }
 
 llvm::Constant *DescriptorBuilder::customs() {
@@ -432,7 +451,8 @@ llvm::Error DescriptorBuilder::build() {
            ? null()
            : module.getOrInsertGlobal("weir_collectives", llvm::Type::getInt8Ty(context)),
        i32(program.stateDevice + 1),
-       i32(0)});
+       i32(0),
+       launches()});
   llvm::GlobalVariable *descriptor =
       global(value, options.symbol.empty() ? "weir.program" : options.symbol);
 

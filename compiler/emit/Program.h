@@ -78,6 +78,16 @@ struct KernelInfo {
   int64_t flops = -1, bytes = -1;
   std::string symbol = {}; ///< of its function in the module
   int64_t launches = 1;    ///< places in the steps that launch it
+  /// What a launch makes: its buffers are so many operands, and then these.
+  struct Result {
+    std::string node; ///< whose value it is
+    int dtype = 0;
+    int64_t elementBytes = 0;
+    std::vector<int64_t> dims; ///< -1: open
+    std::vector<int> sizes;    ///< of an open one its place in the launch's sizes, else -1
+  };
+  int operands = 0;
+  std::vector<Result> results = {};
 };
 
 struct EdgeInfo {

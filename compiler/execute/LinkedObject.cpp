@@ -8,9 +8,12 @@
 #include "compiler/execute/LinkedObject.h"
 
 #include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
+#include "llvm/ExecutionEngine/Orc/Debugging/ELFDebugObjectPlugin.h"
+#include "llvm/ExecutionEngine/Orc/Debugging/PerfSupportPlugin.h"
 #include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h"
+#include "llvm/ExecutionEngine/Orc/TargetProcess/JITLoaderPerf.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
 
@@ -23,7 +26,7 @@ class JitObject : public LinkedObject {
 public:
   /// Empty where the object is added.
   std::string add(std::string_view object, const std::string &name,
-                  const std::vector<Symbol> &symbols) {
+                  const std::vector<Symbol> &symbols, JitListener listener) {
     static const bool initialised =
         !llvm::InitializeNativeTarget() && !llvm::InitializeNativeTargetAsmPrinter();
     if (!initialised)
@@ -41,6 +44,8 @@ public:
     if (!made)
       return llvm::toString(made.takeError());
     jit = std::move(*made);
+    if (std::string why = tell(listener); !why.empty())
+      return why;
 
     orc::SymbolMap map;
     for (const auto &[symbol, address] : symbols)
@@ -79,6 +84,27 @@ public:
   }
 
 private:
+  std::string tell(JitListener listener) {
+    auto &layer = static_cast<orc::ObjectLinkingLayer &>(jit->getObjLinkingLayer());
+    orc::ExecutionSession &session = jit->getExecutionSession();
+    if (listener == JitListener::Perf)
+      layer.addPlugin(std::make_unique<orc::PerfSupportPlugin>(
+          session.getExecutorProcessControl(),
+          orc::ExecutorAddr::fromPtr(&llvm_orc_registerJITLoaderPerfStart),
+          orc::ExecutorAddr::fromPtr(&llvm_orc_registerJITLoaderPerfEnd),
+          orc::ExecutorAddr::fromPtr(&llvm_orc_registerJITLoaderPerfImpl),
+          /*EmitDebugInfo=*/false, /*EmitUnwindInfo=*/true));
+    if (listener == JitListener::Debugger) {
+      llvm::Error error = llvm::Error::success();
+      auto plugin = std::make_unique<orc::ELFDebugObjectPlugin>(
+          session, /*RequireDebugSections=*/false, /*AutoRegisterCode=*/true, error);
+      if (error)
+        return llvm::toString(std::move(error));
+      layer.addPlugin(std::move(plugin));
+    }
+    return "";
+  }
+
   std::unique_ptr<orc::LLJIT> jit;
 };
 
@@ -88,9 +114,9 @@ LinkedObject::~LinkedObject() = default;
 
 std::unique_ptr<LinkedObject> LinkedObject::create(std::string_view object, const std::string &name,
                                                    const std::vector<Symbol> &symbols,
-                                                   std::string &error) {
+                                                   std::string &error, JitListener listener) {
   auto made = std::make_unique<JitObject>();
-  error = made->add(object, name, symbols);
+  error = made->add(object, name, symbols, listener);
   if (!error.empty())
     return nullptr;
   return made;

@@ -21,6 +21,10 @@
 
 namespace weir {
 
+/// Who is told of functions that lie in no file: perf by a jitdump (in ~/.debug/jit, or below
+/// JITDUMPDIR), from which `perf inject --jit` makes files; gdb and lldb by GDB's JIT interface.
+enum class JitListener { None, Perf, Debugger };
+
 class LinkedObject {
 public:
   /// A name that the object may refer to beside those that the process exports.
@@ -32,7 +36,8 @@ public:
   /// the reason in `error`.
   static std::unique_ptr<LinkedObject> create(std::string_view object, const std::string &name,
                                               const std::vector<Symbol> &symbols,
-                                              std::string &error);
+                                              std::string &error,
+                                              JitListener listener = JitListener::None);
 
   /// The address of what the object defines, valid as long as this lives. Null,
   /// with the reason in `error`.

@@ -75,10 +75,12 @@ struct Use {
 
 class Recorder {
 public:
-  Recorder(llvm::StringSet<> followed, NodeTrace &trace)
-      : followed(std::move(followed)), trace(trace) {}
+  Recorder(llvm::StringSet<> followed, bool everyHistory, NodeTrace &trace)
+      : followed(std::move(followed)), everyHistory(everyHistory), trace(trace) {}
 
   void before(ModuleOp module) {
+    if (!wasImported && everyHistory)
+      noteForms(-1, module);
     present = snapshot(module);
     if (!wasImported)
       module.walk([&](Operation *op) {
@@ -112,19 +114,16 @@ public:
         vanish(entry.getKey(), pass, module);
     for (const auto &entry : now) // some come back: what a later pass made for them
       gone.erase(entry.getKey());
+    if (everyHistory && noteForms(int(trace.passes.size()), module))
+      trace.passes.push_back(nameOf(pass, module));
     std::vector<std::string> changed = linesOf(module);
     if (changed == lines)
       return;
     PassStep step;
-    auto stage = module->getAttrOfType<StringAttr>(driver::stageAttribute);
-    int index = (stage ? driver::stageIndex(stage.getValue()) : 0) + 1;
-    if (index < int(driver::stages().size())) {
-      step.stage = driver::stages()[index]->name;
-      for (const driver::PipelinePass &known : driver::stages()[index]->passes)
-        if (pass == known.pass && step.why.empty())
-          step.why = known.why;
-    }
-    step.pass = pass.str();
+    PassName name = nameOf(pass, module);
+    step.stage = std::move(name.stage);
+    step.why = std::move(name.why);
+    step.pass = std::move(name.pass);
     step.before = lines;
     step.after = std::move(changed);
     trace.steps.push_back(std::move(step));
@@ -151,11 +150,78 @@ public:
     });
   }
 
+  /// A node's history by one of its names; empty: none was asked for, or there is nothing.
+  std::vector<std::pair<int, int>> historyOf(llvm::StringRef name) const {
+    return histories.lookup(name);
+  }
+
   llvm::StringMap<Gone> gone;
   llvm::StringSet<> imported;
   llvm::StringSet<> constants; ///< nodes that import made constants of
 
 private:
+  /// The pass with the stage that the module is in.
+  static PassName nameOf(llvm::StringRef pass, ModuleOp module) {
+    PassName name{"", pass.str(), ""};
+    auto stage = module->getAttrOfType<StringAttr>(driver::stageAttribute);
+    int index = (stage ? driver::stageIndex(stage.getValue()) : 0) + 1;
+    if (index >= int(driver::stages().size()))
+      return name;
+    name.stage = driver::stages()[index]->name;
+    for (const driver::PipelinePass &known : driver::stages()[index]->passes)
+      if (pass == known.pass && name.why.empty())
+        name.why = known.why;
+    return name;
+  }
+
+  /// Adds what nodes' operations are to the histories of those that had others. Whether some had.
+  bool noteForms(int pass, ModuleOp module) {
+    struct Count {
+      llvm::StringRef operation;
+      int count;
+    };
+    llvm::StringMap<std::vector<Count>> now;
+    module.walk([&](Operation *op) {
+      if (!op->getName().getDialectNamespace().starts_with("weir") || isContainer(op) ||
+          op->hasTrait<OpTrait::ConstantLike>() || isa<plan::ReturnOp>(op))
+        return;
+      llvm::StringRef operation = op->getName().getStringRef();
+      operation.consume_front("weir.");
+      for (llvm::StringRef name : namesOf(op)) {
+        std::vector<Count> &list = now[name];
+        if (!list.empty() && list.back().operation == operation)
+          ++list.back().count;
+        else
+          list.push_back({operation, 1});
+      }
+    });
+    bool isChanged = false;
+    auto note = [&](llvm::StringRef name, const std::string &text) {
+      auto [form, isNew] = formNumbers.try_emplace(text, int(trace.forms.size()));
+      if (isNew)
+        trace.forms.push_back(text);
+      std::vector<std::pair<int, int>> &history = histories[name];
+      if (history.empty() ? text.empty() : history.back().second == form->second)
+        return;
+      history.emplace_back(pass, form->second);
+      isChanged = true;
+    };
+    constexpr size_t mostOperations = 8; // more would be no answer
+    for (const auto &[name, list] : now) {
+      std::string text;
+      for (size_t i = 0; i < list.size() && i < mostOperations; ++i)
+        text += (i ? ", " : "") + list[i].operation.str() +
+                (list[i].count > 1 ? " ×" + std::to_string(list[i].count) : "");
+      if (list.size() > mostOperations)
+        text += ", …";
+      note(name, text);
+    }
+    for (auto &entry : histories)
+      if (!now.count(entry.getKey()))
+        note(entry.getKey(), "");
+    return isChanged;
+  }
+
   llvm::StringSet<> snapshot(ModuleOp module) {
     llvm::StringSet<> names;
     module.walk([&](Operation *op) {
@@ -204,7 +270,10 @@ private:
   }
 
   llvm::StringSet<> followed;
+  bool everyHistory;
   NodeTrace &trace;
+  llvm::StringMap<std::vector<std::pair<int, int>>> histories;
+  llvm::StringMap<int> formNumbers;
   llvm::StringSet<> present;
   llvm::StringMap<Use> uses;
   std::vector<std::string> lines;
@@ -230,7 +299,7 @@ private:
   Recorder &recorder;
 };
 
-void collectKernels(ModuleOp module, NodeTrace &trace) {
+void collectKernels(ModuleOp module, bool withIr, NodeTrace &trace) {
   llvm::StringMap<int64_t> launches;
   llvm::StringMap<llvm::SetVector<std::string, std::vector<std::string>, std::set<std::string>>>
       own;
@@ -244,6 +313,11 @@ void collectKernels(ModuleOp module, NodeTrace &trace) {
     llvm::raw_string_ostream(place.schedule) << kernel.getSchedule();
     if (const KernelSchedules *schedules = hostSchedules())
       place.howComputed = schedules->describe(kernel).str();
+    if (withIr) {
+      llvm::raw_string_ostream text(place.ir);
+      constexpr int64_t longest = 16; // of a constant, in elements
+      kernel->print(text, OpPrintingFlags().elideLargeElementsAttrs(longest).useLocalScope());
+    }
     place.launches = launches.lookup(place.name);
     place.launchNodes = own[place.name].takeVector();
     llvm::SmallVector<llvm::StringRef> nodes;
@@ -348,7 +422,8 @@ static std::set<size_t> neededNodes(const driver::Options &options, const ModelG
 }
 
 bool insight::traceNodes(const driver::Options &asked, const ModelGraph &graph,
-                         const std::string &node, DiagnosticSink &sink, NodeTrace &trace) {
+                         const TraceRequest &request, DiagnosticSink &sink, NodeTrace &trace) {
+  const std::string &node = request.node;
   driver::Options options = asked;
   options.stopAfter = "plan-memory";
   // Passes are alike for several processors; one is enough to follow them.
@@ -363,11 +438,11 @@ bool insight::traceNodes(const driver::Options &asked, const ModelGraph &graph,
     if (graph.nodes[i].name == node)
       for (const std::string &prefix : prefixes[graph.nodes[i].inside])
         followed.insert(prefix + node);
-  Recorder recorder(std::move(followed), trace);
+  Recorder recorder(std::move(followed), request.everyHistory, trace);
   compilation.follow([&] { return std::make_unique<Instrumentation>(recorder); });
   if (!compilation.run(driver::OutputForm::Mlir))
     return false;
-  collectKernels(compilation.ir(), trace);
+  collectKernels(compilation.ir(), request.everyHistory, trace);
   llvm::StringMap<std::vector<size_t>> kernelsOf;
   for (size_t i = 0; i < trace.kernels.size(); ++i)
     for (const std::string &name : trace.kernels[i].nodes)
@@ -423,6 +498,9 @@ bool insight::traceNodes(const driver::Options &asked, const ModelGraph &graph,
       fate.fate = Fate::Alias;
       fate.with = from.inputs.empty() ? "" : from.inputs[0];
     }
+    // Of a function's node the first call that is there tells.
+    for (size_t k = 0; k < names.size() && fate.history.empty(); ++k)
+      fate.history = recorder.historyOf(names[k]);
     trace.fates.push_back(std::move(fate));
   }
   return true;

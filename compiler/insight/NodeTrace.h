@@ -45,6 +45,9 @@ struct NodeFate {
   std::string with; ///< the node whose value others read instead, or a constant
   std::vector<std::string> kernels; ///< names
   std::vector<std::string> copies;  ///< of a function's node: its names, one for each call
+  /// What its operations were after the passes that changed which ones they are: places in
+  /// NodeTrace::passes (-1: import) and NodeTrace::forms. Only where forms are asked for.
+  std::vector<std::pair<int, int>> history;
   std::string text() const;         ///< a sentence
 };
 
@@ -54,12 +57,18 @@ struct PassStep {
   std::vector<std::string> before, after; ///< operations that serve the node
 };
 
+/// A pass by name, where it stands, and why.
+struct PassName {
+  std::string stage, pass, why;
+};
+
 struct KernelPlace {
   std::string name, schedule; ///< schedule: as the plan writes it
   std::string howComputed;    ///< the same in plain words
   int64_t launches = 0;       ///< places that launch it
   std::vector<std::string> nodes;
   std::vector<std::string> launchNodes; ///< those of each launch that is for others, by ';'
+  std::string ir;                       ///< of the plan; only where forms are asked for
 };
 
 /// A launch of the plan, in the order of its device's step.
@@ -75,12 +84,19 @@ struct NodeTrace {
   std::vector<LaunchPlace> launches;
   /// Why what one node gives another is not computed in the other's kernel, by both names.
   std::map<std::pair<std::string, std::string>, std::string> obstacles;
+  std::vector<PassName> passes;   ///< those that changed a node's operations
+  std::vector<std::string> forms; ///< lists of operations; "": none
 };
 
-/// Compiles a model up to where memory is planned, and follows `node` ("": none is
-/// followed step by step). False after a report.
-bool traceNodes(const driver::Options &options, const ModelGraph &graph, const std::string &node,
-                DiagnosticSink &sink, NodeTrace &trace);
+/// What is followed beside the nodes' fates.
+struct TraceRequest {
+  std::string node;          ///< step by step; "": none
+  bool everyHistory = false; ///< NodeFate::history of all nodes, and KernelPlace::ir
+};
+
+/// Compiles a model up to where memory is planned, and follows its nodes. False after a report.
+bool traceNodes(const driver::Options &options, const ModelGraph &graph,
+                const TraceRequest &request, DiagnosticSink &sink, NodeTrace &trace);
 
 } // namespace weir::insight
 

@@ -9,10 +9,14 @@
 #include "compiler/driver/Driver.h"
 #include "compiler/driver/Formats.h"
 #include "compiler/emit/OutputFile.h"
+#include "compiler/insight/KernelCode.h"
 #include "compiler/insight/NodeTrace.h"
 #include "compiler/insight/Timeline.h"
 #include "passes/analysis/DeviceSet.h"
 
+#include "llvm/Support/Base64.h"
+#include "llvm/Support/Compression.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -277,9 +281,9 @@ std::vector<Advice> adviceFor(const driver::Options &options, const Report &repo
 
 /// Nodes with their fates; edges are places in the list.
 json::Array nodesOf(const ModelGraph &graph, const NodeTrace &trace, const Report &report) {
-  std::map<std::string, std::string> devices;
+  std::map<std::string, const PlacedNode *> places;
   for (const PlacedNode &node : report.placement.nodes)
-    devices[node.name] = node.device;
+    places[node.name] = &node;
   json::Array nodes;
   for (size_t i = 0; i < trace.fates.size(); ++i) {
     const NodeFate &fate = trace.fates[i];
@@ -289,17 +293,27 @@ json::Array nodesOf(const ModelGraph &graph, const NodeTrace &trace, const Repor
         if (int64_t from = graph.producer(input); from >= 0)
           inputs.push_back(from);
     std::string device = report.devices.empty() ? "" : report.devices[0].name;
-    if (auto placed = devices.find(fate.node); placed != devices.end())
-      device = placed->second;
-    nodes.push_back(json::Object{{"node", utf8(fate.node)},
-                                 {"operation", utf8(fate.operation)},
-                                 {"inside", utf8(fate.inside)},
-                                 {"fate", fateName(fate.fate)},
-                                 {"text", utf8(fate.text())},
-                                 {"pass", fate.pass},
-                                 {"device", device},
-                                 {"kernels", strings(fate.kernels)},
-                                 {"inputs", std::move(inputs)}});
+    auto placed = places.find(fate.node);
+    if (placed != places.end())
+      device = placed->second->device;
+    json::Object made{{"node", utf8(fate.node)},
+                      {"operation", utf8(fate.operation)},
+                      {"inside", utf8(fate.inside)},
+                      {"fate", fateName(fate.fate)},
+                      {"text", utf8(fate.text())},
+                      {"pass", fate.pass},
+                      {"device", device},
+                      {"kernels", strings(fate.kernels)},
+                      {"inputs", std::move(inputs)}};
+    if (!fate.history.empty()) {
+      json::Array history;
+      for (auto [pass, form] : fate.history)
+        history.push_back(json::Array{pass, form});
+      made["history"] = std::move(history);
+    }
+    if (placed != places.end() && report.devices.size() > 1)
+      made["placement"] = placementOf(report.placement, *placed->second);
+    nodes.push_back(std::move(made));
   }
   return nodes;
 }
@@ -330,19 +344,142 @@ void addKernels(json::Object &root, const std::map<std::string, KernelFigures> &
   }
 }
 
+std::string outputOf(const driver::Options &options) {
+  return options.output.empty() ? driver::defaultOutput(options) : options.output;
+}
+
 std::string folderOf(const driver::Options &options) {
   if (!options.reportDir.empty())
     return options.reportDir;
-  llvm::SmallString<256> path(options.output.empty() ? driver::defaultOutput(options)
-                                                     : options.output);
+  llvm::SmallString<256> path(outputOf(options));
   llvm::sys::path::replace_extension(path, ".report");
   return std::string(path);
 }
 
+json::Object figuresOf(const KernelCode &code) {
+  json::Object figures{{"bytes", code.bytes},
+                       {"instructions", code.instructions},
+                       {"registers", code.registers},
+                       {"vector_registers", code.vectorRegisters},
+                       {"mask_registers", code.maskRegisters}};
+  if (code.spills >= 0) {
+    figures["spills"] = code.spills;
+    figures["reloads"] = code.reloads;
+    figures["frame_bytes"] = code.frameBytes;
+  }
+  return figures;
+}
+
+/// Adds what kernels take of the machine, and fills `texts`. Nothing where the output is no file.
+bool addMachineCode(const driver::Options &options, const Report &report, const NodeTrace &trace,
+                    json::Object &root, json::Object &texts, DiagnosticSink &sink) {
+  std::string output = outputOf(options);
+  std::map<std::string, std::string> symbols; // by kernel
+  llvm::StringSet<> asked;
+  for (const KernelInfo &kernel : report.kernels)
+    if (!kernel.symbol.empty()) {
+      symbols[kernel.name] = kernel.symbol;
+      asked.insert(kernel.symbol);
+    }
+  std::map<std::string, KernelCode> found;
+  if (llvm::sys::fs::is_regular_file(output)) {
+    auto read = readKernelCode(output, asked);
+    if (!read) {
+      sink.report({"W0101", output, "", "", llvm::toString(read.takeError()), {}});
+      return false;
+    }
+    found = std::move(*read);
+  }
+  for (json::Value &value : *root.getArray("kernels")) {
+    json::Object &kernel = *value.getAsObject();
+    auto symbol = symbols.find(kernel.getString("name").value_or("").str());
+    if (symbol == symbols.end())
+      continue;
+    if (auto code = found.find(symbol->second); code != found.end())
+      kernel["code"] = figuresOf(code->second);
+  }
+  for (const KernelPlace &place : trace.kernels) {
+    auto symbol = symbols.find(place.name);
+    auto code = symbol == symbols.end() ? found.end() : found.find(symbol->second);
+    texts[place.name] = json::Object{
+        {"ir", utf8(place.ir)}, {"assembly", code == found.end() ? "" : code->second.assembly}};
+  }
+  return true;
+}
+
+/// What weir-run --numerics-out wrote: values of nodes, for the page.
+bool addNumerics(const driver::Options &options, json::Object &root, DiagnosticSink &sink) {
+  if (options.numericsFile.empty())
+    return true;
+  auto refuse = [&](const std::string &why) {
+    sink.report({"W0604", options.numericsFile, "", "", why, {}});
+    return false;
+  };
+  auto buffer = llvm::MemoryBuffer::getFile(options.numericsFile);
+  if (!buffer)
+    return refuse("cannot be read: " + buffer.getError().message());
+  llvm::Expected<json::Value> parsed = json::parse((*buffer)->getBuffer());
+  if (!parsed)
+    return refuse(llvm::toString(parsed.takeError()));
+  json::Object *file = parsed->getAsObject();
+  if (!file || !file->getArray("values") || !file->getString("reference"))
+    return refuse("found no reference and values; expected a file of weir-run --numerics-out");
+  root["numerics"] = json::Object{{"reference", *file->getString("reference")},
+                                  {"values", std::move(*file->getArray("values"))}};
+  return true;
+}
+
+/// Texts as the page holds them: each by itself, so that one is unpacked when it is asked for.
+std::string packed(const json::Object &texts) {
+  bool isSmall = llvm::compression::zlib::isAvailable();
+  auto pack = [&](llvm::StringRef text) {
+    llvm::SmallVector<uint8_t> bytes;
+    if (isSmall)
+      llvm::compression::zlib::compress(llvm::arrayRefFromStringRef(text), bytes);
+    else
+      bytes.append(text.begin(), text.end());
+    return llvm::encodeBase64(bytes);
+  };
+  json::Object kernels;
+  for (const auto &[name, value] : texts) {
+    const json::Object &text = *value.getAsObject();
+    kernels[name] = json::Array{pack(*text.getString("ir")), pack(*text.getString("assembly"))};
+  }
+  std::string made;
+  llvm::raw_string_ostream(made) << json::Value(
+      json::Object{{"is_deflated", isSmall}, {"kernels", std::move(kernels)}});
+  return made;
+}
+
+/// Within a script element nothing may look like its end.
+std::string inScript(llvm::StringRef text) {
+  std::string shown;
+  for (char c : text)
+    shown += c == '<' ? std::string("\\u003c") : std::string(1, c);
+  return shown;
+}
+
 } // namespace
 
+json::Object insight::placementOf(const PlacementInfo &placement, const PlacedNode &node) {
+  json::Array others;
+  for (const auto &[device, seconds] : node.others)
+    others.push_back(json::Object{{"device", device}, {"us", seconds * 1e6}});
+  json::Object found{{"device", node.device},        {"us", node.seconds * 1e6},
+                     {"is_measured", node.measured}, {"begin_us", node.start * 1e6},
+                     {"end_us", node.end * 1e6},     {"step_us", placement.makespan * 1e6},
+                     {"others", std::move(others)},  {"reasons", json::Array(node.reasons)}};
+  if (placement.oneDeviceMakespan >= 0)
+    found["one_device_us"] = placement.oneDeviceMakespan * 1e6;
+  if (!node.waitsFor.empty()) {
+    found["waits_for"] = node.waitsFor;
+    found["waits_for_device"] = node.waitsForDevice;
+  }
+  return found;
+}
+
 std::optional<json::Value> insight::fullReport(const driver::Options &asked, const Report &report,
-                                               DiagnosticSink &sink) {
+                                               DiagnosticSink &sink, json::Object *texts) {
   driver::Options options = asked;
   options.tune = 0;
   options.dumpIrDir.clear();
@@ -357,7 +494,7 @@ std::optional<json::Value> insight::fullReport(const driver::Options &asked, con
     std::optional<ModelGraph> read = readModelGraph(options.input, options.frontendFlags, again);
     if (read)
       graph = std::move(*read);
-    if (!read || !traceNodes(options, graph, "", again, trace)) {
+    if (!read || !traceNodes(options, graph, {"", texts != nullptr}, again, trace)) {
       for (const Diagnostic &diagnostic : again.diagnostics())
         sink.report(diagnostic);
       return std::nullopt;
@@ -384,6 +521,16 @@ std::optional<json::Value> insight::fullReport(const driver::Options &asked, con
                                  {"launch_us", machine.overhead * 1e6}};
   addKernels(root, figures);
   root["nodes"] = nodesOf(graph, trace, report);
+  if (texts) {
+    json::Array passes;
+    for (const PassName &pass : trace.passes)
+      passes.push_back(json::Object{{"stage", pass.stage}, {"pass", pass.pass}, {"why", pass.why}});
+    root["passes"] = std::move(passes);
+    root["forms"] = strings(trace.forms);
+    if (!addMachineCode(options, report, trace, root, *texts, sink) ||
+        !addNumerics(options, root, sink))
+      return std::nullopt;
+  }
   json::Array boundaries;
   for (const auto &[names, rule] : trace.obstacles)
     boundaries.push_back(
@@ -400,10 +547,13 @@ std::optional<json::Value> insight::fullReport(const driver::Options &asked, con
 
 bool insight::writeReportPage(const driver::Options &options, const Report &report,
                               DiagnosticSink &sink) {
-  std::optional<json::Value> full = fullReport(options, report, sink);
+  json::Object texts;
+  std::optional<json::Value> full = fullReport(options, report, sink, &texts);
   if (!full)
     return false;
-  std::string data, readable;
+  std::string data, readable, code = packed(texts), readableCode;
+  llvm::raw_string_ostream(readableCode)
+      << llvm::formatv("{0:2}", json::Value(std::move(texts))) << "\n";
   llvm::raw_string_ostream(data) << *full;
   llvm::raw_string_ostream(readable) << llvm::formatv("{0:2}", *full) << "\n";
   std::string folder = folderOf(options);
@@ -414,11 +564,10 @@ bool insight::writeReportPage(const driver::Options &options, const Report &repo
     sink.report({"W0104", options.input, "", "", llvm::toString(std::move(failed)), {}});
     return false;
   };
-  // Within a script element nothing may look like its end.
-  std::string shown;
-  for (size_t i = 0; i < data.size(); ++i)
-    shown += data[i] == '<' ? std::string("\\u003c") : std::string(1, data[i]);
   llvm::StringRef whole(page);
   auto [before, after] = whole.split("REPORT_DATA");
-  return write("report.json", readable) && write("index.html", before.str() + shown + after.str());
+  auto [between, end] = after.split("CODE_DATA");
+  return write("report.json", readable) && write("code.json", readableCode) &&
+         write("index.html",
+               before.str() + inScript(data) + between.str() + inScript(code) + end.str());
 }

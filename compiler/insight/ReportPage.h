@@ -27,12 +27,19 @@ struct Advice {
 
 /// The report of a compilation as JSON (docs/report.schema.json): what Report::json() has,
 /// and every node of the model with its fate, how kernels are computed, where and by what rule
-/// they end, their predicted times, with --profile measured ones, and advice. None after a report.
+/// they end, their predicted times, with --profile measured ones, and advice. With `texts`,
+/// which gets a kernel's IR and assembly by its name, also each node's history and what the
+/// machine code of kernels takes, read from the output that has been written. None after a report.
 std::optional<llvm::json::Value> fullReport(const driver::Options &options, const Report &report,
-                                            DiagnosticSink &sink);
+                                            DiagnosticSink &sink,
+                                            llvm::json::Object *texts = nullptr);
 
-/// Writes report.json and index.html, one page that needs nothing beside it, into the folder
-/// of --report, whose other files have been written. False after a report.
+/// What placement decided for a node, with what else was possible, and why.
+llvm::json::Object placementOf(const PlacementInfo &placement, const PlacedNode &node);
+
+/// Writes report.json, code.json (the kernels' IR and assembly) and index.html, one page that has
+/// both and needs nothing beside it, into the folder of --report, whose other files have been
+/// written. False after a report.
 bool writeReportPage(const driver::Options &options, const Report &report, DiagnosticSink &sink);
 
 } // namespace weir::insight

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // TensorFlow's Event messages: 1: wall_time (double), 2: step, 3: file_version (of a
-// file's first one), 4: graph_def, 5: summary. Each is a TFRecord: length, its
+// file's first one), 4: graph_def, 5: summary, 8: tagged_run_metadata. Each is a TFRecord: length, its
 // checksum, data, its checksum.
 //
 //===----------------------------------------------------------------------===//
@@ -21,7 +21,7 @@
 
 namespace weir::rt {
 
-enum class EventField : uint32_t { Version = 3, Graph = 4, Summary = 5 };
+enum class EventField : uint32_t { Version = 3, Graph = 4, Summary = 5, RunMetadata = 8 };
 
 /// What a file's first event says.
 inline constexpr char eventVersion[] = "brain.Event:2";

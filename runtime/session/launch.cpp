@@ -8,6 +8,8 @@
 #include "session/guarded_call.h"
 #include "session/run.h"
 
+#include <stddef.h>
+
 namespace weir::rt {
 
 weir_trace_event traceEvent(const weir_context *ctx, int32_t kind, const char *name,
@@ -86,6 +88,36 @@ void launchPart(void *argument, int32_t part, int32_t thread) {
     ;
 }
 
+/// Tells the trace what a launch made.
+[[gnu::cold]] void tellValues(const Launch &launch) {
+  const weir_trace *trace = launch.ctx->run->trace;
+  const weir_program_desc *program = launch.ctx->run->session->program;
+  constexpr size_t end = offsetof(weir_program_desc, launches) + sizeof(program->launches);
+  int32_t index = launch.kernelIndex;
+  if (program->size < end || !program->launches || index < 0 || index >= program->kernel_count)
+    return;
+  const weir_launch_desc &desc = program->launches[index];
+  weir_trace_event event = traceEvent(launch.ctx, WEIR_TRACE_KERNEL, program->kernels[index].name,
+                                      program->kernels[index].nodes);
+  for (int32_t i = 0; i < desc.result_count; ++i) {
+    const weir_result_desc &result = desc.results[i];
+    weir_tensor value = {};
+    value.dtype = result.dtype;
+    value.rank = result.rank;
+    value.data = launch.buffers[desc.operand_count + i];
+    value.bytes = result.element_bytes;
+    for (int32_t d = 0; d < result.rank; ++d) {
+      value.dims[d] = result.dims[d] < 0 ? launch.dims[result.sizes[d]] : result.dims[d];
+      value.bytes *= value.dims[d];
+    }
+    trace->value(trace->self, &event, result.node, &value);
+  }
+}
+
+bool wantsValues(const weir_trace *trace) {
+  return trace && trace->size >= offsetof(weir_trace, value) + sizeof(trace->value) && trace->value;
+}
+
 } // namespace
 } // namespace weir::rt
 
@@ -104,11 +136,19 @@ int32_t weir_rt_parallel(weir_context *ctx, weir_kernel_fn kernel, void *const *
   int32_t parts = units < run->threads ? int32_t(units) : run->threads;
   Launch launch{ctx,   kernel, buffers, dims,         n,
                 grain, units,  parts,   kernel_index, {Launch::noError}};
-  if (parts == 1)
-    return launch.runPart(0, 0);
+  if (parts == 1) {
+    int32_t code = launch.runPart(0, 0);
+    if (run->trace && code == WEIR_OK && wantsValues(run->trace))
+      tellValues(launch);
+    return code;
+  }
   run->session->executor->parallel(launchPart, &launch, parts);
   uint64_t first = launch.firstError.load(std::memory_order_relaxed);
-  return first == Launch::noError ? int32_t(WEIR_OK) : int32_t(first);
+  if (first != Launch::noError)
+    return int32_t(first);
+  if (wantsValues(run->trace))
+    tellValues(launch);
+  return WEIR_OK;
 }
 
 int32_t weir_rt_library(weir_context *ctx, weir_library_fn function, int32_t site,

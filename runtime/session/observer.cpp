@@ -10,6 +10,8 @@
 #include "session/run.h"
 #include "session/session.h"
 
+#include <stddef.h>
+
 using namespace weir::rt;
 
 extern "C" int32_t weir_session_set_observer(weir_session *session, const weir_trace *observer,
@@ -17,7 +19,7 @@ extern "C" int32_t weir_session_set_observer(weir_session *session, const weir_t
   if (int32_t code = checkSession(session, "weir_session_set_observer", status))
     return code;
   const char *wrong = nullptr;
-  if (observer && observer->size < sizeof(weir_trace))
+  if (observer && observer->size < offsetof(weir_trace, span))
     wrong = "found an observer of another layout; possible: size = sizeof(weir_trace)";
   else if (observer && (!observer->begin || !observer->end))
     wrong = "found an observer without begin or end";

@@ -256,9 +256,20 @@ static int32_t send(weir_context *ctx, int32_t edge, int64_t iteration, const we
   static const weir_tensor nothing = {};
   const weir_tensor &tensor = value ? *value : nothing;
   iteration = nextSent(run, edge, iteration, tensor);
-  if (isLocal(run->session, run->session->program->edges[edge].destination))
-    return sendHere(ctx, edge, iteration, tensor);
-  return sendAway(ctx, edge, iteration, tensor, kept);
+  auto give = [&] {
+    return isLocal(run->session, run->session->program->edges[edge].destination)
+               ? sendHere(ctx, edge, iteration, tensor)
+               : sendAway(ctx, edge, iteration, tensor, kept);
+  };
+  const weir_trace *trace = run->trace;
+  if (!trace)
+    return give();
+  weir_trace_event event = traceEvent(ctx, WEIR_TRACE_SEND, edgeName(run, edge), "");
+  event.bytes = tensor.bytes;
+  trace->begin(trace->self, &event);
+  int32_t code = give();
+  trace->end(trace->self, &event);
+  return code;
 }
 
 namespace weir::rt {
@@ -409,6 +420,14 @@ void weir::rt::acknowledge(weir_run *run, int32_t edge, int64_t taken) {
   postTasks(tasks);
 }
 
+/// A receive that need not wait.
+[[gnu::cold]] static void traceMoment(weir_context *ctx, const char *name) {
+  const weir_trace *trace = ctx->run->trace;
+  weir_trace_event event = traceEvent(ctx, WEIR_TRACE_RECEIVE, name, "");
+  trace->begin(trace->self, &event);
+  trace->end(trace->self, &event);
+}
+
 int32_t weir_rt_receive_ready(weir_context *ctx, int32_t edge, int64_t iteration, void *coroutine) {
   weir_run *run = ctx->run;
   EdgeCounts &counts = run->edgeCounts[edge];
@@ -422,8 +441,11 @@ int32_t weir_rt_receive_ready(weir_context *ctx, int32_t edge, int64_t iteration
     if (run->aborted.load(std::memory_order_acquire))
       return 1;
     Arrival *arrival = run->rendezvous.find(edge, iteration);
-    if (arrival && arrival->sent)
+    if (arrival && arrival->sent) {
+      if (run->trace)
+        traceMoment(ctx, edgeName(run, edge));
       return 1;
+    }
     if (!arrival)
       arrival = run->rendezvous.add(edge, iteration, counted ? &counts.found : nullptr);
     if (!arrival) {

@@ -91,6 +91,14 @@ bool EventFile::histogram(int64_t step, const std::string &tag, const HostTensor
   return event(step, rt::EventField::Summary, summary.data(), summary.size(), error);
 }
 
+bool EventFile::runMetadata(int64_t step, const std::string &tag, const std::string &metadata,
+                            std::string &error) {
+  HeapText tagged;
+  rt::writeBytes(tagged, 1, weir_string{tag.data(), int64_t(tag.size())});
+  rt::writeBytes(tagged, 2, weir_string{metadata.data(), int64_t(metadata.size())});
+  return event(step, rt::EventField::RunMetadata, tagged.data(), tagged.size(), error);
+}
+
 bool EventFile::graph(const std::string &graphDef, std::string &error) {
   return event(0, rt::EventField::Graph, graphDef.data(), static_cast<int64_t>(graphDef.size()),
                error);

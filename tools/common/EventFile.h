@@ -40,6 +40,9 @@ public:
                  std::string &error);
   /// A serialized GraphDef.
   bool graph(const std::string &graphDef, std::string &error);
+  /// A serialized RunMetadata of a step.
+  bool runMetadata(int64_t step, const std::string &tag, const std::string &metadata,
+                   std::string &error);
   const std::string &path() const { return name; }
 
 private:

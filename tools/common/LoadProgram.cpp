@@ -15,7 +15,8 @@ using namespace weir::tools;
 bool weir::tools::isLibrary(const std::string &input) { return input.ends_with(".so"); }
 
 std::unique_ptr<LoadedModel> weir::tools::loadProgram(const driver::Options &options,
-                                                      DiagnosticSink &sink) {
+                                                      DiagnosticSink &sink, Report *report,
+                                                      JitListener listener) {
   std::string error;
   std::unique_ptr<LoadedModel> model;
   if (isLibrary(options.input)) {
@@ -24,8 +25,11 @@ std::unique_ptr<LoadedModel> weir::tools::loadProgram(const driver::Options &opt
     driver::Result result;
     if (!driver::compile(options, sink, result))
       return nullptr;
+    if (report)
+      *report = std::move(result.report);
     model =
-        LoadedModel::link({result.object.data(), result.object.size()}, result.symbolPrefix, error);
+        LoadedModel::link({result.object.data(), result.object.size()}, result.symbolPrefix, error,
+                          listener);
   }
   if (!model)
     sink.report({"W0705", options.input, "", "", "the program cannot be loaded: " + error, {}});

@@ -15,14 +15,21 @@
 #include <memory>
 #include <string>
 
+namespace weir {
+struct Report;
+} // namespace weir
+
 namespace weir::tools {
 
 /// Whether `input` names a shared library, and no model.
 bool isLibrary(const std::string &input);
 
 /// Opens `options.input` when it is a shared library; compiles it in memory and
-/// links the object otherwise. Null, with errors in `sink`.
-std::unique_ptr<LoadedModel> loadProgram(const driver::Options &options, DiagnosticSink &sink);
+/// links the object otherwise; `report`, where not null, is then the compilation's. Null, with
+/// errors in `sink`.
+std::unique_ptr<LoadedModel> loadProgram(const driver::Options &options, DiagnosticSink &sink,
+                                         Report *report = nullptr,
+                                         JitListener listener = JitListener::None);
 
 } // namespace weir::tools
 

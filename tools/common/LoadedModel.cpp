@@ -28,11 +28,12 @@ class JitModel : public LoadedModel {
 public:
   /// Empty where the object is linked.
   std::string link(std::string_view object, const std::string &name,
-                   std::vector<weir::LinkedObject::Symbol> symbols = {}) {
+                   std::vector<weir::LinkedObject::Symbol> symbols = {},
+                   weir::JitListener listener = weir::JitListener::None) {
     for (size_t i = 0; i < runtimeSymbolCount; ++i)
       symbols.emplace_back(runtimeSymbols[i].name, runtimeSymbols[i].address);
     std::string error;
-    linked = weir::LinkedObject::create(object, name, symbols, error);
+    linked = weir::LinkedObject::create(object, name, symbols, error, listener);
     if (!linked)
       return error;
     using Program = const weir_program_desc *();
@@ -100,9 +101,9 @@ private:
 LoadedModel::~LoadedModel() = default;
 
 std::unique_ptr<LoadedModel> LoadedModel::link(std::string_view object, const std::string &name,
-                                               std::string &error) {
+                                               std::string &error, JitListener listener) {
   auto model = std::make_unique<JitModel>();
-  error = model->link(object, name);
+  error = model->link(object, name, {}, listener);
   if (!error.empty())
     return nullptr;
   return model;

@@ -15,6 +15,7 @@
 #ifndef WEIR_TOOLS_COMMON_LOADEDMODEL_H
 #define WEIR_TOOLS_COMMON_LOADEDMODEL_H
 
+#include "compiler/execute/LinkedObject.h"
 #include "weir/weir.h"
 
 #include <memory>
@@ -48,7 +49,8 @@ public:
   /// of the object's symbols (weirc's --name). Null, with the reason in
   /// `error`.
   static std::unique_ptr<LoadedModel> link(std::string_view object, const std::string &name,
-                                           std::string &error);
+                                           std::string &error,
+                                           JitListener listener = JitListener::None);
 
   /// Opens a shared library that weirc wrote. `name`, where not empty, is
   /// checked against the program in it.

@@ -277,6 +277,9 @@ void weir::tools::addInspectionFlags(FlagParser &parser, Options &options) {
                          options.reportDir = value;
                          return std::string();
                        });
+  parser.text("--numerics", "F.json",
+              "values of nodes from weir-run --numerics-out, which the report shows",
+              options.numericsFile);
   parser.text("--dump-ir", "DIR",
               "writes the IR after every pass that changed it, numbered, with "
               "an index",

@@ -93,16 +93,20 @@ RunStatus Session::renew() {
   return statusOf(status);
 }
 
-int64_t Session::peakMemory(int32_t device) const {
-  std::unique_lock<std::mutex> lock(renewing, std::try_to_lock);
-  if (!lock.owns_lock() || !session)
-    return 0;
+/// Zeros while a session is made anew.
+weir_memory_stats Session::memoryOf(int32_t device) const {
   weir_memory_stats stats = {};
   stats.size = sizeof(stats);
-  if (model.runtime().sessionMemory(session, device, &stats) != WEIR_OK)
-    return 0;
-  return stats.peak_in_use;
+  std::unique_lock<std::mutex> lock(renewing, std::try_to_lock);
+  if (!lock.owns_lock() || !session ||
+      model.runtime().sessionMemory(session, device, &stats) != WEIR_OK)
+    return {};
+  return stats;
 }
+
+int64_t Session::peakMemory(int32_t device) const { return memoryOf(device).peak_in_use; }
+
+int64_t Session::memoryInUse(int32_t device) const { return memoryOf(device).in_use; }
 
 std::vector<std::string> Session::variables() const {
   std::vector<std::string> names;

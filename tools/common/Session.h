@@ -76,6 +76,8 @@ public:
 
   /// The most bytes that the device's allocator had handed out at once.
   int64_t peakMemory(int32_t device) const;
+  /// The bytes that it has handed out now.
+  int64_t memoryInUse(int32_t device) const;
 
   /// The names of the program's variables.
   std::vector<std::string> variables() const;
@@ -88,6 +90,7 @@ public:
                       weir_run_done done, void *self);
 
 private:
+  weir_memory_stats memoryOf(int32_t device) const;
   Session(const LoadedModel &model, const weir_session_options &options)
       : model(model), options(options) {}
   const LoadedModel &model;

@@ -18,6 +18,7 @@
 #include <fcntl.h>
 #include <set>
 #include <sys/file.h>
+#include <tuple>
 #include <unistd.h>
 
 using namespace weir::tools;
@@ -36,6 +37,8 @@ const char *kindName(int32_t kind) {
     return "custom";
   case WEIR_TRACE_COPY:
     return "copy";
+  case WEIR_TRACE_SEND:
+    return "send";
   default:
     return "other";
   }
@@ -77,7 +80,29 @@ void TraceRecorder::begin(const weir_trace_event &event) {
     return;
   }
   Lane &lane = lanes.ofThread();
-  lane.open.push_back(now());
+  int64_t time = now();
+  lane.open.push_back(time);
+  // One sample a launch is enough.
+  if (bytesInUse && event.kind == WEIR_TRACE_KERNEL && event.part_begin == 0)
+    sampleMemory(lane, event.device, time);
+}
+
+void TraceRecorder::watchMemory(std::vector<std::string> devices,
+                                std::function<int64_t(int32_t)> inUse) {
+  watched = std::move(devices);
+  bytesInUse = std::move(inUse);
+}
+
+void TraceRecorder::sampleMemory(Lane &lane, const char *device, int64_t time) const {
+  size_t at = 0;
+  while (at < watched.size() && watched[at] != device)
+    ++at;
+  if (at == watched.size())
+    return;
+  int64_t bytes = bytesInUse(int32_t(at));
+  if (lane.samples.empty() || lane.samples.back().device != int32_t(at) ||
+      lane.samples.back().bytes != bytes)
+    lane.samples.push_back({int32_t(at), time, bytes});
 }
 
 void TraceRecorder::end(const weir_trace_event &event) {
@@ -110,6 +135,67 @@ void TraceRecorder::add(Lane &lane, const weir_trace_event &event, int64_t start
                          event.part_begin, event.part_end, event.name ? event.name : "",
                          event.nodes ? event.nodes : "", event.device ? event.device : "", start,
                          duration});
+}
+
+namespace {
+
+/// The same number in every task for one tensor that crosses: FNV-1a (Fowler, Noll and Vo) of the
+/// edge, the step and how many went before in it, as far as a double holds it.
+int64_t flowNumber(const std::string &edge, int64_t step, int64_t count) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (char c : edge + "\n" + std::to_string(step) + "\n" + std::to_string(count))
+    hash = (hash ^ uint8_t(c)) * 0x100000001b3u;
+  return int64_t(hash & ((uint64_t(1) << 53) - 1));
+}
+
+/// A step of a counter.
+struct Change {
+  int64_t time;
+  double by;
+};
+
+} // namespace
+
+/// Bytes a second that kernels read and write: a part's share of a launch's bytes, over its time.
+static std::map<std::string, std::vector<Change>>
+bandwidthOf(const std::vector<const TraceRecorder::Event *> &events) {
+  using Launch = std::tuple<int64_t, std::string, std::string>;
+  std::map<Launch, int64_t> ranges;
+  for (const TraceRecorder::Event *event : events) {
+    int64_t &range = ranges[{event->step, event->name, event->nodes}];
+    range = std::max(range, event->partEnd);
+  }
+  std::map<std::string, std::vector<Change>> changes;
+  for (const TraceRecorder::Event *event : events) {
+    int64_t range = ranges[{event->step, event->name, event->nodes}];
+    if (event->kind != WEIR_TRACE_KERNEL || event->bytes <= 0 || event->duration <= 0 || !range)
+      continue;
+    double share = double(event->partEnd - event->partBegin) / double(range);
+    double rate = double(event->bytes) * share / double(event->duration);
+    changes[event->device].push_back({event->start, rate});
+    changes[event->device].push_back({event->start + event->duration, -rate});
+  }
+  return changes;
+}
+
+std::vector<const TraceRecorder::Event *> TraceRecorder::lastRun() const {
+  const Event *last = nullptr;
+  for (const auto &lane : lanes.all())
+    for (const Event &event : lane->events)
+      if (event.kind == WEIR_TRACE_RUN && (!last || event.step > last->step))
+        last = &event;
+  std::vector<const Event *> found;
+  if (!last)
+    return found;
+  for (const auto &lane : lanes.all())
+    for (const Event &event : lane->events)
+      if (event.step == last->step)
+        found.push_back(&event);
+  std::sort(found.begin(), found.end(),
+            [](const Event *a, const Event *b) { return a->start < b->start; });
+  // What encloses all comes first, though a clock may not tell it from what it encloses.
+  std::stable_partition(found.begin(), found.end(), [&](const Event *one) { return one == last; });
+  return found;
 }
 
 std::string TraceRecorder::eventsJson(const Shared *shared) const {
@@ -178,6 +264,70 @@ std::string TraceRecorder::eventsJson(const Shared *shared) const {
         });
       });
     }
+    auto stamp = [&](const char *phase, const std::string &name, int64_t time, int64_t pid) {
+      json.attribute("name", llvm::json::fixUTF8(name));
+      json.attribute("ph", phase);
+      json.attribute("ts", static_cast<double>(begin + time) / 1e3);
+      json.attribute("pid", pid);
+    };
+    // The n-th send of an edge in a step goes to its n-th receive. What waits on the sender's
+    // device waits for room.
+    using Edge = std::pair<std::string, int64_t>;
+    std::map<Edge, int64_t> sent, received;
+    std::map<std::string, std::string> sources;
+    for (const Event *event : events)
+      if (event->kind == WEIR_TRACE_SEND)
+        sources[event->name] = event->device;
+    std::vector<const Event *> ends = events;
+    std::sort(ends.begin(), ends.end(), [](const Event *a, const Event *b) {
+      return a->start + a->duration < b->start + b->duration;
+    });
+    for (const Event *event : ends) {
+      bool isSend = event->kind == WEIR_TRACE_SEND;
+      auto source = sources.find(event->name);
+      if (!isSend && (event->kind != WEIR_TRACE_RECEIVE ||
+                      (source != sources.end() && source->second == event->device)))
+        continue;
+      int64_t count = (isSend ? sent : received)[{event->name, event->step}]++;
+      json.object([&] {
+        // Within the slice that it begins or ends at.
+        int64_t at = isSend ? event->start : event->start + std::max<int64_t>(event->duration - 1, 0);
+        stamp(isSend ? "s" : "f", event->name, at, devices[event->device]);
+        json.attribute("cat", "transfer");
+        json.attribute("id", flowNumber(event->name, event->step, count));
+        json.attribute("tid", event->thread);
+        if (!isSend)
+          json.attribute("bp", "e");
+      });
+    }
+    auto count = [&](const char *name, const char *unit, int64_t time, const std::string &device,
+                     double value) {
+      json.object([&] {
+        stamp("C", name, time, devices[device]);
+        json.attributeObject("args", [&] { json.attribute(unit, value); });
+      });
+    };
+    for (auto &[device, changes] : bandwidthOf(events)) {
+      std::vector<Change> ordered = changes;
+      std::stable_sort(ordered.begin(), ordered.end(),
+                       [](const Change &a, const Change &b) { return a.time < b.time; });
+      double rate = 0;
+      for (size_t i = 0; i < ordered.size(); ++i) {
+        rate += ordered[i].by;
+        // Sums of many rates and their negatives are nothing but for rounding.
+        if (i + 1 == ordered.size() || ordered[i + 1].time > ordered[i].time)
+          count("bandwidth of kernels", "GB/s", ordered[i].time, device,
+                rate < 1e-6 ? 0 : rate);
+      }
+    }
+    std::vector<Sample> samples;
+    for (const auto &lane : lanes.all())
+      samples.insert(samples.end(), lane->samples.begin(), lane->samples.end());
+    std::sort(samples.begin(), samples.end(),
+              [](const Sample &a, const Sample &b) { return a.time < b.time; });
+    for (const Sample &sample : samples)
+      count("bytes alive", "bytes", sample.time, watched[size_t(sample.device)],
+            double(sample.bytes));
   });
   os.flush();
   return text.substr(1, text.size() - 2); // what is between the brackets
@@ -229,11 +379,8 @@ std::string TraceRecorder::profileJson() const {
   };
   std::map<std::string, Row> rows;
   int64_t runs = 0;
-  const Event *last = nullptr; // of the runs
   for (const auto &lane : lanes.all())
     for (const Event &event : lane->events) {
-      if (event.kind == WEIR_TRACE_RUN && (!last || event.step > last->step))
-        last = &event;
       runs += event.kind == WEIR_TRACE_RUN;
       if (event.kind != WEIR_TRACE_KERNEL && event.kind != WEIR_TRACE_CUSTOM)
         continue;
@@ -267,13 +414,8 @@ std::string TraceRecorder::profileJson() const {
         });
     });
     // What ran when in the last run, for weirc --report.
-    std::vector<const Event *> timeline;
-    for (const auto &lane : lanes.all())
-      for (const Event &event : lane->events)
-        if (last && event.step == last->step)
-          timeline.push_back(&event);
-    std::sort(timeline.begin(), timeline.end(),
-              [](const Event *a, const Event *b) { return a->start < b->start; });
+    std::vector<const Event *> timeline = lastRun();
+    const Event *last = timeline.empty() ? nullptr : timeline.front();
     timeline.resize(std::min(timeline.size(), mostEvents));
     json.attributeArray("timeline", [&] {
       for (const Event *event : timeline)

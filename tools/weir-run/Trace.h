@@ -19,6 +19,7 @@
 #include "weir/weir.h"
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -34,7 +35,23 @@ public:
   /// To be given to a session or a run; valid as long as the recorder.
   const weir_trace *hooks() const { return &table; }
 
-  /// Trace Event Format, complete events, microseconds. Not during a run.
+  struct Event {
+    int32_t kind, thread;
+    int64_t step, flops, bytes, partBegin, partEnd;
+    std::string name, nodes, device;
+    int64_t start, duration; ///< nanoseconds since the recorder was made
+  };
+
+  /// Asks for the bytes that a device's allocator has handed out, by its number among `devices`,
+  /// as a kernel begins; thread-safe. To be called before the first run; what it reads must stay
+  /// until the last.
+  void watchMemory(std::vector<std::string> devices, std::function<int64_t(int32_t)> bytesInUse);
+
+  /// The last run and what it did, by begin. Valid until the next run.
+  std::vector<const Event *> lastRun() const;
+
+  /// Trace Event Format: complete events, flows from sends to receives, counters of memory and
+  /// bandwidth, microseconds. Not during a run.
   std::string traceJson() const;
 
   /// Where a trace of several tasks is written together.
@@ -52,21 +69,21 @@ public:
   std::string profileJson() const;
 
 private:
-  struct Event {
-    int32_t kind, thread;
-    int64_t step, flops, bytes, partBegin, partEnd;
-    std::string name, nodes, device;
-    int64_t start, duration; ///< nanoseconds since the recorder was made
+  struct Sample {
+    int32_t device;
+    int64_t time, bytes;
   };
   /// What one thread records, without waiting for others.
   struct Lane {
     std::vector<int64_t> open; ///< starts of what has not ended yet
     std::vector<Event> events;
+    std::vector<Sample> samples; ///< of memory in use, where it changed
   };
 
   /// With commas between. `shared` null: times since the recorder was made.
   std::string eventsJson(const Shared *shared) const;
   int64_t now() const;
+  void sampleMemory(Lane &lane, const char *device, int64_t time) const;
   static void add(Lane &lane, const weir_trace_event &event, int64_t start, int64_t duration);
   void begin(const weir_trace_event &event);
   void end(const weir_trace_event &event);
@@ -75,6 +92,8 @@ private:
   std::chrono::steady_clock::time_point origin;
   weir_trace table;
   ThreadLanes<Lane> lanes;
+  std::vector<std::string> watched; ///< devices
+  std::function<int64_t(int32_t)> bytesInUse;
   std::mutex mutex; ///< of `receives`
   /// Receives may end on another thread than they began on.
   std::map<std::string, int64_t> receives;

@@ -24,6 +24,7 @@
 #include "tools/weir-run/Measure.h"
 #include "tools/weir-run/Steps.h"
 #include "tools/weir-run/TaskReport.h"
+#include "tools/weir-run/TensorBoard.h"
 #include "tools/weir-run/Top.h"
 #include "tools/weir-run/Trace.h"
 
@@ -46,7 +47,7 @@ constexpr const char *toolName = "weir-run";
 struct Settings {
   driver::Options options;
   std::vector<std::string> inputs, entries;
-  std::string output, trace, profile, cluster, task, secret;
+  std::string output, trace, profile, tensorBoard, cluster, task, secret;
   std::map<std::string, std::string> deviceProfiles; ///< files, by type of device
   CheckpointFlags checkpoints;
   StepFlags steps;
@@ -55,6 +56,7 @@ struct Settings {
   int64_t metricsPort = 0; ///< 0: none
   int64_t topSeconds = 0;  ///< 0: no table of kernels
   bool memory = false;
+  JitListener listener = JitListener::None;
   bool compareF32 = false;
   bool showNumbers = false; ///< values of nodes instead of results
   NumericsOptions numerics;
@@ -131,6 +133,10 @@ void addPlaceFlags(FlagParser &parser, Settings &settings) {
 /// What of the command line does not go together; empty: all does.
 std::string whyNotTogether(const Settings &settings, const FlagParser &parser) {
   bool isCompiled = isLibrary(settings.options.input);
+  if (!settings.tensorBoard.empty() && isCompiled)
+    return "found --tensorboard with a .so, which has no nodes left; possible: the model";
+  if (settings.listener != JitListener::None && isCompiled)
+    return "found --jit-events with a .so, whose symbols tell as much; possible: the model";
   if (settings.showNumbers && isCompiled)
     return "found --numerics or --compare with a .so, which has no nodes left; possible: the model";
   if (std::string why = whyIgnored(parser, isCompiled, settings.showNumbers); !why.empty())
@@ -209,6 +215,19 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
               settings.trace);
   parser.text("--profile-out", "F", "writes the time of every kernel, for weirc --profile",
               settings.profile);
+  parser.text("--tensorboard", "DIR",
+              "writes an event file with the model's graph, and the last run's times and memory by "
+              "node",
+              settings.tensorBoard);
+  parser.value("--jit-events", "perf|gdb",
+               "tells perf (by a jitdump), or gdb and lldb, which functions the program in memory "
+               "has",
+               [&settings](std::string_view value) -> std::string {
+                 if (value != "perf" && value != "gdb")
+                   return "is unknown; possible: perf, gdb";
+                 settings.listener = value == "perf" ? JitListener::Perf : JitListener::Debugger;
+                 return "";
+               });
   parser.optionalValue("--top", "SECONDS",
                        "runs over and over for SECONDS (default 10), and prints each second which "
                        "kernels take the time, with the processor's counters where there are any",
@@ -277,6 +296,13 @@ bool writeText(const std::string &path, const std::string &text, DiagnosticSink 
   return false;
 }
 
+std::vector<std::string> deviceNames(const LoadedModel &model) {
+  std::vector<std::string> names;
+  for (int32_t d = 0; d < weir_program_device_count(model.program()); ++d)
+    names.emplace_back(weir_program_device_name(model.program(), d));
+  return names;
+}
+
 /// `task`: null where the program runs in one process. Its session may be gone.
 bool writeTrace(const Settings &settings, const TraceRecorder &recorder, const ClusterTask *task,
                 const LoadedModel &model, DiagnosticSink &sink) {
@@ -284,9 +310,7 @@ bool writeTrace(const Settings &settings, const TraceRecorder &recorder, const C
     return writeText(settings.trace, settings.trace.empty() ? "" : recorder.traceJson(), sink);
   weir_task_figures leader = task->figures(task->leader());
   TraceRecorder::Shared shared = {
-      task->leaderProcess(), leader.clock_offset, leader.clock_error, {}};
-  for (int32_t d = 0; d < weir_program_device_count(model.program()); ++d)
-    shared.devices.emplace_back(weir_program_device_name(model.program(), d));
+      task->leaderProcess(), leader.clock_offset, leader.clock_error, deviceNames(model)};
   std::string error;
   if (recorder.writeShared(settings.trace, shared, error))
     return true;
@@ -460,7 +484,8 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain, Diagnos
   for (const std::string &flag : settings.inputs)
     if (!inputs.add(flag, sink))
       return false;
-  std::unique_ptr<LoadedModel> model = loadProgram(settings.options, sink);
+  Report report;
+  std::unique_ptr<LoadedModel> model = loadProgram(settings.options, sink, &report, settings.listener);
   if (!model)
     return false;
   std::unique_ptr<ClusterTask> task;
@@ -475,7 +500,7 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain, Diagnos
   weir_session_options sessionOptions = WEIR_SESSION_OPTIONS_INIT;
   sessionOptions.transport = task ? task->transport() : nullptr;
   sessionOptions.threads = settings.options.threads;
-  if (!settings.trace.empty() || !settings.profile.empty())
+  if (!settings.trace.empty() || !settings.profile.empty() || !settings.tensorBoard.empty())
     sessionOptions.trace = recorder.hooks();
   TopTable top;
   if (settings.topSeconds)
@@ -486,6 +511,10 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain, Diagnos
     sink.report({"W0706", input, "", "", "no session can be made: " + status.text(), {}});
     return false;
   }
+  if (!settings.trace.empty())
+    recorder.watchMemory(deviceNames(*model), [&session](int32_t device) {
+      return session ? session->memoryInUse(device) : 0;
+    });
   std::unique_ptr<Metrics> metrics;
   if (settings.metricsPort > 0 &&
       !(metrics = serveMetrics(settings, *session, task.get(),
@@ -548,6 +577,9 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain, Diagnos
     return false;
   if (metrics)
     metrics->stopRefreshing();
+  if (!settings.tensorBoard.empty() &&
+      !writeTensorBoard(settings.tensorBoard, settings.options, report, recorder, *session, sink))
+    return false;
   session.reset();
   if (settings.compareF32 && !compareWithF32(settings, inputs, all, sink))
     return false;

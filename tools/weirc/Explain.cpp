@@ -45,26 +45,11 @@ bool isAmong(llvm::StringRef node, const json::Object &kernel) {
   return std::find(nodes.begin(), nodes.end(), std::string_view(node)) != nodes.end();
 }
 
-/// What placement decided for a node, and why; null where it has nothing.
+/// Null where placement has nothing of the node.
 json::Value placementOf(const PlacementInfo &placement, const std::string &name) {
-  for (const PlacedNode &node : placement.nodes) {
-    if (node.name != name)
-      continue;
-    json::Array others;
-    for (const auto &[device, seconds] : node.others)
-      others.push_back(json::Object{{"device", device}, {"us", seconds * 1e6}});
-    json::Object found{{"device", node.device},        {"us", node.seconds * 1e6},
-                       {"is_measured", node.measured}, {"begin_us", node.start * 1e6},
-                       {"end_us", node.end * 1e6},     {"step_us", placement.makespan * 1e6},
-                       {"others", std::move(others)},  {"reasons", json::Array(node.reasons)}};
-    if (placement.oneDeviceMakespan >= 0)
-      found["one_device_us"] = placement.oneDeviceMakespan * 1e6;
-    if (!node.waitsFor.empty()) {
-      found["waits_for"] = node.waitsFor;
-      found["waits_for_device"] = node.waitsForDevice;
-    }
-    return found;
-  }
+  for (const PlacedNode &node : placement.nodes)
+    if (node.name == name)
+      return insight::placementOf(placement, node);
   return nullptr;
 }
 

@@ -104,7 +104,7 @@ int weir::tools::runTraceNode(int argc, char **argv) {
   std::optional<insight::ModelGraph> graph =
       insight::readModelGraph(options.input, options.frontendFlags, sink);
   insight::NodeTrace trace;
-  bool good = graph && insight::traceNodes(options, *graph, node, sink, trace);
+  bool good = graph && insight::traceNodes(options, *graph, {node}, sink, trace);
   printDiagnostics(sink);
   if (!good)
     return 1;

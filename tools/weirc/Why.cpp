@@ -224,7 +224,7 @@ int weir::tools::runWhy(int argc, char **argv) {
       insight::readModelGraph(options.input, options.frontendFlags, sink);
   insight::NodeTrace trace;
   driver::Result result;
-  bool good = graph && insight::traceNodes(options, *graph, "", sink, trace) &&
+  bool good = graph && insight::traceNodes(options, *graph, {}, sink, trace) &&
               driver::compile(options, sink, result);
   const NodeFate *found[2] = {};
   std::vector<std::string> names;

@@ -13,6 +13,7 @@
 #include "compiler/codegen/host/StepLowering.h"
 #include "compiler/emit/Bf16Rounding.h"
 #include "dialects/weir/CalledFunctions.h"
+#include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -268,6 +269,40 @@ void measureKernel(plan::KernelOp kernel, ArrayRef<DepthFirstStage> stages, Kern
     count(result.getType());
 }
 
+/// What observers are told of a launch. Sizes that are open come with it, those of its operands
+/// before those of its results.
+void describeResults(plan::KernelOp kernel, KernelInfo &info) {
+  Block &body = kernel.getBody().front();
+  int size = 0;
+  for (BlockArgument operand : body.getArguments())
+    if (auto tensor = dyn_cast<RankedTensorType>(operand.getType()))
+      size += int(tensor.getNumDynamicDims());
+  std::vector<KernelInfo::Result> results;
+  ArrayAttr extents = kernel.getExtentsAttr();
+  info.operands = int(body.getNumArguments());
+  for (Value value : body.getTerminator()->getOperands()) {
+    auto tensor = dyn_cast<RankedTensorType>(value.getType());
+    // Lines that are stored apart from each other are no tensor of the caller's.
+    llvm::ArrayRef<int64_t> stored =
+        extents ? cast<DenseI64ArrayAttr>(extents[info.operands + results.size()]).asArrayRef()
+                : llvm::ArrayRef<int64_t>();
+    if (!tensor || tensor.getRank() > WEIR_MAX_RANK ||
+        (!stored.empty() && stored != tensor.getShape()))
+      return;
+    KernelInfo::Result result;
+    result.elementBytes = elementBytes(tensor.getElementType());
+    result.node = nodeName(value.getLoc()).str();
+    result.dtype = dtypeOf(tensor.getElementType());
+    for (int64_t dim : tensor.getShape()) {
+      bool isOpen = ShapedType::isDynamic(dim);
+      result.dims.push_back(isOpen ? -1 : dim);
+      result.sizes.push_back(isOpen ? size++ : -1);
+    }
+    results.push_back(std::move(result));
+  }
+  info.results = std::move(results);
+}
+
 /// The ranges of kernels that always run over all of it at once, because it is known
 /// and no longer than a grain: their loops need neither rests nor checks. Where the run makes
 /// the grain of what there is to do (workAttribute), nothing is known.
@@ -341,6 +376,7 @@ std::unique_ptr<llvm::Module> weir::generateCpu(ModuleOp module, const CpuOption
     info.nodes = kernel.getNodes().str();
     info.symbol = symbol;
     measureKernel(kernel, stages, info);
+    describeResults(kernel, info);
     info.launches = launches.lookup(kernel.getSymName());
     program.kernels.push_back(info);
     if (!stages.empty())

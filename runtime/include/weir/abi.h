@@ -92,6 +92,21 @@ typedef struct weir_kernel_desc {
   int64_t bytes;     ///< bytes read and written by a launch, -1: unknown
 } weir_kernel_desc;
 
+/// What a kernel's launch makes, for who observes it.
+typedef struct weir_result_desc {
+  const char *node; ///< whose value it is, in the model file
+  int32_t dtype, rank;
+  const int64_t *dims;  ///< -1: open
+  const int32_t *sizes; ///< of an open one its place in the launch's `dims`, else -1
+  int64_t element_bytes;
+} weir_result_desc;
+
+/// By kernel: a launch's buffers are so many operands, and then these.
+typedef struct weir_launch_desc {
+  int32_t operand_count, result_count;
+  const weir_result_desc *results;
+} weir_launch_desc;
+
 /// A feed or a fetch. dims[i] is -1 where the size is not fixed; then lower[i]
 /// and upper[i] bound it (upper -1: no bound).
 typedef struct weir_tensor_desc {
@@ -310,6 +325,7 @@ struct weir_program_desc {
   /// copies, in a program of replicas; 0: none.
   int32_t state_device;
   int32_t reserved2;
+  const weir_launch_desc *launches; ///< by kernel; null: nothing is known
 };
 
 /// Features that an object may need. What weirc turns on beyond these lines it

@@ -15,7 +15,8 @@ extern "C" {
 #endif
 
 /// Lets `observer` be told of what runs of the session do, from the next run on: of runs,
-/// parts of kernels, receives, custom operations and copies, as they begin and end
+/// parts of kernels, sends, receives, custom operations and copies, as they begin and end, and of
+/// values of nodes where it has a function for them
 /// (weir_trace). Null: nobody, which costs a run nothing but a look at a pointer. It takes
 /// the place of weir_session_options::trace; weir_run_options::trace is stronger for its
 /// run. An observer must stay until runs that began with it have ended. Any thread may call

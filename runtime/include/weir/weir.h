@@ -214,11 +214,13 @@ typedef enum weir_pool_kind {
 typedef enum weir_trace_kind {
   WEIR_TRACE_RUN = 0,     ///< a whole run, on the thread that asked for it
   WEIR_TRACE_KERNEL = 1,  ///< one part of a kernel's parallel loop
-  WEIR_TRACE_RECEIVE = 2, ///< from a receive's suspension to its resumption
+  /// From a receive's suspension to its resumption; of one that need not wait, a moment.
+  WEIR_TRACE_RECEIVE = 2,
   WEIR_TRACE_CUSTOM = 3,  ///< a custom operation
   /// Within a device's memory, or with `bytes` to it or from it: `thread` is 1
   /// for copies in, 2 for those out, which go beside its work.
-  WEIR_TRACE_COPY = 4
+  WEIR_TRACE_COPY = 4,
+  WEIR_TRACE_SEND = 5 ///< a tensor of `bytes` is given to an edge
 } weir_trace_kind;
 
 typedef struct weir_trace_event {
@@ -237,7 +239,8 @@ typedef struct weir_trace_event {
 } weir_trace_event;
 
 /// Called as things begin and end, on the thread where they do, nested properly
-/// for a thread except RECEIVE, which may end on another. Must be thread-safe
+/// for a thread except RECEIVE, which may end on another. A struct that ends before `span` or
+/// before `value` is fine, too. Must be thread-safe
 /// and fast. The event lives until the function returns.
 typedef struct weir_trace {
   uint32_t size;
@@ -249,6 +252,13 @@ typedef struct weir_trace {
   /// are nanoseconds on the monotonic clock. Null: such times are not taken, and
   /// steps of GPUs run as they do untraced.
   void (*span)(void *self, const weir_trace_event *event, int64_t begin, int64_t end);
+  /// The value of `node`, of the model, as a kernel of the host has just made it: told for each
+  /// result of a launch when all of its parts have ended, on the thread that launched it.
+  /// Values that are computed within a kernel alone are not told, and dimensions come in the
+  /// order in which the program stores them; a fetch has neither limit. The value lives until
+  /// the function returns. Null: nobody wants values.
+  void (*value)(void *self, const weir_trace_event *event, const char *node,
+                const weir_tensor *value);
 } weir_trace;
 
 //===----------------------------------------------------------------------===//

@@ -8,6 +8,8 @@
 """usage: report.py schema SCHEMA.json REPORT.json    whether a report is as the schema says
        report.py page INDEX.html REPORT.json       whether the page holds the report, and nothing
                                                    that it would have to fetch
+       report.py spills CODE.s REPORT.json CODE.json    spills and reloads beside those that
+                                                        LLVM's assembly says in comments
        report.py large OUT.pb NODES                 a GraphDef of so many nodes in nested scopes
 """
 import json
@@ -75,7 +77,27 @@ def large(path, count):
         f.write(out)
 
 
+def spills(assembly, report, code):
+    with open(assembly) as f:
+        functions = re.split(r"^(\w+):", f.read(), flags=re.M)
+    said = {name: (len(re.findall("byte Spill", body)), len(re.findall("byte (?:Folded )?Reload", body)))
+            for name, body in zip(functions[1::2], functions[2::2])}
+    with open(report) as f:
+        kernels = json.load(f)["kernels"]
+    with open(code) as f:
+        texts = json.load(f)
+    with_code = [k for k in kernels if k.get("code", {}).get("instructions", 0) > 3
+                 and texts[k["name"]]["assembly"].rstrip().splitlines()[-1].split()[1] in ("ret", "jmp", "int3")
+                 and texts[k["name"]]["ir"].startswith("weir_plan.kernel")]
+    wrong = [k["name"] for k in with_code if (k["code"]["spills"], k["code"]["reloads"])
+             != said["spilt_k_" + re.sub(r"\W", "_", k["name"])]]
+    print(f"{len(with_code)} kernels with code, {sum(k['code']['spills'] > 0 for k in with_code)} "
+          f"with spills, {len(wrong)} counted otherwise", *wrong)
+
+
 def main():
+    if sys.argv[1] == "spills":
+        return spills(*sys.argv[2:5])
     if sys.argv[1] == "large":
         return large(sys.argv[2], int(sys.argv[3]))
     with open(sys.argv[3]) as f:
