@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // TensorFlow's Event messages: 1: wall_time (double), 2: step, 3: file_version (of a
-// file's first one), 4: graph_def, 5: summary, 8: tagged_run_metadata. Each is a TFRecord: length, its
-// checksum, data, its checksum.
+// file's first one), 4: graph_def, 5: summary, 8: tagged_run_metadata. Each is a TFRecord: length,
+// its checksum, data, its checksum.
 //
 //===----------------------------------------------------------------------===//
 

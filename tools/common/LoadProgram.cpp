@@ -27,9 +27,8 @@ std::unique_ptr<LoadedModel> weir::tools::loadProgram(const driver::Options &opt
       return nullptr;
     if (report)
       *report = std::move(result.report);
-    model =
-        LoadedModel::link({result.object.data(), result.object.size()}, result.symbolPrefix, error,
-                          listener);
+    model = LoadedModel::link({result.object.data(), result.object.size()}, result.symbolPrefix,
+                              error, listener);
   }
   if (!model)
     sink.report({"W0705", options.input, "", "", "the program cannot be loaded: " + error, {}});

@@ -291,7 +291,8 @@ std::string TraceRecorder::eventsJson(const Shared *shared) const {
       int64_t count = (isSend ? sent : received)[{event->name, event->step}]++;
       json.object([&] {
         // Within the slice that it begins or ends at.
-        int64_t at = isSend ? event->start : event->start + std::max<int64_t>(event->duration - 1, 0);
+        int64_t at =
+            isSend ? event->start : event->start + std::max<int64_t>(event->duration - 1, 0);
         stamp(isSend ? "s" : "f", event->name, at, devices[event->device]);
         json.attribute("cat", "transfer");
         json.attribute("id", flowNumber(event->name, event->step, count));

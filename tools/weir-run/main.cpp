@@ -309,8 +309,8 @@ bool writeTrace(const Settings &settings, const TraceRecorder &recorder, const C
   if (settings.trace.empty() || !task)
     return writeText(settings.trace, settings.trace.empty() ? "" : recorder.traceJson(), sink);
   weir_task_figures leader = task->figures(task->leader());
-  TraceRecorder::Shared shared = {
-      task->leaderProcess(), leader.clock_offset, leader.clock_error, deviceNames(model)};
+  TraceRecorder::Shared shared = {task->leaderProcess(), leader.clock_offset, leader.clock_error,
+                                  deviceNames(model)};
   std::string error;
   if (recorder.writeShared(settings.trace, shared, error))
     return true;

@@ -212,11 +212,11 @@ typedef enum weir_pool_kind {
 } weir_pool_kind;
 
 typedef enum weir_trace_kind {
-  WEIR_TRACE_RUN = 0,     ///< a whole run, on the thread that asked for it
-  WEIR_TRACE_KERNEL = 1,  ///< one part of a kernel's parallel loop
+  WEIR_TRACE_RUN = 0,    ///< a whole run, on the thread that asked for it
+  WEIR_TRACE_KERNEL = 1, ///< one part of a kernel's parallel loop
   /// From a receive's suspension to its resumption; of one that need not wait, a moment.
   WEIR_TRACE_RECEIVE = 2,
-  WEIR_TRACE_CUSTOM = 3,  ///< a custom operation
+  WEIR_TRACE_CUSTOM = 3, ///< a custom operation
   /// Within a device's memory, or with `bytes` to it or from it: `thread` is 1
   /// for copies in, 2 for those out, which go beside its work.
   WEIR_TRACE_COPY = 4,
