@@ -151,35 +151,27 @@ private:
     return select.getOnFalse();
   }
 
-  /// What is divided by what: x / y, or x * (1 / y).
-  static std::optional<std::pair<Value, Value>> matchQuotient(Value quotient) {
-    if (auto div = quotient.getDefiningOp<DivOp>())
-      return std::pair<Value, Value>(div.getLhs(), div.getRhs());
-    auto mul = quotient.getDefiningOp<MulOp>();
-    for (int i : {1, 0}) {
-      auto inverse = mul ? mul->getOperand(i).getDefiningOp<DivOp>() : DivOp();
-      if (inverse && inverse->hasOneUse() && isOne(inverse.getLhs()))
-        return std::pair<Value, Value>(mul->getOperand(1 - i), inverse.getRhs());
-    }
-    return std::nullopt;
-  }
-
   /// exp(x - max) / sum along the last dimension.
   bool matchSoftmax(Value weights) {
-    auto quotient = matchQuotient(weights);
-    auto exp = quotient ? quotient->first.getDefiningOp<ExpOp>() : ExpOp();
+    auto quotient = quotientOf(weights);
+    auto exp = quotient ? quotient->numerator.getDefiningOp<ExpOp>() : ExpOp();
     auto sub = exp ? exp.getOperand().getDefiningOp<SubOp>() : SubOp();
-    auto sum = quotient ? quotient->second.getDefiningOp<ReduceOp>() : ReduceOp();
+    auto sum = quotient ? quotient->denominator.getDefiningOp<ReduceOp>() : ReduceOp();
+    if (quotient && quotient->inverse && !quotient->inverse->hasOneUse())
+      return false;
     auto max = sub ? sub.getRhs().getDefiningOp<ReduceOp>() : ReduceOp();
     if (!isReduction(sum, ReduceKind::Sum, last) || !isReduction(max, ReduceKind::Max, last) ||
         sum.getOperand() != exp.getResult() || max.getOperand() != sub.getLhs() ||
-        !weights.hasOneUse() || !sum->hasOneUse() || !sub->hasOneUse() || !max->hasOneUse() ||
-        !exp.getResult().hasNUses(2) || !sub.getLhs().hasNUses(2))
+        !weights.hasOneUse() || !sub->hasOneUse() || !exp.getResult().hasNUses(2) ||
+        !sub.getLhs().hasNUses(2) || (onThreads && (!sum->hasOneUse() || !max->hasOneUse())))
       return false;
     found.logits = sub.getLhs();
+    found.maximum = max;
+    found.sum = sum;
     for (Operation *op : {max.getOperation(), sub.getOperation(), exp.getOperation(),
-                          sum.getOperation(), *sum->user_begin(), weights.getDefiningOp()})
-      found.operations.insert(op);
+                          sum.getOperation(), quotient->inverse, weights.getDefiningOp()})
+      if (op)
+        found.operations.insert(op);
     return true;
   }
 
@@ -225,35 +217,9 @@ private:
            llvm::all_of(op->getOperands(), isOne);
   }
 
-  /// What is read beside the scores: numbers, buffers of floats, and buffers or
-  /// comparisons of positions that say what is masked.
   bool isReadByVectors(Value value) {
-    Type element = typeOf(value).getElementType();
-    if (isSplat(value))
-      return true;
-    if (element.isInteger(1) && isOfPositions(value))
-      noteConditions(value.getDefiningOp());
-    return element.isF32() || element.isInteger(1) || (onThreads && isNarrow(element));
-  }
-
-  /// Whether `value` is computed from positions and numbers alone.
-  static bool isOfPositions(Value value, int depth = 0) {
-    Operation *op = value.getDefiningOp();
-    if (!op || depth > 8)
-      return false;
-    if (isa<IotaOp>(op) || isSplat(value))
-      return true;
-    return (isa<CompareOp, AddOp, SubOp>(op) || op->hasTrait<traits::BitLogic>()) &&
-           llvm::all_of(op->getOperands(),
-                        [&](Value operand) { return isOfPositions(operand, depth + 1); });
-  }
-  void noteConditions(Operation *op) {
-    if (isa<ConstantOp, IotaOp>(op))
-      return;
-    for (Value operand : op->getOperands())
-      noteConditions(operand.getDefiningOp());
-    if (found.operations.insert(op))
-      found.conditions.push_back(op);
+    return readsByVectors(value, found.operations, found.conditions) ||
+           (onThreads && isNarrow(typeOf(value).getElementType()));
   }
 
   /// Takes in what computes `value` for this attention alone, as long as vectors along
@@ -323,7 +289,51 @@ private:
   int64_t last = 0; ///< the scores' dimension of keys
 };
 
+/// Whether `value` is computed from positions and numbers alone.
+bool isOfPositions(Value value, int depth = 0) {
+  Operation *op = value.getDefiningOp();
+  if (!op || depth > 8)
+    return false;
+  if (isa<IotaOp>(op) || isSplat(value))
+    return true;
+  return (isa<CompareOp, AddOp, SubOp>(op) || op->hasTrait<traits::BitLogic>()) &&
+         llvm::all_of(op->getOperands(),
+                      [&](Value operand) { return isOfPositions(operand, depth + 1); });
+}
+
+void noteConditions(Operation *op, llvm::SetVector<Operation *> &operations,
+                    SmallVectorImpl<Operation *> &conditions) {
+  if (isa<ConstantOp, IotaOp>(op))
+    return;
+  for (Value operand : op->getOperands())
+    noteConditions(operand.getDefiningOp(), operations, conditions);
+  if (operations.insert(op))
+    conditions.push_back(op);
+}
+
 } // namespace
+
+bool weir::readsByVectors(Value value, llvm::SetVector<Operation *> &operations,
+                          SmallVectorImpl<Operation *> &conditions) {
+  Type element = typeOf(value).getElementType();
+  if (isSplat(value))
+    return true;
+  if (element.isInteger(1) && isOfPositions(value))
+    noteConditions(value.getDefiningOp(), operations, conditions);
+  return element.isF32() || element.isInteger(1);
+}
+
+std::optional<Quotient> weir::quotientOf(Value value) {
+  if (auto div = value.getDefiningOp<DivOp>())
+    return Quotient{div.getLhs(), div.getRhs(), nullptr};
+  auto mul = value.getDefiningOp<MulOp>();
+  for (int i : {1, 0}) {
+    auto inverse = mul ? mul->getOperand(i).getDefiningOp<DivOp>() : DivOp();
+    if (inverse && isOne(inverse.getLhs()))
+      return Quotient{mul->getOperand(1 - i), inverse.getRhs(), inverse};
+  }
+  return std::nullopt;
+}
 
 std::optional<KnownPart> weir::knownPart(SliceOp slice) {
   auto starts = constantIntegers(slice.getStarts()), steps = constantIntegers(slice.getSteps());
@@ -343,6 +353,16 @@ bool Attention::keysAreRows() const {
          dot.getRhsContract()[0] + 1 == typeOf(dot.getRhs()).getRank();
 }
 
+SmallVector<Value> Attention::statistics() const {
+  SmallVector<Value> read;
+  for (ReduceOp statistic : {maximum, sum}) {
+    Value value = ReduceOp(statistic).getResult();
+    if (llvm::any_of(value.getUsers(), [&](Operation *user) { return !operations.contains(user); }))
+      read.push_back(value);
+  }
+  return read;
+}
+
 std::optional<Attention> weir::matchAttention(DotGeneralOp product, AttentionUnit unit) {
   std::optional<Attention> attention = Matcher(unit).match(product);
   if (!attention)
@@ -351,6 +371,12 @@ std::optional<Attention> weir::matchAttention(DotGeneralOp product, AttentionUni
   for (Operation *op : attention->operations)
     if (op->getBlock() != product->getBlock())
       return std::nullopt;
+  // What it writes beside its root is there behind that.
+  for (ReduceOp statistic : {attention->maximum, attention->sum})
+    for (Operation *user : statistic->getUsers())
+      if (!attention->operations.contains(user) &&
+          (user->getBlock() != product->getBlock() || !attention->root->isBeforeInBlock(user)))
+        return std::nullopt;
   return attention;
 }
 

@@ -26,6 +26,8 @@ struct Attention {
   DotGeneralOp scores;  ///< [batch…, queries, size] by [batch…, size, keys]
   mlir::Value logits;   ///< what the softmax is of: elementwise over the scores, f32
   mlir::Value blind;    ///< of queries that may look nowhere: weights are 0; may be null
+  /// Of each query's logits, and of its weights: further results where others read them.
+  ReduceOp maximum, sum;
   DotGeneralOp product; ///< [batch…, queries, keys] by [batch…, keys, columns]
   /// The transposition of the result that the kernel writes, or null.
   TransposeOp order;
@@ -42,7 +44,22 @@ struct Attention {
   /// Whether a vector of the keys' operand runs along `size`, as keys lie in memory,
   /// rather than along the keys.
   bool keysAreRows() const;
+  /// Those of `maximum` and `sum` that others read: results of the kernel behind the root's.
+  llvm::SmallVector<mlir::Value> statistics() const;
 };
+
+/// x / y, or x * (1 / y).
+struct Quotient {
+  mlir::Value numerator, denominator;
+  mlir::Operation *inverse; ///< 1 / y, or null
+};
+std::optional<Quotient> quotientOf(mlir::Value value);
+
+/// Whether vectors along the keys read `value` beside the scores: a number, a buffer of floats, or
+/// a buffer or comparison of positions that says what is masked. Notes the operations of the
+/// latter.
+bool readsByVectors(mlir::Value value, llvm::SetVector<mlir::Operation *> &operations,
+                    llvm::SmallVectorImpl<mlir::Operation *> &conditions);
 
 /// What computes an attention.
 enum class AttentionUnit {

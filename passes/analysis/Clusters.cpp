@@ -11,7 +11,7 @@
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/RecursiveReader.h"
 #include "dialects/weir/Weir.h"
-#include "passes/analysis/Attention.h"
+#include "passes/analysis/AttentionGradient.h"
 #include "passes/analysis/DeviceTraits.h"
 #include "passes/analysis/KernelForms.h"
 #include "passes/analysis/KernelSchedules.h"
@@ -337,25 +337,36 @@ public:
   }
 
 private:
-  /// Attentions are kernels of their own shape, found before anything else fuses with
-  /// their parts; nothing joins them. However many tensors they read, their parts would
+  /// Attentions, and their gradients, are kernels of their own shape, found before anything else
+  /// fuses with their parts; nothing joins them. However many tensors they read, their parts would
   /// take more.
   void formAttentions() {
     llvm::DenseSet<Operation *> inside;
-    for (Operation &op : block) {
-      auto dot = dyn_cast<DotGeneralOp>(op);
-      std::optional<Attention> attention = dot ? attentionAt(dot) : std::nullopt;
+    auto form = [&](Operation *root, llvm::SetVector<Operation *> &&operations,
+                    ArrayRef<Operation *> conditions, SmallVector<Value> further) {
       // A product that ends one attention begins no other. Conditions are
       // everyone's.
-      if (!attention || llvm::any_of(attention->operations, [&](Operation *member) {
+      if (llvm::any_of(operations, [&](Operation *member) {
             return inside.contains(member) && !repeated.contains(member);
           }))
-        continue;
-      for (Operation *member : attention->operations)
-        clusterOf[member] = attention->root;
-      inside.insert(attention->operations.begin(), attention->operations.end());
-      repeated.insert(attention->conditions.begin(), attention->conditions.end());
-      formed[attention->root] = std::move(attention->operations);
+        return;
+      for (Operation *member : operations)
+        clusterOf[member] = root;
+      inside.insert(operations.begin(), operations.end());
+      repeated.insert(conditions.begin(), conditions.end());
+      formed[root] = std::move(operations);
+      others[root] = std::move(further);
+    };
+    for (Operation &op : block) {
+      if (auto dot = dyn_cast<DotGeneralOp>(op)) {
+        if (std::optional<Attention> attention = attentionAt(dot))
+          form(attention->root, std::move(attention->operations), attention->conditions,
+               attention->statistics());
+      } else if (auto product = dyn_cast<MulOp>(op)) {
+        if (std::optional<AttentionGradient> gradient = matchAttentionGradient(product))
+          form(gradient->lastRoot(), std::move(gradient->operations), gradient->conditions,
+               gradient->otherResults());
+      }
     }
     // A condition that others read, too, has a kernel, and is read from its buffer.
     for (Operation &op : llvm::reverse(block)) {

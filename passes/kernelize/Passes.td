@@ -88,6 +88,23 @@ def WeirWidenRowReductionsPass : Pass<"weir-widen-row-reductions", "::mlir::Modu
   let dependentDialects = ["::weir::WeirDialect"];
 }
 
+def WeirAttentionGradientsPass : Pass<"weir-attention-gradients", "::mlir::ModuleOp"> {
+  let summary = "attention's gradient computes scores again, so that it is one kernel";
+  let description = [{
+    What: on the host, where the gradient of an attention reads the weights of the forward pass, it gets
+    weights of its own: scores are computed again, and become weights by each query's largest
+    logit and sum of weights, which the forward kernel writes. What it takes off the gradients
+    of a query's weights comes from the result and its gradient. Both passes then are in the form of
+    which weir-kernelize makes one kernel each. Where it would not, all stays as it was.
+    Why here: devices are known, and nothing merges equal values any more; kernels are formed next.
+    Before: products are in the order of kernels. After: no matrix of queries by keys leads
+    from an attention to its gradient.
+    What breaks if it moves: in front of weir-value-numbering the second scores would be merged with the first; behind
+    weir-kernelize the matrix would be stored.
+  }];
+  let dependentDialects = ["::weir::WeirDialect"];
+}
+
 def WeirKernelizePass : Pass<"weir-kernelize", "::mlir::ModuleOp"> {
   let summary = "groups operations into kernels and replaces them by launches";
   let description = [{

@@ -18,36 +18,32 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/analysis/Attention.h"
-#include "compiler/codegen/cpu/Tiles.h"
+#include "compiler/codegen/cpu/AttentionBlocks.h"
 #include "dialects/weir/Pch.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "passes/analysis/AttentionGradient.h"
 
 using namespace mlir;
 using namespace weir;
 
 namespace {
 
-class AttentionEmitter {
+TileShape shapeOf(ArrayRef<int64_t> tile) { return TileShape{tile[0], tile[1], tile[2]}; }
+
+class AttentionEmitter : AttentionBlocks {
 public:
   AttentionEmitter(KernelBuilder &r, plan::KernelOp kernel, Attention attention)
-      : r(r), b(r.b), kernel(kernel), attention(std::move(attention)),
-        target(r.bufferOf(this->attention.root->getResult(0))) {
+      : AttentionBlocks(r, kernel, shapeOf(kernel.getSchedule()[plan::schedule::tile]),
+                        cast<RankedTensorType>(attention.product.getType()).getRank()),
+        attention(std::move(attention)), target(r.bufferOf(this->attention.root->getResult(0))) {
     plan::ScheduleAttr schedule = kernel.getSchedule();
-    auto shapeOf = [](ArrayRef<int64_t> tile) { return TileShape{tile[0], tile[1], tile[2]}; };
-    scoresTile = shapeOf(schedule[plan::schedule::tile]);
     valueTile = shapeOf(schedule[plan::schedule::valueTile]);
-    lanes = scoresTile.lanes;
     rowBlock = schedule[plan::schedule::blocks][0];
     keyBlock = schedule[plan::schedule::blocks][1];
-    rank = target.type.getRank();
     auto logits = cast<RankedTensorType>(this->attention.product.getLhs().getType());
     staticRows = logits.getDimSize(rank - 2);
     staticKeys = logits.getDimSize(rank - 1);
     size = cast<RankedTensorType>(this->attention.scores.getLhs().getType()).getShape().back();
     columns = target.type.getShape().back();
-    f32 = b.getF32Type();
-    vectorType = VectorType::get({lanes}, f32);
     isOneBlock = !ShapedType::isDynamic(staticKeys) && staticKeys <= keyBlock;
   }
 
@@ -82,72 +78,17 @@ public:
   }
 
 private:
-  Value splat(double value) {
-    return arith::ConstantOp::create(
-        b, r.loc, SplatElementsAttr::get(vectorType, Attribute(b.getF32FloatAttr(value))));
-  }
   Value lowest() { return splat(-std::numeric_limits<double>::infinity()); }
-  Value loadVector(Value pointer, Value linear) {
-    return VectorReader(r, lanes).load(pointer, f32, linear);
-  }
-  void storeVector(Value vector, Value pointer, Value linear) {
-    VectorReader(r, lanes).store(vector, pointer, f32, linear);
-  }
-  Value maskOf(Value left) {
-    return vector::CreateMaskOp::create(b, r.loc, VectorType::get({lanes}, b.getI1Type()), left);
-  }
   /// The greater lanes of `x`, those of `other` where `x` is NaN: one instruction.
   Value greater(Value x, Value other) {
     Value is = arith::CmpFOp::create(b, r.loc, arith::CmpFPredicate::OGT, x, other);
     return arith::SelectOp::create(b, r.loc, is, x, other);
   }
-  /// exp(x), x at most 0; 0 where that is no normal number: beside the 1 of the row's
-  /// largest it is nothing, and products with it take x86 a hundred cycles.
-  Value exponential(Value x) {
-    constexpr double logOfSmallest = -87.33;
-    auto type = cast<VectorType>(x.getType());
-    Value limit = arith::ConstantOp::create(
-        b, r.loc, SplatElementsAttr::get(type, b.getF32FloatAttr(logOfSmallest)));
-    Value isNothing = arith::CmpFOp::create(b, r.loc, arith::CmpFPredicate::OLT, x, limit);
-    Value zero = splat(0);
-    Value some = arith::SelectOp::create(b, r.loc, isNothing, zero, x);
-    Value weight = math::ExpOp::create(b, r.loc, some);
-    return arith::SelectOp::create(b, r.loc, isNothing, zero, weight);
-  }
-
-  /// `body(first, mask)` for the vectors that `count` elements fill; the last one, where
-  /// it is not full, with a mask.
-  void forVectors(int64_t count, function_ref<void(Value first, Value mask)> body) {
-    emitTiled(
-        r, count, lanes, [&](Value first) { body(first, Value()); },
-        [&](Value first, int64_t left) { body(first, maskOf(r.constant(left))); });
-  }
-
-  /// Tiles of `height` rows over the part's; beyond the last row they compute what nothing
-  /// reads.
-  void forRows(int64_t height, function_ref<void(int64_t height, Value first)> body) {
-    APInt known;
-    if (matchPattern(rowCount, m_ConstantInt(&known)))
-      return emitRowTiles(r, rowCount, height,
-                          [&](Value first, int64_t rows) { body(rows, first); });
-    emitStepLoop(r, r.constant(0), rowCount, height, [&](Value first) { body(height, first); });
-  }
-
   /// Whether the row has no weights, whatever its logits: a vector of i1.
   Value isBlind(Value row) {
     VectorReader reader(r, lanes);
-    SmallVector<Value> indices(at.begin(), at.begin() + rank - 2);
-    indices.append({r.add(firstRow, row), r.constant(0)});
-    return reader.broadcast(weir::detail::broadcastElement(reader, attention.blind, indices));
-  }
-
-  /// A vector of `tensor`, an operand of one of the products, at the part's batch.
-  Value operandVector(Value tensor, Value before, Value last, Value lane, Value mask) {
-    VectorReader reader(r, lanes);
-    reader.setLanes(lane, mask);
-    SmallVector<Value> indices(at.begin(), at.begin() + rank - 2);
-    indices.append({before, last});
-    return reader.broadcast(weir::detail::broadcastElement(reader, tensor, indices));
+    return reader.broadcast(weir::detail::broadcastElement(
+        reader, attention.blind, place(r.add(firstRow, row), r.constant(0))));
   }
 
   void emitPart() {
@@ -182,10 +123,6 @@ private:
   Value resultIndex(Value row, Value column) {
     return r.add(r.mul(row, r.constant(valuePitch)), column);
   }
-  void store(Value pointer, Value index, Value value) {
-    BufferAccess::store(r, value, pointer, f32, index);
-  }
-  Value load(Value pointer, Value index) { return BufferAccess::load(r, pointer, f32, index); }
 
   /// Takes in the block of `count` keys from `first` on.
   void emitKeys(Value first, Value count) {
@@ -237,7 +174,7 @@ private:
   /// Scores of all rows with the panel's keys, `offset` into the block.
   void multiplyKeys(Value offset) {
     Value depth = r.constant(size);
-    forRows(scoresTile.rows, [&](int64_t height, Value first) {
+    forRows(rowCount, scoresTile.rows, [&](int64_t height, Value first) {
       auto left = [&](int64_t row, ValueRange k) {
         Value from = r.add(first, r.constant(row));
         return load(queries, r.add(r.mul(from, r.constant(queryPitch)), k[0]));
@@ -251,12 +188,6 @@ private:
                                      /*isFirst=*/true, /*isLast=*/false};
       tile(attention.scores, {height, scoresTile.vectors, lanes}, depth, operands);
     });
-  }
-
-  void tile(DotGeneralOp dot, TileShape shape, Value depth, const TileOperands &operands) {
-    emitTile(
-        r, kernel, dot, shape, {depth}, operands, [](int64_t) { return SmallVector<Value>(); },
-        Value(), Value());
   }
 
   /// A row's scores become logits, and those weights.
@@ -297,8 +228,8 @@ private:
     if (!isOneBlock) {
       before = load(maxima, row);
       top = greater(top, before);
-      store(maxima, row, top);
     }
+    store(maxima, row, top);
     // -inf minus itself is no number, yet all of the row may be masked so far.
     Value none = arith::ConstantOp::create(
         b, r.loc, b.getF32FloatAttr(-std::numeric_limits<float>::infinity()));
@@ -359,7 +290,7 @@ private:
   void multiplyValues(Value count) {
     Value panels = r.constant(valuePitch / valueTile.width());
     emitStepLoop(r, r.constant(0), panels, 1, [&](Value number) {
-      forRows(valueTile.rows, [&](int64_t height, Value first) {
+      forRows(rowCount, valueTile.rows, [&](int64_t height, Value first) {
         auto left = [&](int64_t row, ValueRange k) {
           Value from = r.add(first, r.constant(row));
           return load(scores, r.add(r.mul(from, r.constant(pitch)), k[0]));
@@ -376,11 +307,26 @@ private:
     });
   }
 
+  /// What the gradient reads: the query's largest logit, and the sum of its weights.
+  void writeStatistics(Value row) {
+    auto results = kernel.getBody().front().getTerminator()->getOperands();
+    for (auto [statistic, where] :
+         {std::pair(attention.maximum, maxima), std::pair(attention.sum, sums)}) {
+      Value value = ReduceOp(statistic).getResult();
+      if (!llvm::is_contained(results, value))
+        continue;
+      const KernelBuilder::Buffer &buffer = r.bufferOf(value);
+      Value linear = r.linearIndex(buffer, place(r.add(firstRow, row), r.constant(0)));
+      store(buffer.pointer, linear, load(where, row));
+    }
+  }
+
   /// Sums over the sum of their weights are the results.
   void finish() {
     Value root = attention.root->getResult(0);
     Value hasKeys = r.less(r.constant(0), keys);
     emitStepLoop(r, r.constant(0), rowCount, 1, [&](Value row) {
+      writeStatistics(row);
       Value one = arith::ConstantOp::create(b, r.loc, b.getF32FloatAttr(1));
       // A sum over no keys is 0.
       Value divisor = r.select(hasKeys, load(sums, row), one);
@@ -403,15 +349,9 @@ private:
     });
   }
 
-  KernelBuilder &r;
-  OpBuilder &b;
-  plan::KernelOp kernel;
   Attention attention;
   const KernelBuilder::Buffer target;
-  TileShape scoresTile, valueTile;
-  Type f32;
-  VectorType vectorType;
-  int64_t lanes = 1, rank = 0;
+  TileShape valueTile;
   int64_t rowBlock = 1, keyBlock = 1; ///< queries of a part, keys of a block
   int64_t staticRows = 0, staticKeys = 0;
   int64_t size = 1, columns = 1; ///< of a query, of a value
@@ -419,13 +359,14 @@ private:
   bool isOneBlock = false; ///< all keys: nothing runs on
   Value rows, keys;
   Value queries, panel, scores, values, results, maxima, sums; ///< on the stack
-  SmallVector<Value> at;                                       ///< the part's indices
   Value firstRow, rowCount;
 };
 
 } // namespace
 
 LogicalResult weir::emitAttention(KernelBuilder &r, plan::KernelOp kernel, Value begin, Value end) {
+  if (std::optional<AttentionGradient> gradient = attentionGradientOf(kernel))
+    return emitAttentionGradient(r, kernel, std::move(*gradient), begin, end), success();
   std::optional<Attention> attention = attentionOf(kernel);
   if (!attention)
     return kernel.emitError("a schedule of kind attention needs two products around a softmax");

@@ -13,6 +13,7 @@
 namespace weir {
 
 struct Attention;
+struct AttentionGradient;
 
 /// Emits the function of `kernel` before it: weir_kernel_fn named `symbol`. With
 /// `range` it is only ever called for all of [0, range), and computes that.
@@ -65,7 +66,10 @@ mlir::LogicalResult emitGemmInt8(KernelBuilder &reader, plan::KernelOp kernel, m
 /// Two products around a softmax, by blocks of queries and keys.
 mlir::LogicalResult emitAttention(KernelBuilder &reader, plan::KernelOp kernel, mlir::Value begin,
                                   mlir::Value end);
-/// The same without vectors, for what is made for accelerators alone.
+/// Attention's gradient, a head a part.
+void emitAttentionGradient(KernelBuilder &reader, plan::KernelOp kernel, AttentionGradient gradient,
+                           mlir::Value begin, mlir::Value end);
+/// Attention without vectors, for what is made for accelerators alone.
 void emitAttentionRows(KernelBuilder &reader, plan::KernelOp kernel, Attention attention,
                        mlir::Value begin, mlir::Value end);
 

@@ -1,0 +1,72 @@
+//===- AttentionBlocks.cpp - what attention and its gradient share --------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/codegen/cpu/AttentionBlocks.h"
+#include "dialects/weir/Pch.h"
+
+using namespace mlir;
+using namespace weir;
+
+AttentionBlocks::AttentionBlocks(KernelBuilder &r, plan::KernelOp kernel, TileShape scoresTile,
+                                 int64_t rank)
+    : r(r), b(r.b), kernel(kernel), scoresTile(scoresTile), f32(b.getF32Type()),
+      vectorType(VectorType::get({scoresTile.lanes}, f32)), lanes(scoresTile.lanes), rank(rank) {}
+
+Value AttentionBlocks::splat(double value) {
+  return arith::ConstantOp::create(
+      b, r.loc, SplatElementsAttr::get(vectorType, Attribute(b.getF32FloatAttr(value))));
+}
+
+Value AttentionBlocks::maskOf(Value left) {
+  return vector::CreateMaskOp::create(b, r.loc, VectorType::get({lanes}, b.getI1Type()), left);
+}
+
+Value AttentionBlocks::exponential(Value x) {
+  constexpr double logOfSmallest = -87.33;
+  auto type = cast<VectorType>(x.getType());
+  Value limit = arith::ConstantOp::create(
+      b, r.loc, SplatElementsAttr::get(type, b.getF32FloatAttr(logOfSmallest)));
+  Value isNothing = arith::CmpFOp::create(b, r.loc, arith::CmpFPredicate::OLT, x, limit);
+  Value zero = splat(0);
+  Value some = arith::SelectOp::create(b, r.loc, isNothing, zero, x);
+  Value weight = math::ExpOp::create(b, r.loc, some);
+  return arith::SelectOp::create(b, r.loc, isNothing, zero, weight);
+}
+
+void AttentionBlocks::forVectors(int64_t count, function_ref<void(Value first, Value mask)> body) {
+  emitTiled(
+      r, count, lanes, [&](Value first) { body(first, Value()); },
+      [&](Value first, int64_t left) { body(first, maskOf(r.constant(left))); });
+}
+
+void AttentionBlocks::forRows(Value count, int64_t height,
+                              function_ref<void(int64_t height, Value first)> body) {
+  APInt known;
+  if (matchPattern(count, m_ConstantInt(&known)))
+    return emitRowTiles(r, count, height, [&](Value first, int64_t rows) { body(rows, first); });
+  emitStepLoop(r, r.constant(0), count, height, [&](Value first) { body(height, first); });
+}
+
+SmallVector<Value> AttentionBlocks::place(Value row, Value last) const {
+  SmallVector<Value> indices(at.begin(), at.begin() + rank - 2);
+  indices.append({row, last});
+  return indices;
+}
+
+Value AttentionBlocks::operandVector(Value tensor, Value before, Value last, Value lane,
+                                     Value mask) {
+  VectorReader reader(r, lanes);
+  reader.setLanes(lane, mask);
+  return reader.broadcast(weir::detail::broadcastElement(reader, tensor, place(before, last)));
+}
+
+void AttentionBlocks::tile(DotGeneralOp dot, TileShape shape, Value depth,
+                           const TileOperands &operands) {
+  emitTile(
+      r, kernel, dot, shape, {depth}, operands, [](int64_t) { return SmallVector<Value>(); },
+      Value(), Value());
+}
