@@ -105,18 +105,29 @@ LogicalResult dotGeneral(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
     int64_t first = isLeft ? batches + own : batches;
     for (int64_t i = 0; i < free; ++i)
       dyContract.push_back(first + i);
-    Value product = a.op<DotGeneralOp>(dy, a.conj(other), dyBatch, otherBatch, dyContract, theirs,
-                                       Adjoint::type(self).getElementType());
-    // Made: batch, own free ones, what `other` was contracted over, in order.
-    IntVector sorted(otherContract), made;
+    // Made: batch, then own free ones and what `other` was contracted over, in order; or these
+    // before those, where that is how the operand lies: nothing need be transposed then.
+    IntVector sorted(otherContract), summed;
     llvm::sort(sorted);
-    made.append(batch.begin(), batch.end());
-    made.append(mine.begin(), mine.end());
     for (int64_t dim : sorted)
-      made.push_back(contract[llvm::find(otherContract, dim) - otherContract.begin()]);
-    IntVector permutation(made.size());
-    for (auto [from, to] : llvm::enumerate(made))
-      permutation[to] = from;
+      summed.push_back(contract[llvm::find(otherContract, dim) - otherContract.begin()]);
+    auto placesOf = [&](const IntVector &first, const IntVector &second) {
+      IntVector permutation(Adjoint::rank(self));
+      int64_t from = 0;
+      for (Ints dims : {batch, Ints(first), Ints(second)})
+        for (int64_t to : dims)
+          permutation[to] = from++;
+      return permutation;
+    };
+    IntVector permutation = placesOf(mine, summed), turned = placesOf(summed, mine);
+    bool isTurned = !llvm::is_sorted(permutation) && llvm::is_sorted(turned);
+    Type element = Adjoint::type(self).getElementType();
+    Value others = a.conj(other);
+    Value product =
+        isTurned ? a.op<DotGeneralOp>(others, dy, otherBatch, dyBatch, theirs, dyContract, element)
+                 : a.op<DotGeneralOp>(dy, others, dyBatch, otherBatch, dyContract, theirs, element);
+    if (isTurned)
+      permutation = turned;
     a.add(self, a.transpose(product, permutation));
   };
   one(lhs, dot.getLhsBatch(), dot.getLhsContract(), rhs, dot.getRhsBatch(), dot.getRhsContract(),

@@ -12,8 +12,8 @@ usage: step_peer.py ENGINE NETWORK BATCH THREADS FOLDER
 Prints `{"compile": seconds}` when the first step is done. For each line on its input that
 holds a number of seconds it runs steps for that long, and prints a line
 `{"wall": ms, "cpu": ms, "steps": N, "peak": MiB, "loss": …}`: medians of a step; the peak is
-of the whole process, less what it held before the network was made (weir: nothing is taken
-off). `{"error": …}` ends it.
+of the whole process, less what it held before the network was made (weir: loaded, and compiled
+by a process of its own). `{"error": …}` ends it.
 """
 import json
 import os
@@ -132,6 +132,7 @@ def weir_engine():
     sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                     "..", "..", "tools", "python"))
     import weir
+    base = mebibytes("VmRSS")
     model, flags = f"{folder}/{network}-{batch}", ["--entry=train_step"]
     if engine == "weir-train":
         model += "-forward"
@@ -149,7 +150,7 @@ def weir_engine():
     def run():
         return float(np.asarray(entry(**feeds)).reshape(-1)[0])
     run()
-    return run, took, 0.0
+    return run, took, base
 
 
 def main():
