@@ -319,6 +319,18 @@ llvm::StringMap<std::optional<int64_t>> wholeRanges(ModuleOp module) {
   return ranges;
 }
 
+/// The dialects of the operations inside of one.
+llvm::StringSet<> dialectsOf(Operation *within) {
+  llvm::SmallPtrSet<Dialect *, 16> found;
+  llvm::StringSet<> names;
+  within->walk([&](Operation *op) {
+    Dialect *dialect = op->getDialect();
+    if (dialect && found.insert(dialect).second)
+      names.insert(dialect->getNamespace());
+  });
+  return names;
+}
+
 /// Kernels that only chains launch.
 llvm::StringSet<> onlyStages(ModuleOp module) {
   llvm::StringSet<> stages;
@@ -392,32 +404,50 @@ std::unique_ptr<llvm::Module> weir::generateCpu(ModuleOp module, const CpuOption
   for (plan::KernelOp kernel : kernels)
     kernel->moveBefore(parked->getBody(), parked->getBody()->end());
 
+  llvm::StringSet<> dialects = dialectsOf(module);
   PassManager first(context);
   first.enableVerifier(false);
   // Emitters leave no blocks to merge or to take away.
   GreedyRewriteConfig config;
   config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
-  first.addPass(createCanonicalizerPass(config));
-  first.addPass(createCSEPass());
-  first.addPass(createLoopInvariantCodeMotionPass());
+  // Functions are of two dialects.
+  OpPassManager &each = first.nestAny();
+  each.addPass(createCanonicalizerPass(config));
+  each.addPass(createCSEPass());
+  each.addPass(createLoopInvariantCodeMotionPass());
   first.addPass(createApproximateMath());
-  first.addPass(createConvertComplexToStandardPass());
-  first.addPass(createSCFToControlFlowPass());
+  // A pass costs a walk over all there is, even where it finds nothing.
+  if (dialects.contains("complex"))
+    first.addPass(createConvertComplexToStandardPass());
+  first.nestAny().addPass(createSCFToControlFlowPass());
   if (failed(first.run(module)))
     return nullptr;
 
   if (failed(lowerSteps(module, tables, options.otherSteps)))
     return nullptr;
 
+  // Steps alone have memrefs.
+  PassManager metadata(context, func::FuncOp::getOperationName());
+  metadata.enableVerifier(false);
+  metadata.addPass(memref::createExpandStridedMetadataPass());
+  for (auto function : llvm::to_vector(module.getOps<func::FuncOp>()))
+    if (dialectsOf(function).contains("memref") && failed(metadata.run(function)))
+      return nullptr;
+
+  dialects = dialectsOf(module);
   PassManager second(context);
   second.enableVerifier(false);
-  second.addPass(memref::createExpandStridedMetadataPass());
-  second.addPass(createConvertMathToLLVMPass());
-  second.addPass(createConvertMathToLibmPass());
-  second.addPass(createConvertComplexToLLVMPass());
-  second.addPass(createConvertVectorToLLVMPass());
-  second.addPass(createFinalizeMemRefToLLVMConversionPass());
-  second.addPass(createArithToLLVMConversionPass());
+  if (dialects.contains("math")) {
+    second.addPass(createConvertMathToLLVMPass());
+    second.addPass(createConvertMathToLibmPass());
+  }
+  if (dialects.contains("complex"))
+    second.addPass(createConvertComplexToLLVMPass());
+  if (dialects.contains("vector"))
+    second.nestAny().addPass(createConvertVectorToLLVMPass());
+  if (dialects.contains("memref"))
+    second.addPass(createFinalizeMemRefToLLVMConversionPass());
+  second.nestAny().addPass(createArithToLLVMConversionPass());
   second.addPass(createConvertControlFlowToLLVMPass());
   second.addPass(createConvertFuncToLLVMPass());
   second.addPass(createReconcileUnrealizedCastsPass());
