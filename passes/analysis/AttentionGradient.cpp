@@ -56,7 +56,7 @@ bool weir::leadsByVectors(Value value, Value source, bool isLast,
       !typeOf(value).getElementType().isF32())
     return false;
   bool selects = isa<SelectOp>(op);
-  if (!selects && (!isVectorElementwise(op) || isa<CastOp>(op)))
+  if (!selects && (!isF32EpilogueElementwise(op) || isa<CastOp>(op)))
     return false;
   for (OpOperand &path : op->getOpOperands()) {
     if ((selects && path.getOperandNumber() == 0) ||
@@ -215,7 +215,7 @@ private:
   void absorb(Value value) {
     while (Operation *op = value.getDefiningOp()) {
       auto transpose = dyn_cast<TransposeOp>(op);
-      bool scales = isa<MulOp, DivOp>(op) && isVectorElementwise(op) &&
+      bool scales = isa<MulOp, DivOp>(op) && isF32EpilogueElementwise(op) &&
                     constantElements(op->getOperand(1)) &&
                     constantElements(op->getOperand(1)).isSplat() &&
                     op->getOperand(0).getType() == value.getType();

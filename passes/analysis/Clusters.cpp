@@ -492,7 +492,7 @@ private:
 
   static bool isGemm(Operation *op) {
     if (auto dot = dyn_cast<DotGeneralOp>(op); dot && !isOffloaded(op))
-      return op->hasAttr(tileUnitAttribute) || isPlainGemm(dot);
+      return op->hasAttr(tileUnitAttribute) || isGemmOfOneType(dot);
     return isa<DotGeneralOp, ConvOp>(op) &&
            (op->hasAttr(tileUnitAttribute) ||
             getElementTypeOrSelf(op->getResult(0).getType()).isF32() ||

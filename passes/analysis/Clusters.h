@@ -71,7 +71,7 @@ bool isF32EpilogueElementwise(mlir::Operation *op);
 /// Whether registers hold sums of a product of this type: f32, f64, integers of as many bits.
 bool isGemmElement(mlir::Type element);
 /// Whether operands and sums of the product are of one such type.
-bool isPlainGemm(DotGeneralOp dot);
+bool isGemmOfOneType(DotGeneralOp dot);
 /// Whether the operation may follow such a product on its sums.
 bool isEpilogueElementwise(mlir::Operation *op);
 

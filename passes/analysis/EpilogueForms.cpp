@@ -41,7 +41,7 @@ bool weir::isGemmElement(Type element) {
   return element.isF32() || element.isF64() || element.isInteger(32) || element.isInteger(64);
 }
 
-bool weir::isPlainGemm(DotGeneralOp dot) {
+bool weir::isGemmOfOneType(DotGeneralOp dot) {
   Type element = getElementTypeOrSelf(dot.getType()), sums = dot.getAccumulator();
   // Sums of integers that wrap are the same, however wide they are before.
   bool isExact = element.isIntOrFloat() && isa<IntegerType>(element) && isa<IntegerType>(sums) &&

@@ -206,7 +206,7 @@ private:
     auto [base, order] = turned(value, wanted);
     value = base;
     Operation *op = value.getDefiningOp();
-    if (isa_and_nonnull<MulOp, DivOp>(op) && isVectorElementwise(op) &&
+    if (isa_and_nonnull<MulOp, DivOp>(op) && isF32EpilogueElementwise(op) &&
         op->getOperand(0).getType() == value.getType() && constantElements(op->getOperand(1)) &&
         constantElements(op->getOperand(1)).isSplat()) {
       Value before = own(op->getOperand(0), order);

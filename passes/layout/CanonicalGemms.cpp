@@ -90,7 +90,7 @@ Value reshapedToResult(OpBuilder &b, DotGeneralOp dot, Value made) {
 bool productOfVector(DotGeneralOp dot) {
   auto lhs = cast<RankedTensorType>(dot.getLhs().getType());
   auto rhs = cast<RankedTensorType>(dot.getRhs().getType());
-  if (mayBeOffloaded(dot) || !isPlainGemm(dot) || !lhs.getElementType().isF32() ||
+  if (mayBeOffloaded(dot) || !isGemmOfOneType(dot) || !lhs.getElementType().isF32() ||
       !dot.getLhsBatch().empty())
     return false;
   SmallVector<int64_t> contractL(dot.getLhsContract()), contractR(dot.getRhsContract());
@@ -153,7 +153,7 @@ void plainProduct(DotGeneralOp dot) {
     if (isOpen || mergeK || !lhs.getElementType().isF32() || !rhs.getElementType().isF32() ||
         !result.getElementType().isF32())
       return;
-  } else if (!isPlainGemm(dot)) {
+  } else if (!isGemmOfOneType(dot)) {
     return;
   }
   OpBuilder b(dot);

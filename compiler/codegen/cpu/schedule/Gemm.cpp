@@ -20,7 +20,7 @@ using namespace weir::plan;
 /// Whether the product is [batch…, M…, K] by [batch…, K, N] of elements that tiles have, both
 /// operands read from buffers.
 static bool isPlainGemm(DotGeneralOp dot) {
-  return isInPlainOrder(dot) && isPlainGemm(dot) && isa<BlockArgument>(dot.getLhs()) &&
+  return isInPlainOrder(dot) && isGemmOfOneType(dot) && isa<BlockArgument>(dot.getLhs()) &&
          isa<BlockArgument>(dot.getRhs());
 }
 
