@@ -19,6 +19,7 @@
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -250,6 +251,78 @@ llvm::Error weir::linkLibdevice(llvm::Module &module) {
   return llvm::Error::success();
 }
 
+/// Two halves, of bytes 0 and 1 of a word of 8-bit floats, or of 2 and 3.
+static llvm::Value *halvesOf(llvm::IRBuilder<> &b, llvm::Value *word, bool upper, bool isE5M2) {
+  auto number = [&](uint32_t value) { return b.getInt32(value); };
+  // Each byte is the upper one of its half, which is e5m2's value.
+  llvm::Value *first = upper ? b.CreateLShr(word, number(8)) : b.CreateShl(word, number(8)),
+              *second = upper ? word : b.CreateShl(word, number(16)),
+              *bits = b.CreateOr(b.CreateAnd(first, number(0xff00)),
+                                 b.CreateAnd(second, number(0xff000000)));
+  auto *halves = llvm::FixedVectorType::get(b.getHalfTy(), 2);
+  if (isE5M2)
+    return b.CreateBitCast(bits, halves);
+  // e4m3's exponent has a bias of 7 and not of 15: a product by 256, exact of the smallest numbers,
+  // too. All ones are no number.
+  llvm::Value *sign = b.CreateAnd(bits, number(0x80008000)),
+              *magnitude = b.CreateAnd(bits, number(0x7f007f00)),
+              *small = b.CreateBitCast(b.CreateLShr(magnitude, number(1)), halves),
+              *factor = llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(2),
+                                                       llvm::ConstantFP::get(b.getHalfTy(), 256)),
+              *made = b.CreateBitCast(b.CreateFMul(small, factor), b.getInt32Ty()),
+              *over = b.CreateAnd(b.CreateAdd(magnitude, number(0x01000100)), number(0x80008000)),
+              *nans = b.CreateMul(b.CreateLShr(over, number(15)), number(0x7fff));
+  return b.CreateBitCast(b.CreateOr(b.CreateOr(made, nans), sign), halves);
+}
+
+/// Gives narrowProduct's functions what the architecture has.
+static void defineNarrowProducts(llvm::Module &module, const CudaArchitecture &architecture) {
+  constexpr int firstWithNarrow = 89;
+  const char *types[] = {"e4m3", "e5m2"};
+  for (llvm::StringRef left : types)
+    for (llvm::StringRef right : types) {
+      llvm::Function *function = module.getFunction(narrowProduct(left, right));
+      if (!function || !function->isDeclaration())
+        continue;
+      function->setLinkage(llvm::GlobalValue::InternalLinkage);
+      function->addFnAttr(llvm::Attribute::AlwaysInline);
+      llvm::IRBuilder<> b(llvm::BasicBlock::Create(module.getContext(), "", function));
+      llvm::SmallVector<llvm::Value *> words;
+      for (llvm::Argument &argument : function->args())
+        words.push_back(&argument);
+      if (architecture.number >= firstWithNarrow) {
+        std::string text = ("mma.sync.aligned.m16n8k32.row.col.f32." + left + "." + right +
+                            ".f32 {$0,$1,$2,$3},{$4,$5,$6,$7},{$8,$9},{$10,$11,$12,$13};")
+                               .str();
+        auto *multiply = llvm::InlineAsm::get(function->getFunctionType(), text,
+                                              "=f,=f,=f,=f,r,r,r,r,r,r,f,f,f,f",
+                                              /*hasSideEffects=*/true);
+        llvm::CallInst *call = b.CreateCall(multiply, words);
+        call->setConvergent();
+        b.CreateRet(call);
+        continue;
+      }
+      // Which places of the depth meet is one order for both operands: bytes 0 and 1 of a word are
+      // a word of halves, 2 and 3 the one that lies eight further.
+      llvm::SmallVector<llvm::Value *> sums(words.begin() + 6, words.end());
+      llvm::CallInst *call = nullptr;
+      for (size_t half : {0, 1}) {
+        llvm::SmallVector<llvm::Value *> operands;
+        for (bool upper : {false, true})
+          for (size_t row : {0, 1})
+            operands.push_back(halvesOf(b, words[2 * half + row], upper, left == "e5m2"));
+        for (bool upper : {false, true})
+          operands.push_back(halvesOf(b, words[4 + half], upper, right == "e5m2"));
+        operands.append(sums);
+        call = b.CreateIntrinsic(llvm::Intrinsic::nvvm_mma_m16n8k16_row_col_f32_f32, {}, operands);
+        call->setConvergent();
+        for (unsigned i = 0; i < 4; ++i)
+          sums[i] = b.CreateExtractValue(call, i);
+      }
+      b.CreateRet(call);
+    }
+}
+
 /// Lets kernels begin while the one before is still at work, and wait for it before they
 /// touch memory. That others may begin is said first: they wait, too, so that all before has
 /// ended when one goes on. A block of its own: nothing is moved across.
@@ -277,16 +350,21 @@ static void waitForKernelsBefore(llvm::Module &module) {
   }
 }
 
-/// Products of unlike integers by groups of warps came with a later version of PTX than all else
-/// that is written for sm_90a: code that has them says so. It is machine code for one architecture,
-/// which drivers read that do not know that version.
+/// Products of unlike integers by groups of warps, and of 8-bit floats by a warp, came with a later
+/// version of PTX than all else that is written: code that has them says so. Drivers read the
+/// machine code that do not know that version.
 static std::string withItsVersion(std::string text) {
   constexpr llvm::StringLiteral usual = ".version 8.0", later = ".version 8.4";
   llvm::StringRef rest = text;
-  for (size_t at; (at = rest.find("wgmma.mma_async")) != llvm::StringRef::npos;) {
-    rest = rest.drop_front(at + 1);
+  for (size_t at; (at = rest.find("mma")) != llvm::StringRef::npos;) {
+    rest = rest.drop_front(at);
     llvm::StringRef instruction = rest.take_until([](char c) { return c == ' '; });
-    if (!instruction.ends_with(".u8.s8") && !instruction.ends_with(".s8.u8"))
+    rest = rest.drop_front(1);
+    bool isWide = instruction.starts_with("mma_async") &&
+                  (instruction.ends_with(".u8.s8") || instruction.ends_with(".s8.u8"));
+    bool isNarrow = instruction.starts_with("mma.sync") &&
+                    (instruction.contains(".e4m3") || instruction.contains(".e5m2"));
+    if (!isWide && !isNarrow)
       continue;
     if (size_t version = text.find(usual); version != std::string::npos)
       text.replace(version, usual.size(), later.data(), later.size());
@@ -306,6 +384,7 @@ llvm::Expected<std::string> weir::toPtx(const llvm::Module &module,
   if (!architecture.isSpecific)
     for (const std::string &name : specific)
       copy->getFunction(name)->eraseFromParent();
+  defineNarrowProducts(*copy, architecture);
   optimize(*copy, **machine, optLevel <= 0 ? 0 : 3, /*sanitizeAddress=*/false);
   constexpr int firstWithWait = 90;
   if (architecture.number >= firstWithWait)
@@ -317,7 +396,7 @@ llvm::Expected<std::string> weir::toPtx(const llvm::Module &module,
   if (llvm::Error error =
           generateMachineCode(*copy, **machine, llvm::CodeGenFileType::AssemblyFile, text))
     return std::move(error);
-  return architecture.isSpecific ? withItsVersion(text.str().str()) : text.str().str();
+  return withItsVersion(text.str().str());
 }
 
 //===----------------------------------------------------------------------===//

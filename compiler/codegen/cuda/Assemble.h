@@ -10,6 +10,7 @@
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/Twine.h"
 #include "llvm/Support/Error.h"
 #include <optional>
 #include <string>
@@ -20,6 +21,14 @@ class Module;
 }
 
 namespace weir {
+
+/// A function that multiplies 8-bit floats by tensor cores, as mma.m16n8k32 does: words of the left
+/// operand (4), of the right one (2), and sums in f32 (4). toPtx gives it a body: from sm_89 on it
+/// is that instruction, before two products of f16, which has all values of both types (`e4m3`,
+/// `e5m2`).
+inline std::string narrowProduct(llvm::StringRef left, llvm::StringRef right) {
+  return ("weir_multiply_" + left + "_" + right).str();
+}
 
 /// A GPU architecture that code is made for.
 struct CudaArchitecture {

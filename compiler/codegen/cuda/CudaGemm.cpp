@@ -55,10 +55,10 @@ public:
     tileRows = knownRows >= 0 && knownRows <= 16 ? 16 : 64;
     k.shape.threads = threads;
     k.shape.axes = {{p.batchDims, 1}, {p.rowDims, tileRows}, {p.columnDims, tileColumns}};
-    // Left alone, ptxas has registers for four blocks, which windows of bytes do not fit into.
+    // Left alone, ptxas may have registers for four blocks, which windows of bytes do not fit into.
     bool isOfBytes = p.onTensorCores() && p.ofWord() == 4;
     if (isOfBytes && !isa<DotGeneralOp>(p.op))
-      r.function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), b.getI32IntegerAttr(3));
+      r.function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), b.getI32IntegerAttr(1));
 
     r.loc = p.op->getLoc();
     SmallVector<Value> batchSizes = sizesAlong(target, p.batchDims);
@@ -418,6 +418,11 @@ bool emitDot(const CudaKernel &k, DotGeneralOp dot) {
   };
   p.left = left;
   p.right = right;
+  // 8-bit floats that lie in chunks are copied, and multiplied, as they are.
+  bool isNarrow = p.operand.isF16() && isByteElement(lhs.getElementType()) &&
+                  isByteElement(rhs.getElementType());
+  if (isNarrow && chunksAlongDepth(leftOperand) && chunksAlongDepth(rightOperand))
+    p.operand = IntegerType::get(dot.getContext(), 8);
   auto chunks = [&](const DotOperand &operand) -> std::optional<ChunkedOperand> {
     std::optional<bool> along = chunksAlongDepth(operand);
     // What is copied is multiplied as it is.

@@ -210,8 +210,8 @@ inline constexpr int64_t tensorCoreRows = 16, tensorCoreColumns = 8;
 
 /// Numbers that fill a word, the first one in its lowest bits.
 mlir::Value packWord(CudaReader &r, llvm::ArrayRef<mlir::Value> numbers);
-/// sums += left right: four words by two, to four sums. Of f16 or bf16 these are in f32; of
-/// integers of 8 bits, in i32, and left and right may differ in being signed.
+/// sums += left right: four words by two, to four sums. Of f16, bf16 and 8-bit floats these are in
+/// f32; of integers of 8 bits, in i32. Of bytes left and right may differ in type.
 void multiplyOnTensorCores(CudaReader &r, mlir::Type leftType, mlir::Type rightType,
                            llvm::ArrayRef<mlir::Value> left, llvm::ArrayRef<mlir::Value> right,
                            llvm::MutableArrayRef<mlir::Value> sums);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/codegen/cuda/Assemble.h"
 #include "compiler/codegen/cuda/CudaKernel.h"
 #include "dialects/weir/Pch.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -37,8 +38,34 @@ static std::pair<NVVM::MMATypes, int64_t> coreType(Type operand) {
   return {operand.isBF16() ? NVVM::MMATypes::bf16 : NVVM::MMATypes::f16, 16};
 }
 
+/// 8-bit floats: by a function that each architecture has of its own (Assemble.cpp).
+static void multiplyNarrow(CudaReader &r, Type leftType, Type rightType, ArrayRef<Value> left,
+                           ArrayRef<Value> right, MutableArrayRef<Value> sums) {
+  OpBuilder &b = r.b;
+  auto nameOf = [](Type type) { return isa<Float8E5M2Type>(type) ? "e5m2" : "e4m3"; };
+  std::string name = narrowProduct(nameOf(leftType), nameOf(rightType));
+  Type sum = sums.front().getType(), word = b.getI32Type();
+  auto result = LLVM::LLVMStructType::getLiteral(b.getContext(), {sum, sum, sum, sum});
+  auto module = r.function->getParentOfType<gpu::GPUModuleOp>();
+  if (!module.lookupSymbol(name)) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(module.getBody());
+    SmallVector<Type> types(left.size() + right.size(), word);
+    types.append(sums.size(), sum);
+    LLVM::LLVMFuncOp::create(b, r.loc, name, LLVM::LLVMFunctionType::get(result, types));
+  }
+  SmallVector<Value> operands(left);
+  llvm::append_range(operands, right);
+  llvm::append_range(operands, sums);
+  Value all = LLVM::CallOp::create(b, r.loc, TypeRange{result}, name, operands).getResult();
+  for (auto [i, own] : llvm::enumerate(sums))
+    own = LLVM::ExtractValueOp::create(b, r.loc, all, ArrayRef<int64_t>{int64_t(i)});
+}
+
 void weir::multiplyOnTensorCores(CudaReader &r, Type leftType, Type rightType, ArrayRef<Value> left,
                                  ArrayRef<Value> right, MutableArrayRef<Value> sums) {
+  if (isa<FloatType>(leftType) && leftType.getIntOrFloatBitWidth() == 8)
+    return multiplyNarrow(r, leftType, rightType, left, right, sums);
   OpBuilder &b = r.b;
   // f16 comes as vectors of two, all else as words.
   auto form = [&](ArrayRef<Value> words) {

@@ -416,14 +416,7 @@ static double numberOf(const std::string &type, uint32_t bits) {
     return int8_t(bits);
   if (type == "u8")
     return uint8_t(bits);
-  // e4m3 has no infinities, and a NaN for each sign; e5m2 is the upper half of f16.
-  if (type == "e5m2")
-    return halfToFloat(uint16_t(bits << 8));
-  uint32_t exponent = bits >> 3 & 15, mantissa = bits & 7;
-  double value = exponent == 15 && mantissa == 7 ? double(NAN)
-                 : exponent ? std::ldexp(1.0 + mantissa / 8.0, int(exponent) - 7)
-                            : std::ldexp(mantissa / 8.0, -6);
-  return bits & 0x80 ? -value : value;
+  return byteToFloat(bits, type == "e5m2");
 }
 
 void Block::compute(const GroupProduct &product) {

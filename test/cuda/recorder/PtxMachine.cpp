@@ -270,8 +270,10 @@ void Block::multiply(const Instruction &i, size_t first, size_t count) {
   bool isBrain = i.from == Type::BF16, ofBytes = i.has("m16n8k32");
   auto typeOf = [&](size_t word) { return i.words.size() == 9 ? i.words[word] : ""; };
   auto isByte = [](const std::string &type) { return type == "s8" || type == "u8"; };
+  auto isNarrow = [](const std::string &type) { return type == "e4m3" || type == "e5m2"; };
+  bool ofNarrow = ofBytes && typeOf(5) == "f32" && isNarrow(typeOf(6)) && isNarrow(typeOf(7));
   bool isKnown = ofBytes
-                     ? typeOf(5) == "s32" && isByte(typeOf(6)) && isByte(typeOf(7))
+                     ? ofNarrow || (typeOf(5) == "s32" && isByte(typeOf(6)) && isByte(typeOf(7)))
                      : i.has("m16n8k16") && i.type == Type::F32 && (isBrain || i.from == Type::F16);
   if (count != 32 || !isKnown || !i.has("row") || !i.has("col") || i.operands.size() != 4)
     fail(i, "unknown");
@@ -287,7 +289,9 @@ void Block::multiply(const Instruction &i, size_t first, size_t count) {
     for (size_t k = 0; k < 2; ++k)
       lanes[lane].b[k] = read(2, k);
   }
-  if (ofBytes)
+  if (ofNarrow)
+    mmaOfNarrow(lanes, typeOf(6) == std::string("e5m2"), typeOf(7) == std::string("e5m2"));
+  else if (ofBytes)
     mma16x8x32(lanes, typeOf(6) == "s8", typeOf(7) == "s8");
   else
     mma16x8x16(lanes, isBrain);

@@ -51,33 +51,46 @@ inline void mma16x8x16(MmaLane (&lanes)[32], bool isBrain) {
           std::bit_cast<uint32_t>(sums[lane / 4 + (i / 2) * 8][lane % 4 * 2 + i % 2]);
 }
 
-/// The same of bytes over a depth of 32, four neighbours of it in a word; sums wrap.
-inline void mma16x8x32(MmaLane (&lanes)[32], bool leftIsSigned, bool rightIsSigned) {
-  int32_t left[16][32], right[32][8];
-  uint32_t sums[16][8];
+/// The same of bytes over a depth of 32, four neighbours of it in a word. Functions say what a
+/// byte of each operand is; `Sum` is what a number of c stands for.
+template <typename Sum, typename Left, typename Right>
+void mmaOfBytes(MmaLane (&lanes)[32], Left leftOf, Right rightOf) {
+  decltype(leftOf(uint8_t())) left[16][32], right[32][8];
+  Sum sums[16][8];
   for (int lane = 0; lane < 32; ++lane) {
     int g = lane / 4, t = lane % 4;
-    auto byte = [](uint32_t word, int which, bool isSigned) -> int32_t {
-      auto bits = uint8_t(word >> (8 * which));
-      return isSigned ? int32_t(int8_t(bits)) : int32_t(bits);
-    };
     for (int which = 0; which < 4; ++which) {
       for (int i = 0; i < 4; ++i)
         left[g + (i % 2) * 8][t * 4 + which + (i / 2) * 16] =
-            byte(lanes[lane].a[i], which, leftIsSigned);
+            leftOf(uint8_t(lanes[lane].a[i] >> (8 * which)));
       for (int i = 0; i < 2; ++i)
-        right[t * 4 + which + i * 16][g] = byte(lanes[lane].b[i], which, rightIsSigned);
+        right[t * 4 + which + i * 16][g] = rightOf(uint8_t(lanes[lane].b[i] >> (8 * which)));
     }
     for (int i = 0; i < 4; ++i)
-      sums[g + (i / 2) * 8][t * 2 + i % 2] = lanes[lane].c[i];
+      sums[g + (i / 2) * 8][t * 2 + i % 2] = std::bit_cast<Sum>(lanes[lane].c[i]);
   }
   for (int row = 0; row < 16; ++row)
     for (int column = 0; column < 8; ++column)
       for (int k = 0; k < 32; ++k)
-        sums[row][column] += uint32_t(left[row][k] * right[k][column]);
+        sums[row][column] += Sum(left[row][k] * right[k][column]);
   for (int lane = 0; lane < 32; ++lane)
     for (int i = 0; i < 4; ++i)
-      lanes[lane].c[i] = sums[lane / 4 + (i / 2) * 8][lane % 4 * 2 + i % 2];
+      lanes[lane].c[i] =
+          std::bit_cast<uint32_t>(sums[lane / 4 + (i / 2) * 8][lane % 4 * 2 + i % 2]);
+}
+
+/// Of integers; sums wrap.
+inline void mma16x8x32(MmaLane (&lanes)[32], bool leftIsSigned, bool rightIsSigned) {
+  auto as = [](bool isSigned) {
+    return [=](uint8_t bits) { return isSigned ? int32_t(int8_t(bits)) : int32_t(bits); };
+  };
+  mmaOfBytes<uint32_t>(lanes, as(leftIsSigned), as(rightIsSigned));
+}
+
+/// Of 8-bit floats, e5m2 or e4m3.
+inline void mmaOfNarrow(MmaLane (&lanes)[32], bool leftIsE5M2, bool rightIsE5M2) {
+  auto as = [](bool isE5M2) { return [=](uint8_t bits) { return byteToFloat(bits, isE5M2); }; };
+  mmaOfBytes<float>(lanes, as(leftIsE5M2), as(rightIsE5M2));
 }
 
 } // namespace ptx
