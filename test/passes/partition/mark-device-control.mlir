@@ -59,23 +59,22 @@ module attributes {weir.cluster = {devices = [{name = "/job:localhost/replica:0/
     } loc("c.if")
     return %r : tensor<96xf32>
   }
-
-  // A variable that nothing inside assigns is one value in all turns.
-  // CHECK-LABEL: @reads
+  // What nothing inside assigns has one value in all turns.
+  // CHECK-LABEL: func.func @reads
   // CHECK: } {weir.decided_on_device}
   func.func @reads(%a: tensor<96xf32>) -> tensor<96xf32> attributes {weir.entry = "reads"} {
     %v = weir.variable {name = "v", container = "", type = tensor<96xf32>, initial = dense<1.0> : tensor<96xf32>} : !weir.resource loc("v")
     %small = weir.constant dense<1.0> : tensor<f32>
     %end = weir.while %a : (tensor<96xf32>) -> tensor<96xf32> while {
     ^bb0(%x: tensor<96xf32>):
-      %w = weir.reduce %x {axes = array<i64: 0>, keep_dims = false, kind = "max"} : (tensor<96xf32>) -> tensor<f32> loc("r.max")
-      %go = weir.compare %w, %small {predicate = "gt"} : (tensor<f32>, tensor<f32>) -> tensor<i1> loc("r.go")
+      %w = weir.reduce %x {axes = array<i64: 0>, keep_dims = false, kind = "max"} : (tensor<96xf32>) -> tensor<f32> loc("k.max")
+      %go = weir.compare %w, %small {predicate = "gt"} : (tensor<f32>, tensor<f32>) -> tensor<i1> loc("k.go")
       weir.yield %go : tensor<i1>
     } do {
     ^bb0(%x: tensor<96xf32>):
-      %y = weir.variable_read %v : (!weir.resource) -> tensor<96xf32> loc("r.read")
+      %y = weir.variable_read %v : (!weir.resource) -> tensor<96xf32> loc("k.read")
       weir.yield %y : tensor<96xf32>
-    } loc("r.loop")
+    } loc("k.loop")
     return %end : tensor<96xf32>
   }
 }
@@ -101,6 +100,9 @@ module attributes {weir.cluster = {devices = [{name = "/job:localhost/replica:0/
     } loc("d.loop")
     return %end#0 : tensor<96xf32>
   }
+  // CHECK-LABEL: func.func @open
+  // CHECK-NOT: weir.decided_on_device
+  // CHECK: weir.decided_by_host = "the host decides \22e.loop\22: node \22e.loop\22 carries values whose size is open"
   func.func @open(%a: tensor<?xf32>) -> tensor<?xf32> attributes {weir.entry = "open"} {
     %small = weir.constant dense<1.0> : tensor<f32>
     %end = weir.while %a : (tensor<?xf32>) -> tensor<?xf32> while {
@@ -115,6 +117,10 @@ module attributes {weir.cluster = {devices = [{name = "/job:localhost/replica:0/
     } loc("e.loop")
     return %end : tensor<?xf32>
   }
+  // CHECK-LABEL: func.func @effect
+  // CHECK-NOT: weir.decided_on_device
+  // CHECK: weir.decided_by_host = "the host decides \22g.loop\22: node \22g.assign\22 assigns a variable"
+  // CHECK-NOT: weir.decided_on_device
   func.func @effect(%a: tensor<96xf32>) -> tensor<96xf32> attributes {weir.entry = "effect"} {
     %v = weir.variable {name = "v", container = "", type = tensor<96xf32>, initial = dense<1.0> : tensor<96xf32>} : !weir.resource loc("v")
     %small = weir.constant dense<1.0> : tensor<f32>
@@ -125,9 +131,8 @@ module attributes {weir.cluster = {devices = [{name = "/job:localhost/replica:0/
       weir.yield %go : tensor<i1>
     } do {
     ^bb0(%x: tensor<96xf32>):
-      %y = weir.variable_read %v : (!weir.resource) -> tensor<96xf32> loc("g.read")
       %t = weir.variable_assign %v, %x : (!weir.resource, tensor<96xf32>) -> !weir.token loc("g.assign")
-      weir.yield %y : tensor<96xf32>
+      weir.yield %x : tensor<96xf32>
     } loc("g.loop")
     return %end : tensor<96xf32>
   }
