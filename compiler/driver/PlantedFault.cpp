@@ -24,6 +24,7 @@ static constexpr llvm::StringLiteral kinds[] = {"value", "round",   "drop", "swa
 
 bool PlantedFault::parse(llvm::StringRef text, std::string &possible) {
   possible = "PASS:NODE:KIND with " + llvm::join(std::begin(kinds), std::end(kinds), ", ");
+  isNeeded = !text.consume_front("?");
   auto [before, after] = text.split(':');
   auto [named, what] = after.rsplit(':');
   auto [what1, where] = what.split('@');
@@ -102,18 +103,26 @@ static bool loseOperand(Operation *op) {
   return false;
 }
 
-/// Lets a buffer begin where another one lies that is alive with it.
+/// Lets a buffer of the node begin where another one lies that is alive with it: the nearest
+/// before it, which is most often what it is made of, so that making it destroys that.
 static bool overlap(ModuleOp module, llvm::StringRef node) {
-  plan::BufferOp last;
+  SmallVector<plan::BufferOp> before;
+  auto areAlive = [](plan::BufferOp a, plan::BufferOp b) {
+    auto first = a->getAttrOfType<DenseI64ArrayAttr>("lives"),
+         second = b->getAttrOfType<DenseI64ArrayAttr>("lives");
+    return !first || !second || (first[0] <= second[1] && second[0] <= first[1]);
+  };
   bool done = false;
   module.walk([&](plan::BufferOp buffer) {
-    if (!buffer.getOffset())
+    if (!buffer.getOffset() || done)
       return;
-    if (serves(buffer, node) && last && !done && last->getBlock() == buffer->getBlock()) {
-      buffer.setOffset(last.getOffset());
-      done = true;
-    }
-    last = buffer;
+    for (plan::BufferOp other : llvm::reverse(before))
+      if (serves(buffer, node) && !done && other->getBlock() == buffer->getBlock() &&
+          areAlive(other, buffer)) {
+        buffer.setOffset(other.getOffset());
+        done = true;
+      }
+    before.push_back(buffer);
   });
   return done;
 }

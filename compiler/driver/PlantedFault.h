@@ -34,17 +34,19 @@ struct PlantedFault {
   /// left out), `swap` (its first two operands change places), `nan` (results are NaN),
   /// `overlap` (a buffer takes another's place), `place` (behind weir-partition: an operation
   /// is on a device that nobody sent its operand to, and reads zeros there), each also as
-  /// KIND@N: only where a dimension has the size N.
+  /// KIND@N: only where a dimension has the size N. A `?` before all: where there is nothing
+  /// to spoil so, nothing is.
   bool parse(llvm::StringRef text, std::string &possible);
   /// To be added to each stage's pass manager. The fault must outlive it.
   std::unique_ptr<mlir::PassInstrumentation> instrumentation();
 
   /// Whether the pass has run and left no operation to spoil.
-  bool wasMissed() const { return seen >= run && !planted; }
+  bool wasMissed() const { return isNeeded && seen >= run && !planted; }
 
 private:
   friend class FaultInstrumentation;
   int64_t size = 0; ///< 0: wherever
+  bool isNeeded = true;
   int seen = 0;
 };
 

@@ -41,9 +41,10 @@ std::string weir::tools::whyIgnored(const FlagParser &parser, bool isLibrary, bo
              flag;
   }
   if (showsNumbers) {
-    std::string flag = parser.givenOf({"Run", "Times", "Steps", "Expected results", "Checkpoints"},
-                                      {"--input", "--device", "--numerics", "--compare",
-                                       "--tolerance", "--numerics-out", "--name"});
+    std::string flag =
+        parser.givenOf({"Run", "Times", "Steps", "Expected results", "Checkpoints"},
+                       {"--input", "--run", "--steps", "--batch", "--shuffle", "--device",
+                        "--numerics", "--compare", "--tolerance", "--numerics-out", "--name"});
     if (!flag.empty())
       return "found " + flag +
              " beside --numerics or --compare, which run the nodes of the model "

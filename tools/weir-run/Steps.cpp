@@ -72,23 +72,6 @@ const std::vector<int64_t> &Batches::of(int64_t step) {
   return taken;
 }
 
-namespace {
-
-/// Feeds of each step.
-class Feeder {
-public:
-  bool prepare(const StepFlags &flags, const std::string &model, const LoadedEntry &entry,
-               const std::vector<HostTensor> &all, DiagnosticSink &sink);
-  std::vector<HostTensor> &of(int64_t step);
-
-private:
-  std::vector<const HostTensor *> sources; ///< null: fed as it is
-  std::vector<HostTensor> feeds;
-  std::optional<Batches> batches;
-};
-
-} // namespace
-
 bool Feeder::prepare(const StepFlags &flags, const std::string &model, const LoadedEntry &entry,
                      const std::vector<HostTensor> &all, DiagnosticSink &sink) {
   feeds = all;

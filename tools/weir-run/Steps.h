@@ -14,6 +14,7 @@
 #include "tools/weir-run/Metrics.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,21 @@ private:
   int64_t rows, batch, seed;
   int64_t shuffled = -1; ///< the time around that `order` is for
   std::vector<int64_t> order, taken;
+};
+
+/// Feeds of each step, of inputs that have rows for many.
+class Feeder {
+public:
+  /// `all` must stay. False after a report.
+  bool prepare(const StepFlags &flags, const std::string &model, const LoadedEntry &entry,
+               const std::vector<HostTensor> &all, DiagnosticSink &sink);
+  /// Valid until the next call.
+  std::vector<HostTensor> &of(int64_t step);
+
+private:
+  std::vector<const HostTensor *> sources; ///< null: fed as it is
+  std::vector<HostTensor> feeds;
+  std::optional<Batches> batches;
 };
 
 /// Runs `entry` so many times, shows how it goes on stderr (a line that is rewritten on

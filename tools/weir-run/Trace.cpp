@@ -317,8 +317,7 @@ std::string TraceRecorder::eventsJson(const Shared *shared) const {
         rate += ordered[i].by;
         // Sums of many rates and their negatives are nothing but for rounding.
         if (i + 1 == ordered.size() || ordered[i + 1].time > ordered[i].time)
-          count("bandwidth of kernels", "GB/s", ordered[i].time, device,
-                rate < 1e-6 ? 0 : rate);
+          count("bandwidth of kernels", "GB/s", ordered[i].time, device, rate < 1e-6 ? 0 : rate);
       }
     }
     std::vector<Sample> samples;

@@ -19,6 +19,7 @@
 #include "tools/common/Terminal.h"
 #include "tools/insight/Numerics.h"
 #include "tools/weir-run/Checkpoints.h"
+#include "tools/weir-run/Drift.h"
 #include "tools/weir-run/Expect.h"
 #include "tools/weir-run/FlagRules.h"
 #include "tools/weir-run/Measure.h"
@@ -485,7 +486,8 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain, Diagnos
     if (!inputs.add(flag, sink))
       return false;
   Report report;
-  std::unique_ptr<LoadedModel> model = loadProgram(settings.options, sink, &report, settings.listener);
+  std::unique_ptr<LoadedModel> model =
+      loadProgram(settings.options, sink, &report, settings.listener);
   if (!model)
     return false;
   std::unique_ptr<ClusterTask> task;
@@ -602,8 +604,13 @@ static int runTool(int argc, char **argv) {
   settings.numerics.inputs = settings.inputs;
   bool good = false;
   try {
-    good = settings.showNumbers ? printNumerics(settings.options, settings.numerics, sink)
-                                : run(settings, start, beforeMain, sink);
+    if (!settings.showNumbers)
+      good = run(settings, start, beforeMain, sink);
+    else if (settings.steps.steps)
+      good = printDrift(settings.options, settings.numerics, settings.steps,
+                        settings.entries.empty() ? "" : settings.entries.back(), sink);
+    else
+      good = printNumerics(settings.options, settings.numerics, sink);
   } catch (const std::bad_alloc &) {
     std::string why = "RESOURCE_EXHAUSTED: no memory for inputs or results of these sizes";
     sink.report({"W0704", settings.options.input, "", "", why, {}});
