@@ -10,6 +10,7 @@
 #include "compiler/driver/Frontends.h"
 #include "compiler/driver/Messages.h"
 #include "compiler/driver/OptionRules.h"
+#include "compiler/driver/Parallel.h"
 #include "compiler/driver/Version.h"
 #include "compiler/emit/Header.h"
 #include "compiler/emit/OutputFile.h"
@@ -78,6 +79,8 @@ bool Compilation::runPasses() {
   int codegen = stageIndex(codegenStage), planned = stageIndex("plan-memory");
   if (work.nextStage > stageIndex("simplify"))
     countOperations(work);
+  else if (!chooseParallel(work, pipeline))
+    return false;
   for (; work.nextStage < codegen && work.nextStage <= work.stopStage; ++work.nextStage) {
     Stage &stage = pipeline[work.nextStage];
     // Of the stages from kernels to the plan some are tried more than once.

@@ -32,6 +32,7 @@ struct TrainingOptions {
   int replicas = 1;
   int stages = 1;       ///< devices of a replica, one behind the other
   int microBatches = 0; ///< 0: the usual number for so many stages
+  std::string parallel; ///< "auto": how devices share the work is chosen; empty: as flags say
   bool shardOptimizer = false;
   std::vector<std::string> shardedFeeds; ///< empty: all that have a dimension
 };

@@ -70,7 +70,9 @@ bool LayoutStage::run(Work &work) {
 bool PlaceStage::run(Work &work) {
   if (!runPasses(work))
     return false;
+  std::vector<ParallelWay> ways = std::move(work.report.placement.ways);
   work.report.placement = takePlacement(*work.module);
+  work.report.placement.ways = std::move(ways);
   return true;
 }
 

@@ -74,9 +74,8 @@ struct LayoutStage : PassStage {
   std::unique_ptr<mlir::Pass> make(llvm::StringRef pass) const override;
 
   std::vector<std::string> keepF32; ///< nodes that are not rounded
-
-private:
-  bool roundsToBf16 = false; ///< products of f32; a fact of options and target together
+  bool roundsToBf16 =
+      false; ///< products of f32; a fact of options and target together, run() sets it
 };
 
 struct PlaceStage : PassStage {

@@ -21,9 +21,6 @@ using namespace weir;
 using namespace weir::driver;
 using llvm::StringRef;
 
-/// Without --micro-batches: stages then wait for each other for a fifth of a step.
-static constexpr int64_t microBatchesPerStage = 4;
-
 namespace {
 
 /// Reads the flags' values; what is wrong is reported.
@@ -234,7 +231,7 @@ bool Reader::read(TrainingSpec &result) {
   spec.stages = options.training.stages;
   spec.microBatches = options.training.microBatches;
   if (spec.microBatches == 0)
-    spec.microBatches = spec.stages > 1 ? microBatchesPerStage * spec.stages : 1;
+    spec.microBatches = usualMicroBatches(spec.stages);
   spec.sharded = options.training.shardedFeeds;
   spec.shardsOptimizer = options.training.shardOptimizer && spec.replicas > 1;
   if (spec.replicas == 1 && options.training.shardOptimizer)
@@ -243,6 +240,8 @@ bool Reader::read(TrainingSpec &result) {
   if (spec.parts() == 1 && !spec.sharded.empty())
     noEffect(sink, options.input, "--shard-feed=" + spec.sharded.front(),
              "there is one replica; possible: with --replicas=N");
+  if (!options.training.parallel.empty() && spec.replicas * spec.stages > 1)
+    refuse("--parallel=auto beside --replicas or --pipeline", "either");
   if (options.precision == "bf16" || options.precision == "f16") {
     spec.precision = options.precision;
     spec.kept = options.keepF32;
@@ -250,6 +249,8 @@ bool Reader::read(TrainingSpec &result) {
   result = std::move(spec);
   return sink.errorCount() == before;
 }
+
+int64_t driver::usualMicroBatches(int64_t stages) { return stages > 1 ? 4 * stages : 1; }
 
 bool driver::prepareTraining(const Options &options, DiagnosticSink &sink, ImportOptions &imports) {
   const TrainingOptions &training = options.training;
@@ -267,6 +268,8 @@ bool driver::prepareTraining(const Options &options, DiagnosticSink &sink, Impor
       noEffect(sink, options.input, "--pipeline=" + llvm::Twine(training.stages), why);
     if (training.microBatches > 0)
       noEffect(sink, options.input, "--micro-batches=" + llvm::Twine(training.microBatches), why);
+    if (!training.parallel.empty())
+      noEffect(sink, options.input, "--parallel=" + training.parallel, why);
     if (training.shardOptimizer)
       noEffect(sink, options.input, "--shard-optimizer", why);
     for (const std::string &feed : training.shardedFeeds)

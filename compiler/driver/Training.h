@@ -15,6 +15,10 @@
 
 namespace weir::driver {
 
+/// Of a pipeline, where the user names no number: stages then wait for each other for a fifth of a
+/// step.
+int64_t usualMicroBatches(int64_t stages);
+
 /// Tells importers what training needs of the one entry that is trained. False, with
 /// W0141 or W0142, where a flag or the entries are wrong. Without --train: that the
 /// other flags have no effect (W0117).

@@ -108,6 +108,14 @@ static void writeSizes(llvm::raw_ostream &os, const Report &report) {
       os << llvm::format(", %.1f us on one device", report.placement.oneDeviceMakespan * 1e6);
     os << "\n";
   }
+  for (const ParallelWay &way : report.placement.ways) {
+    os << (way.isChosen ? "parallel    " : "  possible  ") << way.text;
+    if (way.whyNot.empty())
+      os << llvm::format(": %.1f us, ", way.seconds * 1e6) << byteText(way.bytes);
+    else
+      os << ": no, " << way.whyNot;
+    os << "\n";
+  }
   if (!report.placement.stages.empty()) {
     os << "pipeline    " << report.placement.stages.size() << " stages, "
        << report.placement.microBatches << " micro-batches"
@@ -284,6 +292,20 @@ static void writePlan(llvm::json::OStream &json, const Report &report) {
     json.attribute("transfers", report.placement.transfers);
     json.attribute("delayed", report.placement.delayed);
     json.attribute("asked", report.placement.asked);
+    if (!report.placement.ways.empty())
+      json.attributeArray("ways", [&] {
+        for (const ParallelWay &way : report.placement.ways)
+          json.object([&] {
+            json.attribute("way", utf8(way.text));
+            json.attribute("chosen", way.isChosen);
+            if (way.whyNot.empty()) {
+              json.attribute("us", way.seconds * 1e6);
+              json.attribute("bytes", way.bytes);
+            } else {
+              json.attribute("why_not", utf8(way.whyNot));
+            }
+          });
+      });
     if (report.placement.stages.empty())
       return;
     json.attribute("micro_batches", report.placement.microBatches);

@@ -45,6 +45,15 @@ struct PipelineStage {
   int64_t bytes = 0, sends = 0; ///< held at most; to later stages, of a micro-batch
 };
 
+/// A way for devices to share a training step; seconds and bytes by the cost model.
+struct ParallelWay {
+  std::string text;
+  double seconds = 0; ///< of a step, of as many rows in each way
+  int64_t bytes = 0;  ///< of the device that holds most
+  std::string whyNot; ///< empty: it is possible
+  bool isChosen = false;
+};
+
 struct PlacementInfo {
   std::vector<PlacedNode> nodes; ///< by name; empty: not asked for
   double makespan = -1;          ///< of one step, as the cost model has it
@@ -52,6 +61,7 @@ struct PlacementInfo {
   /// Messages between devices; tensors that are sent later than they could be,
   /// and of them those that the receiver asks for.
   int64_t transfers = 0, delayed = 0, asked = 0;
+  std::vector<ParallelWay> ways;     ///< that --parallel=auto has chosen among
   std::vector<PipelineStage> stages; ///< empty: the program has no pipeline
   int64_t microBatches = 1;
   double bubble = 0; ///< the share of the passes' time in which a stage waits, in the mean

@@ -71,6 +71,11 @@ inline constexpr llvm::StringLiteral shardAttr = "weir.shard";
 /// On a module, a device's name: where the variables are that are no copies.
 inline constexpr llvm::StringLiteral stateDeviceAttr = "weir.state_device";
 
+/// On a module: what a placed step costs is asked for (passes/partition/StepEstimate.h).
+inline constexpr llvm::StringLiteral wantsEstimateAttr = "weir.wants_estimate";
+/// On a module: what devices hold was looked at when the way to train was chosen.
+inline constexpr llvm::StringLiteral memoryCheckedAttr = "weir.memory_checked";
+
 /// On a module, texts NODE:AXIS: products that devices share (passes/simplify/ShardProducts.cpp).
 inline constexpr llvm::StringLiteral shardedProductsAttr = "weir.sharded_products";
 

@@ -218,7 +218,7 @@ class Former {
 public:
   Former(func::FuncOp step, int64_t stages, int64_t microBatches)
       : step(step), stages(stages), microBatches(microBatches), b(step.getContext()),
-        maps(size_t(microBatches)) {}
+        maps(size_t(microBatches)), hasDevices(stages > 1 || step->hasAttr(replicasAttr)) {}
 
   LogicalResult run();
 
@@ -236,6 +236,7 @@ private:
   OpBuilder b;
   std::vector<IRMapping> maps;                  ///< by micro-batch
   DenseMap<BlockArgument, int64_t> stageOfFeed; ///< of those that are divided
+  bool hasDevices; ///< weir-replicate gives them; else what the model asks for by name
   struct Sum {
     Value value;
     int64_t parts = 0;
@@ -306,8 +307,8 @@ void Former::copy(Operation *op, int64_t micro, const StagePlan &plan) {
   });
   Operation *made = b.clone(*op, map);
   settle(made, plan.stageOf.lookup(op));
-  // The first keeps the names, which evaluation has, too.
-  if (micro > 0)
+  // The first keeps the names, which evaluation has, too, and all where requests go by them.
+  if (micro > 0 && hasDevices)
     made->walk(
         [&](Operation *inner) { inner->setLoc(prefixed(inner->getLoc(), prefixOf(micro))); });
   for (auto [result, value] : llvm::zip(op->getResults(), made->getResults()))
@@ -357,6 +358,8 @@ LogicalResult Former::run() {
     op->erase();
   describe(*plan);
   step->removeAttr(microBatchesAttr);
+  if (!hasDevices)
+    step->removeAttr(stagesAttr);
   if (!step->hasAttr(replicasAttr))
     step->removeAttr(shardedAttr);
   step->setAttr(keepsOrderAttr, b.getUnitAttr());

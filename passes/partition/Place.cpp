@@ -12,6 +12,9 @@
 #include "passes/analysis/DeviceTraits.h"
 #include "passes/partition/Passes.h"
 #include "passes/partition/StaticOrder.h"
+#include "passes/partition/StepEstimate.h"
+
+#include <numeric>
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRPLACEPASS
@@ -23,6 +26,8 @@ using namespace weir;
 
 /// The search's budget by the node, within bounds: half a second at most.
 static constexpr int64_t stepsPerNode = 20'000, mostSteps = 50'000'000;
+/// The same for one of several ways to train that are tried.
+static constexpr int64_t mostTrialSteps = 4'000'000;
 
 namespace {
 
@@ -52,7 +57,20 @@ struct PlacePass : weir::impl::WeirPlacePassBase<PlacePass> {
       });
     }
     CostModel model = buildCostModel(module, constraints, kernelOf);
-    std::optional<placement::Plan> plan = choose(constraints, model);
+    bool keepsOrder = llvm::any_of(module.getOps<func::FuncOp>(), [](func::FuncOp function) {
+      return function->hasAttr(keepsOrderAttr);
+    });
+    // Of what a stage holds at once more is known than what its nodes hold together.
+    if (keepsOrder || module->hasAttr(wantsEstimateAttr) || module->hasAttr(memoryCheckedAttr))
+      model.problem.memoryLimits.assign(model.problem.memoryLimits.size(), placement::never);
+    // Most has a device already where an order is kept, and where a way to train is tried it is not
+    // worth a long search.
+    int64_t budget = std::min(mostSteps, stepsPerNode * int64_t(model.problem.nodes.size()));
+    if (module->hasAttr(wantsEstimateAttr))
+      budget = std::min(budget, mostTrialSteps);
+    std::optional<placement::Plan> plan = keepsOrder && placer == "search"
+                                              ? placeInOrder(model.problem)
+                                              : choose(constraints, model, budget);
     if (!plan) {
       emitError(UnknownLoc::get(module.getContext()))
           << "W0603: found no placement within the memory of the devices; "
@@ -66,9 +84,9 @@ struct PlacePass : weir::impl::WeirPlacePassBase<PlacePass> {
       if (isControl(op))
         op->setAttr("weir.homes", homesOf(op));
     });
-    bool keepsOrder = llvm::any_of(module.getOps<func::FuncOp>(), [](func::FuncOp function) {
-      return function->hasAttr(keepsOrderAttr);
-    });
+    // In the order that is there, unless the plan's is better.
+    if (keepsOrder)
+      keepOrder(model.problem, *plan);
     if (!keepsOrder && llvm::any_of(plan->device, [&](int32_t device) {
           return device != plan->device.front();
         })) {
@@ -76,10 +94,13 @@ struct PlacePass : weir::impl::WeirPlacePassBase<PlacePass> {
       if (receives != "early")
         writeTimes(model, *plan);
     }
+    if (module->hasAttr(wantsEstimateAttr))
+      noteEstimate(module, model, *plan);
     describe(module, constraints, model, *plan);
   }
 
-  std::optional<placement::Plan> choose(const Constraints &constraints, const CostModel &model) {
+  std::optional<placement::Plan> choose(const Constraints &constraints, const CostModel &model,
+                                        int64_t budget) {
     StringRef placer = this->placer;
     if (placer == "greedy")
       return placement::placeGreedily(model.problem);
@@ -88,8 +109,23 @@ struct PlacePass : weir::impl::WeirPlacePassBase<PlacePass> {
     if (placer.consume_front("on:"))
       return placeOn(placer, constraints, model);
     placement::Options options;
-    options.steps = std::min(mostSteps, stepsPerNode * int64_t(model.problem.nodes.size()));
+    options.steps = budget;
     return placement::search(model.problem, options);
+  }
+
+  static void keepOrder(const placement::Problem &problem, placement::Plan &plan) {
+    std::iota(plan.order.begin(), plan.order.end(), 0);
+    plan.makespan = placement::timelineOf(problem, plan.device, plan.order).makespan;
+  }
+
+  /// Nodes stay in their order: the better of a greedy placement and of one device.
+  static std::optional<placement::Plan> placeInOrder(const placement::Problem &problem) {
+    std::optional<placement::Plan> greedy = placement::placeGreedily(problem),
+                                   alone = placement::placeOnOneDevice(problem);
+    for (auto *plan : {&greedy, &alone})
+      if (*plan)
+        keepOrder(problem, **plan);
+    return alone && (!greedy || alone->makespan <= greedy->makespan) ? alone : greedy;
   }
 
   /// Any device that constraints allow: what tests of the partition need.

@@ -178,6 +178,10 @@ private:
     return held[end] - held[begin] + kept * (stash[end] - stash[begin]);
   }
   double limitOf(int64_t stage) const {
+    // Of one stage the devices are not known yet; who tries several ways looks then.
+    auto module = step->getParentOfType<ModuleOp>();
+    if (stages == 1 && (module->hasAttr(wantsEstimateAttr) || module->hasAttr(memoryCheckedAttr)))
+      return placement::never;
     const DeviceSet &cluster = costs.cluster();
     return size_t(stage) < cluster.devices.size() ? cluster.devices[size_t(stage)].memory
                                                   : placement::never;

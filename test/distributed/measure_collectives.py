@@ -7,11 +7,11 @@
 #===-------------------------------------------------------------------------===#
 """Runs weir-bench collectives, MPI_Allreduce and gloo::allreduce in turn, by shared memory and TCP.
 
-usage: measure_collectives.py --build=DIR [--tasks=2] [--turns=3] [--largest=67108864]
+usage: measure_collectives.py --build=DIR [--tasks=2] [--turns=3] [--largest=67108864] [--rounds=11]
          [--ways=shm,tcp] [--record=docs/results/collectives.tsv]
 
 Needs mpicc and mpirun; libgloo-dev for Gloo, which is left out without, and goes over TCP alone. A turn is
-one run of each, of a size's turns the best counts. Prints a table; --record writes it for the machine.
+one run of each, of a size's turns the best counts. Prints a table; --record adds it to those that are there.
 """
 import argparse
 import datetime
@@ -78,6 +78,7 @@ def main():
     parser.add_argument("--tasks", type=int, default=2)
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--largest", type=int, default=64 << 20)
+    parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--ways", default="shm,tcp")
     parser.add_argument("--record", default="")
     options = parser.parse_args()
@@ -91,7 +92,8 @@ def main():
         peers = Peers(folder)
         for way in [w for _ in range(options.turns) for w in options.ways.split(",")]:
             for row in rows([os.path.join(options.build, "bin", "weir-bench"), "collectives",
-                             f"--tasks={options.tasks}", f"--largest={options.largest}"],
+                             f"--tasks={options.tasks}", f"--largest={options.largest}",
+                             f"--rounds={options.rounds}"],
                             {"UCX_TLS": "tcp"} if way == "tcp" else {}):
                 note(way, row[0], "weir", row[1])
                 note(way, row[0], "ring", row[3])
@@ -113,8 +115,10 @@ def main():
     for line in lines:
         print("| " + " | ".join(line) + " |")
     if options.record:
-        with open(options.record, "w") as table:
-            table.write("\t".join(["date", "tasks", "machine"] + columns) + "\n")
+        fresh = not os.path.exists(options.record)
+        with open(options.record, "a") as table:
+            if fresh:
+                table.write("\t".join(["date", "tasks", "machine"] + columns) + "\n")
             for line in lines:
                 table.write("\t".join([str(datetime.date.today()), str(options.tasks), processor()]
                                       + line) + "\n")

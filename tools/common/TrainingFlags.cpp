@@ -39,6 +39,13 @@ void weir::tools::addTrainingFlags(FlagParser &parser, driver::Options &options)
                "a replica's batch is computed in M parts whose gradients are added up (default: "
                "with --pipeline four a stage, else one)",
                intSetter(training.microBatches, 1, 1024));
+  parser.value("--parallel", "auto",
+               "chooses by the placer's cost model, within the memory of the devices, among "
+               "replicas, stages, both, and products that devices share",
+               [&training](std::string_view text) -> std::string {
+                 training.parallel = text;
+                 return text == "auto" ? "" : "is no way to train; possible: auto";
+               });
   parser.flag(
       "--shard-optimizer",
       "with --replicas: each replica holds an N-th of the optimizer's variables and updates "
