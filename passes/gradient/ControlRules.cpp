@@ -20,6 +20,7 @@
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace weir;
@@ -140,6 +141,142 @@ LogicalResult givenGradient(WhileOp op, size_t count, ArrayRef<Value> gradients,
     a.add(op.getInits()[i], found[i]);
   return success();
 }
+
+/// A loop backward, whose carried values are the number of trips that are left, others, and, from
+/// `zeros` on, sums that begin with zeros. A sum of products (a weight's gradient) reads and writes
+/// all of itself in each trip, where the products' operands are often small beside it: these are
+/// kept, a row a trip, and one product behind the loop sums over trips, too.
+class LoopSums {
+public:
+  LoopSums(WhileOp loop, size_t zeros, int64_t bound, Adjoint &a)
+      : loop(loop), zeros(zeros), bound(bound), a(a), body(loop.getBody().front()),
+        trip(body.getTerminator()->getOperand(0)) {}
+
+  /// What stands for the loop's results.
+  SmallVector<Value> moveBehind() {
+    for (size_t i = 1; i < loop->getNumResults(); ++i)
+      if (DotGeneralOp product = productOf(i))
+        sums.push_back({i, product, rowsOf(product.getLhs()), rowsOf(product.getRhs())});
+    if (sums.empty())
+      return SmallVector<Value>(loop->getResults());
+    rebuild();
+    SmallVector<Value> results(loop->getResults().take_front(plainCount));
+    for (const Sum &sum : sums)
+      results[sum.index] = productBehind(sum);
+    return results;
+  }
+
+private:
+  /// Where an operand's rows are: in a tensor that is there, or in a value that is carried.
+  struct Rows {
+    Value tensor;
+    size_t carried = 0; ///< among those that this class adds
+  };
+  struct Sum {
+    size_t index;
+    DotGeneralOp product;
+    Rows lhs, rhs;
+  };
+
+  /// The product that the sum `i` adds in each trip, where its operands are small.
+  DotGeneralOp productOf(size_t i) {
+    BlockArgument sum = body.getArgument(i);
+    auto add = body.getTerminator()->getOperand(i).getDefiningOp<AddOp>();
+    if (!add || !add->hasOneUse() || !sum.hasOneUse() || add.getLhs() != sum)
+      return {};
+    auto product = add.getRhs().getDefiningOp<DotGeneralOp>();
+    if (!product || !product->hasOneUse() || product->getBlock() != &body ||
+        !product.getLhsBatch().empty() || !Adjoint::type(sum).hasStaticShape() ||
+        product.getType() != sum.getType())
+      return {};
+    int64_t elements = 0;
+    for (Value operand : product->getOperands()) {
+      auto type = Adjoint::type(operand);
+      if (!type.hasStaticShape() || operand.getParentBlock() != &body)
+        return {};
+      elements += type.getNumElements();
+    }
+    return elements < Adjoint::type(sum).getNumElements() ? product : DotGeneralOp();
+  }
+
+  Rows rowsOf(Value operand) {
+    // What the forward loop has kept lies as rows already.
+    auto gather = operand.getDefiningOp<GatherOp>();
+    if (gather && gather.getIndices() == trip && gather.getAxis() == 0 &&
+        gather.getBatchDims() == 0 && gather.getOperand().getParentBlock() != &body)
+      return {gather.getOperand()};
+    auto [at, isNew] = carried.insert({operand, carried.size()});
+    return {Value(), at->second};
+  }
+
+  /// The loop without the sums' products, and with the rows of their operands.
+  void rebuild() {
+    OpBuilder::InsertionGuard guard(a.b);
+    a.b.setInsertionPoint(loop);
+    plainCount = loop->getNumResults();
+    SmallVector<Value> inits(loop.getInits());
+    for (auto &[operand, at] : carried)
+      inits.push_back(a.op<BroadcastToOp>(a.number(operand, 0), a.ints(rowsShape(operand, bound))));
+    OperationState state(loop.getLoc(), WhileOp::getOperationName());
+    state.addOperands(inits);
+    state.addTypes(ValueRange(inits).getTypes());
+    state.addAttributes(loop->getAttrs());
+    for (Region &region : loop->getRegions())
+      state.addRegion()->takeBody(region);
+    Operation *made = a.b.create(state);
+    for (Region &region : made->getRegions())
+      for (auto &[operand, at] : carried)
+        region.addArgument(inits[plainCount + at].getType(), loop.getLoc());
+    Operation *end = body.getTerminator();
+    a.b.setInsertionPoint(end);
+    SmallVector<Value> next(end->getOperands());
+    for (auto &[operand, at] : carried)
+      next.push_back(a.op<ScatterNdOp>(
+          body.getArgument(plainCount + at), a.reshape(trip, a.ints({1, 1})),
+          a.reshape(operand, a.ints(rowsShape(operand, 1))), "none", false, false));
+    for (const Sum &sum : sums)
+      next[sum.index] = body.getArgument(sum.index);
+    end->setOperands(next);
+    loop.erase();
+    loop = cast<WhileOp>(made);
+  }
+  static IntVector rowsShape(Value operand, int64_t rows) {
+    IntVector shape(Adjoint::type(operand).getShape());
+    shape.insert(shape.begin(), rows);
+    return shape;
+  }
+
+  Value productBehind(const Sum &sum) {
+    DotGeneralOp product = sum.product;
+    auto behind = [&](const Rows &rows) {
+      return rows.tensor ? rows.tensor : loop->getResult(plainCount + rows.carried);
+    };
+    auto contracted = [](Ints dims) {
+      IntVector all = {0};
+      for (int64_t dim : dims)
+        all.push_back(dim + 1);
+      return all;
+    };
+    Value made = a.op<DotGeneralOp>(behind(sum.lhs), behind(sum.rhs), Ints(), Ints(),
+                                    contracted(product.getLhsContract()),
+                                    contracted(product.getRhsContract()), product.getAccumulator());
+    Operation *add = product->hasOneUse() ? *product->user_begin() : nullptr;
+    if (add && add->use_empty())
+      add->erase();
+    if (product->use_empty())
+      product->erase();
+    return sum.index < zeros ? a.plus(loop.getInits()[sum.index], made) : made;
+  }
+
+  WhileOp loop;
+  size_t zeros, plainCount = 0;
+  int64_t bound;
+  Adjoint &a;
+  Block &body;
+  Value trip;
+  llvm::MapVector<Value, size_t> carried;
+  SmallVector<Sum> sums;
+};
 
 /// The gradient of a loop whose carried values have fixed sizes.
 class LoopGradient {
@@ -311,10 +448,13 @@ private:
         [&](ValueRange values) { return tripBack(values); }, a);
     if (failed(backward))
       return failure();
+    SmallVector<Value> results((*backward)->getResults());
+    if (bound)
+      results = LoopSums(cast<WhileOp>(*backward), 1 + floats.size(), *bound, a).moveBehind();
     for (auto [at, i] : llvm::enumerate(floats))
-      a.add(inits[i], (*backward)->getResult(1 + at));
+      a.add(inits[i], results[1 + at]);
     for (auto [at, x] : llvm::enumerate(captured))
-      a.add(x, (*backward)->getResult(1 + floats.size() + at));
+      a.add(x, results[1 + floats.size() + at]);
     return success();
   }
 

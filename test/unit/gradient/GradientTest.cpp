@@ -474,6 +474,49 @@ const Function
           weir.yield %j, %w, %m, %next : tensor<i64>, tensor<2x3xf64>, tensor<3x3xf64>, tensor<4x2x3xf64>
         }
         %y = weir.add %r#3, %r#1 : (tensor<4x2x3xf64>, tensor<2x3xf64>) -> tensor<4x2x3xf64>)"},
+                // The sum of a matrix's gradients is larger than what they are products of: behind
+                // the loop it is one product. Here a value that is carried as it is, then one from
+                // around.
+                {"while_products_of_rows",
+                 {{1, 3}, {3, 3}},
+                 {1, 3},
+                 R"(%z = weir.constant dense<0> : tensor<i64>
+        %one = weir.constant dense<1> : tensor<i64>
+        %n = weir.constant dense<4> : tensor<i64>
+        %r:3 = weir.while %z, %a, %b : (tensor<i64>, tensor<1x3xf64>, tensor<3x3xf64>) -> (tensor<i64>, tensor<1x3xf64>, tensor<3x3xf64>) while {
+        ^bb0(%i: tensor<i64>, %v: tensor<1x3xf64>, %m: tensor<3x3xf64>):
+          %c = weir.compare %i, %n {predicate = "lt"} : (tensor<i64>, tensor<i64>) -> tensor<i1>
+          weir.yield %c : tensor<i1>
+        } do {
+        ^bb0(%i: tensor<i64>, %v: tensor<1x3xf64>, %m: tensor<3x3xf64>):
+          %j = weir.add %i, %one : (tensor<i64>, tensor<i64>) -> tensor<i64>
+          %p = weir.dot_general %v, %m {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>, accumulator = f64} : (tensor<1x3xf64>, tensor<3x3xf64>) -> tensor<1x3xf64>
+          %w = weir.tanh %p : (tensor<1x3xf64>) -> tensor<1x3xf64>
+          weir.yield %j, %w, %m : tensor<i64>, tensor<1x3xf64>, tensor<3x3xf64>
+        }
+        %s = weir.reduce %r#2 {kind = "sum", axes = array<i64: 0>, keep_dims = true} : (tensor<3x3xf64>) -> tensor<1x3xf64>
+        %y = weir.mul %r#1, %s : (tensor<1x3xf64>, tensor<1x3xf64>) -> tensor<1x3xf64>)"},
+                {"while_products_of_captured",
+                 {{1, 3}, {3, 3}},
+                 {1, 3},
+                 R"(%z = weir.constant dense<0> : tensor<i64>
+        %one = weir.constant dense<1> : tensor<i64>
+        %n = weir.constant dense<4> : tensor<i64>
+        %h = weir.constant dense<3.0> : tensor<f64>
+        %r:2 = weir.while %z, %a : (tensor<i64>, tensor<1x3xf64>) -> (tensor<i64>, tensor<1x3xf64>) while {
+        ^bb0(%i: tensor<i64>, %v: tensor<1x3xf64>):
+          %s = weir.reduce %v {kind = "sum", axes = array<i64: 0, 1>, keep_dims = false} : (tensor<1x3xf64>) -> tensor<f64>
+          %d = weir.compare %s, %h {predicate = "lt"} : (tensor<f64>, tensor<f64>) -> tensor<i1>
+          %e = weir.compare %i, %n {predicate = "lt"} : (tensor<i64>, tensor<i64>) -> tensor<i1>
+          %c = weir.and %d, %e : (tensor<i1>, tensor<i1>) -> tensor<i1>
+          weir.yield %c : tensor<i1>
+        } do {
+        ^bb0(%i: tensor<i64>, %v: tensor<1x3xf64>):
+          %j = weir.add %i, %one : (tensor<i64>, tensor<i64>) -> tensor<i64>
+          %w = weir.dot_general %v, %b {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>, accumulator = f64} : (tensor<1x3xf64>, tensor<3x3xf64>) -> tensor<1x3xf64>
+          weir.yield %j, %w : tensor<i64>, tensor<1x3xf64>
+        }
+        %y = weir.mul %r#1, %r#1 : (tensor<1x3xf64>, tensor<1x3xf64>) -> tensor<1x3xf64>)"},
                 // No counter says how many trips there are.
                 {"while_unbounded",
                  {{3}, {3}},
