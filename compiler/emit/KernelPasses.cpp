@@ -25,7 +25,35 @@
 using namespace weir;
 
 /// Instructions from which on the short list saves time.
-static constexpr size_t longFunction = 400;
+static constexpr size_t longFunction = 200;
+
+/// Instructions of a loop's turn from which on it hides what it costs to go around.
+static constexpr size_t longTurn = 40;
+
+namespace {
+
+/// Forbids unrolling of loops with long turns. What a turn costs, of hundreds of instructions of a
+/// tile, would be asked of the target for each of them, with the same answer.
+struct KeepLongTurnsPass : llvm::PassInfoMixin<KeepLongTurnsPass> {
+  llvm::PreservedAnalyses run(llvm::Function &function, llvm::FunctionAnalysisManager &analyses) {
+    for (llvm::Loop *loop : analyses.getResult<llvm::LoopAnalysis>(function).getLoopsInPreorder()) {
+      size_t instructions = 0;
+      for (llvm::BasicBlock *block : loop->blocks())
+        instructions += block->size();
+      if (instructions > longTurn)
+        loop->setLoopAlreadyUnrolled();
+    }
+    return llvm::PreservedAnalyses::all();
+  }
+};
+
+} // namespace
+
+bool weir::hasNoFloats(const llvm::Function &function) {
+  return llvm::none_of(llvm::instructions(function), [](const llvm::Instruction &instruction) {
+    return instruction.getType()->isFPOrFPVectorTy();
+  });
+}
 
 bool weir::isVectorKernel(const llvm::Function &function) {
   return function.getInstructionCount() >= longFunction &&
@@ -56,6 +84,8 @@ llvm::FunctionPassManager weir::vectorKernelPasses() {
   passes.addPass(llvm::LoopVectorizePass());
   passes.addPass(llvm::SLPVectorizerPass());
   passes.addPass(llvm::VectorCombinePass());
+  passes.addPass(KeepLongTurnsPass());
+  passes.addPass(llvm::LoopUnrollPass(llvm::LoopUnrollOptions(/*OptLevel=*/3)));
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
   passes.addPass(combine());
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(hoist(), /*UseMemorySSA=*/true));

@@ -24,7 +24,11 @@ namespace weir {
 /// list of passes is worth it: what is short costs little, and its loops may be worth unrolling.
 bool isVectorKernel(const llvm::Function &function);
 
-/// The passes for such a function. Loops over elements that it may have beside those over vectors
+/// Whether a function computes on integers and addresses alone, as one does that calls kernels line
+/// by line.
+bool hasNoFloats(const llvm::Function &function);
+
+/// The passes for a vector kernel. Loops over elements that it may have beside those over vectors
 /// are still vectorised.
 llvm::FunctionPassManager vectorKernelPasses();
 

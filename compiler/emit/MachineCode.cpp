@@ -186,11 +186,11 @@ bool weir::optimizeKernels(llvm::Module &module, llvm::TargetMachine &machine, i
 
   llvm::SmallPtrSet<const llvm::Function *, 4> done;
   llvm::FunctionPassManager passes = vectorKernelPasses();
-  bool isAll = true;
+  bool isAll = true, anyVectors = llvm::any_of(module, isVectorKernel);
   for (llvm::Function &function : module) {
     if (function.isDeclaration())
       continue;
-    if (!isVectorKernel(function)) {
+    if (!isVectorKernel(function) && !(anyVectors && hasNoFloats(function))) {
       isAll = false;
       continue;
     }
