@@ -7,6 +7,7 @@
 
 #include "dialects/plan/Plan.h"
 #include "dialects/weir/Pch.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -21,7 +22,14 @@ using namespace weir::plan;
 #define GET_OP_CLASSES
 #include "dialects/plan/PlanOps.cpp.inc"
 
+/// Planned programs have buffers of tensors, which the parser is to read back.
+struct PointersInBuffers
+    : MemRefElementTypeInterface::ExternalModel<PointersInBuffers, LLVM::LLVMPointerType> {};
+
 void WeirPlanDialect::initialize() {
+  getContext()->getOrLoadDialect<LLVM::LLVMDialect>();
+  if (!isa<MemRefElementTypeInterface>(LLVM::LLVMPointerType::get(getContext())))
+    LLVM::LLVMPointerType::attachInterface<PointersInBuffers>(*getContext());
   addOperations<
 #define GET_OP_LIST
 #include "dialects/plan/PlanOps.cpp.inc"

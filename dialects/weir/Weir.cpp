@@ -21,11 +21,16 @@ using namespace weir;
 #define GET_ATTRDEF_CLASSES
 #include "dialects/weir/WeirAttrs.cpp.inc"
 
+/// Planned programs have buffers of strings, which the parser is to read back.
+struct StringsInBuffers : MemRefElementTypeInterface::ExternalModel<StringsInBuffers, StringType> {
+};
+
 void WeirDialect::initialize() {
   addTypes<
 #define GET_TYPEDEF_LIST
 #include "dialects/weir/WeirTypes.cpp.inc"
       >();
+  StringType::attachInterface<StringsInBuffers>(*getContext());
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "dialects/weir/WeirAttrs.cpp.inc"

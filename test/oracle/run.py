@@ -88,7 +88,7 @@ class Table:
 def parse():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--suite", choices=["onnx", "tf"], default="onnx")
-    parser.add_argument("--kind", choices=["single", "graph", "script", "gradient"],
+    parser.add_argument("--kind", choices=["single", "graph", "script", "gradient", "error"],
                         default="single")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--cases", type=int, default=1000, help="that an oracle has answered")

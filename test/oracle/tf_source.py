@@ -13,7 +13,13 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 
+import numpy as np  # noqa: E402
+
 import cases  # noqa: E402
+
+# What TensorFlow says where it lacks something, rather than that operands are wrong.
+LACKS = re.compile(r"not (yet )?(supported|implemented)|unsupported|only support|No OpKernel"
+                   r"|Could not find device|too large|overflow|at most \d+ elements|oneDNN", re.I)
 
 
 def imported(build):
@@ -21,6 +27,38 @@ def imported(build):
                             capture_output=True, text=True, check=True).stdout
     rows = [line.split() for line in listed.splitlines()]
     return sorted({r[1] for r in rows if r[0] == "tensorflow"})
+
+
+def error_of(answer):
+    """The answer of a case that is to end with an error; what gives results is refused."""
+    if answer[0] == "results":
+        return "refused", "operands are right"
+    if len(answer) < 3 or LACKS.search(answer[1]) or \
+            any(r != ("error", "INVALID_ARGUMENT") for r in answer[2]):
+        return "refused", answer[1]
+    return "results", answer[2], "tensorflow"
+
+
+def spoil(random, case):
+    """Makes one operand of a case wrong, maybe: an integer out of range, a size that does not fit."""
+    run = case.feeds[0]
+    names = [n for n, v in run.items() if v.dtype != object]
+    if not names:
+        raise cases.Reject("nothing is fed")
+    name = names[int(random.integers(len(names)))]
+    value = run[name]
+    if value.dtype.kind in "iu" and value.size and random.random() < 0.7:
+        value = value.copy()
+        info = np.iinfo(value.dtype)
+        wrong = [max(-1, info.min), max(-7, info.min), min(1 << 20, info.max), info.min, info.max,
+                 int(value.max()) + 1 if value.max() < info.max else 0]
+        value.reshape(-1)[int(random.integers(value.size))] = wrong[int(random.integers(6))]
+    elif case.cell[2] == "open" and value.ndim:
+        axis = int(random.integers(value.ndim))
+        more = value.shape[axis] and random.random() < 0.5
+        value = np.concatenate([value, np.take(value, [0], axis)], axis) if more else \
+            np.delete(value, 0, axis) if value.shape[axis] > 1 else value
+    run[name] = value
 
 
 class Source:
@@ -38,12 +76,15 @@ class Source:
                 AttributeError, self.errors) as error:
             raise cases.Reject(str(error)[:120])
 
-    @staticmethod
-    def ask(oracle, case):
+    errors_wanted = False
+
+    def ask(self, oracle, case):
         targets = getattr(case, "targets", None) or [[]] * len(case.feeds)
         asked = getattr(case, "asked", case.model)  # where weir differentiates, TensorFlow's nodes
         answer = oracle.ask((asked.SerializeToString(),
                              list(zip(case.feeds, case.fetches, targets))))
+        if self.errors_wanted:
+            answer = error_of(answer)
         if answer[0] == "results":
             case.results, case.oracle = answer[1], answer[2]
             case.fetches = getattr(case, "written", case.fetches)
@@ -61,12 +102,22 @@ class Singles(Source):
             raise SystemExit("--only=%s: no operation of that name stands alone" % given.only)
 
     def make(self, random):
-        return self.module.make(random, self.operations[int(random.integers(len(self.operations)))])
+        case = self.module.make(random, self.operations[int(random.integers(len(self.operations)))])
+        if self.errors_wanted:
+            spoil(random, case)
+        return case
+
+
+class Errors(Singles):
+    """Operations with operands that TensorFlow refuses."""
+    errors_wanted = True
 
 
 def source(given):
     if given.kind == "single":
         return Singles(given)
+    if given.kind == "error":
+        return Errors(given)
     if given.kind == "graph":
         from tf_graphs import Graphs
         return Graphs(given)

@@ -202,21 +202,25 @@ static LogicalResult nearestNeighbors(NodeImport &n) {
   return made ? n.results({made->getResult(1), made->getResult(0)}) : failure();
 }
 
+/// Of each row, in f32 where the result is narrower.
 static LogicalResult isotonicRegression(NodeImport &n) {
   Value x = n.in(0);
   Type type = n.elementAttr("output_dtype");
   if (!x || !type)
     return failure();
-  if (n.rank(x) != 2 || !(type.isF32() || type.isF64()))
-    return n.invalid("found rank " + Twine(n.rank(x)) +
-                     " or a result type that is not float or double");
-  x = n.cast(x, type);
-  if (!x)
+  if (n.rank(x) < 1)
+    return n.invalid("expected rows of values, got a scalar");
+  Type computed = type.isF64() ? type : Type(n.b.getF32Type());
+  Value shape = n.shapeOf(x), last = n.sizeOf(x, n.rank(x) - 1);
+  Value rows =
+      n.reshapeTo(n.cast(x, computed), n.concat({n.sizeProduct(x, 0, n.rank(x) - 1), last}, 0));
+  if (!rows)
     return failure();
-  Type types[] = {x.getType(), n.type(x).clone(n.b.getI32Type())};
-  auto call = CustomCallOp::create(n.b, n.loc, types, x, "weir_kernel_isotonic_regression",
+  Type types[] = {rows.getType(), n.type(rows).clone(n.b.getI32Type())};
+  auto call = CustomCallOp::create(n.b, n.loc, types, rows, "weir_kernel_isotonic_regression",
                                    ArrayRef<int64_t>{}, /*pure=*/true);
-  return n.results(SmallVector<Value>(call.getResults()));
+  return n.results(
+      {n.cast(n.reshapeTo(call.getResult(0), shape), type), n.reshapeTo(call.getResult(1), shape)});
 }
 
 /// The n-th of each row's elements when sorted.

@@ -166,9 +166,27 @@ static LogicalResult cumulativeLogsumexp(NodeImport &n) {
 // Segments
 //===----------------------------------------------------------------------===//
 
+/// Each id has a row, or an element: the ids' sizes are the data's first.
+static LogicalResult requireAnId(NodeImport &n, Value data, Value ids) {
+  int64_t rank = n.rank(ids);
+  bool agree = n.rank(data) >= rank, isKnown = true;
+  for (int64_t i = 0; agree && i < rank; ++i) {
+    int64_t own = n.dim(ids, i), size = n.dim(data, i);
+    bool isOpen = ShapedType::isDynamic(own) || ShapedType::isDynamic(size);
+    isKnown &= !isOpen;
+    agree &= isOpen || own == size;
+  }
+  if (!agree)
+    return n.invalid("expected data whose shape begins with that of the segment ids");
+  if (!isKnown)
+    require(n, n.compare("eq", n.shapeSlice(data, 0, rank), n.shapeOf(ids)),
+            "the shape of the data does not begin with that of the segment ids");
+  return success();
+}
+
 template <const char *kind> static LogicalResult unsortedSegment(NodeImport &n) {
   Value data = n.in(0), ids = n.in(1), count = n.in(2);
-  if (!data || !ids || !count)
+  if (!data || !ids || !count || failed(requireAnId(n, data, ids)))
     return failure();
   StringRef name(kind);
   Value fill = name == "sum"    ? n.like(data, 0)
@@ -190,18 +208,20 @@ template <const char *kind> static LogicalResult unsortedSegment(NodeImport &n) 
 /// products).
 template <const char *kind> static LogicalResult segment(NodeImport &n) {
   Value data = n.in(0), ids = n.in(1);
-  if (!data || !ids)
+  if (!data || !n.hasRank(ids, 1) || failed(requireAnId(n, data, ids)))
     return failure();
   Value wide = n.toI64(ids);
   int64_t size = n.dim(ids, 0);
   Value count;
-  if (auto known = n.knownInts(1))
+  auto known = n.knownInts(1);
+  if (known)
     count = n.intScalar(known->empty() ? 0 : known->back() + 1);
   else if (size == 0)
     count = n.intScalar(0);
   else
     count = n.add(n.pick(wide, 0, -1), 1.0);
-  if (!n.knownInts(1) && size != 0) {
+  bool isSorted = known && llvm::is_sorted(*known) && (known->empty() || known->front() >= 0);
+  if (!isSorted && size != 0) {
     int64_t last = std::numeric_limits<int64_t>::max();
     require(n, n.compare("ge", n.slice(wide, 0, 1, last), n.slice(wide, 0, 0, -1)),
             "segment ids are not increasing");

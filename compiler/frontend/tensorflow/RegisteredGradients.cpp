@@ -53,7 +53,7 @@ static const GradientRow *findGradient(std::string_view op) {
   static const auto *table = [] {
     auto *map = new std::unordered_map<std::string_view, const GradientRow *>();
     for (ArrayRef<GradientRow> family :
-         {activationGradients(), matrixGradients(), fourierGradients()})
+         {activationGradients(), matrixGradients(), fourierGradients(), selectionGradients()})
       for (const GradientRow &row : family)
         map->emplace(row.op, &row);
     return map;
@@ -259,16 +259,6 @@ static Gradients cumprodGradient(const Differentiated &d) {
   return {d.call("DivNoNan", {sum, d.x[0]}), Value()};
 }
 
-/// Equal extremes of a segment share.
-static Gradients segmentExtremeGradient(const Differentiated &d) {
-  NodeImport &n = d.n;
-  Value x = d.x[0], ids = d.x[1];
-  Value isChosen = n.compare("eq", x, n.gather(d.y[0], ids, 0));
-  Value count = d.call("SegmentSum", {n.cast(isChosen, n.element(x)), ids});
-  Value each = n.gather(n.div(d.dy[0], count), ids, 0);
-  return {n.select(isChosen, each, n.like(x, 0)), Value()};
-}
-
 /// The gradient's logarithm as weights: of its positive and its negative part.
 static Gradients cumulativeLogsumexpGradient(const Differentiated &d) {
   NodeImport &n = d.n;
@@ -350,6 +340,29 @@ static Gradients cropAndResizeGradient(const Differentiated &d) {
   all[0] = d.call("CropAndResizeGradImage", {d.dy[0], d.x[1], d.x[2], shape});
   all[1] = d.call("CropAndResizeGradBoxes", {d.dy[0], d.x[0], d.x[1], d.x[2]});
   return all;
+}
+
+/// The gradient is moved back by the inverse matrices, and interpolated again.
+static Gradients projectiveGradient(const Differentiated &d) {
+  NodeImport &n = d.n;
+  Value dy = d.dy[0], transforms = d.x[1];
+  Type type = n.element(transforms);
+  Value count = n.sizeOf(transforms, 0);
+  Value one = n.expandTo(n.scalar(type, 1), n.concat({count, n.ints({1})}, 0));
+  Value matrices =
+      n.reshapeTo(n.concat({transforms, one}, 1), n.concat({count, n.ints({3, 3})}, 0));
+  std::vector<Attr> plain;
+  plain.emplace_back("adjoint", AttrValue());
+  plain.back().second.kind = AttrValue::Kind::Bool;
+  Value inverse = d.call("MatrixInverse", {matrices}, 0, plain);
+  if (!inverse)
+    return {};
+  Value flat = n.reshapeTo(inverse, n.concat({count, n.ints({9})}, 0));
+  flat = n.slice(n.div(flat, n.slice(flat, 1, 8, 9)), 1, 0, 8);
+  SmallVector<Value> inputs{dy, flat, imageSizes(d)};
+  if (d.x.size() > 3)
+    inputs.push_back(n.scalar(type, 0));
+  return {d.call(n.node.op, inputs)};
 }
 
 //===----------------------------------------------------------------------===//
@@ -482,8 +495,6 @@ ArrayRef<GradientRow> weir::tf::activationGradients() {
       {"CTCLoss", ctcGradient},
       {"CTCLossV2", ctcGradient},
       {"Cumprod", cumprodGradient},
-      {"SegmentMin", segmentExtremeGradient},
-      {"SegmentMax", segmentExtremeGradient},
       {"FakeQuantWithMinMaxArgs", fakeQuantArgs},
       {"FakeQuantWithMinMaxVars", fakeQuantVars<&varsName>},
       {"FakeQuantWithMinMaxVarsPerChannel", fakeQuantVars<&channelName>},
@@ -502,6 +513,8 @@ ArrayRef<GradientRow> weir::tf::activationGradients() {
       {"ResizeBicubic", bicubicGradient},
       {"ScaleAndTranslate", scaleAndTranslateGradient},
       {"CropAndResize", cropAndResizeGradient},
+      {"ImageProjectiveTransformV2", projectiveGradient},
+      {"ImageProjectiveTransformV3", projectiveGradient},
       {"Lgamma", bySlope<lgammaSlope>},
       {"Digamma", bySlope<digammaSlope>},
       {"Erfinv", bySlope<erfinvSlope>},

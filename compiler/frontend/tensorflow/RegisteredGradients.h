@@ -43,6 +43,7 @@ struct GradientRow {
 llvm::ArrayRef<GradientRow> activationGradients();
 llvm::ArrayRef<GradientRow> matrixGradients();
 llvm::ArrayRef<GradientRow> fourierGradients();
+llvm::ArrayRef<GradientRow> selectionGradients();
 
 /// Makes of a node's results those that have its registered gradient. Leaves
 /// them where there is none. Failure after a report.

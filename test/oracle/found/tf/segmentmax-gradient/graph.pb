@@ -1,0 +1,24 @@
+
+D
+xPlaceholder*
+dtype0*%
+shape:ÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿ
+.
+iPlaceholder*
+dtype0*
+shape:
+2
+wPlaceholder*
+dtype0*
+shape
+:
+7
+
+SegmentMax
+SegmentMaxxi*
+T0*
+Tindices0
+"
+mulMul
+SegmentMaxw*
+T0"ª
