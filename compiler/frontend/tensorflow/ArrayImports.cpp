@@ -95,6 +95,7 @@ static LogicalResult linSpace(NodeImport &n) {
   if (!start || !stop || !count)
     return failure();
   Value steps = n.reshape(n.toI64(count), {1});
+  require(n, n.compare("gt", steps, 0), "the number of values is not above 0");
   Value index = n.op<IotaOp>(steps, n.number(0), n.typeAttr(n.element(start)));
   Value last = n.cast(n.maximum(n.sub(n.toScalar(steps), 1.0), 1.0), n.element(start));
   Value delta = n.div(n.sub(stop, start), last);
@@ -271,6 +272,8 @@ static LogicalResult reverseSequence(NodeImport &n) {
   int64_t rank = n.rank(x);
   auto seq = n.axis(n.i("seq_dim"), rank), batch = n.axis(n.i("batch_dim"), rank);
   if (!seq || !batch || *seq == *batch)
+    return failure();
+  if (failed(requireShape(n, lengths, n.sizeOf(x, *batch), "lengths")))
     return failure();
   IntVector order = {*batch, *seq}, back(rank);
   for (int64_t i = 0; i < rank; ++i)

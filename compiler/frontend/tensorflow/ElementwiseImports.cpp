@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/tensorflow/Arrays.h"
+#include "compiler/frontend/tensorflow/Sparse.h"
 #include "passes/gradient/Gradient.h"
 
 #include <algorithm>
@@ -165,7 +166,12 @@ static LogicalResult truncateDiv(NodeImport &n) {
 
 static LogicalResult power(NodeImport &n) {
   Value x = n.in(0);
-  return isComplex(n, x) ? n.result(complexFunction(n, 19, x, n.in(1))) : binary<PowOp>(n);
+  if (isComplex(n, x))
+    return n.result(complexFunction(n, 19, x, n.in(1)));
+  if (auto type = dyn_cast_or_null<IntegerType>(x ? n.element(x) : Type());
+      type && !type.isUnsigned() && n.in(1))
+    require(n, n.compare("ge", n.in(1), 0), "integers to negative integer powers are not allowed");
+  return binary<PowOp>(n);
 }
 
 static LogicalResult reciprocal(NodeImport &n) {
@@ -244,8 +250,11 @@ static LogicalResult addN(NodeImport &n) {
   if (values.empty())
     return failure();
   Value sum = values[0];
-  for (Value value : ArrayRef<Value>(values).drop_front())
+  for (Value value : ArrayRef<Value>(values).drop_front()) {
+    if (failed(requireSame(n, values[0], value, "terms")))
+      return failure();
     sum = n.add(sum, value);
+  }
   return n.result(sum);
 }
 
@@ -372,6 +381,8 @@ template <char first, char second> static LogicalResult equality(NodeImport &n) 
 }
 
 static LogicalResult approximateEqual(NodeImport &n) {
+  if (failed(requireSame(n, n.in(0), n.in(1), "operands")))
+    return failure();
   Value d = n.op<AbsOp>(n.sub(n.in(0), n.in(1)));
   return n.result(n.compare("lt", d, n.f("tolerance")));
 }
@@ -379,7 +390,11 @@ static LogicalResult approximateEqual(NodeImport &n) {
 /// Version one of Select: a vector condition picks along the first dimension.
 static LogicalResult select(NodeImport &n) {
   Value c = n.in(0), x = n.in(1), y = n.in(2);
-  if (!c || !x || !y)
+  if (!c || failed(requireSame(n, x, y, "choices")))
+    return failure();
+  if (n.rank(c) == 1 && n.rank(x) >= 1
+          ? failed(requireShape(n, c, n.sizeOf(x, 0), "conditions"))
+          : n.rank(c) > 0 && failed(requireSame(n, c, x, "conditions and choices")))
     return failure();
   if (n.rank(c) == 1 && n.rank(x) > 1)
     c = n.unsqueeze(c, axesFrom(1, n.rank(x)));

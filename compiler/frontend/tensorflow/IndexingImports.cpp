@@ -291,6 +291,10 @@ static LogicalResult dynamicPartition(NodeImport &n) {
   if (!x || !parts)
     return failure();
   int64_t rank = n.rank(parts);
+  if (n.rank(x) < rank)
+    return n.invalid("expected data of rank " + Twine(rank) + " at least, got " + Twine(n.rank(x)));
+  if (failed(requireShape(n, parts, n.shapeSlice(x, 0, rank), "partitions")))
+    return failure();
   if (rank != 1) {
     // The partitioned dimensions become one.
     Value rest = n.shapeSlice(x, rank, n.rank(x));

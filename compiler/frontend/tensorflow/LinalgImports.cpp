@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/tensorflow/Diagonals.h"
+#include "compiler/frontend/tensorflow/Sparse.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -183,6 +184,15 @@ static LogicalResult matrixSetDiag(NodeImport &n) {
   }
   if (k->size() == 2 && n.rank(diagonal) == rank)
     diagonal = n.squeeze(diagonal, {rank - 2});
+  // As many elements as lie on the diagonal.
+  int64_t at = k->front();
+  Value height = n.sizeOf(x, rank - 2), width = n.sizeOf(x, rank - 1);
+  Value below = at < 0 ? n.add(height, double(at)) : height;
+  Value before = at > 0 ? n.sub(width, n.ints({at})) : width;
+  Value length = n.minimum(below, before);
+  if (failed(requireShape(n, diagonal, n.concat({n.shapeSlice(x, 0, rank - 2), length}, 0),
+                          "a diagonal")))
+    return failure();
   Value on = onDiagonal(n, x, k->front());
   Value row = positions(n, x, rank - 2, 0, 2);
   Value column = positions(n, x, rank - 1, 1, 2);
@@ -244,6 +254,8 @@ static LogicalResult diagPart(NodeImport &n) {
 static LogicalResult cross(NodeImport &n) {
   Value x = n.in(0), y = n.in(1);
   if (!x || !y)
+    return failure();
+  if (failed(requireSame(n, x, y, "operands")))
     return failure();
   int64_t axis = n.rank(x) - 1;
   Value next = n.ints({1, 2, 0}), before = n.ints({2, 0, 1});

@@ -71,7 +71,12 @@ static LogicalResult biasAdd(NodeImport &n) {
   Value x = n.in(0), bias = n.in(1);
   if (!x || !bias)
     return failure();
-  if (n.node.op == "BiasAdd" && n.s("data_format") == "NCHW")
+  if (n.rank(x) < 2)
+    return n.invalid("expected rank 2 or more, got " + Twine(n.rank(x)));
+  bool isFirst = n.node.op == "BiasAdd" && n.s("data_format") == "NCHW";
+  if (failed(requireShape(n, bias, n.sizeOf(x, isFirst ? 1 : n.rank(x) - 1), "biases")))
+    return failure();
+  if (isFirst)
     bias = n.unsqueeze(bias, axesFrom(1, n.rank(x) - 1));
   return n.result(n.add(x, bias));
 }
@@ -99,6 +104,15 @@ static LogicalResult fusedBatchNorm(NodeImport &n) {
   std::string_view format = n.s("data_format");
   bool first = format == "NCHW" || format == "NCDHW";
   int64_t rank = n.rank(x), axis = first ? 1 : rank - 1;
+  if (rank < 3)
+    return n.invalid("expected rank 4 or 5, got " + Twine(rank));
+  Value channels = n.sizeOf(x, axis);
+  bool isTraining = n.isSet("is_training");
+  for (auto [v, what] : {std::pair(scale, "scales"), std::pair(offset, "offsets"),
+                         std::pair(isTraining ? Value() : mean, "means"),
+                         std::pair(isTraining ? Value() : variance, "variances")})
+    if (v && failed(requireShape(n, v, channels, what)))
+      return failure();
   Type result = n.element(x), statistics = n.element(scale);
   Value wide = n.cast(x, statistics);
   Value outMean = mean, outVariance = variance;
@@ -201,7 +215,7 @@ static Value oneHot(NodeImport &n, Value indices, Value depth) {
 
 static LogicalResult sparseCrossEntropy(NodeImport &n) {
   Value x = n.in(0), labels = n.in(1);
-  if (!x || !labels)
+  if (!n.hasRank(x, 2) || failed(requireShape(n, labels, n.sizeOf(x, 0), "labels")))
     return failure();
   Value wide = n.toI64(labels);
   require(n,

@@ -168,20 +168,10 @@ static LogicalResult cumulativeLogsumexp(NodeImport &n) {
 
 /// Each id has a row, or an element: the ids' sizes are the data's first.
 static LogicalResult requireAnId(NodeImport &n, Value data, Value ids) {
-  int64_t rank = n.rank(ids);
-  bool agree = n.rank(data) >= rank, isKnown = true;
-  for (int64_t i = 0; agree && i < rank; ++i) {
-    int64_t own = n.dim(ids, i), size = n.dim(data, i);
-    bool isOpen = ShapedType::isDynamic(own) || ShapedType::isDynamic(size);
-    isKnown &= !isOpen;
-    agree &= isOpen || own == size;
-  }
-  if (!agree)
-    return n.invalid("expected data whose shape begins with that of the segment ids");
-  if (!isKnown)
-    require(n, n.compare("eq", n.shapeSlice(data, 0, rank), n.shapeOf(ids)),
-            "the shape of the data does not begin with that of the segment ids");
-  return success();
+  if (n.rank(data) < n.rank(ids))
+    return n.invalid("expected data of rank " + Twine(n.rank(ids)) + " at least, got " +
+                     Twine(n.rank(data)));
+  return requireShape(n, ids, n.shapeSlice(data, 0, n.rank(ids)), "segment ids");
 }
 
 template <const char *kind> static LogicalResult unsortedSegment(NodeImport &n) {
@@ -254,6 +244,7 @@ static LogicalResult bincount(NodeImport &n) {
     return failure();
   Type type = n.elementAttr("T");
   values = n.reshape(values, {-1});
+  require(n, n.compare("ge", values, 0), "a value is negative");
   Value ones = n.expandTo(n.scalar(type, 1), n.shapeOf(values));
   if (n.isStatic(weights) && n.type(weights).getNumElements() == 0)
     weights = ones;
@@ -270,6 +261,7 @@ static LogicalResult histogramFixedWidth(NodeImport &n) {
     return failure();
   values = n.reshape(values, {-1});
   Value low = n.pick(range, 0, 0), high = n.pick(range, 0, 1);
+  require(n, n.compare("lt", low, high), "the range's end is not above its start");
   Type element = n.element(values);
   Type wide = isa<FloatType>(element) ? element : Type(n.b.getF64Type());
   values = n.cast(values, wide);

@@ -154,6 +154,8 @@ static LogicalResult squeeze(NodeImport &n) {
     int64_t known = n.dim(x, *axis);
     if (known != 1 && !ShapedType::isDynamic(known))
       return n.invalid("expected size 1 of dimension " + Twine(*axis) + ", got " + Twine(known));
+    if (known != 1)
+      require(n, n.compare("eq", n.sizeOf(x, *axis), 1), "a squeezed dimension is not of size 1");
     if (!llvm::is_contained(axes, *axis))
       axes.push_back(*axis);
   }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/tensorflow/Sparse.h"
+#include "dialects/weir/SizeOrigins.h"
 
 #include <limits>
 
@@ -77,6 +78,57 @@ void weir::tf::require(NodeImport &n, Value mask, StringRef message) {
   if (mask)
     AssertOp::create(n.b, n.loc, TokenType::get(n.b.getContext()), mask, n.text(message),
                      n.number(3), ValueRange());
+}
+
+static std::string textOf(ArrayRef<int64_t> sizes) {
+  std::string text;
+  for (int64_t size : sizes)
+    text += (text.empty() ? "" : ",") + (size < 0 ? "?" : std::to_string(size));
+  return "[" + text + "]";
+}
+
+LogicalResult weir::tf::requireShape(NodeImport &n, Value v, Value shape, StringRef what) {
+  if (!v || !shape)
+    return failure();
+  auto sizes = constantIntegers(shape);
+  bool agree = n.rank(v) == n.dim(shape, 0), isKnown = sizes.has_value();
+  for (int64_t i = 0; agree && sizes && i < n.rank(v); ++i) {
+    bool isOpen = ShapedType::isDynamic(n.dim(v, i));
+    isKnown &= !isOpen;
+    agree &= isOpen || n.dim(v, i) == (*sizes)[i];
+  }
+  if (!agree)
+    return n.invalid(
+        "expected " + what + " of " +
+        (sizes ? "shape " + textOf(*sizes) : "rank " + std::to_string(n.dim(shape, 0))) +
+        ", got shape " + textOf(n.sizes(v)));
+  if (!isKnown)
+    require(n, n.compare("eq", n.shapeOf(v), shape),
+            ("the shape of the " + what + " does not fit").str());
+  return success();
+}
+
+LogicalResult weir::tf::requireSame(NodeImport &n, Value a, Value b, StringRef what) {
+  if (!a || !b)
+    return failure();
+  bool agree = n.rank(a) == n.rank(b);
+  SizeOrigins origins;
+  Value equal;
+  for (int64_t i = 0; agree && i < n.rank(a); ++i) {
+    int64_t one = n.dim(a, i), other = n.dim(b, i);
+    bool isOpen = ShapedType::isDynamic(one) || ShapedType::isDynamic(other);
+    agree = isOpen || one == other;
+    if (!isOpen || origins.areEqual(a, i, b, i))
+      continue;
+    Value same = n.toScalar(n.compare("eq", n.sizeOf(a, i), n.sizeOf(b, i)));
+    equal = equal ? n.op<AndOp>(equal, same) : same;
+  }
+  if (!agree)
+    return n.invalid("expected " + what + " of one shape, got " + textOf(n.sizes(a)) + " and " +
+                     textOf(n.sizes(b)));
+  if (equal)
+    require(n, equal, ("the shapes of " + what + " differ").str());
+  return success();
 }
 
 Value weir::tf::linearKeys(NodeImport &n, Value rows, Value shape, int64_t rank) {

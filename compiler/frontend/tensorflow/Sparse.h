@@ -49,6 +49,11 @@ Value repeated(NodeImport &n, Value scalar, Value count);
 Value allTrue(NodeImport &n, Value mask);
 /// Ends the run with INVALID_ARGUMENT and `message` unless all of `mask` hold.
 void require(NodeImport &n, Value mask, llvm::StringRef message);
+/// The same unless `v` has the sizes `shape` (tensor<rank x i64>), where weir's operations would
+/// broadcast or take a part: what is known to differ is an error of the compiler. `what` names `v`.
+LogicalResult requireShape(NodeImport &n, Value v, Value shape, llvm::StringRef what);
+/// The same unless both have one shape. Sizes that are equal whatever is fed cost nothing.
+LogicalResult requireSame(NodeImport &n, Value a, Value b, llvm::StringRef what);
 
 /// The row-major number of each coordinate tuple in `shape`.
 Value linearKeys(NodeImport &n, Value rows, Value shape, int64_t rank);
