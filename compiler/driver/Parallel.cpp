@@ -183,7 +183,7 @@ bool driver::chooseParallel(Work &work, Pipeline &pipeline) {
   if (options.training.loss.empty() || options.training.parallel.empty())
     return true;
   func::FuncOp entry;
-  for (auto function : module->getOps<func::FuncOp>())
+  for (auto function : module.getOps<func::FuncOp>())
     if (function->hasAttr(trainAttr))
       entry = function;
   auto given = module->getAttrOfType<DictionaryAttr>("weir.cluster");
