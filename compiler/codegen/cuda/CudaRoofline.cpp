@@ -45,8 +45,21 @@ static std::optional<cuda::KernelWork> workOf(plan::KernelOp kernel, bool tf32) 
     if (!isOpen)
       work.bytes += double(tensor.getNumElements()) * double(elementBytes(tensor.getElementType()));
   };
-  for (BlockArgument input : kernel.getBody().getArguments())
-    count(input.getType());
+  for (BlockArgument input : kernel.getBody().getArguments()) {
+    // Of what is picked from by index alone, as a table of embeddings, the rest is not read.
+    auto picks = [&](OpOperand &use) {
+      return isa<GatherOp>(use.getOwner()) && use.getOperandNumber() == 0;
+    };
+    if (!input.hasOneUse() || !picks(*input.use_begin())) {
+      count(input.getType());
+      continue;
+    }
+    auto all = cast<RankedTensorType>(input.getType()),
+         some = cast<RankedTensorType>(input.use_begin()->getOwner()->getResult(0).getType());
+    bool isLess = all.hasStaticShape() && some.hasStaticShape() &&
+                  some.getNumElements() < all.getNumElements();
+    count(isLess ? some : all);
+  }
   for (Value result : kernel.getBody().front().getTerminator()->getOperands())
     count(result.getType());
   return isOpen ? std::nullopt : std::optional(work);

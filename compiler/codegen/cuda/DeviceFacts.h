@@ -56,8 +56,9 @@ inline constexpr double boundaryMicroseconds = 1.4;
 inline constexpr double gridBarrierMicroseconds = 0.8;
 /// What a launch takes longer whose blocks are to run at the same time.
 inline constexpr double togetherMicroseconds = 3.5;
-/// The share of its time that a kernel loses with few threads on each multiprocessor.
-inline constexpr double fewThreadsLoss = 0.03;
+/// The share of its time that a kernel loses with few threads on each multiprocessor: they have
+/// more under way than memory takes, so that it is the last of them that are waited for.
+inline constexpr double fewThreadsLoss = 0.02;
 
 /// How many launches gain by being one.
 constexpr int leastPhases() {
