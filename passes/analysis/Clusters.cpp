@@ -22,54 +22,12 @@
 using namespace mlir;
 using namespace weir;
 
-/// Elements up to which integers live in registers of the step.
-static constexpr int64_t maxScalarElements = 16;
 /// Operations up to which a kernel grows: what many more gain by staying in
 /// registers is small beside their arithmetic, while registers, and the time of a
 /// compiler of native code, do not last for functions of any length.
 static constexpr unsigned mostOperations = 64;
 /// Constants up to which a kernel gets its own copy as immediates.
 static constexpr int64_t maxInlineConstant = 64;
-
-static std::optional<int64_t> staticCount(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  if (!tensor || !tensor.hasStaticShape())
-    return std::nullopt;
-  return tensor.getNumElements();
-}
-
-static bool isSmallInteger(Type type) {
-  auto count = staticCount(type);
-  auto integer = dyn_cast<IntegerType>(getElementTypeOrSelf(type));
-  return count && *count <= maxScalarElements && integer && integer.getWidth() <= 64;
-}
-
-OperationRole weir::roleOf(Operation *op) {
-  if (isa<ConstantOp>(op))
-    return OperationRole::Constant;
-  if (isa<ReshapeOp>(op))
-    return isSmallInteger(op->getResult(0).getType()) && !isDecidedOnDevice(op)
-               ? OperationRole::Scalar
-               : OperationRole::Step;
-  if (isa<TopKOp>(op)) {
-    const DeviceKind *kind = kindAround(op);
-    return kind && kind->takesSorts() ? OperationRole::Kernel : OperationRole::Step;
-  }
-  bool elemental = isa<ElementalOpInterface>(op);
-  if (!elemental)
-    return isa<ScatterNdOp, ScatterElementsOp>(op) ? OperationRole::Kernel : OperationRole::Step;
-  // Shape arithmetic: few integers made from few integers. Sums over larger
-  // operands are a kernel's work.
-  if (llvm::all_of(op->getResultTypes(), isSmallInteger)) {
-    bool small = llvm::all_of(op->getOperandTypes(), [](Type type) {
-      auto count = staticCount(type);
-      return count && *count <= maxScalarElements;
-    });
-    if (isa<ShapeOfOp>(op) || (small && !isDecidedOnDevice(op)))
-      return OperationRole::Scalar;
-  }
-  return OperationRole::Kernel;
-}
 
 namespace {
 
@@ -216,24 +174,6 @@ bool widensForRowReductions(Operation *op) {
          getElementTypeOrSelf(cast.getOperand().getType()).getIntOrFloatBitWidth() == 16 &&
          getElementTypeOrSelf(cast.getType()).isF32();
 }
-
-} // namespace
-
-bool weir::isBlockTransposition(Operation *op) {
-  auto transpose = dyn_cast<TransposeOp>(op);
-  if (!transpose || transpose.getPermutation().empty() ||
-      transpose.getPermutation().back() + 1 == (int64_t)transpose.getPermutation().size())
-    return false;
-  constexpr int64_t many = 1 << 14;
-  auto type = cast<RankedTensorType>(transpose.getType());
-  Type element = type.getElementType();
-  // Threads of offload devices read others than words where they are asked for.
-  bool isWord = element.isIntOrFloat() && element.getIntOrFloatBitWidth() == 32;
-  return isTurnedInBlocks(element) && (isWord || !isOffloaded(op)) &&
-         (!type.hasStaticShape() || type.getNumElements() >= many);
-}
-
-namespace {
 
 /// A padding along the last dimension is asked for at each element whether that is
 /// border; once written, its slices are plain reads.

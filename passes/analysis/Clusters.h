@@ -19,6 +19,7 @@
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/SetVector.h"
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace weir {
@@ -44,6 +45,9 @@ enum class OperationRole {
   Constant, ///< nobody: data
 };
 OperationRole roleOf(mlir::Operation *op);
+
+/// The number of a tensor's elements; nothing where it is open.
+std::optional<int64_t> staticCount(mlir::Type type);
 
 /// Clusters of the block's operations that are for kernels (regions inside are
 /// other blocks), in the order of their roots. Constants and cheap leaves may

@@ -7,6 +7,8 @@
 
 #include "passes/analysis/KernelForms.h"
 #include "dialects/weir/Pch.h"
+#include "passes/analysis/Clusters.h"
+#include "passes/analysis/DeviceTraits.h"
 
 using namespace mlir;
 using namespace weir;
@@ -36,4 +38,18 @@ bool weir::isPlainForm(DotGeneralOp dot) {
 bool weir::isTurnedInBlocks(Type element) {
   unsigned bits = element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 0;
   return bits == 8 || bits == 16 || bits == 32 || bits == 64;
+}
+
+bool weir::isBlockTransposition(Operation *op) {
+  auto transpose = dyn_cast<TransposeOp>(op);
+  if (!transpose || transpose.getPermutation().empty() ||
+      transpose.getPermutation().back() + 1 == (int64_t)transpose.getPermutation().size())
+    return false;
+  constexpr int64_t many = 1 << 14;
+  auto type = cast<RankedTensorType>(transpose.getType());
+  Type element = type.getElementType();
+  // Threads of offload devices read others than words where they are asked for.
+  bool isWord = element.isIntOrFloat() && element.getIntOrFloatBitWidth() == 32;
+  return isTurnedInBlocks(element) && (isWord || !isOffloaded(op)) &&
+         (!type.hasStaticShape() || type.getNumElements() >= many);
 }
