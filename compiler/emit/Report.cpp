@@ -479,24 +479,31 @@ std::string Report::json() const {
 /// One row a kernel, with the nodes of all of its launches.
 static std::vector<KernelInfo> kernelsOf(const Program &program) {
   std::vector<KernelInfo> kernels;
+  std::vector<llvm::SetVector<llvm::StringRef>> names; // of each that several rows are of
   llvm::StringMap<size_t> known;
+  auto addNames = [&](size_t kernel, llvm::StringRef list) {
+    llvm::SmallVector<llvm::StringRef> parts;
+    list.split(parts, ';', -1, /*KeepEmpty=*/false);
+    names[kernel].insert(parts.begin(), parts.end());
+  };
+  std::vector<const KernelInfo *> first;
   for (const KernelInfo &row : program.kernels) {
     auto [at, isNew] = known.try_emplace(row.symbol, kernels.size());
     if (isNew || row.symbol.empty()) {
       kernels.push_back(row);
+      names.emplace_back();
+      first.push_back(&row);
       continue;
     }
-    KernelInfo &kernel = kernels[at->second];
-    kernel.launches += row.launches;
-    llvm::SetVector<llvm::StringRef> names;
-    for (llvm::StringRef list : {llvm::StringRef(kernel.nodes), llvm::StringRef(row.nodes)}) {
-      llvm::SmallVector<llvm::StringRef> parts;
-      list.split(parts, ';', -1, /*KeepEmpty=*/false);
-      names.insert(parts.begin(), parts.end());
-    }
-    std::string nodes = llvm::join(names, ";");
-    kernel.nodes = std::move(nodes);
+    size_t kernel = at->second;
+    kernels[kernel].launches += row.launches;
+    if (names[kernel].empty())
+      addNames(kernel, first[kernel]->nodes);
+    addNames(kernel, row.nodes);
   }
+  for (auto [kernel, joined] : llvm::zip(kernels, names))
+    if (!joined.empty())
+      kernel.nodes = llvm::join(joined, ";");
   return kernels;
 }
 

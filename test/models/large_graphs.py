@@ -9,15 +9,19 @@
 
 usage: large_graphs.py make KIND COUNT OUT.onnx
        large_graphs.py measure [--weirc=PATH] [--kind=KIND...] [--count=N...] [--passes=N]
-                               [--stop-after=STAGE] [--limit=SECONDS]
+                               [--stop-after=STAGE] [--limit=SECONDS] [--tsv=FILE]
 
 `measure` compiles each graph to an object, with one job and no code from before, and
-prints a row of a table: seconds of a processor, by stage and in all. With --passes
+prints a row of a table: seconds of a processor, by stage and in all, and the most memory
+that was resident. --tsv adds rows to a file: how many times the seconds grow where operations
+grow tenfold is the slope, its logarithm. With --passes
 the N passes that took longest follow. --stop-after=STAGE leaves out the stages behind. With --limit a compilation of 5,000 operations or
 fewer that takes longer makes the exit status 1, and so does one of more
 operations that takes more than three times as long for each operation as 5,000 do.
 """
 import argparse
+import datetime
+import math
 import os
 import random
 import re
@@ -121,37 +125,52 @@ def make(kind, count, path):
 
 
 def compile_graph(weirc, model, seconds, stop_after=None):
-    """The seconds of each pass and of the process, or None: of a processor, so that
-    what else runs on the machine counts little."""
+    """The seconds of each pass and of the process, and MiB, or None: seconds of a processor, so
+    that what else runs on the machine counts little."""
     with tempfile.TemporaryDirectory() as folder:
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        try:
-            out = ["-o", os.path.join(folder, "m.o")]
-            if stop_after:
-                out = ["-o", os.path.join(folder, "m.mlir"), "--stop-after=" + stop_after]
-            done = subprocess.run([weirc, model, *out, "-j", "1", "--time-passes"],
-                                  capture_output=True, text=True, timeout=seconds,
-                                  env=dict(os.environ, XDG_CACHE_HOME=folder))
-        except subprocess.TimeoutExpired:
-            return None
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if done.returncode:
-        sys.exit(done.stderr)
-    rows = re.findall(r"^ *([\d.]+) +[\d.]+  (\S+)$", done.stdout + done.stderr, re.M)
-    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        out = ["-o", os.path.join(folder, "m.o")]
+        if stop_after:
+            out = ["-o", os.path.join(folder, "m.mlir"), "--stop-after=" + stop_after]
+        with open(os.path.join(folder, "said"), "w+", encoding="utf-8") as said:
+            # What is over the limit ends by a signal.
+            child = subprocess.Popen(
+                [weirc, model, *out, "-j", "1", "--time-passes"], stdout=said, stderr=said,
+                env=dict(os.environ, XDG_CACHE_HOME=folder),
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds)))
+            _, status, use = os.wait4(child.pid, 0)
+            said.seek(0)
+            text = said.read()
+    if os.WIFSIGNALED(status):
+        return None
+    if status:
+        sys.exit(text)
+    rows = re.findall(r"^ *([\d.]+) +[\d.]+  (\S+)$", text, re.M)
+    used = use.ru_utime + use.ru_stime
     total = sum(float(ms) for ms, _ in rows)
-    return [(float(ms) * used / total, name) for ms, name in rows], used
+    return [(float(ms) * used / total, name) for ms, name in rows], used, use.ru_maxrss / 1024
+
+
+def write_row(path, kind, count, used, memory, slope):
+    is_new = not os.path.exists(path)
+    with open(path, "a", encoding="utf-8") as out:
+        if is_new:
+            out.write("date\tprocessor\tgraph\toperations\tseconds\tMiB\tslope\n")
+        with open("/proc/cpuinfo", encoding="utf-8") as info:
+            found = re.search(r"^model name\s*: (.*)$", info.read(), re.M)
+        out.write("\t".join([datetime.date.today().isoformat(), found[1] if found else "?", kind,
+                             str(count), f"{used:.2f}", f"{memory:.0f}",
+                             "" if slope is None else f"{slope:.2f}"]) + "\n")
 
 
 def measure(arguments):
     stages = ["import", "simplify", "place+cut", "layout", "kernelize", "schedule", "plan",
               "codegen", "emit"]
     short = {"place": "place+cut", "partition": "place+cut", "plan-memory": "plan"}
-    print("| graph | operations | " + " | ".join(stages) + " | all, s |")
-    print("|---" * (len(stages) + 3) + "|")
+    print("| graph | operations | " + " | ".join(stages) + " | all, s | MiB |")
+    print("|---" * (len(stages) + 4) + "|")
     status = 0
     for kind in arguments.kind or KINDS:
-        reference = None
+        reference = last = None
         for count in arguments.count or [1000, 5000, 20000, 100000]:
             with tempfile.TemporaryDirectory() as folder:
                 model = os.path.join(folder, "m.onnx")
@@ -162,13 +181,17 @@ def measure(arguments):
                 print(f"| {kind} | {count:,} | more than {arguments.seconds} s |", flush=True)
                 status = 1
                 break
-            rows, used = result
+            rows, used, memory = result
             sums = dict.fromkeys(stages, 0.0)
             for seconds, name in rows:
                 stage = name.split("/")[0]
                 sums[short.get(stage, stage)] += seconds
             print(f"| {kind} | {count:,} | " + " | ".join(f"{sums[s]:.2f}" for s in stages)
-                  + f" | {used:.1f} |", flush=True)
+                  + f" | {used:.1f} | {memory:.0f} |", flush=True)
+            slope = math.log(used / last[1]) / math.log(count / last[0]) if last else None
+            last = count, used
+            if arguments.tsv:
+                write_row(arguments.tsv, kind, count, used, memory, slope)
             for seconds, name in rows[:arguments.passes]:
                 print(f"    {seconds:8.2f} {name}", flush=True)
             if arguments.limit:
@@ -194,6 +217,7 @@ def main():
     measurer.add_argument("--passes", type=int, default=0)
     measurer.add_argument("--stop-after")
     measurer.add_argument("--limit", type=float)
+    measurer.add_argument("--tsv")
     measurer.add_argument("--seconds", type=int, default=600, help="when to give up")
     arguments = parser.parse_args()
     if arguments.command == "make":
