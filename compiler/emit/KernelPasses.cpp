@@ -64,7 +64,9 @@ bool weir::isVectorKernel(const llvm::Function &function) {
 
 llvm::FunctionPassManager weir::vectorKernelPasses() {
   // One round, as LLVM's own pipelines have it: those behind clean up.
-  auto combine = [] { return llvm::InstCombinePass(llvm::InstCombineOptions().setMaxIterations(1)); };
+  auto combine = [] {
+    return llvm::InstCombinePass(llvm::InstCombineOptions().setMaxIterations(1));
+  };
   auto hoist = [] { return llvm::LICMPass(llvm::LICMOptions()); };
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
@@ -74,8 +76,7 @@ llvm::FunctionPassManager weir::vectorKernelPasses() {
   llvm::LoopPassManager loops;
   loops.addPass(llvm::LoopRotatePass());
   loops.addPass(hoist());
-  passes.addPass(
-      llvm::createFunctionToLoopPassAdaptor(std::move(loops), /*UseMemorySSA=*/true));
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(loops), /*UseMemorySSA=*/true));
   // Blocks of a window that lie at a line's ends have code of their own once these are written out.
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LoopFullUnrollPass(/*OptLevel=*/3)));
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
