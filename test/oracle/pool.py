@@ -72,6 +72,13 @@ class Weir:
 
     def judge(self, batch):
         """A pair (passed, failed, unsupported or crashed; reason) a case, all of one level."""
+        verdicts = self.ask(batch, 300)
+        for i, (_, reason) in enumerate(verdicts):
+            if reason.startswith("not finished"):  # on a busy machine, maybe
+                verdicts[i] = self.ask([batch[i]], 1800)[0]
+        return verdicts
+
+    def ask(self, batch, seconds):
         if not batch:
             return []
         folder = os.path.join(self.folder, "batch%d" % next(self.numbers))
@@ -82,7 +89,7 @@ class Weir:
         table = os.path.join(folder, "verdicts.tsv")
         subprocess.run([self.tool, folder, "--jobs=1", "--tsv=" + table,
                         "-O%d" % getattr(batch[0], "level", NORMAL_LEVEL),
-                        "--max-seconds-per-case=300"],
+                        "--max-seconds-per-case=%d" % seconds],
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         found = {}
         if os.path.exists(table):

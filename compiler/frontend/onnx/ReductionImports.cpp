@@ -90,7 +90,16 @@ Value same(Value x) { return x; }
 Value squared(NodeImport &n, Value x) { return n.mul(x, x); }
 
 LogicalResult reduceSum(NodeImport &n) { return reduce(n, 13, "sum", same, same); }
-LogicalResult reduceMean(NodeImport &n) { return reduce(n, 18, "mean", same, same); }
+/// Of integers in doubles, as ONNX Runtime and the reference evaluator have it: their sum may lie
+/// beyond their type.
+LogicalResult reduceMean(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x || !isa<IntegerType>(n.element(x)))
+    return reduce(n, 18, "mean", same, same);
+  return reduce(
+      n, 18, "mean", [&](Value v) { return n.cast(v, n.b.getF64Type()); },
+      [&](Value v) { return n.cast(v, n.element(x)); });
+}
 LogicalResult reduceProd(NodeImport &n) { return reduce(n, 18, "prod", same, same); }
 LogicalResult reduceMax(NodeImport &n) {
   Value x = n.in(0);
