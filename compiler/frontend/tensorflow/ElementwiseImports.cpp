@@ -10,11 +10,10 @@
 #include "passes/gradient/Gradient.h"
 
 #include <algorithm>
-#include <optional>
-#include <type_traits>
-
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <type_traits>
 
 using namespace mlir;
 using namespace weir;
