@@ -226,8 +226,9 @@ private:
 
   void choose(ArrayRef<Member> row, ArrayRef<RunOp> runs) {
     int64_t operations = total, bytes = shared;
+    llvm::StringSet<> counted;
     for (const Member &member : row)
-      if (!taken.contains(member.function)) {
+      if (!taken.contains(member.function) && counted.insert(member.function).second) {
         operations += sizes.lookup(member.function);
         bytes += sharedBytesOf(functionOf(member.function));
       }
