@@ -209,7 +209,7 @@ def look(browser, folder, node, references, shots, writes, compares):
     name, problems = os.path.basename(os.path.normpath(folder)), []
     browser.events.clear()
     opened = 1e9
-    for _ in range(3):  # the machine may be busy with others meanwhile
+    for _ in range(15):  # the machine may be busy with others meanwhile
         browser.call("Page.navigate", url="about:blank")
         browser.wait("Page.loadEventFired")
         browser.events = [e for e in browser.events if e.get("method") != "Page.loadEventFired"]
