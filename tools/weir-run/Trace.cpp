@@ -198,136 +198,183 @@ std::vector<const TraceRecorder::Event *> TraceRecorder::lastRun() const {
   return found;
 }
 
+namespace {
+
+/// Writes events in the form of Chrome's traces.
+class EventWriter {
+public:
+  using Event = TraceRecorder::Event;
+  using Events = std::vector<const Event *>;
+
+  EventWriter(llvm::json::OStream &json, const TraceRecorder::Shared *shared, int64_t begin)
+      : json(json), begin(begin), clockError(shared ? shared->clockError : 0) {
+    if (shared)
+      for (const std::string &name : shared->devices)
+        devices.try_emplace(name, static_cast<int64_t>(devices.size()));
+  }
+
+  void slice(const Event &event);
+  void transfers(const Events &events);
+  void bandwidth(const Events &events);
+  void count(const char *name, const char *unit, int64_t time, const std::string &device,
+             double value);
+
+private:
+  int64_t process(const std::string &device);
+  void describe(int64_t pid, const char *what, const char *key, const std::string &value);
+  void stamp(const char *phase, const std::string &name, int64_t time, int64_t pid);
+
+  llvm::json::OStream &json;
+  int64_t begin, clockError;              ///< nanoseconds
+  std::map<std::string, int64_t> devices; ///< one process each, so that viewers group their threads
+  std::set<int64_t> named;
+};
+
+} // namespace
+
+void EventWriter::describe(int64_t pid, const char *what, const char *key,
+                           const std::string &value) {
+  json.object([&] {
+    json.attribute("name", what);
+    json.attribute("ph", "M");
+    json.attribute("pid", pid);
+    json.attributeObject("args", [&] { json.attribute(key, llvm::json::fixUTF8(value)); });
+  });
+}
+
+int64_t EventWriter::process(const std::string &device) {
+  int64_t pid = devices.try_emplace(device, static_cast<int64_t>(devices.size())).first->second;
+  if (named.insert(pid).second) {
+    describe(pid, "process_name", "name", device);
+    if (clockError > 0)
+      describe(pid, "process_labels", "labels",
+               "clock within " + std::to_string(clockError / 1000 + 1) + " us");
+  }
+  return pid;
+}
+
+void EventWriter::slice(const Event &event) {
+  int64_t pid = process(event.device);
+  json.object([&] {
+    json.attribute("name", llvm::json::fixUTF8(event.name));
+    json.attribute("cat", kindName(event.kind));
+    json.attribute("ph", "X");
+    json.attribute("ts", static_cast<double>(begin + event.start) / 1e3);
+    json.attribute("dur", static_cast<double>(event.duration) / 1e3);
+    json.attribute("pid", pid);
+    json.attribute("tid", event.thread);
+    json.attributeObject("args", [&] {
+      json.attribute("step", event.step);
+      if (!event.nodes.empty())
+        json.attribute("nodes", llvm::json::fixUTF8(event.nodes));
+      if (event.flops >= 0)
+        json.attribute("flops", event.flops);
+      if (event.bytes >= 0)
+        json.attribute("bytes", event.bytes);
+      if (event.kind == WEIR_TRACE_COPY && event.bytes > 0 && event.duration > 0)
+        json.attribute("gigabytes_per_second", double(event.bytes) / double(event.duration));
+      if (event.partEnd > event.partBegin) {
+        json.attribute("part_begin", event.partBegin);
+        json.attribute("part_end", event.partEnd);
+      }
+    });
+  });
+}
+
+void EventWriter::stamp(const char *phase, const std::string &name, int64_t time, int64_t pid) {
+  json.attribute("name", llvm::json::fixUTF8(name));
+  json.attribute("ph", phase);
+  json.attribute("ts", static_cast<double>(begin + time) / 1e3);
+  json.attribute("pid", pid);
+}
+
+/// The n-th send of an edge in a step goes to its n-th receive. What waits on the sender's
+/// device waits for room.
+void EventWriter::transfers(const Events &events) {
+  using Edge = std::pair<std::string, int64_t>;
+  std::map<Edge, int64_t> sent, received;
+  std::map<std::string, std::string> sources;
+  for (const Event *event : events)
+    if (event->kind == WEIR_TRACE_SEND)
+      sources[event->name] = event->device;
+  Events ends = events;
+  std::sort(ends.begin(), ends.end(), [](const Event *a, const Event *b) {
+    return a->start + a->duration < b->start + b->duration;
+  });
+  for (const Event *event : ends) {
+    bool isSend = event->kind == WEIR_TRACE_SEND;
+    auto source = sources.find(event->name);
+    if (!isSend && (event->kind != WEIR_TRACE_RECEIVE ||
+                    (source != sources.end() && source->second == event->device)))
+      continue;
+    int64_t number = (isSend ? sent : received)[{event->name, event->step}]++;
+    json.object([&] {
+      // Within the slice that it begins or ends at.
+      int64_t at = isSend ? event->start : event->start + std::max<int64_t>(event->duration - 1, 0);
+      stamp(isSend ? "s" : "f", event->name, at, devices[event->device]);
+      json.attribute("cat", "transfer");
+      json.attribute("id", flowNumber(event->name, event->step, number));
+      json.attribute("tid", event->thread);
+      if (!isSend)
+        json.attribute("bp", "e");
+    });
+  }
+}
+
+void EventWriter::count(const char *name, const char *unit, int64_t time, const std::string &device,
+                        double value) {
+  json.object([&] {
+    stamp("C", name, time, devices[device]);
+    json.attributeObject("args", [&] { json.attribute(unit, value); });
+  });
+}
+
+void EventWriter::bandwidth(const Events &events) {
+  for (auto &[device, changes] : bandwidthOf(events)) {
+    std::vector<Change> ordered = changes;
+    std::stable_sort(ordered.begin(), ordered.end(),
+                     [](const Change &a, const Change &b) { return a.time < b.time; });
+    double rate = 0;
+    for (size_t i = 0; i < ordered.size(); ++i) {
+      rate += ordered[i].by;
+      // Sums of many rates and their negatives are nothing but for rounding.
+      if (i + 1 == ordered.size() || ordered[i + 1].time > ordered[i].time)
+        count("bandwidth of kernels", "GB/s", ordered[i].time, device, rate < 1e-6 ? 0 : rate);
+    }
+  }
+}
+
 std::string TraceRecorder::eventsJson(const Shared *shared) const {
   std::vector<const Event *> events;
-  for (const auto &lane : lanes.all())
+  std::vector<Sample> samples;
+  for (const auto &lane : lanes.all()) {
     for (const Event &event : lane->events)
       events.push_back(&event);
+    samples.insert(samples.end(), lane->samples.begin(), lane->samples.end());
+  }
   // What encloses comes before what it encloses.
   std::sort(events.begin(), events.end(), [](const Event *a, const Event *b) {
     return a->start != b->start ? a->start < b->start : a->duration > b->duration;
   });
+  std::sort(samples.begin(), samples.end(),
+            [](const Sample &a, const Sample &b) { return a.time < b.time; });
   int64_t begin = 0;
-  std::map<std::string, int64_t> devices;
-  if (shared) {
+  if (shared)
     begin =
         std::chrono::duration_cast<std::chrono::nanoseconds>(origin.time_since_epoch()).count() +
         shared->clockOffset;
-    for (const std::string &name : shared->devices)
-      devices.try_emplace(name, static_cast<int64_t>(devices.size()));
-  }
-  std::set<int64_t> named;
   std::string text;
   llvm::raw_string_ostream os(text);
   llvm::json::OStream json(os);
-  // One process a device, so that viewers group their threads.
-  auto describe = [&](int64_t pid, const char *what, const char *key, const std::string &value) {
-    json.object([&] {
-      json.attribute("name", what);
-      json.attribute("ph", "M");
-      json.attribute("pid", pid);
-      json.attributeObject("args", [&] { json.attribute(key, llvm::json::fixUTF8(value)); });
-    });
-  };
+  EventWriter writer(json, shared, begin);
   json.array([&] {
-    for (const Event *event : events) {
-      int64_t pid =
-          devices.try_emplace(event->device, static_cast<int64_t>(devices.size())).first->second;
-      if (named.insert(pid).second) {
-        describe(pid, "process_name", "name", event->device);
-        if (shared && shared->clockError > 0)
-          describe(pid, "process_labels", "labels",
-                   "clock within " + std::to_string(shared->clockError / 1000 + 1) + " us");
-      }
-      json.object([&] {
-        json.attribute("name", llvm::json::fixUTF8(event->name));
-        json.attribute("cat", kindName(event->kind));
-        json.attribute("ph", "X");
-        json.attribute("ts", static_cast<double>(begin + event->start) / 1e3);
-        json.attribute("dur", static_cast<double>(event->duration) / 1e3);
-        json.attribute("pid", pid);
-        json.attribute("tid", event->thread);
-        json.attributeObject("args", [&] {
-          json.attribute("step", event->step);
-          if (!event->nodes.empty())
-            json.attribute("nodes", llvm::json::fixUTF8(event->nodes));
-          if (event->flops >= 0)
-            json.attribute("flops", event->flops);
-          if (event->bytes >= 0)
-            json.attribute("bytes", event->bytes);
-          if (event->kind == WEIR_TRACE_COPY && event->bytes > 0 && event->duration > 0)
-            json.attribute("gigabytes_per_second", double(event->bytes) / double(event->duration));
-          if (event->partEnd > event->partBegin) {
-            json.attribute("part_begin", event->partBegin);
-            json.attribute("part_end", event->partEnd);
-          }
-        });
-      });
-    }
-    auto stamp = [&](const char *phase, const std::string &name, int64_t time, int64_t pid) {
-      json.attribute("name", llvm::json::fixUTF8(name));
-      json.attribute("ph", phase);
-      json.attribute("ts", static_cast<double>(begin + time) / 1e3);
-      json.attribute("pid", pid);
-    };
-    // The n-th send of an edge in a step goes to its n-th receive. What waits on the sender's
-    // device waits for room.
-    using Edge = std::pair<std::string, int64_t>;
-    std::map<Edge, int64_t> sent, received;
-    std::map<std::string, std::string> sources;
     for (const Event *event : events)
-      if (event->kind == WEIR_TRACE_SEND)
-        sources[event->name] = event->device;
-    std::vector<const Event *> ends = events;
-    std::sort(ends.begin(), ends.end(), [](const Event *a, const Event *b) {
-      return a->start + a->duration < b->start + b->duration;
-    });
-    for (const Event *event : ends) {
-      bool isSend = event->kind == WEIR_TRACE_SEND;
-      auto source = sources.find(event->name);
-      if (!isSend && (event->kind != WEIR_TRACE_RECEIVE ||
-                      (source != sources.end() && source->second == event->device)))
-        continue;
-      int64_t count = (isSend ? sent : received)[{event->name, event->step}]++;
-      json.object([&] {
-        // Within the slice that it begins or ends at.
-        int64_t at =
-            isSend ? event->start : event->start + std::max<int64_t>(event->duration - 1, 0);
-        stamp(isSend ? "s" : "f", event->name, at, devices[event->device]);
-        json.attribute("cat", "transfer");
-        json.attribute("id", flowNumber(event->name, event->step, count));
-        json.attribute("tid", event->thread);
-        if (!isSend)
-          json.attribute("bp", "e");
-      });
-    }
-    auto count = [&](const char *name, const char *unit, int64_t time, const std::string &device,
-                     double value) {
-      json.object([&] {
-        stamp("C", name, time, devices[device]);
-        json.attributeObject("args", [&] { json.attribute(unit, value); });
-      });
-    };
-    for (auto &[device, changes] : bandwidthOf(events)) {
-      std::vector<Change> ordered = changes;
-      std::stable_sort(ordered.begin(), ordered.end(),
-                       [](const Change &a, const Change &b) { return a.time < b.time; });
-      double rate = 0;
-      for (size_t i = 0; i < ordered.size(); ++i) {
-        rate += ordered[i].by;
-        // Sums of many rates and their negatives are nothing but for rounding.
-        if (i + 1 == ordered.size() || ordered[i + 1].time > ordered[i].time)
-          count("bandwidth of kernels", "GB/s", ordered[i].time, device, rate < 1e-6 ? 0 : rate);
-      }
-    }
-    std::vector<Sample> samples;
-    for (const auto &lane : lanes.all())
-      samples.insert(samples.end(), lane->samples.begin(), lane->samples.end());
-    std::sort(samples.begin(), samples.end(),
-              [](const Sample &a, const Sample &b) { return a.time < b.time; });
+      writer.slice(*event);
+    writer.transfers(events);
+    writer.bandwidth(events);
     for (const Sample &sample : samples)
-      count("bytes alive", "bytes", sample.time, watched[size_t(sample.device)],
-            double(sample.bytes));
+      writer.count("bytes alive", "bytes", sample.time, watched[size_t(sample.device)],
+                   double(sample.bytes));
   });
   os.flush();
   return text.substr(1, text.size() - 2); // what is between the brackets
