@@ -117,7 +117,8 @@ static void writeSizes(llvm::raw_ostream &os, const Report &report) {
     os << "\n";
   }
   if (!report.placement.stages.empty()) {
-    os << "pipeline    " << report.placement.stages.size() << " stages, "
+    os << "pipeline    " << report.placement.stages.size()
+       << (report.placement.stages.size() == 1 ? " stage, " : " stages, ")
        << report.placement.microBatches << " micro-batches"
        << llvm::format("; a stage waits %.0f %% of the time\n", report.placement.bubble * 100);
     for (auto [number, stage] : llvm::enumerate(report.placement.stages))
