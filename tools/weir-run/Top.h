@@ -85,7 +85,7 @@ private:
   void begin();
   void end(const weir_trace_event &event);
 
-  weir_trace table;
+  weir_trace table = {};
   ThreadLanes<Lane> lanes;
   int64_t runs = 0;
   double seconds = 0; ///< in runs

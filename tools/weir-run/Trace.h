@@ -90,7 +90,7 @@ private:
   void span(const weir_trace_event &event, int64_t begin, int64_t end);
 
   std::chrono::steady_clock::time_point origin;
-  weir_trace table;
+  weir_trace table = {};
   ThreadLanes<Lane> lanes;
   std::vector<std::string> watched; ///< devices
   std::function<int64_t(int32_t)> bytesInUse;
