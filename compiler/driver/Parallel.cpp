@@ -22,7 +22,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Pass/PassRegistry.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace weir;
@@ -149,13 +149,12 @@ void simulate(Way &way, ModuleOp module, ArrayRef<const PassStage *> stages) {
     return success();
   });
   PassManager passes(module.getContext(), ModuleOp::getOperationName());
+  std::string error;
+  llvm::raw_string_ostream errors(error);
   for (const PassStage *stage : stages)
-    for (const PipelinePass &pass : stage->passes) {
-      if (std::unique_ptr<Pass> made = stage->make(pass.pass))
-        passes.addPass(std::move(made));
-      else if (failed(parsePassPipeline(pass.pass, passes)))
+    for (const PipelinePass &pass : stage->passes)
+      if (failed(stage->add(pass, passes, errors)))
         why = "its passes cannot be set up";
-    }
   DictionaryAttr estimate;
   if (why.empty() && succeeded(passes.run(*copy)))
     estimate = (*copy)->getAttrOfType<DictionaryAttr>("weir_plan.estimate");

@@ -22,6 +22,15 @@ using namespace mlir;
 using namespace weir;
 using namespace weir::driver;
 
+LogicalResult PassStage::add(const PipelinePass &pass, PassManager &manager,
+                             llvm::raw_ostream &errors) const {
+  if (std::unique_ptr<Pass> made = make(pass.pass)) {
+    manager.addPass(std::move(made));
+    return success();
+  }
+  return parsePassPipeline(pass.pass, manager, errors);
+}
+
 bool PassStage::runPasses(Work &work) {
   const Options &options = work.options;
   DiagnosticSink &sink = work.sink;
@@ -57,9 +66,7 @@ bool PassStage::runPasses(Work &work) {
       manager.emplace(work.context.get(), ModuleOp::getOperationName());
       manager->enableVerifier(verifiesEach);
     }
-    if (std::unique_ptr<Pass> made = make(pass.pass)) {
-      manager->addPass(std::move(made));
-    } else if (failed(parsePassPipeline(pass.pass, *manager, errors))) {
+    if (failed(add(pass, *manager, errors))) {
       driver::report(sink, "W0199", options.input,
                      "stage " + llvm::StringRef(name) + " cannot be set up: " + error);
       return false;

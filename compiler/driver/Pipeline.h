@@ -11,6 +11,7 @@
 #include "compiler/codegen/device/DeviceBackend.h"
 #include "compiler/driver/Work.h"
 #include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include <memory>
@@ -59,6 +60,10 @@ struct PassStage : Stage {
   /// makes it.
   virtual std::unique_ptr<mlir::Pass> make(llvm::StringRef) const { return nullptr; }
 
+  /// Adds one of its passes to a pass manager. Failure, with the reason in `errors`, where no
+  /// pass has its name.
+  mlir::LogicalResult add(const PipelinePass &pass, mlir::PassManager &manager,
+                          llvm::raw_ostream &errors) const;
   /// All passes but those that Options::passLimit leaves out.
   bool runPasses(Work &work);
 };

@@ -13,8 +13,6 @@
 using namespace weir;
 using namespace weir::tools;
 
-static constexpr const char *toolName = "weir-run";
-
 namespace {
 
 void addNumericsFlags(FlagParser &parser, Settings &settings) {

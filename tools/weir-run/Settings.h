@@ -21,6 +21,8 @@
 
 namespace weir::tools {
 
+inline constexpr const char *toolName = "weir-run";
+
 struct Settings {
   driver::Options options;
   std::vector<std::string> inputs, entries;

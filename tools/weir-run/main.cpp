@@ -38,7 +38,6 @@ using namespace weir::tools;
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr const char *toolName = "weir-run";
 
 double milliseconds(Clock::duration duration) {
   return std::chrono::duration<double, std::milli>(duration).count();
