@@ -31,6 +31,12 @@ Location weir::prefixed(Location loc, StringRef prefix) {
   return loc;
 }
 
+std::string weir::feedName(BlockArgument feed) {
+  auto step = cast<func::FuncOp>(feed.getOwner()->getParentOp());
+  auto name = step.getArgAttrOfType<StringAttr>(feed.getArgNumber(), "weir.name");
+  return name ? name.str() : "feed" + std::to_string(feed.getArgNumber());
+}
+
 FailureOr<SmallVector<BlockArgument>> weir::dividedFeeds(func::FuncOp step) {
   llvm::StringSet<> named;
   auto list = step->getAttrOfType<ArrayAttr>(shardedAttr);

@@ -22,6 +22,9 @@ namespace weir {
 /// `loc` with `prefix` in front of the names of its nodes.
 mlir::Location prefixed(mlir::Location loc, llvm::StringRef prefix);
 
+/// What the rows of a feed are called: its name, or "feed" with its number.
+std::string feedName(mlir::BlockArgument feed);
+
 /// The feeds of `step` whose rows are divided: those of its attribute `weir.sharded_feeds`, else
 /// all that have a dimension. Failure, which is said (W0417): a name is no such feed's.
 mlir::FailureOr<llvm::SmallVector<mlir::BlockArgument>> dividedFeeds(mlir::func::FuncOp step);

@@ -67,6 +67,15 @@ DenseMap<Operation *, Operation *> weir::kernelRoots(ModuleOp module) {
   return roots;
 }
 
+DenseMap<Operation *, Operation *> weir::uniteKernels(ModuleOp module, Constraints &constraints) {
+  DenseMap<Operation *, Operation *> roots = kernelRoots(module);
+  module.walk([&](Operation *op) {
+    if (auto it = roots.find(op); it != roots.end())
+      constraints.tryUnite(op, it->second);
+  });
+  return roots;
+}
+
 namespace {
 
 class ModelBuilder {

@@ -39,6 +39,10 @@ CostModel buildCostModel(mlir::ModuleOp module, const Constraints &constraints,
 /// forms kernels. Operations without one compute alone.
 llvm::DenseMap<mlir::Operation *, mlir::Operation *> kernelRoots(mlir::ModuleOp module);
 
+/// The same, and has operations that will share a kernel go together, where they may.
+llvm::DenseMap<mlir::Operation *, mlir::Operation *> uniteKernels(mlir::ModuleOp module,
+                                                                  Constraints &constraints);
+
 } // namespace weir
 
 #endif // WEIR_PASSES_PARTITION_COSTMODEL_H

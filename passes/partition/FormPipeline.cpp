@@ -264,9 +264,7 @@ Value Former::valueOf(Value value, int64_t micro) {
   auto stage = feed ? stageOfFeed.find(feed) : stageOfFeed.end();
   if (stage == stageOfFeed.end() || map.contains(value))
     return map.lookupOrDefault(value);
-  auto name = step.getArgAttrOfType<StringAttr>(feed.getArgNumber(), "weir.name");
-  std::string text = name ? name.str() : "feed" + std::to_string(feed.getArgNumber());
-  Value rows = rowsOf(b, NameLoc::get(b.getStringAttr(prefixOf(micro) + text)), feed,
+  Value rows = rowsOf(b, NameLoc::get(b.getStringAttr(prefixOf(micro) + feedName(feed))), feed,
                       {micro, microBatches, "micro-batches"},
                       [&](Operation *made) { settle(made, stage->second); });
   map.map(value, rows);

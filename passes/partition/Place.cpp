@@ -49,13 +49,8 @@ struct PlacePass : weir::impl::WeirPlacePassBase<PlacePass> {
 
     // Operations that will share a kernel go together, where they may.
     DenseMap<Operation *, Operation *> kernelOf;
-    if (cluster.devices.size() > 1) {
-      kernelOf = kernelRoots(module);
-      module.walk([&](Operation *op) {
-        if (auto it = kernelOf.find(op); it != kernelOf.end())
-          constraints.tryUnite(op, it->second);
-      });
-    }
+    if (cluster.devices.size() > 1)
+      kernelOf = uniteKernels(module, constraints);
     CostModel model = buildCostModel(module, constraints, kernelOf);
     bool keepsOrder = llvm::any_of(module.getOps<func::FuncOp>(), [](func::FuncOp function) {
       return function->hasAttr(keepsOrderAttr);

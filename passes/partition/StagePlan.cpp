@@ -211,11 +211,7 @@ bool Cutter::gather() {
   if (failed(units.gather()) || failed(costs.gather()))
     return false;
   auto module = step->getParentOfType<ModuleOp>();
-  kernelOf = kernelRoots(module);
-  module.walk([&](Operation *op) {
-    if (auto it = kernelOf.find(op); it != kernelOf.end())
-      costs.tryUnite(op, it->second);
-  });
+  kernelOf = uniteKernels(module, costs);
   CostModel model = buildCostModel(module, costs, kernelOf);
   Block &body = step.front();
   for (auto [i, op] : llvm::enumerate(model.operations))
@@ -262,7 +258,6 @@ void Cutter::measure() {
   forward.assign(devices, std::vector<double>(count + 1, 0));
   backward = forward;
   crossing.assign(count + 2, 0);
-  DenseMap<Operation *, size_t> placeOfBackward;
   for (Operation &op : step.front().without_terminator()) {
     if (!phases.isEach(&op))
       continue;

@@ -113,15 +113,13 @@ LogicalResult Replicator::shareFeeds() {
   multiplyRows(step, *feeds, int64_t(count()));
   b.setInsertionPointToStart(&step.front());
   for (BlockArgument feed : *feeds) {
-    auto name = step.getArgAttrOfType<StringAttr>(feed.getArgNumber(), "weir.name");
-    std::string text = name ? name.str() : "feed" + std::to_string(feed.getArgNumber());
     int64_t stage = stageOfFeed(feed);
     for (size_t replica = 0; replica < count(); ++replica)
-      maps[replica].map(feed, rowsOf(b, NameLoc::get(b.getStringAttr(prefixOf(replica) + text)),
-                                     feed, {int64_t(replica), int64_t(count()), "replicas"},
-                                     [&](Operation *made) {
-                                       made->setAttr("weir.device", deviceOf(replica, stage));
-                                     }));
+      maps[replica].map(
+          feed, rowsOf(b, NameLoc::get(b.getStringAttr(prefixOf(replica) + feedName(feed))), feed,
+                       {int64_t(replica), int64_t(count()), "replicas"}, [&](Operation *made) {
+                         made->setAttr("weir.device", deviceOf(replica, stage));
+                       }));
   }
   return success();
 }
