@@ -31,8 +31,14 @@ config.substitutions.append(("%weir_lib", os.path.join(config.weir_obj_root, "li
 config.substitutions.append(("%weir_include", os.path.join(config.weir_src_root, "runtime", "include")))
 # Built once a build tree: what tests of other machines link.
 config.substitutions.append(("%aarch64_runtime", os.path.join(config.test_exec_root, "aarch64-runtime")))
-config.substitutions.append(("%cxx", config.cxx_compiler))
-config.substitutions.append(("%cc", config.c_compiler))
+# Programs that link an instrumented runtime are instrumented, too. `asan` and `tsan` are for
+# tests that such a build cannot run.
+sanitize = f" -fsanitize={config.weir_sanitize} -fno-sanitize=vptr" if config.weir_sanitize else ""
+for sanitizer, feature in [("address", "asan"), ("thread", "tsan")]:
+    if sanitizer in config.weir_sanitize:
+        config.available_features.add(feature)
+config.substitutions.append(("%cxx", config.cxx_compiler + sanitize))
+config.substitutions.append(("%cc", config.c_compiler + sanitize))
 config.substitutions.append(("%python", config.python))
 
 llvm_config.use_default_substitutions()

@@ -116,9 +116,10 @@ def run_script(tally, name, command):
 
 def run_sanitized(tally, fuzz_seconds):
     """The same tests on a build whose own code is instrumented, and its fuzzers."""
-    # Debian's libMLIR is not, and its inlined bump allocators poison memory
-    # that it then hands over.
+    # Debian's libMLIR is not: its inlined bump allocators poison memory that it then hands over,
+    # and ThreadSanitizer does not see what orders its threads.
     os.environ["ASAN_OPTIONS"] = "allow_user_poisoning=0:detect_leaks=0"
+    os.environ["TSAN_OPTIONS"] = "suppressions=" + os.path.join(ROOT, "test", "tsan.supp")
     for preset in ("asan", "tsan"):
         build = os.path.join(ROOT, "build", preset)
         configured = subprocess.run(["cmake", "--preset", preset, "-Wno-dev"], cwd=ROOT,
@@ -129,8 +130,8 @@ def run_sanitized(tally, fuzz_seconds):
             tally.add(preset + " build", "failed")
             continue
         run_ctest(build, tally)
+        run_lit(build, tally)
         if preset == "asan":
-            run_lit(build, tally)
             run_script(tally, "mutation", [sys.executable, "test/mutation/mutation_test.py",
                                            "--build", build, "--count", "200"])
             run_script(tally, "fuzz", [sys.executable, "test/fuzz/found_test.py",

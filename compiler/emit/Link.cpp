@@ -161,8 +161,10 @@ llvm::Error weir::linkSharedObject(llvm::StringRef object, llvm::StringRef outpu
                    {"-Xlinker", "--version-script=" + script, "-Xlinker",
                     "-soname=" + options.soname, "-Wl,-Bsymbolic", "-Wl,--gc-sections",
                     "-Wl,-z,relro", "-Wl,-z,now", "-lm", "-lpthread"});
+#ifndef WEIR_SANITIZED
   if (!options.runtimeLibrary.empty())
     arguments.push_back("-Wl,--no-undefined");
+#endif
   llvm::SmallVector<llvm::StringRef> references(arguments.begin(), arguments.end());
   std::string message;
   std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(""), llvm::StringRef(log),

@@ -39,6 +39,13 @@ int32_t refuse(weir_status *status, const char *function, weir_session *session,
     return code;
   if (!prefix)
     return refuseNull(status, function, "prefix");
+  // Files without a name would be hidden ones.
+  if (size_t length = strlen(prefix); length == 0 || prefix[length - 1] == '/') {
+    StatusText(status, WEIR_INVALID_ARGUMENT)
+        << function << ": expected a folder and a name, as in models/step, got \"" << prefix
+        << "\"";
+    return WEIR_INVALID_ARGUMENT;
+  }
   if (options && options->size < 2 * sizeof(uint32_t)) {
     StatusText(status, WEIR_INVALID_ARGUMENT)
         << function << ": found options without size (see WEIR_CHECKPOINT_OPTIONS_INIT)";

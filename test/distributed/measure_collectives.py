@@ -11,12 +11,13 @@ usage: measure_collectives.py --build=DIR [--tasks=2] [--turns=3] [--largest=671
          [--ways=shm,tcp] [--record=docs/results/collectives.tsv]
 
 Needs mpicc and mpirun; libgloo-dev for Gloo, which is left out without, and goes over TCP alone. A turn is
-one run of each, of a size's turns the best counts. Prints a table; --record adds it to those that are there.
+one run of each; of a size's turns the median counts. Prints a table; --record adds it to those that are there.
 """
 import argparse
 import datetime
 import os
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -82,11 +83,10 @@ def main():
     parser.add_argument("--ways", default="shm,tcp")
     parser.add_argument("--record", default="")
     options = parser.parse_args()
-    best = {}
+    times = {}
 
     def note(way, size, which, value):
-        row = best.setdefault((way, int(size)), {})
-        row[which] = min(row.get(which, float("inf")), float(value))
+        times.setdefault((way, int(size)), {}).setdefault(which, []).append(float(value))
 
     with tempfile.TemporaryDirectory() as folder:
         peers = Peers(folder)
@@ -105,7 +105,8 @@ def main():
     columns = ["way", "bytes", "us", "the same messages alone, us", "MPI_Allreduce, us",
                "Gloo, us", "share of the transport", "MPI's time by ours", "Gloo's by ours"]
     lines = []
-    for (way, size), row in sorted(best.items()):
+    for (way, size), turns in sorted(times.items()):
+        row = {which: statistics.median(values) for which, values in turns.items()}
         gloo = row.get("gloo")
         lines.append([way, str(size), f"{row['weir']:.1f}", f"{row['ring']:.1f}",
                       f"{row['mpi']:.1f}", f"{gloo:.1f}" if gloo else "-",

@@ -552,7 +552,8 @@ WEIR_NODISCARD WEIR_API int32_t weir_session_set_variable(weir_session *session,
 /// Saves the variables of this moment as a checkpoint of TensorFlow's format (V2):
 /// `PREFIX.index` and `PREFIX.data-00000-of-00001`, under the variables' names. It is there
 /// whole or not at all, also after a crash. One that has the prefix is overwritten. The
-/// prefix's folder is made, those around it are not. `options` may be null.
+/// prefix's folder is made, those around it are not. A prefix that is empty or ends in `/` is
+/// INVALID_ARGUMENT. `options` may be null.
 WEIR_NODISCARD WEIR_API int32_t weir_session_save(weir_session *session, const char *prefix,
                                                   const weir_checkpoint_options *options,
                                                   weir_status *status);

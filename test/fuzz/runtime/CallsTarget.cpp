@@ -7,11 +7,18 @@
 //
 // The input is a list of calls of the C interface with arguments that may be right: sessions that
 // are made, used by several names, used after their end and ended twice, tensors of other types
-// and sizes, names that there are not. Each call returns; what fails says why.
+// and sizes, names that there are not; runs and checkpoints that end later, deadlines, observers.
+// Each call returns; what fails says why; what was begun is told of once.
 //
 //===----------------------------------------------------------------------===//
 
+#include "test/fuzz/runtime/Scratch.h"
 #include "test/unit/runtime/test_program.h"
+
+#include "weir/observer.h"
+
+#include <list>
+#include <semaphore>
 
 using namespace weir::rt::test;
 
@@ -35,17 +42,30 @@ struct Bytes {
 
 const char *const names[] = {"w", "b", "main", "", "no such name", nullptr};
 
+/// What a call began, which lives until it has ended.
+struct Begun {
+  weir_tensor feed, fetch;
+  weir_run_options options = WEIR_RUN_OPTIONS_INIT;
+  std::binary_semaphore isDone{0};
+  static void done(void *self, const weir_status *status) {
+    if (status->code && !*status->message)
+      std::abort();
+    static_cast<Begun *>(self)->isDone.release();
+  }
+};
+
 class Calls {
 public:
   Calls(Bytes in, const weir_program_desc *program) : in(in), program(program) {}
   ~Calls() {
+    await();
     for (weir_session *session : alive)
       weir_session_destroy(session);
     weir_cancellation_destroy(cancellation);
   }
   void run() {
     for (int i = 0; i < 64 && in.more(); ++i)
-      call(in.next() % 14);
+      call(in.next() % 22);
   }
 
 private:
@@ -83,12 +103,21 @@ private:
     weir_session *made = nullptr;
     const bool isNull = in.next() % 16 == 0;
     check(weir_session_create(isNull ? nullptr : program, &options, &made, &status));
-    if (made && alive.size() < 4)
+    if (made && alive.size() < 4) {
+      std::erase(dead, made); // its address may be that of one that is gone
       alive.push_back(made);
-    else
+    } else {
       weir_session_destroy(made);
+    }
+  }
+  /// A session must not end before what was begun in it.
+  void await() {
+    for (Begun &each : begun)
+      each.isDone.acquire();
+    begun.clear();
   }
   void destroy() {
+    await();
     weir_session *session = any();
     if (std::erase(alive, session))
       dead.push_back(session);
@@ -105,6 +134,111 @@ private:
                            in.next() % 8 ? 1 : int8_t(in.next()), in.next() % 8 ? &fetch : nullptr,
                            1, &options, &status));
     weir_session_release(session, &fetch);
+  }
+  weir_run_options *runOptions(weir_run_options &options) {
+    options.threads = int8_t(in.next()) % 4;
+    if (in.next() & 1)
+      options.timeout_ns = int64_t(in.next()) << (in.next() % 40);
+    if (in.next() & 1)
+      options.cancellation = cancellation;
+    if (in.next() % 16 == 0)
+      options.size = in.next();
+    return in.next() % 8 ? &options : nullptr;
+  }
+  void runAsync() {
+    Begun &each = begun.emplace_back();
+    each.feed = tensor();
+    each.fetch = tensor();
+    each.fetch.data = nullptr;
+    weir_run_options *options = runOptions(each.options);
+    const int32_t code =
+        weir_session_run_async(any(), int8_t(in.next()) % 3, in.next() % 8 ? &each.feed : nullptr,
+                               1, in.next() % 8 ? &each.fetch : nullptr, 1, options,
+                               in.next() % 16 ? Begun::done : nullptr, &each, &status);
+    check(code);
+    if (code)
+      begun.pop_back();
+  }
+  weir_checkpoint_options checkpointOptions() {
+    weir_checkpoint_options options = WEIR_CHECKPOINT_OPTIONS_INIT;
+    options.partial = in.next() & 1;
+    options.keep = int8_t(in.next()) % 3;
+    options.by_task = in.next() & 1;
+    if (in.next() % 16 == 0)
+      options.size = in.next();
+    return options;
+  }
+  /// A folder of this process, one that cannot be, or none.
+  const char *prefix() {
+    static const std::string folder = weir::fuzz::scratchPath("-calls"), first = folder + "/a",
+                             second = folder + "/b";
+    const char *all[] = {first.c_str(), second.c_str(), "/proc/none/c", "", nullptr};
+    return all[in.next() % 5];
+  }
+  void checkpoint(int how) {
+    weir_checkpoint_options options = checkpointOptions();
+    weir_session *session = any();
+    const char *where = prefix();
+    if (how == 0)
+      return check(weir_session_save(session, where, &options, &status));
+    if (how == 1)
+      return check(
+          weir_session_restore(session, where, in.next() & 1 ? &options : nullptr, &status));
+    Begun &each = begun.emplace_back();
+    const int32_t code =
+        weir_session_save_async(session, where, &options, Begun::done, &each, &status);
+    check(code);
+    if (code)
+      begun.pop_back();
+  }
+  /// Introspection, by any index.
+  void ask() {
+    const int entry = int8_t(in.next()), index = int8_t(in.next());
+    const weir_program_desc *of = in.next() % 16 ? program : nullptr;
+    weir_tensor_info info = WEIR_TENSOR_INFO_INIT;
+    weir_program_entry_name(of, entry);
+    weir_program_feed_count(of, entry);
+    weir_program_fetch_count(of, entry);
+    weir_program_fetch(of, entry, index, &info);
+    weir_program_variable(of, index, &info);
+    weir_program_device_name(of, index);
+    weir_program_arena_bytes(of, index);
+    weir_dtype_size(entry);
+    weir_dtype_name(index);
+    weir_code_name(index);
+    weir_session_threads(any());
+    weir_session_program(any());
+  }
+  void report() {
+    // Of its own, so that one byte too many is seen.
+    const int64_t capacity = in.next() & 1 ? in.next() : 0;
+    std::vector<char> text(static_cast<size_t>(capacity));
+    weir_session_memory_report(any(), int8_t(in.next()) % 3, capacity ? text.data() : nullptr,
+                               capacity);
+  }
+  void latest() {
+    const int64_t capacity = in.next() % 64;
+    std::vector<char> text(static_cast<size_t>(capacity));
+    const char *folders[] = {"/dev/shm", "", "/no/such/folder", nullptr};
+    check(weir_latest_checkpoint(folders[in.next() % 4], text.data(), capacity, &status));
+  }
+  void observe() {
+    auto read = [](void *, const weir_trace_event *event) {
+      if (!event->name || !event->nodes || !event->device)
+        std::abort();
+    };
+    auto told = [&](uint32_t size, bool isWhole) {
+      weir_trace made = {};
+      made.size = size;
+      made.begin = made.end = read;
+      if (!isWhole)
+        made.end = nullptr;
+      return made;
+    };
+    static const weir_trace good = told(sizeof(weir_trace), true), strange = told(3, true),
+                            half = told(sizeof(weir_trace), false);
+    const weir_trace *all[] = {&good, &half, &strange, nullptr};
+    check(weir_session_set_observer(any(), all[in.next() % 4], &status));
   }
   void call(int which) {
     weir_tensor t;
@@ -147,7 +281,21 @@ private:
       weir_program_feed(program, int8_t(in.next()), int8_t(in.next()),
                         in.next() % 8 ? &info : nullptr);
       return;
+    case 13:
+    case 14:
+      return runAsync();
+    case 15:
+    case 16:
+    case 17:
+      return checkpoint(which - 15);
+    case 18:
+      return ask();
+    case 19:
+      return report();
+    case 20:
+      return in.next() & 1 ? latest() : observe();
     default:
+      await(); // a run may have the tensor
       t = tensor();
       weir_session_release(any(), in.next() & 1 ? &t : nullptr);
     }
@@ -156,6 +304,7 @@ private:
   Bytes in;
   const weir_program_desc *program;
   std::vector<weir_session *> alive, dead;
+  std::list<Begun> begun;
   weir_cancellation *cancellation = weir_cancellation_create();
   weir_status status = WEIR_STATUS_INIT;
   float memory[16] = {};
