@@ -47,6 +47,29 @@ static bool isFloatTensor(Type type) {
   return isa<RankedTensorType>(type) && isa<FloatType>(getElementTypeOrSelf(type));
 }
 
+/// Whether the operation may get others behind it. A kernel that is formed already is computed as
+/// its schedule says: of these strategies the operations behind the one that they are made for
+/// are computed element by element, whatever they are. All others know each operation by its place.
+static bool mayBeFollowed(Operation *op) {
+  auto kernel = op->getParentOfType<plan::KernelOp>();
+  if (!kernel)
+    return true;
+  switch (kernel.getSchedule().getKind()) {
+  case plan::ScheduleKind::Loops:
+  case plan::ScheduleKind::Gemm:
+  case plan::ScheduleKind::GemmAmxBf16:
+  case plan::ScheduleKind::GemmBf16:
+  case plan::ScheduleKind::GemmInt8:
+  case plan::ScheduleKind::Convolution:
+  case plan::ScheduleKind::Winograd:
+  case plan::ScheduleKind::RowReduction:
+  case plan::ScheduleKind::Lanes:
+    return true;
+  default:
+    return false;
+  }
+}
+
 /// A tensor of one element, to compute with `type`.
 static Value scalar(OpBuilder &b, Location loc, Type type, double value) {
   Type element = getElementTypeOrSelf(type);
@@ -148,7 +171,7 @@ public:
           getElementTypeOrSelf(at->getResult(0).getType()).isIntOrFloat() &&
           (!at->hasTrait<OpTrait::ConstantLike>() ||
            fault.pass.find("fold") != std::string::npos) &&
-          serves(at, fault.node) && hasSize(at))
+          serves(at, fault.node) && hasSize(at) && mayBeFollowed(at))
         candidates.push_back(at);
     });
     // The last one makes what the node does.

@@ -34,7 +34,8 @@ struct PlantedFault {
   /// left out), `swap` (its first two operands change places), `nan` (results are NaN),
   /// `overlap` (a buffer takes another's place), `place` (behind weir-partition: an operation
   /// is on a device that nobody sent its operand to, and reads zeros there), each also as
-  /// KIND@N: only where a dimension has the size N. A `?` before all: where there is nothing
+  /// KIND@N: only where a dimension has the size N. Kernels whose strategies take no more
+  /// operations are left alone. A `?` before all: where there is nothing
   /// to spoil so, nothing is.
   bool parse(llvm::StringRef text, std::string &possible);
   /// To be added to each stage's pass manager. The fault must outlive it.

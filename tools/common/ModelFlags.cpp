@@ -247,7 +247,7 @@ void weir::tools::addCodeFlags(FlagParser &parser, Options &options,
 void weir::tools::addTestFlags(FlagParser &parser, Options &options) {
   parser.group("For tests of weir");
   parser.text("--plant-fault", "PASS:NODE:KIND",
-              "lets a pass leave a wrong program: value, round, drop, swap, nan, overlap",
+              "lets a pass leave a wrong program: value, round, drop, swap, nan, overlap, place",
               options.plantedFault);
 }
 

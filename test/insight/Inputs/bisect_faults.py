@@ -34,6 +34,8 @@ FAULTS = [
     (ONNX, "cse", "dense", "value", True),
     (ONNX, "weir-kernelize", "softmax", "value", False),
     (ONNX, "weir-kernelize", "relu1", "value", False),
+    (ONNX, "weir-kernelize", "conv2", "value", False),
+    (ONNX, "weir-bufferize", "conv2", "value", False),
     (ONNX, "weir-decompose", "softmax", "value", False),
     (ONNX, "weir-canonical-gemms", "dense", "value", False),
     (PB, "weir-channels-last", "conv2", "value", True),
