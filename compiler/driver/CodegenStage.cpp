@@ -66,6 +66,11 @@ static bool generateAccelerators(Work &work, CpuOptions &cpu) {
   how.forecast = [&work](llvm::StringRef kernel, KernelForecast made) {
     work.report.forecasts[kernel.str()] = std::move(made);
   };
+  work.report.deviceCode.clear(); // those of another processor's object are the same
+  if (options.report)
+    how.code = [&work](llvm::StringRef kernel, DeviceKernel code) {
+      work.report.deviceCode[kernel.str()].push_back(std::move(code));
+    };
   std::vector<StepRewriterFactory> factories;
   for (const DeviceBackend *backend : acceleratorBackends()) {
     how.targets = targetsFor(*backend, options);

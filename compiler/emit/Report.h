@@ -14,6 +14,7 @@
 #ifndef WEIR_COMPILER_EMIT_REPORT_H
 #define WEIR_COMPILER_EMIT_REPORT_H
 
+#include "compiler/emit/DeviceKernel.h"
 #include "compiler/emit/Forecast.h"
 #include "compiler/emit/Program.h"
 
@@ -78,6 +79,7 @@ struct Report {
   std::vector<DeviceInfo> devices;
   std::vector<KernelInfo> kernels;
   std::map<std::string, KernelForecast> forecasts; ///< of accelerators, by kernel's name
+  std::map<std::string, std::vector<DeviceKernel>> deviceCode; ///< the same; empty: not asked for
   std::vector<CustomInfo> customs;
   std::vector<BufferInfo> buffers; ///< planned ones, all devices
   int64_t weightBytes = 0;

@@ -9,13 +9,11 @@
 #include "compiler/driver/Driver.h"
 #include "compiler/driver/Formats.h"
 #include "compiler/emit/OutputFile.h"
-#include "compiler/insight/KernelCode.h"
 #include "compiler/insight/NodeTrace.h"
+#include "compiler/insight/ReportCode.h"
 #include "compiler/insight/Timeline.h"
 #include "passes/analysis/DeviceSet.h"
 
-#include "llvm/Support/Base64.h"
-#include "llvm/Support/Compression.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
@@ -356,57 +354,6 @@ std::string folderOf(const driver::Options &options) {
   return std::string(path);
 }
 
-json::Object figuresOf(const KernelCode &code) {
-  json::Object figures{{"bytes", code.bytes},
-                       {"instructions", code.instructions},
-                       {"registers", code.registers},
-                       {"vector_registers", code.vectorRegisters},
-                       {"mask_registers", code.maskRegisters}};
-  if (code.spills >= 0) {
-    figures["spills"] = code.spills;
-    figures["reloads"] = code.reloads;
-    figures["frame_bytes"] = code.frameBytes;
-  }
-  return figures;
-}
-
-/// Adds what kernels take of the machine, and fills `texts`. Nothing where the output is no file.
-bool addMachineCode(const driver::Options &options, const Report &report, const NodeTrace &trace,
-                    json::Object &root, json::Object &texts, DiagnosticSink &sink) {
-  std::string output = outputOf(options);
-  std::map<std::string, std::string> symbols; // by kernel
-  llvm::StringSet<> asked;
-  for (const KernelInfo &kernel : report.kernels)
-    if (!kernel.symbol.empty()) {
-      symbols[kernel.name] = kernel.symbol;
-      asked.insert(kernel.symbol);
-    }
-  std::map<std::string, KernelCode> found;
-  if (llvm::sys::fs::is_regular_file(output)) {
-    auto read = readKernelCode(output, asked);
-    if (!read) {
-      sink.report({"W0101", output, "", "", llvm::toString(read.takeError()), {}});
-      return false;
-    }
-    found = std::move(*read);
-  }
-  for (json::Value &value : *root.getArray("kernels")) {
-    json::Object &kernel = *value.getAsObject();
-    auto symbol = symbols.find(kernel.getString("name").value_or("").str());
-    if (symbol == symbols.end())
-      continue;
-    if (auto code = found.find(symbol->second); code != found.end())
-      kernel["code"] = figuresOf(code->second);
-  }
-  for (const KernelPlace &place : trace.kernels) {
-    auto symbol = symbols.find(place.name);
-    auto code = symbol == symbols.end() ? found.end() : found.find(symbol->second);
-    texts[place.name] = json::Object{
-        {"ir", utf8(place.ir)}, {"assembly", code == found.end() ? "" : code->second.assembly}};
-  }
-  return true;
-}
-
 /// What weir-run --numerics-out wrote: values of nodes, for the page.
 bool addNumerics(const driver::Options &options, json::Object &root, DiagnosticSink &sink) {
   if (options.numericsFile.empty())
@@ -427,28 +374,6 @@ bool addNumerics(const driver::Options &options, json::Object &root, DiagnosticS
   root["numerics"] = json::Object{{"reference", *file->getString("reference")},
                                   {"values", std::move(*file->getArray("values"))}};
   return true;
-}
-
-/// Texts as the page holds them: each by itself, so that one is unpacked when it is asked for.
-std::string packed(const json::Object &texts) {
-  bool isSmall = llvm::compression::zlib::isAvailable();
-  auto pack = [&](llvm::StringRef text) {
-    llvm::SmallVector<uint8_t> bytes;
-    if (isSmall)
-      llvm::compression::zlib::compress(llvm::arrayRefFromStringRef(text), bytes);
-    else
-      bytes.append(text.begin(), text.end());
-    return llvm::encodeBase64(bytes);
-  };
-  json::Object kernels;
-  for (const auto &[name, value] : texts) {
-    const json::Object &text = *value.getAsObject();
-    kernels[name] = json::Array{pack(*text.getString("ir")), pack(*text.getString("assembly"))};
-  }
-  std::string made;
-  llvm::raw_string_ostream(made) << json::Value(
-      json::Object{{"is_deflated", isSmall}, {"kernels", std::move(kernels)}});
-  return made;
 }
 
 /// Within a script element nothing may look like its end.
@@ -527,7 +452,7 @@ std::optional<json::Value> insight::fullReport(const driver::Options &asked, con
       passes.push_back(json::Object{{"stage", pass.stage}, {"pass", pass.pass}, {"why", pass.why}});
     root["passes"] = std::move(passes);
     root["forms"] = strings(trace.forms);
-    if (!addMachineCode(options, report, trace, root, *texts, sink) ||
+    if (!addMachineCode(outputOf(options), report, trace, root, *texts, sink) ||
         !addNumerics(options, root, sink))
       return std::nullopt;
   }
@@ -551,7 +476,7 @@ bool insight::writeReportPage(const driver::Options &options, const Report &repo
   std::optional<json::Value> full = fullReport(options, report, sink, &texts);
   if (!full)
     return false;
-  std::string data, readable, code = packed(texts), readableCode;
+  std::string data, readable, code = packedCode(texts), readableCode;
   llvm::raw_string_ostream(readableCode)
       << llvm::formatv("{0:2}", json::Value(std::move(texts))) << "\n";
   llvm::raw_string_ostream(data) << *full;

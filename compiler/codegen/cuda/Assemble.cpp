@@ -460,8 +460,8 @@ static llvm::Expected<std::string> needProgram(llvm::StringRef name) {
 }
 
 llvm::Expected<std::string> weir::assemble(const std::vector<CudaArchitecture> &architectures,
-                                           const std::vector<std::string> &ptx,
-                                           std::string &report) {
+                                           const std::vector<std::string> &ptx, std::string &report,
+                                           std::vector<std::string> *cubins) {
   auto assembler = needProgram("ptxas"), binder = needProgram("fatbinary");
   if (!assembler) {
     llvm::consumeError(binder.takeError());
@@ -496,6 +496,9 @@ llvm::Expected<std::string> weir::assemble(const std::vector<CudaArchitecture> &
   }
   if (!failure.empty())
     return llvm::createStringError(failure);
+  if (cubins)
+    for (const CudaArchitecture &each : architectures)
+      cubins->push_back(contents(scratch / each.name() + ".cubin"));
   // Relative names: they are part of the image's bytes.
   std::string image = scratch / "image";
   std::vector<std::string> arguments = {*binder, "-64", "--create=" + image, "--compress=false"};
@@ -524,8 +527,8 @@ llvm::Expected<std::string> weir::assemble(const std::vector<CudaArchitecture> &
   return bytes;
 }
 
-std::string weir::disassemble(llvm::StringRef image) {
-  std::string program = findToolkitProgram("cuobjdump");
+/// What a program of the toolkit says of an image or its part; "" where either fails.
+static std::string textOf(llvm::StringRef image, const std::string &program, const char *flag) {
   Scratch scratch;
   if (program.empty() || fs::createUniqueDirectory("weir-cuda", scratch.path))
     return "";
@@ -534,5 +537,14 @@ std::string weir::disassemble(llvm::StringRef image) {
     llvm::consumeError(std::move(error));
     return "";
   }
-  return run(program, {program, "-sass", file}, log).empty() ? contents(log) : "";
+  return run(program, {program, flag, file}, log).empty() ? contents(log) : "";
+}
+
+std::string weir::disassemble(llvm::StringRef image) {
+  return textOf(image, findToolkitProgram("cuobjdump"), "-sass");
+}
+
+std::string weir::disassembleCubin(llvm::StringRef cubin) {
+  std::string text = disassemble(cubin);
+  return text.empty() ? textOf(cubin, findToolkitProgram("nvdisasm"), "-c") : text;
 }

@@ -63,12 +63,16 @@ llvm::Expected<std::string> toPtx(const llvm::Module &module, const CudaArchitec
                                   int optLevel, llvm::ArrayRef<std::string> specific);
 /// One image with machine code for every architecture, the PTX of the last and of the first, and
 /// of the last that later GPUs take.
-/// `report` gets what the assembler says of registers and local memory.
+/// `report` gets what the assembler says of registers and local memory, `cubins`, unless null, the
+/// machine code of each architecture: an ELF file each.
 llvm::Expected<std::string> assemble(const std::vector<CudaArchitecture> &architectures,
-                                     const std::vector<std::string> &ptx, std::string &report);
+                                     const std::vector<std::string> &ptx, std::string &report,
+                                     std::vector<std::string> *cubins = nullptr);
 
 /// The machine code of an image as text, by cuobjdump; "" where that is missing.
 std::string disassemble(llvm::StringRef image);
+/// The same of one architecture's, by cuobjdump or nvdisasm.
+std::string disassembleCubin(llvm::StringRef cubin);
 
 } // namespace weir
 

@@ -119,6 +119,7 @@ public:
     cuda.profiles = options.profiles;
     cuda.log = options.log;
     cuda.forecast = options.forecast;
+    cuda.code = options.code;
     return generateCuda(module, *this, cuda, program);
   }
 };

@@ -31,6 +31,8 @@ struct CudaOptions {
   std::function<void(llvm::StringRef, llvm::StringRef, llvm::StringRef)> log;
   /// DeviceCodeOptions::forecast.
   std::function<void(llvm::StringRef, KernelForecast)> forecast;
+  /// DeviceCodeOptions::code.
+  std::function<void(llvm::StringRef, DeviceKernel)> code;
 };
 
 /// Adds to `program` the image of the kernels that GPU steps of the planned

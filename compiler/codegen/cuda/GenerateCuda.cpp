@@ -15,6 +15,7 @@
 #include "compiler/codegen/cuda/CudaWideAttention.h"
 #include "compiler/codegen/cuda/CudaWideGemm.h"
 #include "compiler/codegen/cuda/DirectEdges.h"
+#include "compiler/codegen/cuda/KernelListing.h"
 #include "compiler/codegen/cuda/LibraryKernels.h"
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
@@ -202,6 +203,34 @@ static std::string listKernels(ModuleOp module, const AcceleratorInfo &info,
       os << info.kernels[size_t(kernel.number)] << ": phases " << llvm::join(kernel.phases, ", ")
          << '\n';
   return text;
+}
+
+/// Tells of each kernel the functions that do its work: those that its number begins, and those of
+/// kernels that it is a part of.
+static void tellCode(ModuleOp module, const FusedKernels &fused, const CudaOptions &options,
+                     ArrayRef<std::string> ptx, ArrayRef<std::string> cubins, StringRef log) {
+  std::map<size_t, SmallVector<std::string>> kernels; // by number
+  size_t number = 0;
+  for (auto kernel : module.getOps<plan::KernelOp>())
+    kernels[number++].push_back(kernel.getSymName().str());
+  for (const FusedKernel &kernel : fused) {
+    auto &names = kernels[size_t(kernel.number)];
+    names.push_back(kernel.name);
+    names.append(kernel.members.begin(), kernel.members.end());
+  }
+  for (auto [i, architecture] : llvm::enumerate(options.architectures)) {
+    DeviceKernels functions = readPtx(ptx[i], architecture.name());
+    addAssemblerFigures(log, functions);
+    addMachineCode(disassembleCubin(cubins[i]), functions);
+    for (auto &[name, function] : functions) {
+      StringRef rest = name;
+      size_t of = 0;
+      if (!rest.consume_front("k") || rest.consumeInteger(10, of) || !rest.starts_with("_"))
+        continue; // of the program, as that which waits for other kernels
+      for (const std::string &kernel : kernels[of - 1])
+        options.code(kernel, function);
+    }
+  }
 }
 
 /// Where the host stands in for the GPU there is no other memory to copy to, but the
@@ -469,12 +498,15 @@ FailureOr<StepRewriterFactory> weir::generateCuda(ModuleOp module, const DeviceK
     ptx.push_back(std::move(*text));
   }
   std::string report;
-  auto image = assemble(options.architectures, ptx, report);
+  std::vector<std::string> cubins;
+  auto image = assemble(options.architectures, ptx, report, options.code ? &cubins : nullptr);
   if (options.log)
     options.log("ptxas", ".txt", report);
   if (!image)
     return fail(module, image.takeError());
   info.image = std::move(*image);
+  if (options.code)
+    tellCode(module, *fused, options, ptx, cubins, report);
   if (options.log) {
     std::string code = disassemble(info.image);
     options.log("sass", ".txt", code.empty() ? "found no cuobjdump of the CUDA toolkit\n" : code);

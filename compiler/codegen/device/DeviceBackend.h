@@ -18,6 +18,7 @@
 #define WEIR_COMPILER_CODEGEN_DEVICE_DEVICEBACKEND_H
 
 #include "compiler/codegen/host/StepLowering.h"
+#include "compiler/emit/DeviceKernel.h"
 #include "compiler/emit/Forecast.h"
 #include "compiler/emit/Program.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -46,6 +47,9 @@ struct DeviceCodeOptions {
   std::function<void(llvm::StringRef, llvm::StringRef, llvm::StringRef)> log;
   /// Told the least time of each kernel, by its name, as far as sizes are known. May be empty.
   std::function<void(llvm::StringRef, KernelForecast)> forecast;
+  /// Told, of each kernel by its name, the functions of the device that do its work. May be empty:
+  /// to read machine code takes time.
+  std::function<void(llvm::StringRef, DeviceKernel)> code;
 };
 
 /// A pass as mlir-opt names it, and why it stands where it does.
