@@ -111,6 +111,12 @@ if shutil.which("mkdocs"):
     config.available_features.add("mkdocs")
 if shutil.which("gdb"):
     config.available_features.add("gdb")
+lldb = shutil.which("lldb-22") or shutil.which("lldb")
+if lldb:
+    config.available_features.add("lldb")
+    config.substitutions.append(("%lldb", lldb))
+else:
+    lit_config.note("no lldb: that it stops at nodes is not tested (Debian: lldb-22)")
 # Where the kernel lets it count.
 if shutil.which("perf") and subprocess.run(
         ["perf", "record", "-q", "-e", "cpu-clock", "-o", os.devnull, "true"],

@@ -6,8 +6,8 @@
 #===-------------------------------------------------------------------------===#
 """Prints, for a node, the text of the lines that its kernels' instructions have.
 
-usage: node_lines.py [--break=NODE] OBJECT NODES
---break: commands of gdb that stop at the node's line instead, and step.
+usage: node_lines.py [--debugger=lldb] [--break=NODE] OBJECT NODES
+--break: commands of gdb, or of lldb, that stop at the node's line instead, and step.
 """
 import re
 import subprocess
@@ -15,7 +15,9 @@ import sys
 
 
 def main(arguments):
-    node = "conv2"
+    node, isLldb = "conv2", arguments[0] == "--debugger=lldb"
+    if isLldb:
+        arguments.pop(0)
     if arguments[0].startswith("--break="):
         node = arguments.pop(0)[len("--break="):]
         commands = True
@@ -24,6 +26,12 @@ def main(arguments):
     obj, path = arguments
     lines = open(path).read().splitlines()
     wanted = [i + 1 for i, text in enumerate(lines) if node in re.split(", | and ", text)]
+    if commands and isLldb:
+        # Address randomisation is not what is asked about, and not all machines let it be turned off.
+        print("settings set target.disable-aslr false")
+        print("breakpoint set --file digits.nodes --line %d" % wanted[0])
+        print("run\nthread backtrace -c 3\nnext")
+        return
     if commands:
         print("set breakpoint pending on")
         print("break digits.nodes:%d" % wanted[0])
