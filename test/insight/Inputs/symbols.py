@@ -5,7 +5,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 #===-------------------------------------------------------------------------===#
-"""usage: symbols.py address OBJECT FUNCTION NODES    the function and node in the middle of a function
+"""usage: symbols.py address OBJECT FUNCTION NODES    the function and nodes at places of a function
+       symbols.py address OBJECT FUNCTION          the same without nodes, by symbols alone
        symbols.py dump FOLDER                      the functions of a jitdump below FOLDER
 """
 import os
@@ -15,20 +16,22 @@ import subprocess
 import sys
 
 
-def address(path, function, nodes):
+def address(path, function, nodes=None):
     listing = subprocess.run(["llvm-nm", "--print-size", path], check=True, capture_output=True,
                              text=True).stdout
     start, size = (int(word, 16) for word in
                    re.search(rf"^(\w+) (\w+) t {function}$", listing, re.M).groups())
-    with open(nodes) as file:
-        lines = file.read().splitlines()
+    lines = []
+    if nodes:
+        with open(nodes) as file:
+            lines = file.read().splitlines()
     found = []
     for at in range(start, start + size, max(size // 50, 1)):
         told = subprocess.run(["llvm-symbolizer", "--obj=" + path, hex(at)], check=True,
                               capture_output=True, text=True).stdout.splitlines()
-        number = int(told[1].split(":")[-2])
-        found.append((told[0], lines[number - 1] if number else ""))
-    print(*sorted(set(" ".join(pair) for pair in found if pair[1])), sep="\n")
+        number = told[1].split(":")[-2] if nodes else "0"
+        found.append((told[0], lines[int(number) - 1] if number != "0" else ""))
+    print(*sorted(set(" ".join(pair) for pair in found if pair[1] or not nodes)), sep="\n")
 
 
 def dump(folder):
