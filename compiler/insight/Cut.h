@@ -19,6 +19,7 @@
 #include "compiler/frontend/EntrySpec.h"
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,9 @@ using ValueTypes =
 /// What a cut left.
 struct CutSummary {
   std::vector<std::string> inputs, outputs; ///< as --feed and --fetch name them
+  std::vector<std::string> sources;         ///< of each input the value that it stands for
+  /// Inputs that give a variable its value before the part reads it: the variable, by input.
+  std::map<std::string, std::string> variables;
   int64_t nodes = 0;                        ///< in the part, those of subgraphs left out
   std::vector<std::string> notes;           ///< what else users should know of it
 };
@@ -53,7 +57,9 @@ bool cutOnnx(const std::string &model, const FrontendFlagValues &flags, const Cu
 
 /// Writes a part of a GraphDef, or of the graph of a SavedModel that --tags says, as a
 /// GraphDef.
-/// What variables hold is no part of the file: values that are read of them are inputs.
+/// What variables hold is no part of the file: values that are read of them are inputs, and so is
+/// what a variable holds that an operation takes as such (a branch that reads it); the part assigns
+/// it first.
 bool cutGraphDef(const std::string &model, const FrontendFlagValues &flags,
                  const CutRequest &request, const ValueTypes &types, const std::string &output,
                  DiagnosticSink &sink, CutSummary &summary);

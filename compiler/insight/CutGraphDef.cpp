@@ -49,6 +49,10 @@ public:
   std::string write(Name bytes);
 
 private:
+  struct Variable {
+    uint32_t node;
+    std::string value, assignment; ///< nodes that the part gets for it
+  };
   bool refuse(const char *code, std::string text) {
     sink.report({code, file, "", "", std::move(text), {}});
     return false;
@@ -56,6 +60,14 @@ private:
   bool unknown(const std::string &name, const char *flag);
   bool resolve(const CutRequest &request);
   bool find(const std::string &name, const char *flag, bool &isNode, tf::Edge &edge);
+  /// A variable is no value that anybody could feed: it comes along, and is assigned.
+  void addInput(tf::Edge edge, std::string name) {
+    if (graph.nodes[edge.node].op == "VarHandleOp" ||
+        std::find(from.begin(), from.end(), edge) != from.end())
+      return;
+    from.push_back(edge);
+    fromNames.push_back(std::move(name));
+  }
   void addOnce(std::vector<tf::Edge> &list, tf::Edge edge) {
     if (std::find(list.begin(), list.end(), edge) == list.end())
       list.push_back(edge);
@@ -66,8 +78,11 @@ private:
     return std::string(graph.nodes[edge.node].name) +
            (edge.port ? ":" + std::to_string(edge.port) : "");
   }
+  void findVariables();
   void nameInputs();
   std::string placeholder(size_t input) const;
+  std::string variableValue(const Variable &variable) const;
+  std::vector<std::string> assignmentsBefore(const tf::Node &node) const;
   std::string node(Name message, const tf::Node &node);
   std::string inlinedNode(const tf::Node &node) const;
   void keepFunctions();
@@ -79,6 +94,8 @@ private:
   DiagnosticSink &sink;
   CutSummary &summary;
   std::vector<tf::Edge> from, to;
+  std::vector<std::string> fromNames; ///< as the request has them
+  std::vector<Variable> variables;    ///< of the part that have no value in it
   std::map<EdgeKey, size_t> inputs; ///< fed edges → index into `fed`
   std::vector<tf::Edge> fed;
   std::vector<std::string> inputNames; ///< of the placeholders
@@ -128,12 +145,12 @@ bool GraphDefCut::resolve(const CutRequest &request) {
       return false;
     isNode &= !request.areValues;
     if (!isNode) {
-      addOnce(from, edge);
+      addInput(edge, name);
       continue;
     }
     for (tf::Edge input : graph.nodes[edge.node].inputs)
       if (graph.nodes[input.node].op != "Const")
-        addOnce(from, input);
+        addInput(input, nameOf(input));
   }
   for (const std::string &name : request.to) {
     if (!find(name, "--to", isNode, edge))
@@ -246,16 +263,40 @@ bool GraphDefCut::select(const CutRequest &request) {
                                  " where the part begins, which nobody can feed; possible: "
                                  "--from further up or down");
   }
+  findVariables();
   nameInputs();
   keepFunctions();
-  for (const std::string &name : inputNames)
-    summary.inputs.push_back(name);
+  summary.inputs = inputNames;
+  for (size_t i = 0; i < fed.size(); ++i)
+    summary.sources.push_back(i < fromNames.size() ? fromNames[i] : nameOf(fed[i]));
+  for (const Variable &variable : variables) {
+    const tf::Node &handle = graph.nodes[variable.node];
+    const tf::AttrValue *shared = handle.attr("shared_name");
+    summary.inputs.push_back(variable.value);
+    summary.sources.emplace_back(handle.name);
+    summary.variables[variable.value] = shared && !shared->s.empty() ? shared->s : handle.name;
+    summary.notes.push_back("what variable " + quoted(handle.name) +
+                            " holds is an input of the part");
+  }
   for (uint32_t i = 0; i < graph.nodes.size(); ++i)
-    if (kept[i] && (graph.nodes[i].op == "Placeholder" || graph.nodes[i].op == "PlaceholderV2"))
+    if (kept[i] && (graph.nodes[i].op == "Placeholder" || graph.nodes[i].op == "PlaceholderV2")) {
       summary.inputs.emplace_back(graph.nodes[i].name);
+      summary.sources.emplace_back(graph.nodes[i].name);
+    }
   for (tf::Edge edge : to)
     summary.outputs.push_back(nameOf(edge));
   return true;
+}
+
+void GraphDefCut::findVariables() {
+  std::set<uint32_t> used, assigned;
+  for (uint32_t i = 0; i < graph.nodes.size(); ++i)
+    if (kept[i])
+      for (tf::Edge input : graph.nodes[i].inputs)
+        (graph.nodes[i].op == "AssignVariableOp" ? assigned : used).insert(input.node);
+  for (uint32_t i = 0; i < graph.nodes.size(); ++i)
+    if (kept[i] && graph.nodes[i].op == "VarHandleOp" && used.count(i) && !assigned.count(i))
+      variables.push_back({i, "", ""});
 }
 
 /// A placeholder has the name of the node whose place it takes, where that is free.
@@ -271,6 +312,16 @@ void GraphDefCut::nameInputs() {
     while (!taken.insert(name).second)
       name += "_";
     inputNames.push_back(std::move(name));
+  }
+  auto unique = [&](std::string name) {
+    while (!taken.insert(name).second)
+      name += "_";
+    return name;
+  };
+  for (Variable &variable : variables) {
+    std::string name(graph.nodes[variable.node].name);
+    variable.value = unique(name + "_value");
+    variable.assignment = unique(name + "_assign");
   }
 }
 
@@ -346,6 +397,36 @@ std::string GraphDefCut::placeholder(size_t input) const {
   return out.take();
 }
 
+/// The placeholder of a variable's value, and what assigns it.
+std::string GraphDefCut::variableValue(const Variable &variable) const {
+  const tf::Node &handle = graph.nodes[variable.node];
+  tf::Node value, assignment;
+  value.name = variable.value;
+  value.op = "Placeholder";
+  assignment.name = variable.assignment;
+  assignment.op = "AssignVariableOp";
+  for (const tf::Attr &attr : handle.attrs) {
+    if (attr.first == "dtype")
+      assignment.attrs.push_back(attr);
+    if (attr.first == "dtype" || attr.first == "shape")
+      value.attrs.push_back(attr);
+  }
+  WireWriter out;
+  out.bytes(1, nodeMessage(value, {}));
+  out.bytes(1, nodeMessage(assignment, {std::string(handle.name), variable.value}));
+  return out.take();
+}
+
+/// Control inputs of what takes a variable.
+std::vector<std::string> GraphDefCut::assignmentsBefore(const tf::Node &node) const {
+  std::vector<std::string> names;
+  for (const Variable &variable : variables)
+    if (std::any_of(node.inputs.begin(), node.inputs.end(),
+                    [&](tf::Edge input) { return input.node == variable.node; }))
+      names.push_back("^" + variable.assignment);
+  return names;
+}
+
 /// A node whose inputs lead into the part alone.
 std::string GraphDefCut::node(Name message, const tf::Node &node) {
   WireWriter out;
@@ -375,6 +456,8 @@ std::string GraphDefCut::node(Name message, const tf::Node &node) {
     }
     out.raw(reader.raw());
   }
+  for (const std::string &before : assignmentsBefore(node))
+    out.bytes(3, before);
   return out.take();
 }
 
@@ -388,6 +471,8 @@ std::string GraphDefCut::inlinedNode(const tf::Node &node) const {
   for (uint32_t control : node.controls)
     if (kept[control])
       names.push_back("^" + std::string(graph.nodes[control].name));
+  for (std::string &before : assignmentsBefore(node))
+    names.push_back(std::move(before));
   return nodeMessage(node, names);
 }
 
@@ -414,6 +499,8 @@ std::string GraphDefCut::write(Name bytes) {
   WireWriter out;
   for (size_t i = 0; i < fed.size(); ++i)
     out.bytes(1, placeholder(i));
+  for (const Variable &variable : variables)
+    out.raw(variableValue(variable));
   size_t next = 0;
   for (WireReader reader(bytes); reader.next();)
     switch (reader.field()) {

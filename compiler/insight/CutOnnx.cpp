@@ -221,6 +221,7 @@ bool OnnxCut::select(const CutRequest &request) {
     }
   keepFunctions();
   summary.inputs.assign(inputs.begin(), inputs.end());
+  summary.sources = summary.inputs;
   summary.outputs.assign(to.begin(), to.end());
   return true;
 }

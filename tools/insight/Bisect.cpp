@@ -234,7 +234,10 @@ bool Bisection::tryPart(const std::set<size_t> &nodes, bool &differs) {
     return true;
   NamedTensors feeds;
   for (size_t i = 0; i < summary.inputs.size(); ++i) {
-    const HostTensor *tensor = known(i < request.from.size() ? request.from[i] : summary.inputs[i]);
+    auto variable = summary.variables.find(summary.inputs[i]);
+    const HostTensor *tensor = variable == summary.variables.end()
+                                   ? known(summary.sources[i])
+                                   : runs.variable(variable->second);
     if (!tensor)
       return true;
     feeds.emplace_back(summary.inputs[i], *tensor);

@@ -124,7 +124,22 @@ bool NodeRuns::run(const Variant &variant, const std::vector<std::string> &value
     lastFeeds.clear();
     for (size_t i = 0; i < feeds.size(); ++i)
       lastFeeds.emplace_back(entry.feeds[i].name, feeds[i]);
+    NamedTensors held;
+    auto hold = [&] {
+      for (const std::string &name : session->variables()) {
+        HostTensor value;
+        if (!findTensor(held, name) && session->getVariable(name, value).ok())
+          held.emplace_back(name, std::move(value));
+      }
+    };
+    if (!hasVariables)
+      hold();
     status = session->run(0, feeds, results);
+    if (!hasVariables && status.ok()) {
+      hold();
+      firstVariables = std::move(held);
+      hasVariables = true;
+    }
   }
   if (!status.ok())
     sink.report({"W0704",

@@ -45,6 +45,9 @@ public:
            DiagnosticSink &sink);
   /// The feeds of the last run.
   const NamedTensors &feeds() const { return lastFeeds; }
+  /// A variable's value before the first run that went well, or, of one that had none, behind it.
+  /// Null: the program has no such variable.
+  const HostTensor *variable(const std::string &name) { return findTensor(firstVariables, name); }
   const driver::Options &options() const { return base; }
   const insight::ModelGraph &graph() const { return model; }
 
@@ -56,7 +59,8 @@ private:
   driver::Options base;
   const insight::ModelGraph &model;
   InputSet inputs;
-  NamedTensors lastFeeds;
+  NamedTensors lastFeeds, firstVariables;
+  bool hasVariables = false;
 };
 
 } // namespace weir::tools
