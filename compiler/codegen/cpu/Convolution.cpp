@@ -28,144 +28,215 @@ static bool hasRuns(ConvOp conv, const KernelBuilder::Buffer &input) {
          shape.back() < fewWords && (input.extents.empty() || input.extents.back() == shape.back());
 }
 
-LogicalResult weir::emitConvolution(KernelBuilder &r, plan::KernelOp kernel, Value begin,
-                                    Value end) {
-  Block &body = kernel.getBody().front();
-  auto convs = body.getOps<ConvOp>();
-  ConvOp conv = *convs.begin();
+namespace {
+
+/// A convolution as a kernel computes it, part by part of its range.
+class ConvolutionEmitter {
+public:
+  ConvolutionEmitter(KernelBuilder &r, plan::KernelOp kernel, ConvOp conv);
+
+  /// The parts from `begin` to before `end`.
+  void emit(Value begin, Value end) {
+    emitStepLoop(r, begin, end, 1, [&](Value number) { emitPart(partOf(number)); });
+  }
+
+private:
+  /// A block of lines by a panel of channels, in a plane of an image.
+  struct Part {
+    SmallVector<Value> at; ///< image, plane, block of lines, block of the line, panel
+    Value panel, column;   ///< column: the panel's first
+    Value firstLine, lines;
+    Value plane; ///< the first element that the group reads
+  };
+  /// Some vectors of a panel's columns; those from `limit` on do not exist (null: all do).
+  struct Columns {
+    int64_t vectors;
+    Value limit;
+  };
+  /// Results of one register tile: `rows` from position (line, x) on, in lines of `across`.
+  struct Positions {
+    int64_t rows, across;
+    Value line, x;
+    Value number; ///< counts the tiles of the part
+  };
+
+  Part partOf(Value number);
+  void emitPart(const Part &part);
+  void emitColumns(const Part &part, const Columns &wanted);
+  void emitLine(const Part &part, const Columns &wanted, Value line, Value first, Value count,
+                Value before);
+  void emitPositions(const Part &part, const Columns &wanted, const Positions &positions);
+
+  KernelBuilder &r;
+  plan::KernelOp kernel;
+  ConvOp conv;
+  ArrayRef<int64_t> blocks; ///< of each dimension of the range
+  TileShape shape;
+  const KernelBuilder::Buffer target, input;
+  ColumnsOperand filter;
+  /// Dimensions before the lines: images, and planes where there are three spatial
+  /// dimensions.
+  int64_t outer, spatial;
+  Value lines, width, columns; ///< the result's
+  Value channels, filterRows;
+  Value run; ///< what the innermost loop of the sum goes through
+  SmallVector<Value> loops;
+  int64_t outerLoops;
+  /// From one element of a line of the input to the next, and of each spatial dimension.
+  Value channelsOfAll;
+  SmallVector<Value> steps;
+  Value lineLength;
+  bool wraps; ///< positions run on from one line to the next, where memory may have a gap
+  int64_t tilesInPanel;
+};
+
+} // namespace
+
+ConvolutionEmitter::ConvolutionEmitter(KernelBuilder &r, plan::KernelOp kernel, ConvOp conv)
+    : r(r), kernel(kernel), conv(conv), blocks(kernel.getSchedule()[plan::schedule::parts]),
+      target(r.bufferOf(kernel.getBody().front().getTerminator()->getOperand(0))),
+      input(leftOperand(r, conv)), filter(r, conv.getFilter()), outer(target.type.getRank() - 3),
+      spatial(outer + 1) {
   auto tile = kernel.getSchedule()[plan::schedule::tile];
-  auto blocks = kernel.getSchedule()[plan::schedule::parts];
-  TileShape shape{tile[0], tile[1], tile[2]};
-  const KernelBuilder::Buffer target = r.bufferOf(body.getTerminator()->getOperand(0));
-  const KernelBuilder::Buffer input = leftOperand(r, conv);
-  ColumnsOperand filter(r, conv.getFilter());
-  // Dimensions before the lines: images, and planes where there are three spatial
-  // dimensions.
-  int64_t outer = target.type.getRank() - 3, spatial = outer + 1;
-  Value lines = target.dims[outer], width = target.dims[outer + 1], columns = target.dims.back();
-  ArrayRef<int64_t> strides = conv.getStrides(), dilations = conv.getDilations();
-  ArrayRef<int64_t> inLine = strides.take_back(2);
-  Value channels = filter.dim(spatial), filterRows = channels;
+  shape = {tile[0], tile[1], tile[2]};
+  lines = target.dims[outer], width = target.dims[outer + 1], columns = target.dims.back();
+  channels = filter.dim(spatial), filterRows = channels;
   for (int64_t i = 0; i < spatial; ++i)
     filterRows = r.mul(filterRows, filter.dim(i));
   // Few channels of a window's neighbours in a line, which lie behind each other, are one loop.
   bool isRun = hasRuns(conv, input);
-  int64_t outerLoops = isRun ? spatial - 1 : spatial;
-  Value run = isRun ? r.mul(filter.dim(spatial - 1), channels) : channels;
-  SmallVector<Value> loops;
+  outerLoops = isRun ? spatial - 1 : spatial;
+  run = isRun ? r.mul(filter.dim(spatial - 1), channels) : channels;
   for (int64_t i = 0; i < outerLoops; ++i)
     loops.push_back(filter.dim(i));
   loops.push_back(run);
-  // Elements from one step of a spatial dimension of the input to the next.
-  Value channelsOfAll = input.extent(r, input.dims.size() - 1);
-  SmallVector<Value> steps(spatial, channelsOfAll);
+  channelsOfAll = input.extent(r, input.dims.size() - 1);
+  steps.assign(spatial, channelsOfAll);
   for (int64_t i = spatial - 1; i > 0; --i)
     steps[i - 1] = r.mul(steps[i], input.extent(r, i + 1));
-  Value lineLength = steps[spatial - 2];
+  lineLength = steps[spatial - 2];
 
-  // Positions run on from one line to the next, where memory may have a gap.
-  bool wraps = kernel.getSchedule()[plan::schedule::pointwise] && target.hasGaps();
-  for (BlockArgument argument : body.getArguments())
-    wraps |= kernel.getSchedule()[plan::schedule::pointwise] && r.bufferOf(argument).hasGaps();
-
-  int64_t linesInBlock = blocks[outer];
-  int64_t tilesInPanel =
+  bool isPointwise = kernel.getSchedule()[plan::schedule::pointwise];
+  wraps = isPointwise && target.hasGaps();
+  for (BlockArgument argument : kernel.getBody().getArguments())
+    wraps |= isPointwise && r.bufferOf(argument).hasGaps();
+  tilesInPanel =
       target.type.isDynamicDim(outer + 1)
-          ? linesInBlock
-          : llvm::divideCeil(linesInBlock * target.type.getDimSize(outer + 1), shape.rows);
-  emitStepLoop(r, begin, end, 1, [&](Value part) {
-    // part = (image, plane, block of lines, block of the line, panel of channels)
-    SmallVector<Value> at = r.blockIndices(part, target.dims, blocks);
-    Value panel = at.back(), column = r.mul(panel, r.constant(shape.width()));
-    // Whole panels belong to a group, which reads its own input channels.
-    Value firstChannel = r.constant(0);
-    if (int64_t groups = conv.getGroups(); groups > 1)
-      firstChannel = r.mul(r.divide(column, r.divide(columns, r.constant(groups))), channels);
-    Value firstLine = r.mul(at[outer], r.constant(linesInBlock));
-    bool exact =
-        !target.type.isDynamicDim(outer) && target.type.getDimSize(outer) % linesInBlock == 0;
-    Value lineCount = exact ? r.constant(linesInBlock)
-                            : r.minimum(r.constant(linesInBlock), r.sub(lines, firstLine));
-    Value plane = r.mul(at[0], r.mul(input.extent(r, 1), steps[0]));
-    if (outer == 2)
-      plane = r.add(plane, r.mul(at[1], r.mul(r.constant(strides[0]), steps[0])));
-    plane = r.add(plane, firstChannel);
+          ? blocks[outer]
+          : llvm::divideCeil(blocks[outer] * target.type.getDimSize(outer + 1), shape.rows);
+}
 
-    // A tile of results from position (line, x) on, in lines of `across`.
-    // `number` counts the tiles of the part.
-    auto emit = [&](int64_t rows, int64_t across, int64_t vectors, Value limit, Value line, Value x,
-                    Value number) {
-      TileShape own{rows, vectors, shape.lanes};
-      Value base = r.add(r.add(plane, r.mul(r.mul(line, r.constant(inLine[0])), lineLength)),
-                         r.mul(r.mul(x, r.constant(inLine[1])), channelsOfAll));
-      auto readLeft = [&](int64_t i, ValueRange k) {
-        Value window;
-        for (int64_t d = 0; d < outerLoops; ++d) {
-          Value own = r.mul(r.mul(k[d], r.constant(dilations[d])), steps[d]);
-          window = window ? r.add(window, own) : own;
-        }
-        Value place = r.add(r.mul(r.constant(i / across * inLine[0]), lineLength),
-                            r.mul(r.constant(i % across * inLine[1]), channelsOfAll));
-        Value linear = r.add(r.add(r.add(base, window), k[outerLoops]), place);
-        return loadStep(r, conv, input.pointer, linear);
-      };
-      auto filterRow = [&](ValueRange k) {
-        Value row = k[0];
-        for (int64_t d = 1; d < outerLoops; ++d)
-          row = r.add(r.mul(row, filter.dim(d)), k[d]);
-        return r.add(r.mul(row, run), k[outerLoops]);
-      };
-      auto readRight = [&](int64_t v, ValueRange k) {
-        return std::make_pair(filter.buffer.pointer, filter.linear(r, filterRows, filterRow(k),
-                                                                   panel, column, v * shape.lanes));
-      };
-      auto indexOfRow = [&](int64_t i) {
-        SmallVector<Value> indices(at.begin(), at.begin() + outer);
-        Value y = r.add(line, r.constant(i / across)), own = r.add(x, r.constant(i % across));
-        if (wraps) {
-          y = r.add(y, r.divide(own, width));
-          own = r.remainder(own, width);
-        }
-        indices.append({y, own});
-        return indices;
-      };
-      auto prefetch = [&](ValueRange k) {
-        filter.prefetch(r, filterRows, filterRow(k), panel, number, tilesInPanel);
-      };
-      TileOperands operands{readLeft, readRight, filter.isPacked};
-      if (filter.wantsPrefetch(kernel, tilesInPanel))
-        operands.prefetch = prefetch;
-      emitTile(r, kernel, conv, own, loops, operands, indexOfRow, column, limit);
-    };
-    // `count` positions of a line, from position (line, first) on; `before` lie
-    // before them in the part.
-    auto emitLine = [&](int64_t vectors, Value limit, Value line, Value first, Value count,
-                        Value before) {
-      emitRowTiles(r, count, shape.rows, [&](Value offset, int64_t rows) {
-        Value number = r.divide(r.add(before, offset), r.constant(shape.rows));
-        emit(rows, rows, vectors, limit, line, r.add(first, offset), number);
-      });
-    };
-    emitPanel(
-        r, target.type.getShape().back(), columns, column, shape,
-        [&](int64_t vectors, Value limit) {
-          Value zero = r.constant(0);
-          if (kernel.getSchedule()[plan::schedule::pointwise]) {
-            // Lines follow each other in both tensors: positions beyond the end of
-            // one are those of the next.
-            emitLine(vectors, limit, zero, r.mul(firstLine, width), r.mul(lineCount, width), zero);
-          } else if (auto together = kernel.getSchedule().find(plan::schedule::lines)) {
-            int64_t across = target.type.getDimSize(outer + 1);
-            emitRowTiles(r, lineCount, *together, [&](Value offset, int64_t count) {
-              emit(count * across, across, vectors, limit, r.add(firstLine, offset), zero,
-                   r.divide(offset, r.constant(*together)));
-            });
-          } else {
-            emitStepLoop(r, zero, lineCount, 1, [&](Value offset) {
-              emitLine(vectors, limit, r.add(firstLine, offset), zero, width, r.mul(offset, width));
-            });
-          }
-        });
+ConvolutionEmitter::Part ConvolutionEmitter::partOf(Value number) {
+  int64_t linesInBlock = blocks[outer];
+  Part part;
+  part.at = r.blockIndices(number, target.dims, blocks);
+  part.panel = part.at.back();
+  part.column = r.mul(part.panel, r.constant(shape.width()));
+  // Whole panels belong to a group, which reads its own input channels.
+  Value firstChannel = r.constant(0);
+  if (int64_t groups = conv.getGroups(); groups > 1)
+    firstChannel = r.mul(r.divide(part.column, r.divide(columns, r.constant(groups))), channels);
+  part.firstLine = r.mul(part.at[outer], r.constant(linesInBlock));
+  bool exact =
+      !target.type.isDynamicDim(outer) && target.type.getDimSize(outer) % linesInBlock == 0;
+  part.lines = exact ? r.constant(linesInBlock)
+                     : r.minimum(r.constant(linesInBlock), r.sub(lines, part.firstLine));
+  part.plane = r.mul(part.at[0], r.mul(input.extent(r, 1), steps[0]));
+  if (outer == 2)
+    part.plane =
+        r.add(part.plane, r.mul(part.at[1], r.mul(r.constant(conv.getStrides()[0]), steps[0])));
+  part.plane = r.add(part.plane, firstChannel);
+  return part;
+}
+
+void ConvolutionEmitter::emitPositions(const Part &part, const Columns &wanted,
+                                       const Positions &positions) {
+  ArrayRef<int64_t> dilations = conv.getDilations(), inLine = conv.getStrides().take_back(2);
+  int64_t across = positions.across;
+  TileShape own{positions.rows, wanted.vectors, shape.lanes};
+  Value base =
+      r.add(r.add(part.plane, r.mul(r.mul(positions.line, r.constant(inLine[0])), lineLength)),
+            r.mul(r.mul(positions.x, r.constant(inLine[1])), channelsOfAll));
+  auto readLeft = [&](int64_t i, ValueRange k) {
+    Value window;
+    for (int64_t d = 0; d < outerLoops; ++d) {
+      Value own = r.mul(r.mul(k[d], r.constant(dilations[d])), steps[d]);
+      window = window ? r.add(window, own) : own;
+    }
+    Value place = r.add(r.mul(r.constant(i / across * inLine[0]), lineLength),
+                        r.mul(r.constant(i % across * inLine[1]), channelsOfAll));
+    Value linear = r.add(r.add(r.add(base, window), k[outerLoops]), place);
+    return loadStep(r, conv, input.pointer, linear);
+  };
+  auto filterRow = [&](ValueRange k) {
+    Value row = k[0];
+    for (int64_t d = 1; d < outerLoops; ++d)
+      row = r.add(r.mul(row, filter.dim(d)), k[d]);
+    return r.add(r.mul(row, run), k[outerLoops]);
+  };
+  auto readRight = [&](int64_t v, ValueRange k) {
+    return std::make_pair(
+        filter.buffer.pointer,
+        filter.linear(r, filterRows, filterRow(k), part.panel, part.column, v * shape.lanes));
+  };
+  auto indexOfRow = [&](int64_t i) {
+    SmallVector<Value> indices(part.at.begin(), part.at.begin() + outer);
+    Value y = r.add(positions.line, r.constant(i / across)),
+          own = r.add(positions.x, r.constant(i % across));
+    if (wraps) {
+      y = r.add(y, r.divide(own, width));
+      own = r.remainder(own, width);
+    }
+    indices.append({y, own});
+    return indices;
+  };
+  auto prefetch = [&](ValueRange k) {
+    filter.prefetch(r, filterRows, filterRow(k), part.panel, positions.number, tilesInPanel);
+  };
+  TileOperands operands{readLeft, readRight, filter.isPacked};
+  if (filter.wantsPrefetch(kernel, tilesInPanel))
+    operands.prefetch = prefetch;
+  emitTile(r, kernel, conv, own, loops, operands, indexOfRow, part.column, wanted.limit);
+}
+
+/// `count` positions of a line, from position (line, first) on; `before` lie
+/// before them in the part.
+void ConvolutionEmitter::emitLine(const Part &part, const Columns &wanted, Value line, Value first,
+                                  Value count, Value before) {
+  emitRowTiles(r, count, shape.rows, [&](Value offset, int64_t rows) {
+    Value number = r.divide(r.add(before, offset), r.constant(shape.rows));
+    emitPositions(part, wanted, {rows, rows, line, r.add(first, offset), number});
   });
+}
+
+void ConvolutionEmitter::emitColumns(const Part &part, const Columns &wanted) {
+  Value zero = r.constant(0);
+  if (kernel.getSchedule()[plan::schedule::pointwise]) {
+    // Lines follow each other in both tensors: positions beyond the end of
+    // one are those of the next.
+    emitLine(part, wanted, zero, r.mul(part.firstLine, width), r.mul(part.lines, width), zero);
+  } else if (auto together = kernel.getSchedule().find(plan::schedule::lines)) {
+    int64_t across = target.type.getDimSize(outer + 1);
+    emitRowTiles(r, part.lines, *together, [&](Value offset, int64_t count) {
+      emitPositions(part, wanted,
+                    {count * across, across, r.add(part.firstLine, offset), zero,
+                     r.divide(offset, r.constant(*together))});
+    });
+  } else {
+    emitStepLoop(r, zero, part.lines, 1, [&](Value offset) {
+      emitLine(part, wanted, r.add(part.firstLine, offset), zero, width, r.mul(offset, width));
+    });
+  }
+}
+
+void ConvolutionEmitter::emitPart(const Part &part) {
+  emitPanel(r, target.type.getShape().back(), columns, part.column, shape,
+            [&](int64_t vectors, Value limit) { emitColumns(part, {vectors, limit}); });
+}
+
+LogicalResult weir::emitConvolution(KernelBuilder &r, plan::KernelOp kernel, Value begin,
+                                    Value end) {
+  ConvOp conv = *kernel.getBody().front().getOps<ConvOp>().begin();
+  ConvolutionEmitter(r, kernel, conv).emit(begin, end);
   return success();
 }

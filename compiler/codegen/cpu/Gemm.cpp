@@ -167,178 +167,258 @@ static void emitOneRow(KernelBuilder &r, plan::KernelOp kernel, DotGeneralOp dot
   emitStepLoop(r, rest, last, lanes, [&](Value column) { emit(1, column, columns); });
 }
 
-LogicalResult weir::emitGemm(KernelBuilder &r, plan::KernelOp kernel, Value begin, Value end) {
-  Block &body = kernel.getBody().front();
-  auto dots = body.getOps<DotGeneralOp>();
-  DotGeneralOp dot = *dots.begin();
+namespace {
+
+/// A product as a kernel computes it, part by part of its range.
+class GemmEmitter {
+public:
+  GemmEmitter(KernelBuilder &r, plan::KernelOp kernel, DotGeneralOp dot);
+
+  /// The parts from `begin` to before `end`.
+  void emit(Value begin, Value end);
+
+private:
+  /// A block of rows by a panel of columns, in one matrix of the batch.
+  struct Part {
+    SmallVector<Value> outer; ///< indices of the matrix in the batch
+    Value panel;              ///< the panel's number
+    Value left, right;        ///< the matrices' first elements; of the right one, its first row
+    Value matrixRows;         ///< rows of all matrices of the right operand
+    Value firstRow, rows;     ///< of the block
+    Value column;             ///< the panel's first
+  };
+
+  /// Rows of the right operand that are summed at once: `count` from `from` on.
+  struct DepthRange {
+    Value from, count;
+    bool isWhole, isLast;
+  };
+
+  /// Some vectors of a panel's columns; those from `limit` on do not exist (null: all do).
+  struct Columns {
+    int64_t vectors;
+    Value limit;
+  };
+
+  Part partOf(Value number);
+  void emitPart(const Part &part);
+  void emitRows(const Part &part, const Columns &wanted);
+  void emitDepth(const Part &part, const Columns &wanted, const DepthRange &range);
+  void copyColumns(const Part &part, const Columns &wanted, const DepthRange &range);
+  void emitTileRows(const Part &part, const Columns &wanted, const DepthRange &range, Value offset,
+                    int64_t tileRows);
+  SmallVector<Value> indexOfRow(const Part &part, Value row);
+  bool hasWholeBlocks();
+
+  int64_t blockRows() const { return blocks[batch]; }
+
+  KernelBuilder &r;
+  plan::KernelOp kernel;
+  DotGeneralOp dot;
+  ArrayRef<int64_t> blocks; ///< of each dimension of the range
+  TileShape shape;
+  const KernelBuilder::Buffer target, lhs;
+  ColumnsOperand rhs;
+  Type element;
+  int64_t batch, rowDims;     ///< how many dimensions
+  Value rows, columns, depth; ///< rows of several dimensions count as one
+  Value step;                 ///< from one row of the left operand to the next
+  bool isUniform;             ///< a row is known by its number alone
+  int64_t running;            ///< the dimension of rows that runs on over the others
+  int64_t tilesInPanel;
+  std::optional<int64_t> depthBlock; ///< rows of a block of the sum; none: it is one
+  Value sums;                        ///< between blocks of the sum; null: there is one
+  Value copied;                      ///< a panel's copy; null: none is made
+  Value copies;                      ///< whether it is made; null: in any case
+};
+
+} // namespace
+
+GemmEmitter::GemmEmitter(KernelBuilder &r, plan::KernelOp kernel, DotGeneralOp dot)
+    : r(r), kernel(kernel), dot(dot), blocks(kernel.getSchedule()[plan::schedule::parts]),
+      target(r.bufferOf(kernel.getBody().front().getTerminator()->getOperand(0))),
+      lhs(leftOperand(r, dot)), rhs(r, dot.getRhs()), element(tileElement(dot)),
+      batch(dot.getLhsBatch().size()), rowDims(target.type.getRank() - batch - 1),
+      depthBlock(kernel.getSchedule().find(plan::schedule::depthBlock)) {
   auto tile = kernel.getSchedule()[plan::schedule::tile];
-  auto blocks = kernel.getSchedule()[plan::schedule::parts];
-  TileShape shape{tile[0], tile[1], tile[2]};
-  const KernelBuilder::Buffer target = r.bufferOf(body.getTerminator()->getOperand(0));
-  const KernelBuilder::Buffer lhs = leftOperand(r, dot);
-  ColumnsOperand rhs(r, dot.getRhs());
-  int64_t rank = target.type.getRank(), batch = dot.getLhsBatch().size();
-  // Rows of several dimensions follow each other in memory and count as one.
-  int64_t rowDims = rank - batch - 1;
-  Value rows = r.constant(1), columns = target.dims.back(), depth = lhs.dims.back();
-  // Elements from one row of the left operand to the next.
-  Value step = lhs.extent(r, lhs.dims.size() - 1);
-  for (int64_t i = batch; i + 1 < rank; ++i)
+  shape = {tile[0], tile[1], tile[2]};
+  // Rows of several dimensions follow each other in memory.
+  rows = r.constant(1), columns = target.dims.back(), depth = lhs.dims.back();
+  step = lhs.extent(r, lhs.dims.size() - 1);
+  for (int64_t i = batch; i < batch + rowDims; ++i)
     rows = r.mul(rows, target.dims[i]);
-  bool isUniform = rowDims == 1 || readsRowsInOrder(r, kernel, dot, target, batch);
-  int64_t running = rowDims - 1;
+  isUniform = rowDims == 1 || readsRowsInOrder(r, kernel, dot, target, batch);
+  running = rowDims - 1;
   while (running > 0 && target.type.getDimSize(batch + running) == 1)
     --running;
-  int64_t tilesInPanel = llvm::divideCeil(blocks[batch], shape.rows);
-  // Blocks of K, and sums between them.
-  std::optional<int64_t> depthBlock = kernel.getSchedule().find(plan::schedule::depthBlock);
-  Type element = tileElement(dot);
-  Value sums, copied, copies;
+  tilesInPanel = llvm::divideCeil(blockRows(), shape.rows);
   if (depthBlock)
-    sums = stackElements(r, element, blocks[batch] * shape.width());
+    sums = stackElements(r, element, blockRows() * shape.width());
   if (kernel.getSchedule()[plan::schedule::copiesPanels]) {
     int64_t most = depthBlock ? *depthBlock : lhs.type.getShape().back();
     copied = stackElements(r, element, llvm::alignTo(most, shape.lanes) * shape.width());
     copies = paysToCopy(r, kernel, shape, rows, columns, depth);
   }
-  auto emitPart = [&](Value part) {
-    // part = (batch…, row block, column panel)
-    SmallVector<Value> sizes(target.dims.begin(), target.dims.begin() + batch);
-    sizes.push_back(rows);
-    sizes.push_back(columns);
-    SmallVector<Value> at = r.blockIndices(part, sizes, blocks);
-    SmallVector<Value> outer(at.begin(), at.begin() + batch);
-    Value index = r.constant(0);
-    for (int64_t i = 0; i < batch; ++i)
-      index = r.add(r.mul(index, target.dims[i]), at[i]);
-    Value left = r.mul(index, r.mul(rows, step));
-    Value right = r.mul(index, depth), matrixRows = depth;
-    for (int64_t i = 0; i < batch; ++i)
-      matrixRows = r.mul(matrixRows, rhs.dim(i));
-    Value firstRow = r.mul(at[batch], r.constant(blocks[batch]));
-    // Whole blocks have a number of rows known at compile time.
-    int64_t staticRows = 1;
-    for (int64_t i = batch; i + 1 < rank; ++i)
-      staticRows = target.type.isDynamicDim(i) || staticRows < 0
-                       ? -1
-                       : staticRows * target.type.getDimSize(i);
-    bool exact = staticRows > 0 && staticRows % blocks[batch] == 0;
-    Value rowCount = exact ? r.constant(blocks[batch])
-                           : r.minimum(r.constant(blocks[batch]), r.sub(rows, firstRow));
-    Value column = r.mul(at[batch + 1], r.constant(shape.width()));
+}
 
-    // Rows of the sum that are computed at once: `count` from `from` on.
-    struct DepthRange {
-      Value from, count;
-      bool isWhole, isLast;
-    };
-    auto emit = [&](int64_t tileRows, int64_t vectors, Value limit, const DepthRange &range,
-                    Value offset) {
-      TileShape own{tileRows, vectors, shape.lanes};
-      Value row = r.add(firstRow, offset);
-      Value base = r.add(r.add(left, r.mul(row, step)), range.from);
-      Value firstOfRight = r.add(right, range.from);
-      auto readLeft = [&](int64_t i, ValueRange k) {
-        Value linear = r.add(r.add(base, k[0]), r.mul(r.constant(i), step));
-        return loadStep(r, dot, lhs.pointer, linear);
-      };
-      // Where a panel may be copied: its first row, and from a row to the next.
-      Value panel = copied, panelPitch = r.constant(shape.width());
-      if (copies) {
-        Value own = BufferAccess::address(
-            r, rhs.buffer.pointer, element,
-            rhs.linear(r, matrixRows, firstOfRight, at[batch + 1], column, 0));
-        panel = arith::SelectOp::create(r.b, r.loc, copies, panel, own);
-        panelPitch = arith::SelectOp::create(r.b, r.loc, copies, panelPitch, columns);
-      }
-      auto readRight = [&](int64_t v, ValueRange k) {
-        if (copied)
-          return std::make_pair(panel, r.add(r.mul(k[0], panelPitch), r.constant(v * shape.lanes)));
-        return std::make_pair(rhs.buffer.pointer,
-                              rhs.linear(r, matrixRows, r.add(firstOfRight, k[0]), at[batch + 1],
-                                         column, v * shape.lanes));
-      };
-      auto prefetch = [&](ValueRange k) {
-        rhs.prefetch(r, matrixRows, r.add(firstOfRight, k[0]), at[batch + 1],
-                     r.divide(offset, r.constant(shape.rows)), tilesInPanel);
-      };
-      auto indexOfRow = [&](int64_t i) {
-        SmallVector<Value> indices(outer);
-        Value index = r.add(row, r.constant(i));
-        // The last of the rows' dimensions may run on over the others where what
-        // is read lies in the same order; but not one of size 1, which stretches.
-        SmallVector<Value> inRow(rowDims, r.constant(0));
-        for (int64_t d = rowDims - 1; d > 0 && !isUniform; --d) {
-          inRow[d] = r.remainder(index, target.dims[batch + d]);
-          index = r.divide(index, target.dims[batch + d]);
-        }
-        inRow[isUniform ? running : 0] = index;
-        llvm::append_range(indices, inRow);
-        return indices;
-      };
-      TileOperands operands{readLeft, readRight, rhs.isPacked || (copied && !copies), rhs.narrow};
-      if (rhs.wantsPrefetch(kernel, tilesInPanel))
-        operands.prefetch = prefetch;
-      if (!range.isWhole)
-        operands.partial = PartialSums{sums, r.mul(offset, r.constant(shape.width())),
-                                       shape.width(), /*isFirst=*/false, range.isLast};
-      emitTile(r, kernel, dot, own, {range.count}, operands, indexOfRow, column, limit);
-    };
-    auto emitBlock = [&](int64_t vectors, Value limit, const DepthRange &range) {
-      auto copy = [&] {
-        TileShape own{1, vectors, shape.lanes};
-        if (rhs.isTurned)
-          return copyTurnedPanel(r, rhs, r.mul(right, columns),
-                                 {range.from, range.count, column, limit}, own, shape.width(),
-                                 copied);
-        copyPanel(r, rhs, {r.add(right, range.from), range.count, column, limit}, own,
-                  shape.width(), copied);
-      };
-      if (copies)
-        emitEither(r, copies, copy, [] {});
-      else if (copied)
-        copy();
-      emitRowTiles(r, rowCount, shape.rows, [&](Value offset, int64_t tileRows) {
-        emit(tileRows, vectors, limit, range, offset);
-      });
-    };
-    auto emitRows = [&](int64_t vectors, Value limit) {
-      Value zero = r.constant(0);
-      if (!depthBlock)
-        return emitBlock(vectors, limit, {zero, depth, true, true});
-      int64_t each = *depthBlock, all = lhs.type.getShape().back();
-      Value noSum = arith::ConstantOp::create(
-          r.b, r.loc, r.b.getZeroAttr(VectorType::get({shape.lanes}, element)));
-      VectorReader whole(r, shape.lanes);
-      emitStepLoop(r, zero, r.mul(rowCount, r.constant(shape.width())), shape.lanes,
-                   [&](Value at) { whole.store(noSum, sums, element, at); });
-      // The block that ends the sum has what whole ones before it leave, one at least.
-      Value last =
-          ShapedType::isDynamic(all)
-              ? r.mul(r.divide(r.maximum(r.sub(depth, r.constant(1)), zero), r.constant(each)),
-                      r.constant(each))
-              : r.constant(llvm::alignDown(all - 1, each));
-      emitStepLoop(r, zero, last, each, [&](Value from) {
-        emitBlock(vectors, limit, {from, r.constant(each), false, false});
-      });
-      Value left = ShapedType::isDynamic(all) ? r.sub(depth, last)
-                                              : r.constant(all - llvm::alignDown(all - 1, each));
-      emitBlock(vectors, limit, {last, left, false, true});
-    };
-    emitPanel(r, target.type.getShape().back(), columns, column, shape, emitRows);
-  };
-  auto emitParts = [&] { emitStepLoop(r, begin, end, 1, emitPart); };
-  bool hasOpenRows = ShapedType::isDynamicShape(target.type.getShape().slice(batch, rowDims));
-  if (!hasOpenRows || batch || rhs.isPacked || rhs.isTurned || target.hasGaps()) {
-    emitParts();
-    return success();
+/// Whether the number of rows is known, and a multiple of a block's.
+bool GemmEmitter::hasWholeBlocks() {
+  int64_t count = 1;
+  for (int64_t size : target.type.getShape().slice(batch, rowDims)) {
+    if (ShapedType::isDynamic(size))
+      return false;
+    count *= size;
   }
+  return count > 0 && count % blockRows() == 0;
+}
+
+/// The number of a part counts (batch…, row block, column panel).
+GemmEmitter::Part GemmEmitter::partOf(Value number) {
+  SmallVector<Value> sizes(target.dims.begin(), target.dims.begin() + batch);
+  sizes.push_back(rows);
+  sizes.push_back(columns);
+  SmallVector<Value> at = r.blockIndices(number, sizes, blocks);
+  Part part{{at.begin(), at.begin() + batch}, at[batch + 1], {}, {}, depth, {}, {}, {}};
+  Value index = r.constant(0);
+  for (int64_t i = 0; i < batch; ++i)
+    index = r.add(r.mul(index, target.dims[i]), at[i]);
+  part.left = r.mul(index, r.mul(rows, step));
+  part.right = r.mul(index, depth);
+  for (int64_t i = 0; i < batch; ++i)
+    part.matrixRows = r.mul(part.matrixRows, rhs.dim(i));
+  part.firstRow = r.mul(at[batch], r.constant(blockRows()));
+  part.rows = hasWholeBlocks() ? r.constant(blockRows())
+                               : r.minimum(r.constant(blockRows()), r.sub(rows, part.firstRow));
+  part.column = r.mul(part.panel, r.constant(shape.width()));
+  return part;
+}
+
+/// Indices of a row of the result, which `row` counts within its matrix.
+SmallVector<Value> GemmEmitter::indexOfRow(const Part &part, Value row) {
+  SmallVector<Value> indices(part.outer);
+  // The last of the rows' dimensions may run on over the others where what
+  // is read lies in the same order; but not one of size 1, which stretches.
+  SmallVector<Value> inRow(rowDims, r.constant(0));
+  for (int64_t d = rowDims - 1; d > 0 && !isUniform; --d) {
+    inRow[d] = r.remainder(row, target.dims[batch + d]);
+    row = r.divide(row, target.dims[batch + d]);
+  }
+  inRow[isUniform ? running : 0] = row;
+  llvm::append_range(indices, inRow);
+  return indices;
+}
+
+/// One register tile: `tileRows` from `offset` on in the block, over a range of the sum.
+void GemmEmitter::emitTileRows(const Part &part, const Columns &wanted, const DepthRange &range,
+                               Value offset, int64_t tileRows) {
+  TileShape own{tileRows, wanted.vectors, shape.lanes};
+  Value row = r.add(part.firstRow, offset);
+  Value base = r.add(r.add(part.left, r.mul(row, step)), range.from);
+  Value firstOfRight = r.add(part.right, range.from);
+  auto readLeft = [&](int64_t i, ValueRange k) {
+    Value linear = r.add(r.add(base, k[0]), r.mul(r.constant(i), step));
+    return loadStep(r, dot, lhs.pointer, linear);
+  };
+  // Where a panel may be copied: its first row, and from a row to the next.
+  Value panel = copied, panelPitch = r.constant(shape.width());
+  if (copies) {
+    Value own = BufferAccess::address(
+        r, rhs.buffer.pointer, element,
+        rhs.linear(r, part.matrixRows, firstOfRight, part.panel, part.column, 0));
+    panel = arith::SelectOp::create(r.b, r.loc, copies, panel, own);
+    panelPitch = arith::SelectOp::create(r.b, r.loc, copies, panelPitch, columns);
+  }
+  auto readRight = [&](int64_t v, ValueRange k) {
+    if (copied)
+      return std::make_pair(panel, r.add(r.mul(k[0], panelPitch), r.constant(v * shape.lanes)));
+    return std::make_pair(rhs.buffer.pointer,
+                          rhs.linear(r, part.matrixRows, r.add(firstOfRight, k[0]), part.panel,
+                                     part.column, v * shape.lanes));
+  };
+  auto prefetch = [&](ValueRange k) {
+    rhs.prefetch(r, part.matrixRows, r.add(firstOfRight, k[0]), part.panel,
+                 r.divide(offset, r.constant(shape.rows)), tilesInPanel);
+  };
+  auto indexOf = [&](int64_t i) { return indexOfRow(part, r.add(row, r.constant(i))); };
+  TileOperands operands{readLeft, readRight, rhs.isPacked || (copied && !copies), rhs.narrow};
+  if (rhs.wantsPrefetch(kernel, tilesInPanel))
+    operands.prefetch = prefetch;
+  if (!range.isWhole)
+    operands.partial = PartialSums{sums, r.mul(offset, r.constant(shape.width())), shape.width(),
+                                   /*isFirst=*/false, range.isLast};
+  emitTile(r, kernel, dot, own, {range.count}, operands, indexOf, part.column, wanted.limit);
+}
+
+/// Copies what a range of the sum reads of the panel.
+void GemmEmitter::copyColumns(const Part &part, const Columns &wanted, const DepthRange &range) {
+  TileShape own{1, wanted.vectors, shape.lanes};
+  if (rhs.isTurned)
+    return copyTurnedPanel(r, rhs, r.mul(part.right, columns),
+                           {range.from, range.count, part.column, wanted.limit}, own, shape.width(),
+                           copied);
+  copyPanel(r, rhs, {r.add(part.right, range.from), range.count, part.column, wanted.limit}, own,
+            shape.width(), copied);
+}
+
+/// The block's rows, over a range of the sum.
+void GemmEmitter::emitDepth(const Part &part, const Columns &wanted, const DepthRange &range) {
+  auto copy = [&] { copyColumns(part, wanted, range); };
+  if (copies)
+    emitEither(r, copies, copy, [] {});
+  else if (copied)
+    copy();
+  emitRowTiles(r, part.rows, shape.rows, [&](Value offset, int64_t tileRows) {
+    emitTileRows(part, wanted, range, offset, tileRows);
+  });
+}
+
+/// The block's rows: their whole sums, block by block where K is long.
+void GemmEmitter::emitRows(const Part &part, const Columns &wanted) {
+  Value zero = r.constant(0);
+  if (!depthBlock)
+    return emitDepth(part, wanted, {zero, depth, true, true});
+  int64_t each = *depthBlock, all = lhs.type.getShape().back();
+  Value noSum = arith::ConstantOp::create(r.b, r.loc,
+                                          r.b.getZeroAttr(VectorType::get({shape.lanes}, element)));
+  VectorReader whole(r, shape.lanes);
+  emitStepLoop(r, zero, r.mul(part.rows, r.constant(shape.width())), shape.lanes,
+               [&](Value at) { whole.store(noSum, sums, element, at); });
+  // The block that ends the sum has what whole ones before it leave, one at least.
+  Value last = ShapedType::isDynamic(all)
+                   ? r.mul(r.divide(r.maximum(r.sub(depth, r.constant(1)), zero), r.constant(each)),
+                           r.constant(each))
+                   : r.constant(llvm::alignDown(all - 1, each));
+  emitStepLoop(r, zero, last, each, [&](Value from) {
+    emitDepth(part, wanted, {from, r.constant(each), false, false});
+  });
+  Value left = ShapedType::isDynamic(all) ? r.sub(depth, last)
+                                          : r.constant(all - llvm::alignDown(all - 1, each));
+  emitDepth(part, wanted, {last, left, false, true});
+}
+
+void GemmEmitter::emitPart(const Part &part) {
+  emitPanel(r, target.type.getShape().back(), columns, part.column, shape,
+            [&](int64_t vectors, Value limit) { emitRows(part, {vectors, limit}); });
+}
+
+void GemmEmitter::emit(Value begin, Value end) {
+  auto emitParts = [&] {
+    emitStepLoop(r, begin, end, 1, [&](Value number) { emitPart(partOf(number)); });
+  };
+  bool hasOpenRows = ShapedType::isDynamicShape(target.type.getShape().slice(batch, rowDims));
+  if (!hasOpenRows || batch || rhs.isPacked || rhs.isTurned || target.hasGaps())
+    return emitParts();
   auto column = [&](Value part) {
     return r.minimum(columns, r.mul(part, r.constant(shape.width())));
   };
   emitEither(
       r, r.equal(rows, r.constant(1)),
       [&] { emitOneRow(r, kernel, dot, shape.lanes, column(begin), column(end)); }, emitParts);
+}
+
+LogicalResult weir::emitGemm(KernelBuilder &r, plan::KernelOp kernel, Value begin, Value end) {
+  DotGeneralOp dot = *kernel.getBody().front().getOps<DotGeneralOp>().begin();
+  GemmEmitter(r, kernel, dot).emit(begin, end);
   return success();
 }
 
