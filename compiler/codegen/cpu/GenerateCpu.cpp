@@ -347,41 +347,26 @@ std::string symbolOf(StringRef prefix, StringRef kernel) {
   return symbol;
 }
 
-} // namespace
-
-std::unique_ptr<llvm::Module> weir::generateCpu(ModuleOp module, const CpuOptions &options,
-                                                llvm::LLVMContext &llvmContext, Program &program) {
-  MLIRContext *context = module.getContext();
-  SiteTable sites(program.sites);
-  program.name = options.prefix;
-  StepTables tables(sites, program);
-  // Step functions take the model's prefix: two models may share entry names.
-  for (auto function : llvm::to_vector(module.getOps<func::FuncOp>()))
-    if (function->hasAttr("weir_plan.feeds")) {
-      std::string symbol = symbolOf(options.prefix + "_step", function.getSymName());
-      function.setSymName(symbol);
-      function->setAttr("llvm.linkage", LLVM::LinkageAttr::get(context, LLVM::Linkage::Internal));
-    }
-  describeProgram(module, tables);
-  declareRuntime(module, options.otherFunctions);
-
+/// Functions for the kernels, and their rows of the program.
+LogicalResult emitKernels(ModuleOp module, StringRef prefix, SiteTable &sites, StepTables &tables) {
+  std::vector<KernelInfo> &rows = tables.program.kernels;
   auto whole = wholeRanges(module);
   llvm::StringSet<> inner = onlyStages(module);
   llvm::StringMap<int64_t> launches;
   module.walk([&](plan::RunOp run) { ++launches[run.getKernel()]; });
   SymbolTable symbols(module);
   for (auto kernel : llvm::to_vector(module.getOps<plan::KernelOp>())) {
-    std::string symbol = symbolOf(options.prefix, kernel.getSymName());
+    std::string symbol = symbolOf(prefix, kernel.getSymName());
     if (inner.contains(kernel.getSymName())) {
       if (failed(emitKernel(kernel, symbol, std::nullopt, sites)))
-        return nullptr;
+        return failure();
       continue;
     }
     SmallVector<DepthFirstStage> stages;
     for (auto launch : kernel.getBody().getOps<plan::LaunchOp>())
       stages.push_back({launch, symbols.lookup<plan::KernelOp>(launch.getKernel()),
-                        symbolOf(options.prefix, launch.getKernel())});
-    tables.kernelIndex[kernel.getSymName()] = program.kernels.size();
+                        symbolOf(prefix, launch.getKernel())});
+    tables.kernelIndex[kernel.getSymName()] = rows.size();
     tables.kernelSymbol[kernel.getSymName()] = symbol;
     KernelInfo info;
     info.name = kernel.getSymName().str();
@@ -390,12 +375,112 @@ std::unique_ptr<llvm::Module> weir::generateCpu(ModuleOp module, const CpuOption
     measureKernel(kernel, stages, info);
     describeResults(kernel, info);
     info.launches = launches.lookup(kernel.getSymName());
-    program.kernels.push_back(info);
+    rows.push_back(info);
     if (!stages.empty())
       emitDepthFirst(kernel, symbol, stages);
     else if (failed(emitKernel(kernel, symbol, whole.lookup(kernel.getSymName()), sites)))
-      return nullptr;
+      return failure();
   }
+  return success();
+}
+
+/// What emitters wrote, simplified, without loops and conditionals that are regions.
+LogicalResult simplifyKernels(ModuleOp module) {
+  llvm::StringSet<> dialects = dialectsOf(module);
+  PassManager passes(module.getContext());
+  passes.enableVerifier(false);
+  // Emitters leave no blocks to merge or to take away.
+  GreedyRewriteConfig config;
+  config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
+  // Functions are of two dialects.
+  OpPassManager &each = passes.nestAny();
+  each.addPass(createCanonicalizerPass(config));
+  each.addPass(createCSEPass());
+  each.addPass(createLoopInvariantCodeMotionPass());
+  passes.addPass(createApproximateMath());
+  // A pass costs a walk over all there is, even where it finds nothing.
+  if (dialects.contains("complex"))
+    passes.addPass(createConvertComplexToStandardPass());
+  passes.nestAny().addPass(createSCFToControlFlowPass());
+  return passes.run(module);
+}
+
+/// All of it into LLVM's dialect.
+LogicalResult convertToLlvm(ModuleOp module) {
+  MLIRContext *context = module.getContext();
+  // Steps alone have memrefs.
+  PassManager metadata(context, func::FuncOp::getOperationName());
+  metadata.enableVerifier(false);
+  metadata.addPass(memref::createExpandStridedMetadataPass());
+  for (auto function : llvm::to_vector(module.getOps<func::FuncOp>()))
+    if (dialectsOf(function).contains("memref") && failed(metadata.run(function)))
+      return failure();
+
+  llvm::StringSet<> dialects = dialectsOf(module);
+  PassManager passes(context);
+  passes.enableVerifier(false);
+  if (dialects.contains("math")) {
+    passes.addPass(createConvertMathToLLVMPass());
+    passes.addPass(createConvertMathToLibmPass());
+  }
+  if (dialects.contains("complex"))
+    passes.addPass(createConvertComplexToLLVMPass());
+  if (dialects.contains("vector"))
+    passes.nestAny().addPass(createConvertVectorToLLVMPass());
+  if (dialects.contains("memref"))
+    passes.addPass(createFinalizeMemRefToLLVMConversionPass());
+  passes.nestAny().addPass(createArithToLLVMConversionPass());
+  passes.addPass(createConvertControlFlowToLLVMPass());
+  passes.addPass(createConvertFuncToLLVMPass());
+  passes.addPass(createReconcileUnrealizedCastsPass());
+  if (failed(passes.run(module)))
+    return failure();
+  // The way down leaves what was said of a loop where LLVM's dialect has no look.
+  module.walk([](LLVM::BrOp branch) {
+    if (auto said = branch->getAttrOfType<LLVM::LoopAnnotationAttr>("llvm.loop_annotation"))
+      branch.setLoopAnnotationAttr(said);
+  });
+  return success();
+}
+
+/// What the target and the options say of functions.
+void finishFunctions(llvm::Module &module, const CpuOptions &options) {
+  if (options.machine) {
+    module.setDataLayout(options.machine->createDataLayout());
+    module.setTargetTriple(options.machine->getTargetTriple());
+    roundToBf16Inline(module, *options.machine);
+  }
+  for (llvm::Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    if (function.getName().ends_with(".body"))
+      function.addFnAttr(llvm::Attribute::AlwaysInline);
+    function.setLinkage(llvm::GlobalValue::InternalLinkage);
+    function.addFnAttr(llvm::Attribute::NoUnwind);
+    if (options.sanitizeAddress)
+      function.addFnAttr(llvm::Attribute::SanitizeAddress);
+  }
+}
+
+} // namespace
+
+std::unique_ptr<llvm::Module> weir::generateCpu(ModuleOp module, const CpuOptions &options,
+                                                llvm::LLVMContext &llvmContext, Program &program) {
+  SiteTable sites(program.sites);
+  program.name = options.prefix;
+  StepTables tables(sites, program);
+  // Step functions take the model's prefix: two models may share entry names.
+  for (auto function : llvm::to_vector(module.getOps<func::FuncOp>()))
+    if (function->hasAttr("weir_plan.feeds")) {
+      std::string symbol = symbolOf(options.prefix + "_step", function.getSymName());
+      function.setSymName(symbol);
+      function->setAttr("llvm.linkage",
+                        LLVM::LinkageAttr::get(module.getContext(), LLVM::Linkage::Internal));
+    }
+  describeProgram(module, tables);
+  declareRuntime(module, options.otherFunctions);
+  if (failed(emitKernels(module, options.prefix, sites, tables)))
+    return nullptr;
   declareLibm(module);
   SmallVector<plan::KernelOp> kernels(module.getOps<plan::KernelOp>());
   // Launches name kernels by symbol; the bodies are no longer needed, but the
@@ -403,61 +488,9 @@ std::unique_ptr<llvm::Module> weir::generateCpu(ModuleOp module, const CpuOption
   OwningOpRef<ModuleOp> parked = ModuleOp::create(module.getLoc());
   for (plan::KernelOp kernel : kernels)
     kernel->moveBefore(parked->getBody(), parked->getBody()->end());
-
-  llvm::StringSet<> dialects = dialectsOf(module);
-  PassManager first(context);
-  first.enableVerifier(false);
-  // Emitters leave no blocks to merge or to take away.
-  GreedyRewriteConfig config;
-  config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
-  // Functions are of two dialects.
-  OpPassManager &each = first.nestAny();
-  each.addPass(createCanonicalizerPass(config));
-  each.addPass(createCSEPass());
-  each.addPass(createLoopInvariantCodeMotionPass());
-  first.addPass(createApproximateMath());
-  // A pass costs a walk over all there is, even where it finds nothing.
-  if (dialects.contains("complex"))
-    first.addPass(createConvertComplexToStandardPass());
-  first.nestAny().addPass(createSCFToControlFlowPass());
-  if (failed(first.run(module)))
+  if (failed(simplifyKernels(module)) || failed(lowerSteps(module, tables, options.otherSteps)) ||
+      failed(convertToLlvm(module)))
     return nullptr;
-
-  if (failed(lowerSteps(module, tables, options.otherSteps)))
-    return nullptr;
-
-  // Steps alone have memrefs.
-  PassManager metadata(context, func::FuncOp::getOperationName());
-  metadata.enableVerifier(false);
-  metadata.addPass(memref::createExpandStridedMetadataPass());
-  for (auto function : llvm::to_vector(module.getOps<func::FuncOp>()))
-    if (dialectsOf(function).contains("memref") && failed(metadata.run(function)))
-      return nullptr;
-
-  dialects = dialectsOf(module);
-  PassManager second(context);
-  second.enableVerifier(false);
-  if (dialects.contains("math")) {
-    second.addPass(createConvertMathToLLVMPass());
-    second.addPass(createConvertMathToLibmPass());
-  }
-  if (dialects.contains("complex"))
-    second.addPass(createConvertComplexToLLVMPass());
-  if (dialects.contains("vector"))
-    second.nestAny().addPass(createConvertVectorToLLVMPass());
-  if (dialects.contains("memref"))
-    second.addPass(createFinalizeMemRefToLLVMConversionPass());
-  second.nestAny().addPass(createArithToLLVMConversionPass());
-  second.addPass(createConvertControlFlowToLLVMPass());
-  second.addPass(createConvertFuncToLLVMPass());
-  second.addPass(createReconcileUnrealizedCastsPass());
-  if (failed(second.run(module)))
-    return nullptr;
-  // The way down leaves what was said of a loop where LLVM's dialect has no look.
-  module.walk([](LLVM::BrOp branch) {
-    if (auto said = branch->getAttrOfType<LLVM::LoopAnnotationAttr>("llvm.loop_annotation"))
-      branch.setLoopAnnotationAttr(said);
-  });
 
   if (!options.debugFile.empty())
     addNodeLines(module, options.debugFile, *options.nodeLines);
@@ -469,20 +502,6 @@ std::unique_ptr<llvm::Module> weir::generateCpu(ModuleOp module, const CpuOption
   }
   tables.fillStringTables(*result);
   tables.launches.fill(*result);
-  if (options.machine) {
-    result->setDataLayout(options.machine->createDataLayout());
-    result->setTargetTriple(options.machine->getTargetTriple());
-    roundToBf16Inline(*result, *options.machine);
-  }
-  for (llvm::Function &function : *result) {
-    if (function.isDeclaration())
-      continue;
-    if (function.getName().ends_with(".body"))
-      function.addFnAttr(llvm::Attribute::AlwaysInline);
-    function.setLinkage(llvm::GlobalValue::InternalLinkage);
-    function.addFnAttr(llvm::Attribute::NoUnwind);
-    if (options.sanitizeAddress)
-      function.addFnAttr(llvm::Attribute::SanitizeAddress);
-  }
+  finishFunctions(*result, options);
   return result;
 }

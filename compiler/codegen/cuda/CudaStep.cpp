@@ -384,131 +384,143 @@ void CudaStepRewriter::awaitTogether(plan::AwaitReduceOp op) {
   op.erase();
 }
 
-bool CudaStepRewriter::rewriteOtherwise(Operation *op) {
-  Type t32 = b.getI32Type();
-  if (rewriteSwap(op) || rewriteControl(op))
-    return true;
-  if (auto read = dyn_cast<plan::VariableReadOp>(op)) {
-    keepOnDevice(read.getSlot());
-    return false;
-  }
-  if (auto assign = dyn_cast<plan::VariableAssignOp>(op)) {
-    keepOnDevice(assign.getSlot());
-    return false;
-  }
+/// What devices of a task reduce together.
+bool CudaStepRewriter::rewriteCollective(Operation *op) {
   if (auto has = dyn_cast<plan::HasCollectiveOp>(op)) {
-    Value answer = call("weir_cuda_has_collective", t32, {context, i32(has.getCollective())});
+    Value answer =
+        call("weir_cuda_has_collective", b.getI32Type(), {context, i32(has.getCollective())});
     has.getResult().replaceAllUsesWith(
         LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::ne, answer, i32(0)));
     op->erase();
-    return true;
-  }
-  if (auto reduce = dyn_cast<plan::AllReduceOp>(op)) {
+  } else if (auto reduce = dyn_cast<plan::AllReduceOp>(op)) {
     reduceTogether(reduce);
-    return true;
-  }
-  if (auto await = dyn_cast<plan::AwaitReduceOp>(op)) {
+  } else if (auto await = dyn_cast<plan::AwaitReduceOp>(op)) {
     awaitTogether(await);
-    return true;
+  } else {
+    return false;
   }
-  if (auto run = dyn_cast<RunOp>(op)) {
-    launch(run);
-    return true;
+  return true;
+}
+
+/// A buffer that a fetch reads may be the caller's own.
+void CudaStepRewriter::placeFetched(BufferOp op, IntegerAttr edge) {
+  auto type = cast<MemRefType>(op.getType());
+  Value base = loadField(context, offsetof(weir_context, arena), pointer);
+  Value planned = behind(base, op.getOffset().value_or(0));
+  SmallVector<Value> dims = sizesOf(type);
+  SmallVector<Value> arguments = {context, i32(edge.getInt()), bytesOf(type, dims), planned};
+  auto over = op->getAttrOfType<IntegerAttr>(fetchOverAttribute);
+  if (over)
+    arguments.insert(arguments.begin() + 2, i32(over.getInt()));
+  Value data = call(over ? "weir_cuda_fetch_over" : "weir_cuda_fetch_place", pointer, arguments);
+  op.getResult().replaceAllUsesWith(pack(type, data, dims));
+  op.erase();
+}
+
+/// Memory of a size known when the step runs: a variable's, a fetch's, or the step's own.
+void CudaStepRewriter::allocate(AllocOp op) {
+  auto type = cast<MemRefType>(op.getType());
+  SmallVector<Value> dims = sizesOf(type, op.getSizes());
+  Value bytes = boundedBytesOf(type, dims), data;
+  Value where = i32(site(op, "out of memory", WEIR_RESOURCE_EXHAUSTED));
+  if (auto slot = op->getAttrOfType<IntegerAttr>(slotAttribute)) {
+    keepOnDevice(slot.getInt());
+    data = call("weir_cuda_variable_place", pointer, {context, i32(slot.getInt()), where});
+  } else if (auto edge = op->getAttrOfType<IntegerAttr>(fetchEdgeAttribute)) {
+    auto over = op->getAttrOfType<IntegerAttr>(fetchOverAttribute);
+    data = call("weir_cuda_alloc_fetch", pointer,
+                {context, i32(edge.getInt()), i32(over ? over.getInt() : -1), bytes, where});
+  } else {
+    data = call("weir_cuda_alloc", pointer, {context, bytes, where});
   }
+  requireMemory(data);
+  op.getResult().replaceAllUsesWith(pack(type, data, dims));
+  op.erase();
+}
+
+/// One element, which the host has.
+void CudaStepRewriter::storeElement(plan::StoreOp op) {
+  Buffer buffer = unpack(op.getBuffer());
+  int64_t bytes = elementBytes(buffer.type.getElementType());
+  Value linear = linearIndex(buffer, op.getIndices());
+  Value where = LLVM::GEPOp::create(
+      b, loc, pointer, b.getI8Type(), buffer.pointer,
+      ArrayRef<LLVM::GEPArg>{LLVM::MulOp::create(b, loc, linear, i64(bytes)).getResult()});
+  Value value = op.getValue();
+  if (isa<IntegerType>(value.getType()) && value.getType().getIntOrFloatBitWidth() < 64) {
+    auto integer = cast<IntegerType>(buffer.type.getElementType());
+    bool isSigned = integer.getWidth() > 1 && !integer.isUnsigned();
+    value = isSigned ? LLVM::SExtOp::create(b, loc, b.getI64Type(), value).getResult()
+                     : LLVM::ZExtOp::create(b, loc, b.getI64Type(), value).getResult();
+  }
+  returnIfError(call("weir_cuda_store", b.getI32Type(), {context, where, i32(bytes), value}));
+  op.erase();
+}
+
+/// Buffers in the device's memory: where they lie, and what the step itself writes there.
+bool CudaStepRewriter::rewriteMemory(Operation *op) {
   if (auto blob = dyn_cast<BlobOp>(op); blob && !isOfHost(op)) {
     Value base = loadField(context, offsetof(weir_context, device_blobs), pointer);
     Value data = behind(base, deviceOffset(blob));
     auto type = cast<MemRefType>(blob.getType());
     blob.getResult().replaceAllUsesWith(pack(type, data, sizesOf(type)));
     op->erase();
-    return true;
-  }
-  if (auto edge = op->getAttrOfType<IntegerAttr>(fetchEdgeAttribute); edge && isa<BufferOp>(op)) {
-    auto buffer = cast<BufferOp>(op);
-    auto type = cast<MemRefType>(buffer.getType());
-    Value base = loadField(context, offsetof(weir_context, arena), pointer);
-    Value planned = behind(base, buffer.getOffset().value_or(0));
-    SmallVector<Value> dims = sizesOf(type);
-    SmallVector<Value> arguments = {context, i32(edge.getInt()), bytesOf(type, dims), planned};
-    auto over = op->getAttrOfType<IntegerAttr>(fetchOverAttribute);
-    if (over)
-      arguments.insert(arguments.begin() + 2, i32(over.getInt()));
-    Value data = call(over ? "weir_cuda_fetch_over" : "weir_cuda_fetch_place", pointer, arguments);
-    buffer.getResult().replaceAllUsesWith(pack(type, data, dims));
-    op->erase();
-    return true;
-  }
-  if (auto alloc = dyn_cast<AllocOp>(op)) {
-    auto type = cast<MemRefType>(alloc.getType());
-    SmallVector<Value> dims = sizesOf(type, alloc.getSizes());
-    Value bytes = boundedBytesOf(type, dims), data;
-    Value where = i32(site(op, "out of memory", WEIR_RESOURCE_EXHAUSTED));
-    if (auto slot = op->getAttrOfType<IntegerAttr>(slotAttribute)) {
-      keepOnDevice(slot.getInt());
-      data = call("weir_cuda_variable_place", pointer, {context, i32(slot.getInt()), where});
-    } else if (auto edge = op->getAttrOfType<IntegerAttr>(fetchEdgeAttribute)) {
-      auto over = op->getAttrOfType<IntegerAttr>(fetchOverAttribute);
-      data = call("weir_cuda_alloc_fetch", pointer,
-                  {context, i32(edge.getInt()), i32(over ? over.getInt() : -1), bytes, where});
-    } else {
-      data = call("weir_cuda_alloc", pointer, {context, bytes, where});
-    }
-    requireMemory(data);
-    alloc.getResult().replaceAllUsesWith(pack(type, data, dims));
-    op->erase();
-    return true;
-  }
-  if (auto free = dyn_cast<FreeOp>(op); free && !isOfHost(op)) {
+  } else if (auto edge = op->getAttrOfType<IntegerAttr>(fetchEdgeAttribute);
+             edge && isa<BufferOp>(op)) {
+    placeFetched(cast<BufferOp>(op), edge);
+  } else if (auto alloc = dyn_cast<AllocOp>(op)) {
+    allocate(alloc);
+  } else if (auto free = dyn_cast<FreeOp>(op); free && !isOfHost(op)) {
     call("weir_cuda_free", {}, {context, unpack(free.getBuffer()).pointer});
     op->erase();
-    return true;
-  }
-  if (auto copy = dyn_cast<CopyOp>(op)) {
+  } else if (auto copy = dyn_cast<CopyOp>(op)) {
     Buffer source = unpack(copy.getSource()), target = unpack(copy.getTarget());
     returnIfError(
-        call("weir_cuda_copy", t32,
+        call("weir_cuda_copy", b.getI32Type(),
              {context, target.pointer, source.pointer, bytesOf(source.type, source.dims)}));
     op->erase();
-    return true;
-  }
-  if (auto store = dyn_cast<plan::StoreOp>(op)) {
-    Buffer buffer = unpack(store.getBuffer());
-    int64_t bytes = elementBytes(buffer.type.getElementType());
-    Value linear = linearIndex(buffer, store.getIndices());
-    Value where = LLVM::GEPOp::create(
-        b, loc, pointer, b.getI8Type(), buffer.pointer,
-        ArrayRef<LLVM::GEPArg>{LLVM::MulOp::create(b, loc, linear, i64(bytes)).getResult()});
-    Value value = store.getValue();
-    if (isa<IntegerType>(value.getType()) && value.getType().getIntOrFloatBitWidth() < 64) {
-      auto integer = cast<IntegerType>(buffer.type.getElementType());
-      bool isSigned = integer.getWidth() > 1 && !integer.isUnsigned();
-      value = isSigned ? LLVM::SExtOp::create(b, loc, b.getI64Type(), value).getResult()
-                       : LLVM::ZExtOp::create(b, loc, b.getI64Type(), value).getResult();
-    }
-    returnIfError(call("weir_cuda_store", t32, {context, where, i32(bytes), value}));
-    op->erase();
-    return true;
-  }
-  if (auto send = dyn_cast<plan::SendOp>(op); send && send.getValue().empty()) {
-    // Who gets the message may tell other runs.
-    if (assigns)
-      returnIfError(call("weir_cuda_publish", t32, {context}));
+  } else if (auto store = dyn_cast<plan::StoreOp>(op)) {
+    storeElement(store);
+  } else {
     return false;
   }
+  return true;
+}
+
+/// What the step sends and receives.
+bool CudaStepRewriter::rewriteMessage(Operation *op) {
   if (auto send = dyn_cast<plan::SendOp>(op)) {
+    if (send.getValue().empty()) {
+      // Who gets the message may tell other runs.
+      if (assigns)
+        returnIfError(call("weir_cuda_publish", b.getI32Type(), {context}));
+      return false;
+    }
     awaitRoom(send);
     Value tensor = tensorOnStack(unpack(send.getValue()[0]));
-    returnIfError(call(goesToPeer(send) ? "weir_cuda_send_peer" : "weir_cuda_send", t32,
+    returnIfError(call(goesToPeer(send) ? "weir_cuda_send_peer" : "weir_cuda_send", b.getI32Type(),
                        {context, i32(send.getEdge()), toI64(send.getIteration()), tensor}));
     op->erase();
     return true;
   }
-  if (auto receive = dyn_cast<plan::ReceiveOp>(op);
-      receive && receive.getResult() && !isOfHost(op)) {
-    rewriteReceive(receive, "weir_cuda_receive");
+  auto receive = dyn_cast<plan::ReceiveOp>(op);
+  if (!receive || !receive.getResult() || isOfHost(op))
+    return false;
+  rewriteReceive(receive, "weir_cuda_receive");
+  return true;
+}
+
+bool CudaStepRewriter::rewriteOtherwise(Operation *op) {
+  if (auto run = dyn_cast<RunOp>(op)) {
+    launch(run);
     return true;
   }
-  return false;
+  if (auto read = dyn_cast<plan::VariableReadOp>(op))
+    keepOnDevice(read.getSlot());
+  else if (auto assign = dyn_cast<plan::VariableAssignOp>(op))
+    keepOnDevice(assign.getSlot());
+  return rewriteSwap(op) || rewriteControl(op) || rewriteCollective(op) || rewriteMemory(op) ||
+         rewriteMessage(op);
 }
 
 Value CudaStepRewriter::finish(Value code) {

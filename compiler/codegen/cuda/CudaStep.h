@@ -74,8 +74,14 @@ private:
   mlir::Value productOf(llvm::ArrayRef<mlir::Value> sizes, int64_t without = -1);
   bool rewriteSwap(mlir::Operation *op);
   bool rewriteControl(mlir::Operation *op);
+  bool rewriteCollective(mlir::Operation *op);
+  bool rewriteMemory(mlir::Operation *op);
+  bool rewriteMessage(mlir::Operation *op);
   void reduceTogether(plan::AllReduceOp op);
   void awaitTogether(plan::AwaitReduceOp op);
+  void placeFetched(plan::BufferOp op, mlir::IntegerAttr edge);
+  void allocate(plan::AllocOp op);
+  void storeElement(plan::StoreOp op);
   bool goesToPeer(plan::SendOp send);
   AcceleratorInfo &accelerator();
   int64_t deviceOffset(plan::BlobOp op);

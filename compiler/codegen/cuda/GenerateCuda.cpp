@@ -362,27 +362,11 @@ static AcceleratorInfo::Record recordOf(const LibraryKernels &libraries,
   return record;
 }
 
-/// Says that `error` ended the compilation; a number in front of it is kept.
-static LogicalResult fail(ModuleOp module, llvm::Error error) {
-  emitError(UnknownLoc::get(module.getContext())) << llvm::toString(std::move(error));
-  return failure();
-}
-
-FailureOr<StepRewriterFactory> weir::generateCuda(ModuleOp module, const DeviceKind &kind,
-                                                  const CudaOptions &options, Program &program) {
-  MLIRContext *context = module.getContext();
-  SmallVector<func::FuncOp> steps, copies;
-  llvm::SmallSetVector<int64_t, 4> devices;
-  llvm::StringSet<> launched;
-  for (auto function : module.getOps<func::FuncOp>()) {
-    if (!function->hasAttr("weir_plan.feeds") || kindAround(function) != &kind)
-      continue;
-    steps.push_back(function);
-    devices.insert(function->getAttrOfType<IntegerAttr>("weir.device_index").getInt());
-  }
-  if (steps.empty())
-    return StepRewriterFactory();
-  OpBuilder b(context);
+/// The steps of `kind`'s devices in a second form, which the devices work by; what they are made
+/// from becomes the host's.
+static FailureOr<SmallVector<func::FuncOp>> addSecondForms(MutableArrayRef<func::FuncOp> steps) {
+  SmallVector<func::FuncOp> copies;
+  OpBuilder b(steps.front().getContext());
   for (func::FuncOp step : steps) {
     b.setInsertionPointAfter(step);
     auto copy = cast<func::FuncOp>(b.clone(*step));
@@ -394,28 +378,29 @@ FailureOr<StepRewriterFactory> weir::generateCuda(ModuleOp module, const DeviceK
     keepValues(copy);
     noteBothSides(copy);
     copies.push_back(copy);
-    copy.walk([&](plan::RunOp run) { launched.insert(run.getKernel()); });
     swapWithinHost(step);
     reduceWithinHost(step);
   }
+  return copies;
+}
 
-  // The kernels, in a module of their own.
-  OwningOpRef<ModuleOp> outer = ModuleOp::create(module.getLoc());
-  b.setInsertionPointToStart(outer->getBody());
-  auto kernels = gpu::GPUModuleOp::create(b, module.getLoc(), options.prefix);
-  SiteTable sites(program.sites);
-  auto launches = std::make_shared<LaunchTable>();
-  AcceleratorInfo info;
-  info.driver = "weir_cuda_driver";
-  std::vector<AcceleratorInfo::Record> wideProducts;
-  LibraryKernels libraries(kernels, sites, options);
-  std::vector<std::string> specific; // functions for architectures that are
-  bool hasSpecific =
-      llvm::any_of(options.architectures, [](const auto &each) { return each.isSpecific; });
-  for (auto kernel : module.getOps<plan::KernelOp>()) {
+namespace {
+
+/// The kernels of a module for GPUs, in all of their forms.
+class KernelForms {
+public:
+  KernelForms(gpu::GPUModuleOp image, SiteTable &sites, const CudaOptions &options,
+              LaunchTable &launches, AcceleratorInfo &info)
+      : libraries(image, sites, options), image(image), sites(sites), options(options),
+        launches(launches), info(info),
+        hasSpecific(llvm::any_of(options.architectures,
+                                 [](const auto &each) { return each.isSpecific; })) {}
+
+  /// The next of the plan's kernels; those that no step launches have a number alone.
+  void add(plan::KernelOp kernel, bool isLaunched) {
     info.kernels.emplace_back();
-    if (!launched.contains(kernel.getSymName()))
-      continue;
+    if (!isLaunched)
+      return;
     std::string symbol =
         "k" + std::to_string(info.kernels.size()) + "_" + kernel.getSymName().str();
     for (char &c : symbol)
@@ -431,68 +416,79 @@ FailureOr<StepRewriterFactory> weir::generateCuda(ModuleOp module, const DeviceK
     OwningOpRef<plan::KernelOp> words = asWords(kernel, elements);
     auto sorts = kernel.getBody().front().getOps<TopKOp>();
     bool isLong = !sorts.empty() && isLongSort(*sorts.begin());
-    LaunchShape &shape = (*launches)[kernel.getSymName()] =
-        isLong ? emitLongSort(kernel, symbol, kernels, sites)
-               : emitCudaKernel(words ? *words : plain, symbol, kernels, sites);
+    LaunchShape &shape = launches[kernel.getSymName()] =
+        isLong ? emitLongSort(kernel, symbol, image, sites)
+               : emitCudaKernel(words ? *words : plain, symbol, image, sites);
     // A step counts elements.
     if (words)
       shape.axes.back().divisor *= elements;
-    emitAttentionParts(plain, symbol, kernels, sites, shape);
-    emitSplitLines(kernel, symbol, kernels, sites, shape);
-    std::optional<WideKernel> wide;
+    emitAttentionParts(plain, symbol, image, sites, shape);
+    emitSplitLines(kernel, symbol, image, sites, shape);
     if (hasSpecific)
-      wide = emitWideProduct(plain, symbol, kernels, sites);
-    if (hasSpecific && !wide)
-      wide = emitWideAttention(plain, symbol, kernels, sites);
-    if (wide) {
-      wide->desc.kernel = int32_t(info.kernels.size()) - 1;
-      specific.push_back(wide->name);
-      LibraryKernels::Arrangement arrangement;
-      if (wide->filter)
-        arrangement = libraries.arrangementOf(plain, wide->filter);
-      wide->desc.arrange_blocks = arrangement.blocks;
-      wide->desc.arrange_threads = arrangement.threads;
-      static_assert(offsetof(weir_cuda_wide_kernel, name) + 16 == sizeof(weir_cuda_wide_kernel));
-      wideProducts.push_back(numbersOf(wide->desc, offsetof(weir_cuda_wide_kernel, name)));
-      wideProducts.back().pointers = {wide->name, arrangement.name};
-    }
+      addSpecific(plain, symbol);
     if (!shape.beatsLibraries)
       libraries.add(plain, int32_t(info.kernels.size()) - 1, symbol, shape.beatsLibraryAndRest);
   }
-  // Launches are fused when places are known that fetches may have over feeds.
-  std::vector<AcceleratorInfo> places(devices.size());
-  for (auto [place, device] : llvm::zip(places, devices))
-    place.device = int(device);
-  listDirectEdges(module, places);
-  placeDirectFetches(module, places);
-  auto fused = std::make_shared<FusedKernels>(
-      fuseLaunches(copies, module, *launches, kernels, info.kernels));
-  formPhases(copies, module, *launches, kernels, sites, options.tf32, info.kernels, *fused);
-  forecastFused(module, *fused, options);
-  nameParts(*launches, module, info);
-  useLibdevice(kernels);
-  std::string assign = emitAssignKernel(kernels, steps);
-  if (failed(lowerKernels(kernels, options)))
-    return failure();
-  warp_groups::passMapsByValue(kernels);
-  passTablesByValue(kernels);
 
+  LibraryKernels libraries;
+  std::vector<AcceleratorInfo::Record> wideProducts;
+  std::vector<std::string> specific; ///< functions for architectures that are
+
+private:
+  /// The form for architectures whose warps multiply in groups, where the kernel has one.
+  void addSpecific(plan::KernelOp kernel, const std::string &symbol) {
+    std::optional<WideKernel> wide = emitWideProduct(kernel, symbol, image, sites);
+    if (!wide)
+      wide = emitWideAttention(kernel, symbol, image, sites);
+    if (!wide)
+      return;
+    wide->desc.kernel = int32_t(info.kernels.size()) - 1;
+    specific.push_back(wide->name);
+    LibraryKernels::Arrangement arrangement;
+    if (wide->filter)
+      arrangement = libraries.arrangementOf(kernel, wide->filter);
+    wide->desc.arrange_blocks = arrangement.blocks;
+    wide->desc.arrange_threads = arrangement.threads;
+    static_assert(offsetof(weir_cuda_wide_kernel, name) + 16 == sizeof(weir_cuda_wide_kernel));
+    wideProducts.push_back(numbersOf(wide->desc, offsetof(weir_cuda_wide_kernel, name)));
+    wideProducts.back().pointers = {wide->name, arrangement.name};
+  }
+
+  gpu::GPUModuleOp image;
+  SiteTable &sites;
+  const CudaOptions &options;
+  LaunchTable &launches;
+  AcceleratorInfo &info;
+  bool hasSpecific; ///< whether code is made for such an architecture
+};
+
+} // namespace
+
+/// The image of all architectures, of kernels that are in LLVM's dialect; empty: an error was
+/// reported.
+static std::string imageOf(ModuleOp module, gpu::GPUModuleOp kernels, const CudaOptions &options,
+                           const FusedKernels &fused, ArrayRef<std::string> specific) {
+  auto fail = [&](llvm::Error error) {
+    // A number in front of it is kept.
+    emitError(UnknownLoc::get(module.getContext())) << llvm::toString(std::move(error));
+    return std::string();
+  };
   llvm::LLVMContext llvmContext;
   std::unique_ptr<llvm::Module> code =
       translateModuleToLLVMIR(kernels, llvmContext, options.prefix);
   if (!code) {
     module.emitError("the GPU's kernels do not translate to LLVM IR");
-    return failure();
+    return "";
   }
   if (llvm::Error error = targetCuda(*code))
-    return fail(module, std::move(error));
+    return fail(std::move(error));
   if (llvm::Error error = linkLibdevice(*code))
-    return fail(module, std::move(error));
+    return fail(std::move(error));
   std::vector<std::string> ptx;
   for (const CudaArchitecture &architecture : options.architectures) {
     auto text = toPtx(*code, architecture, options.optLevel, specific);
     if (!text)
-      return fail(module, text.takeError());
+      return fail(text.takeError());
     if (options.log)
       options.log(architecture.name(), ".ptx", *text);
     ptx.push_back(std::move(*text));
@@ -503,16 +499,70 @@ FailureOr<StepRewriterFactory> weir::generateCuda(ModuleOp module, const DeviceK
   if (options.log)
     options.log("ptxas", ".txt", report);
   if (!image)
-    return fail(module, image.takeError());
-  info.image = std::move(*image);
+    return fail(image.takeError());
   if (options.code)
-    tellCode(module, *fused, options, ptx, cubins, report);
+    tellCode(module, fused, options, ptx, cubins, report);
   if (options.log) {
-    std::string code = disassemble(info.image);
+    std::string code = disassemble(*image);
     options.log("sass", ".txt", code.empty() ? "found no cuobjdump of the CUDA toolkit\n" : code);
-    options.log("kernels", ".txt", listKernels(module, info, *launches, *fused, libraries));
   }
-  info.record = recordOf(libraries, wideProducts, listCollectives(module),
+  return std::move(*image);
+}
+
+FailureOr<StepRewriterFactory> weir::generateCuda(ModuleOp module, const DeviceKind &kind,
+                                                  const CudaOptions &options, Program &program) {
+  SmallVector<func::FuncOp> steps;
+  llvm::SmallSetVector<int64_t, 4> devices;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (!function->hasAttr("weir_plan.feeds") || kindAround(function) != &kind)
+      continue;
+    steps.push_back(function);
+    devices.insert(function->getAttrOfType<IntegerAttr>("weir.device_index").getInt());
+  }
+  if (steps.empty())
+    return StepRewriterFactory();
+  FailureOr<SmallVector<func::FuncOp>> copies = addSecondForms(steps);
+  if (failed(copies))
+    return failure();
+  llvm::StringSet<> launched;
+  for (func::FuncOp copy : *copies)
+    copy.walk([&](plan::RunOp run) { launched.insert(run.getKernel()); });
+
+  // The kernels, in a module of their own.
+  OwningOpRef<ModuleOp> outer = ModuleOp::create(module.getLoc());
+  OpBuilder b = OpBuilder::atBlockBegin(outer->getBody());
+  auto kernels = gpu::GPUModuleOp::create(b, module.getLoc(), options.prefix);
+  SiteTable sites(program.sites);
+  auto launches = std::make_shared<LaunchTable>();
+  AcceleratorInfo info;
+  info.driver = "weir_cuda_driver";
+  KernelForms forms(kernels, sites, options, *launches, info);
+  for (auto kernel : module.getOps<plan::KernelOp>())
+    forms.add(kernel, launched.contains(kernel.getSymName()));
+  // Launches are fused when places are known that fetches may have over feeds.
+  std::vector<AcceleratorInfo> places(devices.size());
+  for (auto [place, device] : llvm::zip(places, devices))
+    place.device = int(device);
+  listDirectEdges(module, places);
+  placeDirectFetches(module, places);
+  auto fused = std::make_shared<FusedKernels>(
+      fuseLaunches(*copies, module, *launches, kernels, info.kernels));
+  formPhases(*copies, module, *launches, kernels, sites, options.tf32, info.kernels, *fused);
+  forecastFused(module, *fused, options);
+  nameParts(*launches, module, info);
+  useLibdevice(kernels);
+  std::string assign = emitAssignKernel(kernels, steps);
+  if (failed(lowerKernels(kernels, options)))
+    return failure();
+  warp_groups::passMapsByValue(kernels);
+  passTablesByValue(kernels);
+
+  info.image = imageOf(module, kernels, options, *fused, forms.specific);
+  if (info.image.empty())
+    return failure();
+  if (options.log)
+    options.log("kernels", ".txt", listKernels(module, info, *launches, *fused, forms.libraries));
+  info.record = recordOf(forms.libraries, forms.wideProducts, listCollectives(module),
                          listPhased(*fused, info.kernels), assign);
   for (const AcceleratorInfo &place : places) {
     info.device = place.device;
