@@ -4,14 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
-// A block computes a tile of the result. Along the depth, its threads bring
-// slices of both operands into shared memory, and each adds products to a few
-// rows and columns that it keeps in registers; where operands are f16, bf16 or bytes, its
-// warps do that by tensor cores (mma.sync, m16n8k16 with sums in f32, m16n8k32 with sums in
-// i32). A convolution is the product of its windows, laid out as lines, with the filter; the
-// lines are never stored.
+// What tiles multiply: a product's operands by groups of dimensions, and a convolution as
+// the product of its windows, laid out as lines, with the filter; the lines are never stored.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,249 +21,7 @@ using namespace mlir;
 using namespace weir;
 using namespace weir::shape;
 
-static constexpr int64_t threads = 256, tileColumns = 64, tileDepth = 16, columnsEach = 4,
-                         padding = 4;
-// Tensor cores: depths go through shared memory in words of two halves, or four bytes. Lines
-// of 20 words let the eight rows that are read at once fall into different banks.
-static constexpr int64_t coreWords = 16, coreLine = coreWords + 4;
-
 namespace {
-
-/// Zero as an operand: sums' own type, or a float as it lies in memory.
-Value zeroOf(CudaReader &r, const GemmProblem &p) {
-  if (p.operand == p.wide)
-    return reductionStart(r, p.wide, ReduceKind::Sum);
-  return arith::ConstantOp::create(r.b, r.loc, r.b.getZeroAttr(p.operand));
-}
-
-/// One block's tile of the result.
-class Tile {
-public:
-  Tile(const CudaKernel &k, const GemmProblem &p)
-      : k(k), p(p), r(k.reader), b(r.b), scalars(r, p.op, p.wide) {}
-
-  void emit() {
-    const KernelBuilder::Buffer target = k.first();
-    int64_t knownRows = knownCount(target.type, p.rowDims),
-            knownColumns = knownCount(target.type, p.columnDims);
-    depthStep = p.onTensorCores() ? coreWords * p.ofWord() : tileDepth;
-    tileRows = knownRows >= 0 && knownRows <= 16 ? 16 : 64;
-    k.shape.threads = threads;
-    k.shape.axes = {{p.batchDims, 1}, {p.rowDims, tileRows}, {p.columnDims, tileColumns}};
-    // Left alone, ptxas may have registers for four blocks, which windows of bytes do not fit into.
-    bool isOfBytes = p.onTensorCores() && p.ofWord() == 4;
-    if (isOfBytes && !isa<DotGeneralOp>(p.op))
-      r.function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), b.getI32IntegerAttr(1));
-
-    r.loc = p.op->getLoc();
-    SmallVector<Value> batchSizes = sizesAlong(target, p.batchDims);
-    rowSizes = sizesAlong(target, p.rowDims);
-    columnSizes = sizesAlong(target, p.columnDims);
-    rows = product(r, rowSizes);
-    columns = product(r, columnSizes);
-    depth = product(r, p.depthSizes);
-    wholeRows = knownRows >= 0 && knownRows % tileRows == 0;
-    wholeColumns = knownColumns >= 0 && knownColumns % tileColumns == 0;
-    wholeDepth = p.knownDepth >= 0 && p.knownDepth % depthStep == 0;
-    thread = r.threadId();
-    SmallVector<Value> block = r.delinearize(r.blockId(), r.axisBlocks(k.shape, target.dims));
-    batch = r.delinearize(block[0], batchSizes);
-    rowBase = r.mul(block[1], r.constant(tileRows));
-    columnBase = r.mul(block[2], r.constant(tileColumns));
-    yes = arith::ConstantOp::create(b, r.loc, b.getBoolAttr(true));
-    zero = zeroOf(r, p);
-    if (p.onTensorCores())
-      emitOnTensorCores();
-    else
-      emitInThreads();
-  }
-
-private:
-  Value index(int64_t value) { return r.constant(value); }
-
-  /// What `load` gives where `ok` holds, and zero elsewhere.
-  Value guarded(Value ok, function_ref<Value()> load) {
-    return matchPattern(ok, m_One()) ? load() : emitIf(r, ok, load, [&] { return zero; });
-  }
-  /// Element of the left operand, zero outside.
-  Value leftAt(Value row, Value place) {
-    Value globalRow = r.add(rowBase, row);
-    Value ok = r.logicalAnd(wholeRows ? yes : r.less(globalRow, rows),
-                            wholeDepth ? yes : r.less(place, depth));
-    return guarded(ok, [&] {
-      return p.left(batch, r.delinearize(globalRow, rowSizes), r.delinearize(place, p.depthSizes));
-    });
-  }
-  Value rightAt(Value place, Value column) {
-    Value globalColumn = r.add(columnBase, column);
-    Value ok = r.logicalAnd(wholeColumns ? yes : r.less(globalColumn, columns),
-                            wholeDepth ? yes : r.less(place, depth));
-    return guarded(ok, [&] {
-      return p.right(batch, r.delinearize(place, p.depthSizes),
-                     r.delinearize(globalColumn, columnSizes));
-    });
-  }
-
-  /// Runs `step` for each slice of the depth, with where it begins and the sums.
-  scf::ForOp alongDepth(ArrayRef<Value> sums,
-                        function_ref<SmallVector<Value>(Value, SmallVector<Value>)> step) {
-    auto loop = scf::ForOp::create(b, r.loc, index(0), depth, index(depthStep), sums);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    SmallVector<Value> next =
-        step(loop.getInductionVar(), SmallVector<Value>(loop.getRegionIterArgs()));
-    r.barrier();
-    scf::YieldOp::create(b, r.loc, next);
-    return loop;
-  }
-
-  /// Stores sums of one row of the tile, each with its column, and what follows.
-  void finishRow(Value tileRow, ArrayRef<std::pair<Value, Value>> sums) {
-    Value row = r.add(rowBase, tileRow);
-    r.onlyIf(wholeRows ? yes : r.less(row, rows), [&] {
-      SmallVector<Value> indices(k.first().type.getRank());
-      setIndices(indices, p.batchDims, batch);
-      setIndices(indices, p.rowDims, r.delinearize(row, rowSizes));
-      for (auto [tileColumn, sum] : sums) {
-        Value column = r.add(columnBase, tileColumn);
-        r.loc = p.op->getLoc();
-        r.onlyIf(wholeColumns ? yes : r.less(column, columns), [&, sum = sum] {
-          setIndices(indices, p.columnDims, r.delinearize(column, columnSizes));
-          k.emitResults(indices, p.op, scalars.cast(sum, p.wide, p.result, false));
-        });
-      }
-    });
-  }
-
-  void emitInThreads();
-  void emitOnTensorCores();
-
-  const CudaKernel &k;
-  const GemmProblem &p;
-  CudaReader &r;
-  OpBuilder &b;
-  ScalarBuilder scalars;
-  int64_t depthStep = tileDepth, tileRows = 64;
-  bool wholeRows = false, wholeColumns = false, wholeDepth = false;
-  SmallVector<Value> batch, rowSizes, columnSizes;
-  Value rows, columns, depth, thread, rowBase, columnBase, yes, zero;
-};
-
-void Tile::emitInThreads() {
-  int64_t columnThreads = tileColumns / columnsEach;
-  int64_t rowsEach = tileRows / (threads / columnThreads);
-  Value leftTile = r.shared(p.wide, {tileDepth, tileRows + padding}),
-        rightTile = r.shared(p.wide, {tileDepth, tileColumns});
-  Value x = r.remainder(thread, index(columnThreads)), y = r.divide(thread, index(columnThreads));
-  SmallVector<Value> zeros(rowsEach * columnsEach, zero);
-  auto loop = alongDepth(zeros, [&](Value first, SmallVector<Value> sums) {
-    for (int64_t i = 0; i < tileRows * tileDepth; i += threads) {
-      Value item = r.add(thread, index(i));
-      Value row = r.divide(item, index(tileDepth)), at = r.remainder(item, index(tileDepth));
-      Value value = leftAt(row, r.add(first, at));
-      memref::StoreOp::create(b, r.loc, value, leftTile, ValueRange{at, row});
-    }
-    for (int64_t i = 0; i < tileColumns * tileDepth; i += threads) {
-      Value item = r.add(thread, index(i));
-      Value at = r.divide(item, index(tileColumns)), column = r.remainder(item, index(tileColumns));
-      Value value = rightAt(r.add(first, at), column);
-      memref::StoreOp::create(b, r.loc, value, rightTile, ValueRange{at, column});
-    }
-    r.barrier();
-    for (int64_t d = 0; d < tileDepth; ++d) {
-      SmallVector<Value> left, right;
-      for (int64_t i = 0; i < rowsEach; ++i)
-        left.push_back(memref::LoadOp::create(
-            b, r.loc, leftTile, ValueRange{index(d), r.add(r.mul(y, index(rowsEach)), index(i))}));
-      for (int64_t j = 0; j < columnsEach; ++j)
-        right.push_back(memref::LoadOp::create(
-            b, r.loc, rightTile,
-            ValueRange{index(d), r.add(r.mul(x, index(columnsEach)), index(j))}));
-      for (int64_t i = 0; i < rowsEach; ++i)
-        for (int64_t j = 0; j < columnsEach; ++j) {
-          Value &sum = sums[i * columnsEach + j];
-          sum = multiplyAdd(r, scalars, sum, left[i], right[j]);
-        }
-    }
-    return sums;
-  });
-  for (int64_t i = 0; i < rowsEach; ++i) {
-    SmallVector<std::pair<Value, Value>> sums;
-    for (int64_t j = 0; j < columnsEach; ++j)
-      sums.push_back(
-          {r.add(r.mul(x, index(columnsEach)), index(j)), loop.getResult(i * columnsEach + j)});
-    finishRow(r.add(r.mul(y, index(rowsEach)), index(i)), sums);
-  }
-}
-
-/// Each warp has 16 rows, and as many groups of eight columns as make the block's
-/// tile with all warps. Which lane has which elements is what PTX says of
-/// mma.m16n8k16.
-void Tile::emitOnTensorCores() {
-  Type word = b.getI32Type();
-  int64_t rowWarps = tileRows / tensorCoreRows, columnWarps = threads / 32 / rowWarps,
-          warpColumns = tileColumns / columnWarps, groups = warpColumns / tensorCoreColumns;
-  Value leftTile = r.shared(word, {tileRows, coreLine}),
-        rightTile = r.shared(word, {tileColumns, coreLine});
-  Value warp = r.divide(thread, index(32)), lane = r.remainder(thread, index(32));
-  Value g = r.divide(lane, index(4)), t = r.remainder(lane, index(4));
-  Value warpRow = r.mul(r.remainder(warp, index(rowWarps)), index(tensorCoreRows)),
-        warpColumn = r.mul(r.divide(warp, index(rowWarps)), index(warpColumns));
-  Value none = reductionStart(r, p.wide, ReduceKind::Sum);
-  SmallVector<Value> zeros(groups * 4, none);
-  auto loop = alongDepth(zeros, [&](Value first, SmallVector<Value> sums) {
-    auto pack = [&](Value first, function_ref<Value(Value place)> element) {
-      SmallVector<Value> numbers;
-      for (int64_t i = 0; i < p.ofWord(); ++i)
-        numbers.push_back(element(r.add(first, index(i))));
-      return packWord(r, numbers);
-    };
-    for (int64_t i = 0; i < tileRows * coreWords; i += threads) {
-      Value item = r.add(thread, index(i));
-      Value row = r.divide(item, index(coreWords)), word = r.remainder(item, index(coreWords));
-      Value all = pack(r.add(first, r.mul(word, index(p.ofWord()))),
-                       [&](Value place) { return leftAt(row, place); });
-      memref::StoreOp::create(b, r.loc, all, leftTile, ValueRange{row, word});
-    }
-    for (int64_t i = 0; i < tileColumns * coreWords; i += threads) {
-      Value item = r.add(thread, index(i));
-      Value word = r.divide(item, index(tileColumns)),
-            column = r.remainder(item, index(tileColumns));
-      Value all = pack(r.add(first, r.mul(word, index(p.ofWord()))),
-                       [&](Value place) { return rightAt(place, column); });
-      memref::StoreOp::create(b, r.loc, all, rightTile, ValueRange{column, word});
-    }
-    r.barrier();
-    for (int64_t slice = 0; slice < coreWords; slice += 8) {
-      auto load = [&](Value tile, Value line, int64_t lineStep, int64_t wordStep) {
-        return memref::LoadOp::create(
-                   b, r.loc, tile,
-                   ValueRange{r.add(line, index(lineStep)), r.add(t, index(slice + wordStep))})
-            .getResult();
-      };
-      Value leftLine = r.add(warpRow, g);
-      SmallVector<Value> left = {load(leftTile, leftLine, 0, 0), load(leftTile, leftLine, 8, 0),
-                                 load(leftTile, leftLine, 0, 4), load(leftTile, leftLine, 8, 4)};
-      for (int64_t j = 0; j < groups; ++j) {
-        Value rightLine = r.add(warpColumn, g);
-        SmallVector<Value> right = {load(rightTile, rightLine, j * tensorCoreColumns, 0),
-                                    load(rightTile, rightLine, j * tensorCoreColumns, 4)};
-        multiplyOnTensorCores(r, p.coreType(p.leftType), p.coreType(p.rightType), left, right,
-                              MutableArrayRef(sums).slice(j * 4, 4));
-      }
-    }
-    return sums;
-  });
-  for (int64_t i : {0, 1}) {
-    SmallVector<std::pair<Value, Value>> sums;
-    for (int64_t j = 0; j < groups; ++j)
-      for (int64_t c : {0, 1})
-        sums.push_back(
-            {r.add(warpColumn, r.add(r.mul(t, index(2)), index(j * tensorCoreColumns + c))),
-             loop.getResult(j * 4 + i * 2 + c)});
-    finishRow(r.add(warpRow, r.add(g, index(i * 8))), sums);
-  }
-}
 
 bool isTileable(Type wide) {
   return isa<IntegerType, FloatType>(wide) && !wide.isInteger(1) &&
@@ -441,58 +194,84 @@ bool emitDot(const CudaKernel &k, DotGeneralOp dot) {
   };
   p.leftChunks = chunks(leftOperand);
   p.rightChunks = chunks(rightOperand);
-  if (!emitPipelined(k, p))
-    Tile(k, p).emit();
+  emitTiles(k, p);
   return true;
 }
 
-bool emitConvolution(const CudaKernel &k, ConvOp conv) {
-  CudaReader &r = k.reader;
-  OpBuilder &b = r.b;
-  auto filter = cast<RankedTensorType>(conv.getFilter().getType());
-  auto result = cast<RankedTensorType>(conv.getType());
-  GemmProblem p;
-  p.op = conv;
-  p.result = conv.getAccumulator();
-  p.wide = accumulatorType(p.result);
-  Type element = getElementTypeOrSelf(conv.getInput().getType());
-  takeTypes(p, element, filter.getElementType());
-  int64_t rank = result.getRank(), spatial = rank - 2;
-  bool last = conv.getChannelsLast();
-  if (conv.getGroups() != 1 || !isTileable(p.wide) || !filter.hasStaticShape())
-    return false;
-  int64_t channel = last ? rank - 1 : 1, firstSpatial = last ? 1 : 2;
-  int64_t firstWindow = last ? 0 : 2, inner = last ? rank - 2 : 1, outer = last ? rank - 1 : 0;
-  p.columnDims = {channel};
-  for (int64_t i = 0; i < rank; ++i)
-    if (i != channel)
-      p.rowDims.push_back(i);
-  // The depth runs as the filter lies in memory.
-  r.loc = conv.getLoc();
-  SmallVector<int64_t> depthDims;
-  for (int64_t i = 0; i < rank; ++i)
-    if (i != outer)
-      depthDims.push_back(i);
-  for (int64_t dim : depthDims) {
-    p.depthSizes.push_back(r.constant(filter.getDimSize(dim)));
-    p.knownDepth *= filter.getDimSize(dim);
+/// A convolution as the product of its windows, a line each, with the filter (implicit GEMM).
+class ImplicitGemm {
+public:
+  ImplicitGemm(const CudaKernel &k, ConvOp conv)
+      : k(k), r(k.reader), conv(conv), input(cast<RankedTensorType>(conv.getInput().getType())),
+        filter(cast<RankedTensorType>(conv.getFilter().getType())), last(conv.getChannelsLast()),
+        rank(cast<RankedTensorType>(conv.getType()).getRank()), channel(last ? rank - 1 : 1),
+        outer(last ? rank - 1 : 0),
+        padded(llvm::any_of(conv.getPads(), [](int64_t pad) { return pad != 0; })) {
+    p.op = conv;
+    p.result = conv.getAccumulator();
+    p.wide = accumulatorType(p.result);
+    takeTypes(p, input.getElementType(), filter.getElementType());
   }
-  if (p.knownDepth < 4 || filter.getDimSize(outer) < 4)
-    return false;
-  ScalarBuilder s(r, conv, p.wide);
-  bool padded = llvm::any_of(conv.getPads(), [](int64_t pad) { return pad != 0; });
-  Value zero = zeroOf(r, p);
-  // The input's indices for a position of the result and a place in the window, and
-  // whether that is inside.
-  auto inputAt = [&](ValueRange row, ValueRange place, SmallVector<Value> &at) -> Value {
+
+  /// False: it is not for tiles, and nothing is emitted but constants.
+  bool emit() {
+    if (!findDims())
+      return false;
+    ScalarBuilder s(r, conv, p.wide);
+    Value zero = p.zero(r);
+    auto left = [&](ValueRange, ValueRange row, ValueRange place) -> Value {
+      SmallVector<Value> at;
+      Value ok = inputAt(row, place, at);
+      auto load = [&] {
+        return toOperand(r, s, p, r.element(conv.getInput(), at), input.getElementType());
+      };
+      return padded ? emitIf(r, ok, load, [&] { return zero; }) : load();
+    };
+    auto right = [&](ValueRange, ValueRange place, ValueRange column) {
+      return toOperand(r, s, p, r.element(conv.getFilter(), filterAt(place, column[0])),
+                       filter.getElementType());
+    };
+    p.left = left;
+    p.right = right;
+    if (hasChunks())
+      addChunks();
+    emitTiles(k, p);
+    return true;
+  }
+
+private:
+  /// Rows are images and positions, columns output channels; the depth runs as the filter lies in
+  /// memory. False: there is too little of it, or of columns.
+  bool findDims() {
+    if (conv.getGroups() != 1 || !isTileable(p.wide) || !filter.hasStaticShape())
+      return false;
+    p.columnDims = {channel};
+    for (int64_t i = 0; i < rank; ++i)
+      if (i != channel)
+        p.rowDims.push_back(i);
+    r.loc = conv.getLoc();
+    for (int64_t i = 0; i < rank; ++i)
+      if (i != outer)
+        depthDims.push_back(i);
+    for (int64_t dim : depthDims) {
+      p.depthSizes.push_back(r.constant(filter.getDimSize(dim)));
+      p.knownDepth *= filter.getDimSize(dim);
+    }
+    return p.knownDepth >= 4 && filter.getDimSize(outer) >= 4;
+  }
+
+  /// The input's indices for a position of the result and a place in the window, and
+  /// whether that is inside.
+  Value inputAt(ValueRange row, ValueRange place, SmallVector<Value> &at) {
+    int64_t firstSpatial = last ? 1 : 2, firstWindow = last ? 0 : 2, inner = last ? rank - 2 : 1;
     at.resize(rank);
-    Value ok = arith::ConstantOp::create(b, r.loc, b.getBoolAttr(true));
+    Value ok = arith::ConstantOp::create(r.b, r.loc, r.b.getBoolAttr(true));
     auto placeOf = [&](int64_t dim) {
       return place[llvm::find(depthDims, dim) - depthDims.begin()];
     };
     at[0] = row[0];
     at[channel] = placeOf(inner);
-    for (int64_t i = 0; i < spatial; ++i) {
+    for (int64_t i = 0; i < rank - 2; ++i) {
       // A row is an image and a position: the channel is not among its dimensions.
       Value index = r.add(r.mul(row[1 + i], r.constant(conv.getStrides()[i])),
                           r.mul(placeOf(firstWindow + i), r.constant(conv.getDilations()[i])));
@@ -505,30 +284,24 @@ bool emitConvolution(const CudaKernel &k, ConvOp conv) {
       at[firstSpatial + i] = index;
     }
     return ok;
-  };
-  auto left = [&](ValueRange, ValueRange row, ValueRange place) -> Value {
-    SmallVector<Value> at;
-    Value ok = inputAt(row, place, at);
-    auto load = [&] { return toOperand(r, s, p, r.element(conv.getInput(), at), element); };
-    return padded ? emitIf(r, ok, load, [&] { return zero; }) : load();
-  };
-  auto filterAt = [&](ValueRange place, Value column) {
+  }
+
+  SmallVector<Value> filterAt(ValueRange place, Value column) {
     SmallVector<Value> at(rank);
     setIndices(at, depthDims, place);
     at[outer] = column;
     return at;
-  };
-  auto right = [&](ValueRange, ValueRange place, ValueRange column) {
-    return toOperand(r, s, p, r.element(conv.getFilter(), filterAt(place, column[0])),
-                     filter.getElementType());
-  };
-  p.left = left;
-  p.right = right;
-  auto input = cast<RankedTensorType>(conv.getInput().getType());
-  // Chunks are of neighbouring channels; matrices of bytes are not turned as they are read.
-  if (last && p.onTensorCores() && !isByteElement(element) && isa<BlockArgument>(conv.getInput()) &&
-      isa<BlockArgument>(conv.getFilter()) && !input.isDynamicDim(channel) &&
-      input.getDimSize(channel) % 8 == 0 && filter.getDimSize(outer) % 8 == 0) {
+  }
+
+  /// Chunks are of neighbouring channels; matrices of bytes are not turned as they are read.
+  bool hasChunks() {
+    return last && p.onTensorCores() && !isByteElement(input.getElementType()) &&
+           isa<BlockArgument>(conv.getInput()) && isa<BlockArgument>(conv.getFilter()) &&
+           !input.isDynamicDim(channel) && input.getDimSize(channel) % 8 == 0 &&
+           filter.getDimSize(outer) % 8 == 0;
+  }
+
+  void addChunks() {
     p.leftChunks = ChunkedOperand{
         true, [&](ValueRange, Value free, Value place) {
           SmallVector<Value> row = r.delinearize(free, sizesAlong(k.first(), p.rowDims)),
@@ -539,7 +312,7 @@ bool emitConvolution(const CudaKernel &k, ConvOp conv) {
             return MatrixChunk{pointer, Value()};
           // What is not read is an address that could be.
           pointer =
-              arith::SelectOp::create(b, r.loc, ok, pointer, r.bufferOf(conv.getInput()).pointer);
+              arith::SelectOp::create(r.b, r.loc, ok, pointer, r.bufferOf(conv.getInput()).pointer);
           return MatrixChunk{pointer, ok};
         }};
     p.rightChunks = ChunkedOperand{
@@ -549,10 +322,17 @@ bool emitConvolution(const CudaKernel &k, ConvOp conv) {
               Value()};
         }};
   }
-  if (!emitPipelined(k, p))
-    Tile(k, p).emit();
-  return true;
-}
+
+  const CudaKernel &k;
+  CudaReader &r;
+  ConvOp conv;
+  RankedTensorType input, filter;
+  bool last;                    ///< channels are
+  int64_t rank, channel, outer; ///< the result's channels, and the filter's dimension of them
+  bool padded;
+  SmallVector<int64_t> depthDims; ///< of the filter
+  GemmProblem p;
+};
 
 } // namespace
 
@@ -580,5 +360,5 @@ bool weir::emitGemm(const CudaKernel &k) {
     return false;
   if (auto dot = dyn_cast<DotGeneralOp>(anchor))
     return emitSkinnyGemm(k, dot) || emitDot(k, dot);
-  return emitConvolution(k, cast<ConvOp>(anchor));
+  return ImplicitGemm(k, cast<ConvOp>(anchor)).emit();
 }

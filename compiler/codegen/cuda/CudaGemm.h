@@ -49,6 +49,8 @@ struct GemmProblem {
   llvm::function_ref<mlir::Value(mlir::ValueRange, mlir::ValueRange, mlir::ValueRange)> left, right;
   /// Where tensor cores multiply, and both operands lie so.
   std::optional<ChunkedOperand> leftChunks, rightChunks;
+  /// Zero as an operand: sums' own type, or a float as it lies in memory.
+  mlir::Value zero(CudaReader &r) const;
 };
 
 /// The kernel's one product or convolution; null: it has none, or several.
@@ -56,6 +58,9 @@ mlir::Operation *onlyProduct(plan::KernelOp kernel);
 /// Whether all results have the product's shape: what follows reads its sums at the result's own
 /// index.
 bool resultsLieAs(plan::KernelOp kernel, mlir::Operation *product);
+
+/// Emits the problem: copied as it is multiplied where that can be, else tile by tile.
+void emitTiles(const CudaKernel &k, const GemmProblem &p);
 
 /// Emits a product of halves by tensor cores, whose slices are copied into shared memory
 /// while earlier ones are multiplied. Returns false, and emits nothing, unless both
