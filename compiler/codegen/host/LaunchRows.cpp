@@ -44,6 +44,9 @@ size_t LaunchRows::add(size_t kernel, const std::string &symbol, int64_t range, 
 // Open rows: a word of kind and number, one of two slots, then buffers and sizes
 //===----------------------------------------------------------------------===//
 
+namespace {
+enum OpenKind { openLaunch, openAllocation, openFree };
+} // namespace
 static constexpr unsigned kindBits = 8, numberBits = 24, countBits = 16, slotBits = 32;
 
 static uint64_t headOf(uint64_t kind, uint64_t number, uint64_t buffers = 0, uint64_t sizes = 0) {
@@ -118,108 +121,163 @@ void LaunchRows::fill(llvm::Module &module) const {
   fillOpen(module, kernelsByNumber);
 }
 
+namespace {
+
+/// The function that goes through a table of words: launches with the sizes that types leave open,
+/// and what the step allocates and frees for them.
+class OpenRows {
+public:
+  OpenRows(llvm::Module &module, llvm::Function *made, llvm::Value *table,
+           llvm::Constant *kernelsByNumber)
+      : module(module), made(made), table(table), kernelsByNumber(kernelsByNumber),
+        b(module.getContext()) {}
+
+  void emit(int64_t mostBuffers, int64_t mostSizes) {
+    llvm::Value *end = made->getArg(3);
+    auto *entry = block("entry"), *head = block("row"), *launch = block("launch"),
+         *buffer = block("buffer"), *sizes = block("sizes"), *size = block("size"),
+         *ready = block("ready"), *allocation = block("allocation"), *release = block("free");
+    next = block("next"), done = block("done");
+
+    b.SetInsertPoint(entry);
+    pointers = b.CreateAlloca(pointer, b.getInt64(mostBuffers));
+    lengths = b.CreateAlloca(word, b.getInt64(mostSizes));
+    b.CreateBr(head);
+
+    b.SetInsertPoint(head);
+    auto *at = b.CreatePHI(word, 2);
+    at->addIncoming(made->getArg(2), entry);
+    llvm::Value *first = wordAt(at), *both = wordAt(plus(at, 1)), *behind = plus(at, 2);
+    low = bits(both, 0, slotBits), high = b.CreateLShr(both, slotBits);
+    number = b.CreateTrunc(bits(first, kindBits, numberBits), b.getInt32Ty());
+    auto *kind = b.CreateSwitch(bits(first, 0, kindBits), release, 2);
+    kind->addCase(b.getInt64(openLaunch), launch);
+    kind->addCase(b.getInt64(openAllocation), allocation);
+
+    b.SetInsertPoint(launch);
+    llvm::Value *count = bits(first, kindBits + numberBits, countBits);
+    llvm::Value *sizeCount = b.CreateLShr(first, kindBits + numberBits + countBits);
+    llvm::Value *firstSize = b.CreateAdd(behind, count);
+    llvm::Value *endOfLaunch = b.CreateAdd(firstSize, sizeCount);
+    b.CreateBr(buffer);
+    readBuffers(launch, buffer, behind, count, sizes);
+    b.SetInsertPoint(sizes);
+    b.CreateCondBr(b.CreateIsNull(sizeCount), ready, size);
+    readSizes(sizes, size, firstSize, sizeCount, ready);
+    llvm::Value *code = emitLaunch(ready);
+    emitAllocation(allocation);
+    emitFree(release);
+
+    b.SetInsertPoint(next);
+    auto *nextRow = b.CreatePHI(word, 3);
+    nextRow->addIncoming(endOfLaunch, ready);
+    nextRow->addIncoming(behind, allocation);
+    nextRow->addIncoming(behind, release);
+    at->addIncoming(nextRow, next);
+    keepLoop(b.CreateCondBr(b.CreateICmpULT(nextRow, end), head, done));
+
+    b.SetInsertPoint(done);
+    auto *result = b.CreatePHI(b.getInt32Ty(), 3);
+    result->addIncoming(code, ready);
+    result->addIncoming(b.getInt32(1), allocation);
+    result->addIncoming(b.getInt32(0), next);
+    b.CreateRet(result);
+  }
+
+private:
+  llvm::BasicBlock *block(const char *name) {
+    return llvm::BasicBlock::Create(module.getContext(), name, made);
+  }
+  llvm::Value *wordAt(llvm::Value *number) {
+    return b.CreateLoad(word, b.CreateInBoundsGEP(word, table, number));
+  }
+  llvm::Value *slot(llvm::Value *number) {
+    return b.CreateInBoundsGEP(word, made->getArg(1), number);
+  }
+  llvm::Value *bits(llvm::Value *value, unsigned from, unsigned count) {
+    return b.CreateAnd(b.CreateLShr(value, from), (uint64_t(1) << count) - 1);
+  }
+  llvm::Value *plus(llvm::Value *x, uint64_t y) { return b.CreateAdd(x, b.getInt64(y)); }
+
+  /// The addresses of a launch's buffers: in `body` again and again, then to `after`.
+  void readBuffers(llvm::BasicBlock *before, llvm::BasicBlock *body, llvm::Value *first,
+                   llvm::Value *count, llvm::BasicBlock *after) {
+    b.SetInsertPoint(body);
+    auto *index = b.CreatePHI(word, 2);
+    index->addIncoming(b.getInt64(0), before);
+    llvm::Value *wanted = wordAt(b.CreateAdd(first, index));
+    llvm::Value *base = b.CreateLoad(pointer, slot(bits(wanted, 0, baseBits)));
+    b.CreateStore(b.CreateGEP(b.getInt8Ty(), base, b.CreateLShr(wanted, baseBits)),
+                  b.CreateInBoundsGEP(pointer, pointers, index));
+    llvm::Value *following = plus(index, 1);
+    index->addIncoming(following, body);
+    keepLoop(b.CreateCondBr(b.CreateICmpULT(following, count), body, after));
+  }
+
+  /// Its sizes, as readBuffers.
+  void readSizes(llvm::BasicBlock *before, llvm::BasicBlock *body, llvm::Value *first,
+                 llvm::Value *count, llvm::BasicBlock *after) {
+    b.SetInsertPoint(body);
+    auto *index = b.CreatePHI(word, 2);
+    index->addIncoming(b.getInt64(0), before);
+    b.CreateStore(b.CreateLoad(word, slot(wordAt(b.CreateAdd(first, index)))),
+                  b.CreateInBoundsGEP(word, lengths, index));
+    llvm::Value *following = plus(index, 1);
+    index->addIncoming(following, body);
+    keepLoop(b.CreateCondBr(b.CreateICmpULT(following, count), body, after));
+  }
+
+  /// Returns the launch's code, which is 0 where the table goes on.
+  llvm::Value *emitLaunch(llvm::BasicBlock *at) {
+    b.SetInsertPoint(at);
+    llvm::Value *callee = b.CreateLoad(
+        pointer, b.CreateInBoundsGEP(pointer, kernelsByNumber, b.CreateZExt(number, word)));
+    llvm::Value *range = b.CreateLoad(word, slot(low)), *grain = b.CreateLoad(word, slot(high));
+    llvm::Value *code =
+        b.CreateCall(module.getFunction("weir_rt_parallel"),
+                     {made->getArg(0), callee, pointers, lengths, range, grain, number});
+    b.CreateCondBr(b.CreateIsNull(code), next, done);
+    return code;
+  }
+
+  void emitAllocation(llvm::BasicBlock *at) {
+    b.SetInsertPoint(at);
+    llvm::Value *memory = b.CreateCall(module.getFunction("weir_rt_alloc"),
+                                       {made->getArg(0), b.CreateLoad(word, slot(high)), number});
+    b.CreateStore(memory, slot(low));
+    b.CreateCondBr(b.CreateIsNull(memory), done, next);
+  }
+
+  void emitFree(llvm::BasicBlock *at) {
+    b.SetInsertPoint(at);
+    b.CreateCall(module.getFunction("weir_rt_free"),
+                 {made->getArg(0), b.CreateLoad(pointer, slot(low))});
+    b.CreateBr(next);
+  }
+
+  llvm::Module &module;
+  llvm::Function *made;
+  llvm::Value *table;
+  llvm::Constant *kernelsByNumber;
+  llvm::IRBuilder<> b;
+  llvm::PointerType *pointer = b.getPtrTy();
+  llvm::IntegerType *word = b.getInt64Ty();
+  llvm::BasicBlock *next = nullptr, *done = nullptr;
+  llvm::Value *pointers = nullptr, *lengths = nullptr; ///< of the launch's buffers, and its sizes
+  /// Of the row: its two slots, and which kernel or error site it names.
+  llvm::Value *low = nullptr, *high = nullptr, *number = nullptr;
+};
+
+} // namespace
+
 void LaunchRows::fillOpen(llvm::Module &module, llvm::Constant *kernelsByNumber) const {
   if (words.empty())
     return;
-  llvm::LLVMContext &context = module.getContext();
-  llvm::IRBuilder<> b(context);
-  auto *pointer = b.getPtrTy();
-  auto *word = b.getInt64Ty();
-  auto *table =
-      tableOf(module, llvm::ConstantDataArray::get(context, words), openFunction() + ".rows");
+  auto *table = tableOf(module, llvm::ConstantDataArray::get(module.getContext(), words),
+                        openFunction() + ".rows");
   llvm::Function *made = module.getFunction(openFunction());
-  llvm::Value *run = made->getArg(0), *slots = made->getArg(1), *end = made->getArg(3);
   made->addFnAttr(llvm::Attribute::NoInline);
-  auto block = [&](const char *name) { return llvm::BasicBlock::Create(context, name, made); };
-  auto *entry = block("entry"), *head = block("row"), *launch = block("launch"),
-       *buffer = block("buffer"), *sizesBegin = block("sizes"), *size = block("size"),
-       *ready = block("ready"), *allocation = block("allocation"), *release = block("free"),
-       *next = block("next"), *done = block("done");
-  auto wordAt = [&](llvm::Value *number) {
-    return b.CreateLoad(word, b.CreateInBoundsGEP(word, table, number));
-  };
-  auto slot = [&](llvm::Value *number) { return b.CreateInBoundsGEP(word, slots, number); };
-  auto bits = [&](llvm::Value *value, unsigned from, unsigned count) {
-    return b.CreateAnd(b.CreateLShr(value, from), (uint64_t(1) << count) - 1);
-  };
-  auto plus = [&](llvm::Value *x, uint64_t y) { return b.CreateAdd(x, b.getInt64(y)); };
-
-  b.SetInsertPoint(entry);
-  llvm::Value *pointers = b.CreateAlloca(pointer, b.getInt64(mostOpenBuffers));
-  llvm::Value *lengths = b.CreateAlloca(word, b.getInt64(mostSizes));
-  b.CreateBr(head);
-
-  b.SetInsertPoint(head);
-  auto *at = b.CreatePHI(word, 2);
-  at->addIncoming(made->getArg(2), entry);
-  llvm::Value *first = wordAt(at), *both = wordAt(plus(at, 1)), *behind = plus(at, 2);
-  llvm::Value *low = bits(both, 0, slotBits), *high = b.CreateLShr(both, slotBits);
-  llvm::Value *number = b.CreateTrunc(bits(first, kindBits, numberBits), b.getInt32Ty());
-  auto *kind = b.CreateSwitch(bits(first, 0, kindBits), release, 2);
-  kind->addCase(b.getInt64(openLaunch), launch);
-  kind->addCase(b.getInt64(openAllocation), allocation);
-
-  b.SetInsertPoint(launch);
-  llvm::Value *count = bits(first, kindBits + numberBits, countBits);
-  llvm::Value *sizeCount = b.CreateLShr(first, kindBits + numberBits + countBits);
-  llvm::Value *firstSize = b.CreateAdd(behind, count);
-  llvm::Value *endOfLaunch = b.CreateAdd(firstSize, sizeCount);
-  b.CreateBr(buffer);
-
-  b.SetInsertPoint(buffer);
-  auto *index = b.CreatePHI(word, 2);
-  index->addIncoming(b.getInt64(0), launch);
-  llvm::Value *wanted = wordAt(b.CreateAdd(behind, index));
-  llvm::Value *base = b.CreateLoad(pointer, slot(bits(wanted, 0, baseBits)));
-  b.CreateStore(b.CreateGEP(b.getInt8Ty(), base, b.CreateLShr(wanted, baseBits)),
-                b.CreateInBoundsGEP(pointer, pointers, index));
-  llvm::Value *following = plus(index, 1);
-  index->addIncoming(following, buffer);
-  keepLoop(b.CreateCondBr(b.CreateICmpULT(following, count), buffer, sizesBegin));
-
-  b.SetInsertPoint(sizesBegin);
-  b.CreateCondBr(b.CreateIsNull(sizeCount), ready, size);
-  b.SetInsertPoint(size);
-  auto *sizeIndex = b.CreatePHI(word, 2);
-  sizeIndex->addIncoming(b.getInt64(0), sizesBegin);
-  b.CreateStore(b.CreateLoad(word, slot(wordAt(b.CreateAdd(firstSize, sizeIndex)))),
-                b.CreateInBoundsGEP(word, lengths, sizeIndex));
-  llvm::Value *followingSize = plus(sizeIndex, 1);
-  sizeIndex->addIncoming(followingSize, size);
-  keepLoop(b.CreateCondBr(b.CreateICmpULT(followingSize, sizeCount), size, ready));
-
-  b.SetInsertPoint(ready);
-  llvm::Value *callee = b.CreateLoad(
-      pointer, b.CreateInBoundsGEP(pointer, kernelsByNumber, b.CreateZExt(number, word)));
-  llvm::Value *code = b.CreateCall(module.getFunction("weir_rt_parallel"),
-                                   {run, callee, pointers, lengths, b.CreateLoad(word, slot(low)),
-                                    b.CreateLoad(word, slot(high)), number});
-  b.CreateCondBr(b.CreateIsNull(code), next, done);
-
-  b.SetInsertPoint(allocation);
-  llvm::Value *memory = b.CreateCall(module.getFunction("weir_rt_alloc"),
-                                     {run, b.CreateLoad(word, slot(high)), number});
-  b.CreateStore(memory, slot(low));
-  b.CreateCondBr(b.CreateIsNull(memory), done, next);
-
-  b.SetInsertPoint(release);
-  b.CreateCall(module.getFunction("weir_rt_free"), {run, b.CreateLoad(pointer, slot(low))});
-  b.CreateBr(next);
-
-  b.SetInsertPoint(next);
-  auto *nextRow = b.CreatePHI(word, 3);
-  nextRow->addIncoming(endOfLaunch, ready);
-  nextRow->addIncoming(behind, allocation);
-  nextRow->addIncoming(behind, release);
-  at->addIncoming(nextRow, next);
-  keepLoop(b.CreateCondBr(b.CreateICmpULT(nextRow, end), head, done));
-
-  b.SetInsertPoint(done);
-  auto *result = b.CreatePHI(b.getInt32Ty(), 3);
-  result->addIncoming(code, ready);
-  result->addIncoming(b.getInt32(1), allocation);
-  result->addIncoming(b.getInt32(0), next);
-  b.CreateRet(result);
+  OpenRows(module, made, table, kernelsByNumber).emit(mostOpenBuffers, mostSizes);
 }
 
 void LaunchRows::fillKnown(llvm::Module &module, llvm::Constant *kernelsByNumber) const {

@@ -66,7 +66,6 @@ public:
   void fill(llvm::Module &module) const;
 
 private:
-  enum OpenKind { openLaunch, openAllocation, openFree };
   void note(size_t kernel, const std::string &symbol);
   llvm::Constant *kernelTable(llvm::Module &module) const;
   void fillKnown(llvm::Module &module, llvm::Constant *kernelsByNumber) const;
