@@ -146,68 +146,10 @@ static bool maySpin(const std::vector<Peer> &peers, int32_t own) {
 // Making and ending
 //===----------------------------------------------------------------------===//
 
-std::unique_ptr<TaskSet> TaskSet::create(const weir_cluster_options &options, Problem &problem) {
-  auto invalid = [&](const std::string &text) {
-    problem = {WEIR_INVALID_ARGUMENT, text};
-    return nullptr;
-  };
-  bool launched = options.task_count > 0 && options.tasks && !options.tasks[0].address;
-  if (options.task_count < 1 || !options.tasks || options.task < (launched ? -1 : 0) ||
-      options.task >= options.task_count || options.leader < 0 ||
-      options.leader >= options.task_count)
-    return invalid("weir_cluster_join: task and leader must be indices of "
-                   "tasks, of which there is one at least");
-  std::unique_ptr<TaskSet> made(new TaskSet());
-  made->own = options.task;
-  made->roster.leader = options.leader;
-  made->table.times = options.times;
-  constexpr int64_t millisecond = 1000000;
-  auto orElse = [](int64_t given, int64_t usual) {
-    return (given > 0 ? given : usual) * millisecond;
-  };
-  if (options.secret && options.secret_bytes < 16)
-    return invalid("the secret has " + std::to_string(options.secret_bytes) +
-                   " bytes; possible: 16 or more");
-  if (options.secret)
-    made->theSecret.assign(options.secret, size_t(options.secret_bytes));
-  made->heartbeatNs = orElse(options.heartbeat_ms, 500);
-  made->timeoutNs = orElse(options.timeout_ms, 5000);
-  made->connectNs = orElse(options.connect_ms, 30000);
-  if (made->timeoutNs < 2 * made->heartbeatNs)
-    return invalid("weir_cluster_join: the timeout must be two heartbeats at "
-                   "least");
-  for (int32_t i = 0; i < options.task_count; ++i) {
-    Peer peer;
-    const weir_cluster_task &task = options.tasks[i];
-    peer.name = completeName(task.name ? task.name : "");
-    peer.address = task.address ? task.address : "";
-    if (peer.name.empty())
-      return invalid("\"" + std::string(task.name ? task.name : "") +
-                     "\" is no name of a task; possible: /job:worker/task:0, "
-                     "worker:0");
-    for (const Peer &other : made->peers)
-      if (other.name == peer.name)
-        return invalid("task " + peer.name + " is there twice");
-    std::string host, port;
-    if (launched != !task.address)
-      return invalid("either all tasks have addresses, or none");
-    if (!launched && !splitAddress(peer.address, host, port))
-      return invalid("\"" + peer.address + "\" of task " + peer.name +
-                     " is no address; possible: host:port");
-    made->peers.push_back(peer);
-    made->roster.owners.push_back(i);
-  }
-  if (getrandom(&made->incarnation, sizeof(made->incarnation), 0) < 0)
-    made->incarnation = uint64_t(nowNs());
-  // The last task is called by nobody.
-  if (launched ? !made->askLauncher(problem)
-               : options.task + 1 < options.task_count &&
-                     !made->listenAt(made->peers[size_t(options.task)].address, problem))
-    return nullptr;
-  made->spins = maySpin(made->peers, made->own);
-  weir_transport &table = made->table;
+/// What a session calls: functions of this task set.
+void TaskSet::fillTable() {
   table.size = sizeof(table);
-  table.self = made.get();
+  table.self = this;
   table.attach = [](void *self, weir_session *session, const weir_transport_host *host,
                     const weir_program_desc *program, int32_t *tasks, weir_status *status) {
     return static_cast<TaskSet *>(self)->attach(session, host, program, tasks, status);
@@ -247,6 +189,86 @@ std::unique_ptr<TaskSet> TaskSet::create(const weir_cluster_options &options, Pr
   table.end = [](void *self, void *handle, int32_t code, const char *text) {
     static_cast<TaskSet *>(self)->end(static_cast<Step *>(handle), code, text);
   };
+}
+
+bool TaskSet::takeOptions(const weir_cluster_options &options, Problem &problem) {
+  auto invalid = [&](const std::string &text) {
+    problem = {WEIR_INVALID_ARGUMENT, text};
+    return false;
+  };
+  own = options.task;
+  roster.leader = options.leader;
+  table.times = options.times;
+  constexpr int64_t millisecond = 1000000;
+  auto orElse = [](int64_t given, int64_t usual) {
+    return (given > 0 ? given : usual) * millisecond;
+  };
+  if (options.secret && options.secret_bytes < 16)
+    return invalid("the secret has " + std::to_string(options.secret_bytes) +
+                   " bytes; possible: 16 or more");
+  if (options.secret)
+    theSecret.assign(options.secret, size_t(options.secret_bytes));
+  heartbeatNs = orElse(options.heartbeat_ms, 500);
+  timeoutNs = orElse(options.timeout_ms, 5000);
+  connectNs = orElse(options.connect_ms, 30000);
+  if (timeoutNs < 2 * heartbeatNs)
+    return invalid("weir_cluster_join: the timeout must be two heartbeats at "
+                   "least");
+  return true;
+}
+
+bool TaskSet::takePeers(const weir_cluster_options &options, bool launched, Problem &problem) {
+  auto invalid = [&](const std::string &text) {
+    problem = {WEIR_INVALID_ARGUMENT, text};
+    return false;
+  };
+  for (int32_t i = 0; i < options.task_count; ++i) {
+    Peer peer;
+    const weir_cluster_task &task = options.tasks[i];
+    peer.name = completeName(task.name ? task.name : "");
+    peer.address = task.address ? task.address : "";
+    if (peer.name.empty())
+      return invalid("\"" + std::string(task.name ? task.name : "") +
+                     "\" is no name of a task; possible: /job:worker/task:0, "
+                     "worker:0");
+    for (const Peer &other : peers)
+      if (other.name == peer.name)
+        return invalid("task " + peer.name + " is there twice");
+    std::string host, port;
+    if (launched != !task.address)
+      return invalid("either all tasks have addresses, or none");
+    if (!launched && !splitAddress(peer.address, host, port))
+      return invalid("\"" + peer.address + "\" of task " + peer.name +
+                     " is no address; possible: host:port");
+    peers.push_back(peer);
+    roster.owners.push_back(i);
+  }
+  return true;
+}
+
+std::unique_ptr<TaskSet> TaskSet::create(const weir_cluster_options &options, Problem &problem) {
+  auto invalid = [&](const std::string &text) {
+    problem = {WEIR_INVALID_ARGUMENT, text};
+    return nullptr;
+  };
+  bool launched = options.task_count > 0 && options.tasks && !options.tasks[0].address;
+  if (options.task_count < 1 || !options.tasks || options.task < (launched ? -1 : 0) ||
+      options.task >= options.task_count || options.leader < 0 ||
+      options.leader >= options.task_count)
+    return invalid("weir_cluster_join: task and leader must be indices of "
+                   "tasks, of which there is one at least");
+  std::unique_ptr<TaskSet> made(new TaskSet());
+  if (!made->takeOptions(options, problem) || !made->takePeers(options, launched, problem))
+    return nullptr;
+  if (getrandom(&made->incarnation, sizeof(made->incarnation), 0) < 0)
+    made->incarnation = uint64_t(nowNs());
+  // The last task is called by nobody.
+  if (launched ? !made->askLauncher(problem)
+               : options.task + 1 < options.task_count &&
+                     !made->listenAt(made->peers[size_t(options.task)].address, problem))
+    return nullptr;
+  made->spins = maySpin(made->peers, made->own);
+  made->fillTable();
   return made;
 }
 

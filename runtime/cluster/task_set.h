@@ -268,6 +268,10 @@ private:
   void noteTimes(int32_t task, int64_t took, int64_t waited);
 
   // task_set.cpp
+  /// What `create` is given: false with a `problem` where it cannot be.
+  bool takeOptions(const weir_cluster_options &options, Problem &problem);
+  bool takePeers(const weir_cluster_options &options, bool launched, Problem &problem);
+  void fillTable();
   void tellOthers(int32_t lost);
   bool listenAt(const std::string &address, Problem &problem);
   bool askLauncher(Problem &problem);

@@ -171,48 +171,183 @@ std::unique_ptr<Metrics> serveMetrics(const Settings &settings, Session &session
   return metrics;
 }
 
-/// Runs an entry as often as is asked for, and adds its results to `all`; what a
-/// measurement prints becomes `times`. False with errors in `sink`.
-bool runEntry(const Settings &settings, const std::string &name, Session &session, InputSet &inputs,
-              Checkpoints &checkpoints, ClusterTask *task, Metrics *metrics, TopTable &top,
-              double loadMs, NamedTensors &all, std::string &times, DiagnosticSink &sink) {
-  const std::string &input = settings.options.input;
+/// A run of a model, from its file to what is written of it: all that follows the command line.
+/// What fails is in `sink`.
+class ModelRun {
+public:
+  ModelRun(Settings &settings, DiagnosticSink &sink)
+      : settings(settings), input(settings.options.input), sink(sink) {}
+
+  bool run(Clock::time_point start, double beforeMain) {
+    if (!load() || !openSession() || !prepare())
+      return false;
+    loadMs = beforeMain + milliseconds(Clock::now() - start);
+    return leads ? runEntries() && finish() : endServing();
+  }
+
+private:
+  bool load();
+  bool openSession();
+  bool prepare();
+  bool endServing();
+  bool runEntries();
+  bool runEntry(const std::string &name);
+  bool finish();
+  void chooseEntry();
+  void printMemory();
+
+  Settings &settings;
+  const std::string &input;
+  DiagnosticSink &sink;
+  // What is named later ends earlier.
+  InputSet inputs;
+  Report report;
+  std::unique_ptr<LoadedModel> model;
+  std::unique_ptr<ClusterTask> task; ///< null: the program runs in one process
+  TraceRecorder recorder;
+  TopTable top;
   RunStatus status;
-  int entry = session.findEntry(name);
+  std::unique_ptr<Session> session;
+  std::unique_ptr<Metrics> metrics; ///< null: nobody asks
+  std::optional<Members> members;
+  std::optional<Checkpoints> checkpoints;
+  bool leads = true; ///< else the task has served until it was told to end
+  double loadMs = 0;
+  NamedTensors all;  ///< results of all entries
+  std::string times; ///< what measurements print
+};
+
+/// Inputs, the program, and the task of a cluster.
+bool ModelRun::load() {
+  for (const std::string &flag : settings.inputs)
+    if (!inputs.add(flag, sink))
+      return false;
+  model = loadProgram(settings.options, sink, &report, settings.listener);
+  if (!model)
+    return false;
+  if (!settings.cluster.empty())
+    task = ClusterTask::join(settings.cluster, settings.task, sink, settings.secret,
+                             /*timesSteps=*/settings.steps.steps > 0);
+  return settings.cluster.empty() || task;
+}
+
+/// The session, and who watches it.
+bool ModelRun::openSession() {
+  weir_session_options options = WEIR_SESSION_OPTIONS_INIT;
+  options.transport = task ? task->transport() : nullptr;
+  options.threads = settings.options.threads;
+  if (!settings.trace.empty() || !settings.profile.empty() || !settings.tensorBoard.empty())
+    options.trace = recorder.hooks();
+  if (settings.topSeconds)
+    options.trace = top.hooks();
+  session = Session::create(*model, options, status);
+  if (!session) {
+    sink.report({"W0706", input, "", "", "no session can be made: " + status.text(), {}});
+    return false;
+  }
+  if (!settings.trace.empty())
+    recorder.watchMemory(deviceNames(*model), [this](int32_t device) {
+      return session ? session->memoryInUse(device) : 0;
+    });
+  if (settings.metricsPort > 0)
+    metrics = serveMetrics(settings, *session, task.get(),
+                           weir_program_device_count(model->program()), sink);
+  return settings.metricsPort <= 0 || metrics;
+}
+
+/// Shapes that a library leaves open, and state: a task that does not lead serves here.
+bool ModelRun::prepare() {
+  ImportOptions given;
+  if (isLibrary(input) && (!driver::importOptions(settings.options, sink, given) ||
+                           !inputs.setShapes(input, session->entries(), given.shapes, sink)))
+    return false;
+  if (task)
+    members.emplace(*task, *session, settings.checkpoints.elastic, settings.checkpoints.recover,
+                    settings.checkpoints.folder() + "/leader");
+  checkpoints.emplace(settings.checkpoints, *model, input, members ? &*members : nullptr);
+  leads = !task || task->leads() || settings.steps.areOwn || members->serve(status);
+  if (leads && members)
+    if (RunStatus failed = members->beginToLead(); !failed.ok()) {
+      sink.report({"W0709", input, "", "", "this task cannot lead: " + failed.text(), {}});
+      return false;
+    }
+  return !leads || checkpoints->restore(*session, sink);
+}
+
+bool ModelRun::endServing() {
+  if (metrics)
+    metrics->stopRefreshing();
+  session.reset();
+  if (!status.ok())
+    sink.report({"W0709", input, "", "", "serving ended: " + status.text(), {}});
+  return status.ok() && writeTrace(settings, recorder, task.get(), *model, sink);
+}
+
+/// Without --entry: a training's step where steps are asked for, else the first.
+void ModelRun::chooseEntry() {
+  if (!settings.entries.empty())
+    return;
+  if (settings.steps.steps && session->findEntry("train_step") >= 0)
+    settings.entries.push_back("train_step");
+  else
+    settings.entries.push_back(session->entries().empty() ? std::string()
+                                                          : session->entries()[0].name);
+}
+
+bool ModelRun::runEntries() {
+  chooseEntry();
+  if (task)
+    if (RunStatus failed = synchronizeReplicas(*session);
+        !failed.ok() && !checkpoints->recover(*session, failed, sink)) {
+      sink.report({"W0704", input, "", "", "replicas cannot be made alike: " + failed.text(), {}});
+      return false;
+    }
+  if (!inputs.checkNames(input, session->entries(), settings.entries, sink))
+    return false;
+  for (const std::string &name : settings.entries)
+    if (!runEntry(name))
+      return false;
+  return checkpoints->finish(*session, sink);
+}
+
+/// Runs an entry as often as is asked for.
+bool ModelRun::runEntry(const std::string &name) {
+  int entry = session->findEntry(name);
   if (entry < 0) {
     std::string names;
-    for (const LoadedEntry &candidate : session.entries())
+    for (const LoadedEntry &candidate : session->entries())
       names += (names.empty() ? "" : ", ") + candidate.name;
     sink.report(
         {"W0708", input, "", "", "found no entry \"" + name + "\"; possible: " + names, {}});
     return false;
   }
   std::vector<HostTensor> feeds;
-  if (!inputs.collect(input, session.entries()[entry], feeds, sink))
+  if (!inputs.collect(input, session->entries()[entry], feeds, sink))
     return false;
   NamedTensors fetches;
-  bool timed = settings.measure.repeat > 0 && &name == &settings.entries.back();
-  bool steps = settings.steps.steps > 0 && &name == &settings.entries.back();
-  Pace pace(settings.steps.areOwn ? task : nullptr, settings.steps.staleness);
-  if (steps && !runSteps(settings.steps, input, session, entry, feeds, checkpoints, pace, fetches,
-                         metrics, sink))
+  RunStatus ran;
+  bool isLast = &name == &settings.entries.back();
+  bool timed = settings.measure.repeat > 0 && isLast, steps = settings.steps.steps > 0 && isLast;
+  Pace pace(settings.steps.areOwn ? task.get() : nullptr, settings.steps.staleness);
+  if (steps && !runSteps(settings.steps, input, *session, entry, feeds, *checkpoints, pace, fetches,
+                         metrics.get(), sink))
     return false;
   if (timed) {
     Times measured;
-    status = measure(session, entry, feeds, settings.measure, checkpoints, fetches, measured);
-    if (status.ok() && (settings.measure.latencies || settings.measure.streams > 1))
+    ran = measure(*session, entry, feeds, settings.measure, *checkpoints, fetches, measured);
+    if (ran.ok() && (settings.measure.latencies || settings.measure.streams > 1))
       times = measured.latencyLine(settings.measure.streams);
-    if (status.ok())
+    if (ran.ok())
       times += measured.line(loadMs);
-  } else if (settings.topSeconds && &name == &settings.entries.back()) {
-    status = top.watch(session, entry, feeds, double(settings.topSeconds), fetches);
+  } else if (settings.topSeconds && isLast) {
+    ran = top.watch(*session, entry, feeds, double(settings.topSeconds), fetches);
   } else if (!steps) {
-    status = session.run(entry, feeds, fetches);
+    ran = session->run(entry, feeds, fetches);
   }
-  if (status.ok() && !timed && !steps)
-    checkpoints.afterRun(session);
-  if (!status.ok()) {
-    sink.report({"W0704", input, "", "", "entry \"" + name + "\" failed: " + status.text(), {}});
+  if (ran.ok() && !timed && !steps)
+    checkpoints->afterRun(*session);
+  if (!ran.ok()) {
+    sink.report({"W0704", input, "", "", "entry \"" + name + "\" failed: " + ran.text(), {}});
     return false;
   }
   if (settings.output.empty() && !timed && !settings.topSeconds)
@@ -222,117 +357,20 @@ bool runEntry(const Settings &settings, const std::string &name, Session &sessio
   return true;
 }
 
-/// Without --entry: a training's step where steps are asked for, else the first.
-void chooseEntry(Settings &settings, const Session &session) {
-  if (!settings.entries.empty())
-    return;
-  if (settings.steps.steps && session.findEntry("train_step") >= 0)
-    settings.entries.push_back("train_step");
-  else
-    settings.entries.push_back(session.entries().empty() ? std::string()
-                                                         : session.entries()[0].name);
-}
-
-void printMemory(Session &session, const weir_program_desc *program) {
+void ModelRun::printMemory() {
+  const weir_program_desc *program = model->program();
   for (int32_t d = 0; d < weir_program_device_count(program); ++d)
     std::printf("memory device=%d peak_bytes=%lld arena_bytes=%lld\n", d,
-                static_cast<long long>(session.peakMemory(d)),
+                static_cast<long long>(session->peakMemory(d)),
                 static_cast<long long>(weir_program_arena_bytes(program, d)));
 }
 
-/// Everything after the command line. False with errors in `sink`.
-bool run(Settings &settings, Clock::time_point start, double beforeMain, DiagnosticSink &sink) {
-  const std::string &input = settings.options.input;
-  InputSet inputs;
-  for (const std::string &flag : settings.inputs)
-    if (!inputs.add(flag, sink))
-      return false;
-  Report report;
-  std::unique_ptr<LoadedModel> model =
-      loadProgram(settings.options, sink, &report, settings.listener);
-  if (!model)
-    return false;
-  std::unique_ptr<ClusterTask> task;
-  if (!settings.cluster.empty()) {
-    task = ClusterTask::join(settings.cluster, settings.task, sink, settings.secret,
-                             /*timesSteps=*/settings.steps.steps > 0);
-    if (!task)
-      return false;
-  }
-
-  TraceRecorder recorder;
-  weir_session_options sessionOptions = WEIR_SESSION_OPTIONS_INIT;
-  sessionOptions.transport = task ? task->transport() : nullptr;
-  sessionOptions.threads = settings.options.threads;
-  if (!settings.trace.empty() || !settings.profile.empty() || !settings.tensorBoard.empty())
-    sessionOptions.trace = recorder.hooks();
-  TopTable top;
-  if (settings.topSeconds)
-    sessionOptions.trace = top.hooks();
-  RunStatus status;
-  std::unique_ptr<Session> session = Session::create(*model, sessionOptions, status);
-  if (!session) {
-    sink.report({"W0706", input, "", "", "no session can be made: " + status.text(), {}});
-    return false;
-  }
-  if (!settings.trace.empty())
-    recorder.watchMemory(deviceNames(*model), [&session](int32_t device) {
-      return session ? session->memoryInUse(device) : 0;
-    });
-  std::unique_ptr<Metrics> metrics;
-  if (settings.metricsPort > 0 &&
-      !(metrics = serveMetrics(settings, *session, task.get(),
-                               weir_program_device_count(model->program()), sink)))
-    return false;
-  // What importers fix in a model, a library may leave open.
-  ImportOptions given;
-  if (isLibrary(input) && (!driver::importOptions(settings.options, sink, given) ||
-                           !inputs.setShapes(input, session->entries(), given.shapes, sink)))
-    return false;
-  std::optional<Members> members;
-  if (task)
-    members.emplace(*task, *session, settings.checkpoints.elastic, settings.checkpoints.recover,
-                    settings.checkpoints.folder() + "/leader");
-  Checkpoints checkpoints(settings.checkpoints, *model, input, members ? &*members : nullptr);
-  bool leads = !task || task->leads() || settings.steps.areOwn || members->serve(status);
-  if (leads && members)
-    if (RunStatus failed = members->beginToLead(); !failed.ok()) {
-      sink.report({"W0709", input, "", "", "this task cannot lead: " + failed.text(), {}});
-      return false;
-    }
-  if (leads && !checkpoints.restore(*session, sink))
-    return false;
-  double loadMs = beforeMain + milliseconds(Clock::now() - start);
-  if (!leads) {
-    if (metrics)
-      metrics->stopRefreshing();
-    session.reset();
-    if (!status.ok())
-      sink.report({"W0709", input, "", "", "serving ended: " + status.text(), {}});
-    return status.ok() && writeTrace(settings, recorder, task.get(), *model, sink);
-  }
-
-  chooseEntry(settings, *session);
-  if (task)
-    if (RunStatus failed = synchronizeReplicas(*session);
-        !failed.ok() && !checkpoints.recover(*session, failed, sink)) {
-      sink.report({"W0704", input, "", "", "replicas cannot be made alike: " + failed.text(), {}});
-      return false;
-    }
-  NamedTensors all;
-  std::string times;
-  if (!inputs.checkNames(input, session->entries(), settings.entries, sink))
-    return false;
-  for (const std::string &name : settings.entries)
-    if (!runEntry(settings, name, *session, inputs, checkpoints, task.get(), metrics.get(), top,
-                  loadMs, all, times, sink))
-      return false;
-  if (!checkpoints.finish(*session, sink))
-    return false;
+/// What is printed, compared and written of a run that went well.
+bool ModelRun::finish() {
   if (task && settings.steps.steps)
     std::fputs(TaskReport(*task).text().c_str(), stderr);
   if (settings.memory)
-    printMemory(*session, model->program());
+    printMemory();
   bool asExpected = meetsExpectations(settings.expect, all, sink);
   std::fputs(times.c_str(), stdout);
   if (!asExpected)
@@ -367,7 +405,7 @@ static int runTool(int argc, char **argv) {
   bool good = false;
   try {
     if (!settings.showNumbers)
-      good = run(settings, start, beforeMain, sink);
+      good = ModelRun(settings, sink).run(start, beforeMain);
     else if (settings.steps.steps)
       good = printDrift(settings.options, settings.numerics, settings.steps,
                         settings.entries.empty() ? "" : settings.entries.back(), sink);
