@@ -38,6 +38,8 @@ class Plan_Fact<string name> : NativeOpTrait<name> {
 }
 def OwnsResults : Plan_Fact<"OwnsResults">;
 def LivesToTheEnd : Plan_Fact<"LivesToTheEnd">;
+def GivesOwnMemory : Plan_Fact<"GivesOwnMemory">;
+def UsesAtOnce : Plan_Fact<"UsesAtOnce">;
 def UsesInOrder : Plan_Fact<"UsesInOrder">;
 def OnlyReads : Plan_Fact<"OnlyReads">;
 
@@ -153,20 +155,20 @@ def Plan_FeedOp : Plan_Op<"feed", [Pure, LivesToTheEnd]> {
   let results = (outs AnyMemRef:$result);
   let assemblyFormat = "$index attr-dict `:` type($result)";
 }
-def Plan_BlobOp : Plan_Op<"blob", [Pure, LivesToTheEnd]> {
+def Plan_BlobOp : Plan_Op<"blob", [Pure, LivesToTheEnd, GivesOwnMemory]> {
   let summary = "a constant, in the object's read-only data";
   let arguments = (ins AnyAttr:$value);
   let results = (outs AnyMemRef:$result);
   let assemblyFormat = "`(` $value `)` attr-dict `:` type($result)";
 }
-def Plan_BufferOp : Plan_Op<"buffer", [MemoryEffects<[MemAlloc]>]> {
+def Plan_BufferOp : Plan_Op<"buffer", [MemoryEffects<[MemAlloc]>, GivesOwnMemory]> {
   let summary = "a buffer of fixed size in the device's arena";
   let description = [{`offset` in bytes once memory has been planned.}];
   let arguments = (ins OptionalAttr<I64Attr>:$offset);
   let results = (outs AnyMemRef:$result);
   let assemblyFormat = "(`at` $offset^)? attr-dict `:` type($result)";
 }
-def Plan_AllocOp : Plan_Op<"alloc", [MemoryEffects<[MemAlloc]>, OwnsResults]> {
+def Plan_AllocOp : Plan_Op<"alloc", [MemoryEffects<[MemAlloc]>, OwnsResults, GivesOwnMemory]> {
   let summary = "a buffer whose size is known at run time";
   let arguments = (ins Variadic<Index>:$sizes);
   let results = (outs AnyMemRef:$result);
@@ -183,18 +185,18 @@ def Plan_ViewOp : Plan_Op<"view", [Pure]> {
   let results = (outs AnyMemRef:$result);
   let assemblyFormat = "$source `[` $sizes `]` attr-dict `:` type($source) `to` type($result)";
 }
-def Plan_CopyOp : Plan_Op<"copy", [MemoryEffects<[MemRead, MemWrite]>, UsesInOrder]> {
+def Plan_CopyOp : Plan_Op<"copy", [MemoryEffects<[MemRead, MemWrite]>, UsesInOrder, UsesAtOnce]> {
   let summary = "copies all bytes of `source` to `target`";
   let arguments = (ins AnyMemRef:$source, AnyMemRef:$target);
   let assemblyFormat = "$source `to` $target attr-dict `:` type($source) `,` type($target)";
 }
-def Plan_LoadOp : Plan_Op<"load", [MemoryEffects<[MemRead]>, UsesInOrder, OnlyReads]> {
+def Plan_LoadOp : Plan_Op<"load", [MemoryEffects<[MemRead]>, UsesInOrder, UsesAtOnce, OnlyReads]> {
   let summary = "one element, in compute form (signless, i1)";
   let arguments = (ins AnyMemRef:$buffer, Variadic<Index>:$indices);
   let results = (outs AnyType:$result);
   let assemblyFormat = "$buffer `[` $indices `]` attr-dict `:` type($buffer) `to` type($result)";
 }
-def Plan_StoreOp : Plan_Op<"store", [MemoryEffects<[MemWrite]>, UsesInOrder]> {
+def Plan_StoreOp : Plan_Op<"store", [MemoryEffects<[MemWrite]>, UsesInOrder, UsesAtOnce]> {
   let summary = "writes one element, given in compute form";
   let arguments = (ins AnyType:$value, AnyMemRef:$buffer, Variadic<Index>:$indices);
   let assemblyFormat = "$value `to` $buffer `[` $indices `]` attr-dict `:` type($value) `,` type($buffer)";
@@ -211,7 +213,8 @@ def Plan_FetchOp : Plan_Op<"fetch", [MemoryEffects<[MemAlloc, MemWrite]>, LivesT
 //===----------------------------------------------------------------------===//
 
 def Plan_RunOp : Plan_Op<"run", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>,
-                                DeclareOpInterfaceMethods<SymbolUserOpInterface>, UsesInOrder]> {
+                                DeclareOpInterfaceMethods<SymbolUserOpInterface>, UsesInOrder,
+                                UsesAtOnce]> {
   let summary = "runs a kernel over [0, range) on the device's threads";
   let description = [{`grain`: borders between threads are multiples of it.}];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Index:$range, I64Attr:$grain,
@@ -236,13 +239,13 @@ def Plan_RequireOp : Plan_Op<"require", [MemoryEffects<[MemWrite]>]> {
   let arguments = (ins I1:$condition, StrAttr:$node, StrAttr:$kind, StrAttr:$message, I64Attr:$code, Variadic<AnyType>:$values);
   let assemblyFormat = "$condition `,` $node `,` $kind `,` $message `code` $code (`(` $values^ `:` type($values) `)`)? attr-dict";
 }
-def Plan_VariableReadOp : Plan_Op<"variable_read", [MemoryEffects<[MemRead]>, LivesToTheEnd]> {
+def Plan_VariableReadOp : Plan_Op<"variable_read", [MemoryEffects<[MemRead]>, LivesToTheEnd, GivesOwnMemory]> {
   let summary = "the value of session slot `slot`, alive until the run ends";
   let arguments = (ins I64Attr:$slot, StrAttr:$node);
   let results = (outs AnyMemRef:$result);
   let assemblyFormat = "$slot `,` $node attr-dict `:` type($result)";
 }
-def Plan_VariableAssignOp : Plan_Op<"variable_assign", [MemoryEffects<[MemWrite]>]> {
+def Plan_VariableAssignOp : Plan_Op<"variable_assign", [MemoryEffects<[MemWrite]>, UsesAtOnce]> {
   let summary = "copies `value` into session slot `slot`";
   let arguments = (ins I64Attr:$slot, StrAttr:$node, AnyMemRef:$value);
   let assemblyFormat = "$slot `,` $node `,` $value attr-dict `:` type($value)";
@@ -262,7 +265,7 @@ def Plan_AwaitSentOp : Plan_Op<"await_sent", [MemoryEffects<[MemRead, MemWrite]>
   let arguments = (ins Variadic<AnyMemRef>:$buffers);
   let assemblyFormat = "$buffers `:` type($buffers) attr-dict";
 }
-def Plan_ReceiveOp : Plan_Op<"receive", [MemoryEffects<[MemRead, MemWrite, MemAlloc]>, OwnsResults]> {
+def Plan_ReceiveOp : Plan_Op<"receive", [MemoryEffects<[MemRead, MemWrite, MemAlloc]>, OwnsResults, GivesOwnMemory]> {
   let summary = "waits for `edge`; the step is suspended until it is there";
   let arguments = (ins I64Attr:$edge, Index:$iteration);
   let results = (outs Optional<AnyMemRef>:$result);

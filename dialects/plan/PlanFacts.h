@@ -25,6 +25,15 @@ class OwnsResults : public mlir::OpTrait::TraitBase<ConcreteType, OwnsResults> {
 template <typename ConcreteType>
 class LivesToTheEnd : public mlir::OpTrait::TraitBase<ConcreteType, LivesToTheEnd> {};
 
+/// What it gives has bytes in common with nothing that another operation gives while it lives; but
+/// what an arena holds may take turns there.
+template <typename ConcreteType>
+class GivesOwnMemory : public mlir::OpTrait::TraitBase<ConcreteType, GivesOwnMemory> {};
+
+/// Is done with the buffers that it names when the step goes on, and keeps none of them.
+template <typename ConcreteType>
+class UsesAtOnce : public mlir::OpTrait::TraitBase<ConcreteType, UsesAtOnce> {};
+
 /// Uses the buffers that it names when the step comes to it, and hands on none of them.
 template <typename ConcreteType>
 class UsesInOrder : public mlir::OpTrait::TraitBase<ConcreteType, UsesInOrder> {};

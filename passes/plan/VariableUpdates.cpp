@@ -53,8 +53,8 @@ private:
       if (isa<ViewOp>(user))
         return isReadBefore(user->getResult(0), end);
       Operation *at = block.findAncestorOpInBlock(*user);
-      return isa<RunOp, CopyOp, LoadOp, memref::DimOp, plan::VariableAssignOp>(user) && at &&
-             (at == end || at->isBeforeInBlock(end));
+      bool isDone = isa<memref::DimOp>(user) || user->hasTrait<plan::traits::UsesAtOnce>();
+      return isDone && at && (at == end || at->isBeforeInBlock(end));
     });
   }
 

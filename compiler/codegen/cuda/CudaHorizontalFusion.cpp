@@ -74,9 +74,7 @@ bool mayMeet(Value a, Value b) {
   if (a == b || !first || !second)
     return true;
   auto left = dyn_cast<BufferOp>(first), right = dyn_cast<BufferOp>(second);
-  auto isKnown = [](Operation *op) {
-    return isa<BufferOp, AllocOp, BlobOp, plan::ReceiveOp, plan::VariableReadOp>(op);
-  };
+  auto isKnown = [](Operation *op) { return op->hasTrait<plan::traits::GivesOwnMemory>(); };
   if (!left || !right)
     return !isKnown(first) || !isKnown(second);
   auto leftType = cast<MemRefType>(a.getType()), rightType = cast<MemRefType>(b.getType());
