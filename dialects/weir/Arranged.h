@@ -61,11 +61,11 @@ inline int64_t rowsOfWord(mlir::Type element) { return 32 / element.getIntOrFloa
 /// a product of bytes may be computed.
 inline constexpr char tileUnitAttribute[] = "weir.matrix";
 /// The attribute's value where register tiles of f32 sums add pairs of products of bf16.
-inline constexpr char pairsOfVectors[] = "pairs";
+inline constexpr char orderOfPairs[] = "pairs";
 /// Whether that is how `op` is computed.
 inline bool multipliesPairs(mlir::Operation *op) {
   auto unit = op->getAttrOfType<mlir::StringAttr>(tileUnitAttribute);
-  return unit && unit.getValue() == pairsOfVectors;
+  return unit && unit.getValue() == orderOfPairs;
 }
 
 /// On casts to bytes that are to be stored as such: what reads them is in another

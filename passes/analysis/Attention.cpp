@@ -18,15 +18,13 @@ using namespace weir;
 namespace {
 
 /// Those of the kind whose devices compute attentions so.
-AttentionLimits limitsOf(AttentionUnit unit) {
-  const DeviceKind *kind = nullptr;
-  if (unit == AttentionUnit::Vectors)
-    kind = hostKind();
-  else
-    for (const DeviceKind *other : deviceKinds())
-      if (!kind && !other->isHost() && other->takesAttention())
-        kind = other;
-  return kind ? kind->attentionLimits() : AttentionLimits();
+AttentionLimits limitsOf(AttentionForm form) {
+  for (const DeviceKind *kind : deviceKinds()) {
+    AttentionLimits limits = kind->attentionLimits();
+    if ((kind->isHost() || kind->takesAttention()) && limits.form == form)
+      return limits;
+  }
+  return {};
 }
 
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
@@ -59,9 +57,9 @@ bool isOne(Value value) { return isAll(value, 1); }
 bool isNarrow(Type element) { return element.isF16() || element.isBF16(); }
 bool isFloat(Type element) { return element.isF32() || isNarrow(element); }
 
-/// Keys and values of threads: a product as isPlainForm has it, of any floats, with the
+/// Of the general form: a product as isPlainForm has it, of any floats, with the
 /// right operand's depth in either dimension.
-bool isThreadForm(DotGeneralOp dot) {
+bool isGeneralForm(DotGeneralOp dot) {
   auto lhs = typeOf(dot.getLhs()), rhs = typeOf(dot.getRhs());
   int64_t batch = dot.getLhsBatch().size();
   auto leads = [&](ArrayRef<int64_t> dims) {
@@ -86,9 +84,9 @@ bool isReduction(ReduceOp op, ReduceKind kind, int64_t axis) {
 
 class Matcher {
 public:
-  explicit Matcher(AttentionUnit unit)
-      : onThreads(unit == AttentionUnit::Threads), limits(limitsOf(unit)) {
-    found.isOnVectors = !onThreads;
+  explicit Matcher(AttentionForm form)
+      : isGeneral(form == AttentionForm::General), limits(limitsOf(form)) {
+    found.isPlain = !isGeneral;
   }
 
   std::optional<Attention> match(DotGeneralOp product) {
@@ -117,7 +115,7 @@ public:
 
 private:
   bool isProduct(DotGeneralOp dot) const {
-    return onThreads ? isThreadForm(dot) : isPlainForm(dot);
+    return isGeneral ? isGeneralForm(dot) : isPlainForm(dot);
   }
 
   bool isHeadSize(int64_t size) const { return size > 0 && size <= limits.mostHeadSize; }
@@ -132,7 +130,7 @@ private:
   /// The weights before they are rounded to the values' type, if they are.
   Value matchRounding(Value weights) {
     auto cast = weights.getDefiningOp<CastOp>();
-    if (!onThreads || !cast || !cast->hasOneUse() || !isNarrow(typeOf(weights).getElementType()) ||
+    if (!isGeneral || !cast || !cast->hasOneUse() || !isNarrow(typeOf(weights).getElementType()) ||
         !typeOf(cast.getOperand()).getElementType().isF32())
       return weights;
     found.operations.insert(cast);
@@ -163,7 +161,7 @@ private:
     if (!isReduction(sum, ReduceKind::Sum, last) || !isReduction(max, ReduceKind::Max, last) ||
         sum.getOperand() != exp.getResult() || max.getOperand() != sub.getLhs() ||
         !weights.hasOneUse() || !sub->hasOneUse() || !exp.getResult().hasNUses(2) ||
-        !sub.getLhs().hasNUses(2) || (onThreads && (!sum->hasOneUse() || !max->hasOneUse())))
+        !sub.getLhs().hasNUses(2) || (isGeneral && (!sum->hasOneUse() || !max->hasOneUse())))
       return false;
     found.logits = sub.getLhs();
     found.maximum = max;
@@ -175,8 +173,8 @@ private:
     return true;
   }
 
-  /// Whether elementwise operations lead from a product to `value`, and vectors along
-  /// the keys serve to compute them. Notes those of the path.
+  /// Whether elementwise operations lead from a product to `value`, which lines along
+  /// the keys serve to compute. Notes those of the path.
   bool leadsToScores(Value value) {
     Operation *op = value.getDefiningOp();
     if (!op || (value != found.logits && !llvm::all_equal(value.getUsers())) ||
@@ -191,7 +189,7 @@ private:
       return true;
     }
     Type element = typeOf(value).getElementType();
-    bool selects = isa<SelectOp>(op) && (element.isF32() || (onThreads && isNarrow(element)));
+    bool selects = isa<SelectOp>(op) && (element.isF32() || (isGeneral && isNarrow(element)));
     if (!selects && !isOfFloats(op))
       return false;
     for (OpOperand &path : op->getOpOperands()) {
@@ -199,7 +197,7 @@ private:
         continue;
       bool fits = true;
       for (OpOperand &other : op->getOpOperands())
-        fits &= &other == &path || isReadByVectors(other.get());
+        fits &= &other == &path || isReadAlongKeys(other.get());
       if (!fits)
         return false;
       found.operations.insert(op);
@@ -210,19 +208,19 @@ private:
 
   /// Whether each element of the result follows from one of each operand, by floats.
   bool isOfFloats(Operation *op) const {
-    if (!onThreads)
+    if (!isGeneral)
       return isF32EpilogueElementwise(op) && !isa<CastOp>(op);
     auto isOne = [](Value value) { return isFloat(typeOf(value).getElementType()); };
     return isa<ElementwiseOpInterface>(op) && op->getNumResults() == 1 && isOne(op->getResult(0)) &&
            llvm::all_of(op->getOperands(), isOne);
   }
 
-  bool isReadByVectors(Value value) {
-    return readsByVectors(value, found.operations, found.conditions) ||
-           (onThreads && isNarrow(typeOf(value).getElementType()));
+  bool isReadAlongKeys(Value value) {
+    return readsAlongKeys(value, found.operations, found.conditions) ||
+           (isGeneral && isNarrow(typeOf(value).getElementType()));
   }
 
-  /// Takes in what computes `value` for this attention alone, as long as vectors along
+  /// Takes in what computes `value` for this attention alone, as long as lines along
   /// `dimension`, which they are read along then, lie along the last one of memory.
   void absorb(Value value, int64_t dimension, bool mayScale) {
     SmallVector<Operation *> pending;
@@ -230,15 +228,15 @@ private:
       bool scales =
           mayScale && isa<MulOp, DivOp>(op) && isSplat(op->getOperand(1)) &&
           op->getOperand(0).getType() == value.getType() &&
-          (isF32EpilogueElementwise(op) || (onThreads && isNarrow(typeOf(value).getElementType())));
-      bool widens = onThreads && isa<CastOp>(op) && typeOf(value).getElementType().isF32() &&
+          (isF32EpilogueElementwise(op) || (isGeneral && isNarrow(typeOf(value).getElementType())));
+      bool widens = isGeneral && isa<CastOp>(op) && typeOf(value).getElementType().isF32() &&
                     isNarrow(typeOf(op->getOperand(0)).getElementType());
       auto transpose = dyn_cast<TransposeOp>(op);
       auto slice = dyn_cast<SliceOp>(op);
-      bool slices = onThreads && slice && typeOf(slice).hasStaticShape() && knownPart(slice);
-      // Threads divide to find the head; what of a head lies in lines stays.
+      bool slices = isGeneral && slice && typeOf(slice).hasStaticShape() && knownPart(slice);
+      // The general form divides to find the head; what of a head lies in lines stays.
       auto repeat = dyn_cast<RepeatOp>(op);
-      bool repeats = onThreads && repeat && int64_t(repeat.getAxis()) < last - 1;
+      bool repeats = isGeneral && repeat && int64_t(repeat.getAxis()) < last - 1;
       if (!value.hasOneUse() || (!scales && !widens && !slices && !repeats && !transpose))
         return;
       if (transpose && transpose.getPermutation()[dimension] != last)
@@ -263,12 +261,12 @@ private:
     if (!rounded)
       return;
     Type element = typeOf(rounded).getElementType();
-    if (element.isBF16() || (onThreads && element.isF16()))
+    if (element.isBF16() || (isGeneral && element.isF16()))
       found.root = rounded;
   }
   void findRoot() {
     found.root = found.product;
-    if (onThreads)
+    if (isGeneral)
       takeRounding();
     found.operations.insert(found.root);
     if (auto transpose = dyn_cast_or_null<TransposeOp>(onlyUser(found.root->getResult(0))))
@@ -284,7 +282,7 @@ private:
   }
 
   Attention found;
-  bool onThreads;
+  bool isGeneral;
   AttentionLimits limits;
   int64_t last = 0; ///< the scores' dimension of keys
 };
@@ -313,7 +311,7 @@ void noteConditions(Operation *op, llvm::SetVector<Operation *> &operations,
 
 } // namespace
 
-bool weir::readsByVectors(Value value, llvm::SetVector<Operation *> &operations,
+bool weir::readsAlongKeys(Value value, llvm::SetVector<Operation *> &operations,
                           SmallVectorImpl<Operation *> &conditions) {
   Type element = typeOf(value).getElementType();
   if (isSplat(value))
@@ -363,8 +361,8 @@ SmallVector<Value> Attention::statistics() const {
   return read;
 }
 
-std::optional<Attention> weir::matchAttention(DotGeneralOp product, AttentionUnit unit) {
-  std::optional<Attention> attention = Matcher(unit).match(product);
+std::optional<Attention> weir::matchAttention(DotGeneralOp product, AttentionForm form) {
+  std::optional<Attention> attention = Matcher(form).match(product);
   if (!attention)
     return std::nullopt;
   // A kernel's operations are of one block.
@@ -384,23 +382,22 @@ std::optional<Attention> weir::attentionAt(DotGeneralOp product) {
   const DeviceKind *kind = kindAround(product);
   if (kind && !kind->takesAttention())
     return std::nullopt;
-  std::optional<Attention> onVectors = matchAttention(product);
+  std::optional<Attention> plain = matchAttention(product);
   if (!kind)
-    return onVectors;
-  auto onThreads = matchAttention(product, AttentionUnit::Threads);
-  // Vectors serve the host's form, but do not read through these.
-  return onVectors && !llvm::any_of(onThreads->operations, llvm::IsaPred<SliceOp, RepeatOp>)
-             ? onVectors
-             : onThreads;
+    return plain;
+  auto general = matchAttention(product, AttentionForm::General);
+  // The plain form is the host's, too, but does not read through these.
+  return plain && !llvm::any_of(general->operations, llvm::IsaPred<SliceOp, RepeatOp>) ? plain
+                                                                                       : general;
 }
 
 std::optional<Attention> weir::attentionOf(plan::KernelOp kernel) {
   Block &body = kernel.getBody().front();
   bool hasSlices = !body.getOps<SliceOp>().empty() || !body.getOps<RepeatOp>().empty();
-  for (AttentionUnit unit : {AttentionUnit::Vectors, AttentionUnit::Threads})
+  for (AttentionForm form : {AttentionForm::Plain, AttentionForm::General})
     for (auto dot : body.getOps<DotGeneralOp>())
-      if (auto attention = hasSlices && unit == AttentionUnit::Vectors ? std::nullopt
-                                                                       : matchAttention(dot, unit))
+      if (auto attention =
+              hasSlices && form == AttentionForm::Plain ? std::nullopt : matchAttention(dot, form))
         return attention;
   return std::nullopt;
 }

@@ -17,6 +17,7 @@
 #define WEIR_PASSES_ANALYSIS_ATTENTION_H
 
 #include "dialects/plan/Plan.h"
+#include "passes/analysis/DeviceKind.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace weir {
@@ -38,10 +39,10 @@ struct Attention {
   /// Those of them that only say of positions whether they are masked. They cost
   /// little: every kernel that asks computes them.
   llvm::SmallVector<mlir::Operation *> conditions;
-  /// Whether all of it is f32 and lies so that the products of a CPU serve.
-  bool isOnVectors = true;
+  /// Whether it has the plain form (AttentionForm::Plain).
+  bool isPlain = true;
 
-  /// Whether a vector of the keys' operand runs along `size`, as keys lie in memory,
+  /// Whether lines of the keys' operand lie along `size`, as keys lie in memory,
   /// rather than along the keys.
   bool keysAreRows() const;
   /// Those of `maximum` and `sum` that others read: results of the kernel behind the root's.
@@ -55,17 +56,11 @@ struct Quotient {
 };
 std::optional<Quotient> quotientOf(mlir::Value value);
 
-/// Whether vectors along the keys read `value` beside the scores: a number, a buffer of floats, or
-/// a buffer or comparison of positions that says what is masked. Notes the operations of the
-/// latter.
-bool readsByVectors(mlir::Value value, llvm::SetVector<mlir::Operation *> &operations,
+/// Whether scores can be taken line by line, along the keys, with `value` beside them: a number, a
+/// buffer of floats, or a buffer or comparison of positions that says what is masked. Notes the
+/// operations of the latter.
+bool readsAlongKeys(mlir::Value value, llvm::SetVector<mlir::Operation *> &operations,
                     llvm::SmallVectorImpl<mlir::Operation *> &conditions);
-
-/// What computes an attention.
-enum class AttentionUnit {
-  Vectors, ///< a CPU's
-  Threads, ///< an offload device's, each of which reads elements of any kind
-};
 
 /// Neighbours along one dimension, of known place.
 struct KnownPart {
@@ -77,18 +72,18 @@ std::optional<KnownPart> knownPart(SliceOp slice);
 
 /// The attention whose last product `product` is, where one kernel serves: f32,
 /// sizes of heads known, sizes within the AttentionLimits of the kind of device, scores that
-/// nothing else reads, a softmax along the keys. Transpositions that vectors can read
-/// through, and what scales the queries by one number, belong to it, and for
-/// threads slices of known bounds, and heads that are repeated. Threads take
+/// nothing else reads, a softmax along the keys. Transpositions that leave lines as they
+/// are, and what scales the queries by one number, belong to it, and in the general form
+/// slices of known bounds, and heads that are repeated. That takes
 /// f16 and bf16, too, around a softmax of f32, keys whose products run along
 /// either dimension, and any elementwise operation of floats.
 std::optional<Attention> matchAttention(DotGeneralOp product,
-                                        AttentionUnit unit = AttentionUnit::Vectors);
+                                        AttentionForm form = AttentionForm::Plain);
 
 /// The same as what computes the function around `product` takes it.
 std::optional<Attention> attentionAt(DotGeneralOp product);
 
-/// The attention in a kernel's body, on vectors where they serve.
+/// The attention in a kernel's body, in the plain form where it has that.
 std::optional<Attention> attentionOf(plan::KernelOp kernel);
 
 /// How an attention has an operand of one of its products: as it lies in

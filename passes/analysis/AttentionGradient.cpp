@@ -45,9 +45,9 @@ DotGeneralOp weir::scoresBehind(Value value) {
   return {};
 }
 
-bool weir::leadsByVectors(Value value, Value source, bool isLast,
-                          llvm::SetVector<Operation *> &operations,
-                          SmallVectorImpl<Operation *> &conditions) {
+bool weir::leadsAlongLines(Value value, Value source, bool isLast,
+                           llvm::SetVector<Operation *> &operations,
+                           SmallVectorImpl<Operation *> &conditions) {
   if (value == source)
     return true;
   Operation *op = value.getDefiningOp();
@@ -61,10 +61,10 @@ bool weir::leadsByVectors(Value value, Value source, bool isLast,
   for (OpOperand &path : op->getOpOperands()) {
     if ((selects && path.getOperandNumber() == 0) ||
         typeOf(path.get()).getShape() != typeOf(source).getShape() ||
-        !leadsByVectors(path.get(), source, /*isLast=*/false, operations, conditions))
+        !leadsAlongLines(path.get(), source, /*isLast=*/false, operations, conditions))
       continue;
     for (OpOperand &other : op->getOpOperands())
-      if (&other != &path && !readsByVectors(other.get(), operations, conditions))
+      if (&other != &path && !readsAlongKeys(other.get(), operations, conditions))
         return false;
     operations.insert(op);
     return true;
@@ -165,8 +165,8 @@ private:
 
   bool matchProducts() {
     found.scoreGradient = endOfPath();
-    if (!leadsByVectors(found.scoreGradient, found.softmaxGradient, /*isLast=*/true,
-                        found.operations, found.conditions))
+    if (!leadsAlongLines(found.scoreGradient, found.softmaxGradient, /*isLast=*/true,
+                         found.operations, found.conditions))
       return false;
     found.queryGradient = productOf(found.scoreGradient, false);
     found.keyGradient = productOf(found.scoreGradient, true);
@@ -184,8 +184,8 @@ private:
     if (!isPlain(found.scores) || found.scores.getLhs() != found.query ||
         turned(found.scores.getRhs(), swapped()) != turned(found.key, plain()) ||
         turned(found.turnedValue, swapped()).order.back() != last ||
-        !leadsByVectors(found.logits, found.scores, /*isLast=*/false, found.operations,
-                        found.conditions))
+        !leadsAlongLines(found.logits, found.scores, /*isLast=*/false, found.operations,
+                         found.conditions))
       return false;
     note(found.scores);
     for (Value operand : {Value(found.scores.getRhs()), found.turnedValue}) {

@@ -70,10 +70,10 @@ std::optional<AttentionGradient> attentionGradientOf(plan::KernelOp kernel);
 DotGeneralOp scoresBehind(mlir::Value value);
 
 /// Whether elementwise operations lead from `source` to `value`, which nothing else reads (but of
-/// `value` itself), and vectors along the last dimension serve to compute them. Notes them.
-bool leadsByVectors(mlir::Value value, mlir::Value source, bool isLast,
-                    llvm::SetVector<mlir::Operation *> &operations,
-                    llvm::SmallVectorImpl<mlir::Operation *> &conditions);
+/// `value` itself), and lines along the last dimension serve to compute them. Notes them.
+bool leadsAlongLines(mlir::Value value, mlir::Value source, bool isLast,
+                     llvm::SetVector<mlir::Operation *> &operations,
+                     llvm::SmallVectorImpl<mlir::Operation *> &conditions);
 
 } // namespace weir
 

@@ -194,8 +194,8 @@ bool isReadOnce(OpOperand &use) {
 const char *obstacle(Operation *producer, OpOperand &use) {
   Operation *user = use.getOwner();
   auto unless = [](bool isGood, const char *why) { return isGood ? nullptr : why; };
-  // A thread of an offload device reads each update once; on a CPU one thread
-  // would compute what many could.
+  // An offload device reads each update once, many at a time; the host goes through them one
+  // by one, and would compute alone what many could.
   if (isa<ScatterNdOp, ScatterElementsOp>(user))
     return unless(use.getOperandNumber() == 2 && isOffloaded(user) &&
                       isa<ElementwiseOpInterface>(producer) && producer->getNumResults() == 1 &&

@@ -28,24 +28,32 @@ namespace weir {
 class KernelSchedules;
 
 /// When a reduction is worth several kernels (weir-split-reductions), in elements, lines and
-/// threads: as devices of tens of thousands of threads have it.
+/// results: as devices have it that compute tens of thousands of results at once.
 struct ReductionLimits {
   /// Fewer elements than these are one kernel's however they are reduced.
   int64_t fewElements = 1 << 15;
-  /// Lines: what such threads have at least to do, up to what a kernel keeps of a line in
+  /// Lines: what is at least to do for a result, up to what a kernel keeps of a line in
   /// registers; and how many of them large devices have room for at once.
   int64_t shortestLine = 32, shortestPart = 1024, longestLine = 8192, manyLines = 512;
-  /// Columns: threads that keep memory busy, what each adds up at least, and what is not
+  /// Columns: results that keep memory busy, what each adds up at least, and what is not
   /// worth another kernel.
-  int64_t manyThreads = 1 << 16, shortestColumn = 16, fewRows = 64;
-  /// What a thread keeps of a column in registers, or what is too little for a kernel.
+  int64_t manyResults = 1 << 16, shortestColumn = 16, fewRows = 64;
+  /// What is kept of a column in registers, or what is too little for a kernel.
   int64_t longestAcross = 32, shortestAcross = 8;
   /// To read and write so many elements once more takes longer than to launch a kernel.
   int64_t manyElements = 1 << 20;
 };
 
+/// Which forms of attention a kind of device computes (matchAttention,
+/// passes/analysis/Attention.h).
+enum class AttentionForm {
+  Plain,   ///< f32, whose lines along keys and values lie in memory as they are read
+  General, ///< elements of any float type, wherever they lie: slices, repeated heads, any order
+};
+
 /// Which attentions are worth one kernel (passes/analysis/Attention.h).
 struct AttentionLimits {
+  AttentionForm form = AttentionForm::General;
   /// Rows of a head's operands are kept while they are worked on.
   int64_t mostHeadSize = 256;
   /// Fewer keys leave little to save.
@@ -81,7 +89,7 @@ public:
   /// swap_in, await_swap in steps of such a device).
   virtual bool canSwap() const { return false; }
   /// Whether an attention is one kernel for such a device, as matchAttention
-  /// (passes/analysis/Attention.h) has it for vectors or for threads.
+  /// (passes/analysis/Attention.h) has it in the form that attentionLimits says.
   virtual bool takesAttention() const { return false; }
   /// Whether such a device computes f16 and bf16 itself; where not, weir-widen-halves makes
   /// what it computes f32.

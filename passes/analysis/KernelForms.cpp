@@ -48,7 +48,7 @@ bool weir::isBlockTransposition(Operation *op) {
   constexpr int64_t many = 1 << 14;
   auto type = cast<RankedTensorType>(transpose.getType());
   Type element = type.getElementType();
-  // Threads of offload devices read others than words where they are asked for.
+  // Offload devices read others than words where they are asked for.
   bool isWord = element.isIntOrFloat() && element.getIntOrFloatBitWidth() == 32;
   return isTurnedInBlocks(element) && (isWord || !isOffloaded(op)) &&
          (!type.hasStaticShape() || type.getNumElements() >= many);

@@ -123,7 +123,7 @@ private:
     if (!forward || others != 1)
       return false;
     scores = scoresBehind(logits);
-    return isPlain(scores) && leadsByVectors(logits, scores, /*isLast=*/true, path, conditions);
+    return isPlain(scores) && leadsAlongLines(logits, scores, /*isLast=*/true, path, conditions);
   }
 
   std::optional<MatrixUse> useOf(Operation *user, Value matrix) const {
@@ -159,7 +159,7 @@ private:
       if (auto use = useOf(user, scoreGradient))
         (use->overQueries ? keyUse : queryUse) = use;
     return scoreGradient.hasNUses(2) && queryUse && keyUse && valueUse &&
-           leadsByVectors(scoreGradient, product, /*isLast=*/true, pathBack, conditionsBack) &&
+           leadsAlongLines(scoreGradient, product, /*isLast=*/true, pathBack, conditionsBack) &&
            queryUse->other == turned(scores.getRhs(), swapped) &&
            keyUse->other == turned(scores.getLhs(), plain) && valueUse->other == gradient &&
            turned(weightGradient.getRhs(), swapped) == turned(forward.getRhs(), plain);

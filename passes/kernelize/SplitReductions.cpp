@@ -146,14 +146,14 @@ private:
         if (group.isReduced && (!groups[chosen].isReduced || group.size > groups[chosen].size))
           chosen = i;
     int64_t length = groups[chosen].size, others = kept * reduced / length, part = 0;
-    bool isWide = others >= limits.manyThreads || length < limits.fewRows;
+    bool isWide = others >= limits.manyResults || length < limits.fewRows;
     if (byLines && length > limits.longestLine && others < limits.manyLines)
       part = partOfLine(limits, others, length);
     else if (!byLines && !isWide)
       part = partOf(length, limits.shortestColumn, length / 2,
-                    llvm::divideCeil(limits.manyThreads, others));
-    // Threads that have a result each are enough for many of them.
-    if (part == 0 && (count == 1 || kept >= limits.manyThreads))
+                    llvm::divideCeil(limits.manyResults, others));
+    // Many results are work enough, each by itself.
+    if (part == 0 && (count == 1 || kept >= limits.manyResults))
       return std::nullopt;
     Step step = {sizesOf(groups), int64_t(chosen)};
     if (part) {

@@ -179,7 +179,7 @@ struct LowerPrecisionPass : weir::impl::WeirLowerPrecisionPassBase<LowerPrecisio
       dead->erase();
     }
     op->setAttr(tileUnitAttribute,
-                inBlocks ? Attribute(b.getUnitAttr()) : b.getStringAttr(pairsOfVectors));
+                inBlocks ? Attribute(b.getUnitAttr()) : b.getStringAttr(orderOfPairs));
   }
 
   /// Whether both operands are bf16 that was widened.

@@ -109,8 +109,8 @@ SHARED = {"passes/training/": ("passes/analysis/", "passes/gradient/"),
 SHARED_BY_ALL = ("passes/analysis/", "passes/placement/", "passes/memory/")
 
 # What is a device's inside is said by its back end, and by no source of passes.
-INSIDES = re.compile(r"(?<!hardware-)accelerat|\bwarps?\b|register tiles?\b|vector registers?\b|tensor cores?\b",
-                     re.IGNORECASE)
+INSIDES = re.compile(r"(?i:(?<!hardware-)accelerat|\bwarps?\b|register tiles?\b|vector registers?\b|tensor cores?\b)"
+                     r"|::(?:Threads|Vectors|Lanes|Warps)\b|[a-z](?:Threads|Vectors|Lanes|Warps)\b")
 
 INCLUDE = re.compile(r'^\s*(?:#\s*)?include\s*[<"]([^>"]+)[>"]')
 
@@ -298,6 +298,13 @@ def self_check():
             ("runtime/cuda/x.cpp", "weir_cuda_launch(ctx);"),
             ("docs/cuda.md", "GPU")]
     wrong += [k for k in free if list(check_kinds(k[0], [k[1]]))]
+    insides = [("passes/analysis/X.cpp", "if (unit == AttentionUnit::Vectors)"),
+               ("passes/kernelize/X.cpp", "bool isOnThreads = true;"),
+               ("passes/plan/Passes.td", "keeps it in vector registers")]
+    missed += [i for i in insides if not list(check_insides(i[0], [i[1]]))]
+    outside = [("passes/plan/X.cpp", "/// From any thread; std::vector<int> lanes; threads"),
+               ("compiler/codegen/cpu/X.cpp", "bool isOnVectors = true;")]
+    wrong += [o for o in outside if list(check_insides(o[0], [o[1]]))]
     formats = [("compiler/driver/Compilation.cpp",
                 '#include "compiler/frontend/onnx/OnnxFrontend.h"'),
                ("tools/weirc/main.cpp", '#include "compiler/frontend/tensorflow/Graph.h"')]

@@ -372,7 +372,7 @@ LogicalResult weir::emitAttention(KernelBuilder &r, plan::KernelOp kernel, Value
     return kernel.emitError("a schedule of kind attention needs two products around a softmax");
   // The step has checked that sizes go together.
   r.quiet = true;
-  if (attention->isOnVectors)
+  if (attention->isPlain)
     AttentionEmitter(r, kernel, std::move(*attention)).emit(begin, end);
   else
     emitAttentionRows(r, kernel, std::move(*attention), begin, end);

@@ -38,6 +38,7 @@ public:
   /// a decoder's single one, do not pay for.
   AttentionLimits attentionLimits() const override {
     AttentionLimits limits;
+    limits.form = AttentionForm::Plain;
     limits.fewestQueries = 32;
     limits.fewestSquareQueries = 8;
     return limits;

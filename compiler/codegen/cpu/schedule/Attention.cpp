@@ -38,7 +38,7 @@ static SmallVector<int64_t> attentionTiles(ScheduleBuilder &s, Attention &attent
   cut[rank - 1] = whole;
   for (int64_t i = 0; i < rank; ++i)
     tiles[i] = cut[attention.order ? attention.order.getPermutation()[i] : i];
-  if (!attention.isOnVectors)
+  if (!attention.isPlain)
     return tiles;
   SmallVector<int64_t> tile = registerTile(unit, rows, evenly(keys, mostKeys), 0, {});
   SmallVector<int64_t> valueTile = registerTile(unit, rows, columns, 0, {});
