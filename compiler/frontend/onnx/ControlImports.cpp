@@ -353,6 +353,27 @@ LogicalResult LoopImport::run() {
 
 LogicalResult loopNode(NodeImport &n) { return LoopImport(n).run(); }
 
+/// The types of what an iteration gives behind `states` states, by a trial of it.
+FailureOr<SmallVector<RankedTensorType>>
+entryTypes(NodeImport &n, ArrayRef<Value> states, size_t count,
+           function_ref<FailureOr<std::vector<Imported>>(Value, ArrayRef<Value>)> once) {
+  SmallVector<RankedTensorType> types;
+  Block scratch;
+  OpBuilder::InsertionGuard guard(n.b);
+  n.b.setInsertionPointToEnd(&scratch);
+  Value index = scratch.addArgument(RankedTensorType::get({}, n.b.getI64Type()), n.loc);
+  FailureOr<std::vector<Imported>> made = once(index, states);
+  if (succeeded(made))
+    for (size_t i = 0; i < count; ++i)
+      types.push_back(cast<RankedTensorType>((*made)[states.size() + i].tensor.getType()));
+  scratch.dropAllDefinedValueUses();
+  while (!scratch.empty())
+    scratch.back().erase();
+  if (failed(made))
+    return failure();
+  return types;
+}
+
 /// Scan from version 9 on, on values without a batch dimension.
 LogicalResult scan(NodeImport &n, ArrayRef<Value> states, ArrayRef<Value> sequences,
                    ArrayRef<int64_t> inputAxes, ArrayRef<int64_t> inputDirections,
@@ -378,23 +399,10 @@ LogicalResult scan(NodeImport &n, ArrayRef<Value> states, ArrayRef<Value> sequen
     }
     return n.graph.subgraph(body, inputs, n.b);
   };
-  // The entries' types are those of a trial iteration.
-  SmallVector<RankedTensorType> types;
-  {
-    Block scratch;
-    OpBuilder::InsertionGuard guard(n.b);
-    n.b.setInsertionPointToEnd(&scratch);
-    Value index = scratch.addArgument(RankedTensorType::get({}, n.b.getI64Type()), n.loc);
-    FailureOr<std::vector<Imported>> made = once(index, states);
-    if (succeeded(made))
-      for (size_t i = 0; i < outputs; ++i)
-        types.push_back(cast<RankedTensorType>((*made)[states.size() + i].tensor.getType()));
-    scratch.dropAllDefinedValueUses();
-    while (!scratch.empty())
-      scratch.back().erase();
-    if (failed(made))
-      return failure();
-  }
+  FailureOr<SmallVector<RankedTensorType>> trial = entryTypes(n, states, outputs, once);
+  if (failed(trial))
+    return failure();
+  SmallVector<RankedTensorType> types = std::move(*trial);
   // Entries of an open shape are a sequence until the end. That a state changes
   // its shape, and an entry with it, shows when the loop is built.
   std::vector<Info> infos(outputs);

@@ -44,15 +44,13 @@ void GraphImporter::emit(Region &region, ArrayRef<uint32_t> order, const Branche
   }
 }
 
-void GraphImporter::emitBranch(Region &region, std::vector<uint32_t> &pending, const Branches &base,
-                               Scope &scope, OpBuilder &b) {
-  const Graph &graph = region.body.graph();
-  // The first predicate that is known here and that some pending item is on.
-  std::pair<uint32_t, uint32_t> predicate = {UINT32_MAX, 0};
+std::optional<Edge> GraphImporter::choosePredicate(const Region &region, ArrayRef<uint32_t> pending,
+                                                   const Branches &base, const Scope &scope) {
+  std::optional<Edge> chosen;
   auto consider = [&](std::pair<uint32_t, uint32_t> candidate) {
-    if (predicate.first == UINT32_MAX && !base.count(candidate) &&
-        scope.find({candidate.first, candidate.second}))
-      predicate = candidate;
+    Edge edge{candidate.first, candidate.second};
+    if (!chosen && !base.count(candidate) && scope.find(edge))
+      chosen = edge;
   };
   for (uint32_t index : pending) {
     const Item &item = region.items[index];
@@ -61,7 +59,101 @@ void GraphImporter::emitBranch(Region &region, std::vector<uint32_t> &pending, c
     if (item.mergeOf.first != UINT32_MAX)
       consider(item.mergeOf);
   }
-  if (predicate.first == UINT32_MAX) {
+  return chosen;
+}
+
+/// What becomes of pending items when one predicate is decided.
+struct GraphImporter::Choice {
+  std::pair<uint32_t, uint32_t> predicate;
+  std::vector<uint32_t> sides[2], merges, dead;
+  std::vector<std::pair<Edge, uint32_t>> escapes; ///< edge, side: what others need of a side
+
+  bool isEmpty() const {
+    return sides[0].empty() && sides[1].empty() && merges.empty() && dead.empty();
+  }
+};
+
+GraphImporter::Choice GraphImporter::sortOut(const Region &region, ArrayRef<uint32_t> pending,
+                                             const Branches &base,
+                                             std::pair<uint32_t, uint32_t> predicate) {
+  const Graph &graph = region.body.graph();
+  Choice choice;
+  choice.predicate = predicate;
+  // What is on either side and needs nothing that is not there yet.
+  std::vector<bool> inside(region.items.size());
+  auto reachable = [&](uint32_t need) { return region.items[need].done || inside[need]; };
+  for (uint32_t index : pending) {
+    const Item &item = region.items[index];
+    auto on = item.branches.find(predicate);
+    if (on == item.branches.end() || !llvm::all_of(item.needs, reachable))
+      continue;
+    inside[index] = true;
+    if (on->second < 2)
+      choice.sides[on->second].push_back(index);
+    else
+      choice.dead.push_back(index);
+  }
+  for (uint32_t index : pending) {
+    const Item &item = region.items[index];
+    if (item.mergeOf == predicate && item.branches.size() <= base.size() &&
+        llvm::all_of(item.needs, reachable))
+      choice.merges.push_back(index);
+  }
+  // Values made inside that pending items outside of this choice need.
+  auto escape = [&](Edge edge) {
+    auto made = region.itemOf.find(edge.node);
+    if (made == region.itemOf.end() || !inside[made->second])
+      return;
+    uint32_t side = region.items[made->second].branches.find(predicate)->second;
+    if (side < 2 && !llvm::is_contained(choice.escapes, std::pair(edge, side)))
+      choice.escapes.emplace_back(edge, side);
+  };
+  for (Edge edge : region.goals)
+    escape(edge);
+  for (uint32_t index : pending) {
+    const Item &item = region.items[index];
+    if (inside[index] || item.loop || llvm::is_contained(choice.merges, index))
+      continue;
+    for (Edge edge : graph.nodes[item.node].inputs)
+      escape(edge);
+    // What decides it, too: inputs may know that by another name.
+    for (auto &[other, side] : item.branches)
+      escape({other.first, other.second});
+    if (item.mergeOf.first != UINT32_MAX)
+      escape({item.mergeOf.first, item.mergeOf.second});
+  }
+  return choice;
+}
+
+FailureOr<std::vector<Imported>> GraphImporter::emitSide(Region &region, const Choice &choice,
+                                                         uint32_t side, const Branches &base,
+                                                         Scope &scope, OpBuilder &b) {
+  const Graph &graph = region.body.graph();
+  Scope inner(&scope);
+  Branches here = base;
+  here[choice.predicate] = side;
+  emit(region, choice.sides[side], here, inner, b);
+  std::vector<Imported> values;
+  for (uint32_t index : choice.merges) {
+    const Item &item = region.items[index];
+    const Node &merge = graph.nodes[item.node];
+    const Item::Arrival &arrival = item.arrivals[side];
+    values.push_back(lookup(arrival.edge, inner));
+    NodeImport t(*this, merge, {}, b, location(merge));
+    values.push_back( // value_index
+        arrival.number >= 0 ? Imported(t.scalar(b.getI32Type(), arrival.number))
+                            : lookup({arrival.edge.node, arrival.edge.port + 1}, inner));
+  }
+  for (auto &[edge, of] : choice.escapes)
+    values.push_back(of == side ? lookup(edge, inner) : Imported());
+  return values;
+}
+
+void GraphImporter::emitBranch(Region &region, std::vector<uint32_t> &pending, const Branches &base,
+                               Scope &scope, OpBuilder &b) {
+  const Graph &graph = region.body.graph();
+  std::optional<Edge> predicate = choosePredicate(region, pending, base, scope);
+  if (!predicate) {
     // Nothing can be decided: a predicate could not be imported (reported), or
     // the graph is not structured. Leave the rest out.
     const Node &node = graph.nodes[region.items[pending[0]].node];
@@ -72,91 +164,24 @@ void GraphImporter::emitBranch(Region &region, std::vector<uint32_t> &pending, c
     pending.clear();
     return;
   }
-
-  // What is on either side and needs nothing that is not there yet.
-  std::vector<uint32_t> sides[2], merges, dead;
-  std::vector<bool> inside(region.items.size());
-  auto reachable = [&](uint32_t need) { return region.items[need].done || inside[need]; };
-  for (uint32_t index : pending) {
-    const Item &item = region.items[index];
-    auto on = item.branches.find(predicate);
-    if (on == item.branches.end() || !llvm::all_of(item.needs, reachable))
-      continue;
-    inside[index] = true;
-    if (on->second < 2)
-      sides[on->second].push_back(index);
-    else
-      dead.push_back(index);
-  }
-  for (uint32_t index : pending) {
-    const Item &item = region.items[index];
-    if (item.mergeOf == predicate && item.branches.size() <= base.size() &&
-        llvm::all_of(item.needs, reachable))
-      merges.push_back(index);
-  }
-  // Values made inside that pending items outside of this choice need.
-  std::vector<std::pair<Edge, uint32_t>> escapes; // edge, side
-  auto escape = [&](Edge edge) {
-    auto made = region.itemOf.find(edge.node);
-    if (made == region.itemOf.end() || !inside[made->second])
-      return;
-    uint32_t side = region.items[made->second].branches[predicate];
-    if (side < 2 && !llvm::is_contained(escapes, std::pair(edge, side)))
-      escapes.emplace_back(edge, side);
-  };
-  for (Edge edge : region.goals)
-    escape(edge);
-  for (uint32_t index : pending) {
-    const Item &item = region.items[index];
-    if (inside[index] || item.loop || llvm::is_contained(merges, index))
-      continue;
-    for (Edge edge : graph.nodes[item.node].inputs)
-      escape(edge);
-    // What decides it, too: inputs may know that by another name.
-    for (auto &[other, side] : item.branches)
-      escape({other.first, other.second});
-    if (item.mergeOf.first != UINT32_MAX)
-      escape({item.mergeOf.first, item.mergeOf.second});
-  }
-
-  Value condition = lookup({predicate.first, predicate.second}, scope).value;
-  const Node &owner = graph.nodes[predicate.first];
+  const Choice choice = sortOut(region, pending, base, {predicate->node, predicate->port});
+  Value condition = lookup(*predicate, scope).value;
+  const Node &owner = graph.nodes[predicate->node];
   auto part = [&](uint32_t side) {
-    return [&, side](OpBuilder &inner) -> FailureOr<std::vector<Imported>> {
-      Scope innerScope(&scope);
-      Branches here = base;
-      here[predicate] = side;
-      emit(region, sides[side], here, innerScope, inner);
-      std::vector<Imported> values;
-      for (uint32_t index : merges) {
-        const Item &item = region.items[index];
-        const Node &merge = graph.nodes[item.node];
-        const Item::Arrival &arrival = item.arrivals[side];
-        values.push_back(lookup(arrival.edge, innerScope));
-        NodeImport t(*this, merge, {}, inner, location(merge));
-        values.push_back( // value_index
-            arrival.number >= 0 ? Imported(t.scalar(inner.getI32Type(), arrival.number))
-                                : lookup({arrival.edge.node, arrival.edge.port + 1}, innerScope));
-      }
-      for (auto &[edge, of] : escapes)
-        values.push_back(of == side ? lookup(edge, innerScope) : Imported());
-      return values;
-    };
+    return
+        [&, side](OpBuilder &inner) { return emitSide(region, choice, side, base, scope, inner); };
   };
   auto known = constantIntegers(condition);
   FailureOr<std::vector<Imported>> values = failure();
-  if (known && known->size() == 1) {
+  if (known && known->size() == 1)
     values = part(known->front() != 0)(b);
-  } else {
+  else
     values = buildIf(condition, part(1), part(0), owner, b, location(owner));
-  }
-  for (uint32_t side : {0, 1})
-    for (uint32_t index : sides[side])
+  for (const std::vector<uint32_t> *list : {&choice.sides[0], &choice.sides[1], &choice.dead})
+    for (uint32_t index : *list)
       region.items[index].done = true;
-  for (uint32_t index : dead)
-    region.items[index].done = true;
   size_t next = 0;
-  for (uint32_t index : merges) {
+  for (uint32_t index : choice.merges) {
     Item &item = region.items[index];
     item.done = true;
     scope.ran.insert(item.node);
@@ -167,9 +192,9 @@ void GraphImporter::emitBranch(Region &region, std::vector<uint32_t> &pending, c
     next += 2;
   }
   if (succeeded(values))
-    for (auto &[edge, side] : escapes)
+    for (auto &[edge, side] : choice.escapes)
       scope.set(edge, (*values)[next++]);
-  if (sides[0].empty() && sides[1].empty() && merges.empty() && dead.empty()) {
+  if (choice.isEmpty()) {
     // No progress is possible on this predicate: the rest is not structured.
     (void)report(owner, "W0254", "found switches and merges that are not nested conditions");
     for (uint32_t index : pending)

@@ -9,6 +9,8 @@
 #include "compiler/frontend/tensorflow/GraphImporter.h"
 #include "compiler/frontend/tensorflow/RuntimeAxes.h"
 
+#include <utility>
+
 using namespace mlir;
 using namespace weir;
 using namespace weir::tf;
@@ -229,6 +231,98 @@ FailureOr<std::vector<Imported>> GraphImporter::buildIf(Value condition, Part th
 
 static constexpr int kMaxAttempts = 8;
 
+/// A block whose arguments are what is carried; at its end.
+static OpBuilder openRegion(mlir::Region &region, const std::vector<Imported> &inits,
+                            std::vector<Imported> &arguments, const OpBuilder &b, Location loc) {
+  Block &block = region.emplaceBlock();
+  arguments = inits;
+  for (Imported &argument : arguments)
+    if (argument.isCarried())
+      for (Value *tensor : argument.tensors())
+        *tensor = block.addArgument(tensor->getType(), loc);
+  // A region that no operation owns yet knows no context.
+  OpBuilder builder(b.getContext());
+  builder.setInsertionPointToEnd(&block);
+  return builder;
+}
+
+FailureOr<std::vector<Imported>> GraphImporter::runPart(LoopPart part,
+                                                        std::vector<Imported> arguments,
+                                                        size_t declared, RegionState &inside,
+                                                        OpBuilder &b) {
+  for (size_t i = declared; i < arguments.size(); ++i)
+    inside.objects[arguments[i].array.get()] = arguments[i];
+  arguments.resize(declared);
+  RegionState *outside = std::exchange(state, &inside);
+  auto values = part(std::move(arguments), b);
+  state = outside;
+  return values;
+}
+
+/// The loop of finished regions; what is carried becomes its results.
+static void createWhile(std::vector<Imported> &inits, mlir::Region &condition, mlir::Region &body,
+                        OpBuilder &b, Location loc) {
+  SmallVector<Value> carried;
+  SmallVector<Type> types;
+  for (Imported &init : inits)
+    if (init.isCarried())
+      for (Value *tensor : init.tensors()) {
+        carried.push_back(*tensor);
+        types.push_back(tensor->getType());
+      }
+  OperationState operation(loc, WhileOp::getOperationName());
+  operation.addOperands(carried);
+  operation.addTypes(types);
+  operation.addRegion()->takeBody(condition);
+  operation.addRegion()->takeBody(body);
+  Operation *made = b.create(operation);
+  unsigned at = 0;
+  for (Imported &init : inits)
+    if (init.isCarried())
+      for (Value *tensor : init.tensors())
+        *tensor = made->getResult(at++);
+}
+
+bool GraphImporter::carryChanged(std::vector<Imported> &inits, size_t declared,
+                                 const RegionState &inside, NodeImport &t) {
+  bool added = false;
+  for (std::shared_ptr<ArrayInfo> &object : inside.changed())
+    if (llvm::none_of(ArrayRef<Imported>(inits).drop_front(declared),
+                      [&](const Imported &i) { return i.array == object; })) {
+      const Imported *before = inside.outer->find(object.get());
+      if (!before && object->base)
+        inits.push_back(unwrittenGradients(object, t));
+      else
+        inits.push_back(before ? *before : Imported::makeArray(object));
+      added = true;
+    }
+  return added;
+}
+
+FailureOr<bool> GraphImporter::widenCarried(std::vector<Imported> &inits,
+                                            std::vector<Imported> &next, const Node &node,
+                                            NodeImport &t, OpBuilder &b, bool mayWiden) {
+  NodeImport in(*this, node, {}, b, t.loc);
+  bool changed = false;
+  for (size_t i = 0; i < inits.size(); ++i) {
+    if (!inits[i].isCarried())
+      continue;
+    // The type of the variable, as it is and as it becomes.
+    FailureOr<bool> wider = unify(inits[i], next[i], t, in);
+    if (succeeded(wider) && !next[i].isCarried()) {
+      (void)report(node, "W0251", "found a loop variable that changes its kind");
+      return failure();
+    }
+    if (failed(wider) || (*wider && !mayWiden)) {
+      (void)report(node, "W0251",
+                   "expected a loop variable of one rank and type, got one that changes them");
+      return failure();
+    }
+    changed |= *wider;
+  }
+  return changed;
+}
+
 FailureOr<std::vector<Imported>> GraphImporter::buildWhile(std::vector<Imported> inits,
                                                            LoopPart condition, LoopPart body,
                                                            const Node &node, OpBuilder &b,
@@ -265,43 +359,11 @@ FailureOr<std::vector<Imported>> GraphImporter::buildWhile(std::vector<Imported>
     };
 
     mlir::Region bodyRegion, conditionRegion;
-    auto open = [&](mlir::Region &region, std::vector<Imported> &arguments) {
-      Block &block = region.emplaceBlock();
-      arguments = inits;
-      for (Imported &argument : arguments)
-        if (argument.isCarried())
-          for (Value *tensor : argument.tensors())
-            *tensor = block.addArgument(tensor->getType(), loc);
-      // A region that no operation owns yet knows no context.
-      OpBuilder builder(context);
-      builder.setInsertionPointToEnd(&block);
-      return builder;
-    };
-    // Runs a part with the objects as they are at its begin.
-    auto runPart = [&](LoopPart part, std::vector<Imported> arguments, RegionState &inside,
-                       OpBuilder &builder) {
-      for (size_t i = declared; i < arguments.size(); ++i)
-        inside.objects[arguments[i].array.get()] = arguments[i];
-      arguments.resize(declared);
-      state = &inside;
-      auto values = part(std::move(arguments), builder);
-      state = outside;
-      return values;
-    };
     std::vector<Imported> arguments;
-    OpBuilder bodyBuilder = open(bodyRegion, arguments);
+    OpBuilder bodyBuilder = openRegion(bodyRegion, inits, arguments, b, loc);
     RegionState bodyState(outside);
-    auto next = runPart(body, arguments, bodyState, bodyBuilder);
-    for (std::shared_ptr<ArrayInfo> &object : bodyState.changed())
-      if (llvm::none_of(ArrayRef<Imported>(inits).drop_front(declared),
-                        [&](const Imported &i) { return i.array == object; })) {
-        const Imported *before = outside->find(object.get());
-        if (!before && object->base)
-          inits.push_back(unwrittenGradients(object, t));
-        else
-          inits.push_back(before ? *before : Imported::makeArray(object));
-        changed = true;
-      }
+    auto next = runPart(body, arguments, declared, bodyState, bodyBuilder);
+    changed |= carryChanged(inits, declared, bodyState, t);
     for (Imported &init : inits)
       settle(init);
     if (failed(next) && !changed)
@@ -315,23 +377,11 @@ FailureOr<std::vector<Imported>> GraphImporter::buildWhile(std::vector<Imported>
     if (succeeded(next) && !changed) {
       for (size_t i = declared; i < inits.size(); ++i)
         next->push_back(*bodyState.find(inits[i].array.get()));
-      NodeImport in(*this, node, {}, bodyBuilder, loc);
-      for (size_t i = 0; i < inits.size(); ++i) {
-        if (!inits[i].isCarried())
-          continue;
-        // The type of the variable, as it is and as it becomes.
-        FailureOr<bool> wider = unify(inits[i], (*next)[i], t, in);
-        if (succeeded(wider) && !(*next)[i].isCarried()) {
-          (void)report(node, "W0251", "found a loop variable that changes its kind");
-          return giveUp();
-        }
-        if (failed(wider) || (*wider && attempt == kMaxAttempts)) {
-          (void)report(node, "W0251",
-                       "expected a loop variable of one rank and type, got one that changes them");
-          return giveUp();
-        }
-        changed |= *wider;
-      }
+      FailureOr<bool> wider =
+          widenCarried(inits, *next, node, t, bodyBuilder, /*mayWiden=*/attempt < kMaxAttempts);
+      if (failed(wider))
+        return giveUp();
+      changed |= *wider;
     }
     if (changed) {
       sink = outer;
@@ -340,9 +390,9 @@ FailureOr<std::vector<Imported>> GraphImporter::buildWhile(std::vector<Imported>
       return giveUp();
     }
 
-    OpBuilder conditionBuilder = open(conditionRegion, arguments);
+    OpBuilder conditionBuilder = openRegion(conditionRegion, inits, arguments, b, loc);
     RegionState conditionState(outside);
-    auto test = runPart(condition, arguments, conditionState, conditionBuilder);
+    auto test = runPart(condition, arguments, declared, conditionState, conditionBuilder);
     if (failed(test))
       return giveUp();
     NodeImport ct(*this, node, {}, conditionBuilder, loc);
@@ -353,27 +403,13 @@ FailureOr<std::vector<Imported>> GraphImporter::buildWhile(std::vector<Imported>
       return giveUp();
     }
     YieldOp::create(conditionBuilder, loc, ValueRange(flag));
-    SmallVector<Value> carried, yields;
-    SmallVector<Type> types;
+    SmallVector<Value> yields;
     for (size_t i = 0; i < inits.size(); ++i)
       if (inits[i].isCarried())
-        for (auto [from, to] : llvm::zip(inits[i].tensors(), (*next)[i].tensors())) {
-          carried.push_back(*from);
+        for (Value *to : (*next)[i].tensors())
           yields.push_back(*to);
-          types.push_back(from->getType());
-        }
     YieldOp::create(bodyBuilder, loc, ValueRange(yields));
-    OperationState operation(loc, WhileOp::getOperationName());
-    operation.addOperands(carried);
-    operation.addTypes(types);
-    operation.addRegion()->takeBody(conditionRegion);
-    operation.addRegion()->takeBody(bodyRegion);
-    Operation *made = b.create(operation);
-    unsigned at = 0;
-    for (Imported &init : inits)
-      if (init.isCarried())
-        for (Value *tensor : init.tensors())
-          *tensor = made->getResult(at++);
+    createWhile(inits, conditionRegion, bodyRegion, b, loc);
     sink = outer;
     for (const weir::Diagnostic &diagnostic : inner.diagnostics())
       outer->report(diagnostic);

@@ -167,6 +167,20 @@ public:
                                                     LoopPart body, const Node &node,
                                                     mlir::OpBuilder &b, mlir::Location loc);
 
+  /// What a part of a loop gives, with the objects behind `declared` arguments as they are at its
+  /// begin.
+  mlir::FailureOr<std::vector<Imported>> runPart(LoopPart part, std::vector<Imported> arguments,
+                                                 size_t declared, RegionState &inside,
+                                                 mlir::OpBuilder &b);
+  /// Adds to `inits` the objects that a loop's body has changed and that are not among them;
+  /// returns whether there were any.
+  bool carryChanged(std::vector<Imported> &inits, size_t declared, const RegionState &inside,
+                    NodeImport &t);
+  /// Widens `inits` to what they become; returns whether any is. Reports at `node` what cannot be.
+  mlir::FailureOr<bool> widenCarried(std::vector<Imported> &inits, std::vector<Imported> &next,
+                                     const Node &node, NodeImport &t, mlir::OpBuilder &b,
+                                     bool mayWiden);
+
   /// A tensor of the file as an attribute: small ones by value, large ones as a
   /// blob. Null on failure, reported at `node`.
   mlir::TypedAttr tensorAttr(const Tensor &tensor, const Node &node);
@@ -227,6 +241,17 @@ private:
   void computeBranches(Region &region);
   void emit(Region &region, llvm::ArrayRef<uint32_t> items, const Branches &base, Scope &scope,
             mlir::OpBuilder &b);
+  struct Choice;
+  /// The first predicate that is known in the scope and that some pending item is on.
+  std::optional<Edge> choosePredicate(const Region &region, llvm::ArrayRef<uint32_t> pending,
+                                      const Branches &base, const Scope &scope);
+  Choice sortOut(const Region &region, llvm::ArrayRef<uint32_t> pending, const Branches &base,
+                 std::pair<uint32_t, uint32_t> predicate);
+  /// What is on one side: its merges' values, each with the number of who arrived, and what
+  /// escapes.
+  mlir::FailureOr<std::vector<Imported>> emitSide(Region &region, const Choice &choice,
+                                                  uint32_t side, const Branches &base, Scope &scope,
+                                                  mlir::OpBuilder &b);
   void emitBranch(Region &region, std::vector<uint32_t> &pending, const Branches &base,
                   Scope &scope, mlir::OpBuilder &b);
   void emitItem(Region &region, Item &item, Scope &scope, mlir::OpBuilder &b);
