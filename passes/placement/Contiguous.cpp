@@ -95,6 +95,36 @@ std::vector<std::vector<int32_t>> classesOf(const Graph &graph) {
   }
 }
 
+/// Sums up to each cut.
+struct Sums {
+  std::vector<double> work;        ///< by cut and class
+  std::vector<int32_t> impossible; ///< groups that no device of a class can do, as `work`
+  std::vector<double> memory;
+
+  Sums(const Graph &graph, std::span<const int32_t> groups,
+       const std::vector<std::vector<int32_t>> &classes, const std::vector<int32_t> &ends)
+      : work(ends.size() * classes.size(), 0), impossible(ends.size() * classes.size(), 0),
+        memory(ends.size(), 0) {
+    size_t kinds = classes.size();
+    for (size_t i = 1; i < ends.size(); ++i) {
+      memory[i] = memory[i - 1];
+      for (size_t k = 0; k < kinds; ++k) {
+        work[i * kinds + k] = work[(i - 1) * kinds + k];
+        impossible[i * kinds + k] = impossible[(i - 1) * kinds + k];
+      }
+      for (int32_t p = ends[i - 1]; p < ends[i]; ++p) {
+        memory[i] += graph.groupMemory[groups[p]];
+        for (size_t k = 0; k < kinds; ++k)
+          if (graph.possible(groups[p], classes[k][0]))
+            work[i * kinds + k] +=
+                graph.groupTimes[size_t(groups[p]) * graph.devices + classes[k][0]];
+          else
+            ++impossible[i * kinds + k];
+      }
+    }
+  }
+};
+
 } // namespace
 
 std::vector<int32_t> weir::placement::placeContiguously(const Graph &graph,
@@ -110,25 +140,7 @@ std::vector<int32_t> weir::placement::placeContiguously(const Graph &graph,
   std::vector<int32_t> ends = cuts.choose();
   int32_t count = int32_t(ends.size());
 
-  // Sums up to each cut: work by class, and memory.
-  std::vector<double> work(size_t(count) * kinds, 0), memory(count, 0);
-  std::vector<int32_t> impossible(size_t(count) * kinds, 0);
-  for (int32_t i = 1; i < count; ++i) {
-    memory[i] = memory[i - 1];
-    for (int32_t k = 0; k < kinds; ++k) {
-      work[i * kinds + k] = work[(i - 1) * kinds + k];
-      impossible[i * kinds + k] = impossible[(i - 1) * kinds + k];
-    }
-    for (int32_t p = ends[i - 1]; p < ends[i]; ++p) {
-      memory[i] += graph.groupMemory[groups[p]];
-      for (int32_t k = 0; k < kinds; ++k)
-        if (graph.possible(groups[p], classes[k][0]))
-          work[i * kinds + k] +=
-              graph.groupTimes[size_t(groups[p]) * graph.devices + classes[k][0]];
-        else
-          ++impossible[i * kinds + k];
-    }
-  }
+  const Sums sums(graph, groups, classes, ends);
   // Transfers between two devices of these classes, which may be one class.
   auto cross = [&](int32_t cut, int32_t from, int32_t to) -> double {
     int32_t a = classes[from][0], b = classes[to][0];
@@ -162,10 +174,10 @@ std::vector<int32_t> weir::placement::placeContiguously(const Graph &graph,
         continue;
       double base = cost + (before < 0 ? 0 : cross(begin, before, k));
       for (int32_t cut = begin + 1; cut < count; ++cut) {
-        if (memory[cut] - memory[begin] > graph.limits[classes[k][0]] ||
-            impossible[cut * kinds + k] > impossible[begin * kinds + k])
+        if (sums.memory[cut] - sums.memory[begin] > graph.limits[classes[k][0]] ||
+            sums.impossible[cut * kinds + k] > sums.impossible[begin * kinds + k])
           break;
-        double time = work[cut * kinds + k] - work[begin * kinds + k];
+        double time = sums.work[cut * kinds + k] - sums.work[begin * kinds + k];
         Cell &cell = table[index(state + stride[k], cut, k)];
         if (base + time < cell.cost)
           cell = {base + time, begin, before};

@@ -273,41 +273,9 @@ LogicalResult StepBuilder::visit(Operation *op) {
         states[has.getResult()] = state;
         return success();
       })
-      .Case<plan::AllReduceOp>([&](plan::AllReduceOp reduce) {
-        Value value = bufferOf(reduce.getValue()), result = reduce.getResult(), target;
-        if (result) {
-          target = allocate(result.getType(), stateOf(reduce.getValue()).dims);
-          setBuffer(result, target);
-        }
-        plan::AllReduceOp::create(b, loc, Type(), reduce.getCollectiveAttr(), value, target);
-        return success();
-      })
-      .Case<weir::SendOp>([&](weir::SendOp send) {
-        SmallVector<Value> buffers;
-        for (Value value : send.getValue())
-          if (isa<TensorType>(value.getType()))
-            buffers.push_back(bufferOf(value));
-        plan::SendOp::create(b, loc, send.getEdgeAttr(), iterationOf(send), buffers);
-        return success();
-      })
-      .Case<weir::ReceiveOp>([&](weir::ReceiveOp receive) {
-        bool isTensor = isa<TensorType>(receive.getType());
-        auto op =
-            plan::ReceiveOp::create(b, loc, isTensor ? Type(bufferType(receive.getType())) : Type(),
-                                    receive.getEdgeAttr(), iterationOf(receive));
-        if (isTensor)
-          setBuffer(receive.getResult(), op.getResult());
-        // An offload device's step reads few integers on the host, where they
-        // arrive, and its kernels what the step writes for them.
-        if (isTensor && isScalarForm(receive.getType()) && isOffloaded(receive)) {
-          TensorState state;
-          state.scalars = scalarsOf(receive.getResult());
-          state.dims = stateOf(receive.getResult()).dims;
-          state.hasScalars = true;
-          states[receive.getResult()] = state;
-        }
-        return success();
-      })
+      .Case<plan::AllReduceOp>([&](auto o) { return visitAllReduce(o); })
+      .Case<weir::SendOp>([&](auto o) { return visitSend(o); })
+      .Case<weir::ReceiveOp>([&](auto o) { return visitReceive(o); })
       .Default([&](Operation *other) -> LogicalResult {
         if (auto reshape = dyn_cast<ReshapeOp>(other))
           if (!isScalarForm(reshape.getType()) || isDecidedOnDevice(reshape.getOperation()))
@@ -316,6 +284,43 @@ LogicalResult StepBuilder::visit(Operation *op) {
           return visitScalar(other);
         return visitLibrary(other);
       });
+}
+
+LogicalResult StepBuilder::visitAllReduce(plan::AllReduceOp reduce) {
+  Value value = bufferOf(reduce.getValue()), result = reduce.getResult(), target;
+  if (result) {
+    target = allocate(result.getType(), stateOf(reduce.getValue()).dims);
+    setBuffer(result, target);
+  }
+  plan::AllReduceOp::create(b, loc, Type(), reduce.getCollectiveAttr(), value, target);
+  return success();
+}
+
+LogicalResult StepBuilder::visitSend(weir::SendOp send) {
+  SmallVector<Value> buffers;
+  for (Value value : send.getValue())
+    if (isa<TensorType>(value.getType()))
+      buffers.push_back(bufferOf(value));
+  plan::SendOp::create(b, loc, send.getEdgeAttr(), iterationOf(send), buffers);
+  return success();
+}
+
+LogicalResult StepBuilder::visitReceive(weir::ReceiveOp receive) {
+  bool isTensor = isa<TensorType>(receive.getType());
+  auto op = plan::ReceiveOp::create(b, loc, isTensor ? Type(bufferType(receive.getType())) : Type(),
+                                    receive.getEdgeAttr(), iterationOf(receive));
+  if (isTensor)
+    setBuffer(receive.getResult(), op.getResult());
+  // An offload device's step reads few integers on the host, where they
+  // arrive, and its kernels what the step writes for them.
+  if (isTensor && isScalarForm(receive.getType()) && isOffloaded(receive)) {
+    TensorState state;
+    state.scalars = scalarsOf(receive.getResult());
+    state.dims = stateOf(receive.getResult()).dims;
+    state.hasScalars = true;
+    states[receive.getResult()] = state;
+  }
+  return success();
 }
 
 Value StepBuilder::iterationOf(Operation *op) {

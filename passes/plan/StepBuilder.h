@@ -75,6 +75,9 @@ private:
   mlir::LogicalResult visitScalar(mlir::Operation *op);
   mlir::LogicalResult visitReshape(ReshapeOp op);
   mlir::LogicalResult visitAssert(AssertOp op);
+  mlir::LogicalResult visitAllReduce(plan::AllReduceOp op);
+  mlir::LogicalResult visitSend(weir::SendOp op);
+  mlir::LogicalResult visitReceive(weir::ReceiveOp op);
   mlir::LogicalResult visitLibrary(mlir::Operation *op);
   /// Of an edge: the first and only, or, inside of regions, the next.
   mlir::Value iterationOf(mlir::Operation *op);

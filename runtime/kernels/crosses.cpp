@@ -122,6 +122,61 @@ bool isFeature(const weir_tensor &values) {
   return values.dtype == WEIR_STRING || isIndexType(values.dtype);
 }
 
+/// The operands: ragged columns first (values, row splits), then sparse ones (indices,
+/// values, shape), then dense ones, then what is joined or hashed with.
+struct Operands {
+  const weir_tensor *ragged, *sparse, *dense, *last;
+
+  Operands(const Call &call, const weir_tensor *operands)
+      : ragged(operands), sparse(ragged + 2 * call.raggedCount),
+        dense(sparse + 3 * call.sparseCount), last(dense + call.denseCount) {}
+
+  /// How many rows all columns have; -1: they are no columns, or differ.
+  int64_t rows(const Call &call) const {
+    int64_t rows = -1;
+    auto agree = [&](int64_t own) {
+      bool fits = rows < 0 || rows == own;
+      rows = own;
+      return fits && own >= 0;
+    };
+    bool fits = true;
+    for (int64_t i = 0; i < call.raggedCount && fits; ++i)
+      fits = isFeature(ragged[2 * i]) && isIndexType(ragged[2 * i + 1].dtype) &&
+             ragged[2 * i + 1].rank == 1 && agree(ragged[2 * i + 1].dims[0] - 1);
+    for (int64_t i = 0; i < call.sparseCount && fits; ++i)
+      fits = sparse[3 * i].rank == 2 && sparse[3 * i].dims[1] == 2 &&
+             sparse[3 * i].dims[0] == elementCountOf(sparse[3 * i + 1]) &&
+             isFeature(sparse[3 * i + 1]) && elementCountOf(sparse[3 * i + 2]) == 2 &&
+             agree(integerAt(sparse[3 * i + 2], 0));
+    for (int64_t i = 0; i < call.denseCount && fits; ++i)
+      fits = dense[i].rank == 2 && isFeature(dense[i]) && agree(dense[i].dims[0]);
+    return fits ? rows : -1;
+  }
+};
+
+/// Where the rows of a ragged column begin, and the last ends, to `to`.
+void readSplits(const weir_tensor &splits, int64_t rows, int64_t *to) {
+  for (int64_t row = 0; row <= rows; ++row)
+    to[row] = integerAt(splits, row);
+}
+
+/// The same of a sparse one, by its indices; false: they are out of order, or out of bounds.
+bool countSplits(const weir_tensor &indices, int64_t count, int64_t rows, int64_t *to) {
+  for (int64_t row = 0; row <= rows; ++row)
+    to[row] = 0;
+  int64_t before = 0;
+  for (int64_t k = 0; k < count; ++k) {
+    int64_t row = integerAt(indices, 2 * k);
+    if (row < before || row >= rows)
+      return false;
+    before = row;
+    ++to[row + 1];
+  }
+  for (int64_t row = 0; row < rows; ++row)
+    to[row + 1] += to[row];
+  return true;
+}
+
 } // namespace
 
 int32_t weir_kernel_cross(weir_context *ctx, const weir_tensor *operands, int32_t operand_count,
@@ -133,28 +188,9 @@ int32_t weir_kernel_cross(weir_context *ctx, const weir_tensor *operands, int32_
   if (operand_count != wanted || result_count != (call.givesSplits ? 2 : 3) ||
       values.dtype != (call.hashing ? WEIR_I64 : WEIR_STRING))
     return failMessage(ctx, WEIR_INTERNAL, "operands or results are missing");
-  // Ragged columns come first (values, row splits), then sparse ones (indices,
-  // values, shape), then dense ones.
-  const weir_tensor *ragged = operands, *sparse = ragged + 2 * call.raggedCount,
-                    *dense = sparse + 3 * call.sparseCount, *last = operands + wanted - 1;
-  int64_t rows = -1;
-  auto agree = [&](int64_t own) {
-    bool fits = rows < 0 || rows == own;
-    rows = own;
-    return fits && own >= 0;
-  };
-  bool fits = true;
-  for (int64_t i = 0; i < call.raggedCount && fits; ++i)
-    fits = isFeature(ragged[2 * i]) && isIndexType(ragged[2 * i + 1].dtype) &&
-           ragged[2 * i + 1].rank == 1 && agree(ragged[2 * i + 1].dims[0] - 1);
-  for (int64_t i = 0; i < call.sparseCount && fits; ++i)
-    fits = sparse[3 * i].rank == 2 && sparse[3 * i].dims[1] == 2 &&
-           sparse[3 * i].dims[0] == elementCountOf(sparse[3 * i + 1]) &&
-           isFeature(sparse[3 * i + 1]) && elementCountOf(sparse[3 * i + 2]) == 2 &&
-           agree(integerAt(sparse[3 * i + 2], 0));
-  for (int64_t i = 0; i < call.denseCount && fits; ++i)
-    fits = dense[i].rank == 2 && isFeature(dense[i]) && agree(dense[i].dims[0]);
-  if (!fits || columnCount == 0)
+  const Operands given(call, operands);
+  int64_t rows = given.rows(call);
+  if (rows < 0 || columnCount == 0)
     return failMessage(ctx, WEIR_INVALID_ARGUMENT,
                        "columns must be matrices of integers or strings with as many rows each");
   int64_t own = rows + 1;
@@ -167,32 +203,19 @@ int32_t weir_kernel_cross(weir_context *ctx, const weir_tensor *operands, int32_
   for (int64_t c = 0; c < columnCount; ++c) {
     int64_t i = next[call.kinds[c]]++;
     if (call.kinds[c] == 2) {
-      columns[c] = {&dense[i], nullptr, dense[i].dims[1]};
+      columns[c] = {&given.dense[i], nullptr, given.dense[i].dims[1]};
       continue;
     }
     bool isRagged = call.kinds[c] == 0;
     int64_t *to = begins.data + own * (isRagged ? i : call.raggedCount + i);
-    const weir_tensor &features = isRagged ? ragged[2 * i] : sparse[3 * i + 1];
+    const weir_tensor &features = isRagged ? given.ragged[2 * i] : given.sparse[3 * i + 1];
     columns[c] = {&features, to, 0};
     int64_t total = elementCountOf(features);
-    if (isRagged) {
-      for (int64_t row = 0; row < own; ++row)
-        to[row] = integerAt(ragged[2 * i + 1], row);
-    } else {
-      for (int64_t row = 0; row < own; ++row)
-        to[row] = 0;
-      int64_t before = 0;
-      for (int64_t k = 0; k < total; ++k) {
-        int64_t row = integerAt(sparse[3 * i], 2 * k);
-        if (row < before || row >= rows)
-          return failMessage(ctx, WEIR_INVALID_ARGUMENT,
-                             "a row index is out of order, or out of bounds");
-        before = row;
-        ++to[row + 1];
-      }
-      for (int64_t row = 0; row < rows; ++row)
-        to[row + 1] += to[row];
-    }
+    if (isRagged)
+      readSplits(given.ragged[2 * i + 1], rows, to);
+    else if (!countSplits(given.sparse[3 * i], total, rows, to))
+      return failMessage(ctx, WEIR_INVALID_ARGUMENT,
+                         "a row index is out of order, or out of bounds");
     bool ordered = to[0] == 0 && to[rows] == total;
     for (int64_t row = 0; row < rows && ordered; ++row)
       ordered = to[row] <= to[row + 1];
@@ -202,14 +225,14 @@ int32_t weir_kernel_cross(weir_context *ctx, const weir_tensor *operands, int32_
   Crosser crosser(ctx, call);
   crosser.columns = columns.data;
   crosser.columnCount = columnCount;
-  if (call.hashing == Call::None && !loadString(*last, &crosser.separator))
+  if (call.hashing == Call::None && !loadString(*given.last, &crosser.separator))
     return failMessage(ctx, WEIR_INVALID_ARGUMENT, "the separator is not one string");
   if (call.hashing > Call::Chained) {
-    if (last->dtype != WEIR_I64 || elementCountOf(*last) != 3)
+    if (given.last->dtype != WEIR_I64 || elementCountOf(*given.last) != 3)
       return failMessage(ctx, WEIR_INVALID_ARGUMENT, "the salt is not two numbers");
-    call.buckets = integerAt(*last, 0);
-    crosser.key[0] = uint64_t(integerAt(*last, 1));
-    crosser.key[1] = uint64_t(integerAt(*last, 2));
+    call.buckets = integerAt(*given.last, 0);
+    crosser.key[0] = uint64_t(integerAt(*given.last, 1));
+    crosser.key[1] = uint64_t(integerAt(*given.last, 2));
   }
   int64_t most = 0;
   splits[0] = 0;
