@@ -13,7 +13,7 @@
     ONNX: input m map(i64,f32) scalar   a map
     ONNX: init w i64 2 = 0 1            values; a scalar's shape is "scalar"
     ONNX: external w f32 2 at FILE 8    values in FILE from byte 8 on
-    ONNX: n1: y, z = Op(x, , w) axis=1 pads=[0,1] mode="edge" alpha=0.5 body=@g
+    ONNX: n1: y, z = Op(x, , w) axis=1 pads=[0,1] xs=["x"] mode="edge" alpha=0.5 body=@g
     ONNX: output y f32 2                the type may be left out
     ONNX: graph g … ONNX: end           a subgraph, for attributes
     ONNX: function dom.F(a) -> b … ONNX: end    a function; $alpha is its attribute
@@ -95,6 +95,8 @@ def attribute(name, value, graphs):
         return body + number(20, 3) + text(4, value[1:-1])
     if value.startswith("["):
         items = [v for v in value[1:-1].split(",") if v]
+        if items and items[0].startswith('"'):
+            return body + number(20, 8) + b"".join(text(9, v[1:-1]) for v in items)
         return body + number(20, 7) + b"".join(number(8, int(v)) for v in items)
     if value.startswith("tensor("):
         element, shape, *values = value[7:-1].split(",")
