@@ -174,6 +174,26 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
            (ShapedType::isDynamic(columns) || columns >= fewestColumns);
   }
 
+  /// Whether elements of `value` share scales: bytes that are multiplied with a tensor of as many
+  /// elements are no quantised ones.
+  static bool isDequantized(Value value, const ByteOperand &operand) {
+    if (!operand.scale)
+      return false;
+    Value scale = operand.scale;
+    for (Operation *def;
+         (def = scale.getDefiningOp()) && isa<ReshapeOp, TransposeOp, BroadcastToOp, CastOp>(def);)
+      scale = def->getOperand(0);
+    auto own = dyn_cast<RankedTensorType>(scale.getType());
+    auto type = cast<RankedTensorType>(value.getType());
+    if (constantOf(scale) || !own || own.getRank() < type.getRank())
+      return true;
+    for (auto [size, of] :
+         llvm::zip_equal(own.getShape(), type.getShape().take_back(own.getRank())))
+      if (size == 1 && of != 1)
+        return true;
+    return type.hasStaticShape() && type.getNumElements() == 1;
+  }
+
   /// Warns where both operands of a product are bytes with scales, and it is computed
   /// in reals nevertheless: that takes many times as long.
   void warnOfReals(Operation *op, const Twine &why) {
@@ -181,7 +201,8 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
     bool isRanked = llvm::all_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>);
     if (!isRanked || (dot && dot.getRhsContract().empty()) || !mayGain(op))
       return;
-    if (!leftByteOperand(op).scale || !rightByteOperand(op).scale)
+    if (!isDequantized(op->getOperand(0), leftByteOperand(op)) ||
+        !isDequantized(op->getOperand(1), rightByteOperand(op)))
       return;
     op->emitWarning("W0501: found a product of quantised operands that is computed in f32: ")
         << why;

@@ -59,21 +59,22 @@ void storeFloat(weir_tensor &tensor, int64_t i, double value) {
     static_cast<double *>(tensor.data)[i] = value;
 }
 
-/// Checks inputs [steps, batch, classes], lengths [batch] (i32); 0 or a code.
+/// Checks inputs [steps, batch, classes], lengths [batch] (i32); 0 or a code. Of lengths that do
+/// not fit it is `lengthCode`.
 int32_t readInputs(weir_context *ctx, const weir_tensor &inputs, const weir_tensor &lengths,
-                   const weir_tensor &result) {
+                   const weir_tensor &result, weir_code lengthCode) {
   if ((inputs.dtype != WEIR_F32 && inputs.dtype != WEIR_F64) || result.dtype != inputs.dtype)
     return failDtype(ctx, "sequences", inputs.dtype);
-  if (inputs.rank != 3 || lengths.rank != 1 || lengths.dtype != WEIR_I32 ||
-      lengths.dims[0] != inputs.dims[1] || inputs.dims[2] < 1)
+  if (inputs.rank != 3 || lengths.rank != 1 || lengths.dtype != WEIR_I32 || inputs.dims[0] < 1 ||
+      inputs.dims[1] < 1 || inputs.dims[2] < 1)
     return failMessage(ctx, WEIR_INVALID_ARGUMENT,
-                       "inputs must be [time, batch, classes], and there must "
-                       "be a length for each of the batch");
-  for (int64_t b = 0; b < lengths.dims[0]; ++b) {
-    int32_t length = static_cast<const int32_t *>(lengths.data)[b];
-    if (length < 0 || length > inputs.dims[0])
-      return failMessage(ctx, WEIR_INVALID_ARGUMENT, "a sequence is longer than the inputs");
-  }
+                       "inputs must be [time, batch, classes], none of them 0, and lengths a "
+                       "vector");
+  if (lengths.dims[0] != inputs.dims[1])
+    return failMessage(ctx, lengthCode, "there must be a length for each of the batch");
+  for (int64_t b = 0; b < lengths.dims[0]; ++b)
+    if (static_cast<const int32_t *>(lengths.data)[b] > inputs.dims[0])
+      return failMessage(ctx, lengthCode, "a sequence is longer than the inputs");
   return WEIR_OK;
 }
 
@@ -228,7 +229,7 @@ int32_t weir_kernel_ctc_loss(weir_context *ctx, const weir_tensor *operands, int
   if (operand_count != 4 || result_count != 2)
     return failMessage(ctx, WEIR_INTERNAL, "ctc loss has two results");
   const weir_tensor &places = operands[1], &values = operands[2];
-  if (int32_t code = readInputs(ctx, operands[0], operands[3], results[0]))
+  if (int32_t code = readInputs(ctx, operands[0], operands[3], results[0], WEIR_INVALID_ARGUMENT))
     return code;
   Inputs inputs = {operands[0], operands[0].dims[0], operands[0].dims[1], operands[0].dims[2]};
   if (places.dtype != WEIR_I64 || places.rank != 2 || places.dims[1] != 2 ||
@@ -415,7 +416,8 @@ int32_t weir_kernel_ctc_greedy(weir_context *ctx, const weir_tensor *operands,
                                const int64_t *attributes) {
   if (operand_count != 2 || result_count != 4)
     return failMessage(ctx, WEIR_INTERNAL, "ctc decoding has four results");
-  if (int32_t code = readInputs(ctx, operands[0], operands[1], results[3]))
+  if (int32_t code =
+          readInputs(ctx, operands[0], operands[1], results[3], WEIR_FAILED_PRECONDITION))
     return code;
   Inputs inputs = {operands[0], operands[0].dims[0], operands[0].dims[1], operands[0].dims[2]};
   int64_t blank = attributes[1] < 0 ? attributes[1] + inputs.classes : attributes[1];
@@ -459,7 +461,7 @@ int32_t weir_kernel_ctc_beam_search(weir_context *ctx, const weir_tensor *operan
                        "a beam search has three results for each path, and "
                        "their logarithms");
   weir_tensor &scores = results[3 * paths];
-  if (int32_t code = readInputs(ctx, operands[0], operands[1], scores))
+  if (int32_t code = readInputs(ctx, operands[0], operands[1], scores, WEIR_FAILED_PRECONDITION))
     return code;
   if (width < paths)
     return failMessage(ctx, WEIR_INVALID_ARGUMENT, "requested more paths than the beam width");

@@ -246,6 +246,8 @@ class Operands:
         if role == "fine":  # bytes times that are of ordinary size
             return array(self.pick([0.001, 0.003, 0.01]))
         if role == "zero":
+            if dtype.kind in "iu" and dtype.itemsize >= 4:  # ONNX: there is none
+                return array(np.zeros(count))
             low, high = (0, 255) if dtype.kind == "u" else (-20, 20)
             return values.elements(random, dtype, shape, "plain") if dtype.kind not in "iu" else \
                 array(random.integers(low, min(high, 127) + 1, count))

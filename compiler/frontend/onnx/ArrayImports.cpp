@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/frontend/lowering/GivenShape.h"
 #include "compiler/frontend/onnx/GraphImporter.h"
 #include "compiler/frontend/onnx/RuntimeAxes.h"
 #include "dialects/weir/KnownIntegers.h"
@@ -171,7 +172,9 @@ LogicalResult reshape(NodeImport &n) {
   shape = n.cast(shape, n.b.getI64Type());
   if (n.version < 14 || n.i("allowzero") == 0)
     shape = keepZeros(n, x, shape);
-  return n.result(n.reshapeTo(x, shape));
+  return n.result(frontend::ofGivenShape(
+      n, n.reshapeTo(x, shape), shape, true,
+      [&](Value holds, StringRef text) { n.require(n.reduce(holds, "all", {0}, false), text); }));
 }
 
 LogicalResult flatten(NodeImport &n) {

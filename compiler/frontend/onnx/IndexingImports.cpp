@@ -358,12 +358,17 @@ template <bool largest> LogicalResult argReduce(NodeImport &n) {
   Value x = n.in(0);
   if (!x)
     return failure();
+  // A scalar counts as a vector of one along the axes that a vector has, as in NumPy; the result is
+  // a scalar. ONNX's schema has no axis for it, exporters write one.
+  bool isScalar = n.rank(x) == 0;
+  if (isScalar)
+    x = n.reshape(x, {1});
   std::optional<int64_t> axis = n.axis(n.i("axis"), n.rank(x));
   if (!axis)
     return failure();
   bool last = n.version >= 12 && n.i("select_last_index") != 0;
   return n.result(n.op<ArgReduceOp>(x, n.flag(largest), n.number(*axis),
-                                    n.flag(n.i("keepdims") != 0), n.flag(last),
+                                    n.flag(!isScalar && n.i("keepdims") != 0), n.flag(last),
                                     n.typeAttr(n.b.getI64Type())));
 }
 

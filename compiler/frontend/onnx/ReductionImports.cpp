@@ -63,6 +63,13 @@ std::optional<Reduction> reduction(NodeImport &n, int64_t sinceInput) {
       given = std::nullopt;
     }
   }
+  // The same leniency towards scalars as ArgMax has.
+  if (n.rank(r.x) == 0 && given &&
+      llvm::all_of(*given, [](int64_t axis) { return axis == 0 || axis == -1; })) {
+    r.x = n.reshape(r.x, {1});
+    given = {0};
+    r.keep = false;
+  }
   std::optional<SmallVector<int64_t>> axes = n.axes(given, n.rank(r.x));
   if (!axes)
     return std::nullopt;

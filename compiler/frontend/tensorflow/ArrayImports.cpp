@@ -9,6 +9,7 @@
 #include "compiler/frontend/tensorflow/RuntimeAxes.h"
 #include "compiler/frontend/tensorflow/Sparse.h"
 #include "dialects/weir/KnownIntegers.h"
+#include "dialects/weir/SizeOrigins.h"
 #include "dialects/weir/Training.h"
 
 using namespace mlir;
@@ -86,8 +87,38 @@ static LogicalResult empty(NodeImport &n) {
 // Sequences of numbers
 //===----------------------------------------------------------------------===//
 
+/// Whether an integer is at least 0 whatever is fed: a number, or a size.
+static bool isCount(SizeOrigins &origins, Value v) {
+  auto known = origins.integers(v);
+  return known && known->size() == 1 &&
+         (known->front().isSymbol() || known->front().value.value_or(-1) >= 0);
+}
+
+/// Unlike ONNX's, a range whose step leads away from its end is an error, not empty.
 static LogicalResult range(NodeImport &n) {
-  return n.result(n.op<RangeOp>(n.in(0), n.in(1), n.in(2)));
+  SmallVector<Value> given = n.tensors(0, 3);
+  if (given.empty())
+    return failure();
+  for (Value &v : given) {
+    if (n.rank(v) > 1)
+      return n.invalid("expected scalars, got rank " + Twine(n.rank(v)));
+    v = n.toScalar(v);
+  }
+  auto [start, limit, delta] = std::tuple(given[0], given[1], given[2]);
+  auto from = n.knownInts(0), step = n.knownInts(2);
+  SizeOrigins origins;
+  bool isUpwards = from && *from == IntVector{0} && step && step->size() == 1 &&
+                   step->front() > 0 && isCount(origins, limit);
+  if (!isUpwards) {
+    require(n, n.compare("ne", delta, 0), "the step is 0");
+    Value up = n.op<AndOp>(n.compare("gt", delta, 0), n.compare("le", start, limit));
+    Value down = n.op<AndOp>(n.compare("lt", delta, 0), n.compare("ge", start, limit));
+    require(n, n.op<OrOp>(up, down), "the step leads away from the end");
+    if (n.isFloat(start))
+      require(n, n.compare("lt", n.op<AbsOp>(n.div(n.sub(limit, start), delta)), 0x1p63),
+              "more numbers than can be counted");
+  }
+  return n.result(n.op<RangeOp>(start, limit, delta));
 }
 
 static LogicalResult linSpace(NodeImport &n) {

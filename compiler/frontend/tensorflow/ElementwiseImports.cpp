@@ -260,6 +260,10 @@ static LogicalResult addN(NodeImport &n) {
 static LogicalResult absolute(NodeImport &n) {
   Value x = n.in(0);
   if (isComplex(n, x)) {
+    Type part = cast<ComplexType>(n.element(x)).getElementType();
+    Type asked = n.attr("Tout") ? n.elementAttr("Tout") : Type(n.b.getF32Type());
+    if (n.node.op == "ComplexAbs" && asked != part)
+      return n.invalid("expected results in the precision of the operand (Tout)");
     // An infinite part is more than a part that is no number.
     Value length = n.op<ComplexAbsOp>(x);
     Value isInfinite = n.op<OrOp>(n.op<IsInfOp>(n.op<RealOp>(x)), n.op<IsInfOp>(n.op<ImagOp>(x)));

@@ -249,6 +249,12 @@ static LogicalResult matrixSolve(NodeImport &n) {
   auto a = flatten(n, n.in(0)), b = flatten(n, n.in(1));
   if (!a || !b || !isSquare(n, *a))
     return failure();
+  int64_t rank = n.rank(n.in(0));
+  if (n.rank(n.in(1)) != rank)
+    return n.invalid("expected operands of one rank, got " + Twine(rank) + " and " +
+                     Twine(n.rank(n.in(1))));
+  if (failed(requireSame(n, n.in(0), n.in(1), "batches and rows", 0, rank - 1)))
+    return failure();
   if (n.isSet("adjoint"))
     a->matrices = adjoint(n, a->matrices);
   return n.result(restore(n, *b, solveWith(n, *a, b->matrices), {a->n, b->columns}));
@@ -378,6 +384,8 @@ static LogicalResult cholesky(NodeImport &n) {
 /// decomposition", 2016): L^-T Φ(L^T grad) L^-1, made symmetric. Φ takes the
 /// lower half, and half of the diagonal.
 static LogicalResult choleskyGrad(NodeImport &n) {
+  if (failed(requireSame(n, n.in(0), n.in(1), "the factor and its gradient")))
+    return failure();
   auto l = flatten(n, n.in(0)), grad = flatten(n, n.in(1));
   if (!l || !grad || !isSquare(n, *l))
     return failure();

@@ -114,6 +114,15 @@ static LogicalResult fourier(NodeImport &n) {
     element = ComplexType::get(element);
   else if (t->kind == Kind::ToReal)
     element = cast<ComplexType>(element).getElementType();
+  StringRef name = t->kind == Kind::FromReal ? "Tcomplex" : "Treal";
+  if (t->kind == Kind::FromReal || t->kind == Kind::ToReal) {
+    Type single = n.b.getF32Type();
+    if (t->kind == Kind::FromReal)
+      single = ComplexType::get(single);
+    Type asked = n.attr(name) ? n.elementAttr(name) : single;
+    if (asked != element)
+      return n.invalid("expected results in the precision of the operand (" + name + ")");
+  }
   return n.result(transform(n, x, *t, element));
 }
 

@@ -5,7 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/frontend/lowering/GivenShape.h"
 #include "compiler/frontend/tensorflow/Resampling.h"
+#include "compiler/frontend/tensorflow/Sparse.h"
+#include "dialects/weir/SizeOrigins.h"
 
 using namespace mlir;
 using namespace weir;
@@ -17,14 +20,38 @@ static Value conjugate(NodeImport &n) {
   return y && isa<ComplexType>(n.element(y)) ? n.op<ConjOp>(y) : y;
 }
 
+/// Input 1 in the shape of input 0: TensorFlow pairs the elements of both in their order, and
+/// refuses other numbers of elements.
+static Value gradientOf(NodeImport &n) {
+  Value y = n.in(0), dy = n.in(1);
+  if (!y || !dy)
+    return {};
+  SizeOrigins origins;
+  bool isSame = n.rank(y) == n.rank(dy);
+  for (int64_t i = 0; isSame && i < n.rank(y); ++i)
+    isSame = origins.areEqual(y, i, dy, i);
+  if (isSame)
+    return dy;
+  if (n.isStatic(y) && n.isStatic(dy) &&
+      n.type(y).getNumElements() != n.type(dy).getNumElements()) {
+    (void)n.invalid("expected as many elements of the gradient as of the operand, " +
+                    Twine(n.type(y).getNumElements()) + ", got " +
+                    Twine(n.type(dy).getNumElements()));
+    return {};
+  }
+  Value shape = n.shapeOf(y);
+  return frontend::ofGivenShape(n, n.reshapeTo(dy, shape), shape, false,
+                                [&](Value holds, StringRef text) { require(n, holds, text); });
+}
+
 /// dy (1 - y²), of y = tanh x
 static LogicalResult tanhGrad(NodeImport &n) {
-  Value y = n.in(0), dy = n.in(1);
+  Value y = n.in(0), dy = gradientOf(n);
   return n.result(n.mul(dy, n.sub(n.like(y, 1), n.mul(y, y))));
 }
 
 static LogicalResult sigmoidGrad(NodeImport &n) {
-  Value y = n.in(0), dy = n.in(1);
+  Value y = n.in(0), dy = gradientOf(n);
   return n.result(n.mul(n.mul(dy, y), n.sub(n.like(y, 1), y)));
 }
 
@@ -34,18 +61,26 @@ static Value wherePassed(NodeImport &n, Value dy, Value value) {
 }
 
 static LogicalResult sqrtGrad(NodeImport &n) {
-  Value y = conjugate(n), dy = n.in(1);
+  Value y = conjugate(n), dy = gradientOf(n);
   return n.result(wherePassed(n, dy, n.div(n.mul(dy, 0.5), y)));
 }
 
 static LogicalResult rsqrtGrad(NodeImport &n) {
-  Value y = conjugate(n), dy = n.in(1);
-  return n.result(wherePassed(n, dy, n.mul(n.mul(dy, -0.5), n.mul(n.mul(y, y), y))));
+  Value y = conjugate(n), dy = gradientOf(n);
+  // In the order that keeps halves from overflowing where the result does not.
+  return n.result(wherePassed(n, dy, n.mul(n.mul(n.mul(dy, y), -0.5), n.mul(y, y))));
 }
 
 static LogicalResult reciprocalGrad(NodeImport &n) {
-  Value y = conjugate(n), dy = n.in(1);
+  Value y = conjugate(n), dy = gradientOf(n);
   return n.result(wherePassed(n, dy, n.mul(n.op<NegOp>(dy), n.mul(y, y))));
+}
+
+/// An import whose operands, a gradient and what it is of, must have one shape.
+template <LogicalResult (*import)(NodeImport &)> static LogicalResult ofOneShape(NodeImport &n) {
+  if (failed(requireSame(n, n.in(0), n.in(1), "operands")))
+    return failure();
+  return import(n);
 }
 
 /// dy times 1 where a predicate holds, times 0 elsewhere: infinities and NaN show.
@@ -183,6 +218,14 @@ static LogicalResult fusedBatchNormGrad(NodeImport &n) {
   std::string_view format = n.s("data_format");
   bool first = format == "NCHW" || format == "NCDHW";
   int64_t rank = n.rank(x), axis = first ? 1 : rank - 1;
+  if (rank < 3)
+    return n.invalid("expected rank 4 or 5, got " + Twine(rank));
+  if (failed(requireSame(n, dy, x, "the gradient and the operand")))
+    return failure();
+  for (auto [v, what] :
+       {std::pair(scale, "scales"), std::pair(mean, "means"), std::pair(variance, "variances")})
+    if (failed(requireShape(n, v, n.sizeOf(x, axis), what)))
+      return failure();
   Type statistics = n.element(scale), result = n.element(x);
   IntVector axes;
   for (int64_t i = 0; i < rank; ++i)
@@ -223,13 +266,13 @@ ArrayRef<OpImport> weir::tf::gradientImports() {
       {"RsqrtGrad", rsqrtGrad},
       {"ReciprocalGrad", reciprocalGrad},
       {"InvGrad", reciprocalGrad},
-      {"ReluGrad", reluGrad},
-      {"Relu6Grad", relu6Grad},
-      {"LeakyReluGrad", leakyReluGrad},
-      {"EluGrad", eluGrad},
-      {"SeluGrad", seluGrad},
-      {"SoftplusGrad", softplusGrad},
-      {"SoftsignGrad", softsignGrad},
+      {"ReluGrad", ofOneShape<reluGrad>},
+      {"Relu6Grad", ofOneShape<relu6Grad>},
+      {"LeakyReluGrad", ofOneShape<leakyReluGrad>},
+      {"EluGrad", ofOneShape<eluGrad>},
+      {"SeluGrad", ofOneShape<seluGrad>},
+      {"SoftplusGrad", ofOneShape<softplusGrad>},
+      {"SoftsignGrad", ofOneShape<softsignGrad>},
       {"StridedSliceGrad", stridedSliceGrad},
       {"FusedBatchNormGrad", fusedBatchNormGrad},
       {"FusedBatchNormGradV2", fusedBatchNormGrad},

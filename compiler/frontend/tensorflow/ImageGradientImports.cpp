@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/tensorflow/Resampling.h"
+#include "compiler/frontend/tensorflow/Sparse.h"
 
 #include <cmath>
 #include <limits>
@@ -52,11 +53,21 @@ static Side gradientSide(NodeImport &n, Value dy, Value x, int64_t dim) {
           n.isSet("half_pixel_centers")};
 }
 
+/// A gradient and the images that were resized, which have pixels. Batch and channels are the
+/// gradient's.
+static LogicalResult checkResizeGradient(NodeImport &n, Value dy, Value x) {
+  if (!isImage(n, dy) || !isImage(n, x) || failed(checkCorners(n)))
+    return failure();
+  for (Value image : {dy, x})
+    require(n, n.compare("gt", n.shapeSlice(image, 1, 3), 0), "an image has no pixels");
+  return success();
+}
+
 /// Each gradient goes to four neighbours. Shares are multiplied in f32 and added
 /// in the image's type, as TensorFlow does.
 static LogicalResult bilinearGrad(NodeImport &n) {
   Value dy = n.in(0), x = n.in(1);
-  if (!isImage(n, dy) || !isImage(n, x))
+  if (failed(checkResizeGradient(n, dy, x)))
     return failure();
   Side high = gradientSide(n, dy, x, 1), wide = gradientSide(n, dy, x, 2);
   Between rows = neighbours(n, high), columns = neighbours(n, wide);
@@ -80,7 +91,7 @@ static LogicalResult bilinearGrad(NodeImport &n) {
 
 static LogicalResult bicubicGrad(NodeImport &n) {
   Value dy = n.in(0), x = n.in(1);
-  if (!isImage(n, dy) || !isImage(n, x))
+  if (failed(checkResizeGradient(n, dy, x)))
     return failure();
   Type type = n.element(x);
   dy = n.cast(dy, type);
@@ -271,14 +282,24 @@ struct Crop {
 };
 } // namespace
 
-static std::optional<Crop> makeCrop(NodeImport &n, Value boxes, Value which, Value sizes,
-                                    Value crops, bool ratioFirst) {
-  if (!boxes || !which || !sizes || !crops)
+/// Boxes of `images` (tensor<1xi64>) images of `sizes`, height and width. What TensorFlow refuses
+/// ends the run: first what does not fit, then images that are not there (OUT_OF_RANGE).
+static std::optional<Crop> makeCrop(NodeImport &n, Value boxes, Value which, Value images,
+                                    Value sizes, Value crops, bool ratioFirst) {
+  if (!boxes || !which || !images || !sizes || !crops)
     return std::nullopt;
   if (n.rank(boxes) != 2 || n.rank(which) != 1) {
-    (void)n.invalid("expected boxes of rank 2, got " + Twine(n.rank(boxes)));
+    (void)n.invalid("expected boxes of rank 2 and their images of rank 1, got ranks " +
+                    Twine(n.rank(boxes)) + " and " + Twine(n.rank(which)));
     return std::nullopt;
   }
+  if (failed(requireShape(n, boxes, n.concat({n.sizeOf(which, 0), n.ints({4})}, 0), "boxes")))
+    return std::nullopt;
+  require(n, n.compare("gt", sizes, 0), "an image has no pixels");
+  require(n, n.compare("gt", crops, 0), "a crop has no pixels");
+  Value image = n.toI64(which);
+  require(n, n.op<AndOp>(n.compare("ge", image, 0), n.compare("lt", image, images)),
+          "a box is of an image that is not there", WEIR_OUT_OF_RANGE);
   auto side = [&](int64_t dim) {
     return cropSide(n, boxes, n.slice(sizes, 0, dim, dim + 1), n.slice(crops, 0, dim, dim + 1), dim,
                     ratioFirst);
@@ -286,7 +307,7 @@ static std::optional<Crop> makeCrop(NodeImport &n, Value boxes, Value which, Val
   Crop crop{side(0), side(1), {}, {}};
   crop.inside =
       n.op<AndOp>(n.unsqueeze(crop.rows.inside, {2, 3}), n.unsqueeze(crop.columns.inside, {1, 3}));
-  crop.image = n.unsqueeze(n.toI64(which), {1, 2});
+  crop.image = n.unsqueeze(image, {1, 2});
   if (!crop.inside || !crop.image)
     return std::nullopt;
   return crop;
@@ -299,8 +320,7 @@ static Value pixelIndex(NodeImport &n, const Crop &crop, Value row, Value column
   return n.add(n.mul(line, crop.columns.size), columns);
 }
 
-/// Pixels of images flattened to [pixels, channels]; an image that is not there
-/// is an error at run time.
+/// Pixels of images flattened to [pixels, channels].
 static Value pixelsAt(NodeImport &n, const Crop &crop, Value flat, Value row, Value column) {
   return n.op<GatherOp>(flat, pixelIndex(n, crop, row, column), n.number(0), n.number(0),
                         n.flag(false));
@@ -315,7 +335,12 @@ static LogicalResult cropAndResize(NodeImport &n) {
   if (!isImage(n, image) || !crops)
     return failure();
   Type f32 = n.b.getF32Type();
-  auto crop = makeCrop(n, n.in(1), n.in(2), n.shapeSlice(image, 1, 3), n.toI64(crops), false);
+  if (n.rank(crops) != 1)
+    return n.invalid("expected the height and width of crops, got rank " + Twine(n.rank(crops)));
+  if (failed(requireShape(n, crops, n.ints({2}), "the height and width of crops")))
+    return failure();
+  auto crop = makeCrop(n, n.in(1), n.in(2), n.sizeOf(image, 0), n.shapeSlice(image, 1, 3),
+                       n.reshape(n.toI64(crops), {2}), false);
   if (!crop)
     return failure();
   Value flat = flatten(n, n.cast(image, f32));
@@ -339,16 +364,34 @@ static LogicalResult cropAndResize(NodeImport &n) {
   return n.result(n.select(crop->inside, result, n.scalar(f32, n.f("extrapolation_value"))));
 }
 
+/// A gradient of crops has one for each box.
+static LogicalResult requireOfBoxes(NodeImport &n, Value dy, Value boxes) {
+  if (!boxes)
+    return failure();
+  if (n.rank(boxes) != 2)
+    return n.invalid("expected boxes of rank 2, got " + Twine(n.rank(boxes)));
+  require(n, n.compare("eq", n.sizeOf(dy, 0), n.sizeOf(boxes, 0)),
+          "the gradient does not have one crop for each box");
+  return success();
+}
+
 static LogicalResult cropGradImage(NodeImport &n) {
   Value dy = n.in(0), shape = n.in(3);
   Type type = n.elementAttr("T");
   if (!isImage(n, dy) || !shape || !type)
     return failure();
-  shape = n.toI64(shape);
-  auto crop = makeCrop(n, n.in(1), n.in(2), n.slice(shape, 0, 1, 3), n.shapeSlice(dy, 1, 3), false);
+  if (failed(requireShape(n, shape, n.ints({4}), "the shape of the images")))
+    return failure();
+  shape = n.reshape(n.toI64(shape), {4});
+  Value channels = n.slice(shape, 0, 3, 4);
+  require(n, n.compare("eq", channels, n.sizeOf(dy, 3)),
+          "the images and the gradient have other numbers of channels");
+  if (failed(requireOfBoxes(n, dy, n.in(1))))
+    return failure();
+  auto crop = makeCrop(n, n.in(1), n.in(2), n.slice(shape, 0, 0, 1), n.slice(shape, 0, 1, 3),
+                       n.shapeSlice(dy, 1, 3), false);
   if (!crop)
     return failure();
-  Value channels = n.slice(shape, 0, 3, 4);
   Value pixels = n.reduce(n.slice(shape, 0, 0, 3), "prod", {0}, true);
   Value sum = n.expandTo(n.scalar(type, 0), n.concat({pixels, channels}, 0));
   Value given = n.select(crop->inside, dy, n.like(dy, 0));
@@ -382,8 +425,10 @@ static LogicalResult cropGradBoxes(NodeImport &n) {
   if (!isImage(n, dy) || !isImage(n, image))
     return failure();
   Type f32 = n.b.getF32Type();
-  auto crop =
-      makeCrop(n, n.in(2), n.in(3), n.shapeSlice(image, 1, 3), n.shapeSlice(dy, 1, 3), true);
+  if (failed(requireSame(n, image, dy, "channels", 3)) || failed(requireOfBoxes(n, dy, n.in(2))))
+    return failure();
+  auto crop = makeCrop(n, n.in(2), n.in(3), n.sizeOf(image, 0), n.shapeSlice(image, 1, 3),
+                       n.shapeSlice(dy, 1, 3), true);
   if (!crop)
     return failure();
   Value flat = flatten(n, n.cast(image, f32));

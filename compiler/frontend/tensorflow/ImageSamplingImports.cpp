@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/frontend/tensorflow/Sparse.h"
 #include "compiler/frontend/tensorflow/Windows.h"
 
 using namespace mlir;
@@ -174,6 +175,8 @@ static LogicalResult drawBoxes(NodeImport &n) {
   int64_t depth = n.dim(image, 3);
   if (ShapedType::isDynamic(depth))
     return n.unsupported("found an unknown number of channels");
+  if (failed(requireSame(n, image, boxes, "batches", 0, 1)))
+    return failure();
   Value colors;
   if (n.inputCount() > 2) {
     colors = n.in(2);

@@ -154,7 +154,12 @@ static LogicalResult oneHot(NodeImport &n) {
   return n.result(n.select(hit, on, off));
 }
 
-static LogicalResult where(NodeImport &n) { return n.result(n.op<NonZeroOp>(n.in(0))); }
+static LogicalResult where(NodeImport &n) {
+  Value x = n.in(0);
+  if (x && n.rank(x) == 0)
+    return n.invalid("expected rank 1 or more, got a scalar");
+  return n.result(n.op<NonZeroOp>(x));
+}
 
 static LogicalResult topK(NodeImport &n) {
   Value x = n.in(0);
@@ -371,6 +376,8 @@ static LogicalResult dynamicStitch(NodeImport &n) {
 static LogicalResult inTopK(NodeImport &n) {
   Value x = n.in(0), targets = n.in(1);
   if (!x || !targets)
+    return failure();
+  if (!n.hasRank(x, 2) || failed(requireShape(n, targets, n.sizeOf(x, 0), "targets")))
     return failure();
   Value k = n.node.op == "InTopKV2" ? n.in(2) : n.intScalar(n.i("k"));
   // A class that does not exist is in no row's top.

@@ -215,6 +215,10 @@ static LogicalResult matrixBandPart(NodeImport &n) {
   Value above = n.sub(column, row);
   lower = n.toI64(lower);
   upper = n.toI64(upper);
+  require(n, n.compare("le", lower, n.toScalar(n.sizeOf(x, rank - 2))),
+          "more diagonals below than rows");
+  require(n, n.compare("le", upper, n.toScalar(n.sizeOf(x, rank - 1))),
+          "more diagonals above than columns");
   auto within = [&](Value distance, Value limit) {
     return n.op<OrOp>(n.compare("lt", limit, 0), n.compare("le", distance, limit));
   };
@@ -243,6 +247,10 @@ static LogicalResult diagPart(NodeImport &n) {
   if (!x)
     return failure();
   int64_t half = n.rank(x) / 2;
+  if (half == 0 || n.rank(x) % 2)
+    return n.invalid("expected an even rank, got " + Twine(n.rank(x)));
+  require(n, n.compare("eq", n.shapeSlice(x, 0, half), n.shapeSlice(x, half, 2 * half)),
+          "the first half of the dimensions is not the second");
   Value count = n.sizeProduct(x, 0, half);
   Value flat = n.reshape(x, {-1});
   Value index = n.op<IotaOp>(count, n.number(0), n.typeAttr(n.b.getI64Type()));

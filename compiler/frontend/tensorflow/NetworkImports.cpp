@@ -59,6 +59,12 @@ static LogicalResult batchMatMul(NodeImport &n) {
     return failure();
   if (n.rank(x) < 2 || n.rank(y) < 2)
     return n.invalid("found a tensor of rank below 2");
+  // The first version does not broadcast.
+  if (n.node.op == "BatchMatMul" &&
+      (n.rank(x) != n.rank(y) ? failed(n.invalid("expected operands of one rank, got " +
+                                                 Twine(n.rank(x)) + " and " + Twine(n.rank(y))))
+                              : failed(requireSame(n, x, y, "batches", 0, n.rank(x) - 2))))
+    return failure();
   if (n.node.op == "BatchMatMulV3") {
     Type type = n.elementAttr("Tout");
     x = n.cast(x, type);

@@ -149,13 +149,20 @@ Values adadelta(NodeImport &n, Operands s, Operands in) {
 /// gradient.
 template <bool centred> Values rmsProp(NodeImport &n, Operands s, Operands in) {
   Value rho = in[1], gradient = in[4], mean;
-  Value squares = average(n, s[centred ? 2 : 1], square(n, gradient), rho);
-  Value spread = squares;
+  // Of rows TensorFlow adds two products, and epsilon before it subtracts: what cancels shows it.
+  bool isSparse = n.node.op.find("Sparse") != std::string_view::npos;
+  auto decayed = [&](Value old, Value sample) {
+    return isSparse ? n.add(n.mul(old, rho), n.mul(sample, complement(n, rho)))
+                    : average(n, old, sample, rho);
+  };
+  Value squares = decayed(s[centred ? 2 : 1], square(n, gradient));
+  Value spread = n.add(squares, in[3]);
   if (centred) {
-    mean = average(n, s[1], gradient, rho);
-    spread = n.sub(squares, square(n, mean));
+    mean = decayed(s[1], gradient);
+    spread =
+        isSparse ? n.sub(spread, square(n, mean)) : n.add(n.sub(squares, square(n, mean)), in[3]);
   }
-  Value step = n.mul(n.mul(gradient, in[0]), rsqrt(n, n.add(spread, in[3])));
+  Value step = n.mul(n.mul(gradient, in[0]), rsqrt(n, spread));
   Value moving = n.add(n.mul(s[centred ? 3 : 2], in[2]), step);
   Value next = n.sub(s[0], moving);
   if (centred)
@@ -241,8 +248,13 @@ FailureOr<Values> stepRows(NodeImport &n, const Optimizer &optimizer, Values sta
           n.op<AndOp>(n.compare("ge", indices, 0.0),
                       n.compare("lt", indices, n.toScalar(n.sizeOf(state[0], 0)))),
           "an index is outside of the variable's rows");
+  if (n.rank(gradient) != n.rank(state[0]))
+    return n.invalid("expected a gradient of rank " + Twine(n.rank(state[0])) + ", got " +
+                     Twine(n.rank(gradient)));
   require(n, n.compare("eq", n.sizeOf(gradient, 0), n.sizeOf(indices, 0)),
           "the gradient must have a row for each index");
+  if (failed(requireSame(n, state[0], gradient, "rows of the variable and of the gradient", 1)))
+    return failure();
   Value count = n.toScalar(n.sizeOf(indices, 0));
   Operation *unique = n.multi<UniqueOp, 4>(indices, n.number(-1), n.flag(false), n.typeAttr(i64));
   if (!unique || !count)
@@ -298,6 +310,16 @@ template <const Optimizer &optimizer> LogicalResult apply(NodeImport &n) {
   Values in = n.tensors(first, first + count);
   if (in.empty())
     return failure();
+  // Nothing is broadcast, but for numbers.
+  for (auto [i, value] : llvm::enumerate(in)) {
+    bool isIndices = isSparse && i == optimizer.gradient + 1;
+    if (i != optimizer.gradient && !isIndices && n.rank(value) != 0)
+      return n.invalid("expected a scalar as operand " + Twine(first + i) + ", got rank " +
+                       Twine(n.rank(value)));
+  }
+  for (Value slot : ArrayRef<Value>(state).drop_front())
+    if (failed(requireSame(n, state[0], slot, "the variable and its slots")))
+      return failure();
   FailureOr<Values> next = failure();
   if (isSparse) {
     Value indices = in[optimizer.gradient + 1];
@@ -306,6 +328,8 @@ template <const Optimizer &optimizer> LogicalResult apply(NodeImport &n) {
     if (failed(next))
       return failure();
   } else {
+    if (failed(requireSame(n, state[0], in[optimizer.gradient], "the variable and its gradient")))
+      return failure();
     next = optimizer.step(n, state, in);
   }
   for (auto [variable, value] : llvm::zip(variables, *next))

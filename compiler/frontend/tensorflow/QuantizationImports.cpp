@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/tensorflow/Quantization.h"
+#include "compiler/frontend/tensorflow/Sparse.h"
 #include "passes/gradient/Gradient.h"
 
 #include <cmath>
@@ -291,6 +292,8 @@ static LogicalResult fakeQuantVars(NodeImport &n) {
 
 static LogicalResult fakeQuantArgsGrad(NodeImport &n) {
   Value dy = n.in(0), x = n.in(1);
+  if (failed(requireSame(n, dy, x, "the gradient and the operand")))
+    return failure();
   Nudged to = nudge(n, n.like(x, n.f("min")), n.like(x, n.f("max")));
   Value inside = n.op<AndOp>(n.compare("ge", x, to.low), n.compare("le", x, to.high));
   return n.result(dy ? n.mul(dy, n.cast(inside, n.element(dy))) : dy);

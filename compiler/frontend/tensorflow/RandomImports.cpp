@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/tensorflow/Datasets.h"
+#include "compiler/frontend/tensorflow/Sparse.h"
 
 #include <array>
 #include <cmath>
@@ -141,17 +142,29 @@ static Value every(NodeImport &n, Value v, int64_t first) {
 
 /// Pairs of normal numbers from pairs of uniform ones: Box and Muller.
 static Value boxMuller(NodeImport &n, Value u1, Value u2, double least) {
+  if (!u1 || !u2)
+    return {};
   Value radius = n.sqrt(n.mul(n.op<LogOp>(n.maximum(u1, least)), -2.0));
-  Value angle = n.mul(u2, 2 * M_PI);
+  // The product is rounded once, as TensorFlow has it: near whole halves of a turn the sine is as
+  // small as what the second rounding would change.
+  Value angle = n.cast(n.mul(n.cast(u2, n.b.getF64Type()), 2 * M_PI), n.element(u2));
   Value pairs = n.stack({n.mul(n.op<SinOp>(angle), radius), n.mul(n.op<CosOp>(angle), radius)}, 1);
   return n.reshape(pairs, {-1});
 }
 
 static constexpr double kLeastFloat = 1.0e-7;
 
+/// A shape of results as i64, without a negative size: two of them would make a number of results.
+static Value sizesToDraw(NodeImport &n, Value shape) {
+  shape = n.toI64(shape);
+  if (shape)
+    require(n, n.compare("ge", shape, 0), "a size of the results is negative");
+  return shape;
+}
+
 /// Values of `element` in `shape`, uniform or normal.
 static Value sample(NodeImport &n, const Stream &stream, Value shape, Type element, bool normal) {
-  shape = n.toI64(shape);
+  shape = sizesToDraw(n, shape);
   if (!shape)
     return {};
   Value count = n.reduce(shape, "prod", {0}, true);
@@ -252,7 +265,7 @@ template <bool normal> static LogicalResult stateful(NodeImport &n) {
 
 /// Integers of all bits, as `wide` unsigned bits in the shape given.
 static Value sampleBits(NodeImport &n, const Stream &stream, Value shape, bool wide) {
-  shape = n.toI64(shape);
+  shape = sizesToDraw(n, shape);
   if (!shape)
     return {};
   Value count = n.reduce(shape, "prod", {0}, true);

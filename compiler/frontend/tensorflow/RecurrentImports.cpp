@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/tensorflow/GraphImporter.h"
+#include "compiler/frontend/tensorflow/Sparse.h"
 
 using namespace mlir;
 using namespace weir;
@@ -72,12 +73,36 @@ static LstmStep lstmStep(TensorBuilder &t, const LstmWeights &weights, Value x, 
   return step;
 }
 
+/// Weights from the state to each gate: one a cell, where the node reads them.
+static LogicalResult checkPeepholes(NodeImport &n, ArrayRef<Value> weights, int64_t cells) {
+  if (n.isSet("use_peephole"))
+    for (Value v : weights)
+      if (failed(requireShape(n, v, n.ints({cells}), "peephole weights")))
+        return failure();
+  return success();
+}
+
+/// Operands of a cell: x and h [batch, …], weights of all inputs, biases; what would be broadcast
+/// is none of it.
+static LogicalResult checkCell(NodeImport &n, Value x, Value h, Value weights, Value biases,
+                               int64_t columns) {
+  for (Value v : {x, h, weights})
+    if (!n.hasRank(v, 2))
+      return failure();
+  Value inputs = n.add(n.sizeOf(x, 1), n.sizeOf(h, 1));
+  return success(
+      succeeded(requireSame(n, x, h, "batches", 0, 1)) &&
+      succeeded(requireShape(n, weights, n.concat({inputs, n.ints({columns})}, 0), "weights")) &&
+      succeeded(requireShape(n, biases, n.ints({columns}), "biases")));
+}
+
 static LogicalResult lstmCell(NodeImport &n) {
   SmallVector<Value> v = n.tensors(0, 8);
   if (v.empty())
     return failure();
   auto cells = cellsOf(n, v[1], v[7], 4);
-  if (failed(cells))
+  if (failed(cells) || failed(checkCell(n, v[0], v[2], v[3], v[7], 4 * *cells)) ||
+      failed(checkPeepholes(n, ArrayRef(v).slice(4, 3), *cells)))
     return failure();
   LstmWeights weights{
       v[3], v[4], v[5], v[6], v[7], n.f("forget_bias"), {}, n.isSet("use_peephole"), true, *cells};
@@ -93,7 +118,7 @@ static LogicalResult lstmBlock(NodeImport &n) {
   if (v.empty())
     return failure();
   auto cells = cellsOf(n, v[2], v[8], 4);
-  if (failed(cells))
+  if (failed(cells) || failed(checkPeepholes(n, ArrayRef(v).slice(5, 3), *cells)))
     return failure();
   bool isV2 = n.node.op == "BlockLSTMV2";
   LstmWeights weights{
@@ -148,6 +173,9 @@ static LogicalResult gruCell(NodeImport &n) {
   if (failed(known))
     return failure();
   int64_t cells = *known;
+  if (failed(checkCell(n, x, h, v[2], v[4], 2 * cells)) ||
+      failed(checkCell(n, x, h, v[3], v[5], cells)))
+    return failure();
   Value gates = n.op<LogisticOp>(n.add(n.matmul(n.concat({x, h}, 1), v[2]), v[4]));
   Value r = n.slice(gates, 1, 0, cells), u = n.slice(gates, 1, cells, 2 * cells);
   Value mixed = n.mul(r, h);

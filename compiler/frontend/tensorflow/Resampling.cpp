@@ -14,6 +14,12 @@ using namespace mlir;
 using namespace weir;
 using namespace weir::tf;
 
+LogicalResult weir::tf::checkCorners(NodeImport &n) {
+  if (n.isSet("align_corners") && n.isSet("half_pixel_centers"))
+    return n.invalid("expected align_corners or half_pixel_centers, got both");
+  return success();
+}
+
 Side weir::tf::sideOf(NodeImport &n, Value x, Value sizes, int64_t dim) {
   return {n.sizeOf(x, dim), n.toI64(n.slice(sizes, 0, dim - 1, dim)), n.isSet("align_corners"),
           n.isSet("half_pixel_centers")};

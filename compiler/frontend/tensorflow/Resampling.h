@@ -24,6 +24,9 @@ struct Side {
   bool alignCorners = false, halfPixelCenters = false;
 };
 
+/// TensorFlow has either rule for corners, or centres of pixels, not both.
+LogicalResult checkCorners(NodeImport &n);
+
 /// The side of dimension `dim` of `x` for the sizes in `sizes` (height, width),
 /// with the node's attributes; `dim` is 1 or 2.
 Side sideOf(NodeImport &n, Value x, Value sizes, int64_t dim);

@@ -11,6 +11,7 @@
 
 #include "compiler/frontend/tensorflow/Datasets.h"
 #include "compiler/frontend/tensorflow/NumericImports.h"
+#include "compiler/frontend/tensorflow/Sparse.h"
 
 using namespace mlir;
 using namespace weir;
@@ -112,6 +113,14 @@ static LogicalResult statelessPoisson(NodeImport &n) {
   Value shape = n.in(0), state = seedState(n, 1), rate = n.in(2);
   if (!type || !state || !shape || !rate)
     return failure();
+  // The last sizes are those of the rates.
+  int64_t rank = n.dim(shape, 0), own = n.rank(rate);
+  if (!ShapedType::isDynamic(rank)) {
+    if (rank < own)
+      return n.invalid("expected a shape that ends with that of the rates, got fewer sizes");
+    if (failed(requireShape(n, rate, n.toI64(n.slice(shape, 0, rank - own, rank)), "rates")))
+      return failure();
+  }
   Operation *made = n.kernelCall("weir_kernel_random_poisson", type,
                                  {state, n.toI64(shape), n.cast(rate, n.b.getF64Type())});
   return made ? n.result(made->getResult(0)) : failure();

@@ -204,6 +204,9 @@ static Value weightsOr1(NodeImport &n, size_t i, Value values, Type type) {
     return {};
   Value ones = n.expandTo(n.scalar(type, 1), n.shapeOf(values));
   weights = n.reshape(weights, {-1});
+  Value count = n.sizeOf(weights, 0);
+  require(n, n.op<OrOp>(n.compare("eq", count, 0), n.compare("eq", count, n.sizeOf(values, 0))),
+          "there must be a weight for each value, or none");
   // Whether there are any is known at run time only: the first of what is
   // there, and then of ones.
   return n.op<SliceOp>(n.concat({weights, ones}, 0), n.ints({0}), n.sizeOf(values, 0), n.ints({1}),
@@ -239,6 +242,7 @@ static LogicalResult countSparse(NodeImport &n) {
   Type type = n.elementAttr("output_type");
   if (!c.values || !type)
     return failure();
+  require(n, n.compare("ge", c.values, 0), "values must not be negative");
   int64_t least = n.i("minlength"), most = n.i("maxlength");
   bool binary = n.isSet("binary_output");
   Value valid = n.compare("ge", c.values, 0);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/frontend/lowering/GivenShape.h"
 #include "compiler/frontend/tensorflow/GraphImporter.h"
 #include "compiler/frontend/tensorflow/NumericImports.h"
 #include "compiler/frontend/tensorflow/RuntimeAxes.h"
@@ -74,7 +75,20 @@ static LogicalResult reshape(NodeImport &n) {
     llvm::replace(*shape, int64_t(-1), *have / *given);
     return n.result(n.reshape(x, *shape));
   }
-  return n.result(n.reshapeTo(x, n.in(1)));
+  if (x && shape && llvm::is_contained(*shape, 0) && llvm::is_contained(*shape, -1)) {
+    // Of nothing, sizes of 0 do not count.
+    Value have = n.reduce(n.maximum(n.shapeOf(x), 1.0), "prod", {0}, true);
+    SmallVector<Value> sizes;
+    int64_t given = 1;
+    for (int64_t size : *shape)
+      given *= std::max<int64_t>(size, 1);
+    for (int64_t size : *shape)
+      sizes.push_back(size == -1 ? n.div(have, double(given)) : n.ints({size}));
+    return n.result(n.reshapeTo(x, n.concat(sizes, 0)));
+  }
+  Value made = n.reshapeTo(x, n.in(1));
+  return n.result(frontend::ofGivenShape(
+      n, made, n.in(1), true, [&](Value holds, StringRef text) { require(n, holds, text); }));
 }
 
 static LogicalResult ensureShape(NodeImport &n) {
@@ -172,9 +186,19 @@ static LogicalResult squeeze(NodeImport &n) {
   return n.result(n.squeeze(x, axes));
 }
 
-static LogicalResult broadcastTo(NodeImport &n) { return n.result(n.expandTo(n.in(0), n.in(1))); }
+static LogicalResult broadcastTo(NodeImport &n) {
+  Value made = n.expandTo(n.in(0), n.in(1));
+  return n.result(frontend::ofGivenShape(
+      n, made, n.in(1), false, [&](Value holds, StringRef text) { require(n, holds, text); }));
+}
 
 /// The shape that two shapes broadcast to.
+/// Shapes of one length must go together: sizes are equal, or one of them is 1.
+static void requireBroadcast(NodeImport &n, Value x, Value y) {
+  Value isOne = n.op<OrOp>(n.compare("eq", x, 1), n.compare("eq", y, 1));
+  require(n, n.op<OrOp>(isOne, n.compare("eq", x, y)), "the shapes cannot be broadcast");
+}
+
 static LogicalResult broadcastArgs(NodeImport &n) {
   Value x = n.in(0), y = n.in(1);
   if (!x || !y)
@@ -189,6 +213,7 @@ static LogicalResult broadcastArgs(NodeImport &n) {
   };
   x = pad(x, ys - xs);
   y = pad(y, xs - ys);
+  requireBroadcast(n, x, y);
   // 1 gives way, also to 0.
   return n.result(n.select(n.compare("eq", x, 1), y, x));
 }
@@ -258,6 +283,8 @@ static LogicalResult gradientArgsOf(NodeImport &n, Value x, Value y) {
                        n.text("constant"));
   };
   Value wideX = fill(x, xCount), wideY = fill(y, yCount);
+  if (!isForSums(n))
+    requireBroadcast(n, wideX, wideY);
   Value same = n.op<AndOp>(n.reduce(n.compare("eq", wideX, wideY), "all", {0}, true),
                            n.compare("eq", xCount, yCount));
   auto axes = [&](Value shape) {

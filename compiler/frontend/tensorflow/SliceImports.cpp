@@ -485,6 +485,7 @@ static LogicalResult batchToSpace(NodeImport &n) {
   if (!x || !crops)
     return failure();
   int64_t rank = n.rank(x), spatial = block.size();
+  require(n, n.compare("ge", crops, 0), "a crop is negative");
   // b…, N, S…, rest → N, (S, b)…, rest
   SmallVector<Value> cut, joined;
   int64_t product = 1;

@@ -35,7 +35,13 @@ SparseTensor weir::tf::makeSparse(NodeImport &n, Value indices, Value values, Va
 }
 
 SparseTensor weir::tf::sparseInput(NodeImport &n, size_t indices, size_t values, size_t shape) {
-  return makeSparse(n, n.in(indices), n.in(values), n.in(shape));
+  SparseTensor x = makeSparse(n, n.in(indices), n.in(values), n.in(shape));
+  if (x) {
+    require(n, n.compare("eq", n.sizeOf(x.values, 0), n.sizeOf(x.indices, 0)),
+            "a sparse tensor must have a value for each index");
+    require(n, n.compare("ge", x.shape, 0), "a size of a sparse tensor is negative");
+  }
+  return x;
 }
 
 Value weir::tf::take(NodeImport &n, Value v, Value indices, int64_t axis) {
@@ -70,14 +76,14 @@ Value weir::tf::allTrue(NodeImport &n, Value mask) {
   return n.reduce(mask, "all", axesFrom(0, n.rank(mask)), false);
 }
 
-void weir::tf::require(NodeImport &n, Value mask, StringRef message) {
+void weir::tf::require(NodeImport &n, Value mask, StringRef message, weir_code code) {
   if (auto known = constantIntegers(mask);
       known && llvm::all_of(*known, [](int64_t v) { return v; }))
     return;
   mask = allTrue(n, mask);
   if (mask)
     AssertOp::create(n.b, n.loc, TokenType::get(n.b.getContext()), mask, n.text(message),
-                     n.number(3), ValueRange());
+                     n.number(code), ValueRange());
 }
 
 static std::string textOf(ArrayRef<int64_t> sizes) {
@@ -108,13 +114,15 @@ LogicalResult weir::tf::requireShape(NodeImport &n, Value v, Value shape, String
   return success();
 }
 
-LogicalResult weir::tf::requireSame(NodeImport &n, Value a, Value b, StringRef what) {
+LogicalResult weir::tf::requireSame(NodeImport &n, Value a, Value b, StringRef what, int64_t begin,
+                                    int64_t end) {
   if (!a || !b)
     return failure();
   bool agree = n.rank(a) == n.rank(b);
   SizeOrigins origins;
   Value equal;
-  for (int64_t i = 0; agree && i < n.rank(a); ++i) {
+  int64_t last = end < 0 ? n.rank(a) : end;
+  for (int64_t i = begin; agree && i < last; ++i) {
     int64_t one = n.dim(a, i), other = n.dim(b, i);
     bool isOpen = ShapedType::isDynamic(one) || ShapedType::isDynamic(other);
     agree = isOpen || one == other;

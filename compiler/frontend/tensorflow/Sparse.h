@@ -16,6 +16,7 @@
 #define WEIR_COMPILER_FRONTEND_TENSORFLOW_SPARSE_H
 
 #include "compiler/frontend/tensorflow/NodeImport.h"
+#include "weir/weir.h"
 
 namespace weir::tf {
 
@@ -47,13 +48,16 @@ Value whereTrue(NodeImport &n, Value mask);
 Value repeated(NodeImport &n, Value scalar, Value count);
 /// Scalar i1: whether all of `mask` hold.
 Value allTrue(NodeImport &n, Value mask);
-/// Ends the run with INVALID_ARGUMENT and `message` unless all of `mask` hold.
-void require(NodeImport &n, Value mask, llvm::StringRef message);
+/// Ends the run with `code` and `message` unless all of `mask` hold.
+void require(NodeImport &n, Value mask, llvm::StringRef message,
+             weir_code code = WEIR_INVALID_ARGUMENT);
 /// The same unless `v` has the sizes `shape` (tensor<rank x i64>), where weir's operations would
 /// broadcast or take a part: what is known to differ is an error of the compiler. `what` names `v`.
 LogicalResult requireShape(NodeImport &n, Value v, Value shape, llvm::StringRef what);
-/// The same unless both have one shape. Sizes that are equal whatever is fed cost nothing.
-LogicalResult requireSame(NodeImport &n, Value a, Value b, llvm::StringRef what);
+/// The same unless both have one shape, of which dimensions [begin, end) count (`end` < 0: up to
+/// the rank). Sizes that are equal whatever is fed cost nothing.
+LogicalResult requireSame(NodeImport &n, Value a, Value b, llvm::StringRef what, int64_t begin = 0,
+                          int64_t end = -1);
 
 /// The row-major number of each coordinate tuple in `shape`.
 Value linearKeys(NodeImport &n, Value rows, Value shape, int64_t rank);

@@ -13,6 +13,7 @@
 
 #include "compiler/frontend/tensorflow/GraphImporter.h"
 #include "compiler/frontend/tensorflow/RuntimeAxes.h"
+#include "compiler/frontend/tensorflow/Sparse.h"
 #include "compiler/frontend/tensorflow/Variables.h"
 #include "dialects/weir/Training.h"
 
@@ -206,7 +207,6 @@ template <typename Op> static LogicalResult update(NodeImport &n) {
 
 /// Adds one, unless the limit is reached; the value before is the result.
 static LogicalResult countUpTo(NodeImport &n) {
-  static constexpr int64_t kOutOfRange = 11; // WEIR_OUT_OF_RANGE
   Imported *variable = variableAt(n, 0);
   if (!variable)
     return failure();
@@ -214,8 +214,8 @@ static LogicalResult countUpTo(NodeImport &n) {
   int64_t limit = n.i("limit");
   AssertOp::create(n.b, n.loc, TokenType::get(n.b.getContext()),
                    n.compare("lt", value, static_cast<double>(limit)),
-                   n.b.getStringAttr("Reached limit of " + Twine(limit)), n.number(kOutOfRange),
-                   ValueRange());
+                   n.b.getStringAttr("Reached limit of " + Twine(limit)),
+                   n.number(WEIR_OUT_OF_RANGE), ValueRange());
   if (failed(assignValue(n, *variable, n.add(value, 1.0))))
     return failure();
   return n.result(value);
@@ -355,6 +355,9 @@ template <const char *reduction, bool isNd> static LogicalResult scatter(NodeImp
     }
     indices = n.unsqueeze(indices, {n.rank(indices)});
   }
+  // Before anything is divided.
+  if (StringRef(reduction) == "div" && n.node.op == "ResourceScatterDiv")
+    require(n, n.compare("ne", updates, 0), "an update is 0");
   Value after =
       n.op<ScatterNdOp>(before, indices, updates, n.text(reduction), n.flag(false), n.flag(false));
   if (failed(assignValue(n, *variable, after)))

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/tensorflow/Resampling.h"
+#include "compiler/frontend/tensorflow/Sparse.h"
 #include "compiler/frontend/tensorflow/Windows.h"
 
 #include <cmath>
@@ -137,12 +138,18 @@ static LogicalResult mirrorPadGrad(NodeImport &n) {
   if (!dy || !pads)
     return failure();
   bool reflect = n.s("mode") == "REFLECT";
+  if (failed(requireShape(n, pads, n.ints({n.rank(dy), 2}), "the paddings")))
+    return failure();
   pads = n.toI64(pads);
+  require(n, n.compare("ge", pads, 0), "a padding is negative");
   for (int64_t dim = 0; dy && dim < n.rank(dy); ++dim) {
     Value both = n.reshape(n.slice(pads, 0, dim, dim + 1), {2});
     Value before = n.slice(both, 0, 0, 1), after = n.slice(both, 0, 1, 2);
     Value whole = n.sizeOf(dy, dim);
     Value size = n.sub(whole, n.add(before, after));
+    require(n, n.compare("gt", size, 0), "nothing is left without the padding");
+    require(n, n.compare(reflect ? "lt" : "le", n.maximum(before, after), size),
+            "a padding is larger than what it mirrors");
     Value at = n.sub(n.op<IotaOp>(whole, n.number(0), n.typeAttr(n.b.getI64Type())), before);
     // Without the edge, or with it.
     Value low = n.sub(n.op<NegOp>(at), reflect ? 0.0 : 1.0);

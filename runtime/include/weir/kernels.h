@@ -440,7 +440,8 @@ WEIR_LIBRARY_FUNCTION(weir_kernel_matrix_function);
 WEIR_LIBRARY_FUNCTION(weir_kernel_ctc_loss);
 
 /// The best class of each step, without blanks.
-/// operands: inputs, lengths
+/// operands: inputs, lengths (below 0: 0); none for each of the batch, or one
+///           that is longer than the inputs, is FAILED_PRECONDITION
 /// results:  a sparse matrix: places [n, 2], values [n], shape [2], i64 all;
 ///           scores [batch, 1]: the picked inputs' negative sum
 /// attributes: merge repeated classes (0 or 1), the blank (may be negative)
@@ -448,7 +449,7 @@ WEIR_LIBRARY_FUNCTION(weir_kernel_ctc_greedy);
 
 /// The most probable prefixes of a search of limited width; the last class is
 /// the blank.
-/// operands: inputs, lengths
+/// operands: inputs, lengths, as above
 /// results:  of each path the places, then of each the values, then the shapes;
 ///           logarithms of their probabilities [batch, paths]
 /// attributes: merge repeated labels (0 or 1), width, paths
