@@ -152,7 +152,10 @@ LogicalResult shrink(NodeImport &n) {
   double lambda = n.f("lambd"), bias = n.f("bias");
   Value low = n.compare("lt", x, -lambda), high = n.compare("gt", x, lambda);
   Value rest = n.select(high, n.sub(x, bias), n.like(x, 0));
-  return n.result(n.cast(n.select(low, n.add(x, bias), rest), n.element(given)));
+  Value shrunk = n.select(low, n.add(x, bias), rest);
+  if (isa<IntegerType>(n.element(given)))
+    shrunk = n.cast(shrunk, n.b.getI64Type()); // what leaves the type wraps around
+  return n.result(n.cast(shrunk, n.element(given), n.isFloat(given)));
 }
 
 LogicalResult parametricSoftplus(NodeImport &n) {

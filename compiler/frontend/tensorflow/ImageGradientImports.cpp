@@ -299,7 +299,7 @@ static std::optional<Crop> makeCrop(NodeImport &n, Value boxes, Value which, Val
   require(n, n.compare("gt", crops, 0), "a crop has no pixels");
   Value image = n.toI64(which);
   require(n, n.op<AndOp>(n.compare("ge", image, 0), n.compare("lt", image, images)),
-          "a box is of an image that is not there", WEIR_OUT_OF_RANGE);
+          "a box is of an image that is not there", outOfRange);
   auto side = [&](int64_t dim) {
     return cropSide(n, boxes, n.slice(sizes, 0, dim, dim + 1), n.slice(crops, 0, dim, dim + 1), dim,
                     ratioFirst);

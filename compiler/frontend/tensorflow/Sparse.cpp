@@ -76,7 +76,7 @@ Value weir::tf::allTrue(NodeImport &n, Value mask) {
   return n.reduce(mask, "all", axesFrom(0, n.rank(mask)), false);
 }
 
-void weir::tf::require(NodeImport &n, Value mask, StringRef message, weir_code code) {
+void weir::tf::require(NodeImport &n, Value mask, StringRef message, int64_t code) {
   if (auto known = constantIntegers(mask);
       known && llvm::all_of(*known, [](int64_t v) { return v; }))
     return;
@@ -118,7 +118,7 @@ LogicalResult weir::tf::requireSame(NodeImport &n, Value a, Value b, StringRef w
                                     int64_t end) {
   if (!a || !b)
     return failure();
-  bool agree = n.rank(a) == n.rank(b);
+  bool agree = end < 0 ? n.rank(a) == n.rank(b) : std::min(n.rank(a), n.rank(b)) >= end;
   SizeOrigins origins;
   Value equal;
   int64_t last = end < 0 ? n.rank(a) : end;

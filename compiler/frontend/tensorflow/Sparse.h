@@ -16,7 +16,6 @@
 #define WEIR_COMPILER_FRONTEND_TENSORFLOW_SPARSE_H
 
 #include "compiler/frontend/tensorflow/NodeImport.h"
-#include "weir/weir.h"
 
 namespace weir::tf {
 
@@ -48,9 +47,10 @@ Value whereTrue(NodeImport &n, Value mask);
 Value repeated(NodeImport &n, Value scalar, Value count);
 /// Scalar i1: whether all of `mask` hold.
 Value allTrue(NodeImport &n, Value mask);
+/// Codes of TensorFlow's (and weir/weir.h's) statuses.
+constexpr int64_t invalidArgument = 3, outOfRange = 11;
 /// Ends the run with `code` and `message` unless all of `mask` hold.
-void require(NodeImport &n, Value mask, llvm::StringRef message,
-             weir_code code = WEIR_INVALID_ARGUMENT);
+void require(NodeImport &n, Value mask, llvm::StringRef message, int64_t code = invalidArgument);
 /// The same unless `v` has the sizes `shape` (tensor<rank x i64>), where weir's operations would
 /// broadcast or take a part: what is known to differ is an error of the compiler. `what` names `v`.
 LogicalResult requireShape(NodeImport &n, Value v, Value shape, llvm::StringRef what);

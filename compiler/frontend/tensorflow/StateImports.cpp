@@ -214,8 +214,8 @@ static LogicalResult countUpTo(NodeImport &n) {
   int64_t limit = n.i("limit");
   AssertOp::create(n.b, n.loc, TokenType::get(n.b.getContext()),
                    n.compare("lt", value, static_cast<double>(limit)),
-                   n.b.getStringAttr("Reached limit of " + Twine(limit)),
-                   n.number(WEIR_OUT_OF_RANGE), ValueRange());
+                   n.b.getStringAttr("Reached limit of " + Twine(limit)), n.number(outOfRange),
+                   ValueRange());
   if (failed(assignValue(n, *variable, n.add(value, 1.0))))
     return failure();
   return n.result(value);
