@@ -192,10 +192,13 @@ Value collapsedOperand(OpBuilder &b, Views &views, const Surroundings &around,
   Value value = views.collapsed(around.source, groups);
   for (Operation *op : llvm::reverse(around.before)) {
     Value from = onlyTensor(op);
-    Operation *made = b.clone(*op);
-    for (OpOperand &operand : made->getOpOperands())
-      if (operand.get() == from)
-        operand.set(value);
+    // Constants are one number; of more dimensions than are left it would make a larger result.
+    IRMapping mapping;
+    for (Value operand : op->getOperands())
+      if (operand != from && typeOf(operand).getRank() > typeOf(value).getRank())
+        mapping.map(operand, weir::reshaped(b, op->getLoc(), operand, ArrayRef<int64_t>()));
+    mapping.map(from, value);
+    Operation *made = b.clone(*op, mapping);
     made->getResult(0).setType(typeOf(op->getResult(0)).clone(typeOf(value).getShape()));
     value = made->getResult(0);
   }

@@ -53,3 +53,14 @@ func.func @shared(%x: tensor<3x5x6xf32>) -> (tensor<6xf32>, tensor<3x5xf32>) {
   %z = weir.reduce %x {axes = array<i64: 2>, keep_dims = false, kind = "sum"} : (tensor<3x5x6xf32>) -> tensor<3x5xf32>
   return %y, %z : tensor<6xf32>, tensor<3x5xf32>
 }
+
+// One number of as many dimensions as there were becomes a scalar: it would bring them back.
+// CHECK-LABEL: @single
+// CHECK: weir.xor {{.*}} : (tensor<?x?xi32>, tensor<i32>) -> tensor<?x?xi32>
+// CHECK: weir.reduce {{.*}} : (tensor<?x?xi32>) -> tensor<?x1xi32>
+func.func @single(%x: tensor<?x?x?x?xi32>) -> tensor<?x?xi32> {
+  %n = weir.constant dense<-9> : tensor<1x1x1x1xi32>
+  %y = weir.xor %x, %n : (tensor<?x?x?x?xi32>, tensor<1x1x1x1xi32>) -> tensor<?x?x?x?xi32>
+  %s = weir.reduce %y {axes = array<i64: 2, 3>, keep_dims = false, kind = "prod"} : (tensor<?x?x?x?xi32>) -> tensor<?x?xi32>
+  return %s : tensor<?x?xi32>
+}
