@@ -153,7 +153,7 @@ int32_t weir_kernel_string_segment_join(weir_context *ctx, const weir_tensor *op
     for (int64_t k = 0; k < inner; ++k) {
       text.clear();
       for (int64_t r = from; r < to; ++r) {
-        if (r > from)
+        if (text.size()) // as TensorFlow has it: no separator behind empty strings alone
           text << separator;
         text << stringsOf(data)[rows[r] * inner + k];
       }

@@ -134,16 +134,23 @@ static LogicalResult square(NodeImport &n) {
   return n.result(n.mul(x, x));
 }
 
-/// Division of integers by zero, where TensorFlow calls it INTERNAL.
+/// Division of integers by zero, where TensorFlow calls it INTERNAL. Of nothing it is none.
 static void requireDivisor(NodeImport &n) {
   static constexpr int64_t kInternal = 13; // WEIR_INTERNAL
-  Value divisor = n.in(1);
-  if (!divisor || !n.element(divisor).isIntOrIndex())
+  Value dividend = n.in(0), divisor = n.in(1);
+  if (!dividend || !divisor || !n.element(divisor).isIntOrIndex())
+    return;
+  bool isStatic = n.isStatic(dividend);
+  if (isStatic && n.type(dividend).getNumElements() == 0)
     return;
   auto known = constantIntegers(divisor);
   if (known && !llvm::is_contained(*known, 0))
     return;
-  if (Value isGood = n.compare("ne", divisor, 0))
+  Value isGood = n.compare("ne", divisor, 0);
+  if (!isStatic)
+    isGood = n.op<OrOp>(
+        isGood, n.toScalar(n.compare("eq", n.sizeProduct(dividend, 0, n.rank(dividend)), 0)));
+  if (isGood)
     AssertOp::create(n.b, n.loc, TokenType::get(n.b.getContext()), isGood,
                      n.b.getStringAttr("integer division by zero"), n.number(kInternal),
                      ValueRange());
