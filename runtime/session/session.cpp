@@ -12,6 +12,7 @@
 #include "pool/registry.h"
 #include "session/cpu_features.h"
 #include "session/handles.h"
+#include "session/mappings.h"
 #include "session/resources.h"
 #include "session/run.h"
 
@@ -288,9 +289,11 @@ static int32_t makeSlots(weir_session *session, weir_status *status) {
     for (int32_t d = 0; d < slot.rank; ++d)
       tensor.dims[d] = slot.dims[d];
     session->slots[i] = &session->initial[i];
-    if (homeOf(session, int32_t(i)))
-      if (int32_t code = makeValue(session, int32_t(i), tensor, &session->slots[i], status))
-        return code;
+    if (!homeOf(session, int32_t(i)))
+      continue;
+    if (int32_t code = makeValue(session, int32_t(i), tensor, &session->slots[i], status))
+      return code;
+    dropFilePages(tensor.data, tensor.bytes);
   }
   return WEIR_OK;
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "session/handles.h"
+#include "session/mappings.h"
 #include "session/resources.h"
 #include "session/run.h"
 #include "session/snapshot.h"
@@ -15,8 +16,9 @@
 
 namespace weir::rt {
 
-VariableValue *copyValue(BfcAllocator *memory, const weir_tensor &tensor, const char *tag,
-                         int64_t deadline, const std::atomic<uint32_t> *stop) {
+/// Memory for a copy of `tensor`, with a header that describes it.
+static VariableValue *makeRoom(BfcAllocator *memory, const weir_tensor &tensor, const char *tag,
+                               int64_t deadline, const std::atomic<uint32_t> *stop) {
   // The value is headed by itself, rounded up so that the data is aligned.
   constexpr int64_t head = (int64_t(sizeof(VariableValue)) + 63) / 64 * 64;
   AllocationRequest request;
@@ -29,7 +31,14 @@ VariableValue *copyValue(BfcAllocator *memory, const weir_tensor &tensor, const 
     return nullptr;
   auto *value = new (data) VariableValue{{1}, memory, tensor};
   value->tensor.data = static_cast<uint8_t *>(data) + head;
-  copyElements(tensor, value->tensor.data);
+  return value;
+}
+
+VariableValue *copyValue(BfcAllocator *memory, const weir_tensor &tensor, const char *tag,
+                         int64_t deadline, const std::atomic<uint32_t> *stop) {
+  VariableValue *value = makeRoom(memory, tensor, tag, deadline, stop);
+  if (value)
+    copyElements(tensor, value->tensor.data);
   return value;
 }
 
@@ -71,6 +80,9 @@ void replaceValue(weir_session *session, int32_t slot, VariableValue *value) {
     old = session->slots[slot];
     session->slots[slot] = value;
   }
+  // The program's own initial value: whoever still reads it gets it from the file again.
+  if (old && !old->memory)
+    dropFilePages(old->tensor.data, old->tensor.bytes);
   releaseValue(old);
 }
 
@@ -161,14 +173,20 @@ static VariableValue *newValue(weir_context *ctx, int32_t slot, int32_t site,
   weir_session *session = run->session;
   const char *name = session->program->slots[slot].name;
   BfcAllocator *memory = session->memory[ctx->device];
-  VariableValue *copy = copyValue(memory, tensor, name, 0, nullptr);
+  VariableValue *copy = makeRoom(memory, tensor, name, 0, nullptr);
   if (!copy) {
     trimSession(session);
     int64_t deadline = now() + session->allocationWait;
-    copy = copyValue(memory, tensor, name, run->deadline < deadline ? run->deadline : deadline,
-                     &run->aborted);
+    copy = makeRoom(memory, tensor, name, run->deadline < deadline ? run->deadline : deadline,
+                    &run->aborted);
   }
   *code = copy ? int32_t(WEIR_OK) : recordOutOfMemory(ctx, tensor.bytes, name, site);
+  auto *data = static_cast<const uint8_t *>(tensor.data);
+  bool isInitial = data >= session->blobs && data < session->blobs + session->program->blob_bytes;
+  if (copy && isInitial && !hasContents(tensor.dtype))
+    copyAndDrop(data, tensor.bytes, copy->tensor.data);
+  else if (copy)
+    copyElements(tensor, copy->tensor.data);
   return copy;
 }
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "session/mappings.h"
 #include "session/session.h"
 
 #include <fcntl.h>
@@ -15,49 +16,16 @@
 
 namespace weir::rt {
 
-static constexpr size_t pathMax = 4096;
-
 /// Writes the folder of the file that `address` was loaded from (the executable
 /// or a shared object) with a final '/'. /proc/self/maps knows it in static
 /// programs, too, where dladdr does not.
 static bool folderOfModule(const void *address, char *folder) {
-  int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-  if (file < 0)
+  Mapping mapping;
+  if (!findMapping(address, &mapping) || !*mapping.path)
     return false;
-  // Lines are `begin-end perms offset device inode   path`.
-  char text[2 * pathMax];
-  size_t held = 0;
-  bool found = false;
-  for (;;) {
-    ssize_t count = read(file, text + held, sizeof(text) - 1 - held);
-    if (count <= 0)
-      break;
-    held += size_t(count);
-    text[held] = 0;
-    char *line = text;
-    for (char *end; !found && (end = strchr(line, '\n')); line = end + 1) {
-      *end = 0;
-      char *rest = nullptr;
-      auto begin = uintptr_t(strtoull(line, &rest, 16));
-      auto stop = uintptr_t(*rest == '-' ? strtoull(rest + 1, &rest, 16) : 0);
-      if (uintptr_t(address) < begin || uintptr_t(address) >= stop)
-        continue;
-      const char *path = strchr(rest, '/');
-      if (path && strlen(path) < pathMax) {
-        strcpy(folder, path);
-        *(strrchr(folder, '/') + 1) = 0;
-        found = true;
-      }
-    }
-    if (found)
-      break;
-    held = size_t(text + held - line);
-    memmove(text, line, held);
-    if (held == sizeof(text) - 1)
-      break; // a line longer than any path
-  }
-  close(file);
-  return found;
+  strcpy(folder, mapping.path);
+  *(strrchr(folder, '/') + 1) = 0;
+  return true;
 }
 
 /// Opens folder + name; what was tried is kept in `path`.
