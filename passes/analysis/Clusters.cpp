@@ -111,12 +111,20 @@ bool isTrivial(Operation *op) {
 /// A sum, difference or product of one tensor that is stored anyway, and others that are small
 /// beside it (a mean of channels, a scale): where several kernels read the result, each had
 /// better compute it again than read it from memory, where it would have to be written first.
+/// So a comparison of small tensors with each other (which class is a row's label).
 bool isCheapLeaf(Operation *op) {
   constexpr int64_t fewest = 4096, share = 8;
-  if (!isa<AddOp, SubOp, MulOp, NegOp>(op) || isOffloaded(op))
+  if (!isa<AddOp, SubOp, MulOp, NegOp, CompareOp>(op) || isOffloaded(op))
     return false;
   auto count = staticCount(op->getResult(0).getType());
-  if (!count || *count < fewest || !getElementTypeOrSelf(op->getResult(0).getType()).isF32())
+  if (!count || *count < fewest)
+    return false;
+  if (isa<CompareOp>(op))
+    return llvm::all_of(op->getOperandTypes(), [&](Type type) {
+      auto own = staticCount(type);
+      return own && *own <= *count / share;
+    });
+  if (!getElementTypeOrSelf(op->getResult(0).getType()).isF32())
     return false;
   Value large;
   for (Value operand : op->getOperands()) {

@@ -137,13 +137,47 @@ LogicalResult dotGeneral(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
   return success();
 }
 
+/// The sum of `dy` along `axis`, which stays with size 1. Of what flows back from picking one
+/// element a line by its number (a loss of classes) it is that element's gradient, where there
+/// is such an element, so that nobody has to read the whole of dy for it.
+Value lineSums(Value dy, int64_t axis, Adjoint &a) {
+  auto sum = [&] { return a.reduce(dy, ReduceKind::Sum, {axis}, true); };
+  auto select = dy.getDefiningOp<SelectOp>();
+  auto compare = select ? select.getCondition().getDefiningOp<CompareOp>() : CompareOp();
+  if (!compare || compare.getPredicate() != "eq" ||
+      !matchPattern(select.getOnFalse(), m_AnyZeroFloat()))
+    return sum();
+  auto isOneAlong = [&](Value v) {
+    return Adjoint::rank(v) == Adjoint::rank(dy) && Adjoint::type(v).getDimSize(axis) == 1;
+  };
+  auto isNumbering = [&](Value v) {
+    auto iota = v.getDefiningOp<IotaOp>();
+    if (!iota || int64_t(iota.getAxis()) != axis || Adjoint::rank(v) != Adjoint::rank(dy))
+      return false;
+    for (auto [i, size] : llvm::enumerate(Adjoint::type(v).getShape()))
+      if (int64_t(i) != axis && size != 1)
+        return false;
+    return isa<IntegerType>(Adjoint::type(v).getElementType());
+  };
+  Value picked = compare.getLhs(), numbers = compare.getRhs(), value = select.getOnTrue();
+  if (isNumbering(picked))
+    std::swap(picked, numbers);
+  if (auto broadcast = value.getDefiningOp<BroadcastToOp>())
+    value = broadcast.getOperand();
+  if (!isNumbering(numbers) || !isOneAlong(picked) || !isOneAlong(value))
+    return sum();
+  Value number = a.cast(picked, a.b.getI64Type()), end = a.sizes(numbers, axis, axis + 1);
+  Value exists =
+      a.op<AndOp>(a.compare("ge", number, a.number(number, 0)), a.compare("lt", number, end));
+  return a.where(exists, value);
+}
+
 LogicalResult softmax(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
   auto softmax = cast<SoftmaxOp>(op);
   Value dy = gradients[0], y = softmax.getResult();
   IntVector axis = {static_cast<int64_t>(softmax.getAxis())};
   if (softmax.getLog())
-    a.add(softmax.getOperand(),
-          a.minus(dy, a.times(a.op<ExpOp>(y), a.reduce(dy, ReduceKind::Sum, axis, true))));
+    a.add(softmax.getOperand(), a.minus(dy, a.times(a.op<ExpOp>(y), lineSums(dy, axis[0], a))));
   else
     a.add(softmax.getOperand(),
           a.times(y, a.minus(dy, a.reduce(a.times(dy, y), ReduceKind::Sum, axis, true))));

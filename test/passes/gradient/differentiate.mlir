@@ -63,6 +63,45 @@ func.func @stopped(%x: tensor<f32>) -> tensor<f32>
   %1 = weir.mul %x, %0 : (tensor<f32>, tensor<f32>) -> tensor<f32>
   return %1 : tensor<f32>
 }
+// What flows back from picking a class of each row is at one place of it: nobody sums over the
+// row to find it.
+// CHECK-LABEL: func.func @picked_gradient(
+// CHECK-SAME: %[[X:.*]]: tensor<4x5xf32> {weir.name = "x0"}, %[[LABEL:.*]]: tensor<4x1xi64> {weir.name = "x1"}, %[[DY:.*]]: tensor<4xf32>
+// CHECK: %[[LOGS:.*]] = weir.softmax %[[X]] {axis = 1 : i64, log = true}
+// CHECK: %[[G:.*]] = weir.reshape %[[DY]]
+// CHECK-NOT: weir.reduce
+// CHECK: %[[SUM:.*]] = weir.select %{{.*}}, %[[G]], %{{.*}} : (tensor<4x1xi1>, tensor<4x1xf32>, tensor<f32>) -> tensor<4x1xf32>
+// CHECK: weir.mul %{{.*}}, %[[SUM]]
+// CHECK: return
+func.func @picked(%x: tensor<4x5xf32>, %label: tensor<4x1xi64>) -> tensor<4xf32>
+    attributes {weir.gradient = "picked_gradient"} {
+  %shape = weir.constant dense<[1, 5]> : tensor<2xi64>
+  %zero = weir.constant dense<0.0> : tensor<f32>
+  %0 = weir.softmax %x {axis = 1 : i64, log = true} : (tensor<4x5xf32>) -> tensor<4x5xf32>
+  %1 = weir.iota %shape {axis = 1 : i64, element_type = i64} : (tensor<2xi64>) -> tensor<1x5xi64>
+  %2 = weir.compare %label, %1 {predicate = "eq"} : (tensor<4x1xi64>, tensor<1x5xi64>) -> tensor<4x5xi1>
+  %3 = weir.select %2, %0, %zero : (tensor<4x5xi1>, tensor<4x5xf32>, tensor<f32>) -> tensor<4x5xf32>
+  %4 = weir.reduce %3 {axes = array<i64: 1>, keep_dims = false, kind = "sum"} : (tensor<4x5xf32>) -> tensor<4xf32>
+  return %4 : tensor<4xf32>
+}
+
+// All others but the label are many: their sum is one.
+// CHECK-LABEL: func.func @left_gradient(
+// CHECK: weir.broadcast_to
+// CHECK: %[[D:.*]] = weir.select
+// CHECK: weir.reduce %[[D]] {axes = array<i64: 1>, keep_dims = true, kind = "sum"}
+// CHECK: return
+func.func @left(%x: tensor<4x5xf32>, %label: tensor<4x1xi64>) -> tensor<4xf32>
+    attributes {weir.gradient = "left_gradient"} {
+  %shape = weir.constant dense<[1, 5]> : tensor<2xi64>
+  %zero = weir.constant dense<0.0> : tensor<f32>
+  %0 = weir.softmax %x {axis = 1 : i64, log = true} : (tensor<4x5xf32>) -> tensor<4x5xf32>
+  %1 = weir.iota %shape {axis = 1 : i64, element_type = i64} : (tensor<2xi64>) -> tensor<1x5xi64>
+  %2 = weir.compare %label, %1 {predicate = "ne"} : (tensor<4x1xi64>, tensor<1x5xi64>) -> tensor<4x5xi1>
+  %3 = weir.select %2, %0, %zero : (tensor<4x5xi1>, tensor<4x5xf32>, tensor<f32>) -> tensor<4x5xf32>
+  %4 = weir.reduce %3 {axes = array<i64: 1>, keep_dims = false, kind = "sum"} : (tensor<4x5xf32>) -> tensor<4xf32>
+  return %4 : tensor<4xf32>
+}
 
 // A function that does not ask keeps to itself.
 // CHECK-LABEL: func.func @silent(

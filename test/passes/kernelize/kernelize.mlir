@@ -66,6 +66,23 @@ func.func @leaf_of_two(%x: tensor<64x64xf32>, %m: tensor<64x64xf32>) -> (tensor<
   return %1, %2 : tensor<64x64xf32>, tensor<64x64xf32>
 }
 
+// Nor is it worth storing which element of a row is the label's.
+// CHECK-LABEL: @leaf_of_labels
+// CHECK-COUNT-2: weir_plan.launch
+// CHECK-NOT: weir_plan.launch
+// CHECK: return
+func.func @leaf_of_labels(%x: tensor<64x64xf32>, %label: tensor<64x1xi64>) -> (tensor<64xf32>, tensor<64x64xf32>) attributes {weir.device_index = 0 : i64} {
+  %shape = weir.constant dense<[1, 64]> : tensor<2xi64>
+  %zero = weir.constant dense<0.0> : tensor<f32>
+  %i = weir.iota %shape {axis = 1 : i64, element_type = i64} : (tensor<2xi64>) -> tensor<1x64xi64>
+  %0 = weir.compare %label, %i {predicate = "eq"} : (tensor<64x1xi64>, tensor<1x64xi64>) -> tensor<64x64xi1>
+  %1 = weir.select %0, %x, %zero : (tensor<64x64xi1>, tensor<64x64xf32>, tensor<f32>) -> tensor<64x64xf32>
+  %2 = weir.reduce %1 {axes = array<i64: 1>, keep_dims = false, kind = "sum"} : (tensor<64x64xf32>) -> tensor<64xf32>
+  %e = weir.exp %x : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %3 = weir.select %0, %zero, %e : (tensor<64x64xi1>, tensor<f32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %2, %3 : tensor<64xf32>, tensor<64x64xf32>
+}
+
 // Few integers are the step's own.
 // CHECK-LABEL: @integers
 // CHECK: weir.add
