@@ -28,6 +28,8 @@ import numpy as np  # noqa: E402
 
 from step_models import batch_of, keras_model, torch_model  # noqa: E402
 
+XS, LABELS = batch_of(network, batch)  # held by all engines alike, before they are measured
+
 
 def say(**line):
     print(json.dumps(line), flush=True)
@@ -44,7 +46,7 @@ def keras_step(xla):
     model, optimizer = keras_model(network)
     optimizer.build(model.trainable_variables)
     loss_of = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    xs, labels = batch_of(network, batch)
+    xs, labels = XS, LABELS
     specs = {f"x{i}": tf.TensorSpec(x.shape, x.dtype, f"x{i}") for i, x in enumerate(xs)}
     specs["labels"] = tf.TensorSpec(labels.shape, labels.dtype, "labels")
 
@@ -63,6 +65,7 @@ def keras_step(xla):
 
 
 def tensorflow_engine():
+    import keras  # noqa: F401
     import tensorflow as tf
     tf.config.threading.set_intra_op_parallelism_threads(threads)
     tf.config.threading.set_inter_op_parallelism_threads(1)
@@ -78,16 +81,16 @@ def tensorflow_engine():
 
 def torch_engine():
     import torch
+    import torch.optim  # noqa: F401
     torch.set_num_threads(threads)
+    base = mebibytes("VmRSS")
     model, optimizer = torch_model(network)
     if network in ("digits", "resnet18"):
         model = model.to(memory_format=torch.channels_last)
-    xs, labels = batch_of(network, batch)
-    xs = [torch.from_numpy(x) for x in xs]
+    xs = [torch.from_numpy(x) for x in XS]
     if xs[0].dim() == 4:
         xs[0] = xs[0].permute(0, 3, 1, 2)  # channels last in memory
-    labels = torch.from_numpy(labels).flatten()
-    base = mebibytes("VmRSS")
+    labels = torch.from_numpy(LABELS).flatten()
     start = time.perf_counter()
 
     def loss_of(*xs):
@@ -142,9 +145,8 @@ def weir_engine():
     program = weir.compile(model, output=f"{folder}/{engine}-{network}-{batch}.so",
                            options=flags, threads=threads)
     took = time.perf_counter() - start
-    xs, labels = batch_of(network, batch)
-    feeds = {f"x{i}": x for i, x in enumerate(xs)}
-    feeds["labels"] = labels
+    feeds = {f"x{i}": x for i, x in enumerate(XS)}
+    feeds["labels"] = LABELS
     entry = program["train_step"]
 
     def run():
