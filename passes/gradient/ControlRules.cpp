@@ -302,11 +302,24 @@ public:
         keptValues.push_back(bodyRegion.getArgument(i));
     for (Operation &op : bodyRegion.front())
       if (isa<DotGeneralOp, ConvOp>(op) && Adjoint::type(op.getResult(0)).hasStaticShape())
-        keptValues.push_back(op.getResult(0));
+        if (Value sum = sumWith(op.getResult(0)); !llvm::is_contained(keptValues, sum))
+          keptValues.push_back(sum);
     return success(succeeded(repeatInPlace()) && succeeded(goBack()));
   }
 
 private:
+  /// The sum that a product goes into, with others or a bias, if nothing else reads it: no
+  /// gradient asks for the terms of a sum, so that one row a trip stands for all of them.
+  static Value sumWith(Value product) {
+    while (product.hasOneUse()) {
+      Operation *user = *product.user_begin();
+      if (!isa<AddOp, SubOp>(user) || user->getBlock() != product.getParentBlock() ||
+          user->getResult(0).getType() != product.getType())
+        break;
+      product = user->getResult(0);
+    }
+    return product;
+  }
   Value bodyYield(size_t i) { return bodyRegion.front().getTerminator()->getOperand(i); }
   static Value withoutReshapes(Value v) {
     while (Operation *op = v.getDefiningOp())
@@ -458,6 +471,19 @@ private:
     return success();
   }
 
+  /// sum + gradient. Rows that were put into zeros go into the sum, of which a trip then
+  /// touches no others.
+  Value added(Value sum, Value gradient) {
+    auto scatter = gradient.getDefiningOp<ScatterNdOp>();
+    auto zeros = scatter ? scatter.getOperand().getDefiningOp<BroadcastToOp>() : BroadcastToOp();
+    Value number = zeros ? zeros.getOperand() : scatter ? scatter.getOperand() : Value();
+    if (!number || scatter.getReduction() != "add" || !gradient.use_empty() ||
+        !matchPattern(number, m_AnyZeroFloat()) || sum.getType() != gradient.getType())
+      return a.plus(sum, gradient);
+    return a.op<ScatterNdOp>(sum, scatter.getIndices(), scatter.getUpdates(), "add",
+                             scatter.getWrapNegative(), scatter.getDropOutOfBounds());
+  }
+
   FailureOr<SmallVector<Value>> tripBack(ValueRange values) {
     Value trip = a.minus(values[0], one);
     IRMapping mapping, found;
@@ -494,7 +520,7 @@ private:
       if (!gradient)
         next.push_back(isSum ? values[1 + at] : a.zeros(x));
       else
-        next.push_back(isSum ? a.plus(values[1 + at], gradient) : gradient);
+        next.push_back(isSum ? added(values[1 + at], gradient) : gradient);
     }
     return next;
   }

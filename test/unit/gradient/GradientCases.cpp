@@ -382,6 +382,34 @@ std::vector<Function> weir::gradient_test::allFunctions() {
           weir.yield %j, %w : tensor<i64>, tensor<1x3xf64>
         }
         %y = weir.mul %r#1, %r#1 : (tensor<1x3xf64>, tensor<1x3xf64>) -> tensor<1x3xf64>)"},
+      // Each trip reads a row of what is around the loop, some twice: its gradient goes
+      // to that row of the sum. Of two products only their sum is kept.
+      {"while_rows_of_captured",
+       {{3, 1, 3}, {3, 3}},
+       {1, 3},
+       R"(%z = weir.constant dense<0> : tensor<i64>
+        %one = weir.constant dense<1> : tensor<i64>
+        %two = weir.constant dense<2> : tensor<i64>
+        %n = weir.constant dense<4> : tensor<i64>
+        %bias = weir.constant dense<[0.1, 0.2, 0.3]> : tensor<3xf64>
+        %begin = weir.constant dense<0.5> : tensor<1x3xf64>
+        %r:2 = weir.while %z, %begin : (tensor<i64>, tensor<1x3xf64>) -> (tensor<i64>, tensor<1x3xf64>) while {
+        ^bb0(%i: tensor<i64>, %v: tensor<1x3xf64>):
+          %c = weir.compare %i, %n {predicate = "lt"} : (tensor<i64>, tensor<i64>) -> tensor<i1>
+          weir.yield %c : tensor<i1>
+        } do {
+        ^bb0(%i: tensor<i64>, %v: tensor<1x3xf64>):
+          %j = weir.add %i, %one : (tensor<i64>, tensor<i64>) -> tensor<i64>
+          %at = weir.minimum %i, %two : (tensor<i64>, tensor<i64>) -> tensor<i64>
+          %row = weir.gather %a, %at {axis = 0 : i64, batch_dims = 0 : i64, wrap_negative = false} : (tensor<3x1x3xf64>, tensor<i64>) -> tensor<1x3xf64>
+          %p = weir.dot_general %row, %b {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>, accumulator = f64} : (tensor<1x3xf64>, tensor<3x3xf64>) -> tensor<1x3xf64>
+          %q = weir.dot_general %v, %b {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 1>, accumulator = f64} : (tensor<1x3xf64>, tensor<3x3xf64>) -> tensor<1x3xf64>
+          %s = weir.add %p, %q : (tensor<1x3xf64>, tensor<1x3xf64>) -> tensor<1x3xf64>
+          %t = weir.add %s, %bias : (tensor<1x3xf64>, tensor<3xf64>) -> tensor<1x3xf64>
+          %w = weir.tanh %t : (tensor<1x3xf64>) -> tensor<1x3xf64>
+          weir.yield %j, %w : tensor<i64>, tensor<1x3xf64>
+        }
+        %y = weir.mul %r#1, %r#1 : (tensor<1x3xf64>, tensor<1x3xf64>) -> tensor<1x3xf64>)"},
       // No counter says how many trips there are.
       {"while_unbounded",
        {{3}, {3}},
