@@ -12,8 +12,8 @@ usage: step_peer.py ENGINE NETWORK BATCH THREADS FOLDER
 Prints `{"compile": seconds}` when the first step is done. For each line on its input that
 holds a number of seconds it runs steps for that long, and prints a line
 `{"wall": ms, "cpu": ms, "steps": N, "peak": MiB, "loss": …}`: medians of a step; the peak is
-of the whole process, less what it held before the network was made (weir: loaded, and compiled
-by a process of its own). `{"error": …}` ends it.
+of the whole process, less what it held before the network was made: with the package, and the
+batch (weir compiles by a process of its own). `{"error": …}` ends it.
 """
 import json
 import os
@@ -81,8 +81,11 @@ def tensorflow_engine():
 
 def torch_engine():
     import torch
-    import torch.optim  # noqa: F401
     torch.set_num_threads(threads)
+    number = torch.zeros(1, requires_grad=True)
+    optimizer = torch.optim.Adam([number])
+    number.sum().backward()
+    optimizer.step()  # the first of all imports the half of PyTorch
     base = mebibytes("VmRSS")
     model, optimizer = torch_model(network)
     if network in ("digits", "resnet18"):
