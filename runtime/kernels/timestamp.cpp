@@ -20,7 +20,7 @@ int32_t weir_kernel_timestamp(weir_context *ctx, const weir_tensor *, int32_t, w
   if (!shapeResult(ctx, results[0], 0, nullptr))
     return WEIR_RESOURCE_EXHAUSTED;
   // Whole microseconds, as TensorFlow counts.
-  *static_cast<double *>(results[0].data) =
-      double(int64_t(at.tv_sec) * 1000000 + at.tv_nsec / 1000) / 1e6;
+  int64_t microseconds = int64_t(at.tv_sec) * 1000000 + at.tv_nsec / 1000;
+  *static_cast<double *>(results[0].data) = double(microseconds) / 1e6;
   return WEIR_OK;
 }
