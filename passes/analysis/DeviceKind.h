@@ -21,7 +21,7 @@
 
 namespace mlir {
 class Operation;
-}
+} // namespace mlir
 
 namespace weir {
 
