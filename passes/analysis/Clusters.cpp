@@ -114,17 +114,15 @@ bool isTrivial(Operation *op) {
 /// So a comparison of small tensors with each other (which class is a row's label).
 bool isCheapLeaf(Operation *op) {
   constexpr int64_t fewest = 4096, share = 8;
-  if (!isa<AddOp, SubOp, MulOp, NegOp, CompareOp>(op) || isOffloaded(op))
-    return false;
   auto count = staticCount(op->getResult(0).getType());
-  if (!count || *count < fewest)
+  if (!count || *count < fewest || isOffloaded(op))
     return false;
   if (isa<CompareOp>(op))
     return llvm::all_of(op->getOperandTypes(), [&](Type type) {
-      auto own = staticCount(type);
-      return own && *own <= *count / share;
+      return staticCount(type).value_or(*count) <= *count / share;
     });
-  if (!getElementTypeOrSelf(op->getResult(0).getType()).isF32())
+  if (!isa<AddOp, SubOp, MulOp, NegOp>(op) ||
+      !getElementTypeOrSelf(op->getResult(0).getType()).isF32())
     return false;
   Value large;
   for (Value operand : op->getOperands()) {

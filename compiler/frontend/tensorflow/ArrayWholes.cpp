@@ -266,3 +266,34 @@ bool ArrayEditor::append(Imported other) {
   }
   return true;
 }
+
+LogicalResult weir::tf::addArrays(NodeImport &n) {
+  Imported sum = n.inputs[0];
+  for (size_t i = 1; i < n.inputCount(); ++i) {
+    Imported &next = n.inputs[i];
+    if (next.kind != Imported::Kind::Array)
+      return n.unsupported("found lists among tensors");
+    if (next.parts.empty())
+      continue;
+    if (sum.parts.empty()) {
+      sum = next;
+      continue;
+    }
+    if (!widen(*sum.array, *next.array) || !widen(*next.array, *sum.array))
+      return n.invalid("found lists of different elements to add");
+    addSizes(sum, n.b, n.loc);
+    addSizes(next, n.b, n.loc);
+    if (sum.parts.size() != next.parts.size())
+      return n.invalid("found lists of different elements to add");
+    for (auto [part, more, component] :
+         llvm::zip(sum.parts, next.parts, componentsOf(*sum.array))) {
+      if (sum.array->isNested && component.element.isInteger(64))
+        continue; // the sizes of lists in the list
+      ArrayEditor::pad(n, part.values, more.values);
+      part.values = n.add(part.values, more.values);
+      if (part.sizes)
+        part.sizes = n.maximum(part.sizes, more.sizes);
+    }
+  }
+  return n.result(sum);
+}

@@ -108,6 +108,10 @@ private:
   Value one(Value index) { return n.reshape(n.toI64(index), {1}); }
 };
 
+/// AddN of arrays, the node's inputs: their elements one by one, as gradients of lists add up.
+/// An array that nothing was written to is zero. Reports where elements differ.
+mlir::LogicalResult addArrays(NodeImport &n);
+
 } // namespace weir::tf
 
 #endif // WEIR_COMPILER_FRONTEND_TENSORFLOW_ARRAYS_H
