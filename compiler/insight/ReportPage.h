@@ -28,7 +28,7 @@ struct Advice {
 /// The report of a compilation as JSON (docs/report.schema.json): what Report::json() has,
 /// and every node of the model with its fate, how kernels are computed, where and by what rule
 /// they end, their predicted times, with --profile measured ones, and advice. With `texts`,
-/// which gets a kernel's IR and assembly by its name (of GPUs' functions, too), also each node's
+/// which gets a kernel's IR and assembly by its name (of devices' functions, too), also each node's
 /// history and what the machine code of kernels takes, read from the output that has been written.
 /// None after a report.
 std::optional<llvm::json::Value> fullReport(const driver::Options &options, const Report &report,

@@ -29,9 +29,9 @@ double weir::bytesOf(Type type) {
   double bytes = stringBytes;
   Type element = tensor.getElementType();
   if (auto complex = dyn_cast<ComplexType>(element))
-    bytes = 2 * ((complex.getElementType().getIntOrFloatBitWidth() + 7) / 8);
+    bytes = 2 * llvm::divideCeil(complex.getElementType().getIntOrFloatBitWidth(), 8u);
   else if (element.isIntOrFloat())
-    bytes = (element.getIntOrFloatBitWidth() + 7) / 8;
+    bytes = llvm::divideCeil(element.getIntOrFloatBitWidth(), 8u);
   for (int64_t size : tensor.getShape())
     bytes *= double(ShapedType::isDynamic(size) ? openSize : size);
   return bytes;
