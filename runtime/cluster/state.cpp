@@ -32,6 +32,10 @@ int32_t TaskSet::askForState(const weir_state_request &request, weir_run_done do
     for (int32_t task : tasks)
       if (peers[size_t(task)].state != Peer::here)
         return giveStatus(status, WEIR_UNAVAILABLE, describeAbsence(peers[size_t(task)]));
+    // Initial values must not be saved as what the steps have left; restored ones are known.
+    Problem problem = checkVariables(tasks);
+    if (problem && request.what == WEIR_STATE_SAVE)
+      return giveStatus(status, problem.code, problem.text);
     number = nextNumber++;
     if (!tasks.empty())
       requests.push_back({number, tasks, {}, done, user});

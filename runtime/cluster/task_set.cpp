@@ -18,6 +18,7 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <utility>
 
 namespace weir::rt::cluster {
 
@@ -260,8 +261,6 @@ std::unique_ptr<TaskSet> TaskSet::create(const weir_cluster_options &options, Pr
   std::unique_ptr<TaskSet> made(new TaskSet());
   if (!made->takeOptions(options, problem) || !made->takePeers(options, launched, problem))
     return nullptr;
-  if (getrandom(&made->incarnation, sizeof(made->incarnation), 0) < 0)
-    made->incarnation = uint64_t(nowNs());
   // The last task is called by nobody.
   if (launched ? !made->askLauncher(problem)
                : options.task + 1 < options.task_count &&
@@ -308,6 +307,11 @@ int32_t TaskSet::attach(weir_session *newSession, const weir_transport_host *new
   if (int32_t code = place(program, tasks, status))
     return code;
   taskOfDevice.assign(tasks, tasks + program->device_count);
+  // A session begins with initial values, as a process does: others must be told both.
+  if (getrandom(&incarnation, sizeof(incarnation), 0) < 0)
+    incarnation = uint64_t(nowNs());
+  for (Peer &peer : peers)
+    peer.known = 0;
   std::string error;
   if (!ucx.open(own, incarnation, int32_t(peers.size()), error))
     return giveStatus(status, WEIR_UNAVAILABLE, error);
@@ -497,6 +501,9 @@ void TaskSet::lose(int32_t task, uint64_t nonce, const std::string &reason) {
     for (Step &step : steps) {
       if (step.dead || !involves(step, task))
         continue;
+      // Who leads it is told.
+      if (step.key.leader == own)
+        peer.known = 0;
       if (enter(step)) {
         concerned.push_back(&step);
         continue;
@@ -536,6 +543,28 @@ Problem TaskSet::waitFor(const std::vector<int32_t> &tasks) {
       return {peer.refused ? WEIR_FAILED_PRECONDITION : WEIR_UNAVAILABLE, describeAbsence(peer)};
   }
   return {};
+}
+
+bool TaskSet::hasVariables(int32_t task) const {
+  for (int32_t i = 0; i < theProgram->slot_count; ++i) {
+    int32_t device = (theProgram->slots[i].flags >> WEIR_SLOT_DEVICE_SHIFT) - 1;
+    if (device >= 0 && taskOfDevice[size_t(device)] == task)
+      return true;
+  }
+  return false;
+}
+
+Problem TaskSet::checkVariables(const std::vector<int32_t> &tasks) {
+  Problem problem;
+  for (int32_t task : tasks) {
+    Peer &peer = peers[size_t(task)];
+    uint64_t before = std::exchange(peer.known, peer.incarnation);
+    if (!problem && before != 0 && before != peer.incarnation && hasVariables(task))
+      problem = {WEIR_UNAVAILABLE, "task " + peer.name +
+                                       ": it has begun anew since the step before, and its "
+                                       "variables have their initial values"};
+  }
+  return problem;
 }
 
 Problem TaskSet::serve() {

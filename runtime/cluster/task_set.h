@@ -76,6 +76,9 @@ struct Peer {
   int64_t clockOffset = 0, clockError = -1, clockRead = 0;
   int64_t lastBeat = 0, lastBeatCame = 0; ///< its time and ours
   uint64_t incarnation = 0, nonce = 0;
+  /// Of its session whose variables the steps led here have had; 0: of none, or who led the last
+  /// one knows that they are gone.
+  uint64_t known = 0;
   bool isReadable = false; ///< this process can read its memory
   int64_t oldest = 0;      ///< of the steps it leads
   int64_t pace = -1;       ///< steps of its own that it says it has done; -1: it has told none
@@ -205,6 +208,10 @@ private:
   bool involves(const Step &step, int32_t task) const;
   /// Waits until they are connected, or says which is not.
   Problem waitFor(const std::vector<int32_t> &tasks);
+  /// UNAVAILABLE, once, where one of `tasks` has variables and another session than the steps
+  /// before: what it has assigned is lost. Takes their sessions as known. Needs the mutex.
+  Problem checkVariables(const std::vector<int32_t> &tasks);
+  bool hasVariables(int32_t task) const;
   std::string describeAbsence(const Peer &peer) const;
 
   // steps.cpp: what messages do.
@@ -283,7 +290,7 @@ private:
   Roster roster; ///< changes between sessions alone
   int64_t heartbeatNs = 0, timeoutNs = 0, connectNs = 0;
   std::string theSecret;
-  uint64_t incarnation = 0;
+  uint64_t incarnation = 0; ///< of the session; drawn at random
   int listenSocket = -1;
   weir_transport table = {};
 

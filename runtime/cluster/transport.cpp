@@ -90,6 +90,8 @@ int32_t TaskSet::lead(weir_run *run, const std::vector<int32_t> &tasks, int32_t 
     for (int32_t task : tasks)
       if (peers[size_t(task)].state != Peer::here)
         return giveStatus(status, WEIR_UNAVAILABLE, describeAbsence(peers[size_t(task)]));
+    if (Problem problem = checkVariables(tasks))
+      return giveStatus(status, problem.code, problem.text);
     step = &steps.emplace_back();
     step->key = {incarnation, nextNumber++, own};
     step->entry = entry;

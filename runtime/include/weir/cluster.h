@@ -105,7 +105,7 @@ typedef struct weir_task_figures {
 /// OUT_OF_RANGE: there is no such task.
 WEIR_API int32_t weir_cluster_figures(const weir_cluster *cluster, int32_t task,
                                       weir_task_figures *figures);
-/// Names the process that leads, among all that ever did; 0: it is not known yet.
+/// Names the session that leads, among all that ever did; 0: it is not known yet.
 WEIR_API uint64_t weir_cluster_leader_process(const weir_cluster *cluster);
 /// Of each task how often it has come, negative while it is away. This one's is 1.
 WEIR_API void weir_cluster_presence(const weir_cluster *cluster, int32_t *visits, int32_t count);

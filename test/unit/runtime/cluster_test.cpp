@@ -279,6 +279,48 @@ TEST(Cluster, WorkersStoppedAtTheHandshakeEndRunsAndComeBack) {
 }
 
 /// The loop of a test that is to run until something ends it.
+/// A worker ends between two steps, and another process has its place before the next one. Of its
+/// variables nothing is left: that must not go unnoticed, and is told once.
+static void replaceBetweenSteps(bool hasVariables) {
+  Ring ring(2);
+  if (hasVariables)
+    ring.program.slot("w", WEIR_F32, {4}, -1, 0, (1 + 1) << WEIR_SLOT_DEVICE_SHIFT); // device 1
+  Tasks tasks(2);
+  int gate[2];
+  ASSERT_EQ(pipe(gate), 0);
+  Worker first(tasks, 1, ring.program.get()), second(tasks, 1, ring.program.get(), gate[0]);
+  Member leader(tasks, 0, ring.program.get());
+  checkRing(leader, 2, 10);
+  auto awaitPresence = [&](int32_t wanted) {
+    int32_t visits[2] = {};
+    for (Clock::time_point start = Clock::now(); secondsSince(start) < 20;) {
+      weir_cluster_presence(leader.cluster, visits, 2);
+      if (visits[1] == wanted)
+        return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return false;
+  };
+  first.end();
+  ASSERT_TRUE(awaitPresence(-1));
+  ASSERT_EQ(write(gate[1], "", 1), 1);
+  ASSERT_TRUE(awaitPresence(2));
+  if (hasVariables) {
+    std::vector<float> x(10, 1.0f);
+    std::vector<weir_tensor> fetches(2);
+    EXPECT_EQ(leader.run({floats(x, {10})}, fetches), WEIR_UNAVAILABLE);
+    EXPECT_NE(std::string(leader.status.message)
+                  .find("task /job:worker/replica:0/task:1: it has begun anew"),
+              std::string::npos)
+        << leader.status.message;
+  }
+  checkRing(leader, 2, 10);
+  close(gate[0]);
+  close(gate[1]);
+}
+TEST(Cluster, LostVariablesAreToldOf) { replaceBetweenSteps(true); }
+TEST(Cluster, WhoHasNoVariablesIsReplacedSilently) { replaceBetweenSteps(false); }
+
 TEST(Cluster, ALostLeaderEndsItsPartsAndMayComeBack) {
   Ring ring(2);
   Tasks tasks(2);

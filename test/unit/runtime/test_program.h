@@ -115,10 +115,10 @@ public:
 
   /// `initial` < 0: none.
   int32_t slot(const char *name, int32_t dtype, std::vector<int64_t> dims, int64_t initial,
-               int64_t bytes) {
+               int64_t bytes, int32_t flags = 0) {
     auto &d = dimLists.emplace_back(std::move(dims));
-    slots.push_back(
-        {name, "", "", WEIR_SLOT_VARIABLE, dtype, int32_t(d.size()), 0, d.data(), initial, bytes});
+    slots.push_back({name, "", "", WEIR_SLOT_VARIABLE, dtype, int32_t(d.size()), flags, d.data(),
+                     initial, bytes});
     return int32_t(slots.size()) - 1;
   }
 
