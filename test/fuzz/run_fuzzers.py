@@ -189,8 +189,8 @@ def run(target, executable, args, scratch):
     """What one target came to, as a line, whether it is good, and how many inputs it tried."""
     seed_folder = os.path.join(scratch, target)
     prepare(target, seed_folder)
-    grown = os.path.join(args.corpus or scratch, target + "-grown")
-    found = os.path.join(args.keep or scratch, target + "-")
+    grown = os.path.abspath(os.path.join(args.corpus or scratch, target + "-grown"))
+    found = os.path.abspath(os.path.join(args.keep or scratch, target + "-"))
     for folder in (grown, os.path.dirname(found)):
         os.makedirs(folder, exist_ok=True)
     command = [executable, grown, seed_folder, "-max_total_time=%d" % args.seconds,
@@ -200,7 +200,8 @@ def run(target, executable, args, scratch):
     environment = dict(os.environ, TMPDIR=scratch)
     for name, value in ENVIRONMENT.items():
         environment.setdefault(name, value)
-    result = subprocess.run(command, env=environment, stdout=subprocess.PIPE,
+    # What an input writes beside itself is in the scratch folder.
+    result = subprocess.run(command, env=environment, cwd=scratch, stdout=subprocess.PIPE,
                             stderr=subprocess.STDOUT)
     text = result.stdout.decode("utf-8", "replace")
     inputs = re.search(r"number_of_executed_units: (\d+)", text)
