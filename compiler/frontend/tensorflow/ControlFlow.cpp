@@ -116,6 +116,18 @@ FailureOr<bool> GraphImporter::unify(Imported &x, Imported &y, NodeImport &tx, N
   return changed;
 }
 
+/// An operation that takes the bodies of two regions.
+template <typename Op>
+static Operation *createOfRegions(OpBuilder &b, Location loc, ValueRange operands, TypeRange types,
+                                  Region &first, Region &second) {
+  OperationState operation(loc, Op::getOperationName());
+  operation.addOperands(operands);
+  operation.addTypes(types);
+  operation.addRegion()->takeBody(first);
+  operation.addRegion()->takeBody(second);
+  return b.create(operation);
+}
+
 //===----------------------------------------------------------------------===//
 // If
 //===----------------------------------------------------------------------===//
@@ -201,12 +213,7 @@ FailureOr<std::vector<Imported>> GraphImporter::buildIf(Value condition, Part th
       }
   YieldOp::create(bx, loc, ValueRange(thenYield));
   YieldOp::create(by, loc, ValueRange(elseYield));
-  OperationState operation(loc, IfOp::getOperationName());
-  operation.addOperands(condition);
-  operation.addTypes(types);
-  operation.addRegion()->takeBody(thenRegion);
-  operation.addRegion()->takeBody(elseRegion);
-  Operation *made = b.create(operation);
+  Operation *made = createOfRegions<IfOp>(b, loc, condition, types, thenRegion, elseRegion);
   std::vector<Imported> results;
   unsigned next = 0;
   for (size_t i = 0; i < xs->size(); ++i) {
@@ -270,12 +277,7 @@ static void createWhile(std::vector<Imported> &inits, mlir::Region &condition, m
         carried.push_back(*tensor);
         types.push_back(tensor->getType());
       }
-  OperationState operation(loc, WhileOp::getOperationName());
-  operation.addOperands(carried);
-  operation.addTypes(types);
-  operation.addRegion()->takeBody(condition);
-  operation.addRegion()->takeBody(body);
-  Operation *made = b.create(operation);
+  Operation *made = createOfRegions<WhileOp>(b, loc, carried, types, condition, body);
   unsigned at = 0;
   for (Imported &init : inits)
     if (init.isCarried())

@@ -127,12 +127,10 @@ private:
     weir_session *session = any();
     weir_tensor feed = tensor(), fetch = tensor();
     fetch.data = in.next() & 1 ? fetch.data : nullptr;
-    weir_run_options options = WEIR_RUN_OPTIONS_INIT;
-    if (in.next() & 1)
-      options.cancellation = cancellation;
+    weir_run_options given = WEIR_RUN_OPTIONS_INIT, *options = runOptions(given);
     check(weir_session_run(session, int8_t(in.next()) % 3, in.next() % 8 ? &feed : nullptr,
                            in.next() % 8 ? 1 : int8_t(in.next()), in.next() % 8 ? &fetch : nullptr,
-                           1, &options, &status));
+                           1, options, &status));
     weir_session_release(session, &fetch);
   }
   weir_run_options *runOptions(weir_run_options &options) {
@@ -145,19 +143,25 @@ private:
       options.size = in.next();
     return in.next() % 8 ? &options : nullptr;
   }
-  void runAsync() {
+  /// Calls `start`, which promises to end what it begins unless it fails.
+  template <typename Start> void begin(Start &&start) {
     Begun &each = begun.emplace_back();
-    each.feed = tensor();
-    each.fetch = tensor();
-    each.fetch.data = nullptr;
-    weir_run_options *options = runOptions(each.options);
-    const int32_t code =
-        weir_session_run_async(any(), int8_t(in.next()) % 3, in.next() % 8 ? &each.feed : nullptr,
-                               1, in.next() % 8 ? &each.fetch : nullptr, 1, options,
-                               in.next() % 16 ? Begun::done : nullptr, &each, &status);
+    const int32_t code = start(each);
     check(code);
     if (code)
       begun.pop_back();
+  }
+  void runAsync() {
+    begin([&](Begun &each) {
+      each.feed = tensor();
+      each.fetch = tensor();
+      each.fetch.data = nullptr;
+      weir_run_options *options = runOptions(each.options);
+      return weir_session_run_async(any(), int8_t(in.next()) % 3,
+                                    in.next() % 8 ? &each.feed : nullptr, 1,
+                                    in.next() % 8 ? &each.fetch : nullptr, 1, options,
+                                    in.next() % 16 ? Begun::done : nullptr, &each, &status);
+    });
   }
   weir_checkpoint_options checkpointOptions() {
     weir_checkpoint_options options = WEIR_CHECKPOINT_OPTIONS_INIT;
@@ -184,12 +188,9 @@ private:
     if (how == 1)
       return check(
           weir_session_restore(session, where, in.next() & 1 ? &options : nullptr, &status));
-    Begun &each = begun.emplace_back();
-    const int32_t code =
-        weir_session_save_async(session, where, &options, Begun::done, &each, &status);
-    check(code);
-    if (code)
-      begun.pop_back();
+    begin([&](Begun &each) {
+      return weir_session_save_async(session, where, &options, Begun::done, &each, &status);
+    });
   }
   /// Introspection, by any index.
   void ask() {
