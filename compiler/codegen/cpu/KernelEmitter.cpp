@@ -14,11 +14,11 @@
 
 #include "compiler/codegen/cpu/KernelEmitter.h"
 #include "compiler/codegen/cpu/PadBlocks.h"
+#include "compiler/codegen/cpu/PiecewiseRows.h"
 #include "compiler/codegen/cpu/Tiles.h"
 #include "compiler/codegen/cpu/schedule/Strategy.h"
 #include "compiler/codegen/kernel/LibraryCall.h"
 #include "dialects/weir/Pch.h"
-#include "dialects/weir/Repeats.h"
 #include "passes/plan/SubviewForwarding.h"
 
 using namespace mlir;
@@ -37,16 +37,6 @@ ElementalOpInterface leadOf(Block &body) {
   return lead;
 }
 
-/// Says of a loop that LLVM is not to unroll it.
-void forbidUnrolling(scf::ForOp loop) {
-  MLIRContext *context = loop.getContext();
-  auto unroll = LLVM::LoopUnrollAttr::get(context, /*disable=*/BoolAttr::get(context, true), {}, {},
-                                          {}, {}, {}, {});
-  loop->setAttr("llvm.loop_annotation",
-                LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {}, {}, {}, {}, {}, {},
-                                              {}, {}, {}, {}, {}));
-}
-
 /// Elements of a line from which on its sum is one of vectors.
 constexpr int64_t longLine = 16;
 
@@ -60,102 +50,6 @@ void emitNest(KernelBuilder &r, ArrayRef<Value> dims, SmallVector<Value> indices
     indices.push_back(loop.getInductionVar());
   }
   body(indices);
-}
-
-/// Whether elements come from several places by their indices: worth a loop a place.
-bool isPiecewise(Value tensor) {
-  if (auto pad = tensor.getDefiningOp<PadOp>())
-    return pad.getMode() == PadMode::Constant && constantIntegers(pad.getPads());
-  if (auto resize = tensor.getDefiningOp<ResizeOp>())
-    return repeatsOf(resize).has_value();
-  return static_cast<bool>(tensor.getDefiningOp<ConcatOp>());
-}
-
-/// Where a line of elements goes: `before` elements into the last dimension.
-struct LineTarget {
-  const KernelBuilder::Buffer &buffer;
-  const SmallVector<Value> &outer;
-  Value before;
-};
-
-/// Writes the elements of `tensor` along its last dimension, in loops that each read
-/// one place, or copies of bytes where that is a buffer. `outer` are the indices before.
-void emitLine(KernelBuilder &r, Value tensor, const SmallVector<Value> &outer,
-              const LineTarget &target) {
-  auto type = cast<RankedTensorType>(tensor.getType());
-  int64_t last = type.getRank() - 1;
-  auto indicesOf = [](const SmallVector<Value> &outer, Value last) {
-    SmallVector<Value> all(outer);
-    all.push_back(last);
-    return all;
-  };
-  if (isa<BlockArgument>(tensor)) {
-    copyRow(r, r.bufferOf(tensor), indicesOf(outer, r.constant(0)), target.buffer,
-            indicesOf(target.outer, target.before));
-    return;
-  }
-  auto emitAll = [&](function_ref<Value(Value)> value) {
-    OpBuilder::InsertionGuard guard(r.b);
-    auto loop = scf::ForOp::create(r.b, r.loc, r.constant(0), r.dim(tensor, last), r.constant(1));
-    r.b.setInsertionPointToStart(loop.getBody());
-    Value i = loop.getInductionVar();
-    r.store(value(i), target.buffer, indicesOf(target.outer, r.add(target.before, i)));
-  };
-  if (auto concat = tensor.getDefiningOp<ConcatOp>()) {
-    int64_t axis = concat.getAxis();
-    if (axis == last) {
-      Value before = target.before;
-      for (Value input : concat.getInputs()) {
-        emitLine(r, input, outer, {target.buffer, target.outer, before});
-        before = r.add(before, r.dim(input, axis));
-      }
-      return;
-    }
-    // The last operand is what no other is.
-    std::function<void(size_t, Value)> choose = [&](size_t number, Value before) {
-      Value input = concat.getInputs()[number];
-      auto emitOwn = [&] {
-        SmallVector<Value> inside(outer);
-        inside[axis] = r.sub(outer[axis], before);
-        emitLine(r, input, inside, target);
-      };
-      if (number + 1 == concat.getInputs().size())
-        return emitOwn();
-      Value end = r.add(before, r.dim(input, axis));
-      emitEither(r, r.less(outer[axis], end), emitOwn, [&] { choose(number + 1, end); });
-    };
-    return choose(0, r.constant(0));
-  }
-  if (auto pad = tensor.getDefiningOp<PadOp>(); pad && isPiecewise(tensor)) {
-    SmallVector<int64_t> pads = *constantIntegers(pad.getPads());
-    if (pads[last] == 0 && pads[2 * last + 1] == 0) {
-      SmallVector<Value> inside;
-      Value isInside = insidePadding(r, outer, pads, pad.getOperand(), inside);
-      if (!isInside)
-        return emitLine(r, pad.getOperand(), outer, target);
-      return emitEither(
-          r, isInside, [&] { emitLine(r, pad.getOperand(), inside, target); },
-          [&] { emitAll([&](Value) { return r.element(pad.getValue(), {}); }); });
-    }
-  }
-  if (auto resize = tensor.getDefiningOp<ResizeOp>(); resize && isPiecewise(tensor)) {
-    SmallVector<int64_t> repeats = *repeatsOf(resize);
-    SmallVector<Value> inside;
-    for (auto [index, factor] : llvm::zip(outer, repeats))
-      inside.push_back(r.divide(index, r.constant(factor)));
-    if (repeats[last] == 1)
-      return emitLine(r, resize.getOperand(), inside, target);
-    OpBuilder::InsertionGuard guard(r.b);
-    Value count = r.dim(resize.getOperand(), last);
-    auto loop = scf::ForOp::create(r.b, r.loc, r.constant(0), count, r.constant(1));
-    r.b.setInsertionPointToStart(loop.getBody());
-    Value i = loop.getInductionVar(), value = r.element(resize.getOperand(), indicesOf(inside, i));
-    Value first = r.add(target.before, r.mul(i, r.constant(repeats[last])));
-    for (int64_t k = 0; k < repeats[last]; ++k)
-      r.store(value, target.buffer, indicesOf(target.outer, r.add(first, r.constant(k))));
-    return;
-  }
-  emitAll([&](Value i) { return r.element(tensor, indicesOf(outer, i)); });
 }
 
 /// The parts of [0, range) that a kernel without its own tiling is called for.
@@ -195,7 +89,17 @@ void emitLoopForm(KernelBuilder &r, plan::KernelOp kernel, ElementalOpInterface 
     emitNest(r, ArrayRef(target.dims).drop_front(parallel).drop_back(), indices,
              [&](ValueRange at) {
                SmallVector<Value> outer(at);
-               emitLine(r, results[0], outer, {target, outer, r.constant(0)});
+               emitPiecewiseRow(r, results[0], outer, {target, outer, r.constant(0)});
+             });
+    return;
+  }
+  if (ConcatOp concat = lead || parallel == rank
+                            ? ConcatOp()
+                            : concatenationOfRows(results, body.getTerminator())) {
+    emitNest(r, ArrayRef(first.dims).drop_front(parallel).drop_back(), indices,
+             [&](ValueRange outer) {
+               emitRowByOperands(r, concat, outer,
+                                 [&](ArrayRef<Value> at) { emitElements(r, body, {}, at); });
              });
     return;
   }

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/PadBlocks.h"
+#include "compiler/codegen/cpu/PiecewiseRows.h"
 #include "compiler/codegen/cpu/Tiles.h"
 #include "dialects/weir/Pch.h"
 
@@ -23,7 +24,8 @@ class PadBlocks {
 public:
   PadBlocks(KernelBuilder &r, PadOp pad)
       : r(r), pad(pad), pads(*constantIntegers(pad.getPads())), rank(pads.size() / 2),
-        target(r.bufferOf(pad.getResult())), value(r.element(pad.getValue(), {})) {}
+        target(r.bufferOf(pad.getResult())), value(r.element(pad.getValue(), {})),
+        concat(concatenationOfRows(pad.getOperand(), pad)) {}
 
   /// All elements whose first indices into the result are `at`.
   void emit(ArrayRef<Value> at) {
@@ -71,7 +73,16 @@ private:
     Value count = r.maximum(r.sub(end, from), zero);
     if (before > 0)
       fill(linear(at, zero), r.mul(r.constant(before), behind));
-    if (i + 1 == rank) {
+    if (i + 1 == rank && before >= 0 && after >= 0 && isPiecewise(pad.getOperand())) {
+      emitPiecewiseRow(r, pad.getOperand(), SmallVector<Value>(inside),
+                       {target, SmallVector<Value>(at), first});
+    } else if (i + 1 == rank && before >= 0 && after >= 0 && concat) {
+      emitRowByOperands(r, concat, inside, [&](ArrayRef<Value> from) {
+        SmallVector<Value> to(at);
+        to.push_back(r.add(first, from.back()));
+        r.store(r.element(pad.getOperand(), from), target, to);
+      });
+    } else if (i + 1 == rank) {
       copy(at, inside, first, from, count);
     } else {
       emitStepLoop(r, zero, count, 1, [&](Value k) {
@@ -104,6 +115,8 @@ private:
   int64_t rank;
   const KernelBuilder::Buffer target;
   Value value;
+  /// Whose operands' rows are the operand's rows, or null.
+  ConcatOp concat;
 };
 
 } // namespace

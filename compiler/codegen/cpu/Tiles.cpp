@@ -257,6 +257,15 @@ void weir::emitStepLoop(KernelBuilder &r, Value begin, Value end, int64_t step,
   body(loop.getInductionVar());
 }
 
+void weir::forbidUnrolling(scf::ForOp loop) {
+  MLIRContext *context = loop.getContext();
+  auto unroll = LLVM::LoopUnrollAttr::get(context, /*disable=*/BoolAttr::get(context, true), {}, {},
+                                          {}, {}, {}, {});
+  loop->setAttr("llvm.loop_annotation",
+                LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {}, {}, {}, {}, {}, {},
+                                              {}, {}, {}, {}, {}));
+}
+
 void weir::emitEither(KernelBuilder &r, Value condition, function_ref<void()> yes,
                       function_ref<void()> no) {
   OpBuilder::InsertionGuard guard(r.b);

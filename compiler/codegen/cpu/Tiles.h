@@ -105,6 +105,9 @@ void storeTile(KernelBuilder &r, plan::KernelOp kernel, mlir::Operation *anchor,
 void emitStepLoop(KernelBuilder &r, mlir::Value begin, mlir::Value end, int64_t step,
                   llvm::function_ref<void(mlir::Value)> body);
 
+/// Says of a loop that LLVM is not to unroll it.
+void forbidUnrolling(mlir::scf::ForOp loop);
+
 /// `count` elements on the stack, 64-byte aligned.
 mlir::Value stackElements(KernelBuilder &r, mlir::Type element, int64_t count);
 inline mlir::Value stackFloats(KernelBuilder &r, int64_t count) {

@@ -1,0 +1,156 @@
+//===- PiecewiseRows.cpp - rows whose elements lie in several places -*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/codegen/cpu/PiecewiseRows.h"
+#include "compiler/codegen/cpu/Tiles.h"
+#include "dialects/weir/Pch.h"
+#include "dialects/weir/Repeats.h"
+
+using namespace mlir;
+using namespace weir;
+
+namespace {
+/// Operands up to which a loop for each is worth its code.
+constexpr size_t mostOperands = 8;
+/// Elements of a row from which on a loop over it becomes one of vectors.
+constexpr int64_t longRow = 16;
+} // namespace
+
+bool weir::isPiecewise(Value tensor) {
+  if (auto pad = tensor.getDefiningOp<PadOp>())
+    return pad.getMode() == PadMode::Constant && constantIntegers(pad.getPads());
+  if (auto resize = tensor.getDefiningOp<ResizeOp>())
+    return repeatsOf(resize).has_value();
+  return static_cast<bool>(tensor.getDefiningOp<ConcatOp>());
+}
+
+void weir::emitPiecewiseRow(KernelBuilder &r, Value tensor, const SmallVector<Value> &outer,
+                            const RowTarget &target) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  int64_t last = type.getRank() - 1;
+  auto indicesOf = [](const SmallVector<Value> &outer, Value last) {
+    SmallVector<Value> all(outer);
+    all.push_back(last);
+    return all;
+  };
+  if (isa<BlockArgument>(tensor)) {
+    copyRow(r, r.bufferOf(tensor), indicesOf(outer, r.constant(0)), target.buffer,
+            indicesOf(target.outer, target.before));
+    return;
+  }
+  auto emitAll = [&](function_ref<Value(Value)> value) {
+    OpBuilder::InsertionGuard guard(r.b);
+    auto loop = scf::ForOp::create(r.b, r.loc, r.constant(0), r.dim(tensor, last), r.constant(1));
+    r.b.setInsertionPointToStart(loop.getBody());
+    Value i = loop.getInductionVar();
+    r.store(value(i), target.buffer, indicesOf(target.outer, r.add(target.before, i)));
+  };
+  if (auto concat = tensor.getDefiningOp<ConcatOp>()) {
+    int64_t axis = concat.getAxis();
+    if (axis == last) {
+      Value before = target.before;
+      for (Value input : concat.getInputs()) {
+        emitPiecewiseRow(r, input, outer, {target.buffer, target.outer, before});
+        before = r.add(before, r.dim(input, axis));
+      }
+      return;
+    }
+    // The last operand is what no other is.
+    std::function<void(size_t, Value)> choose = [&](size_t number, Value before) {
+      Value input = concat.getInputs()[number];
+      auto emitOwn = [&] {
+        SmallVector<Value> inside(outer);
+        inside[axis] = r.sub(outer[axis], before);
+        emitPiecewiseRow(r, input, inside, target);
+      };
+      if (number + 1 == concat.getInputs().size())
+        return emitOwn();
+      Value end = r.add(before, r.dim(input, axis));
+      emitEither(r, r.less(outer[axis], end), emitOwn, [&] { choose(number + 1, end); });
+    };
+    return choose(0, r.constant(0));
+  }
+  if (auto pad = tensor.getDefiningOp<PadOp>(); pad && isPiecewise(tensor)) {
+    SmallVector<int64_t> pads = *constantIntegers(pad.getPads());
+    if (pads[last] == 0 && pads[2 * last + 1] == 0) {
+      SmallVector<Value> inside;
+      Value isInside = insidePadding(r, outer, pads, pad.getOperand(), inside);
+      if (!isInside)
+        return emitPiecewiseRow(r, pad.getOperand(), outer, target);
+      return emitEither(
+          r, isInside, [&] { emitPiecewiseRow(r, pad.getOperand(), inside, target); },
+          [&] { emitAll([&](Value) { return r.element(pad.getValue(), {}); }); });
+    }
+  }
+  if (auto resize = tensor.getDefiningOp<ResizeOp>(); resize && isPiecewise(tensor)) {
+    SmallVector<int64_t> repeats = *repeatsOf(resize);
+    SmallVector<Value> inside;
+    for (auto [index, factor] : llvm::zip(outer, repeats))
+      inside.push_back(r.divide(index, r.constant(factor)));
+    if (repeats[last] == 1)
+      return emitPiecewiseRow(r, resize.getOperand(), inside, target);
+    OpBuilder::InsertionGuard guard(r.b);
+    Value count = r.dim(resize.getOperand(), last);
+    auto loop = scf::ForOp::create(r.b, r.loc, r.constant(0), count, r.constant(1));
+    r.b.setInsertionPointToStart(loop.getBody());
+    Value i = loop.getInductionVar(), value = r.element(resize.getOperand(), indicesOf(inside, i));
+    Value first = r.add(target.before, r.mul(i, r.constant(repeats[last])));
+    for (int64_t k = 0; k < repeats[last]; ++k)
+      r.store(value, target.buffer, indicesOf(target.outer, r.add(first, r.constant(k))));
+    return;
+  }
+  emitAll([&](Value i) { return r.element(tensor, indicesOf(outer, i)); });
+}
+
+ConcatOp weir::concatenationOfRows(ValueRange values, Operation *end) {
+  ConcatOp found;
+  for (auto concat : end->getBlock()->getOps<ConcatOp>()) {
+    if (found)
+      return {};
+    found = concat;
+  }
+  if (!found || found.getInputs().size() > mostOperands)
+    return {};
+  auto type = cast<RankedTensorType>(found.getResult().getType());
+  if (!type.hasStaticShape() || int64_t(found.getAxis()) + 1 != type.getRank())
+    return {};
+  SmallVector<Value> reads{found.getResult()};
+  SmallPtrSet<Operation *, 8> seen{found};
+  while (!reads.empty())
+    for (Operation *user : reads.pop_back_val().getUsers()) {
+      if (user == end || !seen.insert(user).second)
+        continue;
+      if (!isa<ElementwiseOpInterface>(user) || user->getNumResults() != 1 ||
+          cast<RankedTensorType>(user->getResult(0).getType()).getShape() != type.getShape())
+        return {};
+      reads.push_back(user->getResult(0));
+    }
+  return llvm::all_of(values, [&](Value value) { return seen.contains(value.getDefiningOp()); })
+             ? found
+             : ConcatOp();
+}
+
+void weir::emitRowByOperands(KernelBuilder &r, ConcatOp concat, ValueRange outer,
+                             function_ref<void(ArrayRef<Value>)> body) {
+  int64_t before = 0;
+  for (Value input : concat.getInputs()) {
+    int64_t size = cast<RankedTensorType>(input.getType()).getShape().back();
+    OpBuilder::InsertionGuard guard(r.b);
+    auto loop = scf::ForOp::create(r.b, r.loc, r.constant(0), r.constant(size), r.constant(1));
+    // Written out, a row would leave LLVM the loop around it alone, whose elements lie apart.
+    if (size >= longRow)
+      forbidUnrolling(loop);
+    r.b.setInsertionPointToStart(loop.getBody());
+    SmallVector<Value> own(outer), place(outer);
+    own.push_back(loop.getInductionVar());
+    place.push_back(r.add(loop.getInductionVar(), r.constant(before)));
+    r.setAnchor(concat.getResult(), r.element(input, own));
+    body(place);
+    r.setAnchor({}, {});
+    before += size;
+  }
+}
