@@ -95,9 +95,9 @@ struct Options {
   std::string depfile;
 
   bool report = false;
-  std::string reportDir; ///< empty: output's stem + ".report"
+  std::string reportDir;    ///< empty: output's stem + ".report"
   std::string numericsFile; ///< of weir-run --numerics-out, for the report; empty: none
-  std::string stopAfter; ///< a stage's name; what it left is the output
+  std::string stopAfter;    ///< a stage's name; what it left is the output
   std::string dumpIrDir;
   std::string dumpIrFilter; ///< only passes whose name holds this
   bool printPipeline = false;

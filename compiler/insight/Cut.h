@@ -45,8 +45,8 @@ struct CutSummary {
   std::vector<std::string> sources;         ///< of each input the value that it stands for
   /// Inputs that give a variable its value before the part reads it: the variable, by input.
   std::map<std::string, std::string> variables;
-  int64_t nodes = 0;                        ///< in the part, those of subgraphs left out
-  std::vector<std::string> notes;           ///< what else users should know of it
+  int64_t nodes = 0;              ///< in the part, those of subgraphs left out
+  std::vector<std::string> notes; ///< what else users should know of it
 };
 
 /// Writes a part of an ONNX model as `output`, the values of external tensors beside it as

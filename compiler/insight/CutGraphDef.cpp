@@ -96,7 +96,7 @@ private:
   std::vector<tf::Edge> from, to;
   std::vector<std::string> fromNames; ///< as the request has them
   std::vector<Variable> variables;    ///< of the part that have no value in it
-  std::map<EdgeKey, size_t> inputs; ///< fed edges → index into `fed`
+  std::map<EdgeKey, size_t> inputs;   ///< fed edges → index into `fed`
   std::vector<tf::Edge> fed;
   std::vector<std::string> inputNames; ///< of the placeholders
   std::vector<TensorInfo> inputTypes;

@@ -48,7 +48,7 @@ struct NodeFate {
   /// What its operations were after the passes that changed which ones they are: places in
   /// NodeTrace::passes (-1: import) and NodeTrace::forms. Only where forms are asked for.
   std::vector<std::pair<int, int>> history;
-  std::string text() const;         ///< a sentence
+  std::string text() const; ///< a sentence
 };
 
 /// A pass that touched a node.

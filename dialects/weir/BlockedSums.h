@@ -66,8 +66,7 @@ mlir::Value emitSums(ElementReader &reader, llvm::ArrayRef<mlir::Value> sizes, m
 
 /// Whether `kind` of a reduction adds floats.
 inline bool isFloatSum(mlir::Type type, ReduceKind kind) {
-  return llvm::isa<mlir::FloatType>(type) &&
-         (kind == ReduceKind::Sum || kind == ReduceKind::Mean);
+  return llvm::isa<mlir::FloatType>(type) && (kind == ReduceKind::Sum || kind == ReduceKind::Mean);
 }
 
 } // namespace weir

@@ -235,6 +235,16 @@ SizeOrigins::Sizes SizeOrigins::trace(Operation *op, int64_t rank) {
     Sizes sizes = all(concat.getInputs()[0]);
     return without(sizes, {(int64_t)concat.getAxis()});
   }
+  if (auto pad = dyn_cast<PadOp>(op)) { // what has no border
+    Sizes sizes = all(pad.getOperand());
+    std::optional<Sizes> pads = integers(pad.getPads());
+    if (!pads || (int64_t)pads->size() != 2 * rank || (int64_t)sizes.size() != rank)
+      return {};
+    for (int64_t i = 0; i < rank; ++i)
+      if ((*pads)[i].value != 0 || (*pads)[rank + i].value != 0)
+        sizes[i] = {};
+    return sizes;
+  }
   if (auto reduce = dyn_cast<ReduceOp>(op)) {
     Sizes from = all(reduce.getOperand());
     if (reduce.getKeepDims())

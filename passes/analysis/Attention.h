@@ -24,9 +24,9 @@ namespace weir {
 
 /// The operations of an attention, on the graph or in the body of a kernel.
 struct Attention {
-  DotGeneralOp scores;  ///< [batch…, queries, size] by [batch…, size, keys]
-  mlir::Value logits;   ///< what the softmax is of: elementwise over the scores, f32
-  mlir::Value blind;    ///< of queries that may look nowhere: weights are 0; may be null
+  DotGeneralOp scores; ///< [batch…, queries, size] by [batch…, size, keys]
+  mlir::Value logits;  ///< what the softmax is of: elementwise over the scores, f32
+  mlir::Value blind;   ///< of queries that may look nowhere: weights are 0; may be null
   /// Of each query's logits, and of its weights: further results where others read them.
   ReduceOp maximum, sum;
   DotGeneralOp product; ///< [batch…, queries, keys] by [batch…, keys, columns]

@@ -8,6 +8,8 @@
 #include "passes/layout/ByteOperands.h"
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/Rearrange.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace weir;
@@ -59,6 +61,57 @@ ByteOperand weir::leftByteOperand(Operation *op) {
   auto zero = cast<RankedTensorType>(found.zero.getType());
   bool isOfRows = isa<DotGeneralOp>(op) && zero.getRank() > 0 && zero.getShape().back() == 1;
   return isOfRows ? found : ByteOperand();
+}
+
+Value weir::byteBorder(OpBuilder &b, Operation *op, Value zero, Type element) {
+  Location loc = op->getLoc();
+  auto type = RankedTensorType::get({}, element);
+  std::optional<double> number = zero ? numberOf(zero) : 0.0;
+  Value border;
+  if (number) {
+    APInt bits(8, static_cast<int64_t>(*number), *number < 0, /*implicitTrunc=*/true);
+    border = ConstantOp::create(b, loc, DenseElementsAttr::get(type, bits));
+  } else {
+    Value one = zero;
+    if (cast<RankedTensorType>(zero.getType()).getRank() != 0)
+      copyDevice(op, one = reshaped(b, loc, zero, ArrayRef<int64_t>()));
+    border = CastOp::create(b, loc, type, one, b.getBoolAttr(false));
+  }
+  copyDevice(op, border);
+  return border;
+}
+
+/// `value`, which operations make of `byte` element by element, made of `other` instead.
+static Value madeOf(OpBuilder &b, Value value, Value byte, Value other) {
+  if (value == byte)
+    return other;
+  Operation *op = value.getDefiningOp();
+  Value operand = madeOf(b, op->getOperand(0), byte, other);
+  Operation *made = b.clone(*op);
+  made->setOperand(0, operand);
+  made->getResult(0).setType(
+      cast<RankedTensorType>(operand.getType()).clone(getElementTypeOrSelf(value.getType())));
+  return made->getResult(0);
+}
+
+void weir::moveBorderToBytes(ConvOp conv) {
+  auto pad = conv.getInput().getDefiningOp<PadOp>();
+  if (!pad || pad.getMode() != PadMode::Constant || numberOf(pad.getValue()) != 0.0)
+    return;
+  ByteOperand found = operandOf(pad.getOperand());
+  std::optional<double> scale = found && found.scale ? numberOf(found.scale) : 1.0;
+  if (!found || (found.zero && !isSingle(found.zero)) || !scale || !std::isfinite(*scale))
+    return;
+  OpBuilder b(pad);
+  auto type = cast<RankedTensorType>(found.byte.getType());
+  Value border = byteBorder(b, pad, found.zero, type.getElementType());
+  Value bytes = PadOp::create(b, pad.getLoc(),
+                              cast<RankedTensorType>(pad.getType()).clone(type.getElementType()),
+                              found.byte, pad.getPads(), border, pad.getMode());
+  copyDevice(pad, bytes);
+  conv.getInputMutable().assign(madeOf(b, pad.getOperand(), found.byte, bytes));
+  if (pad->use_empty())
+    pad->erase();
 }
 
 /// The dimension of the right operand whose entries are columns.

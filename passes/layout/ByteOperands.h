@@ -49,6 +49,14 @@ ByteOperand leftByteOperand(mlir::Operation *op);
 /// A constant of words counts as bytes, too.
 ByteOperand rightByteOperand(mlir::Operation *op);
 
+/// Bytes of type `element` whose border stands for zeros: the zero point `zero`, a word of one
+/// element, or null for none.
+mlir::Value byteBorder(mlir::OpBuilder &b, mlir::Operation *op, mlir::Value zero,
+                       mlir::Type element);
+/// Where `conv` reads a border of zeros around what bytes stand for, whatever its size, the border
+/// is laid around the bytes: those are then its operand.
+void moveBorderToBytes(ConvOp conv);
+
 /// Lets products of dequantized 8-bit floats (E4M3FN, E5M2) multiply these, where scales are one
 /// or one a row or column, and multiplies the sums by the scales.
 void rewriteNarrowFloatGemms(mlir::ModuleOp module);

@@ -92,6 +92,8 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
   };
 
   void rewrite(Operation *op) {
+    if (auto conv = dyn_cast<ConvOp>(op))
+      moveBorderToBytes(conv);
     std::optional<ByteShape> shape = byteShapeOf(op, inBlocks);
     Work work{op, shape.value_or(ByteShape()), {}, {}, 0.0};
     work.left = shape ? leftByteOperand(op) : ByteOperand();
@@ -414,19 +416,7 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
     if (llvm::all_of(amounts, [](int64_t amount) { return amount == 0; }))
       return byte;
     Location loc = op->getLoc();
-    auto type = RankedTensorType::get({}, element);
-    std::optional<double> number = fill ? numberOf(fill) : 0.0;
-    Value border;
-    if (number) {
-      APInt bits(8, static_cast<int64_t>(*number), *number < 0, /*implicitTrunc=*/true);
-      border = ConstantOp::create(b, loc, DenseElementsAttr::get(type, bits));
-    } else {
-      Value one = fill;
-      if (cast<RankedTensorType>(fill.getType()).getRank() != 0)
-        copyDevice(op, one = reshaped(b, loc, fill, ArrayRef<int64_t>()));
-      border = CastOp::create(b, loc, type, one, b.getBoolAttr(false));
-    }
-    copyDevice(op, border);
+    Value border = byteBorder(b, op, fill, element);
     Value made = PadOp::create(b, loc, byte, integers(b, loc, amounts), border, PadMode::Constant);
     copyDevice(op, made);
     return made;

@@ -161,11 +161,11 @@ struct CudaRun {
   Event joined;
   Pointer errorOnDevice;
   Pointer barrierOnDevice; ///< a word, of launches of phases; 0: there are none
-  bool errorIsZero;       ///< the GPU's, as the last run left it
-  weir_cuda_error *error; ///< pinned; what the GPU's has at the end; room for a condition behind
-  uint32_t *stop;         ///< pinned, behind both; 1: loops are to end
-  Result streamError;     ///< of the last callback
-  void *coroutine;        ///< resumed by `resume` when the GPU is done
+  bool errorIsZero;        ///< the GPU's, as the last run left it
+  weir_cuda_error *error;  ///< pinned; what the GPU's has at the end; room for a condition behind
+  uint32_t *stop;          ///< pinned, behind both; 1: loops are to end
+  Result streamError;      ///< of the last callback
+  void *coroutine;         ///< resumed by `resume` when the GPU is done
   Task resume;
 };
 

@@ -41,7 +41,7 @@ struct ArrayInfo {
   bool accumulates = false;   ///< writing adds: an array of gradients
   bool readsOnce = false;     ///< reading gives an element up
   enum class Use : uint8_t { None, Written, Cleared };
-  std::map<int64_t, Use> uses;     ///< by index, where that is known
+  std::map<int64_t, Use> uses; ///< by index, where that is known
   /// Of a stack: what lies on it, as long as only its own region has changed it; and
   /// whether that alone says it, since no array holds elements of several ranks.
   std::vector<mlir::Value> pushed;

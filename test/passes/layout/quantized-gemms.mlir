@@ -33,6 +33,48 @@ module attributes {weir.target = #weir.target<byte_products = blocks>} {
     return %0 : tensor<1x8x6x6xf32>
   }
 
+  // A border of computed sizes, of zeros, is one of zero points around the bytes.
+  // CHECK-LABEL: @border_of_open_sizes
+  // CHECK: %[[ZERO:.+]] = weir.constant dense<3> : tensor<ui8>
+  // CHECK: %[[PADDED:.+]] = weir.pad %arg0, %arg1, %[[ZERO]] {{.*}} -> tensor<1x4x?x?xui8>
+  // CHECK: %[[LAST:.+]] = weir.transpose %[[PADDED]] {{.*}} -> tensor<1x?x?x4xui8>
+  // CHECK: weir.conv %[[LAST]], {{.*}}weir.matrix} : (tensor<1x?x?x4xui8>, tensor<2x2x4x8xi8>) -> tensor<1x?x?x8xi32>
+  // CHECK-NOT: weir.pad
+  // CHECK: return
+  func.func @border_of_open_sizes(%x: tensor<1x4x?x?xui8>, %pads: tensor<8xi64>) -> tensor<1x8x?x?xf32> {
+    %zero = weir.constant dense<3> : tensor<i32>
+    %nothing = weir.constant dense<0.000000e+00> : tensor<f32>
+    %scale = weir.constant dense<5.000000e-01> : tensor<f32>
+    %q = weir.constant dense<2> : tensor<8x4x2x2xi8>
+    %aw = weir.cast %x {saturate = true} : (tensor<1x4x?x?xui8>) -> tensor<1x4x?x?xi32>
+    %ac = weir.sub %aw, %zero : (tensor<1x4x?x?xi32>, tensor<i32>) -> tensor<1x4x?x?xi32>
+    %af = weir.cast %ac {saturate = true} : (tensor<1x4x?x?xi32>) -> tensor<1x4x?x?xf32>
+    %a = weir.mul %af, %scale : (tensor<1x4x?x?xf32>, tensor<f32>) -> tensor<1x4x?x?xf32>
+    %padded = weir.pad %a, %pads, %nothing {mode = "constant"} : (tensor<1x4x?x?xf32>, tensor<8xi64>, tensor<f32>) -> tensor<1x4x?x?xf32>
+    %bw = weir.cast %q {saturate = true} : (tensor<8x4x2x2xi8>) -> tensor<8x4x2x2xi32>
+    %bf = weir.cast %bw {saturate = true} : (tensor<8x4x2x2xi32>) -> tensor<8x4x2x2xf32>
+    %b = weir.mul %bf, %scale : (tensor<8x4x2x2xf32>, tensor<f32>) -> tensor<8x4x2x2xf32>
+    %0 = weir.conv %padded, %b {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = false, accumulator = f32} : (tensor<1x4x?x?xf32>, tensor<8x4x2x2xf32>) -> tensor<1x8x?x?xf32>
+    return %0 : tensor<1x8x?x?xf32>
+  }
+
+  // A border of ones is none of zero points: floats.
+  // CHECK-LABEL: @border_of_ones
+  // CHECK: weir.pad {{.*}} -> tensor<1x4x?x?xf32>
+  // CHECK: weir.conv {{.*}} -> tensor<1x8x?x?xf32>
+  func.func @border_of_ones(%x: tensor<1x4x?x?xui8>, %pads: tensor<8xi64>) -> tensor<1x8x?x?xf32> {
+    %one = weir.constant dense<1.000000e+00> : tensor<f32>
+    %scale = weir.constant dense<5.000000e-01> : tensor<f32>
+    %q = weir.constant dense<2> : tensor<8x4x2x2xi8>
+    %af = weir.cast %x {saturate = true} : (tensor<1x4x?x?xui8>) -> tensor<1x4x?x?xf32>
+    %a = weir.mul %af, %scale : (tensor<1x4x?x?xf32>, tensor<f32>) -> tensor<1x4x?x?xf32>
+    %padded = weir.pad %a, %pads, %one {mode = "constant"} : (tensor<1x4x?x?xf32>, tensor<8xi64>, tensor<f32>) -> tensor<1x4x?x?xf32>
+    %bf = weir.cast %q {saturate = true} : (tensor<8x4x2x2xi8>) -> tensor<8x4x2x2xf32>
+    %b = weir.mul %bf, %scale : (tensor<8x4x2x2xf32>, tensor<f32>) -> tensor<8x4x2x2xf32>
+    %0 = weir.conv %padded, %b {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = false, accumulator = f32} : (tensor<1x4x?x?xf32>, tensor<8x4x2x2xf32>) -> tensor<1x8x?x?xf32>
+    return %0 : tensor<1x8x?x?xf32>
+  }
+
   // Weights lie where they lay, and are not computed: their bytes need no share of a zero
   // point. The right operand may be contracted along either dimension.
   // CHECK-LABEL: @product

@@ -12,6 +12,31 @@ func.func @channels(%x: tensor<?x?x?xf32> {weir.dims = ["n", "c", "w"], weir.low
   return %z : tensor<?x6x?xf32>
 }
 
+// Through a border that is computed, where none is around the channels.
+// CHECK-LABEL: func.func @border
+// CHECK-SAME: tensor<?x4x?xf32>
+// CHECK: weir.pad {{.*}} -> tensor<?x4x?xf32>
+func.func @border(%x: tensor<?x?x?xf32>, %f: tensor<6x4x3xf32>, %n: tensor<1xi64>) -> tensor<?x6x?xf32> {
+  %none = weir.constant dense<0> : tensor<1xi64>
+  %zero = weir.constant dense<0.0> : tensor<f32>
+  %pads = weir.concat %none, %none, %n, %none, %none, %none {axis = 0 : i64} : (tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<6xi64>
+  %y = weir.pad %x, %pads, %zero {mode = "constant"} : (tensor<?x?x?xf32>, tensor<6xi64>, tensor<f32>) -> tensor<?x?x?xf32>
+  %z = weir.conv %y, %f {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, groups = 1 : i64, channels_last = false, accumulator = f32} : (tensor<?x?x?xf32>, tensor<6x4x3xf32>) -> tensor<?x6x?xf32>
+  return %z : tensor<?x6x?xf32>
+}
+
+// Where channels may have a border, they are open.
+// CHECK-LABEL: func.func @wide_border
+// CHECK-SAME: (%{{.+}}: tensor<?x?x?xf32>
+func.func @wide_border(%x: tensor<?x?x?xf32>, %f: tensor<6x4x3xf32>, %n: tensor<1xi64>) -> tensor<?x6x?xf32> {
+  %none = weir.constant dense<0> : tensor<1xi64>
+  %zero = weir.constant dense<0.0> : tensor<f32>
+  %pads = weir.concat %none, %none, %none, %none, %n, %none {axis = 0 : i64} : (tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<6xi64>
+  %y = weir.pad %x, %pads, %zero {mode = "constant"} : (tensor<?x?x?xf32>, tensor<6xi64>, tensor<f32>) -> tensor<?x?x?xf32>
+  %z = weir.conv %y, %f {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, groups = 1 : i64, channels_last = false, accumulator = f32} : (tensor<?x?x?xf32>, tensor<6x4x3xf32>) -> tensor<?x6x?xf32>
+  return %z : tensor<?x6x?xf32>
+}
+
 // Another feed's dimension of the same name has the size, too.
 // CHECK-LABEL: func.func @depth
 // CHECK-SAME: tensor<?x5xf32>
