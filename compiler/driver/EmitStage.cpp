@@ -68,7 +68,7 @@ bool EmitStage::describe(Work &work) {
     // Users see the last one's, which leads to the others.
     const bool isSeen = &code == &work.codes.back();
     if (isSeen)
-      own = std::move(seen);
+      own = seen;
     if (areSeveral)
       own.cpu = code.target.name;
     if (!isSeen) {

@@ -160,11 +160,10 @@ bool MemoryLimit::plan(Work &work, Pipeline &pipeline) {
     pipeline.kernelize.mostInputs = inputs;
     if (!pipeline.kernelize.runPasses(work))
       return false;
-    OwningOpRef<ModuleOp> unplanned = module->clone();
+    OwningOpRef<ModuleOp> unplanned = std::move(module);
     int64_t target = *bytes;
     for (int attempt = 0; attempt < mostAttempts; ++attempt) {
-      if (attempt)
-        module = unplanned->clone();
+      module = unplanned->clone();
       pipeline.schedule.limit = target;
       if (!pipeline.schedule.runPasses(work) || !pipeline.planMemory.runPasses(work))
         return false;

@@ -388,7 +388,7 @@ std::string GraphDefCut::placeholder(size_t input) const {
   shape.bytes(7, dims.take());
   out.bytes(1, inputNames[input]);
   out.bytes(2, "Placeholder");
-  for (auto [key, value] : {std::pair("dtype", type.take()), {"shape", shape.take()}}) {
+  for (const auto &[key, value] : {std::pair("dtype", type.take()), {"shape", shape.take()}}) {
     WireWriter entry;
     entry.bytes(1, key);
     entry.bytes(2, value);

@@ -18,7 +18,7 @@
 
 namespace llvm {
 class Module;
-}
+} // namespace llvm
 
 namespace weir {
 

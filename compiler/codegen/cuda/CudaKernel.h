@@ -157,7 +157,7 @@ struct CudaKernel {
 
   mlir::Block &body() const { return kernel.getBody().front(); }
   mlir::ValueRange results() const { return body().getTerminator()->getOperands(); }
-  const KernelBuilder::Buffer &first() const { return reader.bufferOf(results().front()); }
+  KernelBuilder::Buffer first() const { return reader.bufferOf(results().front()); }
   /// Computes and stores all results at `indices`. `anchor`, when given, is
   /// known to have `value` there.
   void emitResults(mlir::ValueRange indices, mlir::Operation *anchor = nullptr,

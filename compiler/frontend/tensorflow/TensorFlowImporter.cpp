@@ -240,11 +240,14 @@ void ModuleImporter::everySignature(const Graph &graph, const Library &library) 
   for (func::FuncOp function : llvm::make_early_inc_range(module->getOps<func::FuncOp>())) {
     auto name = function->getAttrOfType<StringAttr>("weir.entry");
     std::vector<weir::Diagnostic> missing = readsWithoutValue(function, file);
-    if (name && !missing.empty()) {
+    if (!name)
+      continue;
+    if (missing.empty()) {
+      any = true;
+    } else {
       refuse(name.str(), std::move(missing));
       function.erase();
     }
-    any |= name && missing.empty();
   }
   for (Refused &one : refused)
     for (weir::Diagnostic &diagnostic : one.why) {

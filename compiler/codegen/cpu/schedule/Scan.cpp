@@ -18,7 +18,8 @@ static bool goesByColumns(CumulativeOp op) {
   auto type = cast<RankedTensorType>(op.getType());
   auto floatType = dyn_cast<FloatType>(type.getElementType());
   bool isWide = !floatType || floatType.getWidth() >= 32;
-  return op.getAxis() + 1 < type.getRank() && isWide && !isa<ComplexType>(type.getElementType());
+  return int64_t(op.getAxis()) + 1 < type.getRank() && isWide &&
+         !isa<ComplexType>(type.getElementType());
 }
 
 static constexpr int64_t columnsOfPart = 512;
