@@ -137,12 +137,12 @@ void Reader::readNames() {
         continue;
       }
       std::string text = name->str();
-      if (text.empty())
-        if (auto of = symbol->getSection(); of && *of != file->section_end()) {
+      if (text.empty()) {
+        if (auto of = symbol->getSection(); of && *of != file->section_end())
           text = llvm::cantFail((*of)->getName()).str();
-        } else if (!of) {
+        else if (!of)
           llvm::consumeError(of.takeError());
-        }
+      }
       relocated[{(*target)->getIndex(), relocation.getOffset()}] = text;
     }
   }

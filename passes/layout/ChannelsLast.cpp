@@ -40,7 +40,9 @@ bool isImage(Type type) {
 
 bool isGemmOnHost(ConvOp op) {
   Type element = getElementTypeOrSelf(op.getType());
-  return op.getGroups() == 1 && !mayBeOffloaded(op) && (element.isF32() || element.isF64());
+  bool knowsGroups =
+      op.getGroups() == 1 || cast<RankedTensorType>(op.getFilter().getType()).hasStaticShape();
+  return knowsGroups && !mayBeOffloaded(op) && (element.isF32() || element.isF64());
 }
 
 struct ConvToLast : OpRewritePattern<ConvOp> {

@@ -92,7 +92,7 @@ void launchPart(void *argument, int32_t part, int32_t thread) {
 [[gnu::cold]] void tellValues(const Launch &launch) {
   const weir_trace *trace = launch.ctx->run->trace;
   const weir_program_desc *program = launch.ctx->run->session->program;
-  constexpr size_t end = offsetof(weir_program_desc, launches) + sizeof(program->launches);
+  constexpr size_t end = offsetof(weir_program_desc, launches) + sizeof(void *);
   int32_t index = launch.kernelIndex;
   if (program->size < end || !program->launches || index < 0 || index >= program->kernel_count)
     return;

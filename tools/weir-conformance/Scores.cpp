@@ -40,7 +40,8 @@ struct Counts {
 std::string percent(int64_t part, int64_t whole) {
   char text[24];
   // Cut, not rounded: 100.0 % is all.
-  double value = whole == 0 ? 0 : static_cast<double>(part * 1000 / whole) / 10;
+  int64_t tenths = whole == 0 ? 0 : part * 1000 / whole;
+  double value = static_cast<double>(tenths) / 10;
   std::snprintf(text, sizeof(text), "%.1f %%", value);
   return text;
 }

@@ -62,6 +62,7 @@ private:
 
   Part partOf(Value number);
   void emitPart(const Part &part);
+  void emitGroup(const Part &part);
   void emitColumns(const Part &part, const Columns &wanted);
   void emitLine(const Part &part, const Columns &wanted, Value line, Value first, Value count,
                 Value before);
@@ -131,8 +132,8 @@ ConvolutionEmitter::Part ConvolutionEmitter::partOf(Value number) {
   Part part;
   part.at = r.blockIndices(number, target.dims, blocks);
   part.panel = part.at.back();
-  part.column = r.mul(part.panel, r.constant(shape.width()));
-  // Whole panels belong to a group, which reads its own input channels.
+  part.column = r.mul(part.panel, r.constant(blocks.back()));
+  // A group, or whole panels of one, which reads its own input channels.
   Value firstChannel = r.constant(0);
   if (int64_t groups = conv.getGroups(); groups > 1)
     firstChannel = r.mul(r.divide(part.column, r.divide(columns, r.constant(groups))), channels);
@@ -229,7 +230,24 @@ void ConvolutionEmitter::emitColumns(const Part &part, const Columns &wanted) {
   }
 }
 
+/// The panels of a part that is a group whose columns are no whole vectors.
+void ConvolutionEmitter::emitGroup(const Part &part) {
+  int64_t width = shape.width(), rest = blocks.back() % width, lanes = shape.lanes;
+  auto from = [&](Value offset) {
+    Part panel = part;
+    panel.column = r.add(part.column, offset);
+    return panel;
+  };
+  Value whole = r.constant(blocks.back() - rest),
+        end = r.add(part.column, r.constant(blocks.back()));
+  emitStepLoop(r, r.constant(0), whole, width,
+               [&](Value offset) { emitColumns(from(offset), {shape.vectors, {}}); });
+  emitColumns(from(whole), {(rest + lanes - 1) / lanes, rest % lanes ? end : Value()});
+}
+
 void ConvolutionEmitter::emitPart(const Part &part) {
+  if (blocks.back() != shape.width())
+    return emitGroup(part);
   emitPanel(r, target.type.getShape().back(), columns, part.column, shape,
             [&](int64_t vectors, Value limit) { emitColumns(part, {vectors, limit}); });
 }

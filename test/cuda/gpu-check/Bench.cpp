@@ -197,7 +197,8 @@ std::string timeTraced(Direct &direct, int repeat, std::string &figures, KernelT
   for (int i = 0; i < std::max(1, repeat / 10); ++i) {
     Span span;
     span.times = &kernels;
-    weir_trace trace = {sizeof(weir_trace), 0, &span, Span::ignore, Span::ignore, Span::tell};
+    weir_trace trace = {sizeof(weir_trace), 0,          &span,  Span::ignore,
+                        Span::ignore,       Span::tell, nullptr};
     direct.trace = &trace;
     auto end = direct.runOnce();
     direct.trace = nullptr;

@@ -291,9 +291,9 @@ private:
         f.code.push_back(instruction(word));
       }
     }
-    for (auto [index, label] : branches)
+    for (const auto &[index, label] : branches)
       f.code[size_t(index)].target = labels.at(label);
-    for (auto [index, table] : indexed)
+    for (const auto &[index, table] : indexed)
       for (const std::string &label : tables[table])
         f.code[size_t(index)].targets.push_back(labels.at(label));
     branches.clear();

@@ -150,4 +150,16 @@ module attributes {weir.target = #weir.target<vector_bytes = 64>} {
     %0 = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<128x3072xf32>, tensor<3072x768xf32>) -> tensor<128x768xf32>
     return %0 : tensor<128x768xf32>
   }
+
+  // Groups of 40 channels, which are no whole vectors: a part is a group, and the filter lies as it
+  // was.
+  // CHECK: weir_plan.kernel @conv_1_20_20_120_f32 schedule <convolution,
+  // CHECK-SAME: parts = array<i64: 1, {{[0-9]+}}, 20, 40>, tile = array<i64: {{[0-9]+}}, {{[0-9]+}}, 16>
+  // CHECK-NEXT: ^bb0(%{{.+}}: tensor<1x22x22x240xf32>{{.*}}, %[[FILTER:.+]]: tensor<3x3x80x120xf32>
+  // CHECK-NEXT: weir.conv %{{.+}}, %[[FILTER]]
+  func.func @groups_of_forty(%x: tensor<1x22x22x240xf32>) -> tensor<1x20x20x120xf32> {
+    %w = weir.constant #weir.blob<"w.bin", 0, 345600, "00"> : tensor<3x3x80x120xf32>
+    %0 = weir.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 3 : i64, channels_last = true, accumulator = f32} : (tensor<1x22x22x240xf32>, tensor<3x3x80x120xf32>) -> tensor<1x20x20x120xf32>
+    return %0 : tensor<1x20x20x120xf32>
+  }
 }

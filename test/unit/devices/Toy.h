@@ -21,7 +21,7 @@
 
 namespace weir {
 class DeviceBackend;
-}
+} // namespace weir
 
 namespace toy {
 

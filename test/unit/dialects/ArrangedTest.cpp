@@ -84,7 +84,7 @@ TEST_F(ArrangedTest, PanelsOfColumns) {
 TEST_F(ArrangedTest, PanelsMove) {
   // The two dimensions of a panel may stand anywhere afterwards.
   TypedAttr packed = packedConstant(counted({2, 5}), 3);
-  for (auto permutation : {SmallVector<int64_t>{2, 1, 0}, {1, 0, 2}, {2, 0, 1}, {0, 2, 1}}) {
+  for (const auto &permutation : {SmallVector<int64_t>{2, 1, 0}, {1, 0, 2}, {2, 0, 1}, {0, 2, 1}}) {
     TypedAttr moved = transposedConstant(packed, permutation);
     ASSERT_TRUE(moved);
     EXPECT_EQ(elements(moved), transposed(elements(packed), shapeOf(packed), permutation));

@@ -62,7 +62,7 @@ TEST(TuneFile, WhatIsWrittenIsRead) {
 }
 
 TEST(TuneFile, WhatCannotBeUnderstoodIsRefused) {
-  for (auto [text, why] : std::initializer_list<std::pair<std::string, std::string>>{
+  for (const auto &[text, why] : std::initializer_list<std::pair<std::string, std::string>>{
            {"", "is no JSON"},
            {"[]", "found no \"weir_tune\""},
            {"{\"kernels\": []}", "found no \"weir_tune\""},

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <mutex>
 #include <thread>
+#include <tuple>
 
 using namespace weir::rt::test;
 
@@ -231,8 +232,9 @@ TEST(Memory, WaitingForAnArenaEndsWithTheRun) {
   options.memory_limit = 8 << 20;
   TestSession session(program.get(), options);
   holding = letGo = false;
-  std::thread holder(
-      [&] { weir_session_run(session, 0, nullptr, 0, nullptr, 0, nullptr, nullptr); });
+  std::thread holder([&] {
+    std::ignore = weir_session_run(session, 0, nullptr, 0, nullptr, 0, nullptr, nullptr);
+  });
   while (!holding)
     std::this_thread::yield();
   weir_run_options limited = WEIR_RUN_OPTIONS_INIT;
@@ -296,7 +298,7 @@ struct Recorder {
   std::vector<std::string> begun;
   int64_t parts = 0;
   int open = 0;
-  weir_trace trace = {sizeof(weir_trace), 0, this, begin, end, nullptr};
+  weir_trace trace = {sizeof(weir_trace), 0, this, begin, end, nullptr, nullptr};
 
   static void begin(void *self, const weir_trace_event *event) {
     auto *recorder = static_cast<Recorder *>(self);

@@ -66,8 +66,9 @@ TEST(ForkServer, AHangLosesOneCase) {
   ForkOptions options;
   options.secondsPerCase = 0.5;
   Results results = runAll(3, options, [](size_t i) {
-    while (i == 1)
-      pause();
+    if (i == 1)
+      for (;;)
+        pause();
     return std::to_string(i);
   });
   EXPECT_EQ(results[1].kind, ForkedResult::Kind::TimedOut);

@@ -7,6 +7,7 @@
 
 #include "compiler/codegen/cpu/KernelEmitter.h"
 #include "compiler/codegen/cpu/schedule/FilterGradient.h"
+#include "compiler/codegen/cpu/schedule/LaneWindows.h"
 #include "compiler/codegen/cpu/schedule/PackWeights.h"
 #include "compiler/codegen/cpu/schedule/PlainConvolution.h"
 #include "compiler/codegen/cpu/schedule/ProductTiles.h"
@@ -18,19 +19,32 @@ using namespace mlir;
 using namespace weir;
 using namespace weir::plan;
 
-/// Channels last, two or three spatial dimensions, no padding; groups only as
-/// wide as whole vectors, so that no tile belongs to two.
+/// Channels of the result that belong to a group.
+static int64_t columnsOfGroup(ConvOp conv) {
+  auto filter = cast<RankedTensorType>(conv.getFilter().getType());
+  return filter.getShape().back() / std::max<int64_t>(conv.getGroups(), 1);
+}
+
+/// Whether groups are no whole vectors: a part is then a group, whose last tile has columns of
+/// fewer lanes, and the filter lies as the model has it.
+static bool isByGroup(ConvOp conv, const VectorUnit &unit) {
+  return conv.getGroups() > 1 && columnsOfGroup(conv) % unit.lanes() != 0;
+}
+
+/// Channels last, two or three spatial dimensions, no padding; groups of which no tile belongs to
+/// two, and which are no matter of lanes.
 static bool isPlainConvolution(ConvOp conv, const VectorUnit &unit) {
   auto input = cast<RankedTensorType>(conv.getInput().getType());
   auto filter = cast<RankedTensorType>(conv.getFilter().getType());
-  int64_t groups = conv.getGroups(), each = filter.getShape().back() / std::max<int64_t>(groups, 1);
+  int64_t groups = conv.getGroups();
   return conv.getChannelsLast() && (input.getRank() == 4 || input.getRank() == 5) &&
-         (groups == 1 || each % unit.lanes() == 0) && isGemmElement(input.getElementType()) &&
+         isGemmElement(input.getElementType()) &&
          input.getElementType() == filter.getElementType() &&
          input.getElementType() == getElementTypeOrSelf(conv.getType()) &&
          (groups == 1 || filter.hasStaticShape()) && isa<BlockArgument>(conv.getInput()) &&
          isa<BlockArgument>(conv.getFilter()) &&
-         llvm::all_of(conv.getPads(), [](int64_t pad) { return pad == 0; });
+         llvm::all_of(conv.getPads(), [](int64_t pad) { return pad == 0; }) &&
+         (!isByGroup(conv, unit) || (!multipliesPairs(conv) && !isLanes(conv, unit)));
 }
 
 ConvOp weir::plainConvolutionOf(const KernelRequest &request) {
@@ -76,17 +90,18 @@ SmallVector<int64_t> weir::convolutionTiles(ScheduleBuilder &s, KernelOp kernel,
   auto type = cast<RankedTensorType>(conv.getType());
   int64_t line = type.getRank() - 3;
   int64_t height = type.getDimSize(line), width = type.getDimSize(line + 1);
-  int64_t columns = type.getShape().back();
+  bool byGroup = isByGroup(conv, unit);
+  int64_t columns = byGroup ? columnsOfGroup(conv) : type.getShape().back();
   auto cut = [&](int64_t lines, SmallVector<int64_t> tile) -> SmallVector<int64_t> {
     // A panel lies within a group.
-    while (columns / (int64_t)conv.getGroups() % (tile[1] * tile[2]) && conv.getGroups() > 1)
+    while (conv.getGroups() > 1 && !byGroup && columnsOfGroup(conv) % (tile[1] * tile[2]))
       --tile[1];
     s.set(schedule::tile, tile);
     if (!ShapedType::isDynamic(height))
       lines = std::min(lines, height);
     int64_t whole = ShapedType::isDynamic(width) ? 1 << 20 : std::max<int64_t>(width, 1);
     SmallVector<int64_t> tiles(line, 1);
-    tiles.append({std::max<int64_t>(lines, 1), whole, tile[1] * tile[2]});
+    tiles.append({std::max<int64_t>(lines, 1), whole, byGroup ? columns : tile[1] * tile[2]});
     return tiles;
   };
   int64_t channels = stepsAlong(conv);
@@ -135,6 +150,9 @@ public:
 
   Operation *packOperands(KernelRequest &request) const override {
     ConvOp gradient = filterGradientOf(request);
+    if (!gradient && isByGroup(cast<ConvOp>(request.anchor),
+                               unitFor(request.unit, cast<ConvOp>(request.anchor))))
+      return nullptr;
     if (!gradient)
       return packColumns(request.b, request.kernel, request.operands);
     readUnturned(request, gradient);
