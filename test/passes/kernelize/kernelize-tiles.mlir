@@ -59,12 +59,12 @@ module attributes {weir.target = #weir.target<vector_bytes = 64>} {
     return %0 : tensor<1x20x20x96xf32>
   }
 
-  // Groups that are no whole vectors: each lane takes the channels of its group.
+  // Narrow groups that are no whole vectors: each lane takes the channels of its group.
   // CHECK: weir_plan.kernel @conv_1_20_20_24_f32
   // CHECK-SAME: schedule <lanes,
   // CHECK-SAME: tile = array<i64: 1, 1, 48>
-  func.func @narrow_groups(%x: tensor<1x22x22x32xf32>, %w: tensor<3x3x16x24xf32>) -> tensor<1x20x20x24xf32> {
-    %0 = weir.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 2 : i64, channels_last = true, accumulator = f32} : (tensor<1x22x22x32xf32>, tensor<3x3x16x24xf32>) -> tensor<1x20x20x24xf32>
+  func.func @narrow_groups(%x: tensor<1x22x22x32xf32>, %w: tensor<3x3x8x24xf32>) -> tensor<1x20x20x24xf32> {
+    %0 = weir.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 4 : i64, channels_last = true, accumulator = f32} : (tensor<1x22x22x32xf32>, tensor<3x3x8x24xf32>) -> tensor<1x20x20x24xf32>
     return %0 : tensor<1x20x20x24xf32>
   }
 

@@ -31,6 +31,12 @@ static bool isByGroup(ConvOp conv, const VectorUnit &unit) {
   return conv.getGroups() > 1 && columnsOfGroup(conv) % unit.lanes() != 0;
 }
 
+/// Whether lanes that each are a channel of their own (lanesStrategy) are better than a tile of
+/// this group, whose last vector is not full: narrow groups, measured with 2 to 40 channels.
+static bool areLanesBetter(ConvOp conv, const VectorUnit &unit) {
+  return isLanes(conv, unit) && 4 * columnsOfGroup(conv) < 3 * unit.lanes();
+}
+
 /// Channels last, two or three spatial dimensions, no padding; groups of which no tile belongs to
 /// two, and which are no matter of lanes.
 static bool isPlainConvolution(ConvOp conv, const VectorUnit &unit) {
@@ -44,7 +50,7 @@ static bool isPlainConvolution(ConvOp conv, const VectorUnit &unit) {
          (groups == 1 || filter.hasStaticShape()) && isa<BlockArgument>(conv.getInput()) &&
          isa<BlockArgument>(conv.getFilter()) &&
          llvm::all_of(conv.getPads(), [](int64_t pad) { return pad == 0; }) &&
-         (!isByGroup(conv, unit) || (!multipliesPairs(conv) && !isLanes(conv, unit)));
+         (!isByGroup(conv, unit) || (!multipliesPairs(conv) && !areLanesBetter(conv, unit)));
 }
 
 ConvOp weir::plainConvolutionOf(const KernelRequest &request) {
