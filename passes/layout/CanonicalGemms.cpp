@@ -323,6 +323,114 @@ void dropOutsideTaps(ConvOp conv) {
   conv.setPads(pads);
 }
 
+/// Neighbouring results along a dimension whose windows have the same taps inside of the image.
+struct SameTaps {
+  int64_t begin, end;  ///< results
+  int64_t first, last; ///< taps
+};
+
+/// The results along spatial dimension `i`, cut where other taps lie inside of the image; empty
+/// where a window has none there, or sizes are open.
+SmallVector<SameTaps> cutsOf(ConvOp conv, int64_t i) {
+  auto input = cast<RankedTensorType>(conv.getInput().getType());
+  auto result = cast<RankedTensorType>(conv.getType());
+  auto filter = cast<RankedTensorType>(conv.getFilter().getType());
+  int64_t dim = i + (conv.getChannelsLast() ? 1 : 2);
+  if (input.isDynamicDim(dim) || result.isDynamicDim(dim))
+    return {};
+  int64_t window = filter.getDimSize(i + (conv.getChannelsLast() ? 0 : 2));
+  SmallVector<SameTaps> cuts;
+  for (int64_t at = 0; at < result.getDimSize(dim); ++at) {
+    int64_t place = at * conv.getStrides()[i] - conv.getPads()[2 * i];
+    int64_t first = 0, last = window;
+    while (first < last && place + first * conv.getDilations()[i] < 0)
+      ++first;
+    while (last > first && place + (last - 1) * conv.getDilations()[i] >= input.getDimSize(dim))
+      --last;
+    if (first == last)
+      return {};
+    if (!cuts.empty() && cuts.back().first == first && cuts.back().last == last)
+      ++cuts.back().end;
+    else
+      cuts.push_back({at, at + 1, first, last});
+  }
+  return cuts;
+}
+
+/// The products of an element of the result along spatial dimension `i`, as a share of those of
+/// the whole window.
+double shareInside(ConvOp conv, int64_t i, ArrayRef<SameTaps> cuts) {
+  int64_t taps = 0;
+  for (const SameTaps &cut : cuts)
+    taps += (cut.end - cut.begin) * (cut.last - cut.first);
+  auto filter = cast<RankedTensorType>(conv.getFilter().getType());
+  int64_t window = filter.getDimSize(i + (conv.getChannelsLast() ? 0 : 2));
+  return cuts.empty() ? 1 : static_cast<double>(taps) / (window * cuts.back().end);
+}
+
+/// The part of `conv` that has the results of `cut` along spatial dimension `i`.
+ConvOp partOf(OpBuilder &b, ConvOp conv, int64_t i, const SameTaps &cut) {
+  Location loc = conv.getLoc();
+  int64_t dim = i + (conv.getChannelsLast() ? 1 : 2), tap = i + (conv.getChannelsLast() ? 0 : 2);
+  int64_t size = cast<RankedTensorType>(conv.getInput().getType()).getDimSize(dim);
+  auto sliced = [&](Value value, int64_t axis, int64_t begin, int64_t end) -> Value {
+    auto number = [&](int64_t at) { return integers(b, loc, ArrayRef<int64_t>(at)); };
+    Value made =
+        SliceOp::create(b, loc, value, number(begin), number(end), number(1), {axis}, false);
+    copyDevice(conv, made);
+    return made;
+  };
+  int64_t stride = conv.getStrides()[i], dilation = conv.getDilations()[i];
+  int64_t from = cut.begin * stride - conv.getPads()[2 * i] + cut.first * dilation;
+  int64_t to = (cut.end - 1) * stride - conv.getPads()[2 * i] + (cut.last - 1) * dilation + 1;
+  assert(from >= 0 && to <= size && "taps of a cut lie inside");
+  SmallVector<int64_t> pads(conv.getPads());
+  pads[2 * i] = pads[2 * i + 1] = 0;
+  Value image = sliced(conv.getInput(), dim, from, std::min(to, size));
+  Value filter = sliced(conv.getFilter(), tap, cut.first, cut.last);
+  auto part =
+      ConvOp::create(b, loc, image, filter, conv.getStridesAttr(), b.getDenseI64ArrayAttr(pads),
+                     conv.getDilationsAttr(), conv.getGroupsAttr(),
+                     b.getBoolAttr(conv.getChannelsLast()), conv.getAccumulatorAttr());
+  copyDevice(conv, part);
+  return part;
+}
+
+/// A dilated window of which a large share lies in the padding, at one edge of the image or the
+/// other: its results are cut where other taps lie inside, and each part has those alone.
+void cutByTaps(ConvOp conv, SmallVectorImpl<ConvOp> &parts) {
+  constexpr double worthIt = 0.7;
+  constexpr size_t mostParts = 3;
+  auto filter = cast<RankedTensorType>(conv.getFilter().getType());
+  int64_t spatial = filter.getRank() - 2, best = -1;
+  SmallVector<SameTaps> cuts;
+  double share = worthIt;
+  for (int64_t i = 0; i < spatial && filter.hasStaticShape() && !mayBeOffloaded(conv); ++i)
+    if (SmallVector<SameTaps> own = cutsOf(conv, i);
+        conv.getDilations()[i] > 1 && own.size() > 1 && own.size() <= mostParts)
+      if (double inside = shareInside(conv, i, own); inside < share) {
+        share = inside;
+        best = i;
+        cuts = std::move(own);
+      }
+  if (best < 0)
+    return parts.push_back(conv);
+  OpBuilder b(conv);
+  SmallVector<Value> values;
+  SmallVector<ConvOp> made;
+  for (const SameTaps &cut : cuts) {
+    made.push_back(partOf(b, conv, best, cut));
+    values.push_back(made.back());
+  }
+  Value whole = ConcatOp::create(b, conv.getLoc(), ValueRange(values),
+                                 uint64_t(best + (conv.getChannelsLast() ? 1 : 2)));
+  copyDevice(conv, whole);
+  conv.getResult().replaceAllUsesWith(whole);
+  conv->erase();
+  for (ConvOp part : made)
+    cutByTaps(part, parts);
+}
+
 /// The padding of a convolution that is computed as a GEMM, as an
 /// operation before it: windows then lie inside of their input.
 void explicitPadding(ConvOp conv) {
@@ -378,10 +486,14 @@ struct CanonicalGemmsPass : weir::impl::WeirCanonicalGemmsPassBase<CanonicalGemm
         continue;
       }
       dropOutsideTaps(conv);
-      if (ConvOp lines = withLines(conv))
-        explicitPadding(lines);
-      else
-        explicitPadding(conv);
+      SmallVector<ConvOp> parts;
+      cutByTaps(conv, parts);
+      for (ConvOp part : parts) {
+        if (ConvOp lines = withLines(part))
+          explicitPadding(lines);
+        else
+          explicitPadding(part);
+      }
     }
   }
 };

@@ -20,3 +20,25 @@ func.func @plain(%x: tensor<64x32xf32>, %w: tensor<32x48xf32>) -> tensor<64x48xf
   %0 = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<64x32xf32>, tensor<32x48xf32>) -> tensor<64x48xf32>
   return %0 : tensor<64x48xf32>
 }
+
+// Of a dilated window's three lines one lies in the padding nearly everywhere: results are cut
+// where other lines are inside of the image, and have those alone.
+// CHECK-LABEL: func.func @dilated
+// CHECK-DAG: weir.conv {{.*}} : (tensor<1x14x16x64xf32>, tensor<2x3x64x32xf32>) -> tensor<1x2x14x32xf32>
+// CHECK-DAG: weir.conv {{.*}} : (tensor<1x10x16x64xf32>, tensor<1x3x64x32xf32>) -> tensor<1x10x14x32xf32>
+// CHECK-DAG: weir.conv {{.*}} : (tensor<1x14x16x64xf32>, tensor<2x3x64x32xf32>) -> tensor<1x2x14x32xf32>
+// CHECK: weir.concat {{.*}} {axis = 1 : i64}
+func.func @dilated(%x: tensor<1x14x14x64xf32>, %w: tensor<3x3x64x32xf32>) -> tensor<1x14x14x32xf32> {
+  %0 = weir.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 12, 12, 1, 1>, dilations = array<i64: 12, 1>, groups = 1 : i64, channels_last = true, accumulator = f32} : (tensor<1x14x14x64xf32>, tensor<3x3x64x32xf32>) -> tensor<1x14x14x32xf32>
+  return %0 : tensor<1x14x14x32xf32>
+}
+
+// Where little of the windows lies outside, they stay one.
+// CHECK-LABEL: func.func @barely_dilated
+// CHECK: weir.conv {{.*}} : (tensor<1x18x16x64xf32>, tensor<3x3x64x32xf32>) -> tensor<1x14x14x32xf32>
+// CHECK-NOT: weir.concat
+// CHECK: return
+func.func @barely_dilated(%x: tensor<1x14x14x64xf32>, %w: tensor<3x3x64x32xf32>) -> tensor<1x14x14x32xf32> {
+  %0 = weir.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 2, 2, 1, 1>, dilations = array<i64: 2, 1>, groups = 1 : i64, channels_last = true, accumulator = f32} : (tensor<1x14x14x64xf32>, tensor<3x3x64x32xf32>) -> tensor<1x14x14x32xf32>
+  return %0 : tensor<1x14x14x32xf32>
+}
