@@ -53,7 +53,8 @@ def WeirCanonicalGemmsPass : Pass<"weir-canonical-gemms", "::mlir::ModuleOp"> {
   let description = [{
     What: brings dot_general to [batch, M, K] by [batch, K, N] through
     transpositions and reshapes, and makes the padding of convolutions an
-    operation of its own.
+    operation of its own. Taps that read nothing but padding are left out, of the whole
+    convolution or, where many do, of parts of its results.
     Why here: after layouts are settled, before constants are folded: what it
     does to weights happens at compile time.
     Before: convolutions have channels last. After: products are
