@@ -8,6 +8,7 @@
 #include "passes/redundancy/Congruence.h"
 #include "dialects/weir/Pch.h"
 #include <map>
+#include <tuple>
 
 using namespace mlir;
 using namespace weir;
@@ -217,11 +218,13 @@ bool Congruence::refine(WhileOp op, Loop &loop) {
                              i)
                 .first->second;
   } else {
-    std::map<std::pair<int, Class>, int> first;
+    // A loop around this one may have shown since that they do not begin alike.
+    std::map<std::tuple<int, Class, Class>, int> first;
     for (auto [i, yield] : llvm::enumerate(yields)) {
       if (groups[i] == Loop::invariant)
         continue;
-      int group = first.try_emplace({groups[i], classes.lookup(yield)}, i).first->second;
+      Class init = classes.lookup(op.getInits()[i]);
+      int group = first.try_emplace({groups[i], init, classes.lookup(yield)}, i).first->second;
       changed |= group != groups[i];
       groups[i] = group;
     }

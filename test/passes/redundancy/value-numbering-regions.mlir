@@ -197,3 +197,40 @@ func.func @scopes(%c: tensor<i1>, %x: tensor<f32>) -> (tensor<f32>, tensor<f32>)
   %4 = weir.exp %x : (tensor<f32>) -> tensor<f32>
   return %0, %4 : tensor<f32>, tensor<f32>
 }
+
+// -----
+
+// Two counters of the inner loop begin alike in the outer loop's first trip alone: one goes on,
+// the other begins anew.
+// CHECK-LABEL: func.func @counters(
+// CHECK: weir.while
+// CHECK: weir.while
+// CHECK: ^bb0(%[[I:[^:]*]]: tensor<i64>, %[[J:[^:]*]]: tensor<i64>
+// CHECK: weir.compare %[[I]], %{{.*}} {predicate = "lt"}
+// CHECK: weir.compare %[[J]], %{{.*}} {predicate = "lt"}
+func.func @counters(%x: tensor<i64>) -> tensor<i64> {
+  %zero = weir.constant dense<0> : tensor<i64>
+  %one = weir.constant dense<1> : tensor<i64>
+  %four = weir.constant dense<4> : tensor<i64>
+  %0 = weir.while %zero : (tensor<i64>) -> (tensor<i64>) while {
+  ^bb0(%i: tensor<i64>):
+    %c = weir.compare %i, %x {predicate = "lt"} : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    weir.yield %c : tensor<i1>
+  } do {
+  ^bb0(%i: tensor<i64>):
+    %1:2 = weir.while %i, %zero : (tensor<i64>, tensor<i64>) -> (tensor<i64>, tensor<i64>) while {
+    ^bb0(%k: tensor<i64>, %j: tensor<i64>):
+      %c = weir.compare %k, %x {predicate = "lt"} : (tensor<i64>, tensor<i64>) -> tensor<i1>
+      %d = weir.compare %j, %four {predicate = "lt"} : (tensor<i64>, tensor<i64>) -> tensor<i1>
+      %e = weir.and %c, %d : (tensor<i1>, tensor<i1>) -> tensor<i1>
+      weir.yield %e : tensor<i1>
+    } do {
+    ^bb0(%k: tensor<i64>, %j: tensor<i64>):
+      %n = weir.add %k, %one : (tensor<i64>, tensor<i64>) -> tensor<i64>
+      %m = weir.add %j, %one : (tensor<i64>, tensor<i64>) -> tensor<i64>
+      weir.yield %n, %m : tensor<i64>, tensor<i64>
+    }
+    weir.yield %1#0 : tensor<i64>
+  }
+  return %0 : tensor<i64>
+}
