@@ -7,7 +7,8 @@
 //
 // Convolutions have gradients of their input and of their filter that are convolutions,
 // for which spatial sizes must be known; filters of several groups go over the places of the
-// window: at each, the elements that it meets are one strided slice.
+// window: at each, the elements that it meets are one strided slice, which a product or, where a
+// group has one channel, a sum over positions takes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -125,7 +126,18 @@ Value placewiseFilterGradient(const Windows &w, Value dy, int64_t groups) {
   // What all places share goes to the left, where it is turned round once.
   Value all = w.padded(w.x, 0), left = grouped(dy, outputs);
   SmallVector<Value> places;
+  IntVector positions;
+  for (int64_t i = 0; i < last; ++i)
+    positions.push_back(i);
   for (int64_t at = 0; at < w.places(); ++at) {
+    if (channels == 1) {
+      Value met = w.meet(all, at);
+      if (outputs > 1)
+        met = a.op<RepeatOp>(met, last, outputs);
+      Value sum = a.reduce(a.times(met, dy), ReduceKind::Sum, positions, false);
+      places.push_back(a.reshape(sum, a.ints({1, 1, groups * outputs})));
+      continue;
+    }
     Value product =
         a.op<DotGeneralOp>(left, grouped(w.meet(all, at), channels), Ints{1}, Ints{1}, Ints{0},
                            Ints{0}, Adjoint::type(w.x).getElementType()); // groups, O, I

@@ -80,8 +80,7 @@ public:
 
 private:
   bool isOfKind() {
-    bool isPlain =
-        constant ? groups == 1 || !mayBeOffloaded(op) : groups == 1 && !mayBeOffloaded(op);
+    bool isPlain = !mayBeOffloaded(op) || (constant && groups == 1);
     return isPlain && spatial >= 1 && spatial <= 3 &&
            (element.isF32() || (element.isF64() && !mayBeOffloaded(op))) &&
            getElementTypeOrSelf(op.getFilter().getType()) == element &&
@@ -188,7 +187,8 @@ private:
     return taps;
   }
 
-  /// Of a filter that the run computes, a gradient's for one: [taps…, channels, outputs].
+  /// Of a filter that the run computes, a gradient's for one: [taps…, channels, outputs]; of
+  /// several groups [taps…, inputs, groups, outputs].
   Value computed(ArrayRef<int64_t> phase) {
     SmallVector<int64_t> order, axes, ends;
     for (int64_t i = 0; i < spatial; ++i) {
@@ -202,7 +202,26 @@ private:
       taken = b.createOrFold<SliceOp>(loc, taken, integers(b, loc, SmallVector<int64_t>(phase)),
                                       integers(b, loc, ends), integers(b, loc, strides),
                                       ArrayRef<int64_t>(axes), false);
-    return b.createOrFold<ReverseOp>(loc, taken, axes);
+    taken = b.createOrFold<ReverseOp>(loc, taken, axes);
+    if (groups == 1)
+      return taken;
+    SmallVector<int64_t> apart = tapsOf(phase), inputsFirst(axes);
+    apart.append({groups, inputs, outputs});
+    inputsFirst.append({spatial + 1, spatial, spatial + 2});
+    return transposed(b, loc, reshaped(b, loc, taken, apart), inputsFirst);
+  }
+
+  /// A filter of what computed() gives, side by side.
+  Value filterOf(ArrayRef<int64_t> taps, ArrayRef<Value> columns) {
+    Value all = columns.front();
+    if (columns.size() > 1)
+      all = b.createOrFold<ConcatOp>(loc, ValueRange(columns),
+                                     cast<RankedTensorType>(all.getType()).getRank() - 1);
+    if (groups == 1)
+      return all;
+    SmallVector<int64_t> shape(taps);
+    shape.append({inputs, groups * outputs * int64_t(columns.size())});
+    return reshaped(b, loc, all, shape);
   }
 
   /// One convolution whose columns are those of all phases.
@@ -218,9 +237,7 @@ private:
     SmallVector<Value> columns;
     for (const SmallVector<int64_t> &phase : phaseList)
       columns.push_back(computed(phase));
-    return convolve(taps, columns.size() == 1
-                              ? columns.front()
-                              : b.createOrFold<ConcatOp>(loc, ValueRange(columns), rank - 1));
+    return convolve(taps, filterOf(taps, columns));
   }
 
   /// One a phase, side by side.
@@ -233,7 +250,7 @@ private:
                                     [&](ArrayRef<int64_t> tap, int64_t c, int64_t o) {
                                       return weightAt(placeOf(phase, tap, taps), c, o % outputs);
                                     })
-                         : computed(phase);
+                         : filterOf(taps, computed(phase));
       parts.push_back(convolve(taps, filter));
     }
     return ConcatOp::create(b, loc, ValueRange(parts), rank - 1);
