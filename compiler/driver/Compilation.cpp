@@ -14,6 +14,9 @@
 #include "compiler/driver/Version.h"
 #include "compiler/emit/Header.h"
 #include "compiler/emit/OutputFile.h"
+#include "dialects/weir/Training.h"
+#include "dialects/weir/Weir.h"
+#include "passes/gradient/Gradient.h"
 
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/Path.h"
@@ -76,11 +79,46 @@ bool Compilation::selectProcessors(OutputForm form) {
 }
 
 bool Compilation::runPasses() {
-  int codegen = stageIndex(codegenStage), planned = stageIndex("plan-memory");
   if (work.nextStage > stageIndex("simplify"))
     countOperations(work);
   else if (!chooseParallel(work, pipeline))
     return false;
+  OwningOpRef<ModuleOp> whole = loopsToDivide();
+  if (!runPassesOnce())
+    return false;
+  return !whole || memoryLimit.excess() <= 0 || divideLoops(std::move(whole));
+}
+
+OwningOpRef<ModuleOp> Compilation::loopsToDivide() {
+  if (!memoryLimit || work.nextStage > stageIndex("simplify") ||
+      work.stopStage < stageIndex("plan-memory"))
+    return {};
+  bool found = false;
+  for (auto function : work.module->getOps<mlir::func::FuncOp>())
+    if (function->hasAttr(trainAttr) || function->hasAttr("weir.gradient"))
+      function.walk([&](WhileOp) { found = true; });
+  return found ? OwningOpRef<ModuleOp>(work.module->clone()) : OwningOpRef<ModuleOp>();
+}
+
+bool Compilation::divideLoops(OwningOpRef<ModuleOp> whole) {
+  OwningOpRef<ModuleOp> first = std::move(work.module);
+  MemoryLimit firstLimit = memoryLimit;
+  Report firstReport = work.report;
+  work.module = std::move(whole);
+  (*work.module)->setAttr(checkpointLoopsAttr, UnitAttr::get(work.context.get()));
+  work.nextStage = stageIndex("simplify");
+  if (!runPassesOnce())
+    return false;
+  if (memoryLimit.excess() < firstLimit.excess())
+    return true;
+  work.module = std::move(first);
+  memoryLimit = firstLimit;
+  work.report = std::move(firstReport);
+  return true;
+}
+
+bool Compilation::runPassesOnce() {
+  int codegen = stageIndex(codegenStage), planned = stageIndex("plan-memory");
   for (; work.nextStage < codegen && work.nextStage <= work.stopStage; ++work.nextStage) {
     Stage &stage = pipeline[work.nextStage];
     // Of the stages from kernels to the plan some are tried more than once.

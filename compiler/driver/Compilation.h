@@ -52,6 +52,14 @@ private:
   bool runStages(OutputForm form);
   /// Stages that are made of passes, up to work.stopStage.
   bool runPasses();
+  /// The same from work.nextStage on.
+  bool runPassesOnce();
+  /// A copy of the module that gradients are not yet made of; null where none is of a loop, or no
+  /// plan has to stay within a limit.
+  mlir::OwningOpRef<mlir::ModuleOp> loopsToDivide();
+  /// Runs them once more on that copy, with loops that keep less for their gradients; what is
+  /// better stays.
+  bool divideLoops(mlir::OwningOpRef<mlir::ModuleOp> whole);
   void takeFigures();
   bool writePlacement();
   bool finishLog(bool good);

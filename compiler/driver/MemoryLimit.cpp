@@ -55,29 +55,30 @@ std::optional<int64_t> driver::parseSize(llvm::StringRef text) {
 
 namespace {
 
-/// Bytes of a run on a device: its arena, and results of fixed size where the
-/// caller brings no memory for them; on an accelerator what it receives instead.
-struct Need {
-  int64_t arena = 0, results = 0;
-};
-
-std::map<int64_t, Need> needsOf(ModuleOp module) {
-  std::map<int64_t, Need> needs;
+std::map<int64_t, MemoryNeed> needsOf(ModuleOp module) {
+  std::map<int64_t, MemoryNeed> needs;
   for (auto arena :
        module->getAttrOfType<ArrayAttr>("weir_plan.arenas").getAsRange<DictionaryAttr>())
-    needs[arena.getAs<IntegerAttr>("device").getInt()].arena =
-        llvm::alignTo(arena.getAs<IntegerAttr>("bytes").getInt(), granule);
+    if (int64_t device = arena.getAs<IntegerAttr>("device").getInt();
+        isOffloadDevice(module, device))
+      needs[device].arena = llvm::alignTo(arena.getAs<IntegerAttr>("bytes").getInt(), granule);
   for (auto function : module.getOps<func::FuncOp>()) {
     auto index = function->getAttrOfType<IntegerAttr>("weir.device_index");
-    int64_t bytes = 0;
+    int64_t device = index ? index.getInt() : 0;
+    MemoryNeed own, &need = needs[device];
     function.walk([&](plan::FetchOp fetch) {
       auto type = cast<MemRefType>(fetch.getResult().getType());
       if (type.hasStaticShape())
-        bytes += llvm::alignTo(plan::arenaBytes(type) + header, granule);
+        own.results += llvm::alignTo(plan::arenaBytes(type) + header, granule);
     });
-    bytes += plan::receivedBytes(function);
-    Need &need = needs[index ? index.getInt() : 0];
-    need.results = std::max(need.results, bytes);
+    own.results += plan::receivedBytes(function);
+    // An accelerator's arena is as large as its largest entry's, whatever runs.
+    if (isOffloadDevice(module, device))
+      own.arena = need.arena;
+    else if (auto bytes = function->getAttrOfType<IntegerAttr>(plan::entryArenaAttribute))
+      own.arena = llvm::alignTo(bytes.getInt(), granule);
+    if (own.sum() > need.sum())
+      need = own;
   }
   return needs;
 }
@@ -147,10 +148,7 @@ MemoryLimit::MemoryLimit(const Options &options) : bytes(parseSize(options.memor
 
 bool MemoryLimit::plan(Work &work, Pipeline &pipeline) {
   mlir::OwningOpRef<ModuleOp> &module = work.module;
-  auto noteResults = [&] {
-    for (auto &[device, need] : needsOf(*module))
-      resultBytes[device] = need.results;
-  };
+  auto noteNeeds = [&] { needs = needsOf(*module); };
   OwningOpRef<ModuleOp> unfused = module->clone(), best;
   int64_t least = INT64_MAX;
   // Kernels that read many tensors keep all of them alive at once: where nothing
@@ -169,7 +167,7 @@ bool MemoryLimit::plan(Work &work, Pipeline &pipeline) {
         return false;
       int64_t excess = INT64_MIN;
       for (auto &[device, need] : needsOf(*module))
-        excess = std::max(excess, need.arena + need.results - *bytes);
+        excess = std::max(excess, need.sum() - *bytes);
       auto made = (*module)->getAttrOfType<DictionaryAttr>("weir_plan.recompute");
       bool fits = made.getAs<BoolAttr>("fits").getValue();
       if (excess < least) {
@@ -178,7 +176,8 @@ bool MemoryLimit::plan(Work &work, Pipeline &pipeline) {
       }
       if (least <= 0) {
         module = std::move(best);
-        noteResults();
+        beyond = least;
+        noteNeeds();
         return true;
       }
       if (!fits)
@@ -187,7 +186,8 @@ bool MemoryLimit::plan(Work &work, Pipeline &pipeline) {
     }
   }
   module = std::move(best);
-  noteResults();
+  beyond = least;
+  noteNeeds();
   return true;
 }
 
@@ -196,9 +196,10 @@ bool MemoryLimit::check(const Work &work) const {
     return true;
   bool good = true;
   for (auto [index, device] : llvm::enumerate(work.code->program.devices)) {
-    auto found = resultBytes.find(int64_t(index));
-    int64_t results = found == resultBytes.end() ? 0 : found->second;
-    if (int64_t(llvm::alignTo(device.arenaBytes, granule)) + results <= *bytes)
+    auto found = needs.find(int64_t(index));
+    MemoryNeed need = found == needs.end() ? MemoryNeed{device.arenaBytes} : found->second;
+    int64_t results = need.results;
+    if (need.sum() <= *bytes)
       continue;
     good = false;
     bool isAccelerated = isOffloadDevice(work.module.get(), int64_t(index));
@@ -206,7 +207,7 @@ bool MemoryLimit::check(const Work &work) const {
     diagnostic.code = "W0610";
     diagnostic.file = work.options.input;
     diagnostic.message =
-        ("found an arena of " + llvm::Twine(device.arenaBytes) + " bytes" +
+        ("found an arena of " + llvm::Twine(need.arena) + " bytes" +
          (results && isAccelerated ? " and " + std::to_string(results) + " received"
           : results                ? " and results of " + std::to_string(results)
                                    : "") +

@@ -76,7 +76,8 @@ static bool agree(const Program &a, const Program &b) {
   };
   auto devices = [](const DeviceInfo &x, const DeviceInfo &y) { return x.name == y.name; };
   auto slots = [](const SlotInfo &x, const SlotInfo &y) {
-    return x.name == y.name && x.dtype == y.dtype && x.dims == y.dims && x.initial == y.initial;
+    return x.name == y.name && x.dtype == y.dtype && x.dims == y.dims && x.initial == y.initial &&
+           x.startsAtZero == y.startsAtZero;
   };
   auto edges = [](const EdgeInfo &x, const EdgeInfo &y) {
     return x.name == y.name && x.source == y.source && x.destination == y.destination;

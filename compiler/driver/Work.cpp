@@ -10,6 +10,7 @@
 #include "compiler/driver/MemoryLimit.h"
 #include "dialects/weir/Target.h"
 #include "dialects/weir/Weir.h"
+#include "passes/gradient/Gradient.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -115,6 +116,7 @@ void driver::takeFigures(Work &work) {
   report.repeatedLaunches = number("weir_plan.recompute", "launches");
   report.repeatedWork = number("weir_plan.recompute", "per_mille");
   report.memoryChoices = memoryChoicesOf(module);
+  report.loopsInSegments = module->hasAttr(checkpointLoopsAttr);
   report.swappedValues = number("weir_plan.swap", "saved");
   report.swapReturns = number("weir_plan.swap", "returned");
   report.swappedBytes = number("weir_plan.swap", "bytes");

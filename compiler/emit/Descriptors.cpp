@@ -225,7 +225,10 @@ llvm::Constant *DescriptorBuilder::slots() {
          i32((slot.isCopy ? WEIR_SLOT_COPY : 0) |
              (slot.shardAxis >= 0 ? WEIR_SLOT_PART | slot.shardAxis << WEIR_SLOT_AXIS_SHIFT : 0) |
              (slot.device + 1) << WEIR_SLOT_DEVICE_SHIFT),
-         int64Array(slot.dims), i64(initial ? initial->offset : -1),
+         int64Array(slot.dims),
+         i64(initial             ? initial->offset
+             : slot.startsAtZero ? WEIR_INITIAL_ZEROS
+                                 : -1),
          i64(initial ? initial->bytes : 0)}));
   }
   return array(values, "weir.slots");
@@ -408,6 +411,9 @@ llvm::Error DescriptorBuilder::build() {
   for (const EdgeInfo &edge : program.edges)
     edges.push_back(
         structure<weir_edge_desc>({string(edge.name), i32(edge.source), i32(edge.destination)}));
+  std::vector<int64_t> entryArenas;
+  for (const EntryInfo &entry : program.entries)
+    entryArenas.insert(entryArenas.end(), entry.arenas.begin(), entry.arenas.end());
   llvm::Expected<llvm::Constant *> entryArray = entries();
   if (!entryArray)
     return entryArray.takeError();
@@ -452,7 +458,8 @@ llvm::Error DescriptorBuilder::build() {
            : module.getOrInsertGlobal("weir_collectives", llvm::Type::getInt8Ty(context)),
        i32(program.stateDevice + 1),
        i32(0),
-       launches()});
+       launches(),
+       int64Array(entryArenas)});
   llvm::GlobalVariable *descriptor =
       global(value, options.symbol.empty() ? "weir.program" : options.symbol);
 

@@ -38,6 +38,7 @@ struct EntryInfo {
   std::string name;
   std::vector<TensorInfo> feeds, fetches;
   std::vector<std::string> steps; ///< one a device: function symbol or ""
+  std::vector<int64_t> arenas;    ///< one a device: bytes that the step uses
 };
 
 struct DeviceInfo {
@@ -55,7 +56,8 @@ struct SlotInfo {
   int shardAxis = -1;  ///< WEIR_SLOT_PART along it; -1: all of a value
   int device = 0;      ///< whose step uses it, by number
   std::vector<int64_t> dims;
-  int64_t initial = -1; ///< index into Program::blobs
+  int64_t initial = -1;      ///< index into Program::blobs
+  bool startsAtZero = false; ///< WEIR_INITIAL_ZEROS
 };
 
 /// What devices compute together (weir_collective_desc).

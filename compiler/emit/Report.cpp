@@ -137,6 +137,9 @@ static void writeSizes(llvm::raw_ostream &os, const Report &report) {
     os << "recompute   " << report.repeatedLaunches << " launches run again to stay within "
        << byteText(report.memoryLimit) << ": " << report.repeatedWork / 10 << '.'
        << report.repeatedWork % 10 << " % more work\n";
+  if (report.loopsInSegments)
+    os << "segments    loops keep what the first trip of each segment begins with, to stay within "
+       << byteText(report.memoryLimit) << ", and run each again for its gradient\n";
   if (report.swappedValues)
     os << "swap        " << report.swappedValues
        << " values wait in the host's memory to stay within " << byteText(report.memoryLimit)
@@ -336,6 +339,7 @@ static void writePlan(llvm::json::OStream &json, const Report &report) {
     json.attribute("limit", report.memoryLimit);
     json.attribute("repeated_launches", report.repeatedLaunches);
     json.attribute("repeated_work_per_mille", report.repeatedWork);
+    json.attribute("loops_in_segments", report.loopsInSegments);
     json.attribute("swapped_values", report.swappedValues);
     json.attribute("swap_returns", report.swapReturns);
     json.attribute("swapped_bytes", report.swappedBytes);
@@ -420,6 +424,10 @@ std::string Report::json() const {
           json.attribute("name", utf8(entry.name));
           writeTensors(json, "feeds", entry.feeds);
           writeTensors(json, "fetches", entry.fetches);
+          json.attributeArray("arena_bytes", [&] {
+            for (int64_t bytes : entry.arenas)
+              json.value(bytes);
+          });
         });
     });
     json.attributeObject("constants", [&] {

@@ -102,6 +102,8 @@ struct Report {
   /// What a device may use, 0: anything; launches that run again for it, and
   /// their work in thousandths of the rest.
   int64_t memoryLimit = 0, repeatedLaunches = 0, repeatedWork = 0;
+  /// Loops keep what every n-th trip begins with for their gradients, to stay within it.
+  bool loopsInSegments = false;
   /// Values that wait in the host's memory meanwhile, copies back, bytes of all copies.
   int64_t swappedValues = 0, swapReturns = 0, swappedBytes = 0;
   /// What was done about the values of a node to stay within the limit.

@@ -25,6 +25,9 @@ int64_t elementSize(mlir::Type type);
 /// one without elements has a place of its own, too.
 int64_t arenaBytes(mlir::MemRefType type);
 
+/// Of a function behind weir-plan-memory: bytes of its device's arena that it uses, i64.
+constexpr char entryArenaAttribute[] = "weir_plan.arena_bytes";
+
 /// Buffers begin on cache lines, which are also the widest vectors.
 constexpr int64_t arenaAlignment = 64;
 

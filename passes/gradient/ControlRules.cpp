@@ -17,6 +17,7 @@
 #include "dialects/weir/KnownIntegers.h"
 #include "passes/gradient/Gradient.h"
 #include "passes/gradient/GradientRules.h"
+#include "passes/gradient/LoopSegments.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -296,7 +297,11 @@ public:
       if (!type || !type.hasStaticShape() || isa<StringType>(type.getElementType()))
         return failure();
     }
-    bound = boundOf(original.getCondition().front().getTerminator()->getOperand(0));
+    bound = tripsOfSegments(original);
+    if (!bound)
+      bound = boundOf(original.getCondition().front().getTerminator()->getOperand(0));
+    if (WhileOp divided = inSegments(original, bound, a))
+      return LoopGradient(divided, gradients, a).run();
     for (size_t i = 0; i < count; ++i)
       if (!isInvariant[i])
         keptValues.push_back(bodyRegion.getArgument(i));
@@ -462,26 +467,14 @@ private:
     if (failed(backward))
       return failure();
     SmallVector<Value> results((*backward)->getResults());
-    if (bound)
+    // Of segments that would keep rows of all trips.
+    if (bound && !goesOverSegments(original))
       results = LoopSums(cast<WhileOp>(*backward), 1 + floats.size(), *bound, a).moveBehind();
     for (auto [at, i] : llvm::enumerate(floats))
       a.add(inits[i], results[1 + at]);
     for (auto [at, x] : llvm::enumerate(captured))
       a.add(x, results[1 + floats.size() + at]);
     return success();
-  }
-
-  /// sum + gradient. Rows that were put into zeros go into the sum, of which a trip then
-  /// touches no others.
-  Value added(Value sum, Value gradient) {
-    auto scatter = gradient.getDefiningOp<ScatterNdOp>();
-    auto zeros = scatter ? scatter.getOperand().getDefiningOp<BroadcastToOp>() : BroadcastToOp();
-    Value number = zeros ? zeros.getOperand() : scatter ? scatter.getOperand() : Value();
-    if (!number || scatter.getReduction() != "add" || !gradient.use_empty() ||
-        !matchPattern(number, m_AnyZeroFloat()) || sum.getType() != gradient.getType())
-      return a.plus(sum, gradient);
-    return a.op<ScatterNdOp>(sum, scatter.getIndices(), scatter.getUpdates(), "add",
-                             scatter.getWrapNegative(), scatter.getDropOutOfBounds());
   }
 
   FailureOr<SmallVector<Value>> tripBack(ValueRange values) {
@@ -520,7 +513,7 @@ private:
       if (!gradient)
         next.push_back(isSum ? values[1 + at] : a.zeros(x));
       else
-        next.push_back(isSum ? added(values[1 + at], gradient) : gradient);
+        next.push_back(isSum ? accumulateThroughLoops(values[1 + at], gradient, a) : gradient);
     }
     return next;
   }

@@ -195,13 +195,34 @@ static Value joined(Adjoint &a, Value x, Value y) {
   return a.op<PadOp>(both, a.ints(pads), a.number(both, 0), PadMode::Constant);
 }
 
+bool gradient::isZeros(Value v) {
+  if (auto stretched = v.getDefiningOp<BroadcastToOp>())
+    v = stretched.getOperand();
+  return matchPattern(v, m_AnyZeroFloat());
+}
+
+Value Adjoint::accumulate(Value sum, Value gradient) {
+  auto isRows = [](Value v) {
+    auto scatter = v.getDefiningOp<ScatterNdOp>();
+    return scatter && v.use_empty() && scatter.getReduction() == "add" &&
+           isZeros(scatter.getOperand());
+  };
+  if (sum.getType() != gradient.getType() || (!isRows(gradient) && !isRows(sum)))
+    return plus(sum, gradient);
+  if (!isRows(gradient))
+    std::swap(sum, gradient);
+  auto rows = gradient.getDefiningOp<ScatterNdOp>();
+  return op<ScatterNdOp>(sum, rows.getIndices(), rows.getUpdates(), "add", rows.getWrapNegative(),
+                         rows.getDropOutOfBounds());
+}
+
 void Adjoint::add(Value v, Value gradient) {
   if (!wants(v) || !gradient)
     return;
   gradient = cast(sumTo(gradient, v), type(v).getElementType());
   Value &sum = gradients[v];
   Value whole = sum ? joined(*this, sum, gradient) : gradient;
-  sum = whole ? whole : plus(sum, gradient);
+  sum = whole ? whole : accumulate(sum, gradient);
 }
 
 //===----------------------------------------------------------------------===//

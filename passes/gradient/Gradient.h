@@ -34,6 +34,10 @@ inline constexpr llvm::StringLiteral givenGradientAttr = "weir.given_gradient";
 /// On a gate: no gradient flows through it.
 inline constexpr llvm::StringLiteral stopGradientAttr = "weir.stop_gradient";
 
+/// On a module: loops keep what every n-th trip begins with for their gradient, and compute
+/// again what lies between (passes/gradient/LoopSegments.h).
+inline constexpr llvm::StringLiteral checkpointLoopsAttr = "weir.checkpoint_loops";
+
 /// Builds, at `b`, the gradients of the sum over all `ys` of `ys[i]` times
 /// `seeds[i]` (each of its y's type) with respect to `xs`: one value for each x,
 /// of its shape; null where no path of floating-point operations leads there.

@@ -69,11 +69,16 @@ public:
   Value zeros(Value like);
   Value transpose(Value v, Ints permutation);
   Value concat(llvm::ArrayRef<Value> parts, int64_t axis);
+  /// `sum` + `gradient`. Rows that were added to zeros go into the sum, which touches no others.
+  Value accumulate(Value sum, Value gradient);
   /// `v` summed over the dimensions that `like` was broadcast along.
   Value sumTo(Value v, Value like);
   /// The number of elements of dimensions `axes`, in `like`'s element type.
   Value count(Value v, Ints axes, Value like);
 };
+
+/// Whether every element of `v` is known to be zero.
+bool isZeros(Value v);
 
 /// `updates` added up at flat `indices` of zeros in the shape of `like`.
 Value scatterFlat(Adjoint &a, Value indices, Value updates, Value like);

@@ -42,6 +42,8 @@ struct PlanMemoryPass : weir::impl::WeirPlanMemoryPassBase<PlanMemoryPass> {
       if (!plan)
         return signalPassFailure();
       peak = std::max(peak, plan->first);
+      function->setAttr(entryArenaAttribute,
+                        Builder(module.getContext()).getI64IntegerAttr(plan->first));
       bound = std::max(bound, plan->second);
     }
     OpBuilder b(module.getContext());

@@ -158,6 +158,12 @@ private:
       auto [from, to] = times.of(access);
       if (to < begin || from >= end)
         continue;
+      // What a loop within the loop begins with is there already.
+      auto begun = dyn_cast<CopyOp>(access);
+      if (begun && from == begin && begun.getSource() == target && begun.getTarget() == source) {
+        ++savedCopies;
+        continue;
+      }
       // The first to write may read what it writes over.
       auto run = dyn_cast<RunOp>(access);
       if (!run || from != begin || run.getOutputs().size() != 1 || run.getOutputs()[0] != source ||

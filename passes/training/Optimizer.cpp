@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/training/RowGradient.h"
 #include "passes/training/Training.h"
 
 #include <cmath>
@@ -49,6 +50,12 @@ private:
     const Weight &weight;
     int64_t axis; ///< along which it is divided, -1: each replica updates all of it
     Value gradient;
+    std::optional<RowGradient> rows = {}; ///< whose `gradient` is; none: it is the whole weight's
+  };
+  /// A variable of the optimizer's, and what a step reads of it.
+  struct Slot {
+    State state;
+    Value value;
   };
 
   Value dot(Value v) { return a.reduce(a.square(v), ReduceKind::Sum, allAxes(v), false); }
@@ -62,19 +69,28 @@ private:
   Value gathered(const Own &own, Value part);
   /// A number for all weights, in the type that `like` has.
   Value as(Value number, Value like) { return a.cast(number, elementOf(like)); }
-  State slot(const Own &own, StringRef name, Type element, double initial = 0) {
+  /// The rows of the own part that have a gradient.
+  Value touched(const Own &own, Value part) { return own.rows ? rowsOf(*own.rows, part, a) : part; }
+  Slot slot(const Own &own, StringRef name, Type element, double initial = 0) {
     State made = variable(a.b, a.loc, ("optimizer/" + own.weight.name + "/" + name).str(),
                           typeOf(own, element), initial);
     if (own.axis >= 0)
       made.resource.getDefiningOp()->setAttr(shardAttr, a.b.getI64IntegerAttr(own.axis));
-    return made;
+    return {made, touched(own, made.value)};
   }
   /// `value` where the step is one, else `before`.
   Value next(Value value, Value before) {
     value = a.cast(value, elementOf(before));
     return apply ? a.op<SelectOp>(apply, value, before) : value;
   }
-  void commit(const State &to, Value value) { assign(a, to, next(value, to.value)); }
+  /// `value` in the place of what was touched of `part`.
+  Value replaced(const Own &own, Value part, Value value) {
+    return own.rows ? withRows(*own.rows, part, value, a) : value;
+  }
+  void commit(const Own &own, const Slot &to, Value value) {
+    assign(a, to.state, replaced(own, to.state.value, next(value, to.value)));
+  }
+  bool leavesZeros() const;
   void takeScaleOut(MutableArrayRef<Own> all);
   void accumulate(MutableArrayRef<Own> all);
   void clip(MutableArrayRef<Own> all);
@@ -185,11 +201,11 @@ void Optimizer::accumulate(MutableArrayRef<Own> all) {
   Value next = a.plus(state.micro.value, a.number(state.micro.value, 1));
   Value isLast = a.compare("ge", next, a.number(next, spec.accumulate));
   for (Own &own : all) {
-    State sum = slot(own, "gradient", elementOf(own.gradient));
+    Slot sum = slot(own, "gradient", elementOf(own.gradient));
     // One that is not finite would stay in the sum.
     Value part = isFinite ? a.where(isFinite, own.gradient) : own.gradient;
     own.gradient = a.plus(sum.value, a.over(part, a.number(part, spec.accumulate)));
-    assign(a, sum, a.unless(isLast, own.gradient));
+    assign(a, sum.state, a.unless(isLast, own.gradient));
   }
   assign(a, state.micro, a.unless(isLast, next));
   apply = isLast;
@@ -226,20 +242,20 @@ void Optimizer::clip(MutableArrayRef<Own> all) {
 
 Value Optimizer::momentumStep(const Own &own, Value w) {
   Value g = own.gradient;
-  State buffer = slot(own, "momentum", elementOf(g));
+  Slot buffer = slot(own, "momentum", elementOf(g));
   Value moved = a.plus(a.times(buffer.value, spec.momentum), g);
-  commit(buffer, moved);
+  commit(own, buffer, moved);
   Value by = spec.nesterov ? a.plus(g, a.times(moved, spec.momentum)) : moved;
   return a.minus(w, a.times(by, as(rate, w)));
 }
 
 Value Optimizer::adamStep(const Own &own, Value w) {
   Value g = own.gradient;
-  State first = slot(own, "m", elementOf(g)), second = slot(own, "v", elementOf(g));
+  Slot first = slot(own, "m", elementOf(g)), second = slot(own, "v", elementOf(g));
   Value m = a.plus(first.value, a.times(a.minus(g, first.value), 1 - spec.beta1));
   Value v = a.plus(a.times(second.value, spec.beta2), a.times(a.square(g), 1 - spec.beta2));
-  commit(first, m);
-  commit(second, v);
+  commit(own, first, m);
+  commit(own, second, v);
   Value root = a.over(a.op<SqrtOp>(v), as(a.op<SqrtOp>(correction2), v));
   Value divisor = a.plus(root, spec.epsilon);
   if (spec.optimizer != "lamb")
@@ -254,9 +270,9 @@ Value Optimizer::adamStep(const Own &own, Value w) {
 
 Value Optimizer::adagradStep(const Own &own, Value w) {
   Value g = own.gradient;
-  State sum = slot(own, "accumulator", elementOf(g), spec.initial);
+  Slot sum = slot(own, "accumulator", elementOf(g), spec.initial);
   Value total = a.plus(sum.value, a.square(g));
-  commit(sum, total);
+  commit(own, sum, total);
   Value divisor = a.plus(a.op<SqrtOp>(total), spec.epsilon);
   return a.minus(w, a.times(a.over(g, divisor), as(rate, w)));
 }
@@ -279,10 +295,20 @@ Value Optimizer::updated(Own own, Value w) {
 }
 
 void Optimizer::update(const Own &own) {
-  Value whole = own.weight.value, before = ownPart(own, whole);
+  Value whole = own.weight.value, part = ownPart(own, whole), before = touched(own, part);
   Value after = updated(own, a.cast(before, elementOf(own.gradient)));
   Value resource = whole.getDefiningOp<VariableReadOp>().getResource();
-  assign(a, {resource, whole}, gathered(own, next(after, before)));
+  assign(a, {resource, whole}, gathered(own, replaced(own, part, next(after, before))));
+}
+
+/// Whether elements with a gradient of zero stay as they are, and so do the optimizer's, so that
+/// a step needs to look at no others.
+bool Optimizer::leavesZeros() const {
+  if (spec.weightDecay != 0 || spec.accumulate > 1 || spec.parts() > 1 || spec.stages > 1)
+    return false;
+  // 0 / (√0 + 0) is no number.
+  bool divides = spec.optimizer == "adagrad" && (spec.epsilon > 0 || spec.initial > 0);
+  return spec.optimizer == "sgd" || divides;
 }
 
 void Optimizer::run(ArrayRef<Trained> trained) {
@@ -290,7 +316,10 @@ void Optimizer::run(ArrayRef<Trained> trained) {
   for (const Trained &one : trained) {
     Own own = {*one.weight, axisOf(*one.weight), {}};
     // Of parts all else is computed: what is reduced is the gradient as the model has it.
-    own.gradient = a.cast(ownPart(own, one.gradient), computeType(*one.weight, a.b));
+    if (leavesZeros())
+      own.rows = rowGradient(one.gradient, a);
+    Value gradient = own.rows ? own.rows->sums : ownPart(own, one.gradient);
+    own.gradient = a.cast(gradient, computeType(*one.weight, a.b));
     all.push_back(own);
   }
   takeScaleOut(all);
@@ -309,7 +338,7 @@ void Optimizer::run(ArrayRef<Trained> trained) {
     a.loc = own.weight.value.getLoc();
     update(own);
   }
-  commit(state.step, next);
+  assign(a, state.step, this->next(next, state.step.value));
 }
 
 Value training::learningRate(const TrainingSpec &spec, Value step, Value fedRate, Adjoint &a) {

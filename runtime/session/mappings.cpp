@@ -82,6 +82,16 @@ void dropFilePages(const void *data, int64_t bytes) {
     drop(begin, end);
 }
 
+const uint8_t *mapZeros(int64_t bytes) {
+  void *zeros = mmap(nullptr, size_t(bytes), PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return zeros == MAP_FAILED ? nullptr : static_cast<uint8_t *>(zeros);
+}
+
+void unmapZeros(const uint8_t *zeros, int64_t bytes) {
+  if (zeros)
+    munmap(const_cast<uint8_t *>(zeros), size_t(bytes));
+}
+
 void copyAndDrop(const void *data, int64_t bytes, void *to) {
   uintptr_t begin = 0, end = 0;
   if (!filePages(data, bytes, &begin, &end)) {

@@ -32,6 +32,11 @@ bool findMapping(const void *address, Mapping *found);
 /// Does nothing with other memory, or less than 256 KiB, which is not worth the look.
 void dropFilePages(const void *data, int64_t bytes);
 
+/// `bytes` of zeros to read, which take no memory until then; null: the system has none.
+/// unmapZeros gives them back.
+const uint8_t *mapZeros(int64_t bytes);
+void unmapZeros(const uint8_t *zeros, int64_t bytes);
+
 /// memcpy of what nobody is expected to read again: a piece at a time, whose pages are
 /// dropped behind it, so that both copies are never resident as a whole.
 void copyAndDrop(const void *data, int64_t bytes, void *to);

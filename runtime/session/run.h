@@ -32,6 +32,8 @@ struct DeviceRun {
   weir_context context;
   Task start; ///< its step, when another thread begins it
   void *arenaBlock;
+  int64_t arenaBytes; ///< of it
+  bool hadArena;      ///< in a run before
   void *onDevice; ///< the accelerator's part of the run, null: none yet
   bool unfinished;
   /// Tensors that other tasks read from where the step has them.

@@ -245,6 +245,25 @@ static bool findHomes(weir_session *session) {
   return true;
 }
 
+/// Bytes of a variable's initial value, -1: the description makes no sense.
+static int64_t initialBytes(const weir_slot_desc &slot) {
+  int64_t elements = slot.rank <= WEIR_MAX_RANK ? elementCount(slot.rank, slot.dims) : -1;
+  return elements < 0 || hasContents(slot.dtype) ? -1 : elements * weir_dtype_size(slot.dtype);
+}
+
+/// All variables that begin with zeros read the same ones.
+static bool makeZeros(weir_session *session) {
+  const weir_program_desc *program = session->program;
+  for (int32_t i = 0; i < program->slot_count; ++i)
+    if (program->slots[i].initial == WEIR_INITIAL_ZEROS) {
+      int64_t bytes = initialBytes(program->slots[i]);
+      bytes = bytes < 1 ? 1 : bytes;
+      session->zeroBytes = bytes > session->zeroBytes ? bytes : session->zeroBytes;
+    }
+  session->zeros = session->zeroBytes ? mapZeros(session->zeroBytes) : nullptr;
+  return session->zeros || !session->zeroBytes;
+}
+
 /// Values that variables begin with lie in the blobs; no copies are made, but
 /// for the elements of strings, and for devices that keep values.
 static int32_t makeSlots(weir_session *session, weir_status *status) {
@@ -257,27 +276,27 @@ static int32_t makeSlots(weir_session *session, weir_status *status) {
   session->slots = static_cast<VariableValue **>(calloc(count, sizeof(VariableValue *)));
   session->initial = static_cast<VariableValue *>(calloc(count, sizeof(VariableValue)));
   session->taken = static_cast<uint8_t *>(calloc(count, 1));
-  if (!session->slots || !session->initial || !session->taken)
+  if (!session->slots || !session->initial || !session->taken || !makeZeros(session))
     return noMemory(status);
   for (size_t i = 0; i < count; ++i) {
     const weir_slot_desc &slot = program->slots[i];
-    if (slot.initial < 0)
+    bool isZeros = slot.initial == WEIR_INITIAL_ZEROS;
+    if (slot.initial < 0 && !isZeros)
       continue;
     weir_tensor &tensor = session->initial[i].tensor;
-    int64_t elements = elementCount(slot.rank, slot.dims);
+    int64_t elements = slot.rank <= WEIR_MAX_RANK ? elementCount(slot.rank, slot.dims) : -1;
+    int64_t bytes = isZeros ? initialBytes(slot) : slot.initial_bytes;
     bool isString = slot.dtype == WEIR_STRING;
-    const uint8_t *data = session->blobs + slot.initial;
-    if (slot.rank < 0 || slot.rank > WEIR_MAX_RANK || slot.initial_bytes < 0 || elements < 0 ||
-        (hasContents(slot.dtype) && !isString) ||
-        slot.initial > program->blob_bytes - slot.initial_bytes ||
-        (isString ? !stringsFit(data, elements, slot.initial_bytes)
-                  : elements * weir_dtype_size(slot.dtype) != slot.initial_bytes)) {
+    const uint8_t *data = isZeros ? session->zeros : session->blobs + slot.initial;
+    if (slot.rank < 0 || bytes < 0 || elements < 0 || (hasContents(slot.dtype) && !isString) ||
+        (!isZeros && slot.initial > program->blob_bytes - bytes) ||
+        (isString ? !stringsFit(data, elements, bytes) : bytes != initialBytes(slot))) {
       StatusText(status, WEIR_INTERNAL)
           << "the initial value of variable \"" << slot.name << "\" contradicts its description";
       return WEIR_INTERNAL;
     }
     tensor.data = const_cast<uint8_t *>(data);
-    tensor.bytes = slot.initial_bytes;
+    tensor.bytes = bytes;
     if (isString) {
       tensor.bytes = elements * int64_t(sizeof(weir_string));
       tensor.data = pointToStrings(data, elements);
@@ -413,6 +432,7 @@ static void destroySession(weir_session *session) {
     if (session->initial[i].tensor.dtype == WEIR_STRING)
       free(session->initial[i].tensor.data);
   free(static_cast<void *>(session->initial));
+  unmapZeros(session->zeros, session->zeroBytes);
   unmapWeights(&session->weights);
   session->~weir_session();
   free(session);

@@ -122,6 +122,8 @@ struct weir_session {
   uint8_t *taken;
   weir::rt::Condition writtenOver;
   weir::rt::VariableValue *initial; ///< initial values, by slot
+  const uint8_t *zeros;             ///< of those that are zeros; null: none is
+  int64_t zeroBytes;                ///< of the largest of them
   /// By slot: the device that keeps the values, null: the host; null: for all. Never
   /// changes.
   weir::rt::Accelerator **homes;

@@ -12,6 +12,7 @@
 #include "compiler/codegen/cpu/NodeLines.h"
 #include "compiler/codegen/host/StepLowering.h"
 #include "compiler/emit/Bf16Rounding.h"
+#include "dialects/plan/Buffers.h"
 #include "dialects/weir/CalledFunctions.h"
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
@@ -130,6 +131,13 @@ void describeDevices(ModuleOp module, Program &program) {
     }
 }
 
+/// Whether all bytes of an initial value are zero, so that nobody needs to store them.
+bool isAllZeroBytes(Attribute value) {
+  auto dense = dyn_cast<DenseElementsAttr>(value);
+  return dense && dense.isSplat() && !isa<DenseStringElementsAttr>(value) &&
+         llvm::all_of(dense.getRawData(), [](char byte) { return byte == 0; });
+}
+
 void describeSlots(ModuleOp module, StepTables &tables) {
   Program &program = tables.program;
   auto slots = module->getAttrOfType<ArrayAttr>("weir_plan.slots");
@@ -146,7 +154,9 @@ void describeSlots(ModuleOp module, StepTables &tables) {
     if (info.ranked)
       for (int64_t size : type.getShape())
         info.dims.push_back(ShapedType::isDynamic(size) ? -1 : size);
-    if (Attribute initial = slot.get("initial"))
+    Attribute initial = slot.get("initial");
+    info.startsAtZero = initial && isAllZeroBytes(initial);
+    if (initial && !info.startsAtZero)
       info.initial = tables.blobIndex(initial);
     info.isCopy = slot.contains("copy");
     if (auto axis = slot.getAs<IntegerAttr>("shard"))
@@ -183,6 +193,7 @@ void describeEntries(ModuleOp module, Program &program) {
       EntryInfo entry;
       entry.name = name;
       entry.steps.resize(program.devices.size());
+      entry.arenas.resize(program.devices.size());
       for (auto [i, feed] : llvm::enumerate(feeds))
         entry.feeds.push_back(describeTensor(cast<DictionaryAttr>(feed), i, "input"));
       auto fetches = function->getAttrOfType<ArrayAttr>("weir_plan.fetches");
@@ -193,6 +204,10 @@ void describeEntries(ModuleOp module, Program &program) {
     auto device = function->getAttrOfType<IntegerAttr>("weir.device_index");
     int64_t number = device ? device.getInt() : 0;
     std::string symbol = function.getSymName().str();
+    if (auto bytes = function->getAttrOfType<IntegerAttr>(plan::entryArenaAttribute)) {
+      int64_t &arena = program.entries[it->second].arenas[number];
+      arena = std::max(arena, bytes.getInt());
+    }
     // An accelerator's own step stands beside the host's, which does the same.
     if (!function->hasAttr("weir_plan.accelerated")) {
       program.entries[it->second].steps[number] = symbol;

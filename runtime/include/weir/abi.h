@@ -26,9 +26,9 @@
 extern "C" {
 #endif
 
-#define WEIR_ABI_VERSION 2
+#define WEIR_ABI_VERSION 3
 /// The oldest that this runtime reads. What changed with 2: weir_accelerator_desc; objects
-/// of before load where they have code for CPUs alone.
+/// of before load where they have code for CPUs alone. With 3: WEIR_INITIAL_ZEROS.
 #define WEIR_ABI_OLDEST 1
 #define WEIR_ABI_OLDEST_ACCELERATORS 2
 
@@ -39,7 +39,7 @@ struct weir_run;
 typedef struct weir_context {
   uint32_t size;            ///< sizeof(weir_context)
   uint32_t device;          ///< index into weir_program_desc::devices
-  uint8_t *arena;           ///< this run's planned arena, weir_device_desc::arena_bytes long
+  uint8_t *arena;           ///< this run's planned arena, as long as its entry needs
   const uint8_t *blobs;     ///< the program's constants (weir_program_desc::blobs)
   const weir_tensor *feeds; ///< the entry's feeds, in the entry's order, checked
   struct weir_run *run;     ///< opaque
@@ -131,11 +131,14 @@ typedef struct weir_slot_desc {
   int32_t rank;  ///< -1: unknown
   int32_t flags; ///< WEIR_SLOT_COPY, WEIR_SLOT_PART or 0, and the device (WEIR_SLOT_DEVICE_SHIFT)
   const int64_t *dims;
-  /// Offset of the initial value in the blobs, -1: none. Strings are their
-  /// sizes, an int64_t each, and then their contents.
+  /// Offset of the initial value in the blobs, -1: none, WEIR_INITIAL_ZEROS: zeros, which
+  /// the blobs do not have. Strings are their sizes, an int64_t each, and then their
+  /// contents.
   int64_t initial;
   int64_t initial_bytes;
 } weir_slot_desc;
+
+#define WEIR_INITIAL_ZEROS (-2)
 
 /// A replica's copy of the variable of this name that is no copy: checkpoints have it
 /// once, under that name.
@@ -326,6 +329,8 @@ struct weir_program_desc {
   int32_t state_device;
   int32_t reserved2;
   const weir_launch_desc *launches; ///< by kernel; null: nothing is known
+  /// By entry, and then by device: bytes of the arena that the entry's step uses. Null: all.
+  const int64_t *entry_arenas;
 };
 
 /// Features that an object may need. What weirc turns on beyond these lines it

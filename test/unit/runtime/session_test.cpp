@@ -355,14 +355,14 @@ TEST(Create, ReadsTheLastVersionsObjects) {
   accelerated.desc.accelerator_count = 1;
   TestSession refused(accelerated.get());
   EXPECT_EQ(refused.code, WEIR_FAILED_PRECONDITION);
-  expectMessage(refused.message(), {"ABI 1", "has 2", "code for accelerators"});
+  expectMessage(refused.message(), {"ABI 1", "has 3", "code for accelerators"});
 
   TestProgram newer;
   addDouble(newer);
   newer.desc.abi_version = WEIR_ABI_VERSION + 1;
   TestSession later(newer.get());
   EXPECT_EQ(later.code, WEIR_FAILED_PRECONDITION);
-  expectMessage(later.message(), {"ABI 3", "has 2"});
+  expectMessage(later.message(), {"ABI 4", "has 3"});
 }
 
 TEST(Create, RefusesWhatDoesNotFit) {
@@ -374,7 +374,7 @@ TEST(Create, RefusesWhatDoesNotFit) {
     other.desc.abi_version = 7;
     TestSession session(other.get());
     EXPECT_EQ(session.code, WEIR_FAILED_PRECONDITION);
-    expectMessage(session.message(), {"ABI 7", "has 2"});
+    expectMessage(session.message(), {"ABI 7", "has 3"});
     EXPECT_EQ(session.session, nullptr);
   }
   {
@@ -435,6 +435,37 @@ TEST(Create, OptionsOfAnOlderProgramAreEnough) {
             WEIR_OK);
   EXPECT_EQ(weir_session_threads(session), 3);
   weir_session_destroy(session);
+}
+
+// An entry takes as much of the arena as it needs, so that its results may lie in the rest.
+TEST(Run, HasAnArenaOfItsEntry) {
+  TestProgram program;
+  program.arena(1 << 20);
+  program.entry("small", {}, {}, {[](weir_context *ctx) {
+                  std::memset(ctx->arena, 1, 4096);
+                  return 0;
+                }});
+  program.entry("large", {}, {}, {[](weir_context *ctx) {
+                  std::memset(ctx->arena, 2, 1 << 20);
+                  return 0;
+                }});
+  program.entry("none", {}, {}, {[](weir_context *) { return 0; }});
+  const int64_t arenas[] = {4096, 1 << 20, 0};
+  program.desc.entry_arenas = arenas;
+  TestSession session(program.get());
+  ASSERT_EQ(session.code, WEIR_OK) << session.message();
+  auto used = [&](int32_t entry) {
+    EXPECT_EQ(weir_session_run(session, entry, nullptr, 0, nullptr, 0, nullptr, nullptr), WEIR_OK);
+    weir_memory_stats stats = {};
+    stats.size = sizeof(stats);
+    EXPECT_EQ(weir_session_memory(session, 0, &stats), WEIR_OK);
+    return stats.in_use;
+  };
+  EXPECT_EQ(used(0), 4096);
+  EXPECT_EQ(used(1), 1 << 20);
+  EXPECT_EQ(used(0), 4096);
+  EXPECT_EQ(used(2), 0);
+  EXPECT_EQ(used(1), 1 << 20);
 }
 
 TEST(Program, DescribesItself) {

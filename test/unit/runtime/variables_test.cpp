@@ -78,6 +78,40 @@ TEST(Variables, LiveAcrossRunsAndStartAnew) {
                "i64 1");
 }
 
+TEST(Variables, BeginWithZerosThatNoBlobHolds) {
+  TestProgram program;
+  program.site("counter/read", "VarHandleOp", "?", WEIR_INTERNAL);
+  program.slot("counter", WEIR_I64, {}, WEIR_INITIAL_ZEROS, 0);
+  program.slot("w", WEIR_F32, {3}, WEIR_INITIAL_ZEROS, 0);
+  program.slot("none", WEIR_F32, {0, 3}, WEIR_INITIAL_ZEROS, 0);
+  program.entry("count", {}, {{"n", WEIR_I64}}, {countStep});
+  TestSession session(program.get());
+  ASSERT_EQ(session.code, WEIR_OK) << session.message();
+  int64_t n = 0;
+  std::vector<weir_tensor> fetches = {scalar(&n)};
+  for (int64_t expected : {1, 2}) {
+    ASSERT_EQ(session.run({}, &fetches), WEIR_OK) << session.message();
+    EXPECT_EQ(n, expected);
+  }
+  EXPECT_EQ(weir_session_reset(session, nullptr), WEIR_OK);
+  session.run({}, &fetches);
+  EXPECT_EQ(n, 1);
+  weir_tensor owned = {};
+  ASSERT_EQ(weir_session_get_variable(session, "w", &owned, nullptr), WEIR_OK);
+  EXPECT_EQ(owned.bytes, 12);
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(static_cast<float *>(owned.data)[i], 0);
+  weir_session_release(session, &owned);
+
+  TestProgram strings;
+  strings.slot("names", WEIR_STRING, {2}, WEIR_INITIAL_ZEROS, 0);
+  strings.entry("main", {}, {}, {[](weir_context *) { return 0; }});
+  TestSession refused(strings.get());
+  EXPECT_EQ(refused.code, WEIR_INTERNAL);
+  EXPECT_EQ(refused.message(),
+            "the initial value of variable \"names\" contradicts its description");
+}
+
 TEST(Variables, UnassignedOnesAreAStatus) {
   TestProgram program;
   program.site("w/read", "ReadVariableOp", "?", WEIR_INTERNAL);
