@@ -126,15 +126,15 @@ Value placewiseFilterGradient(const Windows &w, Value dy, int64_t groups) {
   // What all places share goes to the left, where it is turned round once.
   Value all = w.padded(w.x, 0), left = grouped(dy, outputs);
   SmallVector<Value> places;
-  IntVector positions;
-  for (int64_t i = 0; i < last; ++i)
-    positions.push_back(i);
+  // One dimension of all positions: columns are summed several at a time.
+  Value rows = channels == 1 ? a.reshape(dy, a.ints({-1, groups * outputs})) : Value();
   for (int64_t at = 0; at < w.places(); ++at) {
     if (channels == 1) {
       Value met = w.meet(all, at);
       if (outputs > 1)
         met = a.op<RepeatOp>(met, last, outputs);
-      Value sum = a.reduce(a.times(met, dy), ReduceKind::Sum, positions, false);
+      met = a.reshape(met, a.ints({-1, groups * outputs}));
+      Value sum = a.reduce(a.times(met, rows), ReduceKind::Sum, {0}, false);
       places.push_back(a.reshape(sum, a.ints({1, 1, groups * outputs})));
       continue;
     }

@@ -38,7 +38,8 @@ bool isImage(Type type) {
          isa<FloatType>(tensor.getElementType());
 }
 
-bool isGemmOnHost(ConvOp op) {
+/// Whether the host computes it faster with channels last, whoever makes the filter.
+bool gainsOnHost(ConvOp op) {
   Type element = getElementTypeOrSelf(op.getType());
   bool knowsGroups =
       op.getGroups() == 1 || cast<RankedTensorType>(op.getFilter().getType()).hasStaticShape();
@@ -51,7 +52,7 @@ struct ConvToLast : OpRewritePattern<ConvOp> {
     // A filter that the program computes is moved in every run, which on the host costs
     // little beside what that gains.
     if (op.getChannelsLast() || !isImage(op.getType()) ||
-        (!op.getFilter().getDefiningOp<ConstantOp>() && !isGemmOnHost(op)))
+        (!op.getFilter().getDefiningOp<ConstantOp>() && !gainsOnHost(op)))
       return failure();
     Location loc = op.getLoc();
     int64_t rank = cast<RankedTensorType>(op.getType()).getRank();

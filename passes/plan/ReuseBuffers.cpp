@@ -7,6 +7,7 @@
 
 #include "dialects/weir/Pch.h"
 #include "mlir/IR/Dominance.h"
+#include "passes/analysis/DeviceTraits.h"
 #include "passes/plan/InPlace.h"
 #include "passes/plan/Passes.h"
 #include "passes/plan/PlaceValues.h"
@@ -124,6 +125,10 @@ private:
     if (run.getOutputs().size() != 1 || inPlace.count(run))
       return;
     Value output = rootOf(run.getOutputs()[0]);
+    if (auto fetch = output.getDefiningOp<FetchOp>()) {
+      computeInFetch(run, fetch);
+      return;
+    }
     if (!isBuffer(output) || run.getOutputs()[0] != output ||
         lives[output].first != times.of(run).first)
       return;
@@ -134,6 +139,40 @@ private:
       if (auto index = inputInPlace(run, root)) {
         inPlace[run] = *index;
         merge(output, root);
+        return;
+      }
+    }
+  }
+
+  /// Whether a product or convolution computes `root` for one other launch: what else computes
+  /// or reads a buffer may have better places for it (SubviewForwarding.h).
+  bool isProductForOne(Value root) {
+    RunOp writer = writerOf(root.getDefiningOp<BufferOp>());
+    return writer && accesses[root].size() == 2 &&
+           llvm::any_of(kernelOf(writer).getBody().front(),
+                        [](Operation &op) { return isa<DotGeneralOp, ConvOp>(op); });
+  }
+
+  /// A product that the last launch to a fetch is computed over, in the fetch's own memory.
+  void computeInFetch(RunOp run, FetchOp fetch) {
+    Value target = fetch.getResult();
+    auto type = cast<MemRefType>(target.getType());
+    // The first that comes to the memory is the one that writes over the operand.
+    bool isFirst = llvm::all_of(accesses[target], [&](Operation *access) {
+      return access == run || times.of(access).first > times.of(run).first;
+    });
+    if (run.getOutputs()[0] != target || !type.hasStaticShape() || !isFirst || isOffloaded(run))
+      return;
+    for (Value input : run.getInputs()) {
+      Value root = rootOf(input);
+      if (!isBuffer(root) || root.getParentBlock() != fetch->getBlock() ||
+          arenaBytes(cast<MemRefType>(root.getType())) != arenaBytes(type) ||
+          lives[root].second != times.of(run).second + 1 || !isProductForOne(root))
+        continue;
+      if (auto index = inputInPlace(run, root)) {
+        inPlace[run] = *index;
+        fetch->moveBefore(root.getDefiningOp());
+        merge(root, target);
         return;
       }
     }
@@ -154,6 +193,7 @@ private:
       return;
     int64_t begin = lives[source].first, end = times.of(copy).first;
     RunOp writer;
+    bool hasBegun = false;
     for (Operation *access : accesses[target]) {
       auto [from, to] = times.of(access);
       if (to < begin || from >= end)
@@ -161,7 +201,7 @@ private:
       // What a loop within the loop begins with is there already.
       auto begun = dyn_cast<CopyOp>(access);
       if (begun && from == begin && begun.getSource() == target && begun.getTarget() == source) {
-        ++savedCopies;
+        hasBegun = true;
         continue;
       }
       // The first to write may read what it writes over.
@@ -173,7 +213,7 @@ private:
     }
     if (writer)
       inPlace[writer] = *inputInPlace(writer, target);
-    ++savedCopies;
+    savedCopies += 1 + hasBegun;
     merge(source, target);
   }
 

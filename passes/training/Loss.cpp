@@ -142,12 +142,33 @@ Value shareOf(Value mean, const TrainingSpec &spec, Adjoint &a) {
   return spec.parts() > 1 ? a.over(mean, a.number(mean, double(spec.parts()))) : mean;
 }
 
+/// The logarithm of the probability of each row's label, 0 of a negative one; `labels` have a
+/// dimension of 1 at `axis`, along which `numbers` count. What is
+/// differentiated goes by a tensor of all logarithms, which the gradient is computed of; without
+/// one only numbers of rows are kept.
+Value pickedLogs(Value logits, Value labels, Value numbers, int64_t axis, bool isTrained,
+                 Adjoint &a) {
+  if (isTrained) {
+    Value logs = a.op<SoftmaxOp>(logits, axis, true);
+    return a.reduce(a.where(a.compare("eq", labels, numbers), logs), ReduceKind::Sum, {axis},
+                    false);
+  }
+  Value largest = a.reduce(logits, ReduceKind::Max, {axis}, true);
+  Value sum = a.reduce(a.op<ExpOp>(a.minus(logits, largest)), ReduceKind::Sum, {axis}, true);
+  Value zero = a.number(labels, 0);
+  Value own = a.op<GatherElementsOp>(logits, a.op<MaximumOp>(labels, zero), axis, false);
+  Value log = a.minus(a.minus(own, largest), a.op<LogOp>(sum));
+  log = a.where(a.compare("ge", labels, zero), log);
+  return a.reduce(log, ReduceKind::Sum, {axis}, false);
+}
+
 /// The mean over rows of minus the logarithm of the probability of the label; of all
 /// rows of the batch, the part that the own ones have in it. Rows of a negative label do not
 /// count.
-Value ofClasses(Value logs, Value labels, int64_t axis, const TrainingSpec &spec, Adjoint &a) {
-  int64_t rank = Adjoint::rank(logs);
-  Value classes = a.sizes(logs, axis, axis + 1);
+Value ofClasses(Value logits, Value labels, int64_t axis, const TrainingSpec &spec, bool isTrained,
+                Adjoint &a) {
+  int64_t rank = Adjoint::rank(logits);
+  Value classes = a.sizes(logits, axis, axis + 1);
   SmallVector<Value> column = {a.ints({})}, row = {a.ints({})};
   for (int64_t i = 0; i < rank; ++i) {
     column.push_back(i == axis  ? a.ints({1})
@@ -163,17 +184,18 @@ Value ofClasses(Value logs, Value labels, int64_t axis, const TrainingSpec &spec
                         "negative ones for what does not count"),
       a.b.getI64IntegerAttr(invalidArgument), ValueRange());
   Value numbers = a.op<IotaOp>(a.concat(row, 0), axis, index);
-  Value isLabel = a.compare("eq", a.reshape(labels, a.concat(column, 0)), numbers);
-  Value picked = a.reduce(a.where(isLabel, logs), ReduceKind::Sum, {axis}, false);
+  Value picked =
+      pickedLogs(logits, a.reshape(labels, a.concat(column, 0)), numbers, axis, isTrained, a);
   Value counts =
-      a.cast(a.compare("ge", labels, a.number(labels, 0)), Adjoint::type(logs).getElementType());
+      a.cast(a.compare("ge", labels, a.number(labels, 0)), Adjoint::type(logits).getElementType());
   Value count = sumOverBatch(a.reduce(counts, ReduceKind::Sum, upTo(rank - 1), false), spec, a);
   count = a.op<MaximumOp>(count, a.number(count, 1));
   Value sum = a.reduce(picked, ReduceKind::Sum, upTo(rank - 1), false);
   return a.op<NegOp>(a.over(sum, count));
 }
 
-Value crossEntropy(func::FuncOp function, const TrainingSpec &spec, Value logits, Adjoint &a) {
+Value crossEntropy(func::FuncOp function, const TrainingSpec &spec, Value logits, bool isTrained,
+                   Adjoint &a) {
   int64_t rank = Adjoint::rank(logits), axis = spec.axis < 0 ? spec.axis + rank : spec.axis;
   if (axis < 0 || axis >= rank) {
     error(logits) << "W0413: found axis " << spec.axis << " of classes in output \"" << spec.output
@@ -193,9 +215,9 @@ Value crossEntropy(func::FuncOp function, const TrainingSpec &spec, Value logits
     labels = addFeedLike(function, spec.labels, logits, rows, named);
   if (!areOfSizes(labels, logits, rows, spec.labels, a))
     return {};
-  Value logs = a.op<SoftmaxOp>(logits, axis, true);
   if (!areChances)
-    return ofClasses(logs, labels, axis, spec, a);
+    return ofClasses(logits, labels, axis, spec, isTrained, a);
+  Value logs = a.op<SoftmaxOp>(logits, axis, true);
   Value wide = a.cast(labels, Adjoint::type(logs).getElementType());
   Value sums = a.reduce(a.times(wide, logs), ReduceKind::Sum, {axis}, false);
   return shareOf(a.op<NegOp>(a.reduce(sums, ReduceKind::Mean, upTo(rank - 1), false)), spec, a);
@@ -242,7 +264,7 @@ Value training::sumOverBatch(Value value, const TrainingSpec &spec, Adjoint &a) 
 }
 
 Value training::buildLoss(func::FuncOp function, const TrainingSpec &spec, Value output,
-                          Adjoint &a) {
+                          bool isTrained, Adjoint &a) {
   auto type = dyn_cast<RankedTensorType>(output.getType());
   if (!type || !isa<FloatType>(type.getElementType())) {
     error(output) << "W0411: found output \"" << spec.output
@@ -252,7 +274,7 @@ Value training::buildLoss(func::FuncOp function, const TrainingSpec &spec, Value
   if (type.getElementType().getIntOrFloatBitWidth() < 32)
     output = a.cast(output, a.b.getF32Type());
   if (spec.loss == "cross_entropy")
-    return crossEntropy(function, spec, output, a);
+    return crossEntropy(function, spec, output, isTrained, a);
   if (spec.loss == "mse")
     return meanSquares(function, spec, output, a);
   if (!type.hasStaticShape() || type.getNumElements() != 1) {

@@ -224,7 +224,7 @@ LogicalResult EntryMaker::makeStep() {
       normalizeByBatch(function, weights, [&](const Weight &weight) { return trains(weight); });
   dropElements(function, draw, spec);
   narrowProducts(function, spec);
-  Value loss = buildLoss(function, spec, end->getOperand(output), a);
+  Value loss = buildLoss(function, spec, end->getOperand(output), true, a);
   std::vector<Trained> trained;
   if (!loss || failed(differentiateLoss(function, weights, loss, state, a, trained)))
     return failure();
@@ -269,7 +269,7 @@ LogicalResult EntryMaker::makeEvaluate() {
   // One replica evaluates, for all, and at once.
   TrainingSpec alone = spec;
   alone.replicas = alone.stages = alone.microBatches = 1;
-  Value loss = buildLoss(function, alone, end->getOperand(output), a);
+  Value loss = buildLoss(function, alone, end->getOperand(output), false, a);
   if (!loss)
     return failure();
   SmallVector<Value> results = {a.cast(loss, b.getF32Type())};

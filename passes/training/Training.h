@@ -93,7 +93,9 @@ Value sumOverBatch(Value value, const TrainingSpec &spec, Adjoint &a);
 
 /// The loss, a scalar of f32 or f64, of a part of the batch its share of it; null after an error.
 /// Labels that are none of the entry's feeds become one.
-Value buildLoss(mlir::func::FuncOp function, const TrainingSpec &spec, Value output, Adjoint &a);
+/// `isTrained`: it is about to be differentiated.
+Value buildLoss(mlir::func::FuncOp function, const TrainingSpec &spec, Value output, bool isTrained,
+                Adjoint &a);
 
 /// A trained weight and its gradient.
 struct Trained {

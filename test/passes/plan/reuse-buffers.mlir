@@ -158,3 +158,68 @@ func.func @still_read() {
   weir_plan.copy %t to %more : memref<4xf32>, memref<4xf32>
   return
 }
+
+// -----
+
+// A product for one launch, which writes a fetch over it, lies in the fetch's memory.
+// CHECK: kernel @product schedule <loops> nodes "p" {
+// CHECK: kernel @relu {{.*}} attributes {in_place = 0 : i64}
+// CHECK-LABEL: @fetched
+// CHECK-NOT: weir_plan.buffer
+// CHECK: %[[F:.*]] = weir_plan.fetch 0
+// CHECK-NOT: weir_plan.buffer
+// CHECK: run @product {{.*}} writes(%[[F]]
+// CHECK: run @relu {{.*}} reads(%[[F]] {{.*}} writes(%[[F]]
+weir_plan.kernel @product schedule <loops> nodes "p" {
+^bb0(%x: tensor<2x3xf32>, %y: tensor<3x4xf32>):
+  %0 = weir.dot_general %x, %y {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>, accumulator = f32} : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
+  weir_plan.return %0 : tensor<2x4xf32>
+}
+weir_plan.kernel @relu schedule <loops> nodes "r" {
+^bb0(%x: tensor<2x4xf32>):
+  %0 = weir.relu %x : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  weir_plan.return %0 : tensor<2x4xf32>
+}
+func.func @fetched() {
+  %c2 = arith.constant 2 : index
+  %x = weir_plan.feed 0 : memref<2x3xf32>
+  %y = weir_plan.feed 1 : memref<3x4xf32>
+  %a = weir_plan.buffer : memref<2x4xf32>
+  weir_plan.run @product range %c2 grain 1 reads (%x, %y : memref<2x3xf32>, memref<3x4xf32>) writes (%a : memref<2x4xf32>)
+  %out = weir_plan.fetch 0 () : memref<2x4xf32>
+  weir_plan.run @relu range %c2 grain 1 reads (%a : memref<2x4xf32>) writes (%out : memref<2x4xf32>)
+  return
+}
+
+// -----
+
+// A loop within a loop begins in the memory of what the outer one carries: nothing is copied.
+// CHECK: weir_plan.reuse = {{.*}}copies = 2
+// CHECK-LABEL: @nested
+// CHECK: %[[S:.*]] = weir_plan.buffer
+// CHECK-NOT: weir_plan.buffer
+// CHECK: run @relu {{.*}} reads(%[[S]] {{.*}} writes(%[[S]]
+weir_plan.kernel @relu schedule <loops> nodes "r" {
+^bb0(%x: tensor<4xf32>):
+  %0 = weir.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+  weir_plan.return %0 : tensor<4xf32>
+}
+func.func @nested() {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %in = weir_plan.feed 0 : memref<4xf32>
+  %s = weir_plan.buffer : memref<4xf32>
+  weir_plan.copy %in to %s : memref<4xf32>, memref<4xf32>
+  scf.for %i = %c0 to %c4 step %c1 {
+    %t = weir_plan.buffer : memref<4xf32>
+    weir_plan.copy %s to %t : memref<4xf32>, memref<4xf32>
+    scf.for %j = %c0 to %c4 step %c1 {
+      weir_plan.run @relu range %c4 grain 1 reads (%t : memref<4xf32>) writes (%t : memref<4xf32>)
+    }
+    weir_plan.copy %t to %s : memref<4xf32>, memref<4xf32>
+  }
+  %out = weir_plan.fetch 0 () : memref<4xf32>
+  weir_plan.copy %s to %out : memref<4xf32>, memref<4xf32>
+  return
+}
