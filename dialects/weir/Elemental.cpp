@@ -55,6 +55,11 @@ Value ElementReader::compare(arith::CmpIPredicate predicate, Value x, Value y) {
 Value ElementReader::less(Value x, Value y) { return compare(arith::CmpIPredicate::slt, x, y); }
 Value ElementReader::equal(Value x, Value y) { return compare(arith::CmpIPredicate::eq, x, y); }
 Value ElementReader::select(Value condition, Value x, Value y) {
+  // Constants are equal by value: nothing hangs on the condition then.
+  APInt first, second;
+  if (matchPattern(x, m_ConstantInt(&first)) && matchPattern(y, m_ConstantInt(&second)) &&
+      first == second)
+    return x;
   static const char kind = 0;
   EmittedValues::Key key(&kind);
   key.add(condition).add(x).add(y);
@@ -246,8 +251,23 @@ Value weir::detail::broadcastElement(ElementReader &r, Value operand, ValueRange
   return r.element(operand, own);
 }
 
-Value weir::detail::emitElementwise(Operation *op, ElementReader &r, ValueRange indices) {
-  SmallVector<Value> args;
+/// An index of `result` as the operation behind it had it, before it asked whether `result`
+/// stretches along dimension `i`. Where it does, so do the operands of an elementwise operation:
+/// each asks for itself, and all that lead to one operand ask for the same element.
+static Value beforeStretch(ElementReader &r, Value index, Value result, unsigned i) {
+  auto choice = index.getDefiningOp<arith::SelectOp>();
+  auto isOne = choice ? choice.getCondition().getDefiningOp<arith::CmpIOp>() : arith::CmpIOp();
+  if (!isOne || isOne.getPredicate() != arith::CmpIPredicate::eq ||
+      !matchPattern(choice.getTrueValue(), m_Zero()) || !matchPattern(isOne.getRhs(), m_One()) ||
+      isOne.getLhs() != r.dim(result, i))
+    return index;
+  return choice.getFalseValue();
+}
+
+Value weir::detail::emitElementwise(Operation *op, ElementReader &r, ValueRange place) {
+  SmallVector<Value> args, indices(place);
+  for (auto [i, index] : llvm::enumerate(indices))
+    index = beforeStretch(r, index, op->getResult(0), i);
   Type first = getElementTypeOrSelf(op->getOperand(0).getType());
   Type resultType = getElementTypeOrSelf(op->getResult(0).getType());
   ScalarBuilder s(r, op, first);

@@ -13,6 +13,7 @@
 #include "dialects/weir/Weir.h"
 #include "passes/analysis/AttentionGradient.h"
 #include "passes/analysis/DeviceTraits.h"
+#include "passes/analysis/ElementCopies.h"
 #include "passes/analysis/KernelForms.h"
 #include "passes/analysis/KernelSchedules.h"
 #include "passes/analysis/RowReduction.h"
@@ -385,7 +386,7 @@ private:
       return;
     Kernel &kernel = kernelOf(target);
     if (kernel.size == mostOperations || !fitsGemm(op, target, kernel) ||
-        (mostInputs && !keepsFew(op, kernel)))
+        !kernel.copies.fitsOften(op) || (mostInputs && !keepsFew(op, kernel)))
       return;
     clusterOf[op] = target;
     // Users come before producers: nothing has been fused into `op` yet.
@@ -397,8 +398,9 @@ private:
   /// Has each of the kernels of `targets` compute `op` for itself, if that costs them little.
   void repeatLeaf(Operation *op, ArrayRef<Operation *> targets) {
     if (!isCheapLeaf(op) || !llvm::all_of(targets, [&](Operation *target) {
-          const Kernel &kernel = kernelOf(target);
-          return kernel.size < mostOperations && fitsGemm(op, target, kernel);
+          Kernel &kernel = kernelOf(target);
+          return kernel.size < mostOperations && fitsGemm(op, target, kernel) &&
+                 kernel.copies.fitsOften(op);
         }))
       return;
     for (Operation *target : targets)
@@ -414,9 +416,11 @@ private:
     bool isEpilogue = true; ///< all else is computed on them, over the root's shape
     /// Values read from outside, constants and trivial ones left out.
     llvm::SmallDenseSet<Value> inputs;
+    ElementCopies copies;
 
     void add(Operation *op, Operation *root) {
       ++size;
+      copies.add(op);
       if (isGemm(op))
         hasGemm = true;
       else

@@ -12,6 +12,7 @@
 #include "dialects/weir/RecursiveReader.h"
 #include "passes/analysis/Clusters.h"
 #include "passes/analysis/DeviceTraits.h"
+#include "passes/analysis/ElementCopies.h"
 #include <queue>
 
 using namespace mlir;
@@ -187,8 +188,14 @@ std::optional<RowReductionForm> weir::matchRowReduction(Operation *root,
   pending.push(root);
   llvm::DenseSet<Operation *> seen;
   seen.insert(root);
-  while (!pending.empty() && lines.operations.size() < mostOperations) {
+  // That code goes element by element, and each reduction is a loop around what it reads.
+  ElementCopies copies;
+  bool isFull = false;
+  while (!pending.empty() && lines.operations.size() < mostOperations && !isFull) {
     Operation *op = pending.top();
+    isFull = !mayHaveOthers && !copies.fits(op);
+    if (isFull)
+      continue;
     pending.pop();
     if (op != root && (!mayBelong(op, shape, withHalves) || !isFree(op)))
       continue;
@@ -199,6 +206,8 @@ std::optional<RowReductionForm> weir::matchRowReduction(Operation *root,
                     !shape.isOneALine(op->getResult(0)) || !isReadBehind(op, lines)))
       continue;
     lines.operations.insert(op);
+    if (!mayHaveOthers)
+      copies.add(op);
     if (isOther)
       lines.others.push_back(op->getResult(0));
     reductions += isa<ReduceOp>(op);
@@ -208,7 +217,7 @@ std::optional<RowReductionForm> weir::matchRowReduction(Operation *root,
         pending.push(def);
     }
   }
-  if (!pending.empty() && lines.operations.size() == mostOperations) {
+  if (!pending.empty() && (isFull || lines.operations.size() == mostOperations)) {
     size_t kept = cheapestCut(lines.operations, shape);
     while (lines.operations.size() > kept) {
       Operation *op = lines.operations.pop_back_val();

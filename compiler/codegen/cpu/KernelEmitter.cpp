@@ -163,11 +163,11 @@ void weir::emitLoops(KernelBuilder &r, plan::KernelOp kernel, Value begin, Value
   ElementalOpInterface lead = leadOf(body);
   SizeEqualities equalities(r);
   SmallVector<std::pair<Value, unsigned>> sizes;
-  r.quiet = true;
   for (Operation &op : body.without_terminator()) {
     // What else asks whether a size is 1 means another thing by it.
     if (isa<BroadcastToOp>(op) && !constantElements(op.getOperand(0))) {
       equalities.clear();
+      sizes.clear();
       break;
     }
     if (!isa<ElementwiseOpInterface>(op))
@@ -178,19 +178,23 @@ void weir::emitLoops(KernelBuilder &r, plan::KernelOp kernel, Value begin, Value
       int64_t missing = type.getRank() - own.getRank();
       for (int64_t i = 0; i < own.getRank(); ++i)
         if (own.isDynamicDim(i)) {
-          equalities.add(r.dim(operand, i), r.dim(op.getResult(0), i + missing));
+          equalities.addSizes(operand, i, op.getResult(0), i + missing);
           sizes.push_back({operand, unsigned(i)});
         }
     }
   }
-  r.quiet = false;
-  if (!equalities.all())
+  auto assumeEqual = [&] {
+    for (auto [tensor, i] : sizes)
+      r.assumeNotStretched(tensor, i);
+  };
+  if (!equalities.all()) {
+    assumeEqual();
     return emitLoopForm(r, kernel, lead, begin, end);
+  }
   OpBuilder::InsertionGuard guard(r.b);
   auto branch = scf::IfOp::create(r.b, r.loc, equalities.all(), /*withElseRegion=*/true);
   r.b.setInsertionPointToStart(&branch.getThenRegion().front());
-  for (auto [tensor, i] : sizes)
-    r.assumeNotStretched(tensor, i);
+  assumeEqual();
   emitLoopForm(r, kernel, lead, begin, end);
   r.b.setInsertionPointToStart(&branch.getElseRegion().front());
   emitLoopForm(r, kernel, {}, begin, end);

@@ -155,22 +155,50 @@ static LogicalResult hsvToRgb(NodeImport &n) {
 }
 
 /// Turns the hue; lightest and darkest channel stay what they are, also outside
-/// of 0 to 1.
+/// of 0 to 1. The hue is counted in sixths of a turn, each of which has its order of
+/// channels: where the middle one lies between the others is the rest. TensorFlow's
+/// steps, since a hue near a sixth's end shows each rounding.
 static LogicalResult adjustHue(NodeImport &n) {
   Value x = n.in(0), delta = n.in(1);
   if (!x || !delta)
     return failure();
-  Type type = n.element(x);
-  Value rgb = n.cast(x, n.b.getF32Type());
-  Hsv hsv = toHsv(n, rgb);
-  Value low = n.reduce(rgb, "min", {n.rank(x) - 1}, true);
-  Value h = n.add(hsv.h, n.cast(delta, n.b.getF32Type()));
-  h = n.sub(h, n.op<FloorOp>(h));
-  Value range = n.sub(hsv.v, low);
-  auto mix = [&](Value hue) { return n.add(low, n.mul(hue, range)); };
-  Value turned = fromChannels(n, mix(hueRamp(n, h, 3, true)), mix(hueRamp(n, h, 2, false)),
-                              mix(hueRamp(n, h, 4, false)));
-  return n.result(n.cast(turned, type));
+  Type type = n.element(x), f32 = n.b.getF32Type();
+  Value rgb = n.cast(x, f32);
+  Value r = channel(n, rgb, 0), g = channel(n, rgb, 1), b = channel(n, rgb, 2);
+  Value isGreener = n.compare("lt", r, g);
+  Value belowRed = n.compare("lt", b, r), aboveGreen = n.compare("gt", b, g);
+  Value belowGreen = n.compare("lt", b, g), aboveRed = n.compare("gt", b, r);
+  // The value of the sixth that a pixel lies in.
+  auto choose = [&](std::array<Value, 6> of) {
+    return n.select(isGreener, n.select(belowRed, of[1], n.select(aboveGreen, of[3], of[2])),
+                    n.select(belowGreen, of[0], n.select(aboveRed, of[4], of[5])));
+  };
+  Value high = choose({r, g, g, b, b, r}), middle = choose({g, r, b, g, r, b});
+  Value low = choose({b, b, r, r, g, g}), range = n.sub(high, low);
+  Value share = n.div(n.sub(middle, low), range), rest = n.sub(n.like(share, 1), share);
+  std::array<Value, 6> hues;
+  for (int64_t i = 0; i < 6; ++i)
+    hues[i] = n.add(i % 2 ? rest : share, double(i));
+  Value hue = n.select(n.compare("eq", high, low), n.like(share, 0), choose(hues));
+  hue = n.add(hue, n.mul(n.cast(delta, f32), 6.0));
+  hue = n.op<RemOp>(hue, n.like(hue, 6));
+  hue = n.select(n.compare("lt", hue, 0), n.add(hue, 6.0), hue);
+  hue = n.select(n.compare("ge", hue, 6), n.sub(hue, 6.0), hue);
+  Value sixth = n.op<FloorOp>(hue);
+  share = n.sub(hue, sixth);
+  Value isOdd = n.compare("ne", n.op<RemOp>(sixth, n.like(sixth, 2)), 0);
+  share = n.select(isOdd, n.sub(n.like(share, 1), share), share);
+  middle = n.add(low, n.mul(share, range));
+  auto pick = [&](std::array<Value, 6> of) {
+    Value picked = of[5];
+    for (int64_t i = 4; i >= 0; --i)
+      picked = n.select(n.compare("lt", hue, double(i + 1)), of[i], picked);
+    return picked;
+  };
+  return n.result(n.cast(fromChannels(n, pick({high, middle, low, low, middle, high}),
+                                      pick({middle, high, high, middle, low, low}),
+                                      pick({low, low, middle, high, high, middle})),
+                         type));
 }
 
 static LogicalResult adjustSaturation(NodeImport &n) {

@@ -35,22 +35,20 @@ static void addLineEqualities(KernelBuilder &r, KernelOp kernel, SizeEqualities 
   RankedTensorType whole = lineType(kernel);
   int64_t axis = lineAxis(kernel), rank = whole.getRank();
   Value line = (*body.getOps<ReduceOp>().begin()).getOperand();
-  r.quiet = true;
   for (Operation &op : body.without_terminator()) {
     if (isa<ConstantOp>(op))
       continue;
     auto type = cast<RankedTensorType>(op.getResult(0).getType());
     for (int64_t i = 0; i < rank; ++i)
       if (type.isDynamicDim(i))
-        equalities.add(r.dim(op.getResult(0), i), r.dim(line, i));
+        equalities.addSizes(op.getResult(0), i, line, i);
   }
   for (BlockArgument argument : body.getArguments()) {
     auto type = cast<RankedTensorType>(argument.getType());
     int64_t last = type.getRank() - 1;
     if (whole.isDynamicDim(axis) && last >= 0 && type.isDynamicDim(last))
-      equalities.add(r.dim(argument, last), r.dim(line, axis));
+      equalities.addSizes(argument, last, line, axis);
   }
-  r.quiet = false;
 }
 
 namespace {

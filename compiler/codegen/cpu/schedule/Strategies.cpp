@@ -9,6 +9,7 @@
 #include "dialects/weir/Pch.h"
 #include "passes/plan/LaunchWork.h"
 #include "passes/plan/SubviewForwarding.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace weir;
@@ -293,11 +294,17 @@ void SizeEqualities::add(Value x, Value y) {
   every = every ? r.logicalAnd(every, same) : same;
 }
 
+void SizeEqualities::addSizes(Value tensor, unsigned i, Value like, unsigned j) {
+  // The sizes that come with a result's buffer are values of their own: those that follow from
+  // operands may tell more.
+  llvm::SaveAndRestore quiet(r.quiet, true);
+  if (r.RecursiveReader::dim(tensor, i) != r.RecursiveReader::dim(like, j))
+    add(r.dim(tensor, i), r.dim(like, j));
+}
+
 void SizeEqualities::addShape(Value tensor, Value like) {
   auto type = cast<RankedTensorType>(tensor.getType());
-  r.quiet = true;
   for (int64_t i = 0; i < type.getRank(); ++i)
     if (type.isDynamicDim(i))
-      add(r.dim(tensor, i), r.dim(like, i));
-  r.quiet = false;
+      addSizes(tensor, i, like, i);
 }

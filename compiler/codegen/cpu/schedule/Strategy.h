@@ -48,6 +48,9 @@ class SizeEqualities {
 public:
   explicit SizeEqualities(KernelBuilder &r) : r(r) {}
   void add(mlir::Value x, mlir::Value y);
+  /// Dimension `i` of `tensor` is dimension `j` of `like`; nothing is asked where both follow
+  /// from the same size of an operand.
+  void addSizes(mlir::Value tensor, unsigned i, mlir::Value like, unsigned j);
   /// The open sizes of `tensor` are those of `like`, of the same rank.
   void addShape(mlir::Value tensor, mlir::Value like);
   void clear() { every = {}; }
