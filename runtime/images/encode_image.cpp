@@ -20,6 +20,7 @@ static bool describe(const int64_t *dims, int32_t bits, Image &image) {
   constexpr int64_t most = int64_t(1) << 29;
   if (dims[0] > 0 && dims[1] > 0 && dims[0] < most && dims[1] < most / dims[0] / 4)
     return true;
+  image.code = WEIR_INTERNAL; // as TensorFlow's encoders end
   return image.fail("image is empty, or too large to encode");
 }
 

@@ -89,9 +89,11 @@ int32_t weir_kernel_edit_distance(weir_context *ctx, const weir_tensor *operands
   for (int32_t d = 0; d + 1 < rank; ++d) {
     int64_t a = hypothesis.size(d), b = truth.size(d);
     dims[d] = a > b ? a : b;
-    if (dims[d] < 0 || __builtin_mul_overflow(count, dims[d], &count))
+    if (a < 0 || b < 0 || __builtin_mul_overflow(count, dims[d], &count))
       return failMessage(ctx, WEIR_INVALID_ARGUMENT, "a size is negative, or the result too large");
   }
+  if (hypothesis.size(rank - 1) < 0 || truth.size(rank - 1) < 0)
+    return failMessage(ctx, WEIR_INVALID_ARGUMENT, "a length is negative");
   if (!shapeResult(ctx, results[0], rank - 1, dims))
     return WEIR_RESOURCE_EXHAUSTED;
   auto *out = static_cast<float *>(results[0].data);

@@ -50,6 +50,14 @@ int32_t recordError(weir_run *run, int32_t code, int32_t site, const char *text)
   return recordError(run, {code, site, 0, 0, const_cast<char *>(text), false});
 }
 
+int32_t recordedError(weir_run *run, int32_t code, int32_t site) {
+  Lock lock(run->mutex);
+  for (int32_t i = run->errorCount; i-- > 0;)
+    if (run->errors[i].code == code && run->errors[i].site == site)
+      return encodeError(i, code);
+  return 0;
+}
+
 int32_t abortRun(weir_run *run, int32_t code, const char *text) {
   // Not worth a record when another has won already.
   if (uint32_t aborted = run->aborted.load(std::memory_order_acquire))

@@ -179,9 +179,13 @@ int32_t weir_rt_library(weir_context *ctx, weir_library_fn function, int32_t sit
                               "the function that computes it threw an exception", 0, 0);
   // An encoded error has the record's number above its code. Any other number,
   // WEIR_PENDING included, is the function's own.
-  if (code != 0 && code >> 8 < 1)
+  if (code != 0 && code >> 8 < 1) {
+    // What failed inside of it may have told why, and only its code been handed on.
+    if (int32_t told = recordedError(run, code, site))
+      return told;
     return weir_rt_error_text(ctx, site, WEIR_UNKNOWN, "the function that computes it returned {0}",
                               code, 0);
+  }
   return code;
 }
 

@@ -207,6 +207,8 @@ void destroyRun(weir_run *run);
 int32_t recordError(weir_run *run, const ErrorRecord &error);
 /// The same with a text that is taken as it is.
 int32_t recordError(weir_run *run, int32_t code, int32_t site, const char *text);
+/// The last error that was recorded at `site` with this code, encoded; 0: none.
+int32_t recordedError(weir_run *run, int32_t code, int32_t site);
 /// Makes `encoded` what the run ends with, unless there is one already, and
 /// resumes all who wait. Returns what the run ends with.
 int32_t abortRun(weir_run *run, int32_t encoded);

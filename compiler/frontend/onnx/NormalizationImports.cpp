@@ -173,6 +173,9 @@ LogicalResult meanVariance(NodeImport &n) {
     given = n.i("across_channels") ? axesFrom(1, n.rank(x)) : axesFrom(2, n.rank(x));
     given->insert(given->begin(), 0);
     scale = n.i("normalize_variance") != 0;
+  } else if (given == SmallVector<int64_t>{0, 2, 3}) {
+    // The default is that of images; what has fewer dimensions is taken along those it has.
+    llvm::erase_if(*given, [&](int64_t axis) { return axis >= n.rank(x); });
   }
   std::optional<SmallVector<int64_t>> axes = n.axes(given, n.rank(x));
   if (!axes)

@@ -35,8 +35,21 @@ Value weir::tf::truth(NodeImport &t, Value condition) {
     return t.toScalar(t.compare("ne", t.sizeProduct(condition, 0, t.rank(condition)), 0));
   if (t.isBool(condition))
     return condition;
-  return t.isString(condition) ? t.logicalNot(t.equalStrings(condition, t.stringScalar("")))
-                               : t.compare("ne", condition, 0);
+  if (t.isString(condition))
+    return t.logicalNot(t.equalStrings(condition, t.stringScalar("")));
+  // TensorFlow's list: no other type of scalars is true or false.
+  Type type = t.element(condition);
+  auto integer = dyn_cast<IntegerType>(type);
+  if (type.isF32() || type.isF64() ||
+      (integer && (!integer.isUnsigned() || integer.getWidth() == 8)))
+    return t.compare("ne", condition, 0);
+  std::string name;
+  llvm::raw_string_ostream(name) << type;
+  (void)t.invalid(
+      "expected a scalar that is true or false: a string, a boolean, or a number of f32, "
+      "f64, 8 bits or signed ones, got " +
+      Twine(name));
+  return {};
 }
 
 const Imported *GraphImporter::RegionState::find(ArrayInfo *info) const {

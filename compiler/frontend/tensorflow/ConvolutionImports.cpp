@@ -400,6 +400,13 @@ std::optional<PoolSpec> weir::tf::readPool(NodeImport &n, Value x, int64_t spati
   auto window = spatialOf(n, *windows, whole, "window sizes");
   if (!window)
     return std::nullopt;
+  // A window that lies in the border alone would have no maximum.
+  for (auto [i, pad] : llvm::enumerate(windows->explicitPads))
+    if (pad >= (*window)[i / 2]) {
+      (void)n.invalid("found an explicit padding of " + Twine(pad) + " for a window of " +
+                      Twine((*window)[i / 2]) + ", which has to be larger");
+      return std::nullopt;
+    }
   auto pads = padsFor(*windows, spatialSizes(*windows, n.type(x)), *window);
   if (pads)
     return PoolSpec{*windows, *window, *pads, std::nullopt};

@@ -209,7 +209,8 @@ LogicalResult encodeJpeg(NodeImport &n) {
 
 LogicalResult encodeJpegVariableQuality(NodeImport &n) {
   Value image = n.in(0), quality = n.in(1);
-  if (!image || !quality || !n.hasRank(image, 3) || !hasLibrary(n, Decoder::Jpeg))
+  if (!image || !quality || !n.hasRank(image, 3) || !n.hasRank(quality, 0) ||
+      !hasLibrary(n, Decoder::Jpeg))
     return failure();
   return giveFile(n, "weir_kernel_encode_jpeg", {image, quality}, {0, 95, 0, 0, 1, 0, 300, 300});
 }

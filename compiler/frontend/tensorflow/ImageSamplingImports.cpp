@@ -256,6 +256,9 @@ template <int64_t spatial> static LogicalResult extractPatches(NodeImport &n) {
       all[rank + 1 + i] = (*pads)[2 * i + 1];
       int64_t reach = (window[i] - 1) * windows.dilations[i] + 1;
       int64_t room = known[i] + (*pads)[2 * i] + (*pads)[2 * i + 1] - reach;
+      if (room <= -2 * windows.strides[i])
+        return n.invalid("found a window of " + Twine(reach) + " elements over an image of " +
+                         Twine(known[i]));
       counts.push_back(room < 0 ? 0 : room / windows.strides[i] + 1);
     }
     padded = n.op<PadOp>(x, n.ints(all), n.like(x, 0), n.text("constant"));
@@ -267,6 +270,7 @@ template <int64_t spatial> static LogicalResult extractPatches(NodeImport &n) {
     for (int64_t i = 0; i < spatial; ++i) {
       int64_t reach = (window[i] - 1) * windows.dilations[i] + 1, stride = windows.strides[i];
       Value room = n.sub(n.sizeOf(padded, 1 + i), n.ints({reach - stride}));
+      require(n, n.compare("gt", room, double(-stride)), "a window is larger than the image");
       counts.push_back(n.div(n.maximum(room, n.ints({0})), n.ints({stride})));
     }
     steps = n.concat(counts, 0);

@@ -372,9 +372,14 @@ static LogicalResult sparseAdd(NodeImport &n) {
 
 /// Where one side only has a value, the other's is 0.
 template <const char *kind> static LogicalResult sparseSparseExtreme(NodeImport &n) {
-  auto both = unite(n, sparseInput(n, 0, 1, 2), sparseInput(n, 3, 4, 5));
+  SparseTensor a = sparseInput(n, 0, 1, 2), b = sparseInput(n, 3, 4, 5);
+  auto both = unite(n, a, b);
   if (!both)
     return failure();
+  for (const SparseTensor &side : {a, b}) {
+    require(n, n.compare("ge", side.indices, 0), "an index is negative");
+    require(n, n.compare("lt", side.indices, side.shape), "an index is outside of the shape");
+  }
   Value values = both->places.values;
   Value best = segments(n, values, both->all.inverse, n.sizeOf(both->all.values, 0), kind,
                         extremeValue(n, n.element(values), StringRef(kind) == "max", true));

@@ -1,0 +1,8 @@
+
+.
+xPlaceholder*
+shape:*
+dtype0
+
+ToBoolToBoolx*
+T0"ª
