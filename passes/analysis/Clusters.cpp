@@ -154,6 +154,23 @@ bool isTable(Operation *op) {
   return !elements || !elements.isSplat();
 }
 
+/// Whether many slices of one tensor differ in nothing but where they begin and end: one kernel
+/// that reads the two from memory serves all, where each would have code of its own.
+bool isOneOfMany(SliceOp slice) {
+  constexpr int64_t many = 32;
+  auto isAlike = [&](Operation *user) {
+    auto other = dyn_cast<SliceOp>(user);
+    return other && other.getOperand() == slice.getOperand() &&
+           other.getType() == slice.getType() && other.getSteps() == slice.getSteps() &&
+           other.getAxes() == slice.getAxes();
+  };
+  int64_t found = 0, seen = 0;
+  for (Operation *user : slice.getOperand().getUsers())
+    if ((isAlike(user) && ++found == many) || ++seen == 4 * many)
+      break;
+  return found == many && !isOffloaded(slice);
+}
+
 /// The costly operation from which elementwise operations lead to `op`, or null:
 /// they are best computed on what that one leaves in registers.
 Operation *anchorBefore(Operation *op, int depth = 0) {
@@ -552,6 +569,10 @@ private:
         continue;
       if (isa<DequantizeBlocksOp>(op) && def && isa<ConstantOp>(def) &&
           (isTable(def) || operand != op->getOperand(2)))
+        continue;
+      if (auto slice = dyn_cast<SliceOp>(op);
+          slice && (operand == slice.getStarts() || operand == slice.getEnds()) &&
+          isOneOfMany(slice))
         continue;
       // So does the function that sorts in the host's form of a step.
       if (isa<TopKOp>(op) && operand == op->getOperand(0))
