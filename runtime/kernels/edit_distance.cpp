@@ -92,8 +92,12 @@ int32_t weir_kernel_edit_distance(weir_context *ctx, const weir_tensor *operands
     if (a < 0 || b < 0 || __builtin_mul_overflow(count, dims[d], &count))
       return failMessage(ctx, WEIR_INVALID_ARGUMENT, "a size is negative, or the result too large");
   }
-  if (hypothesis.size(rank - 1) < 0 || truth.size(rank - 1) < 0)
-    return failMessage(ctx, WEIR_INVALID_ARGUMENT, "a length is negative");
+  for (const Sequences *side : sides) {
+    int64_t elements = 1;
+    for (int32_t d = 0; d < rank; ++d)
+      if (side->size(d) < 0 || __builtin_mul_overflow(elements, side->size(d), &elements))
+        return failMessage(ctx, WEIR_INVALID_ARGUMENT, "a size is negative, or a shape too large");
+  }
   if (!shapeResult(ctx, results[0], rank - 1, dims))
     return WEIR_RESOURCE_EXHAUSTED;
   auto *out = static_cast<float *>(results[0].data);

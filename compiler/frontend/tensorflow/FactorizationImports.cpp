@@ -411,6 +411,11 @@ static LogicalResult leastSquares(NodeImport &n) {
   Value regularizer = n.in(2);
   if (!a || !b || !regularizer)
     return failure();
+  if (n.rank(n.in(0)) != n.rank(n.in(1)))
+    return n.invalid("expected operands of one rank, got " + Twine(n.rank(n.in(0))) + " and " +
+                     Twine(n.rank(n.in(1))));
+  if (failed(requireSame(n, n.in(0), n.in(1), "batches and rows", 0, n.rank(n.in(0)) - 1)))
+    return failure();
   Value m = a->matrices, rhs = b->matrices;
   Type element = n.element(m);
   if (a->n.isOpen() || a->columns.isOpen())

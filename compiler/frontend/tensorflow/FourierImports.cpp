@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/tensorflow/RegisteredGradients.h"
+#include "compiler/frontend/tensorflow/Sparse.h"
 
 #include <string>
 
@@ -101,6 +102,18 @@ static std::optional<Transform> transformOf(NodeImport &n, Value x) {
   return t.lengths ? std::optional(t) : std::nullopt;
 }
 
+/// TensorFlow's kernels cut signals, but do not fill them up: its Python functions do before.
+static void requireLengths(NodeImport &n, Value x, const Transform &t) {
+  Value have = n.gather(n.shapeOf(x), t.axes, 0), want = t.lengths;
+  if (t.kind == Kind::ToReal) {
+    // Of the last dimension half the points are given, and one.
+    Value count = n.sizeOf(want, 0);
+    Value isLast = n.compare("eq", countUp(n, count), n.sub(count, 1.0));
+    want = n.select(isLast, n.add(n.div(want, n.like(want, 2)), 1.0), want);
+  }
+  require(n, n.compare("ge", have, want), "a signal has fewer points than the transform's length");
+}
+
 static LogicalResult fourier(NodeImport &n) {
   Value x = n.in(0);
   auto t = transformOf(n, x);
@@ -123,6 +136,8 @@ static LogicalResult fourier(NodeImport &n) {
     if (asked != element)
       return n.invalid("expected results in the precision of the operand (" + name + ")");
   }
+  if (t->kind == Kind::FromReal || t->kind == Kind::ToReal)
+    requireLengths(n, x, *t);
   return n.result(transform(n, x, *t, element));
 }
 
