@@ -19,7 +19,8 @@ import cases  # noqa: E402
 
 # What TensorFlow says where it lacks something, rather than that operands are wrong.
 LACKS = re.compile(r"not (yet )?(supported|implemented)|unsupported|only support|No OpKernel"
-                   r"|Could not find device|too large|overflow|at most \d+ elements|oneDNN", re.I)
+                   r"|Could not find device|too large|overflow|at most \d+ elements|oneDNN"
+                   r"|has constraint on attr", re.I)
 
 
 def imported(build):

@@ -92,7 +92,7 @@ LogicalResult det(NodeImport &n) {
   int64_t rank = n.rank(x);
   int64_t size = rank < 2 ? 0 : n.dim(x, rank - 1);
   if (rank >= 2 && size == n.dim(x, rank - 2) && size >= 1 && size <= 4)
-    return n.result(determinant(n, x, size, size));
+    return n.result(n.cast(determinant(n, n.widen(x), size, size), n.element(x)));
   if (!matrices(n, x))
     return failure();
   Value all = n.widen(x);

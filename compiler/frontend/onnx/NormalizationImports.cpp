@@ -184,8 +184,11 @@ LogicalResult meanVariance(NodeImport &n) {
   Value mean = n.reduce(wide, "mean", *axes, true);
   Value centred = n.sub(wide, mean);
   if (scale) {
-    Value square = n.reduce(n.mul(wide, wide), "mean", *axes, true);
-    Value deviation = n.sqrt(n.sub(square, n.mul(mean, mean)));
+    // Since version 13 by its function: E(x^2) - E(x)^2, and before by E((x - E(x))^2).
+    Value variance =
+        n.version < 13 ? n.reduce(n.mul(centred, centred), "mean", *axes, true)
+                       : n.sub(n.reduce(n.mul(wide, wide), "mean", *axes, true), n.mul(mean, mean));
+    Value deviation = n.sqrt(variance);
     centred = n.div(centred, n.add(deviation, 1e-9));
   }
   return n.result(n.cast(centred, n.element(x)));
