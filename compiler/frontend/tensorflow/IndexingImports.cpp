@@ -401,8 +401,8 @@ static LogicalResult unravelIndex(NodeImport &n) {
   if (!n.hasRank(dims, 1) || !index || n.rank(index) > 1)
     return n.invalid("found indices or dimensions of a rank above 1");
   Value count = n.reduce(n.toI64(dims), "prod", {0}, false);
-  require(n, n.op<AndOp>(n.compare("ge", index, 0), n.compare("lt", n.toI64(index), count)),
-          "index is out of bound as with dims");
+  // Negative ones have negative coordinates, as quotients and rests of C have.
+  require(n, n.compare("lt", n.toI64(index), count), "index is out of bound as with dims");
   Value steps = n.op<CumulativeOp>(dims, n.text("prod"), n.number(0), n.flag(true), n.flag(true));
   // A dimension of nothing must not divide; no index is left then.
   auto column = [&](Value v) {

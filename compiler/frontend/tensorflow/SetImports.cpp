@@ -184,12 +184,10 @@ static Counted sparseValues(NodeImport &n) {
     return {};
   Counted c;
   c.values = n.toI64(x.values);
+  requireInside(n, x);
   if (x.rank == 2) {
     c.rows = column(n, x.indices, 0);
     c.count = n.slice(x.shape, 0, 0, 1);
-    require(n,
-            n.op<AndOp>(n.compare("ge", c.rows, 0), n.compare("lt", c.rows, n.toScalar(c.count))),
-            "a row is out of bounds");
   } else if (x.rank != 1) {
     (void)n.invalid("expected a sparse tensor of rank 1 or 2, got " + Twine(x.rank));
     return {};

@@ -139,6 +139,11 @@ LogicalResult weir::tf::requireSame(NodeImport &n, Value a, Value b, StringRef w
   return success();
 }
 
+void weir::tf::requireInside(NodeImport &n, const SparseTensor &x) {
+  require(n, n.compare("ge", x.indices, 0), "an index is negative");
+  require(n, n.compare("lt", x.indices, x.shape), "an index is outside of the shape");
+}
+
 Value weir::tf::linearKeys(NodeImport &n, Value rows, Value shape, int64_t rank) {
   if (!rows || !shape)
     return {};

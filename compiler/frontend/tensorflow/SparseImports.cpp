@@ -376,10 +376,8 @@ template <const char *kind> static LogicalResult sparseSparseExtreme(NodeImport 
   auto both = unite(n, a, b);
   if (!both)
     return failure();
-  for (const SparseTensor &side : {a, b}) {
-    require(n, n.compare("ge", side.indices, 0), "an index is negative");
-    require(n, n.compare("lt", side.indices, side.shape), "an index is outside of the shape");
-  }
+  requireInside(n, a);
+  requireInside(n, b);
   Value values = both->places.values;
   Value best = segments(n, values, both->all.inverse, n.sizeOf(both->all.values, 0), kind,
                         extremeValue(n, n.element(values), StringRef(kind) == "max", true));
