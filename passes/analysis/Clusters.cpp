@@ -154,23 +154,6 @@ bool isTable(Operation *op) {
   return !elements || !elements.isSplat();
 }
 
-/// Whether many slices of one tensor differ in nothing but where they begin and end: one kernel
-/// that reads the two from memory serves all, where each would have code of its own.
-bool isOneOfMany(SliceOp slice) {
-  constexpr int64_t many = 32;
-  auto isAlike = [&](Operation *user) {
-    auto other = dyn_cast<SliceOp>(user);
-    return other && other.getOperand() == slice.getOperand() &&
-           other.getType() == slice.getType() && other.getSteps() == slice.getSteps() &&
-           other.getAxes() == slice.getAxes();
-  };
-  int64_t found = 0, seen = 0;
-  for (Operation *user : slice.getOperand().getUsers())
-    if ((isAlike(user) && ++found == many) || ++seen == 4 * many)
-      break;
-  return found == many && !isOffloaded(slice);
-}
-
 /// The costly operation from which elementwise operations lead to `op`, or null:
 /// they are best computed on what that one leaves in registers.
 Operation *anchorBefore(Operation *op, int depth = 0) {
@@ -188,15 +171,6 @@ Operation *anchorBefore(Operation *op, int depth = 0) {
       return anchor;
   }
   return nullptr;
-}
-
-/// Behind a product of halves on an offload device, f32 is twice the memory of
-/// what a library leaves: lines read that, and make it wide themselves.
-bool widensForRowReductions(Operation *op) {
-  auto cast = dyn_cast<CastOp>(op);
-  return cast && isOffloaded(op) &&
-         getElementTypeOrSelf(cast.getOperand().getType()).getIntOrFloatBitWidth() == 16 &&
-         getElementTypeOrSelf(cast.getType()).isF32();
 }
 
 /// A padding along the last dimension is asked for at each element whether that is

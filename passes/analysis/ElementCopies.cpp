@@ -7,6 +7,7 @@
 
 #include "passes/analysis/ElementCopies.h"
 #include "dialects/weir/Pch.h"
+#include "passes/analysis/DeviceTraits.h"
 #include "llvm/ADT/Hashing.h"
 
 using namespace mlir;
@@ -79,4 +80,19 @@ ElementCopies::Place ElementCopies::read(OpOperand &use, Place at) {
   }
   // The others may read in branches or loops.
   return made((const void *)user, use.getOperandNumber());
+}
+
+bool weir::isOneOfMany(SliceOp slice) {
+  constexpr int64_t many = 32;
+  auto isAlike = [&](Operation *user) {
+    auto other = dyn_cast<SliceOp>(user);
+    return other && other.getOperand() == slice.getOperand() &&
+           other.getType() == slice.getType() && other.getSteps() == slice.getSteps() &&
+           other.getAxes() == slice.getAxes();
+  };
+  int64_t found = 0, seen = 0;
+  for (Operation *user : slice.getOperand().getUsers())
+    if ((isAlike(user) && ++found == many) || ++seen == 4 * many)
+      break;
+  return found == many && !isOffloaded(slice);
 }

@@ -59,6 +59,10 @@ private:
   unsigned sum = 0;
 };
 
+/// Whether many slices of one tensor differ in nothing but where they begin and end: one kernel
+/// that reads the two from memory serves all, where each would have code of its own.
+bool isOneOfMany(SliceOp slice);
+
 } // namespace weir
 
 #endif // WEIR_PASSES_ANALYSIS_ELEMENTCOPIES_H

@@ -360,3 +360,10 @@ private:
 } // namespace
 
 SmallVector<LinePass> weir::linePasses(plan::KernelOp kernel) { return Passes(kernel).find(); }
+
+bool weir::widensForRowReductions(Operation *op) {
+  auto cast = dyn_cast<CastOp>(op);
+  return cast && isOffloaded(op) &&
+         getElementTypeOrSelf(cast.getOperand().getType()).getIntOrFloatBitWidth() == 16 &&
+         getElementTypeOrSelf(cast.getType()).isF32();
+}

@@ -61,6 +61,10 @@ struct LinePass {
 };
 llvm::SmallVector<LinePass> linePasses(plan::KernelOp kernel);
 
+/// Behind a product of halves on an offload device, f32 is twice the memory of
+/// what a library leaves: lines read that, and make it wide themselves.
+bool widensForRowReductions(mlir::Operation *op);
+
 } // namespace weir
 
 #endif // WEIR_PASSES_ANALYSIS_ROWREDUCTION_H

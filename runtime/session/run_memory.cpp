@@ -126,6 +126,86 @@ Block *findResult(weir_session *session, void *data) {
   return nullptr;
 }
 
+/// Bytes of the arena that the run's entry needs on the device.
+static int64_t arenaNeed(const weir_run *run, int32_t device) {
+  const weir_program_desc *program = run->session->program;
+  constexpr size_t end = offsetof(weir_program_desc, entry_arenas) + sizeof(program->entry_arenas);
+  if (!hasStep(run, device))
+    return 0;
+  if (program->size < end || !program->entry_arenas)
+    return program->devices[device].arena_bytes;
+  return program->entry_arenas[(run->entry - program->entries) * program->device_count + device];
+}
+
+/// Tries it once for each device; -1: all have one, else the device that lacks
+/// it, with the request that failed. An entry that needs less than the one before gives back
+/// the rest: results may take it.
+static int32_t allocateArenas(weir_run *run, int64_t deadline, AllocationRequest *request) {
+  const weir_session *session = run->session;
+  for (int32_t i = 0; i < session->deviceCount; ++i) {
+    const weir_device_desc &device = session->program->devices[i];
+    DeviceRun &deviceRun = run->devices[i];
+    int64_t need = arenaNeed(run, i);
+    if (need == deviceRun.arenaBytes || acceleratorOf(session, i))
+      continue;
+    session->memory[i]->free(deviceRun.arenaBlock);
+    deviceRun.arenaBlock = nullptr;
+    deviceRun.arenaBytes = 0;
+    if (need <= 0)
+      continue;
+    // Chunks are aligned to 256; what wants more gets room to be moved in.
+    int64_t align = device.arena_align > granule ? device.arena_align : 0;
+    request->bytes = need + align;
+    request->tag = arenaTag(session->program, i);
+    request->deadline = deadline;
+    request->stop = &run->aborted;
+    request->exact = true;
+    // Memory is asked for by the largest entry's arena, whatever runs first: others, and their
+    // results, lie in it.
+    if (!deviceRun.hadArena && need < device.arena_bytes) {
+      AllocationRequest largest = *request;
+      largest.bytes = device.arena_bytes + align;
+      largest.deadline = 0;
+      session->memory[i]->free(session->memory[i]->allocate(largest));
+    }
+    deviceRun.hadArena = true;
+    void *block = session->memory[i]->allocate(*request);
+    if (!block)
+      return i;
+    deviceRun.arenaBlock = block;
+    deviceRun.arenaBytes = need;
+    auto address = uintptr_t(block);
+    if (align)
+      address = (address + uintptr_t(align) - 1) / uintptr_t(align) * uintptr_t(align);
+    deviceRun.context.arena = reinterpret_cast<uint8_t *>(address);
+  }
+  return -1;
+}
+
+int32_t prepareArenas(weir_run *run, int64_t deadline) {
+  weir_session *session = run->session;
+  for (int32_t i = 0; i < session->deviceCount; ++i)
+    if (Accelerator *accelerator = acceleratorOf(session, i); accelerator && run->entry->steps[i])
+      if (int32_t code = accelerator->desc->driver->begin(run, i))
+        return code;
+  AllocationRequest request;
+  int32_t device = allocateArenas(run, 0, &request);
+  if (device >= 0) {
+    // Other arenas that lie idle, then those of runs that are about to end.
+    trimSession(session);
+    bool others = session->activeRuns.load(std::memory_order_relaxed) > 1;
+    device = allocateArenas(run, others ? deadline : 0, &request);
+  }
+  if (device < 0)
+    return WEIR_OK;
+  // What ended the wait is the reason, if it was not patience.
+  if (int32_t code = checkStop(run))
+    return code;
+  char text[1016];
+  session->memory[device]->explainFailure(request, text, sizeof(text));
+  return abortRun(run, WEIR_RESOURCE_EXHAUSTED, text);
+}
+
 } // namespace weir::rt
 
 using namespace weir::rt;
