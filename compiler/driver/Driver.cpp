@@ -26,7 +26,6 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -117,11 +116,11 @@ void driver::printPipeline(const Options &options, llvm::raw_ostream &os) {
 //===----------------------------------------------------------------------===//
 
 void driver::registerDialects(mlir::DialectRegistry &registry) {
-  registry.insert<WeirDialect, plan::WeirPlanDialect, mlir::arith::ArithDialect,
-                  mlir::cf::ControlFlowDialect, mlir::complex::ComplexDialect,
-                  mlir::func::FuncDialect, mlir::linalg::LinalgDialect, mlir::LLVM::LLVMDialect,
-                  mlir::math::MathDialect, mlir::memref::MemRefDialect, mlir::scf::SCFDialect,
-                  mlir::tensor::TensorDialect, mlir::vector::VectorDialect>();
+  registry
+      .insert<WeirDialect, plan::WeirPlanDialect, mlir::arith::ArithDialect,
+              mlir::cf::ControlFlowDialect, mlir::complex::ComplexDialect, mlir::func::FuncDialect,
+              mlir::LLVM::LLVMDialect, mlir::math::MathDialect, mlir::memref::MemRefDialect,
+              mlir::scf::SCFDialect, mlir::tensor::TensorDialect, mlir::vector::VectorDialect>();
   for (const DeviceBackend *backend : allDeviceBackends())
     backend->registerDialects(registry);
 }

@@ -7,7 +7,6 @@
 
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/ShapeSupport.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "weir/weir.h"
 
 using namespace mlir;
@@ -21,6 +20,14 @@ static Value checkedIndex(ElementReader &r, Operation *op, Value index, Value si
   if (wrapNegative)
     index = r.select(r.less(index, r.constant(0)), r.add(index, size), index);
   return r.safeIndex(op, index, size);
+}
+
+/// A null string or box in the form that generators choose for it, by name: the header of LLVM's
+/// dialect takes longer to read than all that is here.
+static Value nullOf(ElementReader &r, Type form) {
+  OperationState state(r.loc, "llvm.mlir.zero");
+  state.addTypes(form);
+  return r.b.create(state)->getResult(0);
 }
 
 /// The element of `operand` at `own`. An index into a dimension that turned out
@@ -47,7 +54,7 @@ static Value readPicked(ElementReader &r, Value operand, ArrayRef<Value> own,
       },
       [&]() -> Value {
         if (isa<StringType, BoxType>(elementOf(operand)))
-          return LLVM::ZeroOp::create(r.b, r.loc, form);
+          return nullOf(r, form);
         return reductionStart(r, elementOf(operand), ReduceKind::Sum);
       });
 }

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/weir/Pch.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "passes/plan/Passes.h"
 #include "passes/plan/StepBuilder.h"
 

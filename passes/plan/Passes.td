@@ -77,7 +77,7 @@ def WeirBufferizePass : Pass<"weir-bufferize", "::mlir::ModuleOp"> {
     else writes while it is read.
     What breaks if it moves: in front of weir-order-launches the order, and with it every lifetime, would be the file's.
   }];
-  let dependentDialects = ["::weir::plan::WeirPlanDialect", "::mlir::LLVM::LLVMDialect"];
+  let dependentDialects = ["::weir::plan::WeirPlanDialect"];
 }
 
 def WeirBoundBuffersPass : Pass<"weir-bound-buffers", "::mlir::ModuleOp"> {
