@@ -372,7 +372,6 @@ double shareInside(ConvOp conv, int64_t i, ArrayRef<SameTaps> cuts) {
 ConvOp partOf(OpBuilder &b, ConvOp conv, int64_t i, const SameTaps &cut) {
   Location loc = conv.getLoc();
   int64_t dim = i + (conv.getChannelsLast() ? 1 : 2), tap = i + (conv.getChannelsLast() ? 0 : 2);
-  int64_t size = cast<RankedTensorType>(conv.getInput().getType()).getDimSize(dim);
   auto sliced = [&](Value value, int64_t axis, int64_t begin, int64_t end) -> Value {
     auto number = [&](int64_t at) { return integers(b, loc, ArrayRef<int64_t>(at)); };
     Value made =
@@ -383,10 +382,11 @@ ConvOp partOf(OpBuilder &b, ConvOp conv, int64_t i, const SameTaps &cut) {
   int64_t stride = conv.getStrides()[i], dilation = conv.getDilations()[i];
   int64_t from = cut.begin * stride - conv.getPads()[2 * i] + cut.first * dilation;
   int64_t to = (cut.end - 1) * stride - conv.getPads()[2 * i] + (cut.last - 1) * dilation + 1;
-  assert(from >= 0 && to <= size && "taps of a cut lie inside");
+  assert(from >= 0 && to <= cast<RankedTensorType>(conv.getInput().getType()).getDimSize(dim) &&
+         "taps of a cut lie inside");
   SmallVector<int64_t> pads(conv.getPads());
   pads[2 * i] = pads[2 * i + 1] = 0;
-  Value image = sliced(conv.getInput(), dim, from, std::min(to, size));
+  Value image = sliced(conv.getInput(), dim, from, to);
   Value filter = sliced(conv.getFilter(), tap, cut.first, cut.last);
   auto part =
       ConvOp::create(b, loc, image, filter, conv.getStridesAttr(), b.getDenseI64ArrayAttr(pads),

@@ -92,11 +92,11 @@ void launchPart(void *argument, int32_t part, int32_t thread) {
 [[gnu::cold]] void tellValues(const Launch &launch) {
   const weir_trace *trace = launch.ctx->run->trace;
   const weir_program_desc *program = launch.ctx->run->session->program;
-  constexpr size_t end = offsetof(weir_program_desc, launches) + sizeof(void *);
+  const weir_launch_desc *launches = launchesOf(program);
   int32_t index = launch.kernelIndex;
-  if (program->size < end || !program->launches || index < 0 || index >= program->kernel_count)
+  if (!launches || index < 0 || index >= program->kernel_count)
     return;
-  const weir_launch_desc &desc = program->launches[index];
+  const weir_launch_desc &desc = launches[index];
   weir_trace_event event = traceEvent(launch.ctx, WEIR_TRACE_KERNEL, program->kernels[index].name,
                                       program->kernels[index].nodes);
   for (int32_t i = 0; i < desc.result_count; ++i) {

@@ -42,6 +42,19 @@ int32_t weir::rt::stateDevice(const weir_program_desc *program) {
   return program->size < end ? -1 : program->state_device - 1;
 }
 
+const weir_launch_desc *weir::rt::launchesOf(const weir_program_desc *program) {
+  constexpr size_t end = offsetof(weir_program_desc, launches) + sizeof(void *);
+  return program->size < end ? nullptr : program->launches;
+}
+
+int64_t weir::rt::arenaBytesOf(const weir_program_desc *program, const weir_entry_desc *entry,
+                               int32_t device) {
+  constexpr size_t end = offsetof(weir_program_desc, entry_arenas) + sizeof(void *);
+  if (program->size < end || !program->entry_arenas)
+    return program->devices[device].arena_bytes;
+  return program->entry_arenas[(entry - program->entries) * program->device_count + device];
+}
+
 const weir_program_desc *weir::rt::chooseVariant(const weir_program_desc *program,
                                                  weir_status *status) {
   constexpr size_t end = offsetof(weir_program_desc, variant_count) + sizeof(int64_t);

@@ -126,17 +126,6 @@ Block *findResult(weir_session *session, void *data) {
   return nullptr;
 }
 
-/// Bytes of the arena that the run's entry needs on the device.
-static int64_t arenaNeed(const weir_run *run, int32_t device) {
-  const weir_program_desc *program = run->session->program;
-  constexpr size_t end = offsetof(weir_program_desc, entry_arenas) + sizeof(program->entry_arenas);
-  if (!hasStep(run, device))
-    return 0;
-  if (program->size < end || !program->entry_arenas)
-    return program->devices[device].arena_bytes;
-  return program->entry_arenas[(run->entry - program->entries) * program->device_count + device];
-}
-
 /// Tries it once for each device; -1: all have one, else the device that lacks
 /// it, with the request that failed. An entry that needs less than the one before gives back
 /// the rest: results may take it.
@@ -145,7 +134,7 @@ static int32_t allocateArenas(weir_run *run, int64_t deadline, AllocationRequest
   for (int32_t i = 0; i < session->deviceCount; ++i) {
     const weir_device_desc &device = session->program->devices[i];
     DeviceRun &deviceRun = run->devices[i];
-    int64_t need = arenaNeed(run, i);
+    int64_t need = hasStep(run, i) ? arenaBytesOf(session->program, run->entry, i) : 0;
     if (need == deviceRun.arenaBytes || acceleratorOf(session, i))
       continue;
     session->memory[i]->free(deviceRun.arenaBlock);

@@ -73,6 +73,11 @@ int64_t acceleratorCount(const weir_program_desc *program);
 int64_t collectiveCount(const weir_program_desc *program);
 /// Where the variables of replicas are that are no copies; -1: there are none.
 int32_t stateDevice(const weir_program_desc *program);
+/// What launches compute, by kernel; null: nothing is known.
+const weir_launch_desc *launchesOf(const weir_program_desc *program);
+/// Bytes of a device's arena that a step of `entry` uses; all of it where nothing else is known.
+int64_t arenaBytesOf(const weir_program_desc *program, const weir_entry_desc *entry,
+                     int32_t device);
 /// What reports of memory call a run's planned arena on a device.
 const char *arenaTag(const weir_program_desc *program, int32_t device);
 

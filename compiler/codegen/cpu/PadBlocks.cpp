@@ -73,16 +73,17 @@ private:
     Value count = r.maximum(r.sub(end, from), zero);
     if (before > 0)
       fill(linear(at, zero), r.mul(r.constant(before), behind));
-    if (i + 1 == rank && before >= 0 && after >= 0 && isPiecewise(pad.getOperand())) {
+    const bool isLast = i + 1 == rank, isWhole = before >= 0 && after >= 0;
+    if (isLast && isWhole && isPiecewise(pad.getOperand())) {
       emitPiecewiseRow(r, pad.getOperand(), SmallVector<Value>(inside),
                        {target, SmallVector<Value>(at), first});
-    } else if (i + 1 == rank && before >= 0 && after >= 0 && concat) {
+    } else if (isLast && isWhole && concat) {
       emitRowByOperands(r, concat, inside, [&](ArrayRef<Value> from) {
         SmallVector<Value> to(at);
         to.push_back(r.add(first, from.back()));
         r.store(r.element(pad.getOperand(), from), target, to);
       });
-    } else if (i + 1 == rank) {
+    } else if (isLast) {
       copy(at, inside, first, from, count);
     } else {
       emitStepLoop(r, zero, count, 1, [&](Value k) {

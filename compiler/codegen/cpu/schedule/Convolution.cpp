@@ -155,14 +155,14 @@ public:
   }
 
   Operation *packOperands(KernelRequest &request) const override {
-    ConvOp gradient = filterGradientOf(request);
-    if (!gradient && isByGroup(cast<ConvOp>(request.anchor),
-                               unitFor(request.unit, cast<ConvOp>(request.anchor))))
+    if (ConvOp gradient = filterGradientOf(request)) {
+      readUnturned(request, gradient);
       return nullptr;
-    if (!gradient)
-      return packColumns(request.b, request.kernel, request.operands);
-    readUnturned(request, gradient);
-    return nullptr;
+    }
+    auto conv = cast<ConvOp>(request.anchor);
+    if (isByGroup(conv, unitFor(request.unit, conv)))
+      return nullptr;
+    return packColumns(request.b, request.kernel, request.operands);
   }
 
   bool takesPart(KernelOp kernel, unsigned index, ArrayRef<int64_t> extents) const override {
