@@ -30,6 +30,7 @@
 #include "compiler/codegen/cuda/CudaRoofline.h"
 #include "compiler/codegen/cuda/DeviceFacts.h"
 #include "compiler/codegen/cuda/LibraryKernels.h"
+#include "dialects/weir/OperationFacts.h"
 #include "dialects/weir/Pch.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -144,12 +145,18 @@ private:
     return fit[member.function] = good;
   }
 
-  /// Whether a block has one line at a time, however many threads it has.
+  /// Whether a block has one line at a time, however many threads it has: reductions, and what is
+  /// computed at an element for little.
   static bool isWholeLine(KernelOp kernel) {
     bool reduces = false;
     for (Operation &op : kernel.getBody().front()) {
-      reduces |= isa<ReduceOp, ArgReduceOp>(op);
-      if (isa<DotGeneralOp, ConvOp, ConvTransposeOp, TopKOp, ScatterNdOp, ScatterElementsOp>(op))
+      if (isa<ReduceOp, ArgReduceOp>(op)) {
+        reduces = true;
+        continue;
+      }
+      auto elemental = dyn_cast<ElementalOpInterface>(op);
+      if (op.hasTrait<weir::traits::KernelAnchor>() ||
+          (elemental && elemental.isElementExpensive()))
         return false;
     }
     return reduces;
