@@ -340,12 +340,15 @@ static bool putCollective(weir_run *run, int32_t number, Collectives &all) {
 }
 
 /// What the run needs to give its share; kept for its next ones. The context is current.
-static Result makeShare(CudaRun *part, const Collectives &all, int32_t number) {
+static Result makeShare(weir_run *run, CudaRun *part, const Collectives &all, int32_t number) {
   const Driver &driver = *part->device->driver;
   if (!part->shares) {
-    part->shares = static_cast<Share *>(calloc(size_t(all.count), sizeof(Share)));
-    if (!part->shares)
+    auto *shares = static_cast<Share *>(calloc(size_t(all.count), sizeof(Share)));
+    if (!shares)
       return outOfMemory;
+    // Other GPUs' threads look, under the lock, whether this one has given its share.
+    Lock lock(run->mutex);
+    part->shares = shares;
     part->shareCount = int32_t(all.count);
   }
   Result error = part->together ? 0 : driver.streamCreate(&part->together, streamNonBlocking);
@@ -416,7 +419,7 @@ int32_t weir_cuda_all_reduce(weir_context *ctx, int32_t number, const void *valu
     // What the result lies over may still be on its way out.
     Result error = closeOut(part);
     if (!error)
-      error = makeShare(part, all, number);
+      error = makeShare(run, part, all, number);
     part->gave = part->together && part->joined;
     if (!error)
       error = driver.eventRecord(part->shares[number].given, part->work);
