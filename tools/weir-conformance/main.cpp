@@ -39,6 +39,17 @@ namespace {
 
 constexpr const char *toolName = "weir-conformance";
 constexpr size_t shownFailures = 40;
+// A sanitizer's memory is many times the case's own.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define WEIR_IS_SANITIZED
+#endif
+#endif
+#ifdef WEIR_IS_SANITIZED
+constexpr int64_t defaultMemoryLimit = 0;
+#else
+constexpr int64_t defaultMemoryLimit = int64_t(4) << 30;
+#endif
 
 struct Settings {
   std::vector<std::string> paths;
@@ -46,7 +57,7 @@ struct Settings {
   std::string filter, tsv, scores, against;
   int64_t jobs = 1, sample = 1;
   double secondsPerCase = 120;
-  int64_t memoryLimit = int64_t(4) << 30;
+  int64_t memoryLimit = defaultMemoryLimit;
   bool list = false, verbose = false, inProcess = false, resume = false;
 };
 
