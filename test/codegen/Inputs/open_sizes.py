@@ -88,7 +88,7 @@ def lone(kind):
 LENGTHS = [{"N": n, "L": length} for n, length in
            ((3, 1), (2, 3), (5, 15), (4, 16), (2, 17), (3, 63), (3, 64), (2, 65), (7, 200), (0, 5),
             (2, 9000))]
-COLUMNS = [{"N": n, "L": length} for n, length in
+COLUMNS = [{"N": n, "L": length, "O": 1} for n, length in
            ((3, 1), (2, 15), (4, 16), (2, 17), (3, 63), (5, 65), (2, 513), (300, 1100))]
 
 CASES = [
@@ -101,6 +101,15 @@ CASES = [
     Case("columns " + kind, {"x": "NL"}, {"r": ([1, "L"], "f32")},
          f"    %0 = {reduce(kind, 0, '%x', 'r')}\n    return %0 : {{r}}", COLUMNS, ["lanes"])
     for kind in ("sum", "mean", "min", "prod")
+] + [
+    # Columns of what is computed of two tensors, of which one may turn out to have one column.
+    Case("columns of differences " + "".join(y), {"x": "NL", "y": y}, {"r": ([1, "L"], "f32")},
+         f"""    %0 = weir.sub %x, %y : ({{x}}, {{y}}) -> {{x}}
+    %1 = weir.mul %0, %0 : ({{x}}, {{x}}) -> {{x}}
+    %2 = {reduce("sum", 0, "%1", "r")}
+    %3 = weir.sqrt %2 : ({{r}}) -> {{r}}
+    return %3 : {{r}}""", COLUMNS, ["lanes"])
+    for y in ("NL", ["N", "O"])
 ] + [
     Case(f"extreme {largest} {last}", {"x": "NL"}, {"r": ([1, "L"], "i64")},
          f"""    %0 = weir.arg_reduce %x {{largest = {largest}, axis = 0 : i64, keep_dims = true, """

@@ -38,13 +38,6 @@ std::optional<llvm::SmallPtrSet<Operation *, 8>> weir::vectorPrologue(Operation 
   auto whole = cast<RankedTensorType>(reduced.getType());
   if (whole.getRank() == 0)
     return std::nullopt;
-  // Along open lanes one tensor is read, and nothing follows: with what is computed
-  // nothing can turn out to be stretched.
-  bool isOpen = whole.isDynamicDim(whole.getRank() - 1);
-  Value leaf, made = reduction->getResult(0);
-  if (isOpen && !(isa<ArgReduceOp>(reduction) && made.hasOneUse() &&
-                  (*made.getUsers().begin())->hasTrait<OpTrait::IsTerminator>()))
-    return std::nullopt;
   llvm::SmallPtrSet<Operation *, 8> found;
   SmallVector<Value> work = {reduced};
   while (!work.empty()) {
@@ -56,14 +49,10 @@ std::optional<llvm::SmallPtrSet<Operation *, 8>> weir::vectorPrologue(Operation 
     if (!type || !(type.getElementType().isF32() || isHalf))
       return std::nullopt;
     if (!op) {
-      // Along the lanes, or one element for all.
+      // Along the lanes, or one element for all: of open ones vectors look when they read.
       int64_t last = type.getRank() ? type.getShape().back() : 1;
       if (last != 1 && last != whole.getShape().back())
         return std::nullopt;
-      if (isOpen && type.getRank() &&
-          (type.getRank() != whole.getRank() || (leaf && leaf != value)))
-        return std::nullopt;
-      leaf = type.getRank() ? value : leaf;
       continue;
     }
     if (auto constant = dyn_cast<ConstantOp>(op)) {
