@@ -9,6 +9,7 @@
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Rearrange.h"
+#include "dialects/weir/Target.h"
 #include <cmath>
 
 using namespace mlir;
@@ -145,13 +146,17 @@ static int64_t paddedDepth(const ByteShape &shape, bool inBlocks) {
   return best;
 }
 
-/// Which groups are computed as one: as few as fill panels of columns and fours of rows.
-static void joinGroups(ByteShape &shape) {
+/// Which groups are computed as one: as few as fill panels of columns and fours of rows. Each by
+/// itself where `mayStayApart` and panels that only its own columns are in have fewer to spare.
+static void joinGroups(ByteShape &shape, bool mayStayApart) {
   int64_t each = shape.columns / shape.groups;
   for (shape.joined = 1; shape.joined < shape.groups; ++shape.joined)
     if (shape.groups % shape.joined == 0 && each * shape.joined % panelColumns == 0 &&
         shape.depth * shape.joined % quad == 0)
       break;
+  if (mayStayApart && shape.depth % quad == 0 &&
+      llvm::alignTo(each, panelColumns) < uint64_t(each * shape.joined))
+    shape.joined = 1;
   if (shape.joined != shape.groups)
     shape.across = 1; // other groups' channels lie in between
 }
@@ -212,7 +217,7 @@ static std::optional<ByteShape> shapeOf(ConvOp conv, bool inBlocks) {
     shape.padded = 1;
     return shape;
   }
-  joinGroups(shape);
+  joinGroups(shape, /*mayStayApart=*/!targetOf(conv).getMayOffload());
   shape.padded =
       shape.joined == shape.groups ? paddedDepth(shape, inBlocks) : shape.depth * shape.joined;
   return shape;

@@ -36,9 +36,10 @@ def WeirQuantizedGemmsPass : Pass<"weir-quantized-gemms", "::mlir::ModuleOp"> {
     of the left operand is a constant for each column, taken off the sum; weights
     for which no signed byte holds what is left of them get an offset a column,
     times sums of the left operand. The scales multiply the sum. Groups are joined
-    until their columns fill panels. Bytes that these read are stored as bytes; a
-    quantization before them is multiplied into the scales. Sums of an open depth,
-    and sums of reals whose words could overflow, stay as they are.
+    until their columns fill panels, where panels of each have more to spare. Bytes
+    that these read are stored as bytes; a quantization before them is multiplied
+    into the scales. Sums of an open depth, and sums of reals whose words could
+    overflow, stay as they are.
     Why here: first, while the bytes are there: weir-fold-weights makes floats of
     what is left.
     Before: bytes and what dequantizes them are operations of their own. After: products of

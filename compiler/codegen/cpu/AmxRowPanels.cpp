@@ -22,7 +22,8 @@ FailureOr<PackedGemm> weir::packedGemmOf(plan::KernelOp kernel) {
   // The packed weights lie behind what undoes the packing.
   Value right = product.op ? product.op->getOperand(1) : Value();
   for (Operation *def; right && (def = right.getDefiningOp());)
-    right = isa<ReshapeOp, UnpackPanelsOp, TransposeOp>(def) ? def->getOperand(0) : Value();
+    right =
+        isa<ReshapeOp, SliceOp, UnpackPanelsOp, TransposeOp>(def) ? def->getOperand(0) : Value();
   product.weights = dyn_cast_or_null<BlockArgument>(right);
   if (!product.weights || !isa<BlockArgument>(product.op->getOperand(0)))
     return kernel.emitError("products by rowPanels read packed weights and a buffer of rows");

@@ -11,7 +11,8 @@
 // pairs (VPMADDWD). The right operand lies in panels of 32 columns, four rows side by
 // side; one that the program computes is brought there, a panel a part, on the stack. A
 // window's neighbours along a line are one run of the sum with their channels; those of
-// a group are a run for each of them.
+// a group are a run for each of them. Groups whose columns are no whole panels have panels of
+// their own.
 //
 // How many rows there are may show when the program runs. Matrix tiles are configured for
 // as many; vectors take fewer than a block's by tiles of half as many, a quarter, and so on.
@@ -19,6 +20,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/AmxRowPanels.h"
+#include "compiler/codegen/cpu/schedule/PackWeights.h"
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Target.h"
@@ -90,8 +92,11 @@ private:
   void sumByTiles(const RowPanel &rowPanel, Value base);
   void sumByVectors(const RowPanel &rowPanel, Value base, int64_t rows);
   /// Makes the panel at `column` the one that sums read; `firstRow` is of the right
-  /// operand where that lies in plain rows.
-  void choosePanel(Value column, Value firstRow);
+  /// operand where that lies in plain rows. `packed` is the column among those of panels.
+  void choosePanel(Value column, Value packed, Value firstRow);
+  /// Calls `body` with the column, and the one among those of panels, of each panel of part
+  /// `part`.
+  void eachPanel(Value part, function_ref<void(Value column, Value packed)> body);
   /// Blocks from `first` on of those of the row panel, `last` not among them.
   void blocks(const RowPanel &rowPanel, Value first, Value last, Value column);
   /// One block: `rows` rows from `start` on, of which the first `skip` are there already.
@@ -107,6 +112,8 @@ private:
   int64_t step = 0;                 ///< rows of the weights that are added at once
   int64_t most = 0;                 ///< rows of a block
   int64_t groups = 1, channels = 0; ///< of a convolution; channels of a group
+  int64_t ofGroup = 0;              ///< columns of a group that has panels of its own; 0: none has
+  int64_t present = 0;              ///< where it has: columns of the panel
 };
 
 } // namespace
@@ -258,14 +265,29 @@ void ByteEmitter::sumByVectors(const RowPanel &rowPanel, Value base, int64_t row
                           /*alignment=*/4);
 }
 
-void ByteEmitter::choosePanel(Value column, Value firstRow) {
-  panelBase = copies ? r.constant(0) : r.mul(column, r.constant(depth));
+void ByteEmitter::choosePanel(Value column, Value packed, Value firstRow) {
+  panelBase = copies ? r.constant(0) : r.mul(packed, r.constant(depth));
   if (copies)
     copyPanel(firstRow, column);
   if (groups > 1)
     groupBase = r.mul(r.divide(column, r.constant(columns / groups)), r.constant(channels));
   if (columnSums)
     sumColumns();
+}
+
+void ByteEmitter::eachPanel(Value part, function_ref<void(Value column, Value packed)> body) {
+  if (!ofGroup) {
+    Value column = r.mul(part, r.constant(width));
+    return body(column, column);
+  }
+  int64_t whole = ofGroup / width * width;
+  Value column = r.mul(part, r.constant(ofGroup));
+  Value packed = r.mul(part, r.constant(llvm::alignTo(ofGroup, width)));
+  present = width;
+  emitStepLoop(r, r.constant(0), r.constant(whole), width,
+               [&](Value offset) { body(r.add(column, offset), r.add(packed, offset)); });
+  present = ofGroup - whole;
+  body(r.add(column, r.constant(whole)), r.add(packed, r.constant(whole)));
 }
 
 void ByteEmitter::block(const RowPanel &rowPanel, Value start, Value skip, Value rows,
@@ -312,6 +334,8 @@ void ByteEmitter::finish(const RowPanel &rowPanel, Value start, Value skip, Valu
   auto finishColumns = [&](Value from, Value present) {
     finishRows(rowPanel, start, skip, rows, from, present, lanes, sums);
   };
+  if (ofGroup)
+    return finishColumns(column, r.constant(present));
   if (columns % width == 0)
     return finishColumns(column, r.constant(width));
   if (!ShapedType::isDynamic(columns) && columns < width)
@@ -335,7 +359,7 @@ void ByteEmitter::product(DotGeneralOp dot, Value begin, Value end) {
   eachPart(dot, whole, height, begin, end,
            [&](const RowPanel &rowPanel, Value first, Value last, Value panel) {
              Value column = r.mul(panel, r.constant(width));
-             choosePanel(column, r.mul(rowPanel.matrix, r.constant(depth)));
+             choosePanel(column, column, r.mul(rowPanel.matrix, r.constant(depth)));
              blocks(rowPanel, first, last, column);
            });
   release();
@@ -346,6 +370,7 @@ void ByteEmitter::convolution(ConvOp conv, Value begin, Value end) {
   int64_t pitch = left.type.getShape().back();
   groups = conv.getGroups();
   channels = pitch / groups;
+  ofGroup = columnsOfLooseGroup(conv);
   auto [down, along] = ofImage(conv.getDilations());
   auto [high, wide] = ofImage(filter.getShape().drop_back(2));
   loops.push_back(
@@ -369,8 +394,6 @@ void ByteEmitter::convolution(ConvOp conv, Value begin, Value end) {
   if (isTiles && !isOpen)
     configure(whole);
   eachPart(conv, begin, end, [&](const RowPanel &rowPanel, Value, Value panel) {
-    Value column = r.mul(panel, r.constant(width));
-    choosePanel(column, r.constant(0));
     Value last = r.constant(0);
     if (std::optional<int64_t> positions = getConstantIntValue(rowPanel.positions))
       last = r.constant(llvm::divideCeil(*positions, std::min(*positions, most)));
@@ -378,7 +401,10 @@ void ByteEmitter::convolution(ConvOp conv, Value begin, Value end) {
       last = r.divide(r.add(rowPanel.positions, r.constant(most - 1)), r.constant(most));
     if (isTiles && isOpen)
       configure(rowPanel);
-    blocks(rowPanel, r.constant(0), last, column);
+    eachPanel(panel, [&](Value column, Value packed) {
+      choosePanel(column, packed, r.constant(0));
+      blocks(rowPanel, r.constant(0), last, column);
+    });
   });
   release();
 }

@@ -226,6 +226,9 @@ def main():
     model.conv([1, 16, 8, 9], 64, [3, 3], UINT8, zero=4, pads=1, groups=2)
     model.conv([2, 12, 7, 7], 24, [3, 3], INT8, zero=4, pads=1, groups=4, weights=UINT8,
                weightZero=9)
+    # Those of fours whose columns are no whole panels have panels of their own.
+    model.conv([1, 24, 9, 8], 120, [3, 3], UINT8, zero=4, pads=1, groups=3)
+    model.conv([1, 36, 9, 8], 72, [3, 3], INT8, stride=2, groups=3, weights=UINT8, weightZero=100)
     model.conv([1, 37, 9, 8], 37, [3, 3], UINT8, zero=4, pads=1, stride=2, groups=37)
     model.conv([1, 20, 9, 8], 20, [5, 3], INT8, groups=20, weights=UINT8, weightZero=100)
     model.conv([2, 8, 31], 20, [5], UINT8, zero=200, pads=2)

@@ -25,7 +25,12 @@ static SmallVector<int64_t> gemmInt8Tiles(ScheduleBuilder &s, Operation *anchor,
   int64_t lanes = unit.bytes / 4, vectors = width / lanes;
   int64_t others = unit.hasBytePairs ? 6 : 1 + vectors;
   int64_t rows = (unit.registers - others) / vectors;
-  return gemmPanelTiles(s, anchor, unit.hasByteTiles ? tileRows : rows, lanes);
+  SmallVector<int64_t> tiles =
+      gemmPanelTiles(s, anchor, unit.hasByteTiles ? tileRows : rows, lanes);
+  // A part is a group, of as many panels as it takes.
+  if (int64_t each = columnsOfLooseGroup(anchor))
+    tiles.back() = each;
+  return tiles;
 }
 
 namespace {

@@ -191,6 +191,44 @@ static TransposeOp packComputed(OpBuilder &b, plan::KernelOp kernel, OpOperand *
   return copies(/*whereItPays=*/false);
 }
 
+int64_t weir::columnsOfLooseGroup(Operation *anchor) {
+  auto conv = dyn_cast<ConvOp>(anchor);
+  auto filter = conv ? cast<RankedTensorType>(conv.getFilter().getType()) : RankedTensorType();
+  if (!conv || conv.getGroups() == 1 || filter.isDynamicDim(filter.getRank() - 1))
+    return 0;
+  int64_t each = filter.getShape().back() / int64_t(conv.getGroups());
+  return each % matrixPanel ? each : 0;
+}
+
+/// Fills the columns of each group, `each` of them, up to whole panels: the kernel drops what
+/// was added. Returns what reads the filled constant.
+static OpOperand *fillGroups(OpBuilder &b, OpOperand *weights, BlockArgument argument,
+                             Value &operand, int64_t each) {
+  auto type = cast<RankedTensorType>(argument.getType());
+  int64_t columns = type.getShape().back(), groups = columns / each;
+  int64_t filled = llvm::alignTo(each, matrixPanel);
+  auto constant = operand.getDefiningOp<ConstantOp>();
+  DenseElementsAttr plain = materializedConstant(cast<TypedAttr>(constant.getValue()));
+  ArrayRef<char> raw = plain.getRawData();
+  std::vector<char> bytes(type.getNumElements() / each * filled, 0);
+  for (int64_t i = 0; i < type.getNumElements(); ++i)
+    bytes[i / each * filled + i % each] = raw[plain.isSplat() ? 0 : i];
+  SmallVector<int64_t> shape(type.getShape()), parted(type.getShape());
+  shape.back() = groups * filled;
+  replaceConstant(b, DenseElementsAttr::getFromRawBuffer(type.clone(shape), bytes), argument,
+                  operand);
+  OpBuilder inside(weights->getOwner());
+  Location loc = weights->getOwner()->getLoc();
+  parted.back() = groups;
+  parted.push_back(filled);
+  auto split = ReshapeOp::create(inside, loc, argument, integers(inside, loc, parted));
+  auto number = [&](int64_t value) { return integers(inside, loc, {value}); };
+  Value own = SliceOp::create(inside, loc, split, number(0), number(each), number(1),
+                              inside.getDenseI64ArrayAttr({type.getRank()}), /*strict=*/false);
+  weights->set(ReshapeOp::create(inside, loc, own, integers(inside, loc, type.getShape())));
+  return &split->getOpOperand(0);
+}
+
 void weir::packPanels(OpBuilder &b, plan::KernelOp kernel, SmallVectorImpl<Value> &operands) {
   OpOperand *weights = columnsOperand(kernel);
   auto argument = cast<BlockArgument>(weights->get());
@@ -199,8 +237,11 @@ void weir::packPanels(OpBuilder &b, plan::KernelOp kernel, SmallVectorImpl<Value
   if (!operand.getDefiningOp<ConstantOp>())
     kernel.setScheduleAttr(
         plan::ScheduleBuilder(kernel.getSchedule()).set(plan::schedule::copiesPanels, true).get());
-  else
+  else {
+    if (int64_t each = columnsOfLooseGroup(weights->getOwner()))
+      weights = fillGroups(b, weights, argument, operand, each);
     packRows(b, weights, argument, operand, matrixPanel);
+  }
 }
 
 void weir::packPairs(OpBuilder &b, plan::KernelOp kernel, SmallVectorImpl<Value> &operands) {

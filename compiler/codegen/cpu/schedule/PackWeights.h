@@ -31,8 +31,13 @@ inline constexpr int64_t fewTilesOfRows = 4;
 TransposeOp packColumns(mlir::OpBuilder &b, plan::KernelOp kernel,
                         llvm::SmallVectorImpl<mlir::Value> &operands);
 
+/// Of a convolution of bytes in groups whose columns are no whole panels of `matrixPanel`, and
+/// which has panels for each group therefore: the columns of a group. 0: of everything else.
+int64_t columnsOfLooseGroup(mlir::Operation *anchor);
+
 /// The same for kernels that multiply by panels of packed rows (packRows); where the program
-/// computes the right operand, the schedule gets `copiesPanels`.
+/// computes the right operand, the schedule gets `copiesPanels`. Each group of columnsOfLooseGroup
+/// begins a panel.
 void packPanels(mlir::OpBuilder &b, plan::KernelOp kernel,
                 llvm::SmallVectorImpl<mlir::Value> &operands);
 
