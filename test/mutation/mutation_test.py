@@ -99,7 +99,8 @@ def compile_one(weirc, model, output):
     """What is wrong with how weirc ended, or None; and whether it refused."""
     environment = dict(os.environ)
     # Debian's libMLIR is not instrumented, and poisons what it hands over.
-    environment.setdefault("ASAN_OPTIONS", "allow_user_poisoning=0:detect_leaks=0")
+    environment.setdefault("ASAN_OPTIONS",
+                           "allow_user_poisoning=0:detect_leaks=0:use_sigaltstack=0")
     with tempfile.TemporaryFile() as errors:
         process = subprocess.Popen([weirc, model, "-o", output, "-O1", "--cpu=x86-64-v3"],
                                    stdout=subprocess.DEVNULL, stderr=errors,
