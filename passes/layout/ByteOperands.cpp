@@ -16,7 +16,7 @@ using namespace mlir;
 using namespace weir;
 
 /// Columns of a panel, and rows that lie side by side in it.
-static constexpr int64_t panelColumns = 32, quad = 4;
+static constexpr int64_t quad = 4;
 /// Weights that are computed anew, in memory while compiling.
 static constexpr int64_t mostBytes = int64_t(1) << 28;
 
@@ -151,11 +151,11 @@ static int64_t paddedDepth(const ByteShape &shape, bool inBlocks) {
 static void joinGroups(ByteShape &shape, bool mayStayApart) {
   int64_t each = shape.columns / shape.groups;
   for (shape.joined = 1; shape.joined < shape.groups; ++shape.joined)
-    if (shape.groups % shape.joined == 0 && each * shape.joined % panelColumns == 0 &&
+    if (shape.groups % shape.joined == 0 && each * shape.joined % matrixPanel == 0 &&
         shape.depth * shape.joined % quad == 0)
       break;
   if (mayStayApart && shape.depth % quad == 0 &&
-      llvm::alignTo(each, panelColumns) < uint64_t(each * shape.joined))
+      llvm::alignTo(each, matrixPanel) < uint64_t(each * shape.joined))
     shape.joined = 1;
   if (shape.joined != shape.groups)
     shape.across = 1; // other groups' channels lie in between
@@ -217,7 +217,7 @@ static std::optional<ByteShape> shapeOf(ConvOp conv, bool inBlocks) {
     shape.padded = 1;
     return shape;
   }
-  joinGroups(shape, /*mayStayApart=*/!targetOf(conv).getMayOffload());
+  joinGroups(shape, /*mayStayApart=*/!mayBeOffloaded(conv));
   shape.padded =
       shape.joined == shape.groups ? paddedDepth(shape, inBlocks) : shape.depth * shape.joined;
   return shape;

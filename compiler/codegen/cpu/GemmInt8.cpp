@@ -331,8 +331,8 @@ void ByteEmitter::finish(const RowPanel &rowPanel, Value start, Value skip, Valu
   auto sums = [&](VectorReader &, Value from) {
     return loadWords(scratch, r.mul(from, r.constant(4)));
   };
-  auto finishColumns = [&](Value from, Value present) {
-    finishRows(rowPanel, start, skip, rows, from, present, lanes, sums);
+  auto finishColumns = [&](Value from, Value count) {
+    finishRows(rowPanel, start, skip, rows, from, count, lanes, sums);
   };
   if (ofGroup)
     return finishColumns(column, r.constant(present));

@@ -19,22 +19,16 @@ using namespace mlir;
 using namespace weir;
 using namespace weir::plan;
 
-/// Channels of the result that belong to a group.
-static int64_t columnsOfGroup(ConvOp conv) {
-  auto filter = cast<RankedTensorType>(conv.getFilter().getType());
-  return filter.getShape().back() / std::max<int64_t>(conv.getGroups(), 1);
-}
-
 /// Whether groups are no whole vectors: a part is then a group, whose last tile has columns of
 /// fewer lanes, and the filter lies as the model has it.
 static bool isByGroup(ConvOp conv, const VectorUnit &unit) {
-  return conv.getGroups() > 1 && columnsOfGroup(conv) % unit.lanes() != 0;
+  return conv.getGroups() > 1 && groupOf(conv).outputs % unit.lanes() != 0;
 }
 
 /// Whether lanes that each are a channel of their own (lanesStrategy) are better than a tile of
 /// this group, whose last vector is not full: narrow groups, measured with 2 to 40 channels.
 static bool areLanesBetter(ConvOp conv, const VectorUnit &unit) {
-  return isLanes(conv, unit) && 4 * columnsOfGroup(conv) < 3 * unit.lanes();
+  return isLanes(conv, unit) && 4 * groupOf(conv).outputs < 3 * unit.lanes();
 }
 
 /// Channels last, two or three spatial dimensions, no padding; groups of which no tile belongs to
@@ -97,10 +91,10 @@ SmallVector<int64_t> weir::convolutionTiles(ScheduleBuilder &s, KernelOp kernel,
   int64_t line = type.getRank() - 3;
   int64_t height = type.getDimSize(line), width = type.getDimSize(line + 1);
   bool byGroup = isByGroup(conv, unit);
-  int64_t columns = byGroup ? columnsOfGroup(conv) : type.getShape().back();
+  int64_t columns = byGroup ? groupOf(conv).outputs : type.getShape().back();
   auto cut = [&](int64_t lines, SmallVector<int64_t> tile) -> SmallVector<int64_t> {
     // A panel lies within a group.
-    while (conv.getGroups() > 1 && !byGroup && columnsOfGroup(conv) % (tile[1] * tile[2]))
+    while (conv.getGroups() > 1 && !byGroup && groupOf(conv).outputs % (tile[1] * tile[2]))
       --tile[1];
     s.set(schedule::tile, tile);
     if (!ShapedType::isDynamic(height))

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/schedule/PackWeights.h"
+#include "compiler/codegen/cpu/schedule/LaneWindows.h"
 #include "compiler/codegen/cpu/schedule/RegisterTiles.h"
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
@@ -193,10 +194,9 @@ static TransposeOp packComputed(OpBuilder &b, plan::KernelOp kernel, OpOperand *
 
 int64_t weir::columnsOfLooseGroup(Operation *anchor) {
   auto conv = dyn_cast<ConvOp>(anchor);
-  auto filter = conv ? cast<RankedTensorType>(conv.getFilter().getType()) : RankedTensorType();
-  if (!conv || conv.getGroups() == 1 || filter.isDynamicDim(filter.getRank() - 1))
+  if (!conv || conv.getGroups() == 1)
     return 0;
-  int64_t each = filter.getShape().back() / int64_t(conv.getGroups());
+  int64_t each = groupOf(conv).outputs;
   return each % matrixPanel ? each : 0;
 }
 
@@ -208,6 +208,7 @@ static OpOperand *fillGroups(OpBuilder &b, OpOperand *weights, BlockArgument arg
   int64_t columns = type.getShape().back(), groups = columns / each;
   int64_t filled = llvm::alignTo(each, matrixPanel);
   auto constant = operand.getDefiningOp<ConstantOp>();
+  // Views of constants are cut into panels once, which is still to come.
   DenseElementsAttr plain = materializedConstant(cast<TypedAttr>(constant.getValue()));
   ArrayRef<char> raw = plain.getRawData();
   std::vector<char> bytes(type.getNumElements() / each * filled, 0);
@@ -234,10 +235,10 @@ void weir::packPanels(OpBuilder &b, plan::KernelOp kernel, SmallVectorImpl<Value
   auto argument = cast<BlockArgument>(weights->get());
   Value &operand = operands[argument.getArgNumber()];
   // Bytes that the program computes become panels on the stack.
-  if (!operand.getDefiningOp<ConstantOp>())
+  if (!operand.getDefiningOp<ConstantOp>()) {
     kernel.setScheduleAttr(
         plan::ScheduleBuilder(kernel.getSchedule()).set(plan::schedule::copiesPanels, true).get());
-  else {
+  } else {
     if (int64_t each = columnsOfLooseGroup(weights->getOwner()))
       weights = fillGroups(b, weights, argument, operand, each);
     packRows(b, weights, argument, operand, matrixPanel);
