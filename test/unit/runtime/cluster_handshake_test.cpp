@@ -118,7 +118,7 @@ TEST(Cluster, StrangersDisturbNobody) {
 /// ports for calls, and the one that Linux takes first, every call does.
 TEST(Cluster, ACallThatMeetsItselfKeepsNobodyAway) {
   enum { good, noNetwork = 100 };
-  pid_t child = fork();
+  pid_t child = forkAlone();
   if (!child) {
     if (unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0)
       _exit(noNetwork);

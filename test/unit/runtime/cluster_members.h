@@ -15,6 +15,9 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -86,15 +89,37 @@ struct Member {
   int32_t code = 0;
 };
 
+/// Forks a process that dies with this one. What other threads hold at that moment, UCX's locks
+/// among it, nobody gives back in the new process: with threads it is a failure of the test.
+inline pid_t forkAlone() {
+  int threads = 0;
+  for ([[maybe_unused]] const auto &thread : std::filesystem::directory_iterator("/proc/self/task"))
+    ++threads;
+  EXPECT_EQ(threads, 1) << "a process with threads forks";
+  pid_t pid = fork();
+  if (pid == 0)
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+  return pid;
+}
+
 /// A forked worker; killed with the scope.
 struct Worker {
-  /// Exits with what serving ended with. Begins once a byte can be read from `gate`, where there is
-  /// one: a process that has threads by then does not fork.
-  Worker(const Tasks &tasks, int task, const weir_program_desc *program, int gate = -1) {
-    pid = fork();
-    char byte;
-    if (pid || (gate >= 0 && read(gate, &byte, 1) != 1))
+  /// Whether it joins at once, or when begin() is called: by then this process may have threads.
+  enum Start { now, later };
+  /// Exits with what serving ended with.
+  Worker(const Tasks &tasks, int task, const weir_program_desc *program, Start start = now) {
+    int gate[2] = {-1, -1};
+    if (start == later && pipe(gate) != 0)
       return;
+    pid = forkAlone();
+    if (pid) {
+      close(gate[0]);
+      beginning = gate[1];
+      return;
+    }
+    char byte;
+    if (start == later && read(gate[0], &byte, 1) != 1)
+      _exit(1);
     int32_t code;
     {
       Member member(tasks, task, program);
@@ -110,6 +135,7 @@ struct Worker {
     }
     _exit(code);
   }
+  void begin() { EXPECT_EQ(write(beginning, "", 1), 1); }
   ~Worker() { end(); }
   Worker(const Worker &) = delete;
   void end() {
@@ -118,6 +144,9 @@ struct Worker {
       waitpid(pid, nullptr, 0);
     }
     pid = -1;
+    if (beginning >= 0)
+      close(beginning);
+    beginning = -1;
   }
   /// The exit code, -1: it was killed, -2: it does not end.
   int wait() {
@@ -132,6 +161,7 @@ struct Worker {
     return -2;
   }
   pid_t pid = -1;
+  int beginning = -1; ///< where begin() writes to
 };
 
 /// Awaits a tensor over `edge`, hands it on: `then` gets it.

@@ -40,9 +40,7 @@ void goOnWithoutTheLast(const std::string &secret) {
   tasks.connectMs = 3000;
   Worker first(tasks, 1, ring.program.get());
   Worker second(tasks, 2, ring.program.get());
-  int gate[2];
-  ASSERT_EQ(pipe(gate), 0);
-  Worker again(tasks, 1, ring.program.get(), gate[0]);
+  Worker again(tasks, 1, ring.program.get(), Worker::later);
   Member leader(tasks, 0, ring.program.get());
   ASSERT_EQ(leader.code, WEIR_OK) << leader.status.message;
   checkRing(leader, 3, 1000);
@@ -65,7 +63,7 @@ void goOnWithoutTheLast(const std::string &secret) {
   // One that begins anew learns of it, and one whose devices are another's stays out.
   first.end();
   EXPECT_EQ(runUntilFailure(leader).code, WEIR_UNAVAILABLE) << leader.status.message;
-  EXPECT_EQ(write(gate[1], "!", 1), 1);
+  again.begin();
   Tasks hurried = tasks;
   hurried.connectMs = 500;
   for (size_t i = 0; i < hurried.tasks.size(); ++i)
@@ -79,8 +77,6 @@ void goOnWithoutTheLast(const std::string &secret) {
             std::string::npos)
       << late.status.message;
   checkRing(leader, 3, 1000);
-  close(gate[0]);
-  close(gate[1]);
 }
 
 TEST(ClusterRoster, OthersGetTheDevicesOfATaskThatIsGone) { goOnWithoutTheLast(""); }
@@ -90,7 +86,7 @@ TEST(ClusterRoster, WithASharedSecret) { goOnWithoutTheLast("known to three task
 TEST(ClusterRoster, AnotherLeads) {
   Ring ring(3);
   Tasks tasks(3);
-  pid_t lost = fork();
+  pid_t lost = forkAlone();
   if (!lost) {
     Member leader(tasks, 0, ring.program.get());
     if (leader.code == WEIR_OK)
