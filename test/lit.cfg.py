@@ -43,7 +43,7 @@ config.substitutions.append(("%python", config.python))
 
 llvm_config.use_default_substitutions()
 llvm_config.with_environment("PATH", config.weir_tools_dir, append_path=True)
-llvm_config.with_system_environment(["HOME", "WEIR_CORPORA"])
+llvm_config.with_system_environment(["HOME", "WEIR_CORPORA", "UCX_MEM_MMAP_HOOK_MODE"])
 
 # Machine code that tests keep is not the user's.
 # Stand-ins are asked for by name, where a test wants a library.

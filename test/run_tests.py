@@ -19,6 +19,8 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 
+import sanitizers
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
@@ -116,13 +118,7 @@ def run_script(tally, name, command):
 
 def run_sanitized(tally, fuzz_seconds):
     """The same tests on a build whose own code is instrumented, and its fuzzers."""
-    # Debian's libMLIR is not: its inlined bump allocators poison memory that it then hands over,
-    # and ThreadSanitizer does not see what orders its threads.
-    # LLVM gives threads stacks for signals in place of the sanitizer's, which then frees them.
-    os.environ["ASAN_OPTIONS"] = "allow_user_poisoning=0:detect_leaks=0:use_sigaltstack=0"
-    # Tasks of a conformance case are forked where threads are, and begin some of their own.
-    os.environ["TSAN_OPTIONS"] = ("die_after_fork=0 suppressions="
-                                  + os.path.join(ROOT, "test", "tsan.supp"))
+    os.environ.update(sanitizers.environment())
     for preset in ("asan", "tsan"):
         build = os.path.join(ROOT, "build", preset)
         configured = subprocess.run(["cmake", "--preset", preset, "-Wno-dev"], cwd=ROOT,

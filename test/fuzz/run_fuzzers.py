@@ -34,6 +34,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "test"))
 import corpora  # noqa: E402
+import sanitizers  # noqa: E402
 
 # The pipeline compiles an input four times.
 SECONDS_PER_INPUT = {"pipeline": 100}
@@ -45,11 +46,11 @@ LARGEST = {"onnx": 1 << 14, "graphdef": 1 << 14, "text": 1 << 14, "bundle": 1 <<
 SEEDS = 400  # of the corpora, a target
 
 ENVIRONMENT = {
-    # Debian's libMLIR is not instrumented, and poisons what it hands over.
+    **sanitizers.ENVIRONMENT,
     # Short stacks of allocations: LLVM makes most of them, and their stacks say little.
     # What asks for more memory than there is gets none, as without the sanitizer.
-    "ASAN_OPTIONS": "allow_user_poisoning=0:detect_leaks=0:malloc_context_size=5:"
-                    "allocator_may_return_null=1",
+    "ASAN_OPTIONS": sanitizers.ENVIRONMENT["ASAN_OPTIONS"]
+                    + ":malloc_context_size=5:allocator_may_return_null=1",
     "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
 }
 

@@ -31,6 +31,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path[:0] = [HERE, os.path.join(ROOT, "test")]
 import corpora  # noqa: E402
 import damage  # noqa: E402
+import sanitizers  # noqa: E402
 
 CPU_SECONDS = 10
 MEGABYTES = 1024
@@ -97,10 +98,7 @@ def limit():
 
 def compile_one(weirc, model, output):
     """What is wrong with how weirc ended, or None; and whether it refused."""
-    environment = dict(os.environ)
-    # Debian's libMLIR is not instrumented, and poisons what it hands over.
-    environment.setdefault("ASAN_OPTIONS",
-                           "allow_user_poisoning=0:detect_leaks=0:use_sigaltstack=0")
+    environment = sanitizers.environment()
     with tempfile.TemporaryFile() as errors:
         process = subprocess.Popen([weirc, model, "-o", output, "-O1", "--cpu=x86-64-v3"],
                                    stdout=subprocess.DEVNULL, stderr=errors,

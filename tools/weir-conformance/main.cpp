@@ -15,6 +15,7 @@
 #include "tools/common/Files.h"
 #include "tools/common/FlagParser.h"
 #include "tools/common/ModelFlags.h"
+#include "tools/common/Sanitized.h"
 #include "tools/common/Terminal.h"
 #include "tools/weir-conformance/CompiledCase.h"
 #include "tools/weir-conformance/Discovery.h"
@@ -39,17 +40,7 @@ namespace {
 
 constexpr const char *toolName = "weir-conformance";
 constexpr size_t shownFailures = 40;
-// A sanitizer's memory is many times the case's own.
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define WEIR_IS_SANITIZED
-#endif
-#endif
-#ifdef WEIR_IS_SANITIZED
-constexpr int64_t defaultMemoryLimit = 0;
-#else
-constexpr int64_t defaultMemoryLimit = int64_t(4) << 30;
-#endif
+constexpr int64_t defaultMemoryLimit = isSanitized ? 0 : int64_t(4) << 30;
 
 struct Settings {
   std::vector<std::string> paths;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/execute/ForkServer.h"
+#include "tools/common/Sanitized.h"
 
 #include <gtest/gtest.h>
 
@@ -77,6 +78,8 @@ TEST(ForkServer, AHangLosesOneCase) {
 }
 
 TEST(ForkServer, MemoryIsLimited) {
+  if (tools::isSanitized)
+    GTEST_SKIP() << "a sanitizer's memory cannot be limited";
   ForkOptions options;
   options.memoryLimit = int64_t(256) << 20;
   Results results = runAll(2, options, [](size_t i) {
