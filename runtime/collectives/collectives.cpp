@@ -14,8 +14,9 @@
 // are ranks begins at rank c+1, each next one combines it with its own, and rank c has
 // the reduction of all, which goes around once more. Lanes of a chunk follow each other
 // on their own, so that one is combined while the next is on its way. Small ones go up a
-// binomial tree and down again. Both orders hang on the number of ranks and the size
-// alone, and so do the bits of a result.
+// binomial tree and down again. Two ranks exchange all that they have, up to a size, and
+// both reduce it: one message's time in place of two. The orders hang on the number of
+// ranks and the size alone, and so do the bits of a result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,6 +35,9 @@ namespace {
 constexpr int64_t largestInTree = 32 << 10;
 /// A lane's piece of a chunk.
 constexpr int64_t pieceBytes = 512 << 10;
+/// Beyond, each of two ranks reduces a half: reading and writing counts for more than a
+/// message.
+constexpr int64_t largestExchanged = pieceBytes;
 constexpr int64_t mostLanes = 64;
 
 struct Part;
@@ -59,8 +63,8 @@ struct Part {
   weir_context *ctx;
   const weir_collective_desc *desc;
   int32_t rank;
-  bool isTree;
-  CombineFn combine;
+  bool isTree, isExchange;
+  Combine combine;
   Block *block;                              ///< what is worked in, and the result in the end
   weir_tensor tensor;                        ///< its description; data: the block's
   int64_t elementBytes, count, chunk, piece; ///< the last three in elements
@@ -80,6 +84,7 @@ struct Part {
   bool prepare(const weir_tensor &given);
   bool widen(const weir_tensor &given);
   bool fail(int32_t code, const char *text);
+  void retire(Block *own);
   bool takeMemory(int64_t bytes, Block **made);
   void chooseLanes();
 
@@ -104,6 +109,10 @@ struct Part {
   }
   void rangeOf(const Lane &lane, int32_t ofChunk, int64_t *from, int64_t *to) const;
   bool forward(Block *&block, int32_t edge, int64_t iteration, int64_t elements);
+
+  // The exchange of two. What is copied as it is sent may be written over at once.
+  bool isCopied() const { return tensor.bytes < copiedBytes; }
+  bool exchange(Block *&arrived);
 
   // The tree.
   int32_t lowestBit() const { return rank ? rank & -rank : 1 << 30; }
@@ -156,7 +165,7 @@ bool Part::prepare(const weir_tensor &given) {
     return fail(WEIR_UNIMPLEMENTED, "elements of that type are not moved together");
   combine = combineFn(given.dtype, desc->reduction);
   bool reduces = desc->kind == WEIR_ALL_REDUCE || desc->kind == WEIR_REDUCE_SCATTER;
-  if (reduces && !combine)
+  if (reduces && !combine.behind)
     return fail(WEIR_UNIMPLEMENTED, "elements of that type are not reduced");
   if (desc->kind == WEIR_ALL_GATHER && !widen(given))
     return false;
@@ -200,15 +209,16 @@ bool Part::widen(const weir_tensor &given) {
 /// The same on all ranks: of the size alone.
 void Part::chooseLanes() {
   int64_t laneCount = 1;
+  isExchange = desc->kind == WEIR_ALL_REDUCE && ranks() == 2 && tensor.bytes <= largestExchanged;
   isTree = desc->kind == WEIR_BROADCAST ||
-           (desc->kind == WEIR_ALL_REDUCE && tensor.bytes <= largestInTree);
+           (desc->kind == WEIR_ALL_REDUCE && !isExchange && tensor.bytes <= largestInTree);
   bool isWhole = desc->kind == WEIR_ALL_GATHER || desc->kind == WEIR_REDUCE_SCATTER;
   // A line of the cache is one rank's.
   int64_t unit = isWhole ? 1 : 64 / (elementBytes < 64 ? elementBytes : 64);
   auto rounded = [&](int64_t whole, int64_t parts) {
     return ((whole + parts - 1) / parts + unit - 1) / unit * unit;
   };
-  chunk = isTree ? count : rounded(count, ranks());
+  chunk = isTree || isExchange ? count : rounded(count, ranks());
   laneCount = (chunk * elementBytes + pieceBytes - 1) / pieceBytes;
   laneCount = laneCount < 1 ? 1 : laneCount > mostLanes ? mostLanes : laneCount;
   if (isTree && desc->kind == WEIR_ALL_REDUCE)
@@ -246,6 +256,15 @@ void Part::begin() {
       lanes[i].end();
 }
 
+/// Drops the block that held what this device gave. Another task may still read it: then it
+/// goes with the run.
+void Part::retire(Block *own) {
+  if (own && own->kind != Block::atHand &&
+      run()->devices[ctx->device].kept.load(std::memory_order_acquire) != 0)
+    return linkBlock(run(), own);
+  drop(own);
+}
+
 void Part::end() {
   weir_run *ofRun = run();
   if (block && lanes && !ofRun->aborted.load(std::memory_order_acquire)) {
@@ -256,7 +275,7 @@ void Part::end() {
     }
     deliverTensor(ofRun, own().output, 0, tensor, block);
   } else {
-    drop(block);
+    retire(block);
   }
   free(lanes);
   this->~Part();
@@ -303,19 +322,24 @@ void Lane::end() {
 }
 
 int32_t Part::receives() const {
+  if (isExchange)
+    return 1;
   if (!isTree)
     return hopsEnd() - firstHop();
   return reducedChildren() + (rank != 0);
 }
 
 int32_t Part::edgeOf(int32_t message) const {
+  if (isExchange)
+    return rank ? own().down : desc->ranks[1].up;
   if (!isTree)
     return desc->ranks[(rank + ranks() - 1) % ranks()].ring;
   return message < reducedChildren() ? desc->ranks[rank + (1 << message)].up : own().down;
 }
 
 int64_t Part::iterationOf(const Lane &lane) const {
-  return isTree ? lane.number : lane.number * int64_t(2 * ranks()) + firstHop() + lane.at;
+  return isTree || isExchange ? lane.number
+                              : lane.number * int64_t(2 * ranks()) + firstHop() + lane.at;
 }
 
 void Part::rangeOf(const Lane &lane, int32_t ofChunk, int64_t *from, int64_t *to) const {
@@ -329,7 +353,7 @@ bool Part::isEmpty(const Lane &lane) const {
   if (isTree)
     return false;
   int64_t from, to;
-  rangeOf(lane, chunkAt(firstHop() + lane.at), &from, &to);
+  rangeOf(lane, isExchange ? 0 : chunkAt(firstHop() + lane.at), &from, &to);
   return from >= to;
 }
 
@@ -339,7 +363,11 @@ bool Part::sendFirst(const Lane &lane) {
   if (ranks() == 1)
     return true;
   int64_t from, to;
-  rangeOf(lane, desc->kind == WEIR_ALL_GATHER ? rank : (rank + ranks() - 1) % ranks(), &from, &to);
+  rangeOf(lane,
+          isExchange                      ? 0
+          : desc->kind == WEIR_ALL_GATHER ? rank
+                                          : (rank + ranks() - 1) % ranks(),
+          &from, &to);
   if (from >= to)
     return true;
   weir_tensor sent = {};
@@ -348,6 +376,10 @@ bool Part::sendFirst(const Lane &lane) {
   sent.dtype = tensor.dtype;
   sent.rank = 1;
   sent.dims[0] = to - from;
+  if (isExchange) {
+    int32_t edge = rank ? own().up : desc->ranks[1].down;
+    return weir_rt_send_kept(ctx, edge, lane.number, &sent) == 0;
+  }
   int64_t iteration = lane.number * int64_t(2 * ranks()) + firstHop();
   // Of an all-reduce it may be read in place: when its chunk comes back, reduced, to be
   // written here, the next rank has read it.
@@ -359,13 +391,15 @@ bool Part::sendFirst(const Lane &lane) {
 bool Part::use(const Lane &lane, Block *&arrived, const weir_tensor &given) {
   int64_t from, to;
   int32_t hop = firstHop() + lane.at;
-  rangeOf(lane, isTree ? 0 : chunkAt(hop), &from, &to);
+  rangeOf(lane, isTree || isExchange ? 0 : chunkAt(hop), &from, &to);
   if (given.bytes != (to > from ? to - from : 0) * elementBytes)
     return fail(WEIR_DATA_LOSS, "a piece is of another size than its own");
+  if (isExchange)
+    return exchange(arrived);
   if (isTree) {
     bool reduces = lane.at < reducedChildren();
     if (reduces)
-      combine(at(from), arrived->data(), to - from);
+      combine.behind(at(from), arrived->data(), to - from);
     else if (to > from)
       memcpy(at(from), arrived->data(), size_t(given.bytes));
     if (!reduces)
@@ -376,10 +410,26 @@ bool Part::use(const Lane &lane, Block *&arrived, const weir_tensor &given) {
   }
   bool reduces = hop < ranks() - 1;
   if (reduces)
-    combine(arrived->data(), at(from), to - from);
+    combine.behind(arrived->data(), at(from), to - from);
   if (hop >= ranks() - 2)
     memcpy(at(from), arrived->data(), size_t(given.bytes));
   return hop + 1 == hopsEnd() || forward(arrived, own().ring, iterationOf(lane) + 1, to - from);
+}
+
+/// Rank 0's elements stand before rank 1's on both. What the other may still read stays as
+/// it is: the block that has come becomes the result.
+bool Part::exchange(Block *&arrived) {
+  bool isFirst = rank == 0;
+  if (isCopied()) {
+    (isFirst ? combine.behind : combine.before)(tensor.data, arrived->data(), count);
+    return true;
+  }
+  (isFirst ? combine.before : combine.behind)(arrived->data(), tensor.data, count);
+  retire(block);
+  block = arrived;
+  arrived = nullptr;
+  tensor.data = block->data();
+  return true;
 }
 
 /// Hands a block on without a copy, if it may leave.

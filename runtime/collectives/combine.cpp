@@ -45,33 +45,39 @@ struct Bf16 {
   static uint16_t store(float value) { return bfloatOfFloat(value); }
 };
 
-template <typename Format, typename Operation>
-void combine(void *into, const void *other, int64_t count) {
+template <typename Format, typename Operation, bool isBefore>
+void combine(void *into, const void *others, int64_t count) {
   auto *to = static_cast<typename Format::Stored *>(into);
-  auto *from = static_cast<const typename Format::Stored *>(other);
-  for (int64_t i = 0; i < count; ++i)
-    to[i] = Format::store(Operation::of(Format::load(to[i]), Format::load(from[i])));
+  auto *from = static_cast<const typename Format::Stored *>(others);
+  for (int64_t i = 0; i < count; ++i) {
+    auto own = Format::load(to[i]), other = Format::load(from[i]);
+    to[i] = Format::store(isBefore ? Operation::of(other, own) : Operation::of(own, other));
+  }
 }
 
-template <typename Format> CombineFn of(int32_t reduction) {
+template <typename Format, typename Operation> constexpr Combine both() {
+  return {combine<Format, Operation, false>, combine<Format, Operation, true>};
+}
+
+template <typename Format> Combine of(int32_t reduction) {
   switch (reduction) {
   case WEIR_REDUCE_SUM:
-    return combine<Format, Sum>;
+    return both<Format, Sum>();
   case WEIR_REDUCE_PROD:
-    return combine<Format, Prod>;
+    return both<Format, Prod>();
   case WEIR_REDUCE_MAX:
-    return combine<Format, Max>;
+    return both<Format, Max>();
   case WEIR_REDUCE_MIN:
-    return combine<Format, Min>;
+    return both<Format, Min>();
   default:
-    return nullptr;
+    return {};
   }
 }
 
 } // namespace
 
 // Signed integers go as unsigned where that is the same: sums and products wrap around.
-CombineFn combineFn(int32_t dtype, int32_t reduction) {
+Combine combineFn(int32_t dtype, int32_t reduction) {
   bool wraps = reduction == WEIR_REDUCE_SUM || reduction == WEIR_REDUCE_PROD;
   switch (dtype) {
   case WEIR_F32:
@@ -91,7 +97,7 @@ CombineFn combineFn(int32_t dtype, int32_t reduction) {
   case WEIR_U64:
     return of<Plain<uint64_t>>(reduction);
   default:
-    return nullptr;
+    return {};
   }
 }
 

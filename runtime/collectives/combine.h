@@ -16,8 +16,14 @@ namespace weir::rt {
 /// precision is computed in f32 and rounded to nearest even, each time.
 using CombineFn = void (*)(void *into, const void *other, int64_t count);
 
+/// The same, and into[i] = other[i] ∘ into[i]: of zeros of both signs and of NaNs the order
+/// decides which one is the result.
+struct Combine {
+  CombineFn behind, before;
+};
+
 /// Of a weir_dtype and a weir_reduction; null: elements of that type are not reduced.
-CombineFn combineFn(int32_t dtype, int32_t reduction);
+Combine combineFn(int32_t dtype, int32_t reduction);
 
 } // namespace weir::rt
 

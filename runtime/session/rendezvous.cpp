@@ -181,9 +181,6 @@ static int32_t failEdge(weir_run *run, int32_t edge, int32_t code, const char *p
   return abortRun(run, code, text);
 }
 
-/// Less is copied sooner than its sender could wait for it.
-static constexpr int64_t copiedBytes = 1 << 14;
-
 /// To a device of another task. `kept`: the elements may be read in place.
 static int32_t sendAway(weir_context *ctx, int32_t edge, int64_t iteration,
                         const weir_tensor &tensor, bool kept) {

@@ -72,6 +72,9 @@ inline int64_t windowOf(const weir_tensor &tensor) {
   return few ? fewSendWindow : sendWindow;
 }
 
+/// Less is copied, when it is sent to another task, sooner than its sender could wait for it.
+inline constexpr int64_t copiedBytes = 1 << 14;
+
 /// Copies a tensor but for dims that it has not: most have few, and room for
 /// WEIR_MAX_RANK.
 inline void copyTensor(weir_tensor &to, const weir_tensor &from) {

@@ -143,7 +143,7 @@ const Topology::Level &Topology::between(int64_t a, int64_t b) const {
 namespace {
 
 /// As in runtime/collectives.
-constexpr double largestInTree = 32 << 10, pieceBytes = 512 << 10;
+constexpr double largestInTree = 32 << 10, pieceBytes = 512 << 10, largestExchanged = pieceBytes;
 constexpr int64_t mostLanes = 64;
 
 /// Reductions of some hosts, one after the other on their links. All times are those of the
@@ -158,6 +158,8 @@ public:
                              int64_t shown, std::vector<SimulatedSpan> *spans) {
     if (group.size() < 2)
       return ready;
+    if (group.size() == 2 && bytes <= largestExchanged)
+      return exchange(bytes, ready);
     return bytes <= largestInTree ? tree(bytes, std::move(ready))
                                   : ring(bytes, std::move(ready), name, shown, spans);
   }
@@ -168,6 +170,15 @@ private:
   }
   double carry(size_t a, size_t b, double bytes) const {
     return way(a, b).latency + bytes / way(a, b).bandwidth;
+  }
+
+  /// All that the two have, in both directions at once.
+  std::vector<double> exchange(double bytes, const std::vector<double> &ready) const {
+    auto sum = [&](size_t own, size_t other) {
+      return std::max(ready[own], ready[other] + carry(other, own, bytes)) +
+             bytes / topology.combine;
+    };
+    return {sum(0, 1), sum(1, 0)};
   }
 
   /// Up a binomial tree, and down.

@@ -22,7 +22,7 @@ TEST(Collectives, AllKindsInTheDocumentedOrder) {
     TestSession session(program.get(), TestSession::defaults(2));
     ASSERT_EQ(session.code, WEIR_OK) << session.message();
     for (int kind = 0; kind < 4; ++kind)
-      for (int64_t each : {0, 1, 3, 40, 2000, 70000, 400000}) {
+      for (int64_t each : {0, 1, 3, 40, 2000, 20000, 70000, 130000, 400000}) {
         int64_t count = kind == WEIR_REDUCE_SCATTER ? each * ranks : each;
         program.check(kind, count, [&](weir_tensor fed, std::vector<weir_tensor> &fetches) {
           ASSERT_EQ(session.run({fed}, &fetches, nullptr, kind), WEIR_OK) << session.message();
@@ -32,7 +32,7 @@ TEST(Collectives, AllKindsInTheDocumentedOrder) {
       weir_memory_stats stats = {};
       stats.size = sizeof(stats);
       weir_session_memory(session.session, device, &stats);
-      EXPECT_EQ(stats.live, 1 + 4 * 7) << "the arena and results";
+      EXPECT_EQ(stats.live, 1 + 4 * 9) << "the arena and results";
     }
   }
 }
@@ -69,12 +69,14 @@ TEST(Collectives, ADeviceThatFailsEndsAllParts) {
 }
 
 template <typename T> void expectCombined(int32_t dtype, int32_t reduction, T a, T b, T result) {
-  CombineFn fn = combineFn(dtype, reduction);
-  ASSERT_NE(fn, nullptr);
-  T values[3] = {a, a, a};
-  T others[3] = {b, b, b};
-  fn(values, others, 3);
-  EXPECT_EQ(values[2], result) << dtype << ", " << reduction;
+  Combine combine = combineFn(dtype, reduction);
+  for (CombineFn fn : {combine.behind, combine.before}) {
+    ASSERT_NE(fn, nullptr);
+    T values[3] = {a, a, a};
+    T others[3] = {b, b, b};
+    fn(values, others, 3);
+    EXPECT_EQ(values[2], result) << dtype << ", " << reduction;
+  }
 }
 
 TEST(Combine, TypesAndKinds) {
@@ -88,14 +90,20 @@ TEST(Combine, TypesAndKinds) {
   expectCombined<uint16_t>(WEIR_BF16, WEIR_REDUCE_SUM, 0x3f80, 0x3f80, 0x4000);
   // 256 + 1 is halfway between two of bf16: to even.
   expectCombined<uint16_t>(WEIR_BF16, WEIR_REDUCE_SUM, 0x4380, 0x3f80, 0x4380);
-  EXPECT_EQ(combineFn(WEIR_STRING, WEIR_REDUCE_SUM), nullptr);
-  EXPECT_EQ(combineFn(WEIR_F32, 17), nullptr);
+  EXPECT_EQ(combineFn(WEIR_STRING, WEIR_REDUCE_SUM).behind, nullptr);
+  EXPECT_EQ(combineFn(WEIR_F32, 17).behind, nullptr);
   float nan[1] = {std::numeric_limits<float>::quiet_NaN()}, one[1] = {1};
-  combineFn(WEIR_F32, WEIR_REDUCE_MAX)(one, nan, 1);
+  combineFn(WEIR_F32, WEIR_REDUCE_MAX).behind(one, nan, 1);
   EXPECT_TRUE(std::isnan(one[0]));
   one[0] = 1;
-  combineFn(WEIR_F32, WEIR_REDUCE_MIN)(nan, one, 1);
+  combineFn(WEIR_F32, WEIR_REDUCE_MIN).behind(nan, one, 1);
   EXPECT_TRUE(std::isnan(nan[0]));
+  // Zeros are equal: the one behind is taken.
+  float plus[1] = {0.0f}, minus[1] = {-0.0f};
+  combineFn(WEIR_F32, WEIR_REDUCE_MAX).before(plus, minus, 1);
+  EXPECT_FALSE(std::signbit(plus[0]));
+  combineFn(WEIR_F32, WEIR_REDUCE_MAX).behind(plus, minus, 1);
+  EXPECT_TRUE(std::signbit(plus[0]));
 }
 
 } // namespace
