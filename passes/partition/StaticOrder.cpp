@@ -7,8 +7,10 @@
 
 #include "passes/partition/StaticOrder.h"
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/Training.h"
 #include "dialects/weir/Weir.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/partition/Homes.h"
 
 #include <numeric>
 #include <queue>
@@ -34,15 +36,16 @@ public:
       place[node] = int32_t(i);
   }
 
-  /// Orders a block and those inside; appends its nodes to `nodes`.
-  void visit(Block &block) {
-    SmallVector<Operation *> order = sort(block);
+  /// Orders a block and those inside, unless it is to stay as it is; appends its nodes to `nodes`.
+  void visit(Block &block, bool sorts = true) {
+    SmallVector<Operation *> order =
+        sorts ? sort(block) : to_vector(make_pointer_range(block.without_terminator()));
     for (Operation *op : order) {
       if (auto it = numbers.find(op); it != numbers.end())
         nodes.push_back(it->second);
       if (isControl(op))
         for (Region &region : op->getRegions())
-          visit(region.front());
+          visit(region.front(), sorts);
     }
     orders.emplace_back(&block, std::move(order));
   }
@@ -120,11 +123,26 @@ private:
 
 } // namespace
 
+/// Devices that do the same, each on a part of a batch, and meet in collectives. Those go beside
+/// what is computed, from where their values are there on, which is early in the order of the
+/// passes; the plan takes them for work of a device, and would put them off.
+static bool areReplicas(func::FuncOp function) {
+  llvm::SmallDenseSet<int64_t> devices;
+  size_t least = SIZE_MAX;
+  function.walk([&](Operation *op) {
+    if (int64_t device = deviceOf(op); device >= 0)
+      devices.insert(device);
+    if (op->hasAttr(collectiveAttr))
+      least = std::min<size_t>(least, op->getNumOperands());
+  });
+  return least == devices.size();
+}
+
 void weir::orderByPlan(ModuleOp module, const CostModel &model, placement::Plan &plan) {
   Orderer orderer(model, plan);
   for (auto function : module.getOps<func::FuncOp>())
     if (!function.isExternal())
-      orderer.visit(function.getBody().front());
+      orderer.visit(function.getBody().front(), !areReplicas(function));
   std::vector<int32_t> given(plan.order.size());
   std::iota(given.begin(), given.end(), 0);
   double asGiven = placement::timelineOf(model.problem, plan.device, given).makespan;

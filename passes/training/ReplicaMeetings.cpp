@@ -148,18 +148,20 @@ void Meetings::settleGather(Meeting &meeting) {
 // Buckets
 //===----------------------------------------------------------------------===//
 
-/// The last of marks in the block.
-static Operation *lastOf(ArrayRef<Operation *> marks, Operation *last = nullptr) {
-  for (Operation *mark : marks)
-    if (isMeeting(mark) && (!last || last->isBeforeInBlock(mark)))
-      last = mark;
-  return last;
+/// Behind which operation all replicas have what they give. Marks stand where the optimizer
+/// begins with a variable, often long after.
+Operation *Meetings::readyAt(const Meeting &meeting) {
+  Operation *last = nullptr;
+  for (Value value : meeting.given)
+    if (Operation *def = value.getDefiningOp(); def && (!last || last->isBeforeInBlock(def)))
+      last = def;
+  return last ? last : meeting.marks.back().front();
 }
 
 /// `bucket` may take one more: it is of the same kind, stage and elements, and waits for none of
 /// them.
 bool Meetings::fits(ArrayRef<Meeting *> bucket, const Meeting &next) const {
-  Operation *last = lastOf(next.marks.back());
+  Operation *last = readyAt(next);
   return llvm::all_of(bucket, [&](Meeting *other) {
     return other->way == next.way && other->stage == next.stage &&
            other->type().getElementType() == next.type().getElementType() &&
@@ -173,8 +175,8 @@ bool Meetings::fits(ArrayRef<Meeting *> bucket, const Meeting &next) const {
   });
 }
 
-/// In the order of the marks: a bucket ends where it is full, where the next is of another kind,
-/// and before a mark that waits for one of its members.
+/// In the order in which values are there: a bucket ends where it is full, where the next is of
+/// another kind, and before a value that waits for one of its members.
 void Meetings::run() {
   SmallVector<Meeting *> bucket;
   int64_t bytes = 0;
@@ -189,13 +191,18 @@ void Meetings::run() {
       settleWay(meeting);
     else
       settleGather(meeting);
-  for (Meeting &meeting : meetings) {
-    if (!fits(bucket, meeting))
+  SmallVector<Meeting *> order = llvm::to_vector(llvm::make_pointer_range(meetings));
+  llvm::sort(order, [](const Meeting *x, const Meeting *y) {
+    Operation *one = readyAt(*x), *other = readyAt(*y);
+    return one != other ? one->isBeforeInBlock(other) : x < y;
+  });
+  for (Meeting *meeting : order) {
+    if (!fits(bucket, *meeting))
       flush();
-    bucket.push_back(&meeting);
-    int64_t elements = meeting.type().getNumElements();
-    bytes += elements * int64_t(meeting.type().getElementTypeBitWidth() / 8) *
-             (meeting.way == Way::gather ? int64_t(count()) : 1);
+    bucket.push_back(meeting);
+    int64_t elements = meeting->type().getNumElements();
+    bytes += elements * int64_t(meeting->type().getElementTypeBitWidth() / 8) *
+             (meeting->way == Way::gather ? int64_t(count()) : 1);
     if (bytes >= bucketBytes)
       flush();
   }
@@ -205,7 +212,8 @@ void Meetings::run() {
 void Meetings::meet(ArrayRef<Meeting *> bucket) {
   Operation *last = nullptr;
   for (Meeting *meeting : bucket)
-    last = lastOf(meeting->marks.back(), last);
+    if (Operation *at = readyAt(*meeting); !last || last->isBeforeInBlock(at))
+      last = at;
   b.setInsertionPointAfter(last);
   stage = bucket.front()->stage;
   switch (bucket.front()->way) {

@@ -55,6 +55,7 @@ private:
     }
   };
   size_t count() const { return devices.size() / size_t(stages); }
+  static mlir::Operation *readyAt(const Meeting &meeting);
   void settleWay(Meeting &meeting);
   void settleGather(Meeting &meeting);
   bool fits(llvm::ArrayRef<Meeting *> bucket, const Meeting &next) const;

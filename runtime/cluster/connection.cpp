@@ -60,8 +60,10 @@ struct Connection::Outgoing {
 
 std::shared_ptr<Connection> Connection::create(Memory &memory, ucp_context_h context,
                                                int32_t ownTask, uint64_t ownIncarnation,
-                                               uint64_t mine, std::string &error) {
-  std::shared_ptr<Connection> connection(new Connection(memory, ownTask, ownIncarnation, mine));
+                                               uint64_t mine, int64_t atOnceBytes,
+                                               std::string &error) {
+  std::shared_ptr<Connection> connection(
+      new Connection(memory, ownTask, ownIncarnation, mine, atOnceBytes));
   ucp_worker_params_t params = {};
   params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
   params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
@@ -311,6 +313,10 @@ Sent Connection::send(const Header &header, const Payload &payload) {
   }
   ucp_request_param_t param;
   param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+  if (payload.bytes <= atOnceBytes) {
+    param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
+    param.flags = UCP_AM_SEND_FLAG_EAGER;
+  }
   param.cb.send = onSent;
   param.user_data = outgoing;
   ucs_status_ptr_t request = ucp_am_send_nbx(endpoint, messageId, &outgoing->header,

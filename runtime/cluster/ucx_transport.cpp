@@ -7,6 +7,7 @@
 
 #include "cluster/ucx_transport.h"
 
+#include <dirent.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <time.h>
@@ -37,12 +38,28 @@ void Progress::recycle(Incoming *incoming) {
     delete incoming;
 }
 
+/// UCX asks the receiver before it sends much (its rendezvous), so that hardware can write where
+/// the bytes are to lie. Over TCP the answer waits behind what this task itself sends, and both
+/// directions take turns: a piece of a collective goes without. UCX_RNDV_THRESH decides where it
+/// is set, and UCX where there is such hardware.
+static int64_t bytesAtOnce() {
+  constexpr int64_t most = 1 << 20;
+  DIR *devices = opendir("/sys/class/infiniband");
+  bool hasHardware = false;
+  while (const dirent *entry = devices ? readdir(devices) : nullptr)
+    hasHardware |= entry->d_name[0] != '.';
+  if (devices)
+    closedir(devices);
+  return hasHardware || getenv("UCX_RNDV_THRESH") ? 0 : most;
+}
+
 bool UcxTransport::open(int32_t ownTask, uint64_t incarnation, int32_t taskCount,
                         std::string &error) {
   own = ownTask;
   ownIncarnation = incarnation;
   connections.assign(size_t(taskCount), nullptr);
   wakeFd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  atOnceBytes = bytesAtOnce();
   // With errors handled UCX leaves shared memory out unless told that its peers
   // may be watched, which its API cannot tell it.
   setenv("UCX_POSIX_ERROR_HANDLING", "y", /*overwrite=*/0);
@@ -92,7 +109,7 @@ void UcxTransport::close() {
 }
 
 std::shared_ptr<Connection> UcxTransport::prepare(uint64_t mine, std::string &error) {
-  return Connection::create(memory, context, own, ownIncarnation, mine, error);
+  return Connection::create(memory, context, own, ownIncarnation, mine, atOnceBytes, error);
 }
 
 bool UcxTransport::connect(int32_t task, uint64_t incarnation,

@@ -225,7 +225,7 @@ public:
   /// Null, with the reason. `mine` is the nonce that its messages must have.
   static std::shared_ptr<Connection> create(Memory &memory, ucp_context_h context, int32_t ownTask,
                                             uint64_t ownIncarnation, uint64_t mine,
-                                            std::string &error);
+                                            int64_t atOnceBytes, std::string &error);
   ~Connection() { close(); }
   const std::string &address() const { return workerAddress; }
   uint64_t nonce() const { return mine; }
@@ -261,8 +261,10 @@ private:
   void countSent(int64_t bytes) {
     sentBytes.store(sentBytes.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
   }
-  Connection(Memory &memory, int32_t own, uint64_t ownIncarnation, uint64_t mine)
-      : memory(memory), own(own), ownIncarnation(ownIncarnation), mine(mine) {}
+  Connection(Memory &memory, int32_t own, uint64_t ownIncarnation, uint64_t mine,
+             int64_t atOnceBytes)
+      : memory(memory), own(own), ownIncarnation(ownIncarnation), mine(mine),
+        atOnceBytes(atOnceBytes) {}
   Outgoing *prepare(const Header &header, const Payload &payload);
   void keep(Outgoing *outgoing);
   void recycle(Outgoing *outgoing);
@@ -283,6 +285,7 @@ private:
   const int32_t own;
   const uint64_t ownIncarnation;
   const uint64_t mine;
+  const int64_t atOnceBytes; ///< no more go without asking the receiver first
   uint64_t theirs = 0;
   int32_t task = -1;
   uint64_t incarnation = 0; ///< of the other task's process
@@ -369,6 +372,7 @@ private:
   Memory &memory;
   int32_t own = 0;
   uint64_t ownIncarnation = 0;
+  int64_t atOnceBytes = 0; ///< as a Connection's
   ucp_context_h context = nullptr;
   int wakeFd = -1;
   std::vector<pollfd> waited;                      ///< the sleeper's

@@ -8,7 +8,8 @@
 // Each device has a part in a collective: a coroutine written by hand, which waits for
 // what the step gives, exchanges pieces with other devices' parts over edges as steps
 // do, and sends the result to the step. It holds no thread while it waits, and goes on
-// beside the step.
+// beside the step: on the thread that gives it what it waits for, so that a step that
+// computes without a pause, with all threads that there are, does not keep it.
 //
 // Large tensors go around a ring (Patarasuk and Yuan, 2009): chunk c of as many as there
 // are ranks begins at rank c+1, each next one combines it with its own, and rank c has
@@ -294,7 +295,7 @@ void Lane::run() {
       continue;
     }
     // Once suspended, the lane may be resumed, and end, before this call returns.
-    if (!weir_rt_receive_ready(part->ctx, part->edgeOf(at), part->iterationOf(*this), this))
+    if (!receiveReady(part->ctx, part->edgeOf(at), part->iterationOf(*this), this, true))
       return;
     if (!take())
       break;
@@ -501,7 +502,7 @@ void beginPart(weir_run *run, const weir_collective_desc *desc, int32_t rank) {
   part->desc = desc;
   part->rank = rank;
   addUnfinished(run, 1);
-  if (weir_rt_receive_ready(part->ctx, desc->ranks[rank].input, 0, part))
+  if (receiveReady(part->ctx, desc->ranks[rank].input, 0, part, true))
     part->begin();
 }
 

@@ -79,7 +79,7 @@ static void deliver(weir_run *run, int32_t edge, int64_t iteration, const weir_t
   }
   Block *block = Block::of(tensor.data);
   block->kind = hasContents(tensor.dtype) ? Block::ofRunKept : Block::ofRun;
-  deliverTensor(run, edge, iteration, tensor, block);
+  deliverTensor(run, edge, iteration, tensor, block, /*atOnce=*/true);
 }
 
 static int32_t deliverFewBytes(weir_run *run, int32_t edge, int64_t iteration,
@@ -97,7 +97,7 @@ static int32_t deliverFewBytes(weir_run *run, int32_t edge, int64_t iteration,
   return delivered;
 }
 
-static void resume(void *woken) { postTasks(static_cast<Task *>(woken)); }
+static void resume(void *woken) { runOrPostTasks(static_cast<Task *>(woken)); }
 
 static void fetched(weir_run *run, int32_t index, const weir_tensor *given, int64_t bytes) {
   weir_tensor tensor = *given;

@@ -242,7 +242,9 @@ static int32_t sendHere(weir_context *ctx, int32_t edge, int64_t iteration,
     memcpy(block->data(), &direct->data, sizeof(void *));
   else
     copyElements(tensor, block->data());
-  return deliverTensor(run, edge, iteration, tensor, block);
+  // What a device gives to a part of its own goes on at once.
+  bool isOwn = desc.source == desc.destination;
+  return deliverTensor(run, edge, iteration, tensor, block, isOwn);
 }
 
 static int32_t send(weir_context *ctx, int32_t edge, int64_t iteration, const weir_tensor *value,
@@ -288,7 +290,7 @@ int32_t passOn(weir_context *ctx, int32_t edge, int64_t iteration, const weir_te
 }
 
 int32_t deliverTensor(weir_run *run, int32_t edge, int64_t iteration, const weir_tensor &tensor,
-                      Block *block) {
+                      Block *block, bool atOnce) {
   const char *problem = nullptr;
   Task *tasks = nullptr;
   {
@@ -308,7 +310,7 @@ int32_t deliverTensor(weir_run *run, int32_t edge, int64_t iteration, const weir
       wake(arrival->receiver, &tasks);
     }
   }
-  postTasks(tasks);
+  (atOnce ? runOrPostTasks : postTasks)(tasks);
   if (!problem)
     return WEIR_OK;
   block->memory->free(block);
@@ -426,6 +428,11 @@ void weir::rt::acknowledge(weir_run *run, int32_t edge, int64_t taken) {
 }
 
 int32_t weir_rt_receive_ready(weir_context *ctx, int32_t edge, int64_t iteration, void *coroutine) {
+  return receiveReady(ctx, edge, iteration, coroutine, /*isShort=*/false);
+}
+
+int32_t weir::rt::receiveReady(weir_context *ctx, int32_t edge, int64_t iteration, void *coroutine,
+                               bool isShort) {
   weir_run *run = ctx->run;
   EdgeCounts &counts = run->edgeCounts[edge];
   bool counted = iteration == WEIR_NEXT_ITERATION;
@@ -451,7 +458,7 @@ int32_t weir_rt_receive_ready(weir_context *ctx, int32_t edge, int64_t iteration
       problem = "received twice in one iteration";
     } else {
       arrival->counted = counted;
-      suspend(arrival->receiver, ctx, coroutine, edgeName(run, edge));
+      suspend(arrival->receiver, ctx, coroutine, edgeName(run, edge), isShort);
       return 0;
     }
   }

@@ -255,9 +255,13 @@ int32_t recordUnassigned(weir_context *ctx, int32_t slot, int32_t site);
 int32_t checkAssigned(weir_context *ctx, int32_t slot, int32_t site, const weir_tensor &value);
 
 /// A tensor has come, in `block`, which the run takes. Resumes who waits for it.
-/// Returns 0, or aborts the run and frees the block. From any thread.
+/// Returns 0, or aborts the run and frees the block. From any thread. `atOnce`: what is short
+/// goes on here (runOrPostTasks).
 int32_t deliverTensor(weir_run *run, int32_t edge, int64_t iteration, const weir_tensor &tensor,
-                      Block *block);
+                      Block *block, bool atOnce = false);
+/// weir_rt_receive_ready, for a coroutine that goes on for a moment (Suspension::isShort).
+int32_t receiveReady(weir_context *ctx, int32_t edge, int64_t iteration, void *coroutine,
+                     bool isShort);
 /// The same with a copy of the elements, at most fewBytes, if the run has
 /// memory at hand. Links the task that resumes who waits before `*tasks`, for
 /// postTasks. False: nothing was done.

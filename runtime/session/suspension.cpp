@@ -8,10 +8,13 @@
 #include "session/suspension.h"
 
 #include "session/run.h"
+#include "support/float_environment.h"
 
 namespace weir::rt {
 
-void suspend(Suspension &suspension, weir_context *ctx, void *coroutine, const char *name) {
+void suspend(Suspension &suspension, weir_context *ctx, void *coroutine, const char *name,
+             bool isShort) {
+  suspension.isShort = isShort;
   suspension.task.run = nullptr;
   // Who ends a wait reads whose it is before it has the lock.
   if (suspension.waiter != ctx)
@@ -55,6 +58,18 @@ void postTasks(Task *tasks) {
   while (Task *task = tasks) {
     tasks = task->next;
     static_cast<weir_run *>(task->owner)->session->executor->post(task);
+  }
+}
+
+void runOrPostTasks(Task *tasks) {
+  while (Task *task = tasks) {
+    tasks = task->next;
+    if (reinterpret_cast<Suspension *>(task)->isShort) {
+      FloatEnvironment environment;
+      task->run(task);
+    } else {
+      static_cast<weir_run *>(task->owner)->session->executor->post(task);
+    }
   }
 }
 

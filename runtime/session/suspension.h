@@ -20,13 +20,15 @@ struct Suspension {
   weir_context *waiter;
   void *coroutine;  ///< null: no one waits
   const char *name; ///< of what is waited for, in traces
+  bool isShort;     ///< goes on for a moment, and needs no thread of the session for it
 
   bool waits() const { return coroutine && !task.run; }
 };
 
 /// Leaves a coroutine, whose step returns WEIR_PENDING next. The run's lock is
 /// held, and the run is not aborted.
-void suspend(Suspension &suspension, weir_context *ctx, void *coroutine, const char *name);
+void suspend(Suspension &suspension, weir_context *ctx, void *coroutine, const char *name,
+             bool isShort = false);
 /// Links the task that resumes it before `*tasks`, unless no one waits or it is
 /// on its way. The task counts as a segment, so that the run cannot end before
 /// it. The run's lock is held.
@@ -34,6 +36,9 @@ void wake(Suspension &suspension, Task **tasks);
 /// Posts tasks that are linked by `next`, once all locks are given up: the
 /// caller's pool is called.
 void postTasks(Task *tasks);
+/// The same, but that short ones are run here: where all threads of the session compute, they
+/// would wait for the end of that. By who brings what was waited for from outside.
+void runOrPostTasks(Task *tasks);
 
 } // namespace weir::rt
 

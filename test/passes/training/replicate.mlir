@@ -122,3 +122,33 @@ func.func @train_step(%x: tensor<4x3x4xf32> {weir.name = "x"}) -> (tensor<3x4xf3
   %t2 = weir.variable_assign %r2, %all : (!weir.resource, tensor<3x4xf32>) -> !weir.token
   return %all : tensor<3x4xf32>
 }
+
+// -----
+
+// What is there first goes first, from where it is there on, also where its variable is updated last,
+// and where the plan, which takes a sum for work of a device, would put it off.
+// CHECK-LABEL: func.func @first_goes_first(
+// CHECK: weir.all_reduce
+// CHECK: weir.mul {{.*}} -> tensor<2x300000xf32>
+// CHECK: weir.all_reduce
+// FORMED-LABEL: func.func @first_goes_first(
+// FORMED: weir.send
+// FORMED: weir.send
+// FORMED: weir.mul {{.*}} -> tensor<2x300000xf32>
+// FORMED: weir.send
+// FORMED: weir.send
+// FORMED: weir.receive
+func.func @first_goes_first(%x: tensor<2x300000xf32> {weir.name = "x"}) -> (tensor<f32> {weir.name = "loss"})
+    attributes {weir.entry = "train_step", weir.replicas = 2 : i64} {
+  %a = weir.variable {name = "a", container = "", type = tensor<300000xf32>, initial = dense<1.0> : tensor<300000xf32>} : !weir.resource
+  %b = weir.variable {name = "b", container = "", type = tensor<300000xf32>, initial = dense<1.0> : tensor<300000xf32>} : !weir.resource
+  %first = weir.reduce %x {kind = "sum", axes = array<i64: 0>, keep_dims = false} : (tensor<2x300000xf32>) -> tensor<300000xf32>
+  %squares = weir.mul %x, %x : (tensor<2x300000xf32>, tensor<2x300000xf32>) -> tensor<2x300000xf32>
+  %second = weir.reduce %squares {kind = "sum", axes = array<i64: 0>, keep_dims = false} : (tensor<2x300000xf32>) -> tensor<300000xf32>
+  %loss = weir.reduce %second {kind = "sum", axes = array<i64: 0>, keep_dims = false} : (tensor<300000xf32>) -> tensor<f32>
+  %ofA = weir.gate %second {weir.replica_sum} : tensor<300000xf32>
+  %t = weir.variable_assign %a, %ofA : (!weir.resource, tensor<300000xf32>) -> !weir.token
+  %ofB = weir.gate %first {weir.replica_sum} : tensor<300000xf32>
+  %t2 = weir.variable_assign %b, %ofB : (!weir.resource, tensor<300000xf32>) -> !weir.token
+  return %loss : tensor<f32>
+}

@@ -9,7 +9,9 @@
 
 #include "collective_steps.h"
 
+#include <atomic>
 #include <deque>
+#include <sys/mman.h>
 
 using namespace weir::rt::test;
 
@@ -39,6 +41,53 @@ TEST(ClusterCollectives, AllKindsOverTwoFourAndEightTasks) {
     for (auto &worker : workers)
       EXPECT_EQ(worker->wait(), 0);
   }
+}
+
+/// Set by the second task when it has its sum; shared by all tasks.
+std::atomic<bool> *secondIsDone = nullptr;
+
+/// The first task computes, on the only thread that it has, until the second one has its sum.
+int32_t computeMeanwhile(weir_context *ctx) {
+  std::vector<float> values(300000, 1.0f);
+  weir_tensor tensor = floats(values, {int64_t(values.size())});
+  const weir_collective_rank &rank = CollectiveProgram::rankOf(ctx);
+  if (int32_t code = weir_rt_send(ctx, rank.input, 0, &tensor))
+    return code;
+  auto begin = std::chrono::steady_clock::now();
+  while (ctx->device == 0 && !*secondIsDone)
+    if (std::chrono::steady_clock::now() - begin > std::chrono::seconds(20))
+      return weir_rt_error_text(ctx, -1, WEIR_DEADLINE_EXCEEDED, "the sum waits for the step", 0,
+                                0);
+  return Relay::start(ctx, rank.output, [](weir_context *ctx, const weir_tensor &value) {
+    if (ctx->device == 1)
+      *secondIsDone = true;
+    return fetch(ctx, int32_t(ctx->device), value);
+  });
+}
+
+TEST(ClusterCollectives, GoOnWhileTheStepComputes) {
+  void *shared = mmap(nullptr, sizeof(std::atomic<bool>), PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(shared, MAP_FAILED);
+  secondIsDone = new (shared) std::atomic<bool>(false);
+  CollectiveProgram program(2, true);
+  program.program.entry("meanwhile", {{"count", WEIR_I64}},
+                        {{"result0", WEIR_F32, {-1}}, {"result1", WEIR_F32, {-1}}},
+                        {computeMeanwhile, computeMeanwhile});
+  program.program.collective(4, WEIR_ALL_REDUCE, WEIR_REDUCE_SUM, 2, &weir_collectives);
+  program.get();
+  Tasks tasks(2);
+  tasks.threads = 1;
+  Worker worker(tasks, 1, CollectiveProgram::current);
+  Member leader(tasks, 0, CollectiveProgram::current);
+  ASSERT_EQ(leader.code, WEIR_OK) << leader.status.message;
+  int64_t fed = int64_t(4) << 56;
+  std::vector<weir_tensor> fetches(2);
+  ASSERT_EQ(leader.run({scalar(&fed)}, fetches, 4), WEIR_OK) << leader.status.message;
+  EXPECT_EQ(static_cast<const float *>(fetches[1].data)[299999], 2.0f);
+  for (weir_tensor &tensor : fetches)
+    weir_session_release(leader.session, &tensor);
+  munmap(shared, sizeof(std::atomic<bool>));
 }
 
 /// A worker that is killed while it reduces ends the run of all, which name it; a new one

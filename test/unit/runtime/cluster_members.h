@@ -50,6 +50,7 @@ struct Tasks {
   std::vector<std::string> names, addresses;
   std::vector<weir_cluster_task> tasks;
   int32_t connectMs = 20000;
+  int32_t threads = 2; ///< of each task's session
   std::string secret;
 };
 
@@ -60,7 +61,8 @@ inline int portOf(const std::string &address) {
 /// A task with its session.
 struct Member {
   Member(const Tasks &tasks, int task, const weir_program_desc *program,
-         const weir_cluster_options *given = nullptr) {
+         const weir_cluster_options *given = nullptr)
+      : threads(tasks.threads) {
     weir_cluster_options options = given ? *given : tasks.options(task);
     code = weir_cluster_join(&options, &cluster, &status);
     if (!code)
@@ -70,7 +72,7 @@ struct Member {
   int32_t renew(const weir_program_desc *program) {
     weir_session_destroy(session);
     session = nullptr;
-    weir_session_options sessionOptions = TestSession::defaults(2);
+    weir_session_options sessionOptions = TestSession::defaults(threads);
     sessionOptions.transport = weir_cluster_transport(cluster);
     return code = weir_session_create(program, &sessionOptions, &session, &status);
   }
@@ -83,6 +85,7 @@ struct Member {
     return weir_session_run(session, entry, feeds.data(), int32_t(feeds.size()), fetches.data(),
                             int32_t(fetches.size()), options, &status);
   }
+  const int32_t threads;
   weir_cluster *cluster = nullptr;
   weir_session *session = nullptr;
   weir_status status = WEIR_STATUS_INIT;

@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+#===- measure_steps.py - Replicas' steps on links of a known rate, beside the simulator's ------===#
+#
+# Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+#===-------------------------------------------------------------------------===#
+"""Trains a small transformer with replicas in network namespaces, and predicts the same steps.
+
+usage: measure_steps.py --build=DIR FOLDER [--tasks=2,4,8] [--rates=1gbit,200mbit] [--rows=16,64]
+         [--steps=40] [--turns=3] [--before=DIR] [--record=docs/results/replicas.tsv]
+
+Needs root, for namespaces whose links are shaped, and a Python with TensorFlow (the model is
+test/training/curves.py's). `rows` are each task's. Tasks share this machine's processors, so that
+what a step computes is measured as often as there are tasks at once, without a link between them
+(`alone`): passes by forward, backward and update, from traces. The simulator is told these, the
+links' rate and what TCP leaves of it, and nothing else. --before names another build, which is
+measured in turn. A figure is the median of the turns.
+"""
+import argparse
+import datetime
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "Inputs"), os.path.join(HERE, "..", "training")]
+import tasks as task_files  # noqa: E402
+from namespaces import Namespaces  # noqa: E402
+
+VOCABULARY, LENGTH, WIDTH = 2000, 32, 256
+TCP_SHARE = 1448 / 1514  # of a frame on Ethernet: what TCP over IPv4 with time stamps carries
+HOW = ["--train=cross_entropy:logits,labels", "--optimizer=sgd,lr=0.01"]
+
+
+def write_model(folder):
+    import curves
+    import numpy as np
+    weights, nodes, inputs, outputs, *_ = curves.transformer(
+        np.random.default_rng(5), VOCABULARY, LENGTH, WIDTH, 4)
+    curves.write_model(f"{folder}/t.onnx", nodes, weights, inputs, outputs)
+    rows = np.random.default_rng(6).integers(0, VOCABULARY, [1024, LENGTH])
+    np.savez(f"{folder}/t.npz", tokens=rows, labels=np.roll(rows, -1, 1))
+    return sum(w.nbytes for w in weights.values())
+
+
+def processor():
+    with open("/proc/cpuinfo") as info:
+        name = re.search(r"model name\s*:\s*(.*)", info.read()).group(1)
+    return f"{len(os.sched_getaffinity(0))} cores of {name}"
+
+
+class Bench:
+    def __init__(self, build, folder, steps):
+        self.bin, self.folder, self.steps = os.path.join(build, "bin"), folder, steps
+        self.programs = {}
+
+    def program(self, replicas):
+        if replicas not in self.programs:
+            tag = os.path.basename(os.path.dirname(self.bin)) + str(abs(hash(self.bin)) % 1000)
+            path = f"{self.folder}/{tag}-{replicas}.so"
+            subprocess.run([f"{self.bin}/weirc", f"{self.folder}/t.onnx", *HOW, "-o", path]
+                           + ([f"--replicas={replicas}"] if replicas > 1 else []), check=True)
+            self.programs[replicas] = path
+        return self.programs[replicas]
+
+    def start(self, before, program, *flags):
+        return subprocess.Popen(
+            before + [f"{self.bin}/weir-run", program, f"--input={self.folder}/t.npz",
+                      f"--steps={self.steps}", "--threads=1", *flags],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            env=dict(os.environ, UCX_TLS="tcp,self"))
+
+    def together(self, tasks, rows, rate):
+        """Milliseconds a step, and those of its own, in the task that leads."""
+        with Namespaces(tasks, rate) as spaces:
+            cluster = f"{self.folder}/cluster.json"
+            task_files.write_cluster(cluster, tasks, {"heartbeat": 0.5, "timeout": 20,
+                                                      "connect": 60}, False, False, spaces)
+            processes = [self.start(spaces.inside(i), self.program(tasks), f"--cluster={cluster}",
+                                    f"--task=worker:{i}", f"--batch={rows * tasks}")
+                         for i in range(tasks)]
+            texts = [p.communicate()[0] for p in processes]
+        found = re.search(r"task:0: ([\d.]+) ms a step, ([\d.]+) ms of it its own", texts[0])
+        if not found:
+            sys.exit("a training failed:\n" + "\n".join(texts))
+        return float(found.group(1)), float(found.group(2))
+
+    def alone(self, tasks, rows):
+        """Milliseconds of forward pass, backward pass and update where as many tasks compute at
+        once and none waits for another."""
+        traces = [f"{self.folder}/alone{i}.json" for i in range(tasks)]
+        processes = [self.start([], self.program(1), f"--batch={rows}", f"--trace={trace}")
+                     for trace in traces]
+        for process in processes:
+            process.communicate()
+        parts = [part for trace in traces for part in parts_of(trace)]
+        return [statistics.median(part[k] for part in parts) for k in range(3)]
+
+
+def parts_of(path):
+    """Of each step but the first ones: until the loss is there, until the first update, the rest."""
+    with open(path) as file:
+        events = [e for e in json.load(file)["traceEvents"] if e.get("ph") == "X"]
+    kernels = sorted((e for e in events if e["cat"] == "kernel"), key=lambda e: e["ts"])
+    for run in [e for e in events if e["cat"] == "run"][5:]:
+        begin, end = run["ts"], run["ts"] + run["dur"]
+        own = [e for e in kernels if begin <= e["ts"] <= end]
+        loss = next((e for e in own if e["name"].startswith("reduce_1_f32")), None)
+        update = next((e for e in own if e["name"].startswith("sub_")
+                       and e["ts"] > begin + run["dur"] / 2), None)
+        if loss and update:
+            forward, backward = loss["ts"] + loss["dur"] - begin, update["ts"] - begin
+            yield forward / 1000, (backward - forward) / 1000, (run["dur"] - backward) / 1000
+
+
+def predicted(bench, tasks, rate, parts, gradients, folder):
+    amount, unit = re.match(r"(\d+)([mg])bit", rate).groups()
+    bandwidth = int(amount) * {"m": 1e6, "g": 1e9}[unit] / 8 * TCP_SHARE
+    topology = f"{folder}/topology.json"
+    with open(topology, "w") as file:
+        json.dump({"levels": [{"name": "switch", "count": tasks, "bandwidth": bandwidth,
+                               "latency": 5e-5}], "combine": 5e9,
+                   "step": {"forward": parts[0] / 1000, "backward": parts[1] / 1000,
+                            "update": parts[2] / 1000, "gradients": gradients,
+                            "bucket": 1 << 20}}, file)
+    text = subprocess.run([f"{bench.bin}/weir-bench", "simulate", f"--topology={topology}",
+                           f"--hosts={tasks}", "--rounds=1"], check=True, capture_output=True,
+                          text=True).stdout
+    return next(float(line.split()[1]) for line in text.splitlines()
+                if line.split() and line.split()[0] == str(tasks))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder")
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--before", default="")
+    parser.add_argument("--tasks", default="2,4,8")
+    parser.add_argument("--rates", default="1gbit,200mbit")
+    parser.add_argument("--rows", default="16,64")
+    parser.add_argument("--steps", type=int, default=40)
+    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--record", default="")
+    options = parser.parse_args()
+    os.makedirs(options.folder, exist_ok=True)
+    gradients = write_model(options.folder)
+    bench = Bench(options.build, options.folder, options.steps)
+    before = Bench(options.before, options.folder, options.steps) if options.before else None
+    columns = ["tasks", "link", "rows", "ms a step", "waits %", "predicted ms", "off by %",
+               "before, ms a step"]
+    print("| " + " | ".join(columns) + " |\n" + "|---" * len(columns) + "|")
+    for tasks in map(int, options.tasks.split(",")):
+        for rows in map(int, options.rows.split(",")):
+            for rate in options.rates.split(","):
+                own, waits, theirs, parts = [], [], [], []
+                for _ in range(options.turns):
+                    step, busy = bench.together(tasks, rows, rate)
+                    own.append(step)
+                    waits.append(100 * (1 - busy / step))
+                    parts.append(bench.alone(tasks, rows))
+                    if before:
+                        theirs.append(before.together(tasks, rows, rate)[0])
+                step = statistics.median(own)
+                simulated = predicted(bench, tasks, rate,
+                                      [statistics.median(p[k] for p in parts) for k in range(3)],
+                                      gradients, options.folder)
+                line = [str(tasks), rate, str(rows), f"{step:.1f}",
+                        f"{statistics.median(waits):.1f}", f"{simulated:.1f}",
+                        f"{100 * (simulated / step - 1):+.1f}",
+                        f"{statistics.median(theirs):.1f}" if theirs else "-"]
+                print("| " + " | ".join(line) + " |", flush=True)
+                if options.record:
+                    fresh = not os.path.exists(options.record)
+                    with open(options.record, "a") as table:
+                        if fresh:
+                            table.write("\t".join(["date", "machine"] + columns) + "\n")
+                        table.write("\t".join([str(datetime.date.today()), processor()] + line)
+                                    + "\n")
+
+
+if __name__ == "__main__":
+    main()
