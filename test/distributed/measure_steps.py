@@ -14,7 +14,8 @@ Needs root, for namespaces whose links are shaped, and a Python with TensorFlow 
 test/training/curves.py's). `rows` are each task's. Tasks share this machine's processors, so that
 what a step computes is measured as often as there are tasks at once, without a link between them
 (`alone`): passes by forward, backward and update, from traces. The simulator is told these, the
-links' rate and what TCP leaves of it, and nothing else. --before names another build, which is
+buckets and when they are there, and what a TCP connection of a link carries, which Inputs/link.py
+measures, and nothing else. --before names another build, which is
 measured in turn. A figure is the median of the turns.
 """
 import argparse
@@ -32,7 +33,6 @@ import tasks as task_files  # noqa: E402
 from namespaces import Namespaces  # noqa: E402
 
 VOCABULARY, LENGTH, WIDTH = 2000, 32, 256
-TCP_SHARE = 1448 / 1514  # of a frame on Ethernet: what TCP over IPv4 with time stamps carries
 HOW = ["--train=cross_entropy:logits,labels", "--optimizer=sgd,lr=0.01"]
 
 
@@ -44,7 +44,6 @@ def write_model(folder):
     curves.write_model(f"{folder}/t.onnx", nodes, weights, inputs, outputs)
     rows = np.random.default_rng(6).integers(0, VOCABULARY, [1024, LENGTH])
     np.savez(f"{folder}/t.npz", tokens=rows, labels=np.roll(rows, -1, 1))
-    return sum(w.nbytes for w in weights.values())
 
 
 def processor():
@@ -74,14 +73,15 @@ class Bench:
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             env=dict(os.environ, UCX_TLS="tcp,self"))
 
-    def together(self, tasks, rows, rate):
+    def together(self, tasks, rows, rate, trace=""):
         """Milliseconds a step, and those of its own, in the task that leads."""
         with Namespaces(tasks, rate) as spaces:
             cluster = f"{self.folder}/cluster.json"
             task_files.write_cluster(cluster, tasks, {"heartbeat": 0.5, "timeout": 20,
                                                       "connect": 60}, False, False, spaces)
             processes = [self.start(spaces.inside(i), self.program(tasks), f"--cluster={cluster}",
-                                    f"--task=worker:{i}", f"--batch={rows * tasks}")
+                                    f"--task=worker:{i}", f"--batch={rows * tasks}",
+                                    *([f"--trace={trace}{i}"] if trace else []))
                          for i in range(tasks)]
             texts = [p.communicate()[0] for p in processes]
         found = re.search(r"task:0: ([\d.]+) ms a step, ([\d.]+) ms of it its own", texts[0])
@@ -101,6 +101,24 @@ class Bench:
         return [statistics.median(part[k] for part in parts) for k in range(3)]
 
 
+def buckets_of(path):
+    """Bytes of each, and which share of the backward pass was over when they were there: medians
+    over steps."""
+    with open(path) as file:
+        events = [e for e in json.load(file)["traceEvents"] if e.get("ph") == "X"]
+    found = {}
+    for run in [e for e in events if e["cat"] == "run"][5:]:
+        begin, end = run["ts"], run["ts"] + run["dur"]
+        sends = [e for e in events if e["cat"] == "send" and begin <= e["ts"] <= end
+                 and re.match(r"all_reduce/\d+/[^;:]*:0;", e["name"])]
+        loss = [e["ts"] for e in sends if e["args"]["bytes"] == 4]
+        sends = sorted((e for e in sends if e["args"]["bytes"] > 4), key=lambda e: e["ts"])
+        for i, e in enumerate(sends if loss else []):
+            share = (e["ts"] - loss[0]) / (sends[-1]["ts"] - loss[0])
+            found.setdefault(i, []).append((e["args"]["bytes"], share))
+    return [[all[0][0], statistics.median(share for _, share in all)] for all in found.values()]
+
+
 def parts_of(path):
     """Of each step but the first ones: until the loss is there, until the first update, the rest."""
     with open(path) as file:
@@ -117,16 +135,24 @@ def parts_of(path):
             yield forward / 1000, (backward - forward) / 1000, (run["dur"] - backward) / 1000
 
 
-def predicted(bench, tasks, rate, parts, gradients, folder):
-    amount, unit = re.match(r"(\d+)([mg])bit", rate).groups()
-    bandwidth = int(amount) * {"m": 1e6, "g": 1e9}[unit] / 8 * TCP_SHARE
+def link_of(rate):
+    """Bytes a second, both ways at once, and seconds."""
+    with Namespaces(2, rate) as spaces:
+        ends = [subprocess.Popen(
+            spaces.inside(i) + [sys.executable, os.path.join(HERE, "Inputs", "link.py"), way,
+                                spaces.address(0), "2"], stdout=subprocess.PIPE, text=True)
+                for i, way in enumerate(("listen", "connect"))]
+        found = [[float(x) for x in end.communicate()[0].split()] for end in ends]
+    return min(f[0] for f in found), found[1][1]
+
+
+def predicted(bench, tasks, link, parts, buckets, folder):
     topology = f"{folder}/topology.json"
     with open(topology, "w") as file:
-        json.dump({"levels": [{"name": "switch", "count": tasks, "bandwidth": bandwidth,
-                               "latency": 5e-5}], "combine": 5e9,
+        json.dump({"levels": [{"name": "switch", "count": tasks, "bandwidth": link[0],
+                               "latency": link[1]}], "combine": 5e9,
                    "step": {"forward": parts[0] / 1000, "backward": parts[1] / 1000,
-                            "update": parts[2] / 1000, "gradients": gradients,
-                            "bucket": 1 << 20}}, file)
+                            "update": parts[2] / 1000, "buckets": buckets}}, file)
     text = subprocess.run([f"{bench.bin}/weir-bench", "simulate", f"--topology={topology}",
                            f"--hosts={tasks}", "--rounds=1"], check=True, capture_output=True,
                           text=True).stdout
@@ -147,7 +173,7 @@ def main():
     parser.add_argument("--record", default="")
     options = parser.parse_args()
     os.makedirs(options.folder, exist_ok=True)
-    gradients = write_model(options.folder)
+    write_model(options.folder)
     bench = Bench(options.build, options.folder, options.steps)
     before = Bench(options.before, options.folder, options.steps) if options.before else None
     columns = ["tasks", "link", "rows", "ms a step", "waits %", "predicted ms", "off by %",
@@ -155,8 +181,11 @@ def main():
     print("| " + " | ".join(columns) + " |\n" + "|---" * len(columns) + "|")
     for tasks in map(int, options.tasks.split(",")):
         for rows in map(int, options.rows.split(",")):
+            trace = f"{options.folder}/together.json"
+            bench.together(tasks, rows, options.rates.split(",")[0], trace)
+            buckets = buckets_of(trace + "0")
             for rate in options.rates.split(","):
-                own, waits, theirs, parts = [], [], [], []
+                own, waits, theirs, parts, link = [], [], [], [], link_of(rate)
                 for _ in range(options.turns):
                     step, busy = bench.together(tasks, rows, rate)
                     own.append(step)
@@ -165,9 +194,9 @@ def main():
                     if before:
                         theirs.append(before.together(tasks, rows, rate)[0])
                 step = statistics.median(own)
-                simulated = predicted(bench, tasks, rate,
+                simulated = predicted(bench, tasks, link,
                                       [statistics.median(p[k] for p in parts) for k in range(3)],
-                                      gradients, options.folder)
+                                      buckets, options.folder)
                 line = [str(tasks), rate, str(rows), f"{step:.1f}",
                         f"{statistics.median(waits):.1f}", f"{simulated:.1f}",
                         f"{100 * (simulated / step - 1):+.1f}",

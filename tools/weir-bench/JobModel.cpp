@@ -63,6 +63,28 @@ private:
   std::vector<llvm::StringRef> known;
 };
 
+/// [[bytes, share], …]
+void readBuckets(const json::Object *step, Topology &made, std::string &error) {
+  const json::Value *given = step ? step->get("buckets") : nullptr;
+  if (!given || !error.empty())
+    return;
+  const json::Array *list = given->getAsArray();
+  bool isGood = list != nullptr;
+  for (size_t i = 0; isGood && i < list->size(); ++i) {
+    const json::Array *pair = (*list)[i].getAsArray();
+    isGood = pair && pair->size() == 2;
+    double bytes = isGood ? (*pair)[0].getAsNumber().value_or(-1) : -1;
+    double share = isGood ? (*pair)[1].getAsNumber().value_or(-1) : -1;
+    isGood = bytes >= 0 && bytes <= 1e30 && share >= 0 && share <= 1;
+    made.buckets.emplace_back(bytes, share);
+  }
+  if (!isGood)
+    error = "found buckets of step that are no pairs of bytes and a share from 0 to 1; possible: "
+            "[[1e6, 0.5], [2e6, 1]]";
+  else if (made.gradients > 0)
+    error = "found both gradients and buckets of step; possible: one of them";
+}
+
 } // namespace
 
 bool Topology::read(const std::string &file, Topology &made, std::string &error) {
@@ -92,7 +114,9 @@ bool Topology::read(const std::string &file, Topology &made, std::string &error)
   step.number("stages", made.stages);
   step.number("micro_batches", made.microBatches);
   step.number("activations", made.activations);
+  step.other("buckets");
   step.end();
+  readBuckets(root ? root->getObject("step") : nullptr, made, error);
   Fields failures(root ? root->getObject("failures") : nullptr, "failures", error);
   failures.number("host_hours", made.hostHours);
   failures.number("restart", made.restart);
@@ -337,8 +361,13 @@ SimulatedStep weir::tools::simulateStep(const Topology &topology, int64_t hosts,
   }
   // A stage's gradients are those of its weights alone; they are there one after the other while
   // the last micro-batch goes back.
-  double bytes = topology.gradients / double(stages);
-  auto buckets = int64_t(std::max(std::ceil(bytes / topology.bucket), 1.0));
+  std::vector<std::pair<double, double>> buckets = topology.buckets;
+  if (buckets.empty()) {
+    double bytes = topology.gradients / double(stages);
+    auto count = size_t(std::max(std::ceil(bytes / topology.bucket), 1.0));
+    for (size_t b = 0; b < count; ++b)
+      buckets.emplace_back(bytes / double(count), double(b + 1) / double(count));
+  }
   for (int64_t s = 0; s < stages; ++s) {
     std::vector<int64_t> group;
     for (int64_t r = 0; r < replicas; ++r)
@@ -348,14 +377,15 @@ SimulatedStep weir::tools::simulateStep(const Topology &topology, int64_t hosts,
     for (const Pipeline &pipeline : pipelines)
       end.push_back(pipeline.at[size_t(s)]);
     std::vector<double> computed = end;
-    for (int64_t b = 0; b < buckets; ++b) {
+    for (size_t b = 0; b < buckets.size(); ++b) {
+      auto [bytes, share] = buckets[b];
       std::vector<double> ready;
       for (const Pipeline &pipeline : pipelines) {
         double begin = pipeline.lastBegin[size_t(s)];
-        ready.push_back(begin + (pipeline.at[size_t(s)] - begin) * double(b + 1) / double(buckets));
+        ready.push_back(begin + (pipeline.at[size_t(s)] - begin) * share);
       }
-      std::vector<double> has = reducer.reduce(bytes / double(buckets), std::move(ready),
-                                               "gradients " + std::to_string(b), shown, spans);
+      std::vector<double> has =
+          reducer.reduce(bytes, std::move(ready), "gradients " + std::to_string(b), shown, spans);
       for (size_t r = 0; r < end.size(); ++r)
         end[r] = std::max(end[r], has[r]);
     }

@@ -29,6 +29,9 @@ struct Topology {
   // A step of one replica, on one host (or over `stages` of them).
   double forward = 0, backward = 0, update = 0, jitter = 0; ///< jitter: a share of the time
   double gradients = 0, bucket = 1 << 20;                   ///< bytes
+  /// Buckets as they are, instead: the bytes of each, and which share of the backward pass is over
+  /// when they are there.
+  std::vector<std::pair<double, double>> buckets;
   int64_t stages = 1, microBatches = 1;
   double activations = 0; ///< bytes of a micro-batch between two stages
 
