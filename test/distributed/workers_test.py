@@ -57,6 +57,11 @@ class Job:
             time.sleep(0.05)
             victim.send_signal(signal.SIGCONT)
             time.sleep(0.02)
+        return self.wait(give)
+
+    def wait(self, give=None):
+        """Their outputs, once all are done."""
+        give = give or time.time() + 240
         try:
             outputs = {name: each.communicate(timeout=max(1, give - time.time()))[0]
                        for name, each in self.processes.items()}
