@@ -36,6 +36,20 @@ bool isReal(const weir_tensor &tensor) {
   return tensor.dtype == WEIR_F32 || tensor.dtype == WEIR_F64;
 }
 
+/// Whether no element is NaN or infinite.
+bool isFinite(const Matrix &m) {
+  for (int64_t i = 0; i < m.size(); ++i)
+    if (!isfinite(m.data[i].re) || !isfinite(m.data[i].im))
+      return false;
+  return true;
+}
+
+/// The same number in `count` elements from the at-th on.
+void fillNumbers(weir_tensor &tensor, int64_t at, int64_t count, Complex number) {
+  for (int64_t i = 0; i < count; ++i)
+    storeNumbers(tensor, at + i, &number, 1);
+}
+
 /// Real numbers, as elements of a tensor.
 void storeReals(weir_tensor &tensor, int64_t at, const double *from, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
@@ -98,6 +112,17 @@ int32_t weir_kernel_svd(weir_context *ctx, const weir_tensor *operands, int32_t 
          left = {vectors ? right.data + n * n : nullptr, m, full};
   for (int64_t k = 0; k < in.count; ++k) {
     loadMatrix(operands[0], k, given);
+    if (!isFinite(given)) {
+      // TensorFlow gives the type's quiet NaN, which std::numeric_limits has as 0 for complex
+      // types.
+      Complex none = {isReal(operands[0]) ? double(NAN) : 0.0, 0};
+      fillNumbers(results[0], k * n, n, none);
+      if (vectors) {
+        fillNumbers(results[wide ? 2 : 1], k * m * full, m * full, none);
+        fillNumbers(results[wide ? 1 : 2], k * n * n, n * n, none);
+      }
+      continue;
+    }
     for (int64_t i = 0; i < m; ++i)
       for (int64_t j = 0; j < n; ++j)
         a(j, i) = wide ? given(j, i).conj() : given(i, j);

@@ -19,6 +19,9 @@ namespace {
 
 constexpr double kEpsilon = 0x1p-52;
 constexpr int kMostSweeps = 60;
+/// Squares of a column's length that are beyond rotations: of columns that depend on others
+/// rounding is left, which shrinks in each sweep until its squares vanish.
+constexpr double kVanished = 0x1p-960;
 
 struct Turn {
   double c, s;
@@ -29,7 +32,7 @@ struct Turn {
 Turn turnOf(double app, double aqq, Complex apq) {
   double size = apq.magnitude();
   double tau = (aqq - app) / (2 * size);
-  double t = (tau < 0 ? -1 : 1) / (fabs(tau) + sqrt(1 + tau * tau));
+  double t = (tau < 0 ? -1 : 1) / (fabs(tau) + hypot(1, tau));
   double c = 1 / sqrt(1 + t * t);
   return {c, t * c, apq * (1 / size)};
 }
@@ -56,6 +59,22 @@ void turnRows(const Matrix &m, int64_t p, int64_t q, Turn g) {
 void turnStored(const Matrix &m, int64_t p, int64_t q, Turn g) {
   g.phase = g.phase.conj();
   turnRows(m, p, q, g);
+}
+
+/// Divides `a` by a power of two, which is returned, where squares of its elements would
+/// overflow or vanish.
+double bringIntoRange(const Matrix &a) {
+  double largest = 0;
+  for (int64_t i = 0; i < a.size(); ++i) {
+    largest = fmax(largest, fabs(a.data[i].re));
+    largest = fmax(largest, fabs(a.data[i].im));
+  }
+  if (largest == 0 || !(largest < INFINITY) || (largest > 0x1p-100 && largest < 0x1p100))
+    return 1;
+  int exponent = ilogb(largest);
+  for (int64_t i = 0; i < a.size(); ++i)
+    a.data[i] = {ldexp(a.data[i].re, -exponent), ldexp(a.data[i].im, -exponent)};
+  return ldexp(1.0, exponent);
 }
 
 /// a becomes diagonal, the rows of v the eigenvectors. Only the lower half of a
@@ -97,9 +116,12 @@ bool diagonalize(const Matrix &a, const Matrix &v) {
 
 /// Hestenes, "Inversion of matrices by biorthogonalization", 1958: the columns
 /// become orthogonal, a V. Both matrices are stored column by column, so that
-/// rotations run along memory.
+/// rotations run along memory. Columns count as orthogonal where their cosine is what
+/// rounding makes of a sum of so many products (as in LAPACK's dgesvj); a column that has
+/// vanished is orthogonal to all.
 bool orthogonalize(const Matrix &a, const Matrix &v) {
   int64_t n = a.rows;
+  double least = kEpsilon * sqrt(double(a.columns));
   v.setIdentity();
   for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
     bool turned = false;
@@ -114,7 +136,7 @@ bool orthogonalize(const Matrix &a, const Matrix &v) {
         }
         if (!(app < INFINITY && aqq < INFINITY))
           return false;
-        if (apq.magnitude() <= kEpsilon * sqrt(app) * sqrt(aqq))
+        if (app < kVanished || aqq < kVanished || apq.magnitude() <= least * sqrt(app) * sqrt(aqq))
           continue;
         turned = true;
         Turn g = turnOf(app, aqq, apq);
@@ -182,10 +204,11 @@ HermitianEigen::HermitianEigen(weir_context *ctx, int64_t n, bool isReal)
 bool HermitianEigen::run(const Matrix &a, double *values, const Matrix &vectors) {
   int64_t n = a.rows;
   Matrix v = {numbers.data, n, n};
+  double scale = bringIntoRange(a);
   if (!diagonalize(a, v))
     return false;
   for (int64_t i = 0; i < n; ++i)
-    reals[i] = a(i, i).re;
+    reals[i] = a(i, i).re * scale;
   int64_t *order = integers.data;
   orderOf(reals.data, order, n, false);
   for (int64_t i = 0; i < n; ++i)
@@ -202,6 +225,7 @@ SingularValues::SingularValues(weir_context *ctx, int64_t m, int64_t n, int64_t,
 bool SingularValues::run(const Matrix &a, double *values, const Matrix &left, const Matrix &right) {
   int64_t n = a.rows, m = a.columns;
   Matrix v = {numbers.data, n, n};
+  double scale = bringIntoRange(a);
   if (!orthogonalize(a, v))
     return false;
   for (int64_t j = 0; j < n; ++j) {
@@ -213,19 +237,20 @@ bool SingularValues::run(const Matrix &a, double *values, const Matrix &left, co
   int64_t *order = integers.data;
   orderOf(reals.data, order, n, true);
   for (int64_t j = 0; j < n; ++j)
-    values[j] = reals[order[j]];
+    values[j] = reals[order[j]] * scale;
   if (!left.data)
     return true;
   // Columns of nothing have no direction of their own.
-  double least = n ? values[0] * kEpsilon * double(m) : 0;
+  double least = n ? reals[order[0]] * kEpsilon * double(m) : 0;
   int64_t directed = 0;
   for (int64_t j = 0; j < n; ++j) {
-    bool counts = values[j] > least;
+    double length = reals[order[j]];
+    bool counts = length > least;
     directed += counts;
     for (int64_t i = 0; i < n; ++i)
       right(i, j) = v(order[j], i);
     for (int64_t i = 0; i < m && counts; ++i)
-      left(i, j) = a(order[j], i) * (1 / values[j]);
+      left(i, j) = a(order[j], i) * (1 / length);
   }
   completeBasis(left, directed, numbers.data + n * n);
   return true;

@@ -103,6 +103,9 @@ def all_schemas(domains=("", "ai.onnx.ml", "com.microsoft")):
     return schemas
 
 
+POOLS = ("AveragePool", "MaxPool", "LpPool", "NhwcMaxPool", "QLinearAveragePool")
+
+
 class Draw(shapes.Operands):
     """One node, drawn."""
 
@@ -201,7 +204,7 @@ class Draw(shapes.Operands):
             return random.integers(0, 3, 2 * rank).tolist()
         spatial = len(self.lists["S"]) if "S" in self.lists else 2
         if name == "kernel_shape":
-            if op in ("AveragePool", "MaxPool", "LpPool", "NhwcMaxPool", "QLinearAveragePool"):
+            if op in POOLS:
                 shape = self.lists["S"]
                 return [int(random.integers(1, min(max(d, 1), 3) + 1)) for d in shape]
             return list(self.lists["K"]) if "K" in self.lists and often else None
@@ -419,6 +422,16 @@ def open_dims(schema, i, value, operands):
     return dims
 
 
+def beyond(drawn):
+    """Whether a pool's window, with its dilations, is larger than the padded image."""
+    sizes, kernel = drawn.lists["S"], drawn.attributes.get("kernel_shape") or []
+    rates = drawn.attributes.get("dilations") or [1] * len(kernel)
+    pads = drawn.attributes.get("pads") or [0] * 2 * len(kernel)
+    return drawn.attributes.get("auto_pad") in (None, b"NOTSET", b"VALID") and any(
+        (k - 1) * r + 1 > size + before + after for k, r, size, before, after in
+        zip(kernel, rates, sizes, pads, pads[len(kernel):]))
+
+
 def make(random, schema):
     """A case of one node, without results yet."""
     drawn = Draw(random, schema).draw()
@@ -427,6 +440,11 @@ def make(random, schema):
     if schema.name == "ReduceMean" and drawn.inputs[0].dtype.kind in "iu" and \
             np.sum(np.abs(drawn.inputs[0].astype(np.float64))) >= 1 << 53:
         raise Reject("a mean whose last bits hang on the order of a sum")
+    if schema.name == "ReduceL2" and drawn.inputs[0].dtype.kind in "iu" and \
+            np.sum(drawn.inputs[0].astype(np.float64) ** 2) > np.iinfo(drawn.inputs[0].dtype).max:
+        raise Reject("a norm of squares that overflow")
+    if schema.name in POOLS and beyond(drawn):
+        raise Reject("a window larger than the image, whose size C's division makes 1")
     constant = [value is not None and random.random() < 0.3 for value in drawn.inputs]
     form = str(random.choice(["fixed", "open", "bounded"], p=[0.6, 0.28, 0.12]))
     names, infos, initializers, feeds, bounds = [], [], [], {}, []

@@ -17,6 +17,7 @@ from tensorflow.core.framework import graph_pb2, node_def_pb2, types_pb2
 from tensorflow.python.framework import op_def_registry
 
 import cases
+import tf_noise
 import tf_single
 import tf_source
 import values
@@ -24,6 +25,7 @@ import values
 # What hangs on the last bits of an operand, on numbers that no integer holds, and what has results
 # that TensorFlow leaves unset.
 ALONE = re.compile(r"^(Fingerprint|_HostCast|StochasticCastToInt|SerializeTensor)$|Svd|SelfAdjointEig|Bessel[JY]")
+PERIODIC = re.compile("Sin|Cos|Tan|Fresnel")
 FORMS = ["plain", "plain", "call", "if", "while", "switch"]
 
 
@@ -62,85 +64,12 @@ class Gradients(Graphs):
         answer = super().ask(oracle, case)
         if answer[0] != "results":
             return answer
-        random, case.noise = np.random.default_rng(len(case.name)), 0.0
         given = getattr(case, "asked", case.model)
-        for _ in range(3):
-            feeds = [{e: nudged(random, v) for e, v in run.items()} for run in case.feeds]
-            moved = oracle.ask((with_noise(random, given).SerializeToString(),
-                                list(zip(feeds, getattr(case, "wanted", case.fetches), [[]]))))
-            if moved[0] == "results":
-                for first, second in zip(case.results, moved[1]):
-                    case.noise = max([case.noise] + [noise(a, b) for a, b in zip(first, second)])
-                    # Of a huge operand the last bit says where in its period a function is.
-                    if PERIODIC.search(case.operation) and any(map(jumps, first, second)):
-                        return "refused", "a periodic function of huge operands"
+        jumped = tf_noise.measure(oracle, case, lambda random: tf_noise.with_noise(random, given))
+        # Of a huge operand the last bit says where in its period a function is.
+        if jumped and PERIODIC.search(case.operation):
+            return "refused", "a periodic function of huge operands"
         return answer
-
-
-def with_noise(random, definition):
-    """The graph with each floating-point result multiplied by 1 and an epsilon, more or less."""
-    graph, moved, out = tf.Graph(), {}, graph_pb2.GraphDef()
-    with graph.as_default():
-        tf.import_graph_def(definition, name="")
-    out.versions.CopyFrom(definition.versions)
-    extra = []
-    for node in definition.node:
-        if node.op in ("Placeholder", "Const", "Identity"):
-            continue
-        for port, tensor in enumerate(graph.get_operation_by_name(node.name).outputs):
-            if tensor.dtype not in (tf.float16, tf.float32, tf.float64):
-                continue
-            name = "%s_moved%d" % (node.name, port)
-            dtype = tensor.dtype.as_numpy_dtype
-            sign = 1 if random.random() < 0.5 else -1
-            tf_single.add_constant(out, name + "/by", np.array(1 + sign * np.finfo(dtype).eps, dtype))
-            multiply = node_def_pb2.NodeDef(name=name, op="Mul",
-                                         input=["%s:%d" % (node.name, port), name + "/by"])
-            multiply.attr["T"].type = tensor.dtype.as_datatype_enum
-            extra.append(multiply)
-            moved["%s:%d" % (node.name, port)] = name
-    for node in definition.node:
-        copy = out.node.add()
-        copy.CopyFrom(node)
-        for i, edge in enumerate(node.input):
-            copy.input[i] = moved.get(edge if ":" in edge else edge + ":0", edge)
-    out.node.extend(extra)
-    return out
-
-
-def nudged(random, value):
-    """Each element, or the number beside it."""
-    value = np.asarray(value)
-    if value.dtype.kind != "f":
-        return value
-    towards = np.where(random.random(value.shape) < 0.5, -np.inf, np.inf).astype(value.dtype)
-    kept = (random.random(value.shape) < 0.3) | (value == 0) | ~np.isfinite(value)
-    return np.where(kept, value, np.nextafter(value, towards))
-
-
-PERIODIC = re.compile("Sin|Cos|Tan|Fresnel")
-
-
-def differences(first, second):
-    """Between finite elements, and up to which they can be rounding."""
-    if not isinstance(first, np.ndarray) or first.dtype.kind != "f" or first.shape != second.shape:
-        return np.zeros(0), 0.0
-    with np.errstate(all="ignore"):
-        apart = np.abs(first.astype(np.float64) - second.astype(np.float64))
-    limit = np.finfo(first.dtype).eps ** 0.5 * max(1.0, cases.largest(first))
-    return apart[np.isfinite(apart)], limit
-
-
-def noise(first, second):
-    """The largest difference that can be rounding."""
-    apart, limit = differences(first, second)
-    return float(np.max(apart[apart < limit], initial=0))
-
-
-def jumps(first, second):
-    """Whether a difference cannot be rounding."""
-    apart, limit = differences(first, second)
-    return bool(np.any(apart >= limit))
 
 
 def finite(value):

@@ -25,7 +25,13 @@ ANY = [types_pb2.DT_FLOAT, types_pb2.DT_INT32, types_pb2.DT_INT64, types_pb2.DT_
        types_pb2.DT_STRING, types_pb2.DT_UINT32, types_pb2.DT_UINT64, types_pb2.DT_COMPLEX128]
 RULES = [(re.compile(pattern), rule) for pattern, rule in tf_roles.RULES]
 SUMS = re.compile(r"MatMul|Conv|AdjustContrast|Pool|Sum|Mean|Norm|Softmax|Segment|Cum|LRN|Einsum|Prod|L2Loss|Solve"
-                  r"|Cholesky|Determinant|Inverse|FFT|Resize|BiasAddGrad|Svd|Eig|AddN|Accumulate|FakeQuant.*VarsGrad|FakeQuant.*ChannelGrad")
+                  r"|Cholesky|Determinant|Inverse|FFT|Resize|BiasAddGrad|Svd|Eig|AddN|Accumulate|FakeQuant.*VarsGrad|FakeQuant.*ChannelGrad"
+                  r"|BlockCell|BlockLSTM")
+# Where errors of operands grow exponentially.
+CALM = re.compile(r"BlockCell|BlockLSTM")
+# Of infinite factors TensorFlow's products of complex numbers are C's at the end of a row, where
+# vectors do not fit, and elsewhere those of the formula: NaN.
+PRODUCTS = re.compile(r"Mul|Div|Square|Prod|Einsum|Pow|Xlog|Grad|Sigmoid|Tanh|Recip|^Inv$|Rsqrt")
 SPECIAL = re.compile(r"gamma|Bessel|Betainc|Zeta|Erf|Ndtri|Dawsn|Expint|Fresnel|Spence|FFT|Resize"
                      r"|GammaGrad|CropAndResize|Adjust|HSV|Complex|^(Tan|Tanh|Cos|Sin|Cosh|Sinh|Exp|Pow)$")
 FACTORS = re.compile(r"Cholesky|Determinant|Inverse|Solve|Svd|Eig|Qr|Lu$|MatrixExponential"
@@ -66,8 +72,11 @@ class Draw(shapes.Operands):
         self.operands = []  # (argument, array)
         if self.kind == "special":
             self.kind = "normal"
-        if re.search("Norm|LRN|Softmax|Conv|Solve|MatrixExp", op.name) and self.kind == "normal":
+        if re.search("Norm|LRN|Softmax|Conv|Solve|MatrixExp|FFT|Cholesky", op.name) and \
+                self.kind == "normal":
             self.kind = "kinks"
+        if CALM.search(op.name):
+            self.kind = "calm"
         # Which element is the largest beside NaN, and the side of a branch cut, are nobody's.
         if re.search("Pool|ArgM|TopK|NthElement|Cast", op.name) and self.kind == "normal":
             self.kind = "kinks"
@@ -242,7 +251,15 @@ class Draw(shapes.Operands):
         self.shapes.setdefault(arg.name, shape)
         if role:
             return self.contents(role, dtype, shape)
-        return values.elements(self.random, dtype, shape, self.kind)
+        tame = self.kind == "normal" and dtype.kind == "c" and PRODUCTS.search(self.op.name)
+        return values.elements(self.random, dtype, shape, "kinks" if tame else self.kind)
+
+
+def terms_of(name, operands):
+    """How many terms a result's sums have, at most."""
+    if CALM.search(name):  # a product with the weights
+        return max(value.shape[0] for argument, value in operands if argument.startswith("w"))
+    return max([v.size for _, v in operands] + [1]) if SUMS.search(name) else 1
 
 
 def make(random, op):
@@ -273,10 +290,12 @@ def make(random, op):
     fed = "const" if all(constants) else "mixed" if any(constants) else "fed"
     case = Case("tf", op.name, definition, [feeds], (
         "string" if first.dtype == object else first.dtype.name, fed, form),
-        length=max([v.size for _, v in drawn.operands] + [1]) if SUMS.search(op.name) else 1)
+        length=terms_of(op.name, drawn.operands))
     case.fetches = [outputs]
     if re.match("Erfinv|Digamma|Bessel|Selu|Elu|Fresnel|Polygamma|Zeta|Igamma|RandomGammaGrad", op.name):
         case.least = 4096  # TensorFlow's own are that far from the exact value in float32
+    elif op.name == "Betainc":
+        case.least = 512  # 390 of TensorFlow's own, from logarithms of gamma functions
     elif FACTORS.search(op.name):
         case.least = 256
     elif SPECIAL.search(op.name):

@@ -228,7 +228,8 @@ LogicalResult squeeze(NodeImport &n) {
       if (ShapedType::isDynamic(size))
         n.require(n.compare("ne", n.toScalar(n.sizeOf(x, i)), 1.0),
                   "the program was compiled for a size other than 1 here; give "
-                  "it with --shape");
+                  "it with --shape",
+                  unimplemented);
       if (size == 1)
         given->push_back(i);
     }

@@ -50,7 +50,8 @@ LogicalResult takeOneRank(NodeImport &n, Value condition, bool ranksDiffer) {
   n.require(first ? condition : n.logicalNot(condition),
             std::string("the program was compiled for the ") + (first ? "then" : "else") +
                 " branch, whose rank is another; give the sizes that decide "
-                "with --shape");
+                "with --shape",
+            unimplemented);
   n.set(0, (*taken)[0]);
   return success();
 }

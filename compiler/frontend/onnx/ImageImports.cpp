@@ -310,15 +310,17 @@ LogicalResult gridSample(NodeImport &n) {
                   : padding == "reflection" ? Border::Reflect
                                             : Border::Zero;
   bool corners = n.i("align_corners") != 0;
-  // The grid's last dimension is x, y, z: the last spatial dimension first.
+  // The grid's last dimension is x, y, z: the last spatial dimension first. Places, and sums of
+  // neighbours, are of f32 at least, as ONNX Runtime has them.
   SmallVector<Value> places;
   for (int64_t d = 0; d < dims; ++d) {
-    Value v = n.pick(grid, n.rank(grid) - 1, dims - 1 - d);
+    Value v = n.widen(n.pick(grid, n.rank(grid) - 1, dims - 1 - d));
     places.push_back(unnormalize(n, v, n.toScalar(n.sizeOf(x, d + 2)), corners));
     if (!places.back())
       return failure();
   }
-  return n.result(samplePlaces(n, x, places, kind, border, corners));
+  Value values = samplePlaces(n, n.widen(x), places, kind, border, corners);
+  return n.result(n.cast(values, n.element(x)));
 }
 
 /// Where a region is sampled is a constant, of so many elements at most.
@@ -328,6 +330,8 @@ LogicalResult roiAlign(NodeImport &n) {
   Value x = n.in(0), rois = n.in(1), batches = n.in(2);
   if (!x || !rois || !batches)
     return failure();
+  Type type = n.element(x);
+  x = n.widen(x), rois = n.widen(rois); // a coordinate is a sum that halves round
   int64_t height = n.i("output_height"), width = n.i("output_width");
   int64_t samples = n.i("sampling_ratio");
   bool average = n.s("mode") != "max";
@@ -371,7 +375,7 @@ LogicalResult roiAlign(NodeImport &n) {
   Value split = n.reshapeTo(
       values,
       n.concat({n.sizeOf(rois, 0), n.sizeOf(x, 1), n.ints({height, samples, width, samples})}, 0));
-  return n.result(n.reduce(split, average ? "mean" : "max", {3, 5}, false));
+  return n.result(n.cast(n.reduce(split, average ? "mean" : "max", {3, 5}, false), type));
 }
 
 /// The largest sample of each bin of a region, 0 of an empty one. Bins have whole
@@ -387,6 +391,7 @@ LogicalResult maxRoiPool(NodeImport &n) {
     return n.invalid("found images that are not of rank 4, regions that are not "
                      "of rank 2, or no pooled_shape of two, up to 2^24");
   double scale = n.f("spatial_scale");
+  rois = n.widen(rois);
   auto edge = [&](int64_t i) { // halves away from zero; regions lie in the image
     return n.op<FloorOp>(n.add(n.mul(n.pick(rois, 1, i), scale), 0.5));
   };

@@ -51,24 +51,28 @@ Value withoutZero(NodeImport &n, size_t i) {
   return n.cast(q, n.b.getF32Type());
 }
 
+/// The integers of y, to which ONNX Runtime's sums and products add the zero point before they
+/// round: of two that are as near the even one is another then.
+LogicalResult roundedWithZero(NodeImport &n, Value y, size_t zeroPoint, Value like) {
+  if (!y || !like)
+    return failure();
+  if (n.has(zeroPoint))
+    y = n.add(y, n.cast(single(n, zeroPoint), n.element(y)));
+  return n.result(quantize(n, y, {}, n.element(like)));
+}
+
 /// Each operand has one factor of its own, so that ties stay ties.
 LogicalResult qAdd(NodeImport &n) {
   auto part = [&](size_t i) {
     return n.mul(withoutZero(n, i), n.div(single(n, i + 1), single(n, 6)));
   };
-  Value y = n.add(part(0), part(3));
-  if (!y || !n.in(0))
-    return failure();
-  return n.result(quantize(n, y, single(n, 7), n.element(n.in(0))));
+  return roundedWithZero(n, n.add(part(0), part(3)), 7, n.in(0));
 }
 
 /// The scales are one factor, so that ties stay ties.
 LogicalResult qMul(NodeImport &n) {
   Value factor = n.div(n.mul(single(n, 1), single(n, 4)), single(n, 6));
-  Value y = n.mul(n.mul(withoutZero(n, 0), withoutZero(n, 3)), factor);
-  if (!y || !n.in(0))
-    return failure();
-  return n.result(quantize(n, y, single(n, 7), n.element(n.in(0))));
+  return roundedWithZero(n, n.mul(n.mul(withoutZero(n, 0), withoutZero(n, 3)), factor), 7, n.in(0));
 }
 
 LogicalResult qLeakyRelu(NodeImport &n) {

@@ -223,11 +223,10 @@ Value NodeImport::tensorConstant(const Tensor &tensor) {
   return graph.constant(tensor, b, loc, &node);
 }
 
-void NodeImport::require(Value condition, StringRef text) {
-  constexpr int64_t invalidArgument = 3;
+void NodeImport::require(Value condition, StringRef text, int64_t code) {
   if (condition)
     AssertOp::create(b, loc, TokenType::get(b.getContext()), condition, this->text(text),
-                     number(invalidArgument), ValueRange());
+                     number(code), ValueRange());
 }
 
 bool NodeImport::isMultiple(Value x, int64_t axis, int64_t divisor, StringRef parts) {

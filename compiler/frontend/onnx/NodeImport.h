@@ -29,6 +29,9 @@ class GraphImporter;
 
 struct ElementInfo;
 
+/// Codes of weir/weir.h's statuses.
+constexpr int64_t invalidArgument = 3, unimplemented = 12;
+
 /// What a name of the model stands for while it is imported. Sequences and
 /// optionals whose lengths are known are followed as lists of the values they
 /// hold, and cost nothing; others are values of the program (`boxes`).
@@ -131,9 +134,9 @@ public:
   /// A tensor attribute, or one in the file at large, as a constant.
   Value tensorConstant(const Tensor &tensor);
 
-  /// Ends a run in which `condition` (tensor<i1>) does not hold, with
-  /// INVALID_ARGUMENT and `text`.
-  void require(Value condition, llvm::StringRef text);
+  /// Ends a run in which `condition` (tensor<i1>) does not hold, with `code` and `text`:
+  /// INVALID_ARGUMENT, or UNIMPLEMENTED where the operands are right, but not compiled for.
+  void require(Value condition, llvm::StringRef text, int64_t code = invalidArgument);
   /// Whether dimension `axis` of `x` is a multiple of `divisor`; reports where it
   /// is none, and has the run refuse it where it is open. `parts` says what of.
   bool isMultiple(Value x, int64_t axis, int64_t divisor, llvm::StringRef parts);

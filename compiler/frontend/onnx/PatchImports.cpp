@@ -138,6 +138,7 @@ LogicalResult deformConv(NodeImport &n) {
   if (!groupsOfAll)
     return n.invalid("found more groups of images than 64 bits count");
   int64_t images = *groupsOfAll;
+  offset = n.widen(offset); // places beyond 2048 are none of a half's
   Type type = n.element(offset);
   // Where each tap lies before it is moved: [taps, height, width].
   Value base[2];

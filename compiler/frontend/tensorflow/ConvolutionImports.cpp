@@ -443,6 +443,8 @@ template <int64_t spatial, bool isMax> static LogicalResult pool(NodeImport &n) 
 
 static LogicalResult maxPoolWithArgmax(NodeImport &n) {
   Value x = n.in(0);
+  if (failed(requireElements(n, x, "images")))
+    return failure();
   auto spec = readPool(n, x, 2);
   if (!spec)
     return failure();

@@ -462,6 +462,9 @@ static LogicalResult leastSquares(NodeImport &n) {
 /// The matrix of a lower triangle's diagonals, the main one first; of an upper
 /// one's, the main one last. Each has room for a whole row.
 static LogicalResult bandedSolve(NodeImport &n) {
+  if (failed(requireElements(n, n.in(0), "diagonals")) ||
+      failed(requireElements(n, n.in(1), "right-hand sides")))
+    return failure();
   auto [left, right] = broadcastBatches(n, n.in(0), n.in(1));
   auto bands = flatten(n, left), b = flatten(n, right);
   if (!bands || !b)
@@ -509,8 +512,8 @@ static LogicalResult tridiagonalSolve(NodeImport &n) {
   return call ? n.result(call->getResult(0)) : failure();
 }
 
-/// Each row of three diagonals times the rows around; what the first and the
-/// last row lack counts as zero.
+/// Each row of three diagonals times the rows around. The ends of the outer diagonals, which
+/// have no row, are not read: zero times NaN would be seen.
 static LogicalResult tridiagonalMatMul(NodeImport &n) {
   Value above = n.in(0), main = n.in(1), below = n.in(2), x = n.in(3);
   if (!above || !main || !below || !x)
@@ -520,12 +523,15 @@ static LogicalResult tridiagonalMatMul(NodeImport &n) {
     return n.invalid("found tensors of different rank");
   IntVector order = axesFrom(0, rank);
   std::swap(order[rank - 1], order[rank - 2]);
-  auto down = [&](Value diagonal) { return n.transpose(diagonal, order); };
+  constexpr int64_t end = std::numeric_limits<int64_t>::max();
+  auto along = [&](Value diagonal, int64_t from, int64_t to) {
+    return n.slice(n.transpose(diagonal, order), rows, from, to);
+  };
   Value zero = n.expandTo(n.like(x, 0), n.shapeOf(n.slice(x, rows, 0, 1)));
-  Value next = n.concat({n.slice(x, rows, 1, std::numeric_limits<int64_t>::max()), zero}, rows);
-  Value previous = n.concat({zero, n.slice(x, rows, 0, -1)}, rows);
-  Value sum = n.add(n.mul(down(main), x), n.mul(down(above), next));
-  return n.result(n.add(sum, n.mul(down(below), previous)));
+  Value upper = n.mul(along(above, 0, -1), n.slice(x, rows, 1, end));
+  Value lower = n.mul(along(below, 1, end), n.slice(x, rows, 0, -1));
+  Value sum = n.add(n.mul(along(main, 0, end), x), n.concat({upper, zero}, rows));
+  return n.result(n.add(sum, n.concat({zero, lower}, rows)));
 }
 
 ArrayRef<OpImport> weir::tf::factorizationImports() {

@@ -76,7 +76,8 @@ static LogicalResult projectiveTransform(NodeImport &n) {
     mode = "CONSTANT";
   if (mode != "CONSTANT" && mode != "NEAREST" && mode != "REFLECT" && mode != "WRAP")
     return n.invalid("found fill_mode " + Twine(std::string(mode)));
-  Value fill = n.inputCount() > 3 ? n.cast(n.toScalar(n.in(3)), type) : n.scalar(type, 0);
+  Value fill = n.inputCount() > 3 ? n.toScalar(n.in(3)) : n.scalar(type, 0);
+  fill = n.cast(fill, type, /*saturate=*/false);
   shape = n.toI64(shape);
   if (n.dim(image, 1) == 0 || n.dim(image, 2) == 0) // there is nothing to read
     return n.result(n.expandTo(fill, n.concat({n.sizeOf(image, 0), shape, n.sizeOf(image, 3)}, 0)));

@@ -240,6 +240,28 @@ static LogicalResult nthElement(NodeImport &n) {
   return made ? n.result(n.pick(made->getResult(0), n.rank(x) - 1, -1)) : failure();
 }
 
+static bool isHalf(Type element) { return element.isF16() || element.isBF16(); }
+
+static Value bitsOf(NodeImport &n, Value x) {
+  Type bits = n.b.getIntegerType(n.element(x).getIntOrFloatBitWidth());
+  return BitcastOp::create(n.b, n.loc, n.type(x).clone(bits), x);
+}
+
+/// Integers that are equal where TensorFlow's hash tables find floats equal: no NaN is another,
+/// and the two zeros are one, unless `zerosDiffer`.
+static Value hashedAs(NodeImport &n, Value x, bool zerosDiffer) {
+  Type i64 = n.b.getI64Type();
+  Value key = n.cast(bitsOf(n, x), i64);
+  if (!zerosDiffer)
+    key = n.select(n.compare("eq", x, 0), n.like(key, 0), key);
+  // A number for each place, which is no other float's.
+  constexpr int64_t nansOfDouble = 0x7ff0000000000001, beyondFloats = INT64_C(1) << 40;
+  int64_t first = n.element(x).isF64() ? nansOfDouble : beyondFloats;
+  Value place = n.op<IotaOp>(n.sizeProduct(x, 0, n.rank(x)), n.number(0), n.typeAttr(i64));
+  place = n.reshapeTo(n.add(place, n.intScalar(first)), n.shapeOf(x));
+  return n.select(n.op<IsNanOp>(x), place, key);
+}
+
 static LogicalResult unique(NodeImport &n) {
   Value x = n.in(0);
   Type index = n.elementAttr("out_idx");
@@ -257,10 +279,18 @@ static LogicalResult unique(NodeImport &n) {
       axis = *checked;
     }
   }
-  Operation *made = n.multi<UniqueOp, 4>(x, n.number(axis), n.flag(false), n.typeAttr(index));
+  // Halves are hashed by their bits; slices are compared.
+  bool isHashed = n.isFloat(x);
+  Value keys = isHashed ? hashedAs(n, x, axis < 0 && isHalf(n.element(x))) : x;
+  Operation *made =
+      keys ? n.multi<UniqueOp, 4>(keys, n.number(axis), n.flag(false), n.typeAttr(index)) : nullptr;
   if (!made)
     return failure();
-  SmallVector<Value> values = {made->getResult(0), made->getResult(2)};
+  Value distinct = made->getResult(0);
+  if (isHashed)
+    distinct =
+        n.gather(axis < 0 ? n.reshape(x, {-1}) : x, made->getResult(1), std::max<int64_t>(axis, 0));
+  SmallVector<Value> values = {distinct, made->getResult(2)};
   if (n.node.op.find("Counts") != std::string_view::npos)
     values.push_back(made->getResult(3));
   return n.results(values);
@@ -283,9 +313,13 @@ static LogicalResult listDiff(NodeImport &n) {
       }
     return n.results({n.cast(n.ints(values), n.element(x)), n.cast(n.ints(places), index)});
   }
-  Value column = n.unsqueeze(x, {1}), row = n.unsqueeze(y, {0});
-  Value differs =
-      n.isString(x) ? n.logicalNot(n.equalStrings(column, row)) : n.compare("ne", column, row);
+  Value column = n.unsqueeze(x, {1}), row = n.unsqueeze(y, {0}), differs;
+  if (n.isString(x))
+    differs = n.logicalNot(n.equalStrings(column, row));
+  else if (isHalf(n.element(x))) // hashed by their bits
+    differs = n.op<OrOp>(n.op<IsNanOp>(column), n.compare("ne", bitsOf(n, column), bitsOf(n, row)));
+  else
+    differs = n.compare("ne", column, row);
   Value keep = n.reduce(differs, "all", {1}, false);
   Value at = n.squeeze(n.op<NonZeroOp>(keep), {1});
   return n.results({n.gather(x, at, 0), n.cast(at, index)});

@@ -101,7 +101,8 @@ static LogicalResult lstmCell(NodeImport &n) {
   if (v.empty())
     return failure();
   auto cells = cellsOf(n, v[1], v[7], 4);
-  if (failed(cells) || failed(checkCell(n, v[0], v[2], v[3], v[7], 4 * *cells)) ||
+  if (failed(cells) || failed(requireElements(n, v[1], "states")) ||
+      failed(checkCell(n, v[0], v[2], v[3], v[7], 4 * *cells)) ||
       failed(checkPeepholes(n, ArrayRef(v).slice(4, 3), *cells)))
     return failure();
   LstmWeights weights{
@@ -133,6 +134,10 @@ static LogicalResult lstmBlock(NodeImport &n) {
   std::vector<Imported> inits = {Imported(n.intScalar(0)), Imported(cs), Imported(h)};
   for (int i = 0; i < 7; ++i)
     inits.emplace_back(n.expandTo(n.like(x, 0), shape));
+  if (n.dim(x, 0) == 0) { // no step to read
+    n.made.assign(inits.begin() + 3, inits.end());
+    return success();
+  }
   auto values = n.g.buildWhile(
       inits,
       [&](std::vector<Imported> s, OpBuilder &b) -> FailureOr<std::vector<Imported>> {

@@ -315,6 +315,13 @@ static Gradients quantizeV4Gradient(const Differentiated &d) {
 
 static Gradients through(const Differentiated &d) { return {d.dy[0]}; }
 
+/// Bits that are cut off have no gradient; the conversion has.
+static Gradients truncatedCastGradient(const Differentiated &d) {
+  if (!d.n.isSet("Truncate") || !d.n.isFloat(d.x[0]) || !d.n.isFloat(d.y[0]))
+    return {};
+  return {d.n.cast(d.dy[0], d.n.element(d.x[0]))};
+}
+
 static Gradients nextAfterGradient(const Differentiated &d) {
   return {sumLike(d, d.dy[0], d.x[0]), Value()};
 }
@@ -533,6 +540,7 @@ ArrayRef<GradientRow> weir::tf::activationGradients() {
       {"CumulativeLogsumexp", cumulativeLogsumexpGradient},
       {"QuantizeAndDequantizeV4", quantizeV4Gradient},
       {"NextAfter", nextAfterGradient},
+      {"Cast", truncatedCastGradient},
       {"QuantizeAndDequantize", through},
       {"QuantizeAndDequantizeV2", through},
       {"QuantizeAndDequantizeV3", through},

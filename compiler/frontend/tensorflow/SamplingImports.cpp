@@ -73,10 +73,39 @@ static LogicalResult statefulTruncated(NodeImport &n) {
   return truncatedNormal(n, attributeState(n, blocksFor(n, n.in(0))));
 }
 
+/// Fails unless `shape` ends with the sizes of `parameter`. Where `mayBeEmpty`, a result of
+/// nothing has any shape: TensorFlow returns it before it looks.
+static LogicalResult requireTail(NodeImport &n, Value shape, Value parameter, bool mayBeEmpty) {
+  if (!shape || !parameter)
+    return failure();
+  int64_t rank = n.dim(shape, 0), own = n.rank(parameter);
+  if (ShapedType::isDynamic(rank) || own == 0)
+    return success(); // the kernel looks at the number of elements
+  Value isEmpty;
+  if (mayBeEmpty) {
+    auto known = constantIntegers(shape);
+    if (known && llvm::is_contained(*known, 0))
+      return success();
+    if (!known)
+      isEmpty = n.reduce(n.compare("eq", shape, 0), "any", {0}, false);
+  }
+  if (!isEmpty && rank < own)
+    return n.invalid("expected a shape that ends with that of the parameters, got fewer sizes");
+  if (!isEmpty)
+    return requireShape(n, parameter, n.toI64(n.slice(shape, 0, rank - own, rank)), "parameters");
+  Value fits = n.scalar(n.b.getI1Type(), 0);
+  if (rank >= own)
+    fits = n.reduce(
+        n.compare("eq", n.shapeOf(parameter), n.toI64(n.slice(shape, 0, rank - own, rank))), "all",
+        {0}, false);
+  require(n, n.op<OrOp>(isEmpty, fits), "the shape does not end with that of the parameters");
+  return success();
+}
+
 static LogicalResult gamma(NodeImport &n, Value state, size_t alphaInput) {
   RankedTensorType type = n.typeShapedBy(0, n.elementAttr("dtype"));
   Value shape = n.in(0), alpha = n.in(alphaInput);
-  if (!type || !state || !shape || !alpha)
+  if (!type || !state || failed(requireTail(n, shape, alpha, true)))
     return failure();
   Operation *made = n.kernelCall("weir_kernel_random_gamma", type,
                                  {state, n.toI64(shape), n.cast(alpha, n.b.getF64Type())});
@@ -111,16 +140,8 @@ static LogicalResult statefulPoisson(NodeImport &n) {
 static LogicalResult statelessPoisson(NodeImport &n) {
   RankedTensorType type = n.typeShapedBy(0, n.elementAttr("dtype"));
   Value shape = n.in(0), state = seedState(n, 1), rate = n.in(2);
-  if (!type || !state || !shape || !rate)
+  if (!type || !state || failed(requireTail(n, shape, rate, true)))
     return failure();
-  // The last sizes are those of the rates.
-  int64_t rank = n.dim(shape, 0), own = n.rank(rate);
-  if (!ShapedType::isDynamic(rank)) {
-    if (rank < own)
-      return n.invalid("expected a shape that ends with that of the rates, got fewer sizes");
-    if (failed(requireShape(n, rate, n.toI64(n.slice(shape, 0, rank - own, rank)), "rates")))
-      return failure();
-  }
   Operation *made = n.kernelCall("weir_kernel_random_poisson", type,
                                  {state, n.toI64(shape), n.cast(rate, n.b.getF64Type())});
   return made ? n.result(made->getResult(0)) : failure();
@@ -141,7 +162,7 @@ Value weir::tf::drawBinomial(NodeImport &n, size_t shapeInput, Value state, Valu
                              Value chances) {
   RankedTensorType type = n.typeShapedBy(shapeInput, n.elementAttr("dtype"));
   Value shape = n.in(shapeInput);
-  if (!type || !state || !shape || !counts || !chances)
+  if (!type || !state || !chances || failed(requireTail(n, shape, counts, false)))
     return {};
   Operation *made =
       n.kernelCall("weir_kernel_random_binomial", type, {state, n.toI64(shape), counts, chances});
@@ -228,6 +249,8 @@ static LogicalResult bounded(NodeImport &n, Value state, size_t firstParameter, 
     Value common = all ? n.shapeOf(all) : Value();
     for (Value &one : parameters)
       one = common ? n.expandTo(one, common) : Value();
+    if (failed(requireTail(n, shape, parameters[0], false)))
+      return failure();
   }
   SmallVector<Value> operands{state, n.toI64(shape)};
   llvm::append_range(operands, parameters);

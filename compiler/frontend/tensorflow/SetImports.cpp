@@ -244,7 +244,7 @@ static LogicalResult countSparse(NodeImport &n) {
   int64_t least = n.i("minlength"), most = n.i("maxlength");
   bool binary = n.isSet("binary_output");
   Value valid = n.compare("ge", c.values, 0);
-  if (most > 0)
+  if (most >= 0)
     valid = n.op<AndOp>(valid, n.compare("lt", c.values, double(most)));
   Value weights = weightsOr1(n, weightInput, c.values, type);
   Value keep = whereTrue(n, valid);
@@ -260,7 +260,7 @@ static LogicalResult countSparse(NodeImport &n) {
   Value sums = binary ? n.expandTo(n.scalar(type, 1), count)
                       : segmentSums(n, weights, places.inverse, count);
   Value size = n.ints({most});
-  if (most <= 0) {
+  if (most < 0) {
     Value largest = n.reduce(n.concat({n.ints({0}), values}, 0), "max", {0}, true);
     size = n.maximum(n.add(largest, 1.0), double(least));
   }

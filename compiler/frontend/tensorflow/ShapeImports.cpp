@@ -180,7 +180,8 @@ static LogicalResult squeeze(NodeImport &n) {
       if (ShapedType::isDynamic(known))
         require(n, n.toScalar(n.compare("ne", n.sizeOf(x, i), 1)),
                 "Squeeze without squeeze_dims met an open dimension of size 1, which would change "
-                "the rank; expected a model that is compiled with that size");
+                "the rank; expected a model that is compiled with that size",
+                unimplemented);
     }
   llvm::sort(axes);
   return n.result(n.squeeze(x, axes));

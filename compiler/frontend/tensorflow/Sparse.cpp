@@ -139,6 +139,16 @@ LogicalResult weir::tf::requireSame(NodeImport &n, Value a, Value b, StringRef w
   return success();
 }
 
+LogicalResult weir::tf::requireElements(NodeImport &n, Value v, StringRef what) {
+  if (!v)
+    return failure();
+  if (llvm::is_contained(n.sizes(v), 0))
+    return n.invalid("expected " + what + " with elements, got shape " + textOf(n.sizes(v)));
+  if (!n.isStatic(v))
+    require(n, n.compare("ge", n.shapeOf(v), 1), ("there are no " + what).str());
+  return success();
+}
+
 void weir::tf::requireInside(NodeImport &n, const SparseTensor &x) {
   require(n, n.compare("ge", x.indices, 0), "an index is negative");
   require(n, n.compare("lt", x.indices, x.shape), "an index is outside of the shape");

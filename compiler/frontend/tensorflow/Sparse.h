@@ -50,7 +50,7 @@ Value repeated(NodeImport &n, Value scalar, Value count);
 /// Scalar i1: whether all of `mask` hold.
 Value allTrue(NodeImport &n, Value mask);
 /// Codes of TensorFlow's (and weir/weir.h's) statuses.
-constexpr int64_t invalidArgument = 3, outOfRange = 11;
+constexpr int64_t invalidArgument = 3, outOfRange = 11, unimplemented = 12;
 /// Ends the run with `code` and `message` unless all of `mask` hold.
 void require(NodeImport &n, Value mask, llvm::StringRef message, int64_t code = invalidArgument);
 /// The same unless `v` has the sizes `shape` (tensor<rank x i64>), where weir's operations would
@@ -60,6 +60,8 @@ LogicalResult requireShape(NodeImport &n, Value v, Value shape, llvm::StringRef 
 /// the rank). Sizes that are equal whatever is fed cost nothing.
 LogicalResult requireSame(NodeImport &n, Value a, Value b, llvm::StringRef what, int64_t begin = 0,
                           int64_t end = -1);
+/// The same unless `v` has an element: TensorFlow has operations that refuse tensors of nothing.
+LogicalResult requireElements(NodeImport &n, Value v, llvm::StringRef what);
 
 /// The row-major number of each coordinate tuple in `shape`.
 Value linearKeys(NodeImport &n, Value rows, Value shape, int64_t rank);

@@ -31,7 +31,8 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 /// What the functions are written in, of an argument of f64.
 class Emitter {
 public:
-  Emitter(NodeImport &n, Value x) : n(n), x(x) {}
+  /// `isDouble`: the result's type is f64, not one whose range is that of f32.
+  Emitter(NodeImport &n, Value x, bool isDouble) : n(n), x(x), isDouble(isDouble) {}
 
   Value besselI(int order, bool scaled);
   Value besselK(int order, bool scaled);
@@ -68,6 +69,7 @@ private:
 
   NodeImport &n;
   Value x;
+  bool isDouble;
 };
 
 } // namespace
@@ -100,8 +102,14 @@ Value Emitter::besselI(int order, bool scaled) {
     near = mul(near, a);
   Value far = div(evaluate(order ? i1eFar : i0eFar, div(k(8), a)), sqrt(a));
   Value value = pick(upTo(a, 8), near, far);
-  if (!scaled)
-    value = mul(exp(a), value);
+  if (!scaled) {
+    // The factor overflows before the product does, in the type's range as in TensorFlow's.
+    constexpr double mostOfFloat = 88.72283905206835; // log of f32's largest
+    Value factor = exp(a);
+    if (!isDouble)
+      factor = pick(above(a, mostOfFloat), k(kInfinity), factor);
+    value = mul(factor, value);
+  }
   return order ? pick(below(x, 0), neg(value), value) : value;
 }
 
@@ -152,6 +160,9 @@ std::pair<Value, Value> Emitter::bessel(int order) {
   if (order)
     j = pick(below(x, 0), neg(j), j);
   Value y = pick(upTo(x, 0), k(-kInfinity), pick(isNear, nearY, farY));
+  // In single precision TensorFlow's Y1 is log(0) 0 at 0.
+  if (order && !isDouble)
+    y = pick(equals(x, 0), k(kNan), y);
   return {j, y};
 }
 
@@ -257,7 +268,7 @@ template <auto emit> LogicalResult unary(NodeImport &n) {
   // Sizes that only the run knows are worked out for each operation: of one
   // dimension that is cheap.
   bool flatten = !n.isStatic(x) && n.rank(x) > 1;
-  Emitter emitter(n, flatten ? n.reshape(wide, {-1}) : wide);
+  Emitter emitter(n, flatten ? n.reshape(wide, {-1}) : wide, n.element(x).isF64());
   Value value = n.cast(emit(emitter), n.element(x));
   return n.result(flatten ? n.reshapeTo(value, n.shapeOf(x)) : value);
 }

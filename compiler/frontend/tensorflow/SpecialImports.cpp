@@ -289,8 +289,51 @@ template <bool ofSample> static LogicalResult gammaGradient(NodeImport &n) {
   return narrow(n, flatten ? n.reshapeTo(value, shape) : value);
 }
 
+/// log Γ(x) less (x - 1/2) log x - x + log(2π) / 2, for x of 10 and more (6.1.41).
+static Value stirlingRest(NodeImport &n, Value x) {
+  // Magnitudes of B2k / (2k (2k - 1)), whose signs alternate, the highest first.
+  static const double terms[] = {1.0 / 156,  691.0 / 360360, 1.0 / 1188, 1.0 / 1680,
+                                 1.0 / 1260, 1.0 / 360,      1.0 / 12};
+  Value inverse = n.div(n.like(x, 1), x), square = n.mul(inverse, inverse);
+  Value sum = n.like(x, terms[0]);
+  for (double term : ArrayRef(terms).drop_front())
+    sum = n.sub(n.like(x, term), n.mul(sum, square));
+  return n.mul(sum, inverse);
+}
+
+/// y^p (1 - y)^q / (p B(p, q)); `rest` is 1 - y. Logarithms of gamma functions of large numbers
+/// cancel, and what is left of them is the exponent: from 10 on their leading terms are taken
+/// together.
+static Value betaFront(NodeImport &n, Value p, Value q, Value y, Value rest, Value logY,
+                       Value logRest) {
+  Value sum = n.add(p, q), less = n.minimum(p, q), more = n.maximum(p, q);
+  auto log = [&](Value v) { return n.op<LogOp>(v); };
+  auto lgamma = [&](Value v) { return n.op<LgammaOp>(v); };
+  Value powers = n.add(n.mul(p, logY), n.mul(q, logRest));
+  Value small = n.add(n.sub(lgamma(sum), n.add(lgamma(p), lgamma(q))), powers);
+  // One of them is large: log Γ(more + less) - log Γ(more).
+  Value apart = n.sub(stirlingRest(n, sum), stirlingRest(n, more));
+  apart = n.add(apart, n.mul(n.sub(more, 0.5), n.op<Log1pOp>(n.div(less, more))));
+  apart = n.add(apart, n.mul(less, n.sub(log(sum), 1.0)));
+  Value mixed = n.add(n.sub(apart, lgamma(less)), powers);
+  // Both: p log(y (p + q) / p) + q log((1 - y) (p + q) / q), which is near 0 about the mean.
+  Value off = n.sub(n.mul(y, q), n.mul(rest, p));
+  auto term = [&](Value own, Value distance, Value share) {
+    Value ratio = n.div(distance, own);
+    Value far = log(n.div(n.mul(share, sum), own));
+    return n.mul(own, n.select(n.compare("lt", ratio, -0.5), far, n.op<Log1pOp>(ratio)));
+  };
+  Value large = n.add(term(p, off, y), term(q, n.op<NegOp>(off), rest));
+  large = n.add(large, n.sub(stirlingRest(n, sum), n.add(stirlingRest(n, p), stirlingRest(n, q))));
+  Value bothLarge = n.compare("ge", less, 10);
+  Value exponent = n.select(bothLarge, large, n.select(n.compare("ge", more, 10), mixed, small));
+  Value root = n.sqrt(n.div(n.div(q, n.mul(sum, 2 * M_PI)), p));
+  return n.mul(n.exp(exponent), n.select(bothLarge, root, n.div(n.like(p, 1), p)));
+}
+
 /// I_x(a, b): the continued fraction (26.5.8), on the side where it converges
-/// fast.
+/// fast; where little of the integral lies below x because b is small, on that of x: 1 less the
+/// other would have few digits.
 static LogicalResult betainc(NodeImport &n) {
   Value a = wide(n, 0), b = wide(n, 1), x = wide(n, 2);
   if (!a || !b || !x)
@@ -301,11 +344,14 @@ static LogicalResult betainc(NodeImport &n) {
   x = n.add(x, zero);
   Value one = n.like(x, 1);
   Value turned = n.compare("gt", x, n.div(n.add(a, 1.0), n.add(n.add(a, b), 2.0)));
+  Value kept = n.op<AndOp>(n.compare("le", n.mul(b, x), 1), n.compare("le", x, 0.99));
+  turned = n.op<AndOp>(turned, n.op<NotOp>(kept));
   Value p = n.select(turned, b, a), q = n.select(turned, a, b);
   Value y = n.select(turned, n.sub(one, x), x);
-  Value front = n.sub(n.op<LgammaOp>(n.add(p, q)), n.add(n.op<LgammaOp>(p), n.op<LgammaOp>(q)));
-  front = n.add(front, n.add(n.mul(p, n.op<LogOp>(y)), n.mul(q, n.op<Log1pOp>(n.op<NegOp>(y)))));
-  front = n.div(n.exp(front), p);
+  Value rest = n.select(turned, x, n.sub(one, x));
+  Value logX = n.op<LogOp>(x), logRest = n.op<Log1pOp>(n.op<NegOp>(x));
+  Value front =
+      betaFront(n, p, q, y, rest, n.select(turned, logRest, logX), n.select(turned, logX, logRest));
   Value sum = n.add(p, q);
   Value d0 = n.sub(one, n.div(n.mul(sum, y), n.add(p, 1.0)));
   d0 = n.div(one, awayFromZero(n, d0));

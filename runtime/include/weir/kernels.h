@@ -408,6 +408,7 @@ WEIR_LIBRARY_FUNCTION(weir_kernel_eigh);
 /// operands: matrices
 /// results:  values [..., min]; and, if there, U and V, one vector a column
 /// attributes: 1: all columns of U and V; 0: as many as there are values
+/// A matrix that is not finite has results of NaN, or of 0 where the type is complex.
 WEIR_LIBRARY_FUNCTION(weir_kernel_svd);
 
 /// Eigenvalues of square matrices, in the order of the Schur form.

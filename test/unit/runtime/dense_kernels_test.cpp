@@ -271,11 +271,69 @@ TEST(Determinant, MultipliesWithItsMatrices) {
 
 TEST(Decompositions, RefuseWhatIsNotFinite) {
   std::vector<double> nan = {NAN, 0, 0, 1};
-  for (weir_library_fn function : {weir_kernel_svd, weir_kernel_eigh, weir_kernel_eig}) {
+  for (weir_library_fn function : {weir_kernel_eigh, weir_kernel_eig}) {
     Call call(function, {dense(nan, WEIR_F64, {2, 2})},
               {function == weir_kernel_eig ? WEIR_C128 : WEIR_F64}, {0});
     EXPECT_EQ(call.code, WEIR_INVALID_ARGUMENT);
   }
+}
+
+/// Of a batch, the matrix that is not finite alone.
+TEST(Svd, HasNoNumbersOfWhatIsNotFinite) {
+  std::vector<double> batch = {3, 0, 0, 4, 1, INFINITY, 0, 1, NAN, 0, 0, 1};
+  Call reals(weir_kernel_svd, {dense(batch, WEIR_F64, {3, 2, 2})}, {WEIR_F64, WEIR_F64, WEIR_F64},
+             {0});
+  ASSERT_EQ(reals.code, 0) << reals.message;
+  std::vector<double> values = reals.results[0].as<double>();
+  EXPECT_NEAR(values[0], 4, kNear);
+  EXPECT_NEAR(values[1], 3, kNear);
+  for (size_t i = 2; i < 6; ++i)
+    EXPECT_TRUE(std::isnan(values[i]));
+  for (size_t result : {1, 2})
+    for (size_t i = 0; i < 12; ++i)
+      EXPECT_EQ(std::isnan(reals.results[result].as<double>()[i]), i >= 4);
+  Numbers complex(batch.begin(), batch.end());
+  Call call(weir_kernel_svd, {dense(complex, WEIR_C128, {3, 2, 2})}, {WEIR_C128}, {0});
+  ASSERT_EQ(call.code, 0) << call.message;
+  Numbers found = call.results[0].as<Number>();
+  EXPECT_NEAR(found[0].real(), 4, kNear);
+  for (size_t i = 2; i < 6; ++i)
+    EXPECT_EQ(found[i], 0.0);
+}
+
+/// Squares of the elements are beyond the type, at either end.
+TEST(Decompositions, TakeNumbersWhoseSquaresOverflow) {
+  for (double scale : {1e-300, 1e-200, 1e200, 1e300}) {
+    std::vector<double> a = {2, 1, 0, 1, 3, 1, 0, 1, 4}, far;
+    for (double x : a)
+      far.push_back(x * scale);
+    for (weir_library_fn function : {weir_kernel_svd, weir_kernel_eigh}) {
+      Call near(function, {dense(a, WEIR_F64, {3, 3})}, {WEIR_F64}, {0});
+      Call call(function, {dense(far, WEIR_F64, {3, 3})}, {WEIR_F64}, {0});
+      ASSERT_EQ(call.code, 0) << call.message;
+      for (size_t i = 0; i < 3; ++i)
+        EXPECT_NEAR(call.results[0].as<double>()[i] / scale, near.results[0].as<double>()[i],
+                    kNear);
+    }
+  }
+}
+
+/// Columns that depend on each other, along which rotations leave nothing but rounding.
+TEST(Svd, ConvergesForColumnsThatDepend) {
+  Shape s = {128, 8};
+  std::vector<double> a;
+  for (int64_t i = 0; i < s.rows; ++i)
+    for (int64_t j = 0; j < s.columns; ++j)
+      a.push_back(double((i % 5 - 2) * (j % 3 + 1)));
+  Call call(weir_kernel_svd, {dense(a, WEIR_F64, {s.rows, s.columns})}, {WEIR_F64}, {0});
+  ASSERT_EQ(call.code, 0) << call.message;
+  std::vector<double> values = call.results[0].as<double>();
+  double squares = 0;
+  for (double x : a)
+    squares += x * x;
+  EXPECT_NEAR(values[0], std::sqrt(squares), 1e-11);
+  for (size_t i = 1; i < values.size(); ++i)
+    EXPECT_LT(values[i], 1e-11);
 }
 
 /// Two steps of two classes and a blank, by hand: of "0", the paths 00, 0-, -0.

@@ -1,0 +1,8 @@
+
+8
+x0Placeholder*
+dtype0*
+shape:ÿÿÿÿÿÿÿÿÿ
+
+nodeBesselI1x0*
+T0"ª

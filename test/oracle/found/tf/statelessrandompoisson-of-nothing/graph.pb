@@ -1,0 +1,19 @@
+
+/
+x0Placeholder*
+dtype0*
+shape:
+/
+x1Placeholder*
+dtype0*
+shape:
+8
+x2Placeholder*
+dtype0*
+shape:ÿÿÿÿÿÿÿÿÿ
+Z
+nodeStatelessRandomPoissonx0x1x2*
+Tseed0*
+dtype0*
+Rtype0*
+T0"ª

@@ -1,0 +1,110 @@
+#===- tf_noise.py - What of a result is rounding ------------------------------===#
+#
+# Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+#===-------------------------------------------------------------------------===#
+"""Where terms cancel, or a matrix is nearly singular, rounding shows: how much of it there is,
+the oracle tells when its operands are moved by an epsilon."""
+import numpy as np
+import tensorflow as tf
+from tensorflow.core.framework import graph_pb2, node_def_pb2
+
+import cases
+import tf_single
+
+
+def measure(oracle, case, draw):
+    """Sets the case's noise, of three draws of the graph with operands that are fed moved, too.
+    Whether a result moved by more than rounding can."""
+    random, jumped = np.random.default_rng(len(case.name)), False
+    case.noise = 0.0
+    for _ in range(3):
+        feeds = [{e: nudged(random, v) for e, v in run.items()} for run in case.feeds]
+        moved = oracle.ask((draw(random).SerializeToString(),
+                            list(zip(feeds, getattr(case, "wanted", case.fetches), [[]]))))
+        if moved[0] == "results":
+            for first, second in zip(case.results, moved[1]):
+                case.noise = max([case.noise] + [noise(a, b) for a, b in zip(first, second)])
+                jumped = jumped or any(map(jumps, first, second))
+    return jumped
+
+
+def moved_constants(random, definition):
+    """The graph with its constants moved by an epsilon."""
+    out = graph_pb2.GraphDef()
+    out.CopyFrom(definition)
+    for node in out.node:
+        if node.op == "Const":
+            tensor = node.attr["value"].tensor
+            value = tf.make_ndarray(tensor)
+            if value.dtype.kind in "fc":
+                tensor.CopyFrom(tf.make_tensor_proto(nudged(random, value), tensor.dtype, value.shape))
+    return out
+
+
+def with_noise(random, definition):
+    """The graph with each floating-point result multiplied by 1 and an epsilon, more or less."""
+    graph, moved, out = tf.Graph(), {}, graph_pb2.GraphDef()
+    with graph.as_default():
+        tf.import_graph_def(definition, name="")
+    out.versions.CopyFrom(definition.versions)
+    extra = []
+    for node in definition.node:
+        if node.op in ("Placeholder", "Const", "Identity"):
+            continue
+        for port, tensor in enumerate(graph.get_operation_by_name(node.name).outputs):
+            if tensor.dtype not in (tf.float16, tf.float32, tf.float64):
+                continue
+            name = "%s_moved%d" % (node.name, port)
+            dtype = tensor.dtype.as_numpy_dtype
+            sign = 1 if random.random() < 0.5 else -1
+            tf_single.add_constant(out, name + "/by", np.array(1 + sign * np.finfo(dtype).eps, dtype))
+            multiply = node_def_pb2.NodeDef(name=name, op="Mul",
+                                         input=["%s:%d" % (node.name, port), name + "/by"])
+            multiply.attr["T"].type = tensor.dtype.as_datatype_enum
+            extra.append(multiply)
+            moved["%s:%d" % (node.name, port)] = name
+    for node in definition.node:
+        copy = out.node.add()
+        copy.CopyFrom(node)
+        for i, edge in enumerate(node.input):
+            copy.input[i] = moved.get(edge if ":" in edge else edge + ":0", edge)
+    out.node.extend(extra)
+    return out
+
+
+def nudged(random, value):
+    """Each element, or the number beside it."""
+    value = np.asarray(value)
+    if value.dtype.kind == "c":
+        return (nudged(random, value.real) + 1j * nudged(random, value.imag)).astype(value.dtype)
+    if value.dtype.kind != "f":
+        return value
+    towards = np.where(random.random(value.shape) < 0.5, -np.inf, np.inf).astype(value.dtype)
+    kept = (random.random(value.shape) < 0.3) | (value == 0) | ~np.isfinite(value)
+    return np.where(kept, value, np.nextafter(value, towards))
+
+
+def differences(first, second):
+    """Between finite elements, and up to which they can be rounding."""
+    if not isinstance(first, np.ndarray) or first.dtype.kind not in "fc" or \
+            first.shape != second.shape:
+        return np.zeros(0), 0.0
+    wide = np.complex128 if first.dtype.kind == "c" else np.float64
+    with np.errstate(all="ignore"):
+        apart = np.abs(first.astype(wide) - second.astype(wide))
+    limit = np.finfo(first.dtype).eps ** 0.5 * max(1.0, cases.largest(first))
+    return apart[np.isfinite(apart)], limit
+
+
+def noise(first, second):
+    """The largest difference that can be rounding."""
+    apart, limit = differences(first, second)
+    return float(np.max(apart[apart < limit], initial=0))
+
+
+def jumps(first, second):
+    """Whether a difference cannot be rounding."""
+    apart, limit = differences(first, second)
+    return bool(np.any(apart >= limit))
