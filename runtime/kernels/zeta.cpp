@@ -48,6 +48,12 @@ template <typename T> T zeta(T s, T q) {
     return infinity;
   if (s < 1)
     return nan;
+  if (isnan(s) || isnan(q))
+    return nan;
+  if (isinf(q) && q > 0)
+    return 0;
+  if (isinf(s)) // of (q + k)^-s the largest alone
+    return q > 1 ? T(0) : q == 1 ? T(1) : infinity;
   if (q <= 0) {
     if (q == floor(q))
       return s == floor(s) && fmod(s, T(2)) == 0 ? infinity : nan;
@@ -55,6 +61,8 @@ template <typename T> T zeta(T s, T q) {
       return nan;
   }
   T sum = power(q, -s), a = q, term = 0;
+  if (q > 0 && sum == 0) // terms behind the first are smaller
+    return 0;
   for (int terms = 0; needsMore(terms, a); ++terms) {
     a += 1;
     term = power(a, -s);

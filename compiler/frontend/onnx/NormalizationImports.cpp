@@ -123,7 +123,11 @@ LogicalResult layerNorm(NodeImport &n) {
     mean = n.reduce(wide, "mean", axes, true);
     Value centred = n.sub(wide, mean);
     Value variance = n.reduce(n.mul(centred, centred), "mean", axes, true);
-    inverse = n.op<RsqrtOp>(n.add(variance, epsilon));
+    // Of the type that they are stashed in.
+    constexpr int64_t bfloat16 = 16;
+    Type type = n.i("stash_type") == bfloat16 ? Type(n.b.getBF16Type()) : n.b.getF32Type();
+    mean = n.cast(mean, type);
+    inverse = n.cast(n.op<RsqrtOp>(n.add(variance, epsilon)), type);
   }
   return n.results({y, mean, inverse});
 }

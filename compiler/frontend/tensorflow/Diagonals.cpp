@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/tensorflow/Diagonals.h"
+#include "compiler/frontend/tensorflow/Sparse.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace mlir;
 using namespace weir;
@@ -62,8 +64,8 @@ std::optional<Diagonals> weir::tf::readDiagonals(NodeImport &n, Ints k, int64_t 
     return std::nullopt;
   }
   Diagonals diagonals{rows, columns, k.front(), k.back()};
-  if (k.front() < -rows || k.back() > columns || diagonals.length(k.front()) < 0 ||
-      diagonals.length(k.back()) < 0) {
+  auto isInside = [&](int64_t d) { return d == 0 || (d > -rows && d < columns); };
+  if (!isInside(k.front()) || !isInside(k.back())) {
     (void)n.invalid("found a diagonal outside of the matrix");
     return std::nullopt;
   }
@@ -72,6 +74,20 @@ std::optional<Diagonals> weir::tf::readDiagonals(NodeImport &n, Ints k, int64_t 
     diagonals.subLeft = align->s == "LEFT_LEFT" || align->s == "RIGHT_LEFT";
   }
   return diagonals;
+}
+
+LogicalResult weir::tf::requireDiagonal(NodeImport &n, Value x, int64_t k) {
+  if (k == 0)
+    return success();
+  int64_t axis = n.rank(x) - (k < 0 ? 2 : 1), size = n.dim(x, axis);
+  double distance = std::abs(static_cast<double>(k));
+  if (ShapedType::isDynamic(size))
+    require(n, n.compare("gt", n.sizeOf(x, axis), distance),
+            "a diagonal lies outside of the matrix");
+  else if (static_cast<double>(size) <= distance)
+    return n.invalid("expected a diagonal inside of the matrix, got k = " + Twine(k) + " where " +
+                     Twine(size) + (k < 0 ? " rows" : " columns") + " are");
+  return success();
 }
 
 Value weir::tf::pickPlaces(NodeImport &n, Value x, Ints places, Value otherwise) {

@@ -32,6 +32,9 @@ struct Diagonals {
 /// Reads `k` (one diagonal or two bounds) and the attribute `align`.
 std::optional<Diagonals> readDiagonals(NodeImport &n, Ints k, int64_t rows, int64_t columns);
 
+/// Fails unless the matrices of `x` have diagonal `k`; 0 each has.
+LogicalResult requireDiagonal(NodeImport &n, Value x, int64_t k);
+
 /// Elements of the flattened last dimension of `x` at constant `places`;
 /// `otherwise` (a scalar, or as large as the result) where a place is -1.
 Value pickPlaces(NodeImport &n, Value x, Ints places, Value otherwise);

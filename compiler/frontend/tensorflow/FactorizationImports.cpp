@@ -165,13 +165,12 @@ static std::optional<Elimination> eliminate(NodeImport &n, const Batch &batch) {
                // A column of zeros needs no elimination (and must not divide).
                Value safe = t.select(t.compare("eq", head, 0), t.like(m, 1), head);
                Value below = t.compare("gt", rows, k);
-               Value factors =
-                   t.select(below, t.div(line(t, m, k, 2), safe), t.like(m, 0)); // [batch, n, 1]
-               Value right = t.compare("gt", columns, k);
-               Value row = t.select(right, line(t, m, k, 1), t.like(m, 0));
-               Value next = t.sub(m, t.mul(factors, row));
+               // Chosen, not multiplied by zero: rows that are done keep infinities of others away.
+               Value factors = t.div(line(t, m, k, 2), safe); // [batch, n, 1]
+               Value rest = t.op<AndOp>(t.compare("gt", columns, k), below);
+               Value next = t.select(rest, t.sub(m, t.mul(factors, line(t, m, k, 1))), m);
                Value isColumn = t.op<AndOp>(t.compare("eq", columns, k), below);
-               next = t.select(isColumn, t.add(t.mul(next, 0.0), factors), next);
+               next = t.select(isColumn, factors, next);
                return {next, swap(s[1]), flipped};
              });
   if (failed(result))
@@ -193,9 +192,8 @@ static Value substitute(NodeImport &n, Value triangle, Value b, const Extent &si
                          if (!unitDiagonal)
                            x = t.div(x, head);
                          Value rest = t.compare(lower ? "gt" : "lt", rows, k);
-                         Value factors =
-                             t.select(rest, line(t, triangle, k, 2), t.like(triangle, 0));
-                         Value next = t.sub(s[0], t.mul(factors, x));
+                         Value factors = line(t, triangle, k, 2);
+                         Value next = t.select(rest, t.sub(s[0], t.mul(factors, x)), s[0]);
                          Value isK = t.compare("eq", rows, k);
                          return {t.select(isK, x, next)};
                        });

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/frontend/tensorflow/GraphImporter.h"
 #include "compiler/frontend/tensorflow/Sparse.h"
 #include "compiler/frontend/tensorflow/Windows.h"
 
@@ -21,8 +22,12 @@ static Value ramp(NodeImport &n, Value size, int64_t dim, int64_t rank, Type typ
 }
 
 /// The pixels at rows and columns, i64 of [batch, height, width]; `fill` where
-/// they lie outside of the image.
-static Value pixels(NodeImport &n, Value image, Value row, Value column, Value fill) {
+/// they lie outside of the image, which is everywhere if it `isEmpty`.
+static Value pixels(NodeImport &n, Value image, Value row, Value column, Value fill,
+                    bool isEmpty = false) {
+  if (isEmpty)
+    return n.expandTo(fill,
+                      n.concat({n.shapeOf(n.compare("eq", row, column)), n.sizeOf(image, 3)}, 0));
   Value height = n.sizeOf(image, 1), width = n.sizeOf(image, 2), one = n.ints({1});
   auto clamp = [&](Value v, Value size) { return n.minimum(n.maximum(v, 0.0), n.sub(size, one)); };
   Value y = clamp(row, height), x = clamp(column, width);
@@ -66,7 +71,8 @@ static Value mapCoordinate(NodeImport &n, Value at, Value size, std::string_view
   return clamp(n.select(isOne, n.like(at, 0), mapped));
 }
 
-static LogicalResult projectiveTransform(NodeImport &n) {
+/// `isEmpty`: there are no pixels to read.
+static LogicalResult transformImages(NodeImport &n, bool isEmpty) {
   Value image = n.in(0), transforms = n.in(1), shape = n.in(2);
   if (!n.hasRank(image, 4) || !n.hasRank(transforms, 2) || !shape)
     return failure();
@@ -79,8 +85,6 @@ static LogicalResult projectiveTransform(NodeImport &n) {
   Value fill = n.inputCount() > 3 ? n.toScalar(n.in(3)) : n.scalar(type, 0);
   fill = n.cast(fill, type, /*saturate=*/false);
   shape = n.toI64(shape);
-  if (n.dim(image, 1) == 0 || n.dim(image, 2) == 0) // there is nothing to read
-    return n.result(n.expandTo(fill, n.concat({n.sizeOf(image, 0), shape, n.sizeOf(image, 3)}, 0)));
   Value y = ramp(n, n.slice(shape, 0, 0, 1), 1, 3, f32),
         x = ramp(n, n.slice(shape, 0, 1, 2), 2, 3, f32);
   auto entry = [&](int64_t i) { return n.unsqueeze(n.slice(transforms, 1, i, i + 1), {2}); };
@@ -93,13 +97,14 @@ static LogicalResult projectiveTransform(NodeImport &n) {
   Value column = place(0, 2), row = place(3, 1);
   Value result;
   if (n.s("interpolation") == "NEAREST") {
-    result = pixels(n, image, n.toI64(n.op<RoundOp>(row)), n.toI64(n.op<RoundOp>(column)), fill);
+    result = pixels(n, image, n.toI64(n.op<RoundOp>(row)), n.toI64(n.op<RoundOp>(column)), fill,
+                    isEmpty);
   } else {
     Value top = n.op<FloorOp>(row), left = n.op<FloorOp>(column);
     Value bottom = n.add(top, 1.0), right = n.add(left, 1.0);
     auto share = [&](Value to, Value from) { return n.unsqueeze(n.sub(to, from), {3}); };
     auto at = [&](Value r, Value c) {
-      return n.cast(pixels(n, image, n.toI64(r), n.toI64(c), fill), f32);
+      return n.cast(pixels(n, image, n.toI64(r), n.toI64(c), fill, isEmpty), f32);
     };
     auto line = [&](Value r) {
       return n.add(n.mul(share(right, column), at(r, left)),
@@ -110,6 +115,29 @@ static LogicalResult projectiveTransform(NodeImport &n) {
   }
   Value isFar = n.unsqueeze(n.compare("eq", depth, 0), {3});
   return n.result(n.select(isFar, fill, result));
+}
+
+static LogicalResult projectiveTransform(NodeImport &n) {
+  Value image = n.in(0);
+  if (!n.hasRank(image, 4))
+    return failure();
+  int64_t height = n.dim(image, 1), width = n.dim(image, 2);
+  if (!ShapedType::isDynamic(height) && !ShapedType::isDynamic(width))
+    return transformImages(n, height == 0 || width == 0);
+  auto branch = [&](bool isEmpty, OpBuilder &b) -> FailureOr<std::vector<Imported>> {
+    NodeImport inner(n.g, n.node, n.inputs, b, n.loc);
+    if (failed(transformImages(inner, isEmpty)))
+      return failure();
+    return inner.made;
+  };
+  Value isEmpty = n.compare("eq", n.toScalar(n.sizeProduct(image, 1, 3)), 0);
+  auto made = n.g.buildIf(
+      isEmpty, [&](OpBuilder &b) { return branch(true, b); },
+      [&](OpBuilder &b) { return branch(false, b); }, n.node, n.b, n.loc);
+  if (failed(made))
+    return failure();
+  n.made = *made;
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

@@ -150,6 +150,8 @@ static LogicalResult matrixDiagPart(NodeImport &n) {
     Value flat = pickPlaces(n, flattenLast(n, x, 2), diagonals->matrixOfPacked(), fill);
     return n.result(asMatrices(n, flat, diagonals->count(), diagonals->longest()));
   }
+  if (failed(requireDiagonal(n, x, k->front())))
+    return failure();
   int64_t at = k->front(), skipRows = std::max<int64_t>(-at, 0),
           skipColumns = std::max<int64_t>(at, 0);
   Value length = n.minimum(n.sub(n.sizeOf(x, rank - 2), n.ints({skipRows})),
@@ -182,6 +184,8 @@ static LogicalResult matrixSetDiag(NodeImport &n) {
                             flattenLast(n, x, 2));
     return n.result(asMatrices(n, flat, rows, columns));
   }
+  if (failed(requireDiagonal(n, x, k->front())))
+    return failure();
   if (k->size() == 2 && n.rank(diagonal) == rank)
     diagonal = n.squeeze(diagonal, {rank - 2});
   // As many elements as lie on the diagonal.

@@ -203,10 +203,10 @@ static LogicalResult crossEntropy(NodeImport &n) {
   Value features = n.in(0), labels = n.in(1);
   if (!features || !labels)
     return failure();
-  // Both broadcast; adding zeros of the other brings them to one shape.
-  Value x = n.add(features, n.mul(labels, 0.0));
-  if (n.isStatic(features) && features.getType() == labels.getType())
-    x = features;
+  // Both broadcast.
+  Value x = features;
+  if (!n.isStatic(features) || features.getType() != labels.getType())
+    x = n.expandTo(features, n.shapeOf(n.compare("eq", features, labels)));
   Value logs = n.softmax(x, 1, true);
   Value products = n.mul(labels, logs);
   Value loss = n.op<NegOp>(n.reduce(products, "sum", {1}, false));

@@ -284,8 +284,24 @@ static Value isNothing(NodeImport &n, Value low, Value high) {
   return n.op<AndOp>(n.compare("eq", low, 0), n.compare("eq", high, 0));
 }
 
+/// Bounds are numbers, or as many as there are channels; what would be broadcast is none of it.
+static LogicalResult requireBounds(NodeImport &n, Value x, Value low, Value high) {
+  bool perChannel = n.node.op.find("PerChannel") != std::string_view::npos;
+  for (Value bound : {low, high}) {
+    if (!x || !bound || !n.hasRank(bound, perChannel ? 1 : 0))
+      return failure();
+    if (perChannel && n.rank(x) < 1)
+      return n.invalid("expected channels, got a scalar");
+    if (perChannel && failed(requireShape(n, bound, n.sizeOf(x, n.rank(x) - 1), "bounds")))
+      return failure();
+  }
+  return success();
+}
+
 static LogicalResult fakeQuantVars(NodeImport &n) {
   Value x = n.in(0), low = n.in(1), high = n.in(2);
+  if (failed(requireBounds(n, x, low, high)))
+    return failure();
   Value quantized = fakeQuant(n, x, low, high);
   return n.result(n.select(isNothing(n, low, high), n.like(x, 0), quantized));
 }
@@ -302,7 +318,8 @@ static LogicalResult fakeQuantArgsGrad(NodeImport &n) {
 /// Of the values, and of the bounds where values lie outside of them.
 static LogicalResult fakeQuantVarsGrad(NodeImport &n) {
   Value dy = n.in(0), x = n.in(1), low = n.in(2), high = n.in(3);
-  if (!dy || !x || !low || !high)
+  if (failed(requireSame(n, dy, x, "the gradient and the operand")) ||
+      failed(requireBounds(n, x, low, high)))
     return failure();
   Nudged to = nudge(n, low, high);
   // Times 1 or 0: what is no number stays none.

@@ -56,7 +56,7 @@ static LstmGradients lstmGradients(TensorBuilder &t, const LstmPeepholes &peep,
     g.csPrev = t.add(g.csPrev, t.add(t.mul(dIn, peep.wci), t.mul(dForget, peep.wcf)));
   auto sum = [&](Value gate, Value cell) -> Value {
     if (!peep.used)
-      return gate ? t.reduce(t.mul(gate, 0.0), "sum", {0}, false) : gate;
+      return gate ? t.expandTo(t.like(gate, 0), t.sizeOf(gate, 1)) : gate;
     return t.reduce(t.mul(gate, cell), "sum", {0}, false);
   };
   g.wci = sum(dIn, s.csPrev);
@@ -101,6 +101,10 @@ static LogicalResult lstmBlockGrad(NodeImport &n) {
                                  Imported(zeros(v[8]))};
   if (!Imported::allGiven(inits))
     return failure();
+  if (n.dim(x, 0) == 0) { // no step to read
+    n.made.assign(inits.begin() + 1, inits.end());
+    return success();
+  }
   auto values = n.g.buildWhile(
       inits,
       [&](std::vector<Imported> s, OpBuilder &b) -> FailureOr<std::vector<Imported>> {

@@ -63,6 +63,11 @@ private:
   Value above(Value a, double limit) { return n.compare("gt", a, limit); }
   Value equals(Value a, double other) { return n.compare("eq", a, other); }
   Value pick(Value condition, Value a, Value b) { return n.select(condition, a, b); }
+  /// e^a as a factor: it overflows before the product does, in the type's range as TensorFlow's.
+  Value factor(Value a) {
+    constexpr double mostOfFloat = 88.72283905206835; // log of f32's largest
+    return isDouble ? exp(a) : pick(above(a, mostOfFloat), k(kInfinity), exp(a));
+  }
   Value evaluate(const Series &series, Value z);
   Value evaluate(ArrayRef<const Series *> pieces, Value z);
   std::pair<Value, Value> bessel(int order);
@@ -102,14 +107,8 @@ Value Emitter::besselI(int order, bool scaled) {
     near = mul(near, a);
   Value far = div(evaluate(order ? i1eFar : i0eFar, div(k(8), a)), sqrt(a));
   Value value = pick(upTo(a, 8), near, far);
-  if (!scaled) {
-    // The factor overflows before the product does, in the type's range as in TensorFlow's.
-    constexpr double mostOfFloat = 88.72283905206835; // log of f32's largest
-    Value factor = exp(a);
-    if (!isDouble)
-      factor = pick(above(a, mostOfFloat), k(kInfinity), factor);
-    value = mul(factor, value);
-  }
+  if (!scaled)
+    value = mul(factor(a), value);
   return order ? pick(below(x, 0), neg(value), value) : value;
 }
 
@@ -202,7 +201,7 @@ Value Emitter::expint() {
   Value value = evaluate(expintFar, div(k(64), x));
   for (const Series *piece : llvm::reverse(pieces))
     value = pick(upTo(x, piece->high), evaluate(*piece, x), value);
-  value = mul(value, div(exp(x), x));
+  value = mul(value, div(factor(x), x));
   constexpr double euler = 0.57721566490153286061;
   Value near = add(add(k(euler), log(x)), mul(x, evaluate(expint0, x)));
   value = pick(upTo(x, 2), near, value);

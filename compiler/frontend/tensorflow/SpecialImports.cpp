@@ -91,12 +91,30 @@ static LogicalResult polygamma(NodeImport &n) {
   Value next = n.add(m, 1.0);
   Value factorial = n.exp(n.op<LgammaOp>(next));
   Value odd = n.compare("eq", n.op<FloorModOp>(m, n.like(m, 2)), 1);
+  odd = n.op<OrOp>(odd, n.compare("eq", m, kInfinity)); // pow(-1, ∞) is 1
   Value signedFactorial = n.select(odd, factorial, n.op<NegOp>(factorial));
   Value value = n.mul(signedFactorial, zeta(n, next, x));
   Value zeroth = n.cast(digamma(n, wide(n, 1)), n.element(x));
   value = n.select(n.compare("eq", m, 0), zeroth, value);
   Value valid = n.op<AndOp>(n.compare("ge", m, 0), n.compare("eq", m, n.op<FloorOp>(m)));
   return n.result(n.select(valid, value, n.like(value, kNan)));
+}
+
+/// Operands in the shape that they have together: not by adding one times zero to another, which
+/// is NaN where one is infinite. False where one is missing.
+static bool spreadTogether(NodeImport &n, std::initializer_list<Value *> operands) {
+  Value all;
+  for (Value *v : operands) {
+    Value one = n.compare("eq", *v, *v);
+    all = all ? n.op<OrOp>(all, one) : one;
+    if (!all)
+      return false;
+  }
+  Value shape = n.shapeOf(all);
+  for (Value *v : operands)
+    if (v->getType() != n.type(all).clone(n.element(*v)) || !n.isStatic(*v))
+      *v = n.expandTo(*v, shape);
+  return llvm::all_of(operands, [](Value *v) { return *v != nullptr; });
 }
 
 /// state = step(k, state) for k = 1 … count; `k` is an f64 scalar.
@@ -153,10 +171,8 @@ static Value awayFromZero(TensorBuilder &t, Value v) {
 /// continued fraction (6.5.31) above.
 template <bool upper> static LogicalResult igamma(NodeImport &n) {
   Value a = wide(n, 0), x = wide(n, 1);
-  if (!a || !x)
+  if (!spreadTogether(n, {&a, &x}))
     return failure();
-  a = n.add(a, n.mul(x, 0.0)); // both in the shape of the result
-  x = n.add(x, n.mul(a, 0.0));
   Value scale = n.exp(n.sub(n.sub(n.mul(a, n.op<LogOp>(x)), x), n.op<LgammaOp>(a)));
   Value first = n.div(n.like(a, 1), a);
   auto series = iterate(n, 400, {Imported(first), Imported(first)},
@@ -168,30 +184,41 @@ template <bool upper> static LogicalResult igamma(NodeImport &n) {
   Value b0 = n.sub(n.add(x, 1.0), a);
   Value d0 = n.div(n.like(a, 1), awayFromZero(n, b0));
   Value c0 = n.expandTo(n.like(a, 1 / kTiny), n.shapeOf(a));
-  auto fraction =
-      iterate(n, 400, {Imported(c0), Imported(d0), Imported(d0), Imported(n.mul(a, 0.0))},
-              [&](TensorBuilder &t, Value k, ArrayRef<Imported> s) -> std::vector<Value> {
-                Value an = t.mul(t.sub(a, k), k);
-                Value bn = t.add(b0, t.mul(k, 2.0));
-                Value d = t.add(t.mul(an, s[1].value), bn);
-                Value c = t.add(bn, t.div(an, s[0].value));
-                d = t.div(t.like(d, 1), awayFromZero(t, d));
-                c = awayFromZero(t, c);
-                Value step = t.mul(c, d), done = s[3].value;
-                Value h = t.mul(s[2].value, step);
-                h = unlessConverged(t, done, h, s[2].value);
-                return {c, d, h, nextConverged(t, done, step)};
-              });
+  auto fraction = iterate(
+      n, 400,
+      {Imported(c0), Imported(d0), Imported(d0), Imported(n.expandTo(n.like(a, 0), n.shapeOf(a)))},
+      [&](TensorBuilder &t, Value k, ArrayRef<Imported> s) -> std::vector<Value> {
+        Value an = t.mul(t.sub(a, k), k);
+        Value bn = t.add(b0, t.mul(k, 2.0));
+        Value d = t.add(t.mul(an, s[1].value), bn);
+        Value c = t.add(bn, t.div(an, s[0].value));
+        d = t.div(t.like(d, 1), awayFromZero(t, d));
+        c = awayFromZero(t, c);
+        Value step = t.mul(c, d), done = s[3].value;
+        Value h = t.mul(s[2].value, step);
+        h = unlessConverged(t, done, h, s[2].value);
+        return {c, d, h, nextConverged(t, done, step)};
+      });
   if (failed(series) || failed(fraction))
     return failure();
   Value p = n.mul((*series)[1].value, scale), q = n.mul((*fraction)[2].value, scale);
   Value below = n.compare("lt", x, n.add(a, 1.0));
   Value one = n.like(p, 1);
   Value value = upper ? n.select(below, n.sub(one, p), q) : n.select(below, p, n.sub(one, q));
-  value = n.select(n.compare("eq", x, 0), n.like(p, upper ? 1 : 0), value);
-  value = n.select(n.compare("eq", x, kInfinity), n.like(p, upper ? 0 : 1), value);
+  // At the ends, as TensorFlow has them: of an infinite a and x, both are 0.
+  Value isFirst = n.compare("eq", x, 0), isLast = n.compare("eq", x, kInfinity);
+  Value isEndless = n.compare("eq", a, kInfinity);
+  if (upper) {
+    value = n.select(n.op<OrOp>(isFirst, isEndless), one, value);
+    value = n.select(isLast, n.like(p, 0), value);
+  } else {
+    value = n.select(isLast, one, value);
+    value = n.select(isEndless, n.like(p, 0), value);
+  }
   Value bad = n.op<OrOp>(n.compare("le", a, 0), n.compare("lt", x, 0));
-  return narrow(n, n.select(bad, n.like(p, kNan), value));
+  bad = n.op<OrOp>(bad, n.op<OrOp>(n.op<IsNanOp>(a), n.op<IsNanOp>(x)));
+  value = n.select(bad, n.like(p, kNan), value);
+  return narrow(n, upper ? value : n.select(isFirst, n.like(p, 0), value));
 }
 
 namespace {
@@ -206,7 +233,7 @@ struct GammaDerivative {
 /// The series (6.5.29) and the fraction (6.5.31) as above, with the derivatives
 /// by a of all that they are made of.
 static std::optional<GammaDerivative> gammaDerivative(NodeImport &n, Value a, Value x) {
-  Value zero = n.mul(a, 0.0), one = n.like(a, 1);
+  Value zero = n.expandTo(n.like(a, 0), n.shapeOf(a)), one = n.like(a, 1);
   Value logX = n.op<LogOp>(x);
   Value ones = n.expandTo(one, n.shapeOf(a));
   // c_k = c_(k-1) x / (a + k): terms relative to x^a e^-x / Γ(a + 1).
@@ -265,10 +292,8 @@ static std::optional<GammaDerivative> gammaDerivative(NodeImport &n, Value a, Va
 /// distribution, how the sample moves with a: -(dP/da) / (dP/dx).
 template <bool ofSample> static LogicalResult gammaGradient(NodeImport &n) {
   Value a = wide(n, 0), x = wide(n, 1);
-  if (!a || !x)
+  if (!spreadTogether(n, {&a, &x}))
     return failure();
-  a = n.add(a, n.mul(x, 0.0)); // both in the shape of the result
-  x = n.add(x, n.mul(a, 0.0));
   // Sizes that only the run knows are cheaper of one dimension.
   bool flatten = a && !n.isStatic(a) && n.rank(a) > 1;
   Value shape = n.shapeOf(a);
@@ -283,9 +308,17 @@ template <bool ofSample> static LogicalResult gammaGradient(NodeImport &n) {
   Value value = n.select(below, g->series, g->fraction);
   if (!ofSample)
     value = n.op<NegOp>(n.mul(value, g->factor));
-  value = n.select(n.compare("eq", x, 0), n.like(value, 0), value);
+  // P does not change where x^a e^-x / Γ(a), in the type's precision, vanishes.
+  Value power = n.sub(n.sub(n.mul(a, n.op<LogOp>(x)), x), n.op<LgammaOp>(a));
+  double least = n.element(n.in(0)).isF64() ? std::numeric_limits<double>::min()
+                                            : std::numeric_limits<float>::min();
+  Value none = n.like(value, 0), isFirst = n.compare("eq", x, 0);
+  value = n.select(n.compare("lt", power, std::log(least)), none, value);
+  Value isLast = n.op<OrOp>(n.compare("eq", x, kInfinity), n.compare("eq", a, kInfinity));
+  value = n.select(isLast, none, value);
   Value bad = n.op<OrOp>(n.compare("le", a, 0), n.compare("lt", x, 0));
-  value = n.select(bad, n.like(value, kNan), value);
+  bad = n.op<OrOp>(bad, n.op<OrOp>(n.op<IsNanOp>(a), n.op<IsNanOp>(x)));
+  value = n.select(isFirst, none, n.select(bad, n.like(value, kNan), value));
   return narrow(n, flatten ? n.reshapeTo(value, shape) : value);
 }
 
@@ -336,12 +369,9 @@ static Value betaFront(NodeImport &n, Value p, Value q, Value y, Value rest, Val
 /// other would have few digits.
 static LogicalResult betainc(NodeImport &n) {
   Value a = wide(n, 0), b = wide(n, 1), x = wide(n, 2);
-  if (!a || !b || !x)
+  if (!spreadTogether(n, {&a, &b, &x}))
     return failure();
-  Value zero = n.mul(n.add(n.add(a, b), x), 0.0);
-  a = n.add(a, zero);
-  b = n.add(b, zero);
-  x = n.add(x, zero);
+  Value zero = n.expandTo(n.like(x, 0), n.shapeOf(x));
   Value one = n.like(x, 1);
   Value turned = n.compare("gt", x, n.div(n.add(a, 1.0), n.add(n.add(a, b), 2.0)));
   Value kept = n.op<AndOp>(n.compare("le", n.mul(b, x), 1), n.compare("le", x, 0.99));

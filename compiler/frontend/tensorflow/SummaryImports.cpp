@@ -91,6 +91,8 @@ static LogicalResult writeTensor(NodeImport &n) {
   return made ? write(n, n.in(1), made, Event::Summary) : failure();
 }
 static LogicalResult makeTensorSummary(NodeImport &n) {
+  if (!n.hasRank(n.in(0), 0) || !n.hasRank(n.in(2), 0))
+    return failure();
   return n.result(tensorSummary(n, n.in(0), n.in(1), n.in(2)));
 }
 
