@@ -31,6 +31,7 @@ SUMS = re.compile(r"MatMul|Conv|AdjustContrast|Pool|Sum|Mean|Norm|Softmax|Segmen
 CALM = re.compile(r"BlockCell|BlockLSTM")
 # Of infinite factors TensorFlow's products of complex numbers are C's at the end of a row, where
 # vectors do not fit, and elsewhere those of the formula: NaN.
+GROWING = re.compile(r"^(Exp|Expm1|Sinh|Cosh|Cumprod|Prod)$")
 PRODUCTS = re.compile(r"Mul|Div|Square|Prod|Einsum|Pow|Xlog|Grad|Sigmoid|Tanh|Recip|^Inv$|Rsqrt")
 SPECIAL = re.compile(r"gamma|Bessel|Betainc|Zeta|Erf|Ndtri|Dawsn|Expint|Fresnel|Spence|FFT|Resize"
                      r"|GammaGrad|CropAndResize|Adjust|HSV|Complex|^(Tan|Tanh|Cos|Sin|Cosh|Sinh|Exp|Pow)$")
@@ -251,8 +252,15 @@ class Draw(shapes.Operands):
         self.shapes.setdefault(arg.name, shape)
         if role:
             return self.contents(role, dtype, shape)
-        tame = self.kind == "normal" and dtype.kind == "c" and PRODUCTS.search(self.op.name)
-        return values.elements(self.random, dtype, shape, "kinks" if tame else self.kind)
+        kind = self.kind
+        if dtype.kind == "c" and GROWING.search(self.op.name):
+            kind = "calm"
+        elif kind == "normal" and dtype.kind == "c" and PRODUCTS.search(self.op.name):
+            kind = "kinks"
+        value = values.elements(self.random, dtype, shape, kind)
+        # What unsigned integers make of negative numbers C++ leaves open.
+        unsigned = "DstT" in self.types and numpy_type(self.types["DstT"]).kind == "u"
+        return np.abs(value) if unsigned and values.is_float(dtype) else value
 
 
 def terms_of(name, operands):

@@ -27,6 +27,21 @@ std::optional<IntVector> weir::tf::filterWindow(NodeImport &n, Value filter, int
   return std::nullopt;
 }
 
+/// Has the run refuse images of an open size that are smaller than the filter by a step and more:
+/// TensorFlow computes a negative size then.
+static void requireRoom(NodeImport &n, Value x, const Windows &windows, Ints window) {
+  if (windows.padding == Windows::Same)
+    return;
+  for (int64_t i = 0; i < windows.spatial; ++i) {
+    int64_t least = (window[i] - 1) * windows.dilations[i] + 1 - windows.strides[i];
+    if (windows.padding == Windows::Explicit)
+      least -= windows.explicitPads[2 * i] + windows.explicitPads[2 * i + 1];
+    if (least > 0 && n.type(x).isDynamicDim(windows.dim(i)))
+      require(n, n.compare("ge", n.sizeOf(x, windows.dim(i)), static_cast<double>(least)),
+              "an image is smaller than the filter");
+  }
+}
+
 /// A filter in the order that weir wants for the layout of the data.
 static Value orderFilter(NodeImport &n, Value filter, const Windows &windows) {
   if (windows.channelsLast)
@@ -60,8 +75,9 @@ template <int64_t spatial> static LogicalResult conv(NodeImport &n) {
     return failure();
   auto windows = readWindows(n, spatial);
   auto window = filterWindow(n, filter, spatial);
-  if (!windows || !window)
+  if (!windows || !window || failed(requireElements(n, filter, "filters")))
     return failure();
+  requireRoom(n, x, *windows, *window);
   int64_t channels = n.dim(x, windows->channelDim());
   int64_t each = n.dim(filter, spatial);
   int64_t groups = 1;
@@ -125,6 +141,7 @@ static LogicalResult depthwiseConv(NodeImport &n) {
   auto window = filterWindow(n, filter, 2);
   if (!windows || !window)
     return failure();
+  requireRoom(n, x, *windows, *window);
   Ints shape = n.sizes(filter);
   filter = n.reshape(filter, {shape[0], shape[1], 1, shape[2] * shape[3]});
   return n.result(convolve(n, x, filter, *windows, shape[2], *window));

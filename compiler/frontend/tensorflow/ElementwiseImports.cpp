@@ -265,8 +265,9 @@ static LogicalResult l2Loss(NodeImport &n) {
   Value x = n.in(0);
   if (!x)
     return failure();
-  Value sum = n.reduce(n.mul(x, x), "sum", axesFrom(0, n.rank(x)), false);
-  return n.result(n.mul(sum, 0.5));
+  // Half of each square: the sum of whole ones may be beyond the type.
+  Value halves = n.mul(n.mul(x, x), 0.5);
+  return n.result(n.reduce(halves, "sum", axesFrom(0, n.rank(x)), false));
 }
 
 //===----------------------------------------------------------------------===//

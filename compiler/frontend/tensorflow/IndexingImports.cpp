@@ -9,6 +9,7 @@
 #include "compiler/frontend/tensorflow/Sparse.h"
 
 #include <algorithm>
+#include <limits>
 
 using namespace mlir;
 using namespace weir;
@@ -415,13 +416,11 @@ static LogicalResult inTopK(NodeImport &n) {
     return failure();
   Value k = n.node.op == "InTopKV2" ? n.in(2) : n.intScalar(n.i("k"));
   // A class that does not exist is in no row's top.
-  Value last = n.cast(n.toScalar(n.sub(n.sizeOf(x, 1), n.ints({1}))), n.element(targets));
-  Value exists = n.op<AndOp>(n.compare("ge", targets, 0), n.compare("le", targets, last));
-  targets = n.minimum(n.maximum(targets, 0.0), last);
-  if (!targets)
-    return failure();
-  Value value =
-      n.op<GatherOp>(x, n.unsqueeze(targets, {1}), n.number(1), n.number(1), n.flag(false));
+  Value classes = n.op<IotaOp>(n.sizeOf(x, 1), n.number(0), n.typeAttr(n.b.getI64Type()));
+  Value hot = n.compare("eq", n.unsqueeze(n.toI64(targets), {1}), classes);
+  Value exists = n.reduce(hot, "any", {1}, false);
+  Value value = n.reduce(n.select(hot, x, n.like(x, -std::numeric_limits<double>::infinity())),
+                         "max", {1}, true);
   Value larger = n.cast(n.compare("gt", x, value), n.b.getI64Type());
   Value rank = n.reduce(larger, "sum", {1}, false);
   // A row that is not finite throughout has no order.

@@ -224,6 +224,10 @@ static LogicalResult sparseCrossEntropy(NodeImport &n) {
   if (!n.hasRank(x, 2) || failed(requireShape(n, labels, n.sizeOf(x, 0), "labels")))
     return failure();
   Value wide = n.toI64(labels);
+  if (n.dim(x, 1) == 0)
+    return n.invalid("expected a class at least, got none");
+  if (ShapedType::isDynamic(n.dim(x, 1)))
+    require(n, n.compare("gt", n.sizeOf(x, 1), 0), "there are no classes");
   require(n,
           n.op<AndOp>(n.compare("ge", wide, 0), n.compare("lt", wide, n.toScalar(n.sizeOf(x, 1)))),
           "a label is outside of the classes");

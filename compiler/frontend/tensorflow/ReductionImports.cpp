@@ -96,22 +96,29 @@ template <const char *kind> static LogicalResult reduce(NodeImport &n) {
   Value x = n.in(0);
   if (!x)
     return failure();
+  // Narrow integers are added up in 64 bits: their sum may be beyond their type, their mean is not.
+  auto narrow = dyn_cast<IntegerType>(n.element(x));
+  if (StringRef(kind) != "mean" || (narrow && narrow.getWidth() >= 64))
+    narrow = {};
+  if (narrow)
+    x = n.cast(x, IntegerType::get(n.b.getContext(), 64, narrow.getSignedness()));
+  auto narrowed = [&](Value v) { return narrow ? n.cast(v, narrow) : v; };
   // How many axes there are is the rank of the result; where only the run knows
   // (gradients of what broadcasts), a reshape must follow.
   if (n.in(1) && !n.knownInts(1) && !n.isSet("keep_dims") && n.rank(n.in(1)) == 1 &&
       n.type(n.in(1)).isDynamicDim(0))
     return openRankResult(
-        n, n.rank(x) > 5
-               ? reduceByFlags(n, x, kind, n.in(1))
-               : chooseAxes(n, n.in(1), n.rank(x), true, [&](TensorBuilder &t, Ints axes) {
-                   return axes.empty() ? x : t.reduce(x, kind, axes, true);
-                 }));
+        n, narrowed(n.rank(x) > 5
+                        ? reduceByFlags(n, x, kind, n.in(1))
+                        : chooseAxes(n, n.in(1), n.rank(x), true, [&](TensorBuilder &t, Ints axes) {
+                            return axes.empty() ? x : t.reduce(x, kind, axes, true);
+                          })));
   Value y = reduceInput(n, x, kind);
   // The mean of no complex numbers is zero, of no real ones NaN.
   bool mayBeEmpty = llvm::any_of(n.sizes(x), [](int64_t d) { return d <= 0; }); // or open
   if (y && StringRef(kind) == "mean" && isa<ComplexType>(n.element(x)) && mayBeEmpty)
     y = n.select(n.compare("eq", n.reduce(n.shapeOf(x), "prod", {0}, false), 0), n.like(y, 0), y);
-  return n.result(y);
+  return n.result(narrowed(y));
 }
 
 static LogicalResult euclideanNorm(NodeImport &n) {
@@ -135,6 +142,10 @@ template <bool largest> static LogicalResult argReduce(NodeImport &n) {
   if (!index)
     return failure();
   return n.result(atAxis(n, 1, n.rank(x), [&](TensorBuilder &t, int64_t axis) {
+    if (n.dim(x, axis) == 0) { // even where there is no result
+      (void)n.invalid("expected elements along axis " + Twine(axis) + ", got none");
+      return Value();
+    }
     return t.op<ArgReduceOp>(x, t.flag(largest), t.number(axis), t.flag(false), t.flag(false),
                              t.typeAttr(index));
   }));
@@ -209,7 +220,11 @@ template <const char *kind> static LogicalResult segment(NodeImport &n) {
   else if (size == 0)
     count = n.intScalar(0);
   else
-    count = n.add(n.pick(wide, 0, -1), 1.0);
+    // Of the last, if there is one.
+    count = n.add(n.maximum(n.reduce(n.slice(wide, 0, -1, std::numeric_limits<int64_t>::max()),
+                                     "max", {0}, false),
+                            -1.0),
+                  1.0);
   bool isSorted = known && llvm::is_sorted(*known) && (known->empty() || known->front() >= 0);
   if (!isSorted && size != 0) {
     int64_t last = std::numeric_limits<int64_t>::max();
