@@ -96,6 +96,7 @@ static LogicalResult quantize(NodeImport &n) {
   IntegerLimits limits(integer);
   // The range holds 0, and is not too narrow for its numbers.
   Value givenLow = ranges->given.low, givenHigh = ranges->given.high;
+  require(n, n.logicalNot(n.compare("lt", givenHigh, givenLow)), "a range ends before it begins");
   Value low = n.minimum(givenLow, 0.0);
   Value largest = n.maximum(n.maximum(n.op<AbsOp>(givenLow), n.op<AbsOp>(givenHigh)), 1.0);
   double least =
@@ -192,10 +193,19 @@ static LogicalResult quantizeAndDequantize(NodeImport &n) {
       return axes.empty() ? x : n.reduce(x, kind, axes, false);
     };
     ranges.given = {extreme("min"), extreme("max")};
+  } else if (!isFirst) {
+    require(n, n.compare("le", ranges.given.low, ranges.given.high),
+            "a range ends before it begins");
   }
   // The lowest and highest integer, as numbers of the type.
   Value bits = n.node.op == "QuantizeAndDequantizeV3" ? n.toScalar(n.toI64(n.in(3)))
                                                       : n.intScalar(n.i("num_bits"));
+  // As many as TensorFlow takes.
+  double most = isSigned ? 62 : 63;
+  Value fits = n.op<AndOp>(n.compare("gt", bits, 0), n.compare("lt", bits, most));
+  if (auto known = constantIntegers(fits); known && known->size() == 1 && !known->front())
+    return n.invalid("expected num_bits above 0 and below " + Twine(int64_t(most)));
+  require(n, fits, "num_bits is out of range");
   Value one = n.intScalar(1);
   Value half = n.op<ShlOp>(one, n.sub(bits, one));
   Value bottom = isSigned ? n.op<NegOp>(half) : n.intScalar(0);
@@ -364,6 +374,10 @@ static LogicalResult quantizeDown(NodeImport &n) {
 
 static LogicalResult requantizeTo(NodeImport &n) {
   RealRange from = scalarRange(n, 1), to = scalarRange(n, 3);
+  if (!from.low || !to.low || !to.high)
+    return failure();
+  require(n, n.compare("le", to.low, 0), "the range that is asked for begins above 0");
+  require(n, n.compare("ge", to.high, to.low), "the range that is asked for ends before it begins");
   return n.results({requantize(n, n.in(0), from, to, n.elementAttr("out_type")), to.low, to.high});
 }
 

@@ -9,6 +9,7 @@
 #include "compiler/frontend/tensorflow/RuntimeAxes.h"
 #include "compiler/frontend/tensorflow/Sparse.h"
 
+#include <algorithm>
 #include <limits>
 
 using namespace mlir;
@@ -22,7 +23,7 @@ struct Kind {
 };
 } // namespace
 
-/// The axes that input `i` names, sorted, each once.
+/// The axes that input `i` names, sorted; reports one that is there twice.
 static std::optional<IntVector> reductionAxes(NodeImport &n, size_t i, int64_t rank) {
   std::optional<IntVector> given = n.constantInts(i);
   if (!given)
@@ -35,7 +36,10 @@ static std::optional<IntVector> reductionAxes(NodeImport &n, size_t i, int64_t r
     axes.push_back(*axis);
   }
   llvm::sort(axes);
-  axes.erase(llvm::unique(axes), axes.end());
+  if (auto twice = std::adjacent_find(axes.begin(), axes.end()); twice != axes.end()) {
+    (void)n.invalid("expected each axis once, got " + Twine(*twice) + " twice");
+    return std::nullopt;
+  }
   return axes;
 }
 

@@ -331,7 +331,14 @@ static LogicalResult unpack(NodeImport &n) {
   std::optional<int64_t> axis = n.axis(n.i("axis"), n.rank(x));
   if (!axis)
     return failure();
-  for (int64_t i = 0; i < n.i("num"); ++i) {
+  int64_t size = n.dim(x, *axis), count = n.i("num");
+  if (ShapedType::isDynamic(size))
+    require(n, n.compare("eq", n.sizeOf(x, *axis), static_cast<double>(count)),
+            "the size along the axis is not the number of outputs");
+  else if (size != count)
+    return n.invalid("expected " + Twine(count) + " along axis " + Twine(*axis) + ", got " +
+                     Twine(size));
+  for (int64_t i = 0; i < count; ++i) {
     Value part = n.squeeze(n.slice(x, *axis, i, i + 1), {*axis});
     if (!part)
       return failure();
