@@ -43,7 +43,22 @@ void WeirPlanDialect::initialize() {
 void KernelOp::build(OpBuilder &b, OperationState &state, StringRef name, ScheduleAttr schedule,
                      StringRef nodes) {
   build(b, state, b.getStringAttr(name), schedule, b.getStringAttr(nodes), ArrayAttr(),
-        IntegerAttr());
+        DenseI64ArrayAttr());
+}
+
+std::optional<unsigned> KernelOp::overwritten(unsigned result) {
+  std::optional<ArrayRef<int64_t>> over = getInPlace();
+  if (!over || (*over)[result] < 0)
+    return std::nullopt;
+  return unsigned((*over)[result]);
+}
+
+std::optional<unsigned> KernelOp::overwriterOf(unsigned argument) {
+  std::optional<ArrayRef<int64_t>> over = getInPlace();
+  const int64_t *found = over ? llvm::find(*over, int64_t(argument)) : nullptr;
+  if (!over || found == over->end())
+    return std::nullopt;
+  return unsigned(found - over->begin());
 }
 
 LogicalResult KernelOp::verify() {
@@ -57,6 +72,16 @@ LogicalResult KernelOp::verify() {
   Operation *terminator = getBody().front().getTerminator();
   if (terminator->getNumOperands() == 0)
     return emitOpError("has no result");
+  if (std::optional<ArrayRef<int64_t>> over = getInPlace()) {
+    if (over->size() != terminator->getNumOperands())
+      return emitOpError(
+          "says of another number of results than it has what they are written over");
+    for (auto [i, argument] : llvm::enumerate(*over))
+      if (argument >= int64_t(getBody().front().getNumArguments()) ||
+          (argument >= 0 && llvm::is_contained(over->drop_front(i + 1), argument)))
+        return emitOpError("writes result ")
+               << i << " over argument " << argument << ", which it lacks or writes over twice";
+  }
   // Parts cut the first result.
   auto type = dyn_cast<RankedTensorType>(terminator->getOperand(0).getType());
   ArrayRef<int64_t> parts = getSchedule()[schedule::parts];

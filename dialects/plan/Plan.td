@@ -122,15 +122,21 @@ def Plan_KernelOp : Plan_Op<"kernel", [IsolatedFromAbove, Symbol, SingleBlock]> 
     `schedule` says how it is computed, and how its range is cut.
     `nodes` names the model's nodes that it serves, for reports and traces.
     `extents`: of each buffer the sizes of the one that it is a part of, none where it is
-    a whole; without it all are. `in_place` numbers the argument that the result is
-    written over.
+    a whole; without it all are. `in_place`: of each result the number of the argument
+    that it is written over, -1 where it has a place of its own; without it all have.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Plan_ScheduleAttr:$schedule, StrAttr:$nodes,
-                       OptionalAttr<ArrayAttr>:$extents, OptionalAttr<I64Attr>:$in_place);
+                       OptionalAttr<ArrayAttr>:$extents, OptionalAttr<DenseI64ArrayAttr>:$in_place);
   let regions = (region AnyRegion:$body);
   let assemblyFormat = "$sym_name `schedule` $schedule `nodes` $nodes attr-dict-with-keyword $body";
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "ScheduleAttr":$schedule,
                                  "::llvm::StringRef":$nodes)>];
+  let extraClassDeclaration = [{
+    /// The argument that the result of that number is written over; none: it has its own place.
+    std::optional<unsigned> overwritten(unsigned result = 0);
+    /// The result that is written over that argument; none: it stays as it is.
+    std::optional<unsigned> overwriterOf(unsigned argument);
+  }];
   let hasVerifier = 1;
 }
 def Plan_ReturnOp : Plan_Op<"return", [Pure, Terminator, ReturnLike, HasParent<"KernelOp">]> {

@@ -61,9 +61,9 @@ public:
   virtual bool takesPart(plan::KernelOp kernel, unsigned index,
                          llvm::ArrayRef<int64_t> extents) const = 0;
 
-  /// Whether the kernel reads `argument` only at the index that it computes, so that its one
-  /// result may be written over it.
-  virtual bool readsInPlace(plan::KernelOp kernel, unsigned argument) const = 0;
+  /// Whether the kernel reads `argument` only at the index that it computes, so that `result`
+  /// may be written over it.
+  virtual bool readsInPlace(plan::KernelOp kernel, unsigned argument, unsigned result) const = 0;
 
   /// How the kernel is computed, in plain words.
   virtual llvm::StringRef describe(plan::KernelOp kernel) const = 0;

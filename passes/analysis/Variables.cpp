@@ -29,3 +29,9 @@ VariableOp weir::variableOf(Value resource) {
   }
   return {};
 }
+
+VariableName weir::variableName(Value resource) {
+  VariableOp variable = variableOf(resource);
+  return variable ? VariableName(variable.getNameAttr(), variable.getContainerAttr())
+                  : VariableName();
+}

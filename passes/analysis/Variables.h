@@ -15,6 +15,10 @@ namespace weir {
 /// The variable behind a resource, through loops and conditionals; null: unknown.
 VariableOp variableOf(mlir::Value resource);
 
+/// What makes a variable the same one, its name and its container; nulls: unknown.
+using VariableName = std::pair<mlir::Attribute, mlir::Attribute>;
+VariableName variableName(mlir::Value resource);
+
 } // namespace weir
 
 #endif // WEIR_PASSES_ANALYSIS_VARIABLES_H

@@ -15,6 +15,7 @@
 #include "passes/analysis/DeviceTraits.h"
 #include "passes/analysis/ImplicitPadding.h"
 #include "passes/analysis/KernelSchedules.h"
+#include "passes/kernelize/JoinUpdates.h"
 #include "passes/kernelize/Passes.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
@@ -45,6 +46,7 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
         [&](func::FuncOp func) { func.walk([&](Block *block) { blocks.push_back(block); }); });
     for (Block *block : blocks) {
       std::vector<Cluster> clusters = clusterBlock(*block, mostInputs);
+      joinUpdates(*block, clusters, mostInputs);
       // A cheap leaf may be a root, and be computed again inside of others.
       repeatedIn.clear();
       for (Cluster &cluster : clusters)

@@ -110,7 +110,9 @@ def WeirKernelizePass : Pass<"weir-kernelize", "::mlir::ModuleOp"> {
   let description = [{
     What: clusters the operations of every block by fusing producers into the
     one cluster that uses them (two products around a softmax are one, too, so
-    that no tensor of queries by keys is stored), moves each cluster into a
+    that no tensor of queries by keys is stored), on the host new values of variables into
+    the one that computes others with them, and those of small variables into one
+    (JoinUpdates.h); moves each cluster into a
     weir_plan.kernel, and leaves a weir_plan.launch. No kernel comes to
     read more tensors than `inputs` by fusing. Equal kernels are one. Operations on a few host
     integers (shape arithmetic, loop counters) stay, to become scalar code of

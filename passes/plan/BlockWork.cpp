@@ -7,7 +7,9 @@
 
 #include "passes/plan/BlockWork.h"
 #include "dialects/weir/Pch.h"
+#include "passes/analysis/DeviceKind.h"
 #include "passes/analysis/DeviceTraits.h"
+#include "passes/analysis/Variables.h"
 #include "passes/plan/InPlace.h"
 #include "passes/plan/StepBuilder.h"
 #include "passes/plan/StepTimes.h"
@@ -50,6 +52,7 @@ BlockWork::BlockWork(Block &block, SymbolTable &symbols, const DenseMap<Block *,
   for (Operation &op : block.without_terminator())
     if (!isa<ConstantOp>(op) && (op.getNumResults() != 1 || !isView(op.getResult(0))))
       add(&op, peaks);
+  waitForReaders();
   Operation *end = block.getTerminator();
   for (Value value : end->getOperands()) {
     SmallVector<int> reads;
@@ -116,8 +119,81 @@ void BlockWork::add(Operation *op, const DenseMap<Block *, int64_t> &peaks) {
             mayWriteOver(launch, kernel, i))
           node.inPlace = it->second;
       }
+  if (auto launch = dyn_cast<LaunchOp>(op)) {
+    bool isUpdate = false;
+    for (auto [result, value] : llvm::zip(launch.getResults(), node.writes))
+      if (std::optional<int> read = overwrittenRead(launch, result)) {
+        values[value].size = 0;
+        updates.push_back({int(nodes.size()), *read});
+        isUpdate = true;
+      }
+    // It runs where the variables are assigned, so that nothing else finds them half written.
+    if (isUpdate) {
+      if (lastEffect >= 0)
+        node.after.push_back(lastEffect);
+      lastEffect = nodes.size();
+    }
+  }
   operations.push_back(op);
   nodes.push_back(std::move(node));
+}
+
+/// The value of a variable, by number, in whose own memory the result comes to lie: the launch
+/// reads it, and assigns the result, if the order allows it (VariableUpdates.h).
+std::optional<int> BlockWork::overwrittenRead(LaunchOp launch, OpResult result) const {
+  const DeviceKind *kind = kindAround(block.getParentOp());
+  if (!isa<func::FuncOp>(block.getParentOp()) || (kind && kind->keepsVariables()))
+    return std::nullopt;
+  VariableName variable;
+  for (Operation *user : result.getUsers())
+    if (auto assign = dyn_cast<weir::VariableAssignOp>(user); assign && user->getBlock() == &block)
+      variable = variableName(assign.getResource());
+  auto kernel = symbols.lookup<KernelOp>(launch.getKernel());
+  if (!variable.first || !kernel)
+    return std::nullopt;
+  for (auto [i, input] : llvm::enumerate(launch.getInputs())) {
+    Value value = input;
+    while (isView(value))
+      value = value.getDefiningOp()->getOperand(0);
+    auto read = value.getDefiningOp<weir::VariableReadOp>();
+    auto number = numbers.find(value);
+    if (read && number != numbers.end() && value.getType() == result.getType() &&
+        variableName(read.getResource()) == variable &&
+        mayWriteOver(launch, kernel, unsigned(i), result.getResultNumber()))
+      return number->second;
+  }
+  return std::nullopt;
+}
+
+/// Who reads a value comes before who writes over it.
+void BlockWork::waitForReaders() {
+  for (auto [update, value] : updates)
+    for (int n = 0; n < update; ++n)
+      if (llvm::is_contained(nodes[n].reads, value))
+        nodes[update].after.push_back(n);
+}
+
+/// Launches that write over variables move to the first of their assignments, and the others to
+/// that one, as far as they only pass what has no effect.
+void BlockWork::settleUpdates() {
+  for (auto [update, value] : updates) {
+    Operation *launch = operations[update];
+    SmallVector<Operation *> assigns(launch->getUsers());
+    bool areAll = llvm::all_of(assigns, [&](Operation *user) {
+      return isa<weir::VariableAssignOp>(user) && user->getBlock() == &block;
+    });
+    if (!areAll)
+      continue;
+    llvm::sort(assigns, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+    launch->moveBefore(assigns.front());
+    for (auto [before, assign] : llvm::zip(assigns, ArrayRef(assigns).drop_front())) {
+      Operation *at = assign->getPrevNode();
+      while (at != before && isMemoryEffectFree(at))
+        at = at->getPrevNode();
+      if (at == before)
+        assign->moveAfter(before);
+    }
+  }
 }
 
 /// In the unit of costs(). `repeatable`: whether all of it is of fixed size, and
@@ -153,6 +229,9 @@ std::vector<double> BlockWork::costs(const ClusterDevice *device) const {
         launch && symbols.lookup(launch.getKernel()) ? timeOf(launch, device, &repeatable) : 0;
     costs.push_back(repeatable ? time : -1);
   }
+  // What they read is gone.
+  for (auto [update, value] : updates)
+    costs[update] = -1;
   return costs;
 }
 
@@ -305,4 +384,5 @@ void BlockWork::rewrite(const memory::Recomputation &made) {
   for (Operation *view : llvm::reverse(views))
     if (!emitted.count(view))
       view->erase();
+  settleUpdates();
 }

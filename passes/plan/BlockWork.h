@@ -60,12 +60,17 @@ private:
   double timeOf(LaunchOp launch, const ClusterDevice *device, bool *repeatable) const;
   void add(mlir::Operation *op, const llvm::DenseMap<mlir::Block *, int64_t> &peaks);
   bool isView(mlir::Value value) const;
+  std::optional<int> overwrittenRead(LaunchOp launch, mlir::OpResult result) const;
+  void waitForReaders();
+  void settleUpdates();
   void addReads(mlir::Value value, llvm::SmallVectorImpl<int> &reads) const;
 
   mlir::Block &block;
   mlir::SymbolTable &symbols;
   llvm::SmallVector<mlir::Operation *> operations; ///< one a node
   llvm::DenseMap<mlir::Value, int> numbers;        ///< of values
+  /// Nodes that write over variables, and the values that these had, by number.
+  llvm::SmallVector<std::pair<int, int>> updates;
   int lastEffect = -1;
   bool offloaded = false; ///< on a device that receives beside its arena
   int64_t returned = 0;

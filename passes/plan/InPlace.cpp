@@ -15,13 +15,19 @@ using namespace mlir;
 using namespace weir;
 using namespace weir::plan;
 
-bool plan::isReadInPlace(KernelOp kernel, unsigned argument) {
+void plan::addInPlace(InPlaceRuns &runs, RunOp run, unsigned result, unsigned input) {
+  SmallVector<int64_t> &over = runs[run];
+  over.resize(run.getOutputs().size(), -1);
+  over[result] = input;
+}
+
+bool plan::isReadInPlace(KernelOp kernel, unsigned argument, unsigned result) {
   // What code for offload devices reads all over.
   if (kernel->hasAttr(implicitPaddingAttribute) &&
       argument + 1 == kernel.getBody().front().getNumArguments())
     return false;
   const KernelSchedules *schedules = hostSchedules();
-  return schedules && schedules->readsInPlace(kernel, argument);
+  return schedules && schedules->readsInPlace(kernel, argument, result);
 }
 
 /// Whether a product of matrices is no way to compute the convolution.
@@ -33,8 +39,8 @@ static bool hasWindow(ConvOp conv) {
          !llvm::all_of(filter.getShape().drop_back(2), isOne);
 }
 
-bool plan::mayWriteOver(Operation *launch, KernelOp kernel, unsigned argument) {
-  if (!isReadInPlace(kernel, argument))
+bool plan::mayWriteOver(Operation *launch, KernelOp kernel, unsigned argument, unsigned result) {
+  if (!isReadInPlace(kernel, argument, result))
     return false;
   return !isOffloaded(launch) ||
          llvm::none_of(kernel.getBody().front().getOps<ConvOp>(), hasWindow);

@@ -9,17 +9,25 @@
 #define WEIR_PASSES_PLAN_INPLACE_H
 
 #include "dialects/plan/Plan.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace weir::plan {
 
-/// Whether the kernel reads `argument` only at the index of the result that it
-/// computes, and has no other result: then that may be written over it.
-bool isReadInPlace(KernelOp kernel, unsigned argument);
+/// Runs that write results over inputs: of each result the number of the input, -1 where it has
+/// a place of its own.
+using InPlaceRuns = llvm::MapVector<mlir::Operation *, llvm::SmallVector<int64_t>>;
 
-/// Whether `launch`, of `kernel`, may have its result in the place of `argument`: what is
+/// Writes `result` of `run` over `input`.
+void addInPlace(InPlaceRuns &runs, RunOp run, unsigned result, unsigned input);
+
+/// Whether the kernel reads `argument` only at the index of `result` that it computes, and writes
+/// no result before it has read: then that one may be written over it.
+bool isReadInPlace(KernelOp kernel, unsigned argument, unsigned result = 0);
+
+/// Whether `launch`, of `kernel`, may have `result` in the place of `argument`: what is
 /// read in place, but not around a convolution on an offload device whose library does not
 /// say that an addend may lie there, and would leave it to a kernel of its own.
-bool mayWriteOver(mlir::Operation *launch, KernelOp kernel, unsigned argument);
+bool mayWriteOver(mlir::Operation *launch, KernelOp kernel, unsigned argument, unsigned result = 0);
 
 } // namespace weir::plan
 

@@ -73,8 +73,7 @@ public:
   }
 
   int64_t savedBuffers = 0, savedBytes = 0, savedCopies = 0;
-  /// Runs that write over the input of that index.
-  llvm::MapVector<Operation *, unsigned> inPlace;
+  InPlaceRuns inPlace;
 
 private:
   KernelOp kernelOf(RunOp run) { return symbols.lookup<KernelOp>(run.getKernel()); }
@@ -137,7 +136,7 @@ private:
       if (!fits(output, root) || lives[root].second != times.of(run).second + 1)
         continue;
       if (auto index = inputInPlace(run, root)) {
-        inPlace[run] = *index;
+        addInPlace(inPlace, run, 0, *index);
         merge(output, root);
         return;
       }
@@ -170,7 +169,7 @@ private:
           lives[root].second != times.of(run).second + 1 || !isProductForOne(root))
         continue;
       if (auto index = inputInPlace(run, root)) {
-        inPlace[run] = *index;
+        addInPlace(inPlace, run, 0, *index);
         fetch->moveBefore(root.getDefiningOp());
         merge(root, target);
         return;
@@ -212,7 +211,7 @@ private:
       writer = run;
     }
     if (writer)
-      inPlace[writer] = *inputInPlace(writer, target);
+      addInPlace(inPlace, writer, 0, *inputInPlace(writer, target));
     savedCopies += 1 + hasBegun;
     merge(source, target);
   }
@@ -230,7 +229,7 @@ struct ReuseBuffersPass : weir::impl::WeirReuseBuffersPassBase<ReuseBuffersPass>
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SymbolTable symbols(module);
-    llvm::MapVector<Operation *, unsigned> inPlace;
+    InPlaceRuns inPlace;
     int64_t buffers = 0, bytes = 0, copies = placeValues(module);
     for (auto function : module.getOps<func::FuncOp>()) {
       if (function.isExternal())
@@ -258,30 +257,32 @@ struct ReuseBuffersPass : weir::impl::WeirReuseBuffersPassBase<ReuseBuffersPass>
 
   /// Kernels promise that their buffers are apart: one that is launched in place
   /// is another function, which reads through the pointer that it writes to.
-  void makeKernels(ModuleOp module, SymbolTable &symbols,
-                   llvm::MapVector<Operation *, unsigned> &inPlace) {
+  void makeKernels(ModuleOp module, SymbolTable &symbols, InPlaceRuns &inPlace) {
     llvm::MapVector<Operation *, SmallVector<RunOp>> runs;
     module.walk([&](RunOp run) { runs[symbols.lookup<KernelOp>(run.getKernel())].push_back(run); });
     for (auto &[op, launches] : runs) {
       auto kernel = cast<KernelOp>(op);
-      std::map<int64_t, SmallVector<RunOp>> byInput; // -1: apart
+      std::map<SmallVector<int64_t>, SmallVector<RunOp>> byInputs; // none: all apart
       for (RunOp run : launches) {
         auto it = inPlace.find(run);
-        byInput[it == inPlace.end() ? -1 : int64_t(it->second)].push_back(run);
+        byInputs[it == inPlace.end() ? SmallVector<int64_t>() : it->second].push_back(run);
       }
       bool isFirst = true;
-      for (auto &[input, users] : byInput) {
+      for (auto &[inputs, users] : byInputs) {
         KernelOp used = kernel;
         if (!isFirst) {
           used = cast<KernelOp>(kernel->clone());
           used.removeInPlaceAttr();
           // In code, other characters than letters and digits become "_": a
           // number alone would meet another kernel's.
-          used.setSymName((kernel.getSymName() + ".over" + llvm::Twine(input)).str());
+          std::string name = (kernel.getSymName() + ".over").str();
+          for (auto [i, input] : llvm::enumerate(inputs))
+            name += (i ? "_" : "") + (input < 0 ? "none" : std::to_string(input));
+          used.setSymName(name);
           symbols.insert(used, std::next(Block::iterator(kernel)));
         }
-        if (input >= 0)
-          used.setInPlace(input);
+        if (!inputs.empty())
+          used.setInPlace(inputs);
         for (RunOp run : users)
           run.setKernel(used.getSymName());
         isFirst = false;

@@ -48,8 +48,7 @@ namespace {
 
 class DynamicReuser {
 public:
-  DynamicReuser(SymbolTable &symbols, llvm::MapVector<Operation *, unsigned> &inPlace)
-      : symbols(symbols), inPlace(inPlace) {}
+  DynamicReuser(SymbolTable &symbols, InPlaceRuns &inPlace) : symbols(symbols), inPlace(inPlace) {}
 
   void visit(func::FuncOp function) {
     SmallVector<Operation *> work;
@@ -136,7 +135,7 @@ private:
           !mayWriteOver(run, symbols.lookup<KernelOp>(run.getKernel()), i) ||
           readsViewOf(run, input))
         continue;
-      inPlace[run] = i;
+      addInPlace(inPlace, run, 0, i);
       // An end that stands behind all uses of the result ends its life as well.
       replace(result, input, free && isBehindUses(free, result) ? FreeOp() : free);
       return;
@@ -175,13 +174,12 @@ private:
   }
 
   SymbolTable &symbols;
-  llvm::MapVector<Operation *, unsigned> &inPlace;
+  InPlaceRuns &inPlace;
 };
 
 } // namespace
 
-DynamicReuse plan::reuseDynamic(func::FuncOp function, SymbolTable &symbols,
-                                llvm::MapVector<Operation *, unsigned> &inPlace) {
+DynamicReuse plan::reuseDynamic(func::FuncOp function, SymbolTable &symbols, InPlaceRuns &inPlace) {
   DynamicReuser reuser(symbols, inPlace);
   reuser.visit(function);
   return reuser.saved;

@@ -14,10 +14,9 @@
 #ifndef WEIR_PASSES_PLAN_REUSEDYNAMIC_H
 #define WEIR_PASSES_PLAN_REUSEDYNAMIC_H
 
-#include "dialects/plan/Plan.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/SymbolTable.h"
-#include "llvm/ADT/MapVector.h"
+#include "passes/plan/InPlace.h"
 
 namespace weir::plan {
 
@@ -31,7 +30,7 @@ bool haveSameSizes(mlir::Value from, mlir::Value to);
 /// Of `function`, before its buffers are freed. Adds the runs that write over an input, and
 /// which that is, to `inPlace`.
 DynamicReuse reuseDynamic(mlir::func::FuncOp function, mlir::SymbolTable &symbols,
-                          llvm::MapVector<mlir::Operation *, unsigned> &inPlace);
+                          InPlaceRuns &inPlace);
 
 } // namespace weir::plan
 

@@ -24,8 +24,7 @@ using Reads = SmallVector<plan::VariableReadOp>;
 
 class Updater {
 public:
-  Updater(func::FuncOp function, SymbolTable &symbols,
-          llvm::MapVector<Operation *, unsigned> &inPlace)
+  Updater(func::FuncOp function, SymbolTable &symbols, InPlaceRuns &inPlace)
       : block(function.getBody().front()), symbols(symbols), inPlace(inPlace) {
     function.walk([&](plan::VariableReadOp read) { reads[read.getSlot()].push_back(read); });
   }
@@ -84,8 +83,11 @@ private:
     if (buffer && isa<StringType>(getElementTypeOrSelf(buffer.getType())))
       return false;
     RunOp writer = buffer && buffer->getBlock() == &block ? writerOf(buffer) : RunOp();
-    if (!writer || writer.getOutputs().size() != 1 || writer.getOutputs()[0] != buffer ||
-        !writer->isBeforeInBlock(assign) || !isFollowedBy(writer, assign) || inPlace.count(writer))
+    if (!writer || !writer->isBeforeInBlock(assign) || !isFollowedBy(writer, assign))
+      return false;
+    auto result =
+        unsigned(llvm::find(writer.getOutputs(), buffer.getResult()) - writer.getOutputs().begin());
+    if (result == writer.getOutputs().size())
       return false;
     auto kernel = symbols.lookup<KernelOp>(writer.getKernel());
     std::optional<unsigned> over;
@@ -95,7 +97,7 @@ private:
           return false;
         over = i;
       }
-    if (!over || !kernel || mayFail(kernel) || !mayWriteOver(writer, kernel, *over) ||
+    if (!over || !kernel || mayFail(kernel) || !mayWriteOver(writer, kernel, *over, result) ||
         writer.getInputs()[*over].getType() != buffer.getType())
       return false;
     Reads &own = reads[assign.getSlot()];
@@ -105,36 +107,50 @@ private:
       if (!isLater && !isReadBefore(read.getResult(), writer))
         return false;
     }
-    OpBuilder b(writer);
-    auto taken = plan::VariableReadOp::create(b, assign.getLoc(), buffer.getType(),
-                                              assign.getSlot(), assign.getNode());
-    taken->setAttr(takenAttribute, b.getUnitAttr());
-    writer->replaceUsesOfWith(writer.getInputs()[*over], taken.getResult());
-    buffer.getResult().replaceAllUsesWith(taken.getResult());
+    plan::VariableReadOp read = take(writer, assign, buffer.getType());
+    writer->replaceUsesOfWith(writer.getInputs()[*over], read.getResult());
+    buffer.getResult().replaceAllUsesWith(read.getResult());
     buffer.erase();
-    assign->moveAfter(writer);
-    assign->setAttr(takenAttribute, b.getUnitAttr());
-    inPlace[writer] = *over;
+    addInPlace(inPlace, writer, result, *over);
     llvm::erase_if(own, [](plan::VariableReadOp read) {
       bool isDead = read.getResult().use_empty();
       if (isDead)
         read.erase();
       return isDead;
     });
-    own.push_back(taken);
+    own.push_back(read);
     return true;
+  }
+
+  /// The variable's memory, in front of `writer`, with the assignment behind it. Those of one
+  /// launch are asked for in the order of their slots, so that no two runs wait for each other.
+  plan::VariableReadOp take(RunOp writer, plan::VariableAssignOp assign, Type type) {
+    Taken &all = taken[writer];
+    auto *later =
+        llvm::find_if(all, [&](auto &pair) { return pair.first.getSlot() > assign.getSlot(); });
+    OpBuilder b(later == all.end() ? writer.getOperation() : later->first.getOperation());
+    auto read =
+        plan::VariableReadOp::create(b, assign.getLoc(), type, assign.getSlot(), assign.getNode());
+    read->setAttr(takenAttribute, b.getUnitAttr());
+    assign->setAttr(takenAttribute, b.getUnitAttr());
+    assign->moveAfter(later == all.begin() ? writer.getOperation()
+                                           : std::prev(later)->second.getOperation());
+    all.insert(later, {read, assign});
+    return read;
   }
 
   Block &block;
   SymbolTable &symbols;
-  llvm::MapVector<Operation *, unsigned> &inPlace;
+  InPlaceRuns &inPlace;
   DenseMap<uint64_t, Reads> reads; ///< by slot
+  /// What launches write over, and the assignments of it.
+  using Taken = SmallVector<std::pair<plan::VariableReadOp, plan::VariableAssignOp>>;
+  DenseMap<Operation *, Taken> taken;
 };
 
 } // namespace
 
-int64_t plan::updateVariables(func::FuncOp function, SymbolTable &symbols,
-                              llvm::MapVector<Operation *, unsigned> &inPlace) {
+int64_t plan::updateVariables(func::FuncOp function, SymbolTable &symbols, InPlaceRuns &inPlace) {
   const DeviceKind *kind = kindAround(function);
   if (kind && kind->keepsVariables())
     return 0;

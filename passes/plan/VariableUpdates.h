@@ -14,10 +14,9 @@
 #ifndef WEIR_PASSES_PLAN_VARIABLEUPDATES_H
 #define WEIR_PASSES_PLAN_VARIABLEUPDATES_H
 
-#include "dialects/plan/Plan.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/SymbolTable.h"
-#include "llvm/ADT/MapVector.h"
+#include "passes/plan/InPlace.h"
 
 namespace weir::plan {
 
@@ -29,7 +28,7 @@ constexpr char takenAttribute[] = "weir_plan.taken";
 /// Of a function of the host, before buffers are merged. Adds the runs that write over an
 /// input, and which that is, to `inPlace`. Returns how many copies are gone.
 int64_t updateVariables(mlir::func::FuncOp function, mlir::SymbolTable &symbols,
-                        llvm::MapVector<mlir::Operation *, unsigned> &inPlace);
+                        InPlaceRuns &inPlace);
 
 } // namespace weir::plan
 

@@ -51,6 +51,7 @@ private:
     int64_t axis; ///< along which it is divided, -1: each replica updates all of it
     Value gradient;
     std::optional<RowGradient> rows = {}; ///< whose `gradient` is; none: it is the whole weight's
+    Value after = {}; ///< a token: when the step may read it, and the optimizer's; null: at once
   };
   /// A variable of the optimizer's, and what a step reads of it.
   struct Slot {
@@ -70,7 +71,11 @@ private:
   /// A number for all weights, in the type that `like` has.
   Value as(Value number, Value like) { return a.cast(number, elementOf(like)); }
   /// The rows of the own part that have a gradient.
-  Value touched(const Own &own, Value part) { return own.rows ? rowsOf(*own.rows, part, a) : part; }
+  Value touched(const Own &own, Value part) {
+    if (own.after)
+      part = GateOp::create(a.b, a.loc, part.getType(), part, own.after);
+    return own.rows ? rowsOf(*own.rows, part, a) : part;
+  }
   Slot slot(const Own &own, StringRef name, Type element, double initial = 0) {
     State made = variable(a.b, a.loc, ("optimizer/" + own.weight.name + "/" + name).str(),
                           typeOf(own, element), initial);
@@ -78,6 +83,11 @@ private:
       made.resource.getDefiningOp()->setAttr(shardAttr, a.b.getI64IntegerAttr(own.axis));
     return {made, touched(own, made.value)};
   }
+  /// What becomes of a variable, or of what was touched of it.
+  struct Change {
+    State state;
+    Value value;
+  };
   /// `value` where the step is one, else `before`.
   Value next(Value value, Value before) {
     value = a.cast(value, elementOf(before));
@@ -87,9 +97,13 @@ private:
   Value replaced(const Own &own, Value part, Value value) {
     return own.rows ? withRows(*own.rows, part, value, a) : value;
   }
-  void commit(const Own &own, const Slot &to, Value value) {
-    assign(a, to.state, replaced(own, to.state.value, next(value, to.value)));
+  /// What is assigned to the variable, of what was touched of it: what is computed of that is
+  /// dropped where the step is none.
+  Value commit(const Slot &to, Value value) {
+    changes.push_back({to.state, next(value, to.value)});
+    return changes.back().value;
   }
+  bool mayGoByRows() const;
   bool leavesZeros() const;
   void takeScaleOut(MutableArrayRef<Own> all);
   void accumulate(MutableArrayRef<Own> all);
@@ -98,6 +112,7 @@ private:
   Value adamStep(const Own &own, Value w);
   Value adagradStep(const Own &own, Value w);
   Value updated(Own own, Value w);
+  void change(const Own &own);
   void update(const Own &own);
 
   const TrainingSpec &spec;
@@ -108,6 +123,7 @@ private:
   Value correction1, correction2; ///< 1 - beta^count, f64
   Value isFinite;                 ///< whether all gradients are; null: nobody asks
   Value apply;                    ///< whether weights change; null: always
+  SmallVector<Change> changes;    ///< of one weight and the optimizer's variables of it
 };
 
 } // namespace
@@ -243,8 +259,7 @@ void Optimizer::clip(MutableArrayRef<Own> all) {
 Value Optimizer::momentumStep(const Own &own, Value w) {
   Value g = own.gradient;
   Slot buffer = slot(own, "momentum", elementOf(g));
-  Value moved = a.plus(a.times(buffer.value, spec.momentum), g);
-  commit(own, buffer, moved);
+  Value moved = commit(buffer, a.plus(a.times(buffer.value, spec.momentum), g));
   Value by = spec.nesterov ? a.plus(g, a.times(moved, spec.momentum)) : moved;
   return a.minus(w, a.times(by, as(rate, w)));
 }
@@ -254,8 +269,8 @@ Value Optimizer::adamStep(const Own &own, Value w) {
   Slot first = slot(own, "m", elementOf(g)), second = slot(own, "v", elementOf(g));
   Value m = a.plus(first.value, a.times(a.minus(g, first.value), 1 - spec.beta1));
   Value v = a.plus(a.times(second.value, spec.beta2), a.times(a.square(g), 1 - spec.beta2));
-  commit(own, first, m);
-  commit(own, second, v);
+  m = commit(first, m);
+  v = commit(second, v);
   Value root = a.over(a.op<SqrtOp>(v), as(a.op<SqrtOp>(correction2), v));
   Value divisor = a.plus(root, spec.epsilon);
   if (spec.optimizer != "lamb")
@@ -271,8 +286,7 @@ Value Optimizer::adamStep(const Own &own, Value w) {
 Value Optimizer::adagradStep(const Own &own, Value w) {
   Value g = own.gradient;
   Slot sum = slot(own, "accumulator", elementOf(g), spec.initial);
-  Value total = a.plus(sum.value, a.square(g));
-  commit(own, sum, total);
+  Value total = commit(sum, a.plus(sum.value, a.square(g)));
   Value divisor = a.plus(a.op<SqrtOp>(total), spec.epsilon);
   return a.minus(w, a.times(a.over(g, divisor), as(rate, w)));
 }
@@ -294,29 +308,70 @@ Value Optimizer::updated(Own own, Value w) {
   return adamStep(own, w);
 }
 
-void Optimizer::update(const Own &own) {
+void Optimizer::change(const Own &own) {
   Value whole = own.weight.value, part = ownPart(own, whole), before = touched(own, part);
   Value after = updated(own, a.cast(before, elementOf(own.gradient)));
   Value resource = whole.getDefiningOp<VariableReadOp>().getResource();
-  assign(a, {resource, whole}, gathered(own, replaced(own, part, next(after, before))));
+  changes.push_back({{resource, part}, next(after, before)});
+}
+
+void Optimizer::update(const Own &own) {
+  changes.clear();
+  change(own);
+  if (!own.rows || leavesZeros()) {
+    for (const Change &each : changes)
+      assign(a, each.state, gathered(own, replaced(own, each.state.value, each.value)));
+    return;
+  }
+  // All rows take a step with gradients of zeros, where they lie, once those with others have been
+  // read; what became of these replaces it.
+  SmallVector<Change> rows = std::exchange(changes, {});
+  SmallVector<Value> values =
+      llvm::map_to_vector(rows, [](const Change &row) { return row.value; });
+  Own all = own;
+  all.rows.reset();
+  all.after = DoneOp::create(a.b, a.loc, TokenType::get(a.b.getContext()), values);
+  Value like = a.cast(own.weight.value, elementOf(own.gradient));
+  all.gradient = a.zeros(like);
+  change(all);
+  for (const Change &each : changes)
+    assign(a, each.state, each.value);
+  for (const Change &row : rows) {
+    Value resource = row.state.resource;
+    Value moved =
+        VariableReadOp::create(a.b, a.loc, row.state.value.getType(), resource, ValueRange());
+    assign(a, {resource, moved}, withRows(*own.rows, moved, row.value, a));
+  }
+}
+
+/// Whether the step may go by rows of a gradient that has few: each element's step hangs on no
+/// other, and nothing adds the gradient to another one before.
+bool Optimizer::mayGoByRows() const {
+  return spec.accumulate <= 1 && spec.parts() <= 1 && spec.stages <= 1 && spec.optimizer != "lamb";
 }
 
 /// Whether elements with a gradient of zero stay as they are, and so do the optimizer's, so that
 /// a step needs to look at no others.
 bool Optimizer::leavesZeros() const {
-  if (spec.weightDecay != 0 || spec.accumulate > 1 || spec.parts() > 1 || spec.stages > 1)
-    return false;
   // 0 / (√0 + 0) is no number.
   bool divides = spec.optimizer == "adagrad" && (spec.epsilon > 0 || spec.initial > 0);
-  return spec.optimizer == "sgd" || divides;
+  return spec.weightDecay == 0 && (spec.optimizer == "sgd" || divides);
 }
 
 void Optimizer::run(ArrayRef<Trained> trained) {
+  // As the backward pass has them: a gradient ends with its update.
+  DenseMap<Operation *, int64_t> places;
+  for (auto [i, op] : llvm::enumerate(*a.b.getInsertionBlock()))
+    places[&op] = int64_t(i);
+  SmallVector<Trained> inOrder(trained);
+  llvm::stable_sort(inOrder, [&](const Trained &x, const Trained &y) {
+    return places.lookup(x.gradient.getDefiningOp()) < places.lookup(y.gradient.getDefiningOp());
+  });
   SmallVector<Own> all;
-  for (const Trained &one : trained) {
+  for (const Trained &one : inOrder) {
     Own own = {*one.weight, axisOf(*one.weight), {}};
     // Of parts all else is computed: what is reduced is the gradient as the model has it.
-    if (leavesZeros())
+    if (mayGoByRows())
       own.rows = rowGradient(one.gradient, a);
     Value gradient = own.rows ? own.rows->sums : ownPart(own, one.gradient);
     own.gradient = a.cast(gradient, computeType(*one.weight, a.b));

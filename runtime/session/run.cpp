@@ -36,6 +36,7 @@ void destroyRun(weir_run *run) {
   free(run->symbols);
   free(run->results);
   free(run->latestHeld);
+  free(run->written);
   free(run->edgeCounts);
   free(run->held);
   run->~weir_run();
@@ -62,9 +63,11 @@ static weir_run *makeRun(weir_session *session) {
   run->results = static_cast<FetchResult *>(callocArray(fetches, sizeof(FetchResult)));
   run->latestHeld =
       static_cast<VariableValue **>(callocArray(program->slot_count, sizeof(VariableValue *)));
+  run->written =
+      static_cast<WrittenValue *>(callocArray(program->slot_count, sizeof(WrittenValue)));
   run->edgeCounts = static_cast<EdgeCounts *>(callocArray(program->edge_count, sizeof(EdgeCounts)));
   if (!run->devices || !run->feeds || !run->symbols || !run->results || !run->latestHeld ||
-      !run->edgeCounts) {
+      !run->written || !run->edgeCounts) {
     destroyRun(run);
     return nullptr;
   }

@@ -44,10 +44,15 @@ struct DeviceRun {
   static constexpr int32_t keptTensors = -1, otherDevices = -2;
   int32_t waitedEdge;  ///< or one of these
   int32_t librarySite; ///< site of the library call in progress, -1: none
-  /// 1 + the variable whose value the step writes over; 0: none. That is the session's value,
-  /// or a copy of it (`fresh`), which is to become that.
-  int32_t taken;
-  VariableValue *fresh;
+  /// 1 + the first and the last of the variables whose values the step writes over, in the order
+  /// in which it asked for them; 0: none. `weir_run::written` has the others.
+  int32_t taken, lastTaken;
+};
+
+/// What a run keeps of a variable whose value its step writes over.
+struct WrittenValue {
+  int32_t next;         ///< 1 + the variable that was taken behind it; 0: it is the last
+  VariableValue *fresh; ///< a copy that is to become the value; null: the session's is written over
 };
 
 /// Tensors of an edge that were sent and received by count: each is touched by
@@ -119,6 +124,7 @@ struct weir_run : weir::rt::TaskOwner {
   int64_t *symbols;
   weir::rt::FetchResult *results;
   weir::rt::VariableValue **latestHeld; ///< by slot: the last value read
+  weir::rt::WrittenValue *written;      ///< by slot
   weir::rt::EdgeCounts *edgeCounts;     ///< by edge
 
   /// 0, or what the run ends with: set once, read without the lock.
@@ -247,7 +253,7 @@ const char *nodeOf(const weir_run *run, int32_t site);
 /// The value that a variable has now, which stays to the run's end. Null: it was never
 /// assigned, or `code` is an error, recorded against `site`.
 VariableValue *holdCurrent(weir_context *ctx, int32_t slot, int32_t site, int32_t *code);
-/// Of a step that ended between weir_rt_variable_take and _put: lets others read the variable.
+/// Of a step that ended between weir_rt_variable_take and _put: lets others read the variables.
 void giveBackTaken(weir_context *ctx);
 /// The error of a read that finds no value.
 int32_t recordUnassigned(weir_context *ctx, int32_t slot, int32_t site);

@@ -202,21 +202,48 @@ static bool takeOver(weir_session *session, int32_t slot, VariableValue *value) 
   return true;
 }
 
-void giveBackTaken(weir_context *ctx) {
-  weir_session *session = ctx->run->session;
-  DeviceRun &device = ctx->run->devices[ctx->device];
-  int32_t slot = device.taken - 1;
-  if (slot < 0)
-    return;
-  device.taken = 0;
-  if (VariableValue *fresh = device.fresh) {
-    device.fresh = nullptr;
-    releaseValue(fresh);
-    return;
-  }
+/// The session's value of the variable is whole again.
+static void letRead(weir_session *session, int32_t slot) {
   Lock lock(session->mutex);
   session->taken[slot] = 0;
   session->writtenOver.notifyAll();
+}
+
+/// The variable is the last of those that the step writes over.
+static void addTaken(DeviceRun &device, WrittenValue *written, int32_t slot, VariableValue *fresh) {
+  written[slot] = {0, fresh};
+  (device.taken ? written[device.lastTaken - 1].next : device.taken) = slot + 1;
+  device.lastTaken = slot + 1;
+}
+
+/// Takes the variable out of those that the step writes over; the first is found at once. False:
+/// it is none of them.
+static bool removeTaken(DeviceRun &device, WrittenValue *written, int32_t slot) {
+  int32_t before = 0, at = device.taken;
+  while (at && at != slot + 1) {
+    before = at;
+    at = written[at - 1].next;
+  }
+  if (!at)
+    return false;
+  (before ? written[before - 1].next : device.taken) = written[slot].next;
+  if (device.lastTaken == at)
+    device.lastTaken = before;
+  return true;
+}
+
+void giveBackTaken(weir_context *ctx) {
+  weir_run *run = ctx->run;
+  DeviceRun &device = run->devices[ctx->device];
+  while (int32_t first = device.taken) {
+    WrittenValue &own = run->written[first - 1];
+    device.taken = own.next;
+    if (own.fresh)
+      releaseValue(own.fresh);
+    else
+      letRead(run->session, first - 1);
+  }
+  device.lastTaken = 0;
 }
 
 } // namespace weir::rt
@@ -250,7 +277,7 @@ int32_t weir_rt_variable_take(weir_context *ctx, int32_t slot, int32_t site, wei
   if (!value)
     return code ? code : recordUnassigned(ctx, slot, site);
   weir_run *run = ctx->run;
-  DeviceRun &device = run->devices[ctx->device];
+  VariableValue *fresh = nullptr;
   if (!takeOver(run->session, slot, value)) {
     value = newValue(ctx, slot, site, value->tensor, &code);
     if (!value)
@@ -263,22 +290,21 @@ int32_t weir_rt_variable_take(weir_context *ctx, int32_t slot, int32_t site, wei
       releaseValue(value);
       return recordOutOfMemory(ctx, bytes, run->session->program->slots[slot].name, site);
     }
-    device.fresh = value;
+    fresh = value;
   }
-  device.taken = slot + 1;
+  addTaken(run->devices[ctx->device], run->written, slot, fresh);
   *out = value->tensor;
   return WEIR_OK;
 }
 
 void weir_rt_variable_put(weir_context *ctx, int32_t slot) {
-  DeviceRun &device = ctx->run->devices[ctx->device];
-  if (VariableValue *fresh = device.fresh) {
-    device.fresh = nullptr;
-    device.taken = 0;
-    replaceValue(ctx->run->session, slot, fresh);
+  weir_run *run = ctx->run;
+  if (!removeTaken(run->devices[ctx->device], run->written, slot))
     return;
-  }
-  giveBackTaken(ctx);
+  if (VariableValue *fresh = run->written[slot].fresh)
+    replaceValue(run->session, slot, fresh);
+  else
+    letRead(run->session, slot);
 }
 
 //===----------------------------------------------------------------------===//

@@ -52,6 +52,50 @@ void emitNest(KernelBuilder &r, ArrayRef<Value> dims, SmallVector<Value> indices
   body(indices);
 }
 
+/// The elements of `results`, which hang together, at `indices`: all are computed before the
+/// first is stored, so that operands which they are written over have been read.
+void emitResults(KernelBuilder &r, ValueRange results, ElementalOpInterface lead,
+                 ValueRange indices) {
+  if (lead) {
+    r.setAnchor({}, {});
+    r.loc = lead.getLoc();
+    Value value = lead.emitElement(r, 0, indices);
+    r.setAnchor(lead->getResult(0), value);
+  }
+  SmallVector<Value> values;
+  for (Value result : results) {
+    auto opResult = cast<OpResult>(result);
+    auto op = cast<ElementalOpInterface>(opResult.getOwner());
+    r.loc = op.getLoc();
+    values.push_back(op.emitElement(r, opResult.getResultNumber(), indices));
+  }
+  for (auto [result, value] : llvm::zip(results, values)) {
+    r.loc = result.getLoc();
+    r.store(value, r.bufferOf(result), indices);
+  }
+  r.setAnchor({}, {});
+}
+
+/// Results that have nothing to do with each other, one group behind the other.
+void emitGroups(KernelBuilder &r, ArrayRef<ResultGroup> groups) {
+  for (const ResultGroup &group : groups) {
+    const KernelBuilder::Buffer first = r.bufferOf(group.results.front());
+    SmallVector<Value> origin(first.dims.size(), r.constant(0));
+    if (!group.isFlat) {
+      emitNest(r, first.dims, {}, [&](ValueRange at) { emitResults(r, group.results, {}, at); });
+      continue;
+    }
+    OpBuilder::InsertionGuard guard(r.b);
+    Value count = r.constant(first.type.getNumElements());
+    auto loop = scf::ForOp::create(r.b, r.loc, r.constant(0), count, r.constant(1));
+    forbidUnrolling(loop);
+    r.b.setInsertionPointToStart(loop.getBody());
+    r.setFlatIndex(loop.getInductionVar());
+    emitResults(r, group.results, {}, origin);
+    r.setFlatIndex({});
+  }
+}
+
 /// The parts of [0, range) that a kernel without its own tiling is called for.
 void emitLoopForm(KernelBuilder &r, plan::KernelOp kernel, ElementalOpInterface lead, Value begin,
                   Value end) {
@@ -72,6 +116,8 @@ void emitLoopForm(KernelBuilder &r, plan::KernelOp kernel, ElementalOpInterface 
     emitElements(r, body, lead, SmallVector<Value>(rank, r.constant(0)));
     return;
   }
+  if (SmallVector<ResultGroup> groups = resultGroups(body); groups.size() > 1)
+    return emitGroups(r, groups);
   // The range runs over the leading dimensions, row-major.
   int64_t parallel = parts->size();
   SmallVector<Value> indices = r.blockIndices(iv, ArrayRef(first.dims).take_front(parallel));
@@ -139,21 +185,7 @@ LogicalResult emitParts(KernelBuilder &r, plan::KernelOp kernel, Value begin, Va
 
 void weir::emitElements(KernelBuilder &r, Block &body, ElementalOpInterface lead,
                         ValueRange indices) {
-  auto results = body.getTerminator()->getOperands();
-  if (lead) {
-    r.setAnchor({}, {});
-    r.loc = lead.getLoc();
-    Value value = lead.emitElement(r, 0, indices);
-    r.setAnchor(lead->getResult(0), value);
-  }
-  for (Value result : results) {
-    auto opResult = cast<OpResult>(result);
-    auto op = cast<ElementalOpInterface>(opResult.getOwner());
-    r.loc = op.getLoc();
-    Value value = op.emitElement(r, opResult.getResultNumber(), indices);
-    r.store(value, r.bufferOf(result), indices);
-  }
-  r.setAnchor({}, {});
+  emitResults(r, body.getTerminator()->getOperands(), lead, indices);
 }
 
 void weir::emitLoops(KernelBuilder &r, plan::KernelOp kernel, Value begin, Value end) {
@@ -263,9 +295,8 @@ LogicalResult weir::emitKernel(plan::KernelOp kernel, StringRef symbol,
     KernelBuilder::Buffer buffer;
     // What is read in place is read through the pointer that is written to: that
     // the others do not alias stays true.
-    IntegerAttr inPlace = kernel.getInPlaceAttr();
-    bool overwritten = inPlace && inPlace.getInt() == int64_t(i);
-    buffer.pointer = entry->getArgument((overwritten ? source.getNumArguments() : i) + 1);
+    std::optional<unsigned> over = kernel.overwriterOf(unsigned(i));
+    buffer.pointer = entry->getArgument((over ? source.getNumArguments() + *over : i) + 1);
     buffer.type = cast<RankedTensorType>(tensor.getType());
     if (extents)
       buffer.extents = cast<DenseI64ArrayAttr>(extents[i]).asArrayRef();

@@ -171,8 +171,8 @@ public:
     desc.activation = epilogue.activation;
     product.end = epilogue.end;
     // Columns that one row writes are read by all.
-    auto inPlace = kernel.getInPlaceAttr();
-    if (inPlace && inPlace.getInt() == desc.bias)
+    std::optional<unsigned> inPlace = kernel.overwritten();
+    if (inPlace && int32_t(*inPlace) == desc.bias)
       return std::nullopt;
     return product;
   }

@@ -107,9 +107,8 @@ private:
     if (isa<ReluOp>(user))
       return epilogue.takeActivation(user, WEIR_CUDA_RELU);
     // The library does not say that its result may lie where an addend does.
-    auto inPlace = kernel.getInPlaceAttr();
-    if (inPlace && llvm::is_contained(user->getOperands(),
-                                      kernel.getBody().getArgument(unsigned(inPlace.getInt()))))
+    std::optional<unsigned> inPlace = kernel.overwritten();
+    if (inPlace && llvm::is_contained(user->getOperands(), kernel.getBody().getArgument(*inPlace)))
       return false;
     return epilogue.takeAdd(user);
   }

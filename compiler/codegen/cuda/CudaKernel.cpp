@@ -499,7 +499,6 @@ LaunchShape weir::emitCudaKernel(plan::KernelOp kernel, StringRef symbol, gpu::G
 
   auto function = gpu::GPUFuncOp::create(b, loc, symbol, b.getFunctionType(types, {}));
   function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
-  auto inPlace = kernel.getInPlaceAttr();
   for (size_t i = 0; i < tensors.size(); ++i) {
     if (!known || i != source.getNumArguments())
       function.setArgAttr(i + 1, "llvm.noalias", b.getUnitAttr());
@@ -516,8 +515,8 @@ LaunchShape weir::emitCudaKernel(plan::KernelOp kernel, StringRef symbol, gpu::G
   unsigned next = 1 + tensors.size();
   for (auto [i, tensor] : llvm::enumerate(tensors)) {
     KernelBuilder::Buffer buffer;
-    bool overwritten = inPlace && inPlace.getInt() == int64_t(i);
-    buffer.pointer = entry->getArgument((overwritten ? source.getNumArguments() : i) + 1);
+    std::optional<unsigned> over = kernel.overwriterOf(unsigned(i));
+    buffer.pointer = entry->getArgument((over ? source.getNumArguments() + *over : i) + 1);
     buffer.type = cast<RankedTensorType>(tensor.getType());
     for (int64_t size : buffer.type.getShape())
       buffer.dims.push_back(

@@ -130,7 +130,7 @@ bool Epilogue::place(bool &hasRest, int32_t &result, weir_extent &restCount) con
   if (!hasRest)
     return true;
   // In the result's own place, unless that is still read, or of other size.
-  auto inPlace = kernel.getInPlaceAttr();
+  std::optional<unsigned> inPlace = kernel.overwritten();
   bool fits = results.front().getType() == end.getType() && !inPlace;
   for (Operation &op : body.without_terminator())
     fits = fits && (&op == anchor || isa<ElementwiseOpInterface, ConstantOp>(op));

@@ -450,8 +450,9 @@ int32_t weir_rt_variable_assign(weir_context *ctx, int32_t slot, int32_t site,
 /// Describes a value that the step may write over, one kernel's time long, with what `slot`
 /// holds in it: that value itself where no other run, and no caller, knows it, else a copy. Who
 /// reads the variable waits until weir_rt_variable_put makes what was written its value, or the
-/// step ends with an error, when a copy is dropped. One variable of a step at a time, and no wait
-/// of the step between the two. Errors as of weir_rt_variable_read.
+/// step ends with an error, when a copy is dropped. A step asks for several variables of one
+/// kernel in the order of their slots, so that no two runs wait for each other, each once; no wait
+/// of the step for anything else between the two. Errors as of weir_rt_variable_read.
 int32_t weir_rt_variable_take(weir_context *ctx, int32_t slot, int32_t site, weir_tensor *out);
 void weir_rt_variable_put(weir_context *ctx, int32_t slot);
 

@@ -52,6 +52,24 @@
 
 // -----
 
+// expected-error @below {{writes result 1 over argument 0, which it lacks or writes over twice}}
+weir_plan.kernel @over schedule <loops> nodes "a" attributes {in_place = array<i64: -1, 0, 0>} {
+^bb0(%x: tensor<64xf32>):
+  %0 = weir.neg %x : (tensor<64xf32>) -> tensor<64xf32>
+  weir_plan.return %0, %0, %0 : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>
+}
+
+// -----
+
+// expected-error @below {{says of another number of results than it has what they are written over}}
+weir_plan.kernel @over schedule <loops> nodes "a" attributes {in_place = array<i64: 0, 0>} {
+^bb0(%x: tensor<64xf32>):
+  %0 = weir.neg %x : (tensor<64xf32>) -> tensor<64xf32>
+  weir_plan.return %0 : tensor<64xf32>
+}
+
+// -----
+
 // expected-error @below {{cuts more dimensions than its result of rank 1 has}}
 weir_plan.kernel @cut schedule <loops, {parts = array<i64: 1, 1>}> nodes "a" {
 ^bb0(%x: tensor<64xf32>):

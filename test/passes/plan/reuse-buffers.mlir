@@ -5,7 +5,7 @@
 // The second kernel reads its operand only where it writes, and nothing reads it
 // later: one buffer. The kernel is marked.
 // CHECK: weir_plan.reuse = {buffers = 1 : i64, bytes = 64 : i64, copies = 0 : i64}
-// CHECK: kernel @relu {{.*}} attributes {in_place = 0 : i64}
+// CHECK: kernel @relu {{.*}} attributes {in_place = array<i64: 0>}
 // CHECK-LABEL: @in_place
 // CHECK: %[[B:.*]] = weir_plan.buffer
 // CHECK-NOT: weir_plan.buffer
@@ -70,7 +70,7 @@ func.func @apart() {
 
 // One kernel in place and apart: two functions.
 // CHECK: kernel @relu schedule <loops> nodes "r" {
-// CHECK: kernel @relu.over0 {{.*}} attributes {in_place = 0 : i64}
+// CHECK: kernel @relu.over0 {{.*}} attributes {in_place = array<i64: 0>}
 // CHECK-LABEL: @both
 // CHECK: run @relu range
 // CHECK: run @relu.over0 range
@@ -163,7 +163,7 @@ func.func @still_read() {
 
 // A product for one launch, which writes a fetch over it, lies in the fetch's memory.
 // CHECK: kernel @product schedule <loops> nodes "p" {
-// CHECK: kernel @relu {{.*}} attributes {in_place = 0 : i64}
+// CHECK: kernel @relu {{.*}} attributes {in_place = array<i64: 0>}
 // CHECK-LABEL: @fetched
 // CHECK-NOT: weir_plan.buffer
 // CHECK: %[[F:.*]] = weir_plan.fetch 0

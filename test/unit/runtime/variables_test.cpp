@@ -181,6 +181,60 @@ TEST(Variables, AreWrittenOverWhereNobodyElseHasTheValue) {
   EXPECT_EQ(count(), 41) << "the copy of a step that failed became the value";
 }
 
+/// Adds 1 to both variables, which are asked for in order; given back in order, or the last first.
+int32_t countBoth(weir_context *ctx, bool inOrder, bool fails) {
+  weir_tensor values[2];
+  for (int32_t slot : {0, 1})
+    if (int32_t code = weir_rt_variable_take(ctx, slot, 0, &values[slot]))
+      return code;
+  for (weir_tensor &value : values)
+    ++*static_cast<int64_t *>(value.data);
+  if (inOrder)
+    weir_rt_variable_put(ctx, 0);
+  if (fails)
+    return weir_rt_error(ctx, 0, 0, 0);
+  weir_rt_variable_put(ctx, 1);
+  weir_rt_variable_put(ctx, 0); // of none that the step has, where it was given back
+  return 0;
+}
+
+TEST(Variables, AreWrittenOverSeveralAtATime) {
+  TestProgram program;
+  program.site("a", "VarHandleOp", "?", WEIR_INTERNAL);
+  program.blobs<int64_t>({10, 20});
+  program.slot("a", WEIR_I64, {}, 0, 8);
+  program.slot("b", WEIR_I64, {}, 8, 8);
+  program.entry("both", {}, {}, {[](weir_context *ctx) { return countBoth(ctx, true, false); }});
+  program.entry("last first", {}, {},
+                {[](weir_context *ctx) { return countBoth(ctx, false, false); }});
+  program.entry("half", {}, {}, {[](weir_context *ctx) { return countBoth(ctx, true, true); }});
+  program.entry("none", {}, {}, {[](weir_context *ctx) { return countBoth(ctx, false, true); }});
+  TestSession session(program.get());
+  ASSERT_EQ(session.code, WEIR_OK) << session.message();
+  auto expect = [&](int64_t a, int64_t b) {
+    int64_t n = 0;
+    weir_tensor value = scalar(&n);
+    EXPECT_EQ(weir_session_get_variable(session, "a", &value, nullptr), WEIR_OK);
+    EXPECT_EQ(n, a);
+    EXPECT_EQ(weir_session_get_variable(session, "b", &value, nullptr), WEIR_OK);
+    EXPECT_EQ(n, b);
+  };
+  // Copies of the program's own values: of a step that fails those that it has not given back go.
+  EXPECT_NE(session.run({}, nullptr, nullptr, 3), WEIR_OK);
+  expect(10, 20);
+  EXPECT_NE(session.run({}, nullptr, nullptr, 2), WEIR_OK);
+  expect(11, 20);
+  EXPECT_EQ(session.run({}, nullptr, nullptr, 0), WEIR_OK) << session.message();
+  expect(12, 21);
+  EXPECT_EQ(session.run({}, nullptr, nullptr, 1), WEIR_OK) << session.message();
+  expect(13, 22);
+  // Over the values themselves: nobody waits for what a step that failed had.
+  EXPECT_NE(session.run({}, nullptr, nullptr, 3), WEIR_OK);
+  expect(14, 23);
+  EXPECT_EQ(session.run({}, nullptr, nullptr, 0), WEIR_OK) << session.message();
+  expect(15, 24);
+}
+
 constexpr int64_t wide = 4096;
 
 /// Reads a variable that others write, and checks that it is of one piece.
@@ -210,6 +264,41 @@ int32_t writeWholeInPlace(weir_context *ctx) {
     ++data[i];
   weir_rt_variable_put(ctx, 0);
   return 0;
+}
+
+/// Writes over both variables: two that do so at a time have the same of each.
+int32_t writeBothInPlace(weir_context *ctx) {
+  weir_tensor values[2];
+  for (int32_t slot : {0, 1})
+    if (int32_t code = weir_rt_variable_take(ctx, slot, -1, &values[slot]))
+      return code;
+  for (int64_t i = 0; i < wide; ++i)
+    for (weir_tensor &value : values)
+      ++static_cast<int64_t *>(value.data)[i];
+  weir_rt_variable_put(ctx, 0);
+  weir_rt_variable_put(ctx, 1);
+  return 0;
+}
+
+TEST(Variables, ConcurrentWritersOfSeveralGoOn) {
+  TestProgram program;
+  program.blobs(std::vector<int64_t>(size_t(wide), 0));
+  program.slot("v", WEIR_I64, {wide}, 0, wide * 8);
+  program.slot("w", WEIR_I64, {wide}, 0, wide * 8);
+  program.entry("read", {}, {}, {readWhole});
+  program.entry("write one", {}, {}, {writeWholeInPlace});
+  program.entry("write both", {}, {}, {writeBothInPlace});
+  TestSession session(program.get(), TestSession::defaults(1));
+  std::vector<std::thread> threads;
+  std::atomic<int> failures = 0;
+  for (int t = 0; t < 6; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 300; ++i)
+        failures += weir_session_run(session, t % 3, nullptr, 0, nullptr, 0, nullptr, nullptr) != 0;
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(failures, 0);
 }
 
 TEST(Variables, ConcurrentReadersSeeOneWholeValue) {

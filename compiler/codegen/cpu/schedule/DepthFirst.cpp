@@ -105,13 +105,13 @@ public:
 
   /// Only the last stage may read it, as it does so. The stages before are ahead of the lines
   /// that are written, and compute some of theirs again.
-  bool readsInPlace(KernelOp chain, unsigned argument) const override {
+  bool readsInPlace(KernelOp chain, unsigned argument, unsigned result) const override {
     Block &body = chain.getBody().front();
     BlockArgument value = body.getArgument(argument);
     auto last = body.getTerminator()->getOperand(0).getDefiningOp<LaunchOp>();
     return last && value.hasOneUse() && *value.getUsers().begin() == last &&
            allStages(chain, argument, [&](KernelOp stage, unsigned buffer) {
-             return strategyOf(stage).readsInPlace(stage, buffer);
+             return strategyOf(stage).readsInPlace(stage, buffer, result);
            });
   }
 

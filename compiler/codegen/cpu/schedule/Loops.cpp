@@ -9,10 +9,58 @@
 #include "compiler/codegen/cpu/PadBlocks.h"
 #include "compiler/codegen/cpu/schedule/Strategy.h"
 #include "dialects/weir/Pch.h"
+#include "passes/analysis/Clusters.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace weir;
 using namespace weir::plan;
+
+SmallVector<ResultGroup> weir::resultGroups(Block &body) {
+  Operation *end = body.getTerminator();
+  if (end->getNumOperands() == 1)
+    return {{end->getOperands(), {}, false}};
+  auto isOne = [](Value value) { return staticCount(value.getType()).value_or(0) == 1; };
+  llvm::EquivalenceClasses<void *> together;
+  for (Operation &op : body.without_terminator()) {
+    if (isa<ConstantOp>(op) || op.getNumResults() == 0)
+      continue;
+    void *own = op.getResult(0).getAsOpaquePointer();
+    together.insert(own);
+    for (Value other : op.getResults().drop_front())
+      together.unionSets(own, other.getAsOpaquePointer());
+    for (Value operand : op.getOperands())
+      if ((!isOne(operand) || isOne(op.getResult(0))) &&
+          !isa_and_nonnull<ConstantOp>(operand.getDefiningOp()))
+        together.unionSets(own, operand.getAsOpaquePointer());
+  }
+  llvm::MapVector<void *, ResultGroup> groups;
+  for (Value result : end->getOperands())
+    groups[together.getOrInsertLeaderValue(result.getAsOpaquePointer())].results.push_back(result);
+  for (BlockArgument argument : body.getArguments())
+    if (auto at = groups.find(together.getOrInsertLeaderValue(argument.getAsOpaquePointer()));
+        at != groups.end())
+      at->second.operands.insert(argument);
+  for (auto &[leader, group] : groups) {
+    auto type = cast<RankedTensorType>(group.results.front().getType());
+    group.isFlat = type.hasStaticShape();
+    auto isMember = [&](Operation *op) {
+      return op && !isa<ConstantOp>(op) && op->getNumResults() &&
+             together.getLeaderValue(op->getResult(0).getAsOpaquePointer()) == leader;
+    };
+    // What is computed of one element for all others has no such number.
+    auto isStored = [&](Value operand) {
+      Operation *def = operand.getDefiningOp();
+      return !def || isa<ConstantOp>(def) || isMember(def);
+    };
+    for (Operation &op : body.without_terminator())
+      if (isMember(&op))
+        group.isFlat = group.isFlat && isElementwiseOver(&op, type) &&
+                       llvm::all_of(op.getOperands(), isStored);
+  }
+  return llvm::map_to_vector(groups, [](auto &entry) { return std::move(entry.second); });
+}
 
 namespace {
 class Loops final : public KernelStrategy {
@@ -24,6 +72,9 @@ public:
 
   std::optional<SmallVector<int64_t>> schedule(ScheduleBuilder &,
                                                const KernelRequest &request) const override {
+    // Small results that have nothing to do with each other, one group behind the other.
+    if (resultGroups(request.body()).size() > 1)
+      return SmallVector<int64_t>();
     if (request.isFlat)
       return std::nullopt;
     int64_t rank = request.type.getRank();
@@ -41,10 +92,24 @@ public:
     return SmallVector<int64_t>(std::max<int64_t>(rank - 1, std::min<int64_t>(rank, 1)), 1);
   }
 
+  bool storesLast() const override { return true; }
+
   bool takesPart(KernelOp kernel, unsigned, ArrayRef<int64_t>) const override {
     Value result = kernel.getBody().front().getTerminator()->getOperand(0);
     return hasOneResult(kernel) && (kernel.getSchedule().has(schedule::parts) ||
                                     cast<RankedTensorType>(result.getType()).hasStaticShape());
+  }
+
+  bool readsInPlace(KernelOp kernel, unsigned argument, unsigned result) const override {
+    if (!KernelStrategy::readsInPlace(kernel, argument, result))
+      return false;
+    Block &body = kernel.getBody().front();
+    SmallVector<ResultGroup> groups = resultGroups(body);
+    // Another group may come first, and write over what its own still reads.
+    Value written = body.getTerminator()->getOperand(result), over = body.getArgument(argument);
+    return groups.size() == 1 || llvm::any_of(groups, [&](const ResultGroup &group) {
+             return llvm::is_contained(group.results, written) && group.operands.contains(over);
+           });
   }
 
   /// Has a form for sizes that differ.

@@ -30,11 +30,9 @@ public:
   }
 
   /// What is not written is left; updates and indices are apart.
-  bool readsInPlace(KernelOp kernel, unsigned argument) const override {
+  bool readsInPlace(KernelOp kernel, unsigned argument, unsigned) const override {
     Block &body = kernel.getBody().front();
     BlockArgument base = body.getArgument(argument);
-    if (!hasOneResult(kernel))
-      return false;
     Value result = body.getTerminator()->getOperand(0);
     return base.getType() == result.getType() && base.hasOneUse() &&
            result.getDefiningOp()->getOperand(0) == base;

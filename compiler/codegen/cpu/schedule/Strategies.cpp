@@ -90,7 +90,7 @@ static bool isOpenElementwise(Block &body, RankedTensorType type) {
   });
 }
 
-static bool isElementwiseOver(Operation *op, RankedTensorType type) {
+bool weir::isElementwiseOver(Operation *op, RankedTensorType type) {
   if (!isa<ElementwiseOpInterface>(op))
     return false;
   auto isOver = [&](Type other) {
@@ -204,8 +204,9 @@ public:
     return strategyOf(kernel).takesPart(kernel, index, extents);
   }
 
-  bool readsInPlace(KernelOp kernel, unsigned argument) const override {
-    return strategyOf(kernel).readsInPlace(kernel, argument);
+  bool readsInPlace(KernelOp kernel, unsigned argument, unsigned result) const override {
+    return (hasOneResult(kernel) || strategyOf(kernel).storesLast()) &&
+           strategyOf(kernel).readsInPlace(kernel, argument, result);
   }
 
   StringRef describe(KernelOp kernel) const override { return strategyOf(kernel).summary(); }
@@ -245,12 +246,10 @@ bool weir::hasOneResult(KernelOp kernel) {
   return kernel.getBody().front().getTerminator()->getNumOperands() == 1;
 }
 
-bool KernelStrategy::readsInPlace(KernelOp kernel, unsigned argument) const {
+bool KernelStrategy::readsInPlace(KernelOp kernel, unsigned argument, unsigned result) const {
   Block &body = kernel.getBody().front();
   Operation *terminator = body.getTerminator();
-  if (terminator->getNumOperands() != 1)
-    return false;
-  auto type = cast<RankedTensorType>(terminator->getOperand(0).getType());
+  auto type = cast<RankedTensorType>(terminator->getOperand(result).getType());
   if (body.getArgument(argument).getType() != type)
     return false;
   // Paths part and meet again: each value once.

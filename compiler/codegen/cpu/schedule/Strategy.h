@@ -91,9 +91,13 @@ public:
 
   /// See KernelSchedules.
   virtual bool takesPart(plan::KernelOp, unsigned, llvm::ArrayRef<int64_t>) const { return false; }
-  /// The same. Where this is not overridden, elementwise paths alone lead from the argument to
-  /// the result, and operations that `mayReadAhead` lets through.
-  virtual bool readsInPlace(plan::KernelOp kernel, unsigned argument) const;
+  /// The same, of a kernel of one result, or where storesLast(). Where this is not overridden,
+  /// elementwise paths alone lead from the argument to results, and operations that `mayReadAhead`
+  /// lets through.
+  virtual bool readsInPlace(plan::KernelOp kernel, unsigned argument, unsigned result) const;
+  /// Whether kernels of several results have computed those of an index, all that hang on an
+  /// element of it among them, before they store the first.
+  virtual bool storesLast() const { return false; }
 
   /// See KernelSchedules; of kernels with an image's parts.
   virtual StageForm stageForm(plan::KernelOp) const { return StageForm::None; }
@@ -128,6 +132,20 @@ std::optional<ChainSchedule> chainSchedule(llvm::ArrayRef<plan::KernelOp> stages
 
 /// Extensions of the processor that the module's kernels need, each once, in the table's order.
 llvm::SmallVector<llvm::StringRef> featuresOf(mlir::ModuleOp module);
+
+/// Results of a kernel that hang together: by what they are computed of, but for constants and
+/// tensors of one element.
+struct ResultGroup {
+  llvm::SmallVector<mlir::Value> results;
+  llvm::SmallPtrSet<mlir::Value, 8> operands; ///< the kernel's; of several groups alone
+  bool isFlat = false;                        ///< a number is place enough: see KernelRequest
+};
+/// In the order of their first results.
+llvm::SmallVector<ResultGroup> resultGroups(mlir::Block &body);
+
+/// Whether the operation has the element of its operands where its result, of the shape of `type`,
+/// has its own; an operand of one element has that everywhere.
+bool isElementwiseOver(mlir::Operation *op, mlir::RankedTensorType type);
 
 /// Whether a kernel of one result works on a part of a buffer: everywhere but where it reads
 /// right operands, and left ones whose rows lie at several distances.
