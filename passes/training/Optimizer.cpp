@@ -318,8 +318,9 @@ void Optimizer::change(const Own &own) {
 void Optimizer::update(const Own &own) {
   changes.clear();
   change(own);
+  // The weight first: its initial value, which the step has read, is resident until then.
   if (!own.rows || leavesZeros()) {
-    for (const Change &each : changes)
+    for (const Change &each : llvm::reverse(changes))
       assign(a, each.state, gathered(own, replaced(own, each.state.value, each.value)));
     return;
   }
@@ -334,9 +335,9 @@ void Optimizer::update(const Own &own) {
   Value like = a.cast(own.weight.value, elementOf(own.gradient));
   all.gradient = a.zeros(like);
   change(all);
-  for (const Change &each : changes)
+  for (const Change &each : llvm::reverse(changes))
     assign(a, each.state, each.value);
-  for (const Change &row : rows) {
+  for (const Change &row : llvm::reverse(rows)) {
     Value resource = row.state.resource;
     Value moved =
         VariableReadOp::create(a.b, a.loc, row.state.value.getType(), resource, ValueRange());

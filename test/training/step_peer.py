@@ -140,9 +140,12 @@ def weir_engine():
     import weir
     base = mebibytes("VmRSS")
     model, flags = f"{folder}/{network}-{batch}", ["--entry=train_step"]
-    if engine == "weir-train":
+    if engine == "weir-before":
+        os.environ["WEIRC"] = os.environ["WEIRC_BEFORE"]
+    if engine in ("weir-train", "weir-before"):
         model += "-forward"
-        name = "adagrad" if network == "recommender" else "adam,epsilon=1e-7"
+        name = os.environ.get("WEIR_OPTIMIZER")
+        name = name or ("adagrad" if network == "recommender" else "adam,epsilon=1e-7")
         flags = ["--train=cross_entropy:logits,labels", "--optimizer=" + name]
     start = time.perf_counter()
     program = weir.compile(model, output=f"{folder}/{engine}-{network}-{batch}.so",

@@ -10,7 +10,7 @@
 
 usage: step_times.py WEIRC FOLDER [--tensorflow=PYTHON] [--torch=PYTHON] [--engines=A,B]
          [--batches=1,32,128] [--threads=1,2] [--rounds=3] [--seconds=1] [--clock=wall|cpu]
-         [--tsv=FILE] [NETWORK...]
+         [--before=WEIRC] [--optimizer=SPEC] [--tsv=FILE] [NETWORK...]
 
 The networks are those of step_models.py; --tensorflow and --torch name a Python that has
 the package (this one, where left out; without --torch PyTorch is not asked). weir compiles
@@ -20,6 +20,8 @@ Keras's own train_step as it is (`weir`), and the model that infers with --train
 time, which other work on a machine changes less. --tsv appends rows to a file: date,
 processor, network, batch, threads, engine, version, milliseconds of both clocks, peak of
 memory in MiB, seconds until it was compiled. Models that FOLDER has are not exported anew.
+--before names another weirc, which takes its turn with --train as `weir-before`; --optimizer is
+what both train with (the networks' own, where left out), and stands behind the engine's name then.
 """
 import datetime
 import json
@@ -118,7 +120,10 @@ def main():
     os.makedirs(folder, exist_ok=True)
     env = dict(os.environ, WEIRC=shutil.which(weirc) or os.path.abspath(weirc))
     tensorflow, torch = option("tensorflow", sys.executable), option("torch", "")
-    pythons = {"weir": (tensorflow, ""), "weir-train": (tensorflow, ""),
+    before, optimizer = option("before", ""), option("optimizer", "")
+    env.update(WEIRC_BEFORE=before, WEIR_OPTIMIZER=optimizer)
+    pythons = {"weir-before": (tensorflow, "")} if before else {}
+    pythons |= {"weir": (tensorflow, ""), "weir-train": (tensorflow, ""),
                "tensorflow": (tensorflow, "tensorflow"), "xla": (tensorflow, "tensorflow")}
     if torch:
         pythons.update({"torch": (torch, "torch"), "torch-compile": (torch, "torch")})
@@ -154,8 +159,10 @@ def write(path, network, batch, threads, peers, pythons, known):
             file.write(COLUMNS)
         for peer in peers:
             version = known.get(pythons[peer.engine][1], "0.1.0")
+            trains = option("optimizer", "") if peer.engine.startswith("weir-") else ""
+            engine = f"{peer.engine} {trains}" if trains else peer.engine
             file.write("\t".join(map(str, (
-                datetime.date.today(), processor(), network, batch, threads, peer.engine, version,
+                datetime.date.today(), processor(), network, batch, threads, engine, version,
                 f"{peer.median('wall'):.4g}", f"{peer.median('cpu'):.4g}",
                 f"{peer.median('peak'):.4g}", f"{peer.compiled:.3g}"))) + "\n")
 

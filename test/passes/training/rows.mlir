@@ -10,9 +10,9 @@
 // CHECK: %[[SUMS:.*]] = weir.scatter_nd {{.*}}reduction = "add"{{.*}} -> tensor<4x2xf32>
 // CHECK: weir.select {{.*}}tensor<4xi64>
 // CHECK: weir.gather {{.*}} -> tensor<4x2xf32>
-// CHECK: weir.scatter_nd {{.*}}drop_out_of_bounds = true, reduction = "none"{{.*}} -> tensor<64x2xf32>
-// CHECK: weir.variable_assign
 // CHECK: weir.scatter_nd %[[W]], {{.*}}drop_out_of_bounds = true, reduction = "none"{{.*}} -> tensor<64x2xf32>
+// CHECK: weir.variable_assign %[[V]]
+// CHECK: weir.scatter_nd {{.*}}drop_out_of_bounds = true, reduction = "none"{{.*}} -> tensor<64x2xf32>
 // CHECK: weir.variable_assign
 func.func @main(%ids: tensor<4xi32> {weir.name = "ids"}) -> (tensor<4x2xf32> {weir.name = "y"})
     attributes {weir.entry = "main", weir.train = {loss = "mse", output = "y", labels = "t", optimizer = "adagrad", epsilon = 1.0e-10 : f64}} {
