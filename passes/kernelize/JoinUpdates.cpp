@@ -89,10 +89,11 @@ private:
            llvm::all_of(clusters[i].operations, isPlain);
   }
 
-  /// A sum of few numbers, as of the squares of a gradient.
+  /// A sum of few numbers, as of the squares of a gradient; to a scalar, which no strategy but
+  /// loops computes on its own either, so that the order of the sum stays.
   bool isSmallSum(size_t i) {
     auto reduce = dyn_cast<ReduceOp>(clusters[i].root());
-    if (!reduce || !isOfOneResult(i) || staticCount(reduce.getType()).value_or(0) != 1)
+    if (!reduce || !isOfOneResult(i) || cast<RankedTensorType>(reduce.getType()).getRank() != 0)
       return false;
     auto count = staticCount(reduce.getOperand().getType());
     return count && *count <= mostElements &&

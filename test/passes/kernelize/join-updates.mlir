@@ -150,3 +150,18 @@ func.func @norm(%g: tensor<8xf32>, %h: tensor<3x5xf32>, %i: tensor<7xf32>) attri
   %7 = weir.variable_assign %v, %6 : (!weir.resource, tensor<3x5xf32>) -> !weir.token
   return
 }
+
+// A sum that another strategy computes, in another order than loops, stays a kernel of its own.
+// CHECK-LABEL: @sum_of_line
+// CHECK-COUNT-2: = weir_plan.launch @reduce_1_f32
+// CHECK: return
+func.func @sum_of_line(%g: tensor<512xf32>, %h: tensor<500xf32>) attributes {weir.device_index = 0 : i64} {
+  %v = weir.variable {container = "", name = "v", type = tensor<1xf32>} : !weir.resource
+  %b = weir.reduce %g {axes = array<i64: 0>, keep_dims = true, kind = "sum"} : (tensor<512xf32>) -> tensor<1xf32>
+  %d = weir.reduce %h {axes = array<i64: 0>, keep_dims = true, kind = "sum"} : (tensor<500xf32>) -> tensor<1xf32>
+  %e = weir.mul %b, %d : (tensor<1xf32>, tensor<1xf32>) -> tensor<1xf32>
+  %s = weir.mul %e, %b : (tensor<1xf32>, tensor<1xf32>) -> tensor<1xf32>
+  %x = weir.mul %s, %d : (tensor<1xf32>, tensor<1xf32>) -> tensor<1xf32>
+  %7 = weir.variable_assign %v, %x : (!weir.resource, tensor<1xf32>) -> !weir.token
+  return
+}

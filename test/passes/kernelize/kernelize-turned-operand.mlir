@@ -28,6 +28,18 @@ module attributes {weir.target = #weir.target<vector_bytes = 64>} {
     return %0 : tensor<9000x96xf32>
   }
 
+  // Panels are made of the operand as it lies, at once.
+  // CHECK-LABEL: func.func @panels
+  // CHECK: %[[S:.*]] = weir.reshape %arg1, {{.*}} -> tensor<8x32x2000xf32>
+  // CHECK-NEXT: %[[T:.*]] = weir_plan.launch @transpose_8_2000_32_f32(%[[S]])
+  // CHECK-NEXT: weir_plan.launch @dot_general_1024_256_f32(%arg0, %[[T]])
+  // CHECK-NEXT: return
+  func.func @panels(%x: tensor<1024x2000xf32>, %w: tensor<256x2000xf32>) -> tensor<1024x256xf32> {
+    %t = weir.transpose %w {permutation = array<i64: 1, 0>} : (tensor<256x2000xf32>) -> tensor<2000x256xf32>
+    %0 = weir.dot_general %x, %t {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<1024x2000xf32>, tensor<2000x256xf32>) -> tensor<1024x256xf32>
+    return %0 : tensor<1024x256xf32>
+  }
+
   // CHECK-LABEL: func.func @shared
   // CHECK-NEXT: %[[T:.*]] = weir_plan.launch @transpose_64_96_f32(%arg1)
   func.func @shared(%x: tensor<16x64xf32>, %w: tensor<96x64xf32>) -> (tensor<16x96xf32>, tensor<64x96xf32>) {

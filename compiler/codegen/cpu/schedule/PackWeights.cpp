@@ -83,6 +83,19 @@ static TransposeOp panelsOf(OpBuilder &b, Location loc, Value operand, int64_t w
   return TransposeOp::create(b, loc, split, b.getDenseI64ArrayAttr(order));
 }
 
+/// The same of an operand [A…, N, K] whose last two dimensions are to be exchanged: at once.
+static TransposeOp panelsOfExchanged(OpBuilder &b, Location loc, Value operand, int64_t width) {
+  SmallVector<int64_t> shape(cast<RankedTensorType>(operand.getType()).getShape());
+  int64_t rank = shape.size();
+  shape.insert(shape.end() - 1, width);
+  shape[rank - 2] /= width;
+  SmallVector<int64_t> order{rank - 2};
+  llvm::append_range(order, llvm::seq<int64_t>(0, rank - 2));
+  order.append({rank, rank - 1});
+  Value split = ReshapeOp::create(b, loc, operand, integers(b, loc, shape));
+  return TransposeOp::create(b, loc, split, b.getDenseI64ArrayAttr(order));
+}
+
 TransposeOp weir::transpositionOf(plan::KernelOp user, Value operand) {
   auto launch = operand.getDefiningOp<plan::LaunchOp>();
   if (!launch || launch.getInputs().size() != 1)
@@ -184,7 +197,10 @@ static TransposeOp packComputed(OpBuilder &b, plan::KernelOp kernel, OpOperand *
   if (isOpen)
     return copies(/*whereItPays=*/true);
   if (rows > mostCopies * rowsOfPart && columns % width == 0 && right.hasStaticShape()) {
-    TransposeOp packed = panelsOf(b, dot.getLoc(), operand, width);
+    plan::LaunchOp exchange = exchangeOf(kernel, operand);
+    TransposeOp packed = exchange
+                             ? panelsOfExchanged(b, dot.getLoc(), exchange.getInputs()[0], width)
+                             : panelsOf(b, dot.getLoc(), operand, width);
     operand = packed;
     readPanels(weights, argument, packed.getType());
     return packed;
