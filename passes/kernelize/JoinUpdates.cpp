@@ -29,6 +29,9 @@ static constexpr int64_t mostElements = 2048;
 /// Operations on elements of a kernel of several variables: some 20 microseconds of one thread,
 /// from which on it would be shared among threads, were they apart.
 static constexpr int64_t mostWork = 1 << 17;
+/// Kernels that become one of several variables: more would save little, and each is asked whether
+/// it may wait for the others.
+static constexpr size_t mostTogether = 64;
 
 namespace {
 
@@ -288,7 +291,7 @@ private:
       bool areFree = llvm::all_of(group, [&](size_t before) {
         return llvm::all_of(clusters[before].results(), isInTimeForAll);
       });
-      if (!areFree || work + *own > mostWork)
+      if (!areFree || work + *own > mostWork || group.size() == mostTogether)
         end();
       group.push_back(i);
       work += *own;
