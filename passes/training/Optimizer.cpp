@@ -320,8 +320,10 @@ void Optimizer::update(const Own &own) {
   change(own);
   // The weight first: its initial value, which the step has read, is resident until then.
   if (!own.rows || leavesZeros()) {
-    for (const Change &each : llvm::reverse(changes))
-      assign(a, each.state, gathered(own, replaced(own, each.state.value, each.value)));
+    Change weight = changes.pop_back_val();
+    assign(a, weight.state, gathered(own, replaced(own, weight.state.value, weight.value)));
+    for (const Change &each : changes)
+      assign(a, each.state, replaced(own, each.state.value, each.value));
     return;
   }
   // All rows take a step with gradients of zeros, where they lie, once those with others have been
@@ -360,16 +362,8 @@ bool Optimizer::leavesZeros() const {
 }
 
 void Optimizer::run(ArrayRef<Trained> trained) {
-  // As the backward pass has them: a gradient ends with its update.
-  DenseMap<Operation *, int64_t> places;
-  for (auto [i, op] : llvm::enumerate(*a.b.getInsertionBlock()))
-    places[&op] = int64_t(i);
-  SmallVector<Trained> inOrder(trained);
-  llvm::stable_sort(inOrder, [&](const Trained &x, const Trained &y) {
-    return places.lookup(x.gradient.getDefiningOp()) < places.lookup(y.gradient.getDefiningOp());
-  });
   SmallVector<Own> all;
-  for (const Trained &one : inOrder) {
+  for (const Trained &one : trained) {
     Own own = {*one.weight, axisOf(*one.weight), {}};
     // Of parts all else is computed: what is reduced is the gradient as the model has it.
     if (mayGoByRows())

@@ -168,6 +168,13 @@ LogicalResult EntryMaker::differentiateLoss(func::FuncOp step, std::vector<Weigh
             << "the loss depends on" << (found.empty() ? "; the model has none" : found);
     return failure();
   }
+  // As the backward pass has them: a gradient ends with its update.
+  DenseMap<Operation *, int64_t> places;
+  for (auto [i, op] : llvm::enumerate(*a.b.getInsertionBlock()))
+    places[&op] = int64_t(i);
+  llvm::stable_sort(trained, [&](const Trained &x, const Trained &y) {
+    return places.lookup(x.gradient.getDefiningOp()) < places.lookup(y.gradient.getDefiningOp());
+  });
   if (!without.empty())
     emitWarning(UnknownLoc::get(base.getContext()))
         << "W0415: found weights that --trainable=" << spec.trainable
