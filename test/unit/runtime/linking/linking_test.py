@@ -33,7 +33,7 @@ strrchr strtol strtoll strtoull syscall
 snprintf strtod strtof newlocale uselocale freelocale
 access closedir gethostname time __errno_location fnmatch fsync link opendir pread qsort_r readdir rmdir stat strcspn
 strerror_r strndup write getrandom
-ceil cos cosf exp expf floor floorf fmod fmodf hypot ldexp lgamma log log1p log1pf log2 logf lrintf pow powf sin
+ceil cos cosf exp expf floor floorf fmod fmodf hypot ilogb ldexp lgamma log log1p log1pf log2 logf lrintf pow powf sin
 sinf sqrt sqrtf expm1 expm1f cabs cabsf cacos cacosf cacosh cacoshf casin casinf casinh casinhf
 catan catanf catanh catanhf ccos ccosf ccosh ccoshf cexp cexpf clog clogf cpow cpowf csin csinf
 csinh csinhf csqrt csqrtf ctan ctanf ctanh ctanhf
