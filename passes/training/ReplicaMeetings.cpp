@@ -210,11 +210,7 @@ void Meetings::run() {
 }
 
 void Meetings::meet(ArrayRef<Meeting *> bucket) {
-  Operation *last = nullptr;
-  for (Meeting *meeting : bucket)
-    if (Operation *at = readyAt(*meeting); !last || last->isBeforeInBlock(at))
-      last = at;
-  b.setInsertionPointAfter(last);
+  b.setInsertionPointAfter(readyAt(*bucket.back()));
   stage = bucket.front()->stage;
   switch (bucket.front()->way) {
   case Way::sum:

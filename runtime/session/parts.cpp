@@ -97,7 +97,7 @@ static int32_t deliverFewBytes(weir_run *run, int32_t edge, int64_t iteration,
   return delivered;
 }
 
-static void resume(void *woken) { runOrPostTasks(static_cast<Task *>(woken)); }
+static void resume(void *woken) { postTasks(static_cast<Task *>(woken), /*runsShort=*/true); }
 
 static void fetched(weir_run *run, int32_t index, const weir_tensor *given, int64_t bytes) {
   weir_tensor tensor = *given;

@@ -310,7 +310,7 @@ int32_t deliverTensor(weir_run *run, int32_t edge, int64_t iteration, const weir
       wake(arrival->receiver, &tasks);
     }
   }
-  (atOnce ? runOrPostTasks : postTasks)(tasks);
+  postTasks(tasks, /*runsShort=*/atOnce);
   if (!problem)
     return WEIR_OK;
   block->memory->free(block);

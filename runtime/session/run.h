@@ -262,7 +262,7 @@ int32_t checkAssigned(weir_context *ctx, int32_t slot, int32_t site, const weir_
 
 /// A tensor has come, in `block`, which the run takes. Resumes who waits for it.
 /// Returns 0, or aborts the run and frees the block. From any thread. `atOnce`: what is short
-/// goes on here (runOrPostTasks).
+/// goes on here (postTasks).
 int32_t deliverTensor(weir_run *run, int32_t edge, int64_t iteration, const weir_tensor &tensor,
                       Block *block, bool atOnce = false);
 /// weir_rt_receive_ready, for a coroutine that goes on for a moment (Suspension::isShort).

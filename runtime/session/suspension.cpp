@@ -54,17 +54,10 @@ void wake(Suspension &suspension, Task **tasks) {
   addSegments(run, 1);
 }
 
-void postTasks(Task *tasks) {
+void postTasks(Task *tasks, bool runsShort) {
   while (Task *task = tasks) {
     tasks = task->next;
-    static_cast<weir_run *>(task->owner)->session->executor->post(task);
-  }
-}
-
-void runOrPostTasks(Task *tasks) {
-  while (Task *task = tasks) {
-    tasks = task->next;
-    if (reinterpret_cast<Suspension *>(task)->isShort) {
+    if (runsShort && reinterpret_cast<Suspension *>(task)->isShort) {
       FloatEnvironment environment;
       task->run(task);
     } else {

@@ -34,11 +34,9 @@ void suspend(Suspension &suspension, weir_context *ctx, void *coroutine, const c
 /// it. The run's lock is held.
 void wake(Suspension &suspension, Task **tasks);
 /// Posts tasks that are linked by `next`, once all locks are given up: the
-/// caller's pool is called.
-void postTasks(Task *tasks);
-/// The same, but that short ones are run here: where all threads of the session compute, they
-/// would wait for the end of that. By who brings what was waited for from outside.
-void runOrPostTasks(Task *tasks);
+/// caller's pool is called. `runsShort`: short ones are run here; where all threads of the
+/// session compute, they would wait for the end of that.
+void postTasks(Task *tasks, bool runsShort = false);
 
 } // namespace weir::rt
 

@@ -16,10 +16,7 @@ first worker as all workers take together, one after the other, and then looks a
 back. Workers do so in each step. Their accuracy is at most two points lower.
 """
 import argparse
-import json
 import os
-import re
-import subprocess
 import sys
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
@@ -163,14 +160,7 @@ def with_weir(options, name, graph, steps):
     flags = ["--entry=init", "--fetch=inited"]
     for i in range(options.workers):
         flags += [f"--entry=step_{i}", f"--fetch=accuracy_{i}=accuracy"]
-    cluster = os.path.join(options.out, "devices.json")
-    workers_test.write_cluster(cluster, options.workers)
-    with open(cluster) as file:
-        devices = json.load(file)["devices"]
-    with open(cluster, "w") as file:
-        json.dump({"devices": devices}, file)
-    subprocess.run([options.compiler, model, *flags, f"--devices={cluster}", "-o", program],
-                   check=True)
+    workers_test.compile_graph(options, model, flags, program)
 
     def command(task):
         if task == "ps:0":

@@ -30,6 +30,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "Inputs"), os.path.join(HERE, "..", "training")]
 import tasks as task_files  # noqa: E402
+from measure_collectives import processor  # noqa: E402
 from namespaces import Namespaces  # noqa: E402
 
 VOCABULARY, LENGTH, WIDTH = 2000, 32, 256
@@ -44,12 +45,6 @@ def write_model(folder):
     curves.write_model(f"{folder}/t.onnx", nodes, weights, inputs, outputs)
     rows = np.random.default_rng(6).integers(0, VOCABULARY, [1024, LENGTH])
     np.savez(f"{folder}/t.npz", tokens=rows, labels=np.roll(rows, -1, 1))
-
-
-def processor():
-    with open("/proc/cpuinfo") as info:
-        name = re.search(r"model name\s*:\s*(.*)", info.read()).group(1)
-    return f"{len(os.sched_getaffinity(0))} cores of {name}"
 
 
 class Bench:

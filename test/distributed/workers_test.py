@@ -75,6 +75,17 @@ class Job:
         return outputs
 
 
+def compile_graph(options, model, flags, program):
+    """A program for the devices that write_cluster has, wherever they are."""
+    devices = os.path.join(options.out, "devices.json")
+    write_cluster(devices, options.workers)
+    with open(devices) as file:
+        listed = json.load(file)["devices"]
+    with open(devices, "w") as file:
+        json.dump({"devices": listed}, file)
+    subprocess.run([options.compiler, model, *flags, f"--devices={devices}", "-o", program], check=True)
+
+
 def value(text, name):
     """The numbers of a fetch that weir-run prints."""
     line = re.search(rf"^{name}: \S+ \S+ (.*)$", text, re.M).group(1)
@@ -134,13 +145,7 @@ def main():
     needed = options.workers - 2
     model, program = (os.path.join(options.out, name) for name in ("workers.pbtxt", "workers.so"))
     flags = graph.write(model, options.workers, needed)
-    cluster = os.path.join(options.out, "devices.json")
-    write_cluster(cluster, options.workers)
-    with open(cluster) as file:
-        devices = json.load(file)["devices"]
-    with open(cluster, "w") as file:
-        json.dump({"devices": devices}, file)
-    subprocess.run([options.compiler, model, *flags, f"--devices={cluster}", "-o", program], check=True)
+    compile_graph(options, model, flags, program)
     free = asynchronous(options, program, None)
     bound = asynchronous(options, program, options.bound)
     # A worker begins its next step when others are at most so far behind.
