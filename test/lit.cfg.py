@@ -45,6 +45,9 @@ llvm_config.use_default_substitutions()
 llvm_config.with_environment("PATH", config.weir_tools_dir, append_path=True)
 llvm_config.with_system_environment(["HOME", "WEIR_CORPORA", "UCX_MEM_MMAP_HOOK_MODE"])
 
+# The C library fills memory that is new or given back, or a read of it gives the right value nearly
+# always: LLVM's libraries, which do most of them, are not instrumented by the sanitizers.
+config.environment["MALLOC_PERTURB_"] = os.environ.get("MALLOC_PERTURB_", "165")
 # Machine code that tests keep is not the user's.
 # Stand-ins are asked for by name, where a test wants a library.
 config.environment["WEIR_CUBLASLT"] = "off"

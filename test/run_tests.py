@@ -151,6 +151,8 @@ def main():
                         help="random graphs that are compiled in several ways (with --full)")
     arguments = parser.parse_args()
     build = os.path.join(ROOT, arguments.build)
+    # As lit.cfg.py has it.
+    os.environ.setdefault("MALLOC_PERTURB_", "165")
 
     tally = Tally()
     run_ctest(build, tally)

@@ -371,7 +371,7 @@ bool addNumerics(const driver::Options &options, json::Object &root, DiagnosticS
   json::Object *file = parsed->getAsObject();
   if (!file || !file->getArray("values") || !file->getString("reference"))
     return refuse("found no reference and values; expected a file of weir-run --numerics-out");
-  root["numerics"] = json::Object{{"reference", *file->getString("reference")},
+  root["numerics"] = json::Object{{"reference", file->getString("reference")->str()},
                                   {"values", std::move(*file->getArray("values"))}};
   return true;
 }

@@ -55,11 +55,11 @@ json::Value placementOf(const PlacementInfo &placement, const std::string &name)
 
 /// All that is known of a node; without a fate where it is none of the model's.
 json::Object answerFor(const json::Object &full, const Report &report, const std::string &node) {
-  json::Object answer{{"model", full.getString("model").value_or("")}, {"node", node}};
+  json::Object answer{{"model", full.getString("model").value_or("").str()}, {"node", node}};
   for (const json::Value &one : *full.getArray("nodes"))
     if (one.getAsObject()->getString("node") == node)
       for (const char *field : {"operation", "fate", "text", "device"})
-        answer[field] = one.getAsObject()->getString(field).value_or("");
+        answer[field] = one.getAsObject()->getString(field).value_or("").str();
   answer["kernels"] =
       select(full, "kernels", [&](const json::Object &kernel) { return isAmong(node, kernel); });
   answer["buffers"] = select(full, "buffers", [&](const json::Object &buffer) {
