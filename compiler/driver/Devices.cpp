@@ -51,6 +51,10 @@ public:
       llvm::SmallVector<llvm::StringRef> texts(options.shardedProducts.begin(),
                                                options.shardedProducts.end());
       module->setAttr(shardedProductsAttr, b.getStrArrayAttr(texts));
+      const TrainingOptions &training = options.training;
+      int64_t groups = int64_t(training.replicas) * training.stages;
+      if (!training.loss.empty() && groups > 1)
+        module->setAttr(shardGroupsAttr, b.getI64IntegerAttr(groups));
     }
     return good;
   }

@@ -37,21 +37,23 @@ namespace {
 struct Way {
   int64_t replicas = 1, stages = 1;
   int64_t microBatches = 1;          ///< for as many rows as all other ways have
-  std::vector<std::string> products; ///< that devices share, as --shard names them
+  int64_t shards = 1;                ///< devices of each stage of each replica
+  std::vector<std::string> products; ///< that these share, as --shard names them
   ParallelWay result;
 };
 
-std::string textOf(const Way &way, int64_t devices) {
+std::string textOf(const Way &way) {
   auto several = [](int64_t count, const char *what) {
     return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
   };
-  if (!way.products.empty())
-    return several(int64_t(way.products.size()), "product") + " over " + several(devices, "device");
   std::string text;
   if (way.replicas > 1)
     text = several(way.replicas, "replica");
   if (way.stages > 1)
     text += (text.empty() ? "" : " of ") + several(way.stages, "stage");
+  if (way.shards > 1)
+    text += (text.empty() ? "" : " with ") + several(int64_t(way.products.size()), "product") +
+            " over " + several(way.shards, "device") + (text.empty() ? "" : " each");
   return text.empty() ? "one copy, node by node" : text;
 }
 
@@ -95,14 +97,18 @@ std::vector<std::string> productsToShare(func::FuncOp entry, int64_t devices) {
   return products;
 }
 
-/// Every division of the devices, or of some of them, into replicas of stages. All are for one
-/// batch, of as many parts as the longest pipeline has micro-batches, at least one a replica.
+/// Every division of the devices, or of some of them, into replicas of stages, and of all into
+/// those whose devices share products. All are for one batch, of as many parts as the longest
+/// pipeline has micro-batches, at least one a replica.
 std::vector<Way> waysFor(func::FuncOp entry, int64_t devices, int64_t microBatches) {
   int64_t parts = microBatches ? microBatches * devices : usualMicroBatches(devices);
   std::vector<Way> ways;
   for (int64_t used = 1; used <= devices; ++used) {
     if (devices % used != 0)
       continue;
+    std::vector<std::string> products;
+    if (used < devices)
+      products = productsToShare(entry, devices / used);
     for (int64_t stages = 1; stages <= used; ++stages) {
       if (used % stages != 0)
         continue;
@@ -110,14 +116,14 @@ std::vector<Way> waysFor(func::FuncOp entry, int64_t devices, int64_t microBatch
       way.replicas = used / stages;
       way.stages = stages;
       way.microBatches = std::max<int64_t>(parts / way.replicas, 1);
+      ways.push_back(way);
+      if (products.empty())
+        continue;
+      way.shards = devices / used;
+      way.products = products;
       ways.push_back(std::move(way));
     }
   }
-  Way shared;
-  shared.microBatches = parts;
-  shared.products = productsToShare(entry, devices);
-  if (!shared.products.empty())
-    ways.push_back(std::move(shared));
   return ways;
 }
 
@@ -134,7 +140,10 @@ void apply(const Way &way, ModuleOp module) {
   if (way.products.empty())
     return;
   SmallVector<StringRef> texts(way.products.begin(), way.products.end());
-  module->setAttr(shardedProductsAttr, Builder(module.getContext()).getStrArrayAttr(texts));
+  Builder b(module.getContext());
+  module->setAttr(shardedProductsAttr, b.getStrArrayAttr(texts));
+  if (int64_t groups = way.replicas * way.stages; groups > 1)
+    module->setAttr(shardGroupsAttr, b.getI64IntegerAttr(groups));
 }
 
 /// Compiles a copy as far as the placer, and takes what that says.
@@ -201,7 +210,7 @@ bool driver::chooseParallel(Work &work, Pipeline &pipeline) {
   std::vector<Way> ways = waysFor(entry, devices, options.training.microBatches);
   Way *best = nullptr;
   for (Way &way : ways) {
-    way.result.text = textOf(way, devices);
+    way.result.text = textOf(way);
     simulate(way, module, {&pipeline.simplify, &pipeline.layout, &pipeline.place});
     if (way.result.whyNot.empty() && (!best || way.result.seconds < best->result.seconds))
       best = &way;

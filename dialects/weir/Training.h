@@ -57,6 +57,8 @@ inline constexpr llvm::StringLiteral microSumAttr = "weir.micro_sum";
 inline constexpr llvm::StringLiteral microIndexAttr = "weir.micro_index";
 /// On an operation, a number: of the stage that it is in.
 inline constexpr llvm::StringLiteral stageAttr = "weir.stage_index";
+/// Likewise, of its place among a replica's devices (passes/training/Replicate.cpp).
+inline constexpr llvm::StringLiteral placeAttr = "weir.place_index";
 /// On a function: its operations are in the order in which devices are to run them.
 inline constexpr llvm::StringLiteral keepsOrderAttr = "weir.keeps_order";
 /// On an all_reduce, or a concat of what devices have: they compute it together, each with a part
@@ -78,6 +80,13 @@ inline constexpr llvm::StringLiteral memoryCheckedAttr = "weir.memory_checked";
 
 /// On a module, texts NODE:AXIS: products that devices share (passes/simplify/ShardProducts.cpp).
 inline constexpr llvm::StringLiteral shardedProductsAttr = "weir.sharded_products";
+/// Beside it, a number: of how many groups of devices, one for each stage of each replica, each
+/// shares the products.
+inline constexpr llvm::StringLiteral shardGroupsAttr = "weir.shard_groups";
+/// On a function, a number: of the devices of such a group.
+inline constexpr llvm::StringLiteral shardCountAttr = "weir.shard_count";
+/// Beside it, numbers by node: the device of the group that a part of a product is for.
+inline constexpr llvm::StringLiteral shardMembersAttr = "weir.shard_members";
 
 /// Whether replicas or micro-batches differ here, or meet.
 inline bool isReplicaMark(GateOp gate) {

@@ -9,6 +9,7 @@
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Training.h"
+#include "passes/analysis/ShardMembers.h"
 #include "passes/analysis/Variables.h"
 
 #include "llvm/ADT/EquivalenceClasses.h"
@@ -142,7 +143,7 @@ namespace {
 class Cutter {
 public:
   Cutter(func::FuncOp step, const StepPhases &phases, int64_t stages, int64_t microBatches)
-      : step(step), phases(phases), stages(stages), microBatches(microBatches),
+      : step(step), phases(phases), stages(stages), microBatches(microBatches), members(step),
         units(step->getParentOfType<ModuleOp>(), /*soft=*/true),
         costs(step->getParentOfType<ModuleOp>(), /*soft=*/true) {}
 
@@ -166,12 +167,23 @@ private:
   }
   placement::Link link(int64_t stage) const {
     const DeviceSet &cluster = costs.cluster();
-    return cluster.between(stage, stage + 1);
+    return cluster.between(stage * members.count(), (stage + 1) * members.count());
+  }
+  /// Of those that `forward` and `backward` have.
+  size_t deviceOf(int64_t stage) const {
+    return std::min(size_t(stage * members.count()), forward.size() - 1);
   }
   /// Of what crosses before position `at` of the line, from the stage before `stage`, and back.
   double transfer(int64_t stage, size_t at) const {
     placement::Link way = link(stage - 1);
     return way.latency + crossing[at] * way.timePerSize;
+  }
+  /// Of an operation's results, on a stage's first device.
+  double heldBytes(Operation *op) const {
+    double bytes = 0;
+    for (Type type : op->getResultTypes())
+      bytes += members.of(op) == 0 ? bytesOf(type) : 0;
+    return bytes;
   }
   double memoryOf(int64_t stage, size_t begin, size_t end) const {
     double kept = double(std::min(stages - stage, microBatches));
@@ -183,13 +195,14 @@ private:
     if (stages == 1 && (module->hasAttr(wantsEstimateAttr) || module->hasAttr(memoryCheckedAttr)))
       return placement::never;
     const DeviceSet &cluster = costs.cluster();
-    return size_t(stage) < cluster.devices.size() ? cluster.devices[size_t(stage)].memory
-                                                  : placement::never;
+    auto device = size_t(stage * members.count());
+    return device < cluster.devices.size() ? cluster.devices[device].memory : placement::never;
   }
 
   func::FuncOp step;
   const StepPhases &phases;
   int64_t stages, microBatches;
+  ShardMembers members; ///< the cost of a product that devices share is its first part's
   Constraints units, costs;
   DenseMap<Operation *, Operation *> kernelOf;
   DenseMap<Operation *, std::vector<double>> times; ///< of the block's operations, by device
@@ -269,7 +282,7 @@ void Cutter::measure() {
       for (Operation *maker : StepPhases::makersFor(&op))
         if (auto at = places.find(maker); at != places.end())
           place = std::max(place, at->second);
-    for (size_t d = 0; d < devices && times.count(&op); ++d)
+    for (size_t d = 0; d < devices && times.count(&op) && members.of(&op) == 0; ++d)
       (isForward ? forward : backward)[d][place + 1] += time(&op, int64_t(d));
   }
   for (auto *sums : {&forward, &backward})
@@ -280,9 +293,7 @@ void Cutter::measure() {
     for (Operation *user : op->getUsers())
       if (auto at = places.find(step.front().findAncestorOpInBlock(*user)); at != places.end())
         last = std::max(last, at->second);
-    double bytes = 0;
-    for (Type type : op->getResultTypes())
-      bytes += bytesOf(type);
+    double bytes = heldBytes(op);
     // Before each place behind the maker, up to the last reader.
     crossing[i + 1] += bytes;
     crossing[last + 1] -= bytes;
@@ -324,12 +335,12 @@ void Cutter::measureMemory() {
     if (auto read = dyn_cast<VariableReadOp>(op)) {
       VariableOp variable = variableOf(read.getResource());
       if (variable && known.insert({variable.getContainer(), variable.getName()}).second)
-        held[place + 1] += bytesOf(read.getType());
+        held[place + 1] += heldBytes(&op);
     }
     if (isMicroSum(&op)) {
       Operation *maker = op.getOperand(0).getDefiningOp();
       auto own = maker ? firstOf.find(unitOf(maker)) : firstOf.end();
-      held[(own == firstOf.end() ? place : own->second) + 1] += bytesOf(op.getResult(0).getType());
+      held[(own == firstOf.end() ? place : own->second) + 1] += heldBytes(&op);
     }
   }
   for (auto [i, op] : llvm::enumerate(line)) {
@@ -337,8 +348,7 @@ void Cutter::measureMemory() {
       Operation *at = step.front().findAncestorOpInBlock(*user);
       return phases.of(at) == StepPhase::Backward;
     });
-    for (Type type : op->getResultTypes())
-      stash[i + 1] += isKept ? bytesOf(type) : 0;
+    stash[i + 1] += isKept ? heldBytes(op) : 0;
   }
   std::partial_sum(held.begin(), held.end(), held.begin());
   std::partial_sum(stash.begin(), stash.end(), stash.begin());
@@ -358,6 +368,14 @@ void Cutter::findBorders() {
   for (auto [i, op] : llvm::enumerate(line))
     if (firstOf[unitOf(op)] == i && lastOf[unitOf(op)] > i)
       close(i, lastOf[unitOf(op)]);
+  // The parts of a shared product are all in one stage.
+  llvm::StringMap<std::pair<size_t, size_t>> shared;
+  for (auto [i, op] : llvm::enumerate(line))
+    if (StringRef node = members.nodeOf(op); isa<DotGeneralOp>(op) && !node.empty())
+      shared.try_emplace(node, i, i).first->second.second = i;
+  for (auto &node : shared)
+    if (node.second.first < node.second.second)
+      close(node.second.first, node.second.second);
   constexpr size_t near = 64; // a kernel that gathers from afar is worth less than a cut
   for (auto [i, op] : llvm::enumerate(line))
     if (auto root = kernelOf.find(op); root != kernelOf.end())
@@ -391,7 +409,7 @@ bool Cutter::cut(std::string &why) {
   std::vector<std::vector<State>> best(size_t(stages) + 1, std::vector<State>(count));
   best[0][0].longest = 0;
   for (int64_t s = 0; s < stages; ++s) {
-    size_t device = std::min(size_t(s), forward.size() - 1);
+    size_t device = deviceOf(s);
     for (size_t j = 1; j < count; ++j)
       for (size_t i = 0; i < j; ++i) {
         const State &before = best[s][i];
@@ -497,7 +515,7 @@ std::optional<StagePlan> Cutter::run(std::string &why) {
   std::vector<double> ways;
   for (int64_t s = 0; s < stages; ++s) {
     size_t begin = begins[s], end = s + 1 < stages ? begins[s + 1] : line.size();
-    size_t device = std::min(size_t(s), forward.size() - 1);
+    size_t device = deviceOf(s);
     StageCost cost;
     cost.forward = forward[device][end] - forward[device][begin];
     cost.backward = backward[device][end] - backward[device][begin];

@@ -16,7 +16,8 @@ def WeirShardProductsPass : Pass<"weir-shard-products", "::mlir::ModuleOp"> {
     What: of the products that the module's `weir.sharded_products` names as many as the cluster has CPUs, each of
     a part of the weight: of columns, whose results are put together, or of the dimension that is
     summed over, whose results are added. What lies between the two element by element is computed in parts,
-    too. Parts of weights are weights of their own; every part asks for its device.
+    too. Parts of weights are weights of their own; every part asks for its device. With the module's
+    `weir.shard_groups` as many groups share the products, which weir-replicate makes: nodes get a number in their group.
     Why here: first of all, so that what trains is divided with its gradients and its optimizer.
     Before: the graph is as it was imported. After: nothing is asked for any more.
     What breaks if it moves: behind weir-train a weight is one variable, on one device.

@@ -15,6 +15,10 @@
 // Where the second follows the first, with elementwise operations between, each device goes on with
 // its own part: only x and the sums cross (Shoeybi et al., "Megatron-LM", 2019, 3).
 //
+// Where a training step has replicas or stages, parts are for the devices of each of these, which
+// are not known yet: nodes get the number of a member of such a group, from which
+// passes/training/Replicate.cpp takes the device.
+//
 //===----------------------------------------------------------------------===//
 
 #include "dialects/weir/NodeName.h"
@@ -47,12 +51,17 @@ struct Range {
 
 class Sharder {
 public:
-  Sharder(func::FuncOp function, ArrayRef<std::string> devices)
-      : function(function), devices(devices), b(function.getContext()) {
-    if (auto table = function->getAttrOfType<DictionaryAttr>("weir.device_requests"))
+  /// Parts are for `devices`, or, where there are none, for `count` members of a group each.
+  Sharder(func::FuncOp function, ArrayRef<std::string> devices, size_t count)
+      : function(function), devices(devices), count(count), b(function.getContext()) {
+    if (auto table = function->getAttrOfType<DictionaryAttr>(tableName()))
       requests = NamedAttrList(table);
   }
-  ~Sharder() { function->setAttr("weir.device_requests", requests.getDictionary(b.getContext())); }
+  ~Sharder() {
+    function->setAttr(tableName(), requests.getDictionary(b.getContext()));
+    if (devices.empty())
+      function->setAttr(shardCountAttr, b.getI64IntegerAttr(int64_t(count)));
+  }
 
   /// Says what is wrong with an axis; empty: the product is divided. `axis`: of the result; none:
   /// of the sum.
@@ -62,27 +71,31 @@ private:
   /// What a value is put together from.
   struct Parts {
     int64_t axis;
-    SmallVector<Value> values; ///< by device
+    SmallVector<Value> values; ///< by member
     SmallVector<Range> ranges;
   };
 
   SmallVector<Range> rangesOf(int64_t size) const {
     SmallVector<Range> ranges;
-    auto count = int64_t(devices.size());
-    for (int64_t r = 0; r < count; ++r)
-      ranges.push_back({size * r / count, size * (r + 1) / count});
+    auto parts = int64_t(count);
+    for (int64_t r = 0; r < parts; ++r)
+      ranges.push_back({size * r / parts, size * (r + 1) / parts});
     return ranges;
   }
-  Location placed(Location loc, size_t device);
+  StringRef tableName() const {
+    return devices.empty() ? StringRef(shardMembersAttr) : "weir.device_requests";
+  }
+  Location placed(Location loc, size_t member);
   std::string divideColumns(DotGeneralOp dot, int64_t axis);
   std::string divideSum(DotGeneralOp dot);
   bool arePartsThere(Value value, int64_t axis, ArrayRef<Range> ranges);
-  Value part(Value value, int64_t axis, ArrayRef<Range> ranges, size_t device);
+  Value part(Value value, int64_t axis, ArrayRef<Range> ranges, size_t member);
   Value slice(Value value, int64_t axis, Range range, Location loc);
   static int64_t axisOfOperand(Value operand, int64_t axis, int64_t rank);
 
   func::FuncOp function;
   ArrayRef<std::string> devices;
+  size_t count;
   OpBuilder b;
   NamedAttrList requests;
   DenseMap<Value, Parts> known;
@@ -92,10 +105,11 @@ RankedTensorType rankedOf(Value value) { return dyn_cast<RankedTensorType>(value
 
 } // namespace
 
-/// The location of a node of a device's own, which asks for it.
-Location Sharder::placed(Location loc, size_t device) {
-  std::string name = nodeName(loc).str() + "/shard_" + std::to_string(device);
-  requests.set(name, b.getStringAttr(devices[device]));
+/// The location of a node of a member's own, which asks for its device.
+Location Sharder::placed(Location loc, size_t member) {
+  std::string name = nodeName(loc).str() + "/shard_" + std::to_string(member);
+  requests.set(name, devices.empty() ? Attribute(b.getI64IntegerAttr(int64_t(member)))
+                                     : b.getStringAttr(devices[member]));
   return NameLoc::get(b.getStringAttr(name));
 }
 
@@ -135,11 +149,11 @@ bool Sharder::arePartsThere(Value value, int64_t axis, ArrayRef<Range> ranges) {
   });
 }
 
-/// A device's part of a value, made on it.
-Value Sharder::part(Value value, int64_t axis, ArrayRef<Range> ranges, size_t device) {
-  Range range = ranges[device];
+/// A member's part of a value, made on its device.
+Value Sharder::part(Value value, int64_t axis, ArrayRef<Range> ranges, size_t member) {
+  Range range = ranges[member];
   Operation *op = value.getDefiningOp();
-  Location loc = placed(op ? op->getLoc() : function.getLoc(), device);
+  Location loc = placed(op ? op->getLoc() : function.getLoc(), member);
   auto type = rankedOf(value);
   Value constant = behindWeight(value);
   if (auto whole = constant.getDefiningOp<ConstantOp>()) {
@@ -152,7 +166,7 @@ Value Sharder::part(Value value, int64_t axis, ArrayRef<Range> ranges, size_t de
       if (auto gate = value.getDefiningOp<GateOp>(); gate && constant != value)
         made = markWeight(
             b, loc, made,
-            (gate->getAttrOfType<StringAttr>(weightAttr).getValue() + "/shard_" + Twine(device))
+            (gate->getAttrOfType<StringAttr>(weightAttr).getValue() + "/shard_" + Twine(member))
                 .str());
       return made;
     }
@@ -160,11 +174,11 @@ Value Sharder::part(Value value, int64_t axis, ArrayRef<Range> ranges, size_t de
   if (!arePartsThere(value, axis, ranges))
     return slice(value, axis, range, loc);
   if (auto found = known.find(value); found != known.end())
-    return found->second.values[device];
+    return found->second.values[member];
   IRMapping mapping;
   for (Value operand : op->getOperands())
     if (int64_t own = axisOfOperand(operand, axis, type.getRank()); own >= 0)
-      mapping.map(operand, part(operand, own, ranges, device));
+      mapping.map(operand, part(operand, own, ranges, member));
   Operation *made = b.clone(*op, mapping);
   SmallVector<int64_t> shape(type.getShape());
   shape[size_t(axis)] = range.end - range.begin;
@@ -186,10 +200,10 @@ std::string Sharder::divideColumns(DotGeneralOp dot, int64_t axis) {
   if (at < first || at >= result.getRank())
     return "dimension " + std::to_string(axis) + " of the result, which the second operand has not";
   int64_t own = free[size_t(at - first)], size = weight.getDimSize(unsigned(own));
-  if (size < int64_t(devices.size()))
+  if (size < int64_t(count))
     return "a dimension that is open, or smaller than the number of devices";
   Parts parts = {at, {}, rangesOf(size)};
-  for (size_t r = 0; r < devices.size(); ++r) {
+  for (size_t r = 0; r < count; ++r) {
     SmallVector<int64_t> shape(result.getShape());
     shape[size_t(at)] = parts.ranges[r].end - parts.ranges[r].begin;
     Value columns = part(dot.getRhs(), own, parts.ranges, r);
@@ -213,11 +227,11 @@ std::string Sharder::divideSum(DotGeneralOp dot) {
     return "a sum over several dimensions, or over none";
   int64_t left = dot.getLhsContract()[0], right = dot.getRhsContract()[0],
           size = weight.getDimSize(unsigned(right));
-  if (size < int64_t(devices.size()))
+  if (size < int64_t(count))
     return "a dimension that is open, or smaller than the number of devices";
   SmallVector<Range> ranges = rangesOf(size);
   Value sum;
-  for (size_t r = 0; r < devices.size(); ++r) {
+  for (size_t r = 0; r < count; ++r) {
     IRMapping mapping;
     mapping.map(dot.getLhs(), part(dot.getLhs(), left, ranges, r));
     mapping.map(dot.getRhs(), part(dot.getRhs(), right, ranges, r));
@@ -252,10 +266,20 @@ struct ShardProductsPass : weir::impl::WeirShardProductsPassBase<ShardProductsPa
     if (devices.size() < 2)
       return refuse("found --shard=" + cast<StringAttr>(asked[0]).getValue() +
                     " and one device; possible: with --devices or --cluster, which have several");
+    size_t count = devices.size();
+    if (auto groups = module->getAttrOfType<IntegerAttr>(shardGroupsAttr)) {
+      count /= size_t(groups.getInt());
+      if (count < 2 || count * size_t(groups.getInt()) != devices.size())
+        return refuse("found --shard=" + cast<StringAttr>(asked[0]).getValue() + " with " +
+                      Twine(devices.size()) + " devices for " + Twine(groups.getInt()) +
+                      " replicas and stages, which share products each; possible: twice as many "
+                      "devices as these are, three times as many, and so on");
+      devices.clear();
+    }
     for (auto function : module.getOps<func::FuncOp>()) {
       if (!function->hasAttr("weir.entry"))
         continue;
-      Sharder sharder(function, devices);
+      Sharder sharder(function, devices, count);
       // In the graph's order: a sum that follows columns goes on with their parts.
       SmallVector<DotGeneralOp> products;
       function.walk([&](DotGeneralOp dot) { products.push_back(dot); });
@@ -268,6 +292,7 @@ struct ShardProductsPass : weir::impl::WeirShardProductsPassBase<ShardProductsPa
         refuse("found no product \"" + text.getValue().rsplit(':').first + "\" to divide" +
                (names.empty() ? "" : "; possible: " + names));
     module->removeAttr(shardedProductsAttr);
+    module->removeAttr(shardGroupsAttr);
   }
 
 private:

@@ -30,7 +30,7 @@ def WeirReplicatePass : Pass<"weir-replicate", "::mlir::ModuleOp"> {
   let summary = "makes replicas of a training step, a device each";
   let description = [{
     What: of a `train_step` with the attribute `weir.replicas` as many copies in one
-    function, each asking for its device, with variables and a part of the batch of its
+    function, each asking for its device (one a stage, and a part of shared products), with variables and a part of the batch of its
     own; what is marked as a sum over replicas (gradients, loss, statistics) becomes
     all_reduces of buckets (`weir.collective`), in an order in which each replica's own
     part lies together where it uses no other, and what is marked as other replicas'

@@ -36,8 +36,8 @@ bool training::isMeeting(Operation *op) {
 //===----------------------------------------------------------------------===//
 
 Value Meetings::place(Value value) {
-  value.getDefiningOp()->setAttr(
-      "weir.device", b.getStringAttr(devices[replica * size_t(stages) + size_t(stage)]));
+  value.getDefiningOp()->setAttr("weir.device",
+                                 b.getStringAttr(devices[replica * size_t(places) + size_t(at)]));
   return value;
 }
 
@@ -84,8 +84,8 @@ void Meetings::add(ArrayRef<GateOp> marks) {
     if (part)
       gathers[first] = meetings.size();
     Meeting meeting{part ? Way::gather : Way::sum, {}, {}};
-    if (auto own = mark->getAttrOfType<IntegerAttr>(stageAttr))
-      meeting.stage = own.getInt();
+    if (auto own = mark->getAttrOfType<IntegerAttr>(placeAttr))
+      meeting.place = own.getInt();
     for (GateOp of : marks)
       meeting.given.push_back(of.getValue());
     meeting.marks.resize(marks.size());
@@ -158,12 +158,12 @@ Operation *Meetings::readyAt(const Meeting &meeting) {
   return last ? last : meeting.marks.back().front();
 }
 
-/// `bucket` may take one more: it is of the same kind, stage and elements, and waits for none of
+/// `bucket` may take one more: it is of the same kind, place and elements, and waits for none of
 /// them.
 bool Meetings::fits(ArrayRef<Meeting *> bucket, const Meeting &next) const {
   Operation *last = readyAt(next);
   return llvm::all_of(bucket, [&](Meeting *other) {
-    return other->way == next.way && other->stage == next.stage &&
+    return other->way == next.way && other->place == next.place &&
            other->type().getElementType() == next.type().getElementType() &&
            llvm::all_of(other->marks, [&](ArrayRef<Operation *> marks) {
              return llvm::all_of(marks, [&](Operation *mark) {
@@ -211,7 +211,7 @@ void Meetings::run() {
 
 void Meetings::meet(ArrayRef<Meeting *> bucket) {
   b.setInsertionPointAfter(readyAt(*bucket.back()));
-  stage = bucket.front()->stage;
+  at = bucket.front()->place;
   switch (bucket.front()->way) {
   case Way::sum:
     sum(bucket);

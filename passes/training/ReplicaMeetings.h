@@ -30,9 +30,9 @@ class Meetings {
 public:
   using Value = mlir::Value;
 
-  /// `devices`: of `stages` stages each replica's, one replica behind the other.
-  Meetings(llvm::ArrayRef<std::string> devices, int64_t stages, mlir::OpBuilder &b)
-      : devices(devices), stages(stages), b(b) {}
+  /// `devices`: of `places` places each replica's, one replica behind the other.
+  Meetings(llvm::ArrayRef<std::string> devices, int64_t places, mlir::OpBuilder &b)
+      : devices(devices), places(places), b(b) {}
 
   /// Notes the marks that a mark has become, one a replica, in the order of the block.
   void add(llvm::ArrayRef<GateOp> marks);
@@ -47,14 +47,14 @@ private:
     llvm::SmallVector<Value> given; ///< by replica
     /// By replica: what stands for the result. Of a gather one a part, of all others one.
     llvm::SmallVector<llvm::SmallVector<mlir::Operation *>> marks;
-    int64_t stage = 0; ///< of all marks
+    int64_t place = 0; ///< of all marks
     int64_t axis = 0;  ///< of a scatter or gather: along which parts follow each other
 
     mlir::RankedTensorType type() const {
       return llvm::cast<mlir::RankedTensorType>(given.front().getType());
     }
   };
-  size_t count() const { return devices.size() / size_t(stages); }
+  size_t count() const { return devices.size() / size_t(places); }
   static mlir::Operation *readyAt(const Meeting &meeting);
   void settleWay(Meeting &meeting);
   void settleGather(Meeting &meeting);
@@ -77,10 +77,10 @@ private:
   Value slice(Value value, int64_t axis, int64_t begin, int64_t end, mlir::Location loc);
   Value concat(llvm::ArrayRef<Value> values, int64_t axis, mlir::Location loc);
 
-  llvm::ArrayRef<std::string> devices; ///< by replica and stage
-  int64_t stages;
+  llvm::ArrayRef<std::string> devices; ///< by replica and place
+  int64_t places;
   mlir::OpBuilder &b;
-  int64_t stage = 0;  ///< that the bucket at hand is of
+  int64_t at = 0;     ///< the place that the bucket at hand is of
   size_t replica = 0; ///< whose operations are made
   int64_t number = 0; ///< of the next bucket
   std::vector<Meeting> meetings;

@@ -9,6 +9,9 @@
 // it into a step for each. Replica 0 keeps the names of nodes and variables. Where they
 // meet is passes/training/ReplicaMeetings.cpp.
 //
+// A replica has a place for each device of each of its stages: one, or as many as share the
+// stage's products. What is no part of such a product is in the stage's first place.
+//
 //===----------------------------------------------------------------------===//
 
 #include "dialects/weir/NodeName.h"
@@ -16,6 +19,7 @@
 #include "dialects/weir/Training.h"
 #include "passes/analysis/CollectiveLevels.h"
 #include "passes/analysis/DeviceName.h"
+#include "passes/analysis/ShardMembers.h"
 #include "passes/analysis/StepParts.h"
 #include "passes/training/Passes.h"
 #include "passes/training/ReplicaMeetings.h"
@@ -37,26 +41,27 @@ namespace {
 
 class Replicator {
 public:
-  /// `devices`: of `stages` stages each replica's, one replica behind the other.
-  Replicator(func::FuncOp step, std::vector<std::string> devices, int64_t stages)
-      : step(step), devices(std::move(devices)), stages(stages), b(step.getContext()),
-        maps(this->devices.size() / size_t(stages)) {}
+  /// `devices`: of `places` places each replica's, one replica behind the other.
+  Replicator(func::FuncOp step, std::vector<std::string> devices, int64_t places)
+      : step(step), devices(std::move(devices)), places(places), b(step.getContext()),
+        maps(this->devices.size() / size_t(places)) {}
 
   LogicalResult run();
 
 private:
   size_t count() const { return maps.size(); }
-  StringAttr deviceOf(size_t replica, int64_t stage) {
-    return b.getStringAttr(devices[replica * size_t(stages) + size_t(stage)]);
+  StringAttr deviceOf(size_t replica, int64_t place) {
+    return b.getStringAttr(devices[replica * size_t(places) + size_t(place)]);
   }
+  void setPlaces();
   LogicalResult shareFeeds();
   Operation *copy(Operation &op, size_t replica);
   Operation *folded(Operation *op);
   void settle(Operation *op, size_t replica);
 
   func::FuncOp step;
-  std::vector<std::string> devices; ///< by replica and stage
-  int64_t stages;
+  std::vector<std::string> devices; ///< by replica and place
+  int64_t places;
   OpBuilder b;
   std::vector<IRMapping> maps;
 };
@@ -65,15 +70,28 @@ std::string prefixOf(size_t replica) { return "replica_" + std::to_string(replic
 
 } // namespace
 
-/// The stage that an operation is in; 0: there is one, or it may be in any.
-static int64_t stageOf(Operation *op) {
-  auto stage = op->getAttrOfType<IntegerAttr>(stageAttr);
-  return stage ? stage.getInt() : 0;
+/// The place that an operation is in; 0: there is one, or it may be in any.
+static int64_t placeOf(Operation *op) {
+  auto place = op->getAttrOfType<IntegerAttr>(placeAttr);
+  return place ? place.getInt() : 0;
+}
+
+/// From stages, and what devices of one share.
+void Replicator::setPlaces() {
+  ShardMembers members(step);
+  for (Operation &op : step.front().without_terminator()) {
+    auto stage = op.getAttrOfType<IntegerAttr>(stageAttr);
+    int64_t member = members.of(&op);
+    op.removeAttr(stageAttr);
+    if (stage || member > 0)
+      op.setAttr(placeAttr,
+                 b.getI64IntegerAttr((stage ? stage.getInt() : 0) * members.count() + member));
+  }
 }
 
 /// Gives a copied operation, and what is inside of it, its replica's name and device.
 void Replicator::settle(Operation *op, size_t replica) {
-  StringAttr device = deviceOf(replica, stageOf(op));
+  StringAttr device = deviceOf(replica, placeOf(op));
   op->walk([&](Operation *inner) {
     if (replica > 0)
       inner->setLoc(prefixed(inner->getLoc(), prefixOf(replica)));
@@ -94,13 +112,13 @@ void Replicator::settle(Operation *op, size_t replica) {
 // Feeds
 //===----------------------------------------------------------------------===//
 
-/// The stage of who uses a feed first.
-static int64_t stageOfFeed(BlockArgument feed) {
-  int64_t stage = -1;
+/// The place of who uses a feed first.
+static int64_t placeOfFeed(BlockArgument feed) {
+  int64_t place = -1;
   for (Operation *user : feed.getUsers())
-    if (int64_t own = stageOf(user); user->hasAttr(stageAttr) && (stage < 0 || own < stage))
-      stage = own;
-  return std::max<int64_t>(stage, 0);
+    if (int64_t own = placeOf(user); user->hasAttr(placeAttr) && (place < 0 || own < place))
+      place = own;
+  return std::max<int64_t>(place, 0);
 }
 
 /// A feed of fixed size gets as many rows as all replicas have together.
@@ -113,12 +131,12 @@ LogicalResult Replicator::shareFeeds() {
   multiplyRows(step, *feeds, int64_t(count()));
   b.setInsertionPointToStart(&step.front());
   for (BlockArgument feed : *feeds) {
-    int64_t stage = stageOfFeed(feed);
+    int64_t place = placeOfFeed(feed);
     for (size_t replica = 0; replica < count(); ++replica)
       maps[replica].map(
           feed, rowsOf(b, NameLoc::get(b.getStringAttr(prefixOf(replica) + feedName(feed))), feed,
                        {int64_t(replica), int64_t(count()), "replicas"}, [&](Operation *made) {
-                         made->setAttr("weir.device", deviceOf(replica, stage));
+                         made->setAttr("weir.device", deviceOf(replica, place));
                        }));
   }
   return success();
@@ -169,8 +187,9 @@ Operation *Replicator::folded(Operation *op) {
 
 LogicalResult Replicator::run() {
   Block &body = step.front();
+  setPlaces();
   sortByCollectives(body, isMeeting);
-  Meetings meetings(devices, stages, b);
+  Meetings meetings(devices, places, b);
   SmallVector<Operation *> originals;
   for (Operation &op : body.without_terminator())
     originals.push_back(&op);
@@ -194,8 +213,8 @@ LogicalResult Replicator::run() {
   meetings.run();
   for (StringRef name : {replicasAttr, shardedAttr, stagesAttr})
     step->removeAttr(name);
-  // Kernels of different stages may be the same.
-  step.walk([](Operation *op) { op->removeAttr(stageAttr); });
+  // Kernels of different places may be the same.
+  step.walk([](Operation *op) { op->removeAttr(placeAttr); });
   return success();
 }
 
@@ -209,30 +228,32 @@ struct ReplicatePass : weir::impl::WeirReplicatePassBase<ReplicatePass> {
         auto number = function->getAttrOfType<IntegerAttr>(name);
         return number ? number.getInt() : int64_t(1);
       };
-      int64_t replicas = numberOf(replicasAttr), stages = numberOf(stagesAttr);
+      int64_t replicas = numberOf(replicasAttr), stages = numberOf(stagesAttr),
+              places = stages * numberOf(shardCountAttr);
       if (replicas * stages == 1)
         continue;
-      std::vector<std::string> devices = devicesFor(module, replicas, stages);
-      if (devices.empty() || failed(Replicator(function, devices, stages).run()))
+      std::vector<std::string> devices = devicesFor(module, replicas, stages, replicas * places);
+      if (devices.empty() || failed(Replicator(function, devices, places).run()))
         return signalPassFailure();
-      bool isShared = stages > 1 || llvm::any_of(function.getOps<VariableOp>(), [](VariableOp own) {
+      ShardMembers::removeFrom(function);
+      bool isShared = places > 1 || llvm::any_of(function.getOps<VariableOp>(), [](VariableOp own) {
                         return own->hasAttr(shardAttr);
                       });
       if (!isShared)
         module->setAttr(stateDeviceAttr, StringAttr::get(module.getContext(), devices.front()));
       if (replicas > 1)
         synchronize(function);
-      // Of stages each has its variables, and what else reads them is placed.
-      if (stages == 1)
+      // Each place has its variables, and what else reads them is placed.
+      if (places == 1)
         keepOthersOn(module, devices.front());
     }
   }
 
 private:
   /// The user's, in their order, or the first CPU of as many tasks. None after an error.
-  static std::vector<std::string> devicesFor(ModuleOp module, int64_t replicas, int64_t stages) {
+  static std::vector<std::string> devicesFor(ModuleOp module, int64_t replicas, int64_t stages,
+                                             int64_t count) {
     std::vector<std::string> devices;
-    int64_t count = replicas * stages;
     auto cluster = module->getAttrOfType<DictionaryAttr>("weir.cluster");
     auto given = cluster ? cluster.getAs<ArrayAttr>("devices") : ArrayAttr();
     for (int64_t i = 0; i < count && !given; ++i)

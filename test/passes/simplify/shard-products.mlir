@@ -73,3 +73,28 @@ module attributes {weir.sharded_products = ["other:1"], weir.cluster = {devices 
 // expected-error@unknown {{W0419: found --shard=fc:1 and one device; possible: with --devices or --cluster, which have several}}
 module attributes {weir.sharded_products = ["fc:1"]} {
 }
+
+// -----
+
+// Two stages or replicas share four devices: nodes have a member's number, and no device yet.
+// CHECK-LABEL: func.func @main(
+// CHECK-SAME: weir.shard_count = 2 : i64, weir.shard_members = {"fc/shard_0" = 0 : i64, "fc/shard_1" = 1 : i64, "w/shard_0" = 0 : i64, "w/shard_1" = 1 : i64}
+// CHECK-NOT: weir.device_requests
+module attributes {weir.sharded_products = ["fc:1"], weir.shard_groups = 2 : i64, weir.cluster = {devices = [{name = "/task:0"}, {name = "/task:1"}, {name = "/task:2"}, {name = "/task:3"}]}} {
+  func.func @main(%x: tensor<?x2xf32> {weir.name = "x"}) -> (tensor<?x4xf32> {weir.name = "y"}) attributes {weir.entry = "main"} {
+    %c = weir.constant dense<[[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]> : tensor<2x4xf32> loc("w")
+    %0 = weir.dot_general %x, %c {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>, accumulator = f32} : (tensor<?x2xf32>, tensor<2x4xf32>) -> tensor<?x4xf32> loc("fc")
+    return %0 : tensor<?x4xf32>
+  }
+}
+
+// -----
+
+// expected-error@unknown {{W0419: found --shard=fc:1 with 3 devices for 2 replicas and stages, which share products each; possible: twice as many devices as these are, three times as many, and so on}}
+module attributes {weir.sharded_products = ["fc:1"], weir.shard_groups = 2 : i64, weir.cluster = {devices = [{name = "/task:0"}, {name = "/task:1"}, {name = "/task:2"}]}} {
+  func.func @main(%x: tensor<?x2xf32> {weir.name = "x"}) -> (tensor<?x4xf32> {weir.name = "y"}) attributes {weir.entry = "main"} {
+    %c = weir.constant dense<[[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]> : tensor<2x4xf32>
+    %0 = weir.dot_general %x, %c {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>, accumulator = f32} : (tensor<?x2xf32>, tensor<2x4xf32>) -> tensor<?x4xf32> loc("fc")
+    return %0 : tensor<?x4xf32>
+  }
+}

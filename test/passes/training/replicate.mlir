@@ -152,3 +152,29 @@ func.func @first_goes_first(%x: tensor<2x300000xf32> {weir.name = "x"}) -> (tens
   %t2 = weir.variable_assign %b, %ofB : (!weir.resource, tensor<300000xf32>) -> !weir.token
   return %loss : tensor<f32>
 }
+
+// -----
+
+// Two devices of each replica share a product: gradients are summed by those of the same part.
+// CHECK-LABEL: func.func @train_step(
+// CHECK-NOT: weir.shard_
+// CHECK-DAG: weir.variable {{.*}}name = "w/shard_0"{{.*}}weir.device = "{{[^"]*}}task:0
+// CHECK-DAG: weir.variable {{.*}}name = "w/shard_0"{{.*}}weir.device = "{{[^"]*}}task:2
+// CHECK-DAG: weir.variable {{.*}}name = "w/shard_1"{{.*}}weir.device = "{{[^"]*}}task:1
+// CHECK-DAG: weir.variable {{.*}}name = "w/shard_1"{{.*}}weir.device = "{{[^"]*}}task:3
+// FORMED: weir_plan.host_collectives = [{devices = array<i64: 1, 3>
+// FORMED-SAME: devices = array<i64: 0, 2>
+func.func @train_step(%x: tensor<4x3xf32> {weir.name = "x"}) -> (tensor<f32> {weir.name = "loss"})
+    attributes {weir.entry = "train_step", weir.replicas = 2 : i64, weir.shard_count = 2 : i64,
+                weir.shard_members = {"w/shard_0" = 0 : i64, "w/shard_1" = 1 : i64}} {
+  %loss = weir.reduce %x {kind = "sum", axes = array<i64: 0, 1>, keep_dims = false} : (tensor<4x3xf32>) -> tensor<f32>
+  %g = weir.reduce %x {kind = "sum", axes = array<i64: 0>, keep_dims = false} : (tensor<4x3xf32>) -> tensor<3xf32> loc("w/shard_0")
+  %s = weir.gate %g {weir.replica_sum} : tensor<3xf32> loc("w/shard_0")
+  %v = weir.variable {name = "w/shard_0", container = "", type = tensor<3xf32>, initial = dense<1.0> : tensor<3xf32>} : !weir.resource loc("w/shard_0")
+  %t = weir.variable_assign %v, %s : (!weir.resource, tensor<3xf32>) -> !weir.token loc("w/shard_0")
+  %g1 = weir.reduce %x {kind = "sum", axes = array<i64: 0>, keep_dims = false} : (tensor<4x3xf32>) -> tensor<3xf32> loc("w/shard_1")
+  %s1 = weir.gate %g1 {weir.replica_sum} : tensor<3xf32>
+  %v1 = weir.variable {name = "w/shard_1", container = "", type = tensor<3xf32>, initial = dense<1.0> : tensor<3xf32>} : !weir.resource loc("w/shard_1")
+  %t1 = weir.variable_assign %v1, %s1 : (!weir.resource, tensor<3xf32>) -> !weir.token loc("w/shard_1")
+  return %loss : tensor<f32>
+}
