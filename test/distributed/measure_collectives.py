@@ -5,16 +5,21 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 #===-------------------------------------------------------------------------===#
-"""Runs weir-bench collectives, MPI_Allreduce and gloo::allreduce in turn, by shared memory and TCP.
+"""Runs weir-bench collectives, MPI_Allreduce and gloo::allreduce in turn, by shared memory, by TCP
+within this host, and by TCP between network namespaces.
 
 usage: measure_collectives.py --build=DIR [--tasks=2] [--turns=3] [--largest=67108864] [--rounds=11]
-         [--ways=shm,tcp] [--record=docs/results/collectives.tsv]
+         [--ways=shm,tcp,1gbit] [--record=docs/results/collectives.tsv]
 
-Needs mpicc and mpirun; libgloo-dev for Gloo, which is left out without, and goes over TCP alone. A turn is
-one run of each; of a size's turns the median counts. Prints a table; --record adds it to those that are there.
+A way that is a rate has a namespace a task, and links of that rate: it needs root. Needs mpicc and
+mpirun; libgloo-dev for Gloo, which is left out without, and goes over TCP alone. A turn is one run
+of each; of a size's turns the median counts. Prints a table; --record adds it to those that are
+there.
 """
 import argparse
+import contextlib
 import datetime
+import json
 import os
 import re
 import statistics
@@ -23,6 +28,9 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "Inputs"))
+from namespaces import Namespaces  # noqa: E402
+
 ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
@@ -35,10 +43,27 @@ def rows(command, environment=None):
                                 env=dict(os.environ, **(environment or {}))).stdout)
 
 
-class Peers:
-    """Programs of others, compiled into `folder`."""
+def together(commands, environment=None):
+    """What the first of some processes prints that run at once."""
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True,
+                                  env=dict(os.environ, **(environment or {})))
+                 for command in commands]
+    text = processes[0].communicate()[0]
+    for process, command in zip(processes, commands):
+        process.stdout.close()
+        if process.wait():
+            sys.exit("failed: " + " ".join(command))
+    return parse(text)
 
-    def __init__(self, folder):
+
+class Bench:
+    """weir's collectives, and programs of others, compiled into `folder`."""
+
+    def __init__(self, options, folder):
+        self.folder, self.tasks, self.largest = folder, options.tasks, str(options.largest)
+        self.weir = [os.path.join(options.build, "bin", "weir-bench"), "collectives",
+                     f"--tasks={self.tasks}", f"--largest={self.largest}",
+                     f"--rounds={options.rounds}"]
         self.mpi = os.path.join(folder, "allreduce")
         subprocess.run(["mpicc", "-O2", os.path.join(HERE, "Inputs", "allreduce.c"), "-o", self.mpi],
                        check=True)
@@ -50,21 +75,47 @@ class Peers:
             print("Gloo is left out: it does not compile here (libgloo-dev)", file=sys.stderr)
             self.gloo = ""
 
-    def mpiRows(self, tasks, largest, way):
-        flags = ["--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", "lo", "--mca", "pml",
-                 "ob1"] if way == "tcp" else []
-        return rows(["mpirun", "-n", str(tasks), "--oversubscribe", *flags, self.mpi, str(largest)],
-                    ROOT)
+    def weirRows(self, way, spaces):
+        environment = {} if way == "shm" else {"UCX_TLS": "tcp"}
+        if not spaces:
+            return rows(self.weir, environment)
+        cluster = os.path.join(self.folder, "cluster.json")
+        with open(cluster, "w") as file:
+            json.dump({"tasks": [{"name": f"bench:{i}", "address": f"{spaces.address(i)}:7001"}
+                                 for i in range(self.tasks)]}, file)
+        return together([spaces.inside(i) + self.weir + [f"--cluster={cluster}", f"--task={i}"]
+                         for i in range(self.tasks)], environment)
 
-    def glooRows(self, tasks, largest):
+    def mpiRows(self, way, spaces):
+        flags = [] if way == "shm" else ["--mca", "btl", "self,tcp", "--mca", "pml", "ob1"]
+        if not spaces:
+            flags += ["--mca", "btl_tcp_if_include", "lo"] if way == "tcp" else []
+            return rows(["mpirun", "-n", str(self.tasks), "--oversubscribe", *flags, self.mpi,
+                         self.largest], ROOT)
+        # What would log in on another host enters its namespace.
+        agent = os.path.join(self.folder, "agent")
+        with open(agent, "w") as file:
+            file.write("#!/bin/sh\nhost=$1\nshift\ncase $host in\n")
+            for i in range(self.tasks):
+                file.write(f"{spaces.address(i)}) exec {' '.join(spaces.inside(i))} sh -c \"$*\" ;;\n")
+            file.write("esac\n")
+        os.chmod(agent, 0o755)
+        net = spaces.address(0).rsplit(".", 1)[0] + ".0/24"
+        hosts = ",".join(spaces.address(i) for i in range(self.tasks))
+        return rows(spaces.inside(0) +
+                    ["mpirun", "-n", str(self.tasks), "--host", hosts, "--map-by", "node",
+                     "--mca", "plm_rsh_agent", agent, "--mca", "plm", "rsh",
+                     "--mca", "oob_tcp_if_include", net, "--mca", "btl_tcp_if_include", net, *flags,
+                     self.mpi, self.largest], ROOT)
+
+    def glooRows(self, way, spaces):
+        if way == "shm" or not self.gloo:
+            return []
         with tempfile.TemporaryDirectory() as meeting:
-            processes = [subprocess.Popen([self.gloo, meeting, str(i), str(tasks), str(largest)],
-                                          stdout=subprocess.PIPE, text=True) for i in range(tasks)]
-            text = processes[0].communicate()[0]
-            for process in processes:
-                if process.wait():
-                    sys.exit("Gloo failed")
-        return parse(text)
+            return together([(spaces.inside(i) if spaces else []) +
+                             [self.gloo, meeting, str(i), str(self.tasks), self.largest,
+                              spaces.address(i) if spaces else "127.0.0.1"]
+                             for i in range(self.tasks)])
 
 
 def processor():
@@ -89,18 +140,16 @@ def main():
         times.setdefault((way, int(size)), {}).setdefault(which, []).append(float(value))
 
     with tempfile.TemporaryDirectory() as folder:
-        peers = Peers(folder)
+        bench = Bench(options, folder)
         for way in [w for _ in range(options.turns) for w in options.ways.split(",")]:
-            for row in rows([os.path.join(options.build, "bin", "weir-bench"), "collectives",
-                             f"--tasks={options.tasks}", f"--largest={options.largest}",
-                             f"--rounds={options.rounds}"],
-                            {"UCX_TLS": "tcp"} if way == "tcp" else {}):
-                note(way, row[0], "weir", row[1])
-                note(way, row[0], "ring", row[3])
-            for row in peers.mpiRows(options.tasks, options.largest, way):
-                note(way, row[0], "mpi", row[1])
-            if way == "tcp" and peers.gloo:
-                for row in peers.glooRows(options.tasks, options.largest):
+            isRate = way not in ("shm", "tcp")
+            with Namespaces(options.tasks, way) if isRate else contextlib.nullcontext() as spaces:
+                for row in bench.weirRows(way, spaces):
+                    note(way, row[0], "weir", row[1])
+                    note(way, row[0], "ring", row[3])
+                for row in bench.mpiRows(way, spaces):
+                    note(way, row[0], "mpi", row[1])
+                for row in bench.glooRows(way, spaces):
                     note(way, row[0], "gloo", row[1])
     columns = ["way", "bytes", "us", "the same messages alone, us", "MPI_Allreduce, us",
                "Gloo, us", "share of the transport", "MPI's time by ours", "Gloo's by ours"]

@@ -14,8 +14,9 @@ Needs root, for namespaces whose links are shaped, and a Python with TensorFlow 
 test/training/curves.py's). `rows` are each task's. Tasks share this machine's processors, so that
 what a step computes is measured as often as there are tasks at once, without a link between them
 (`alone`): passes by forward, backward and update, from traces. The simulator is told these, the
-buckets and when they are there, and what a TCP connection of a link carries, which Inputs/link.py
-measures, and nothing else. --before names another build, which is
+buckets and when they are there, what a TCP connection of a link carries, which Inputs/link.py
+measures, and what as many tasks at once send, take in and add up where links do not limit them,
+which weir-bench collectives measures; and nothing else. --before names another build, which is
 measured in turn. A figure is the median of the turns.
 """
 import argparse
@@ -141,11 +142,33 @@ def link_of(rate):
     return min(f[0] for f in found), found[1][1]
 
 
-def predicted(bench, tasks, link, parts, buckets, folder):
+def transport_of(build, tasks, folder):
+    """Bytes a second that each of so many tasks sends and takes in at once, and adds up, with links
+    of any rate: all that is left is their processors' time."""
+    cluster, largest = f"{folder}/bench.json", 1 << 20
+    with Namespaces(tasks) as spaces:
+        with open(cluster, "w") as file:
+            json.dump({"tasks": [{"name": f"bench:{i}", "address": f"{spaces.address(i)}:7001"}
+                                 for i in range(tasks)]}, file)
+        processes = [subprocess.Popen(
+            spaces.inside(i) + [os.path.join(build, "bin", "weir-bench"), "collectives",
+                                f"--tasks={tasks}", f"--largest={largest}", f"--task={i}",
+                                f"--cluster={cluster}"], stdout=subprocess.PIPE, text=True,
+            env=dict(os.environ, UCX_TLS="tcp,self")) for i in range(tasks)]
+        text = [p.communicate()[0] for p in processes][0]
+    row = next(line.split() for line in text.splitlines() if line.split()[0] == str(largest))
+    whole, alone = float(row[1]) / 1e6, float(row[3]) / 1e6
+    # Each sends twice what it adds up.
+    added = largest * (tasks - 1) / tasks
+    return 2 * added / alone, added / max(whole - alone, added / 2e10)
+
+
+def predicted(bench, tasks, link, transport, parts, buckets, folder):
     topology = f"{folder}/topology.json"
     with open(topology, "w") as file:
         json.dump({"levels": [{"name": "switch", "count": tasks, "bandwidth": link[0],
-                               "latency": link[1]}], "combine": 5e9,
+                               "latency": link[1]}], "transport": transport[0],
+                   "combine": transport[1], "busy": 1,
                    "step": {"forward": parts[0] / 1000, "backward": parts[1] / 1000,
                             "update": parts[2] / 1000, "buckets": buckets}}, file)
     text = subprocess.run([f"{bench.bin}/weir-bench", "simulate", f"--topology={topology}",
@@ -179,6 +202,7 @@ def main():
             trace = f"{options.folder}/together.json"
             bench.together(tasks, rows, options.rates.split(",")[0], trace)
             buckets = buckets_of(trace + "0")
+            transport = transport_of(options.build, tasks, options.folder)
             for rate in options.rates.split(","):
                 own, waits, theirs, parts, link = [], [], [], [], link_of(rate)
                 for _ in range(options.turns):
@@ -189,7 +213,7 @@ def main():
                     if before:
                         theirs.append(before.together(tasks, rows, rate)[0])
                 step = statistics.median(own)
-                simulated = predicted(bench, tasks, link,
+                simulated = predicted(bench, tasks, link, transport,
                                       [statistics.median(p[k] for p in parts) for k in range(3)],
                                       buckets, options.folder)
                 line = [str(tasks), rate, str(rows), f"{step:.1f}",

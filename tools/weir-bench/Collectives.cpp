@@ -259,24 +259,51 @@ int lead(const Settings &settings, Member &member) {
   return 0;
 }
 
+/// Task 0 measures, the others serve it.
+int takePart(const Settings &settings, const std::string &file, int number, const Program &program,
+             DiagnosticSink &sink) {
+  Member member;
+  if (!member.join(file, number, program, sink))
+    return fail(std::string("no session: ") + member.status.message);
+  if (number == 0)
+    return lead(settings, member);
+  return member.task->serve().ok() ? 0 : 1;
+}
+
 } // namespace
 
 int runCollectives(int argc, char **argv) {
   Settings settings;
   FlagParser parser("weir-bench collectives", "[flags]",
-                    "Measures all_reduce of f32 among processes of this host, by size: "
+                    "Measures all_reduce of f32 among processes, by size: "
                     "microseconds, the bytes a second that each task sends, and those that the "
-                    "same messages take with nothing computed.");
+                    "same messages take with nothing computed. Processes are this host's, or one "
+                    "a call, with --cluster and --task: task 0 prints.");
   parser.group("Measuring");
   parser.number("--tasks", "N", "processes", settings.tasks, 2, 64);
   parser.number("--rounds", "N", "rounds, of which medians are taken", settings.rounds, 1, 1000);
   parser.number("--largest", "BYTES", "sizes go from 1 KiB to this, four times each",
                 settings.largest, 1024, int64_t(1) << 32);
+  std::string cluster;
+  int64_t task = -1;
+  parser.text("--cluster", "FILE", "tasks bench:0, bench:1 and so on, as many as --tasks", cluster);
+  parser.number("--task", "N", "with --cluster: which of them this process is", task, 0, 63);
   parser.exitCode(0, "measured");
   parser.exitCode(1, "an error was printed");
   int status = 0;
   if (!parser.parse(argc, argv, status))
     return status;
+  if (cluster.empty() != (task < 0) || task >= settings.tasks)
+    return fail(task < settings.tasks ? "found one of --cluster and --task; possible: both"
+                                      : "found --task=" + std::to_string(task) + " of " +
+                                            std::to_string(settings.tasks) + " tasks");
+  if (!cluster.empty()) {
+    Program program(int(settings.tasks));
+    DiagnosticSink sink;
+    int code = takePart(settings, cluster, int(task), program, sink);
+    printDiagnostics(sink);
+    return code;
+  }
   char path[] = "/tmp/weir-collectives-XXXXXX";
   int descriptor = mkstemp(path);
   if (descriptor < 0)
@@ -300,16 +327,7 @@ int runCollectives(int argc, char **argv) {
       children.push_back(child);
   }
   DiagnosticSink sink;
-  int code = 1;
-  {
-    Member member;
-    if (!member.join(path, number, program, sink))
-      fail(std::string("no session: ") + member.status.message);
-    else if (number == 0)
-      code = lead(settings, member);
-    else
-      code = member.task->serve().ok() ? 0 : 1;
-  }
+  int code = takePart(settings, path, number, program, sink);
   printDiagnostics(sink);
   if (number != 0)
     _exit(code);

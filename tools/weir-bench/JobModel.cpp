@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 using namespace weir::tools;
 
@@ -103,6 +104,8 @@ bool Topology::read(const std::string &file, Topology &made, std::string &error)
   for (const char *name : {"levels", "step", "failures", "checkpoint"})
     all.other(name);
   all.number("combine", made.combine, 1);
+  all.number("transport", made.transport, 1);
+  all.number("busy", made.busy);
   all.end();
   Fields step(root ? root->getObject("step") : nullptr, "step", error);
   step.number("forward", made.forward);
@@ -170,12 +173,13 @@ namespace {
 constexpr double largestInTree = 32 << 10, pieceBytes = 512 << 10, largestExchanged = pieceBytes;
 constexpr int64_t mostLanes = 64;
 
-/// Reductions of some hosts, one after the other on their links. All times are those of the
-/// hosts, by their places in `group`.
+/// Reductions of some hosts, one after the other on their links and their processors. All times are
+/// those of the hosts, by their places in `group`.
 class Reducer {
 public:
   Reducer(const Topology &topology, std::vector<int64_t> group)
-      : topology(topology), group(std::move(group)), free(this->group.size(), 0.0) {}
+      : topology(topology), group(std::move(group)), worked(this->group.size(), 0.0),
+        linkFree(worked), hostFree(worked) {}
 
   /// When each has the sum of `bytes`, which they give at `ready`.
   std::vector<double> reduce(double bytes, std::vector<double> ready, const std::string &name,
@@ -188,19 +192,28 @@ public:
                                   : ring(bytes, std::move(ready), name, shown, spans);
   }
 
+  /// What host `r` has sent, taken in and added up so far, in seconds of its processors.
+  double workOf(size_t r) const { return worked[r]; }
+
 private:
   const Topology::Level &way(size_t a, size_t b) const {
     return topology.between(group[a], group[b]);
+  }
+  /// When host `r` has taken in what comes at `came`, and has added it to what it has at `own`.
+  double takeIn(size_t r, double came, double bytes, std::optional<double> own = std::nullopt) {
+    double time = bytes / topology.transport + (own ? bytes / topology.combine : 0);
+    double begin = std::max({came, own.value_or(0), hostFree[r]});
+    worked[r] += time;
+    return hostFree[r] = begin + time;
   }
   double carry(size_t a, size_t b, double bytes) const {
     return way(a, b).latency + bytes / way(a, b).bandwidth;
   }
 
   /// All that the two have, in both directions at once.
-  std::vector<double> exchange(double bytes, const std::vector<double> &ready) const {
+  std::vector<double> exchange(double bytes, const std::vector<double> &ready) {
     auto sum = [&](size_t own, size_t other) {
-      return std::max(ready[own], ready[other] + carry(other, own, bytes)) +
-             bytes / topology.combine;
+      return takeIn(own, ready[other] + carry(other, own, bytes), bytes, ready[own]);
     };
     return {sum(0, 1), sum(1, 0)};
   }
@@ -210,10 +223,10 @@ private:
     size_t n = group.size(), top = 1;
     for (size_t bit = 1; bit < n; bit *= 2, top = bit)
       for (size_t r = 0; r + bit < n; r += 2 * bit)
-        at[r] = std::max(at[r], at[r + bit] + carry(r + bit, r, bytes)) + bytes / topology.combine;
+        at[r] = takeIn(r, at[r + bit] + carry(r + bit, r, bytes), bytes, at[r]);
     for (size_t bit = top; bit >= 1; bit /= 2)
       for (size_t r = 0; r + bit < n; r += 2 * bit)
-        at[r + bit] = at[r] + carry(r, r + bit, bytes);
+        at[r + bit] = takeIn(r + bit, at[r] + carry(r, r + bit, bytes), bytes);
     return at;
   }
 
@@ -232,12 +245,12 @@ private:
         std::vector<double> &at = has[size_t(lane)];
         for (size_t r = 0; r < n; ++r) {
           size_t to = (r + 1) % n;
-          double begin = std::max(at[r], free[r]);
-          free[r] = begin + piece / way(r, to).bandwidth;
+          double begin = std::max(at[r], linkFree[r]);
+          linkFree[r] = begin + piece / way(r, to).bandwidth;
           begun[r] = begun[r] < 0 ? begin : begun[r];
-          double came = free[r] + way(r, to).latency;
+          double came = linkFree[r] + way(r, to).latency;
           // What arrives is added to one's own, which must be there.
-          next[to] = hop < n - 1 ? std::max(came, ready[to]) + piece / topology.combine : came;
+          next[to] = hop < n - 1 ? takeIn(to, came, piece, ready[to]) : takeIn(to, came, piece);
         }
         at = next;
       }
@@ -247,13 +260,15 @@ private:
         end[r] = std::max(end[r], at[r]);
     for (size_t r = 0; spans && r < n; ++r)
       if (group[r] < shown)
-        spans->push_back({group[r], true, name, begun[r], free[r]});
+        spans->push_back({group[r], true, name, begun[r], linkFree[r]});
     return end;
   }
 
   const Topology &topology;
   const std::vector<int64_t> group;
-  std::vector<double> free; ///< when the link to the next one is
+  std::vector<double> worked;
+  std::vector<double> linkFree; ///< when the link to the next one is
+  std::vector<double> hostFree; ///< when its processors have taken in what came
 };
 
 //===----------------------------------------------------------------------===//
@@ -376,18 +391,28 @@ SimulatedStep weir::tools::simulateStep(const Topology &topology, int64_t hosts,
     std::vector<double> end;
     for (const Pipeline &pipeline : pipelines)
       end.push_back(pipeline.at[size_t(s)]);
-    std::vector<double> computed = end;
+    // What hosts do for messages while they compute puts off what is behind it.
+    std::vector<double> computed = end, late(end.size(), 0.0);
     for (size_t b = 0; b < buckets.size(); ++b) {
       auto [bytes, share] = buckets[b];
-      std::vector<double> ready;
-      for (const Pipeline &pipeline : pipelines) {
-        double begin = pipeline.lastBegin[size_t(s)];
-        ready.push_back(begin + (pipeline.at[size_t(s)] - begin) * share);
+      std::vector<double> ready, before;
+      for (size_t r = 0; r < pipelines.size(); ++r) {
+        double begin = pipelines[r].lastBegin[size_t(s)];
+        ready.push_back(begin + (pipelines[r].at[size_t(s)] - begin) * share + late[r]);
+        before.push_back(reducer.workOf(r));
       }
       std::vector<double> has =
-          reducer.reduce(bytes, std::move(ready), "gradients " + std::to_string(b), shown, spans);
-      for (size_t r = 0; r < end.size(); ++r)
+          reducer.reduce(bytes, ready, "gradients " + std::to_string(b), shown, spans);
+      for (size_t r = 0; r < end.size(); ++r) {
+        double computing = std::max(computed[r] + late[r] - ready[r], 0.0), way = has[r] - ready[r];
+        double beside = way > 0 ? std::min(computing / way, 1.0) : 0;
+        late[r] += topology.busy * beside * (reducer.workOf(r) - before[r]);
         end[r] = std::max(end[r], has[r]);
+      }
+    }
+    for (size_t r = 0; r < end.size(); ++r) {
+      computed[r] += late[r];
+      end[r] = std::max(end[r], computed[r]);
     }
     for (size_t r = 0; r < end.size(); ++r) {
       int64_t host = group[r];

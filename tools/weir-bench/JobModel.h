@@ -9,6 +9,7 @@
 #define WEIR_TOOLS_WEIR_BENCH_JOBMODEL_H
 
 #include <cstdint>
+#include <limits>
 #include <random>
 #include <string>
 #include <vector>
@@ -25,6 +26,11 @@ struct Topology {
   };
   std::vector<Level> levels;
   double combine = 1e10; ///< bytes a second that a host adds up as they arrive
+  /// Bytes a second that a host's processors can send, and take in at once, whatever the links.
+  double transport = std::numeric_limits<double>::infinity();
+  /// The share of the time that a host sends, takes in and adds up by which its passes take longer:
+  /// 1 where the same processors compute.
+  double busy = 0;
 
   // A step of one replica, on one host (or over `stages` of them).
   double forward = 0, backward = 0, update = 0, jitter = 0; ///< jitter: a share of the time

@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-// usage: allreduce_gloo FOLDER RANK RANKS LARGEST
+// usage: allreduce_gloo FOLDER RANK RANKS LARGEST ADDRESS
 //
 // Prints bytes and microseconds of gloo::allreduce of floats over TCP (what torch.distributed's
-// backend "gloo" calls), medians of rounds of eight. Processes find each other by files in FOLDER.
+// backend "gloo" calls), medians of rounds of eight. Processes find each other by files in FOLDER;
+// ADDRESS is this one's.
 
 #include <gloo/allreduce.h>
 #include <gloo/barrier.h>
@@ -25,14 +26,14 @@
 #include <vector>
 
 int main(int argc, char **argv) {
-  if (argc != 5)
+  if (argc != 6)
     return 1;
   constexpr int rounds = 11, row = 8;
   int rank = atoi(argv[2]), ranks = atoi(argv[3]);
   long largest = atol(argv[4]);
   gloo::rendezvous::FileStore store(argv[1]);
   gloo::transport::tcp::attr attributes;
-  attributes.hostname = "127.0.0.1";
+  attributes.hostname = argv[5];
   auto device = gloo::transport::tcp::CreateDevice(attributes);
   auto context = std::make_shared<gloo::rendezvous::Context>(rank, ranks);
   context->connectFullMesh(store, device);
