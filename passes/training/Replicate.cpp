@@ -233,9 +233,9 @@ struct ReplicatePass : weir::impl::WeirReplicatePassBase<ReplicatePass> {
       if (replicas * stages == 1)
         continue;
       std::vector<std::string> devices = devicesFor(module, replicas, stages, replicas * places);
+      warnAboutRequests(function);
       if (devices.empty() || failed(Replicator(function, devices, places).run()))
         return signalPassFailure();
-      ShardMembers::removeFrom(function);
       bool isShared = places > 1 || llvm::any_of(function.getOps<VariableOp>(), [](VariableOp own) {
                         return own->hasAttr(shardAttr);
                       });
@@ -247,6 +247,8 @@ struct ReplicatePass : weir::impl::WeirReplicatePassBase<ReplicatePass> {
       if (places == 1)
         keepOthersOn(module, devices.front());
     }
+    for (auto function : module.getOps<func::FuncOp>())
+      ShardMembers::removeFrom(function);
   }
 
 private:
@@ -274,6 +276,26 @@ private:
         << (stages > 1 ? " --pipeline=" + std::to_string(stages) : "")
         << "; possible: as many devices, or fewer replicas" << (stages > 1 ? " and stages" : "");
     return {};
+  }
+
+  /// Devices that the model names for its nodes are none of a replica's.
+  static void warnAboutRequests(func::FuncOp step) {
+    auto table = step->getAttrOfType<DictionaryAttr>("weir.device_requests");
+    llvm::MapVector<StringRef, StringRef> asked;
+    step.walk([&](Operation *op) {
+      StringRef name = nodeName(op->getLoc());
+      if (auto device = table ? table.getAs<StringAttr>(name) : StringAttr())
+        asked[name] = device.getValue();
+    });
+    step->removeAttr("weir.device_requests");
+    if (asked.empty())
+      return;
+    auto [node, device] = asked.front();
+    auto warning = emitWarning(UnknownLoc::get(step.getContext()))
+                   << "W0422: found node \"" << node << "\" to ask for device \"" << device << "\"";
+    if (asked.size() > 1)
+      warning << ", and " << asked.size() - 1 << " more to ask for devices";
+    warning << "; --replicas and --pipeline give all nodes theirs";
   }
 
   /// The program has these devices and no other: each is a task's.

@@ -9,6 +9,7 @@
 
 usage: measure_steps.py --build=DIR FOLDER [--tasks=2,4,8] [--rates=1gbit,200mbit] [--rows=16,64]
          [--steps=40] [--turns=3] [--before=DIR] [--record=docs/results/replicas.tsv]
+       measure_steps.py --build=DIR FOLDER --hosts=1000 [--rows=128] [--record=docs/results/hosts.tsv]
 
 Needs root, for namespaces whose links are shaped, and a Python with TensorFlow (the model is
 test/training/curves.py's). `rows` are each task's. Tasks share this machine's processors, so that
@@ -18,6 +19,10 @@ buckets and when they are there, what a TCP connection of a link carries, which 
 measures, and what as many tasks at once send, take in and add up where links do not limit them,
 which weir-bench collectives measures; and nothing else. --before names another build, which is
 measured in turn. A figure is the median of the turns.
+
+--hosts predicts the same training on up to so many hosts like this one, from one task's passes and
+two tasks' messages: racks of 32, at 10 and 25 Gbit/s a host, with a half of that between racks,
+hosts that fail once in five years, and the checkpoints that this calls for.
 """
 import argparse
 import datetime
@@ -178,6 +183,47 @@ def predicted(bench, tasks, link, transport, parts, buckets, folder):
                 if line.split() and line.split()[0] == str(tasks))
 
 
+def predict_hosts(bench, options):
+    """A table by hosts. On each a task computes, and another processor has its messages."""
+    rows = int(options.rows.split(",")[0])
+    trace = f"{options.folder}/together.json"
+    bench.together(2, rows, "1gbit", trace)
+    buckets, transport = buckets_of(trace + "0"), transport_of(options.build, 2, options.folder)
+    parts = bench.alone(1, rows)
+    gradients = sum(size for size, _ in buckets)
+    lines = []
+    for gigabits in (10, 25):
+        rate = gigabits * 1e9 / 8 * 0.95  # of which headers have a part
+        topology = f"{options.folder}/hosts.json"
+        with open(topology, "w") as file:
+            json.dump({"levels": [{"name": "rack", "count": 32, "bandwidth": rate, "latency": 1e-5},
+                                  {"name": "room", "count": 32, "bandwidth": rate / 2,
+                                   "latency": 2e-5}],
+                       "transport": transport[0], "combine": transport[1],
+                       "step": {"forward": parts[0] / 1000, "backward": parts[1] / 1000,
+                                "update": parts[2] / 1000, "buckets": buckets, "jitter": 0.02},
+                       "failures": {"host_hours": 43800, "restart": 60},
+                       # Adam's variables beside the weights, written by all tasks beside the steps.
+                       "checkpoint": {"bytes": 3 * gradients, "bandwidth": 5e8,
+                                      "blocking": 3 * gradients / 1e10}}, file)
+        text = subprocess.run([f"{bench.bin}/weir-bench", "simulate", f"--topology={topology}",
+                               f"--hosts={options.hosts}", "--rounds=5"], check=True,
+                              capture_output=True, text=True).stdout.splitlines()
+        for line in text[1:]:
+            if line.split() and line.split()[0].isdigit():
+                lines.append([f"{gigabits} Gbit/s", str(rows)] + line.split())
+    columns = ["link", "rows"] + ["hosts", "step ms", "compute ms", "bubble %", "exposed ms",
+                                  "scaling %", "MTBF h", "interval s", "kept %", "drawn %"]
+    print("\t".join(columns))
+    for line in lines:
+        print("\t".join(line))
+    if options.record:
+        with open(options.record, "w") as table:
+            table.write("\t".join(["date", "machine"] + columns) + "\n")
+            for line in lines:
+                table.write("\t".join([str(datetime.date.today()), processor()] + line) + "\n")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("folder")
@@ -189,10 +235,13 @@ def main():
     parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--record", default="")
+    parser.add_argument("--hosts", type=int, default=0)
     options = parser.parse_args()
     os.makedirs(options.folder, exist_ok=True)
     write_model(options.folder)
     bench = Bench(options.build, options.folder, options.steps)
+    if options.hosts:
+        return predict_hosts(bench, options)
     before = Bench(options.before, options.folder, options.steps) if options.before else None
     columns = ["tasks", "link", "rows", "ms a step", "waits %", "predicted ms", "off by %",
                "before, ms a step"]

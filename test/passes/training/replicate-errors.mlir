@@ -15,3 +15,13 @@ module attributes {weir.cluster = {devices = [{name = "/job:worker/replica:0/tas
     return %x : tensor<4x3xf32>
   }
 }
+
+// -----
+
+// A model's own devices are none of replicas'.
+// expected-warning@unknown {{W0422: found node "double" to ask for device "/device:CPU:1"; --replicas and --pipeline give all nodes theirs}}
+func.func @train_step(%x: tensor<4xf32> {weir.name = "x"}) -> (tensor<4xf32> {weir.name = "y"})
+    attributes {weir.entry = "train_step", weir.replicas = 2 : i64, weir.device_requests = {double = "/device:CPU:1", other = "/device:CPU:1"}} {
+  %0 = weir.add %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("double")
+  return %0 : tensor<4xf32>
+}
