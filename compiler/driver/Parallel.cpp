@@ -236,6 +236,7 @@ bool driver::chooseParallel(Work &work, Pipeline &pipeline) {
   });
   if (best->stages == 1 && !isLimited)
     best->microBatches = std::max(options.training.microBatches, 1);
+  warnAboutReplicas(options, best->replicas, best->replicas * best->microBatches, sink);
   apply(*best, module);
   module->setAttr(memoryCheckedAttr, UnitAttr::get(work.context.get()));
   llvm::stable_sort(ways, [](const Way &a, const Way &b) {

@@ -233,13 +233,9 @@ bool Reader::read(TrainingSpec &result) {
   if (spec.microBatches == 0)
     spec.microBatches = usualMicroBatches(spec.stages);
   spec.sharded = options.training.shardedFeeds;
-  spec.shardsOptimizer = options.training.shardOptimizer && spec.replicas > 1;
-  if (spec.replicas == 1 && options.training.shardOptimizer)
-    noEffect(sink, options.input, "--shard-optimizer",
-             "there is one replica; possible: with --replicas=N");
-  if (spec.parts() == 1 && !spec.sharded.empty())
-    noEffect(sink, options.input, "--shard-feed=" + spec.sharded.front(),
-             "there is one replica; possible: with --replicas=N");
+  spec.shardsOptimizer = options.training.shardOptimizer;
+  if (options.training.parallel.empty())
+    warnAboutReplicas(options, spec.replicas, spec.parts(), sink);
   if (!options.training.parallel.empty() && spec.replicas * spec.stages > 1)
     refuse("--parallel=auto beside --replicas or --pipeline", "either");
   if (options.precision == "bf16" || options.precision == "f16") {
@@ -248,6 +244,18 @@ bool Reader::read(TrainingSpec &result) {
   }
   result = std::move(spec);
   return sink.errorCount() == before;
+}
+
+void driver::warnAboutReplicas(const Options &options, int64_t replicas, int64_t parts,
+                               DiagnosticSink &sink) {
+  auto warn = [&](const llvm::Twine &option) {
+    noEffect(sink, options.input, option, "there is one replica; possible: with --replicas=N");
+  };
+  const TrainingOptions &training = options.training;
+  if (replicas == 1 && training.shardOptimizer)
+    warn("--shard-optimizer");
+  if (parts == 1 && !training.shardedFeeds.empty())
+    warn("--shard-feed=" + training.shardedFeeds.front());
 }
 
 int64_t driver::usualMicroBatches(int64_t stages) { return stages > 1 ? 4 * stages : 1; }

@@ -24,6 +24,11 @@ int64_t usualMicroBatches(int64_t stages);
 /// other flags have no effect (W0117).
 bool prepareTraining(const Options &options, DiagnosticSink &sink, ImportOptions &imports);
 
+/// Says which flags of replicas have no effect (W0117) where a batch has `parts` parts over
+/// `replicas` of them.
+void warnAboutReplicas(const Options &options, int64_t replicas, int64_t parts,
+                       DiagnosticSink &sink);
+
 /// Marks the entry for passes/training; likewise.
 bool markTraining(const Options &options, DiagnosticSink &sink, mlir::ModuleOp module);
 
