@@ -78,7 +78,8 @@ std::vector<std::string> productsToShare(func::FuncOp entry, int64_t devices) {
     bool isWeight = weight && weight.hasStaticShape() && weight.getRank() == 2 && result &&
                     weight.getNumElements() >= fewestShared && dot.getRhsBatch().empty() &&
                     dot.getRhsContract().size() == 1 && dot.getLhsContract().size() == 1 &&
-                    behindWeight(dot.getRhs()).getDefiningOp<ConstantOp>();
+                    behindWeight(dot.getRhs()).getDefiningOp<ConstantOp>() &&
+                    dot.getRhs().hasOneUse() && dot->getBlock() == &entry.front();
     if (!isWeight)
       return;
     std::string name = nodeName(dot.getLoc()).str();
@@ -197,12 +198,11 @@ bool driver::chooseParallel(Work &work, Pipeline &pipeline) {
   auto given = module->getAttrOfType<DictionaryAttr>("weir.cluster");
   auto listed = given ? given.getAs<ArrayAttr>("devices") : ArrayAttr();
   if (!entry || !listed || listed.size() < 2 || !options.shardedProducts.empty()) {
-    driver::report(
-        sink, "W0421", options.input,
-        "found --parallel=auto " +
-            std::string(!options.shardedProducts.empty() ? "beside --shard" : "and one device") +
-            "; possible: with --devices or --cluster, which have several, and without "
-            "--shard");
+    driver::report(sink, "W0421", options.input,
+                   !options.shardedProducts.empty()
+                       ? "found --parallel=auto beside --shard; possible: one of them"
+                       : "found --parallel=auto and one device; possible: with --devices or "
+                         "--cluster, which have several");
     return false;
   }
   pipeline.layout.roundsToBf16 = roundsToBf16(options, work.target());

@@ -20,6 +20,8 @@ namespace weir {
 /// On a gate around a constant, a string: the constant is the weight of that name.
 /// Nothing folds through it.
 inline constexpr llvm::StringLiteral weightAttr = "weir.weight";
+/// Beside it: the weight is a part of the model's.
+inline constexpr llvm::StringLiteral weightPartAttr = "weir.weight_part";
 /// On a gate, a float: here a model in training drops so many of its elements.
 inline constexpr llvm::StringLiteral dropoutAttr = "weir.dropout";
 /// On a batch_norm, a float: in training its statistics keep so much of what they

@@ -27,13 +27,6 @@ void ShardMembers::removeFrom(func::FuncOp step) {
 std::optional<NamedAttribute> ShardMembers::find(Operation *op) const {
   if (!table)
     return std::nullopt;
-  // Where replicas or micro-batches meet, they do with what was computed.
-  while (auto gate = dyn_cast<GateOp>(op)) {
-    Operation *maker = gate.getValue().getDefiningOp();
-    if (!isReplicaMark(gate) || !maker)
-      break;
-    op = maker;
-  }
   StringRef name = nodeName(op->getLoc());
   if (auto found = table.getNamed(name))
     return found;

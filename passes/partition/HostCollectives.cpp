@@ -160,9 +160,10 @@ private:
       Operation *first = nullptr;
       SmallVector<OpOperand *> uses;
       for (OpOperand &use : op->getUses()) {
+        // A fetch, and who is none of them, take the first one's.
         int64_t user = deviceOfUse(use);
-        bool isFetch = user < 0;
-        if (user != device && !(isFetch && device == devices.front()))
+        bool isOther = !llvm::is_contained(devices, user);
+        if (user != device && !(isOther && device == devices.front()))
           continue;
         uses.push_back(&use);
         Operation *at = block->findAncestorOpInBlock(*use.getOwner());

@@ -56,6 +56,7 @@ public:
       : function(function), devices(devices), count(count), b(function.getContext()) {
     if (auto table = function->getAttrOfType<DictionaryAttr>(tableName()))
       requests = NamedAttrList(table);
+    function.walk([&](Operation *op) { taken.insert(nodeName(op->getLoc())); });
   }
   ~Sharder() {
     function->setAttr(tableName(), requests.getDictionary(b.getContext()));
@@ -98,6 +99,7 @@ private:
   size_t count;
   OpBuilder b;
   NamedAttrList requests;
+  llvm::StringSet<> taken; ///< names of the model's nodes
   DenseMap<Value, Parts> known;
 };
 
@@ -108,6 +110,8 @@ RankedTensorType rankedOf(Value value) { return dyn_cast<RankedTensorType>(value
 /// The location of a node of a member's own, which asks for its device.
 Location Sharder::placed(Location loc, size_t member) {
   std::string name = nodeName(loc).str() + "/shard_" + std::to_string(member);
+  while (taken.contains(name))
+    name += "_";
   requests.set(name, devices.empty() ? Attribute(b.getI64IntegerAttr(int64_t(member)))
                                      : b.getStringAttr(devices[member]));
   return NameLoc::get(b.getStringAttr(name));
@@ -156,18 +160,22 @@ Value Sharder::part(Value value, int64_t axis, ArrayRef<Range> ranges, size_t me
   Location loc = placed(op ? op->getLoc() : function.getLoc(), member);
   auto type = rankedOf(value);
   Value constant = behindWeight(value);
-  if (auto whole = constant.getDefiningOp<ConstantOp>()) {
+  // What others read, too, is trained as one.
+  bool isOwn = constant == value || value.hasOneUse();
+  if (auto whole = constant.getDefiningOp<ConstantOp>(); whole && isOwn) {
     SmallVector<int64_t> shape(type.getShape()), indices(size_t(range.end - range.begin));
     shape[size_t(axis)] = range.end - range.begin;
     std::iota(indices.begin(), indices.end(), range.begin);
     auto given = cast<TypedAttr>(whole.getValue());
     if (TypedAttr taken = pickedConstant(given, type.clone(shape), axis, indices)) {
       Value made = ConstantOp::create(b, loc, taken);
-      if (auto gate = value.getDefiningOp<GateOp>(); gate && constant != value)
+      if (auto gate = value.getDefiningOp<GateOp>(); gate && constant != value) {
         made = markWeight(
             b, loc, made,
             (gate->getAttrOfType<StringAttr>(weightAttr).getValue() + "/shard_" + Twine(member))
                 .str());
+        made.getDefiningOp()->setAttr(weightPartAttr, b.getUnitAttr());
+      }
       return made;
     }
   }
@@ -247,6 +255,8 @@ std::string Sharder::divideSum(DotGeneralOp dot) {
 }
 
 std::string Sharder::divide(DotGeneralOp dot, std::optional<int64_t> axis) {
+  if (dot->getBlock() != &function.front())
+    return "a product inside of a loop or a branch";
   b.setInsertionPoint(dot);
   std::string problem = axis ? divideColumns(dot, *axis) : divideSum(dot);
   if (problem.empty())
@@ -271,9 +281,9 @@ struct ShardProductsPass : weir::impl::WeirShardProductsPassBase<ShardProductsPa
       count /= size_t(groups.getInt());
       if (count < 2 || count * size_t(groups.getInt()) != devices.size())
         return refuse("found --shard=" + cast<StringAttr>(asked[0]).getValue() + " with " +
-                      Twine(devices.size()) + " devices for " + Twine(groups.getInt()) +
-                      " replicas and stages, which share products each; possible: twice as many "
-                      "devices as these are, three times as many, and so on");
+                      Twine(devices.size()) + " devices, for --replicas and --pipeline that make " +
+                      Twine(groups.getInt()) + " groups of them; possible: a multiple of " +
+                      Twine(groups.getInt()) + ", from " + Twine(2 * groups.getInt()) + " on");
       devices.clear();
     }
     for (auto function : module.getOps<func::FuncOp>()) {
@@ -287,6 +297,10 @@ struct ShardProductsPass : weir::impl::WeirShardProductsPassBase<ShardProductsPa
         if (std::string text = requestOf(asked, nodeName(dot.getLoc())); !text.empty())
           divide(sharder, dot, text);
     }
+    llvm::StringSet<> seen;
+    for (auto text : asked.getAsRange<StringAttr>())
+      if (StringRef node = text.getValue().rsplit(':').first; !seen.insert(node).second)
+        return refuse("found --shard twice for node \"" + node + "\"; possible: once");
     for (auto text : asked.getAsRange<StringAttr>())
       if (!done.contains(text.getValue().rsplit(':').first) && !failed)
         refuse("found no product \"" + text.getValue().rsplit(':').first + "\" to divide" +
@@ -334,6 +348,9 @@ private:
     int64_t number;
     if (!text.getAsInteger(10, number))
       axis = number;
+    else if (text != "sum")
+      return refuse("found --shard=" + nodeName(dot.getLoc()) + ":" + text +
+                    "; possible behind the node: the number of a dimension, or sum");
     std::string node = nodeName(dot.getLoc()).str(), problem = sharder.divide(dot, axis);
     if (!problem.empty())
       refuse("found --shard=" + node + ":" + text + " to ask for " + problem +

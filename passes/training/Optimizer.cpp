@@ -187,6 +187,7 @@ void Optimizer::takeScaleOut(MutableArrayRef<Own> all) {
     return;
   Value isPartFinite; // of parts, which other replicas do not see
   for (Own &own : all) {
+    Named named(own.weight, a);
     Value gradient = own.gradient = a.over(own.gradient, as(state.lossScale.value, own.gradient));
     Value good = a.reduce(a.op<IsFiniteOp>(gradient), ReduceKind::All, allAxes(gradient), false);
     Value &so = own.axis < 0 ? isFinite : isPartFinite;
@@ -217,6 +218,7 @@ void Optimizer::accumulate(MutableArrayRef<Own> all) {
   Value next = a.plus(state.micro.value, a.number(state.micro.value, 1));
   Value isLast = a.compare("ge", next, a.number(next, spec.accumulate));
   for (Own &own : all) {
+    Named named(own.weight, a);
     Slot sum = slot(own, "gradient", elementOf(own.gradient));
     // One that is not finite would stay in the sum.
     Value part = isFinite ? a.where(isFinite, own.gradient) : own.gradient;
@@ -229,15 +231,21 @@ void Optimizer::accumulate(MutableArrayRef<Own> all) {
 
 void Optimizer::clip(MutableArrayRef<Own> all) {
   if (spec.clipValue > 0)
-    for (Own &own : all)
+    for (Own &own : all) {
+      Named named(own.weight, a);
       own.gradient =
           a.op<MaximumOp>(a.op<MinimumOp>(own.gradient, a.number(own.gradient, spec.clipValue)),
                           a.number(own.gradient, -spec.clipValue));
+    }
   if (spec.clipNorm <= 0)
     return;
   Value sum, ofParts;
   for (const Own &own : all) {
-    Value square = a.cast(dot(own.gradient), a.b.getF64Type());
+    Value square;
+    {
+      Named named(own.weight, a);
+      square = a.cast(dot(own.gradient), a.b.getF64Type());
+    }
     Value &to = own.axis < 0 ? sum : ofParts;
     to = to ? a.plus(to, square) : square;
   }
@@ -248,8 +256,10 @@ void Optimizer::clip(MutableArrayRef<Own> all) {
   Value norm = a.op<SqrtOp>(sum);
   Value ratio = a.over(a.number(norm, spec.clipNorm), a.plus(norm, 1e-6));
   ratio = a.op<MinimumOp>(ratio, a.number(ratio, 1));
-  for (Own &own : all)
+  for (Own &own : all) {
+    Named named(own.weight, a);
     own.gradient = a.times(own.gradient, as(ratio, own.gradient));
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -364,6 +374,7 @@ bool Optimizer::leavesZeros() const {
 void Optimizer::run(ArrayRef<Trained> trained) {
   SmallVector<Own> all;
   for (const Trained &one : trained) {
+    Named named(*one.weight, a);
     Own own = {*one.weight, axisOf(*one.weight), {}};
     // Of parts all else is computed: what is reduced is the gradient as the model has it.
     if (mayGoByRows())
@@ -385,7 +396,7 @@ void Optimizer::run(ArrayRef<Trained> trained) {
   correction1 = correction(spec.beta1);
   correction2 = correction(spec.beta2);
   for (const Own &own : all) {
-    a.loc = own.weight.value.getLoc();
+    Named named(own.weight, a);
     update(own);
   }
   assign(a, state.step, this->next(next, state.step.value));

@@ -175,6 +175,14 @@ LogicalResult EntryMaker::differentiateLoss(func::FuncOp step, std::vector<Weigh
   llvm::stable_sort(trained, [&](const Trained &x, const Trained &y) {
     return places.lookup(x.gradient.getDefiningOp()) < places.lookup(y.gradient.getDefiningOp());
   });
+  if (spec.optimizer == "lamb")
+    for (const Trained &one : trained)
+      if (one.weight->isPart) {
+        emitWarning(one.weight->value.getLoc())
+            << "W0423: found --optimizer=lamb, which takes the norms of each part of a weight that "
+               "--shard divides for itself; possible: adamw, whose step is the whole weight's";
+        break;
+      }
   if (!without.empty())
     emitWarning(UnknownLoc::get(base.getContext()))
         << "W0415: found weights that --trainable=" << spec.trainable
@@ -189,8 +197,10 @@ void EntryMaker::sumOverParts(func::FuncOp step, Value &loss, std::vector<Traine
   if (spec.parts() < 2 && spec.stages < 2)
     return;
   loss = sumOverBatch(loss, spec, a);
-  for (Trained &one : trained)
+  for (Trained &one : trained) {
+    Named named(*one.weight, a);
     one.gradient = sumOverBatch(one.gradient, spec, a);
+  }
   for (auto &[name, value] : moved) {
     Value sum = sumOverBatch(value, spec, a);
     value = a.over(sum, a.number(sum, double(spec.parts())));

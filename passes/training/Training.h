@@ -37,6 +37,7 @@ struct Weight {
   Value value;              ///< in the function: a marked gate's, or a read at its head
   bool isTrainable = true;  ///< as the model says
   bool isStatistic = false; ///< of batch normalisation: moves, and has no gradient
+  bool isPart = false;      ///< of a weight that devices share (passes/simplify/ShardProducts.cpp)
 };
 
 /// The weights of `function`: constants that importers marked, and variables that it
@@ -101,6 +102,20 @@ Value buildLoss(mlir::func::FuncOp function, const TrainingSpec &spec, Value out
 struct Trained {
   const Weight *weight;
   Value gradient;
+};
+
+/// While it lives, what is made is named by a weight: nodes of one name are on one device, the
+/// weight's, so that no gradient goes to another's.
+class Named {
+public:
+  Named(const Weight &weight, Adjoint &a) : a(a), before(a.loc) { a.loc = weight.value.getLoc(); }
+  ~Named() { a.loc = before; }
+  Named(const Named &) = delete;
+  Named &operator=(const Named &) = delete;
+
+private:
+  Adjoint &a;
+  const mlir::Location before;
 };
 
 /// What a session counts, and what is fed, of a step.

@@ -74,6 +74,7 @@ std::vector<Weight> training::findWeights(func::FuncOp function) {
       unique = name.str() + "_" + std::to_string(number);
     weights.push_back({unique, "", cast<RankedTensorType>(gate.getType()), constant.getValue(),
                        gate.getResult()});
+    weights.back().isPart = gate->hasAttr(weightPartAttr);
   });
   llvm::DenseSet<Value> statistics;
   function.walk([&](BatchNormOp op) {

@@ -8,6 +8,7 @@
 #include "tools/weir-bench/JobModel.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -31,15 +32,17 @@ public:
   Fields(const json::Object *object, std::string where, std::string &error)
       : object(object), where(std::move(where)), error(error) {}
 
-  void number(const char *name, double &target, double least = 0) {
+  void number(const char *name, double &target, double least = 0, double most = 1e30) {
     other(name);
     const json::Value *value = object ? object->get(name) : nullptr;
     if (!value || !error.empty())
       return;
     std::optional<double> given = value->getAsNumber();
-    if (!given || !(*given >= least) || *given > 1e30)
-      error = "found " + std::string(name) + " of " + where + "; possible: numbers from " +
-              std::to_string(least) + " on";
+    if (!given || !(*given >= least) || *given > most)
+      error =
+          llvm::formatv("found {0} of {1} to be {2}; possible: numbers from {3} {4}", name, where,
+                        *value, least, most < 1e30 ? llvm::formatv("to {0}", most).str() : "on")
+              .str();
     else
       target = *given;
   }
@@ -105,7 +108,7 @@ bool Topology::read(const std::string &file, Topology &made, std::string &error)
     all.other(name);
   all.number("combine", made.combine, 1);
   all.number("transport", made.transport, 1);
-  all.number("busy", made.busy);
+  all.number("busy", made.busy, 0, 1);
   all.end();
   Fields step(root ? root->getObject("step") : nullptr, "step", error);
   step.number("forward", made.forward);

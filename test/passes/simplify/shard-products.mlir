@@ -8,7 +8,7 @@
 // CHECK-SAME: "fc2/shard_1" = "/job:worker/task:1/device:CPU:0"
 // CHECK-NOT: weir.slice
 // CHECK: %[[W0:.*]] = weir.constant dense<{{\[\[}}1.000000e+00, 2.000000e+00], [5.000000e+00, 6.000000e+00]]> : tensor<2x2xf32>
-// CHECK: %[[G0:.*]] = weir.gate %[[W0]] {weir.weight = "w/shard_0"}
+// CHECK: %[[G0:.*]] = weir.gate %[[W0]] {weir.weight = "w/shard_0", weir.weight_part}
 // CHECK: %[[A:.*]] = weir.dot_general %{{.*}}, %[[G0]]
 // CHECK: %[[W1:.*]] = weir.constant dense<{{\[\[}}3.000000e+00, 4.000000e+00], [7.000000e+00, 8.000000e+00]]> : tensor<2x2xf32>
 // CHECK: weir.dot_general
@@ -90,11 +90,68 @@ module attributes {weir.sharded_products = ["fc:1"], weir.shard_groups = 2 : i64
 
 // -----
 
-// expected-error@unknown {{W0419: found --shard=fc:1 with 3 devices for 2 replicas and stages, which share products each; possible: twice as many devices as these are, three times as many, and so on}}
+// expected-error@unknown {{W0419: found --shard=fc:1 with 3 devices, for --replicas and --pipeline that make 2 groups of them; possible: a multiple of 2, from 4 on}}
 module attributes {weir.sharded_products = ["fc:1"], weir.shard_groups = 2 : i64, weir.cluster = {devices = [{name = "/task:0"}, {name = "/task:1"}, {name = "/task:2"}]}} {
   func.func @main(%x: tensor<?x2xf32> {weir.name = "x"}) -> (tensor<?x4xf32> {weir.name = "y"}) attributes {weir.entry = "main"} {
     %c = weir.constant dense<[[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]> : tensor<2x4xf32>
     %0 = weir.dot_general %x, %c {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>, accumulator = f32} : (tensor<?x2xf32>, tensor<2x4xf32>) -> tensor<?x4xf32> loc("fc")
     return %0 : tensor<?x4xf32>
+  }
+}
+
+// -----
+
+// A weight that two products use is one, of which each device takes its part.
+// CHECK-LABEL: func.func @main(
+// CHECK: %[[W:.*]] = weir.gate {{.*}} {weir.weight = "w"}
+// CHECK-NOT: weir.weight
+// CHECK: weir.slice %[[W]]
+// CHECK: weir.slice %[[W]]
+// CHECK: weir.dot_general %{{.*}}, %[[W]]
+module attributes {weir.sharded_products = ["fc:1"], weir.cluster = {devices = [{name = "/task:0"}, {name = "/task:1"}]}} {
+  func.func @main(%x: tensor<?x2xf32> {weir.name = "x"}) -> (tensor<?x2xf32> {weir.name = "y"}) attributes {weir.entry = "main"} {
+    %c = weir.constant dense<[[1.0, 2.0], [5.0, 6.0]]> : tensor<2x2xf32>
+    %w = weir.gate %c {weir.weight = "w"} : tensor<2x2xf32> loc("w")
+    %0 = weir.dot_general %x, %w {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>, accumulator = f32} : (tensor<?x2xf32>, tensor<2x2xf32>) -> tensor<?x2xf32> loc("fc")
+    %1 = weir.dot_general %0, %w {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>, accumulator = f32} : (tensor<?x2xf32>, tensor<2x2xf32>) -> tensor<?x2xf32> loc("again")
+    return %1 : tensor<?x2xf32>
+  }
+}
+
+// -----
+
+// expected-error@unknown {{W0419: found --shard=fc:all; possible behind the node: the number of a dimension, or sum}}
+module attributes {weir.sharded_products = ["fc:all"], weir.cluster = {devices = [{name = "/task:0"}, {name = "/task:1"}]}} {
+  func.func @main(%x: tensor<?x2xf32> {weir.name = "x"}) -> (tensor<?x2xf32> {weir.name = "y"}) attributes {weir.entry = "main"} {
+    %c = weir.constant dense<[[1.0, 2.0], [5.0, 6.0]]> : tensor<2x2xf32>
+    %0 = weir.dot_general %x, %c {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>, accumulator = f32} : (tensor<?x2xf32>, tensor<2x2xf32>) -> tensor<?x2xf32> loc("fc")
+    return %0 : tensor<?x2xf32>
+  }
+}
+
+// -----
+
+// expected-error@unknown {{W0419: found --shard twice for node "fc"; possible: once}}
+module attributes {weir.sharded_products = ["fc:1", "fc:sum"], weir.cluster = {devices = [{name = "/task:0"}, {name = "/task:1"}]}} {
+  func.func @main(%x: tensor<?x2xf32> {weir.name = "x"}) -> (tensor<?x2xf32> {weir.name = "y"}) attributes {weir.entry = "main"} {
+    %c = weir.constant dense<[[1.0, 2.0], [5.0, 6.0]]> : tensor<2x2xf32>
+    %0 = weir.dot_general %x, %c {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>, accumulator = f32} : (tensor<?x2xf32>, tensor<2x2xf32>) -> tensor<?x2xf32> loc("fc")
+    return %0 : tensor<?x2xf32>
+  }
+}
+
+// -----
+
+// expected-error@unknown {{W0419: found --shard=fc:1 to ask for a product inside of a loop or a branch; possible: a dimension of the second operand's columns, or sum}}
+module attributes {weir.sharded_products = ["fc:1"], weir.cluster = {devices = [{name = "/task:0"}, {name = "/task:1"}]}} {
+  func.func @main(%x: tensor<?x2xf32> {weir.name = "x"}, %p: tensor<i1> {weir.name = "p"}) -> (tensor<?x2xf32> {weir.name = "y"}) attributes {weir.entry = "main"} {
+    %c = weir.constant dense<[[1.0, 2.0], [5.0, 6.0]]> : tensor<2x2xf32>
+    %0 = weir.if %p : (tensor<i1>) -> tensor<?x2xf32> then {
+      %1 = weir.dot_general %x, %c {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>, accumulator = f32} : (tensor<?x2xf32>, tensor<2x2xf32>) -> tensor<?x2xf32> loc("fc")
+      weir.yield %1 : tensor<?x2xf32>
+    } else {
+      weir.yield %x : tensor<?x2xf32>
+    }
+    return %0 : tensor<?x2xf32>
   }
 }

@@ -173,7 +173,7 @@ func.func @train_step(%x: tensor<4x3xf32> {weir.name = "x"}) -> (tensor<f32> {we
   %v = weir.variable {name = "w/shard_0", container = "", type = tensor<3xf32>, initial = dense<1.0> : tensor<3xf32>} : !weir.resource loc("w/shard_0")
   %t = weir.variable_assign %v, %s : (!weir.resource, tensor<3xf32>) -> !weir.token loc("w/shard_0")
   %g1 = weir.reduce %x {kind = "sum", axes = array<i64: 0>, keep_dims = false} : (tensor<4x3xf32>) -> tensor<3xf32> loc("w/shard_1")
-  %s1 = weir.gate %g1 {weir.replica_sum} : tensor<3xf32>
+  %s1 = weir.gate %g1 {weir.replica_sum} : tensor<3xf32> loc("w/shard_1")
   %v1 = weir.variable {name = "w/shard_1", container = "", type = tensor<3xf32>, initial = dense<1.0> : tensor<3xf32>} : !weir.resource loc("w/shard_1")
   %t1 = weir.variable_assign %v1, %s1 : (!weir.resource, tensor<3xf32>) -> !weir.token loc("w/shard_1")
   return %loss : tensor<f32>
