@@ -317,8 +317,17 @@ bool Writer::writeReduction(const RecordedNode &node) {
     return false;
   std::string operand = x;
   if (op == "ReduceSumSquare" || op == "ReduceL1") {
-    operand = fresh(out);
-    emit(operand, op == "ReduceL1" ? "Abs" : "Square", {x}, {t});
+    // TensorFlow's Abs and Square take no unsigned numbers.
+    int32_t element = in(node, 0).type;
+    bool isUnsigned =
+        element == WEIR_U8 || element == WEIR_U16 || element == WEIR_U32 || element == WEIR_U64;
+    if (op == "ReduceSumSquare") {
+      operand = fresh(out);
+      emit(operand, "Mul", {x, x}, {t});
+    } else if (!isUnsigned) {
+      operand = fresh(out);
+      emit(operand, "Abs", {x}, {t});
+    }
   }
   std::string axes = node.inputs.size() > 1 ? node.inputs[1] : axesFrom(0);
   emit(out, kind->second, {operand, axes}, {t, index, flag("keep_dims", keep)});

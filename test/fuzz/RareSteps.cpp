@@ -114,8 +114,10 @@ bool weir::fuzz::emptyStep(GraphBuilder &g) {
 }
 
 bool weir::fuzz::sequenceStep(GraphBuilder &g) {
+  // SequenceConstruct takes no bf16.
   auto x = g.find([&](const Value &v) {
-    return v.rank() > 0 && v.rank() < 5 && v.count() > 0 && v.count() * 3 <= g.most();
+    return v.rank() > 0 && v.rank() < 5 && v.count() > 0 && v.count() * 3 <= g.most() &&
+           v.type != WEIR_BF16;
   });
   if (!x)
     return false;
