@@ -200,7 +200,10 @@ def run(target, executable, args, scratch):
                "-print_final_stats=1", "-verbosity=1", "-seed=%d" % args.seed]
     environment = dict(os.environ, TMPDIR=scratch)
     for name, value in ENVIRONMENT.items():
-        environment.setdefault(name, value)
+        given = environment.get(name)
+        # Of two words on one option the last counts: the environment's, which may say little.
+        isList = name.endswith("_OPTIONS") and given
+        environment[name] = value + ":" + given if isList else given or value
     # What an input writes beside itself is in the scratch folder.
     result = subprocess.run(command, env=environment, cwd=scratch, stdout=subprocess.PIPE,
                             stderr=subprocess.STDOUT)
