@@ -121,11 +121,14 @@ def main():
     parser.add_argument("--weir-run", default="weir-run")
     parser.add_argument("--keep", help="a folder for the models")
     parser.add_argument("--static", action="store_true")
+    parser.add_argument("--of", choices=["onnx", "keras"], help="only those; default: of both")
     parser.add_argument("families", nargs="*")
     given = parser.parse_args()
     sources = []
     for module, oracle, need in (("onnx_families", onnx_oracle, "onnxruntime"),
                                  ("keras_families", None, "tensorflow")):
+        if given.of and not module.startswith(given.of):
+            continue
         try:
             __import__(need)
             sources.append((__import__(module), oracle))

@@ -392,7 +392,9 @@ def check(tool, folder, domain, op, inputs, outputs, attributes):
     try:
         wanted = oracle(path, op).run(None, feeds)
     except Exception as error:  # an oracle that cannot say
-        return "the oracle refuses: " + str(error).splitlines()[0][:160], True
+        refusal = str(error).splitlines()[0][:160]
+        # Releases of ONNX Runtime differ in which operators they have kernels for.
+        return ("lacking: " if "NOT_IMPLEMENTED" in refusal else "the oracle refuses: ") + refusal, True
     np.savez(os.path.join(folder, "in.npz"), **feeds)
     done = subprocess.run([tool, path, "--input=" + os.path.join(folder, "in.npz"),
                            "--output=" + os.path.join(folder, "out.npz")],
@@ -415,7 +417,7 @@ def main():
     for make in (of_the_standard, elementwise, normalisations, products, attentions, rotaries,
                  groups, quantised, few_bits, arrays):
         make()
-    ran = bad = unanswered = 0
+    ran = bad = unanswered = lacking = 0
     with tempfile.TemporaryDirectory() as folder:
         for domain, op, inputs, outputs, attributes in CASES:
             if given.operators and op not in given.operators:
@@ -423,13 +425,15 @@ def main():
             ran += 1
             text, good = check(given.weir_run, folder, domain, op, inputs, outputs, attributes)
             bad += not good
-            unanswered += bool(text) and good
+            isLacking = bool(text) and good and text.startswith("lacking: ")
+            lacking += isLacking
+            unanswered += bool(text) and good and not isLacking
             if text:
                 shapes = ["-" if v is None else "x".join(map(str, v.shape)) for v in inputs]
                 print(op, " ".join(shapes), attributes, ":", text, flush=True)
-    print("%d cases ran, %d of them differ or fail, %d without an answer of the oracle"
-          % (ran, bad, unanswered))
-    sys.exit(1 if bad or not ran else 0)
+    print("%d cases ran, %d of them differ or fail, %d without an answer of the oracle, of %d it has "
+          "no kernel" % (ran - lacking, bad, unanswered, lacking))
+    sys.exit(1 if bad or ran == lacking else 0)
 
 
 main()
