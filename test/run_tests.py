@@ -176,7 +176,7 @@ def main():
         run_script(tally, "large", [sys.executable, "test/link/large_test.py",
                                     "--build", build, "--source", ROOT])
         digits = os.path.join(ROOT, "test", "digits", "samples.")
-        run_script(tally, "soak", [os.path.join(build, "test", "soak"), digits + "f32",
+        run_script(tally, "soak", [os.path.join(build, "bin", "soak"), digits + "f32",
                                    digits + "u8", os.path.join(build, "results"), "1000000", "64"])
         run_script(tally, "GPU", [sys.executable, "test/cuda/bundle_test.py", "--build", build])
         run_script(tally, "packages", [sys.executable, "test/package/packages_test.py",
