@@ -91,6 +91,9 @@ private:
     auto filter = cast<RankedTensorType>(op.getFilter().getType());
     channels = filter.getDimSize(isLast ? rank - 1 : 0);
     outputs = filter.getDimSize(isLast ? rank - 2 : 1);
+    // A fed filter may have as many as the run brings.
+    if (ShapedType::isDynamic(channels) || ShapedType::isDynamic(outputs))
+      return false;
     inputs = channels / groups;
     for (int64_t i = 0; i < spatial; ++i) {
       lines.push_back(

@@ -84,3 +84,13 @@ func.func @pools(%x: tensor<1x16x8x8xf32>, %y: tensor<1x3x8x8xf32>) -> (tensor<1
   %1 = weir.pool %y {kind = "max", window = array<i64: 2, 2>, strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, ceil_mode = false, count_include_pad = false, p = 1 : i64, channels_last = false} : (tensor<1x3x8x8xf32>) -> tensor<1x3x4x4xf32>
   return %0, %1 : tensor<1x16x4x4xf32>, tensor<1x3x4x4xf32>
 }
+
+// How many channels a fed filter has only the run may know: it stays a transposed convolution.
+// CHECK-LABEL: func.func @open_filter
+// CHECK: weir.conv_transpose
+// CHECK-NOT: weir.conv {{.*}}
+// CHECK: return
+func.func @open_filter(%x: tensor<?x?x?xf32>, %w: tensor<?x?x1xf32>, %sizes: tensor<1xi64>) -> tensor<?x?x?xf32> {
+  %0 = weir.conv_transpose %x, %w, %sizes {channels_last = false, dilations = array<i64: 1>, groups = 4 : i64, pads = array<i64: 0, 0>, strides = array<i64: 1>} : (tensor<?x?x?xf32>, tensor<?x?x1xf32>, tensor<1xi64>) -> tensor<?x?x?xf32>
+  return %0 : tensor<?x?x?xf32>
+}
