@@ -48,13 +48,10 @@ public:
     if (!options.profileFile.empty())
       readProfile(options.profileFile);
     if (!options.shardedProducts.empty()) {
-      llvm::SmallVector<llvm::StringRef> texts(options.shardedProducts.begin(),
-                                               options.shardedProducts.end());
-      module->setAttr(shardedProductsAttr, b.getStrArrayAttr(texts));
       const TrainingOptions &training = options.training;
-      int64_t groups = int64_t(training.replicas) * training.stages;
-      if (!training.loss.empty() && groups > 1)
-        module->setAttr(shardGroupsAttr, b.getI64IntegerAttr(groups));
+      bool trains = !training.loss.empty();
+      shareProducts(module, options.shardedProducts,
+                    trains ? int64_t(training.replicas) * training.stages : 1);
     }
     return good;
   }
@@ -364,6 +361,14 @@ private:
 };
 
 } // namespace
+
+void driver::shareProducts(ModuleOp module, llvm::ArrayRef<std::string> products, int64_t groups) {
+  Builder b(module.getContext());
+  module->setAttr(shardedProductsAttr,
+                  b.getStrArrayAttr(llvm::to_vector_of<llvm::StringRef>(products)));
+  if (groups > 1)
+    module->setAttr(shardGroupsAttr, b.getI64IntegerAttr(groups));
+}
 
 bool driver::attachDevices(const Options &options, DiagnosticSink &sink, ModuleOp module) {
   return Reader(options, sink, module).run();

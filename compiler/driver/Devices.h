@@ -25,6 +25,10 @@ namespace weir::driver {
 /// in the sink.
 bool attachDevices(const Options &options, DiagnosticSink &sink, mlir::ModuleOp module);
 
+/// Marks the module's products that the devices of each of `groups` groups share, as --shard names
+/// them.
+void shareProducts(mlir::ModuleOp module, llvm::ArrayRef<std::string> products, int64_t groups);
+
 /// After placement: what it decided, for reports and `weirc explain`.
 PlacementInfo takePlacement(mlir::ModuleOp module);
 

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/driver/Parallel.h"
+#include "compiler/driver/Devices.h"
 #include "compiler/driver/Messages.h"
 #include "compiler/driver/Training.h"
 #include "dialects/weir/NodeName.h"
@@ -138,13 +139,8 @@ void apply(const Way &way, ModuleOp module) {
       spec.microBatches = way.microBatches;
       function->setAttr(trainAttr, spec.toAttr(module.getContext()));
     }
-  if (way.products.empty())
-    return;
-  SmallVector<StringRef> texts(way.products.begin(), way.products.end());
-  Builder b(module.getContext());
-  module->setAttr(shardedProductsAttr, b.getStrArrayAttr(texts));
-  if (int64_t groups = way.replicas * way.stages; groups > 1)
-    module->setAttr(shardGroupsAttr, b.getI64IntegerAttr(groups));
+  if (!way.products.empty())
+    shareProducts(module, way.products, way.replicas * way.stages);
 }
 
 /// Compiles a copy as far as the placer, and takes what that says.

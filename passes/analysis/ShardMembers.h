@@ -10,6 +10,8 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+#include <optional>
+
 namespace weir {
 
 /// Of the operations of a training step, those that are a part of a product that the devices of

@@ -180,9 +180,11 @@ private:
   }
   /// Of an operation's results, on a stage's first device.
   double heldBytes(Operation *op) const {
+    if (members.of(op) > 0)
+      return 0;
     double bytes = 0;
     for (Type type : op->getResultTypes())
-      bytes += members.of(op) == 0 ? bytesOf(type) : 0;
+      bytes += bytesOf(type);
     return bytes;
   }
   double memoryOf(int64_t stage, size_t begin, size_t end) const {

@@ -56,6 +56,16 @@ def together(commands, environment=None):
     return parse(text)
 
 
+def between(spaces, weir, tasks, folder):
+    """Rows of a `weir-bench collectives` with a task in each of some namespaces, by TCP."""
+    cluster = os.path.join(folder, "cluster.json")
+    with open(cluster, "w") as file:
+        json.dump({"tasks": [{"name": f"bench:{i}", "address": f"{spaces.address(i)}:7001"}
+                             for i in range(tasks)]}, file)
+    return together([spaces.inside(i) + weir + [f"--cluster={cluster}", f"--task={i}"]
+                     for i in range(tasks)], {"UCX_TLS": "tcp"})
+
+
 class Bench:
     """weir's collectives, and programs of others, compiled into `folder`."""
 
@@ -76,15 +86,9 @@ class Bench:
             self.gloo = ""
 
     def weirRows(self, way, spaces):
-        environment = {} if way == "shm" else {"UCX_TLS": "tcp"}
-        if not spaces:
-            return rows(self.weir, environment)
-        cluster = os.path.join(self.folder, "cluster.json")
-        with open(cluster, "w") as file:
-            json.dump({"tasks": [{"name": f"bench:{i}", "address": f"{spaces.address(i)}:7001"}
-                                 for i in range(self.tasks)]}, file)
-        return together([spaces.inside(i) + self.weir + [f"--cluster={cluster}", f"--task={i}"]
-                         for i in range(self.tasks)], environment)
+        if spaces:
+            return between(spaces, self.weir, self.tasks, self.folder)
+        return rows(self.weir, {} if way == "shm" else {"UCX_TLS": "tcp"})
 
     def mpiRows(self, way, spaces):
         flags = [] if way == "shm" else ["--mca", "btl", "self,tcp", "--mca", "pml", "ob1"]

@@ -36,7 +36,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "Inputs"), os.path.join(HERE, "..", "training")]
 import tasks as task_files  # noqa: E402
-from measure_collectives import processor  # noqa: E402
+from measure_collectives import between, processor, rows as rows_of  # noqa: E402
 from namespaces import Namespaces  # noqa: E402
 
 VOCABULARY, LENGTH, WIDTH = 2000, 32, 256
@@ -150,37 +150,33 @@ def link_of(rate):
 def transport_of(build, tasks, folder):
     """Bytes a second that each of so many tasks sends and takes in at once, and adds up, with links
     of any rate: all that is left is their processors' time."""
-    cluster, largest = f"{folder}/bench.json", 1 << 20
+    largest = 1 << 20
     with Namespaces(tasks) as spaces:
-        with open(cluster, "w") as file:
-            json.dump({"tasks": [{"name": f"bench:{i}", "address": f"{spaces.address(i)}:7001"}
-                                 for i in range(tasks)]}, file)
-        processes = [subprocess.Popen(
-            spaces.inside(i) + [os.path.join(build, "bin", "weir-bench"), "collectives",
-                                f"--tasks={tasks}", f"--largest={largest}", f"--task={i}",
-                                f"--cluster={cluster}"], stdout=subprocess.PIPE, text=True,
-            env=dict(os.environ, UCX_TLS="tcp,self")) for i in range(tasks)]
-        text = [p.communicate()[0] for p in processes][0]
-    row = next(line.split() for line in text.splitlines() if line.split()[0] == str(largest))
+        found = between(spaces, [os.path.join(build, "bin", "weir-bench"), "collectives",
+                                 f"--tasks={tasks}", f"--largest={largest}"], tasks, folder)
+    row = next(row for row in found if row[0] == str(largest))
     whole, alone = float(row[1]) / 1e6, float(row[3]) / 1e6
     # Each sends twice what it adds up.
     added = largest * (tasks - 1) / tasks
     return 2 * added / alone, added / max(whole - alone, added / 2e10)
 
 
-def predicted(bench, tasks, link, transport, parts, buckets, folder):
-    topology = f"{folder}/topology.json"
-    with open(topology, "w") as file:
-        json.dump({"levels": [{"name": "switch", "count": tasks, "bandwidth": link[0],
-                               "latency": link[1]}], "transport": transport[0],
-                   "combine": transport[1], "busy": 1,
-                   "step": {"forward": parts[0] / 1000, "backward": parts[1] / 1000,
-                            "update": parts[2] / 1000, "buckets": buckets}}, file)
-    text = subprocess.run([f"{bench.bin}/weir-bench", "simulate", f"--topology={topology}",
-                           f"--hosts={tasks}", "--rounds=1"], check=True, capture_output=True,
-                          text=True).stdout
-    return next(float(line.split()[1]) for line in text.splitlines()
-                if line.split() and line.split()[0] == str(tasks))
+def simulate(bench, topology, hosts, rounds):
+    """Rows by hosts."""
+    path = f"{bench.folder}/topology.json"
+    with open(path, "w") as file:
+        json.dump(topology, file)
+    return rows_of([f"{bench.bin}/weir-bench", "simulate", f"--topology={path}",
+                    f"--hosts={hosts}", f"--rounds={rounds}"])
+
+
+def predicted(bench, tasks, link, transport, parts, buckets):
+    found = simulate(bench, {
+        "levels": [{"name": "switch", "count": tasks, "bandwidth": link[0], "latency": link[1]}],
+        "transport": transport[0], "combine": transport[1], "busy": 1,
+        "step": {"forward": parts[0] / 1000, "backward": parts[1] / 1000,
+                 "update": parts[2] / 1000, "buckets": buckets}}, tasks, 1)
+    return next(float(row[1]) for row in found if row[0] == str(tasks))
 
 
 def predict_hosts(bench, options):
@@ -194,24 +190,17 @@ def predict_hosts(bench, options):
     lines = []
     for gigabits in (10, 25):
         rate = gigabits * 1e9 / 8 * 0.95  # of which headers have a part
-        topology = f"{options.folder}/hosts.json"
-        with open(topology, "w") as file:
-            json.dump({"levels": [{"name": "rack", "count": 32, "bandwidth": rate, "latency": 1e-5},
-                                  {"name": "room", "count": 32, "bandwidth": rate / 2,
-                                   "latency": 2e-5}],
-                       "transport": transport[0], "combine": transport[1],
-                       "step": {"forward": parts[0] / 1000, "backward": parts[1] / 1000,
-                                "update": parts[2] / 1000, "buckets": buckets, "jitter": 0.02},
-                       "failures": {"host_hours": 43800, "restart": 60},
-                       # Adam's variables beside the weights, written by all tasks beside the steps.
-                       "checkpoint": {"bytes": 3 * gradients, "bandwidth": 5e8,
-                                      "blocking": 3 * gradients / 1e10}}, file)
-        text = subprocess.run([f"{bench.bin}/weir-bench", "simulate", f"--topology={topology}",
-                               f"--hosts={options.hosts}", "--rounds=5"], check=True,
-                              capture_output=True, text=True).stdout.splitlines()
-        for line in text[1:]:
-            if line.split() and line.split()[0].isdigit():
-                lines.append([f"{gigabits} Gbit/s", str(rows)] + line.split())
+        found = simulate(bench, {
+            "levels": [{"name": "rack", "count": 32, "bandwidth": rate, "latency": 1e-5},
+                       {"name": "room", "count": 32, "bandwidth": rate / 2, "latency": 2e-5}],
+            "transport": transport[0], "combine": transport[1],
+            "step": {"forward": parts[0] / 1000, "backward": parts[1] / 1000,
+                     "update": parts[2] / 1000, "buckets": buckets, "jitter": 0.02},
+            "failures": {"host_hours": 43800, "restart": 60},
+            # Adam's variables beside the weights, written by all tasks beside the steps.
+            "checkpoint": {"bytes": 3 * gradients, "bandwidth": 5e8,
+                           "blocking": 3 * gradients / 1e10}}, options.hosts, 5)
+        lines += [[f"{gigabits} Gbit/s", str(rows)] + row for row in found]
     columns = ["link", "rows"] + ["hosts", "step ms", "compute ms", "bubble %", "exposed ms",
                                   "scaling %", "MTBF h", "interval s", "kept %", "drawn %"]
     print("\t".join(columns))
@@ -264,7 +253,7 @@ def main():
                 step = statistics.median(own)
                 simulated = predicted(bench, tasks, link, transport,
                                       [statistics.median(p[k] for p in parts) for k in range(3)],
-                                      buckets, options.folder)
+                                      buckets)
                 line = [str(tasks), rate, str(rows), f"{step:.1f}",
                         f"{statistics.median(waits):.1f}", f"{simulated:.1f}",
                         f"{100 * (simulated / step - 1):+.1f}",

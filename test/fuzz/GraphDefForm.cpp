@@ -321,13 +321,13 @@ bool Writer::writeReduction(const RecordedNode &node) {
     int32_t element = in(node, 0).type;
     bool isUnsigned =
         element == WEIR_U8 || element == WEIR_U16 || element == WEIR_U32 || element == WEIR_U64;
-    if (op == "ReduceSumSquare") {
+    bool isSquare = op == "ReduceSumSquare";
+    if (isSquare || !isUnsigned)
       operand = fresh(out);
+    if (!isUnsigned)
+      emit(operand, isSquare ? "Square" : "Abs", {x}, {t});
+    else if (isSquare)
       emit(operand, "Mul", {x, x}, {t});
-    } else if (!isUnsigned) {
-      operand = fresh(out);
-      emit(operand, "Abs", {x}, {t});
-    }
   }
   std::string axes = node.inputs.size() > 1 ? node.inputs[1] : axesFrom(0);
   emit(out, kind->second, {operand, axes}, {t, index, flag("keep_dims", keep)});
