@@ -147,12 +147,14 @@ class Entry:
                  kept)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._fast is not None and not kwargs:
+        if kwargs:
+            args = self._ordered(args, kwargs)
+        if self._fast is not None:
             outcome = self._fast(*args)
             if outcome is not NotImplemented:
                 return outcome
-        if kwargs or len(args) != len(self.inputs):
-            args = self._ordered(args, kwargs)
+        if len(args) != len(self.inputs):
+            args = self._ordered(args, {})
         try:
             state = self._states.pop()
         except IndexError:
