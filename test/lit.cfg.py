@@ -12,6 +12,7 @@ say `REQUIRES: corpora` and are unsupported elsewhere.
 import os
 import shutil
 import subprocess
+import tempfile
 
 import lit.formats
 from lit.llvm import llvm_config
@@ -120,11 +121,12 @@ if lldb:
     config.substitutions.append(("%lldb", lldb))
 else:
     lit_config.note("no lldb: that it stops at nodes is not tested (Debian: lldb-22)")
-# Where the kernel lets it count.
-if shutil.which("perf") and subprocess.run(
-        ["perf", "record", "-q", "-e", "cpu-clock", "-o", os.devnull, "true"],
-        capture_output=True).returncode == 0:
-    config.available_features.add("perf")
+# Where the kernel lets it count. Not into /dev/null, which perf moves aside if it can.
+with tempfile.TemporaryDirectory() as folder:
+    if shutil.which("perf") and subprocess.run(
+            ["perf", "record", "-q", "-e", "cpu-clock", "-o", os.path.join(folder, "data"), "true"],
+            capture_output=True).returncode == 0:
+        config.available_features.add("perf")
 if shutil.which("rustc"):
     config.available_features.add("rustc")
 # What assembles code for GPUs, and a driver that runs it on the host.

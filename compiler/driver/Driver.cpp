@@ -150,11 +150,9 @@ void driver::registerPasses() {
 // Output
 //===----------------------------------------------------------------------===//
 
-/// /dev/null and the like.
+/// /dev/null, a pipe and the like, beside which nothing is written.
 static bool isDevice(llvm::StringRef path) {
-  llvm::sys::fs::file_status status;
-  return !llvm::sys::fs::status(path, status) &&
-         status.type() == llvm::sys::fs::file_type::character_file;
+  return !llvm::sys::fs::is_directory(path) && OutputFile::writesInPlace(path);
 }
 
 /// The same text for all paths of a file, which need not be there yet; "" for

@@ -43,6 +43,15 @@ OutputFile::~OutputFile() {
   }
 }
 
+bool OutputFile::writesInPlace(llvm::StringRef path) {
+  struct stat status;
+  if (::stat(path.str().c_str(), &status) != 0)
+    return false;
+  // Links that the system keeps there must not be replaced by files; /dev/shm is for files.
+  bool isSystems = path.starts_with("/dev/") || path.starts_with("/proc/");
+  return !S_ISREG(status.st_mode) || (isSystems && !path.starts_with("/dev/shm/"));
+}
+
 llvm::Expected<OutputFile> OutputFile::create(llvm::StringRef path) {
   std::string name = path.str();
   // A second opening would begin anew what standard output is redirected to.
@@ -52,10 +61,7 @@ llvm::Expected<OutputFile> OutputFile::create(llvm::StringRef path) {
       return failed(path, errno);
     return OutputFile(name, name, fd, /*inPlace=*/true);
   }
-  // Links that the system keeps there must not be replaced by files.
-  bool isSystems = path.starts_with("/dev/") || path.starts_with("/proc/");
-  struct stat status;
-  if (::stat(name.c_str(), &status) == 0 && (isSystems || !S_ISREG(status.st_mode))) {
+  if (writesInPlace(path)) {
     int fd = ::open(name.c_str(), O_WRONLY | O_CLOEXEC);
     if (fd < 0)
       return failed(path, errno);

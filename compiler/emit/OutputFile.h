@@ -19,11 +19,13 @@ namespace weir {
 /// A file being written under a temporary name beside its own; commit() renames
 /// it, destruction without that removes it. A path that names something else
 /// than a regular file (/dev/null, a pipe) is written in place; "-" is standard
-/// output. Not
-/// thread-safe.
+/// output.
+/// Not thread-safe.
 class OutputFile {
 public:
   static llvm::Expected<OutputFile> create(llvm::StringRef path);
+  /// Whether `path` is there and is written in place: no regular file, or one of the system's.
+  static bool writesInPlace(llvm::StringRef path);
   OutputFile(OutputFile &&other);
   OutputFile &operator=(OutputFile &&) = delete;
   ~OutputFile();

@@ -179,6 +179,10 @@ void ChoiceFile::save() {
     return;
   changed = false;
   read(/*onlyNew=*/true);
+  // Who names /dev/null wants no file, and keeps the device.
+  struct stat facts;
+  if (stat(path, &facts) == 0 && !S_ISREG(facts.st_mode))
+    return;
   // The folders above it, as far as they are missing.
   for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
     *slash = 0;

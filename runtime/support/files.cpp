@@ -96,16 +96,17 @@ int32_t InputFile::open(const char *path, weir_status *status) {
   close();
   if (!setPath(name, {path, int64_t(strlen(path))}))
     return failMemory(status, path);
-  file = ::open(path, O_RDONLY | O_CLOEXEC);
+  // Nobody may ever write to a pipe, and its bytes have no offsets.
+  file = ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat info;
   if (file < 0 || fstat(file, &info) != 0) {
     int error = errno;
     close();
     return failFile(status, path, error);
   }
-  if (S_ISDIR(info.st_mode)) {
+  if (S_ISDIR(info.st_mode) || S_ISFIFO(info.st_mode)) {
     close();
-    return failFile(status, path, EISDIR);
+    return failFile(status, path, S_ISDIR(info.st_mode) ? EISDIR : ESPIPE);
   }
   bytes = int64_t(info.st_size);
   return WEIR_OK;
@@ -174,6 +175,13 @@ int32_t OutputFile::create(const char *name, weir_status *status) {
   written = 0;
   isSynced = false;
   buffer.clear();
+  // Its name would be taken from a device or a pipe, for everyone.
+  struct stat facts;
+  if (stat(name, &facts) == 0 && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode)) {
+    StatusText(status, WEIR_FAILED_PRECONDITION)
+        << name << ": found a device or a pipe, expected a file";
+    return WEIR_FAILED_PRECONDITION;
+  }
   // What a killed process has left behind may have the same number.
   static std::atomic<uint32_t> last{0};
   for (int attempt = 0; attempt < 1000; ++attempt) {

@@ -41,8 +41,18 @@ bool weir::tools::readFile(const std::string &path, std::string &bytes, std::str
   return good;
 }
 
+/// Whether a file must not take the name's place: /dev/null, /dev/stdout, a pipe.
+static bool isInPlace(const std::string &path) {
+  struct stat facts;
+  if (stat(path.c_str(), &facts) != 0)
+    return false;
+  bool isSystems = path.starts_with("/dev/") || path.starts_with("/proc/");
+  return !S_ISREG(facts.st_mode) || (isSystems && !path.starts_with("/dev/shm/"));
+}
+
 bool weir::tools::writeFile(const std::string &path, std::string_view bytes, std::string &error) {
-  std::string temporary = path + ".tmp" + std::to_string(getpid());
+  bool inPlace = isInPlace(path);
+  std::string temporary = inPlace ? path : path + ".tmp" + std::to_string(getpid());
   FILE *file = std::fopen(temporary.c_str(), "wb");
   if (!file) {
     error = std::strerror(errno);
@@ -50,10 +60,11 @@ bool weir::tools::writeFile(const std::string &path, std::string_view bytes, std
   }
   bool good = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
   good = std::fclose(file) == 0 && good;
-  good = good && std::rename(temporary.c_str(), path.c_str()) == 0;
+  good = good && (inPlace || std::rename(temporary.c_str(), path.c_str()) == 0);
   if (!good) {
     error = std::strerror(errno);
-    std::remove(temporary.c_str());
+    if (!inPlace)
+      std::remove(temporary.c_str());
   }
   return good;
 }

@@ -17,6 +17,7 @@
 #include <random>
 #include <string>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <vector>
 
@@ -379,6 +380,23 @@ TEST(CheckpointBundle, DamageIsNoticed) {
   fs::remove(prefix + ".data-00000-of-00001");
   EXPECT_EQ(readBundle(prefix, "x"), "NOT_FOUND");
   EXPECT_EQ(readBundle(folder / "none", "x"), "NOT_FOUND");
+}
+
+TEST(CheckpointBundle, DoesNotTakeTheNameOfAPipe) {
+  Folder folder;
+  std::string index = folder / "ckpt.index";
+  ASSERT_EQ(mkfifo(index.c_str(), 0600), 0);
+  BundleWriter writer;
+  weir_status status = WEIR_STATUS_INIT;
+  float value = 1;
+  std::string prefix = folder / "ckpt";
+  int32_t code = writer.open(viewOf(prefix), &status);
+  if (code == WEIR_OK)
+    code = writer.add(viewOf("x"), 1, shapeOf({1}), &value, &status);
+  if (code == WEIR_OK)
+    code = writer.finish(&status);
+  EXPECT_EQ(code, WEIR_FAILED_PRECONDITION) << status.message;
+  EXPECT_TRUE(fs::is_fifo(index));
 }
 
 TEST(CheckpointBundle, MergesShards) {
