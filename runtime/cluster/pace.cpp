@@ -20,6 +20,11 @@ void TaskSet::handlePace(const Header &header) {
   if (header.iteration < 0)
     return;
   Lock lock(mutex);
+  if (header.index == earlierProcess) {
+    int64_t &earlier = peers[size_t(own)].earlierPace;
+    earlier = std::max(earlier, header.iteration);
+    return;
+  }
   Peer &peer = peers[size_t(header.task)];
   peer.pace = std::max(peer.pace, header.iteration);
   changed.notifyAll();

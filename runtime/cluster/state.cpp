@@ -32,13 +32,14 @@ int32_t TaskSet::askForState(const weir_state_request &request, weir_run_done do
     for (int32_t task : tasks)
       if (peers[size_t(task)].state != Peer::here)
         return giveStatus(status, WEIR_UNAVAILABLE, describeAbsence(peers[size_t(task)]));
-    // Initial values must not be saved as what the steps have left; restored ones are known.
-    Problem problem = checkVariables(tasks);
-    if (problem && request.what == WEIR_STATE_SAVE)
+    // Initial values must not be saved as what the steps have left: the next step is told, too,
+    // since it would begin with them.
+    bool restores = request.what == WEIR_STATE_RESTORE;
+    if (Problem problem = restores ? Problem() : checkVariables(tasks))
       return giveStatus(status, problem.code, problem.text);
     number = nextNumber++;
     if (!tasks.empty())
-      requests.push_back({number, tasks, {}, done, user});
+      requests.push_back({number, restores, tasks, {}, done, user});
   }
   if (tasks.empty()) {
     weir_status good = WEIR_STATUS_INIT;
@@ -67,6 +68,8 @@ void TaskSet::settleState(int32_t task, int64_t number, const Problem &problem) 
         continue;
       }
       request.waiting.erase(found);
+      if (request.restores && !problem)
+        takeAsKnown({task});
       if (problem && !request.problem)
         request.problem = {problem.code, "task " + peers[size_t(task)].name + ": " + problem.text};
       if (request.waiting.empty()) {
@@ -121,7 +124,7 @@ void TaskSet::handleState(const Incoming &incoming) {
   weir_status status = WEIR_STATUS_INIT;
   if (incoming.noMemory)
     giveStatus(&status, WEIR_RESOURCE_EXHAUSTED, "no memory for a checkpoint's name");
-  else if (request.what != WEIR_STATE_SAVE && request.what != WEIR_STATE_RESTORE)
+  else if (request.what < WEIR_STATE_SAVE || request.what > WEIR_STATE_SAVE_RUNNING)
     giveStatus(&status, WEIR_UNIMPLEMENTED, "it does not know what it is asked for");
   else
     host->state_part(session, &request, Asked::done, asked, &status);

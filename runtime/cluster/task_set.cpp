@@ -410,7 +410,7 @@ bool TaskSet::admit(int32_t task, std::shared_ptr<Connection> connection,
     return false;
   if (peer.incarnation != theirIncarnation) {
     peer.oldest = peer.lastBeat = 0;
-    peer.pace = -1;
+    peer.earlierPace = std::max(peer.earlierPace, std::exchange(peer.pace, -1));
     peer.clockError = -1;
   }
   peer.incarnation = theirIncarnation;
@@ -423,11 +423,13 @@ bool TaskSet::admit(int32_t task, std::shared_ptr<Connection> connection,
 
 void TaskSet::announce(int32_t task, uint64_t nonce) {
   bool readable;
+  int64_t earlierPace;
   {
     Lock lock(mutex);
     Peer &peer = peers[size_t(task)];
     if (peer.state != Peer::greeted || peer.nonce != nonce)
       return;
+    earlierPace = peer.earlierPace;
     peer.state = Peer::here;
     ++peer.visits;
     peer.problem = {};
@@ -438,6 +440,13 @@ void TaskSet::announce(int32_t task, uint64_t nonce) {
   header.kind = Kind::readable;
   if (readable)
     ucx.send(task, header);
+  // It is known there once this task's own is, which is waited for.
+  if (earlierPace >= 0) {
+    header.kind = Kind::pace;
+    header.index = earlierProcess;
+    header.iteration = earlierPace;
+    ucx.send(task, header);
+  }
   tellPace(task);
 }
 
@@ -554,17 +563,20 @@ bool TaskSet::hasVariables(int32_t task) const {
   return false;
 }
 
-Problem TaskSet::checkVariables(const std::vector<int32_t> &tasks) {
-  Problem problem;
+Problem TaskSet::checkVariables(const std::vector<int32_t> &tasks) const {
   for (int32_t task : tasks) {
-    Peer &peer = peers[size_t(task)];
-    uint64_t before = std::exchange(peer.known, peer.incarnation);
-    if (!problem && before != 0 && before != peer.incarnation && hasVariables(task))
-      problem = {WEIR_UNAVAILABLE, "task " + peer.name +
-                                       ": it has begun anew since the step before, and its "
-                                       "variables have their initial values"};
+    const Peer &peer = peers[size_t(task)];
+    if (peer.known != 0 && peer.known != peer.incarnation && hasVariables(task))
+      return {WEIR_UNAVAILABLE, "task " + peer.name +
+                                    ": it has begun anew since the step before, and what its "
+                                    "variables had been assigned is lost"};
   }
-  return problem;
+  return {};
+}
+
+void TaskSet::takeAsKnown(const std::vector<int32_t> &tasks) {
+  for (int32_t task : tasks)
+    peers[size_t(task)].known = peers[size_t(task)].incarnation;
 }
 
 Problem TaskSet::serve() {

@@ -82,6 +82,8 @@ struct Peer {
   bool isReadable = false; ///< this process can read its memory
   int64_t oldest = 0;      ///< of the steps it leads
   int64_t pace = -1;       ///< steps of its own that it says it has done; -1: it has told none
+  /// The same of its processes before this one. Of this task: what others say of them.
+  int64_t earlierPace = -1;
 };
 
 /// What another task does in a step that this one leads.
@@ -121,6 +123,7 @@ struct Step {
 /// What all others were asked to do with their variables.
 struct StateRequest {
   int64_t number;
+  bool restores;                ///< else it saves
   std::vector<int32_t> waiting; ///< tasks that have not answered
   Problem problem;              ///< the first one
   weir_run_done done;
@@ -208,9 +211,11 @@ private:
   bool involves(const Step &step, int32_t task) const;
   /// Waits until they are connected, or says which is not.
   Problem waitFor(const std::vector<int32_t> &tasks);
-  /// UNAVAILABLE, once, where one of `tasks` has variables and another session than the steps
-  /// before: what it has assigned is lost. Takes their sessions as known. Needs the mutex.
-  Problem checkVariables(const std::vector<int32_t> &tasks);
+  /// UNAVAILABLE where one of `tasks` has variables and another session than the steps before: what
+  /// it has assigned is lost. Needs the mutex.
+  Problem checkVariables(const std::vector<int32_t> &tasks) const;
+  /// Whoever leads steps goes on with the sessions that they have now. Needs the mutex.
+  void takeAsKnown(const std::vector<int32_t> &tasks);
   bool hasVariables(int32_t task) const;
   std::string describeAbsence(const Peer &peer) const;
 

@@ -90,7 +90,10 @@ int32_t TaskSet::lead(weir_run *run, const std::vector<int32_t> &tasks, int32_t 
     for (int32_t task : tasks)
       if (peers[size_t(task)].state != Peer::here)
         return giveStatus(status, WEIR_UNAVAILABLE, describeAbsence(peers[size_t(task)]));
-    if (Problem problem = checkVariables(tasks))
+    // Told once: who runs a step then knows it.
+    Problem problem = checkVariables(tasks);
+    takeAsKnown(tasks);
+    if (problem)
       return giveStatus(status, problem.code, problem.text);
     step = &steps.emplace_back();
     step->key = {incarnation, nextNumber++, own};

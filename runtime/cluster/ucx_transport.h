@@ -57,9 +57,14 @@ enum class Kind : uint8_t {
   finished,  ///< iteration: a reference that the sender has read
   state,     ///< index: WEIR_STATE_…, count: partial, iteration: number; bytes: prefix
   answered,  ///< of a `state`; iteration: its number, index: code; bytes: text
-  pace,      ///< iteration: how many steps of its own the sender has done
+  /// iteration: how many steps of its own the sender has done; or, where index is
+  /// earlierProcess, an earlier process of the receiver
+  pace,
   last = pace
 };
+
+/// See Kind::pace.
+enum : int32_t { earlierProcess = 1 };
 
 /// Names a step among all tasks.
 struct StepKey {

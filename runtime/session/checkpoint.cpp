@@ -98,7 +98,8 @@ struct Save : AsyncWork {
     if (prefix.failed())
       return refuseMemory(status, "a checkpoint");
     if (isShared)
-      return shared.beginSave(session, snapshot, given, options.partial, status);
+      return shared.beginSave(session, snapshot, given, options.partial, options.while_running,
+                              status);
     return snapshot.take() ? int32_t(WEIR_OK) : refuseMemory(status, "a checkpoint");
   }
   int32_t finish(weir_status *status) {

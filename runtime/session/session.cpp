@@ -15,6 +15,7 @@
 #include "session/mappings.h"
 #include "session/resources.h"
 #include "session/run.h"
+#include "session/state_parts.h"
 
 #include <new>
 #include <stddef.h>
@@ -329,6 +330,17 @@ static int32_t countSymbols(const weir_program_desc *program) {
   return count;
 }
 
+static int32_t restoreOwnVariables(weir_session *session, const weir_session_options &options,
+                                   weir_status *status) {
+  if (!options.restore)
+    return WEIR_OK;
+  if (restoreOwnPart)
+    return restoreOwnPart(session, options.restore, status);
+  StatusText(status, WEIR_UNIMPLEMENTED)
+      << "weir_session_options::restore: the program is linked without checkpoints";
+  return WEIR_UNIMPLEMENTED;
+}
+
 static int32_t fillSession(weir_session *session, const weir_session_options &options,
                            weir_status *status) {
   const weir_program_desc *program = session->program;
@@ -361,6 +373,8 @@ static int32_t fillSession(weir_session *session, const weir_session_options &op
   if (threads > maxThreads)
     threads = maxThreads;
   if (int32_t code = acquireExecutor(options, threads, &session->executor, status))
+    return code;
+  if (int32_t code = restoreOwnVariables(session, options, status))
     return code;
   return attachTransport(session, options, status);
 }

@@ -85,18 +85,26 @@ int32_t restoreOwn(weir_session *session, const char *prefix, bool partial, weir
 
 } // namespace
 
-int32_t checkSharing(const weir_session *session, const char *function, weir_status *status) {
-  const weir_transport *transport = session->transport;
-  constexpr size_t end = offsetof(weir_transport, state) + sizeof(transport->state);
-  bool isSaid = transport->size >= end && transport->state;
-  for (int32_t i = 0; isSaid && i < session->program->slot_count; ++i)
-    isSaid = deviceOf(session->program->slots[i]) >= 0;
-  if (isSaid)
-    return WEIR_OK;
+static int32_t refuseRelease(const char *function, weir_status *status) {
   StatusText(status, WEIR_UNIMPLEMENTED)
       << function
       << ": the program, or the transport, is of a release whose tasks do not save together";
   return WEIR_UNIMPLEMENTED;
+}
+
+/// Objects of older releases do not say which device has a variable.
+static int32_t checkPlaces(const weir_session *session, const char *function, weir_status *status) {
+  for (int32_t i = 0; i < session->program->slot_count; ++i)
+    if (deviceOf(session->program->slots[i]) < 0)
+      return refuseRelease(function, status);
+  return WEIR_OK;
+}
+
+int32_t checkSharing(const weir_session *session, const char *function, weir_status *status) {
+  const weir_transport *transport = session->transport;
+  constexpr size_t end = offsetof(weir_transport, state) + sizeof(transport->state);
+  bool isSaid = transport->size >= end && transport->state;
+  return isSaid ? checkPlaces(session, function, status) : refuseRelease(function, status);
 }
 
 SharedState::~SharedState() { waitForOthers(nullptr); }
@@ -136,13 +144,14 @@ int32_t SharedState::waitForOthers(weir_status *status) {
 }
 
 int32_t SharedState::beginSave(weir_session *session, Snapshot &snapshot, const char *prefix,
-                               bool partial, weir_status *status) {
+                               bool partial, bool whileRunning, weir_status *status) {
   HeapList<uint8_t> slots;
-  if (int32_t code = refuseRuns(session, status))
+  if (int32_t code = whileRunning ? int32_t(WEIR_OK) : refuseRuns(session, status))
     return code;
   if (!chooseOwn(session, /*saves=*/true, slots) || !snapshot.take(&slots))
     return refuseMemory(status, "a checkpoint");
-  return ask(session, WEIR_STATE_SAVE, prefix, partial, status);
+  return ask(session, whileRunning ? WEIR_STATE_SAVE_RUNNING : WEIR_STATE_SAVE, prefix, partial,
+             status);
 }
 
 int32_t SharedState::finishSave(weir_session *session, const Snapshot &snapshot, const char *prefix,
@@ -155,12 +164,11 @@ int32_t SharedState::finishSave(weir_session *session, const Snapshot &snapshot,
   if (!code && ownPart)
     code = snapshot.write(name.data(), partial, status);
   int32_t others = waitForOthers(code ? nullptr : status);
-  code = code ? code : others;
-  return code ? code : publish(session, ownPart, prefix, status);
+  return publish(session, ownPart, prefix, code ? code : others, status);
 }
 
-/// Makes one checkpoint of the parts; on failure they are gone.
-int32_t SharedState::publish(weir_session *session, bool ownPart, const char *prefix,
+/// Makes one checkpoint of the parts; on failure, or after one (`code`), they are gone.
+int32_t SharedState::publish(weir_session *session, bool ownPart, const char *prefix, int32_t code,
                              weir_status *status) {
   const weir_program_desc *program = session->program;
   HeapList<uint8_t> written;
@@ -184,8 +192,7 @@ int32_t SharedState::publish(weir_session *session, bool ownPart, const char *pr
     names << name.view();
   }
   if (!isGood || tasks.failed() || name.failed() || names.failed())
-    return refuseMemory(status, "a checkpoint");
-  int32_t code = WEIR_OK;
+    return code ? code : refuseMemory(status, "a checkpoint");
   const char *at = names.data();
   for (int64_t t = 0; t < tasks.size() && !code; ++t) {
     parts.push({at, int64_t(strlen(at))});
@@ -249,6 +256,13 @@ struct Part : AsyncWork {
 
 } // namespace
 
+int32_t restoreOwnPart(weir_session *session, const char *prefix, weir_status *status) {
+  if (session->tasks)
+    if (int32_t code = checkPlaces(session, "weir_session_options::restore", status))
+      return code;
+  return restoreOwn(session, prefix, /*partial=*/true, status);
+}
+
 int32_t runStatePart(weir_session *session, const weir_state_request *request, weir_run_done done,
                      void *self, weir_status *status) {
   void *memory = malloc(sizeof(Part));
@@ -260,9 +274,9 @@ int32_t runStatePart(weir_session *session, const weir_state_request *request, w
   part->prefix << request->prefix << '\0';
   part->done = done;
   part->self = self;
-  bool saves = request->what == WEIR_STATE_SAVE;
+  bool saves = request->what != WEIR_STATE_RESTORE;
   HeapList<uint8_t> slots;
-  int32_t code = saves ? refuseRuns(session, status) : int32_t(WEIR_OK);
+  int32_t code = request->what == WEIR_STATE_SAVE ? refuseRuns(session, status) : int32_t(WEIR_OK);
   if (!code && saves && (!chooseOwn(session, saves, slots) || !part->snapshot.take(&slots)))
     code = refuseMemory(status, "a part of a checkpoint");
   if (!code)

@@ -27,9 +27,9 @@ public:
   SharedState &operator=(const SharedState &) = delete;
 
   /// Takes this task's values and has all others take and write theirs. FAILED_PRECONDITION while
-  /// runs are in progress: values would be of different steps.
+  /// runs are in progress, unless `whileRunning`: values would be of different steps.
   int32_t beginSave(weir_session *session, Snapshot &snapshot, const char *prefix, bool partial,
-                    weir_status *status);
+                    bool whileRunning, weir_status *status);
   /// Writes this task's part, and makes one checkpoint of all.
   int32_t finishSave(weir_session *session, const Snapshot &snapshot, const char *prefix,
                      bool partial, weir_status *status);
@@ -40,7 +40,8 @@ private:
   int32_t ask(weir_session *session, int32_t what, const char *prefix, bool partial,
               weir_status *status);
   int32_t waitForOthers(weir_status *status);
-  int32_t publish(weir_session *session, bool ownPart, const char *prefix, weir_status *status);
+  int32_t publish(weir_session *session, bool ownPart, const char *prefix, int32_t code,
+                  weir_status *status);
   static void answered(void *self, const weir_status *status);
 
   Mutex mutex; ///< guards what follows
@@ -53,6 +54,10 @@ private:
 /// What weir_transport_host::state_part does; null where the program links no checkpoints.
 extern int32_t runStatePart(weir_session *session, const weir_state_request *request,
                             weir_run_done done, void *self, weir_status *status)
+    __attribute__((weak));
+
+/// weir_session_options::restore, of a session without runs; null as above.
+extern int32_t restoreOwnPart(weir_session *session, const char *prefix, weir_status *status)
     __attribute__((weak));
 
 } // namespace weir::rt

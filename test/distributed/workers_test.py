@@ -26,14 +26,14 @@ import tasks as task_files
 import workers as graph
 
 
-def write_cluster(path, workers):
+def write_cluster(path, workers, timing=None):
     names = [f"/job:worker/task:{i}" for i in range(workers)] + ["/job:ps/task:0"]
     ports = task_files.free_ports(len(names))
     with open(path, "w") as file:
         json.dump({"devices": [{"name": f"{name}/device:CPU:0"} for name in names],
                    "tasks": [{"name": name, "address": f"127.0.0.1:{port}"}
                              for name, port in zip(names, ports)],
-                   "timing": {"heartbeat": 0.2, "timeout": 30, "connect": 60}}, file)
+                   "timing": timing or {"heartbeat": 0.2, "timeout": 30, "connect": 60}}, file)
 
 
 class Job:

@@ -51,6 +51,8 @@ public:
   bool isReassigned() const { return functions->reassigned(cluster) != 0; }
   /// Seconds without a sign of life after which a task is given up.
   double timeout() const { return double(options.timeout_ms ? options.timeout_ms : 5000) / 1e3; }
+  /// Seconds that a task may take to come.
+  double connect() const { return double(options.connect_ms ? options.connect_ms : 30000) / 1e3; }
   const weir_transport *transport() const { return functions->transport(cluster); }
   /// Runs parts for the leader until it leaves.
   RunStatus serve();

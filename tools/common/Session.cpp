@@ -53,6 +53,7 @@ std::unique_ptr<Session> Session::create(const LoadedModel &model,
   status = made->renew();
   if (!status.ok())
     return nullptr;
+  made->options.restore = nullptr; // one made anew begins with the initial values
   made->descriptions = describeEntries(model.program());
   return made;
 }

@@ -94,7 +94,7 @@ private:
   Session(const LoadedModel &model, const weir_session_options &options)
       : model(model), options(options) {}
   const LoadedModel &model;
-  const weir_session_options options;
+  weir_session_options options;
   mutable std::mutex renewing;
   weir_session *session = nullptr;
   std::vector<LoadedEntry> descriptions;

@@ -34,7 +34,8 @@ void weir::tools::addCheckpointFlags(FlagParser &parser, CheckpointFlags &flags)
       "with --steps, --save-every and --cluster: after a task was lost waits for its "
       "replacement and goes on at the latest checkpoint of the folder of --save, which a "
       "new process begins at, too; N times at most. --steps then counts all steps. A task "
-      "that does not lead waits for the next leader as often",
+      "that does not lead waits for the next leader as often. With --own-steps nobody goes back: a "
+      "task that begins anew has its variables from the latest checkpoint",
       flags.recover, 0, 1000000000);
   parser.flag("--elastic",
               "with --recover: goes on with fewer processes where a task does not come back in the "
@@ -64,23 +65,52 @@ bool Checkpoints::report(const std::string &what, const RunStatus &failed,
   return false;
 }
 
+static bool hasLatest(const CheckpointFlags &flags) {
+  std::error_code ignored;
+  return flags.recover > 0 && fs::exists(fs::path(flags.folder()) / "checkpoint", ignored);
+}
+
+static RunStatus findLatest(const LoadedModel &model, const std::string &folder,
+                            std::string &prefix) {
+  weir_status result = WEIR_STATUS_INIT;
+  std::string latest(4096, '\0');
+  if (model.runtime().latestCheckpoint(folder.c_str(), latest.data(), int64_t(latest.size()),
+                                       &result) == WEIR_OK)
+    prefix = latest.c_str();
+  return {result.code, result.message};
+}
+
+std::string weir::tools::checkpointToGoOnFrom(const CheckpointFlags &flags,
+                                              const LoadedModel &model) {
+  std::string prefix;
+  // What cannot be read is told when it is restored, or asked for again.
+  if (hasLatest(flags) && model.runtime().latestCheckpoint)
+    findLatest(model, flags.folder(), prefix);
+  return prefix;
+}
+
 bool Checkpoints::restore(Session &session, DiagnosticSink &sink) {
   const RuntimeFunctions &runtime = model.runtime();
   if ((!flags.restore.empty() || !flags.save.empty()) && !runtime.restore)
     return report(flags.restore + flags.save,
                   {WEIR_UNIMPLEMENTED, "the library is of a release without checkpoints"}, sink);
-  std::error_code ignored;
-  bool goesOn = flags.recover > 0 && fs::exists(fs::path(flags.folder()) / "checkpoint", ignored);
-  if (goesOn || !flags.restore.empty()) {
-    std::string from = goesOn ? flags.folder() : flags.restore;
-    RunStatus failed = restoreFrom(session, from);
-    // A task that was waited for in vain may still come.
-    if (mayGoOn(failed) && goesOn)
-      return recover(session, failed, sink) || report(from, failed, sink);
-    if (!failed.ok())
-      return report(from, failed, sink);
+  hasGoneOn = mayHaveLeft = hasLatest(flags);
+  if (hasGoneOn && areOwn) {
+    countFrom(checkpointToGoOnFrom(flags, model));
+    return true;
   }
-  if (goesOn || flags.recover == 0)
+  if (!hasGoneOn && flags.restore.empty())
+    return true;
+  std::string from = hasGoneOn ? flags.folder() : flags.restore;
+  RunStatus failed = restoreFrom(session, from);
+  // A task that was waited for in vain may still come.
+  if (mayGoOn(failed) && hasGoneOn)
+    return recover(session, failed, sink) || report(from, failed, sink);
+  return report(from, failed, sink);
+}
+
+bool Checkpoints::saveFirst(Session &session, DiagnosticSink &sink) {
+  if (flags.recover == 0 || hasGoneOn || !writes || saved == step)
     return true;
   save(session, flags.save + "-" + std::to_string(step));
   wait();
@@ -95,7 +125,8 @@ std::string CheckpointFlags::folder() const {
 weir_checkpoint_options Checkpoints::options() const {
   weir_checkpoint_options options = WEIR_CHECKPOINT_OPTIONS_INIT;
   options.keep = static_cast<int32_t>(flags.keep);
-  options.by_task = flags.byTask;
+  options.by_task = flags.byTask || areOwn;
+  options.while_running = areOwn;
   return options;
 }
 
@@ -106,6 +137,14 @@ bool Checkpoints::mayGoOn(const RunStatus &why) const {
 
 bool Checkpoints::recover(Session &session, const RunStatus &failed, DiagnosticSink &sink) {
   RunStatus why = failed;
+  if (areOwn) {
+    if (!mayGoOn(why) || recovered >= flags.recover)
+      return false;
+    ++recovered;
+    std::fprintf(stderr, "step %lld: %s; runs it again\n", static_cast<long long>(step + 1),
+                 why.text().c_str());
+    return true;
+  }
   auto begin = std::chrono::steady_clock::now();
   for (bool waited = false; mayGoOn(why) && recovered < flags.recover; waited = true) {
     ++recovered;
@@ -139,26 +178,24 @@ bool Checkpoints::recover(Session &session, const RunStatus &failed, DiagnosticS
 
 /// `from` becomes the checkpoint's prefix.
 RunStatus Checkpoints::restoreFrom(Session &session, std::string &from) {
-  const RuntimeFunctions &runtime = model.runtime();
-  weir_status result = WEIR_STATUS_INIT;
   std::error_code ignored;
-  if (fs::is_directory(from, ignored)) {
-    std::string latest(4096, '\0');
-    if (runtime.latestCheckpoint(from.c_str(), latest.data(), int64_t(latest.size()), &result))
-      return {result.code, result.message};
-    from = latest.c_str();
-  }
+  if (fs::is_directory(from, ignored))
+    if (RunStatus failed = findLatest(model, from, from); !failed.ok())
+      return failed;
   weir_checkpoint_options given = options();
   RunStatus restored = session.restore(from, &given);
-  if (!restored.ok())
-    return restored;
-  // Numbers go on.
+  if (restored.ok())
+    countFrom(from);
+  return restored;
+}
+
+/// Numbers go on.
+void Checkpoints::countFrom(const std::string &from) {
   size_t dash = from.rfind('-');
   int64_t number = 0;
   if (dash != std::string::npos &&
       parseInteger(std::string_view(from).substr(dash + 1), 0, int64_t(1) << 60, number))
     step = number;
-  return {};
 }
 
 void Checkpoints::wait() {
@@ -166,8 +203,30 @@ void Checkpoints::wait() {
   changed.wait(lock, [&] { return !isSaving; });
 }
 
+/// What tasks had begun to write of earlier checkpoints when they, or this one, were lost: files
+/// SAVE-NUMBER.task-… and those under a name for the meantime. No other checkpoint is being
+/// written.
+void Checkpoints::removeLeftovers() {
+  std::string stem = fs::path(flags.save).filename().string() + "-";
+  std::error_code ignored;
+  for (const auto &entry : fs::directory_iterator(flags.folder(), ignored)) {
+    std::string name = entry.path().filename().string();
+    size_t digits = name.find_first_not_of("0123456789", stem.size());
+    int64_t number;
+    if (!name.starts_with(stem) || digits == std::string::npos ||
+        !parseInteger(std::string_view(name).substr(stem.size(), digits - stem.size()), 0, step - 1,
+                      number))
+      continue;
+    if (name.compare(digits, 6, ".task-") == 0 || name.find(".tempstate", digits) != name.npos)
+      fs::remove(entry.path(), ignored);
+  }
+  mayHaveLeft = false;
+}
+
 void Checkpoints::save(Session &session, const std::string &to) {
   wait(); // one at a time: no more of the past is kept than one checkpoint
+  if (mayHaveLeft)
+    removeLeftovers();
   {
     std::lock_guard<std::mutex> lock(mutex);
     if (status.ok() && members)
@@ -184,6 +243,7 @@ void Checkpoints::save(Session &session, const std::string &to) {
     auto &checkpoints = *static_cast<Checkpoints *>(self);
     std::lock_guard<std::mutex> lock(checkpoints.mutex);
     checkpoints.status = {result->code, result->message};
+    checkpoints.mayHaveLeft |= checkpoints.flags.recover > 0 && result->code != WEIR_OK;
     checkpoints.isSaving = false;
     checkpoints.changed.notify_all();
   };
@@ -198,7 +258,7 @@ void Checkpoints::save(Session &session, const std::string &to) {
 
 bool Checkpoints::afterRun(Session &session) {
   ++step;
-  if (!flags.save.empty() && flags.every > 0 && step % flags.every == 0)
+  if (saves() && flags.every > 0 && step % flags.every == 0)
     save(session, flags.save + "-" + std::to_string(step));
   std::lock_guard<std::mutex> lock(mutex);
   if (isSaving || status.ok())
@@ -215,7 +275,7 @@ bool Checkpoints::afterRun(Session &session) {
 }
 
 RunStatus Checkpoints::saveLast(Session &session) {
-  if (flags.recover > 0 && saved != step)
+  if (flags.recover > 0 && saves() && saved != step)
     save(session, flags.save + "-" + std::to_string(step));
   wait();
   std::lock_guard<std::mutex> lock(mutex);
@@ -228,7 +288,7 @@ RunStatus Checkpoints::saveLast(Session &session) {
 }
 
 bool Checkpoints::finish(Session &session, DiagnosticSink &sink) {
-  if (!flags.save.empty() && saved != step)
+  if (saves() && saved != step)
     save(session, flags.every > 0 ? flags.save + "-" + std::to_string(step) : flags.save);
   wait();
   return report(prefix, status, sink);

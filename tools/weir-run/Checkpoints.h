@@ -13,6 +13,7 @@
 #include "tools/common/Session.h"
 #include "tools/weir-run/Members.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 
@@ -36,24 +37,42 @@ void addCheckpointFlags(FlagParser &parser, CheckpointFlags &flags);
 /// none.
 RunStatus synchronizeReplicas(Session &session);
 
+/// The prefix of the checkpoint that --recover goes on from; empty: there is none, or no --recover.
+std::string checkpointToGoOnFrom(const CheckpointFlags &flags, const LoadedModel &model);
+
+/// Whose steps checkpoints are of.
+enum class StepsOf {
+  One,    ///< of this task, or of another that alone leads
+  Several ///< of several tasks that each lead their own: none goes back
+};
+
 /// Restores and saves a session's variables, as the flags say. Checkpoints between runs
 /// have the number of the run behind their prefix, counted on from a restored one's, and
 /// are written while runs go on.
 class Checkpoints {
 public:
-  /// `members`: null where the program runs in one process.
+  /// `members`: null where the program runs in one process. `writes`: with --recover, whether this
+  /// task is the one that saves.
   Checkpoints(const CheckpointFlags &flags, const LoadedModel &model, std::string input,
-              Members *members = nullptr)
-      : flags(flags), model(model), input(std::move(input)), members(members) {}
+              Members *members = nullptr, StepsOf stepsOf = StepsOf::One, bool writes = true)
+      : flags(flags), model(model), input(std::move(input)), members(members),
+        areOwn(stepsOf == StepsOf::Several && flags.recover > 0),
+        writes(writes || flags.recover == 0) {}
   ~Checkpoints() { wait(); }
   Checkpoints(const Checkpoints &) = delete;
   Checkpoints &operator=(const Checkpoints &) = delete;
 
-  /// False after a report (W0710), as below. With --recover also saves what a run that
-  /// loses a task early goes back to, unless there is a checkpoint.
+  /// False after a report (W0710), as below. Where several tasks lead their own steps, and
+  /// --recover goes on from a checkpoint, the session has begun with its part of it.
   bool restore(Session &session, DiagnosticSink &sink);
+  /// With --recover, before the first step: saves what a run that loses a task early goes back to,
+  /// unless there is a checkpoint.
+  bool saveFirst(Session &session, DiagnosticSink &sink);
+  /// Whether --recover has found a checkpoint to go on from.
+  bool goesOn() const { return hasGoneOn; }
   /// A run has failed: waits for the tasks that it needs, and goes back to the latest
-  /// checkpoint. False, without a report, where that is of no use.
+  /// checkpoint; where several lead their own steps, runs it again. False, without a report, where
+  /// that is of no use.
   bool recover(Session &session, const RunStatus &failed, DiagnosticSink &sink);
   /// After each run that counts. Returns whether runs may go on: with --recover also where a
   /// checkpoint could not be written, which is told and counted.
@@ -63,6 +82,8 @@ public:
   bool recovers() const { return flags.recover > 0; }
   /// Runs that counted, with those before a restored checkpoint.
   int64_t count() const { return step; }
+  /// So many have been done before this process, at least.
+  void skipTo(int64_t done) { step = std::max(step, done); }
   /// After the last one: what is not saved yet.
   bool finish(Session &session, DiagnosticSink &sink);
 
@@ -72,12 +93,17 @@ private:
   weir_checkpoint_options options() const;
   void save(Session &session, const std::string &prefix);
   void wait();
+  void removeLeftovers();
+  bool saves() const { return writes && !flags.save.empty(); }
+  void countFrom(const std::string &from);
   bool report(const std::string &prefix, const RunStatus &status, DiagnosticSink &sink) const;
 
   const CheckpointFlags &flags;
   const LoadedModel &model;
   const std::string input;
   Members *const members;
+  const bool areOwn, writes;
+  bool hasGoneOn = false, mayHaveLeft = false;
   int64_t step = 0, saved = -1, recovered = 0;
 
   std::mutex mutex; ///< guards what follows

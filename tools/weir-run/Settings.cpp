@@ -109,9 +109,9 @@ std::string whyNotTogether(const Settings &settings, const FlagParser &parser) {
     return "found --save-by-task without --cluster";
   if (steps.areOwn && (!steps.steps || settings.cluster.empty()))
     return "found --own-steps without --steps and --cluster";
-  if (steps.areOwn && settings.checkpoints.recover)
-    return "found --own-steps beside --recover: one task alone can go back to a checkpoint; "
-           "possible: without, the command again";
+  if (steps.areOwn && settings.checkpoints.elastic)
+    return "found --own-steps beside --elastic: others cannot lead a task's own steps; possible: "
+           "--recover alone, and a launcher that begins it anew";
   if (steps.staleness >= 0 && !steps.areOwn)
     return "found --staleness without --own-steps";
   const char *alone =

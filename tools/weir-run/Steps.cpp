@@ -16,6 +16,7 @@
 #include <cstring>
 #include <numeric>
 #include <optional>
+#include <thread>
 
 using namespace weir;
 using namespace weir::tools;
@@ -45,6 +46,30 @@ void weir::tools::addStepFlags(FlagParser &parser, StepFlags &flags) {
   parser.number("--staleness", "K",
                 "with --own-steps: waits while another task of the job is more than K steps behind",
                 flags.staleness, 0, int64_t(1) << 40);
+}
+
+int64_t Pace::earlier() const {
+  return task && recovers ? std::max<int64_t>(task->figures(task->rank()).own_steps, 0) : 0;
+}
+
+/// Whether one that has not done its steps is away.
+bool Pace::isLost() const {
+  std::vector<int32_t> presence = task->presence();
+  for (int32_t other : task->ownJob())
+    if (presence[size_t(other)] < 0 && task->figures(other).own_steps < allSteps)
+      return true;
+  return false;
+}
+
+RunStatus Pace::end() {
+  RunStatus status = task ? task->keepPace(allSteps, 0) : RunStatus();
+  auto give = Clock::now() + std::chrono::duration<double>(task ? task->connect() : 0);
+  while (status.ok() && task && recovers && isLost() && Clock::now() < give) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (!isLost())
+      status = task->keepPace(allSteps, 0);
+  }
+  return status;
 }
 
 const std::vector<int64_t> &Batches::of(int64_t step) {
@@ -213,13 +238,16 @@ bool weir::tools::runSteps(const StepFlags &flags, const std::string &model, Ses
   Clock::time_point start = Clock::now(), shown = start;
   // One that may begin anew counts from the first step of all.
   const int64_t first = checkpoints.recovers() ? 0 : checkpoints.count();
-  const int64_t begun = checkpoints.count();
   auto keepsPace = [&](const RunStatus &status) {
     if (!status.ok())
       sink.report({"W0709", model, "", "", "other tasks' steps: " + status.text(), {}});
     return status.ok();
   };
   if (!keepsPace(pace.begin()))
+    return false;
+  checkpoints.skipTo(first + std::min(pace.earlier(), flags.steps));
+  const int64_t begun = checkpoints.count();
+  if (begun > first && !keepsPace(pace.done(begun - first)))
     return false;
   for (;;) {
     int64_t step = checkpoints.count();

@@ -34,18 +34,25 @@ struct StepFlags {
 class Pace {
 public:
   /// `task`: null where there are no others, or this one does not lead steps of its own.
-  Pace(ClusterTask *task, int64_t staleness) : task(task), staleness(staleness) {}
+  /// `recovers`: tasks that are lost come again.
+  Pace(ClusterTask *task, int64_t staleness, bool recovers)
+      : task(task), staleness(staleness), recovers(recovers) {}
   /// Waits until all others have begun, too.
   RunStatus begin() { return task ? task->keepPace(0, 0) : RunStatus(); }
+  /// After begin(): steps that an earlier process of this task did, as others have heard; 0: none.
+  int64_t earlier() const;
   /// Steps are done; waits where others are too far behind.
   RunStatus done(int64_t steps) { return task ? task->keepPace(steps, staleness) : RunStatus(); }
-  /// Waits until all others have done theirs: what they use may be this task's.
-  RunStatus end() { return task ? task->keepPace(allSteps, 0) : RunStatus(); }
+  /// Waits until all others have done theirs: what they use may be this task's. One that was lost
+  /// is waited for as long as a connection may take.
+  RunStatus end();
 
 private:
   static constexpr int64_t allSteps = int64_t(1) << 62;
+  bool isLost() const;
   ClusterTask *task;
   int64_t staleness;
+  bool recovers;
 };
 
 void addStepFlags(FlagParser &parser, StepFlags &flags);

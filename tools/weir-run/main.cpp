@@ -240,7 +240,16 @@ bool ModelRun::openSession() {
     options.trace = recorder.hooks();
   if (settings.topSeconds)
     options.trace = top.hooks();
-  session = Session::create(*model, options, status);
+  // Who takes the place of a task that was lost has what it had before others see it.
+  bool replaces =
+      task && !settings.checkpoints.elastic && (settings.steps.areOwn || !task->leads());
+  std::string from, tried;
+  do {
+    tried = from;
+    from = replaces ? checkpointToGoOnFrom(settings.checkpoints, *model) : "";
+    options.restore = from.empty() ? nullptr : from.c_str();
+    session = Session::create(*model, options, status);
+  } while (!session && from != tried); // a newer one may have replaced it
   if (!session) {
     sink.report({"W0706", input, "", "", "no session can be made: " + status.text(), {}});
     return false;
@@ -264,14 +273,19 @@ bool ModelRun::prepare() {
   if (task)
     members.emplace(*task, *session, settings.checkpoints.elastic, settings.checkpoints.recover,
                     settings.checkpoints.folder() + "/leader");
-  checkpoints.emplace(settings.checkpoints, *model, input, members ? &*members : nullptr);
+  checkpoints.emplace(settings.checkpoints, *model, input, members ? &*members : nullptr,
+                      settings.steps.areOwn ? StepsOf::Several : StepsOf::One,
+                      !task || !settings.steps.areOwn || task->leads());
   leads = !task || task->leads() || settings.steps.areOwn || members->serve(status);
   if (leads && members)
     if (RunStatus failed = members->beginToLead(); !failed.ok()) {
       sink.report({"W0709", input, "", "", "this task cannot lead: " + failed.text(), {}});
       return false;
     }
-  return !leads || checkpoints->restore(*session, sink);
+  // What is run before the steps may give variables their values.
+  bool isFirst = settings.entries.size() <= 1;
+  return !leads || (checkpoints->restore(*session, sink) &&
+                    (!isFirst || checkpoints->saveFirst(*session, sink)));
 }
 
 bool ModelRun::endServing() {
@@ -304,9 +318,16 @@ bool ModelRun::runEntries() {
     }
   if (!inputs.checkNames(input, session->entries(), settings.entries, sink))
     return false;
-  for (const std::string &name : settings.entries)
-    if (!runEntry(name))
+  // Variables have their values, which what was run before the steps must not give them again.
+  bool hasBegun = checkpoints->goesOn() && (!settings.steps.areOwn || task->leads());
+  for (const std::string &name : settings.entries) {
+    bool isLast = &name == &settings.entries.back();
+    if (hasBegun && !isLast)
+      std::fprintf(stderr, "--run=%s was run before checkpoint %lld, and is not run again\n",
+                   name.c_str(), static_cast<long long>(checkpoints->count()));
+    else if ((isLast && !checkpoints->saveFirst(*session, sink)) || !runEntry(name))
       return false;
+  }
   return checkpoints->finish(*session, sink);
 }
 
@@ -328,7 +349,8 @@ bool ModelRun::runEntry(const std::string &name) {
   RunStatus ran;
   bool isLast = &name == &settings.entries.back();
   bool timed = settings.measure.repeat > 0 && isLast, steps = settings.steps.steps > 0 && isLast;
-  Pace pace(settings.steps.areOwn ? task.get() : nullptr, settings.steps.staleness);
+  Pace pace(settings.steps.areOwn ? task.get() : nullptr, settings.steps.staleness,
+            checkpoints->recovers());
   if (steps && !runSteps(settings.steps, input, *session, entry, feeds, *checkpoints, pace, fetches,
                          metrics.get(), sink))
     return false;
@@ -344,7 +366,8 @@ bool ModelRun::runEntry(const std::string &name) {
   } else if (!steps) {
     ran = session->run(entry, feeds, fetches);
   }
-  if (ran.ok() && !timed && !steps)
+  // Steps alone count where a process goes on that another has begun.
+  if (ran.ok() && !timed && !steps && !checkpoints->recovers())
     checkpoints->afterRun(*session);
   if (!ran.ok()) {
     sink.report({"W0704", input, "", "", "entry \"" + name + "\" failed: " + ran.text(), {}});

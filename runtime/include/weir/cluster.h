@@ -101,6 +101,9 @@ typedef struct weir_task_figures {
   int64_t wait_time;    ///< of that, in which it had nothing to do but wait for other tasks
   int64_t clock_offset; ///< its monotonic clock less this one's
   int64_t clock_error;  ///< at most so far off; -1: not known
+  /// Steps of its own that it has told of (weir_cluster_keep_pace), as which process ever; of this
+  /// task, what others have heard of earlier ones, once they have begun. -1: none.
+  int64_t own_steps;
 } weir_task_figures;
 /// OUT_OF_RANGE: there is no such task.
 WEIR_API int32_t weir_cluster_figures(const weir_cluster *cluster, int32_t task,

@@ -44,8 +44,9 @@ enum { WEIR_FEW_BYTES = 192 };
 
 /// What tasks are asked to do with the variables of their devices, between steps.
 enum {
-  WEIR_STATE_SAVE,   ///< take their values, and write them as a part of a checkpoint
-  WEIR_STATE_RESTORE ///< read them from a checkpoint
+  WEIR_STATE_SAVE,        ///< take their values, and write them as a part of a checkpoint
+  WEIR_STATE_RESTORE,     ///< read them from a checkpoint
+  WEIR_STATE_SAVE_RUNNING ///< as WEIR_STATE_SAVE, whatever runs are in progress
 };
 
 typedef struct weir_state_request {

@@ -307,10 +307,28 @@ typedef struct weir_session_options {
   /// Carries tensors to the program's devices in other processes
   /// (weir/transport.h); null: all devices are here. Outlives the session.
   const struct weir_transport *transport;
+  /// Null: none. Variables of this process' devices begin with what this checkpoint (a prefix) has
+  /// for them, before any other task can see them: what a task wants that takes the place of one
+  /// that was lost, where others go on. Those that it has no value for keep their initial ones.
+  /// Errors as of weir_session_restore.
+  const char *restore;
 } weir_session_options;
 
 #define WEIR_SESSION_OPTIONS_INIT                                                                  \
-  {(uint32_t)sizeof(weir_session_options), 0, 0, 0, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL}
+  {(uint32_t)sizeof(weir_session_options),                                                         \
+   0,                                                                                              \
+   0,                                                                                              \
+   0,                                                                                              \
+   NULL,                                                                                           \
+   NULL,                                                                                           \
+   NULL,                                                                                           \
+   0,                                                                                              \
+   0,                                                                                              \
+   NULL,                                                                                           \
+   NULL,                                                                                           \
+   NULL,                                                                                           \
+   NULL,                                                                                           \
+   NULL}
 
 typedef struct weir_session weir_session;
 
@@ -364,9 +382,13 @@ typedef struct weir_checkpoint_options {
   /// FAILED_PRECONDITION while runs are in progress. 0: of replicas' variables the task of the
   /// first one does all; of other programs the same as 1.
   int32_t by_task;
+  /// With `by_task`, saving: 1: also while runs are in progress, which other tasks may lead. Each
+  /// variable is saved with a value that it had at this time, and different ones may be of
+  /// different runs (asynchronous workers).
+  int32_t while_running;
 } weir_checkpoint_options;
 
-#define WEIR_CHECKPOINT_OPTIONS_INIT {(uint32_t)sizeof(weir_checkpoint_options), 0, 0, 0}
+#define WEIR_CHECKPOINT_OPTIONS_INIT {(uint32_t)sizeof(weir_checkpoint_options), 0, 0, 0, 0}
 
 //===----------------------------------------------------------------------===//
 // Memory

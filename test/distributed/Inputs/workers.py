@@ -7,7 +7,7 @@
 """A graph as TensorFlow writes it, as text: variables on /job:ps/task:0, workers on /job:worker.
 
 async_I    of worker I: reads w, moves it a tenth of the way to a target (figure 7 of the white paper), counts its step and
-           keeps, in lag_I, by how many steps it has been ahead of the slowest worker; gives both
+           keeps, in lag_I, by how many steps it has been ahead of the slowest worker; gives w, the lag and the count
 sync_I     of worker I, as SyncReplicasOptimizer's: takes a token, whose number t is its local step, and gives an
            accumulator the gradient t + 1; gives, too, how often the step was a later one by then
 update     of worker 0, which has no sync_0: waits for the mean of the first NEEDED gradients of this step, takes it off w,
@@ -108,7 +108,8 @@ def write(path, workers, needed):
         g.change(f"noted_{i}", "AssignVariableOp", f"lag_{i}", worst, I)
         g.read(f"w_after_{i}", "w", F, [f"noted_{i}"])
         g.identity(f"lag_after_{i}", worst, I, own)
-        flags += [f"--entry=async_{i}", f"--fetch=w_after_{i}=w", f"--fetch=lag_after_{i}=lag"]
+        flags += [f"--entry=async_{i}", f"--fetch=w_after_{i}=w", f"--fetch=lag_after_{i}=lag",
+                  f"--fetch=mine_{i}=count"]
         if i == 0:
             continue
         token = g.node(f"token_{i}", "QueueDequeueV2", ["tokens"], own,

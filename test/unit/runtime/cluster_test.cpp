@@ -278,9 +278,9 @@ TEST(Cluster, WorkersStoppedAtTheHandshakeEndRunsAndComeBack) {
   silence(SIGSTOP, rounds(2), /*early=*/true);
 }
 
-/// The loop of a test that is to run until something ends it.
 /// A worker ends between two steps, and another process has its place before the next one. Of its
-/// variables nothing is left: that must not go unnoticed, and is told once.
+/// variables nothing is left: that must not go unnoticed, and is told once to who runs a step. Who
+/// saves is told, too, and does not keep it from the step.
 static void replaceBetweenSteps(bool hasVariables) {
   Ring ring(2);
   if (hasVariables)
@@ -306,6 +306,14 @@ static void replaceBetweenSteps(bool hasVariables) {
   if (hasVariables) {
     std::vector<float> x(10, 1.0f);
     std::vector<weir_tensor> fetches(2);
+    weir_checkpoint_options options = WEIR_CHECKPOINT_OPTIONS_INIT;
+    options.by_task = 1;
+    std::string prefix = testing::TempDir() + "weir-cluster-" + std::to_string(getpid()) + "/m";
+    for (int32_t whileRunning : {0, 1}) {
+      options.while_running = whileRunning;
+      EXPECT_EQ(weir_session_save(leader.session, prefix.c_str(), &options, &leader.status),
+                WEIR_UNAVAILABLE);
+    }
     EXPECT_EQ(leader.run({floats(x, {10})}, fetches), WEIR_UNAVAILABLE);
     EXPECT_NE(std::string(leader.status.message)
                   .find("task /job:worker/replica:0/task:1: it has begun anew"),
