@@ -81,7 +81,7 @@ bool TaskSet::tellFigures(int32_t task, weir_task_figures *figures) {
   figures->wait_time = peer.waitTime;
   figures->clock_offset = peer.clockOffset;
   figures->clock_error = isOwn ? 0 : peer.clockError;
-  figures->own_steps = std::max(peer.pace, peer.earlierPace);
+  figures->own_steps = isOwn ? peer.earlierPace : std::max(peer.pace, peer.earlierPace);
   return true;
 }
 

@@ -30,7 +30,7 @@ constexpr char readiness = '!', goodbye = '.';
 /// Or, instead of the end: a length of two bytes, a roster, a proof.
 constexpr char moving = '~';
 /// Of handshakes and messages.
-constexpr uint32_t protocolVersion = 6;
+constexpr uint32_t protocolVersion = 7;
 constexpr size_t longestAddress = 1 << 16;
 
 /// Fixed part; the worker's address, or the text of a refusal, follows, and then the roster.

@@ -17,27 +17,31 @@
 namespace weir::rt::cluster {
 
 void TaskSet::handlePace(const Header &header) {
-  if (header.iteration < 0)
-    return;
   Lock lock(mutex);
   if (header.index == earlierProcess) {
     int64_t &earlier = peers[size_t(own)].earlierPace;
-    earlier = std::max(earlier, header.iteration);
-    return;
+    earlier = std::max(earlier, header.step.number);
   }
   Peer &peer = peers[size_t(header.task)];
   peer.pace = std::max(peer.pace, header.iteration);
   changed.notifyAll();
 }
 
-/// To who has just come; nothing where this task leads no steps of its own.
+/// To who has just come; nothing where neither leads, or led, steps of its own. Both numbers in
+/// one: who has the first, which is waited for, has the other.
 void TaskSet::tellPace(int32_t task) {
   Header header = Header::of(Kind::pace);
+  int64_t earlier;
   {
     Lock lock(mutex);
     header.iteration = peers[size_t(own)].pace;
+    earlier = peers[size_t(task)].earlierPace;
   }
-  if (header.iteration >= 0)
+  if (earlier >= 0) {
+    header.index = earlierProcess;
+    header.step.number = earlier;
+  }
+  if (header.iteration >= 0 || earlier >= 0)
     ucx.send(task, header);
 }
 

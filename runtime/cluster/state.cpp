@@ -22,7 +22,8 @@ int32_t TaskSet::askForState(const weir_state_request &request, weir_run_done do
   *ownNumber = own;
   std::vector<int32_t> tasks;
   for (int32_t task : taskOfDevice)
-    if (task >= 0 && std::find(tasks.begin(), tasks.end(), task) == tasks.end())
+    if (task >= 0 && hasVariables(task) &&
+        std::find(tasks.begin(), tasks.end(), task) == tasks.end())
       tasks.push_back(task);
   if (Problem problem = waitFor(tasks))
     return giveStatus(status, problem.code, problem.text);
@@ -33,9 +34,12 @@ int32_t TaskSet::askForState(const weir_state_request &request, weir_run_done do
       if (peers[size_t(task)].state != Peer::here)
         return giveStatus(status, WEIR_UNAVAILABLE, describeAbsence(peers[size_t(task)]));
     // Initial values must not be saved as what the steps have left: the next step is told, too,
-    // since it would begin with them.
+    // since it would begin with them. Where others' steps go on it is told once, of either.
     bool restores = request.what == WEIR_STATE_RESTORE;
-    if (Problem problem = restores ? Problem() : checkVariables(tasks))
+    Problem problem = restores ? Problem() : checkVariables(tasks);
+    if (request.what == WEIR_STATE_SAVE_RUNNING)
+      takeAsKnown(tasks);
+    if (problem)
       return giveStatus(status, problem.code, problem.text);
     number = nextNumber++;
     if (!tasks.empty())

@@ -423,13 +423,11 @@ bool TaskSet::admit(int32_t task, std::shared_ptr<Connection> connection,
 
 void TaskSet::announce(int32_t task, uint64_t nonce) {
   bool readable;
-  int64_t earlierPace;
   {
     Lock lock(mutex);
     Peer &peer = peers[size_t(task)];
     if (peer.state != Peer::greeted || peer.nonce != nonce)
       return;
-    earlierPace = peer.earlierPace;
     peer.state = Peer::here;
     ++peer.visits;
     peer.problem = {};
@@ -440,13 +438,6 @@ void TaskSet::announce(int32_t task, uint64_t nonce) {
   header.kind = Kind::readable;
   if (readable)
     ucx.send(task, header);
-  // It is known there once this task's own is, which is waited for.
-  if (earlierPace >= 0) {
-    header.kind = Kind::pace;
-    header.index = earlierProcess;
-    header.iteration = earlierPace;
-    ucx.send(task, header);
-  }
   tellPace(task);
 }
 
@@ -510,9 +501,6 @@ void TaskSet::lose(int32_t task, uint64_t nonce, const std::string &reason) {
     for (Step &step : steps) {
       if (step.dead || !involves(step, task))
         continue;
-      // Who leads it is told.
-      if (step.key.leader == own)
-        peer.known = 0;
       if (enter(step)) {
         concerned.push_back(&step);
         continue;

@@ -237,6 +237,12 @@ void TaskSet::end(Step *step, int32_t code, const char *text) {
   }
   runs.fetch_sub(1);
   Lock lock(mutex);
+  // Who leads it is told of the loss. A step that has come to its end goes on with what is gone.
+  if (step->key.leader == own && code == WEIR_UNAVAILABLE)
+    for (const RemotePart &part : step->parts)
+      if (Peer &peer = peers[size_t(part.task)];
+          peer.state != Peer::here || peer.known != peer.incarnation)
+        peer.known = 0;
   if (step->began) {
     step->took = nowNs() - step->began;
     step->waited = host->waited(step->run);

@@ -57,8 +57,8 @@ enum class Kind : uint8_t {
   finished,  ///< iteration: a reference that the sender has read
   state,     ///< index: WEIR_STATE_…, count: partial, iteration: number; bytes: prefix
   answered,  ///< of a `state`; iteration: its number, index: code; bytes: text
-  /// iteration: how many steps of its own the sender has done; or, where index is
-  /// earlierProcess, an earlier process of the receiver
+  /// iteration: how many steps of its own the sender has done, -1: it leads none; where index is
+  /// earlierProcess, step.number: how many an earlier process of the receiver has
   pace,
   last = pace
 };

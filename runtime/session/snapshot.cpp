@@ -125,9 +125,9 @@ Snapshot::~Snapshot() {
     releaseValue(values[i]);
 }
 
-bool Snapshot::take(const HeapList<uint8_t> *slots) {
+bool Snapshot::take(const HeapList<uint8_t> *slots, bool withStates) {
   int32_t count = session->program->slot_count;
-  if (!values.reserve(count) || !wanted.reserve(count) || !resources.pause(session))
+  if (!values.reserve(count) || !wanted.reserve(count) || (withStates && !resources.pause(session)))
     return false;
   for (int32_t i = 0; i < count; ++i) {
     wanted.push(slots ? (*slots)[i] : !isCopy(session->program->slots[i]));
@@ -144,7 +144,7 @@ bool Snapshot::take(const HeapList<uint8_t> *slots) {
       values.push(value);
     }
   }
-  return resources.write(session);
+  return !withStates || resources.write(session);
 }
 
 int32_t Snapshot::addStates(BundleWriter &writer, weir_status *status) const {

@@ -48,7 +48,7 @@ public:
 
   /// The values of this moment: of `slots` (by slot, 1: it is wanted), null: of all that are no
   /// copies. False: no memory.
-  bool take(const HeapList<uint8_t> *slots = nullptr);
+  bool take(const HeapList<uint8_t> *slots = nullptr, bool withStates = true);
   /// Writes a checkpoint of them, which is on the disk when this returns. `partial`: what was
   /// never assigned is left out. Returns a weir_code.
   int32_t write(const char *prefix, bool partial, weir_status *status) const;

@@ -148,7 +148,7 @@ int32_t SharedState::beginSave(weir_session *session, Snapshot &snapshot, const 
   HeapList<uint8_t> slots;
   if (int32_t code = whileRunning ? int32_t(WEIR_OK) : refuseRuns(session, status))
     return code;
-  if (!chooseOwn(session, /*saves=*/true, slots) || !snapshot.take(&slots))
+  if (!chooseOwn(session, /*saves=*/true, slots) || !snapshot.take(&slots, !whileRunning))
     return refuseMemory(status, "a checkpoint");
   return ask(session, whileRunning ? WEIR_STATE_SAVE_RUNNING : WEIR_STATE_SAVE, prefix, partial,
              status);
@@ -164,11 +164,12 @@ int32_t SharedState::finishSave(weir_session *session, const Snapshot &snapshot,
   if (!code && ownPart)
     code = snapshot.write(name.data(), partial, status);
   int32_t others = waitForOthers(code ? nullptr : status);
-  return publish(session, ownPart, prefix, code ? code : others, status);
+  code = code ? code : others;
+  return code ? code : publish(session, ownPart, prefix, status);
 }
 
-/// Makes one checkpoint of the parts; on failure, or after one (`code`), they are gone.
-int32_t SharedState::publish(weir_session *session, bool ownPart, const char *prefix, int32_t code,
+/// Makes one checkpoint of the parts; on failure they are gone.
+int32_t SharedState::publish(weir_session *session, bool ownPart, const char *prefix,
                              weir_status *status) {
   const weir_program_desc *program = session->program;
   HeapList<uint8_t> written;
@@ -192,7 +193,8 @@ int32_t SharedState::publish(weir_session *session, bool ownPart, const char *pr
     names << name.view();
   }
   if (!isGood || tasks.failed() || name.failed() || names.failed())
-    return code ? code : refuseMemory(status, "a checkpoint");
+    return refuseMemory(status, "a checkpoint");
+  int32_t code = WEIR_OK;
   const char *at = names.data();
   for (int64_t t = 0; t < tasks.size() && !code; ++t) {
     parts.push({at, int64_t(strlen(at))});
@@ -260,7 +262,7 @@ int32_t restoreOwnPart(weir_session *session, const char *prefix, weir_status *s
   if (session->tasks)
     if (int32_t code = checkPlaces(session, "weir_session_options::restore", status))
       return code;
-  return restoreOwn(session, prefix, /*partial=*/true, status);
+  return restoreOwn(session, prefix, /*partial=*/false, status);
 }
 
 int32_t runStatePart(weir_session *session, const weir_state_request *request, weir_run_done done,
@@ -277,7 +279,10 @@ int32_t runStatePart(weir_session *session, const weir_state_request *request, w
   bool saves = request->what != WEIR_STATE_RESTORE;
   HeapList<uint8_t> slots;
   int32_t code = request->what == WEIR_STATE_SAVE ? refuseRuns(session, status) : int32_t(WEIR_OK);
-  if (!code && saves && (!chooseOwn(session, saves, slots) || !part->snapshot.take(&slots)))
+  // Iterators would be waited for by who moves messages.
+  bool withStates = request->what == WEIR_STATE_SAVE;
+  if (!code && saves &&
+      (!chooseOwn(session, saves, slots) || !part->snapshot.take(&slots, withStates)))
     code = refuseMemory(status, "a part of a checkpoint");
   if (!code)
     code = part->prefix.failed() ? refuseMemory(status, "a part of a checkpoint")

@@ -40,8 +40,7 @@ private:
   int32_t ask(weir_session *session, int32_t what, const char *prefix, bool partial,
               weir_status *status);
   int32_t waitForOthers(weir_status *status);
-  int32_t publish(weir_session *session, bool ownPart, const char *prefix, int32_t code,
-                  weir_status *status);
+  int32_t publish(weir_session *session, bool ownPart, const char *prefix, weir_status *status);
   static void answered(void *self, const weir_status *status);
 
   Mutex mutex; ///< guards what follows

@@ -60,7 +60,8 @@ class Task:
 
 
 def job(options, rng):
-    """Losses by task, the seconds until the next checkpoint, and what each worker has counted."""
+    """Losses by task, the seconds until the next checkpoint, and what each worker has counted, of
+    itself and as its lead before the slowest."""
     save = os.path.join(options.out, "saved", "m")
     how = [f"--steps={options.steps}", f"--save={save}", f"--save-every={EVERY}", "--keep=3",
            "--recover=1000"]
@@ -84,8 +85,11 @@ def job(options, rng):
     while True:
         done = [each.isDone() for each in tasks.values()]
         if all(done):
-            return losses, recoveries, [int(value(tasks[f"worker:{i}"].text(), "count")[-1])
-                                        for i in range(options.workers)]
+            if plan:
+                sys.exit(f"{len(plan)} disturbances came too late; possible: more --steps")
+            texts = [tasks[f"worker:{i}"].text() for i in range(options.workers)]
+            return losses, recoveries, *([int(value(text, name)[-1]) for text in texts]
+                                         for name in ("count", "lag"))
         if time.time() > give:
             for each in tasks.values():
                 each.process.kill()
@@ -136,10 +140,11 @@ def main():
     compile_graph(options, model, flags, os.path.join(options.out, "workers.so"))
     write_cluster(os.path.join(options.out, "c.json"), options.workers,
                   {"heartbeat": 0.2, "timeout": 2, "connect": 30})
-    losses, recoveries, found = job(options, random.Random(options.seed))
+    losses, recoveries, found, lags = job(options, random.Random(options.seed))
     workers_lost = sum(count for name, count in losses.items() if name != "ps:0")
-    # A checkpoint is of a moment; another may be under way. A step may be done and not told of.
-    most = losses["ps:0"] * (2 * EVERY + 2 * STALENESS)
+    # A checkpoint is of a moment; another may be under way. Who was away comes up alone, while the
+    # first task, which writes checkpoints, waits for it. A step may be done and not told of.
+    most = losses["ps:0"] * (2 * EVERY + 2 * STALENESS + max(lags))
     more = workers_lost + losses["ps:0"]
     if options.one_leads:
         most = more = 0

@@ -67,7 +67,9 @@ bool Checkpoints::report(const std::string &what, const RunStatus &failed,
 
 static bool hasLatest(const CheckpointFlags &flags) {
   std::error_code ignored;
-  return flags.recover > 0 && fs::exists(fs::path(flags.folder()) / "checkpoint", ignored);
+  // What cannot be looked for is there as far as one knows: to begin anew would write over it.
+  bool exists = fs::exists(fs::path(flags.folder()) / "checkpoint", ignored);
+  return flags.recover > 0 && (exists || ignored);
 }
 
 static RunStatus findLatest(const LoadedModel &model, const std::string &folder,
@@ -80,13 +82,12 @@ static RunStatus findLatest(const LoadedModel &model, const std::string &folder,
   return {result.code, result.message};
 }
 
-std::string weir::tools::checkpointToGoOnFrom(const CheckpointFlags &flags,
-                                              const LoadedModel &model) {
-  std::string prefix;
-  // What cannot be read is told when it is restored, or asked for again.
-  if (hasLatest(flags) && model.runtime().latestCheckpoint)
-    findLatest(model, flags.folder(), prefix);
-  return prefix;
+RunStatus weir::tools::checkpointToGoOnFrom(const CheckpointFlags &flags, const LoadedModel &model,
+                                            std::string &prefix) {
+  prefix.clear();
+  if (!hasLatest(flags) || !model.runtime().latestCheckpoint)
+    return {};
+  return findLatest(model, flags.folder(), prefix);
 }
 
 bool Checkpoints::restore(Session &session, DiagnosticSink &sink) {
@@ -96,8 +97,14 @@ bool Checkpoints::restore(Session &session, DiagnosticSink &sink) {
                   {WEIR_UNIMPLEMENTED, "the library is of a release without checkpoints"}, sink);
   hasGoneOn = mayHaveLeft = hasLatest(flags);
   if (hasGoneOn && areOwn) {
-    countFrom(checkpointToGoOnFrom(flags, model));
-    return true;
+    // Its number is of the steps of who writes it. Another's others know, as long as one is there.
+    std::string latest;
+    RunStatus found = checkpointToGoOnFrom(flags, model, latest);
+    if (found.ok())
+      countFrom(latest);
+    latestNumber = step;
+    step = writes ? step : 0;
+    return report(flags.folder(), found, sink);
   }
   if (!hasGoneOn && flags.restore.empty())
     return true;
@@ -213,8 +220,8 @@ void Checkpoints::removeLeftovers() {
     std::string name = entry.path().filename().string();
     size_t digits = name.find_first_not_of("0123456789", stem.size());
     int64_t number;
-    if (!name.starts_with(stem) || digits == std::string::npos ||
-        !parseInteger(std::string_view(name).substr(stem.size(), digits - stem.size()), 0, step - 1,
+    if (!name.starts_with(stem) || digits == std::string::npos || name[digits] != '.' ||
+        !parseInteger(std::string_view(name).substr(stem.size(), digits - stem.size()), 0, step,
                       number))
       continue;
     if (name.compare(digits, 6, ".task-") == 0 || name.find(".tempstate", digits) != name.npos)
@@ -225,8 +232,6 @@ void Checkpoints::removeLeftovers() {
 
 void Checkpoints::save(Session &session, const std::string &to) {
   wait(); // one at a time: no more of the past is kept than one checkpoint
-  if (mayHaveLeft)
-    removeLeftovers();
   {
     std::lock_guard<std::mutex> lock(mutex);
     if (status.ok() && members)
@@ -236,6 +241,8 @@ void Checkpoints::save(Session &session, const std::string &to) {
       return;
     isSaving = true;
   }
+  if (mayHaveLeft)
+    removeLeftovers();
   std::error_code ignored; // the runtime says what is wrong
   if (fs::path folder = fs::path(to).parent_path(); !folder.empty())
     fs::create_directories(folder, ignored);

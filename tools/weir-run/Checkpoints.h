@@ -38,7 +38,8 @@ void addCheckpointFlags(FlagParser &parser, CheckpointFlags &flags);
 RunStatus synchronizeReplicas(Session &session);
 
 /// The prefix of the checkpoint that --recover goes on from; empty: there is none, or no --recover.
-std::string checkpointToGoOnFrom(const CheckpointFlags &flags, const LoadedModel &model);
+RunStatus checkpointToGoOnFrom(const CheckpointFlags &flags, const LoadedModel &model,
+                               std::string &prefix);
 
 /// Whose steps checkpoints are of.
 enum class StepsOf {
@@ -84,6 +85,8 @@ public:
   int64_t count() const { return step; }
   /// So many have been done before this process, at least.
   void skipTo(int64_t done) { step = std::max(step, done); }
+  /// Of the checkpoint that --recover has gone on from.
+  int64_t number() const { return latestNumber; }
   /// After the last one: what is not saved yet.
   bool finish(Session &session, DiagnosticSink &sink);
 
@@ -104,7 +107,7 @@ private:
   Members *const members;
   const bool areOwn, writes;
   bool hasGoneOn = false, mayHaveLeft = false;
-  int64_t step = 0, saved = -1, recovered = 0;
+  int64_t latestNumber = 0, step = 0, saved = -1, recovered = 0;
 
   std::mutex mutex; ///< guards what follows
   std::condition_variable changed;

@@ -49,27 +49,36 @@ void weir::tools::addStepFlags(FlagParser &parser, StepFlags &flags) {
 }
 
 int64_t Pace::earlier() const {
-  return task && recovers ? std::max<int64_t>(task->figures(task->rank()).own_steps, 0) : 0;
+  return task && recovers ? task->figures(task->rank()).own_steps : -1;
 }
 
-/// Whether one that has not done its steps is away.
-bool Pace::isLost() const {
+/// Whether one that has not done so many is away.
+bool Pace::isLost(int64_t steps) const {
   std::vector<int32_t> presence = task->presence();
   for (int32_t other : task->ownJob())
-    if (presence[size_t(other)] < 0 && task->figures(other).own_steps < allSteps)
+    if (presence[size_t(other)] < 0 && task->figures(other).own_steps < steps)
       return true;
   return false;
 }
 
-RunStatus Pace::end() {
-  RunStatus status = task ? task->keepPace(allSteps, 0) : RunStatus();
-  auto give = Clock::now() + std::chrono::duration<double>(task ? task->connect() : 0);
-  while (status.ok() && task && recovers && isLost() && Clock::now() < give) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    if (!isLost())
-      status = task->keepPace(allSteps, 0);
+/// Waits until all others have done `steps`. Tasks that come again are waited for as long as a
+/// connection may take, and then gone without.
+RunStatus Pace::meet(int64_t steps) {
+  if (!task)
+    return {};
+  RunStatus status = task->keepPace(steps, 0);
+  while (recovers && status.ok() && isLost(steps)) {
+    auto give = Clock::now() + std::chrono::duration<double>(task->connect());
+    while (isLost(steps) && Clock::now() < give)
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (isLost(steps))
+      break;
+    status = task->keepPace(steps, 0);
   }
-  return status;
+  if (!recovers || status.code != WEIR_UNAVAILABLE)
+    return status;
+  std::fprintf(stderr, "goes on without a task: %s\n", status.text().c_str());
+  return {};
 }
 
 const std::vector<int64_t> &Batches::of(int64_t step) {
@@ -245,7 +254,9 @@ bool weir::tools::runSteps(const StepFlags &flags, const std::string &model, Ses
   };
   if (!keepsPace(pace.begin()))
     return false;
-  checkpoints.skipTo(first + std::min(pace.earlier(), flags.steps));
+  int64_t earlier = pace.earlier();
+  earlier = earlier >= 0 ? earlier : checkpoints.number();
+  checkpoints.skipTo(first + std::min(earlier, flags.steps));
   const int64_t begun = checkpoints.count();
   if (begun > first && !keepsPace(pace.done(begun - first)))
     return false;
@@ -255,6 +266,8 @@ bool weir::tools::runSteps(const StepFlags &flags, const std::string &model, Ses
       if (!keepsPace(pace.end()))
         return false;
       RunStatus unsaved = checkpoints.saveLast(session);
+      if (unsaved.ok() && !keepsPace(pace.leave()))
+        return false;
       if (unsaved.ok())
         break;
       if (!checkpoints.recover(session, unsaved, sink)) {

@@ -38,18 +38,21 @@ public:
   Pace(ClusterTask *task, int64_t staleness, bool recovers)
       : task(task), staleness(staleness), recovers(recovers) {}
   /// Waits until all others have begun, too.
-  RunStatus begin() { return task ? task->keepPace(0, 0) : RunStatus(); }
-  /// After begin(): steps that an earlier process of this task did, as others have heard; 0: none.
+  RunStatus begin() { return meet(0); }
+  /// After begin(): steps that an earlier process of this task did, as others have heard; -1: they
+  /// have heard of none, or are all new.
   int64_t earlier() const;
   /// Steps are done; waits where others are too far behind.
   RunStatus done(int64_t steps) { return task ? task->keepPace(steps, staleness) : RunStatus(); }
-  /// Waits until all others have done theirs: what they use may be this task's. One that was lost
-  /// is waited for as long as a connection may take.
-  RunStatus end();
+  /// Waits until all others have done theirs: what they use may be this task's.
+  RunStatus end() { return meet(allSteps); }
+  /// The same, until the last checkpoint, which takes values of several tasks, is written.
+  RunStatus leave() { return recovers ? meet(allSteps + 1) : RunStatus(); }
 
 private:
   static constexpr int64_t allSteps = int64_t(1) << 62;
-  bool isLost() const;
+  RunStatus meet(int64_t steps);
+  bool isLost(int64_t steps) const;
   ClusterTask *task;
   int64_t staleness;
   bool recovers;

@@ -182,7 +182,12 @@ public:
     if (!load() || !openSession() || !prepare())
       return false;
     loadMs = beforeMain + milliseconds(Clock::now() - start);
-    return leads ? runEntries() && finish() : endServing();
+    if (!leads)
+      return endServing();
+    bool good = runEntries() && finish();
+    if (!good && settings.steps.areOwn && checkpoints->recovers())
+      vanish();
+    return good;
   }
 
 private:
@@ -195,6 +200,7 @@ private:
   bool finish();
   void chooseEntry();
   void printMemory();
+  [[noreturn]] void vanish();
 
   Settings &settings;
   const std::string &input;
@@ -246,10 +252,25 @@ bool ModelRun::openSession() {
   std::string from, tried;
   do {
     tried = from;
-    from = replaces ? checkpointToGoOnFrom(settings.checkpoints, *model) : "";
+    if (RunStatus found =
+            replaces ? checkpointToGoOnFrom(settings.checkpoints, *model, from) : RunStatus();
+        !found.ok()) {
+      sink.report({"W0710",
+                   input,
+                   "",
+                   "",
+                   "checkpoint \"" + settings.checkpoints.folder() + "\": " + found.text(),
+                   {}});
+      return false;
+    }
     options.restore = from.empty() ? nullptr : from.c_str();
     session = Session::create(*model, options, status);
   } while (!session && from != tried); // a newer one may have replaced it
+  // Who leads restores all, where one does, and says what is wrong with it.
+  if (!session && !from.empty() && !settings.steps.areOwn) {
+    options.restore = nullptr;
+    session = Session::create(*model, options, status);
+  }
   if (!session) {
     sink.report({"W0706", input, "", "", "no session can be made: " + status.text(), {}});
     return false;
@@ -386,6 +407,15 @@ void ModelRun::printMemory() {
     std::printf("memory device=%d peak_bytes=%lld arena_bytes=%lld\n", d,
                 static_cast<long long>(session->peakMemory(d)),
                 static_cast<long long>(weir_program_arena_bytes(program, d)));
+}
+
+/// Ends the process as one that died: a task that says goodbye ends the others, the server with its
+/// variables among them, where a launcher may begin this one anew.
+void ModelRun::vanish() {
+  checkpoints.reset(); // waits for what is being written
+  printDiagnostics(sink);
+  std::fflush(nullptr);
+  std::_Exit(1);
 }
 
 /// What is printed, compared and written of a run that went well.

@@ -309,8 +309,8 @@ typedef struct weir_session_options {
   const struct weir_transport *transport;
   /// Null: none. Variables of this process' devices begin with what this checkpoint (a prefix) has
   /// for them, before any other task can see them: what a task wants that takes the place of one
-  /// that was lost, where others go on. Those that it has no value for keep their initial ones.
-  /// Errors as of weir_session_restore.
+  /// that was lost, where others go on. Errors as of weir_session_restore; UNIMPLEMENTED where the
+  /// program is linked without checkpoints, or does not say which device has a variable.
   const char *restore;
 } weir_session_options;
 
@@ -382,9 +382,9 @@ typedef struct weir_checkpoint_options {
   /// FAILED_PRECONDITION while runs are in progress. 0: of replicas' variables the task of the
   /// first one does all; of other programs the same as 1.
   int32_t by_task;
-  /// With `by_task`, saving: 1: also while runs are in progress, which other tasks may lead. Each
-  /// variable is saved with a value that it had at this time, and different ones may be of
-  /// different runs (asynchronous workers).
+  /// Saving by all tasks: 1: also while runs are in progress, which other tasks may lead. Each
+  /// variable is saved with a value that it had at this time, different ones may be of different
+  /// runs (asynchronous workers), and iterators are left out. Where one task saves it is always so.
   int32_t while_running;
 } weir_checkpoint_options;
 

@@ -309,11 +309,9 @@ static void replaceBetweenSteps(bool hasVariables) {
     weir_checkpoint_options options = WEIR_CHECKPOINT_OPTIONS_INIT;
     options.by_task = 1;
     std::string prefix = testing::TempDir() + "weir-cluster-" + std::to_string(getpid()) + "/m";
-    for (int32_t whileRunning : {0, 1}) {
-      options.while_running = whileRunning;
+    for (int i = 0; i < 2; ++i)
       EXPECT_EQ(weir_session_save(leader.session, prefix.c_str(), &options, &leader.status),
                 WEIR_UNAVAILABLE);
-    }
     EXPECT_EQ(leader.run({floats(x, {10})}, fetches), WEIR_UNAVAILABLE);
     EXPECT_NE(std::string(leader.status.message)
                   .find("task /job:worker/replica:0/task:1: it has begun anew"),
