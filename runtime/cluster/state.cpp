@@ -22,8 +22,8 @@ int32_t TaskSet::askForState(const weir_state_request &request, weir_run_done do
   *ownNumber = own;
   std::vector<int32_t> tasks;
   for (int32_t task : taskOfDevice)
-    if (task >= 0 && hasVariables(task) &&
-        std::find(tasks.begin(), tasks.end(), task) == tasks.end())
+    if (task >= 0 && std::find(tasks.begin(), tasks.end(), task) == tasks.end() &&
+        hasVariables(task))
       tasks.push_back(task);
   if (Problem problem = waitFor(tasks))
     return giveStatus(status, problem.code, problem.text);

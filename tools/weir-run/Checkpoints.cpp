@@ -97,13 +97,10 @@ bool Checkpoints::restore(Session &session, DiagnosticSink &sink) {
                   {WEIR_UNIMPLEMENTED, "the library is of a release without checkpoints"}, sink);
   hasGoneOn = mayHaveLeft = hasLatest(flags);
   if (hasGoneOn && areOwn) {
-    // Its number is of the steps of who writes it. Another's others know, as long as one is there.
     std::string latest;
     RunStatus found = checkpointToGoOnFrom(flags, model, latest);
     if (found.ok())
       countFrom(latest);
-    latestNumber = step;
-    step = writes ? step : 0;
     return report(flags.folder(), found, sink);
   }
   if (!hasGoneOn && flags.restore.empty())

@@ -83,10 +83,9 @@ public:
   bool recovers() const { return flags.recover > 0; }
   /// Runs that counted, with those before a restored checkpoint.
   int64_t count() const { return step; }
-  /// So many have been done before this process, at least.
-  void skipTo(int64_t done) { step = std::max(step, done); }
-  /// Of the checkpoint that --recover has gone on from.
-  int64_t number() const { return latestNumber; }
+  /// Others have seen an earlier process of this task do so many. A checkpoint's number is of the
+  /// steps of who writes it, and stands for those of another task only where none has seen them.
+  void goOnBehind(int64_t done) { step = writes ? std::max(step, done) : done; }
   /// After the last one: what is not saved yet.
   bool finish(Session &session, DiagnosticSink &sink);
 
@@ -107,7 +106,7 @@ private:
   Members *const members;
   const bool areOwn, writes;
   bool hasGoneOn = false, mayHaveLeft = false;
-  int64_t latestNumber = 0, step = 0, saved = -1, recovered = 0;
+  int64_t step = 0, saved = -1, recovered = 0;
 
   std::mutex mutex; ///< guards what follows
   std::condition_variable changed;

@@ -254,9 +254,8 @@ bool weir::tools::runSteps(const StepFlags &flags, const std::string &model, Ses
   };
   if (!keepsPace(pace.begin()))
     return false;
-  int64_t earlier = pace.earlier();
-  earlier = earlier >= 0 ? earlier : checkpoints.number();
-  checkpoints.skipTo(first + std::min(earlier, flags.steps));
+  if (int64_t earlier = pace.earlier(); earlier >= 0)
+    checkpoints.goOnBehind(first + std::min(earlier, flags.steps));
   const int64_t begun = checkpoints.count();
   if (begun > first && !keepsPace(pace.done(begun - first)))
     return false;

@@ -192,6 +192,7 @@ public:
 
 private:
   bool load();
+  bool createSession(weir_session_options options);
   bool openSession();
   bool prepare();
   bool endServing();
@@ -237,15 +238,8 @@ bool ModelRun::load() {
   return settings.cluster.empty() || task;
 }
 
-/// The session, and who watches it.
-bool ModelRun::openSession() {
-  weir_session_options options = WEIR_SESSION_OPTIONS_INIT;
-  options.transport = task ? task->transport() : nullptr;
-  options.threads = settings.options.threads;
-  if (!settings.trace.empty() || !settings.profile.empty() || !settings.tensorBoard.empty())
-    options.trace = recorder.hooks();
-  if (settings.topSeconds)
-    options.trace = top.hooks();
+/// False after a report.
+bool ModelRun::createSession(weir_session_options options) {
   // Who takes the place of a task that was lost has what it had before others see it.
   bool replaces =
       task && !settings.checkpoints.elastic && (settings.steps.areOwn || !task->leads());
@@ -271,10 +265,22 @@ bool ModelRun::openSession() {
     options.restore = nullptr;
     session = Session::create(*model, options, status);
   }
-  if (!session) {
+  if (!session)
     sink.report({"W0706", input, "", "", "no session can be made: " + status.text(), {}});
+  return session != nullptr;
+}
+
+/// The session, and who watches it.
+bool ModelRun::openSession() {
+  weir_session_options options = WEIR_SESSION_OPTIONS_INIT;
+  options.transport = task ? task->transport() : nullptr;
+  options.threads = settings.options.threads;
+  if (!settings.trace.empty() || !settings.profile.empty() || !settings.tensorBoard.empty())
+    options.trace = recorder.hooks();
+  if (settings.topSeconds)
+    options.trace = top.hooks();
+  if (!createSession(options))
     return false;
-  }
   if (!settings.trace.empty())
     recorder.watchMemory(deviceNames(*model), [this](int32_t device) {
       return session ? session->memoryInUse(device) : 0;
