@@ -88,6 +88,14 @@ private:
 
   Value both(Value a, Value b) { return a ? r.logicalAnd(a, b) : b; }
 
+  /// Whether a constant within the kernel may have sizes of the result that no operand has.
+  bool isStretchedByConstant() const {
+    return llvm::any_of(body.without_terminator(), [](Operation &op) {
+      ElementsAttr constant = op.getNumResults() == 1 ? constantElements(op.getResult(0)) : nullptr;
+      return constant && constant.getNumElements() != 1;
+    });
+  }
+
   /// The size of dimension `i` of the result in `buffer`; null: it has no such dimension.
   Value sizeIn(const KernelBuilder::Buffer &buffer, size_t i) const {
     size_t missing = dims.size() - buffer.dims.size();
@@ -176,16 +184,18 @@ private:
         return emitLoop(before, from, to, [&](const Operand &operand, Value i) {
           return r.add(operand.first, r.select(operand.moves, i, r.constant(0)));
         });
-      Value othersMove;
+      Value othersMove; // null: there are no others
       for (const Operand &operand : operands)
         if (&operand != &operands[at])
           othersMove = both(othersMove, operand.moves);
-      // Of two operands one moves where the result does.
-      if (operands.size() == 2 && at == 1)
+      // Of two operands one moves where the result does, whose sizes are theirs.
+      if (operands.size() == 2 && at == 1 && !isStretchedByConstant())
+        return emitStaying(&operands[at]);
+      if (!othersMove)
         return emitStaying(&operands[at]);
       emitEither(r, othersMove, [&] { emitStaying(&operands[at]); }, [&] { emitRest(at + 1); });
     };
-    if (operands.size() == 1)
+    if (operands.size() == 1 && !isStretchedByConstant())
       return emitStaying(nullptr);
     emitEither(r, allMove, [&] { emitStaying(nullptr); }, [&] { emitRest(0); });
   }
