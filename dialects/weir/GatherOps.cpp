@@ -30,14 +30,14 @@ static Value nullOf(ElementReader &r, Type form) {
   return r.b.create(state)->getResult(0);
 }
 
-/// The element of `operand` at `own`. An index into a dimension that turned out
-/// to be empty was reported, and there is nothing that could be read instead:
-/// `dimensions` that may be are tested.
+/// The element of `operand` at `own`. An index into a dimension that is empty, or turned out to
+/// be, was reported by the run (in a branch that is not taken it is no fault), and there is
+/// nothing that could be read instead: `dimensions` that may be are tested.
 static Value readPicked(ElementReader &r, Value operand, ArrayRef<Value> own,
                         ArrayRef<int64_t> dimensions) {
   Value ok;
   for (int64_t i : dimensions) {
-    if (!ranked(operand).isDynamicDim(i))
+    if (ranked(operand).getDimSize(i) > 0)
       continue;
     Value some = r.less(r.constant(0), r.dim(operand, i));
     ok = ok ? r.logicalAnd(ok, some) : some;
@@ -91,8 +91,6 @@ LogicalResult GatherOp::inferReturnTypes(MLIRContext *, OptionalLocation loc, Ad
                                " and, of the indices, ", indices.getDimSize(i));
   llvm::append_range(shape, indices.getShape().drop_front(batch));
   llvm::append_range(shape, type.getShape().drop_front(axis + 1));
-  if (type.getDimSize(axis) == 0 && sizeProduct(shape) > 0)
-    return emitOptionalError(loc, "gather from axis ", axis, ", which is empty");
   return inferred(types, shape, element);
 }
 

@@ -24,6 +24,11 @@ bool weir::canFail(Operation *op) {
            !isa<FloatType, ComplexType>(getElementTypeOrSelf(op->getResult(0)));
   if (!op->hasTrait<traits::CannotFail>())
     return true;
+  // Of an empty axis no element is the extreme.
+  if (auto extreme = dyn_cast<ArgReduceOp>(op);
+      extreme &&
+      cast<RankedTensorType>(extreme.getOperand().getType()).getDimSize(extreme.getAxis()) == 0)
+    return true;
   auto parameters = dyn_cast<ParametersOpInterface>(op);
   return parameters && !llvm::all_of(parameters.getParameters(), [](Value value) {
            return value.getDefiningOp<ConstantOp>() != nullptr;

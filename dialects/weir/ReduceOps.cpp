@@ -122,15 +122,22 @@ LogicalResult ArgReduceOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
   int64_t axis = adaptor.getAxis();
   if (failed(reducedShape(loc, type, axis, adaptor.getKeepDims(), shape)))
     return failure();
-  if (type.getDimSize(axis) == 0 && sizeProduct(shape) != 0)
-    return emitOptionalError(loc, "axis ", axis, " is empty: no element is the extreme");
   return inferred(types, shape, adaptor.getIndexType());
+}
+
+/// Has the run refuse an empty axis, and not the compiler: in a branch that is not taken it is no
+/// fault.
+static void requireExtreme(ElementReader &r, ArgReduceOp op) {
+  r.require(op, r.less(r.constant(0), r.dim(op.getOperand(), op.getAxis())),
+            "the axis is empty: no element is the extreme", WEIR_INVALID_ARGUMENT);
 }
 
 Value ArgReduceOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
   Type element = elementOf(getOperand()), wide = accumulatorType(element);
   ScalarBuilder s(r, *this, wide);
   int64_t axis = getAxis();
+  if (ranked(getOperand()).getDimSize(axis) == 0)
+    requireExtreme(r, *this);
   SmallVector<Value> own = outerIndices(getOperand(), axis, getKeepDims(), indices);
   // First the extreme, then where it lies: two reductions that vectorise, where
   // one that carries both does not. NaN is beyond every number, and equal to NaN.
@@ -160,8 +167,7 @@ Value ArgReduceOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
 LogicalResult ArgReduceOp::reifyShape(ElementReader &r, unsigned, SmallVectorImpl<Value> &dims) {
   int64_t axis = getAxis();
   if (ranked(getOperand()).isDynamicDim(axis))
-    r.require(*this, r.less(r.constant(0), r.dim(getOperand(), axis)),
-              "the axis is empty: no element is the extreme", WEIR_INVALID_ARGUMENT);
+    requireExtreme(r, *this);
   return reifyReduced(r, getOperand(), axis, getKeepDims(), dims);
 }
 

@@ -198,10 +198,21 @@ template <bool log> LogicalResult softmax(NodeImport &n) {
   return n.result(overRows(n, [&](Value x, int64_t axis) { return n.softmax(x, axis, log); }));
 }
 
+/// `x` with one element along an axis that the run finds empty: of none no element is the extreme.
+Value withSome(NodeImport &n, Value x, int64_t axis) {
+  if (!n.type(x).isDynamicDim(axis))
+    return x;
+  SmallVector<Value> pads(2 * n.rank(x), n.ints({0}));
+  pads[n.rank(x) + axis] = n.maximum(n.sub(n.ints({1}), n.sizeOf(x, axis)), 0.0);
+  return n.op<PadOp>(x, n.concat(pads, 0), n.like(x, 0), n.text("constant"));
+}
+
 LogicalResult hardmax(NodeImport &n) {
   return n.result(overRows(n, [&](Value x, int64_t axis) -> Value {
-    Value best = n.op<ArgReduceOp>(x, n.flag(true), n.number(axis), n.flag(true), n.flag(false),
-                                   n.typeAttr(n.b.getI64Type()));
+    if (n.dim(x, axis) == 0)
+      return x;
+    Value best = n.op<ArgReduceOp>(withSome(n, x, axis), n.flag(true), n.number(axis), n.flag(true),
+                                   n.flag(false), n.typeAttr(n.b.getI64Type()));
     Value index = n.op<IotaOp>(n.shapeOf(x), n.number(axis), n.typeAttr(n.b.getI64Type()));
     return n.cast(n.compare("eq", index, best), n.element(x));
   }));

@@ -75,7 +75,7 @@ FailureOr<Value> eliminate(NodeImport &n, Value x) {
 /// known not to be square.
 Value matrices(NodeImport &n, Value x) {
   int64_t rank = n.rank(x);
-  int64_t rows = n.dim(x, rank - 2), columns = n.dim(x, rank - 1);
+  int64_t rows = rank < 2 ? 0 : n.dim(x, rank - 2), columns = rank < 2 ? 0 : n.dim(x, rank - 1);
   if (rank < 2 ||
       (rows != columns && !ShapedType::isDynamic(rows) && !ShapedType::isDynamic(columns))) {
     (void)n.invalid("found matrices that are not square");

@@ -139,7 +139,7 @@ static LogicalResult depthwiseConv(NodeImport &n) {
     return failure();
   auto windows = readWindows(n, 2);
   auto window = filterWindow(n, filter, 2);
-  if (!windows || !window)
+  if (!windows || !window || failed(requireElements(n, filter, "filters")))
     return failure();
   requireRoom(n, x, *windows, *window);
   Ints shape = n.sizes(filter);
@@ -254,9 +254,9 @@ static LogicalResult depthwiseBackpropInput(NodeImport &n) {
   if (!sizes)
     return failure();
   Ints shape = n.sizes(filter);
-  int64_t groups = shape[2];
-  // S… O/groups I: one result channel a group, I = C·M.
-  filter = n.reshape(filter, {shape[0], shape[1], 1, shape[2] * shape[3]});
+  // S… O/groups I: one result channel a group, I = C·M. Of no channels there is a group, too.
+  int64_t groups = std::max<int64_t>(shape[2], 1);
+  filter = n.reshape(filter, {shape[0], shape[1], shape[2] / groups, shape[2] * shape[3]});
   return n.result(
       convolveBack(n, gradient, filter, *windows, *window, sizes->known, sizes->computed, groups));
 }
@@ -332,6 +332,8 @@ template <int64_t spatial> static LogicalResult backpropFilter(NodeImport &n) {
   if ((int64_t)filterShape.size() != spatial + 2 || !frontend::canBe(filterShape) ||
       llvm::any_of(filterShape, [](int64_t size) { return size < 0; }))
     return n.invalid("found a filter's shape that is none, or of another rank");
+  if (llvm::is_contained(filterShape, 0))
+    return n.result(n.splat(n.element(x), filterShape, 0));
   if (!windows->channelsLast) {
     IntVector order = {0};
     order.append(axesFrom(2, spatial + 2));

@@ -55,7 +55,7 @@ bool weir::isLanes(Operation *op, const VectorUnit &unit) {
             pool.getKind() == PoolKind::Sum);
   if (auto reduce = dyn_cast<ReduceOp>(op)) {
     auto type = cast<RankedTensorType>(reduce.getOperand().getType());
-    return (isPlain(reduce.getOperand()) || vectorPrologue(reduce)) &&
+    return !reduce.getAxes().empty() && (isPlain(reduce.getOperand()) || vectorPrologue(reduce)) &&
            !llvm::is_contained(reduce.getAxes(), type.getRank() - 1) &&
            llvm::is_contained({ReduceKind::Sum, ReduceKind::Mean, ReduceKind::Max, ReduceKind::Min,
                                ReduceKind::Prod},

@@ -176,15 +176,32 @@ static int64_t grainOf(const KernelRequest &request, const ScheduleBuilder &s) {
 // What passes ask
 //===----------------------------------------------------------------------===//
 
+/// Whether sizes say that there is nothing to compute, or nothing to compute of: strategies divide
+/// by sizes.
+static bool isOfNothing(Block &body) {
+  auto isEmpty = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && llvm::is_contained(tensor.getShape(), 0);
+  };
+  return llvm::any_of(body.getArgumentTypes(), isEmpty) ||
+         llvm::any_of(body.getTerminator()->getOperandTypes(), isEmpty);
+}
+
+static const KernelStrategy &strategyFor(const KernelRequest &request) {
+  if (isOfNothing(request.body()))
+    return loopsStrategy();
+  const auto *found = llvm::find_if(
+      strategies(), [&](const KernelStrategy *each) { return each->matches(request); });
+  assert(found != strategies().end() && "loops compute everything");
+  return **found;
+}
+
 namespace {
 class CpuSchedules final : public KernelSchedules {
 public:
   Operation *schedule(FormedKernel formed) const override {
     KernelRequest request(formed);
-    const auto *found = llvm::find_if(
-        strategies(), [&](const KernelStrategy *each) { return each->matches(request); });
-    assert(found != strategies().end() && "loops compute everything");
-    const KernelStrategy &strategy = **found;
+    const KernelStrategy &strategy = strategyFor(request);
     ScheduleBuilder s(formed.kernel.getContext(), strategy.kind());
     if (std::optional<SmallVector<int64_t>> parts = strategy.schedule(s, request))
       s.set(schedule::parts, *parts);
