@@ -161,10 +161,10 @@ LogicalResult lpNorm(NodeImport &n) {
   Value norm = n.reduce(power, "sum", {*axis}, true);
   if (!first)
     norm = n.sqrt(norm);
-  // A zero vector stays zero.
+  // Where the norm is zero, be it that small numbers' squares are, the result is.
   Value zero = n.compare("eq", norm, 0.0);
   Value divisor = n.select(zero, n.like(norm, 1), norm);
-  return n.result(n.cast(n.div(x, divisor), type));
+  return n.result(n.cast(n.select(zero, n.like(x, 0), n.div(x, divisor)), type));
 }
 
 LogicalResult meanVariance(NodeImport &n) {

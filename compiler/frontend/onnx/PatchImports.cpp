@@ -14,6 +14,18 @@ using namespace weir::onnx;
 
 namespace {
 
+/// A vector of `count` entries in i64; of an open one the run sees that it has them. Null: it has
+/// not.
+Value entriesOf(NodeImport &n, Value v, int64_t count) {
+  int64_t entries = n.rank(v) == 1 ? n.dim(v, 0) : -1;
+  v = n.cast(v, n.b.getI64Type());
+  if (!ShapedType::isDynamic(entries))
+    return entries == count ? v : Value();
+  n.require(n.compare("eq", n.toScalar(n.sizeOf(v, 0)), static_cast<double>(count)),
+            "found a list of another number of sizes than of dimensions");
+  return n.reshape(v, {count});
+}
+
 LogicalResult centerCropPad(NodeImport &n) {
   Value x = n.in(0), shape = n.in(1);
   if (!x || !shape)
@@ -26,11 +38,11 @@ LogicalResult centerCropPad(NodeImport &n) {
       return failure();
     axes.push_back(*axis);
   }
-  if (n.dim(shape, 0) != static_cast<int64_t>(axes.size()))
+  shape = entriesOf(n, shape, axes.size());
+  if (!shape)
     return n.invalid("found a shape that does not go with " + Twine(axes.size()) + " axes");
   if (axes.empty()) // a scalar, or no axis named
     return n.result(x);
-  shape = n.cast(shape, n.b.getI64Type());
   // Division truncates: the odd entry is cut from, or added to, the end.
   SmallVector<Value> pads(2 * rank, n.ints({0}));
   for (auto [i, axis] : llvm::enumerate(axes)) {
@@ -48,8 +60,13 @@ LogicalResult col2Im(NodeImport &n) {
   Value x = n.in(0), image = n.in(1), block = n.in(2);
   if (!x || !image || !block)
     return failure();
-  int64_t dims = n.dim(image, 0);
-  if (n.rank(x) != 3 || dims < 1 || n.dim(block, 0) != dims)
+  bool areLists = n.rank(image) == 1 && n.rank(block) == 1;
+  int64_t dims = areLists ? n.dim(n.isStatic(image) ? image : block, 0) : 0;
+  if (ShapedType::isDynamic(dims))
+    return n.unsupported("found an unknown number of spatial dimensions");
+  image = entriesOf(n, image, dims);
+  block = entriesOf(n, block, dims);
+  if (n.rank(x) != 3 || dims < 1 || !image || !block)
     return n.invalid("found an image_shape and a block_shape of different "
                      "lengths, or an input that is not of rank 3");
   auto list = [&](std::string_view name, int64_t count, int64_t fill) {
@@ -65,8 +82,6 @@ LogicalResult col2Im(NodeImport &n) {
     return n.invalid("found strides, dilations or pads that do not go with " + Twine(dims) +
                      " dimensions");
   Type i64 = n.b.getI64Type();
-  image = n.cast(image, i64);
-  block = n.cast(block, i64);
   // The place of entry (b…, l…) in the padded image, row-major.
   SmallVector<Value> padded, blocks, steps;
   Value place;

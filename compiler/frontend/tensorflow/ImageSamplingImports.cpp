@@ -195,6 +195,31 @@ static Value boxColors(NodeImport &n, int64_t depth) {
   return n.reshape(n.floats(values, n.b.getF32Type()), {10, 4});
 }
 
+/// The colours of boxes, [colours, depth]: those that are given, where there are any.
+static Value paints(NodeImport &n, Value given, int64_t depth) {
+  Value own = n.slice(boxColors(n, depth), 1, 0, depth);
+  if (!given)
+    return own;
+  int64_t channels = n.dim(given, 1);
+  if (!ShapedType::isDynamic(channels) && channels < depth) {
+    (void)n.invalid("found colours of fewer channels than the image");
+    return {};
+  }
+  if (ShapedType::isDynamic(channels))
+    require(n, n.compare("ge", n.sizeOf(given, 1), static_cast<double>(depth)),
+            "colours have fewer channels than the image");
+  if (n.dim(given, 0) == 0)
+    return own;
+  given = n.slice(given, 1, 0, depth);
+  if (!n.type(given).isDynamicDim(0))
+    return given;
+  // The run sees how many there are; of none the first of both lists are weir's.
+  Value count = n.sizeOf(given, 0);
+  count = n.select(n.compare("eq", count, 0), n.sizeOf(own, 0), count);
+  return n.op<SliceOp>(n.concat({given, own}, 0), n.ints({0}), count, n.ints({1}), n.list({0}),
+                       n.flag(false));
+}
+
 /// Frames one pixel wide. A pixel has the colour of the last box over it.
 static LogicalResult drawBoxes(NodeImport &n) {
   Value image = n.in(0), boxes = n.in(1);
@@ -212,10 +237,11 @@ static LogicalResult drawBoxes(NodeImport &n) {
     if (!n.hasRank(colors, 2))
       return failure();
   }
-  if (!colors || n.dim(colors, 0) == 0)
-    colors = boxColors(n, depth);
-  if (n.dim(colors, 1) < depth || depth < 1)
-    return n.invalid("found colours of fewer channels than the image");
+  if (depth != 1 && depth != 3 && depth != 4)
+    return n.invalid("expected an image of 1, 3 or 4 channels, got " + Twine(depth));
+  colors = paints(n, colors, depth);
+  if (!colors)
+    return failure();
   boxes = n.cast(boxes, f32);
   // Coordinates of all boxes, [batch, boxes, 1, 1].
   auto edge = [&](int64_t which) {
@@ -241,7 +267,7 @@ static LogicalResult drawBoxes(NodeImport &n) {
   Value last = n.reduce(drawn, "max", {1}, false); // [batch, height, width]
   Value count = n.toScalar(n.sizeOf(colors, 0));
   Value color = n.op<FloorModOp>(n.maximum(last, 0.0), count);
-  Value paint = n.gather(n.slice(colors, 1, 0, depth), color, 0);
+  Value paint = n.gather(colors, color, 0);
   Value isDrawn = n.unsqueeze(n.compare("ge", last, 0), {3});
   return n.result(n.select(isDrawn, n.cast(paint, n.element(image)), image));
 }

@@ -198,9 +198,13 @@ static LogicalResult raggedToTensor(NodeImport &n) {
     sizes = n.concat({sizes, n.shapeSlice(values, 1, rank)}, 0);
   if (n.rank(shape) == 1) {
     // Sizes that the node asks for; -1 leaves one open.
-    if (n.dim(shape, 0) != ragged + rank - 1)
+    int64_t entries = n.dim(shape, 0), wanted = ragged + rank - 1;
+    if (ShapedType::isDynamic(entries))
+      require(n, n.compare("eq", n.sizeOf(shape, 0), static_cast<double>(wanted)),
+              "found a shape of another rank than the values'");
+    else if (entries != wanted)
       return n.unsupported("found a shape of another rank than the values'");
-    Value asked = n.toI64(shape);
+    Value asked = n.reshape(n.toI64(shape), {wanted});
     sizes = n.select(n.compare("lt", asked, 0), sizes, asked);
   }
   Value result = n.expandTo(fill, sizes);

@@ -26,8 +26,9 @@ Side weir::tf::sideOf(NodeImport &n, Value x, Value sizes, int64_t dim) {
 }
 
 double weir::tf::stepOf(int64_t from, int64_t to, bool alignCorners) {
-  return alignCorners && to > 1 ? static_cast<float>(from - 1) / static_cast<float>(to - 1)
-                                : static_cast<float>(from) / static_cast<float>(to);
+  return alignCorners && from > 1 && to > 1
+             ? static_cast<float>(from - 1) / static_cast<float>(to - 1)
+             : static_cast<float>(from) / static_cast<float>(to);
 }
 
 Value weir::tf::stepOf(NodeImport &n, const Side &side) {
@@ -37,7 +38,8 @@ Value weir::tf::stepOf(NodeImport &n, const Side &side) {
     return scale;
   Value steps = n.sub(side.to, n.ints({1})), last = n.sub(side.from, n.ints({1}));
   Value corners = n.div(n.cast(last, f32), n.cast(n.maximum(steps, 1.0), f32));
-  return n.select(n.compare("gt", steps, 0), corners, scale);
+  // One sample has no two corners that could be aligned.
+  return n.select(n.compare("gt", n.minimum(steps, last), 0), corners, scale);
 }
 
 static Value positions(NodeImport &n, const Side &side) {
@@ -103,9 +105,7 @@ Value weir::tf::areaMatrix(NodeImport &n, const Side &side) {
   Value isLast = n.compare("eq", sample, n.cast(lastOf(n, side), f32));
   Value upper = n.select(isLast, high, n.minimum(high, n.add(sample, 1.0)));
   Value covered = n.maximum(n.sub(upper, n.maximum(low, sample)), 0.0);
-  // One sample whose corners are aligned with many is each of them.
-  Value isOne = n.compare("eq", scale, 0.0);
-  return n.select(isOne, n.like(covered, 1), n.div(covered, scale));
+  return n.div(covered, scale);
 }
 
 Value weir::tf::alongDim(NodeImport &n, Value v, int64_t dim, int64_t rank) {
