@@ -141,7 +141,7 @@ RULES = {
     "Split": "input[R...] split[]:skip",
     "ReverseSequence": "input[L,N,T...] sequence_lens[N]:length=L",
     "Det": "X[B...,M,M]", "Inverse": "X[B...,M,M]:spd", "Trilu": "input[B...,M,N] k[]:offset",
-    "EyeLike": "input[M,N]", "CumSum": "x[R...] axis[]:axis", "CumProd": "x[R...] axis[]:axis",
+    "EyeLike": "input[M,N]", "CumSum": "x[R...,N] axis[]:axis", "CumProd": "x[R...,N] axis[]:axis",
     "DepthToSpace": "input[N,C*b*b,H,W]", "SpaceToDepth": "input[N,C,H*b,W*b]",
     "RNN": "X[L,N,I] W[d,H,I]:weights R[d,H,H]:weights B[d,2*H] sequence_lens[N]:length=L initial_h[d,N,H]",
     "GRU": "X[L,N,I] W[d,3*H,I]:weights R[d,3*H,H]:weights B[d,6*H] sequence_lens[N]:length=L initial_h[d,N,H]",
@@ -235,7 +235,7 @@ WORDS = {
     "case_change_action": ["NONE", "LOWER", "UPPER"],
     "metric": ["euclidean", "sqeuclidean"], "post_transform": ["NONE", "SOFTMAX", "LOGISTIC"],
     "activation_type": ["relu", "gelu", "silu", "identity"],
-    "round_mode": ["floor", "nearest", "up", "down"],
+    "round_mode": ["nearest", "up", "down"],
 }
 # Attributes that are numbers of a range.
 NUMBERS = {
