@@ -176,9 +176,12 @@ static int64_t grainOf(const KernelRequest &request, const ScheduleBuilder &s) {
 // What passes ask
 //===----------------------------------------------------------------------===//
 
-/// Whether sizes say that there is nothing to compute, or nothing to compute of: strategies divide
-/// by sizes.
+/// Whether sizes say that there is nothing to compute, or nothing to compute of, and loops do it:
+/// other strategies divide by sizes.
 static bool isOfNothing(Block &body) {
+  if (!llvm::all_of(body.without_terminator(),
+                    [](Operation &op) { return isa<ElementalOpInterface, ConstantOp>(op); }))
+    return false;
   auto isEmpty = [](Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     return tensor && llvm::is_contained(tensor.getShape(), 0);
