@@ -74,11 +74,15 @@ Value GraphBuilder::data(int32_t type, const Dims &dims, double low, double high
 Proto GraphBuilder::feedType(const std::string &name, const HostTensor &tensor,
                              bool openSizes) const {
   Proto shape;
-  for (int64_t size : tensor.dims) {
-    // Equal sizes get one name, as exporters do; ones stay ones, since they
-    // decide what broadcasts.
+  // Ones decide what broadcasts: of most feeds they stay ones, of some numbers the run finds them.
+  bool mayStretch = openSizes && isFloat(tensor.dtype) && count % 3 == 0;
+  for (size_t i = 0; i < tensor.dims.size(); ++i) {
+    int64_t size = tensor.dims[i];
+    // Equal sizes get one name, as exporters do.
     if (openSizes && size > 1)
       shape.message(1, Proto().bytes(2, "D" + std::to_string(size)));
+    else if (mayStretch && size == 1)
+      shape.message(1, Proto().bytes(2, name + "_" + std::to_string(i)));
     else
       shape.message(1, Proto().number(1, size));
   }

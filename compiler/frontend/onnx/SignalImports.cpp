@@ -46,6 +46,10 @@ Value transform(NodeImport &n, Value x, int64_t axis, Value size, bool inverse, 
   if (!x)
     return {};
   int64_t last = n.rank(x) - 1, parts = n.dim(x, last);
+  if (ShapedType::isDynamic(parts)) {
+    (void)n.unsupported("expected a signal whose last dimension is known, got an open one");
+    return {};
+  }
   if (parts != 1 && parts != 2) {
     (void)n.invalid("found a signal whose last dimension is not 1 or 2");
     return {};
