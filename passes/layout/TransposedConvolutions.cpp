@@ -20,6 +20,8 @@
 #include "dialects/weir/Rearrange.h"
 #include "dialects/weir/Target.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace weir;
 
@@ -106,10 +108,15 @@ private:
     return true;
   }
 
+  /// Convolutions multiply with zeros around the input, too: of a filter with an infinity or NaN
+  /// that would reach results which it is no part of.
   bool readWeights() {
-    if (constant)
-      weights = materializedConstant(cast<TypedAttr>(constant.getValue()));
-    return !constant || weights;
+    if (!constant)
+      return true;
+    weights = materializedConstant(cast<TypedAttr>(constant.getValue()));
+    auto isFinite = [](double weight) { return std::isfinite(weight); };
+    return weights && (element.isF32() ? llvm::all_of(weights.getValues<float>(), isFinite)
+                                       : llvm::all_of(weights.getValues<double>(), isFinite));
   }
 
   /// How far convolutions go behind the input's end.
