@@ -11,6 +11,7 @@
 #include "compiler/driver/Pipeline.h"
 #include "compiler/emit/PeakMoment.h"
 #include "passes/analysis/DeviceTraits.h"
+#include "passes/kernelize/DivideRows.h"
 #include "passes/plan/BlockWork.h"
 #include "passes/plan/StepTimes.h"
 
@@ -27,8 +28,22 @@ using namespace weir::driver;
 
 /// Plans tried: each one's excess is taken off what the next may use.
 static constexpr int mostAttempts = 6;
-/// What kernels may read where less is fused.
-static constexpr unsigned fewInputs = 3;
+
+namespace {
+/// How kernels are formed: what they may read (0: as much as usual), and in how many parts what
+/// lies around large values is computed.
+struct Forming {
+  unsigned inputs;
+  int64_t parts;
+};
+} // namespace
+/// Tried in turn until a plan fits. Parts take passes over weights, and sums, for each. Kernels
+/// that read many tensors keep all of them alive at once.
+static constexpr Forming formings[] = {{0, 1}, {0, 2}, {0, 4}, {0, 8}, {3, 1}};
+/// A value is large from this share of the limit on.
+static constexpr int64_t largeShare = 16;
+/// Thousandths of the work that runs again from which on more parts may take less.
+static constexpr int64_t dearWork = 100;
 /// The runtime's allocator hands out multiples of this, with a header before
 /// what a run does not plan.
 static constexpr int64_t granule = 256, header = 64;
@@ -55,6 +70,28 @@ std::optional<int64_t> driver::parseSize(llvm::StringRef text) {
 
 namespace {
 
+int64_t deviceOf(func::FuncOp function) {
+  auto index = function->getAttrOfType<IntegerAttr>("weir.device_index");
+  return index ? index.getInt() : 0;
+}
+
+/// What a run of one entry takes, beside `arena` where that is all entries'.
+MemoryNeed needOf(func::FuncOp function, int64_t arena) {
+  MemoryNeed own;
+  function.walk([&](plan::FetchOp fetch) {
+    auto type = cast<MemRefType>(fetch.getResult().getType());
+    if (type.hasStaticShape())
+      own.results += llvm::alignTo(plan::arenaBytes(type) + header, granule);
+  });
+  own.results += plan::receivedBytes(function);
+  // An accelerator's arena is as large as its largest entry's, whatever runs.
+  if (isOffloadDevice(function->getParentOfType<ModuleOp>(), deviceOf(function)))
+    own.arena = arena;
+  else if (auto bytes = function->getAttrOfType<IntegerAttr>(plan::entryArenaAttribute))
+    own.arena = llvm::alignTo(bytes.getInt(), granule);
+  return own;
+}
+
 std::map<int64_t, MemoryNeed> needsOf(ModuleOp module) {
   std::map<int64_t, MemoryNeed> needs;
   for (auto arena :
@@ -63,24 +100,32 @@ std::map<int64_t, MemoryNeed> needsOf(ModuleOp module) {
         isOffloadDevice(module, device))
       needs[device].arena = llvm::alignTo(arena.getAs<IntegerAttr>("bytes").getInt(), granule);
   for (auto function : module.getOps<func::FuncOp>()) {
-    auto index = function->getAttrOfType<IntegerAttr>("weir.device_index");
-    int64_t device = index ? index.getInt() : 0;
-    MemoryNeed own, &need = needs[device];
-    function.walk([&](plan::FetchOp fetch) {
-      auto type = cast<MemRefType>(fetch.getResult().getType());
-      if (type.hasStaticShape())
-        own.results += llvm::alignTo(plan::arenaBytes(type) + header, granule);
-    });
-    own.results += plan::receivedBytes(function);
-    // An accelerator's arena is as large as its largest entry's, whatever runs.
-    if (isOffloadDevice(module, device))
-      own.arena = need.arena;
-    else if (auto bytes = function->getAttrOfType<IntegerAttr>(plan::entryArenaAttribute))
-      own.arena = llvm::alignTo(bytes.getInt(), granule);
+    MemoryNeed &need = needs[deviceOf(function)], own = needOf(function, need.arena);
     if (own.sum() > need.sum())
       need = own;
   }
   return needs;
+}
+
+/// The functions of a planned module that need more than `bytes`.
+std::vector<std::string> functionsBeyond(ModuleOp module, int64_t bytes) {
+  auto needs = needsOf(module);
+  std::vector<std::string> names;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (needOf(function, needs[deviceOf(function)].arena).sum() > bytes)
+      names.push_back(function.getSymName().str());
+  return names;
+}
+
+/// Asks weir-divide-rows for parts of values that are large beside `bytes`.
+void askForParts(ModuleOp module, llvm::ArrayRef<std::string> names, int64_t bytes, int64_t parts) {
+  Builder b(module.getContext());
+  for (const std::string &name : names)
+    if (auto function = module.lookupSymbol<func::FuncOp>(name)) {
+      function->setAttr(rowPartsAttr, b.getI64IntegerAttr(parts));
+      function->setAttr(largeRowsAttr,
+                        b.getI64IntegerAttr(std::max<int64_t>(bytes / largeShare, 1)));
+    }
 }
 
 } // namespace
@@ -115,6 +160,8 @@ void explainRemedies(ModuleOp module, std::vector<std::string> &notes) {
     return of.getAs<IntegerAttr>(key).getInt();
   };
   auto note = [&](const llvm::Twine &text) { notes.push_back(text.str()); };
+  if (auto divided = module->getAttrOfType<IntegerAttr>(dividedAttr))
+    note("rows in parts: " + llvm::Twine(divided.getInt()) + " operations");
   note("the order: " + llvm::Twine(number(order, "as_given")) + " bytes alive at once as given, " +
        llvm::Twine(number(order, "chosen")) + " as chosen");
   auto swap = module->getAttrOfType<DictionaryAttr>("weir_plan.swap");
@@ -148,14 +195,20 @@ MemoryLimit::MemoryLimit(const Options &options) : bytes(parseSize(options.memor
 
 bool MemoryLimit::plan(Work &work, Pipeline &pipeline) {
   mlir::OwningOpRef<ModuleOp> &module = work.module;
-  auto noteNeeds = [&] { needs = needsOf(*module); };
-  OwningOpRef<ModuleOp> unfused = module->clone(), best;
+  OwningOpRef<ModuleOp> unfused = module->clone(), best, fitting;
+  int64_t fittingWork = 0, fittingExcess = 0;
+  std::vector<std::string> crowded; // as a whole
   int64_t least = INT64_MAX;
-  // Kernels that read many tensors keep all of them alive at once: where nothing
-  // else helps, less is fused.
-  for (unsigned inputs : {0u, fewInputs}) {
+  for (const Forming &forming : formings) {
+    if (fitting && (forming.parts == 1 || fittingWork <= dearWork))
+      break;
     module = unfused->clone();
-    pipeline.kernelize.mostInputs = inputs;
+    pipeline.kernelize.mostInputs = forming.inputs;
+    if (forming.parts > 1) {
+      if (crowded.empty())
+        crowded = functionsBeyond(*best, *bytes);
+      askForParts(*module, crowded, *bytes, forming.parts);
+    }
     if (!pipeline.kernelize.runPasses(work))
       return false;
     OwningOpRef<ModuleOp> unplanned = std::move(module);
@@ -170,24 +223,27 @@ bool MemoryLimit::plan(Work &work, Pipeline &pipeline) {
         excess = std::max(excess, need.sum() - *bytes);
       auto made = (*module)->getAttrOfType<DictionaryAttr>("weir_plan.recompute");
       bool fits = made.getAs<BoolAttr>("fits").getValue();
+      if (excess <= 0) {
+        int64_t again = forming.parts > 1 ? made.getAs<IntegerAttr>("per_mille").getInt() : 0;
+        if (!fitting || again < fittingWork) {
+          fitting = std::move(module);
+          fittingWork = again;
+          fittingExcess = excess;
+        }
+        break;
+      }
       if (excess < least) {
         least = excess;
         best = std::move(module);
-      }
-      if (least <= 0) {
-        module = std::move(best);
-        beyond = least;
-        noteNeeds();
-        return true;
       }
       if (!fits)
         break;
       target -= excess;
     }
   }
-  module = std::move(best);
-  beyond = least;
-  noteNeeds();
+  beyond = fitting ? fittingExcess : least;
+  module = fitting ? std::move(fitting) : std::move(best);
+  needs = needsOf(*module);
   return true;
 }
 

@@ -11,6 +11,7 @@
 #include "dialects/weir/Target.h"
 #include "dialects/weir/Weir.h"
 #include "passes/gradient/Gradient.h"
+#include "passes/kernelize/DivideRows.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -117,6 +118,8 @@ void driver::takeFigures(Work &work) {
   report.repeatedWork = number("weir_plan.recompute", "per_mille");
   report.memoryChoices = memoryChoicesOf(module);
   report.loopsInSegments = module->hasAttr(checkpointLoopsAttr);
+  auto divided = module->getAttrOfType<IntegerAttr>(dividedAttr);
+  report.dividedOperations = divided ? divided.getInt() : 0;
   report.swappedValues = number("weir_plan.swap", "saved");
   report.swapReturns = number("weir_plan.swap", "returned");
   report.swappedBytes = number("weir_plan.swap", "bytes");

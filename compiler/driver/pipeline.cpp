@@ -148,6 +148,8 @@ static std::vector<StageText> makeTexts() {
                {"weir-widen-halves",
                 "halves of the host, where other devices of the program compute "
                 "them"},
+               {"weir-divide-rows", "part by part, where a limit asks for it: each part gets "
+                                    "kernels of its own"},
            },
            PipelineSlot::BeforeKernelize,
            {{"weir-attention-gradients", "training stores no matrix of queries by keys either"},

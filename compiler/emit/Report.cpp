@@ -140,6 +140,10 @@ static void writeSizes(llvm::raw_ostream &os, const Report &report) {
   if (report.loopsInSegments)
     os << "segments    loops keep what the first trip of each segment begins with, to stay within "
        << byteText(report.memoryLimit) << ", and run each again for its gradient\n";
+  if (report.dividedOperations)
+    os << "rows        " << report.dividedOperations
+       << " operations go part by part of their rows, to stay within "
+       << byteText(report.memoryLimit) << "\n";
   if (report.swappedValues)
     os << "swap        " << report.swappedValues
        << " values wait in the host's memory to stay within " << byteText(report.memoryLimit)
@@ -340,6 +344,7 @@ static void writePlan(llvm::json::OStream &json, const Report &report) {
     json.attribute("repeated_launches", report.repeatedLaunches);
     json.attribute("repeated_work_per_mille", report.repeatedWork);
     json.attribute("loops_in_segments", report.loopsInSegments);
+    json.attribute("divided_operations", report.dividedOperations);
     json.attribute("swapped_values", report.swappedValues);
     json.attribute("swap_returns", report.swapReturns);
     json.attribute("swapped_bytes", report.swappedBytes);

@@ -104,6 +104,8 @@ struct Report {
   int64_t memoryLimit = 0, repeatedLaunches = 0, repeatedWork = 0;
   /// Loops keep what every n-th trip begins with for their gradients, to stay within it.
   bool loopsInSegments = false;
+  /// Operations that are computed part by part of their rows, to stay within it.
+  int64_t dividedOperations = 0;
   /// Values that wait in the host's memory meanwhile, copies back, bytes of all copies.
   int64_t swappedValues = 0, swapReturns = 0, swappedBytes = 0;
   /// What was done about the values of a node to stay within the limit.

@@ -10,6 +10,28 @@
 
 include "mlir/Pass/PassBase.td"
 
+def WeirDivideRowsPass : Pass<"weir-divide-rows", "::mlir::ModuleOp"> {
+  let summary = "large values are computed part by part, where a memory limit asks for it";
+  let description = [{
+    What: in functions with the attribute `weir.row_parts = N`, what lies around a large value
+    (`weir.large_rows` bytes or more), all of it along one dimension of that value, is written N
+    times, for an N-th of the rows each: a product and the softmax behind it, the gradients of
+    both, convolutions of a batch. Results that have rows are put together, sums over rows are
+    added up, from the first part to the last. The set of operations grows from the value to
+    what makes and what reads large values in it, and takes in what lies on ways out of it and
+    back; where something there does not go along rows (statistics of a batch), it stays
+    whole. Values of open sizes do. At most 16 values a function are tried, the largest first.
+    Why here: behind the cut, on what kernels are formed of, so that each part has kernels of
+    its own, and nothing merges parts again.
+    Before: each function is one device's; the driver has found that a function needs more
+    memory than it may. After: the attributes are gone; the module's `weir.divided` says how many
+    operations there are once a part.
+    What breaks if it moves: before weir-value-numbering and the layout, parts are simplified
+    each on its own, and slices of them moved; behind weir-kernelize operations are in kernels.
+  }];
+  let dependentDialects = ["::weir::WeirDialect"];
+}
+
 def WeirHorizontalGemmFusionPass : Pass<"weir-horizontal-gemm-fusion", "::mlir::ModuleOp"> {
   let summary = "products of one operand with several weights become one";
   let description = [{
