@@ -17,7 +17,7 @@ static constexpr int64_t unlimited = int64_t(1) << 62;
 BfcAllocator::BfcAllocator(const char *name, SubAllocator source, BfcOptions options)
     : name(name), source(source), options(options),
       limit(options.limit > 0 ? options.limit / granule * granule : unlimited),
-      nextRegion(roundUpToGranule(options.firstRegion)) {
+      regions(source.largePage), nextRegion(roundUpToGranule(options.firstRegion)) {
   if (!options.growth)
     nextRegion = limit;
 }
@@ -121,6 +121,12 @@ void *BfcAllocator::take(ChunkHandle handle, const AllocationRequest &request, i
     peakInUse = inUse;
   if (request.bytes > largest)
     largest = request.bytes;
+  // Small pages around what ends within a large one: the rest of that would be resident for
+  // nothing.
+  if (source.largePage && chunk.size >= source.largePage / 2)
+    regions.enlarge(chunk.data, chunk.size, [&](uint8_t *page, int64_t bytes) {
+      source.enlarge(source.self, page, bytes);
+    });
   return chunk.data;
 }
 

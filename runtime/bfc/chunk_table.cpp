@@ -148,8 +148,26 @@ ChunkHandle FreeBin::last(const ChunkTable &chunks) const {
 
 RegionTable::~RegionTable() {
   for (int32_t i = 0; i < size; ++i)
-    ::free(regions[i].handles);
+    freeMaps(regions[i]);
   ::free(regions);
+}
+
+/// Both maps of a region, empty; false when the host is out of memory.
+bool RegionTable::makeMaps(Region &region) const {
+  region.handles =
+      static_cast<ChunkHandle *>(calloc(size_t(region.bytes / granule), sizeof(ChunkHandle)));
+  region.areLarge = nullptr;
+  if (region.handles && largePage)
+    region.areLarge = static_cast<uint8_t *>(calloc(size_t(region.bytes / largePage + 2), 1));
+  if (region.handles && (region.areLarge || !largePage))
+    return true;
+  freeMaps(region);
+  return false;
+}
+
+void RegionTable::freeMaps(const Region &region) {
+  ::free(region.handles);
+  ::free(region.areLarge);
 }
 
 int32_t RegionTable::find(const void *address) const {
@@ -174,39 +192,41 @@ int32_t RegionTable::add(uint8_t *base, int64_t bytes) {
     regions = static_cast<Region *>(data);
     capacity = grown;
   }
-  void *handles = calloc(size_t(bytes / granule), sizeof(ChunkHandle));
-  if (!handles)
+  Region made{base, bytes, nullptr, nullptr};
+  if (!makeMaps(made))
     return -1;
   int32_t index = 0;
   while (index < size && regions[index].base < base)
     ++index;
   memmove(regions + index + 1, regions + index, size_t(size - index) * sizeof(Region));
-  regions[index] = {base, bytes, static_cast<ChunkHandle *>(handles)};
+  regions[index] = made;
   ++size;
   return index;
 }
 
 void RegionTable::remove(int32_t index) {
-  ::free(regions[index].handles);
+  freeMaps(regions[index]);
   --size;
   memmove(regions + index, regions + index + 1, size_t(size - index) * sizeof(Region));
 }
 
 bool RegionTable::join(int32_t index, const ChunkTable &chunks) {
   Region &low = regions[index], &high = regions[index + 1];
-  int64_t bytes = low.bytes + high.bytes;
-  void *data = calloc(size_t(bytes / granule), sizeof(ChunkHandle));
-  if (!data)
+  Region both{low.base, low.bytes + high.bytes, nullptr, nullptr};
+  if (!makeMaps(both))
     return false;
-  auto *handles = static_cast<ChunkHandle *>(data);
   // Walks the chunks instead of copying the maps, which are mostly untouched
   // pages.
   for (ChunkHandle first : {low.handles[0], high.handles[0]})
     for (ChunkHandle handle = first; handle != noChunk; handle = chunks[handle].next)
-      handles[(chunks[handle].data - low.base) / granule] = handle;
-  ::free(low.handles);
-  low.handles = handles;
-  low.bytes = bytes;
+      both.handles[(chunks[handle].data - low.base) / granule] = handle;
+  for (const Region &part : {low, high})
+    for (int64_t page = 0; largePage && page < part.bytes / largePage + 2; ++page)
+      if (part.areLarge[page])
+        both.areLarge[page + int64_t(uintptr_t(part.base)) / largePage -
+                      int64_t(uintptr_t(low.base)) / largePage] = 1;
+  freeMaps(low);
+  low = both;
   remove(index + 1);
   return true;
 }

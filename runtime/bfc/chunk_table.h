@@ -100,6 +100,8 @@ struct Region {
   /// Chunk that begins at each granule. Zeroed pages of the system, of which
   /// only those are ever touched where a chunk begins.
   ChunkHandle *handles;
+  /// For each large page that the region has a part of, whether it has been asked for.
+  uint8_t *areLarge;
 
   uint8_t *end() const { return base + bytes; }
 };
@@ -107,7 +109,8 @@ struct Region {
 /// Regions ordered by address.
 class RegionTable {
 public:
-  RegionTable() = default;
+  /// `largePage`: the source's, 0: none.
+  explicit RegionTable(int64_t largePage) : largePage(largePage) {}
   ~RegionTable();
   RegionTable(const RegionTable &) = delete;
   RegionTable &operator=(const RegionTable &) = delete;
@@ -124,6 +127,23 @@ public:
   /// changed) when the host is out of memory. Their chunks are not linked yet.
   bool join(int32_t index, const ChunkTable &chunks);
 
+  /// Calls `ask` for large pages of which `bytes` from `data` on take at least half, for each once.
+  template <typename Ask> void enlarge(uint8_t *data, int64_t bytes, Ask ask) {
+    const Region &region = regions[find(data)];
+    auto first = int64_t(uintptr_t(region.base)) / largePage;
+    auto begin = int64_t(uintptr_t(data)), end = begin + bytes;
+    for (int64_t page = begin / largePage; page * largePage < end; ++page) {
+      int64_t low = page * largePage, high = low + largePage;
+      int64_t taken = (end < high ? end : high) - (begin > low ? begin : low);
+      auto *whole = reinterpret_cast<uint8_t *>(low);
+      if (taken < largePage / 2 || whole < region.base || whole + largePage > region.end() ||
+          region.areLarge[page - first])
+        continue;
+      region.areLarge[page - first] = 1;
+      ask(whole, largePage);
+    }
+  }
+
   ChunkHandle &handleAt(int32_t index, const void *address) {
     return regions[index]
         .handles[(static_cast<const uint8_t *>(address) - regions[index].base) / granule];
@@ -135,6 +155,10 @@ public:
   }
 
 private:
+  bool makeMaps(Region &region) const;
+  static void freeMaps(const Region &region);
+
+  const int64_t largePage;
   Region *regions = nullptr;
   int32_t size = 0, capacity = 0;
 };

@@ -36,8 +36,6 @@ static void *systemAllocate(void *, int64_t alignment, int64_t bytes, int64_t *r
   uintptr_t alignedEnd = aligned + uintptr_t(wanted);
   if (alignedEnd != end)
     munmap(reinterpret_cast<void *>(alignedEnd), end - alignedEnd);
-  if (wanted >= hugePageBytes)
-    madvise(reinterpret_cast<void *>(aligned), size_t(wanted), MADV_HUGEPAGE);
   // The rest of the last page stays unused: limits are kept to the byte.
   *received = bytes;
   return reinterpret_cast<void *>(aligned);
@@ -45,8 +43,15 @@ static void *systemAllocate(void *, int64_t alignment, int64_t bytes, int64_t *r
 
 static void systemRelease(void *, void *data, int64_t bytes) { munmap(data, size_t(bytes)); }
 
+static void systemEnlarge(void *, void *data, int64_t bytes) {
+  madvise(data, size_t(bytes), MADV_HUGEPAGE);
+}
+
 SubAllocator systemSubAllocator() {
-  return {nullptr, systemAllocate, systemRelease, /*coalesces=*/true};
+  SubAllocator source{nullptr, systemAllocate, systemRelease, /*coalesces=*/true};
+  source.largePage = hugePageBytes;
+  source.enlarge = systemEnlarge;
+  return source;
 }
 
 static void *callerAllocate(void *self, int64_t alignment, int64_t bytes, int64_t *received) {

@@ -34,10 +34,14 @@ struct SubAllocator {
   /// How much may be taken ahead of need: others want memory, too. Null: as much as
   /// there is.
   int64_t (*spare)(void *self) = nullptr;
+  /// Of larger pages than usual that may lie behind memory; 0: there are none. `enlarge` asks for
+  /// them, for whole ones.
+  int64_t largePage = 0;
+  void (*enlarge)(void *self, void *data, int64_t bytes) = nullptr;
 };
 
 /// Anonymous pages of the system. Pieces of 2 MiB and up are aligned to huge
-/// pages and ask for them; pages take no memory before they are written.
+/// pages; pages take no memory before they are written.
 SubAllocator systemSubAllocator();
 
 /// The caller's functions; `allocator` outlives what is returned.

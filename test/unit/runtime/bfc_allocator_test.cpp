@@ -206,6 +206,32 @@ TEST(Bfc, GrowsAtARegionsEndByWhatIsMissing) {
   EXPECT_EQ(allocate(allocator, mebibyte), 0u);
 }
 
+TEST(Bfc, AsksOnceForLargePagesThatAreTakenByHalf) {
+  static std::vector<uint64_t> asked;
+  asked.clear();
+  FakeMemory memory(plenty, true);
+  SubAllocator source = memory.source();
+  source.largePage = 2 * mebibyte;
+  source.enlarge = [](void *, void *data, int64_t bytes) {
+    EXPECT_EQ(bytes, 2 * mebibyte);
+    asked.push_back(reinterpret_cast<uint64_t>(data));
+  };
+  BfcAllocator allocator("d", source, {});
+  uint64_t table = allocateExactly(allocator, 4 * mebibyte + 768 * 1024);
+  std::vector<uint64_t> pages = {table, table + 2 * mebibyte};
+  EXPECT_EQ(asked, pages) << "of the third page it takes three eighths";
+  EXPECT_EQ(allocateExactly(allocator, 256 * 1024), table + 4 * mebibyte + 768 * 1024);
+  EXPECT_EQ(asked, pages) << "small ones ask for nothing";
+  // The rest of 8 MiB, which a region behind makes longer: from the middle of the third page on.
+  EXPECT_EQ(allocateExactly(allocator, 5 * mebibyte), table + 5 * mebibyte);
+  pages.insert(pages.end(), {table + 4 * mebibyte, table + 6 * mebibyte, table + 8 * mebibyte});
+  EXPECT_EQ(asked, pages);
+  release(allocator, table);
+  EXPECT_EQ(allocateExactly(allocator, 4 * mebibyte), table);
+  EXPECT_EQ(asked, pages) << "asked for already";
+  EXPECT_EQ(allocator.checkInvariants(), nullptr);
+}
+
 TEST(Bfc, ExtendsNoRegionBeyondTheLimit) {
   FakeMemory memory(plenty, true);
   SubAllocator source = memory.source();
