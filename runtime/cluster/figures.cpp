@@ -82,6 +82,7 @@ bool TaskSet::tellFigures(int32_t task, weir_task_figures *figures) {
   figures->clock_offset = peer.clockOffset;
   figures->clock_error = isOwn ? 0 : peer.clockError;
   figures->own_steps = isOwn ? peer.earlierPace : std::max(peer.pace, peer.earlierPace);
+  figures->is_initial = peer.isInitial;
   return true;
 }
 

@@ -40,7 +40,8 @@ struct Handshake {
   int32_t task, taskCount;
   int32_t code; ///< a weir_code: not OK refuses
   uint32_t abiVersion;
-  uint32_t rosterSize, reserved; ///< of what follows, the last
+  uint32_t rosterSize;           ///< of what follows, the last
+  uint32_t isInitial;            ///< see SessionOf
   uint64_t program[2];           ///< hash of model and flags
   uint64_t nonce, incarnation;
   Reach reach;
@@ -453,9 +454,9 @@ private:
       peer.connection = tasks.prepareConnection(peer.nonce, error);
     if (peer.connection)
       address = peer.connection->address();
-    if (!problem &&
-        (!peer.connection || !tasks.admit(claimed, std::move(peer.connection), rest, read.nonce,
-                                          read.incarnation, read.reach, error)))
+    if (!problem && (!peer.connection ||
+                     !tasks.admit(claimed, std::move(peer.connection), rest, read.nonce,
+                                  {read.incarnation, read.isInitial != 0}, read.reach, error)))
       problem = {WEIR_UNAVAILABLE, error};
     if (problem) {
       reason = problem.text;
@@ -534,6 +535,7 @@ private:
     made.program[1] = program->hash[1];
     made.nonce = peer.nonce;
     made.incarnation = tasks.ownIncarnation();
+    made.isInitial = tasks.isInitial();
     made.reach = tasks.ownReach();
     made.namesHash = hashOf(names);
     made.addressHash = hashOf(followed);

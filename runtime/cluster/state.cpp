@@ -74,6 +74,8 @@ void TaskSet::settleState(int32_t task, int64_t number, const Problem &problem) 
       request.waiting.erase(found);
       if (request.restores && !problem)
         takeAsKnown({task});
+      if (!problem)
+        peers[size_t(task)].isInitial = false;
       if (problem && !request.problem)
         request.problem = {problem.code, "task " + peers[size_t(task)].name + ": " + problem.text};
       if (request.waiting.empty()) {
@@ -130,8 +132,10 @@ void TaskSet::handleState(const Incoming &incoming) {
     giveStatus(&status, WEIR_RESOURCE_EXHAUSTED, "no memory for a checkpoint's name");
   else if (request.what < WEIR_STATE_SAVE || request.what > WEIR_STATE_SAVE_RUNNING)
     giveStatus(&status, WEIR_UNIMPLEMENTED, "it does not know what it is asked for");
-  else
+  else {
+    initial = false;
     host->state_part(session, &request, Asked::done, asked, &status);
+  }
   if (status.code)
     Asked::done(asked, &status);
 }

@@ -300,7 +300,8 @@ int32_t TaskSet::attach(weir_session *newSession, const weir_transport_host *new
                         const weir_program_desc *program, int32_t *tasks, weir_status *status) {
   if (session)
     return giveStatus(status, WEIR_FAILED_PRECONDITION, "the cluster has a session already");
-  if (newHost->size < sizeof(weir_transport_host))
+  constexpr size_t needed = offsetof(weir_transport_host, began_restored);
+  if (newHost->size < needed)
     return giveStatus(status, WEIR_FAILED_PRECONDITION,
                       "the program's runtime is of an older version than "
                       "libweir_cluster");
@@ -319,6 +320,8 @@ int32_t TaskSet::attach(weir_session *newSession, const weir_transport_host *new
   host = newHost;
   theProgram = program;
   stopping = serversStop = false;
+  bool says = host->size > needed && host->began_restored;
+  initial = !says || !host->began_restored(session);
   serverWanted = false;
   mover = std::thread([this] { movingThread(); });
   greeter = std::thread([this] { shakeHands(*this, stopping); });
@@ -398,8 +401,9 @@ bool TaskSet::isConnected(int32_t task, uint64_t nonce) {
 }
 
 bool TaskSet::admit(int32_t task, std::shared_ptr<Connection> connection,
-                    const std::string &address, uint64_t theirs, uint64_t theirIncarnation,
+                    const std::string &address, uint64_t theirs, const SessionOf &session,
                     const Reach &reach, std::string &error) {
+  uint64_t theirIncarnation = session.incarnation;
   bool isReadable = canRead(reach, theirIncarnation);
   if (isReadable)
     connection->reads(reach.process);
@@ -414,6 +418,7 @@ bool TaskSet::admit(int32_t task, std::shared_ptr<Connection> connection,
     peer.clockError = -1;
   }
   peer.incarnation = theirIncarnation;
+  peer.isInitial = session.isInitial && hasVariables(task);
   peer.nonce = mine;
   peer.isReadable = isReadable;
   peer.state = Peer::greeted;
@@ -555,9 +560,11 @@ Problem TaskSet::checkVariables(const std::vector<int32_t> &tasks) const {
   for (int32_t task : tasks) {
     const Peer &peer = peers[size_t(task)];
     if (peer.known != 0 && peer.known != peer.incarnation && hasVariables(task))
-      return {WEIR_UNAVAILABLE, "task " + peer.name +
-                                    ": it has begun anew since the step before, and what its "
-                                    "variables had been assigned is lost"};
+      return {WEIR_UNAVAILABLE,
+              "task " + peer.name +
+                  ": it has begun anew since the step before, and what its "
+                  "variables had been assigned" +
+                  (peer.isInitial ? " is lost" : " since the checkpoint is lost")};
   }
   return {};
 }

@@ -79,11 +79,18 @@ struct Peer {
   /// Of its session whose variables the steps led here have had; 0: of none, or who led the last
   /// one knows that they are gone.
   uint64_t known = 0;
+  bool isInitial = false;  ///< it has variables, and so it said when it came; see SessionOf
   bool isReadable = false; ///< this process can read its memory
   int64_t oldest = 0;      ///< of the steps it leads
   int64_t pace = -1;       ///< steps of its own that it says it has done; -1: it has told none
   /// The same of its processes before this one. Of this task: what others say of them.
   int64_t earlierPace = -1;
+};
+
+/// What a task says of its session.
+struct SessionOf {
+  uint64_t incarnation; ///< drawn at random
+  bool isInitial;       ///< it began without a checkpoint, and has taken part in none
 };
 
 /// What another task does in a step that this one leads.
@@ -157,6 +164,7 @@ public:
   const std::vector<Peer> &allPeers() const { return peers; }
   const weir_program_desc *program() const { return theProgram; }
   uint64_t ownIncarnation() const { return incarnation; }
+  bool isInitial() const { return initial.load(); }
   Reach ownReach() const { return {uint64_t(getpid()), uint64_t(uintptr_t(&incarnation))}; }
   int listener() const { return listenSocket; }
   const std::string &secret() const { return theSecret; } ///< empty: none
@@ -167,7 +175,7 @@ public:
   bool isConnected(int32_t task, uint64_t nonce);
   /// A task has been greeted: its messages are taken from here on.
   bool admit(int32_t task, std::shared_ptr<Connection> connection, const std::string &address,
-             uint64_t theirs, uint64_t incarnation, const Reach &reach, std::string &error);
+             uint64_t theirs, const SessionOf &session, const Reach &reach, std::string &error);
   /// It knows us, too: messages may be sent.
   void announce(int32_t task, uint64_t nonce);
   void refuse(int32_t task, const Problem &problem);
@@ -306,6 +314,7 @@ private:
   std::vector<int32_t> taskOfDevice; ///< -1: this one
   std::thread mover, greeter;
   std::atomic<bool> stopping{false};
+  std::atomic<bool> initial{true}; ///< see SessionOf
 
   /// Whose turn it is to move messages; nothing is taken before it. One locked
   /// instruction for each: nobody sleeps for it.

@@ -216,6 +216,8 @@ static int32_t statePart(weir_session *session, const weir_state_request *reques
   return WEIR_UNIMPLEMENTED;
 }
 
+static int32_t beganRestored(const weir_session *session) { return session->beganRestored; }
+
 const weir_transport_host transportHost = {sizeof(weir_transport_host),
                                            0,
                                            allocate,
@@ -233,6 +235,7 @@ const weir_transport_host transportHost = {sizeof(weir_transport_host),
                                            deliverFewBytes,
                                            resume,
                                            waited,
-                                           statePart};
+                                           statePart,
+                                           beganRestored};
 
 } // namespace weir::rt

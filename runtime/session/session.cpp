@@ -334,8 +334,11 @@ static int32_t restoreOwnVariables(weir_session *session, const weir_session_opt
                                    weir_status *status) {
   if (!options.restore)
     return WEIR_OK;
-  if (restoreOwnPart)
-    return restoreOwnPart(session, options.restore, status);
+  if (restoreOwnPart) {
+    int32_t code = restoreOwnPart(session, options.restore, status);
+    session->beganRestored = code == WEIR_OK;
+    return code;
+  }
   StatusText(status, WEIR_UNIMPLEMENTED)
       << "weir_session_options::restore: the program is linked without checkpoints";
   return WEIR_UNIMPLEMENTED;

@@ -114,6 +114,7 @@ struct weir_session {
   const weir_transport *transport; ///< null: all devices are here
   /// By device: the task that has it, -1 for this one; null without transport.
   int32_t *tasks;
+  bool beganRestored; ///< with variables of a checkpoint
 
   weir::rt::Mutex saving; ///< held while a checkpoint is written
   std::atomic<int64_t> nextStep;

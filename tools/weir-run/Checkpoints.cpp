@@ -114,7 +114,7 @@ bool Checkpoints::restore(Session &session, DiagnosticSink &sink) {
 }
 
 bool Checkpoints::saveFirst(Session &session, DiagnosticSink &sink) {
-  if (flags.recover == 0 || hasGoneOn || !writes || saved == step)
+  if (!needsFirst())
     return true;
   save(session, flags.save + "-" + std::to_string(step));
   wait();
@@ -139,6 +139,28 @@ bool Checkpoints::mayGoOn(const RunStatus &why) const {
          (why.code == WEIR_ABORTED && members && members->isOutdated());
 }
 
+/// Where tasks lead their own steps none restores another's variables.
+RunStatus Checkpoints::refuseForgetful() const {
+  std::string name = areOwn && members && hasLatest(flags) ? members->whoForgot() : "";
+  if (name.empty())
+    return {};
+  return {WEIR_FAILED_PRECONDITION, "task " + name +
+                                        " has begun anew without it, with initial values; "
+                                        "possible: --save, --save-every and --recover for that "
+                                        "task, too"};
+}
+
+bool Checkpoints::begin(DiagnosticSink &sink) {
+  if (!areOwn || !members)
+    return true;
+  if (!hasGoneOn) {
+    members->noteBegin();
+    return true;
+  }
+  members->awaitOtherJobs();
+  return report(flags.folder(), refuseForgetful(), sink);
+}
+
 bool Checkpoints::recover(Session &session, const RunStatus &failed, DiagnosticSink &sink) {
   RunStatus why = failed;
   if (areOwn) {
@@ -147,7 +169,8 @@ bool Checkpoints::recover(Session &session, const RunStatus &failed, DiagnosticS
     ++recovered;
     std::fprintf(stderr, "step %lld: %s; runs it again\n", static_cast<long long>(step + 1),
                  why.text().c_str());
-    return true;
+    members->awaitOtherJobs();
+    return report(flags.folder(), refuseForgetful(), sink);
   }
   auto begin = std::chrono::steady_clock::now();
   for (bool waited = false; mayGoOn(why) && recovered < flags.recover; waited = true) {
@@ -260,15 +283,20 @@ void Checkpoints::save(Session &session, const std::string &to) {
   saved = step;
 }
 
-bool Checkpoints::afterRun(Session &session) {
+bool Checkpoints::afterRun(Session &session, bool isLast) {
   ++step;
-  if (saves() && flags.every > 0 && step % flags.every == 0)
+  bool waits = isLast && flags.recover > 0;
+  if (saves() && flags.every > 0 && step % flags.every == 0 && !waits)
     save(session, flags.save + "-" + std::to_string(step));
   std::lock_guard<std::mutex> lock(mutex);
   if (isSaving || status.ok())
     return true;
   if (recovered >= flags.recover || (members && !members->whyDeposed().ok()))
     return false;
+  if (RunStatus refused = refuseForgetful(); !refused.ok()) {
+    status = refused;
+    return false;
+  }
   // A disk that is full may have room for the next one; of a task that is gone the next step tells.
   ++recovered;
   std::fprintf(stderr, "checkpoint \"%s\": %s; goes on without it\n", prefix.c_str(),

@@ -69,6 +69,11 @@ public:
   /// With --recover, before the first step: saves what a run that loses a task early goes back to,
   /// unless there is a checkpoint.
   bool saveFirst(Session &session, DiagnosticSink &sink);
+  /// Whether that has anything to do.
+  bool needsFirst() const { return flags.recover > 0 && !hasGoneOn && writes && saved != step; }
+  /// Where several tasks lead their own steps: the first step comes next. False after a report,
+  /// where another task's variables are not those of the checkpoint.
+  bool begin(DiagnosticSink &sink);
   /// Whether --recover has found a checkpoint to go on from.
   bool goesOn() const { return hasGoneOn; }
   /// A run has failed: waits for the tasks that it needs, and goes back to the latest
@@ -77,7 +82,8 @@ public:
   bool recover(Session &session, const RunStatus &failed, DiagnosticSink &sink);
   /// After each run that counts. Returns whether runs may go on: with --recover also where a
   /// checkpoint could not be written, which is told and counted.
-  bool afterRun(Session &session);
+  /// With --recover, saveLast() saves what the last one has left.
+  bool afterRun(Session &session, bool isLast = false);
   /// With --recover, after the last run: writes what is not saved yet. Not OK: see recover().
   RunStatus saveLast(Session &session);
   bool recovers() const { return flags.recover > 0; }
@@ -92,6 +98,7 @@ public:
 private:
   RunStatus restoreFrom(Session &session, std::string &from);
   bool mayGoOn(const RunStatus &why) const;
+  RunStatus refuseForgetful() const;
   weir_checkpoint_options options() const;
   void save(Session &session, const std::string &prefix);
   void wait();

@@ -7,7 +7,11 @@
 
 #include "tools/weir-run/Members.h"
 
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
+#include <thread>
 
 using namespace weir::tools;
 
@@ -59,6 +63,30 @@ RunStatus Members::whyDeposed() const {
   if (!lease || !lease->isLost())
     return {};
   return {WEIR_FAILED_PRECONDITION, "another process leads this job by now, by " + leaseFile};
+}
+
+std::string Members::whoForgot() const {
+  for (size_t i = 0; i < task.allNames().size(); ++i) {
+    weir_task_figures figures = task.figures(int32_t(i));
+    if (figures.is_initial && (atBegin.empty() || figures.visits > std::abs(atBegin[i])))
+      return task.allNames()[i];
+  }
+  return "";
+}
+
+void Members::awaitOtherJobs() const {
+  using Clock = std::chrono::steady_clock;
+  auto give = Clock::now() + std::chrono::duration<double>(task.connect());
+  std::vector<int32_t> own = task.ownJob();
+  auto isAway = [&] {
+    std::vector<int32_t> presence = task.presence();
+    for (int32_t i = 0; i < int32_t(presence.size()); ++i)
+      if (presence[size_t(i)] <= 0 && std::find(own.begin(), own.end(), i) == own.end())
+        return true;
+    return false;
+  };
+  while (isAway() && Clock::now() < give)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
 }
 
 RunStatus Members::goOnWithout() { return elastic ? divide(task.presence()) : RunStatus(); }

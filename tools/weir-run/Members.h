@@ -38,6 +38,14 @@ public:
   /// the session begins anew. OK, too, where there is nothing to do.
   RunStatus goOnWithout();
 
+  /// Steps begin, and the first checkpoint is written: who is there has part in it.
+  void noteBegin() { atBegin = task.presence(); }
+  /// A task that has begun without the checkpoint that there is, and has come behind noteBegin();
+  /// empty: none is known.
+  std::string whoForgot() const;
+  /// Waits until the tasks of other jobs have come, or as long as a connection may take.
+  void awaitOtherJobs() const;
+
 private:
   RunStatus divide(const std::vector<int32_t> &presence);
   bool isNextLeader(const std::vector<int32_t> &presence) const;
@@ -48,6 +56,7 @@ private:
   const int64_t recover;
   const std::string leaseFile;
   std::optional<Lease> lease;
+  std::vector<int32_t> atBegin; ///< how often each had come; empty: as above
 };
 
 } // namespace weir::tools

@@ -61,6 +61,29 @@ bool Pace::isLost(int64_t steps) const {
   return false;
 }
 
+RunStatus Pace::awaitOthers() {
+  using Seconds = std::chrono::duration<double>;
+  auto give = Clock::now() + Seconds(task ? task->connect() : 0);
+  for (;;) {
+    int32_t away = -1;
+    bool waits = false;
+    for (int32_t other : task ? task->ownJob() : std::vector<int32_t>()) {
+      weir_task_figures figures = task->figures(other);
+      if (other == task->rank() || figures.own_steps >= 0)
+        continue;
+      waits = true;
+      away = figures.is_here ? away : other;
+    }
+    if (!waits)
+      return {};
+    if (away >= 0 && Clock::now() >= give)
+      return {WEIR_UNAVAILABLE, "task " + task->allNames()[size_t(away)] + " does not come"};
+    if (away < 0)
+      give = Clock::now() + Seconds(task->connect());
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
 /// Waits until all others have done `steps`. Tasks that come again are waited for as long as a
 /// connection may take, and then gone without.
 RunStatus Pace::meet(int64_t steps) {
@@ -221,8 +244,9 @@ static void noteStep(Metrics &metrics, int64_t step, double seconds, const Named
 
 bool weir::tools::runSteps(const StepFlags &flags, const std::string &model, Session &session,
                            int entry, const std::vector<HostTensor> &feeds,
-                           Checkpoints &checkpoints, Pace &pace, NamedTensors &fetches,
-                           Metrics *metrics, DiagnosticSink &sink) {
+                           Checkpoints &checkpoints, Pace &pace,
+                           const std::function<bool(NamedTensors &)> &whenDone, Metrics *metrics,
+                           DiagnosticSink &sink) {
   const LoadedEntry &loaded = session.entries()[size_t(entry)];
   Feeder feeder;
   if (!feeder.prepare(flags, model, loaded, feeds, sink))
@@ -252,17 +276,23 @@ bool weir::tools::runSteps(const StepFlags &flags, const std::string &model, Ses
       sink.report({"W0709", model, "", "", "other tasks' steps: " + status.text(), {}});
     return status.ok();
   };
-  if (!keepsPace(pace.begin()))
+  // What others have run before their steps is in the first checkpoint, and none is without one.
+  if (checkpoints.needsFirst() &&
+      (!keepsPace(pace.awaitOthers()) || !checkpoints.saveFirst(session, sink)))
+    return false;
+  if (!keepsPace(pace.begin()) || !checkpoints.begin(sink))
     return false;
   if (int64_t earlier = pace.earlier(); earlier >= 0)
     checkpoints.goOnBehind(first + std::min(earlier, flags.steps));
   const int64_t begun = checkpoints.count();
   if (begun > first && !keepsPace(pace.done(begun - first)))
     return false;
+  NamedTensors fetches;
+  bool hasRun = false;
   for (;;) {
     int64_t step = checkpoints.count();
     if (step - first >= flags.steps) {
-      if (!keepsPace(pace.end()))
+      if (!keepsPace(pace.end()) || (hasRun && !whenDone(fetches)))
         return false;
       RunStatus unsaved = checkpoints.saveLast(session);
       if (unsaved.ok() && !keepsPace(pace.leave()))
@@ -294,6 +324,7 @@ bool weir::tools::runSteps(const StepFlags &flags, const std::string &model, Ses
                    {}});
       return false;
     }
+    hasRun = true;
     int64_t done = step + 1 - first;
     if (!keepsPace(pace.done(done)))
       return false;
@@ -312,7 +343,7 @@ bool weir::tools::runSteps(const StepFlags &flags, const std::string &model, Ses
       std::fprintf(stderr, "%s\n",
                    progressText(done, step + 1 - begun, flags, seconds, fetches).c_str());
     }
-    if (!checkpoints.afterRun(session))
+    if (!checkpoints.afterRun(session, done == flags.steps))
       break; // finish() says why
   }
   return true;

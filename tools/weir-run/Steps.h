@@ -14,6 +14,7 @@
 #include "tools/weir-run/Metrics.h"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,6 +38,8 @@ public:
   /// `recovers`: tasks that are lost come again.
   Pace(ClusterTask *task, int64_t staleness, bool recovers)
       : task(task), staleness(staleness), recovers(recovers) {}
+  /// Waits until all others are about to begin, which then wait for this one.
+  RunStatus awaitOthers();
   /// Waits until all others have begun, too.
   RunStatus begin() { return meet(0); }
   /// After begin(): steps that an earlier process of this task did, as others have heard; -1: they
@@ -91,11 +94,13 @@ private:
 };
 
 /// Runs `entry` so many times, shows how it goes on stderr (a line that is rewritten on
-/// a terminal, ten plain ones elsewhere), and writes summaries. `fetches` become the
-/// last run's. `metrics` (null: none) learn of each step. False after a report.
+/// a terminal, ten plain ones elsewhere), and writes summaries. `whenDone` gets the last run's
+/// fetches, before the last checkpoint; false: after a report. Not called where an earlier process
+/// has done all. `metrics` (null: none) learn of each step. False after a report.
 bool runSteps(const StepFlags &flags, const std::string &model, Session &session, int entry,
               const std::vector<HostTensor> &feeds, Checkpoints &checkpoints, Pace &pace,
-              NamedTensors &fetches, Metrics *metrics, DiagnosticSink &sink);
+              const std::function<bool(NamedTensors &)> &whenDone, Metrics *metrics,
+              DiagnosticSink &sink);
 
 } // namespace weir::tools
 

@@ -179,13 +179,14 @@ public:
       : settings(settings), input(settings.options.input), sink(sink) {}
 
   bool run(Clock::time_point start, double beforeMain) {
-    if (!load() || !openSession() || !prepare())
+    if (!load() || !openSession())
       return false;
+    bool isReady = prepare();
     loadMs = beforeMain + milliseconds(Clock::now() - start);
     if (!leads)
       return endServing();
-    bool good = runEntries() && finish();
-    if (!good && settings.steps.areOwn && checkpoints->recovers())
+    bool good = isReady && runEntries() && finish();
+    if (!good && task && checkpoints->recovers())
       vanish();
     return good;
   }
@@ -198,6 +199,7 @@ private:
   bool endServing();
   bool runEntries();
   bool runEntry(const std::string &name);
+  bool giveResults();
   bool finish();
   void chooseEntry();
   void printMemory();
@@ -220,7 +222,7 @@ private:
   std::optional<Checkpoints> checkpoints;
   bool leads = true; ///< else the task has served until it was told to end
   double loadMs = 0;
-  NamedTensors all;  ///< results of all entries
+  NamedTensors all;  ///< results of all entries; with --recover of the last one's last step
   std::string times; ///< what measurements print
 };
 
@@ -309,8 +311,9 @@ bool ModelRun::prepare() {
       sink.report({"W0709", input, "", "", "this task cannot lead: " + failed.text(), {}});
       return false;
     }
-  // What is run before the steps may give variables their values.
-  bool isFirst = settings.entries.size() <= 1;
+  // What is run before the steps, of others, too, where they have their own, may give variables
+  // their values.
+  bool isFirst = settings.entries.size() <= 1 && !settings.steps.areOwn;
   return !leads || (checkpoints->restore(*session, sink) &&
                     (!isFirst || checkpoints->saveFirst(*session, sink)));
 }
@@ -352,7 +355,8 @@ bool ModelRun::runEntries() {
     if (hasBegun && !isLast)
       std::fprintf(stderr, "--run=%s was run before checkpoint %lld, and is not run again\n",
                    name.c_str(), static_cast<long long>(checkpoints->count()));
-    else if ((isLast && !checkpoints->saveFirst(*session, sink)) || !runEntry(name))
+    else if ((isLast && !settings.steps.areOwn && !checkpoints->saveFirst(*session, sink)) ||
+             !runEntry(name))
       return false;
   }
   return checkpoints->finish(*session, sink);
@@ -378,8 +382,23 @@ bool ModelRun::runEntry(const std::string &name) {
   bool timed = settings.measure.repeat > 0 && isLast, steps = settings.steps.steps > 0 && isLast;
   Pace pace(settings.steps.areOwn ? task.get() : nullptr, settings.steps.staleness,
             checkpoints->recovers());
-  if (steps && !runSteps(settings.steps, input, *session, entry, feeds, *checkpoints, pace, fetches,
-                         metrics.get(), sink))
+  auto print = [&] {
+    if (settings.output.empty() && !timed && !settings.topSeconds)
+      for (const auto &[fetch, tensor] : fetches)
+        std::printf("%s\n", summaryOf(fetch, tensor).c_str());
+  };
+  // Who begins anew behind the last checkpoint has nothing left to run, and no results.
+  auto whenDone = [&](NamedTensors &results) {
+    fetches.swap(results);
+    if (!checkpoints->recovers())
+      return true;
+    all = fetches;
+    print();
+    std::fflush(stdout);
+    return giveResults();
+  };
+  if (steps && !runSteps(settings.steps, input, *session, entry, feeds, *checkpoints, pace,
+                         whenDone, metrics.get(), sink))
     return false;
   if (timed) {
     Times measured;
@@ -400,11 +419,17 @@ bool ModelRun::runEntry(const std::string &name) {
     sink.report({"W0704", input, "", "", "entry \"" + name + "\" failed: " + ran.text(), {}});
     return false;
   }
-  if (settings.output.empty() && !timed && !settings.topSeconds)
-    for (const auto &[fetch, tensor] : fetches)
-      std::printf("%s\n", summaryOf(fetch, tensor).c_str());
-  all.insert(all.end(), fetches.begin(), fetches.end());
+  if (!steps || !checkpoints->recovers())
+    print();
+  if (!checkpoints->recovers())
+    all.insert(all.end(), fetches.begin(), fetches.end());
   return true;
+}
+
+/// Compares and writes what was fetched.
+bool ModelRun::giveResults() {
+  return meetsExpectations(settings.expect, all, sink) &&
+         (settings.output.empty() || writeOutputs(settings.output, all, sink));
 }
 
 void ModelRun::printMemory() {
@@ -415,8 +440,8 @@ void ModelRun::printMemory() {
                 static_cast<long long>(weir_program_arena_bytes(program, d)));
 }
 
-/// Ends the process as one that died: a task that says goodbye ends the others, the server with its
-/// variables among them, where a launcher may begin this one anew.
+/// Ends the process as one that died: a task that leads, and says goodbye, ends those that serve
+/// it, with success, where a launcher may begin this one anew.
 void ModelRun::vanish() {
   checkpoints.reset(); // waits for what is being written
   printDiagnostics(sink);
@@ -430,11 +455,9 @@ bool ModelRun::finish() {
     std::fputs(TaskReport(*task).text().c_str(), stderr);
   if (settings.memory)
     printMemory();
-  bool asExpected = meetsExpectations(settings.expect, all, sink);
+  bool isGood = checkpoints->recovers() || giveResults();
   std::fputs(times.c_str(), stdout);
-  if (!asExpected)
-    return false;
-  if (!settings.output.empty() && !writeOutputs(settings.output, all, sink))
+  if (!isGood)
     return false;
   if (metrics)
     metrics->stopRefreshing();

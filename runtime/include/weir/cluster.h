@@ -104,6 +104,9 @@ typedef struct weir_task_figures {
   /// Steps of its own that it has told of (weir_cluster_keep_pace), as which process ever; of this
   /// task, what others have heard of earlier ones, once they have begun. -1: none.
   int64_t own_steps;
+  /// 1: another task with variables whose session began without a checkpoint, and had taken part in
+  /// none when it came last: where there is one already, these are not the variables that it has.
+  int32_t is_initial, reserved;
 } weir_task_figures;
 /// OUT_OF_RANGE: there is no such task.
 WEIR_API int32_t weir_cluster_figures(const weir_cluster *cluster, int32_t task,

@@ -120,6 +120,9 @@ typedef struct weir_transport_host {
   /// `done` is called once, on a thread of the session, unless this returns an error.
   int32_t (*state_part)(weir_session *session, const weir_state_request *request,
                         weir_run_done done, void *self, weir_status *status);
+
+  /// Not 0: the session began with variables of a checkpoint (weir_session_options::restore).
+  int32_t (*began_restored)(const weir_session *session);
 } weir_transport_host;
 
 /// What a session calls. Functions that return an int32_t return a weir_code.
