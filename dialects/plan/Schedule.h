@@ -116,8 +116,9 @@ inline constexpr ScheduleParameter<llvm::StringRef> tuned{"tuned"};
 inline constexpr ScheduleParameter<Flag> pointwise{"pointwise"};
 /// How many whole lines a tile holds.
 inline constexpr ScheduleParameter<int64_t> lines{"lines"};
-/// Winograd's form: lines of 2x2 tiles that a block has.
-inline constexpr ScheduleParameter<int64_t> blockLines{"block_lines"};
+/// Winograd's form: 2x2 tiles that a block has at most; of whole lines of `parts`, where these are
+/// known.
+inline constexpr ScheduleParameter<int64_t> blockTiles{"block_tiles"};
 
 // Attention.
 

@@ -1,5 +1,4 @@
-//===- Winograd.cpp - convolutions with fewer multiplications ----*- C++
-//-*-===//
+//===- Winograd.cpp - convolutions with fewer multiplications -------------===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,6 +11,10 @@
 // the filter's, and the 16 sums transformed back into 2x2 results, which the
 // elementwise operations of the kernel follow. Of bf16 (multipliesPairs) both transformed
 // operands are bf16, and sums, like all that is transformed, f32.
+//
+// Of an odd image the last squares reach beyond its input by a line or a column, which is read as
+// the last one: results that depend on it are not stored. Where sizes are open, so is what a block
+// has of a line, and how many lines, within `block_tiles` of the schedule.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,12 +41,10 @@ public:
         isPairs(multipliesPairs(conv)), element(input.type.getElementType()) {
     auto tile = kernel.getSchedule()[plan::schedule::tile];
     shape = TileShape{tile[0], tile[1], tile[2]};
-    auto parts = kernel.getSchedule()[plan::schedule::parts];
-    width = parts[2];
-    lines = kernel.getSchedule()[plan::schedule::blockLines];
-    across = width / 2;
-    linesOfSums = std::clamp<int64_t>(tilesOfSums / across, 1, lines);
+    mostAcross = kernel.getSchedule()[plan::schedule::parts][2] / 2;
+    tiles = kernel.getSchedule()[plan::schedule::blockTiles];
     channels = input.type.getShape().back();
+    readSizes();
   }
 
   /// The range counts lines of tiles: within them of a panel, of blocks across
@@ -51,8 +52,8 @@ public:
   /// panel is computed at once, and what it transformed of a block serves the
   /// panels behind.
   void emit(Value begin, Value end) {
-    transformed = stackElements(r, element, 16 * lines * across * channels);
-    sums = stackFloats(r, 16 * linesOfSums * across * shape.width());
+    transformed = stackElements(r, element, 16 * tiles * channels);
+    sums = stackFloats(r, 16 * tilesAtOnce * shape.width());
     // Where the range is, and what tiles, of how many lines, are transformed.
     Value none = r.constant(-1);
     SmallVector<Type> types(3, none.getType());
@@ -65,9 +66,12 @@ public:
       Value isThere = arith::AndIOp::create(b, r.loc, r.equal(piece.place, state[1]), isShort);
       Value there = arith::SelectOp::create(b, r.loc, isThere, state[2], piece.count);
       emitEither(r, isThere, [] {}, [&] { transformInput(piece); });
-      emitEither(
-          r, r.equal(piece.count, r.constant(lines)), [&] { emitPanel(piece, r.constant(lines)); },
-          [&] { emitPanel(piece, piece.count); });
+      if (getConstantIntValue(lines))
+        emitEither(
+            r, r.equal(piece.count, lines), [&] { emitPanel(piece, lines); },
+            [&] { emitPanel(piece, piece.count); });
+      else
+        emitPanel(piece, piece.count);
       scf::YieldOp::create(b, r.loc, {r.add(state[0], piece.count), piece.place, there});
     };
     OpBuilder::InsertionGuard guard(b);
@@ -79,8 +83,9 @@ private:
   struct Piece {
     Value image, top, left; ///< where they begin, in tiles
     Value panel;
-    Value count; ///< of lines
-    Value place; ///< a number that other tiles do not have
+    Value count;  ///< of lines
+    Value across; ///< tiles of a line
+    Value place;  ///< a number that other tiles do not have
   };
 
   Piece pieceAt(Value position, Value end) {
@@ -89,53 +94,90 @@ private:
       number = r.divide(number, by);
       return rest;
     };
-    int64_t down = target.type.getDimSize(1) / 2, blocksAcross = target.type.getDimSize(2) / width;
-    int64_t panels = weights.type.getDimSize(0);
+    Value panels = r.constant(weights.type.getDimSize(0)), ofLine = r.mul(blocksAcross, panels);
     Value image = position;
-    Value rest = split(image, r.constant(down * blocksAcross * panels));
+    Value rest = split(image, r.mul(down, ofLine));
     Value block = rest;
-    rest = split(block, r.constant(lines * blocksAcross * panels));
-    Value first = r.mul(block, r.constant(lines));
+    rest = split(block, r.mul(lines, ofLine));
+    Value first = r.mul(block, lines);
     // An image's last block may have fewer lines.
-    Value height = r.minimum(r.constant(lines), r.sub(r.constant(down), first));
+    Value height = r.minimum(lines, r.sub(down, first));
     Value line = split(rest, height);
-    Value panel = split(rest, r.constant(panels));
-    Value top = r.add(first, line), left = r.mul(rest, r.constant(across));
+    Value panel = split(rest, panels);
+    Value top = r.add(first, line), left = r.mul(rest, across);
     Value count = r.minimum(r.sub(height, line), r.sub(end, position));
-    Value place =
-        r.add(r.mul(r.add(r.mul(image, r.constant(down)), top), r.constant(blocksAcross)), rest);
-    return {image, top, left, panel, count, place};
+    Value place = r.add(r.mul(r.add(r.mul(image, down), top), blocksAcross), rest);
+    Value some = getConstantIntValue(across) ? across : r.minimum(across, r.sub(allAcross, left));
+    return {image, top, left, panel, count, some, place};
+  }
+
+  /// Of an image, in tiles: constants where its sizes are.
+  void readSizes() {
+    auto halfOf = [&](int64_t dim) {
+      int64_t size = target.type.getDimSize(dim);
+      return ShapedType::isDynamic(size)
+                 ? r.divide(r.add(target.dims[dim], r.constant(1)), r.constant(2))
+                 : r.constant(llvm::divideCeil(size, 2));
+    };
+    auto mayBeOdd = [&](int64_t dim) {
+      return target.type.isDynamicDim(dim) || target.type.getDimSize(dim) % 2;
+    };
+    down = halfOf(1);
+    allAcross = halfOf(2);
+    isOddDown = mayBeOdd(1);
+    isOddAcross = mayBeOdd(2);
+    Value one = r.constant(1);
+    if (target.type.isDynamicDim(2)) {
+      across = r.maximum(r.minimum(r.constant(mostAcross), allAcross), one);
+      blocksAcross = r.divide(r.add(allAcross, r.sub(across, one)), across);
+      lines = r.divide(r.constant(tiles), across);
+      linesOfSums = r.maximum(r.divide(r.constant(tilesOfSums), across), one);
+      tilesAtOnce = std::max(tilesOfSums, mostAcross);
+    } else {
+      int64_t each = tiles / mostAcross;
+      across = r.constant(mostAcross);
+      blocksAcross =
+          r.constant(llvm::divideCeil(llvm::divideCeil(target.type.getDimSize(2), 2), mostAcross));
+      lines = r.constant(each);
+      each = std::clamp<int64_t>(tilesOfSums / mostAcross, 1, each);
+      linesOfSums = r.constant(each);
+      tilesAtOnce = each * mostAcross;
+    }
   }
 
   Value plus(Value x, Value y) { return arith::AddFOp::create(b, r.loc, x, y); }
   Value minus(Value x, Value y) { return arith::SubFOp::create(b, r.loc, x, y); }
 
-  /// `body(line, column, tile)` for the tiles of so many lines.
-  void forTiles(Value count, function_ref<void(Value, Value, Value)> body) {
+  /// `body(line, column, tile)` for the tiles of so many lines of a block.
+  void forTiles(const Piece &piece, Value count, function_ref<void(Value, Value, Value)> body) {
     emitStepLoop(r, r.constant(0), count, 1, [&](Value line) {
-      emitStepLoop(r, r.constant(0), r.constant(across), 1, [&](Value column) {
-        body(line, column, r.add(r.mul(line, r.constant(across)), column));
+      emitStepLoop(r, r.constant(0), piece.across, 1, [&](Value column) {
+        body(line, column, r.add(r.mul(line, piece.across), column));
       });
     });
   }
 
   /// Index of element `channel` of a tile in matrix `number` of 16 that have so
-  /// many lines.
-  Value place(int64_t number, int64_t linesOfMatrix, Value tile, int64_t pitch, Value channel) {
-    Value row = r.add(tile, r.constant(number * linesOfMatrix * across));
+  /// many tiles.
+  Value place(int64_t number, int64_t tilesOfMatrix, Value tile, int64_t pitch, Value channel) {
+    Value row = r.add(tile, r.constant(number * tilesOfMatrix));
     return r.add(r.mul(row, r.constant(pitch)), channel);
   }
 
   /// Sums and results of a panel, a few lines at a time.
   void emitPanel(const Piece &piece, Value count) {
     auto emitRowReduction = [&](Value first, Value some) {
-      multiply(first, some, piece.panel);
+      multiply(piece, first, some);
       transformBack(piece, first, some);
     };
-    Value step = r.constant(linesOfSums);
-    Value whole = r.mul(r.divide(count, step), step);
-    emitStepLoop(r, r.constant(0), whole, linesOfSums,
-                 [&](Value first) { emitRowReduction(first, step); });
+    Value step = linesOfSums, whole = r.mul(r.divide(count, step), step);
+    if (auto known = getConstantIntValue(step)) {
+      emitStepLoop(r, r.constant(0), whole, *known,
+                   [&](Value first) { emitRowReduction(first, step); });
+    } else {
+      emitStepLoop(r, r.constant(0), r.divide(count, step), 1,
+                   [&](Value turn) { emitRowReduction(r.mul(turn, step), step); });
+    }
     Value rest = r.sub(count, whole);
     if (!isConstantIntValue(rest, 0))
       emitEither(r, r.less(whole, count), [&] { emitRowReduction(whole, rest); }, [] {});
@@ -147,17 +189,28 @@ private:
     Type floats = VectorType::get({shape.lanes}, b.getF32Type());
     Type narrow = VectorType::get({shape.lanes}, element);
     Value pitch = input.dims[2];
-    forTiles(piece.count, [&](Value line, Value column, Value tile) {
+    forTiles(piece, piece.count, [&](Value line, Value column, Value tile) {
       Value y = r.mul(r.add(piece.top, line), r.constant(2));
       Value x = r.mul(r.add(piece.left, column), r.constant(2));
       Value row = r.add(r.mul(piece.image, input.dims[1]), y);
       Value corner = r.mul(r.add(r.mul(row, pitch), x), r.constant(channels));
+      // From a corner: lines and columns of a square, of which the last may be the one before.
+      Value downwards[4], sidewards[4];
+      for (int64_t i = 0; i < 4; ++i) {
+        auto within = [&](Value first, Value size) {
+          return r.minimum(r.constant(i), r.sub(r.sub(size, r.constant(1)), first));
+        };
+        bool isLast = i == 3;
+        Value lineOf = isLast && isOddDown ? within(y, input.dims[1]) : r.constant(i);
+        Value columnOf = isLast && isOddAcross ? within(x, input.dims[2]) : r.constant(i);
+        downwards[i] = r.mul(r.mul(lineOf, pitch), r.constant(channels));
+        sidewards[i] = r.mul(columnOf, r.constant(channels));
+      }
       emitStepLoop(r, r.constant(0), r.constant(channels), shape.lanes, [&](Value channel) {
         Square from, half;
         for (int64_t i = 0; i < 4; ++i)
           for (int64_t j = 0; j < 4; ++j) {
-            Value offset =
-                r.mul(r.add(r.mul(r.constant(i), pitch), r.constant(j)), r.constant(channels));
+            Value offset = r.add(downwards[i], sidewards[j]);
             Value read =
                 vectors.load(input.pointer, element, r.add(r.add(corner, offset), channel));
             from[i][j] = isPairs ? Value(arith::ExtFOp::create(b, r.loc, floats, read)) : read;
@@ -175,7 +228,7 @@ private:
             Value value =
                 isPairs ? Value(arith::TruncFOp::create(b, r.loc, narrow, made[j])) : made[j];
             vectors.store(value, transformed, element,
-                          place(i * 4 + j, lines, tile, channels, channel));
+                          place(i * 4 + j, tiles, tile, channels, channel));
           }
         }
       });
@@ -183,13 +236,13 @@ private:
   }
 
   /// 16 products of a panel: [tiles, C] by [C, width], for the tiles of lines.
-  void multiply(Value firstLine, Value count, Value panel) {
+  void multiply(const Piece &piece, Value firstLine, Value count) {
     Value depth = r.constant(isPairs ? channels / 2 : channels),
-          firstTile = r.mul(firstLine, r.constant(across));
+          firstTile = r.mul(firstLine, piece.across);
     emitStepLoop(r, r.constant(0), r.constant(16), 1, [&](Value number) {
-      Value matrix = r.add(r.mul(number, r.constant(lines * across)), firstTile);
-      Value sum = r.mul(number, r.constant(linesOfSums * across));
-      Value columns = r.mul(r.add(r.mul(panel, r.constant(16)), number), depth);
+      Value matrix = r.add(r.mul(number, r.constant(tiles)), firstTile);
+      Value sum = r.mul(number, r.constant(tilesAtOnce));
+      Value columns = r.mul(r.add(r.mul(piece.panel, r.constant(16)), number), depth);
       auto emitRows = [&](Value first, int64_t rows) {
         Value from = r.add(matrix, first), to = r.add(sum, first);
         auto left = [&](int64_t row, ValueRange k) {
@@ -207,7 +260,7 @@ private:
             r, kernel, conv, TileShape{rows, shape.vectors, shape.lanes}, {depth}, operands,
             [](int64_t) { return SmallVector<Value>(); }, Value(), Value());
       };
-      emitRowTiles(r, r.mul(count, r.constant(across)), shape.rows, emitRows);
+      emitRowTiles(r, r.mul(count, piece.across), shape.rows, emitRows);
     });
   }
 
@@ -215,7 +268,7 @@ private:
   void transformBack(const Piece &piece, Value firstLine, Value count) {
     int64_t columns = target.type.getShape().back();
     bool isExact = columns % shape.width() == 0;
-    forTiles(count, [&](Value line, Value column, Value tile) {
+    forTiles(piece, count, [&](Value line, Value column, Value tile) {
       for (int64_t v = 0; v < shape.vectors; ++v) {
         OpBuilder::InsertionGuard guard(b);
         Value first = r.mul(piece.panel, r.constant(shape.width()));
@@ -238,7 +291,7 @@ private:
       for (int64_t i = 0; i < 4; ++i)
         from[i] = reader.load(
             sums, b.getF32Type(),
-            place(i * 4 + j, linesOfSums, tile, shape.width(), r.constant(v * shape.lanes)));
+            place(i * 4 + j, tilesAtOnce, tile, shape.width(), r.constant(v * shape.lanes)));
       half[0][j] = plus(plus(from[0], from[1]), from[2]);
       half[1][j] = minus(minus(from[1], from[2]), from[3]);
     }
@@ -251,6 +304,18 @@ private:
         };
         SmallVector<Value> indices{piece.image, positionOf(piece.top, line, i),
                                    positionOf(piece.left, column, j), channel};
+        OpBuilder::InsertionGuard guard(b);
+        Value isThere;
+        if (i && isOddDown)
+          isThere = r.less(indices[1], target.dims[1]);
+        if (j && isOddAcross) {
+          Value isWithin = r.less(indices[2], target.dims[2]);
+          isThere = isThere ? r.logicalAnd(isThere, isWithin) : isWithin;
+        }
+        if (isThere) {
+          auto branch = scf::IfOp::create(b, r.loc, isThere, /*withElseRegion=*/false);
+          b.setInsertionPointToStart(&branch.getThenRegion().front());
+        }
         reader.setLanes(channel, {});
         reader.setAnchor(conv.getResult(), made[j]);
         Value value = reader.element(result, indices);
@@ -269,10 +334,13 @@ private:
   bool isPairs;
   Type element; ///< of what is multiplied
   TileShape shape;
-  int64_t width;                 ///< of a block's results
-  int64_t lines = 1, across = 1; ///< tiles of a block
-  int64_t linesOfSums = 1;       ///< whose sums are there at once
+  int64_t tiles, mostAcross; ///< of a block, and of a line of it
+  int64_t tilesAtOnce = 1;   ///< whose sums are there at once
   int64_t channels = 1;
+  bool isOddDown = false, isOddAcross = false; ///< or may be
+  Value down, allAcross;                       ///< tiles of an image
+  Value across, blocksAcross, lines;           ///< tiles of a block's line, such blocks, its lines
+  Value linesOfSums;                           ///< whose sums are there at once
   Value transformed, sums;
 };
 

@@ -4,9 +4,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 #===-------------------------------------------------------------------------===#
-"""usage: winograd.py model|joined|check|check-bf16 FOLDER
+"""usage: winograd.py model|joined|check|check-bf16 FOLDER [HEIGHTxWIDTH [open]]
 
-A convolution, its bias, an addition and ReLU: model.onnx and in.npz in FOLDER, or how
+`open`: the model says nothing of images, lines and columns. A convolution, its bias, an addition and ReLU: model.onnx and in.npz in FOLDER, or how
 far some results in out.npz are from the same in double precision. `joined` adds by
 joining channels, which another convolution sums. `check-bf16`: within what rounding both operands
 to bf16 can make of the direct form, though both are rounded once more where they are transformed.
@@ -19,7 +19,8 @@ from floats import (EPSILON, constant, count, node, port, read_output, values, w
                     write_model)
 
 # The last panel of channels is not whole, and the last part has fewer lines.
-IMAGES, HEIGHT, WIDTH, CHANNELS, FILTERS = 2, 34, 24, 96, 80
+IMAGES, CHANNELS, FILTERS = 2, 96, 80
+HEIGHT, WIDTH = map(int, (sys.argv[3] if len(sys.argv) > 3 else "34x24").split("x"))
 BRAIN_ROUNDING = 2.0**-8  # at most, of a number
 X_SHAPE, Y_SHAPE = (IMAGES, CHANNELS, HEIGHT, WIDTH), (IMAGES, FILTERS, HEIGHT, WIDTH)
 W_SHAPE = (FILTERS, CHANNELS, 3, 3)
@@ -45,7 +46,11 @@ def add(joined):
 
 
 def write(folder, joined):
-    graph = port(11, "x", X_SHAPE) + port(11, "y", Y_SHAPE) + port(12, "z", Y_SHAPE)
+    def open_sizes(shape):
+        return ["n", shape[1], "h", "w"] if "open" in sys.argv else shape
+
+    graph = port(11, "x", open_sizes(X_SHAPE)) + port(11, "y", open_sizes(Y_SHAPE))
+    graph += port(12, "z", open_sizes(Y_SHAPE))
     graph += constant("w", W_SHAPE, W) + constant("b", (FILTERS,), B)
     graph += node("Conv", "c", ["x", "w", "b"], [("kernel_shape", [3, 3]), ("pads", [1] * 4)])
     graph += add(joined) + node("Relu", "z", ["sum"])

@@ -20,7 +20,21 @@ module attributes {weir.target = #weir.target<vector_bytes = 64>} {
     return %0 : tensor<1x14x14x64xf32>
   }
 
-  // A line has an odd number of results.
+  // Sizes are open, but for channels.
+  func.func @open(%x: tensor<?x?x?x64xf32>) -> tensor<?x?x?x64xf32> {
+    %w = weir.constant dense<2.0> : tensor<3x3x64x64xf32>
+    %0 = weir.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = true, accumulator = f32} : (tensor<?x?x?x64xf32>, tensor<3x3x64x64xf32>) -> tensor<?x?x?x64xf32>
+    return %0 : tensor<?x?x?x64xf32>
+  }
+
+  // An image that may be small, and a large filter.
+  func.func @large(%x: tensor<1x?x?x512xf32>) -> tensor<1x?x?x512xf32> {
+    %w = weir.constant dense<2.0> : tensor<3x3x512x512xf32>
+    %0 = weir.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = true, accumulator = f32} : (tensor<1x?x?x512xf32>, tensor<3x3x512x512xf32>) -> tensor<1x?x?x512xf32>
+    return %0 : tensor<1x?x?x512xf32>
+  }
+
+  // A line has an odd number of results: the last tile reaches beyond it.
   func.func @odd(%x: tensor<1x17x17x64xf32>) -> tensor<1x15x15x64xf32> {
     %w = weir.constant dense<2.0> : tensor<3x3x64x64xf32>
     %0 = weir.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = true, accumulator = f32} : (tensor<1x17x17x64xf32>, tensor<3x3x64x64xf32>) -> tensor<1x15x15x64xf32>
@@ -42,6 +56,6 @@ module attributes {weir.target = #weir.target<vector_bytes = 64>} {
 }
 
 // CHECK: weir_plan.kernel @conv_1_14_14_64_f32 schedule <winograd,
-// CHECK-SAME: block_lines = 7 : i64, {{.*}}parts = array<i64: 1, 2, 14, 32>, tile = array<i64: 14, 2, 16>
+// CHECK-SAME: block_tiles = 49 : i64, {{.*}}parts = array<i64: 1, 2, 14, 32>, tile = array<i64: 14, 2, 16>
 // CHECK: builtin.unrealized_conversion_cast %{{.*}} : tensor<2x16x256x32xf32> to tensor<3x3x256x64xf32>
 // CHECK-NOT: "winograd"

@@ -7,8 +7,8 @@
 //
 // F(2x2, 3x3) of Lavin and Gray 2015, arXiv:1509.09308: 16 multiplications instead of 36 for
 // each 2x2 results. It pays for windows of 3x3 that move by one, with a constant filter, f32
-// or f32 that is rounded to bf16, sizes that are known and even, channels that fill vectors, and
-// enough of everything.
+// or f32 that is rounded to bf16, channels that fill vectors, and enough of everything. Sizes may
+// be open, or odd: of the last tiles a line or a column is not stored.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,13 +31,18 @@ namespace {
 constexpr int64_t mostElements = 32768;
 /// With fewer tiles the transformed filter, larger than the filter, is read for too few.
 constexpr int64_t fewestTiles = 48, fewestChannels = 32;
-/// Of a transformed filter, in memory while compiling.
-constexpr int64_t mostFilterBytes = int64_t(1) << 26;
+/// Tiles of a line that are multiplied together.
+constexpr int64_t fewestAcross = 6;
+/// Of a transformed filter, in memory while compiling; where the image is open, and may be small,
+/// less: networks have large filters where images are small.
+constexpr int64_t mostFilterBytes = int64_t(1) << 26, mostFilterBytesOpen = int64_t(1) << 23;
+/// Of a line whose length is open.
+constexpr int64_t mostAcrossOpen = 64;
 
-/// Tiles of 2x2 results that a block has: lines of them, and how many of a
-/// line.
+/// Tiles of 2x2 results that a block has, and how many of a line: all that its lines have, or,
+/// where the length is open, at most.
 struct Cut {
-  int64_t lines, across;
+  int64_t tiles, across;
 };
 
 std::optional<Cut> cutOf(ConvOp conv, const VectorUnit &unit, const TileChoice &choice) {
@@ -49,23 +54,35 @@ std::optional<Cut> cutOf(ConvOp conv, const VectorUnit &unit, const TileChoice &
   auto filter = cast<RankedTensorType>(conv.getFilter().getType());
   auto type = cast<RankedTensorType>(conv.getType());
   auto isOne = [](int64_t value) { return value == 1; };
-  if (type.getRank() != 4 || !type.hasStaticShape() || !input.hasStaticShape() ||
-      filter.getDimSize(0) != 3 || filter.getDimSize(1) != 3 || conv.getGroups() != 1 ||
-      !llvm::all_of(conv.getStrides(), isOne) || !llvm::all_of(conv.getDilations(), isOne))
+  if (type.getRank() != 4 || filter.getDimSize(0) != 3 || filter.getDimSize(1) != 3 ||
+      conv.getGroups() != 1 || !llvm::all_of(conv.getStrides(), isOne) ||
+      !llvm::all_of(conv.getDilations(), isOne))
     return std::nullopt;
   int64_t height = type.getDimSize(1), width = type.getDimSize(2), lanes = unit.bytes / 4;
   int64_t channels = filter.getDimSize(2), columns = filter.getDimSize(3);
-  if (height % 2 || width % 2 || channels % lanes || columns % lanes || channels < fewestChannels ||
-      columns < fewestChannels || height / 2 * (width / 2) < fewestTiles ||
-      16 * channels * columns * 4 > mostFilterBytes)
+  bool isOpen = ShapedType::isDynamic(height) || ShapedType::isDynamic(width);
+  if (!filter.hasStaticShape() || input.getDimSize(3) != channels || channels % lanes ||
+      columns % lanes || channels < fewestChannels || columns < fewestChannels ||
+      16 * channels * columns * 4 > (isOpen ? mostFilterBytesOpen : mostFilterBytes))
     return std::nullopt;
-  Cut cut{1, width / 2};
-  while (cut.across > 1 && (cut.across * channels > elements || width / 2 % cut.across))
-    --cut.across;
-  if (cut.across * channels > elements || cut.across < 6)
+  int64_t most = elements / channels;
+  if (ShapedType::isDynamic(width)) {
+    Cut cut{most, std::min(most, mostAcrossOpen)};
+    return cut.across < fewestAcross ? std::nullopt : std::optional(cut);
+  }
+  int64_t all = llvm::divideCeil(width, 2), across = all;
+  while (across > 1 && (across > most || all % across))
+    --across;
+  if (across > most || across < fewestAcross)
     return std::nullopt;
-  cut.lines = std::min(height / 2, elements / (cut.across * channels));
-  return cut;
+  int64_t lines = most / across;
+  if (!isOpen) {
+    int64_t down = llvm::divideCeil(height, 2);
+    if (down * all < fewestTiles)
+      return std::nullopt;
+    lines = std::min(down, lines);
+  }
+  return Cut{lines * across, across};
 }
 
 /// G g G^T of each [3, 3] of a filter [3, 3, C, K], in panels of `width` columns; where pairs
@@ -153,10 +170,12 @@ public:
     Cut cut = *cutOf(conv, request.unit, request.choice);
     auto filter = cast<RankedTensorType>(conv.getFilter().getType());
     int64_t columns = filter.getDimSize(3);
-    SmallVector<int64_t> tile = registerTile(request.unit, cut.lines * cut.across, columns,
-                                             stepsAlong(conv) * 4, request.choice);
+    bool isOpen = cast<RankedTensorType>(conv.getType()).isDynamicDim(2);
+    SmallVector<int64_t> tile =
+        registerTile(request.unit, isOpen ? ShapedType::kDynamic : cut.tiles, columns,
+                     stepsAlong(conv) * 4, request.choice);
     s.set(schedule::tile, tile);
-    s.set(schedule::blockLines, cut.lines);
+    s.set(schedule::blockTiles, cut.tiles);
     s.set(schedule::grain, 1);
     noteChoice(s, request.choice);
     return SmallVector<int64_t>{1, 2, 2 * cut.across, tile[1] * tile[2]};
