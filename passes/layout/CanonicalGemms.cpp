@@ -274,6 +274,37 @@ ConvOp withLines(ConvOp conv) {
   return made;
 }
 
+/// A window of one element that visits every position of an image whose size is open: a product,
+/// whose rows run on from line to line. Of known sizes a convolution does so itself, and can go
+/// in chains and write to parts of buffers. False where it is none.
+bool productOfPositions(ConvOp conv) {
+  auto input = cast<RankedTensorType>(conv.getInput().getType());
+  auto filter = cast<RankedTensorType>(conv.getFilter().getType());
+  int64_t last = input.getRank() - 1;
+  auto isOne = [](int64_t value) { return value == 1; };
+  auto isOpen = [&](int64_t dim) { return input.isDynamicDim(dim); };
+  if (!conv.getChannelsLast() || !isGemmConvolution(conv) || mayBeOffloaded(conv) ||
+      conv.getGroups() != 1 || !filter.hasStaticShape() || isOpen(last) ||
+      llvm::none_of(llvm::seq<int64_t>(1, last), isOpen) ||
+      !llvm::all_of(filter.getShape().drop_back(2), isOne) ||
+      !llvm::all_of(conv.getStrides(), isOne) ||
+      !llvm::all_of(conv.getPads(), [](int64_t pad) { return pad == 0; }))
+    return false;
+  OpBuilder b(conv);
+  Value weights = reshaped(b, conv.getLoc(), conv.getFilter(), filter.getShape().take_back(2));
+  copyDevice(conv, weights);
+  ArrayRef<int64_t> none;
+  Value made =
+      DotGeneralOp::create(b, conv.getLoc(), conv.getInput(), weights, b.getDenseI64ArrayAttr(none),
+                           b.getDenseI64ArrayAttr(none), b.getDenseI64ArrayAttr({last}),
+                           b.getDenseI64ArrayAttr({0}), conv.getAccumulatorAttr());
+  copyDevice(conv, made);
+  made.setType(cast<RankedTensorType>(conv.getType()));
+  conv.replaceAllUsesWith(made);
+  conv.erase();
+  return true;
+}
+
 /// Taps at the ends of a window that read nothing but padding, wherever the window is, are
 /// left out: dilated windows reach far beyond small images.
 void dropOutsideTaps(ConvOp conv) {
@@ -485,6 +516,8 @@ struct CanonicalGemmsPass : weir::impl::WeirCanonicalGemmsPassBase<CanonicalGemm
         keepGradientApart(conv);
         continue;
       }
+      if (productOfPositions(conv))
+        continue;
       dropOutsideTaps(conv);
       SmallVector<ConvOp> parts;
       cutByTaps(conv, parts);

@@ -55,7 +55,8 @@ def WeirCanonicalGemmsPass : Pass<"weir-canonical-gemms", "::mlir::ModuleOp"> {
     What: brings dot_general to [batch, M, K] by [batch, K, N] through
     transpositions and reshapes, and makes the padding of convolutions an
     operation of its own. Taps that read nothing but padding are left out, of the whole
-    convolution or, where many do, of parts of its results.
+    convolution or, where many do, of parts of its results. Convolutions of one element that
+    visit every position of an image of open size become products.
     Why here: after layouts are settled, before constants are folded: what it
     does to weights happens at compile time.
     Before: convolutions have channels last. After: products are

@@ -224,7 +224,22 @@ void ConvolutionEmitter::emitColumns(const Part &part, const Columns &wanted) {
                      r.divide(offset, r.constant(*together))});
     });
   } else {
-    emitStepLoop(r, zero, part.lines, 1, [&](Value offset) {
+    // Lines that may be short go two at a time, half a tile of each.
+    bool isOpen = target.type.isDynamicDim(outer + 1) && shape.rows % 2 == 0;
+    Value pairs = isOpen ? r.mul(r.divide(part.lines, r.constant(2)), r.constant(2)) : zero;
+    auto emitHalves = [&](Value offset, int64_t count) {
+      emitRowTiles(r, width, shape.rows / 2, [&](Value first, int64_t across) {
+        Value before = r.add(r.mul(offset, width), first);
+        emitPositions(part, wanted,
+                      {count * across, across, r.add(part.firstLine, offset), first,
+                       r.divide(before, r.constant(shape.rows))});
+      });
+    };
+    if (isOpen)
+      emitStepLoop(r, zero, pairs, 2, [&](Value offset) { emitHalves(offset, 2); });
+    emitStepLoop(r, pairs, part.lines, 1, [&](Value offset) {
+      if (isOpen)
+        return emitHalves(offset, 1);
       emitLine(part, wanted, r.add(part.firstLine, offset), zero, width, r.mul(offset, width));
     });
   }

@@ -21,7 +21,8 @@ from floats import (constant, count, node, port, read_output, values, write_inpu
 FEEDS = {"x": (2, 32, 19, 19), "s": (2, 3, 20, 22), "r": (200, 642), "l": (40, 6400), "o": (1, 642)}
 # name, operand, shape of the weights, strides and the rest of the window
 CONVOLUTIONS = [
-    ("c0", "x", (48, 32, 3, 3), 1, 1), ("c1", "c0", (48, 48, 1, 1), 1, 1),
+    # Of 40 channels: whole vectors would go in Winograd's form.
+    ("c0", "x", (40, 32, 3, 3), 1, 1), ("c1", "c0", (48, 40, 1, 1), 1, 1),
     ("c2", "c1", (40, 48, 3, 3), 2, 1), ("c3", "c2", (40, 40, 3, 3), 1, 2),
     ("c4", "c3", (72, 40, 1, 1), 2, 1), ("c5", "c4", (72, 72, 3, 3), 1, 1),
     # Three channels, which go by pairs of pixels where lines are known.

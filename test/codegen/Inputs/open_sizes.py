@@ -184,6 +184,29 @@ CASES += [
 ]
 
 
+def convolution(stride):
+    window = WINDOW.replace("{s}", str(stride)).replace("{p}", "0")
+    return ("    %0 = weir.conv %x, %y {" + window + "groups = 1 : i64, channels_last = true, "
+            "accumulator = f32} : ({x}, {y}) -> {r}\n    return %0 : {r}")
+
+
+def results(stride):
+    """P and Q are what a window of 3x3 makes of H and W."""
+    return [{**each, "P": (each["H"] - 3) // stride + 1, "Q": (each["W"] - 3) // stride + 1}
+            for each in IMAGES + [{"H": 16, "W": 9}, {"H": 4, "W": 31}]]
+
+
+# Lines by twos, of which the last may be alone, and tiles that do not fill them.
+CASES += [
+    Case(f"convolution by {stride}", {"x": [2, "H", "W", 24], "y": [3, 3, 24, 40]},
+         {"r": ([2, "P", "Q", 40], "f32")}, convolution(stride), results(stride), ["convolution"])
+    for stride in (1, 2)
+] + [
+    Case("positions", {"x": [2, "H", "W", 24], "y": [1, 1, 24, 40]},
+         {"r": ([2, "H", "W", 40], "f32")}, convolution(1), IMAGES, ["gemm"])
+]
+
+
 def strategies(text):
     found = re.findall(r'weir_plan.kernel @\S+ schedule <(\w+)', text)
     return [each for each in found if each != "loops"]

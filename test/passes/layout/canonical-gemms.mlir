@@ -42,3 +42,14 @@ func.func @barely_dilated(%x: tensor<1x14x14x64xf32>, %w: tensor<3x3x64x32xf32>)
   %0 = weir.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 2, 2, 1, 1>, dilations = array<i64: 2, 1>, groups = 1 : i64, channels_last = true, accumulator = f32} : (tensor<1x14x14x64xf32>, tensor<3x3x64x32xf32>) -> tensor<1x14x14x32xf32>
   return %0 : tensor<1x14x14x32xf32>
 }
+
+// Positions of an open image are rows of a product.
+// CHECK-LABEL: func.func @positions
+// CHECK: weir.dot_general %arg0, {{.*}}lhs_contract = array<i64: 3>{{.*}} : (tensor<1x?x?x64xf32>, tensor<64x32xf32>) -> tensor<1x?x?x32xf32>
+// CHECK-NOT: weir.conv
+// CHECK: return
+func.func @positions(%x: tensor<1x?x?x64xf32>) -> tensor<1x?x?x32xf32> {
+  %w = weir.constant dense<1.0> : tensor<1x1x64x32xf32>
+  %0 = weir.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = true, accumulator = f32} : (tensor<1x?x?x64xf32>, tensor<1x1x64x32xf32>) -> tensor<1x?x?x32xf32>
+  return %0 : tensor<1x?x?x32xf32>
+}
