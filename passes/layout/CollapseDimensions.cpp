@@ -349,6 +349,61 @@ void collapse(PadOp op) {
   replace(op, *around, views.expanded(made, resultType, sizes));
 }
 
+/// What is behind the dimensions that indices choose from, `first` on, is copied as one line:
+/// `make` gets the operand with it in one dimension, and the result's shape, and `indices` are so
+/// many dimensions of the result, behind `before` of the operand's.
+template <typename Op>
+void collapseLines(Op op, int64_t first, int64_t before, int64_t indices,
+                   function_ref<Value(OpBuilder &, RankedTensorType, Value)> make) {
+  auto type = typeOf(op.getOperand());
+  if (op.getBatchDims() != 0 || first >= type.getRank())
+    return;
+  Groups groups;
+  for (int64_t i = 0; i < first; ++i)
+    groups.push_back({i, i + 1, 0});
+  groups.push_back({first, type.getRank(), 1});
+  std::optional<Surroundings> around = surroundingsOf(op);
+  if (!around || !isWorthIt(groups, type, true))
+    return;
+  OpBuilder b(op);
+  Views views(b, op.getLoc());
+  Value operand = collapsedOperand(b, views, *around, groups);
+  SmallVector<int64_t> shape(typeOf(op.getResult()).getShape().take_front(before + indices));
+  shape.push_back(typeOf(operand).getShape().back());
+  SmallVector<Views::Size> sizes;
+  for (int64_t i = 0; i < before; ++i)
+    sizes.push_back({around->source, i});
+  for (int64_t i = 0; i < indices; ++i)
+    sizes.push_back({op.getIndices(), i});
+  for (int64_t i = first; i < type.getRank(); ++i)
+    sizes.push_back({around->source, i});
+  Value made = make(b, typeOf(op.getResult()).clone(shape), operand);
+  replace(op, *around, views.expanded(made, typeOf(op.getResult()), sizes));
+}
+
+void collapse(GatherOp op) {
+  int64_t axis = op.getAxis();
+  collapseLines(op, axis + 1, axis, typeOf(op.getIndices()).getRank(),
+                [&](OpBuilder &b, RankedTensorType type, Value operand) {
+                  return GatherOp::create(b, op.getLoc(), type, operand, op.getIndices(),
+                                          op.getAxisAttr(), op.getBatchDimsAttr(),
+                                          op.getWrapNegativeAttr())
+                      .getResult();
+                });
+}
+
+void collapse(GatherNdOp op) {
+  auto indices = typeOf(op.getIndices());
+  if (indices.getRank() == 0 || indices.isDynamicDim(indices.getRank() - 1))
+    return;
+  collapseLines(op, indices.getShape().back(), 0, indices.getRank() - 1,
+                [&](OpBuilder &b, RankedTensorType type, Value operand) {
+                  return GatherNdOp::create(b, op.getLoc(), type, operand, op.getIndices(),
+                                            op.getBatchDimsAttr(), op.getWrapNegativeAttr())
+                      .getResult();
+                });
+}
+
 struct CollapseDimensionsPass : weir::impl::WeirCollapseDimensionsPassBase<CollapseDimensionsPass> {
   void runOnOperation() override {
     if (mayBeOffloaded(getOperation()))
@@ -362,7 +417,8 @@ struct CollapseDimensionsPass : weir::impl::WeirCollapseDimensionsPassBase<Colla
       });
     };
     getOperation().walk([&](Operation *op) {
-      llvm::TypeSwitch<Operation *>(op).Case<ReduceOp, CumulativeOp, ArgReduceOp, PadOp>(note);
+      llvm::TypeSwitch<Operation *>(op)
+          .Case<ReduceOp, CumulativeOp, ArgReduceOp, PadOp, GatherOp, GatherNdOp>(note);
     });
     for (const std::function<void()> &collapseOne : work)
       collapseOne();

@@ -130,8 +130,8 @@ def WeirFoldWeightsPass : Pass<"weir-fold-weights", "::mlir::ModuleOp"> {
 def WeirCollapseDimensionsPass : Pass<"weir-collapse-dimensions", "::mlir::ModuleOp"> {
   let summary = "neighbouring dimensions that are treated alike become one";
   let description = [{
-    What: on hosts, reductions, running reductions, positions of extremes and constant borders
-    are computed in a shape where neighbouring dimensions are one that the operation treats
+    What: on hosts, reductions, running reductions, positions of extremes, constant borders and
+    gathers are computed in a shape where neighbouring dimensions are one that the operation treats
     alike, between reshapes, which are views: lines become long, and sizes of 1 no longer stand
     between them. Open sizes are multiplied when the program runs. What is computed element by
     element before it, of one tensor, moves along; where others share its kernel, the operation

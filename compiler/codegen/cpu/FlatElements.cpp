@@ -11,7 +11,8 @@
 // before are counted in rows of that length.
 //
 // Along a row an operand moves with the result or stays where it is. The loop is written
-// for operands that all move, and again for each that stays alone, so that it vectorises.
+// for operands that all move, again for each that stays alone, and for those that stay by their
+// types, so that it vectorises.
 //
 //===----------------------------------------------------------------------===//
 
@@ -181,9 +182,7 @@ private:
         operands.size() <= operandsWithForms && body.getOperations().size() <= operationsWithForms;
     std::function<void(size_t)> emitRest = [&](size_t at) {
       if (!hasForms || at == operands.size())
-        return emitLoop(before, from, to, [&](const Operand &operand, Value i) {
-          return r.add(operand.first, r.select(operand.moves, i, r.constant(0)));
-        });
+        return emitAsTyped(before, from, to, hasForms);
       Value othersMove; // null: there are no others
       for (const Operand &operand : operands)
         if (&operand != &operands[at])
@@ -198,6 +197,35 @@ private:
     if (operands.size() == 1 && !isStretchedByConstant())
       return emitStaying(nullptr);
     emitEither(r, allMove, [&] { emitStaying(nullptr); }, [&] { emitRest(0); });
+  }
+
+  /// Operands whose last dimension is known to be one element stay, all others move; what is not so
+  /// is asked element by element. `hasForms`: there are loops for one operand that stays.
+  void emitAsTyped(Value before, Value from, Value to, bool hasForms) {
+    auto emitAsked = [&] {
+      emitLoop(before, from, to, [&](const Operand &operand, Value i) {
+        return r.add(operand.first, r.select(operand.moves, i, r.constant(0)));
+      });
+    };
+    auto stays = [](const Operand &operand) {
+      return operand.buffer->type.getRank() == 0 || operand.buffer->type.getShape().back() == 1;
+    };
+    auto count = llvm::count_if(operands, stays);
+    if (count <= (hasForms ? 1 : 0) || body.getOperations().size() > operationsWithForms)
+      return emitAsked();
+    Value isAsTyped, yes = arith::ConstantIntOp::create(r.b, r.loc, 1, 1);
+    for (const Operand &operand : operands) {
+      Value staying = arith::XOrIOp::create(r.b, r.loc, operand.moves, yes);
+      isAsTyped = both(isAsTyped, stays(operand) ? staying : operand.moves);
+    }
+    emitEither(
+        r, isAsTyped,
+        [&] {
+          emitLoop(before, from, to, [&](const Operand &operand, Value i) {
+            return stays(operand) ? operand.first : r.add(operand.first, i);
+          });
+        },
+        emitAsked);
   }
 
   KernelBuilder &r;

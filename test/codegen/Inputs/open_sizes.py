@@ -161,6 +161,12 @@ CASES += [
     Case("fewer dimensions", {"x": "ABC", "y": "EF"}, {"r": ("RST", "f32")},
          "    %0 = weir.sub %x, %y : ({x}, {y}) -> {r}\n    return %0 : {r}",
          [each for each in BROADCASTS if each["A"] == each["R"]], []),
+    # What stays along a row by its type, beside what may turn out to.
+    Case("lines", {"x": "RST", "y": ["S", 1], "z": ["D", "E", "T"], "u": ["R", 1, 1]},
+         {"r": ("RST", "f32")},
+         "    %0 = weir.sub %x, %y : ({x}, {y}) -> {x}\n    %1 = weir.mul %0, %u : ({x}, {u}) -> {x}\n"
+         "    %2 = weir.add %1, %z : ({x}, {z}) -> {r}\n    return %2 : {r}",
+         [each for each in BROADCASTS if each["D"] in (1, each["R"]) and each["F"] == each["T"]], []),
     Case("short rows", {"x": ["A", "B", 3], "y": ["D", "E", 1]}, {"r": (["R", "S", 3], "f32")},
          "    %0 = weir.sub %x, %y : ({x}, {y}) -> {r}\n    return %0 : {r}", BROADCASTS, []),
 ]

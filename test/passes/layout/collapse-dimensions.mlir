@@ -64,3 +64,25 @@ func.func @single(%x: tensor<?x?x?x?xi32>) -> tensor<?x?xi32> {
   %s = weir.reduce %y {axes = array<i64: 2, 3>, keep_dims = false, kind = "prod"} : (tensor<?x?x?x?xi32>) -> tensor<?x?xi32>
   return %s : tensor<?x?xi32>
 }
+
+// What is behind the dimension that indices choose from is copied as one line.
+// CHECK-LABEL: func.func @lines
+// CHECK: weir.gather %{{.*}}, %arg1 {axis = 0 : i64, {{.*}} : (tensor<65x260xi8>, tensor<20x?xi32>) -> tensor<20x?x260xi8>
+func.func @lines(%x: tensor<65x65x4xi8>, %i: tensor<20x?xi32>) -> tensor<20x?x65x4xi8> {
+  %0 = weir.gather %x, %i {axis = 0 : i64, batch_dims = 0 : i64, wrap_negative = true} : (tensor<65x65x4xi8>, tensor<20x?xi32>) -> tensor<20x?x65x4xi8>
+  return %0 : tensor<20x?x65x4xi8>
+}
+
+// CHECK-LABEL: func.func @middle
+// CHECK: weir.gather %{{.*}}, %arg1 {axis = 1 : i64, {{.*}} : (tensor<?x7x?xf32>, tensor<i64>) -> tensor<?x?xf32>
+func.func @middle(%x: tensor<?x7x?x5xf32>, %i: tensor<i64>) -> tensor<?x?x5xf32> {
+  %0 = weir.gather %x, %i {axis = 1 : i64, batch_dims = 0 : i64, wrap_negative = false} : (tensor<?x7x?x5xf32>, tensor<i64>) -> tensor<?x?x5xf32>
+  return %0 : tensor<?x?x5xf32>
+}
+
+// CHECK-LABEL: func.func @tuples
+// CHECK: weir.gather_nd %{{.*}}, %arg1 {{.*}} : (tensor<8x9x12xf32>, tensor<5x2xi64>) -> tensor<5x12xf32>
+func.func @tuples(%x: tensor<8x9x3x4xf32>, %i: tensor<5x2xi64>) -> tensor<5x3x4xf32> {
+  %0 = weir.gather_nd %x, %i {batch_dims = 0 : i64, wrap_negative = false} : (tensor<8x9x3x4xf32>, tensor<5x2xi64>) -> tensor<5x3x4xf32>
+  return %0 : tensor<5x3x4xf32>
+}
