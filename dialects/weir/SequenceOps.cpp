@@ -183,7 +183,7 @@ static unsigned bitWidth(Type element) {
 LogicalResult BitcastOp::verify() {
   Type from = elementOf(getOperand()), to = elementOf(getResult());
   unsigned a = bitWidth(from), b = bitWidth(to);
-  if (a < 8 || b < 8 || (a % b && b % a))
+  if (!a || !b || (a != b && (a < 8 || b < 8 || (a % b && b % a))))
     return emitOpError("cannot turn elements of ") << from << " into " << to;
   auto type = ranked(getOperand()), resultType = ranked(getResult());
   if (!type || !resultType)

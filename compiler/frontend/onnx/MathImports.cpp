@@ -7,8 +7,6 @@
 
 #include "compiler/frontend/onnx/NodeImport.h"
 
-#include <limits>
-
 using namespace mlir;
 using namespace weir;
 using namespace weir::onnx;
@@ -151,23 +149,37 @@ template <typename OpT, bool mean = false> LogicalResult variadic(NodeImport &n)
   return n.result(result);
 }
 
+/// The largest number that is no infinity, of a float's type; 0 of an integer's, which has none.
+double largestFinite(Type type) {
+  auto floating = dyn_cast<FloatType>(type);
+  if (!floating)
+    return 0;
+  APFloat largest = APFloat::getLargest(floating.getFloatSemantics());
+  bool isInexact;
+  largest.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &isInexact);
+  return largest.convertToDouble();
+}
+
+/// A bound that is not given is the type's lowest or largest number: infinities are cut.
 LogicalResult clip(NodeImport &n) {
   Value x = n.in(0);
   if (!x)
     return failure();
+  double largest = largestFinite(n.element(x));
   if (n.version < 11) {
-    // Without the attribute (version 1), or with the type's limit, no bound.
-    double largest = std::numeric_limits<float>::max();
-    if (n.hasAttr("min") && n.f("min") > -largest)
-      x = n.maximum(x, n.f("min"));
-    if (n.hasAttr("max") && n.f("max") < largest)
-      x = n.minimum(x, n.f("max"));
-    return n.result(x);
+    // Version 6 has f32's as defaults of its attributes, version 1 none.
+    bool isGiven[] = {n.hasAttr("min") || n.version >= 6, n.hasAttr("max") || n.version >= 6};
+    x = n.maximum(x, isGiven[0] ? n.f("min") : -largest);
+    return n.result(n.minimum(x, isGiven[1] ? n.f("max") : largest));
   }
   if (n.has(1))
     x = n.maximum(x, n.in(1));
+  else if (largest)
+    x = n.maximum(x, -largest);
   if (n.has(2))
     x = n.minimum(x, n.in(2));
+  else if (largest)
+    x = n.minimum(x, largest);
   return n.result(x);
 }
 
@@ -260,20 +272,29 @@ LogicalResult castLike(NodeImport &n) {
   return castTo(n, x, n.element(like));
 }
 
+/// The bits of an element; 0 of what has no fixed number of them.
+unsigned bitsOf(Type type) {
+  if (auto complex = dyn_cast<ComplexType>(type))
+    return 2 * bitsOf(complex.getElementType());
+  return type.isIntOrFloat() ? type.getIntOrFloatBitWidth() : 0;
+}
+
 LogicalResult bitCast(NodeImport &n) {
   Value x = n.in(0);
   Type to = elementType(n.b.getContext(), static_cast<DataType>(n.i("to")));
   if (!x || !to)
     return failure();
-  auto bits = [](Type type) { return type.isIntOrFloat() ? type.getIntOrFloatBitWidth() : 0; };
+  if (n.element(x) == to)
+    return n.result(x);
   // A boolean is a byte of 0 or 1, in files as in memory.
-  if (n.isBool(x) && bits(to) == 8 && isa<IntegerType>(to))
-    return n.result(n.cast(x, to));
-  if (to.isInteger(1) && bits(n.element(x)) == 8 && !n.isFloat(x))
-    return n.result(n.compare("ne", x, 0.0));
-  if (bits(to) != bits(n.element(x)) || !bits(to) || to.isInteger(1) || n.isBool(x))
+  Type byte = IntegerType::get(n.b.getContext(), 8, IntegerType::Unsigned);
+  if (n.isBool(x))
+    x = n.cast(x, byte);
+  Type bits = to.isInteger(1) ? byte : to;
+  if (!bitsOf(bits) || bitsOf(bits) != bitsOf(n.element(x)))
     return n.invalid("found types of different sizes, or of no fixed size");
-  return n.result(BitcastOp::create(n.b, n.loc, n.type(x).clone(to), x));
+  x = BitcastOp::create(n.b, n.loc, n.type(x).clone(bits), x);
+  return n.result(to.isInteger(1) ? n.compare("ne", x, 0.0) : x);
 }
 
 LogicalResult where(NodeImport &n) {

@@ -15,6 +15,28 @@ using namespace weir::onnx;
 
 namespace {
 
+/// The type that a batch normalisation is computed in, and its result rounded from: of operands of
+/// several types the widest, so that a variance beyond f16's range is one still.
+Type commonType(NodeImport &n, ArrayRef<Value> operands) {
+  Type common = n.element(operands.front());
+  for (Value operand : operands) {
+    Type type = n.element(operand);
+    if (type == common)
+      continue;
+    bool isDouble = type.isF64() || common.isF64();
+    common = isDouble ? Type(n.b.getF64Type()) : n.b.getF32Type();
+  }
+  return common;
+}
+
+/// (x - mean) / sqrt(variance + epsilon) * scale + bias, in `type`.
+Value normalized(NodeImport &n, Value x, Value scale, Value bias, Value mean, Value variance,
+                 Type type) {
+  return n.op<BatchNormOp>(n.cast(x, type), n.cast(scale, type), n.cast(bias, type),
+                           n.cast(mean, type), n.cast(variance, type), n.number(1),
+                           n.real(n.f("epsilon")));
+}
+
 /// What a training batch normalisation computes and keeps: y, and the running
 /// statistics that it moves.
 LogicalResult trainBatchNorm(NodeImport &n, Value x) {
@@ -28,14 +50,16 @@ LogicalResult trainBatchNorm(NodeImport &n, Value x) {
   Value centred = n.sub(wide, current);
   Value spread = n.reduce(n.mul(centred, centred), "mean", axes, true);
   auto channel = [&](Value v) { return n.squeeze(v, axes); };
-  Type statistic = n.element(mean);
+  // In f32 at least: the squares of halves are none.
+  Type type = commonType(n, {wide, scale, bias});
   Value y =
-      n.op<BatchNormOp>(x, n.cast(scale, n.element(x)), n.cast(bias, n.element(x)),
-                        n.cast(channel(current), n.element(x)),
-                        n.cast(channel(spread), n.element(x)), n.number(1), n.real(n.f("epsilon")));
+      n.cast(normalized(n, x, scale, bias, channel(current), channel(spread), type), n.element(x));
   double momentum = n.f("momentum");
   auto moved = [&](Value old, Value fresh) {
-    return n.add(n.mul(old, momentum), n.mul(n.cast(channel(fresh), statistic), 1 - momentum));
+    Type statistic = commonType(n, {n.widen(old), fresh});
+    Value next = n.add(n.mul(n.cast(old, statistic), momentum),
+                       n.mul(n.cast(channel(fresh), statistic), 1 - momentum));
+    return n.cast(next, n.element(old));
   };
   return n.results({y, moved(mean, current), moved(variance, spread)});
 }
@@ -59,12 +83,11 @@ LogicalResult batchNorm(NodeImport &n) {
   Value scale = n.in(1), bias = n.in(2), mean = n.in(3), variance = n.in(4);
   if (!scale || !bias || !mean || !variance)
     return failure();
-  Type type = n.element(x);
-  Value y = n.op<BatchNormOp>(x, n.cast(scale, type), n.cast(bias, type), n.cast(mean, type),
-                              n.cast(variance, type), n.number(1), n.real(n.f("epsilon")));
+  Value y = normalized(n, x, scale, bias, mean, variance,
+                       commonType(n, {x, scale, bias, mean, variance}));
   if (y && n.graph.training)
     y.getDefiningOp()->setAttr(momentumAttr, n.real(n.f("momentum")));
-  return n.result(y);
+  return n.result(n.cast(y, n.element(x)));
 }
 
 /// (x - mean) / sqrt(variance + epsilon) over `axes`, in f32 or wider.
