@@ -170,16 +170,17 @@ int32_t weir_kernel_summary_close(weir_context *ctx, const weir_tensor *operands
 
 int32_t weir_kernel_tensor_summary(weir_context *ctx, const weir_tensor *operands,
                                    int32_t operand_count, weir_tensor *results,
-                                   int32_t result_count, const int64_t *) {
+                                   int32_t result_count, const int64_t *attributes) {
   weir_string tag, tensor, metadata;
   if (operand_count != 3 || result_count != 1 || !loadString(operands[0], &tag) ||
       !loadString(operands[1], &tensor) || !loadString(operands[2], &metadata))
     return failOperands(ctx, operands, operand_count);
   constexpr uint32_t tagField = 1, tensorField = 8, metadataField = 9;
   Growing value(ctx), summary(ctx);
-  writeBytes(value, tagField, tag);
+  if (tag.size > 0)
+    writeBytes(value, tagField, tag);
   writeBytes(value, tensorField, tensor);
-  if (metadata.size > 0)
+  if (metadata.size > 0 || attributes[0])
     writeBytes(value, metadataField, metadata);
   writeBytes(summary, 1, value.view());
   return value.failed() ? int32_t(WEIR_RESOURCE_EXHAUSTED) : giveString(ctx, summary, results[0]);

@@ -180,6 +180,8 @@ class Operands:
             drawn = random.integers(1, limit, shape)
             ends = random.integers(1, shape[-1] + 1, shape[:-1] + [1])
             return array(np.where(np.arange(shape[-1]) < ends, drawn, 0))
+        if role == "metadata":  # SummaryMetadata, of nothing or a plugin's name
+            return np.array(self.pick([b"", b"\n\x03\n\x01q"]), object)
         if role == "bytes":
             return values.elements(random, dtype, shape, "wide")
         if role == "positive":

@@ -182,6 +182,7 @@ RULES = [
      "|FusedPad.*|FusedResize.*|Unicode.*|Nearest.*|HistogramFixedWidth|Isotonic.*"
      "|StatelessRandom(Gamma|Binomial|GetKey).*|StatelessShuffle|Random.*|.*Projective.*|ExtractGlimpse.*"
      "|ExtractVolume.*|Scale.*|DrawBounding.*|CropAndResizeGrad.*|TensorList.*", None),
+    ("TensorSummaryV2", "tag[] tensor[R...] serialized_summary_metadata[]:metadata"),
     ("StatelessMultinomial", "logits[N,C] num_samples[]:small seed[2]:small"),
     ("StatelessRandomUniformInt", "shape[k]:sizes seed[2]:small minval[]:zeros maxval[]:hundred"),
     ("Stateless.*V2|StatelessRandomUniformFullIntV2", None),

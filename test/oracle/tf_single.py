@@ -33,6 +33,8 @@ CALM = re.compile(r"BlockCell|BlockLSTM")
 # vectors do not fit, and elsewhere those of the formula: NaN.
 GROWING = re.compile(r"^(Exp|Expm1|Sinh|Cosh|Cumprod|Prod)$")
 PRODUCTS = re.compile(r"Mul|Div|Square|Prod|Einsum|Pow|Xlog|Grad|Sigmoid|Tanh|Recip|^Inv$|Rsqrt")
+# Whose sums or products of halves TensorFlow keeps in halves, where they overflow.
+NARROW = re.compile(r"^(Prod|Mean|Sum|Cumprod|Cumsum|EuclideanNorm)$")
 SPECIAL = re.compile(r"gamma|Bessel|Betainc|Zeta|Erf|Ndtri|Dawsn|Expint|Fresnel|Spence|FFT|Resize"
                      r"|GammaGrad|CropAndResize|Adjust|HSV|Complex|^(Tan|Tanh|Cos|Sin|Cosh|Sinh|Exp|Pow)$")
 FACTORS = re.compile(r"Cholesky|Determinant|Inverse|Solve|Svd|Eig|Qr|Lu$|MatrixExponential"
@@ -80,6 +82,8 @@ class Draw(shapes.Operands):
             self.kind = "calm"
         # Which element is the largest beside NaN, and the side of a branch cut, are nobody's.
         if re.search("Pool|ArgM|TopK|NthElement|Cast", op.name) and self.kind == "normal":
+            self.kind = "kinks"
+        if op.name == "NearestNeighbors" and self.kind == "normal":
             self.kind = "kinks"
         if re.fullmatch("A(tan|sin|cos|cosh|sinh|tanh)|Log|Log1p|Sqrt", op.name):
             self.kind = "plain" if self.kind != "normal" else self.kind
@@ -253,7 +257,8 @@ class Draw(shapes.Operands):
         if role:
             return self.contents(role, dtype, shape)
         kind = self.kind
-        if dtype.kind == "c" and GROWING.search(self.op.name):
+        if dtype.kind == "c" and GROWING.search(self.op.name) or \
+                dtype.itemsize == 2 and values.is_float(dtype) and NARROW.search(self.op.name):
             kind = "calm"
         elif kind == "normal" and dtype.kind == "c" and PRODUCTS.search(self.op.name):
             kind = "kinks"

@@ -51,7 +51,8 @@ static Value mapCoordinate(NodeImport &n, Value at, Value size, std::string_view
   auto clamp = [&](Value v) { return n.minimum(n.maximum(v, 0.0), last); };
   if (mode == "NEAREST")
     return clamp(at);
-  auto whole = [&](Value v) { return n.op<TruncOp>(v); };
+  // At most so many times that an infinite coordinate is no NaN: it ends at a border.
+  auto whole = [&](Value v) { return n.op<TruncOp>(n.minimum(v, 0x1p63)); };
   Value below, above, minus = n.op<NegOp>(at);
   if (mode == "REFLECT") { // dcba|abcd|dcba
     Value period = n.mul(length, 2.0);
@@ -97,8 +98,11 @@ static LogicalResult transformImages(NodeImport &n, bool isEmpty) {
   Value column = place(0, 2), row = place(3, 1);
   Value result;
   if (n.s("interpolation") == "NEAREST") {
-    result = pixels(n, image, n.toI64(n.op<RoundOp>(row)), n.toI64(n.op<RoundOp>(column)), fill,
-                    isEmpty);
+    // What is nowhere is not within the image.
+    auto nearest = [&](Value at) {
+      return n.toI64(n.select(n.op<IsNanOp>(at), n.like(at, -1), n.op<RoundOp>(at)));
+    };
+    result = pixels(n, image, nearest(row), nearest(column), fill, isEmpty);
   } else {
     Value top = n.op<FloorOp>(row), left = n.op<FloorOp>(column);
     Value bottom = n.add(top, 1.0), right = n.add(left, 1.0);

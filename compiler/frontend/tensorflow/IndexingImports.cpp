@@ -200,12 +200,15 @@ static LogicalResult nearestNeighbors(NodeImport &n) {
                      Twine(n.rank(centres)));
   auto halfSquares = [&](Value v) { return n.mul(n.reduce(n.mul(v, v), "sum", {1}, false), 0.5); };
   Value products = n.matmul(points, n.transpose(centres, {1, 0}));
-  Value halves =
-      n.sub(n.add(n.unsqueeze(halfSquares(points), {1}), halfSquares(centres)), products);
+  // Ordered without the point's own square, in whose last bits small distances are lost.
+  Value order = n.sub(halfSquares(centres), products);
   Value count = n.minimum(n.reshape(n.toI64(k), {1}), n.sizeOf(centres, 0));
-  Operation *made = n.multi<TopKOp, 2>(n.mul(halves, 2.0), count, n.number(1), n.flag(false),
-                                       n.flag(true), n.typeAttr(n.b.getI64Type()));
-  return made ? n.results({made->getResult(1), made->getResult(0)}) : failure();
+  Operation *made = n.multi<TopKOp, 2>(order, count, n.number(1), n.flag(false), n.flag(true),
+                                       n.typeAttr(n.b.getI64Type()));
+  if (!made)
+    return failure();
+  Value halves = n.add(n.unsqueeze(halfSquares(points), {1}), made->getResult(0));
+  return n.results({made->getResult(1), n.mul(halves, 2.0)});
 }
 
 /// Of each row, in f32 where the result is narrower.

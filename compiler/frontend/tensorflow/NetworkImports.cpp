@@ -160,7 +160,7 @@ static LogicalResult fusedBatchNorm(NodeImport &n) {
   y = n.cast(y, result);
   SmallVector<Value> all = {y, outMean, outVariance, savedMean, savedVariance};
   if (n.node.op == "FusedBatchNormV3")
-    all.push_back(n.splat(statistics, {0}, 0));
+    all.push_back(n.scalar(statistics, 0));
   return n.results(all);
 }
 

@@ -355,8 +355,9 @@ template <const char *reduction, bool isNd> static LogicalResult scatter(NodeImp
     }
     indices = n.unsqueeze(indices, {n.rank(indices)});
   }
-  // Before anything is divided.
-  if (StringRef(reduction) == "div" && n.node.op == "ResourceScatterDiv")
+  // Before anything is divided. Of variables by reference, floats become infinite.
+  if (StringRef(reduction) == "div" &&
+      (n.node.op == "ResourceScatterDiv" || isa<IntegerType>(n.element(updates))))
     require(n, n.compare("ne", updates, 0), "an update is 0");
   Value after =
       n.op<ScatterNdOp>(before, indices, updates, n.text(reduction), n.flag(false), n.flag(false));

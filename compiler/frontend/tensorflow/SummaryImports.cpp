@@ -72,7 +72,9 @@ static LogicalResult writeHistogram(NodeImport &n) {
   return writeMade(n, "weir_kernel_histogram_summary");
 }
 
-static Value tensorSummary(NodeImport &n, Value tag, Value tensor, Value metadata) {
+/// `keepsEmpty`: metadata that say nothing are a field, too.
+static Value tensorSummary(NodeImport &n, Value tag, Value tensor, Value metadata,
+                           bool keepsEmpty) {
   if (!tensor || !tag || !metadata)
     return {};
   Operation *stored = n.kernelCall("weir_kernel_serialize_tensor", {stringScalar(n)}, {tensor},
@@ -81,19 +83,19 @@ static Value tensorSummary(NodeImport &n, Value tag, Value tensor, Value metadat
     return {};
   return n
       .kernelCall("weir_kernel_tensor_summary", {stringScalar(n)},
-                  {tag, stored->getResult(0), metadata}, {})
+                  {tag, stored->getResult(0), metadata}, {keepsEmpty})
       ->getResult(0);
 }
 
 /// What tf.summary writes: any tensor, with metadata that say what it is.
 static LogicalResult writeTensor(NodeImport &n) {
-  Value made = tensorSummary(n, n.in(3), n.in(2), n.in(4));
+  Value made = tensorSummary(n, n.in(3), n.in(2), n.in(4), /*keepsEmpty=*/false);
   return made ? write(n, n.in(1), made, Event::Summary) : failure();
 }
 static LogicalResult makeTensorSummary(NodeImport &n) {
   if (!n.hasRank(n.in(0), 0) || !n.hasRank(n.in(2), 0))
     return failure();
-  return n.result(tensorSummary(n, n.in(0), n.in(1), n.in(2)));
+  return n.result(tensorSummary(n, n.in(0), n.in(1), n.in(2), /*keepsEmpty=*/true));
 }
 
 template <Event event> static LogicalResult writeMessage(NodeImport &n) {

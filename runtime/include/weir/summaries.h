@@ -26,7 +26,7 @@ WEIR_LIBRARY_FUNCTION(weir_kernel_summary_write);
 WEIR_LIBRARY_FUNCTION(weir_kernel_summary_close);
 
 /// A Summary of one tensor: tag, a serialized TensorProto, serialized
-/// SummaryMetadata -> one string.
+/// SummaryMetadata -> one string. Attribute: whether metadata of no bytes are a field, too.
 WEIR_LIBRARY_FUNCTION(weir_kernel_tensor_summary);
 
 #ifdef __cplusplus
