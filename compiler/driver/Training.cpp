@@ -293,6 +293,14 @@ bool driver::prepareTraining(const Options &options, DiagnosticSink &sink, Impor
                " entries to train; possible: one --entry");
     return false;
   }
+  // The entry's name is that of the one that infers.
+  for (const EntrySpec &entry : imports.entries)
+    for (llvm::StringRef made : {"train_step", "evaluate", "synchronize"})
+      if (entry.name == made) {
+        report(sink, "W0142", options.input,
+               "found --entry=" + entry.name + ", which --train makes; possible: another name");
+        return false;
+      }
   imports.training = true;
   if (imports.entries.empty())
     imports.entries.emplace_back();
@@ -315,6 +323,8 @@ bool driver::markTraining(const Options &options, DiagnosticSink &sink, mlir::Mo
            "found " + llvm::Twine(entries.size()) + " entries to train; possible: one");
     return false;
   }
+  if (!options.entries.empty() && !options.entries.front().name.empty())
+    spec.predict = options.entries.front().name;
   entries.front()->setAttr(trainAttr, spec.toAttr(module.getContext()));
   return true;
 }

@@ -303,7 +303,7 @@ LogicalResult EntryMaker::makeEvaluate() {
 }
 
 void EntryMaker::makePredict() {
-  func::FuncOp function = copy("predict");
+  func::FuncOp function = copy(spec.predict);
   Operation *end = function.front().getTerminator();
   std::vector<Weight> weights = findWeights(function);
   settleWeights(weights, variables);

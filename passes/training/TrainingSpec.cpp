@@ -35,6 +35,7 @@ template <typename Spec, typename F> static void eachField(Spec &spec, F &&f) {
   f("warmup", spec.warmup);
   f("clip_norm", spec.clipNorm);
   f("clip_value", spec.clipValue);
+  f("predict", spec.predict);
   f("trainable", spec.trainable);
   f("accumulate", spec.accumulate);
   f("precision", spec.precision);

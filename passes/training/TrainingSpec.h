@@ -37,6 +37,7 @@ struct TrainingSpec {
   int64_t warmup = 0;                 ///< steps in which the rate rises
   double clipNorm = 0, clipValue = 0; ///< 0: none
 
+  std::string predict = "predict"; ///< the name of the entry that infers
   std::string trainable;         ///< regular expression over weights' names; "": all
   int64_t accumulate = 1;        ///< micro-batches a step of the optimizer
   std::string precision;         ///< of products: "" as the model has them, "bf16", "f16"

@@ -43,6 +43,17 @@ Value noRoi(NodeImport &n, size_t axes) {
   return n.floats(bounds, n.b.getF32Type());
 }
 
+/// Whether `scale` is one, of an axis of so many elements; reports.
+bool isScale(NodeImport &n, double scale, int64_t size) {
+  // A size beyond 48 bits is none; of an open axis the run says so.
+  if (scale > 0 && std::isfinite(scale) &&
+      (ShapedType::isDynamic(size) || static_cast<double>(size) * scale < 0x1p48))
+    return true;
+  (void)n.invalid("expected scales above 0 that make sizes below 2^48, got " +
+                  std::to_string(scale));
+  return false;
+}
+
 /// Sizes from scales; keeps only axes that change, where all is known.
 bool scaleSizes(NodeImport &n, Value x, size_t input, ResizeParameters &p, bool keepAll) {
   Value scales = n.in(input);
@@ -61,6 +72,8 @@ bool scaleSizes(NodeImport &n, Value x, size_t input, ResizeParameters &p, bool 
       if (scale == 1 && !keepAll)
         continue;
       int64_t size = n.dim(x, axis);
+      if (!isScale(n, scale, size))
+        return false;
       axes.push_back(axis);
       kept.push_back(scale);
       if (!ShapedType::isDynamic(size)) {
@@ -80,6 +93,9 @@ bool scaleSizes(NodeImport &n, Value x, size_t input, ResizeParameters &p, bool 
     parts.push_back(n.sizeOf(x, axis));
   Value own = n.cast(n.concat(parts, 0), n.b.getF32Type());
   p.scales = n.cast(scales, n.b.getF32Type());
+  Value isRight =
+      n.op<AndOp>(n.compare("gt", p.scales, 0.0), n.logicalNot(n.op<IsInfOp>(p.scales)));
+  n.require(n.reduce(isRight, "all", {0}, false), "a scale is not above 0, or infinite");
   p.sizes = n.cast(n.op<FloorOp>(n.mul(own, p.scales)), n.b.getI64Type());
   return static_cast<bool>(p.sizes);
 }
@@ -235,6 +251,8 @@ LogicalResult upsample(NodeImport &n) {
     SmallVector<double> kept;
     for (auto [i, scale] : llvm::enumerate(scales))
       if (scale != 1) {
+        if (!isScale(n, scale, n.dim(x, i)))
+          return failure();
         axes.push_back(i);
         kept.push_back(scale);
         sizes.push_back(static_cast<int64_t>(std::floor(n.dim(x, i) * scale)));

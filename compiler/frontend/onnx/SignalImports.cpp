@@ -158,6 +158,8 @@ LogicalResult stft(NodeImport &n) {
     size = n.sizeOf(window, 0);
   else
     return n.invalid("found neither a window nor a frame_length");
+  if (window && n.rank(window) != 1)
+    return n.invalid("expected a window of one dimension, got " + Twine(n.rank(window)));
   if (n.rank(x) == 2)
     x = n.unsqueeze(x, {2});
   if (!size || !x || !step)
