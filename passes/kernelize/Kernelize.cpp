@@ -45,6 +45,7 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
     module.walk(
         [&](func::FuncOp func) { func.walk([&](Block *block) { blocks.push_back(block); }); });
     for (Block *block : blocks) {
+      foldBlock(*block);
       std::vector<Cluster> clusters = clusterBlock(*block, mostInputs);
       joinUpdates(*block, clusters, mostInputs);
       // A cheap leaf may be a root, and be computed again inside of others.
@@ -62,6 +63,20 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
         if (isOpTriviallyDead(&op))
           op.erase();
     dropUnused(module);
+  }
+
+  /// What passes before left to be folded, such as a part of a constant: in a kernel it would be
+  /// folded behind the schedule's back, and the kernel would compute nothing.
+  static void foldBlock(Block &block) {
+    OpBuilder b(block.getParentOp());
+    for (Operation &op : llvm::make_early_inc_range(block)) {
+      SmallVector<Value> folded;
+      b.setInsertionPoint(&op);
+      if (isa<ConstantOp>(op) || failed(b.tryFold(&op, folded)) || folded.empty())
+        continue;
+      op.replaceAllUsesWith(folded);
+      op.erase();
+    }
   }
 
   /// A back end may read the operand of a launch in place of its result.

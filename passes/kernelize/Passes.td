@@ -130,7 +130,8 @@ def WeirAttentionGradientsPass : Pass<"weir-attention-gradients", "::mlir::Modul
 def WeirKernelizePass : Pass<"weir-kernelize", "::mlir::ModuleOp"> {
   let summary = "groups operations into kernels and replaces them by launches";
   let description = [{
-    What: clusters the operations of every block by fusing producers into the
+    What: folds what folds, which in a kernel would leave nothing to compute;
+    clusters the operations of every block by fusing producers into the
     one cluster that uses them (two products around a softmax are one, too, so
     that no tensor of queries by keys is stored), on the host new values of variables into
     the one that computes others with them, and those of small variables into one
