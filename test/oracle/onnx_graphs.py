@@ -27,6 +27,8 @@ EXACT = {"Abs", "Ceil", "Clip", "Concat", "Expand", "Flatten", "Floor", "Gather"
 COARSE = re.compile("^(Layer|Group)Normalization$")
 # Whose results' sizes hang on elements.
 OF_DATA = {"Compress", "NonMaxSuppression", "NonZero", "Range", "Unique"}
+# Which ONNX Runtime replaces by their definitions, whose sizes it does not know in a loop's body.
+FUNCTIONS = {"MeanVarianceNormalization"}
 FORMS = ["plain", "plain", "if", "loop", "function"]
 
 
@@ -227,7 +229,7 @@ def wrapped(form, nodes, feeds, outputs, initializers, sizes, random, known):
                              [helper.make_tensor_value_info("go_on", TensorProto.BOOL, [])] +
                              [typed(o, known[o]) for o in outputs])
     # What is stacked in no turn at all has sizes that ONNX leaves open.
-    is_open = sizes == "open" or any(n.op_type in OF_DATA for n in nodes)
+    is_open = sizes == "open" or any(n.op_type in OF_DATA or n.op_type in FUNCTIONS for n in nodes)
     turns = int(random.integers(1 if is_open else 0, 4))
     turns = onnx_single.tensor_of(np.array(turns, np.int64), "turns")
     node = helper.make_node("Loop", ["turns", ""], results, name="loop", body=body)

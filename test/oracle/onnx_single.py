@@ -351,6 +351,9 @@ class Draw(shapes.Operands):
             dtypes = [numpy_type(t) for t in self.schema.types_of(p)]
             if self.given.dtype not in dtypes or onnx_roles.excluded(self.schema)(self.given.dtype):
                 raise Reject("type")
+            if onnx_roles.FINITE.search(self.schema.name) and values.is_float(self.given.dtype) and \
+                    not np.all(np.isfinite(self.given.astype(np.float64))):
+                raise Reject("NaN or infinity where an order decides")
             self.bound[p.type] = self.given.dtype
             self.shapes[p.name] = self.take(p.name, rule, self.given.shape)
             return self.given
@@ -466,6 +469,8 @@ def reject_open(schema, drawn):
     if name == "AffineGrid" and drawn.attributes.get("align_corners") and \
             1 in list(drawn.inputs[1][2:]):
         raise Reject("corners of a side of one")
+    if name == "Shrink" and value.dtype == np.float64:
+        raise Reject("doubles that are computed in f32")
     if name == "Shrink" and is_integer and value.dtype.itemsize == 8 and \
             np.max(np.abs(value.astype(np.float64)), initial=0) > 1 << 61:
         raise Reject("floats beyond an integer's range")

@@ -31,7 +31,7 @@ SUMS = re.compile(r"MatMul|Conv|AdjustContrast|Pool|Sum|Mean|Norm|Softmax|Segmen
 CALM = re.compile(r"BlockCell|BlockLSTM")
 # Of infinite factors TensorFlow's products of complex numbers are C's at the end of a row, where
 # vectors do not fit, and elsewhere those of the formula: NaN.
-GROWING = re.compile(r"^(Exp|Expm1|Sinh|Cosh|Cumprod|Prod)$")
+GROWING = re.compile(r"^(Exp|Expm1|Sinh|Cosh|Cumprod|Prod|(Batch)?MatrixDeterminant)$")
 PRODUCTS = re.compile(r"Mul|Div|Square|Prod|Einsum|Pow|Xlog|Grad|Sigmoid|Tanh|Recip|^Inv$|Rsqrt")
 # Whose sums or products of halves TensorFlow keeps in halves, where they overflow.
 NARROW = re.compile(r"^(Prod|Mean|Sum|Cumprod|Cumsum|EuclideanNorm)$")
