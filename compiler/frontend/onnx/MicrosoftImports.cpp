@@ -396,17 +396,31 @@ LogicalResult isAllFinite(NodeImport &n) {
 
 /// x · scale / sqrt(mean of squares + epsilon) times an activation of the gate.
 LogicalResult gatedRmsNorm(NodeImport &n) {
-  Value x = n.in(0), gate = n.widen(n.in(2));
-  if (!x || !gate)
+  Value x = n.in(0), scale = n.in(1), gate = n.widen(n.in(2));
+  if (!x || !scale || !gate)
     return failure();
+  if (n.rank(x) < 1 || n.rank(scale) != 1)
+    return n.invalid("expected rows, and a scale of one dimension");
   std::string_view name = n.hasAttr("activation") ? n.s("activation") : "silu";
-  if (name != "silu" && name != "sigmoid")
+  bool isSilu = name == "silu" || name == "swish";
+  if (!isSilu && name != "sigmoid")
     return n.unsupported("found activation " + Twine(name));
   Value opened = n.op<LogisticOp>(gate);
-  if (name == "silu")
+  if (isSilu)
     opened = n.mul(gate, opened);
-  Value y =
-      simplifiedNorm(n, n.widen(x), n.widen(n.in(1)), realOr(n, "epsilon", 1e-5), n.rank(x) - 1);
+  // A row may be several groups, each as long as the scale.
+  int64_t last = n.rank(x) - 1, size = n.dim(scale, 0);
+  Value groups = n.widen(x), shape = n.shapeOf(x);
+  if (ShapedType::isDynamic(size) || size != n.dim(x, last)) {
+    if (!ShapedType::isDynamic(size) && !n.isMultiple(x, last, size, "elements of the scale"))
+      return failure();
+    Value count = n.div(n.sizeOf(x, last), n.sizeOf(scale, 0));
+    groups =
+        n.reshapeTo(groups, n.concat({n.shapeSlice(x, 0, last), count, n.sizeOf(scale, 0)}, 0));
+    ++last;
+  }
+  Value y = simplifiedNorm(n, groups, n.widen(scale), realOr(n, "epsilon", 1e-5), last);
+  y = n.reshapeTo(y, shape);
   return n.result(n.cast(n.mul(y, opened), n.element(x)));
 }
 
