@@ -51,12 +51,16 @@ public:
   Sequence(std::span<const OrderNode> nodes, std::span<const OrderValue> values,
            std::span<const double> costs, int64_t limit, const Transfers *transfers)
       : nodes(nodes), values(values), costs(costs), limit(limit), transfers(transfers),
-        producer(values.size(), -1), ordered(nodes.size(), 0), copies(values.size()) {
+        producer(values.size(), -1), overwriter(values.size(), -1), ordered(nodes.size(), 0),
+        copies(values.size()) {
     for (size_t v = 0; v < values.size(); ++v)
       copies[v].writes = {int(v)};
-    for (size_t n = 0; n < nodes.size(); ++n)
+    for (size_t n = 0; n < nodes.size(); ++n) {
       for (int m : nodes[n].after)
         ordered[n] = ordered[m] = 1;
+      for (int v : nodes[n].overwrites)
+        overwriter[v] = int(n);
+    }
     std::vector<int> maker(values.size(), -1);
     for (size_t n = 0; n < nodes.size(); ++n) {
       std::vector<int> sources;
@@ -116,6 +120,10 @@ private:
 
   void measure();
   bool isMadeAgain(int execution) const { return executions[execution].node != execution; }
+  /// Whether `value` is gone in front of that place. What writes over values runs once, as itself.
+  bool isGone(int value, int position) const {
+    return overwriter[value] >= 0 && place[overwriter[value]] < position;
+  }
   bool collect(int value, int depth, const Policy &policy, Proposal &proposal);
   void judge(Proposal &proposal);
   void proposeFor(int instance, int moment, std::vector<Proposal> &proposals);
@@ -137,6 +145,7 @@ private:
   int64_t limit;
   const Transfers *transfers;
   std::vector<int> producer;     ///< of values, -1: none
+  std::vector<int> overwriter;   ///< the node behind which a value is gone, -1: none
   std::vector<char> ordered;     ///< nodes whose order has other reasons than values
   std::vector<OrderNode> copies; ///< back, by value: they read nothing here
   OrderNode end;

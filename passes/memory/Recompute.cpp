@@ -52,7 +52,9 @@ bool Sequence::collect(int value, int depth, const Policy &policy, Proposal &pro
       return true;
     }
   }
-  if (!again || proposal.nodes.size() >= longestChain)
+  if (!again || proposal.nodes.size() >= longestChain ||
+      std::any_of(nodes[n].reads.begin(), nodes[n].reads.end(),
+                  [&](int v) { return isGone(v, proposal.position); }))
     return false;
   for (int v : nodes[n].writes)
     wanted[v] = 1;

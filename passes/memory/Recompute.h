@@ -67,7 +67,8 @@ struct Recomputation {
 /// early as hides them behind work, where the limit leaves room; what they cost is
 /// counted as if nothing hid it.
 /// What is needed for computing again is taken where it is alive, computed again
-/// itself, or kept longer. Pure. The idea is Chen and others', "Training Deep
+/// itself, or kept longer; what reads a value that a node writes over is not computed
+/// again behind that node, which runs once. Pure. The idea is Chen and others', "Training Deep
 /// Nets with Sublinear Memory Cost", 2016, with the choices of Kumar and others,
 /// "Efficient Rematerialization for Deep Networks", NeurIPS 2019, left to a
 /// greedy search.

@@ -167,10 +167,12 @@ std::optional<int> BlockWork::overwrittenRead(LaunchOp launch, OpResult result) 
 
 /// Who reads a value comes before who writes over it.
 void BlockWork::waitForReaders() {
-  for (auto [update, value] : updates)
+  for (auto [update, value] : updates) {
+    nodes[update].overwrites.push_back(value);
     for (int n = 0; n < update; ++n)
       if (llvm::is_contained(nodes[n].reads, value))
         nodes[update].after.push_back(n);
+  }
 }
 
 /// Launches that write over variables move to the first of their assignments, and the others to
