@@ -64,8 +64,61 @@ BlockWork::BlockWork(Block &block, SymbolTable &symbols, const DenseMap<Block *,
     if (it == numbers.end() || !isa<func::ReturnOp>(end) || !value.getDefiningOp<LaunchOp>())
       continue;
     returned += values[it->second].size;
-    values[it->second].size = 0;
+    leaveToCaller(it->second, false);
   }
+}
+
+/// Takes `value`, a launch's, out of the arena, and what comes to lie within it: the parts that a
+/// launch only joins to it (SubviewForwarding.h), and what it is written over: of the whole, a
+/// product (ReuseBuffers.cpp).
+void BlockWork::leaveToCaller(int value, bool isPart) {
+  int64_t bytes = std::exchange(values[value].size, 0);
+  auto writer = llvm::find_if(
+      nodes, [&](const memory::OrderNode &n) { return llvm::is_contained(n.writes, value); });
+  auto launch = cast<LaunchOp>(operations[writer - nodes.begin()]);
+  if (int over = writer->inPlace; over >= 0) {
+    bool isOnlyHere = llvm::count_if(nodes, [&](const memory::OrderNode &node) {
+                        return llvm::is_contained(node.reads, over);
+                      }) == 1;
+    if (isOnlyHere && !values[over].outlives && values[over].size == bytes &&
+        isLaunched(over, /*byProduct=*/!isPart))
+      leaveToCaller(over, isPart);
+    return;
+  }
+  if (!isJoin(launch))
+    return;
+  for (int part : writer->reads)
+    if (!values[part].outlives && values[part].size % arenaAlignment == 0 &&
+        isLaunched(part, false))
+      leaveToCaller(part, true);
+}
+
+/// Whether a launch makes `value`, one of a product or convolution where that is asked for.
+bool BlockWork::isLaunched(int value, bool byProduct) const {
+  for (auto [op, node] : llvm::zip(operations, nodes)) {
+    if (!llvm::is_contained(node.writes, value))
+      continue;
+    auto launch = dyn_cast<LaunchOp>(op);
+    auto kernel = launch ? symbols.lookup<KernelOp>(launch.getKernel()) : KernelOp();
+    return kernel && (!byProduct || llvm::any_of(kernel.getBody().front(), [](Operation &inner) {
+             return isa<DotGeneralOp, ConvOp>(inner);
+           }));
+  }
+  return false;
+}
+
+/// Whether a launch does no more than join tensors that lie one behind the other in the result.
+bool BlockWork::isJoin(LaunchOp launch) const {
+  auto kernel = symbols.lookup<KernelOp>(launch.getKernel());
+  if (!kernel)
+    return false;
+  auto concat = kernel.getBody().front().getTerminator()->getOperand(0).getDefiningOp<ConcatOp>();
+  if (!concat || !cast<RankedTensorType>(concat.getType()).hasStaticShape())
+    return false;
+  auto isArgument = [](Value value) { return isa<BlockArgument>(value); };
+  auto shape = cast<RankedTensorType>(concat.getType()).getShape();
+  return llvm::all_of(concat.getInputs(), isArgument) &&
+         llvm::all_of(shape.take_front(concat.getAxis()), [](int64_t size) { return size == 1; });
 }
 
 bool BlockWork::isView(Value value) const {

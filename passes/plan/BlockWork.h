@@ -61,6 +61,9 @@ private:
   void add(mlir::Operation *op, const llvm::DenseMap<mlir::Block *, int64_t> &peaks);
   bool isView(mlir::Value value) const;
   std::optional<int> overwrittenRead(LaunchOp launch, mlir::OpResult result) const;
+  void leaveToCaller(int value, bool isPart);
+  bool isLaunched(int value, bool byProduct) const;
+  bool isJoin(LaunchOp launch) const;
   void waitForReaders();
   void settleUpdates();
   void addReads(mlir::Value value, llvm::SmallVectorImpl<int> &reads) const;

@@ -134,6 +134,11 @@ private:
   static bool isBuffer(Value value) {
     return value.getDefiningOp<BufferOp>() && cast<MemRefType>(value.getType()).hasStaticShape();
   }
+  /// The same, or a result of the step, which lies in the caller's memory.
+  static bool isPlace(Value value) {
+    return isBuffer(value) ||
+           (value.getDefiningOp<FetchOp>() && cast<MemRefType>(value.getType()).hasStaticShape());
+  }
   static bool writes(Operation *op, Value root) {
     auto run = dyn_cast<RunOp>(op);
     return !run ||
@@ -198,13 +203,15 @@ private:
         if (rootOf(operand) != part)
           continue;
         bool isView = operand != part;
-        // A view that is not one of ours has another shape, and contiguous parts of
-        // what lies apart would have gaps. Where a view's rows lie apart the place may
-        // only change by how far.
+        if (!cast<MemRefType>(operand.getType()).hasStaticShape())
+          return false;
+        // A view that is not one of ours has another shape, which only what is contiguous can
+        // have, and contiguous parts of what lies apart would have gaps. Where a view's rows
+        // lie apart the place may only change by how far.
         auto shape = cast<MemRefType>(operand.getType()).getShape();
-        if (isView && (!operand.getDefiningOp()->hasAttr(viewOffsetAttribute) ||
-                       (!place.extents.empty() &&
-                        (kernels.of(run, i).empty() || hasInnerGaps(place.extents, shape)))))
+        if (isView && !place.extents.empty() &&
+            (!operand.getDefiningOp()->hasAttr(viewOffsetAttribute) || kernels.of(run, i).empty() ||
+             hasInnerGaps(place.extents, shape)))
           return false;
         if (!place.extents.empty() && !kernels.canWorkOn(run, i, place.extents))
           return false;
@@ -225,12 +232,10 @@ private:
       for (auto [i, operand] : llvm::enumerate(buffersOf(run))) {
         if (rootOf(operand) != part)
           continue;
-        Operation *old = operand.getDefiningOp();
-        int64_t offset = place.offset * bytes;
+        auto old = operand.getDefiningOp<ViewOp>();
+        int64_t offset = place.offset * bytes + offsetInRoot(operand);
         auto type = cast<MemRefType>(operand.getType());
         Extents extents = place.extents.empty() ? kernels.of(run, i) : place.extents;
-        if (isa<ViewOp>(old))
-          offset += old->getAttrOfType<IntegerAttr>(viewOffsetAttribute).getInt();
         OpBuilder b(run);
         auto view =
             ViewOp::create(b, run.getLoc(), withExtents(type, extents), whole, ValueRange());
@@ -240,8 +245,11 @@ private:
           kernels.set(run, i, extents);
         if (location && i < locations.size())
           locations[i] = *location;
-        if (isa<ViewOp>(old) && old->use_empty())
+        while (old && old->use_empty()) {
+          auto next = old.getSource().getDefiningOp<ViewOp>();
           old->erase();
+          old = next;
+        }
       }
       if (known)
         run->setAttr("weir_plan.locations", DenseI64ArrayAttr::get(op->getContext(), locations));
@@ -276,9 +284,9 @@ private:
   /// Whether some operand is made by a concatenation that is still to be placed.
   bool joinsJoined(RunOp run) {
     for (Value input : run.getInputs())
-      for (Operation *op : accesses.lookup(input)) {
+      for (Operation *op : accesses.lookup(rootOf(input))) {
         auto other = dyn_cast<RunOp>(op);
-        if (other && other != run && writes(other, input) && onlyOperation<ConcatOp>(other))
+        if (other && other != run && writes(other, rootOf(input)) && onlyOperation<ConcatOp>(other))
           return true;
       }
     return false;
@@ -292,7 +300,7 @@ private:
 
   /// Whether the run's result, `whole`, can lie where it does from before the run on.
   bool isWhole(RunOp run, Value whole) {
-    return isBuffer(whole) && whole.getParentBlock() == run->getBlock() &&
+    return isPlace(whole) && whole.getParentBlock() == run->getBlock() &&
            llvm::none_of(accesses[whole], [&](Operation *op) {
              return op != run && times.of(op).first < times.of(run).first;
            });
@@ -314,14 +322,19 @@ private:
 
   /// Lets the whole live from when its parts are made, unless that takes too much room.
   bool growFor(Value whole, Parts &parts) {
-    Interval wanted = lives[whole];
+    if (parts.buffers.empty())
+      return false;
+    // A result of the step is there all the time.
+    Interval wanted = lives[isBuffer(whole) ? whole : parts.buffers.front()];
     for (Value part : parts.buffers)
       wanted = {std::min(wanted.first, lives[part].first),
                 std::max(wanted.second, lives[part].second)};
-    return !parts.buffers.empty() && change(whole, wanted, parts.buffers);
+    return change(whole, wanted, parts.buffers);
   }
 
   void moveAll(Parts &parts, Value whole, std::optional<int64_t> location) {
+    if (!isBuffer(whole)) // no number: the check leaves it out
+      location = -1;
     for (auto [part, place] : llvm::zip(parts.buffers, parts.places)) {
       Operation *made = part.getDefiningOp();
       if (made->isBeforeInBlock(whole.getDefiningOp()))
@@ -341,10 +354,10 @@ private:
     Parts parts;
     int64_t start = 0, axis = concat.getAxis();
     for (Value input : concat.getInputs()) {
-      Value part = bufferOf(run, input);
+      Value read = bufferOf(run, input), part = read ? wholeOf(read) : Value();
       if (!part || !isBuffer(part))
         return false;
-      auto type = cast<MemRefType>(part.getType());
+      auto type = cast<MemRefType>(read.getType());
       auto place = placeOf(cast<MemRefType>(whole.getType()), type, axis, start);
       if (!place || llvm::is_contained(parts.buffers, part) || !isPart(run, whole, part, *place))
         return false;

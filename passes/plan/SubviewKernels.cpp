@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/plan/SubviewKernels.h"
+#include "dialects/plan/Buffers.h"
 #include "dialects/weir/Elemental.h"
 #include "dialects/weir/Pch.h"
 #include "passes/analysis/KernelSchedules.h"
@@ -37,6 +38,25 @@ SmallVector<Value> plan::buffersOf(RunOp run) {
   SmallVector<Value> buffers(run.getInputs());
   llvm::append_range(buffers, run.getOutputs());
   return buffers;
+}
+
+Value plan::wholeOf(Value value) {
+  auto type = cast<MemRefType>(value.getType());
+  Value root = rootOf(value);
+  auto whole = cast<MemRefType>(root.getType());
+  auto bytes = [](MemRefType type) {
+    return type.getNumElements() * elementSize(type.getElementType());
+  };
+  return type.hasStaticShape() && whole.hasStaticShape() && bytes(type) == bytes(whole) ? root
+                                                                                        : Value();
+}
+
+int64_t plan::offsetInRoot(Value value) {
+  int64_t bytes = 0;
+  for (ViewOp view; (view = value.getDefiningOp<ViewOp>()); value = view.getSource())
+    if (auto offset = view->getAttrOfType<IntegerAttr>(viewOffsetAttribute))
+      bytes += offset.getInt();
+  return bytes;
 }
 
 Extents PartKernels::of(RunOp run, unsigned index) const {

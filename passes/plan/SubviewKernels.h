@@ -23,6 +23,12 @@ mlir::MemRefType withExtents(mlir::MemRefType type, const Extents &extents);
 /// The buffers of a run: what it reads, then what it writes.
 llvm::SmallVector<mlir::Value> buffersOf(RunOp run);
 
+/// What all of `value` is, perhaps in another shape; null where it is a part, or of open size.
+mlir::Value wholeOf(mlir::Value value);
+
+/// Where `value` begins behind its root, in bytes.
+int64_t offsetInRoot(mlir::Value value);
+
 /// Which runs work on parts whose rows lie apart.
 class PartKernels {
 public:

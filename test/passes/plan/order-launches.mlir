@@ -40,6 +40,44 @@ func.func @branches(%a: tensor<1xf32>, %b: tensor<1xf32>) -> tensor<1xf32> {
   return %4 : tensor<1xf32>
 }
 
+// Parts of a result lie in the caller's memory, and so does what they are written over: the peak is
+// where the wide ones are, however large the parts.
+// CHECK-LABEL: @parts
+// CHECK: launch @wide
+// CHECK-NEXT: launch @part
+// CHECK-NEXT: launch @over
+// CHECK-NEXT: launch @wide
+// CHECK-NEXT: launch @part
+// CHECK-NEXT: launch @over
+weir_plan.kernel @part schedule <loops> nodes "p" {
+^bb0(%x: tensor<1024xf32>):
+  %shape = weir.constant dense<[8, 1]> : tensor<2xi64>
+  %row = weir.constant dense<[1, 1024]> : tensor<2xi64>
+  %0 = weir.reshape %x, %row : (tensor<1024xf32>, tensor<2xi64>) -> tensor<1x1024xf32>
+  %1 = weir.tile %0, %shape : (tensor<1x1024xf32>, tensor<2xi64>) -> tensor<8x1024xf32>
+  weir_plan.return %1 : tensor<8x1024xf32>
+}
+weir_plan.kernel @over schedule <loops> nodes "o" {
+^bb0(%x: tensor<8x1024xf32>):
+  %0 = weir.exp %x : (tensor<8x1024xf32>) -> tensor<8x1024xf32>
+  weir_plan.return %0 : tensor<8x1024xf32>
+}
+weir_plan.kernel @parted schedule <loops> nodes "c" {
+^bb0(%x: tensor<8x1024xf32>, %y: tensor<8x1024xf32>):
+  %0 = weir.concat %x, %y {axis = 0 : i64} : (tensor<8x1024xf32>, tensor<8x1024xf32>) -> tensor<16x1024xf32>
+  weir_plan.return %0 : tensor<16x1024xf32>
+}
+func.func @parts(%a: tensor<1xf32>, %b: tensor<1xf32>) -> tensor<16x1024xf32> {
+  %0 = weir_plan.launch @wide(%a) : (tensor<1xf32>) -> tensor<1024xf32>
+  %1 = weir_plan.launch @wide(%b) : (tensor<1xf32>) -> tensor<1024xf32>
+  %2 = weir_plan.launch @part(%0) : (tensor<1024xf32>) -> tensor<8x1024xf32>
+  %3 = weir_plan.launch @over(%2) : (tensor<8x1024xf32>) -> tensor<8x1024xf32>
+  %4 = weir_plan.launch @part(%1) : (tensor<1024xf32>) -> tensor<8x1024xf32>
+  %5 = weir_plan.launch @over(%4) : (tensor<8x1024xf32>) -> tensor<8x1024xf32>
+  %6 = weir_plan.launch @parted(%3, %5) : (tensor<8x1024xf32>, tensor<8x1024xf32>) -> tensor<16x1024xf32>
+  return %6 : tensor<16x1024xf32>
+}
+
 // Effects keep their order, whatever they would save.
 // CHECK-LABEL: @effects
 // CHECK: weir.variable_read

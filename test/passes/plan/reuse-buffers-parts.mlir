@@ -188,3 +188,44 @@ func.func @winograd() {
   weir_plan.run @neg range %m grain 1 reads (%c : memref<1x6x16x24xf32>) writes (%out : memref<1x6x16x24xf32>)
   return
 }
+
+// -----
+
+// Parts of a result of the step are made in the caller's memory, those that others see in another
+// shape, too.
+// CHECK: copies = 1
+// CHECK-NOT: @concat
+// CHECK-LABEL: @result
+// CHECK-NOT: weir_plan.buffer
+// CHECK: %[[OUT:.*]] = weir_plan.fetch 0() : memref<32x4xf32>
+// CHECK-NOT: weir_plan.buffer
+// CHECK: %[[A:.*]] = weir_plan.view %[[OUT]][] {weir_plan.offset = 0 : i64} : memref<32x4xf32> to memref<64xf32>
+// CHECK-NEXT: run @exp {{.*}} writes(%[[A]]
+// CHECK: %[[B:.*]] = weir_plan.view %[[OUT]][] {weir_plan.offset = 256 : i64} : memref<32x4xf32> to memref<64xf32>
+// CHECK-NEXT: run @exp {{.*}} writes(%[[B]]
+// CHECK-NEXT: return
+weir_plan.kernel @exp schedule <loops> nodes "e" {
+^bb0(%x: tensor<64xf32>):
+  %0 = weir.exp %x : (tensor<64xf32>) -> tensor<64xf32>
+  weir_plan.return %0 : tensor<64xf32>
+}
+weir_plan.kernel @concat schedule <loops> nodes "c" {
+^bb0(%x: tensor<16x4xf32>, %y: tensor<16x4xf32>):
+  %0 = weir.concat %x, %y {axis = 0 : i64} : (tensor<16x4xf32>, tensor<16x4xf32>) -> tensor<32x4xf32>
+  weir_plan.return %0 : tensor<32x4xf32>
+}
+func.func @result() {
+  %n = arith.constant 64 : index
+  %m = arith.constant 128 : index
+  %x = weir_plan.feed 0 : memref<64xf32>
+  %y = weir_plan.feed 1 : memref<64xf32>
+  %a = weir_plan.buffer : memref<64xf32>
+  weir_plan.run @exp range %n grain 1 reads (%x : memref<64xf32>) writes (%a : memref<64xf32>)
+  %c = weir_plan.view %a[] : memref<64xf32> to memref<16x4xf32>
+  %b = weir_plan.buffer : memref<64xf32>
+  weir_plan.run @exp range %n grain 1 reads (%y : memref<64xf32>) writes (%b : memref<64xf32>)
+  %d = weir_plan.view %b[] : memref<64xf32> to memref<16x4xf32>
+  %out = weir_plan.fetch 0 () : memref<32x4xf32>
+  weir_plan.run @concat range %m grain 1 reads (%c, %d : memref<16x4xf32>, memref<16x4xf32>) writes (%out : memref<32x4xf32>)
+  return
+}
