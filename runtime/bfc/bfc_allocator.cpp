@@ -122,9 +122,9 @@ void *BfcAllocator::take(ChunkHandle handle, const AllocationRequest &request, i
   if (request.bytes > largest)
     largest = request.bytes;
   // Small pages around what ends within a large one: the rest of that would be resident for
-  // nothing.
-  if (source.largePage && chunk.size >= source.largePage / 2)
-    regions.enlarge(chunk.data, chunk.size, [&](uint8_t *page, int64_t bytes) {
+  // nothing, and so would a surplus.
+  if (source.largePage && rounded >= source.largePage / 2)
+    regions.enlarge(chunk.data, rounded, [&](uint8_t *page, int64_t bytes) {
       source.enlarge(source.self, page, bytes);
     });
   return chunk.data;

@@ -232,6 +232,28 @@ TEST(Bfc, AsksOnceForLargePagesThatAreTakenByHalf) {
   EXPECT_EQ(allocator.checkInvariants(), nullptr);
 }
 
+TEST(Bfc, AsksForNoLargePagesOfASurplus) {
+  static std::vector<uint64_t> asked;
+  asked.clear();
+  FakeMemory memory(plenty, true);
+  SubAllocator source = memory.source();
+  source.largePage = 2 * mebibyte;
+  source.enlarge = [](void *, void *data, int64_t) {
+    asked.push_back(reinterpret_cast<uint64_t>(data));
+  };
+  BfcAllocator allocator("d", source, {});
+  // A region of 8 MiB, all of which the chunk keeps.
+  uint64_t table = allocate(allocator, 4 * mebibyte + 768 * 1024);
+  EXPECT_EQ(allocator.stats().inUse, 8 * mebibyte);
+  std::vector<uint64_t> pages = {table, table + 2 * mebibyte};
+  EXPECT_EQ(asked, pages);
+  release(allocator, table);
+  EXPECT_EQ(allocate(allocator, 7 * mebibyte), table);
+  pages.insert(pages.end(), {table + 4 * mebibyte, table + 6 * mebibyte});
+  EXPECT_EQ(asked, pages) << "what the next one takes of it";
+  EXPECT_EQ(allocator.checkInvariants(), nullptr);
+}
+
 TEST(Bfc, ExtendsNoRegionBeyondTheLimit) {
   FakeMemory memory(plenty, true);
   SubAllocator source = memory.source();
