@@ -151,10 +151,17 @@ void emitLoopForm(KernelBuilder &r, plan::KernelOp kernel, ElementalOpInterface 
   }
   emitNest(r, ArrayRef(first.dims).drop_front(parallel), indices, [&](ValueRange at) {
     emitElements(r, body, lead, at);
-    // Written out, a line whose place is looked up would be looked up element by element.
+    // Written out, a line whose place is looked up would be looked up element by element, and
+    // short lines of elementwise operations would be vectors across lines, whose elements lie
+    // apart.
     auto line = dyn_cast<scf::ForOp>(r.b.getInsertionBlock()->getParentOp());
     std::optional<APInt> length = line ? line.getStaticTripCount() : std::nullopt;
-    if (length && length->sge(longLine) && llvm::any_of(body, llvm::IsaPred<GatherOp, GatherNdOp>))
+    bool isLooked = llvm::any_of(body, llvm::IsaPred<GatherOp, GatherNdOp>);
+    bool isAlongLines = llvm::all_of(body.without_terminator(), [](Operation &op) {
+      return isa<ConstantOp, ElementwiseOpInterface>(op);
+    });
+    if (length && ((isLooked && length->sge(longLine)) ||
+                   (isAlongLines && length->sge(longLine / 2) && length->sle(4 * longLine))))
       forbidUnrolling(line);
   });
 }
