@@ -75,6 +75,7 @@ static std::vector<StageText> makeTexts() {
            {"weir-raise-normalizations", "softmax and layer_norm that exporters wrote in "
                                          "pieces, now that uses count"},
            {"weir-raise-activations", "GELU and the logistic function, as well"},
+           {"weir-raise-picks", "what losses of classes read, once gradients are made"},
            {"weir-decompose", "last: earlier passes match composites whole, and "
                               "no later one knows them"},
            {"weir-infer-shapes", "expansions know sizes that their composites "

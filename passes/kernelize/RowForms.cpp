@@ -145,6 +145,10 @@ Form weir::rowsOfResult(Operation *op, int64_t dim) {
         return llvm::is_contained(slice.getAxes(), dim) ? Form() : firstAlong(op, dim, dim);
       })
       .Case([&](GatherOp gather) { return ofGather(gather, dim); })
+      .Case([&](GatherElementsOp pick) {
+        bool isAlike = typeOf(pick.getOperand()).getDimSize(dim) == resultType(op).getDimSize(dim);
+        return int64_t(pick.getAxis()) != dim && isAlike ? Form(RowForm{{dim, dim}, dim}) : Form();
+      })
       .Case([&](IotaOp) { return firstAlong(op, wholeValue, dim); })
       .Default([](Operation *) { return Form(); });
 }

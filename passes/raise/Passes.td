@@ -32,6 +32,20 @@ def WeirRaiseActivationsPass : Pass<"weir-raise-activations", "::mlir::ModuleOp"
   let dependentDialects = ["::weir::WeirDialect"];
 }
 
+def WeirRaisePicksPass : Pass<"weir-raise-picks", "::mlir::ModuleOp"> {
+  let summary = "gathers what a sum over a line would find among zeros";
+  let description = [{
+    What: a sum along an axis of what is kept where a number equals the index along it, and 0
+    elsewhere, is the element that the number names, or 0: a gather. Losses of classes write it.
+    Why here: gradients, which know the sum's form, are made, and sizes are known. Before
+    weir-decompose, so that the gather simplifies with the rest.
+    Before: equal values are one. After: no line is read for one of its elements.
+    What breaks if it moves: before gradients are made, that of a softmax would be a scatter;
+    behind weir-kernelize, kernels would read whole lines.
+  }];
+  let dependentDialects = ["::weir::WeirDialect"];
+}
+
 def WeirRaiseNormalizationsPass : Pass<"weir-raise-normalizations", "::mlir::ModuleOp"> {
   let summary = "recognises softmax, its logarithm, and layer normalisation";
   let description = [{

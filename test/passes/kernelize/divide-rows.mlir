@@ -4,7 +4,7 @@
 
 // The logits, and what is made of them, are there for one half of the rows at a time; the gradient
 // by the weight is the sum of two, that by the operand two halves in a row.
-// CHECK: module attributes {weir.divided = 18
+// CHECK: module attributes {weir.divided = 20
 // CHECK-LABEL: @logits
 // CHECK-NOT: weir.row_parts
 // CHECK-NOT: tensor<8x16xf32>
@@ -115,4 +115,16 @@ func.func @filter(%x: tensor<1x4x4x4xf32>, %y: tensor<4x4x4x3xf32>) -> tensor<1x
   %1 = weir.transpose %0 {permutation = array<i64: 1, 2, 0, 3>} : (tensor<4x4x4x3xf32>) -> tensor<4x4x4x3xf32>
   %2 = weir.conv %x, %1 {accumulator = f32, channels_last = true, dilations = array<i64: 1, 1>, groups = 1 : i64, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<1x4x4x4xf32>, tensor<4x4x4x3xf32>) -> tensor<1x1x1x3xf32>
   return %2 : tensor<1x1x1x3xf32>
+}
+
+// What is picked of each row has rows.
+// CHECK-LABEL: @picked
+// CHECK: weir.gather_elements {{.*}} (tensor<4x16xf32>, tensor<4x1xi64>) -> tensor<4x1xf32>
+// CHECK: weir.gather_elements {{.*}} (tensor<4x16xf32>, tensor<4x1xi64>) -> tensor<4x1xf32>
+// CHECK: weir.concat {{.*}} -> tensor<8x1xf32>
+func.func @picked(%x: tensor<8x16xf32>, %l: tensor<8x1xi64>) -> tensor<8x1xf32>
+    attributes {weir.device_index = 0 : i64, weir.row_parts = 2 : i64, weir.large_rows = 512 : i64} {
+  %0 = weir.exp %x : (tensor<8x16xf32>) -> tensor<8x16xf32>
+  %1 = weir.gather_elements %0, %l {axis = 1 : i64, wrap_negative = false} : (tensor<8x16xf32>, tensor<8x1xi64>) -> tensor<8x1xf32>
+  return %1 : tensor<8x1xf32>
 }
