@@ -359,7 +359,10 @@ private:
         return false;
       auto type = cast<MemRefType>(read.getType());
       auto place = placeOf(cast<MemRefType>(whole.getType()), type, axis, start);
-      if (!place || llvm::is_contained(parts.buffers, part) || !isPart(run, whole, part, *place))
+      // Rows that lie apart are those of the shape that is joined.
+      bool isItself = read == part || (place && place->extents.empty());
+      if (!place || !isItself || llvm::is_contained(parts.buffers, part) ||
+          !isPart(run, whole, part, *place))
         return false;
       start += type.getDimSize(axis);
       parts.buffers.push_back(part);

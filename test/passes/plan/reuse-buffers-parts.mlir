@@ -229,3 +229,35 @@ func.func @result() {
   weir_plan.run @concat range %m grain 1 reads (%c, %d : memref<16x4xf32>, memref<16x4xf32>) writes (%out : memref<32x4xf32>)
   return
 }
+
+// -----
+
+// Rows of a part would lie apart in the whole, and whoever makes it sees other rows: it is copied.
+// CHECK: copies = 0
+// CHECK-LABEL: @otherRows
+// CHECK: run @concat
+weir_plan.kernel @exp schedule <loops> nodes "e" {
+^bb0(%x: tensor<64xf32>):
+  %0 = weir.exp %x : (tensor<64xf32>) -> tensor<64xf32>
+  weir_plan.return %0 : tensor<64xf32>
+}
+weir_plan.kernel @concat schedule <loops> nodes "c" {
+^bb0(%x: tensor<4x16xf32>, %y: tensor<4x16xf32>):
+  %0 = weir.concat %x, %y {axis = 1 : i64} : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<4x32xf32>
+  weir_plan.return %0 : tensor<4x32xf32>
+}
+func.func @otherRows() {
+  %n = arith.constant 64 : index
+  %m = arith.constant 128 : index
+  %x = weir_plan.feed 0 : memref<64xf32>
+  %y = weir_plan.feed 1 : memref<64xf32>
+  %a = weir_plan.buffer : memref<64xf32>
+  weir_plan.run @exp range %n grain 1 reads (%x : memref<64xf32>) writes (%a : memref<64xf32>)
+  %c = weir_plan.view %a[] : memref<64xf32> to memref<4x16xf32>
+  %b = weir_plan.buffer : memref<64xf32>
+  weir_plan.run @exp range %n grain 1 reads (%y : memref<64xf32>) writes (%b : memref<64xf32>)
+  %d = weir_plan.view %b[] : memref<64xf32> to memref<4x16xf32>
+  %out = weir_plan.fetch 0 () : memref<4x32xf32>
+  weir_plan.run @concat range %m grain 1 reads (%c, %d : memref<4x16xf32>, memref<4x16xf32>) writes (%out : memref<4x32xf32>)
+  return
+}
