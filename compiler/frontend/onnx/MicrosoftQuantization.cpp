@@ -112,7 +112,7 @@ Value planar(NodeImport &n, Value x, llvm::function_ref<Value(Value)> compute) {
 
 LogicalResult qAveragePool(NodeImport &n) {
   Value y = planar(n, reals(n, 0), [&](Value x) { return pooled(n, x, "average"); });
-  return rounded(n, y, 3, n.in(0));
+  return roundedWithZero(n, n.div(y, single(n, 3)), 4, n.in(0));
 }
 
 LogicalResult qGlobalAveragePool(NodeImport &n) {
@@ -189,11 +189,12 @@ LogicalResult qGemm(NodeImport &n) {
 LogicalResult matMulIntegerToFloat(NodeImport &n) {
   Value a = centred(n, n.in(0), 4, true), b = centred(n, n.in(1), 5, false);
   Value product = n.matmul(a, b, n.b.getI32Type());
-  Value scale = n.mul(n.in(2), perColumn(n, 3));
+  // A sum may be beyond what halves hold, whatever its scale makes of it.
+  Value scale = n.mul(n.widen(n.in(2)), n.widen(perColumn(n, 3)));
   if (!product || !scale)
     return failure();
   Value y = n.mul(n.cast(product, n.element(scale)), scale);
-  return n.result(n.has(6) ? n.add(y, n.in(6)) : y);
+  return n.result(n.cast(n.has(6) ? n.add(y, n.widen(n.in(6))) : y, n.element(n.in(2))));
 }
 
 LogicalResult dynamicQuantizeMatMul(NodeImport &n) {

@@ -131,7 +131,8 @@ static LogicalResult linSpace(NodeImport &n) {
   Value last = n.cast(n.maximum(n.sub(n.toScalar(steps), 1.0), 1.0), n.element(start));
   Value delta = n.div(n.sub(stop, start), last);
   Value values = n.add(n.mul(index, delta), start);
-  // The end is exact, whatever the steps add up to.
+  // The ends are exact, whatever the steps add up to.
+  values = n.select(n.compare("eq", index, 0), start, values);
   Value isLast = n.compare("eq", index, n.cast(n.sub(n.toScalar(steps), 1.0), n.element(start)));
   Value single = n.compare("eq", n.toScalar(steps), 1);
   Value end = n.select(single, start, stop);

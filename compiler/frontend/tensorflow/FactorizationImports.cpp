@@ -519,6 +519,10 @@ static LogicalResult tridiagonalMatMul(NodeImport &n) {
   int64_t rank = n.rank(x), rows = rank - 2;
   if (rank < 2 || n.rank(main) != rank)
     return n.invalid("found tensors of different rank");
+  Value shape = n.concat({n.shapeSlice(x, 0, rows), n.ints({1}), n.sizeOf(x, rows)}, 0);
+  for (Value diagonal : {above, main, below})
+    if (failed(requireShape(n, diagonal, shape, "diagonals")))
+      return failure();
   IntVector order = axesFrom(0, rank);
   std::swap(order[rank - 1], order[rank - 2]);
   constexpr int64_t end = std::numeric_limits<int64_t>::max();

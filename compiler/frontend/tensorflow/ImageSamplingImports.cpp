@@ -38,6 +38,32 @@ static Value pixels(NodeImport &n, Value image, Value row, Value column, Value f
   return n.select(n.unsqueeze(inside, {3}), n.gather(flat, index, 0), fill);
 }
 
+/// `sample(n, isEmpty)` for images that have pixels, and for those that have none, where the run
+/// alone may know it.
+template <LogicalResult (*sample)(NodeImport &, bool)>
+static LogicalResult sampleImages(NodeImport &n) {
+  Value image = n.in(0);
+  if (!n.hasRank(image, 4))
+    return failure();
+  int64_t height = n.dim(image, 1), width = n.dim(image, 2);
+  if (!ShapedType::isDynamic(height) && !ShapedType::isDynamic(width))
+    return sample(n, height == 0 || width == 0);
+  auto branch = [&](bool isEmpty, OpBuilder &b) -> FailureOr<std::vector<Imported>> {
+    NodeImport inner(n.g, n.node, n.inputs, b, n.loc);
+    if (failed(sample(inner, isEmpty)))
+      return failure();
+    return inner.made;
+  };
+  Value isEmpty = n.compare("eq", n.toScalar(n.sizeProduct(image, 1, 3)), 0);
+  auto made = n.g.buildIf(
+      isEmpty, [&](OpBuilder &b) { return branch(true, b); },
+      [&](OpBuilder &b) { return branch(false, b); }, n.node, n.b, n.loc);
+  if (failed(made))
+    return failure();
+  n.made = *made;
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Projective transformations
 //===----------------------------------------------------------------------===//
@@ -121,37 +147,15 @@ static LogicalResult transformImages(NodeImport &n, bool isEmpty) {
   return n.result(n.select(isFar, fill, result));
 }
 
-static LogicalResult projectiveTransform(NodeImport &n) {
-  Value image = n.in(0);
-  if (!n.hasRank(image, 4))
-    return failure();
-  int64_t height = n.dim(image, 1), width = n.dim(image, 2);
-  if (!ShapedType::isDynamic(height) && !ShapedType::isDynamic(width))
-    return transformImages(n, height == 0 || width == 0);
-  auto branch = [&](bool isEmpty, OpBuilder &b) -> FailureOr<std::vector<Imported>> {
-    NodeImport inner(n.g, n.node, n.inputs, b, n.loc);
-    if (failed(transformImages(inner, isEmpty)))
-      return failure();
-    return inner.made;
-  };
-  Value isEmpty = n.compare("eq", n.toScalar(n.sizeProduct(image, 1, 3)), 0);
-  auto made = n.g.buildIf(
-      isEmpty, [&](OpBuilder &b) { return branch(true, b); },
-      [&](OpBuilder &b) { return branch(false, b); }, n.node, n.b, n.loc);
-  if (failed(made))
-    return failure();
-  n.made = *made;
-  return success();
-}
-
 //===----------------------------------------------------------------------===//
 // Glimpses
 //===----------------------------------------------------------------------===//
 
 /// A window of each image; zeros outside of it.
-static LogicalResult extractGlimpse(NodeImport &n) {
+static LogicalResult extractGlimpse(NodeImport &n, bool isEmpty) {
   Value image = n.in(0), sizes = n.in(1), offsets = n.in(2);
-  if (!n.hasRank(image, 4) || !sizes || !n.hasRank(offsets, 2))
+  if (!n.hasRank(image, 4) || !sizes || !n.hasRank(offsets, 2) ||
+      failed(requireShape(n, offsets, n.concat({n.sizeOf(image, 0), n.ints({2})}, 0), "offsets")))
     return failure();
   if (n.s("noise") != "zero")
     return n.unsupported("expected noise \"zero\", got random noise outside of the image");
@@ -177,7 +181,7 @@ static LogicalResult extractGlimpse(NodeImport &n) {
   };
   Value y = n.add(start(0), ramp(n, n.slice(sizes, 0, 0, 1), 1, 3, i64));
   Value x = n.add(start(1), ramp(n, n.slice(sizes, 0, 1, 2), 2, 3, i64));
-  return n.result(pixels(n, image, y, x, n.like(image, 0)));
+  return n.result(pixels(n, image, y, x, n.like(image, 0), isEmpty));
 }
 
 //===----------------------------------------------------------------------===//
@@ -363,10 +367,10 @@ template <int64_t spatial> static LogicalResult extractPatches(NodeImport &n) {
 
 ArrayRef<OpImport> weir::tf::imageSamplingImports() {
   static const OpImport rows[] = {
-      {"ImageProjectiveTransformV2", projectiveTransform},
-      {"ImageProjectiveTransformV3", projectiveTransform},
-      {"ExtractGlimpse", extractGlimpse},
-      {"ExtractGlimpseV2", extractGlimpse},
+      {"ImageProjectiveTransformV2", sampleImages<transformImages>},
+      {"ImageProjectiveTransformV3", sampleImages<transformImages>},
+      {"ExtractGlimpse", sampleImages<extractGlimpse>},
+      {"ExtractGlimpseV2", sampleImages<extractGlimpse>},
       {"DrawBoundingBoxes", drawBoxes},
       {"DrawBoundingBoxesV2", drawBoxes},
       {"ExtractImagePatches", extractPatches<2>},

@@ -248,7 +248,7 @@ template <const char *kind> static LogicalResult segment(NodeImport &n) {
   if (name == "prod")
     return n.result(segments(n, data, ids, count, "mul", n.like(data, 1)));
   Value best = segments(n, data, ids, count, name == "max" ? "max_or_new" : "min_or_new",
-                        extremeValue(n, n.element(data), name == "max", false));
+                        extremeValue(n, n.element(data), name == "max", true));
   if (!best || !counts)
     return failure();
   Value empty = n.unsqueeze(n.compare("eq", counts, 0), axesFrom(1, n.rank(data)));
@@ -257,17 +257,13 @@ template <const char *kind> static LogicalResult segment(NodeImport &n) {
 
 /// Counts (or sums weights) of values below `size`.
 static LogicalResult bincount(NodeImport &n) {
-  Value values = n.in(0), size = n.in(1), weights = n.in(2);
-  if (!values || !size || !weights)
+  Value values = n.in(0), size = n.in(1);
+  if (!values || !size)
     return failure();
   Type type = n.elementAttr("T");
   values = n.reshape(values, {-1});
   require(n, n.compare("ge", values, 0), "a value is negative");
-  Value ones = n.expandTo(n.scalar(type, 1), n.shapeOf(values));
-  if (n.isStatic(weights) && n.type(weights).getNumElements() == 0)
-    weights = ones;
-  else
-    weights = n.reshape(weights, {-1});
+  Value weights = weightsOr1(n, 2, values, type);
   return n.result(segments(n, weights, values, n.toScalar(size), "add", n.scalar(type, 0)));
 }
 

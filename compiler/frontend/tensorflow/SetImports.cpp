@@ -195,8 +195,7 @@ static Counted sparseValues(NodeImport &n) {
   return c;
 }
 
-/// One weight a value: those of input `i`, or ones where it has none.
-static Value weightsOr1(NodeImport &n, size_t i, Value values, Type type) {
+Value weir::tf::weightsOr1(NodeImport &n, size_t i, Value values, Type type) {
   Value weights = n.in(i);
   if (!weights || !values || !type)
     return {};
@@ -222,8 +221,9 @@ static LogicalResult bincount(NodeImport &n) {
   require(n, n.compare("ge", c.values, 0), "values must not be negative");
   require(n, n.compare("ge", size, 0), "size must not be negative");
   bool binary = n.isSet("binary_output");
-  Value weights = binary ? n.expandTo(n.scalar(type, 1), n.shapeOf(c.values))
-                         : weightsOr1(n, sizeInput + 1, c.values, type);
+  Value weights = weightsOr1(n, sizeInput + 1, c.values, type);
+  if (binary)
+    weights = n.expandTo(n.scalar(type, 1), n.shapeOf(c.values));
   Value at = n.unsqueeze(c.values, {1}), shape = size;
   if (c.rows) {
     at = n.stack({c.rows, c.values}, 1);

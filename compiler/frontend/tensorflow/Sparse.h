@@ -60,6 +60,9 @@ LogicalResult requireShape(NodeImport &n, Value v, Value shape, llvm::StringRef 
 /// the rank). Sizes that are equal whatever is fed cost nothing.
 LogicalResult requireSame(NodeImport &n, Value a, Value b, llvm::StringRef what, int64_t begin = 0,
                           int64_t end = -1);
+/// One weight a value: those of input `i`, or ones where it has none. The run ends where there are
+/// others.
+Value weightsOr1(NodeImport &n, size_t i, Value values, Type type);
 /// The same unless `v` has an element: TensorFlow has operations that refuse tensors of nothing.
 LogicalResult requireElements(NodeImport &n, Value v, llvm::StringRef what);
 
