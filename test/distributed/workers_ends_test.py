@@ -14,6 +14,8 @@ forgetful   the server is begun anew without --save and --recover: its variables
             there or ones that have begun anew, too
 leader      one that leads all steps and cannot go on: its server waits for the next one, and does
             not end as if all were done
+late        a task that serves is begun anew when the steps, which do not need it, are done: the
+            leader waits for it, and it ends as all others do
 """
 import argparse
 import glob
@@ -73,6 +75,13 @@ class Tasks:
             sys.exit(f"{name} ended with {found} instead of {code}:\n{self.text(name)}")
         return self.text(name)
 
+    def await_text(self, name, text):
+        give = time.time() + 60
+        while text not in self.text(name):
+            if time.time() > give or self.processes[name][0].poll() is not None:
+                sys.exit(f"{name} does not say \"{text}\":\n{self.text(name)}")
+            time.sleep(0.01)
+
     def checkpoint(self):
         give = time.time() + 60
         # Not m-0, the first one, and no part of one.
@@ -123,6 +132,18 @@ def leader(options):
     print("a leader that failed: others waited for the next one", flush=True)
 
 
+def late(options):
+    with Tasks(options, "late") as tasks:
+        how = ["--steps=40", f"--save={tasks.saved}", "--save-every=20", "--recover=4"]
+        tasks.start("ps:0", *how)
+        tasks.start("worker:0", "--run=init", "--run=async_0", *how)
+        tasks.await_text("worker:0", "all is done; waits up to 3 s for task /job:worker/replica:0/task:1")
+        tasks.start("worker:1", *how)
+        for name in tasks.processes:
+            tasks.end(name, 0)
+    print("a task that came when all was done: it was told", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--run", required=True)
@@ -137,6 +158,7 @@ def main():
     forgetful(options, also_a_worker=False)
     forgetful(options, also_a_worker=True)
     leader(options)
+    late(options)
 
 
 if __name__ == "__main__":

@@ -12,8 +12,10 @@
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 
+#include <chrono>
 #include <dlfcn.h>
 #include <filesystem>
+#include <thread>
 
 using namespace weir;
 using namespace weir::tools;
@@ -172,6 +174,17 @@ std::unique_ptr<ClusterTask> ClusterTask::join(const std::string &file, const st
 ClusterTask::~ClusterTask() {
   if (cluster)
     functions->leave(cluster);
+}
+
+bool ClusterTask::await(const std::function<bool()> &isSo) const {
+  using Clock = std::chrono::steady_clock;
+  auto give = Clock::now() + std::chrono::duration<double>(connect());
+  while (!isSo()) {
+    if (Clock::now() >= give)
+      return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return true;
 }
 
 RunStatus ClusterTask::serve() {

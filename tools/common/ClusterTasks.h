@@ -18,6 +18,8 @@
 #include "tools/common/Session.h"
 #include "weir/cluster.h"
 
+#include <functional>
+
 namespace weir::tools {
 
 /// Membership in a cluster; must outlive the session that it is for.
@@ -53,6 +55,9 @@ public:
   double timeout() const { return double(options.timeout_ms ? options.timeout_ms : 5000) / 1e3; }
   /// Seconds that a task may take to come.
   double connect() const { return double(options.connect_ms ? options.connect_ms : 30000) / 1e3; }
+  /// Waits until `isSo`, which is called every few milliseconds, for as long as a task may take to
+  /// come; what it was in the end.
+  bool await(const std::function<bool()> &isSo) const;
   const weir_transport *transport() const { return functions->transport(cluster); }
   /// Runs parts for the leader until it leaves.
   RunStatus serve();

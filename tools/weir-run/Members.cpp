@@ -8,10 +8,8 @@
 #include "tools/weir-run/Members.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <thread>
 
 using namespace weir::tools;
 
@@ -74,19 +72,25 @@ std::string Members::whoForgot() const {
   return "";
 }
 
+int32_t Members::firstAway(bool otherJobs) const {
+  std::vector<int32_t> presence = task.presence(), job = task.ownJob();
+  for (int32_t i = 0; i < int32_t(presence.size()); ++i) {
+    bool isAsked = !otherJobs || std::find(job.begin(), job.end(), i) == job.end();
+    if (i != task.rank() && presence[size_t(i)] <= 0 && task.owner(i) == i && isAsked)
+      return i;
+  }
+  return -1;
+}
+
 void Members::awaitOtherJobs() const {
-  using Clock = std::chrono::steady_clock;
-  auto give = Clock::now() + std::chrono::duration<double>(task.connect());
-  std::vector<int32_t> own = task.ownJob();
-  auto isAway = [&] {
-    std::vector<int32_t> presence = task.presence();
-    for (int32_t i = 0; i < int32_t(presence.size()); ++i)
-      if (presence[size_t(i)] <= 0 && std::find(own.begin(), own.end(), i) == own.end())
-        return true;
-    return false;
-  };
-  while (isAway() && Clock::now() < give)
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  task.await([&] { return firstAway(/*otherJobs=*/true) < 0; });
+}
+
+void Members::awaitServing(bool ownSteps) const {
+  if (int32_t away = firstAway(ownSteps); away >= 0)
+    std::fprintf(stderr, "all is done; waits up to %g s for task %s, to tell it\n", task.connect(),
+                 task.allNames()[size_t(away)].c_str());
+  task.await([&] { return firstAway(ownSteps) < 0; });
 }
 
 RunStatus Members::goOnWithout() { return elastic ? divide(task.presence()) : RunStatus(); }

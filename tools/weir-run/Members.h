@@ -45,10 +45,16 @@ public:
   std::string whoForgot() const;
   /// Waits until the tasks of other jobs have come, or as long as a connection may take.
   void awaitOtherJobs() const;
+  /// All is done: waits, as long as above, for those that serve this task (`ownSteps`: those of
+  /// other jobs), so that they hear its goodbye. One that is being begun anew would wait in vain
+  /// for a leader that is gone.
+  void awaitServing(bool ownSteps) const;
 
 private:
   RunStatus divide(const std::vector<int32_t> &presence);
   bool isNextLeader(const std::vector<int32_t> &presence) const;
+  /// The first one of other jobs, or of all, that has devices and is not there; -1: none.
+  int32_t firstAway(bool otherJobs) const;
 
   ClusterTask &task;
   Session &session;

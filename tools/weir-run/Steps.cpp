@@ -91,10 +91,7 @@ RunStatus Pace::meet(int64_t steps) {
     return {};
   RunStatus status = task->keepPace(steps, 0);
   while (recovers && status.ok() && isLost(steps)) {
-    auto give = Clock::now() + std::chrono::duration<double>(task->connect());
-    while (isLost(steps) && Clock::now() < give)
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    if (isLost(steps))
+    if (!task->await([&] { return !isLost(steps); }))
       break;
     status = task->keepPace(steps, 0);
   }

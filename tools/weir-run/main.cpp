@@ -459,6 +459,9 @@ bool ModelRun::finish() {
   std::fputs(times.c_str(), stdout);
   if (!isGood)
     return false;
+  // The end of its session is this one's goodbye.
+  if (checkpoints->recovers() && task && task->leads())
+    members->awaitServing(settings.steps.areOwn);
   if (metrics)
     metrics->stopRefreshing();
   if (!settings.tensorBoard.empty() &&
