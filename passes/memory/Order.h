@@ -30,7 +30,7 @@ struct OrderNode {
   int inPlace = -1;
   int64_t scratch = 0; ///< bytes alive only while it runs
   /// Values, read or not, that are gone behind the node: it writes over them.
-  std::vector<int> overwrites;
+  std::vector<int> overwrites = {};
 };
 
 struct OrderValue {

@@ -197,7 +197,8 @@ void weir::emitElements(KernelBuilder &r, Block &body, ElementalOpInterface lead
 
 void weir::emitLoops(KernelBuilder &r, plan::KernelOp kernel, Value begin, Value end) {
   Block &body = kernel.getBody().front();
-  if (!kernel.getSchedule().has(plan::schedule::parts) && hasOpenOperand(body))
+  if (!kernel.getSchedule().has(plan::schedule::parts) &&
+      (hasOpenOperand(body) || isStretchedElementwise(body)))
     return emitFlatElements(r, kernel, begin, end);
   ElementalOpInterface lead = leadOf(body);
   SizeEqualities equalities(r);

@@ -97,7 +97,8 @@ public:
   bool takesPart(KernelOp kernel, unsigned, ArrayRef<int64_t>) const override {
     Value result = kernel.getBody().front().getTerminator()->getOperand(0);
     return hasOneResult(kernel) && (kernel.getSchedule().has(schedule::parts) ||
-                                    cast<RankedTensorType>(result.getType()).hasStaticShape());
+                                    (cast<RankedTensorType>(result.getType()).hasStaticShape() &&
+                                     !isStretchedElementwise(kernel.getBody().front())));
   }
 
   bool readsInPlace(KernelOp kernel, unsigned argument, unsigned result) const override {

@@ -74,13 +74,9 @@ bool weir::hasOpenOperand(Block &body) {
 /// A last dimension of fewer elements is too short a loop.
 static constexpr int64_t shortRow = 16;
 
-/// Whether the kernel is of elementwise operations whose dimensions only running can collapse
-/// into loops that are long enough (emitFlatElements).
-static bool isOpenElementwise(Block &body, RankedTensorType type) {
-  if (type.getRank() < 2 || !hasOpenOperand(body))
-    return false;
-  if (!type.isDynamicDim(type.getRank() - 1) && type.getShape().back() >= shortRow)
-    return false;
+/// Whether all results have the shape of `type` and are made element by element, of constants that
+/// are one number, too.
+static bool isAllElementwise(Block &body, RankedTensorType type) {
   for (Value result : body.getTerminator()->getOperands())
     if (cast<RankedTensorType>(result.getType()).getShape() != type.getShape())
       return false;
@@ -88,6 +84,40 @@ static bool isOpenElementwise(Block &body, RankedTensorType type) {
     ElementsAttr constant = op.getNumResults() == 1 ? constantElements(op.getResult(0)) : nullptr;
     return constant ? constant.isSplat() : isa<ElementwiseOpInterface>(op);
   });
+}
+
+/// Whether the kernel is of elementwise operations whose dimensions only running can collapse
+/// into loops that are long enough (emitFlatElements).
+static bool isOpenElementwise(Block &body, RankedTensorType type) {
+  if (type.getRank() < 2 || !hasOpenOperand(body))
+    return false;
+  if (!type.isDynamicDim(type.getRank() - 1) && type.getShape().back() >= shortRow)
+    return false;
+  return isAllElementwise(body, type);
+}
+
+bool weir::isStretchedElementwise(Block &body) {
+  auto type = cast<RankedTensorType>(body.getTerminator()->getOperand(0).getType());
+  if (!type.hasStaticShape() || type.getRank() < 2 || type.getShape().back() >= shortRow ||
+      hasOpenOperand(body) || !isAllElementwise(body, type))
+    return false;
+  SmallVector<ArrayRef<int64_t>> shapes;
+  for (BlockArgument argument : body.getArguments())
+    if (auto own = cast<RankedTensorType>(argument.getType()); own.getNumElements() != 1)
+      shapes.push_back(own.getShape());
+  // The last dimensions that every operand has whole, or is stretched along.
+  int64_t length = 1, row = 1;
+  auto fits = [&](ArrayRef<int64_t> shape, size_t count) {
+    ArrayRef<int64_t> own = shape.take_back(count);
+    auto isOne = [](int64_t size) { return size == 1; };
+    return llvm::all_of(own, isOne) || own == type.getShape().take_back(count);
+  };
+  for (int64_t count = 1; count <= type.getRank(); ++count) {
+    row *= type.getShape()[type.getRank() - count];
+    if (llvm::all_of(shapes, [&](ArrayRef<int64_t> shape) { return fits(shape, count); }))
+      length = row;
+  }
+  return length >= shortRow;
 }
 
 bool weir::isElementwiseOver(Operation *op, RankedTensorType type) {
@@ -139,7 +169,8 @@ KernelRequest::KernelRequest(const FormedKernel &formed)
       anchor = &op;
   }
   // An accelerator's forms count parts.
-  isFlat = isFlat || (isHost && isOpenElementwise(body(), type));
+  isFlat = isFlat ||
+           (isHost && (isOpenElementwise(body(), type) || isStretchedElementwise(body())));
 }
 
 Block &KernelRequest::body() const {

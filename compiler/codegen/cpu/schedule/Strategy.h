@@ -151,9 +151,12 @@ bool isElementwiseOver(mlir::Operation *op, mlir::RankedTensorType type);
 /// right operands, and left ones whose rows lie at several distances.
 bool takesPartOfTiles(plan::KernelOp kernel, unsigned index, llvm::ArrayRef<int64_t> extents,
                       bool seesLines);
-/// Whether the kernel has one result.
 /// Whether an operand of the kernel of `body` has a size that only running tells.
 bool hasOpenOperand(mlir::Block &body);
+/// Whether the kernel is of elementwise operations of known shapes with a short last dimension, of
+/// which more than that is one loop (emitFlatElements), but not all.
+bool isStretchedElementwise(mlir::Block &body);
+/// Whether the kernel has one result.
 bool hasOneResult(plan::KernelOp kernel);
 
 } // namespace weir
