@@ -35,14 +35,17 @@ namespace {
 struct Forming {
   unsigned inputs;
   int64_t parts;
+  bool joinsGradients; ///< see weir-kernelize
 };
 } // namespace
 /// Tried in turn until a plan fits. Parts take passes over weights, and sums, for each. Kernels
 /// that read many tensors keep all of them alive at once.
-static constexpr Forming formings[] = {{0, 1}, {0, 2}, {0, 4}, {0, 8}, {3, 1}};
+static constexpr Forming formings[] = {{0, 1, false}, {0, 2, false}, {0, 4, false},
+                                       {0, 8, false}, {0, 1, true},  {3, 1, true}};
 /// A value is large from this share of the limit on.
 static constexpr int64_t largeShare = 16;
-/// Thousandths of the work that runs again from which on more parts may take less.
+/// Thousandths of the work that runs again from which on more parts may take less, and gradients
+/// that take no memory.
 static constexpr int64_t dearWork = 100;
 /// The runtime's allocator hands out multiples of this, with a header before
 /// what a run does not plan.
@@ -196,14 +199,17 @@ MemoryLimit::MemoryLimit(const Options &options) : bytes(parseSize(options.memor
 bool MemoryLimit::plan(Work &work, Pipeline &pipeline) {
   mlir::OwningOpRef<ModuleOp> &module = work.module;
   OwningOpRef<ModuleOp> unfused = module->clone(), best, fitting;
-  int64_t fittingWork = 0, fittingExcess = 0;
+  int64_t fittingWork = 0, fittingExcess = 0, fittingParts = 1;
   std::vector<std::string> crowded; // as a whole
   int64_t least = INT64_MAX;
   for (const Forming &forming : formings) {
-    if (fitting && (forming.parts == 1 || fittingWork <= dearWork))
-      break;
+    bool mayBeCheaper =
+        fittingWork > dearWork && (forming.parts > 1 ? fittingParts > 1 : forming.inputs == 0);
+    if (fitting && !mayBeCheaper)
+      continue;
     module = unfused->clone();
     pipeline.kernelize.mostInputs = forming.inputs;
+    pipeline.kernelize.joinsGradients = forming.joinsGradients;
     if (forming.parts > 1) {
       if (crowded.empty())
         crowded = functionsBeyond(*best, *bytes);
@@ -224,11 +230,12 @@ bool MemoryLimit::plan(Work &work, Pipeline &pipeline) {
       auto made = (*module)->getAttrOfType<DictionaryAttr>("weir_plan.recompute");
       bool fits = made.getAs<BoolAttr>("fits").getValue();
       if (excess <= 0) {
-        int64_t again = forming.parts > 1 ? made.getAs<IntegerAttr>("per_mille").getInt() : 0;
+        int64_t again = made.getAs<IntegerAttr>("per_mille").getInt();
         if (!fitting || again < fittingWork) {
           fitting = std::move(module);
           fittingWork = again;
           fittingExcess = excess;
+          fittingParts = forming.parts;
         }
         break;
       }

@@ -99,6 +99,7 @@ struct KernelizeStage : PassStage {
 
   Tuning *tuning = nullptr; ///< chooses tiles by measurements; null: nobody does
   unsigned mostInputs = 0;  ///< tensors that kernels may come to read by fusing; 0: any number
+  bool joinsGradients = false; ///< see weir-kernelize
 };
 
 struct ScheduleStage : PassStage {

@@ -265,7 +265,7 @@ std::unique_ptr<mlir::Pass> PlaceStage::make(llvm::StringRef pass) const {
 
 std::unique_ptr<mlir::Pass> KernelizeStage::make(llvm::StringRef pass) const {
   if (pass == "weir-kernelize")
-    return createWeirKernelizePass({mostInputs});
+    return createWeirKernelizePass({mostInputs, joinsGradients});
   if (pass == "weir-widen-row-reductions")
     return createWeirWidenRowReductionsPass({mostInputs});
   return nullptr;

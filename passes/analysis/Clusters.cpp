@@ -443,9 +443,10 @@ private:
     return isEpilogueElementwise(op) &&
            (isa<CastOp>(op) || sameDims(op->getResult(0).getType(), root->getResult(0).getType()));
   }
+  /// Variables, as constants, are alive whoever reads them.
   static bool countsAsInput(Value operand) {
     Operation *def = operand.getDefiningOp();
-    return !def || (!isa<ConstantOp>(def) && !isTrivial(def));
+    return !def || (!isa<ConstantOp, VariableReadOp>(def) && !isTrivial(def));
   }
 
   /// A product or convolution keeps its sums in registers only where all that

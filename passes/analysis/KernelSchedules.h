@@ -56,6 +56,11 @@ public:
   /// what defines the value may be computed inside. Before kernels are formed.
   virtual bool readsOnce(mlir::OpOperand &use) const = 0;
 
+  /// Whether `operations`, of which `dot` is the one product and all others are elementwise, may be
+  /// one kernel with several results. Before kernels are formed.
+  virtual bool mayGiveSeveral(llvm::ArrayRef<mlir::Operation *> operations,
+                              DotGeneralOp dot) const = 0;
+
   /// Whether the kernel finds the elements of buffer `index` (arguments, then results) when
   /// that is a part of a buffer of the sizes `extents`.
   virtual bool takesPart(plan::KernelOp kernel, unsigned index,

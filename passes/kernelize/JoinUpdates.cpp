@@ -37,8 +37,10 @@ namespace {
 
 class Joiner {
 public:
-  Joiner(Block &block, std::vector<Cluster> &clusters, unsigned mostInputs)
-      : block(block), clusters(clusters), mostInputs(mostInputs), joins(clusters.size()) {
+  Joiner(Block &block, std::vector<Cluster> &clusters, unsigned mostInputs,
+         const KernelSchedules *schedules)
+      : block(block), clusters(clusters), mostInputs(mostInputs), schedules(schedules),
+        joins(clusters.size()) {
     for (auto [i, op] : llvm::enumerate(block)) {
       order[&op] = int64_t(i);
       if (!isMemoryEffectFree(&op))
@@ -165,7 +167,8 @@ private:
     for (Operation *op : members) {
       count += !isa<ConstantOp>(op);
       for (Value operand : op->getOperands())
-        if (!members.contains(operand.getDefiningOp()))
+        if (Operation *def = operand.getDefiningOp();
+            !members.contains(def) && !isa_and_nonnull<ConstantOp, VariableReadOp>(def))
           inputs.insert(operand);
     }
     return count <= mostOperations && (!mostInputs || inputs.size() <= mostInputs);
@@ -193,10 +196,38 @@ private:
       join(group, last);
   }
 
+  /// The product of a kernel that ends with it, or elementwise; null: it is none, or has several.
+  DotGeneralOp productOf(size_t i) {
+    DotGeneralOp found;
+    for (Operation *op : clusters[i].operations) {
+      auto dot = dyn_cast<DotGeneralOp>(op);
+      if (dot ? bool(found) : !isPlain(op))
+        return {};
+      found = dot ? dot : found;
+    }
+    return isOfOneResult(i) ? found : DotGeneralOp();
+  }
+
+  /// Whether the product of kernel `i`, a gradient, may be in one kernel with what makes new values
+  /// of it: then it needs no memory of its own.
+  bool mayJoinProduct(size_t i, const Group &group) {
+    DotGeneralOp dot = schedules ? productOf(i) : DotGeneralOp();
+    if (!dot)
+      return false;
+    SmallVector<Operation *> all(clusters[i].operations);
+    for (size_t other : group) {
+      if (productOf(other))
+        return false;
+      llvm::append_range(all, clusters[other].operations);
+    }
+    return schedules->mayGiveSeveral(all, dot);
+  }
+
   bool mayJoin(size_t i, const Group &group, bool updates) {
     size_t last = group.front();
-    if (llvm::is_contained(group, i) || joins[i] || !isElementwise(i) ||
-        shapeOf(i) != shapeOf(last) || clusters[i].root()->hasAttr(storedAttribute))
+    if (llvm::is_contained(group, i) || joins[i] ||
+        !(isElementwise(i) || mayJoinProduct(i, group)) || shapeOf(i) != shapeOf(last) ||
+        clusters[i].root()->hasAttr(storedAttribute))
       return false;
     Value value = resultOf(i);
     bool isUpdate = isAssigned(value);
@@ -255,7 +286,8 @@ private:
 
   /// How many operations on elements the kernel is; nothing: it is not one of the small.
   std::optional<int64_t> smallWork(size_t i) {
-    if (clusters[i].operations.empty())
+    if (clusters[i].operations.empty() ||
+        llvm::any_of(clusters[i].operations, llvm::IsaPred<DotGeneralOp>))
       return std::nullopt;
     bool isSum = isSmallSum(i), isUpdate = llvm::any_of(clusters[i].results(), isAssigned);
     if (!isSum && !(joins[i] ? isUpdate : isElementwise(i)))
@@ -302,6 +334,7 @@ private:
   Block &block;
   std::vector<Cluster> &clusters;
   unsigned mostInputs;
+  const KernelSchedules *schedules; ///< null: products stay by themselves
   SmallVector<bool> joins; ///< whether the kernel is one of several
   bool hasUpdates = false;
   SmallVector<int64_t> places; ///< where kernels are launched
@@ -313,7 +346,8 @@ private:
 
 } // namespace
 
-void weir::joinUpdates(Block &block, std::vector<Cluster> &clusters, unsigned mostInputs) {
+void weir::joinUpdates(Block &block, std::vector<Cluster> &clusters, unsigned mostInputs,
+                       const KernelSchedules *schedules) {
   if (!block.getOps<VariableAssignOp>().empty())
-    Joiner(block, clusters, mostInputs).run();
+    Joiner(block, clusters, mostInputs, schedules).run();
 }

@@ -47,7 +47,7 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
     for (Block *block : blocks) {
       foldBlock(*block);
       std::vector<Cluster> clusters = clusterBlock(*block, mostInputs);
-      joinUpdates(*block, clusters, mostInputs);
+      joinUpdates(*block, clusters, mostInputs, joinsGradients ? schedules : nullptr);
       // A cheap leaf may be a root, and be computed again inside of others.
       repeatedIn.clear();
       for (Cluster &cluster : clusters)

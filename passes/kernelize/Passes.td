@@ -149,7 +149,10 @@ def WeirKernelizePass : Pass<"weir-kernelize", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"mostInputs", "inputs", "unsigned", "0",
-           "tensors that a kernel may come to read by fusing; 0: any number">
+           "tensors that a kernel may come to read by fusing; 0: any number">,
+    Option<"joinsGradients", "gradients-join", "bool", "false",
+           "gradients that are products are in the kernels which update variables by them: less "
+           "memory where a batch is smaller than the weights, and a little more time">
   ];
   let dependentDialects = ["::weir::plan::WeirPlanDialect"];
 }

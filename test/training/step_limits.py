@@ -14,8 +14,8 @@ FOLDER has the models that step_times.py exported. Memory is what a limit counts
 entry the arena, and the results that a run may ask for. Every program runs its training step in turn with the
 one without a limit; times are processor time of a step, medians over rounds (of digits ask for
 some thousand steps: loading differs by more than ten of them take). Prints a Markdown table,
-appends rows to the file, and exits 1 where a limit is not kept, or the losses of the same steps
-are apart by more than 1e-5 of their size (less may be fused, which rounds otherwise). A limit
+appends rows to the file, and exits 1 where a limit is not kept, or the losses of the same step (the 50th,
+or an earlier one) are apart by more than 1e-5 of their size (less may be fused, which rounds otherwise). A limit
 that no plan fits is `refused`.
 """
 import json
@@ -33,6 +33,7 @@ from step_models import NAMES, batch_of
 
 COLUMNS = "network\tbatch\tpercent\tlimit_mib\tarena_mib\tlaunches_again\tcpu_ratio\n"
 GRANULE, HEADER = 256, 64  # of the allocator
+LOSS_STEP = 50  # losses of one batch come so near to 0 later that roundings are most of them
 
 
 def option(name, otherwise):
@@ -70,17 +71,19 @@ def results_of(network, batch):
 
 
 def run(weir_run, program, feeds, folder, steps):
-    """Processor time of steps, and the loss of the last."""
+    """Processor time of steps, and the loss of one of the first, where it is far from 0."""
     out = os.path.join(folder, "out.npz")
     command = [weir_run, program, "--run=train_step", f"--input={feeds}", "--threads=1",
                f"--output={out}"]
-    used = []
-    for count in (1, 1 + steps):  # loading and the first step are not counted
+    used, loss = [], None
+    for count in (1, 1 + min(steps, LOSS_STEP), 1 + steps):  # loading and a step are not counted
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run(command + [f"--repeat={count}"], check=True, capture_output=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         used.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    return (used[1] - used[0]) / steps, float(np.load(out)["loss"].reshape(-1)[0])
+        if count <= 1 + LOSS_STEP:
+            loss = float(np.load(out)["loss"].reshape(-1)[0])
+    return (used[-1] - used[0]) / steps, loss
 
 
 def main():

@@ -223,6 +223,9 @@ private:
   int64_t batch, rowDims;     ///< how many dimensions
   Value rows, columns, depth; ///< rows of several dimensions count as one
   Value step;                 ///< from one row of the left operand to the next
+  Value stride;               ///< the same along the sum
+  int64_t steps;              ///< of the sum, as the types say
+  bool isLeftTurned;          ///< the left operand lies as [batch…, K, M]
   bool isUniform;             ///< a row is known by its number alone
   int64_t running;            ///< the dimension of rows that runs on over the others
   int64_t tilesInPanel;
@@ -234,17 +237,27 @@ private:
 
 } // namespace
 
+/// The left operand as it lies, turned or not.
+static KernelBuilder::Buffer plainLeft(KernelBuilder &r, DotGeneralOp dot) {
+  auto turn = dot.getLhs().getDefiningOp<TransposeOp>();
+  return turn ? r.bufferOf(turn.getOperand()) : leftOperand(r, dot);
+}
+
 GemmEmitter::GemmEmitter(KernelBuilder &r, plan::KernelOp kernel, DotGeneralOp dot)
     : r(r), kernel(kernel), dot(dot), blocks(kernel.getSchedule()[plan::schedule::parts]),
       target(r.bufferOf(kernel.getBody().front().getTerminator()->getOperand(0))),
-      lhs(leftOperand(r, dot)), rhs(r, dot.getRhs()), element(tileElement(dot)),
+      lhs(plainLeft(r, dot)), rhs(r, dot.getRhs()), element(tileElement(dot)),
       batch(dot.getLhsBatch().size()), rowDims(target.type.getRank() - batch - 1),
+      isLeftTurned(bool(dot.getLhs().getDefiningOp<TransposeOp>())),
       depthBlock(kernel.getSchedule().find(plan::schedule::depthBlock)) {
   auto tile = kernel.getSchedule()[plan::schedule::tile];
   shape = {tile[0], tile[1], tile[2]};
   // Rows of several dimensions follow each other in memory.
-  rows = r.constant(1), columns = target.dims.back(), depth = lhs.dims.back();
-  step = lhs.extent(r, lhs.dims.size() - 1);
+  size_t rank = lhs.dims.size();
+  rows = r.constant(1), columns = target.dims.back(), depth = lhs.dims[rank - 1 - isLeftTurned];
+  step = isLeftTurned ? r.constant(1) : lhs.extent(r, rank - 1);
+  stride = isLeftTurned ? lhs.dims.back() : r.constant(1);
+  steps = lhs.type.getDimSize(rank - 1 - isLeftTurned);
   for (int64_t i = batch; i < batch + rowDims; ++i)
     rows = r.mul(rows, target.dims[i]);
   isUniform = rowDims == 1 || readsRowsInOrder(r, kernel, dot, target, batch);
@@ -255,7 +268,7 @@ GemmEmitter::GemmEmitter(KernelBuilder &r, plan::KernelOp kernel, DotGeneralOp d
   if (depthBlock)
     sums = stackElements(r, element, blockRows() * shape.width());
   if (kernel.getSchedule()[plan::schedule::copiesPanels]) {
-    int64_t most = depthBlock ? *depthBlock : lhs.type.getShape().back();
+    int64_t most = depthBlock ? *depthBlock : steps;
     copied = stackElements(r, element, llvm::alignTo(most, shape.lanes) * shape.width());
     copies = paysToCopy(r, kernel, shape, rows, columns, depth);
   }
@@ -282,7 +295,7 @@ GemmEmitter::Part GemmEmitter::partOf(Value number) {
   Value index = r.constant(0);
   for (int64_t i = 0; i < batch; ++i)
     index = r.add(r.mul(index, target.dims[i]), at[i]);
-  part.left = r.mul(index, r.mul(rows, step));
+  part.left = r.mul(index, r.mul(rows, isLeftTurned ? depth : step));
   part.right = r.mul(index, depth);
   for (int64_t i = 0; i < batch; ++i)
     part.matrixRows = r.mul(part.matrixRows, rhs.dim(i));
@@ -313,10 +326,10 @@ void GemmEmitter::emitTileRows(const Part &part, const Columns &wanted, const De
                                Value offset, int64_t tileRows) {
   TileShape own{tileRows, wanted.vectors, shape.lanes};
   Value row = r.add(part.firstRow, offset);
-  Value base = r.add(r.add(part.left, r.mul(row, step)), range.from);
+  Value base = r.add(r.add(part.left, r.mul(row, step)), r.mul(range.from, stride));
   Value firstOfRight = r.add(part.right, range.from);
   auto readLeft = [&](int64_t i, ValueRange k) {
-    Value linear = r.add(r.add(base, k[0]), r.mul(r.constant(i), step));
+    Value linear = r.add(r.add(base, r.mul(k[0], stride)), r.mul(r.constant(i), step));
     return loadStep(r, dot, lhs.pointer, linear);
   };
   // Where a panel may be copied: its first row, and from a row to the next.
@@ -377,7 +390,7 @@ void GemmEmitter::emitRows(const Part &part, const Columns &wanted) {
   Value zero = r.constant(0);
   if (!depthBlock)
     return emitDepth(part, wanted, {zero, depth, true, true});
-  int64_t each = *depthBlock, all = lhs.type.getShape().back();
+  int64_t each = *depthBlock, all = steps;
   Value noSum = arith::ConstantOp::create(r.b, r.loc,
                                           r.b.getZeroAttr(VectorType::get({shape.lanes}, element)));
   VectorReader whole(r, shape.lanes);

@@ -232,8 +232,8 @@ void weir::storeTile(KernelBuilder &r, plan::KernelOp kernel, Operation *anchor,
   SmallVector<Value> masks = laneMasks(r, shape, column, columns);
   for (int64_t v = 0; v < shape.vectors; ++v)
     readers.push_back(std::make_unique<VectorReader>(r, shape.lanes));
-  Value result = kernel.getBody().front().getTerminator()->getOperand(0);
-  const KernelBuilder::Buffer &target = r.bufferOf(result);
+  // All are computed before the first is stored: it may lie where another's operand does.
+  OperandRange results = kernel.getBody().front().getTerminator()->getOperands();
   for (int64_t row = 0; row < shape.rows; ++row) {
     SmallVector<Value> indices = indexOfRow(row);
     indices.push_back(Value());
@@ -242,9 +242,14 @@ void weir::storeTile(KernelBuilder &r, plan::KernelOp kernel, Operation *anchor,
       indices.back() = r.add(column, r.constant(v * shape.lanes));
       reader.setLanes(indices.back(), masks[v]);
       reader.setAnchor(anchor->getResult(0), sums[row * shape.vectors + v]);
-      Value value = reader.element(result, indices);
-      reader.store(value, target.pointer, target.type.getElementType(),
-                   r.linearIndex(target, indices));
+      SmallVector<Value> values;
+      for (Value result : results)
+        values.push_back(reader.element(result, indices));
+      for (auto [result, value] : llvm::zip(results, values)) {
+        const KernelBuilder::Buffer &target = r.bufferOf(result);
+        reader.store(value, target.pointer, target.type.getElementType(),
+                     r.linearIndex(target, indices));
+      }
     }
   }
 }

@@ -24,6 +24,13 @@ static bool isPlainGemm(DotGeneralOp dot) {
          isa<BlockArgument>(dot.getRhs());
 }
 
+bool weir::isGemmOfSeveral(ArrayRef<Operation *> operations, DotGeneralOp dot) {
+  return isInPlainOrder(dot) && isGemmOfOneType(dot) &&
+         !llvm::is_contained(operations, dot.getLhs().getDefiningOp()) &&
+         !llvm::is_contained(operations, dot.getRhs().getDefiningOp()) &&
+         isVectorEpilogue(operations, dot);
+}
+
 /// Sets the tile of a product, and returns how its range is cut.
 SmallVector<int64_t> weir::gemmTiles(ScheduleBuilder &s, KernelOp kernel, DotGeneralOp dot,
                                      const VectorUnit &unit, const TileChoice &choice) {
@@ -74,7 +81,8 @@ public:
 
   bool matches(const KernelRequest &request) const override {
     auto dot = dyn_cast_or_null<DotGeneralOp>(request.anchor);
-    return dot && isPlainGemm(dot) && isVectorEpilogue(request.kernel, dot);
+    return dot && isPlainGemm(dot) &&
+           isVectorEpilogue(request.kernel, dot, EpilogueResults::Several);
   }
 
   std::optional<SmallVector<int64_t>> schedule(ScheduleBuilder &s,
@@ -85,8 +93,11 @@ public:
   }
 
   Operation *packOperands(KernelRequest &request) const override {
+    readLeftTurned(request.kernel, cast<DotGeneralOp>(request.anchor), request.operands);
     return packColumns(request.b, request.kernel, request.operands);
   }
+
+  bool storesLast() const override { return true; }
 
   bool takesPart(KernelOp kernel, unsigned index, ArrayRef<int64_t> extents) const override {
     return takesPartOfTiles(kernel, index, extents, /*seesLines=*/false);

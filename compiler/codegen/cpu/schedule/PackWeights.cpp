@@ -11,6 +11,8 @@
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Rearrange.h"
+#include "passes/analysis/Clusters.h"
+#include "passes/analysis/KernelForms.h"
 
 using namespace mlir;
 using namespace weir;
@@ -108,9 +110,9 @@ TransposeOp weir::transpositionOf(plan::KernelOp user, Value operand) {
   return transpose && transpose->getNextNode() == body.getTerminator() ? transpose : TransposeOp();
 }
 
-/// A lone kernel that exchanges the last two dimensions of what it reads; or null.
+/// The launch of a lone kernel that exchanges the last two dimensions of what it reads; or null.
 static plan::LaunchOp exchangeOf(plan::KernelOp user, Value operand) {
-  TransposeOp transpose = operand.hasOneUse() ? transpositionOf(user, operand) : TransposeOp();
+  TransposeOp transpose = transpositionOf(user, operand);
   if (!transpose)
     return {};
   auto launch = operand.getDefiningOp<plan::LaunchOp>();
@@ -120,6 +122,40 @@ static plan::LaunchOp exchangeOf(plan::KernelOp user, Value operand) {
     if (order[i] != i)
       return {};
   return rank >= 2 && order[rank - 2] == rank - 1 ? launch : plan::LaunchOp();
+}
+
+/// `use`, an operand of its kernel's product, becomes the exchange of `operand`'s last two
+/// dimensions inside of the kernel, whose argument `operand` is from now on.
+static void exchangeInside(OpOperand &use, BlockArgument argument, Value operand) {
+  argument.setType(operand.getType());
+  SmallVector<int64_t> order =
+      llvm::to_vector(llvm::seq<int64_t>(0, cast<RankedTensorType>(operand.getType()).getRank()));
+  std::swap(order.back(), order[order.size() - 2]);
+  OpBuilder inside(use.getOwner());
+  use.set(TransposeOp::create(inside, use.getOwner()->getLoc(), argument,
+                              inside.getDenseI64ArrayAttr(order)));
+}
+
+void weir::readLeftTurned(plan::KernelOp kernel, DotGeneralOp dot,
+                          SmallVectorImpl<Value> &operands) {
+  auto argument = dyn_cast<BlockArgument>(dot.getLhs());
+  auto type = cast<RankedTensorType>(dot.getType());
+  if (!argument || !argument.hasOneUse() || !type.hasStaticShape() ||
+      type.getRank() != int64_t(dot.getLhsBatch().size()) + 2)
+    return;
+  Value &operand = operands[argument.getArgNumber()];
+  auto isLeft = [&](Operation *user) {
+    auto other = dyn_cast<DotGeneralOp>(user);
+    return other && other.getLhs() == operand && other.getRhs() != operand &&
+           isInPlainOrder(other) && isGemmOfOneType(other);
+  };
+  // One that reads it as it lies keeps it in memory.
+  plan::LaunchOp launch =
+      llvm::all_of(operand.getUsers(), isLeft) ? exchangeOf(kernel, operand) : plan::LaunchOp();
+  if (!launch)
+    return;
+  operand = launch.getInputs()[0];
+  exchangeInside(dot->getOpOperand(0), argument, operand);
 }
 
 /// A right operand that another kernel turns for this one alone, whose lines lie along the
@@ -132,17 +168,11 @@ static bool readTurned(plan::KernelOp kernel, OpOperand *weights, BlockArgument 
   int64_t batch = dot.getLhsBatch().size();
   if (!ShapedType::isDynamic(rows) && rows > mostTurns * parts[batch])
     return false;
-  plan::LaunchOp launch = exchangeOf(kernel, operand);
+  plan::LaunchOp launch = operand.hasOneUse() ? exchangeOf(kernel, operand) : plan::LaunchOp();
   if (!launch)
     return false;
   operand = launch.getInputs()[0];
-  argument.setType(operand.getType());
-  SmallVector<int64_t> order =
-      llvm::to_vector(llvm::seq<int64_t>(0, cast<RankedTensorType>(operand.getType()).getRank()));
-  std::swap(order.back(), order[order.size() - 2]);
-  OpBuilder inside(dot);
-  weights->set(
-      TransposeOp::create(inside, dot.getLoc(), argument, inside.getDenseI64ArrayAttr(order)));
+  exchangeInside(*weights, argument, operand);
   kernel.setScheduleAttr(plan::ScheduleBuilder(kernel.getSchedule())
                              .set(plan::schedule::copiesPanels, true)
                              .set(plan::schedule::parts, parts)
@@ -197,7 +227,7 @@ static TransposeOp packComputed(OpBuilder &b, plan::KernelOp kernel, OpOperand *
   if (isOpen)
     return copies(/*whereItPays=*/true);
   if (rows > mostCopies * rowsOfPart && columns % width == 0 && right.hasStaticShape()) {
-    plan::LaunchOp exchange = exchangeOf(kernel, operand);
+    plan::LaunchOp exchange = operand.hasOneUse() ? exchangeOf(kernel, operand) : plan::LaunchOp();
     TransposeOp packed = exchange
                              ? panelsOfExchanged(b, dot.getLoc(), exchange.getInputs()[0], width)
                              : panelsOf(b, dot.getLoc(), operand, width);

@@ -31,6 +31,11 @@ inline constexpr int64_t fewTilesOfRows = 4;
 TransposeOp packColumns(mlir::OpBuilder &b, plan::KernelOp kernel,
                         llvm::SmallVectorImpl<mlir::Value> &operands);
 
+/// A left operand of known size that another kernel exchanges the last two dimensions of, for
+/// products alone, is read as it was before: the rows of a tile lie next to each other then.
+void readLeftTurned(plan::KernelOp kernel, DotGeneralOp dot,
+                    llvm::SmallVectorImpl<mlir::Value> &operands);
+
 /// Of a convolution of bytes in groups whose columns are no whole panels of `matrixPanel`, and
 /// which has panels for each group therefore: the columns of a group. 0: of everything else.
 int64_t columnsOfLooseGroup(mlir::Operation *anchor);

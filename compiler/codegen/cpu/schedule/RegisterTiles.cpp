@@ -69,16 +69,33 @@ std::optional<llvm::SmallPtrSet<Operation *, 8>> weir::vectorPrologue(Operation 
   return found;
 }
 
-bool weir::isVectorEpilogue(KernelOp kernel, Operation *anchor) {
+bool weir::isVectorEpilogue(KernelOp kernel, Operation *anchor, EpilogueResults results) {
+  Block &body = kernel.getBody().front();
+  auto shapeOf = [](Type type) { return cast<RankedTensorType>(type).getShape(); };
+  ArrayRef<int64_t> shape = shapeOf(anchor->getResult(0).getType());
+  OperandRange stored = body.getTerminator()->getOperands();
+  if (stored.size() > 1 &&
+      (results == EpilogueResults::One ||
+       !llvm::all_of(stored.getTypes(), [&](Type type) { return shapeOf(type) == shape; })))
+    return false;
+  SmallVector<Operation *> operations;
+  for (Operation &op : body.without_terminator())
+    operations.push_back(&op);
+  return isVectorEpilogue(operations, anchor);
+}
+
+bool weir::isVectorEpilogue(ArrayRef<Operation *> operations, Operation *anchor) {
   auto resultType = cast<RankedTensorType>(anchor->getResult(0).getType());
   Type sums = resultType.getElementType();
   auto isFloatOrWord = [&](Type type) {
     return type.isF32() || type.isInteger(32) || type == sums;
   };
-  if (!isGemmElement(sums) || kernel.getBody().front().getTerminator()->getNumOperands() != 1)
+  if (!isGemmElement(sums))
     return false;
+  llvm::SmallPtrSet<Operation *, 32> members(llvm::from_range, operations);
   auto before = isa<ReduceOp, ArgReduceOp>(anchor) ? vectorPrologue(anchor) : std::nullopt;
-  for (Operation &op : kernel.getBody().front().without_terminator()) {
+  for (Operation *each : operations) {
+    Operation &op = *each;
     if (&op == anchor || isa<DequantizeBlocksOp>(op) || (before && before->contains(&op)))
       continue;
     if (auto constant = dyn_cast<ConstantOp>(op)) {
@@ -96,7 +113,7 @@ bool weir::isVectorEpilogue(KernelOp kernel, Operation *anchor) {
       return false;
     for (Value operand : op.getOperands()) {
       auto operandType = cast<RankedTensorType>(operand.getType());
-      if (operand.getDefiningOp() || operandType.getRank() == 0)
+      if (members.contains(operand.getDefiningOp()) || operandType.getRank() == 0)
         continue;
       // What is open on both sides vectors look at when they read it.
       int64_t last = operandType.getShape().back();

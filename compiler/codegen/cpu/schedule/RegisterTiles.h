@@ -43,10 +43,19 @@ inline int64_t winogradElements(const VectorUnit &unit) { return unit.bytes == 6
 /// `unit` with lanes for the elements that `anchor` makes.
 VectorUnit unitFor(const VectorUnit &unit, mlir::Operation *anchor);
 
+/// What a strategy stores of a vector of its sums.
+enum class EpilogueResults {
+  One,
+  Several, ///< all of the anchor's shape
+};
+
 /// Whether every operation of the kernel but `anchor` can be computed on vectors
 /// of anchor's results: elementwise, f32 or words, operands that run along the last
 /// dimension or do not depend on it; casts between these, bf16 and bytes.
-bool isVectorEpilogue(plan::KernelOp kernel, mlir::Operation *anchor);
+bool isVectorEpilogue(plan::KernelOp kernel, mlir::Operation *anchor,
+                      EpilogueResults results = EpilogueResults::One);
+/// The same of operations that are to be a kernel, before it is formed.
+bool isVectorEpilogue(llvm::ArrayRef<mlir::Operation *> operations, mlir::Operation *anchor);
 
 /// The operations of its kernel that a reduction's operand is computed of, where vectors
 /// along the last dimension are computed like their elements; else nothing.

@@ -105,6 +105,8 @@ bool weir::isStretchedElementwise(Block &body) {
   for (BlockArgument argument : body.getArguments())
     if (auto own = cast<RankedTensorType>(argument.getType()); own.getNumElements() != 1)
       shapes.push_back(own.getShape());
+  if (llvm::all_of(shapes, [&](ArrayRef<int64_t> shape) { return shape == type.getShape(); }))
+    return false;
   // The last dimensions that every operand has whole, or is stretched along.
   int64_t length = 1, row = 1;
   auto fits = [&](ArrayRef<int64_t> shape, size_t count) {
@@ -251,6 +253,10 @@ public:
                         [&](const KernelStrategy *each) { return each->readsOnce(use); });
   }
 
+  bool mayGiveSeveral(ArrayRef<Operation *> operations, DotGeneralOp dot) const override {
+    return isGemmOfSeveral(operations, dot);
+  }
+
   bool takesPart(KernelOp kernel, unsigned index, ArrayRef<int64_t> extents) const override {
     return strategyOf(kernel).takesPart(kernel, index, extents);
   }
@@ -333,6 +339,10 @@ bool weir::takesPartOfTiles(KernelOp kernel, unsigned index, ArrayRef<int64_t> e
   auto shape = cast<RankedTensorType>(argument.getType()).getShape();
   bool hasGaps = hasInnerGaps(extents, shape) && !seesLines;
   return llvm::none_of(argument.getUses(), [&](OpOperand &use) {
+    // What a product turns itself has no gaps.
+    if (isa<TransposeOp>(use.getOwner()) &&
+        llvm::any_of(use.getOwner()->getUsers(), llvm::IsaPred<DotGeneralOp>))
+      return hasInnerGaps(extents, shape);
     return isa<DotGeneralOp, ConvOp>(use.getOwner()) && (hasGaps || use.getOperandNumber() > 0);
   });
 }

@@ -154,8 +154,12 @@ bool takesPartOfTiles(plan::KernelOp kernel, unsigned index, llvm::ArrayRef<int6
 /// Whether an operand of the kernel of `body` has a size that only running tells.
 bool hasOpenOperand(mlir::Block &body);
 /// Whether the kernel is of elementwise operations of known shapes with a short last dimension, of
-/// which more than that is one loop (emitFlatElements), but not all.
+/// which more than that is one loop (emitFlatElements), but not all: an operand is stretched along
+/// leading ones.
 bool isStretchedElementwise(mlir::Block &body);
+/// Whether operations around the product are a kernel that products by register tiles compute,
+/// however many of the product's shape are results.
+bool isGemmOfSeveral(llvm::ArrayRef<mlir::Operation *> operations, DotGeneralOp dot);
 /// Whether the kernel has one result.
 bool hasOneResult(plan::KernelOp kernel);
 
