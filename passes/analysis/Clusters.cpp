@@ -112,9 +112,12 @@ bool isTrivial(Operation *op) {
 /// A sum, difference or product of one tensor that is stored anyway, and others that are small
 /// beside it (a mean of channels, a scale): where several kernels read the result, each had
 /// better compute it again than read it from memory, where it would have to be written first.
-/// So a comparison of small tensors with each other (which class is a row's label).
-bool isCheapLeaf(Operation *op) {
-  constexpr int64_t fewest = 4096, share = 8;
+/// So a few of these in a row, with an activation's function behind them, which its gradient reads,
+/// too, where caches do not hold what would be stored; and a comparison of small tensors with each
+/// other (which class is a row's label).
+bool isCheapLeaf(Operation *op, int before = 0) {
+  constexpr int64_t fewest = 4096, share = 8, beyondCaches = 1 << 20;
+  constexpr int mostBefore = 3;
   auto count = staticCount(op->getResult(0).getType());
   if (!count || *count < fewest || isOffloaded(op))
     return false;
@@ -122,7 +125,8 @@ bool isCheapLeaf(Operation *op) {
     return llvm::all_of(op->getOperandTypes(), [&](Type type) {
       return staticCount(type).value_or(*count) <= *count / share;
     });
-  if (!isa<AddOp, SubOp, MulOp, NegOp>(op) ||
+  bool isFunction = isa<ErfOp, ErfcOp, ExpOp, TanhOp>(op) && *count >= beyondCaches;
+  if (!(isFunction || isa<AddOp, SubOp, MulOp, NegOp>(op)) ||
       !getElementTypeOrSelf(op->getResult(0).getType()).isF32())
     return false;
   Value large;
@@ -135,7 +139,8 @@ bool isCheapLeaf(Operation *op) {
     large = operand;
   }
   Operation *def = large ? large.getDefiningOp() : nullptr;
-  return large && (!def || !large.hasOneUse() || roleOf(def) != OperationRole::Kernel);
+  return large && (!def || !large.hasOneUse() || roleOf(def) != OperationRole::Kernel ||
+                   (before < mostBefore && isCheapLeaf(def, before + 1)));
 }
 
 bool isInlineConstant(Operation *op) {
