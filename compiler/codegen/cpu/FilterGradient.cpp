@@ -136,11 +136,12 @@ private:
     emitRowTiles(r, rowCount, shape.rows, [&](Value offset, int64_t tileRows) {
       Value base = r.add(left, r.mul(offset, r.constant(image.steps[0])));
       auto readLeft = [&](int64_t row, ValueRange at) {
-        Value linear = r.add(base, r.constant(row * image.steps[0]));
+        Value linear = base;
         for (int64_t i = 0; i < 2; ++i)
           linear =
               r.add(linear, r.mul(at[i], r.constant(conv.getDilations()[i] * image.steps[1 + i])));
-        return BufferAccess::load(r, image.pointer, r.b.getF32Type(), linear);
+        Value first = BufferAccess::address(r, image.pointer, r.b.getF32Type(), linear);
+        return BufferAccess::load(r, first, r.b.getF32Type(), r.constant(row * image.steps[0]));
       };
       auto readRight = [&](int64_t vector, ValueRange at) {
         Value linear = r.add(right, r.add(column, r.constant(vector * shape.lanes)));
