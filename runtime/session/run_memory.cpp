@@ -208,6 +208,12 @@ void *weir_rt_alloc(weir_context *ctx, int64_t bytes, int32_t site) {
                                      "a buffer of {0} bytes was asked for", bytes, 0));
     return nullptr;
   }
+  // What sizes are multiplied to where no number holds it: there is no such shape.
+  if (bytes == INT64_MAX) {
+    abortRun(run, weir_rt_error_text(ctx, site, WEIR_INVALID_ARGUMENT,
+                                     "its shape has more elements than any memory holds", 0, 0));
+    return nullptr;
+  }
   if (bytes <= fewBytes) {
     Lock lock(run->mutex);
     if (Block *block = takeAtHandLocked(run, int32_t(ctx->device), bytes))
@@ -253,7 +259,8 @@ void *weir_rt_fetch(weir_context *ctx, int32_t index, int32_t rank, const int64_
     out << "fetch \"" << entry.fetches[index].name << "\" would have shape ";
     appendShape(out, rank, dims);
     out << ", more than any memory holds";
-    abortRun(run, WEIR_RESOURCE_EXHAUSTED, text);
+    // A shape whose elements no number counts is none.
+    abortRun(run, count < 0 ? WEIR_INVALID_ARGUMENT : WEIR_RESOURCE_EXHAUSTED, text);
     return nullptr;
   }
   if (index < 0 || index >= entry.fetch_count || rank < 0 || rank > WEIR_MAX_RANK || count < 0 ||

@@ -27,13 +27,12 @@ std::optional<IntVector> weir::tf::filterWindow(NodeImport &n, Value filter, int
   return std::nullopt;
 }
 
-/// Has the run refuse images of an open size that are smaller than the filter by a step and more:
-/// TensorFlow computes a negative size then.
-static void requireRoom(NodeImport &n, Value x, const Windows &windows, Ints window) {
+void weir::tf::requireRoom(NodeImport &n, Value x, const Windows &windows, Ints window) {
   if (windows.padding == Windows::Same)
     return;
   for (int64_t i = 0; i < windows.spatial; ++i) {
-    int64_t least = (window[i] - 1) * windows.dilations[i] + 1 - windows.strides[i];
+    // TensorFlow divides what is left, and a step, by the step, and rounds towards zero.
+    int64_t least = (window[i] - 1) * windows.dilations[i] + 2 - 2 * windows.strides[i];
     if (windows.padding == Windows::Explicit)
       least -= windows.explicitPads[2 * i] + windows.explicitPads[2 * i + 1];
     if (least > 0 && n.type(x).isDynamicDim(windows.dim(i)))
@@ -426,6 +425,7 @@ std::optional<PoolSpec> weir::tf::readPool(NodeImport &n, Value x, int64_t spati
                       Twine((*window)[i / 2]) + ", which has to be larger");
       return std::nullopt;
     }
+  requireRoom(n, x, *windows, *window);
   auto pads = padsFor(*windows, spatialSizes(*windows, n.type(x)), *window);
   if (pads)
     return PoolSpec{*windows, *window, *pads, std::nullopt};

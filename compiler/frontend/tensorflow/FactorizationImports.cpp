@@ -467,6 +467,8 @@ static LogicalResult bandedSolve(NodeImport &n) {
   auto bands = flatten(n, left), b = flatten(n, right);
   if (!bands || !b)
     return failure();
+  require(n, n.compare("eq", n.sizeOf(left, n.rank(left) - 1), n.sizeOf(right, n.rank(right) - 2)),
+          "diagonals and right-hand sides have different numbers of rows");
   if (bands->n.isOpen())
     return n.unsupported("found an unknown number of diagonals");
   int64_t count = bands->n.known;

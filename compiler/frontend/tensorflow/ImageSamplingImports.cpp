@@ -309,6 +309,7 @@ template <int64_t spatial> static LogicalResult extractPatches(NodeImport &n) {
   windows.dilations = IntVector(inner(rates));
   windows.padding = n.s("padding") == "SAME" ? Windows::Same : Windows::Valid;
   IntVector window(inner(sizes)), known = spatialSizes(windows, n.type(x));
+  requireRoom(n, x, windows, window);
   // The border, and how many windows there are: known, or computed.
   Value padded, steps;
   if (auto pads = padsFor(windows, known, window);

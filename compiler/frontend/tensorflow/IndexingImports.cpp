@@ -1,4 +1,4 @@
-//===- IndexingImports.cpp - gather, scatter, search ----------------------===//
+//===- IndexingImports.cpp - gathers and searches -------------------------===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -94,52 +94,6 @@ static LogicalResult gatherNd(NodeImport &n) {
   return n.result(n.select(n.unsqueeze(keep, axesFrom(last, n.rank(found))), found, n.like(x, 0)));
 }
 
-static LogicalResult scatterInto(NodeImport &n, Value to, Value indices, Value updates,
-                                 StringRef reduction) {
-  if (to && n.isString(to) && reduction != "none")
-    return n.unsupported("expected a reduction of numbers, got one of strings");
-  // How long index tuples are follows from the ranks, where no type says it.
-  if (to && indices && updates && n.rank(indices) > 0 &&
-      n.type(indices).isDynamicDim(n.rank(indices) - 1)) {
-    int64_t last = n.rank(indices) - 1;
-    int64_t length = last + n.rank(to) - n.rank(updates);
-    if (length < 0 || length > n.rank(to))
-      return n.invalid("found updates of rank " + Twine(n.rank(updates)) +
-                       " for a tensor of rank " + Twine(n.rank(to)));
-    indices = n.reshapeTo(indices, n.concat({n.shapeSlice(indices, 0, last), n.ints({length})}, 0));
-  }
-  bool ignore = n.s("bad_indices_policy") == "IGNORE";
-  return n.result(
-      n.op<ScatterNdOp>(to, indices, updates, n.text(reduction), n.flag(false), n.flag(ignore)));
-}
-
-static LogicalResult scatterNd(NodeImport &n) {
-  Value indices = n.in(0), updates = n.in(1), shape = n.in(2);
-  if (!updates)
-    return failure();
-  Value zeros = n.expandTo(n.like(updates, 0), shape);
-  return scatterInto(n, zeros, indices, updates, n.isString(updates) ? "none" : "add");
-}
-
-namespace {
-struct Reduction {
-  static constexpr char none[] = "none", add[] = "add", sub[] = "sub", max[] = "max_or_old",
-                        min[] = "min_or_old";
-};
-} // namespace
-
-template <const char *reduction> static LogicalResult tensorScatter(NodeImport &n) {
-  return scatterInto(n, n.in(0), n.in(1), n.in(2), reduction);
-}
-
-/// Rows of `x` at `i` set, added to or taken from.
-template <const char *reduction> static LogicalResult inplace(NodeImport &n) {
-  Value indices = n.in(1);
-  if (!indices)
-    return failure();
-  return scatterInto(n, n.in(0), n.unsqueeze(indices, {n.rank(indices)}), n.in(2), reduction);
-}
-
 static LogicalResult oneHot(NodeImport &n) {
   Value indices = n.in(0), depth = n.in(1), on = n.in(2), off = n.in(3);
   if (!indices || !depth || !on || !off)
@@ -198,6 +152,7 @@ static LogicalResult nearestNeighbors(NodeImport &n) {
   if (n.rank(points) != 2 || n.rank(centres) != 2)
     return n.invalid("expected two matrices, got ranks " + Twine(n.rank(points)) + " and " +
                      Twine(n.rank(centres)));
+  require(n, n.compare("gt", n.sizeOf(points, 0), 0), "there are no points");
   auto halfSquares = [&](Value v) { return n.mul(n.reduce(n.mul(v, v), "sum", {1}, false), 0.5); };
   Value products = n.matmul(points, n.transpose(centres, {1, 0}));
   // Ordered without the point's own square, in whose last bits small distances are lost.
@@ -541,33 +496,11 @@ template <bool isUpper> static LogicalResult searchSorted(NodeImport &n) {
   return made ? n.result(made->getResult(0)) : failure();
 }
 
-static LogicalResult bucketize(NodeImport &n) {
-  Value x = n.in(0);
-  const AttrValue *bounds = n.attr("boundaries");
-  if (!x || !bounds || !bounds->list)
-    return failure();
-  SmallVector<double> values(bounds->list->floats.begin(), bounds->list->floats.end());
-  Value edges = n.floats(values, n.b.getF32Type());
-  Value wide = n.cast(n.unsqueeze(x, {n.rank(x)}), n.b.getF32Type());
-  Value reached = n.cast(n.compare("ge", wide, edges), n.b.getI32Type());
-  return n.result(n.reduce(reached, "sum", {n.rank(x)}, false));
-}
-
 ArrayRef<OpImport> weir::tf::indexingImports() {
   static const OpImport rows[] = {
       {"Gather", gather},
       {"GatherV2", gather},
       {"GatherNd", gatherNd},
-      {"ScatterNd", scatterNd},
-      {"TensorScatterUpdate", tensorScatter<Reduction::none>},
-      {"TensorScatterAdd", tensorScatter<Reduction::add>},
-      {"ScatterNdNonAliasingAdd", tensorScatter<Reduction::add>},
-      {"TensorScatterSub", tensorScatter<Reduction::sub>},
-      {"TensorScatterMax", tensorScatter<Reduction::max>},
-      {"TensorScatterMin", tensorScatter<Reduction::min>},
-      {"InplaceUpdate", inplace<Reduction::none>},
-      {"InplaceAdd", inplace<Reduction::add>},
-      {"InplaceSub", inplace<Reduction::sub>},
       {"OneHot", oneHot},
       {"Where", where},
       {"TopK", topK},
@@ -596,7 +529,6 @@ ArrayRef<OpImport> weir::tf::indexingImports() {
       {"NonMaxSuppressionWithOverlaps", nonMaxSuppression},
       {"LowerBound", searchSorted<false>},
       {"UpperBound", searchSorted<true>},
-      {"Bucketize", bucketize},
   };
   return rows;
 }

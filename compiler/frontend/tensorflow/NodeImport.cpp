@@ -273,6 +273,8 @@ static const ImportIndex &importIndex() {
     ImportIndex map;
     for (ArrayRef<OpImport> family : {arrayImports(),
                                       sliceImports(),
+                                      blockImports(),
+                                      scatterImports(),
                                       controlImports(),
                                       collectiveImports(),
                                       convolutionImports(),

@@ -130,6 +130,8 @@ const OpImport *findImport(std::string_view op);
 // The families, each in a file of its name.
 llvm::ArrayRef<OpImport> arrayImports();
 llvm::ArrayRef<OpImport> sliceImports();
+llvm::ArrayRef<OpImport> blockImports();
+llvm::ArrayRef<OpImport> scatterImports();
 llvm::ArrayRef<OpImport> checkpointImports();
 llvm::ArrayRef<OpImport> collectiveImports();
 llvm::ArrayRef<OpImport> controlImports();

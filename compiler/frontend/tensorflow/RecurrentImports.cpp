@@ -73,27 +73,47 @@ static LstmStep lstmStep(TensorBuilder &t, const LstmWeights &weights, Value x, 
   return step;
 }
 
-/// Weights from the state to each gate: one a cell, where the node reads them.
-static LogicalResult checkPeepholes(NodeImport &n, ArrayRef<Value> weights, int64_t cells) {
-  if (n.isSet("use_peephole"))
-    for (Value v : weights)
-      if (failed(requireShape(n, v, n.ints({cells}), "peephole weights")))
-        return failure();
+/// Weights from the state to each gate: one a cell, where the node reads them, and in a whole
+/// sequence in any case.
+static LogicalResult checkPeepholes(NodeImport &n, ArrayRef<Value> weights, int64_t cells,
+                                    bool areRead) {
+  for (Value v : weights) {
+    if (n.rank(v) != 1)
+      return n.invalid("expected peephole weights of rank 1, got " + Twine(n.rank(v)));
+    if (areRead && failed(requireShape(n, v, n.ints({cells}), "peephole weights")))
+      return failure();
+  }
   return success();
+}
+
+/// States of as many cells for each row of x.
+static LogicalResult checkStates(NodeImport &n, Value batch, ArrayRef<Value> states,
+                                 int64_t cells) {
+  for (Value v : states)
+    if (!n.hasRank(v, 2) ||
+        failed(requireShape(n, v, n.concat({batch, n.ints({cells})}, 0), "states")))
+      return failure();
+  return success();
+}
+
+/// Weights of `inputs` numbers and a state's, and biases, for so many columns.
+static LogicalResult checkWeights(NodeImport &n, Value inputs, Value h, Value weights, Value biases,
+                                  int64_t columns) {
+  if (!n.hasRank(h, 2) || !n.hasRank(weights, 2))
+    return failure();
+  Value rows = n.add(inputs, n.sizeOf(h, 1));
+  return success(
+      succeeded(requireShape(n, weights, n.concat({rows, n.ints({columns})}, 0), "weights")) &&
+      succeeded(requireShape(n, biases, n.ints({columns}), "biases")));
 }
 
 /// Operands of a cell: x and h [batch, …], weights of all inputs, biases; what would be broadcast
 /// is none of it.
 static LogicalResult checkCell(NodeImport &n, Value x, Value h, Value weights, Value biases,
                                int64_t columns) {
-  for (Value v : {x, h, weights})
-    if (!n.hasRank(v, 2))
-      return failure();
-  Value inputs = n.add(n.sizeOf(x, 1), n.sizeOf(h, 1));
-  return success(
-      succeeded(requireSame(n, x, h, "batches", 0, 1)) &&
-      succeeded(requireShape(n, weights, n.concat({inputs, n.ints({columns})}, 0), "weights")) &&
-      succeeded(requireShape(n, biases, n.ints({columns}), "biases")));
+  if (!n.hasRank(x, 2) || !n.hasRank(h, 2) || failed(requireSame(n, x, h, "batches", 0, 1)))
+    return failure();
+  return checkWeights(n, n.sizeOf(x, 1), h, weights, biases, columns);
 }
 
 static LogicalResult lstmCell(NodeImport &n) {
@@ -103,7 +123,8 @@ static LogicalResult lstmCell(NodeImport &n) {
   auto cells = cellsOf(n, v[1], v[7], 4);
   if (failed(cells) || failed(requireElements(n, v[1], "states")) ||
       failed(checkCell(n, v[0], v[2], v[3], v[7], 4 * *cells)) ||
-      failed(checkPeepholes(n, ArrayRef(v).slice(4, 3), *cells)))
+      failed(checkStates(n, n.sizeOf(v[0], 0), {v[1], v[2]}, *cells)) ||
+      failed(checkPeepholes(n, ArrayRef(v).slice(4, 3), *cells, n.isSet("use_peephole"))))
     return failure();
   LstmWeights weights{
       v[3], v[4], v[5], v[6], v[7], n.f("forget_bias"), {}, n.isSet("use_peephole"), true, *cells};
@@ -119,7 +140,10 @@ static LogicalResult lstmBlock(NodeImport &n) {
   if (v.empty())
     return failure();
   auto cells = cellsOf(n, v[2], v[8], 4);
-  if (failed(cells) || failed(checkPeepholes(n, ArrayRef(v).slice(5, 3), *cells)))
+  if (failed(cells) || !n.hasRank(v[1], 3) ||
+      failed(checkStates(n, n.sizeOf(v[1], 1), {v[2], v[3]}, *cells)) ||
+      failed(checkWeights(n, n.sizeOf(v[1], 2), v[3], v[4], v[8], 4 * *cells)) ||
+      failed(checkPeepholes(n, ArrayRef(v).slice(5, 3), *cells, /*areRead=*/true)))
     return failure();
   bool isV2 = n.node.op == "BlockLSTMV2";
   LstmWeights weights{

@@ -276,7 +276,10 @@ static LogicalResult histogramFixedWidth(NodeImport &n) {
   values = n.reshape(values, {-1});
   Value low = n.pick(range, 0, 0), high = n.pick(range, 0, 1);
   require(n, n.compare("lt", low, high), "the range's end is not above its start");
+  require(n, n.compare("gt", bins, 0), "the number of bins is not positive");
   Type element = n.element(values);
+  if (isa<FloatType>(element))
+    require(n, n.compare("eq", values, values), "a value is no number");
   Type wide = isa<FloatType>(element) ? element : Type(n.b.getF64Type());
   values = n.cast(values, wide);
   low = n.cast(low, wide);
@@ -290,6 +293,21 @@ static LogicalResult histogramFixedWidth(NodeImport &n) {
     return failure();
   Value ones = n.expandTo(n.scalar(type, 1), n.shapeOf(ids));
   return n.result(segments(n, ones, ids, n.toScalar(bins), "add", n.scalar(type, 0)));
+}
+
+/// The number of the first boundary, of f32, above each element; all of them for what is no number.
+static LogicalResult bucketize(NodeImport &n) {
+  Value x = n.in(0);
+  const AttrValue *bounds = n.attr("boundaries");
+  if (!x || !bounds || !bounds->list)
+    return failure();
+  // As C++ compares: with a float of 64 bits in those, with all else in 32.
+  Type type = n.element(x).isF64() ? n.element(x) : Type(n.b.getF32Type());
+  SmallVector<double> values(bounds->list->floats.begin(), bounds->list->floats.end());
+  Value wide = n.cast(n.unsqueeze(x, {n.rank(x)}), type);
+  Value isBelow = n.compare("lt", wide, n.floats(values, type));
+  Value passed = n.cast(n.op<NotOp>(isBelow), n.b.getI32Type());
+  return n.result(n.reduce(passed, "sum", {n.rank(x)}, false));
 }
 
 ArrayRef<OpImport> weir::tf::reductionImports() {
@@ -322,6 +340,7 @@ ArrayRef<OpImport> weir::tf::reductionImports() {
       {"SegmentMin", segment<Kind::min>},
       {"Bincount", bincount},
       {"HistogramFixedWidth", histogramFixedWidth},
+      {"Bucketize", bucketize},
   };
   return rows;
 }

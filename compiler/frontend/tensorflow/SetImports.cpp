@@ -57,7 +57,7 @@ static Sets sparseSets(NodeImport &n, size_t first) {
   sets.rank = x.rank;
   sets.shape = n.slice(x.shape, 0, 0, x.rank - 1);
   Value places = columns(n, x.indices, 0, x.rank - 1);
-  require(n, n.op<AndOp>(n.compare("ge", places, 0), n.compare("lt", places, sets.shape)),
+  require(n, n.op<AndOp>(n.compare("ge", x.indices, 0), n.compare("lt", x.indices, x.shape)),
           "indices are out of bounds");
   sets.groups = linearKeys(n, places, sets.shape, x.rank - 1);
   sets.values = x.values;
@@ -162,7 +162,7 @@ static Counted denseValues(NodeImport &n) {
     c.count = n.sizeOf(x, 0);
     Value size = n.toScalar(n.maximum(n.sizeOf(x, 1), 1.0));
     c.rows = n.div(countUp(n, n.sizeProduct(x, 0, 2)), size);
-  } else if (n.rank(x) > 2) {
+  } else if (n.rank(x) != 1 && (n.rank(x) > 2 || n.node.op == "DenseCountSparseOutput")) {
     (void)n.invalid("expected values of rank 1 or 2, got " + Twine(n.rank(x)));
     return {};
   }

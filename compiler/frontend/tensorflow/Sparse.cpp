@@ -149,6 +149,17 @@ LogicalResult weir::tf::requireElements(NodeImport &n, Value v, StringRef what) 
   return success();
 }
 
+void weir::tf::requireRoomFor(NodeImport &n, Value target, Value indices, Value updates) {
+  if (!target || !indices || !updates)
+    return;
+  auto count = [&](Value v) { return n.sizeProduct(v, 0, n.rank(v)); };
+  if (n.isStatic(target) && !llvm::is_contained(n.sizes(target), 0))
+    return;
+  Value given = n.add(count(indices), count(updates));
+  require(n, n.op<OrOp>(n.compare("gt", count(target), 0), n.compare("eq", given, 0)),
+          "there are indices or updates for a tensor of nothing");
+}
+
 void weir::tf::requireInside(NodeImport &n, const SparseTensor &x) {
   require(n, n.compare("ge", x.indices, 0), "an index is negative");
   require(n, n.compare("lt", x.indices, x.shape), "an index is outside of the shape");

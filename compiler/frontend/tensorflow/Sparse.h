@@ -66,6 +66,10 @@ Value weightsOr1(NodeImport &n, size_t i, Value values, Type type);
 /// The same unless `v` has an element: TensorFlow has operations that refuse tensors of nothing.
 LogicalResult requireElements(NodeImport &n, Value v, llvm::StringRef what);
 
+/// The same where a scatter's indices or updates are for a tensor of nothing, as TensorFlow refuses
+/// them whatever the indices are.
+void requireRoomFor(NodeImport &n, Value target, Value indices, Value updates);
+
 /// The row-major number of each coordinate tuple in `shape`.
 Value linearKeys(NodeImport &n, Value rows, Value shape, int64_t rank);
 /// The tuples back from such numbers, [n, rank].

@@ -81,6 +81,10 @@ static LogicalResult sparseTensorDenseAdd(NodeImport &n) {
   Value b = n.in(3);
   if (!a || !b)
     return failure();
+  if (a.rank != n.rank(b))
+    return n.invalid("found a sparse tensor of rank " + Twine(a.rank) +
+                     " and a dense one of rank " + Twine(n.rank(b)));
+  require(n, n.compare("eq", a.shape, n.shapeOf(b)), "the tensors have different shapes");
   return n.result(
       n.op<ScatterNdOp>(b, a.indices, a.values, n.text("add"), n.flag(false), n.flag(false)));
 }

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/tensorflow/GraphImporter.h"
+#include "compiler/frontend/tensorflow/Sparse.h"
 
 #include <cmath>
 #include <limits>
@@ -369,6 +370,12 @@ static Value betaFront(NodeImport &n, Value p, Value q, Value y, Value rest, Val
 /// other would have few digits.
 static LogicalResult betainc(NodeImport &n) {
   Value a = wide(n, 0), b = wide(n, 1), x = wide(n, 2);
+  if (!a || !b || !x)
+    return failure();
+  // Scalars are stretched, and nothing else.
+  for (auto [one, other] : {std::pair(a, b), std::pair(a, x), std::pair(b, x)})
+    if (n.rank(one) && n.rank(other) && failed(requireSame(n, one, other, "operands")))
+      return failure();
   if (!spreadTogether(n, {&a, &b, &x}))
     return failure();
   Value zero = n.expandTo(n.like(x, 0), n.shapeOf(x));

@@ -354,6 +354,8 @@ template <const char *reduction, bool isNd> static LogicalResult scatter(NodeImp
       updates = n.expandTo(updates, shape);
     }
     indices = n.unsqueeze(indices, {n.rank(indices)});
+  } else {
+    requireRoomFor(n, before, indices, updates);
   }
   // Before anything is divided. Of variables by reference, floats become infinite.
   if (StringRef(reduction) == "div" &&

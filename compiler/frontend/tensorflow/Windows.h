@@ -38,6 +38,10 @@ std::optional<IntVector> spatialOf(NodeImport &n, const Windows &windows, Ints w
 /// these sizes; nothing where it depends on a size that is not known.
 std::optional<IntVector> padsFor(const Windows &windows, Ints sizes, Ints window);
 
+/// Has the run refuse images of an open size that are smaller than the window by two steps and
+/// more: TensorFlow computes a negative size then.
+void requireRoom(NodeImport &n, Value x, const Windows &windows, Ints window);
+
 /// What padsFor cannot know, computed by the program: tensor<1xi64> for each
 /// spatial dimension.
 struct RunTimePads {

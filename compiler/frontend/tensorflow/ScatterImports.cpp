@@ -1,0 +1,93 @@
+//===- ScatterImports.cpp - values put where indices say -------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/frontend/tensorflow/Sparse.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::tf;
+
+static LogicalResult scatterInto(NodeImport &n, Value to, Value indices, Value updates,
+                                 StringRef reduction) {
+  if (to && n.isString(to) && reduction != "none")
+    return n.unsupported("expected a reduction of numbers, got one of strings");
+  // How long index tuples are follows from the ranks, where no type says it.
+  if (to && indices && updates && n.rank(indices) > 0 &&
+      n.type(indices).isDynamicDim(n.rank(indices) - 1)) {
+    int64_t last = n.rank(indices) - 1;
+    int64_t length = last + n.rank(to) - n.rank(updates);
+    if (length < 0 || length > n.rank(to))
+      return n.invalid("found updates of rank " + Twine(n.rank(updates)) +
+                       " for a tensor of rank " + Twine(n.rank(to)));
+    indices = n.reshapeTo(indices, n.concat({n.shapeSlice(indices, 0, last), n.ints({length})}, 0));
+  }
+  bool ignore = n.s("bad_indices_policy") == "IGNORE";
+  return n.result(
+      n.op<ScatterNdOp>(to, indices, updates, n.text(reduction), n.flag(false), n.flag(ignore)));
+}
+
+/// Strings for one place are joined by TensorFlow.
+static LogicalResult requireOnePlaceEach(NodeImport &n, Value indices, Value shape) {
+  int64_t last = n.rank(indices) - 1, length = last < 0 ? -1 : n.dim(indices, last);
+  if (length < 0)
+    return n.unsupported("found strings to be scattered by indices of unknown length");
+  Value tuples = n.toI64(n.reshape(indices, {-1, length}));
+  Value keys = linearKeys(n, tuples, n.slice(n.toI64(shape), 0, 0, length), length);
+  Distinct places = distinct(n, keys);
+  if (!places)
+    return failure();
+  require(n, n.compare("eq", n.sizeOf(places.values, 0), n.sizeOf(keys, 0)),
+          "several strings are for one place, and would be joined", unimplemented);
+  return success();
+}
+
+static LogicalResult scatterNd(NodeImport &n) {
+  Value indices = n.in(0), updates = n.in(1), shape = n.in(2);
+  if (!indices || !updates || !shape)
+    return failure();
+  if (n.isString(updates) && failed(requireOnePlaceEach(n, indices, shape)))
+    return failure();
+  Value zeros = n.expandTo(n.like(updates, 0), shape);
+  requireRoomFor(n, zeros, indices, updates);
+  return scatterInto(n, zeros, indices, updates, n.isString(updates) ? "none" : "add");
+}
+
+namespace {
+struct Reduction {
+  static constexpr char none[] = "none", add[] = "add", sub[] = "sub", max[] = "max_or_old",
+                        min[] = "min_or_old";
+};
+} // namespace
+
+template <const char *reduction> static LogicalResult tensorScatter(NodeImport &n) {
+  requireRoomFor(n, n.in(0), n.in(1), n.in(2));
+  return scatterInto(n, n.in(0), n.in(1), n.in(2), reduction);
+}
+
+/// Rows of `x` at `i` set, added to or taken from.
+template <const char *reduction> static LogicalResult inplace(NodeImport &n) {
+  Value indices = n.in(1);
+  if (!indices)
+    return failure();
+  return scatterInto(n, n.in(0), n.unsqueeze(indices, {n.rank(indices)}), n.in(2), reduction);
+}
+
+ArrayRef<OpImport> weir::tf::scatterImports() {
+  static const OpImport rows[] = {
+      {"ScatterNd", scatterNd},
+      {"TensorScatterUpdate", tensorScatter<Reduction::none>},
+      {"TensorScatterAdd", tensorScatter<Reduction::add>},
+      {"ScatterNdNonAliasingAdd", tensorScatter<Reduction::add>},
+      {"TensorScatterSub", tensorScatter<Reduction::sub>},
+      {"TensorScatterMax", tensorScatter<Reduction::max>},
+      {"TensorScatterMin", tensorScatter<Reduction::min>},
+      {"InplaceUpdate", inplace<Reduction::none>},
+      {"InplaceAdd", inplace<Reduction::add>},
+      {"InplaceSub", inplace<Reduction::sub>},
+  };
+  return rows;
+}
