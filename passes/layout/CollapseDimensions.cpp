@@ -157,6 +157,10 @@ Value onlyTensor(Operation *op) {
 struct Surroundings {
   SmallVector<Operation *> before; ///< the last one first
   Value source;                    ///< what they read
+  SmallVector<Operation *> after;  ///< the first one first
+
+  /// What is computed last, before which all operands are there.
+  Operation *last(Operation *op) const { return after.empty() ? op : after.back(); }
 };
 
 /// Whether elementwise operations around `op` are computed in its kernel.
@@ -178,6 +182,13 @@ std::optional<Surroundings> surroundingsOf(Operation *op) {
   if (def && (isa<ConstantOp>(def) || (sharesKernels(def) && found.source.hasOneUse())))
     return std::nullopt;
   Value result = op->getResult(0);
+  auto goesOn = [&](Operation *user) {
+    return user->getBlock() == op->getBlock() && isUnary(user);
+  };
+  while (result.hasOneUse() && goesOn(*result.user_begin()) && found.after.size() < most) {
+    found.after.push_back(*result.user_begin());
+    result = found.after.back()->getResult(0);
+  }
   auto type = typeOf(result);
   bool isSingle = type.hasStaticShape() && type.getNumElements() == 1;
   for (Operation *user : result.getUsers())
@@ -186,28 +197,40 @@ std::optional<Surroundings> surroundingsOf(Operation *op) {
   return found;
 }
 
+/// `op` on `value`, which has the elements of what it reads as `from` in another shape.
+Value inShapeOf(OpBuilder &b, Operation *op, Value from, Value value) {
+  // Constants are one number; of more dimensions than are left it would make a larger result.
+  IRMapping mapping;
+  for (Value operand : op->getOperands())
+    if (operand != from && typeOf(operand).getRank() > typeOf(value).getRank())
+      mapping.map(operand, weir::reshaped(b, op->getLoc(), operand, ArrayRef<int64_t>()));
+  mapping.map(from, value);
+  Operation *made = b.clone(*op, mapping);
+  made->getResult(0).setType(typeOf(op->getResult(0)).clone(typeOf(value).getShape()));
+  return made->getResult(0);
+}
+
 /// The operations before `op` in the collapsed shape.
 Value collapsedOperand(OpBuilder &b, Views &views, const Surroundings &around,
                        ArrayRef<Group> groups) {
   Value value = views.collapsed(around.source, groups);
-  for (Operation *op : llvm::reverse(around.before)) {
-    Value from = onlyTensor(op);
-    // Constants are one number; of more dimensions than are left it would make a larger result.
-    IRMapping mapping;
-    for (Value operand : op->getOperands())
-      if (operand != from && typeOf(operand).getRank() > typeOf(value).getRank())
-        mapping.map(operand, weir::reshaped(b, op->getLoc(), operand, ArrayRef<int64_t>()));
-    mapping.map(from, value);
-    Operation *made = b.clone(*op, mapping);
-    made->getResult(0).setType(typeOf(op->getResult(0)).clone(typeOf(value).getShape()));
-    value = made->getResult(0);
-  }
+  for (Operation *op : llvm::reverse(around.before))
+    value = inShapeOf(b, op, onlyTensor(op), value);
   return value;
 }
 
-/// Puts `made` in the place of the operation and what was before it.
-void replace(Operation *op, const Surroundings &around, Value made) {
-  op->getResult(0).replaceAllUsesWith(made);
+/// Puts `made` in the place of the operation and what is around it. The open sizes of what `op`
+/// made are `sizes`.
+void replace(OpBuilder &b, Views &views, Operation *op, const Surroundings &around, Value made,
+             ArrayRef<Views::Size> sizes) {
+  Value from = op->getResult(0);
+  for (Operation *after : around.after) {
+    made = inShapeOf(b, after, from, made);
+    from = after->getResult(0);
+  }
+  from.replaceAllUsesWith(views.expanded(made, typeOf(from), sizes));
+  for (Operation *after : llvm::reverse(around.after))
+    after->erase();
   op->erase();
   for (Operation *before : around.before)
     before->erase();
@@ -236,7 +259,7 @@ void collapse(ReduceOp op) {
   bool isAll = groups.size() == 1;
   while (isAll && around->source.getDefiningOp<TransposeOp>())
     around->source = around->source.getDefiningOp()->getOperand(0);
-  OpBuilder b(op);
+  OpBuilder b(around->last(op));
   Views views(b, op.getLoc());
   Value operand = collapsedOperand(b, views, *around, groups);
   // With sizes of 1, as kernels along lines want them.
@@ -252,7 +275,7 @@ void collapse(ReduceOp op) {
   for (int64_t i = 0; i < type.getRank(); ++i)
     if (!isReduced(i) || op.getKeepDims())
       sizes.push_back({around->source, i});
-  replace(op, *around, views.expanded(made, resultType, sizes));
+  replace(b, views, op, *around, made, sizes);
 }
 
 /// Dimensions before an axis, it, and those behind it.
@@ -274,14 +297,14 @@ void collapseAroundAxis(Op op, bool keepsAxis,
   std::optional<Surroundings> around = surroundingsOf(op);
   if (!around || !isWorthIt(groups, type, false))
     return;
-  OpBuilder b(op);
+  OpBuilder b(around->last(op));
   Views views(b, op.getLoc());
   Value made = make(b, collapsedOperand(b, views, *around, groups), axis > 0);
   SmallVector<Views::Size> sizes;
   for (int64_t i = 0; i < type.getRank(); ++i)
     if (i != axis || keepsAxis)
       sizes.push_back({around->source, i});
-  replace(op, *around, views.expanded(made, typeOf(op), sizes));
+  replace(b, views, op, *around, made, sizes);
 }
 
 void collapse(CumulativeOp op) {
@@ -307,7 +330,7 @@ void collapse(ArgReduceOp op) {
 /// Borders: dimensions without one are joined, and with the one before them that has one,
 /// where their size is known: its border is so many times as wide.
 void collapse(PadOp op) {
-  auto type = typeOf(op.getOperand()), resultType = typeOf(op);
+  auto type = typeOf(op.getOperand());
   std::optional<SmallVector<int64_t>> pads = constantIntegers(op.getPads());
   int64_t rank = type.getRank();
   if (!pads || op.getMode() != PadMode::Constant)
@@ -334,7 +357,7 @@ void collapse(PadOp op) {
   std::optional<Surroundings> around = surroundingsOf(op);
   if (!around || !isWorthIt(groups, type, true))
     return;
-  OpBuilder b(op);
+  OpBuilder b(around->last(op));
   Views views(b, op.getLoc());
   Value operand = collapsedOperand(b, views, *around, groups);
   SmallVector<int64_t> shape, all(before);
@@ -346,7 +369,7 @@ void collapse(PadOp op) {
   SmallVector<Views::Size> sizes;
   for (int64_t i = 0; i < rank; ++i)
     sizes.push_back({around->source, i, (*pads)[i] + (*pads)[rank + i]});
-  replace(op, *around, views.expanded(made, resultType, sizes));
+  replace(b, views, op, *around, made, sizes);
 }
 
 /// What is behind the dimensions that indices choose from, `first` on, is copied as one line:
@@ -365,7 +388,7 @@ void collapseLines(Op op, int64_t first, int64_t before, int64_t indices,
   std::optional<Surroundings> around = surroundingsOf(op);
   if (!around || !isWorthIt(groups, type, true))
     return;
-  OpBuilder b(op);
+  OpBuilder b(around->last(op));
   Views views(b, op.getLoc());
   Value operand = collapsedOperand(b, views, *around, groups);
   SmallVector<int64_t> shape(typeOf(op.getResult()).getShape().take_front(before + indices));
@@ -378,7 +401,7 @@ void collapseLines(Op op, int64_t first, int64_t before, int64_t indices,
   for (int64_t i = first; i < type.getRank(); ++i)
     sizes.push_back({around->source, i});
   Value made = make(b, typeOf(op.getResult()).clone(shape), operand);
-  replace(op, *around, views.expanded(made, typeOf(op.getResult()), sizes));
+  replace(b, views, op, *around, made, sizes);
 }
 
 void collapse(GatherOp op) {

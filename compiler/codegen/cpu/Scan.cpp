@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A part holds whole lines of the axis. Along the last dimension a line is one
-// running value in a register. Along another, and where nothing follows and
-// elements are as wide as sums, neighbouring lines run side by side: each row is
-// made of the one before it, which was just written.
+// running value in a register. Along another, neighbouring lines run side by side:
+// their running values are a row on the stack, of the sums' own type, which the
+// first-level cache holds and which no buffer can alias.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,26 +37,21 @@ public:
         scf::ForOp::create(r.b, r.loc, r.constant(0), size, r.constant(1), ValueRange{start()});
     r.b.setInsertionPointToStart(loop.getBody());
     Value carried = loop.getRegionIterArg(0);
-    SmallVector<Value> here = place(at, loop.getInductionVar());
-    Value next = step(carried, read(here));
-    Value own = s.cast(op.getExclusive() ? carried : next, wide, element, false);
-    r.setAnchor(op.getResult(), own);
-    r.store(r.element(result, here), target, here);
-    scf::YieldOp::create(r.b, r.loc, next);
-    r.setAnchor({}, {});
+    scf::YieldOp::create(r.b, r.loc, advance(carried, place(at, loop.getInductionVar())));
   }
 
-  /// The lines of `count` columns from at.back() on.
-  void columns(ArrayRef<Value> at, Value count) {
-    Value one = r.constant(1), first = r.minimum(size, one);
-    rows(at, r.constant(0), first, count, [&](ArrayRef<Value> here, Value) {
-      return op.getExclusive() ? start() : step(start(), read(here));
-    });
-    rows(at, first, size, count, [&](ArrayRef<Value> here, Value before) {
-      SmallVector<Value> last(here);
-      last[axis] = before;
-      Value old = BufferAccess::load(r, target.pointer, element, r.linearIndex(target, last));
-      return step(old, read(op.getExclusive() ? ArrayRef<Value>(last) : here));
+  /// The lines of `count` columns from at.back() on; `running` has room for as many.
+  void columns(ArrayRef<Value> at, Value count, Value running) {
+    Value zero = r.constant(0);
+    emitStepLoop(r, zero, count, 1,
+                 [&](Value column) { BufferAccess::store(r, start(), running, wide, column); });
+    emitStepLoop(r, zero, size, 1, [&](Value i) {
+      emitStepLoop(r, zero, count, 1, [&](Value column) {
+        SmallVector<Value> here = place(at, i);
+        here.back() = r.add(here.back(), column);
+        Value carried = BufferAccess::load(r, running, wide, column);
+        BufferAccess::store(r, advance(carried, here), running, wide, column);
+      });
     });
   }
 
@@ -65,9 +60,15 @@ private:
   Value read(ArrayRef<Value> here) {
     return s.cast(r.element(op.getOperand(), here), element, wide, false);
   }
-  // In the order of the elements, always: the same bits whichever way it is made.
-  Value step(Value carried, Value next) {
-    return reductionStep(r, s, op.getKind(), carried, next, /*reassociate=*/false);
+  /// Writes the result at `here`, before which a line came to `carried`. Returns what it comes to.
+  Value advance(Value carried, ArrayRef<Value> here) {
+    // In the order of the elements, always: the same bits whichever way it is made.
+    Value next = reductionStep(r, s, op.getKind(), carried, read(here), /*reassociate=*/false);
+    Value own = s.cast(op.getExclusive() ? carried : next, wide, element, false);
+    r.setAnchor(op.getResult(), own);
+    r.store(r.element(result, here), target, here);
+    r.setAnchor({}, {});
+    return next;
   }
   /// The index that the line visits as number `i`.
   Value visited(Value i) { return op.getReverse() ? r.sub(r.sub(size, r.constant(1)), i) : i; }
@@ -75,16 +76,6 @@ private:
     SmallVector<Value> here(at);
     here[axis] = visited(i);
     return here;
-  }
-  void rows(ArrayRef<Value> at, Value begin, Value end, Value count,
-            function_ref<Value(ArrayRef<Value>, Value)> value) {
-    emitStepLoop(r, begin, end, 1, [&](Value i) {
-      emitStepLoop(r, r.constant(0), count, 1, [&](Value column) {
-        SmallVector<Value> here = place(at, i);
-        here.back() = r.add(here.back(), column);
-        r.store(value(here, visited(r.sub(i, r.constant(1)))), target, here);
-      });
-    });
   }
 
   KernelBuilder &r;
@@ -105,12 +96,16 @@ LogicalResult weir::emitScan(KernelBuilder &r, plan::KernelOp kernel, Value begi
   ScanEmitter scan(r, kernel, op);
   auto blocks = kernel.getSchedule()[plan::schedule::parts];
   SmallVector<Value> dims = r.dims(op.getOperand());
+  bool byColumns = bool(kernel.getSchedule()[plan::schedule::columns]);
+  Value running = byColumns ? stackElements(r, accumulatorType(getElementTypeOrSelf(op.getType())),
+                                            blocks.back())
+                            : Value();
   emitStepLoop(r, begin, end, 1, [&](Value part) {
     SmallVector<Value> at = r.blockIndices(part, dims, blocks);
-    if (!kernel.getSchedule()[plan::schedule::columns])
+    if (!byColumns)
       return scan.line(at);
     at.back() = r.mul(at.back(), r.constant(blocks.back()));
-    scan.columns(at, r.minimum(r.constant(blocks.back()), r.sub(dims.back(), at.back())));
+    scan.columns(at, r.minimum(r.constant(blocks.back()), r.sub(dims.back(), at.back())), running);
   });
   return success();
 }

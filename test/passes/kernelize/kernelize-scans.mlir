@@ -21,13 +21,24 @@ module attributes {weir.target = #weir.target<vector_bytes = 64>} {
     return %0 : tensor<100x6xf32>
   }
 
-  // … but not where sums are wider than elements.
+  // … of halves, too, whose sums are wider, with what follows, and with the casts before them,
+  // of whatever size.
   // CHECK: weir_plan.kernel @cumulative_100_6_f16
-  // CHECK-SAME: schedule <scan,
-  // CHECK-NOT: columns
-  // CHECK-SAME: parts = array<i64: 1099511627776, 1>
+  // CHECK-SAME: columns, {{.*}}parts = array<i64: 1099511627776, 512>
   func.func @narrow(%x: tensor<100x6xf16>) -> tensor<100x6xf16> {
     %0 = weir.cumulative %x {kind = "sum", axis = 0 : i64, exclusive = false, reverse = false} : (tensor<100x6xf16>) -> tensor<100x6xf16>
     return %0 : tensor<100x6xf16>
+  }
+  // CHECK: weir_plan.kernel @cast_d_d_f16
+  // CHECK-SAME: columns, {{.*}}parts = array<i64: 1099511627776, 512>
+  // CHECK: weir.cast
+  // CHECK: weir.cumulative
+  // CHECK: weir.cast
+  // CHECK-NOT: weir_plan.kernel
+  func.func @widened(%x: tensor<?x?xf16>) -> tensor<?x?xf16> {
+    %0 = weir.cast %x {saturate = false} : (tensor<?x?xf16>) -> tensor<?x?xf32>
+    %1 = weir.cumulative %0 {kind = "sum", axis = 0 : i64, exclusive = false, reverse = false} : (tensor<?x?xf32>) -> tensor<?x?xf32>
+    %2 = weir.cast %1 {saturate = false} : (tensor<?x?xf32>) -> tensor<?x?xf16>
+    return %2 : tensor<?x?xf16>
   }
 }

@@ -47,11 +47,28 @@ func.func @border(%x: tensor<3x5x6xi8>, %v: tensor<i8>) -> tensor<4x8x6xi8> {
 // CHECK: weir.reduce {{.*}}axes = array<i64: 2>
 // CHECK-NOT: weir.reshape
 // CHECK: return
-func.func @shared(%x: tensor<3x5x6xf32>) -> (tensor<6xf32>, tensor<3x5xf32>) {
+func.func @shared(%x: tensor<3x5x6xf32>) -> (tensor<3x5x6xf32>, tensor<3x5xf32>) {
   %s = weir.reduce %x {axes = array<i64: 0, 1>, keep_dims = false, kind = "sum"} : (tensor<3x5x6xf32>) -> tensor<6xf32>
-  %y = weir.exp %s : (tensor<6xf32>) -> tensor<6xf32>
+  %y = weir.sub %x, %s : (tensor<3x5x6xf32>, tensor<6xf32>) -> tensor<3x5x6xf32>
   %z = weir.reduce %x {axes = array<i64: 2>, keep_dims = false, kind = "sum"} : (tensor<3x5x6xf32>) -> tensor<3x5xf32>
-  return %y, %z : tensor<6xf32>, tensor<3x5xf32>
+  return %y, %z : tensor<3x5x6xf32>, tensor<3x5xf32>
+}
+
+// What makes one element of one goes along, on both sides.
+// CHECK-LABEL: func.func @between
+// CHECK: weir.reshape %arg0{{.*}} -> tensor<?x?xf16>
+// CHECK: weir.cast {{.*}} -> tensor<?x?xf32>
+// CHECK: weir.cumulative {{.*}}axis = 0{{.*}} -> tensor<?x?xf32>
+// CHECK: weir.mul {{.*}} -> tensor<?x?xf32>
+// CHECK: %[[Y:.*]] = weir.cast {{.*}} -> tensor<?x?xf16>
+// CHECK: weir.reshape %[[Y]]{{.*}} -> tensor<?x?x?xf16>
+func.func @between(%x: tensor<?x?x?xf16>) -> tensor<?x?x?xf16> {
+  %a = weir.cast %x {saturate = false} : (tensor<?x?x?xf16>) -> tensor<?x?x?xf32>
+  %b = weir.cumulative %a {axis = 0 : i64, exclusive = false, kind = "sum", reverse = false} : (tensor<?x?x?xf32>) -> tensor<?x?x?xf32>
+  %two = weir.constant dense<2.0> : tensor<1x1x1xf32>
+  %c = weir.mul %b, %two : (tensor<?x?x?xf32>, tensor<1x1x1xf32>) -> tensor<?x?x?xf32>
+  %d = weir.cast %c {saturate = false} : (tensor<?x?x?xf32>) -> tensor<?x?x?xf16>
+  return %d : tensor<?x?x?xf16>
 }
 
 // One number of as many dimensions as there were becomes a scalar: it would bring them back.

@@ -16,22 +16,18 @@ using namespace weir::plan;
 /// Neighbouring lines side by side, rather than one after the other: see ../Scan.cpp.
 static bool goesByColumns(CumulativeOp op) {
   auto type = cast<RankedTensorType>(op.getType());
-  auto floatType = dyn_cast<FloatType>(type.getElementType());
-  bool isWide = !floatType || floatType.getWidth() >= 32;
-  return int64_t(op.getAxis()) + 1 < type.getRank() && isWide &&
-         !isa<ComplexType>(type.getElementType());
+  return int64_t(op.getAxis()) + 1 < type.getRank() && !isa<ComplexType>(type.getElementType());
 }
 
 static constexpr int64_t columnsOfPart = 512;
 
 /// How the range of a running reduction is cut: never along its axis.
-static SmallVector<int64_t> scanTiles(ScheduleBuilder &s, KernelOp kernel, CumulativeOp op) {
+static SmallVector<int64_t> scanTiles(ScheduleBuilder &s, CumulativeOp op) {
   constexpr int64_t whole = int64_t(1) << 40;
   auto type = cast<RankedTensorType>(op.getType());
   SmallVector<int64_t> tiles(type.getRank(), 1);
   tiles[op.getAxis()] = whole;
-  Value result = kernel.getBody().front().getTerminator()->getOperand(0);
-  if (goesByColumns(op) && result == op.getResult()) {
+  if (goesByColumns(op)) {
     s.set(schedule::columns, true);
     tiles.back() = columnsOfPart;
   }
@@ -49,18 +45,20 @@ public:
   }
 
   /// Side by side, lines are computed from their operands as vectors. Where they are few, what
-  /// defines them is left to as many threads as there are.
+  /// defines them is left to as many threads as there are, but halves that only become wide.
   bool readsOnce(OpOperand &use) const override {
     auto op = dyn_cast<CumulativeOp>(use.getOwner());
     auto type = op ? cast<RankedTensorType>(op.getType()) : RankedTensorType();
     constexpr int64_t fewParts = 8;
+    if (op && op.getOperand().getDefiningOp<CastOp>())
+      return true;
     return op && type.hasStaticShape() && goesByColumns(op) && type.getNumElements() > 0 &&
            type.getNumElements() / type.getDimSize(op.getAxis()) >= fewParts * columnsOfPart;
   }
 
   std::optional<SmallVector<int64_t>> schedule(ScheduleBuilder &s,
                                                const KernelRequest &request) const override {
-    return scanTiles(s, request.kernel, cast<CumulativeOp>(request.anchor));
+    return scanTiles(s, cast<CumulativeOp>(request.anchor));
   }
 
   LogicalResult emit(KernelBuilder &r, KernelOp kernel, Value begin, Value end) const override {
