@@ -18,6 +18,7 @@
 
 #include "compiler/codegen/cpu/KernelEmitter.h"
 #include "compiler/codegen/cpu/Tiles.h"
+#include "compiler/codegen/cpu/schedule/Strategy.h"
 #include "dialects/weir/Pch.h"
 
 using namespace mlir;
@@ -44,7 +45,8 @@ public:
         dims(r.bufferOf(body.getTerminator()->getOperand(0)).dims) {
     for (BlockArgument argument : body.getArguments()) {
       const KernelBuilder::Buffer &buffer = r.bufferOf(argument);
-      if (!buffer.type.hasStaticShape() || buffer.type.getNumElements() != 1)
+      bool isOne = buffer.type.hasStaticShape() && buffer.type.getNumElements() == 1;
+      if (!isOne && !isOnlyShape(argument))
         operands.push_back({argument, &buffer, {}, {}});
     }
   }
@@ -89,11 +91,12 @@ private:
 
   Value both(Value a, Value b) { return a ? r.logicalAnd(a, b) : b; }
 
-  /// Whether a constant within the kernel may have sizes of the result that no operand has.
-  bool isStretchedByConstant() const {
+  /// Whether the result may have sizes that no operand has: of a constant within the kernel, or of
+  /// a shape.
+  bool isStretchedBeyond() const {
     return llvm::any_of(body.without_terminator(), [](Operation &op) {
       ElementsAttr constant = op.getNumResults() == 1 ? constantElements(op.getResult(0)) : nullptr;
-      return constant && constant.getNumElements() != 1;
+      return isa<BroadcastToOp>(op) || (constant && constant.getNumElements() != 1);
     });
   }
 
@@ -188,13 +191,13 @@ private:
         if (&operand != &operands[at])
           othersMove = both(othersMove, operand.moves);
       // Of two operands one moves where the result does, whose sizes are theirs.
-      if (operands.size() == 2 && at == 1 && !isStretchedByConstant())
+      if (operands.size() == 2 && at == 1 && !isStretchedBeyond())
         return emitStaying(&operands[at]);
       if (!othersMove)
         return emitStaying(&operands[at]);
       emitEither(r, othersMove, [&] { emitStaying(&operands[at]); }, [&] { emitRest(at + 1); });
     };
-    if (operands.size() == 1 && !isStretchedByConstant())
+    if (operands.size() == 1 && !isStretchedBeyond())
       return emitStaying(nullptr);
     emitEither(r, allMove, [&] { emitStaying(nullptr); }, [&] { emitRest(0); });
   }

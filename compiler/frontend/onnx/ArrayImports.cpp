@@ -288,8 +288,7 @@ LogicalResult concat(NodeImport &n) {
 }
 
 LogicalResult expand(NodeImport &n) {
-  // Both ways: a 1 in the shape leaves the operand's size, so multiply the
-  // operand's own shape in.
+  // Both ways: a 1 in the shape leaves the operand's size.
   Value x = n.in(0), shape = n.in(1);
   if (!x || !shape)
     return failure();
@@ -315,8 +314,11 @@ LogicalResult expand(NodeImport &n) {
       sizes.push_back(n.ints({ownSize}));
     else if (askedKnown)
       sizes.push_back(n.ints({*askedKnown}));
-    else
-      sizes.push_back(n.maximum(n.sizeOf(x, own), n.cast(askedSize, n.b.getI64Type())));
+    else {
+      // Not the larger one: 1 becomes nothing, too, where nothing is asked for.
+      Value wanted = n.cast(askedSize, n.b.getI64Type());
+      sizes.push_back(n.select(n.compare("eq", wanted, 1.0), n.sizeOf(x, own), wanted));
+    }
   }
   return n.result(n.expandTo(x, n.concat(sizes, 0)));
 }

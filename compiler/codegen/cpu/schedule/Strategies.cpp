@@ -74,26 +74,35 @@ bool weir::hasOpenOperand(Block &body) {
 /// A last dimension of fewer elements is too short a loop.
 static constexpr int64_t shortRow = 16;
 
+bool weir::isOnlyShape(Value value) {
+  return !value.use_empty() && llvm::all_of(value.getUses(), [](OpOperand &use) {
+    return isa<BroadcastToOp>(use.getOwner()) && use.getOperandNumber() == 1;
+  });
+}
+
 /// Whether all results have the shape of `type` and are made element by element, of constants that
-/// are one number, too.
+/// are one number, too, and of what is stretched.
 static bool isAllElementwise(Block &body, RankedTensorType type) {
   for (Value result : body.getTerminator()->getOperands())
     if (cast<RankedTensorType>(result.getType()).getShape() != type.getShape())
       return false;
   return llvm::all_of(body.without_terminator(), [](Operation &op) {
     ElementsAttr constant = op.getNumResults() == 1 ? constantElements(op.getResult(0)) : nullptr;
-    return constant ? constant.isSplat() : isa<ElementwiseOpInterface>(op);
+    if (constant)
+      return constant.isSplat() || isOnlyShape(op.getResult(0));
+    auto stretch = dyn_cast<BroadcastToOp>(op);
+    return stretch ? isOnlyShape(stretch.getShape()) : isa<ElementwiseOpInterface>(op);
   });
 }
 
 /// Whether the kernel is of elementwise operations whose dimensions only running can collapse
 /// into loops that are long enough (emitFlatElements).
 static bool isOpenElementwise(Block &body, RankedTensorType type) {
-  if (type.getRank() < 2 || !hasOpenOperand(body))
+  bool isStretched = !body.getOps<BroadcastToOp>().empty();
+  if (type.getRank() < (isStretched ? 1 : 2) || !hasOpenOperand(body))
     return false;
-  if (!type.isDynamicDim(type.getRank() - 1) && type.getShape().back() >= shortRow)
-    return false;
-  return isAllElementwise(body, type);
+  bool isLongRow = !type.isDynamicDim(type.getRank() - 1) && type.getShape().back() >= shortRow;
+  return (!isLongRow || isStretched) && isAllElementwise(body, type);
 }
 
 bool weir::isStretchedElementwise(Block &body) {
@@ -103,7 +112,8 @@ bool weir::isStretchedElementwise(Block &body) {
     return false;
   SmallVector<ArrayRef<int64_t>> shapes;
   for (BlockArgument argument : body.getArguments())
-    if (auto own = cast<RankedTensorType>(argument.getType()); own.getNumElements() != 1)
+    if (auto own = cast<RankedTensorType>(argument.getType());
+        own.getNumElements() != 1 && !isOnlyShape(argument))
       shapes.push_back(own.getShape());
   if (llvm::all_of(shapes, [&](ArrayRef<int64_t> shape) { return shape == type.getShape(); }))
     return false;

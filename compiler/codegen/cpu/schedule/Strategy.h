@@ -153,6 +153,9 @@ bool takesPartOfTiles(plan::KernelOp kernel, unsigned index, llvm::ArrayRef<int6
                       bool seesLines);
 /// Whether an operand of the kernel of `body` has a size that only running tells.
 bool hasOpenOperand(mlir::Block &body);
+
+/// Whether the value is nothing but shapes that others are stretched to.
+bool isOnlyShape(mlir::Value value);
 /// Whether the kernel is of elementwise operations of known shapes with a short last dimension, of
 /// which more than that is one loop (emitFlatElements), but not all: an operand is stretched along
 /// leading ones.
