@@ -144,12 +144,13 @@ struct ApproximateMath : PassWrapper<ApproximateMath, OperationPass<ModuleOp>> {
     populateHyperbolicPatterns(patterns);
     populateBoundedPatterns(patterns);
     populateIntegerDivisionPatterns(patterns);
+    populateFloatRemainderPatterns(patterns);
     // What makes no function is left alone: a look at all of a module's code costs more
     // than what is done here.
     SmallVector<Operation *> functions;
     getOperation().walk([&](Operation *op) {
       if (isa<math::MathDialect>(op->getDialect()) ||
-          isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op))
+          isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::RemFOp>(op))
         functions.push_back(op);
     });
     GreedyRewriteConfig config;

@@ -17,8 +17,9 @@ class RewritePatternSet;
 
 namespace weir {
 
-/// Elementary functions of f32, and most of f64, as polynomials, and quotients of integers as
-/// floats, which vectorise; the rest is left to the C library (docs/kernels.md has the table).
+/// Elementary functions of f32, and most of f64, as polynomials, quotients of integers as
+/// floats, and remainders of f32, which vectorise; the rest is left to the C library
+/// (docs/kernels.md has the table).
 std::unique_ptr<mlir::Pass> createApproximateMath();
 
 /// Of f32: sin, cos, tan. Of f32 and f64: asin, acos, atan, atan2.
@@ -29,6 +30,8 @@ void populateHyperbolicPatterns(mlir::RewritePatternSet &patterns);
 void populateBoundedPatterns(mlir::RewritePatternSet &patterns);
 /// Quotients and remainders of integers of up to 32 bits, by floats.
 void populateIntegerDivisionPatterns(mlir::RewritePatternSet &patterns);
+/// Remainders of f32 and f64, by quotients of f64.
+void populateFloatRemainderPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace weir
 
