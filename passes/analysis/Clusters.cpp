@@ -187,6 +187,20 @@ bool padsLines(Operation *op) {
   return rank && ((*pads)[rank - 1] || pads->back());
 }
 
+/// A part of what is stored anyway: to read it there costs no more than to read a copy of it.
+bool isPartOfStored(Operation *op) {
+  auto slice = dyn_cast<SliceOp>(op);
+  auto steps = slice ? constantIntegers(slice.getSteps()) : std::nullopt;
+  if (!steps || llvm::any_of(*steps, [](int64_t step) { return step != 1; }))
+    return false;
+  Value source = slice.getOperand();
+  while (auto view = source.getDefiningOp<ReshapeOp>())
+    source = view.getOperand();
+  Operation *def = source.getDefiningOp();
+  auto elemental = dyn_cast_if_present<ElementalOpInterface>(def);
+  return !elemental || elemental.isElementExpensive() || anchorBefore(def);
+}
+
 /// Whether the strategy that computes the user on the host reads each element once after all.
 bool isReadOnce(OpOperand &use) {
   const KernelSchedules *host = hostSchedules();
@@ -237,7 +251,8 @@ const char *obstacle(Operation *producer, OpOperand &use) {
   if (isa<ElementwiseOpInterface>(user) && !isIdentityUse(use)) {
     auto count = staticCount(use.get().getType());
     auto total = staticCount(user->getResult(0).getType());
-    return unless(isTrivial(producer) || (count && total && *count == *total),
+    return unless(isTrivial(producer) || isPartOfStored(producer) ||
+                      (count && total && *count == *total),
                   "under broadcasting each element would be computed again and again");
   }
   return nullptr;

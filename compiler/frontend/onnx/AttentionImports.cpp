@@ -193,17 +193,18 @@ LogicalResult rotaryEmbedding(NodeImport &n) {
   Value x = n.in(0), cosines = n.in(1), sines = n.in(2);
   if (!x || !cosines || !sines)
     return failure();
-  // Work on [batch, length, heads, size].
+  // [batch, length, heads, size], or [batch, heads, length, size] as it comes.
   bool flat = n.rank(x) == 3;
-  Value y = flat ? separateHeads(n, x, n.i("num_heads")) : n.transpose(x, {0, 2, 1, 3});
+  Value y = flat ? separateHeads(n, x, n.i("num_heads")) : x;
   if (n.has(3)) {
     cosines = n.gather(cosines, n.in(3), 0);
     sines = n.gather(sines, n.in(3), 0);
   }
-  y = rotateHeads(n, y, cosines, sines, n.i("rotary_embedding_dim"), n.i("interleaved") != 0);
+  y = rotateHeads(n, y, cosines, sines, n.i("rotary_embedding_dim"), n.i("interleaved") != 0,
+                  flat ? 2 : 1);
   if (!y)
     return failure();
-  return n.result(flat ? n.reshapeTo(y, n.shapeOf(x)) : n.transpose(y, {0, 2, 1, 3}));
+  return n.result(flat ? n.reshapeTo(y, n.shapeOf(x)) : y);
 }
 
 constexpr OperatorImport table[] = {

@@ -80,7 +80,7 @@ Value weir::onnx::overRootOfSize(NodeImport &n, Value x, Value q) {
 }
 
 Value weir::onnx::rotateHeads(NodeImport &n, Value x, Value cosines, Value sines, int64_t rotated,
-                              bool interleaved) {
+                              bool interleaved, int64_t headsAt) {
   if (!x || !cosines || !sines)
     return {};
   int64_t size = n.dim(x, 3);
@@ -115,7 +115,7 @@ Value weir::onnx::rotateHeads(NodeImport &n, Value x, Value cosines, Value sines
   bool isWhole = isOpen || rotated == size;
   Value rest = isWhole ? Value() : part(x, 3, end, all);
   Value turned = isWhole ? x : part(x, 3, begin, end);
-  auto angles = [&](Value v) { return n.unsqueeze(part(v, 2, begin, half), {2}); };
+  auto angles = [&](Value v) { return n.unsqueeze(part(v, 2, begin, half), {headsAt}); };
   Value c = angles(cosines), s = angles(sines);
   Value first, second;
   if (interleaved) {

@@ -38,9 +38,10 @@ Value overRootOfSize(NodeImport &n, Value x, Value q);
 /// Rotates pairs of the first `rotated` entries (0: as many as the caches are
 /// for) of each head of [batch, length, heads, size]: entries i and i + rotated / 2, or 2i and 2i +
 /// 1 where they are interleaved, by the angle whose cosine and sine are entry i of `cosines` and
-/// `sines`, [batch or 1, length, rotated / 2 or more].
+/// `sines`, [batch or 1, length, rotated / 2 or more]. `headsAt` is the dimension of the heads: 1
+/// where they come before the length.
 Value rotateHeads(NodeImport &n, Value x, Value cosines, Value sines, int64_t rotated,
-                  bool interleaved);
+                  bool interleaved, int64_t headsAt = 2);
 
 /// Rotates queries and keys as do_rotary of com.microsoft's attentions says: by the angles at
 /// places `at`, [batch or 1, length], of the node's inputs `cache` (cosines) and `cache + 1`

@@ -228,7 +228,7 @@ LogicalResult rotaryEmbedding(NodeImport &n) {
   int64_t rotated = n.i("rotary_embedding_dim"), heads = n.i("num_heads");
   Value y;
   if (!flat)
-    y = n.transpose(x, {0, 2, 1, 3});
+    y = x;
   else if (heads) // else the caches say how wide a head is
     y = separateHeads(n, x, heads);
   else
@@ -239,14 +239,15 @@ LogicalResult rotaryEmbedding(NodeImport &n) {
   Type i64 = n.b.getI64Type();
   positions = n.cast(positions, i64);
   if (n.rank(positions) == 1) // of the first entry
-    positions = n.unsqueeze(
-        n.add(n.op<IotaOp>(n.sizeOf(y, 1), n.number(0), n.typeAttr(i64)), n.toScalar(positions)),
-        {0});
+    positions =
+        n.unsqueeze(n.add(n.op<IotaOp>(n.sizeOf(y, flat ? 1 : 2), n.number(0), n.typeAttr(i64)),
+                          n.toScalar(positions)),
+                    {0});
   y = rotateHeads(n, y, n.gather(cosines, positions, 0), n.gather(sines, positions, 0), rotated,
-                  n.i("interleaved") != 0);
+                  n.i("interleaved") != 0, flat ? 2 : 1);
   if (double scale = realOr(n, "scale", 1); scale != 1)
     y = n.mul(y, scale);
-  return n.result(flat && y ? n.reshapeTo(y, n.shapeOf(x)) : n.transpose(y, {0, 2, 1, 3}));
+  return n.result(flat && y ? n.reshapeTo(y, n.shapeOf(x)) : y);
 }
 
 //===----------------------------------------------------------------------===//
