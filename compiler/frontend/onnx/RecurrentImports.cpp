@@ -200,14 +200,16 @@ LogicalResult Recurrent::run() {
   if (n.hasAttr("hidden_size") && n.i("hidden_size") != hidden)
     return n.invalid("found hidden_size " + Twine(n.i("hidden_size")) + ", and weights for " +
                      Twine(hidden));
-  // Weights that are computed may have open sizes: the run sees that they fit.
+  // What is computed or fed may have open sizes: the run sees that they fit.
+  auto sized = [&](Value value, ArrayRef<int64_t> shape) {
+    return !value || n.isStatic(value) ? value : n.reshape(value, shape);
+  };
   SmallVector<int64_t> shapes[] = {{directions, gates * hidden, -1},
                                    {directions, gates * hidden, hidden}};
   for (auto [weights, shape] : {std::pair(&w, &shapes[0]), std::pair(&r, &shapes[1])}) {
     if (hiddenAxis() == 1)
       std::swap((*shape)[1], (*shape)[2]);
-    if (!n.isStatic(*weights))
-      *weights = n.reshape(*weights, *shape);
+    *weights = sized(*weights, *shape);
   }
   if (!w || !r)
     return failure();
@@ -229,16 +231,20 @@ LogicalResult Recurrent::run() {
               {},
               ArrayRef(functions).slice(d * defaults.size(), defaults.size())};
     if (n.has(3)) {
-      Value biases = n.pick(wide(3), 0, d);
+      Value biases = n.pick(sized(wide(3), {directions, 2 * gates * hidden}), 0, d);
       cell.wb = n.slice(biases, 0, 0, gates * hidden);
       cell.rb = n.slice(biases, 0, gates * hidden, 2 * gates * hidden);
     }
     if (n.has(7))
-      cell.peepholes = n.pick(wide(7), 0, d);
+      cell.peepholes = n.pick(sized(wide(7), {directions, 3 * hidden}), 0, d);
     Values states;
     for (size_t s = 0; s < stateCount; ++s)
-      states.push_back(n.has(5 + s) ? n.pick(wide(5 + s), batchFirst ? 1 : 0, d)
-                                    : n.expandTo(n.like(x, 0), stateShape));
+      states.push_back(
+          n.has(5 + s)
+              ? n.pick(sized(wide(5 + s), batchFirst ? ArrayRef<int64_t>{-1, directions, hidden}
+                                                     : ArrayRef<int64_t>{directions, -1, hidden}),
+                       batchFirst ? 1 : 0, d)
+              : n.expandTo(n.like(x, 0), stateShape));
     FailureOr<Values> made = direction(cell, x, lengths, states, name == "reverse" || d == 1);
     if (failed(made))
       return failure();
