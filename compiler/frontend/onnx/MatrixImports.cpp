@@ -38,37 +38,40 @@ Value determinant(NodeImport &n, Value x, int64_t size, int64_t rows) {
   return sum;
 }
 
-/// Matrices [batch, n, columns] by elimination with the largest pivot of each column (Golub and
-/// Van Loan, "Matrix Computations", 3.4), a column a trip: the identity first. Rows above the
-/// pivot are cleared, too, and rows are divided by it. A matrix without an inverse gives
-/// infinities and NaN.
-FailureOr<Value> eliminate(NodeImport &n, Value x) {
+/// Inverses of matrices [batch, n, n] by Gauss-Jordan elimination with the largest pivot of each
+/// column (Golub and Van Loan, "Matrix Computations", 3.4), a column a trip, in place: a column
+/// that has become one of the identity's makes room for one of the inverse. Rows that change
+/// places are columns of the inverse that do. A matrix without an inverse gives infinities and NaN.
+FailureOr<Value> inverted(NodeImport &n, Value x) {
   Type i64 = n.b.getI64Type();
   Value size = n.sizeOf(x, 1);
   Value row = n.unsqueeze(n.op<IotaOp>(size, n.number(0), n.typeAttr(i64)), {0}); // [1, n]
-  FailureOr<Values> made =
-      buildLoop(n, n.toScalar(size), {}, {x}, [&](Value k, Values args) -> FailureOr<Values> {
-        Value a = args[0], column = n.gather(a, k, 2);
-        Value candidates =
-            n.select(n.compare("ge", row, k), n.op<AbsOp>(column), n.like(column, -1));
-        Value pivotRow = n.op<ArgReduceOp>(candidates, n.flag(true), n.number(1), n.flag(true),
-                                           n.flag(false), n.typeAttr(i64));
-        // Row k and the pivot's change places.
-        Value order = n.select(n.compare("eq", row, k), pivotRow,
-                               n.select(n.compare("eq", row, pivotRow), k, row));
-        a = n.op<GatherOp>(a, order, n.number(1), n.number(1), n.flag(false));
-        Value top = n.gather(a, k, 1);     // [batch, columns]
-        Value pivot = n.gather(top, k, 1); // [batch]
-        Value divisor = n.unsqueeze(pivot, {1});
-        Value factors = n.div(n.gather(a, k, 2), divisor); // [batch, n]
-        factors = n.select(n.compare("ne", row, k), factors, n.like(factors, 0));
-        a = n.sub(a, n.mul(n.unsqueeze(factors, {2}), n.unsqueeze(top, {1})));
-        Value own = n.unsqueeze(n.div(top, divisor), {1});
-        return Values{n.select(n.unsqueeze(n.compare("eq", row, k), {2}), own, a)};
-      });
+  Value places = n.expandTo(row, n.shapeSlice(x, 0, 2)); // of columns of the inverse
+  auto step = [&](Value k, Values args) -> FailureOr<Values> {
+    Value a = args[0], column = n.gather(a, k, 2);
+    Value candidates = n.select(n.compare("ge", row, k), n.op<AbsOp>(column), n.like(column, -1));
+    Value pivotRow = n.op<ArgReduceOp>(candidates, n.flag(true), n.number(1), n.flag(true),
+                                       n.flag(false), n.typeAttr(i64));
+    // Row k and the pivot's change places.
+    auto changed = [&](Value at) {
+      return n.select(n.compare("eq", at, k), pivotRow,
+                      n.select(n.compare("eq", at, pivotRow), k, at));
+    };
+    a = n.op<GatherOp>(a, changed(row), n.number(1), n.number(1), n.flag(false));
+    Value top = n.gather(a, k, 1);                         // [batch, n]
+    Value divisor = n.unsqueeze(n.gather(top, k, 1), {1}); // [batch, 1]
+    Value factors = n.div(n.gather(a, k, 2), divisor);     // [batch, n]
+    Value isOwn = n.compare("eq", row, k);                 // [1, n]
+    top = n.select(isOwn, n.like(top, 1), top);
+    Value own = n.unsqueeze(n.div(top, divisor), {1});
+    Value rest = n.sub(n.select(n.unsqueeze(isOwn, {1}), n.like(a, 0), a),
+                       n.mul(n.unsqueeze(factors, {2}), n.unsqueeze(top, {1})));
+    return Values{n.select(n.unsqueeze(isOwn, {2}), own, rest), changed(args[1])};
+  };
+  FailureOr<Values> made = buildLoop(n, n.toScalar(size), {}, {x, places}, step);
   if (failed(made))
     return failure();
-  return (*made)[0];
+  return Value(n.op<GatherOp>((*made)[0], (*made)[1], n.number(2), n.number(1), n.flag(false)));
 }
 
 /// Matrices [batch…, n, n] as [batch, n, n]; null, with a report, where they are
@@ -106,18 +109,10 @@ LogicalResult inverse(NodeImport &n) {
   Value all = x ? n.widen(matrices(n, x)) : Value();
   if (!all)
     return failure();
-  Value square = n.shapeSlice(all, 1, 3);
-  auto i64 = n.typeAttr(n.b.getI64Type());
-  Value unit = n.cast(n.compare("eq", n.op<IotaOp>(square, n.number(0), i64),
-                                n.op<IotaOp>(square, n.number(1), i64)),
-                      n.element(all));
-  Value beside = n.concat({all, n.expandTo(unit, n.shapeOf(all))}, 2);
-  FailureOr<Value> made = eliminate(n, beside);
+  FailureOr<Value> made = inverted(n, all);
   if (failed(made))
     return failure();
-  Value right = n.op<SliceOp>(*made, n.sizeOf(all, 1), n.mul(n.sizeOf(all, 1), 2.0), n.ints({1}),
-                              n.list({2}), n.flag(false));
-  return n.result(n.reshapeTo(n.cast(right, n.element(x)), n.shapeOf(x)));
+  return n.result(n.reshapeTo(n.cast(*made, n.element(x)), n.shapeOf(x)));
 }
 
 constexpr OperatorImport table[] = {
