@@ -13,8 +13,9 @@ usage: keras_curves.py WEIR_RUN FOLDER [NAME...] [--steps=300] [--tsv=FILE] [--s
 The same weights, batches and steps, dropout by the same masks. Two bars, each said of every
 model: losses agree within 1e-5 of their size, at step 50 and at all steps up to it; or, of a
 model whose steps make of the smallest difference a large one, they are no further apart than twice
-what TensorFlow is from itself where each weight begins one unit in the last place off. A model
-that meets neither up to step 50 fails.
+what TensorFlow is from itself where each weight begins one unit in the last place off: one draw of
+which way, or, of a model that misses the first bar, the furthest of four, since one path of many
+says little of how far they part. A model that meets neither up to step 50 fails.
 """
 import json
 import os
@@ -39,8 +40,8 @@ def option(name, otherwise):
     return next((a.split("=", 1)[1] for a in sys.argv if a.startswith(f"--{name}=")), otherwise)
 
 
-def option_set(name):
-    return f"--{name}" in sys.argv
+def is_reference():
+    return bool(option("reference", ""))
 
 
 def digits(rng):
@@ -95,15 +96,15 @@ def apart(a, b):
     return [abs(p - q) / max(abs(q), 1e-3) for p, q in zip(a, b)]
 
 
-def nudged(folder, name, steps):
+def nudged(folder, name, steps, seed):
     """TensorFlow's own losses, with weights one unit in the last place off."""
     done = subprocess.run([sys.executable, __file__, "", folder, name, f"--steps={steps}",
-                           "--reference"], capture_output=True, text=True)
+                           f"--reference={seed}"], capture_output=True, text=True)
     return json.loads(done.stdout.strip().splitlines()[-1])
 
 
 def nudge(model):
-    rng = np.random.default_rng(3)
+    rng = np.random.default_rng(int(option("reference", "")))
     for variable in model.trainable_variables:
         value = variable.numpy()
         towards = np.where(rng.random(value.shape) < 0.5, -np.inf, np.inf).astype(value.dtype)
@@ -114,7 +115,7 @@ def run(weir_run, folder, name, steps):
     keras.utils.set_random_seed(7)
     keras_steps.BATCH = ROWS
     model, optimizer, loss, x, y = MODELS[name](np.random.default_rng(11))
-    if option_set("reference"):
+    if is_reference():
         nudge(model)
     trainer = keras_steps.Trainer(model, optimizer, loss)
     data = {f"x{i}": v for i, v in enumerate(x if isinstance(x, list) else [x])}
@@ -130,7 +131,7 @@ def run(weir_run, folder, name, steps):
     trainer.body = tf.function(body)
     data_of = [{n: tf.constant(v[at:at + BATCH]) for n, v in data.items()}
                for at in range(0, ROWS, BATCH)]
-    if option_set("reference"):
+    if is_reference():
         print(json.dumps([float(step(**data_of[s % len(data_of)])["loss"]) for s in range(steps)]))
         return [], []
     where, summary = os.path.join(folder, name), os.path.join(folder, name + ".events")
@@ -150,7 +151,9 @@ def run(weir_run, folder, name, steps):
     if len(mine) != steps:
         sys.exit(f"{name}: found {len(mine)} losses for {steps} steps")
     far = apart(mine, theirs)
-    self = apart(nudged(folder, name, steps), theirs)
+    draws = 1 if max(far[:50]) <= BAR else 4
+    paths = [apart(nudged(folder, name, steps, 3 + i), theirs) for i in range(draws)]
+    self = [max(at) for at in zip(*paths)]
     last, own = min(50, steps), 2 * max(self[:50])
     at, up_to = far[last - 1], max(far[:50])
     verdicts = (f"{BAR:.0e} at step {last}: {'met' if at <= BAR else 'missed'}, "
@@ -173,7 +176,7 @@ def main():
     tool = shutil.which(tool) or os.path.abspath(tool)
     steps = int(option("steps", "300"))
     curves = {n: run(tool, folder, n, steps) for n in names or MODELS}
-    if option_set("reference"):
+    if is_reference():
         return
     if option("svg", ""):
         draw(option("svg", ""), curves)
