@@ -168,6 +168,7 @@ static std::vector<StageText> makeTexts() {
            {"weir-order-launches", "an order in which few bytes live at once"},
            {"weir-recompute-launches", "what that leaves above a limit is computed again"},
            {"weir-bufferize", "tensors become buffers in the order of launches"},
+           {"weir-fold-sizes", "sizes that are the same are one value, by what a size can be"},
            {"canonicalize", "sizes that became index arithmetic fold"},
            {"cse", "the same size is computed once"},
            {"weir-bound-buffers", "sizes with bounds are planned for the largest"},

@@ -57,14 +57,16 @@ Value weir::shape::windowCount(ElementReader &r, const Window &w, Value size, Va
   Value zero = r.constant(0), one = r.constant(1), stride = r.constant(w.stride);
   Value extent = r.add(r.mul(r.sub(kernel, one), r.constant(w.dilation)), one);
   Value room = r.sub(r.add(size, r.constant(w.padBefore + w.padAfter)), extent);
+  // A window that begins at 0 fits where the room is not negative. So that sizes which are the
+  // same are the same arithmetic, none is chosen between.
+  if (!ceilMode || w.stride == 1)
+    return r.divide(r.maximum(r.add(room, stride), zero), stride);
   Value fits = r.less(r.constant(-1), room);
   room = r.maximum(room, zero);
   Value count = r.add(r.divide(room, stride), one);
-  if (ceilMode && w.stride != 1) {
-    Value up = r.add(r.divide(r.add(room, r.constant(w.stride - 1)), stride), one);
-    Value begin = r.mul(r.sub(up, one), stride);
-    count = r.select(r.less(begin, r.add(size, r.constant(w.padBefore))), up, count);
-  }
+  Value up = r.add(r.divide(r.add(room, r.constant(w.stride - 1)), stride), one);
+  Value begin = r.mul(r.sub(up, one), stride);
+  count = r.select(r.less(begin, r.add(size, r.constant(w.padBefore))), up, count);
   return r.select(fits, count, zero);
 }
 

@@ -80,6 +80,24 @@ def WeirBufferizePass : Pass<"weir-bufferize", "::mlir::ModuleOp"> {
   let dependentDialects = ["::weir::plan::WeirPlanDialect"];
 }
 
+def WeirFoldSizesPass : Pass<"weir-fold-sizes", "::mlir::ModuleOp"> {
+  let summary = "one value for sizes that are the same, and none that is a choice";
+  let description = [{
+    What: folds the index arithmetic of steps by what sizes can be: a feed's are not negative, nor
+    more than the runtime takes, so the greater of a size and 0 is the size, sums of constants are
+    one, and a comparison that every size answers alike is its answer. Equal computations are one,
+    in the same turn, so that the greater of two operands' sizes is theirs where both come from one
+    image by windows of different kinds. Checks that cannot fail go.
+    Why here: sizes have just become arithmetic; canonicalize and cse, which know of no bounds, take
+    away what nothing uses any more.
+    Before: every launch's sizes are computed from its operands'. After: those that are known to be
+    the same are the same value.
+    What breaks if it moves: behind weir-reuse-buffers no residual sum of an open size would be written over its
+    operand, since two sizes that are two values may differ.
+  }];
+  let dependentDialects = ["::weir::plan::WeirPlanDialect"];
+}
+
 def WeirBoundBuffersPass : Pass<"weir-bound-buffers", "::mlir::ModuleOp"> {
   let summary = "plans buffers of run-time size whose sizes have bounds";
   let description = [{

@@ -17,6 +17,9 @@ static constexpr int deepest = 200;
 /// Assignments that are tried one by one.
 static constexpr int64_t mostAssignments = 512;
 
+/// Of a feed's size; the runtime refuses larger ones.
+static constexpr int64_t longestDimension = int64_t(1) << 60;
+
 static unsigned widthOf(Value value) {
   return ConstantIntRanges::getStorageBitwidth(value.getType());
 }
@@ -52,7 +55,7 @@ static Value sizeOperand(Operation *op, int64_t dim) {
 //===----------------------------------------------------------------------===//
 
 std::optional<int64_t> SizeBounds::upper(Value value) {
-  ConstantIntRanges range = rangeOf(value);
+  ConstantIntRanges range = rangeOf(value, 0);
   int64_t low = range.smin().getSExtValue(), high = range.smax().getSExtValue();
   // What went through 32 bits on its way is below 2^31 whatever it was.
   if (low < 0 || high >= INT32_MAX)
@@ -70,7 +73,7 @@ ConstantIntRanges SizeBounds::rangeOfDim(Value memref, int64_t dim, int depth) {
   Operation *def = memref.getDefiningOp();
   if (auto feed = dyn_cast_or_null<FeedOp>(def)) {
     auto [low, high] = feedBounds(function, {int64_t(feed.getIndex()), dim});
-    return exactly(low, high < 0 ? INT64_MAX : high);
+    return exactly(low, high < 0 ? longestDimension : high);
   }
   if (isa_and_nonnull<ViewOp, AllocOp, FetchOp>(def))
     return rangeOf(sizeOperand(def, dim), depth + 1);

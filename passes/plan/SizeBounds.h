@@ -30,8 +30,11 @@ public:
   /// width, or where it may be negative.
   std::optional<int64_t> upper(mlir::Value value);
 
+  /// What is known of the value. Remembered: its operation must stay as it is.
+  mlir::ConstantIntRanges rangeOf(mlir::Value value) { return rangeOf(value, 0); }
+
 private:
-  mlir::ConstantIntRanges rangeOf(mlir::Value value, int depth = 0);
+  mlir::ConstantIntRanges rangeOf(mlir::Value value, int depth);
   mlir::ConstantIntRanges rangeOfDim(mlir::Value memref, int64_t dim, int depth);
 
   mlir::func::FuncOp function;

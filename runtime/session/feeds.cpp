@@ -121,6 +121,11 @@ struct FeedCheck {
         return code;
     int64_t count = elementCount(feed.rank, feed.dims);
     int64_t size = weir_dtype_size(feed.dtype), bytes = 0;
+    // What the step adds to a size of nothing is a number, too: weir-fold-sizes counts on it.
+    constexpr int64_t longest = int64_t(1) << 60;
+    for (int32_t i = 0; i < feed.rank; ++i)
+      if (feed.dims[i] > longest)
+        return fail("its sizes are negative or too large");
     if (count < 0 || __builtin_mul_overflow(count, size, &bytes))
       return fail("its sizes are negative or too large");
     if (feed.bytes < bytes)
