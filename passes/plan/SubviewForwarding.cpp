@@ -13,6 +13,7 @@
 #include "passes/analysis/DeviceTraits.h"
 #include "passes/plan/StepTimes.h"
 #include "passes/plan/SubviewKernels.h"
+#include "passes/plan/SubviewPlaces.h"
 
 using namespace mlir;
 using namespace weir;
@@ -20,53 +21,16 @@ using namespace weir::plan;
 
 namespace {
 
-/// Rows shorter than this are not worth a loop of their own.
-constexpr int64_t shortestRow = 8;
-
-/// Where a part lies in a whole.
-struct Place {
-  int64_t offset = 0; ///< elements
-  Extents extents;    ///< none: the part is contiguous
-};
-
-/// What lies `first` elements into each dimension of `whole`.
-Place placeInside(MemRefType whole, ArrayRef<int64_t> first) {
-  Place place;
-  for (auto [size, index] : llvm::zip(whole.getShape(), first))
-    place.offset = place.offset * size + index;
-  place.extents.assign(whole.getShape().begin(), whole.getShape().end());
-  return place;
-}
-
 /// Parts of a whole.
 struct Parts {
   SmallVector<Value> buffers;
   SmallVector<Place> places;
 };
 
-/// The part [start, start + count) of `whole` along `axis`, if it is one that views
-/// can show.
-std::optional<Place> placeOf(MemRefType whole, MemRefType part, int64_t axis, int64_t start) {
-  int64_t before = 1, behind = 1, rank = whole.getRank();
-  for (int64_t i = 0; i < axis; ++i)
-    before *= whole.getDimSize(i);
-  for (int64_t i = axis + 1; i < rank; ++i)
-    behind *= whole.getDimSize(i);
-  Place place{start * behind, {}};
-  if (before == 1)
-    return place.offset * elementSize(whole.getElementType()) % arenaAlignment == 0
-               ? std::optional(place)
-               : std::nullopt;
-  if (axis + 1 != rank || part.getShape().back() < shortestRow)
-    return std::nullopt;
-  place.extents.assign(whole.getShape().begin(), whole.getShape().end());
-  return place;
-}
-
 class PartPlacer {
 public:
   PartPlacer(func::FuncOp function, SymbolTable &symbols)
-      : function(function), kernels(symbols), times(function) {
+      : function(function), kernels(symbols), times(function), bytes(function) {
     function.walk([&](Operation *op) {
       if (isa<ViewOp, FreeOp, memref::DimOp>(op))
         return;
@@ -77,9 +41,13 @@ public:
             list.push_back(op);
         }
     });
-    function.walk([&](BufferOp op) {
-      lives[op] = times.lifetime(op);
-      add(lives[op], arenaBytes(cast<MemRefType>(op.getType())));
+    function.walk([&](Operation *op) {
+      if (op->getNumResults() != 1 || !(isa<BufferOp>(op) || isOpenBuffer(op->getResult(0))) ||
+          !bytes.of(op->getResult(0)))
+        return;
+      Value buffer = op->getResult(0);
+      lives[buffer] = times.lifetime(buffer);
+      add(lives[buffer], *bytes.of(buffer));
     });
     peak = live.empty() ? 0 : *llvm::max_element(live);
     budget = 64 * (int64_t)live.size() + (1 << 20);
@@ -134,9 +102,13 @@ private:
   static bool isBuffer(Value value) {
     return value.getDefiningOp<BufferOp>() && cast<MemRefType>(value.getType()).hasStaticShape();
   }
+  /// The same, or memory of an open size that the step asks for.
+  bool isOwn(Value value) {
+    return isBuffer(value) || (isOpenBuffer(value) && lives.contains(value));
+  }
   /// The same, or a result of the step, which lies in the caller's memory.
-  static bool isPlace(Value value) {
-    return isBuffer(value) ||
+  bool isPlace(Value value) {
+    return isOwn(value) ||
            (value.getDefiningOp<FetchOp>() && cast<MemRefType>(value.getType()).hasStaticShape());
   }
   static bool writes(Operation *op, Value root) {
@@ -170,12 +142,11 @@ private:
       return false;
     auto apply = [&](int64_t sign) {
       for (Value value : dropped)
-        add(lives[value], -sign * arenaBytes(cast<MemRefType>(value.getType())));
-      if (!isBuffer(grown))
+        add(lives[value], -sign * *bytes.of(value));
+      if (!isOwn(grown))
         return;
-      int64_t bytes = arenaBytes(cast<MemRefType>(grown.getType()));
-      add(lives[grown], -sign * bytes);
-      add(wanted, sign * bytes);
+      add(lives[grown], -sign * *bytes.of(grown));
+      add(wanted, sign * *bytes.of(grown));
     };
     apply(1);
     int64_t most = *std::max_element(live.begin() + range.first, live.begin() + range.second);
@@ -203,7 +174,7 @@ private:
         if (rootOf(operand) != part)
           continue;
         bool isView = operand != part;
-        if (!cast<MemRefType>(operand.getType()).hasStaticShape())
+        if (!cast<MemRefType>(operand.getType()).hasStaticShape() && isView)
           return false;
         // A view that is not one of ours has another shape, which only what is contiguous can
         // have, and contiguous parts of what lies apart would have gaps. Where a view's rows
@@ -237,8 +208,10 @@ private:
         auto type = cast<MemRefType>(operand.getType());
         Extents extents = place.extents.empty() ? kernels.of(run, i) : place.extents;
         OpBuilder b(run);
-        auto view =
-            ViewOp::create(b, run.getLoc(), withExtents(type, extents), whole, ValueRange());
+        SmallVector<Value> sizes;
+        if (!type.hasStaticShape())
+          sizes.assign(part.getDefiningOp()->operand_begin(), part.getDefiningOp()->operand_end());
+        auto view = ViewOp::create(b, run.getLoc(), withExtents(type, extents), whole, sizes);
         view->setAttr(viewOffsetAttribute, b.getI64IntegerAttr(offset));
         run->setOperand(first + i, view);
         if (!extents.empty())
@@ -309,8 +282,8 @@ private:
   /// Whether `part` can be made at `place` in the run's result. What is written later than
   /// by the run is no part, and none is read later where another writes to the whole.
   bool isPart(RunOp run, Value whole, Value part, Place place) {
-    if (!part || !isBuffer(part) || part == whole || part.getParentBlock() != run->getBlock() ||
-        !canMove(part, place, run))
+    if (!part || !isOwn(part) || part == whole || part.getParentBlock() != run->getBlock() ||
+        !areSizesKnownAt(whole, part.getDefiningOp()) || !canMove(part, place, run))
       return false;
     bool isFinal = llvm::none_of(accesses[whole],
                                  [&](Operation *op) { return op != run && writes(op, whole); });
@@ -325,7 +298,7 @@ private:
     if (parts.buffers.empty())
       return false;
     // A result of the step is there all the time.
-    Interval wanted = lives[isBuffer(whole) ? whole : parts.buffers.front()];
+    Interval wanted = lives[isOwn(whole) ? whole : parts.buffers.front()];
     for (Value part : parts.buffers)
       wanted = {std::min(wanted.first, lives[part].first),
                 std::max(wanted.second, lives[part].second)};
@@ -337,8 +310,7 @@ private:
       location = -1;
     for (auto [part, place] : llvm::zip(parts.buffers, parts.places)) {
       Operation *made = part.getDefiningOp();
-      if (made->isBeforeInBlock(whole.getDefiningOp()))
-        whole.getDefiningOp()->moveBefore(made);
+      bringInFront(whole, made);
       move(part, whole, place, location);
       made->erase();
     }
@@ -518,33 +490,37 @@ private:
     std::optional<SmallVector<int64_t>> pads = constantIntegers(pad.getPads());
     Value whole = run.getOutputs()[0];
     auto type = cast<MemRefType>(whole.getType());
-    if (!pads || !constantElements(pad.getValue()) || !type.hasStaticShape() ||
-        type.getRank() < 2 || type.getNumElements() == 0 || !isWhole(run, whole) ||
+    if (!pads || !constantElements(pad.getValue()) || type.getRank() < 2 ||
+        (type.hasStaticShape() && type.getNumElements() == 0) || !isWhole(run, whole) ||
         llvm::any_of(*pads, [](int64_t size) { return size < 0; }))
       return false;
-    SmallVector<int64_t> first(ArrayRef(*pads).take_front(type.getRank()));
     Parts parts;
     SmallVector<int64_t> copied;
+    int64_t axis = 0, joined = 0;
     auto add = [&](Value operand) {
       Value part = bufferOf(run, operand);
-      Place place = placeInside(type, first);
-      if (!part || llvm::is_contained(parts.buffers, part) || !isBuffer(part) ||
-          cast<MemRefType>(part.getType()).getShape().back() < shortestRow ||
-          !isPart(run, whole, part, place))
+      if (!part || llvm::is_contained(parts.buffers, part) || !isOwn(part))
+        return false;
+      auto own = cast<MemRefType>(part.getType());
+      std::optional<Place> place = placeInside(type, own, *pads, axis, joined);
+      if (!place || own.getShape().back() < shortestRow || !isPart(run, whole, part, *place))
         return false;
       parts.buffers.push_back(part);
-      parts.places.push_back(place);
+      parts.places.push_back(*place);
       return true;
     };
     if (auto concat = pad.getOperand().getDefiningOp<ConcatOp>()) {
-      int64_t axis = concat.getAxis();
+      // That operands have the same sizes is known where these are numbers.
+      if (!type.hasStaticShape())
+        return false;
+      axis = concat.getAxis();
       for (auto [i, input] : llvm::enumerate(concat.getInputs())) {
         if (!add(input)) {
           if (axis + 1 != type.getRank() || !isa<BlockArgument>(input))
             return false;
           copied.push_back(i);
         }
-        first[axis] += cast<RankedTensorType>(input.getType()).getDimSize(axis);
+        joined += cast<RankedTensorType>(input.getType()).getDimSize(axis);
       }
     } else if (!add(pad.getOperand())) {
       return false;
@@ -562,6 +538,7 @@ private:
   func::FuncOp function;
   PartKernels kernels;
   StepTimes times;
+  UsualBytes bytes;
   DenseMap<Value, SmallVector<Operation *>> accesses; ///< by root
   DenseMap<Value, Interval> lives;
   std::vector<int64_t> live; ///< bytes, by moment

@@ -21,6 +21,13 @@ namespace weir::plan {
 
 /// Where a view begins behind its source's begin, in bytes; without it, at it.
 constexpr char viewOffsetAttribute[] = "weir_plan.offset";
+/// In a kernel's `extents`: a size of a whole that is the part's own, which is open, and so many
+/// elements more. Where a part begins may then be known to the run only: the indices at which it
+/// does so stand behind the sizes.
+constexpr int64_t openExtent(int64_t more) { return mlir::ShapedType::kDynamic + more; }
+constexpr bool isOpenExtent(int64_t extent) { return extent < 0; }
+constexpr int64_t beyondPart(int64_t extent) { return extent - mlir::ShapedType::kDynamic; }
+
 /// Whether parts of that shape have gaps between rows of the last dimension beside what
 /// the rows' own distance makes, within what the first dimension counts.
 bool hasInnerGaps(llvm::ArrayRef<int64_t> extents, llvm::ArrayRef<int64_t> shape);

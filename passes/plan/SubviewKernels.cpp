@@ -29,7 +29,9 @@ MemRefType plan::withExtents(MemRefType type, const Extents &extents) {
     return type;
   SmallVector<int64_t> strides(type.getRank(), 1);
   for (int64_t i = type.getRank() - 2; i >= 0; --i)
-    strides[i] = strides[i + 1] * extents[i + 1];
+    strides[i] = ShapedType::isDynamic(strides[i + 1]) || isOpenExtent(extents[i + 1])
+                     ? ShapedType::kDynamic
+                     : strides[i + 1] * extents[i + 1];
   return MemRefType::get(type.getShape(), type.getElementType(),
                          StridedLayoutAttr::get(type.getContext(), 0, strides));
 }
@@ -86,7 +88,8 @@ static void forEachStage(KernelOp chain, unsigned index,
 
 bool PartKernels::canWorkOn(RunOp run, unsigned index, const Extents &own) {
   const KernelSchedules *schedules = hostSchedules();
-  return schedules && schedules->takesPart(kernelOf(run), index, own);
+  size_t rank = cast<MemRefType>(buffersOf(run)[index].getType()).getRank();
+  return schedules && schedules->takesPart(kernelOf(run), index, ArrayRef(own).take_front(rank));
 }
 
 /// A kernel that runs over all elements as one row runs over rows instead.
@@ -99,9 +102,21 @@ static void inRows(KernelOp kernel) {
   kernel.setScheduleAttr(ScheduleBuilder(kernel.getSchedule()).set(schedule::parts, parts).get());
 }
 
-static void setRange(RunOp run, int64_t range, int64_t grain) {
+/// The range counts the first `count` dimensions of the run's result.
+static void setRange(RunOp run, int64_t count, int64_t grain) {
   OpBuilder b(run);
-  run.getRangeMutable().assign(arith::ConstantIndexOp::create(b, run.getLoc(), range).getResult());
+  Value result = run.getOutputs()[0];
+  auto type = cast<MemRefType>(result.getType());
+  int64_t known = 1;
+  for (int64_t size : type.getShape().take_front(count))
+    known *= ShapedType::isDynamic(size) ? 1 : size;
+  Value range = arith::ConstantIndexOp::create(b, run.getLoc(), known);
+  for (int64_t i = 0; i < count; ++i)
+    if (type.isDynamicDim(i)) {
+      Value size = result.getDefiningOp()->getOperand(type.getDynamicDimIndex(i));
+      range = b.createOrFold<arith::MulIOp>(run.getLoc(), size, range);
+    }
+  run.getRangeMutable().assign(range);
   run.setGrain(std::max<int64_t>(1, grain));
 }
 
@@ -112,7 +127,15 @@ KernelOp PartKernels::partOf(KernelOp kernel, ArrayRef<Extents> own) {
     all.push_back(DenseI64ArrayAttr::get(kernel.getContext(), each));
     name += each.empty() ? "_0" : "_";
     llvm::raw_string_ostream os(name);
-    llvm::interleave(each, os, "x");
+    auto write = [&](int64_t size) {
+      if (!isOpenExtent(size))
+        os << size;
+      else if (int64_t more = beyondPart(size))
+        os << "d" << more;
+      else
+        os << "d";
+    };
+    llvm::interleave(each, os, write, "x");
   }
   if (auto known = symbols.lookup<KernelOp>(name))
     return known;
@@ -146,12 +169,32 @@ void PartKernels::make(func::FuncOp function) {
     if (!kernel.getSchedule().has(schedule::parts)) {
       Block &body = used.getBody().front();
       auto type = cast<RankedTensorType>(body.getTerminator()->getOperand(0).getType());
-      int64_t rows = 1, row = type.getShape().back();
-      for (int64_t size : type.getShape().drop_back())
-        rows *= size;
-      setRange(run, rows, run.getGrain() / std::max<int64_t>(row, 1));
+      int64_t row = type.getShape().back();
+      setRange(run, type.getRank() - 1, run.getGrain() / std::max<int64_t>(row, 1));
     }
   });
+}
+
+/// Elements that a part of the range over the first `last` dimensions writes, open sizes taken for
+/// one.
+static int64_t borderOfPart(PadOp pad, int64_t last, ArrayRef<int64_t> copied) {
+  auto count = [](Type type, size_t first, size_t end) {
+    int64_t elements = 1;
+    for (int64_t size : cast<RankedTensorType>(type).getShape().slice(first, end - first))
+      elements *= ShapedType::isDynamic(size) ? 1 : size;
+    return elements;
+  };
+  int64_t rank = pad.getType().getRank();
+  if (!pad.getType().hasStaticShape()) {
+    std::optional<SmallVector<int64_t>> pads = constantIntegers(pad.getPads());
+    return ((*pads)[last] + (*pads)[rank + last]) * count(pad.getType(), last + 1, rank);
+  }
+  int64_t inside = count(pad.getOperand().getType(), 0, rank);
+  if (auto concat = pad.getOperand().getDefiningOp<ConcatOp>())
+    for (int64_t operand : copied)
+      inside -= count(concat.getInputs()[operand].getType(), 0, rank);
+  return (count(pad.getType(), 0, rank) - inside) /
+         std::max<int64_t>(count(pad.getType(), 0, last), 1);
 }
 
 void PartKernels::writePadBorder(RunOp run, PadOp pad, ArrayRef<int64_t> copied) {
@@ -161,11 +204,9 @@ void PartKernels::writePadBorder(RunOp run, PadOp pad, ArrayRef<int64_t> copied)
     name += "_" + std::to_string(operand);
   SmallVector<int64_t> pads = *constantIntegers(pad.getPads());
   auto type = cast<RankedTensorType>(pad.getType());
-  int64_t rank = type.getRank(), last = rank - 1, parts = 1;
+  int64_t rank = type.getRank(), last = rank - 1;
   while (last > 0 && !pads[last] && !pads[rank + last])
     --last;
-  for (int64_t i = 0; i < last; ++i)
-    parts *= type.getDimSize(i);
   auto border = symbols.lookup<KernelOp>(name);
   if (!border) {
     border = cast<KernelOp>(kernel->clone());
@@ -177,12 +218,7 @@ void PartKernels::writePadBorder(RunOp run, PadOp pad, ArrayRef<int64_t> copied)
     border.setScheduleAttr(s.get());
     symbols.insert(border, std::next(Block::iterator(kernel)));
   }
-  int64_t inside = cast<RankedTensorType>(pad.getOperand().getType()).getNumElements();
-  if (auto concat = pad.getOperand().getDefiningOp<ConcatOp>())
-    for (int64_t operand : copied)
-      inside -= cast<RankedTensorType>(concat.getInputs()[operand].getType()).getNumElements();
-  int64_t each =
-      std::max<int64_t>(1, (type.getNumElements() - inside) / std::max<int64_t>(parts, 1));
   run.setKernel(name);
-  setRange(run, parts, workOfThread / each);
+  run->removeAttr(workAttribute);
+  setRange(run, last, workOfThread / std::max<int64_t>(1, borderOfPart(pad, last, copied)));
 }

@@ -14,7 +14,8 @@
 
 namespace weir::plan {
 
-/// Sizes of the buffer that another is a part of; empty: it is a whole.
+/// Sizes of the buffer that another is a part of; empty: it is a whole. Behind them, where that
+/// depends on open sizes, stand the indices in the whole at which the part begins.
 using Extents = llvm::SmallVector<int64_t, 4>;
 
 /// The type of a view of a part.

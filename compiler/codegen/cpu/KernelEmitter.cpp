@@ -306,11 +306,11 @@ LogicalResult weir::emitKernel(plan::KernelOp kernel, StringRef symbol,
     std::optional<unsigned> over = kernel.overwriterOf(unsigned(i));
     buffer.pointer = entry->getArgument((over ? source.getNumArguments() + *over : i) + 1);
     buffer.type = cast<RankedTensorType>(tensor.getType());
-    if (extents)
-      buffer.extents = cast<DenseI64ArrayAttr>(extents[i]).asArrayRef();
     for (int64_t size : buffer.type.getShape())
       buffer.dims.push_back(ShapedType::isDynamic(size) ? Value(entry->getArgument(next++))
                                                         : reader.constant(size));
+    if (extents)
+      reader.setPart(buffer, cast<DenseI64ArrayAttr>(extents[i]).asArrayRef());
     reader.bind(tensor, buffer);
   }
   Value begin = range ? reader.constant(0) : Value(entry->getArgument(next));

@@ -54,9 +54,10 @@ LogicalResult weir::emitPadBorder(KernelBuilder &r, plan::KernelOp kernel, Value
   ArrayRef<int64_t> shape = cast<RankedTensorType>(pad.getOperand().getType()).getShape();
   int64_t rank = shape.size();
   int64_t last = kernel.getSchedule()[plan::schedule::parts].size();
-  int64_t behind = 1;
+  // Elements behind an index into the last padded dimension, and how many of these are inside.
+  Value behind = r.constant(1), within = r.dim(pad.getOperand(), last);
   for (int64_t i = last + 1; i < rank; ++i)
-    behind *= shape[i];
+    behind = r.mul(behind, target.dims[i]);
   Value value = r.element(pad.getValue(), {});
   Type element = target.type.getElementType();
   emitStepLoop(r, begin, end, 1, [&](Value part) {
@@ -66,15 +67,16 @@ LogicalResult weir::emitPadBorder(KernelBuilder &r, plan::KernelOp kernel, Value
     SmallVector<Value> first(at);
     first.resize(rank, r.constant(0));
     Value from = r.linearIndex(target, first);
-    auto fill = [&](int64_t begin, int64_t end) {
-      emitStepLoop(r, r.constant(begin * behind), r.constant(end * behind), 1, [&](Value i) {
+    auto fill = [&](Value begin, Value end) {
+      emitStepLoop(r, r.mul(begin, behind), r.mul(end, behind), 1, [&](Value i) {
         BufferAccess::store(r, value, target.pointer, element, r.add(from, i));
       });
     };
-    int64_t whole = pads[last] + shape[last] + pads[rank + last];
+    Value zero = r.constant(0), before = r.constant(pads[last]), end = r.add(before, within);
+    Value whole = r.add(end, r.constant(pads[rank + last]));
     auto emitInside = [&] {
-      fill(0, pads[last]);
-      fill(pads[last] + shape[last], whole);
+      fill(zero, before);
+      fill(end, whole);
       ArrayRef<int64_t> copied = kernel.getSchedule()[plan::schedule::copied];
       auto concat = !copied.empty() ? pad.getOperand().getDefiningOp<ConcatOp>() : ConcatOp();
       int64_t channel = 0;
@@ -85,7 +87,7 @@ LogicalResult weir::emitPadBorder(KernelBuilder &r, plan::KernelOp kernel, Value
       }
     };
     if (isInside)
-      emitEither(r, isInside, emitInside, [&] { fill(0, whole); });
+      emitEither(r, isInside, emitInside, [&] { fill(zero, whole); });
     else
       emitInside();
   });

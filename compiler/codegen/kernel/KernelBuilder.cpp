@@ -121,6 +121,13 @@ Value BufferAccess::toStorage(ElementReader &r, Value value, Type element) {
 // KernelBuilder
 //===----------------------------------------------------------------------===//
 
+Value KernelBuilder::Buffer::extent(ElementReader &r, unsigned i) const {
+  if (extents.empty())
+    return dims[i];
+  return plan::isOpenExtent(extents[i]) ? r.add(dims[i], r.constant(plan::beyondPart(extents[i])))
+                                        : r.constant(extents[i]);
+}
+
 bool KernelBuilder::Buffer::hasGaps() const { return plan::hasInnerGaps(extents, type.getShape()); }
 
 Value KernelBuilder::linearIndex(const Buffer &buffer, ValueRange indices) {
@@ -131,6 +138,20 @@ Value KernelBuilder::linearIndex(const Buffer &buffer, ValueRange indices) {
     linear = add(mul(linear, buffer.extent(*this, i)), indices[i]);
   }
   return linear;
+}
+
+void KernelBuilder::setPart(Buffer &buffer, ArrayRef<int64_t> extents) {
+  if (extents.empty())
+    return;
+  size_t rank = buffer.type.getRank();
+  buffer.extents = extents.take_front(rank);
+  SmallVector<Value> first;
+  for (int64_t index : extents.drop_front(rank))
+    first.push_back(constant(index));
+  if (first.empty())
+    return;
+  buffer.pointer = BufferAccess::address(*this, buffer.pointer, buffer.type.getElementType(),
+                                         linearIndex(buffer, first));
 }
 
 bool KernelBuilder::isLeaf(Value tensor) { return isa<BlockArgument>(tensor); }

@@ -57,9 +57,7 @@ public:
     llvm::ArrayRef<int64_t> extents;
 
     /// How many elements of dimension `i` memory has room for.
-    mlir::Value extent(ElementReader &r, unsigned i) const {
-      return extents.empty() ? dims[i] : r.constant(extents[i]);
-    }
+    mlir::Value extent(ElementReader &r, unsigned i) const;
     /// See plan::hasInnerGaps.
     bool hasGaps() const;
   };
@@ -68,6 +66,9 @@ public:
     buffers[tensor] = buffer;
     forgetAll();
   }
+  /// `buffer` is a part of one of the sizes `extents`, behind which the indices may stand at which
+  /// it begins (a kernel's `extents`).
+  void setPart(Buffer &buffer, llvm::ArrayRef<int64_t> extents);
   const Buffer &bufferOf(mlir::Value tensor) { return buffers[tensor]; }
   mlir::Value linearIndex(const Buffer &buffer, mlir::ValueRange indices);
   virtual void store(mlir::Value value, const Buffer &buffer, mlir::ValueRange indices);

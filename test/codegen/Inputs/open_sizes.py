@@ -213,6 +213,31 @@ CASES += [
 ]
 
 
+def padded(pads="[0, 1, 2, 0, 0, 1, 1, 0]"):
+    """What is padded is computed inside of the padded image, whose border is written alone."""
+    window = WINDOW.replace("{p}", "0") + "groups = 1 : i64, channels_last = true, accumulator = f32"
+    return ("    %0 = weir.conv %x, %y {" + window.replace("{s}", "1") + "} : ({x}, {y}) -> {a}\n"
+            f"    %pads = weir.constant dense<{pads}> : tensor<8xi64>\n"
+            "    %rim = weir.constant dense<1.5> : tensor<f32>\n"
+            '    %1 = weir.pad %0, %pads, %rim {mode = "constant"} : ({a}, tensor<8xi64>, tensor<f32>) '
+            "-> {b}\n    %2 = weir.conv %1, %z {" + window.replace("{s}", "2") +
+            "} : ({b}, {z}) -> {r}\n    return %2 : {r}")
+
+
+PADDED = [{**each, "A": each["H"] + 2, "B": each["W"] + 3, "P": (each["H"] + 1) // 2,
+           "Q": each["W"] // 2 + 1} for each in IMAGES]
+FILTERS = {"y": [1, 1, 24, 40], "z": [3, 3, 40, 24]}
+CASES += [
+    Case("padded images", {"x": [1, "H", "W", 24], **FILTERS},
+         {"r": ([1, "P", "Q", 24], "f32"), "a": ([1, "H", "W", 40], "f32"),
+          "b": ([1, "A", "B", 40], "f32")}, padded(), PADDED, ["gemm", "convolution"]),
+    Case("padded batches", {"x": ["N", 9, 8, 24], **FILTERS},
+         {"r": (["N", 5, 5, 24], "f32"), "a": (["N", 9, 8, 40], "f32"),
+          "b": (["N", 11, 11, 40], "f32")}, padded(), [{"N": n} for n in (0, 1, 2, 5)],
+         ["convolution", "convolution"]),
+]
+
+
 def strategies(text):
     found = re.findall(r'weir_plan.kernel @\S+ schedule <(\w+)', text)
     return [each for each in found if each != "loops"]
