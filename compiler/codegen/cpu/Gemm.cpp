@@ -208,6 +208,7 @@ private:
   void emitTileRows(const Part &part, const Columns &wanted, const DepthRange &range, Value offset,
                     int64_t tileRows);
   SmallVector<Value> indexOfRow(const Part &part, Value row);
+  SmallVector<Value> indexBehind(SmallVector<Value> indices);
   bool hasWholeBlocks();
 
   int64_t blockRows() const { return blocks[batch]; }
@@ -321,6 +322,19 @@ SmallVector<Value> GemmEmitter::indexOfRow(const Part &part, Value row) {
   return indices;
 }
 
+/// Indices of the row behind that of `indices`: the last one more, carried where a dimension ends.
+SmallVector<Value> GemmEmitter::indexBehind(SmallVector<Value> indices) {
+  Value more = r.constant(1), zero = r.constant(0);
+  for (int64_t d = rowDims - 1; d > 0; --d) {
+    Value next = r.add(indices[batch + d], more);
+    Value isOver = r.equal(next, target.dims[batch + d]);
+    indices[batch + d] = r.select(isOver, zero, next);
+    more = r.select(isOver, r.constant(1), zero);
+  }
+  indices[batch] = r.add(indices[batch], more);
+  return indices;
+}
+
 /// One register tile: `tileRows` from `offset` on in the block, over a range of the sum.
 void GemmEmitter::emitTileRows(const Part &part, const Columns &wanted, const DepthRange &range,
                                Value offset, int64_t tileRows) {
@@ -352,7 +366,15 @@ void GemmEmitter::emitTileRows(const Part &part, const Columns &wanted, const De
     rhs.prefetch(r, part.matrixRows, r.add(firstOfRight, k[0]), part.panel,
                  r.divide(offset, r.constant(shape.rows)), tilesInPanel);
   };
-  auto indexOf = [&](int64_t i) { return indexOfRow(part, r.add(row, r.constant(i))); };
+  // Only the first row's indices take divisions: the others follow it.
+  SmallVector<Value> indices;
+  auto indexOf = [&](int64_t i) {
+    if (isUniform || i == 0)
+      indices = indexOfRow(part, r.add(row, r.constant(i)));
+    else
+      indices = indexBehind(std::move(indices));
+    return indices;
+  };
   TileOperands operands{readLeft, readRight, rhs.isPacked || (copied && !copies), rhs.narrow};
   if (rhs.wantsPrefetch(kernel, tilesInPanel))
     operands.prefetch = prefetch;
