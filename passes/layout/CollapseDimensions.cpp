@@ -126,17 +126,21 @@ private:
   llvm::DenseMap<Value, Value> shapes;
 };
 
-/// Whether the operation makes an element of one at the same place, and of constants that
-/// are one number.
+/// Whether the operation makes an element of one at the same place, and of others that are one
+/// number.
 bool isUnary(Operation *op) {
   if (!isa_and_nonnull<ElementwiseOpInterface>(op) || op->getNumResults() != 1)
     return false;
   unsigned tensors = 0;
+  auto isOne = [](RankedTensorType type) {
+    return type.hasStaticShape() && type.getNumElements() == 1;
+  };
+  bool makesOne = isOne(typeOf(op->getResult(0)));
   for (Value operand : op->getOperands()) {
     auto type = dyn_cast<RankedTensorType>(operand.getType());
     if (!type)
       return false;
-    if (type.hasStaticShape() && type.getNumElements() == 1 && operand.getDefiningOp<ConstantOp>())
+    if (isOne(type) && (!makesOne || operand.getDefiningOp<ConstantOp>()))
       continue;
     if (type.getShape() != typeOf(op->getResult(0)).getShape())
       return false;
@@ -183,7 +187,7 @@ std::optional<Surroundings> surroundingsOf(Operation *op) {
     return std::nullopt;
   Value result = op->getResult(0);
   auto goesOn = [&](Operation *user) {
-    return user->getBlock() == op->getBlock() && isUnary(user);
+    return user->getBlock() == op->getBlock() && isUnary(user) && onlyTensor(user) == result;
   };
   while (result.hasOneUse() && goesOn(*result.user_begin()) && found.after.size() < most) {
     found.after.push_back(*result.user_begin());
@@ -199,7 +203,7 @@ std::optional<Surroundings> surroundingsOf(Operation *op) {
 
 /// `op` on `value`, which has the elements of what it reads as `from` in another shape.
 Value inShapeOf(OpBuilder &b, Operation *op, Value from, Value value) {
-  // Constants are one number; of more dimensions than are left it would make a larger result.
+  // Others are one number; of more dimensions than are left it would make a larger result.
   IRMapping mapping;
   for (Value operand : op->getOperands())
     if (operand != from && typeOf(operand).getRank() > typeOf(value).getRank())

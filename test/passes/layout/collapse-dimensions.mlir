@@ -103,3 +103,17 @@ func.func @tuples(%x: tensor<8x9x3x4xf32>, %i: tensor<5x2xi64>) -> tensor<5x3x4x
   %0 = weir.gather_nd %x, %i {batch_dims = 0 : i64, wrap_negative = false} : (tensor<8x9x3x4xf32>, tensor<5x2xi64>) -> tensor<5x3x4xf32>
   return %0 : tensor<5x3x4xf32>
 }
+
+// What is one number goes along, too, computed as it may be.
+// CHECK-LABEL: func.func @centred
+// CHECK: weir.reduce {{.*}} : (tensor<?xf64>) -> tensor<1xf64>
+// CHECK: weir.sub {{.*}} : (tensor<?xf64>, tensor<f64>) -> tensor<?xf64>
+// CHECK: weir.exp {{.*}} -> tensor<?xf64>
+// CHECK: weir.reduce {{.*}} : (tensor<?xf64>) -> tensor<1xf64>
+func.func @centred(%x: tensor<?x?x?xf64>) -> tensor<1x1x1xf64> {
+  %m = weir.reduce %x {axes = array<i64: 0, 1, 2>, keep_dims = true, kind = "max"} : (tensor<?x?x?xf64>) -> tensor<1x1x1xf64>
+  %c = weir.sub %x, %m : (tensor<?x?x?xf64>, tensor<1x1x1xf64>) -> tensor<?x?x?xf64>
+  %e = weir.exp %c : (tensor<?x?x?xf64>) -> tensor<?x?x?xf64>
+  %y = weir.reduce %e {axes = array<i64: 0, 1, 2>, keep_dims = true, kind = "sum"} : (tensor<?x?x?xf64>) -> tensor<1x1x1xf64>
+  return %y : tensor<1x1x1xf64>
+}
