@@ -27,8 +27,6 @@ using namespace weir;
 /// registers is small beside their arithmetic, while registers, and the time of a
 /// compiler of native code, do not last for functions of any length.
 static constexpr unsigned mostOperations = 64;
-/// Constants up to which a kernel gets its own copy as immediates.
-static constexpr int64_t maxInlineConstant = 64;
 
 namespace {
 
@@ -143,22 +141,6 @@ bool isCheapLeaf(Operation *op, int before = 0) {
                    (before < mostBefore && isCheapLeaf(def, before + 1)));
 }
 
-bool isInlineConstant(Operation *op) {
-  auto constant = dyn_cast<ConstantOp>(op);
-  if (!constant)
-    return false;
-  auto elements = dyn_cast<ElementsAttr>(constant.getValue());
-  return elements && !isa<StringType>(elements.getElementType()) &&
-         (elements.isSplat() || (elements.getNumElements() <= maxInlineConstant &&
-                                 isa<IntegerType>(elements.getElementType())));
-}
-
-/// A constant of several values.
-bool isTable(Operation *op) {
-  auto elements = dyn_cast<ElementsAttr>(cast<ConstantOp>(op).getValue());
-  return !elements || !elements.isSplat();
-}
-
 /// The costly operation from which elementwise operations lead to `op`, or null:
 /// they are best computed on what that one leaves in registers.
 Operation *anchorBefore(Operation *op, int depth = 0) {
@@ -176,15 +158,6 @@ Operation *anchorBefore(Operation *op, int depth = 0) {
       return anchor;
   }
   return nullptr;
-}
-
-/// A padding along the last dimension is asked for at each element whether that is
-/// border; once written, its slices are plain reads.
-bool padsLines(Operation *op) {
-  auto pad = dyn_cast<PadOp>(op);
-  auto pads = pad ? constantIntegers(pad.getPads()) : std::nullopt;
-  size_t rank = pads ? pads->size() / 2 : 0;
-  return rank && ((*pads)[rank - 1] || pads->back());
 }
 
 /// A part of what is stored anyway: to read it there costs no more than to read a copy of it.

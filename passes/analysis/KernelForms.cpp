@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/analysis/KernelForms.h"
+#include "dialects/weir/Elemental.h"
 #include "dialects/weir/Pch.h"
 #include "passes/analysis/Clusters.h"
 #include "passes/analysis/DeviceTraits.h"
@@ -52,4 +53,27 @@ bool weir::isBlockTransposition(Operation *op) {
   bool isWord = element.isIntOrFloat() && element.getIntOrFloatBitWidth() == 32;
   return isTurnedInBlocks(element) && (isWord || !isOffloaded(op)) &&
          (!type.hasStaticShape() || type.getNumElements() >= many);
+}
+
+bool weir::isInlineConstant(Operation *op) {
+  auto constant = dyn_cast<ConstantOp>(op);
+  if (!constant)
+    return false;
+  constexpr int64_t most = 64;
+  auto elements = dyn_cast<ElementsAttr>(constant.getValue());
+  return elements && !isa<StringType>(elements.getElementType()) &&
+         (elements.isSplat() ||
+          (elements.getNumElements() <= most && isa<IntegerType>(elements.getElementType())));
+}
+
+bool weir::isTable(Operation *op) {
+  auto elements = dyn_cast<ElementsAttr>(cast<ConstantOp>(op).getValue());
+  return !elements || !elements.isSplat();
+}
+
+bool weir::padsLines(Operation *op) {
+  auto pad = dyn_cast<PadOp>(op);
+  auto pads = pad ? constantIntegers(pad.getPads()) : std::nullopt;
+  size_t rank = pads ? pads->size() / 2 : 0;
+  return rank && ((*pads)[rank - 1] || pads->back());
 }

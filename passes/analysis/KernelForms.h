@@ -24,6 +24,14 @@ bool isInPlainOrder(DotGeneralOp dot);
 /// The same, of f32.
 bool isPlainForm(DotGeneralOp dot);
 
+/// Whether kernels get their own copy of the constant, as immediates.
+bool isInlineConstant(mlir::Operation *op);
+/// A constant of several values.
+bool isTable(mlir::Operation *op);
+/// A padding along the last dimension is asked for at each element whether that is border; once
+/// written, its slices are plain reads.
+bool padsLines(mlir::Operation *op);
+
 } // namespace weir
 
 #endif // WEIR_PASSES_ANALYSIS_KERNELFORMS_H
