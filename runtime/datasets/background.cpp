@@ -146,6 +146,8 @@ struct Prefetch : OverInput, AsyncWork {
 // Calls of a function beside each other
 //===----------------------------------------------------------------------===//
 
+/// As many calls as are asked for run at a time. The ring has room for as many elements again: who
+/// is done with one goes on with the next that was pulled, while the oldest is still computed.
 struct ParallelMap : OverInput {
   struct Slot : AsyncWork {
     ParallelMap *map;
@@ -157,16 +159,23 @@ struct ParallelMap : OverInput {
   Mutex mutex;
   Condition changed;
   Slot *slots = nullptr; ///< a ring
-  int64_t capacity = 0, first = 0, count = 0;
+  int64_t capacity = 0, calls = 0, first = 0, count = 0;
+  /// How many elements have been pulled, and begun or found to be none, since the first; the ring
+  /// has number n at n % capacity.
+  int64_t pulled = 0, begun = 0;
   int64_t working = 0;
+  bool gaveUp = false;
 
   ~ParallelMap() {
     {
       Lock lock(mutex);
+      gaveUp = true;
       changed.wait(mutex, [&] { return working == 0; });
     }
-    for (; count > 0; --count, first = (first + 1) % capacity)
+    for (; count > 0; --count, first = (first + 1) % capacity) {
       release(slots[first].outcome.element);
+      release(slots[first].given);
+    }
     free(slots);
   }
 
@@ -185,41 +194,59 @@ struct ParallelMap : OverInput {
     slot.given = nullptr;
   }
 
-  static void perform(AsyncWork *work) {
-    auto *slot = static_cast<Slot *>(work);
-    ParallelMap *map = slot->map;
-    call(*slot);
-    Lock lock(map->mutex);
-    slot->isDone = true;
-    --map->working;
-    map->changed.notifyAll();
+  /// The oldest element that no call has begun for; null: there is none. Needs the mutex.
+  Slot *takePending() {
+    while (begun < pulled) {
+      Slot &slot = slots[begun++ % capacity];
+      if (!slot.isDone)
+        return &slot;
+    }
+    return nullptr;
   }
 
-  /// Has calls begun for as many elements as there is room. The input is pulled by who
+  /// Calls for `slot`, and for what has been pulled meanwhile.
+  void run(Slot *slot) {
+    while (slot) {
+      call(*slot);
+      Lock lock(mutex);
+      slot->isDone = true;
+      slot = gaveUp ? nullptr : takePending();
+      if (!slot)
+        --working;
+      changed.notifyAll();
+    }
+  }
+
+  /// Pulls as many elements as there is room for, and has calls begun. The input is pulled by who
   /// asks for an element: in order.
   void fill() {
     while (count < capacity) {
       Slot &slot = slots[(first + count) % capacity];
       slot.map = this;
-      slot.isDone = true;
+      slot.given = nullptr;
       slot.outcome.element = nullptr;
       slot.outcome.failure = Failure();
-      slot.outcome.kind = pull(input, &slot.given, slot.outcome.failure);
+      const Next kind = pull(input, &slot.given, slot.outcome.failure);
+      slot.outcome.kind = kind;
+      slot.AsyncWork::perform = [](AsyncWork *work) {
+        auto *own = static_cast<Slot *>(work);
+        own->map->run(own);
+      };
       ++count;
-      if (slot.outcome.kind != Next::Element)
-        return;
-      slot.isDone = false;
-      slot.AsyncWork::perform = perform;
+      Slot *next = nullptr;
       {
         Lock lock(mutex);
-        ++working;
+        slot.isDone = kind != Next::Element;
+        ++pulled;
+        if (working < calls)
+          next = takePending();
+        if (next)
+          ++working;
       }
-      if (startWork(pipeline->session, &slot, nullptr) == WEIR_OK)
-        continue;
-      call(slot);
-      Lock lock(mutex);
-      slot.isDone = true;
-      --working;
+      if (next && startWork(pipeline->session, next, nullptr) != WEIR_OK)
+        run(next);
+      if (kind != Next::Element)
+        return;
     }
   }
 
@@ -273,6 +300,7 @@ struct ParallelMap : OverInput {
       if (!readOutcome(in, slots[count].outcome))
         return in.fail(), false;
     }
+    pulled = begun = count;
     return OverInput::resume(in, failure);
   }
 };
@@ -311,8 +339,10 @@ Source *makeParallelMap(Pipeline &pipeline, Dataset &dataset, int64_t calls, Fai
   if (!source)
     return nullptr;
   auto *map = static_cast<ParallelMap *>(source);
-  map->slots = static_cast<ParallelMap::Slot *>(calloc(size_t(calls), sizeof(ParallelMap::Slot)));
-  map->capacity = calls;
+  map->calls = calls;
+  map->capacity = 2 * calls;
+  map->slots =
+      static_cast<ParallelMap::Slot *>(calloc(size_t(map->capacity), sizeof(ParallelMap::Slot)));
   if (map->slots)
     return source;
   failure.noMemory();
