@@ -44,28 +44,34 @@ static Value blockPads(NodeImport &n, Value given, int64_t spatial, int64_t rank
   return known ? n.ints(*known) : pads;
 }
 
-static bool areBlocks(Ints block) {
-  return frontend::canBe(block) && llvm::all_of(block, [](int64_t size) { return size > 0; });
-}
-
-static LogicalResult spaceToBatch(NodeImport &n) {
-  Value x = n.in(0);
-  bool isNd = n.node.op == "SpaceToBatchND";
-  IntVector block;
-  if (isNd) {
+/// The sizes of a block, by an operand of operations of any number of dimensions.
+static FailureOr<IntVector> blockOf(NodeImport &n) {
+  IntVector block = {n.i("block_size"), n.i("block_size")};
+  if (n.node.op.ends_with("ND")) {
     auto given = n.constantInts(1);
     if (!given)
       return failure();
     block = *given;
-  } else {
-    block = {n.i("block_size"), n.i("block_size")};
   }
-  if (!areBlocks(block))
+  if (!frontend::canBe(block) || llvm::any_of(block, [](int64_t size) { return size <= 0; }))
     return n.invalid("found a block that is not of positive sizes");
-  Value paddings = n.in(isNd ? 2 : 1);
+  return block;
+}
+
+static void requireMultiple(NodeImport &n, Value size, int64_t step, StringRef message) {
+  Value whole = n.ints({step});
+  require(n, n.compare("eq", n.mul(n.div(size, whole), whole), size), message);
+}
+
+static LogicalResult spaceToBatch(NodeImport &n) {
+  Value x = n.in(0);
+  FailureOr<IntVector> block = blockOf(n);
+  if (failed(block))
+    return failure();
+  Value paddings = n.in(n.node.op.ends_with("ND") ? 2 : 1);
   if (!x || !paddings)
     return failure();
-  int64_t rank = n.rank(x), spatial = block.size();
+  int64_t rank = n.rank(x), spatial = block->size();
   Value pads = blockPads(n, paddings, spatial, rank, false);
   Value padded = n.op<PadOp>(x, pads, n.like(x, 0), n.text("constant"));
   if (!padded)
@@ -75,12 +81,14 @@ static LogicalResult spaceToBatch(NodeImport &n) {
   IntVector order, outer;
   Value batch = n.sizeOf(padded, 0);
   for (int64_t i = 0; i < spatial; ++i) {
-    Value size = n.div(n.sizeOf(padded, 1 + i), n.ints({block[i]}));
+    requireMultiple(n, n.sizeOf(padded, 1 + i), (*block)[i],
+                    "a padded size is no multiple of the block's");
+    Value size = n.div(n.sizeOf(padded, 1 + i), n.ints({(*block)[i]}));
     cut.push_back(size);
-    cut.push_back(n.ints({block[i]}));
+    cut.push_back(n.ints({(*block)[i]}));
     joined.push_back(size);
     order.push_back(2 + 2 * i);
-    batch = n.mul(batch, n.ints({block[i]}));
+    batch = n.mul(batch, n.ints({(*block)[i]}));
   }
   order.push_back(0);
   for (int64_t i = 0; i < spatial; ++i)
@@ -97,30 +105,22 @@ static LogicalResult spaceToBatch(NodeImport &n) {
 
 static LogicalResult batchToSpace(NodeImport &n) {
   Value x = n.in(0);
-  bool isNd = n.node.op == "BatchToSpaceND";
-  IntVector block;
-  if (isNd) {
-    auto given = n.constantInts(1);
-    if (!given)
-      return failure();
-    block = *given;
-  } else {
-    block = {n.i("block_size"), n.i("block_size")};
-  }
-  if (!areBlocks(block))
-    return n.invalid("found a block that is not of positive sizes");
-  Value crops = n.in(isNd ? 2 : 1);
+  FailureOr<IntVector> block = blockOf(n);
+  if (failed(block))
+    return failure();
+  Value crops = n.in(n.node.op.ends_with("ND") ? 2 : 1);
   if (!x || !crops)
     return failure();
-  int64_t rank = n.rank(x), spatial = block.size();
+  int64_t rank = n.rank(x), spatial = block->size();
   require(n, n.compare("ge", crops, 0), "a crop is negative");
   // b…, N, S…, rest → N, (S, b)…, rest
   SmallVector<Value> cut, joined;
   int64_t product = 1;
-  for (int64_t one : block) {
+  for (int64_t one : *block) {
     cut.push_back(n.ints({one}));
     product *= one;
   }
+  requireMultiple(n, n.sizeOf(x, 0), product, "the batch is no multiple of the block's places");
   Value batch = n.div(n.sizeOf(x, 0), n.ints({product}));
   cut.push_back(batch);
   joined.push_back(batch);
@@ -128,7 +128,7 @@ static LogicalResult batchToSpace(NodeImport &n) {
   for (int64_t i = 0; i < spatial; ++i) {
     Value size = n.sizeOf(x, 1 + i);
     cut.push_back(size);
-    joined.push_back(n.mul(size, n.ints({block[i]})));
+    joined.push_back(n.mul(size, n.ints({(*block)[i]})));
     order.push_back(spatial + 1 + i);
     order.push_back(i);
   }
@@ -144,11 +144,6 @@ static LogicalResult batchToSpace(NodeImport &n) {
     return n.result(whole);
   return n.result(n.op<PadOp>(whole, blockPads(n, crops, spatial, rank, true), n.like(whole, 0),
                               n.text("constant")));
-}
-
-static void requireMultiple(NodeImport &n, Value size, int64_t step, StringRef message) {
-  Value step1 = n.ints({step});
-  require(n, n.compare("eq", n.mul(n.div(size, step1), step1), size), message);
 }
 
 /// DepthToSpace and SpaceToDepth, computed in NHWC order.
