@@ -51,11 +51,15 @@ public:
 private:
   using Key = std::pair<const void *, SmallVector<const void *, 4>>;
 
+  /// Not of more than 64 bits, as hashes have: no size is.
+  static bool isWord(Type type) {
+    return type.isIndex() || (isa<IntegerType>(type) && type.getIntOrFloatBitWidth() <= 64);
+  }
+
   static bool isArithmetic(Operation *op) {
     return isa<arith::ArithDialect>(op->getDialect()) && op->getNumResults() == 1 &&
            op->getNumOperands() > 0 && isMemoryEffectFree(op) &&
-           llvm::all_of(op->getOperandTypes(), [](Type type) { return type.isIntOrIndex(); }) &&
-           op->getResult(0).getType().isIntOrIndex();
+           llvm::all_of(op->getOperandTypes(), isWord) && isWord(op->getResult(0).getType());
   }
 
   void fold(Operation *op) {

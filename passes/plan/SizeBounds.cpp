@@ -212,7 +212,8 @@ std::optional<int64_t> SizeValues::compute(Value value, int depth) {
   OpFoldResult result = results[cast<OpResult>(value).getResultNumber()];
   if (auto attribute = dyn_cast<Attribute>(result)) {
     auto integer = dyn_cast<IntegerAttr>(attribute);
-    if (!integer)
+    // A hash may be of 128 bits.
+    if (!integer || integer.getValue().getSignificantBits() > 64)
       return std::nullopt;
     return integer.getValue().getSExtValue();
   }

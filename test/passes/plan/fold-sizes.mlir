@@ -98,3 +98,24 @@ func.func @branches(%flag: i1) attributes {weir_plan.feeds = [{type = tensor<?xf
   weir_plan.copy %x to %b : memref<?xf32>, memref<?xf32>
   return
 }
+
+// Numbers of more than 64 bits, as hashes have, are left alone, and no size is asked of them.
+// CHECK-LABEL: func.func @wide
+// CHECK: arith.subi {{.*}} : i128
+// CHECK: weir_plan.alloc
+func.func @wide() attributes {weir_plan.feeds = [{type = tensor<?xf32>}], weir_plan.fetches = []} {
+  %c0 = arith.constant 0 : index
+  %large = arith.constant 36893488147419103245 : i128
+  %c64 = arith.constant 64 : i128
+  %x = weir_plan.feed 0 : memref<?xf32>
+  %h = memref.dim %x, %c0 : memref<?xf32>
+  %word = arith.index_cast %h : index to i64
+  %wide = arith.extui %word : i64 to i128
+  %less = arith.subi %wide, %large : i128
+  %high = arith.shrui %less, %c64 : i128
+  %back = arith.trunci %high : i128 to i64
+  %size = arith.index_cast %back : i64 to index
+  %a = weir_plan.alloc(%size) : memref<?xf32>
+  weir_plan.free %a : memref<?xf32>
+  return
+}
