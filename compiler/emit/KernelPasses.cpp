@@ -1,4 +1,4 @@
-//===- KernelPasses.cpp - LLVM passes for kernels in vectors --------------===//
+//===- KernelPasses.cpp - LLVM passes for kernels -------------------------===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,11 +12,15 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/Transforms/InstCombine/InstCombine.h"
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/IndVarSimplify.h"
 #include "llvm/Transforms/Scalar/LICM.h"
+#include "llvm/Transforms/Scalar/LoopDeletion.h"
+#include "llvm/Transforms/Scalar/LoopIdiomRecognize.h"
 #include "llvm/Transforms/Scalar/LoopPassManager.h"
 #include "llvm/Transforms/Scalar/LoopRotation.h"
 #include "llvm/Transforms/Scalar/LoopUnrollPass.h"
 #include "llvm/Transforms/Scalar/SROA.h"
+#include "llvm/Transforms/Scalar/SimpleLoopUnswitch.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
 #include "llvm/Transforms/Vectorize/LoopVectorize.h"
 #include "llvm/Transforms/Vectorize/SLPVectorizer.h"
@@ -62,35 +66,82 @@ bool weir::isVectorKernel(const llvm::Function &function) {
          });
 }
 
-llvm::FunctionPassManager weir::vectorKernelPasses() {
-  // One round, as LLVM's own pipelines have it: those behind clean up.
-  auto combine = [] {
-    return llvm::InstCombinePass(llvm::InstCombineOptions().setMaxIterations(1));
-  };
-  auto hoist = [] { return llvm::LICMPass(llvm::LICMOptions()); };
-  llvm::FunctionPassManager passes;
+/// One round, as LLVM's own pipelines have it: passes behind it clean up.
+static llvm::InstCombinePass combine() {
+  return llvm::InstCombinePass(llvm::InstCombineOptions().setMaxIterations(1));
+}
+
+static llvm::LICMPass hoist() { return llvm::LICMPass(llvm::LICMOptions()); }
+
+/// What both lists begin with.
+static void addSimplification(llvm::FunctionPassManager &passes) {
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
   passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
   passes.addPass(llvm::SimplifyCFGPass());
   passes.addPass(combine());
+}
+
+/// What both lists have between the loops that are written out and those that are vectorised. What
+/// has become the same in every turn leaves its loop: the vectoriser asks of a product of powers
+/// that stays whether each is the same in all lanes, along all ways through it.
+static void addCleanup(llvm::FunctionPassManager &passes) {
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+  passes.addPass(combine());
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(hoist(), /*UseMemorySSA=*/true));
+}
+
+/// What both lists end with: loops that are still there are unrolled, and what that left is
+/// cleaned.
+static void addUnrolling(llvm::FunctionPassManager &passes) {
+  passes.addPass(llvm::LoopUnrollPass(llvm::LoopUnrollOptions(/*OptLevel=*/3)));
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+  passes.addPass(combine());
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(hoist(), /*UseMemorySSA=*/true));
+  passes.addPass(llvm::SimplifyCFGPass());
+}
+
+llvm::FunctionPassManager weir::vectorKernelPasses() {
+  llvm::FunctionPassManager passes;
+  addSimplification(passes);
   llvm::LoopPassManager loops;
   loops.addPass(llvm::LoopRotatePass());
   loops.addPass(hoist());
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(loops), /*UseMemorySSA=*/true));
   // Blocks of a window that lie at a line's ends have code of their own once these are written out.
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LoopFullUnrollPass(/*OptLevel=*/3)));
-  passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
-  passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
-  passes.addPass(combine());
+  addCleanup(passes);
   passes.addPass(llvm::LoopVectorizePass());
   passes.addPass(llvm::SLPVectorizerPass());
   passes.addPass(llvm::VectorCombinePass());
   passes.addPass(KeepLongTurnsPass());
-  passes.addPass(llvm::LoopUnrollPass(llvm::LoopUnrollOptions(/*OptLevel=*/3)));
-  passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
-  passes.addPass(combine());
-  passes.addPass(llvm::createFunctionToLoopPassAdaptor(hoist(), /*UseMemorySSA=*/true));
+  addUnrolling(passes);
+  return passes;
+}
+
+llvm::FunctionPassManager weir::loopKernelPasses() {
+  llvm::FunctionPassManager passes;
+  addSimplification(passes);
+  llvm::LoopPassManager rotated;
+  rotated.addPass(llvm::LoopRotatePass());
+  rotated.addPass(hoist());
+  rotated.addPass(llvm::SimpleLoopUnswitchPass(/*NonTrivial=*/true));
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(rotated), /*UseMemorySSA=*/true));
   passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(combine());
+  llvm::LoopPassManager counted;
+  counted.addPass(llvm::LoopIdiomRecognizePass());
+  counted.addPass(llvm::IndVarSimplifyPass());
+  counted.addPass(llvm::LoopDeletionPass());
+  counted.addPass(llvm::LoopFullUnrollPass(/*OptLevel=*/3));
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(counted)));
+  addCleanup(passes);
+  passes.addPass(llvm::LoopVectorizePass());
+  passes.addPass(combine());
+  passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(llvm::SLPVectorizerPass());
+  passes.addPass(llvm::VectorCombinePass());
+  addUnrolling(passes);
   return passes;
 }
 

@@ -1,4 +1,4 @@
-//===- KernelPasses.h - LLVM passes for kernels in vectors ------*- C++ -*-===//
+//===- KernelPasses.h - LLVM passes for kernels -----------------*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,7 +7,8 @@
 //
 // Register tiles, windows and attention leave their emitters as loops over whole vectors: nothing
 // is left for LLVM to vectorise, to turn around or to distribute. What such functions need is that
-// constants fold, that what loops repeat leaves them, and that short loops are written out.
+// constants fold, that what loops repeat leaves them, and that short loops are written out. Others
+// leave theirs as loops over elements, which LLVM vectorises; but they call nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,6 +32,11 @@ bool hasNoFloats(const llvm::Function &function);
 /// The passes for a vector kernel. Loops over elements that it may have beside those over vectors
 /// are still vectorised.
 llvm::FunctionPassManager vectorKernelPasses();
+
+/// The passes for a kernel that its emitter wrote in loops over elements: those of LLVM's pipeline
+/// that find something to do in a function of loops that calls nothing. They take half the time of
+/// all, and what they leave is not slower.
+llvm::FunctionPassManager loopKernelPasses();
 
 /// The function that a pass of LLVM's is about to run on, or a loop or component of it; null:
 /// none, or several.

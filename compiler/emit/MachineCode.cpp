@@ -174,7 +174,7 @@ void weir::optimize(llvm::Module &module, llvm::TargetMachine &machine, int leve
 
 bool weir::optimizeKernels(llvm::Module &module, llvm::TargetMachine &machine, int level,
                            bool sanitizeAddress) {
-  if (level == 0 || sanitizeAddress) {
+  if (level <= 1 || sanitizeAddress) {
     optimize(module, machine, level, sanitizeAddress);
     return false;
   }
@@ -184,28 +184,30 @@ bool weir::optimizeKernels(llvm::Module &module, llvm::TargetMachine &machine, i
   inlining.addPass(llvm::GlobalDCEPass());
   inlining.run(module, run.modules);
 
+  llvm::FunctionPassManager ofVectors = vectorKernelPasses(), ofLoops = loopKernelPasses();
   llvm::SmallPtrSet<const llvm::Function *, 4> done;
-  llvm::FunctionPassManager passes = vectorKernelPasses();
-  bool isAll = true, anyVectors = llvm::any_of(module, isVectorKernel);
+  bool areInVectors = true, isAll = true, anyVectors = llvm::any_of(module, isVectorKernel);
   for (llvm::Function &function : module) {
     if (function.isDeclaration())
       continue;
-    if (!isVectorKernel(function) && !(anyVectors && hasNoFloats(function))) {
+    bool isInVectors = isVectorKernel(function) || (anyVectors && hasNoFloats(function));
+    areInVectors &= isInVectors;
+    // Steps that wait are coroutines, which passes of the module cut into parts.
+    if (function.isPresplitCoroutine()) {
       isAll = false;
       continue;
     }
-    passes.run(function, run.functions);
+    (isInVectors ? ofVectors : ofLoops).run(function, run.functions);
     done.insert(&function);
   }
   if (!isAll) {
-    if (!done.empty())
-      run.callbacks.registerShouldRunOptionalPassCallback(
-          [&](llvm::StringRef, llvm::Any unit) { return !done.contains(functionOf(unit)); });
+    run.callbacks.registerShouldRunOptionalPassCallback(
+        [&](llvm::StringRef, llvm::Any unit) { return !done.contains(functionOf(unit)); });
     run.modules.invalidate(module, llvm::PreservedAnalyses::none());
     run.runStandard(module, level, sanitizeAddress);
   }
   legalize(module, machine);
-  return isAll;
+  return areInVectors;
 }
 
 llvm::Error weir::generateMachineCode(llvm::Module &module, llvm::TargetMachine &machine,
