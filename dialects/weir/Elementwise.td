@@ -199,9 +199,11 @@ def Weir_SelectOp : Weir_Elementwise<"select", [{ return s.select(a, b, c); }], 
 // Conversions: the result type is given
 //===----------------------------------------------------------------------===//
 
-// Floats to integers: towards zero; out of range: what x86 and C leave
-// undefined is made the nearest representable value when `saturate`, and wraps
-// modulo 2^width otherwise. To i1: value != 0.
+// Floats to integers: towards zero. Out of range, which C leaves undefined: the
+// nearest representable value when `saturate`, NaN 0. Otherwise as x86 converts
+// to 32 bits (up to that width; to 64 beyond) and cuts: the lowest value where it
+// does not fit; unsigned numbers of 32 and 64 bits also where they do not fit a
+// signed one. Integers wrap modulo 2^width. To i1: value != 0.
 def Weir_CastOp : Weir_Op<"cast", [Pure, DeclareOpInterfaceMethods<ElementalOpInterface>,
     DeclareOpInterfaceMethods<ReifyShapeOpInterface>, DeclareOpInterfaceMethods<CostOpInterface>,
     DeclareOpInterfaceMethods<ElementwiseOpInterface>, OneInstruction, KeepsShape]> {

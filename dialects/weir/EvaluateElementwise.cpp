@@ -214,9 +214,13 @@ static std::optional<Number> cast(Number a, Type from, Type to, bool saturate) {
       APFloat(x).convertToInteger(bits, APFloat::rmTowardZero, &lost);
       return integer(toUnsigned ? (int64_t)bits.getZExtValue() : bits.getSExtValue());
     }
-    if (toUnsigned && width == 64)
-      return x >= 0 && x < 0x1p64 ? integer((int64_t)(uint64_t)x) : integer(INT64_MIN);
-    return x >= -0x1p63 && x < 0x1p63 ? integer((int64_t)x) : integer(INT64_MIN);
+    bool isWide = width > 32;
+    double half = isWide ? 0x1p63 : 0x1p31;
+    if (x >= -half && x < half)
+      return integer((int64_t)x);
+    if (toUnsigned && width >= 32 && x >= half && x < 2 * half)
+      return integer((int64_t)(uint64_t)x);
+    return integer(isWide ? INT64_MIN : INT32_MIN);
   }
   if (!saturate || from.isInteger(1))
     return a;

@@ -331,39 +331,49 @@ Value ScalarBuilder::roundToOdd(Value x) {
 }
 
 Value ScalarBuilder::floatToInteger(Value x, IntegerType to, bool saturate) {
-  Type target = withElement(x, computeType(to));
-  // Out-of-range conversions are poison in LLVM. Saturating: clamp around the
-  // conversion. Wrapping: convert to 64 bits, as x86's instruction does (its
-  // answer for what does not fit is the lowest value), and cut.
-  unsigned width = to.getWidth();
-  bool toUnsigned = to.isUnsigned();
-  unsigned wide = saturate ? width : 64;
-  bool wideUnsigned = toUnsigned && (saturate || width == 64);
-  double low = wideUnsigned ? 0.0 : -std::ldexp(1.0, wide - 1);
-  double high = std::ldexp(1.0, wideUnsigned ? wide : wide - 1);
-  Value truncated = op<math::TruncOp>(x);
-  Value below = op<arith::CmpFOp>(arith::CmpFPredicate::OLT, truncated, constant(x, low));
-  Value above = op<arith::CmpFOp>(arith::CmpFPredicate::OGE, truncated, constant(x, high));
-  Value nan = op<arith::CmpFOp>(arith::CmpFPredicate::UNO, x, x);
-  Value outside = op<arith::OrIOp>(op<arith::OrIOp>(below, above), nan);
-  Value inside = select(outside, zero(x), x);
+  // Out-of-range conversions are poison in LLVM: zero is converted in their place, and what they
+  // are is selected behind it.
+  unsigned width = to.getWidth(), wide = saturate ? width : width <= 32 ? 32 : 64;
   Type wideType = withElement(x, b.getIntegerType(wide));
-  Value converted = wideUnsigned ? Value(arith::FPToUIOp::create(b, loc, wideType, inside))
-                                 : Value(arith::FPToSIOp::create(b, loc, wideType, inside));
   auto bits = [&](APInt value) -> Value {
     TypedAttr attr = IntegerAttr::get(b.getIntegerType(wide), value);
     if (auto vector = dyn_cast<VectorType>(wideType))
       attr = SplatElementsAttr::get(vector, attr);
     return arith::ConstantOp::create(b, loc, attr);
   };
-  APInt lowest = wideUnsigned ? APInt::getZero(wide) : APInt::getSignedMinValue(wide);
-  APInt highest = wideUnsigned ? APInt::getMaxValue(wide) : APInt::getSignedMaxValue(wide);
+  Value truncated = op<math::TruncOp>(x);
+  auto isBelow = [&](double bound) {
+    return op<arith::CmpFOp>(arith::CmpFPredicate::OLT, truncated, constant(x, bound));
+  };
+  auto isFrom = [&](double bound) {
+    return op<arith::CmpFOp>(arith::CmpFPredicate::OGE, truncated, constant(x, bound));
+  };
+  Value nan = op<arith::CmpFOp>(arith::CmpFPredicate::UNO, x, x);
   if (saturate) {
+    bool isUnsigned = to.isUnsigned();
+    Value below = isBelow(isUnsigned ? 0.0 : -std::ldexp(1.0, wide - 1));
+    Value above = isFrom(std::ldexp(1.0, isUnsigned ? wide : wide - 1));
+    Value outside = op<arith::OrIOp>(op<arith::OrIOp>(below, above), nan);
+    Value inside = select(outside, zero(x), x);
+    Value converted = isUnsigned ? Value(arith::FPToUIOp::create(b, loc, wideType, inside))
+                                 : Value(arith::FPToSIOp::create(b, loc, wideType, inside));
+    APInt lowest = isUnsigned ? APInt::getZero(wide) : APInt::getSignedMinValue(wide);
+    APInt highest = isUnsigned ? APInt::getMaxValue(wide) : APInt::getSignedMaxValue(wide);
     converted = select(below, bits(lowest), converted);
-    converted = select(above, bits(highest), converted);
-    return converted; // NaN: 0
+    return select(above, bits(highest), converted); // NaN: 0
   }
-  converted = select(outside, bits(wideUnsigned ? APInt::getOneBitSet(64, 63) : lowest), converted);
+  // As x86's instructions for 32 and 64 bits do it: the lowest value where it does not fit.
+  Value above = isFrom(std::ldexp(1.0, wide - 1));
+  Value outside =
+      op<arith::OrIOp>(op<arith::OrIOp>(isBelow(-std::ldexp(1.0, wide - 1)), above), nan);
+  Value converted = arith::FPToSIOp::create(b, loc, wideType, select(outside, zero(x), x));
+  converted = select(outside, bits(APInt::getSignedMinValue(wide)), converted);
+  if (to.isUnsigned() && width == wide) {
+    Value upper = op<arith::AndIOp>(above, isBelow(std::ldexp(1.0, wide)));
+    Value high = arith::FPToUIOp::create(b, loc, wideType, select(upper, x, zero(x)));
+    converted = select(upper, high, converted);
+  }
+  Type target = withElement(x, computeType(to));
   return width == wide ? converted : Value(arith::TruncIOp::create(b, loc, target, converted));
 }
 
