@@ -83,15 +83,19 @@ int32_t weir_kernel_as_string(weir_context *ctx, const weir_tensor *operands, in
     char text[2 * bound + 8];
     if (data.dtype == WEIR_STRING) {
       const weir_string &in = stringsOf(data)[i];
-      int64_t pad = format.width > in.size ? format.width - in.size : 0;
-      char *to = contents.make(in.size + pad);
+      // A precision cuts, but only beside a width.
+      int64_t kept = in.size;
+      if (format.width > 0 && format.precision >= 0 && format.precision < kept)
+        kept = format.precision;
+      int64_t pad = format.width > kept ? format.width - kept : 0;
+      char *to = contents.make(kept + pad);
       if (!to)
         return WEIR_RESOURCE_EXHAUSTED;
       bool isLeft = format.flag == '-';
-      memset(isLeft ? to + in.size : to, ' ', size_t(pad));
-      if (in.size > 0)
-        memcpy(isLeft ? to : to + pad, in.data, size_t(in.size));
-      *out = {to, in.size + pad};
+      memset(isLeft ? to + kept : to, ' ', size_t(pad));
+      if (kept > 0)
+        memcpy(isLeft ? to : to + pad, in.data, size_t(kept));
+      *out = {to, kept + pad};
       continue;
     }
     Number number = numberAt(data, i);

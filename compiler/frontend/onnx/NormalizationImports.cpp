@@ -216,7 +216,8 @@ LogicalResult meanVariance(NodeImport &n) {
         n.version < 13 ? n.reduce(n.mul(centred, centred), "mean", *axes, true)
                        : n.sub(n.reduce(n.mul(wide, wide), "mean", *axes, true), n.mul(mean, mean));
     Value deviation = n.sqrt(variance);
-    centred = n.div(centred, n.add(deviation, 1e-9));
+    // The function's 1e-9 is cast to the operand's type, where that of a half is zero.
+    centred = n.div(centred, n.element(x).isF16() ? deviation : n.add(deviation, 1e-9));
   }
   return n.result(n.cast(centred, n.element(x)));
 }

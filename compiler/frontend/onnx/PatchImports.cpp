@@ -170,9 +170,13 @@ LogicalResult deformConv(NodeImport &n) {
   }
   Value moved = n.reshape(offset, {images, taps, 2, height, width});
   Value grouped = n.reshape(x, {images, xs[1] / offsetGroups, xs[2], xs[3]});
-  Value values = samplePlaces(
-      n, grouped, {n.add(n.pick(moved, 2, 0), base[0]), n.add(n.pick(moved, 2, 1), base[1])},
-      Interpolation::Linear, Border::Zero, false);
+  // A tap that is far outside reads nothing, also one that an infinite offset moves there.
+  auto placeOf = [&](int64_t d) {
+    Value place = n.add(n.pick(moved, 2, d), base[d]);
+    return n.maximum(n.minimum(place, double(xs[2 + d]) + 1), -2.0);
+  };
+  Value values = samplePlaces(n, grouped, {placeOf(0), placeOf(1)}, Interpolation::Linear,
+                              Border::Zero, false);
   if (n.has(4))
     values = n.mul(values, n.reshape(n.in(4), {images, 1, taps, height, width}));
   int64_t depth = xs[1] / groups * taps;

@@ -282,11 +282,12 @@ void EntryImporter::addResults() {
 }
 
 void EntryImporter::finish() {
+  // What is fetched may be what a given gradient is of, which goes.
+  auto end = func::ReturnOp::create(b, function.getLoc(), results);
   if (!shared.options.training)
     dropGivenGradients(function.getBody().front());
   noteDevices(importer, function);
-  func::ReturnOp::create(b, function.getLoc(), results);
-  function.setType(b.getFunctionType(types, ValueRange(results).getTypes()));
+  function.setType(b.getFunctionType(types, end.getOperandTypes()));
   for (auto [i, name] : llvm::enumerate(names))
     function.setResultAttr(i, "weir.name", name);
   for (size_t i : further)

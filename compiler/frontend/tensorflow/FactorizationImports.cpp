@@ -356,6 +356,9 @@ static LogicalResult cholesky(NodeImport &n) {
                        [&](TensorBuilder &t, Value k, ArrayRef<Value> s) -> std::vector<Value> {
                          Value rows = indexAlong(t, size, 1), columns = indexAlong(t, size, 2);
                          Value head = line(t, line(t, s[0], k, 1), k, 2);
+                         // A Hermitian matrix has a real diagonal, whatever is written there.
+                         if (head && isComplex(head))
+                           head = t.cast(t.op<RealOp>(head), t.element(head));
                          Value column = t.div(line(t, s[0], k, 2), t.sqrt(head));
                          column = t.select(t.compare("ge", rows, k), column, t.like(s[0], 0));
                          Value below = t.select(t.compare("gt", rows, k), column, t.like(s[0], 0));

@@ -86,7 +86,7 @@ static LogicalResult resizeArea(NodeImport &n) {
     return failure();
   x = n.cast(x, n.b.getF32Type());
   for (int64_t dim = 1; dim < 3; ++dim)
-    x = applyMatrix(n, x, areaMatrix(n, sideOf(n, n.in(0), sizes, dim)), dim);
+    x = meanOfAreas(n, x, sideOf(n, n.in(0), sizes, dim), dim);
   return n.result(x);
 }
 

@@ -67,8 +67,10 @@ static LogicalResult gatherNd(NodeImport &n) {
   if (x && indices && n.rank(indices) > 0 &&
       ShapedType::isDynamic(n.dim(indices, n.rank(indices) - 1)))
     return n.result(gatherNdOfOpenDepth(n, x, indices));
-  if (n.s("bad_indices_policy") != "IGNORE")
+  if (n.s("bad_indices_policy") != "IGNORE") {
+    requireReadable(n, x, indices);
     return n.result(n.op<GatherNdOp>(x, indices, n.number(0), n.flag(false)));
+  }
   // What lies outside is zero.
   if (!x || !indices || n.rank(indices) < 1)
     return failure();
@@ -231,13 +233,18 @@ static LogicalResult unique(NodeImport &n) {
     auto given = n.constantInts(1);
     if (!given)
       return failure();
-    if (!given->empty() && n.rank(x) > 1) {
+    if (n.rank(n.in(1)) != 1 || given->size() > 1)
+      return n.invalid("expected an axis in a vector of one element or none, got " +
+                       Twine(given->size()) + " in rank " + Twine(n.rank(n.in(1))));
+    if (!given->empty()) {
       auto checked = n.axis(given->front(), n.rank(x));
       if (!checked)
         return failure();
-      axis = *checked;
+      axis = n.rank(x) > 1 ? *checked : -1;
     }
   }
+  if (axis < 0 && n.rank(x) != 1)
+    return n.invalid("expected a vector where there is no axis, got rank " + Twine(n.rank(x)));
   // Halves are hashed by their bits; slices are compared.
   bool isHashed = n.isFloat(x);
   Value keys = isHashed ? hashedAs(n, x, axis < 0 && isHalf(n.element(x))) : x;

@@ -53,7 +53,8 @@ static const GradientRow *findGradient(std::string_view op) {
   static const auto *table = [] {
     auto *map = new std::unordered_map<std::string_view, const GradientRow *>();
     for (ArrayRef<GradientRow> family :
-         {activationGradients(), matrixGradients(), fourierGradients(), selectionGradients()})
+         {activationGradients(), matrixGradients(), fourierGradients(), selectionGradients(),
+          secondGradients()})
       for (const GradientRow &row : family)
         map->emplace(row.op, &row);
     return map;
@@ -151,46 +152,6 @@ WEIR_GRADIENT_NAME(LeakyReluGrad);
 WEIR_GRADIENT_NAME(SoftplusGrad);
 WEIR_GRADIENT_NAME(SoftsignGrad);
 #undef WEIR_GRADIENT_NAME
-
-static Gradients reluGradGradient(const Differentiated &d) {
-  return {d.call(d.n.node.op, {d.dy[0], d.x[1]}), Value()};
-}
-
-/// Gradients of 1/x, √x and 1/√x have 0 where nothing flows back, which is no rule for their own
-/// gradients: those are of the formulas.
-static Gradients reciprocalGradGradient(const Differentiated &d) {
-  NodeImport &n = d.n;
-  Value y = d.x[0], dy = d.x[1], g = d.dy[0];
-  return {n.mul(n.mul(n.mul(g, dy), y), -2.0), n.op<NegOp>(n.mul(g, n.mul(y, y)))};
-}
-
-static Gradients sqrtGradGradient(const Differentiated &d) {
-  NodeImport &n = d.n;
-  Value scaled = n.div(d.dy[0], d.x[0]);
-  return {n.op<NegOp>(n.mul(scaled, d.y[0])), n.mul(scaled, 0.5)};
-}
-
-static Gradients rsqrtGradGradient(const Differentiated &d) {
-  NodeImport &n = d.n;
-  Value y = d.x[0], dy = d.x[1], g = d.dy[0];
-  return {n.mul(n.mul(n.mul(g, dy), n.mul(y, y)), -1.5),
-          n.mul(n.mul(n.mul(g, y), -0.5), n.mul(y, y))};
-}
-
-/// Those are of reals and operands of one shape; nothing: others are differentiated by element.
-template <Gradients (*gradient)(const Differentiated &)>
-static Gradients ofReals(const Differentiated &d) {
-  bool isOfShape = d.n.type(d.x[0]) == d.n.type(d.x[1]) && d.n.isFloat(d.x[0]);
-  return isOfShape ? gradient(d) : Gradients();
-}
-
-/// Of the operand, without a quotient of two infinities where it is far from zero.
-static Gradients softplusGradGradient(const Differentiated &d) {
-  NodeImport &n = d.n;
-  Value x = d.x[1];
-  Value width = n.add(n.add(n.exp(n.op<NegOp>(x)), 2.0), n.exp(x));
-  return {d.call("SoftplusGrad", {d.dy[0], x}), n.div(n.mul(d.dy[0], d.x[0]), width)};
-}
 
 /// dy is of the result's shape; what was broadcast is summed up.
 static Value sumLike(const Differentiated &d, Value gradient, Value x) {
@@ -515,14 +476,6 @@ ArrayRef<GradientRow> weir::tf::activationGradients() {
       {"LeakyRelu", unaryGradient<&LeakyReluGradName, false>},
       {"Softplus", unaryGradient<&SoftplusGradName, false>},
       {"Softsign", unaryGradient<&SoftsignGradName, false>},
-      {"ReluGrad", reluGradGradient},
-      {"Relu6Grad", reluGradGradient},
-      {"LeakyReluGrad", reluGradGradient},
-      {"SoftplusGrad", softplusGradGradient},
-      {"InvGrad", ofReals<reciprocalGradGradient>},
-      {"ReciprocalGrad", ofReals<reciprocalGradGradient>},
-      {"SqrtGrad", ofReals<sqrtGradGradient>},
-      {"RsqrtGrad", ofReals<rsqrtGradGradient>},
       {"ClipByValue", clipGradient},
       {"DivNoNan", divNoNanGradient},
       {"MulNoNan", mulNoNanGradient},

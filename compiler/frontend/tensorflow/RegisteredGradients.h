@@ -41,6 +41,7 @@ struct GradientRow {
 
 /// The families, each in a file of its name.
 llvm::ArrayRef<GradientRow> activationGradients();
+llvm::ArrayRef<GradientRow> secondGradients();
 llvm::ArrayRef<GradientRow> matrixGradients();
 llvm::ArrayRef<GradientRow> fourierGradients();
 llvm::ArrayRef<GradientRow> selectionGradients();

@@ -95,17 +95,28 @@ Taps weir::tf::cubicTaps(NodeImport &n, const Side &side) {
   return taps;
 }
 
-Value weir::tf::areaMatrix(NodeImport &n, const Side &side) {
+Value weir::tf::meanOfAreas(NodeImport &n, Value x, const Side &side, int64_t dim) {
+  if (!x)
+    return {};
   Type f32 = n.b.getF32Type();
   Value scale = stepOf(n, side), at = positions(n, side);
   Value low = n.unsqueeze(n.mul(at, scale), {1});
   Value high = n.unsqueeze(n.mul(n.add(at, 1.0), scale), {1});
-  Value sample = n.op<IotaOp>(side.from, n.number(0), n.typeAttr(f32));
+  // So many samples does an area touch at most, wherever it begins: [result, touched].
+  Value touched = n.toI64(n.add(n.op<FloorOp>(scale), 2.0));
+  Value first = n.op<FloorOp>(low);
+  Value sample = n.add(first, n.op<IotaOp>(touched, n.number(0), n.typeAttr(f32)));
   // What lies behind the last sample counts as it.
-  Value isLast = n.compare("eq", sample, n.cast(lastOf(n, side), f32));
-  Value upper = n.select(isLast, high, n.minimum(high, n.add(sample, 1.0)));
-  Value covered = n.maximum(n.sub(upper, n.maximum(low, sample)), 0.0);
-  return n.div(covered, scale);
+  Value last = n.cast(lastOf(n, side), f32);
+  Value upper = n.select(n.compare("eq", sample, last), high, n.minimum(high, n.add(sample, 1.0)));
+  Value covered = n.sub(upper, n.maximum(low, sample));
+  covered = n.select(n.compare("le", sample, last), n.maximum(covered, 0.0), n.like(covered, 0));
+  // A sample outside of the area has no part in it, not even an infinite one.
+  IntVector trailing = axesFrom(2, n.rank(x) + 1 - dim);
+  Value share = n.unsqueeze(n.div(covered, scale), trailing);
+  Value parts = n.gather(x, n.toI64(n.minimum(sample, last)), dim);
+  Value weighted = n.select(n.compare("gt", share, 0), n.mul(parts, share), n.like(share, 0));
+  return n.reduce(weighted, "sum", {dim + 1}, false);
 }
 
 Value weir::tf::alongDim(NodeImport &n, Value v, int64_t dim, int64_t rank) {

@@ -58,8 +58,9 @@ Value nearestIndex(NodeImport &n, const Side &side);
 /// edge repeats, or with half-pixel centres the rest is normalised.
 Taps cubicTaps(NodeImport &n, const Side &side);
 
-/// [to, from] weights of averaging the area that a sample covers.
-Value areaMatrix(NodeImport &n, const Side &side);
+/// Dimension `dim` of `x` brought to the side's size: each sample of the result is the mean of
+/// those that it covers, an end as far as it covers it.
+Value meanOfAreas(NodeImport &n, Value x, const Side &side, int64_t dim);
 
 /// A vector along dimension `dim` of a tensor of that rank.
 Value alongDim(NodeImport &n, Value v, int64_t dim, int64_t rank);

@@ -149,6 +149,15 @@ LogicalResult weir::tf::requireElements(NodeImport &n, Value v, StringRef what) 
   return success();
 }
 
+void weir::tf::requireReadable(NodeImport &n, Value x, Value indices) {
+  if (!x || !indices || n.rank(indices) < 1 ||
+      llvm::all_of(n.sizes(x), [](int64_t size) { return size > 0; }))
+    return;
+  Value isFull = n.reduce(n.compare("gt", n.shapeOf(x), 0), "all", {0}, false);
+  Value count = n.toScalar(n.sizeProduct(indices, 0, n.rank(indices) - 1));
+  require(n, n.op<OrOp>(isFull, n.compare("eq", count, 0)), "an empty tensor is read from");
+}
+
 void weir::tf::requireRoomFor(NodeImport &n, Value target, Value indices, Value updates) {
   if (!target || !indices || !updates)
     return;

@@ -70,6 +70,10 @@ LogicalResult requireElements(NodeImport &n, Value v, llvm::StringRef what);
 /// them whatever the indices are.
 void requireRoomFor(NodeImport &n, Value target, Value indices, Value updates);
 
+/// Requires of tuples of indices [..., depth] that there are none where `x` has no elements: not
+/// even slices of none are read from it.
+void requireReadable(NodeImport &n, Value x, Value indices);
+
 /// The row-major number of each coordinate tuple in `shape`.
 Value linearKeys(NodeImport &n, Value rows, Value shape, int64_t rank);
 /// The tuples back from such numbers, [n, rank].

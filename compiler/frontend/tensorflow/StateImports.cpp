@@ -329,6 +329,7 @@ static LogicalResult resourceGatherNd(NodeImport &n) {
   if (x && indices && n.rank(indices) > 0 &&
       ShapedType::isDynamic(n.dim(indices, n.rank(indices) - 1)))
     return n.result(gatherNdOfOpenDepth(n, x, indices));
+  requireReadable(n, x, indices);
   return n.result(n.op<GatherNdOp>(x, indices, n.number(0), n.flag(false)));
 }
 

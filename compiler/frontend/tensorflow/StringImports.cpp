@@ -133,9 +133,9 @@ static LogicalResult asString(NodeImport &n) {
     return n.invalid("expected fill blank, +, -, 0 or #, got \"" + Twine(std::string(fill)) + "\"");
   if (scientific && shortest)
     return n.invalid("found both scientific and shortest");
-  if (!isReal && (precision > -1 || scientific || shortest))
-    return n.invalid("found a precision or notation of floats for " +
-                     Twine(n.isString(x) ? "strings" : "integers"));
+  // Strings take a precision, beside a width, and pass a notation by.
+  if (!isReal && !n.isString(x) && (precision > -1 || scientific || shortest))
+    return n.invalid("found a precision or notation of floats for integers");
   char conversion = scientific ? 'e' : shortest ? 'g' : 'f';
   return map(n, "weir_kernel_as_string", stringType(n),
              {fill.empty() ? 0 : fill[0], std::max<int64_t>(width, -1),
