@@ -70,6 +70,9 @@ llvm::LogicalResult dimsOf(ElementReader &reader, mlir::Value tensor,
 mlir::Value ceilDivide(ElementReader &reader, mlir::Value numerator, mlir::Value divisor);
 /// Signed remainder in [0, divisor), for any numerator; `divisor` is positive.
 mlir::Value positiveRemainder(ElementReader &reader, mlir::Value numerator, mlir::Value divisor);
+/// Where a border of `mode`, which is not constant, takes the element at `index` from, which counts
+/// from the operand's begin and may be outside of its `size`.
+mlir::Value mirroredIndex(ElementReader &reader, PadMode mode, mlir::Value index, mlir::Value size);
 mlir::Value product(ElementReader &reader, mlir::ValueRange sizes);
 /// The same for sizes that a caller says, none negative: 2^62 where it would be
 /// more.

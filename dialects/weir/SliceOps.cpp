@@ -160,9 +160,7 @@ LogicalResult PadOp::inferReturnTypes(MLIRContext *, OptionalLocation loc, Adapt
   return inferred(types, shape, element);
 }
 
-/// Where the element at `index` (from the operand's begin, maybe outside) is
-/// taken from.
-static Value sourceIndex(ElementReader &r, PadMode mode, Value index, Value size) {
+Value shape::mirroredIndex(ElementReader &r, PadMode mode, Value index, Value size) {
   Value zero = r.constant(0), one = r.constant(1);
   if (mode == PadMode::Edge)
     return r.minimum(r.maximum(index, zero), r.sub(size, one));
@@ -194,7 +192,7 @@ Value PadOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
     bool mayBeOutside =
         !isKnown(pads[i]) || !isKnown(pads[rank + i]) || pads[i] > 0 || pads[rank + i] > 0;
     if (mayBeOutside && !isConstant) {
-      index = sourceIndex(r, getMode(), index, r.dim(getOperand(), i));
+      index = mirroredIndex(r, getMode(), index, r.dim(getOperand(), i));
     } else if (mayBeOutside) {
       // One unsigned comparison tests both ends.
       Value ok = r.b.createOrFold<arith::CmpIOp>(r.loc, arith::CmpIPredicate::ult, index,

@@ -1,4 +1,4 @@
-//===- PadBlocks.cpp - constant borders, block by block --------*- C++ -*-===//
+//===- PadBlocks.cpp - borders, block by block -----------------*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // What lies before and behind an operand along a dimension is one block of memory, over
-// all dimensions behind that: it is filled at once, and no element asks where it is.
+// all dimensions behind that: a constant fills it at once, and no element asks where it is.
+// Of a border that the operand itself gives each line is copied whole, and only the elements
+// before and behind it are looked up one by one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +16,7 @@
 #include "compiler/codegen/cpu/PiecewiseRows.h"
 #include "compiler/codegen/cpu/Tiles.h"
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/ShapeSupport.h"
 
 using namespace mlir;
 using namespace weir;
@@ -24,12 +27,18 @@ class PadBlocks {
 public:
   PadBlocks(KernelBuilder &r, PadOp pad)
       : r(r), pad(pad), pads(*constantIntegers(pad.getPads())), rank(pads.size() / 2),
-        target(r.bufferOf(pad.getResult())), value(r.element(pad.getValue(), {})),
+        isConstant(pad.getMode() == PadMode::Constant), target(r.bufferOf(pad.getResult())),
+        value(isConstant ? r.element(pad.getValue(), {}) : Value()),
         concat(concatenationOfRows(pad.getOperand(), pad)) {}
 
   /// All elements whose first indices into the result are `at`.
   void emit(ArrayRef<Value> at) {
     SmallVector<Value> inside;
+    if (!isConstant) {
+      for (auto [i, index] : llvm::enumerate(at))
+        inside.push_back(source(i, index));
+      return block(at, inside);
+    }
     Value isInside = insidePadding(r, at, pads, pad.getOperand(), inside);
     if (!isInside)
       return block(at, inside);
@@ -60,19 +69,56 @@ private:
     });
   }
 
+  /// Where dimension `i` of the operand has what belongs to `index` of the result. A division
+  /// finds it, which what is inside does without.
+  Value source(int64_t i, Value index) {
+    if (pads[i] == 0 && pads[rank + i] == 0)
+      return index;
+    Value size = r.dim(pad.getOperand(), i), own = r.sub(index, r.constant(pads[i]));
+    return emitIf(
+        r, r.b.createOrFold<arith::CmpIOp>(r.loc, arith::CmpIPredicate::ult, own, size),
+        [&] { return own; }, [&] { return shape::mirroredIndex(r, pad.getMode(), own, size); });
+  }
+  /// Elements `from` to `end` of the result's line at `at`, one by one.
+  void mirror(ArrayRef<Value> at, ArrayRef<Value> inside, Value from, Value end) {
+    emitStepLoop(r, from, end, 1, [&](Value k) {
+      SmallVector<Value> to(at), there(inside);
+      to.push_back(k);
+      there.push_back(source(rank - 1, k));
+      r.store(r.element(pad.getOperand(), there), target, to);
+    });
+  }
+  /// All of what lies at the indices `at` of the result, where the operand gives the border.
+  void mirrored(ArrayRef<Value> at, ArrayRef<Value> inside) {
+    emitStepLoop(r, r.constant(0), target.dims[at.size()], 1, [&](Value k) {
+      SmallVector<Value> here(at), there(inside);
+      here.push_back(k);
+      there.push_back(source(at.size(), k));
+      block(here, there);
+    });
+  }
+
   /// What lies at the indices `at` of the result, which are `inside` of the operand.
   void block(ArrayRef<Value> at, ArrayRef<Value> inside) {
     int64_t i = at.size();
     if (i == rank)
       return copy(at, inside, {}, {}, r.constant(1));
+    if (!isConstant && i + 1 < rank)
+      return mirrored(at, inside);
     Value zero = r.constant(0), size = r.dim(pad.getOperand(), i), behind = volume(i + 1);
     int64_t before = pads[i], after = pads[rank + i];
     Value from = r.constant(std::max<int64_t>(-before, 0));
     Value end = after < 0 ? r.add(size, r.constant(after)) : size;
     Value first = r.constant(std::max<int64_t>(before, 0));
-    Value count = r.maximum(r.sub(end, from), zero);
-    if (before > 0)
-      fill(linear(at, zero), r.mul(r.constant(before), behind));
+    // Where one side adds and the other crops, the result may end within what is added.
+    const bool isMixed = (before < 0 && after > 0) || (before > 0 && after < 0);
+    if (isMixed)
+      first = r.minimum(first, target.dims[i]);
+    Value count = r.maximum(r.sub(end, from), zero), last = r.add(first, count);
+    if (before > 0 && !isConstant)
+      mirror(at, inside, zero, first);
+    else if (before > 0)
+      fill(linear(at, zero), r.mul(first, behind));
     const bool isLast = i + 1 == rank, isWhole = before >= 0 && after >= 0;
     if (isLast && isWhole && isPiecewise(pad.getOperand())) {
       emitPiecewiseRow(r, pad.getOperand(), SmallVector<Value>(inside),
@@ -93,8 +139,11 @@ private:
         block(here, there);
       });
     }
-    if (after > 0)
-      fill(linear(at, r.add(first, count)), r.mul(r.constant(after), behind));
+    if (after > 0 && !isConstant)
+      mirror(at, inside, last, target.dims[i]);
+    else if (after > 0)
+      fill(linear(at, last),
+           r.mul(isMixed ? r.sub(target.dims[i], last) : r.constant(after), behind));
   }
 
   /// `count` elements of a line, from `from` of the operand to `first` of the result.
@@ -114,8 +163,9 @@ private:
   PadOp pad;
   SmallVector<int64_t> pads;
   int64_t rank;
+  const bool isConstant;
   const KernelBuilder::Buffer target;
-  Value value;
+  Value value; ///< of a constant border
   /// Whose operands' rows are the operand's rows, or null.
   ConcatOp concat;
 };
@@ -124,7 +174,7 @@ private:
 
 bool weir::isPadBlocks(Operation *op) {
   auto pad = dyn_cast_or_null<PadOp>(op);
-  return pad && pad.getMode() == PadMode::Constant && constantIntegers(pad.getPads());
+  return pad && constantIntegers(pad.getPads());
 }
 
 void weir::emitPadBlocks(KernelBuilder &r, PadOp pad, ArrayRef<Value> at) {

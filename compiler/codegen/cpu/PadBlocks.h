@@ -1,4 +1,4 @@
-//===- PadBlocks.h - constant borders, block by block ------------*- C++ -*-===//
+//===- PadBlocks.h - borders, block by block ---------------------*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,7 +12,7 @@
 
 namespace weir {
 
-/// Whether a kernel of `op` alone is a constant border that is written block by block.
+/// Whether a kernel of `op` alone is a border that is written block by block.
 bool isPadBlocks(mlir::Operation *op);
 /// The elements of the border's result whose first indices are `at`.
 void emitPadBlocks(KernelBuilder &reader, PadOp pad, llvm::ArrayRef<mlir::Value> at);
