@@ -8,6 +8,7 @@
 #include "kernels/ordering.h"
 
 #include <string.h>
+#include <type_traits>
 
 namespace weir::rt {
 
@@ -120,6 +121,83 @@ void makeKeys(int32_t dtype, const void *data, int64_t stride, int64_t count, ui
     return fillKeys<uint64_t>(pattern, data, stride, count, keys);
   }
 }
+
+//===----------------------------------------------------------------------===//
+// Keys and indices in one number
+//===----------------------------------------------------------------------===//
+
+/// Signed, in the lower half of a word.
+template <typename Word, Pattern::Kind kind> static Word shortKeyOf(const Pattern &p, Word bits) {
+  constexpr int half = sizeof(Word) * 4;
+  constexpr Word middle = Word(1) << (half - 1);
+  if constexpr (kind == Pattern::Unsigned)
+    return bits - middle;
+  Word sign = Word(1) << (p.bits - 1);
+  if constexpr (kind == Pattern::Signed)
+    return ((bits & (2 * sign - 1)) ^ sign) - sign;
+  Word magnitude = bits & (sign - 1);
+  bool isNan =
+      magnitude > Word(p.largest) || (p.negativeZeroIsNan && (bits & (2 * sign - 1)) == sign);
+  return isNan ? middle - 1 : bits & sign ? -magnitude : magnitude;
+}
+
+template <typename Word, typename T, Pattern::Kind kind>
+static void fillWords(const Pattern &pattern, const void *data, const Columns &columns,
+                      bool largest, Word *words) {
+  using Bits = std::make_unsigned_t<Word>;
+  constexpr int half = sizeof(Word) * 4;
+  const Word turn = largest ? -1 : 0;
+  auto *elements = static_cast<const T *>(data);
+  auto wordOf = [&](int64_t place, int64_t i) {
+    Word key = shortKeyOf<Word, kind>(pattern, Word(elements[place])) ^ turn;
+    return Word(Bits(key) << half | Bits(i));
+  };
+  const int64_t lanes = columns.lanes, step = columns.step, first = columns.firsts[0];
+  bool areNeighbours = true;
+  for (int64_t l = 1; l < lanes; ++l)
+    areNeighbours = areNeighbours && columns.firsts[l] == first + l;
+  if (areNeighbours) {
+    for (int64_t i = 0; i < columns.count; ++i)
+      for (int64_t l = 0; l < lanes; ++l)
+        words[i * lanes + l] = wordOf(first + i * step + l, i);
+    return;
+  }
+  for (int64_t l = 0; l < lanes; ++l)
+    for (int64_t i = 0; i < columns.count; ++i)
+      words[i * lanes + l] = wordOf(columns.firsts[l] + i * step, i);
+}
+
+template <typename Word> bool hasWords(int32_t dtype, int64_t count) {
+  Pattern pattern = patternOf(dtype);
+  return pattern.kind != Pattern::None && pattern.bytes * 2 <= sizeof(Word) &&
+         count <= int64_t(1) << (sizeof(Word) * 4);
+}
+
+template <typename Word, typename T>
+static void fillWordsOf(const Pattern &pattern, const void *data, const Columns &columns,
+                        bool largest, Word *words) {
+  if (pattern.kind == Pattern::Unsigned)
+    return fillWords<Word, T, Pattern::Unsigned>(pattern, data, columns, largest, words);
+  if (pattern.kind == Pattern::Signed)
+    return fillWords<Word, T, Pattern::Signed>(pattern, data, columns, largest, words);
+  fillWords<Word, T, Pattern::SignMagnitude>(pattern, data, columns, largest, words);
+}
+
+template <typename Word>
+void makeWords(int32_t dtype, const void *data, const Columns &columns, bool largest, Word *words) {
+  Pattern pattern = patternOf(dtype);
+  if (pattern.bytes == 1)
+    return fillWordsOf<Word, uint8_t>(pattern, data, columns, largest, words);
+  if (pattern.bytes == 2)
+    return fillWordsOf<Word, uint16_t>(pattern, data, columns, largest, words);
+  if constexpr (sizeof(Word) == 8)
+    fillWordsOf<Word, uint32_t>(pattern, data, columns, largest, words);
+}
+
+template bool hasWords<int32_t>(int32_t, int64_t);
+template bool hasWords<int64_t>(int32_t, int64_t);
+template void makeWords(int32_t, const void *, const Columns &, bool, int32_t *);
+template void makeWords(int32_t, const void *, const Columns &, bool, int64_t *);
 
 //===----------------------------------------------------------------------===//
 // Sorting keys: quicksort that gives way to heapsort (Musser's introsort)

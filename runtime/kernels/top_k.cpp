@@ -7,6 +7,7 @@
 
 #include "kernels/kernel_support.h"
 #include "kernels/ordering.h"
+#include "kernels/sort_lanes.h"
 
 #include <algorithm>
 
@@ -96,6 +97,82 @@ void selectLine(const weir_tensor &data, weir_tensor *results, const Selection &
   }
 }
 
+/// Writes the first k of sorted columns: `valid` of them, from outs[l] on.
+template <typename T, typename Index, typename Word>
+void writeColumns(const weir_tensor &data, weir_tensor *results, int64_t k, const Columns &columns,
+                  const int64_t *outs, int64_t valid, const Word *words) {
+  constexpr Word low = Word((UINT64_C(1) << (sizeof(Word) * 4)) - 1);
+  auto *from = static_cast<const T *>(data.data);
+  auto *values = static_cast<T *>(results[0].data);
+  auto *indices = static_cast<Index *>(results[1].data);
+  auto write = [&](int64_t i, int64_t l) {
+    int64_t index = words[i * columns.lanes + l] & low, to = outs[l] + i * columns.step;
+    values[to] = from[columns.firsts[l] + index * columns.step];
+    indices[to] = Index(index);
+  };
+  if (columns.step == 1)
+    for (int64_t l = 0; l < valid; ++l)
+      for (int64_t i = 0; i < k; ++i)
+        write(i, l);
+  else
+    for (int64_t i = 0; i < k; ++i)
+      for (int64_t l = 0; l < valid; ++l)
+        write(i, l);
+}
+
+/// All lines, `lanes` at a time.
+template <typename T, typename Word>
+void selectColumns(const weir_tensor &data, weir_tensor *results, const Selection &selection,
+                   const AxisView &view, int64_t lanes, Word *words) {
+  int64_t lines = view.outer * view.inner;
+  int64_t firsts[wideLanes > narrowLanes ? wideLanes : narrowLanes];
+  int64_t outs[sizeof(firsts) / sizeof(*firsts)];
+  Columns columns = {firsts, lanes, view.inner, view.size};
+  for (int64_t begin = 0; begin < lines; begin += lanes) {
+    int64_t valid = lines - begin < lanes ? lines - begin : lanes;
+    for (int64_t l = 0; l < lanes; ++l) {
+      // What is too many is sorted and forgotten.
+      int64_t line = begin + (l < valid ? l : valid - 1);
+      int64_t outer = line / view.inner, inner = line % view.inner;
+      firsts[l] = outer * view.size * view.inner + inner;
+      outs[l] = outer * selection.k * view.inner + inner;
+    }
+    makeWords(data.dtype, data.data, columns, selection.largest, words);
+    sortColumns(words, view.size);
+    if (results[1].dtype == WEIR_I32)
+      writeColumns<T, int32_t>(data, results, selection.k, columns, outs, valid, words);
+    else
+      writeColumns<T, int64_t>(data, results, selection.k, columns, outs, valid, words);
+  }
+}
+
+/// Whether lines are worth sorting side by side: what a network compares grows faster than what
+/// quicksort does, and with a heap there is little to sort.
+bool sortsColumns(const Selection &selection, const AxisView &view) {
+  constexpr int64_t shortLine = 256, longLine = 2048;
+  return (selection.sorted || selection.k == view.size) && view.outer * view.inner >= wideLanes &&
+         view.size <= (selection.k <= view.size / 16 ? shortLine : longLine);
+}
+
+int32_t selectSideBySide(weir_context *ctx, const weir_tensor &data, weir_tensor *results,
+                         const Selection &selection, const AxisView &view) {
+  if (hasWords<int32_t>(data.dtype, view.size)) {
+    Scratch<int32_t> words(ctx, view.size * narrowLanes);
+    if (!words.data)
+      return WEIR_RESOURCE_EXHAUSTED;
+    if (weir_dtype_size(data.dtype) == 1)
+      selectColumns<uint8_t>(data, results, selection, view, narrowLanes, words.data);
+    else
+      selectColumns<uint16_t>(data, results, selection, view, narrowLanes, words.data);
+    return WEIR_OK;
+  }
+  Scratch<int64_t> words(ctx, view.size * wideLanes);
+  if (!words.data)
+    return WEIR_RESOURCE_EXHAUSTED;
+  selectColumns<uint32_t>(data, results, selection, view, wideLanes, words.data);
+  return WEIR_OK;
+}
+
 int32_t select(weir_context *ctx, const weir_tensor &data, weir_tensor *results,
                int32_t resultCount, Selection selection) {
   AxisView view;
@@ -115,6 +192,8 @@ int32_t select(weir_context *ctx, const weir_tensor &data, weir_tensor *results,
     return WEIR_RESOURCE_EXHAUSTED;
   if (elementCountOf(data) == 0 || selection.k == 0)
     return WEIR_OK;
+  if (sortsColumns(selection, view) && hasWords<int64_t>(data.dtype, view.size))
+    return selectSideBySide(ctx, data, results, selection, view);
   Scratch<uint64_t> keys(ctx, view.size);
   Scratch<KeyIndex> items(ctx, view.size);
   if (!keys.data || !items.data)

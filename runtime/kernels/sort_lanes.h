@@ -1,0 +1,31 @@
+//===- sort_lanes.h - several lines sorted side by side ---------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// A network of comparisons takes the same steps whatever it sorts: each lane of a vector sorts a
+// line of its own. An element and its index are one number, of which no two of a line are equal.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_RUNTIME_KERNELS_SORT_LANES_H
+#define WEIR_RUNTIME_KERNELS_SORT_LANES_H
+
+#include <stdint.h>
+
+namespace weir::rt {
+
+/// Lanes of one step: of numbers of 32 bits (16 of the element's key, 16 of its index), or of 64.
+constexpr int64_t narrowLanes = 16, wideLanes = 8;
+
+/// Sorts each of the columns of `count` lines of narrowLanes numbers, ascending.
+void sortColumns(int32_t *words, int64_t count);
+/// The same of wideLanes numbers.
+void sortColumns(int64_t *words, int64_t count);
+
+} // namespace weir::rt
+
+#endif // WEIR_RUNTIME_KERNELS_SORT_LANES_H
