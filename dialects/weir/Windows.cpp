@@ -75,6 +75,8 @@ WindowRange weir::shape::windowRange(ElementReader &r, const Window &w, Value pl
   Value zero = r.constant(0), dilation = r.constant(w.dilation);
   Value origin = r.sub(r.mul(place, r.constant(w.stride)), r.constant(w.padBefore));
   Value low = zero, high = kernel;
+  // Steps of one never leave a part of a window over.
+  ceilMode &= w.stride > 1;
   if (w.padBefore > 0)
     low = r.maximum(zero, ceilDivide(r, r.sub(zero, origin), dilation));
   if (w.padAfter > 0 || ceilMode)

@@ -32,10 +32,14 @@ SmallVector<int64_t> inverse(ArrayRef<int64_t> permutation) {
 }
 
 /// One to three spatial dimensions.
-bool isImage(Type type) {
+bool hasSpace(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && tensor.getRank() >= 3 && tensor.getRank() <= 5 &&
-         isa<FloatType>(tensor.getElementType());
+  return tensor && tensor.getRank() >= 3 && tensor.getRank() <= 5;
+}
+
+/// The same, of floats.
+bool isImage(Type type) {
+  return hasSpace(type) && isa<FloatType>(getElementTypeOrSelf(type));
 }
 
 /// Whether the host computes it faster with channels last, whoever makes the filter.
@@ -74,14 +78,14 @@ struct ConvToLast : OpRewritePattern<ConvOp> {
 /// Where the input is there in that order already, or has so many channels that
 /// windows that run along them pay for both transpositions.
 bool wantsLast(PoolOp op) {
-  if (op.getChannelsLast() || !isImage(op.getType()))
+  if (op.getChannelsLast() || !hasSpace(op.getType()))
     return false;
   auto type = cast<RankedTensorType>(op.getOperand().getType());
   if (auto transpose = op.getOperand().getDefiningOp<TransposeOp>())
     if (transpose.getPermutation() == ArrayRef<int64_t>(channelsToFirst(type.getRank())))
       return true;
   constexpr int64_t manyChannels = 8;
-  return (type.getElementType().isF32() || !mayBeOffloaded(op)) &&
+  return isImage(type) && (type.getElementType().isF32() || !mayBeOffloaded(op)) &&
          type.getDimSize(1) >= manyChannels && op.getKind() != PoolKind::Lp;
 }
 

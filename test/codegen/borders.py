@@ -6,13 +6,20 @@
 #
 #===-------------------------------------------------------------------------===#
 """borders.py IN.npz... OUT.npz: compares what borders.mlir makes, of which each result's name says
-the operand, the mode and the sizes before and behind all dimensions. Needs no packages."""
+the operand, the mode and the sizes before and behind all dimensions.
+
+borders.py pads OUT.npz KEY SIZES: such sizes as an operand. Needs no packages."""
 import itertools
 import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools", "Inputs"))
 import npz  # noqa: E402
+
+if sys.argv[1] == "pads":
+    sizes = [float(size) for size in sys.argv[4].split(",")]
+    npz.write(sys.argv[2], {sys.argv[3]: ([len(sizes)], sizes)})
+    sys.exit()
 
 FILL = 0.5
 operands = {}

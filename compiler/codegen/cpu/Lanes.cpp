@@ -168,33 +168,61 @@ private:
     auto isBeyond = kind == ReduceKind::Max
                         ? (isLast ? arith::CmpFPredicate::OGE : arith::CmpFPredicate::UGT)
                         : (isLast ? arith::CmpFPredicate::OLE : arith::CmpFPredicate::ULT);
-    SmallVector<Value> found = emitReductionLoops(
-        r, sizes, ValueRange{start, none}, [&](ValueRange place, ValueRange carried) {
-          from[axes[0]] = place[0];
-          Value next = v.element(operand, from), best = carried[0];
-          auto compare = [&](arith::CmpFPredicate how, Value x, Value y) -> Value {
-            return arith::CmpFOp::create(r.b, r.loc, how, x, y);
-          };
-          Value takes = compare(isBeyond, next, best);
-          takes = isLast ? arith::OrIOp::create(r.b, r.loc, takes,
-                                                compare(arith::CmpFPredicate::UNO, next, next))
-                               .getResult()
-                         : arith::AndIOp::create(r.b, r.loc, takes,
-                                                 compare(arith::CmpFPredicate::ORD, best, best))
-                               .getResult();
-          Value at = arith::IndexCastOp::create(r.b, r.loc, index, place[0]);
-          SmallVector<Value> chosen;
-          chosen.push_back(arith::SelectOp::create(r.b, r.loc, takes, next, best));
-          chosen.push_back(arith::SelectOp::create(r.b, r.loc, takes, v.broadcast(at), carried[1]));
-          return chosen;
+    auto compare = [&](arith::CmpFPredicate how, Value x, Value y) -> Value {
+      return arith::CmpFOp::create(r.b, r.loc, how, x, y);
+    };
+    // What is carried, or what comes behind it.
+    auto choose = [&](ValueRange carried, Value next, Value place) {
+      Value best = carried[0], takes = compare(isBeyond, next, best);
+      takes = isLast ? arith::OrIOp::create(r.b, r.loc, takes,
+                                            compare(arith::CmpFPredicate::UNO, next, next))
+                           .getResult()
+                     : arith::AndIOp::create(r.b, r.loc, takes,
+                                             compare(arith::CmpFPredicate::ORD, best, best))
+                           .getResult();
+      return SmallVector<Value>{arith::SelectOp::create(r.b, r.loc, takes, next, best),
+                                arith::SelectOp::create(r.b, r.loc, takes, place, carried[1])};
+    };
+    auto chooseAt = [&](ValueRange carried, Value place) {
+      from[axes[0]] = place;
+      Value at = arith::IndexCastOp::create(r.b, r.loc, index, place);
+      return choose(carried, v.element(operand, from), v.broadcast(at));
+    };
+    // Of a single vector each step would wait for the one before: parts of the axis go side by
+    // side, and what is left over comes behind them.
+    constexpr int64_t together = 4;
+    VectorUnit unit = vectorUnitOf(kernel->getParentOfType<ModuleOp>());
+    bool isSingle = lanes * element.getIntOrFloatBitWidth() <= 8 * uint64_t(unit.bytes);
+    int64_t chains = isSingle ? together : 1;
+    Value part = r.divide(sizes[0], r.constant(chains));
+    SmallVector<Value> starts;
+    for (int64_t chain = 0; chain < chains; ++chain)
+      llvm::append_values(starts, start, none);
+    SmallVector<Value> found =
+        emitReductionLoops(r, part, starts, [&](ValueRange place, ValueRange carried) {
+          SmallVector<Value> all;
+          for (int64_t chain = 0; chain < chains; ++chain)
+            llvm::append_range(all, chooseAt(carried.slice(2 * chain, 2),
+                                             r.add(place[0], r.mul(part, r.constant(chain)))));
+          return all;
         });
+    SmallVector<Value> best(ArrayRef(found).take_front(2));
+    for (int64_t chain = 1; chain < chains; ++chain)
+      best = choose(best, found[2 * chain], found[2 * chain + 1]);
+    if (chains > 1) {
+      Value done = r.mul(part, r.constant(chains));
+      best = emitReductionLoops(r, r.sub(sizes[0], done), best,
+                                [&](ValueRange place, ValueRange carried) {
+                                  return chooseAt(carried, r.add(done, place[0]));
+                                });
+    }
     Type stored = BufferAccess::storageType(arg.getIndexType());
     auto results = VectorType::get({lanes}, stored);
     if (stored.getIntOrFloatBitWidth() > index.getIntOrFloatBitWidth())
-      return arith::ExtUIOp::create(r.b, r.loc, results, found[1]);
+      return arith::ExtUIOp::create(r.b, r.loc, results, best[1]);
     if (stored == index)
-      return found[1];
-    return arith::TruncIOp::create(r.b, r.loc, results, found[1]);
+      return best[1];
+    return arith::TruncIOp::create(r.b, r.loc, results, best[1]);
   }
 
   Value load(Value pointer, Value linear) {

@@ -26,10 +26,14 @@ namespace {
 class PadBlocks {
 public:
   PadBlocks(KernelBuilder &r, PadOp pad)
-      : r(r), pad(pad), pads(*constantIntegers(pad.getPads())), rank(pads.size() / 2),
+      : r(r), pad(pad), known(constantIntegers(pad.getPads())),
+        rank(cast<RankedTensorType>(pad.getType()).getRank()),
         isConstant(pad.getMode() == PadMode::Constant), target(r.bufferOf(pad.getResult())),
         value(isConstant ? r.element(pad.getValue(), {}) : Value()),
-        concat(concatenationOfRows(pad.getOperand(), pad)) {}
+        concat(concatenationOfRows(pad.getOperand(), pad)) {
+    for (int64_t i = 0; i < 2 * rank; ++i)
+      pads.push_back(shape::entry(r, pad.getPads(), i));
+  }
 
   /// All elements whose first indices into the result are `at`.
   void emit(ArrayRef<Value> at) {
@@ -39,7 +43,14 @@ public:
         inside.push_back(source(i, index));
       return block(at, inside);
     }
-    Value isInside = insidePadding(r, at, pads, pad.getOperand(), inside);
+    Value isInside;
+    for (auto [i, index] : llvm::enumerate(at)) {
+      inside.push_back(isPadded(i) ? r.sub(index, pads[i]) : index);
+      if (isPadded(i)) {
+        Value within = isWithin(i, inside.back());
+        isInside = isInside ? r.logicalAnd(isInside, within) : within;
+      }
+    }
     if (!isInside)
       return block(at, inside);
     emitEither(
@@ -69,15 +80,21 @@ private:
     });
   }
 
+  bool isPadded(int64_t i) const { return !known || (*known)[i] != 0 || (*known)[rank + i] != 0; }
+  /// Whether dimension `i` of the operand has the index `own`.
+  Value isWithin(int64_t i, Value own) {
+    return r.b.createOrFold<arith::CmpIOp>(r.loc, arith::CmpIPredicate::ult, own,
+                                           r.dim(pad.getOperand(), i));
+  }
   /// Where dimension `i` of the operand has what belongs to `index` of the result. A division
   /// finds it, which what is inside does without.
   Value source(int64_t i, Value index) {
-    if (pads[i] == 0 && pads[rank + i] == 0)
+    if (!isPadded(i))
       return index;
-    Value size = r.dim(pad.getOperand(), i), own = r.sub(index, r.constant(pads[i]));
+    Value size = r.dim(pad.getOperand(), i), own = r.sub(index, pads[i]);
     return emitIf(
-        r, r.b.createOrFold<arith::CmpIOp>(r.loc, arith::CmpIPredicate::ult, own, size),
-        [&] { return own; }, [&] { return shape::mirroredIndex(r, pad.getMode(), own, size); });
+        r, isWithin(i, own), [&] { return own; },
+        [&] { return shape::mirroredIndex(r, pad.getMode(), own, size); });
   }
   /// Elements `from` to `end` of the result's line at `at`, one by one.
   void mirror(ArrayRef<Value> at, ArrayRef<Value> inside, Value from, Value end) {
@@ -106,20 +123,26 @@ private:
     if (!isConstant && i + 1 < rank)
       return mirrored(at, inside);
     Value zero = r.constant(0), size = r.dim(pad.getOperand(), i), behind = volume(i + 1);
-    int64_t before = pads[i], after = pads[rank + i];
-    Value from = r.constant(std::max<int64_t>(-before, 0));
-    Value end = after < 0 ? r.add(size, r.constant(after)) : size;
-    Value first = r.constant(std::max<int64_t>(before, 0));
+    Value before = pads[i], after = pads[rank + i];
+    Value from = r.maximum(r.sub(zero, before), zero), end = r.add(size, r.minimum(after, zero));
+    Value first = r.maximum(before, zero), count = r.maximum(r.sub(end, from), zero);
     // Where one side adds and the other crops, the result may end within what is added.
-    const bool isMixed = (before < 0 && after > 0) || (before > 0 && after < 0);
-    if (isMixed)
+    auto isKnown = [&](int64_t i, auto is) { return known && is((*known)[i]); };
+    auto isNothing = [](int64_t pad) { return pad <= 0; };
+    auto isSomething = [](int64_t pad) { return pad >= 0; };
+    const bool addsBefore = !isKnown(i, isNothing), addsAfter = !isKnown(rank + i, isNothing);
+    const bool isWhole = isKnown(i, isSomething) && isKnown(rank + i, isSomething);
+    if (!isWhole && addsBefore)
       first = r.minimum(first, target.dims[i]);
-    Value count = r.maximum(r.sub(end, from), zero), last = r.add(first, count);
-    if (before > 0 && !isConstant)
+    // Whatever the amounts are, nothing is written beyond the result.
+    if (!known)
+      count = r.minimum(count, r.sub(target.dims[i], first));
+    Value last = r.add(first, count);
+    if (addsBefore && !isConstant)
       mirror(at, inside, zero, first);
-    else if (before > 0)
+    else if (addsBefore)
       fill(linear(at, zero), r.mul(first, behind));
-    const bool isLast = i + 1 == rank, isWhole = before >= 0 && after >= 0;
+    const bool isLast = i + 1 == rank;
     if (isLast && isWhole && isPiecewise(pad.getOperand())) {
       emitPiecewiseRow(r, pad.getOperand(), SmallVector<Value>(inside),
                        {target, SmallVector<Value>(at), first});
@@ -139,11 +162,10 @@ private:
         block(here, there);
       });
     }
-    if (after > 0 && !isConstant)
+    if (addsAfter && !isConstant)
       mirror(at, inside, last, target.dims[i]);
-    else if (after > 0)
-      fill(linear(at, last),
-           r.mul(isMixed ? r.sub(target.dims[i], last) : r.constant(after), behind));
+    else if (addsAfter)
+      fill(linear(at, last), r.mul(isWhole ? after : r.sub(target.dims[i], last), behind));
   }
 
   /// `count` elements of a line, from `from` of the operand to `first` of the result.
@@ -161,21 +183,19 @@ private:
 
   KernelBuilder &r;
   PadOp pad;
-  SmallVector<int64_t> pads;
-  int64_t rank;
+  std::optional<SmallVector<int64_t>> known; ///< the pads, where compiling knows them
+  const int64_t rank;
   const bool isConstant;
   const KernelBuilder::Buffer target;
-  Value value; ///< of a constant border
+  Value value;             ///< of a constant border
+  SmallVector<Value> pads; ///< before all dimensions, then behind
   /// Whose operands' rows are the operand's rows, or null.
   ConcatOp concat;
 };
 
 } // namespace
 
-bool weir::isPadBlocks(Operation *op) {
-  auto pad = dyn_cast_or_null<PadOp>(op);
-  return pad && constantIntegers(pad.getPads());
-}
+bool weir::isPadBlocks(Operation *op) { return isa_and_nonnull<PadOp>(op); }
 
 void weir::emitPadBlocks(KernelBuilder &r, PadOp pad, ArrayRef<Value> at) {
   PadBlocks(r, pad).emit(at);
