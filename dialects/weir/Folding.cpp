@@ -241,6 +241,20 @@ struct TransposeOfTranspose : OpRewritePattern<TransposeOp> {
   }
 };
 
+/// Of nothing nobody asks where it lay.
+struct SliceOfNothing : OpRewritePattern<SliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(SliceOp op, PatternRewriter &rewriter) const override {
+    auto type = ranked(op.getResult());
+    if (!type || !type.hasStaticShape() || type.getNumElements() != 0 || op.getStrict() ||
+        !type.getElementType().isIntOrFloat())
+      return failure();
+    rewriter.replaceOpWithNewOp<ConstantOp>(op,
+                                            DenseElementsAttr::get(type, ArrayRef<Attribute>()));
+    return success();
+  }
+};
+
 /// A square or cube is a product: as exact as the function to one unit in the last
 /// place, and what vectors compute. Halves would round a cube's square on the way.
 struct PowerOfFew : OpRewritePattern<PowOp> {
@@ -278,5 +292,5 @@ Value weir::powerAsProduct(OpBuilder &b, PowOp power, bool isCube) {
 }
 
 void WeirDialect::getCanonicalizationPatterns(RewritePatternSet &results) const {
-  results.add<ReshapeOfReshape, TransposeOfTranspose, PowerOfFew>(getContext());
+  results.add<ReshapeOfReshape, TransposeOfTranspose, SliceOfNothing, PowerOfFew>(getContext());
 }

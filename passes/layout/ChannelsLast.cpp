@@ -38,9 +38,7 @@ bool hasSpace(Type type) {
 }
 
 /// The same, of floats.
-bool isImage(Type type) {
-  return hasSpace(type) && isa<FloatType>(getElementTypeOrSelf(type));
-}
+bool isImage(Type type) { return hasSpace(type) && isa<FloatType>(getElementTypeOrSelf(type)); }
 
 /// Whether the host computes it faster with channels last, whoever makes the filter.
 bool gainsOnHost(ConvOp op) {

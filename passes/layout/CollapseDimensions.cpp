@@ -131,7 +131,7 @@ private:
 bool isUnary(Operation *op) {
   if (!isa_and_nonnull<ElementwiseOpInterface>(op) || op->getNumResults() != 1)
     return false;
-  unsigned tensors = 0;
+  llvm::SmallDenseSet<Value> tensors; // a square reads one twice
   auto isOne = [](RankedTensorType type) {
     return type.hasStaticShape() && type.getNumElements() == 1;
   };
@@ -144,10 +144,12 @@ bool isUnary(Operation *op) {
       continue;
     if (type.getShape() != typeOf(op->getResult(0)).getShape())
       return false;
-    ++tensors;
+    tensors.insert(operand);
   }
-  return tensors == 1;
+  return tensors.size() == 1;
 }
+
+bool hasOneUser(Value value) { return !value.use_empty() && llvm::all_equal(value.getUsers()); }
 
 Value onlyTensor(Operation *op) {
   for (Value operand : op->getOperands())
@@ -177,19 +179,19 @@ std::optional<Surroundings> surroundingsOf(Operation *op) {
   constexpr size_t most = 4;
   Surroundings found;
   found.source = op->getOperand(0);
-  while (isUnary(found.source.getDefiningOp()) && found.source.hasOneUse() &&
+  while (isUnary(found.source.getDefiningOp()) && hasOneUser(found.source) &&
          found.before.size() < most && onlyTensor(found.source.getDefiningOp())) {
     found.before.push_back(found.source.getDefiningOp());
     found.source = onlyTensor(found.before.back());
   }
   Operation *def = found.source.getDefiningOp();
-  if (def && (isa<ConstantOp>(def) || (sharesKernels(def) && found.source.hasOneUse())))
+  if (def && (isa<ConstantOp>(def) || (sharesKernels(def) && hasOneUser(found.source))))
     return std::nullopt;
   Value result = op->getResult(0);
   auto goesOn = [&](Operation *user) {
     return user->getBlock() == op->getBlock() && isUnary(user) && onlyTensor(user) == result;
   };
-  while (result.hasOneUse() && goesOn(*result.user_begin()) && found.after.size() < most) {
+  while (hasOneUser(result) && goesOn(*result.user_begin()) && found.after.size() < most) {
     found.after.push_back(*result.user_begin());
     result = found.after.back()->getResult(0);
   }
@@ -431,10 +433,82 @@ void collapse(GatherNdOp op) {
                 });
 }
 
+/// The transposition whose result `operand` is, but for what is computed on each of its elements
+/// (`between`, the last one first), where nothing else reads any of that.
+TransposeOp transpositionBehind(Value operand, SmallVectorImpl<Operation *> &between) {
+  while (hasOneUser(operand) && isUnary(operand.getDefiningOp()) &&
+         onlyTensor(operand.getDefiningOp())) {
+    between.push_back(operand.getDefiningOp());
+    operand = onlyTensor(between.back());
+  }
+  auto transpose = operand.getDefiningOp<TransposeOp>();
+  return transpose && hasOneUser(operand) ? transpose : TransposeOp();
+}
+
+/// Whether so little of an operand is left that it is better moved then.
+bool leavesLittle(Value operand, Value result) {
+  constexpr int64_t little = 4;
+  auto from = typeOf(operand), to = typeOf(result);
+  return from.hasStaticShape() && to.hasStaticShape() &&
+         to.getNumElements() * little <= from.getNumElements();
+}
+
+/// Moves `op` in front of what moves its operand: `make` gets the operand as it lies, and where
+/// dimensions of the moved one lie in it; what it makes keeps the dimensions.
+void moveBefore(Operation *op, function_ref<Value(OpBuilder &, Value, ArrayRef<int64_t>)> make) {
+  SmallVector<Operation *> between;
+  TransposeOp transpose = transpositionBehind(op->getOperand(0), between);
+  if (!transpose || !leavesLittle(transpose, op->getResult(0)))
+    return;
+  OpBuilder b(op);
+  Value value = transpose.getOperand();
+  for (Operation *own : llvm::reverse(between))
+    value = inShapeOf(b, own, onlyTensor(own), value);
+  ArrayRef<int64_t> order = transpose.getPermutation();
+  Value made = transposed(b, transpose.getLoc(), make(b, value, order), order);
+  op->getResult(0).replaceAllUsesWith(
+      weir::reshaped(b, op->getLoc(), made, typeOf(op->getResult(0)).getShape()));
+  op->erase();
+  for (Operation *own : between)
+    own->erase();
+  transpose.erase();
+}
+
+/// Reductions to little, and small slices, of what is transposed: the result is, instead.
+void moveBeforeTranspositions(Operation *top) {
+  SmallVector<Operation *> work;
+  top->walk([&](Operation *op) {
+    if (isa<ReduceOp, SliceOp>(op))
+      work.push_back(op);
+  });
+  for (Operation *op : work) {
+    moveBefore(op, [&](OpBuilder &b, Value value, ArrayRef<int64_t> order) -> Value {
+      SmallVector<int64_t> shape(typeOf(value).getShape()), axes;
+      if (auto reduce = dyn_cast<ReduceOp>(op)) {
+        for (int64_t axis : reduce.getAxes())
+          shape[axes.emplace_back(order[axis])] = 1;
+        llvm::sort(axes);
+        return ReduceOp::create(b, op->getLoc(), typeOf(reduce).clone(shape), value,
+                                reduce.getKindAttr(), b.getDenseI64ArrayAttr(axes),
+                                b.getBoolAttr(true));
+      }
+      auto slice = cast<SliceOp>(op);
+      for (auto [i, from] : llvm::enumerate(order))
+        shape[from] = typeOf(slice).getDimSize(i);
+      for (int64_t axis : slice.getAxes())
+        axes.push_back(order[axis]);
+      return SliceOp::create(b, op->getLoc(), typeOf(slice).clone(shape), value, slice.getStarts(),
+                             slice.getEnds(), slice.getSteps(), b.getDenseI64ArrayAttr(axes),
+                             slice.getStrictAttr());
+    });
+  }
+}
+
 struct CollapseDimensionsPass : weir::impl::WeirCollapseDimensionsPassBase<CollapseDimensionsPass> {
   void runOnOperation() override {
     if (mayBeOffloaded(getOperation()))
       return;
+    moveBeforeTranspositions(getOperation());
     // What collapsing one erases is never another.
     SmallVector<std::function<void()>> work;
     auto note = [&](auto own) {

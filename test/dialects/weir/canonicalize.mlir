@@ -119,3 +119,14 @@ func.func @powers(%x: tensor<4xf32>, %h: tensor<4xf16>) -> (tensor<4xf32>, tenso
   %4 = weir.pow %x, %four : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
   return %0, %1, %2, %3, %4 : tensor<4xf32>, tensor<4xf32>, tensor<4xf16>, tensor<2x4xf32>, tensor<4xf32>
 }
+
+// Nothing is asked of what is sliced to nothing.
+// CHECK-LABEL: @slice_of_nothing
+// CHECK: %[[N:.*]] = weir.constant dense<> : tensor<0x7xf32>
+// CHECK: return %[[N]]
+func.func @slice_of_nothing(%x: tensor<9x7xf32>) -> tensor<0x7xf32> {
+  %0 = weir.constant dense<4> : tensor<1xi64>
+  %1 = weir.constant dense<1> : tensor<1xi64>
+  %2 = weir.slice %x, %0, %0, %1 {axes = array<i64: 0>, strict = false} : (tensor<9x7xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<0x7xf32>
+  return %2 : tensor<0x7xf32>
+}

@@ -117,3 +117,53 @@ func.func @centred(%x: tensor<?x?x?xf64>) -> tensor<1x1x1xf64> {
   %y = weir.reduce %e {axes = array<i64: 0, 1, 2>, keep_dims = true, kind = "sum"} : (tensor<?x?x?xf64>) -> tensor<1x1x1xf64>
   return %y : tensor<1x1x1xf64>
 }
+
+// What little a reduction or a slice leaves of what is transposed is transposed, and not all of it.
+// CHECK-LABEL: func.func @reduced_before
+// CHECK-NOT: weir.transpose
+// CHECK: weir.reduce {{.*}}axes = array<i64: 0>{{.*}} -> tensor<1x42xf32>
+// CHECK: weir.transpose {{.*}} -> tensor<7x6x1xf32>
+func.func @reduced_before(%x: tensor<9x6x7xf32>) -> tensor<7x6xf32> {
+  %t = weir.transpose %x {permutation = array<i64: 2, 1, 0>} : (tensor<9x6x7xf32>) -> tensor<7x6x9xf32>
+  %a = weir.abs %t : (tensor<7x6x9xf32>) -> tensor<7x6x9xf32>
+  %y = weir.reduce %a {axes = array<i64: 2>, keep_dims = false, kind = "max"} : (tensor<7x6x9xf32>) -> tensor<7x6xf32>
+  return %y : tensor<7x6xf32>
+}
+
+// CHECK-LABEL: func.func @sliced_before
+// CHECK: %[[S:.*]] = weir.slice %arg0, {{.*}} {axes = array<i64: 0, 2>, {{.*}} -> tensor<2x6x2xf32>
+// CHECK: weir.transpose %[[S]]
+func.func @sliced_before(%x: tensor<9x6x7xf32>) -> tensor<2x6x2xf32> {
+  %first = weir.constant dense<[1, 2]> : tensor<2xi64>
+  %end = weir.constant dense<[3, 6]> : tensor<2xi64>
+  %step = weir.constant dense<[1, 2]> : tensor<2xi64>
+  %t = weir.transpose %x {permutation = array<i64: 2, 1, 0>} : (tensor<9x6x7xf32>) -> tensor<7x6x9xf32>
+  %y = weir.slice %t, %first, %end, %step {axes = array<i64: 2, 0>, strict = false} : (tensor<7x6x9xf32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<2x6x2xf32>
+  return %y : tensor<2x6x2xf32>
+}
+
+// Half of it, or what something else reads moved as well, stays behind the transposition.
+// CHECK-LABEL: func.func @much_is_left
+// CHECK: weir.transpose
+// CHECK: weir.reduce
+// CHECK: weir.transpose
+// CHECK: weir.reduce
+func.func @much_is_left(%x: tensor<2x6x7xf32>, %y: tensor<9x6x7xf32>) -> (tensor<7x6xf32>, tensor<7x6xf32>, tensor<7x6x9xf32>) {
+  %t = weir.transpose %x {permutation = array<i64: 2, 1, 0>} : (tensor<2x6x7xf32>) -> tensor<7x6x2xf32>
+  %a = weir.reduce %t {axes = array<i64: 2>, keep_dims = false, kind = "max"} : (tensor<7x6x2xf32>) -> tensor<7x6xf32>
+  %u = weir.transpose %y {permutation = array<i64: 2, 1, 0>} : (tensor<9x6x7xf32>) -> tensor<7x6x9xf32>
+  %b = weir.reduce %u {axes = array<i64: 2>, keep_dims = false, kind = "max"} : (tensor<7x6x9xf32>) -> tensor<7x6xf32>
+  return %a, %b, %u : tensor<7x6xf32>, tensor<7x6xf32>, tensor<7x6x9xf32>
+}
+
+// A square is computed element by element, too.
+// CHECK-LABEL: func.func @squares
+// CHECK-NOT: weir.transpose
+// CHECK: weir.mul {{.*}} -> tensor<378xf32>
+// CHECK: weir.reduce {{.*}} : (tensor<378xf32>) -> tensor<1xf32>
+func.func @squares(%x: tensor<9x6x7xf32>) -> tensor<f32> {
+  %t = weir.transpose %x {permutation = array<i64: 2, 1, 0>} : (tensor<9x6x7xf32>) -> tensor<7x6x9xf32>
+  %s = weir.mul %t, %t : (tensor<7x6x9xf32>, tensor<7x6x9xf32>) -> tensor<7x6x9xf32>
+  %y = weir.reduce %s {axes = array<i64: 0, 1, 2>, keep_dims = false, kind = "sum"} : (tensor<7x6x9xf32>) -> tensor<f32>
+  return %y : tensor<f32>
+}
