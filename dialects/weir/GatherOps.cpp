@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/PickedLines.h"
 #include "dialects/weir/ShapeSupport.h"
 #include "weir/weir.h"
 
@@ -30,25 +31,15 @@ static Value nullOf(ElementReader &r, Type form) {
   return r.b.create(state)->getResult(0);
 }
 
-/// The element of `operand` at `own`. An index into a dimension that is empty, or turned out to
-/// be, was reported by the run (in a branch that is not taken it is no fault), and there is
-/// nothing that could be read instead: `dimensions` that may be are tested.
-static Value readPicked(ElementReader &r, Value operand, ArrayRef<Value> own,
-                        ArrayRef<int64_t> dimensions) {
-  Value ok;
-  for (int64_t i : dimensions) {
-    if (ranked(operand).getDimSize(i) > 0)
-      continue;
-    Value some = r.less(r.constant(0), r.dim(operand, i));
-    ok = ok ? r.logicalAnd(ok, some) : some;
-  }
-  if (!ok)
-    return r.element(operand, own);
+/// The element of `operand` at `picked`, or 0.
+static Value readPicked(ElementReader &r, Value operand, const PickedPlace &picked) {
+  if (!picked.isThere)
+    return r.element(operand, picked.at);
   Type form; // of a string or box, generators choose it
   return emitIf(
-      r, ok,
+      r, picked.isThere,
       [&] {
-        Value value = r.element(operand, own);
+        Value value = r.element(operand, picked.at);
         form = value.getType();
         return value;
       },
@@ -57,6 +48,21 @@ static Value readPicked(ElementReader &r, Value operand, ArrayRef<Value> own,
           return nullOf(r, form);
         return reductionStart(r, elementOf(operand), ReduceKind::Sum);
       });
+}
+
+/// The place `own` of `operand`, of which indices chose in `dimensions`. An index into one that is
+/// empty, or turned out to be, was reported by the run (in a branch that is not taken it is no
+/// fault), and there is nothing that could be read instead: those that may be are tested.
+static PickedPlace placeIn(ElementReader &r, Value operand, ArrayRef<Value> own,
+                           ArrayRef<int64_t> dimensions) {
+  PickedPlace picked{llvm::to_vector(own), {}};
+  for (int64_t i : dimensions) {
+    if (ranked(operand).getDimSize(i) > 0)
+      continue;
+    Value some = r.less(r.constant(0), r.dim(operand, i));
+    picked.isThere = picked.isThere ? r.logicalAnd(picked.isThere, some) : some;
+  }
+  return picked;
 }
 
 /// Merges dimension `i` of an operand into a list of sizes; false when they
@@ -94,17 +100,21 @@ LogicalResult GatherOp::inferReturnTypes(MLIRContext *, OptionalLocation loc, Ad
   return inferred(types, shape, element);
 }
 
-Value GatherOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
-  int64_t axis = getAxis(), batch = getBatchDims();
-  int64_t count = ranked(getIndices()).getRank() - batch;
+static PickedPlace placeOf(ElementReader &r, GatherOp op, ValueRange indices) {
+  int64_t axis = op.getAxis(), batch = op.getBatchDims();
+  int64_t count = ranked(op.getIndices()).getRank() - batch;
   SmallVector<Value> place(indices.take_front(batch));
   llvm::append_range(place, indices.slice(axis, count));
-  Value index = checkedIndex(r, *this, r.elementAsIndex(getIndices(), place),
-                             r.dim(getOperand(), axis), getWrapNegative());
+  Value index = checkedIndex(r, op, r.elementAsIndex(op.getIndices(), place),
+                             r.dim(op.getOperand(), axis), op.getWrapNegative());
   SmallVector<Value> own(indices.take_front(axis));
   own.push_back(index);
   llvm::append_range(own, indices.drop_front(axis + count));
-  return readPicked(r, getOperand(), own, axis);
+  return placeIn(r, op.getOperand(), own, axis);
+}
+
+Value GatherOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
+  return readPicked(r, getOperand(), placeOf(r, *this, indices));
 }
 
 LogicalResult GatherOp::reifyShape(ElementReader &r, unsigned, SmallVectorImpl<Value> &dims) {
@@ -152,7 +162,7 @@ Value GatherElementsOp::emitElement(ElementReader &r, unsigned, ValueRange indic
   SmallVector<Value> own(indices);
   own[getAxis()] = checkedIndex(r, *this, r.elementAsIndex(getIndices(), indices),
                                 r.dim(getOperand(), getAxis()), getWrapNegative());
-  return readPicked(r, getOperand(), own, (int64_t)getAxis());
+  return readPicked(r, getOperand(), placeIn(r, getOperand(), own, (int64_t)getAxis()));
 }
 
 LogicalResult GatherElementsOp::reifyShape(ElementReader &r, unsigned,
@@ -202,19 +212,37 @@ LogicalResult GatherNdOp::inferReturnTypes(MLIRContext *, OptionalLocation loc, 
   return inferred(types, shape, element);
 }
 
-Value GatherNdOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
-  auto type = ranked(getIndices());
-  int64_t depth = type.getShape().back(), batch = getBatchDims(), outer = type.getRank() - 1;
+static PickedPlace placeOf(ElementReader &r, GatherNdOp op, ValueRange indices) {
+  auto type = ranked(op.getIndices());
+  int64_t depth = type.getShape().back(), batch = op.getBatchDims(), outer = type.getRank() - 1;
   SmallVector<Value> own(indices.take_front(batch));
   for (int64_t k = 0; k < depth; ++k) {
     SmallVector<Value> place(indices.take_front(outer));
     place.push_back(r.constant(k));
-    own.push_back(checkedIndex(r, *this, r.elementAsIndex(getIndices(), place),
-                               r.dim(getOperand(), batch + k), getWrapNegative()));
+    own.push_back(checkedIndex(r, op, r.elementAsIndex(op.getIndices(), place),
+                               r.dim(op.getOperand(), batch + k), op.getWrapNegative()));
   }
   llvm::append_range(own, indices.drop_front(outer));
-  return readPicked(r, getOperand(), own,
-                    llvm::to_vector(llvm::seq<int64_t>(batch, batch + depth)));
+  return placeIn(r, op.getOperand(), own,
+                 llvm::to_vector(llvm::seq<int64_t>(batch, batch + depth)));
+}
+
+Value GatherNdOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
+  return readPicked(r, getOperand(), placeOf(r, *this, indices));
+}
+
+bool weir::picksLines(Operation *op) {
+  if (auto gather = dyn_cast_or_null<GatherOp>(op))
+    return int64_t(gather.getAxis()) + 1 < ranked(gather.getOperand()).getRank();
+  auto gather = dyn_cast_or_null<GatherNdOp>(op);
+  return gather && int64_t(gather.getBatchDims()) + ranked(gather.getIndices()).getShape().back() <
+                       ranked(gather.getOperand()).getRank();
+}
+
+PickedPlace weir::pickedPlace(ElementReader &r, Operation *op, ValueRange indices) {
+  if (auto gather = dyn_cast<GatherOp>(op))
+    return placeOf(r, gather, indices);
+  return placeOf(r, cast<GatherNdOp>(op), indices);
 }
 
 LogicalResult GatherNdOp::reifyShape(ElementReader &r, unsigned, SmallVectorImpl<Value> &dims) {

@@ -8,6 +8,7 @@
 #include "compiler/codegen/cpu/PiecewiseRows.h"
 #include "compiler/codegen/cpu/Tiles.h"
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/PickedLines.h"
 #include "dialects/weir/Repeats.h"
 
 using namespace mlir;
@@ -18,6 +19,20 @@ namespace {
 constexpr size_t mostOperands = 8;
 /// Elements of a row from which on a loop over it becomes one of vectors.
 constexpr int64_t longRow = 16;
+
+/// Bytes of a row from which on a call that copies it is worth it.
+constexpr int64_t worthACall = 256;
+
+/// Whether `tensor` is made of lines of a buffer that may be worth such a call.
+bool isPickedLines(Value tensor) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  Type element = type.getElementType();
+  Operation *def = tensor.getDefiningOp();
+  return picksLines(def) && isa<BlockArgument>(def->getOperand(0)) && element.isIntOrFloat() &&
+         element.getIntOrFloatBitWidth() >= 8 &&
+         (ShapedType::isDynamic(type.getShape().back()) ||
+          type.getShape().back() * (element.getIntOrFloatBitWidth() / 8) >= worthACall);
+}
 } // namespace
 
 bool weir::isPiecewise(Value tensor) {
@@ -25,6 +40,8 @@ bool weir::isPiecewise(Value tensor) {
     return pad.getMode() == PadMode::Constant && constantIntegers(pad.getPads());
   if (auto resize = tensor.getDefiningOp<ResizeOp>())
     return repeatsOf(resize).has_value();
+  if (isPickedLines(tensor))
+    return true;
   return static_cast<bool>(tensor.getDefiningOp<ConcatOp>());
 }
 
@@ -49,6 +66,31 @@ void weir::emitPiecewiseRow(KernelBuilder &r, Value tensor, const SmallVector<Va
     Value i = loop.getInductionVar();
     r.store(value(i), target.buffer, indicesOf(target.outer, r.add(target.before, i)));
   };
+  if (isPickedLines(tensor)) {
+    Value operand = tensor.getDefiningOp()->getOperand(0);
+    PickedPlace picked = pickedPlace(r, tensor.getDefiningOp(), indicesOf(outer, r.constant(0)));
+    auto copy = [&] {
+      Value count = r.dim(operand, picked.at.size() - 1);
+      int64_t bytes = std::max<int64_t>(type.getElementTypeBitWidth() / 8, 1);
+      emitEither(
+          r, r.less(r.constant((worthACall - 1) / bytes), count),
+          [&] {
+            copyRow(r, r.bufferOf(operand), picked.at, target.buffer,
+                    indicesOf(target.outer, target.before));
+          },
+          [&] {
+            emitAll([&](Value i) {
+              SmallVector<Value> at(picked.at);
+              at.back() = i;
+              return r.element(operand, at);
+            });
+          });
+    };
+    if (!picked.isThere)
+      return copy();
+    // Of nothing there is nothing to copy; the run has ended by then.
+    return emitEither(r, picked.isThere, copy, [] {});
+  }
   if (auto concat = tensor.getDefiningOp<ConcatOp>()) {
     int64_t axis = concat.getAxis();
     if (axis == last) {
