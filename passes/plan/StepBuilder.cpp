@@ -542,37 +542,3 @@ LogicalResult StepBuilder::visitAssert(AssertOp op) {
   require(op, all, op.getMessage(), op.getCode(), {}, {});
   return success();
 }
-
-LogicalResult StepBuilder::visitReturn(func::ReturnOp op) {
-  auto source = op->getParentOfType<func::FuncOp>();
-  for (OpOperand &operand : op->getOpOperands()) {
-    Value tensor = operand.get();
-    auto attr =
-        source.getResultAttrOfType<IntegerAttr>(operand.getOperandNumber(), "weir.fetch_index");
-    auto index = b.getI64IntegerAttr(attr ? attr.getInt() : operand.getOperandNumber());
-    Value buffer = bufferOf(tensor);
-    loc = tensor.getLoc();
-    // Written in place where its buffer is made for it alone; otherwise copied.
-    Operation *def = buffer.getDefiningOp();
-    if (isa<BufferOp, AllocOp>(def) && def->getBlock() == b.getBlock()) {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPoint(def);
-      auto fetch = FetchOp::create(b, loc, buffer.getType(), index, def->getOperands());
-      def->replaceAllUsesWith(fetch);
-      for (auto &entry : states)
-        if (entry.second.buffer == buffer)
-          entry.second.buffer = fetch;
-      def->erase();
-      continue;
-    }
-    SmallVector<Value> dims;
-    auto type = cast<MemRefType>(buffer.getType());
-    for (int64_t i = 0; i < type.getRank(); ++i)
-      if (type.isDynamicDim(i))
-        dims.push_back(memref::DimOp::create(b, loc, buffer, i));
-    auto fetch = FetchOp::create(b, loc, type, index, dims);
-    CopyOp::create(b, loc, buffer, fetch);
-  }
-  func::ReturnOp::create(b, op.getLoc());
-  return success();
-}

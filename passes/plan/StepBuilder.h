@@ -82,6 +82,10 @@ private:
   /// Of an edge: the first and only, or, inside of regions, the next.
   mlir::Value iterationOf(mlir::Operation *op);
   mlir::LogicalResult visitReturn(mlir::func::ReturnOp op);
+  bool computeInFetch(mlir::Value result, mlir::IntegerAttr index);
+  mlir::Value elementsOf(mlir::MemRefType type, mlir::ValueRange sizes);
+  void makeRoomFor(mlir::MemRefType written, mlir::ValueRange writtenSizes, mlir::MemRefType type,
+                   llvm::MutableArrayRef<mlir::Value> sizes);
 
   /// The buffer of `tensor`, written from its scalars or its constant if need be.
   mlir::Value bufferOf(mlir::Value tensor);

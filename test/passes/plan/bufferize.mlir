@@ -35,3 +35,43 @@ func.func @reshaped(%x: tensor<8x8xf32>) -> tensor<64xf32> attributes {weir.devi
   %1 = weir_plan.launch @exp(%0) : (tensor<64xf32>) -> tensor<64xf32>
   return %1 : tensor<64xf32>
 }
+
+// What is returned in another shape is computed where the caller wants it, too, in the shape in
+// which the kernel writes.
+// CHECK-LABEL: @returned_reshaped
+// CHECK: %[[Y:.*]] = weir_plan.fetch 0() : memref<8x8xf32>
+// CHECK: %[[V:.*]] = weir_plan.view %[[Y]][] : memref<8x8xf32> to memref<64xf32>
+// CHECK: weir_plan.run @exp {{.*}} writes(%[[V]] :
+// CHECK-NOT: weir_plan.copy
+// CHECK: return
+func.func @returned_reshaped(%x: tensor<64xf32>) -> tensor<8x8xf32> attributes {weir.device_index = 0 : i64} {
+  %s = weir.constant dense<8> : tensor<2xi64>
+  %0 = weir_plan.launch @exp(%x) : (tensor<64xf32>) -> tensor<64xf32>
+  %1 = weir.reshape %0, %s : (tensor<64xf32>, tensor<2xi64>) -> tensor<8x8xf32>
+  return %1 : tensor<8x8xf32>
+}
+
+weir_plan.kernel @open_exp schedule <loops, {grain = 1 : i64}> nodes "e" {
+^bb0(%x: tensor<?xf32>):
+  %0 = weir.exp %x : (tensor<?xf32>) -> tensor<?xf32>
+  weir_plan.return %0 : tensor<?xf32>
+}
+
+// So is what has open sizes. Where these turn out not to fit, which is checked behind the launch,
+// there is room for all that it writes.
+// CHECK-LABEL: @returned_as
+// CHECK: %[[FITS:.*]] = arith.cmpi eq, %{{.*}}, %[[ALL:.*]] : index
+// CHECK: %[[FIRST:.*]] = arith.select %[[FITS]], %{{.*}}, %[[ALL]] : index
+// CHECK: %[[SECOND:.*]] = arith.select %[[FITS]], %{{.*}}, %c1{{.*}} : index
+// CHECK: %[[Y:.*]] = weir_plan.fetch 0(%[[FIRST]], %[[SECOND]]) : memref<?x?xf32>
+// CHECK: %[[V:.*]] = weir_plan.view %[[Y]][%{{.*}}] : memref<?x?xf32> to memref<?xf32>
+// CHECK: weir_plan.run @open_exp {{.*}} writes(%[[V]] :
+// CHECK: weir_plan.require {{.*}}cannot reshape
+// CHECK-NOT: weir_plan.copy
+// CHECK: return
+func.func @returned_as(%x: tensor<?xf32>, %like: tensor<?x?xf32>) -> tensor<?x?xf32> attributes {weir.device_index = 0 : i64} {
+  %s = weir.shape_of %like {index_type = i64} : (tensor<?x?xf32>) -> tensor<2xi64>
+  %0 = weir_plan.launch @open_exp(%x) : (tensor<?xf32>) -> tensor<?xf32>
+  %1 = weir.reshape %0, %s : (tensor<?xf32>, tensor<2xi64>) -> tensor<?x?xf32>
+  return %1 : tensor<?x?xf32>
+}
