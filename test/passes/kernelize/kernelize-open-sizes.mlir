@@ -35,6 +35,19 @@ module attributes {weir.target = #weir.target<vector_bytes = 64>} {
     return %1 : tensor<96x48xf64>
   }
 
+  // Before and behind a sum down columns it is one of vectors.
+  // CHECK: weir_plan.kernel @log_1_d_f64
+  // CHECK-SAME: schedule <lanes,
+  // CHECK: weir.exp
+  // CHECK: weir.reduce
+  // CHECK: weir.log
+  func.func @around(%x: tensor<?x?xf64>) -> tensor<1x?xf64> {
+    %0 = weir.exp %x : (tensor<?x?xf64>) -> tensor<?x?xf64>
+    %1 = weir.reduce %0 {axes = array<i64: 0>, keep_dims = true, kind = "sum"} : (tensor<?x?xf64>) -> tensor<1x?xf64>
+    %2 = weir.log %1 : (tensor<1x?xf64>) -> tensor<1x?xf64>
+    return %2 : tensor<1x?xf64>
+  }
+
   // CHECK: weir_plan.kernel @dot_general_96_48_i64
   // CHECK-SAME: schedule <gemm,
   func.func @integers(%x: tensor<96x40xi64>, %y: tensor<40x48xi64>) -> tensor<96x48xi64> {

@@ -33,11 +33,21 @@ VectorUnit weir::vectorUnitOf(ModuleOp module) {
   return unit;
 }
 
+/// Functions of f64 that vectors compute without the C library, beside a reduction: a tile of
+/// doubles leaves them no registers.
+static bool isWideFunction(Operation *op) {
+  return isa<ExpOp, LogOp, TanhOp>(op) && getElementTypeOrSelf(op->getResult(0).getType()).isF64();
+}
+
 std::optional<llvm::SmallPtrSet<Operation *, 8>> weir::vectorPrologue(Operation *reduction) {
   Value reduced = reduction->getOperand(0);
   auto whole = cast<RankedTensorType>(reduced.getType());
   if (whole.getRank() == 0)
     return std::nullopt;
+  const bool isWide = whole.getElementType().isF64();
+  auto isOfVectors = [&](Operation *op) {
+    return isWide ? isEpilogueElementwise(op) || isWideFunction(op) : isF32EpilogueElementwise(op);
+  };
   llvm::SmallPtrSet<Operation *, 8> found;
   SmallVector<Value> work = {reduced};
   while (!work.empty()) {
@@ -46,7 +56,8 @@ std::optional<llvm::SmallPtrSet<Operation *, 8>> weir::vectorPrologue(Operation 
     // Halves are only cast.
     Operation *op = value.getDefiningOp();
     bool isHalf = type && !op && (type.getElementType().isF16() || type.getElementType().isBF16());
-    if (!type || !(type.getElementType().isF32() || isHalf))
+    if (!type ||
+        !(isWide ? type.getElementType().isF64() : type.getElementType().isF32() || isHalf))
       return std::nullopt;
     if (!op) {
       // Along the lanes, or one element for all: of open ones vectors look when they read.
@@ -61,7 +72,7 @@ std::optional<llvm::SmallPtrSet<Operation *, 8>> weir::vectorPrologue(Operation 
         return std::nullopt;
       continue;
     }
-    if (!isF32EpilogueElementwise(op) || type.getShape() != whole.getShape())
+    if (!isOfVectors(op) || type.getShape() != whole.getShape())
       return std::nullopt;
     if (found.insert(op).second)
       work.append(op->operand_begin(), op->operand_end());
@@ -93,7 +104,8 @@ bool weir::isVectorEpilogue(ArrayRef<Operation *> operations, Operation *anchor)
   if (!isGemmElement(sums))
     return false;
   llvm::SmallPtrSet<Operation *, 32> members(llvm::from_range, operations);
-  auto before = isa<ReduceOp, ArgReduceOp>(anchor) ? vectorPrologue(anchor) : std::nullopt;
+  const bool reduces = isa<ReduceOp, ArgReduceOp>(anchor);
+  auto before = reduces ? vectorPrologue(anchor) : std::nullopt;
   for (Operation *each : operations) {
     Operation &op = *each;
     if (&op == anchor || isa<DequantizeBlocksOp>(op) || (before && before->contains(&op)))
@@ -108,7 +120,7 @@ bool weir::isVectorEpilogue(ArrayRef<Operation *> operations, Operation *anchor)
       return false;
     }
     auto type = dyn_cast<RankedTensorType>(op.getResult(0).getType());
-    if (!isEpilogueElementwise(&op) ||
+    if (!(isEpilogueElementwise(&op) || (reduces && isWideFunction(&op))) ||
         (!isa<CastOp>(op) && type.getShape() != resultType.getShape()))
       return false;
     for (Value operand : op.getOperands()) {
