@@ -21,6 +21,17 @@ module attributes {weir.target = #weir.target<vector_bytes = 64>} {
     return %0 : tensor<100x6xf32>
   }
 
+  // … of long rows as many as threads leave and half of the first-level cache holds …
+  // CHECK: weir_plan.kernel @cumulative_9_40000_f32
+  // CHECK-SAME: columns, {{.*}}parts = array<i64: 1099511627776, 4096>
+  // CHECK: weir_plan.kernel @cumulative_9_40000_f64
+  // CHECK-SAME: columns, {{.*}}parts = array<i64: 1099511627776, 2048>
+  func.func @long(%x: tensor<9x40000xf32>, %y: tensor<9x40000xf64>) -> (tensor<9x40000xf32>, tensor<9x40000xf64>) {
+    %0 = weir.cumulative %x {kind = "sum", axis = 0 : i64, exclusive = false, reverse = false} : (tensor<9x40000xf32>) -> tensor<9x40000xf32>
+    %1 = weir.cumulative %y {kind = "sum", axis = 0 : i64, exclusive = false, reverse = false} : (tensor<9x40000xf64>) -> tensor<9x40000xf64>
+    return %0, %1 : tensor<9x40000xf32>, tensor<9x40000xf64>
+  }
+
   // … of halves, too, whose sums are wider, with what follows, and with the casts before them,
   // of whatever size.
   // CHECK: weir_plan.kernel @cumulative_100_6_f16
@@ -30,7 +41,7 @@ module attributes {weir.target = #weir.target<vector_bytes = 64>} {
     return %0 : tensor<100x6xf16>
   }
   // CHECK: weir_plan.kernel @cast_d_d_f16
-  // CHECK-SAME: columns, {{.*}}parts = array<i64: 1099511627776, 512>
+  // CHECK-SAME: columns, {{.*}}parts = array<i64: 1099511627776, 1024>
   // CHECK: weir.cast
   // CHECK: weir.cumulative
   // CHECK: weir.cast

@@ -19,7 +19,23 @@ static bool goesByColumns(CumulativeOp op) {
   return int64_t(op.getAxis()) + 1 < type.getRank() && !isa<ComplexType>(type.getElementType());
 }
 
+/// Columns of a part, at least.
 static constexpr int64_t columnsOfPart = 512;
+/// So many parts are enough for threads.
+static constexpr int64_t fewParts = 8;
+
+/// Rows of a part lie far apart: the longer they are, the fewer pages and streams change, as long
+/// as running values stay in half of the first-level cache. What is open may be short.
+static int64_t columnsOf(RankedTensorType type) {
+  constexpr int64_t halfOfCache = 16384, openColumns = 1024;
+  int64_t columns = type.getShape().back(), wide = columnsOfPart;
+  if (ShapedType::isDynamic(columns))
+    return openColumns;
+  int64_t bytes = std::max<int64_t>(type.getElementTypeBitWidth() / 8, 4);
+  while (2 * wide * fewParts <= columns && 2 * wide * bytes <= halfOfCache)
+    wide *= 2;
+  return wide;
+}
 
 /// How the range of a running reduction is cut: never along its axis.
 static SmallVector<int64_t> scanTiles(ScheduleBuilder &s, CumulativeOp op) {
@@ -29,7 +45,7 @@ static SmallVector<int64_t> scanTiles(ScheduleBuilder &s, CumulativeOp op) {
   tiles[op.getAxis()] = whole;
   if (goesByColumns(op)) {
     s.set(schedule::columns, true);
-    tiles.back() = columnsOfPart;
+    tiles.back() = columnsOf(type);
   }
   return tiles;
 }
@@ -49,7 +65,6 @@ public:
   bool readsOnce(OpOperand &use) const override {
     auto op = dyn_cast<CumulativeOp>(use.getOwner());
     auto type = op ? cast<RankedTensorType>(op.getType()) : RankedTensorType();
-    constexpr int64_t fewParts = 8;
     if (op && op.getOperand().getDefiningOp<CastOp>())
       return true;
     return op && type.hasStaticShape() && goesByColumns(op) && type.getNumElements() > 0 &&
