@@ -68,6 +68,12 @@ bool StepBuilder::computeInFetch(Value result, IntegerAttr index) {
   if (!isa_and_nonnull<BufferOp, AllocOp>(def) || def->getBlock() != b.getBlock())
     return false;
   auto view = result.getDefiningOp<ViewOp>();
+  // What a loop or branch carries is handed on from one buffer to the next, which no fetch is.
+  auto isCarried = [&](Operation *user) {
+    return user->getBlock() != b.getBlock() || isa<CopyOp>(user);
+  };
+  if (view && llvm::any_of(root.getUsers(), isCarried))
+    return false;
   auto sizes = llvm::to_vector(view ? view.getSizes() : ValueRange(def->getOperands()));
   if (llvm::is_contained(cast<MemRefType>(result.getType()).getShape(), 0) ||
       !llvm::all_of(sizes, [&](Value size) { return computeBefore(size, def); }))

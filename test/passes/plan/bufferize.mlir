@@ -75,3 +75,28 @@ func.func @returned_as(%x: tensor<?xf32>, %like: tensor<?x?xf32>) -> tensor<?x?x
   %1 = weir.reshape %0, %s : (tensor<?xf32>, tensor<2xi64>) -> tensor<?x?xf32>
   return %1 : tensor<?x?xf32>
 }
+
+// What a loop carries is handed on from buffer to buffer, so that kernels in it write in place, and
+// is copied to the caller at the end.
+// CHECK-LABEL: @carried
+// CHECK: scf.while
+// CHECK: %[[Y:.*]] = weir_plan.fetch 0() : memref<8x8xf32>
+// CHECK: weir_plan.copy %{{.*}} to %[[Y]]
+// CHECK: return
+func.func @carried(%x: tensor<64xf32>, %n: tensor<i32>) -> tensor<8x8xf32> attributes {weir.device_index = 0 : i64} {
+  %zero = weir.constant dense<0> : tensor<i32>
+  %one = weir.constant dense<1> : tensor<i32>
+  %s = weir.constant dense<8> : tensor<2xi64>
+  %r:2 = weir.while %n, %x : (tensor<i32>, tensor<64xf32>) -> (tensor<i32>, tensor<64xf32>) while {
+  ^bb0(%i: tensor<i32>, %v: tensor<64xf32>):
+    %go = weir.compare %i, %zero {predicate = "gt"} : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    weir.yield %go : tensor<i1>
+  } do {
+  ^bb0(%i: tensor<i32>, %v: tensor<64xf32>):
+    %next = weir.sub %i, %one : (tensor<i32>, tensor<i32>) -> tensor<i32>
+    %0 = weir_plan.launch @exp(%v) : (tensor<64xf32>) -> tensor<64xf32>
+    weir.yield %next, %0 : tensor<i32>, tensor<64xf32>
+  }
+  %1 = weir.reshape %r#1, %s : (tensor<64xf32>, tensor<2xi64>) -> tensor<8x8xf32>
+  return %1 : tensor<8x8xf32>
+}
