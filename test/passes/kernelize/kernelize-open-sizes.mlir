@@ -8,7 +8,7 @@ module attributes {weir.target = #weir.target<vector_bytes = 64>} {
   // CHECK: weir_plan.kernel @dot_general_d_d_f32
   // CHECK-SAME: schedule <gemm,
   // CHECK-SAME: copies_panels, depth_block = 512
-  // CHECK-SAME: tile = array<i64: 14, 2, 16>, where_it_pays
+  // CHECK-SAME: tile = array<i64: 8, 2, 16>, where_it_pays
   func.func @all(%x: tensor<?x?xf32>, %y: tensor<?x?xf32>) -> tensor<?x?xf32> {
     %0 = weir.dot_general %x, %y {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<?x?xf32>, tensor<?x?xf32>) -> tensor<?x?xf32>
     return %0 : tensor<?x?xf32>

@@ -43,7 +43,7 @@ SmallVector<int64_t> weir::gemmTiles(ScheduleBuilder &s, KernelOp kernel, DotGen
           columns = type.getShape().back();
   int64_t depth = stepsAlong(dot);
   bool isOpen = ShapedType::isDynamic(depth);
-  auto tile = registerTile(unit, rows, columns, isOpen ? 0 : depth * unit.elementBytes, choice);
+  auto tile = registerTile(unit, rows, columns, isOpen ? depth : depth * unit.elementBytes, choice);
   int64_t width = tile[1] * tile[2];
   s.set(schedule::tile, tile);
   // A panel beyond a share of the second-level cache is read by blocks.

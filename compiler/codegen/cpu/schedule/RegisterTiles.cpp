@@ -140,6 +140,9 @@ bool weir::isVectorEpilogue(ArrayRef<Operation *> operations, Operation *anchor)
 /// first-level caches of 64 sets, which have 8 or 12 ways: more rows than ways
 /// leave none of them there until its line is read to the end.
 static constexpr int64_t sameSetPitch = 4096, waysOfSet = 8;
+/// Rows an open distance apart have a pointer each, of which the 16 registers for addresses hold
+/// so many beside what else a loop needs.
+static constexpr int64_t mostPointers = 8;
 
 /// Steps of a tile in additions: processors load as many operands at a time as they
 /// add, so many additions are under way at once, and a step costs something besides.
@@ -195,7 +198,8 @@ SmallVector<int64_t> weir::registerTile(const VectorUnit &unit, int64_t rows, in
   int64_t bestCost = 0;
   for (const Candidate &candidate : candidates) {
     if (candidate.vectors > most || (knowsRows && candidate.rows > rows) ||
-        (pitch > 0 && pitch % sameSetPitch == 0 && candidate.rows > waysOfSet))
+        (pitch > 0 && pitch % sameSetPitch == 0 && candidate.rows > waysOfSet) ||
+        (ShapedType::isDynamic(pitch) && candidate.rows > mostPointers))
       continue;
     int64_t cost = registerTileCost(unit, candidate.rows, candidate.vectors, rows, columns);
     if (!best || cost < bestCost) {

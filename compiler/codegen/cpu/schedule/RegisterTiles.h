@@ -62,7 +62,7 @@ bool isVectorEpilogue(llvm::ArrayRef<mlir::Operation *> operations, mlir::Operat
 std::optional<llvm::SmallPtrSet<mlir::Operation *, 8>> vectorPrologue(mlir::Operation *reduction);
 
 /// [rows, vectors, lanes] of a register tile for so many rows and columns (either may
-/// be ShapedType::kDynamic). `pitch` is the distance of rows in bytes, 0: unknown.
+/// be ShapedType::kDynamic). `pitch` is the distance of rows in bytes, 0: unknown, kDynamic: open.
 llvm::SmallVector<int64_t> registerTile(const VectorUnit &unit, int64_t rows, int64_t columns,
                                         int64_t pitch, const TileChoice &choice);
 /// What that tile costs, in steps; registerTile takes the cheapest.
