@@ -116,16 +116,16 @@ LogicalResult qAveragePool(NodeImport &n) {
 }
 
 LogicalResult qGlobalAveragePool(NodeImport &n) {
-  // The sum is exact; scales and the count of elements are one factor.
-  Value y = planar(n, withoutZero(n, 0), [&](Value x) -> Value {
-    if (!x || n.rank(x) < 3)
-      return {};
-    Value count = n.cast(n.toScalar(n.sizeProduct(x, 2, n.rank(x))), n.element(x));
-    Value factor = n.div(single(n, 1), n.mul(single(n, 3), count));
-    return n.mul(n.reduce(x, "sum", axesFrom(2, n.rank(x)), true), factor);
-  });
-  if (!y)
+  Value x = withoutZero(n, 0);
+  if (!x || n.rank(x) < 3)
     return failure();
+  // The sum is exact; scales and the count of elements are one factor. The count is that of the
+  // bytes: who reads sizes of what they become has it made as a whole.
+  const bool isLast = n.i("channels_last") != 0;
+  int64_t first = isLast ? 1 : 2, end = n.rank(x) - isLast;
+  Value count = n.cast(n.toScalar(n.sizeProduct(n.in(0), first, end)), n.element(x));
+  Value factor = n.div(single(n, 1), n.mul(single(n, 3), count));
+  Value y = n.mul(n.reduce(x, "sum", axesFrom(first, end), true), factor);
   return n.result(quantize(n, y, single(n, 4), n.element(n.in(0))));
 }
 
