@@ -113,6 +113,7 @@ void driver::takeFigures(Work &work) {
   report.savedCopies = number("weir_plan.reuse", "copies");
   report.boundedBuffers = number("weir_plan.bounded", "planned");
   report.dynamicBuffers = number("weir_plan.bounded", "dynamic");
+  report.pooledBuffers = number("weir_plan.pooled", "buffers");
   report.memoryLimit = parseSize(work.options.memoryLimit).value_or(0);
   report.repeatedLaunches = number("weir_plan.recompute", "launches");
   report.repeatedWork = number("weir_plan.recompute", "per_mille");

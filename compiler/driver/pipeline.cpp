@@ -180,6 +180,8 @@ static std::vector<StageText> makeTexts() {
       {"plan-memory",
        "last before code: no later pass moves work, so lifetimes are final",
        {
+           {"weir-pool-buffers", "buffers of run-time size share memory, by a plan of which "
+                                 "lies above which"},
            {"weir-free-dynamic", "buffers of run-time size end with their last "
                                  "use"},
            {"weir-plan-memory", "buffers of fixed size get their offsets in one "
@@ -285,5 +287,7 @@ std::unique_ptr<mlir::Pass> ScheduleStage::make(llvm::StringRef pass) const {
 }
 
 std::unique_ptr<mlir::Pass> PlanMemoryStage::make(llvm::StringRef pass) const {
+  if (pass == "weir-pool-buffers")
+    return createWeirPoolBuffersPass({guards});
   return pass == "weir-plan-memory" ? createWeirPlanMemoryPass({guards}) : nullptr;
 }

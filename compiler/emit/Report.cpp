@@ -132,7 +132,10 @@ static void writeSizes(llvm::raw_ostream &os, const Report &report) {
   if (report.boundedBuffers || report.dynamicBuffers)
     os << "run-time    " << report.boundedBuffers
        << " buffers planned for the bounds of their sizes, " << report.dynamicBuffers
-       << " left to the allocator\n";
+       << " left to the allocator"
+       << (report.pooledBuffers ? ", " + std::to_string(report.pooledBuffers) + " of them together"
+                                : "")
+       << '\n';
   if (report.repeatedLaunches)
     os << "recompute   " << report.repeatedLaunches << " launches run again to stay within "
        << byteText(report.memoryLimit) << ": " << report.repeatedWork / 10 << '.'
@@ -340,6 +343,7 @@ static void writePlan(llvm::json::OStream &json, const Report &report) {
     json.attribute("saved_copies", report.savedCopies);
     json.attribute("bounded_buffers", report.boundedBuffers);
     json.attribute("dynamic_buffers", report.dynamicBuffers);
+    json.attribute("pooled_buffers", report.pooledBuffers);
     json.attribute("limit", report.memoryLimit);
     json.attribute("repeated_launches", report.repeatedLaunches);
     json.attribute("repeated_work_per_mille", report.repeatedWork);

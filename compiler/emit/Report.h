@@ -99,6 +99,7 @@ struct Report {
   int64_t reusedBuffers = 0, reusedBytes = 0, savedCopies = 0;
   /// Buffers of run-time size: planned for their bounds, and left to the allocator.
   int64_t boundedBuffers = 0, dynamicBuffers = 0;
+  int64_t pooledBuffers = 0; ///< of the dynamic ones
   /// What a device may use, 0: anything; launches that run again for it, and
   /// their work in thousandths of the rest.
   int64_t memoryLimit = 0, repeatedLaunches = 0, repeatedWork = 0;

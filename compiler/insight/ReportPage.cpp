@@ -137,7 +137,8 @@ std::map<std::string, KernelFigures> figuresOf(const json::Object &profile, cons
 void adviseSizes(const Report &report, std::vector<Advice> &advice) {
   int64_t open = std::count_if(report.kernels.begin(), report.kernels.end(),
                                [](const KernelInfo &kernel) { return kernel.flops < 0; });
-  if (!open && !report.dynamicBuffers)
+  int64_t apart = report.dynamicBuffers - report.pooledBuffers;
+  if (!open && !apart)
     return;
   std::string names;
   for (const EntryInfo &entry : report.entries)
@@ -147,7 +148,7 @@ void adviseSizes(const Report &report, std::vector<Advice> &advice) {
           names += (names.empty() ? "" : ", ") + feed.name;
   advice.push_back(
       {std::to_string(open) + " of " + std::to_string(report.kernels.size()) + " kernels",
-       "have sizes that only a run knows, and " + std::to_string(report.dynamicBuffers) +
+       "have sizes that only a run knows, and " + std::to_string(apart) +
            " buffers are not planned: --dim or --shape settles those of " +
            (names.empty() ? "the feeds" : names),
        double(open) / double(std::max<size_t>(report.kernels.size(), 1))});

@@ -44,3 +44,21 @@ int64_t plan::arenaBytes(MemRefType type) {
   int64_t bytes = std::max<int64_t>(type.getNumElements(), 0) * elementSize(type.getElementType());
   return llvm::alignTo(std::max<int64_t>(bytes, 1), arenaAlignment);
 }
+
+OpFoldResult plan::PaddedBytesOp::fold(FoldAdaptor adaptor) {
+  auto type = cast<MemRefType>(getBuffer());
+  int64_t bytes = elementSize(type.getElementType());
+  size_t next = 0;
+  for (int64_t size : type.getShape()) {
+    if (ShapedType::isDynamic(size)) {
+      auto known = dyn_cast_if_present<IntegerAttr>(adaptor.getSizes()[next++]);
+      if (!known)
+        return {};
+      size = known.getInt();
+    }
+    if (__builtin_mul_overflow(bytes, size, &bytes))
+      bytes = INT64_MAX;
+  }
+  bytes = llvm::alignTo(std::clamp<int64_t>(bytes, 1, mostPooled), arenaAlignment);
+  return IntegerAttr::get(IndexType::get(getContext()), bytes);
+}

@@ -31,6 +31,11 @@ constexpr char entryArenaAttribute[] = "weir_plan.arena_bytes";
 /// Buffers begin on cache lines, which are also the widest vectors.
 constexpr int64_t arenaAlignment = 64;
 
+/// Buffers of open sizes that share one piece of memory: so many at most.
+constexpr int64_t mostPieces = 1 << 12;
+/// What each of them takes at most, and what no memory holds: all together are a number yet.
+constexpr int64_t mostPooled = int64_t(1) << 50;
+
 } // namespace weir::plan
 
 #endif // WEIR_DIALECTS_PLAN_BUFFERS_H

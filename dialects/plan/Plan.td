@@ -191,6 +191,26 @@ def Plan_ViewOp : Plan_Op<"view", [Pure]> {
   let results = (outs AnyMemRef:$result);
   let assemblyFormat = "$source `[` $sizes `]` attr-dict `:` type($source) `to` type($result)";
 }
+def Plan_PaddedBytesOp : Plan_Op<"padded_bytes", [Pure]> {
+  let summary = "bytes that a buffer of these sizes takes in a pool";
+  let description = [{
+    Padded so that what lies behind it is aligned as in an arena, and one granule at least.
+    No more than `mostPooled` (Buffers.h), so that as many as a pool has can be added up.
+  }];
+  let arguments = (ins TypeAttr:$buffer, Variadic<Index>:$sizes);
+  let results = (outs Index:$bytes);
+  let assemblyFormat = "$buffer `(` $sizes `)` attr-dict";
+  let hasFolder = 1;
+}
+def Plan_PieceOp : Plan_Op<"piece", [Pure]> {
+  let summary = "a buffer that lies `offset` bytes behind the begin of memory that others have, too";
+  let description = [{
+    Those whose lives meet lie apart: it is a buffer of its own, and no view.
+  }];
+  let arguments = (ins AnyMemRef:$pool, Index:$offset, Variadic<Index>:$sizes);
+  let results = (outs AnyMemRef:$result);
+  let assemblyFormat = "$pool `at` $offset `(` $sizes `)` attr-dict `:` type($pool) `to` type($result)";
+}
 def Plan_CopyOp : Plan_Op<"copy", [MemoryEffects<[MemRead, MemWrite]>, UsesInOrder, UsesAtOnce]> {
   let summary = "copies all bytes of `source` to `target`";
   let arguments = (ins AnyMemRef:$source, AnyMemRef:$target);

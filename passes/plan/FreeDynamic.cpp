@@ -50,7 +50,7 @@ struct FreeDynamicPass : weir::impl::WeirFreeDynamicPassBase<FreeDynamicPass> {
         // Yielded or carried: the owner is whoever receives it.
         if (user->hasTrait<OpTrait::IsTerminator>() || isa<scf::WhileOp>(user))
           return;
-        if (isa<ViewOp>(user))
+        if (isa<ViewOp, PieceOp>(user))
           aliases.push_back(user->getResult(0));
         Operation *ancestor = block->findAncestorOpInBlock(*user);
         if (last->isBeforeInBlock(ancestor))
@@ -59,7 +59,9 @@ struct FreeDynamicPass : weir::impl::WeirFreeDynamicPassBase<FreeDynamicPass> {
     }
     OpBuilder b(last->getContext());
     b.setInsertionPointAfter(last);
-    FreeOp::create(b, buffer.getLoc(), buffer);
+    // What several nodes' values lie in is none's.
+    bool isPool = llvm::any_of(buffer.getUsers(), llvm::IsaPred<PieceOp>);
+    FreeOp::create(b, isPool ? UnknownLoc::get(b.getContext()) : buffer.getLoc(), buffer);
   }
 };
 } // namespace

@@ -185,6 +185,30 @@ def WeirAwaitCollectivesPass : Pass<"weir-await-collectives", "::mlir::ModuleOp"
   let dependentDialects = ["::weir::plan::WeirPlanDialect"];
 }
 
+def WeirPoolBuffersPass : Pass<"weir-pool-buffers", "::mlir::ModuleOp"> {
+  let summary = "buffers of open sizes share memory that is asked for once";
+  let description = [{
+    What: plans those `alloc` of a block whose sizes follow from the feeds', as weir-plan-memory
+    does buffers of fixed size, for one image or sequence of usual sizes. Of the plan stays which
+    lies above which: the step computes offsets by that, each behind the ends of those below that
+    live at the same time, whatever their sizes are. One `alloc` has as many bytes as the highest
+    end, and the others are each a `piece` of it. Checks of sizes in between go in front of it.
+    Offsets are computed once more for several sizes of the feeds, and checked by code that shares
+    nothing with the planner. With `guards` pieces are watched as weir-plan-memory has it. Writes
+    `weir_plan.pooled`: how many there are.
+    Why here: behind weir-reuse-buffers, which decides what is a buffer, and how long it lives.
+    Before: each `alloc` asks for memory of its own when the step comes to it. After: one is left
+    where its size follows from data, where its life goes on beside the step (sends, what loops
+    carry), or where it is the only one.
+    What breaks if it moves: behind weir-free-dynamic each would be given back, and is not there to be;
+    in front of weir-reuse-buffers pieces would not be put over others.
+  }];
+  let dependentDialects = ["::weir::plan::WeirPlanDialect", "::mlir::arith::ArithDialect"];
+  let options = [
+    Option<"guards", "guards", "bool", "false", "watch buffers in every run">
+  ];
+}
+
 def WeirFreeDynamicPass : Pass<"weir-free-dynamic", "::mlir::ModuleOp"> {
   let summary = "ends the life of dynamic buffers after their last use";
   let description = [{

@@ -8,6 +8,7 @@
 #include "dialects/weir/Pch.h"
 #include "passes/memory/OffsetPlanner.h"
 #include "passes/memory/PlanChecker.h"
+#include "passes/plan/Guards.h"
 #include "passes/plan/Passes.h"
 #include "passes/plan/StepTimes.h"
 
@@ -21,10 +22,6 @@ using namespace weir;
 using namespace weir::plan;
 
 namespace {
-/// In front of and behind every buffer where plans are watched at run time, as
-/// weir_kernel_guard_buffer has it.
-constexpr int64_t guardBytes = 64;
-
 struct PlanMemoryPass : weir::impl::WeirPlanMemoryPassBase<PlanMemoryPass> {
   using WeirPlanMemoryPassBase::WeirPlanMemoryPassBase;
 
@@ -68,9 +65,7 @@ struct PlanMemoryPass : weir::impl::WeirPlanMemoryPassBase<PlanMemoryPass> {
       std::tie(buffer.lower, buffer.upper) = times.lifetime(op);
       if (guards) {
         buffer.size += 2 * guardBytes;
-        Uses uses = usesOf(op);
-        buffer.lower = std::min(buffer.lower, times.of(uses.first).first);
-        buffer.upper = std::max(buffer.upper, times.of(uses.last).second + 1);
+        std::tie(buffer.lower, buffer.upper) = guardedLifetime(op, times);
       }
       operations.push_back(op);
       buffers.push_back(buffer);
@@ -100,48 +95,6 @@ struct PlanMemoryPass : weir::impl::WeirPlanMemoryPassBase<PlanMemoryPass> {
       for (BufferOp op : operations)
         guard(op);
     return std::make_pair(plan.peak, plan.lowerBound);
-  }
-
-  /// The first and the last operation of a buffer's own block that use it, or have
-  /// a use inside.
-  struct Uses {
-    Operation *first = nullptr, *last = nullptr;
-  };
-  static Uses usesOf(BufferOp buffer) {
-    Uses uses{buffer, buffer};
-    bool any = false;
-    SmallVector<Value> aliases{buffer.getResult()};
-    while (!aliases.empty())
-      for (Operation *user : aliases.pop_back_val().getUsers()) {
-        if (isa<ViewOp>(user))
-          aliases.push_back(user->getResult(0));
-        Operation *at = buffer->getBlock()->findAncestorOpInBlock(*user);
-        if (!any || at->isBeforeInBlock(uses.first))
-          uses.first = at;
-        if (!any || uses.last->isBeforeInBlock(at))
-          uses.last = at;
-        any = true;
-      }
-    return uses;
-  }
-
-  /// Fills the buffer and its guards before the first use; looks at the guards and
-  /// fills the buffer behind the last one.
-  static void guard(BufferOp buffer) {
-    Uses uses = usesOf(buffer);
-    if (uses.first == buffer || uses.last->hasTrait<OpTrait::IsTerminator>())
-      return;
-    // Elements of strings and boxes are not bytes to fill.
-    if (!cast<MemRefType>(buffer.getType()).getElementType().isIntOrFloat())
-      return;
-    OpBuilder b(uses.first);
-    auto call = [&](int64_t isEnd) {
-      LibraryOp::create(b, buffer.getLoc(), TypeRange(), "weir_kernel_guard_buffer",
-                        ValueRange(buffer.getResult()), ArrayRef<int64_t>{isEnd});
-    };
-    call(0);
-    b.setInsertionPointAfter(uses.last);
-    call(1);
   }
 
   /// What the step reads and writes, in order, by the numbers that

@@ -11,6 +11,9 @@
 
 namespace weir::rt {
 
+/// What a chunk of such a block has too much is worth splitting off: others find room in it.
+static constexpr int64_t largeBlock = 1 << 20;
+
 Block *allocateBlock(BfcAllocator *memory, int64_t bytes, const char *tag, uint64_t kind,
                      int64_t deadline, const std::atomic<uint32_t> *stop) {
   AllocationRequest request;
@@ -19,7 +22,8 @@ Block *allocateBlock(BfcAllocator *memory, int64_t bytes, const char *tag, uint6
   request.tag = tag;
   request.deadline = deadline;
   request.stop = stop;
-  request.exact = kind == Block::ofResult; // the caller's, for as long as it likes
+  // A result is the caller's, for as long as it likes.
+  request.exact = kind == Block::ofResult || bytes >= largeBlock;
   void *data = memory->allocate(request);
   return data ? new (data) Block{nullptr, nullptr, memory, bytes, kind} : nullptr;
 }

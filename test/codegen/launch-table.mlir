@@ -26,7 +26,9 @@
 // CHECK: define internal {{.*}}_step_k_few(
 // CHECK-NOT: _launches(
 // CHECK-COUNT-3: call {{.*}}@weir_rt_parallel
+// Memory of sizes that follow from the feeds' is asked for once, in front.
 // CHECK: define internal {{.*}}_step_k_open(
+// CHECK: call {{.*}}@weir_rt_alloc
 // CHECK-NOT: call {{.*}}@weir_rt_parallel
 // CHECK-NOT: call {{.*}}@weir_rt_alloc
 // CHECK: call {{.*}}_open_launches(

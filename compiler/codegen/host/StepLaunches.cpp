@@ -158,7 +158,7 @@ public:
 
 private:
   void visit(Operation *op) {
-    if (isa<RunOp, AllocOp, FreeOp>(op) && fits(op)) {
+    if (isa<RunOp, AllocOp, FreeOp>(op) && !isPool(op) && fits(op)) {
       current.rows.push_back(op);
       current.isOpen |= !isa<RunOp>(op) || !isKnown(cast<RunOp>(op));
       inside.insert(op->result_begin(), op->result_end());
@@ -178,6 +178,11 @@ private:
       return end();
     current.views.push_back(op);
     inside.insert(op->getResult(0));
+  }
+
+  /// Memory of which others are pieces is there before the rows that name them.
+  static bool isPool(Operation *op) {
+    return isa<AllocOp>(op) && llvm::any_of(op->getUsers(), llvm::IsaPred<PieceOp>);
   }
 
   /// Whether a row's words can say where its buffers lie.
@@ -245,6 +250,8 @@ public:
   SmallVector<Value> sizesOf(Value memref) {
     auto type = cast<MemRefType>(memref.getType());
     Operation *def = memref.getDefiningOp();
+    if (auto piece = dyn_cast_or_null<PieceOp>(def))
+      return SmallVector<Value>(piece.getSizes());
     if (isa_and_nonnull<AllocOp, FetchOp, ViewOp>(def))
       return SmallVector<Value>(isa<ViewOp>(def) ? def->getOperands().drop_front()
                                                  : def->getOperands());
@@ -398,7 +405,7 @@ void StepRewriter::tabulateLaunches() {
   // What was there only to say where their buffers lie.
   SmallVector<Operation *> places;
   function.walk([&](Operation *op) {
-    if (isa<BufferOp, BlobOp, ViewOp>(op))
+    if (isa<BufferOp, BlobOp, ViewOp, PieceOp>(op))
       places.push_back(op);
   });
   for (Operation *op : llvm::reverse(places))

@@ -13,6 +13,7 @@
 #include "compiler/codegen/host/KernelRows.h"
 #include "compiler/codegen/host/StepRewriter.h"
 #include "compiler/codegen/kernel/LibraryCall.h"
+#include "dialects/plan/Buffers.h"
 #include "dialects/weir/Pch.h"
 #include "passes/plan/SubviewForwarding.h"
 #include "passes/plan/VariableUpdates.h"
@@ -47,6 +48,8 @@ protected:
   SmallVector<Value> sizesOf(MemRefType type, ValueRange open = {}) const {
     return this->step.sizesOf(type, open);
   }
+  /// What is computed for several nodes at once is no line of one.
+  void belongsToStep() const { this->step.loc = UnknownLoc::get(b.getContext()); }
   void requireMemory(Value data) const { this->step.requireMemory(data); }
   LogicalResult replaced(Operation *op, Value value) const {
     this->step.replace(op, value);
@@ -114,6 +117,8 @@ struct ViewPattern : HostPattern<ViewOp> {
 struct AllocPattern : HostPattern<AllocOp> {
   using HostPattern::HostPattern;
   LogicalResult convert(AllocOp op) const override {
+    if (llvm::any_of(op->getUsers(), llvm::IsaPred<PieceOp>))
+      belongsToStep();
     auto type = cast<MemRefType>(op.getType());
     SmallVector<Value> dims = sizesOf(type, op->getOperands());
     Value bytes = step.boundedBytesOf(type, dims);
@@ -122,6 +127,31 @@ struct AllocPattern : HostPattern<AllocOp> {
              {context, bytes, i32(step.site(op, "out of memory", WEIR_RESOURCE_EXHAUSTED))});
     requireMemory(data);
     return replaced(op, step.pack(type, data, dims));
+  }
+};
+
+struct PaddedBytesPattern : HostPattern<PaddedBytesOp> {
+  using HostPattern::HostPattern;
+  LogicalResult convert(PaddedBytesOp op) const override {
+    auto type = cast<MemRefType>(op.getBuffer());
+    Value bytes = step.boundedBytesOf(type, sizesOf(type, op.getSizes()));
+    bytes = LLVM::SMinOp::create(b, loc(), bytes, i64(mostPooled));
+    bytes = LLVM::SMaxOp::create(b, loc(), bytes, i64(1));
+    bytes = LLVM::AddOp::create(b, loc(), bytes, i64(arenaAlignment - 1));
+    bytes = LLVM::AndOp::create(b, loc(), bytes, i64(-arenaAlignment));
+    return replaced(op, arith::IndexCastOp::create(b, loc(), b.getIndexType(), bytes));
+  }
+};
+
+struct PiecePattern : HostPattern<PieceOp> {
+  using HostPattern::HostPattern;
+  LogicalResult convert(PieceOp op) const override {
+    belongsToStep();
+    auto type = cast<MemRefType>(op.getType());
+    Value data = LLVM::GEPOp::create(b, loc(), step.pointer, b.getI8Type(),
+                                     step.unpack(op.getPool()).pointer,
+                                     ArrayRef<LLVM::GEPArg>{step.toI64(op.getOffset())});
+    return replaced(op, step.pack(type, data, sizesOf(type, op.getSizes())));
   }
 };
 
@@ -384,8 +414,9 @@ struct AwaitSentPattern : HostPattern<plan::AwaitSentOp> {
 } // namespace
 
 void weir::addHostPatterns(RewritePatternSet &patterns, StepRewriter &step) {
-  patterns.add<FeedPattern, BlobPattern, BufferPattern, ViewPattern, AllocPattern, FetchPattern,
-               FreePattern, CopyPattern, LoadPattern, StorePattern, RunPattern, WaitPattern,
-               LibraryPattern, RequirePattern, VariableReadPattern, VariableAssignPattern,
-               SendPattern, ReceivePattern, AwaitSentPattern>(step);
+  patterns
+      .add<FeedPattern, BlobPattern, BufferPattern, ViewPattern, AllocPattern, PaddedBytesPattern,
+           PiecePattern, FetchPattern, FreePattern, CopyPattern, LoadPattern, StorePattern,
+           RunPattern, WaitPattern, LibraryPattern, RequirePattern, VariableReadPattern,
+           VariableAssignPattern, SendPattern, ReceivePattern, AwaitSentPattern>(step);
 }
