@@ -327,7 +327,7 @@ private:
     int64_t start = 0, axis = concat.getAxis();
     for (Value input : concat.getInputs()) {
       Value read = bufferOf(run, input), part = read ? wholeOf(read) : Value();
-      if (!part || !isBuffer(part))
+      if (!part || !isOwn(part))
         return false;
       auto type = cast<MemRefType>(read.getType());
       auto place = placeOf(cast<MemRefType>(whole.getType()), type, axis, start);
@@ -354,10 +354,12 @@ private:
     if (!concat || run.getOutputs().size() != 1)
       return false;
     Value result = run.getOutputs()[0], whole;
-    if (!isBuffer(result) || result.getParentBlock() != run->getBlock())
+    if (!isOwn(result) || result.getParentBlock() != run->getBlock())
       return false;
     auto type = cast<MemRefType>(result.getType());
     int64_t bytes = elementSize(type.getElementType()), axis = concat.getAxis(), behind = 1;
+    if (ShapedType::isDynamicShape(type.getShape().drop_front(axis)))
+      return false;
     for (int64_t i = axis; i + 1 < type.getRank(); ++i)
       behind *= type.getDimSize(i + 1);
     Place place;
@@ -382,7 +384,7 @@ private:
       offsets.insert(begin.getInt());
       next = begin.getInt() + cast<MemRefType>(part.getType()).getDimSize(axis) * behind * bytes;
     }
-    if (!next || !isBuffer(whole) || result == whole || whole.getParentBlock() != run->getBlock())
+    if (!next || !isOwn(whole) || result == whole || whole.getParentBlock() != run->getBlock())
       return false;
     if (place.extents.empty())
       for (int64_t i = 0; i < axis; ++i)

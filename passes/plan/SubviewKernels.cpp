@@ -45,6 +45,8 @@ SmallVector<Value> plan::buffersOf(RunOp run) {
 Value plan::wholeOf(Value value) {
   auto type = cast<MemRefType>(value.getType());
   Value root = rootOf(value);
+  if (root == value)
+    return root;
   auto whole = cast<MemRefType>(root.getType());
   auto bytes = [](MemRefType type) {
     return type.getNumElements() * elementSize(type.getElementType());

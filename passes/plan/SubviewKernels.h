@@ -24,7 +24,8 @@ mlir::MemRefType withExtents(mlir::MemRefType type, const Extents &extents);
 /// The buffers of a run: what it reads, then what it writes.
 llvm::SmallVector<mlir::Value> buffersOf(RunOp run);
 
-/// What all of `value` is, perhaps in another shape; null where it is a part, or of open size.
+/// What all of `value` is, perhaps in another shape; null where it is a part, or another
+/// shape of an open size.
 mlir::Value wholeOf(mlir::Value value);
 
 /// Where `value` begins behind its root, in bytes.

@@ -25,13 +25,19 @@ static Extents extentsOf(MemRefType whole) {
 }
 
 std::optional<Place> plan::placeOf(MemRefType whole, MemRefType part, int64_t axis, int64_t start) {
-  int64_t before = 1, behind = 1, rank = whole.getRank();
-  for (int64_t i = 0; i < axis; ++i)
-    before *= whole.getDimSize(i);
-  for (int64_t i = axis + 1; i < rank; ++i)
-    behind *= whole.getDimSize(i);
+  int64_t behind = 1, rank = whole.getRank();
+  for (int64_t i = 0; i < rank; ++i)
+    if (whole.isDynamicDim(i) != part.isDynamicDim(i))
+      return std::nullopt;
+  // Where a part begins follows from what is behind.
+  for (int64_t i = axis; i < rank; ++i) {
+    if (whole.isDynamicDim(i))
+      return std::nullopt;
+    behind *= i == axis ? 1 : whole.getDimSize(i);
+  }
+  bool isFirst = llvm::all_of(whole.getShape().take_front(axis), [](int64_t n) { return n == 1; });
   Place place{start * behind, {}};
-  if (before == 1)
+  if (isFirst)
     return place.offset * elementSize(whole.getElementType()) % arenaAlignment == 0
                ? std::optional(place)
                : std::nullopt;

@@ -98,3 +98,92 @@ func.func @image() attributes {weir_plan.feeds = [{type = tensor<1x?x?x16xf32>}]
   weir_plan.run @neg range %lines grain 1 reads (%p : memref<1x?x?x16xf32>) writes (%r : memref<1x?x?x16xf32>)
   return
 }
+
+// -----
+
+// What is joined along channels lies in the whole, whatever the batch is, and what is joined of
+// neighbours there is a part of it: nothing is copied.
+// CHECK-LABEL: @joined
+// CHECK: %[[N:.*]] = memref.dim
+// CHECK: %[[P:.*]] = weir_plan.alloc(%[[N]]) : memref<?x6x6x48xf32>
+// CHECK: %[[A:.*]] = weir_plan.view %[[P]][%[[N]]] {weir_plan.offset = 0 : i64} : memref<?x6x6x48xf32> to memref<?x6x6x16xf32, strided<[1728, 288, 48, 1]>>
+// CHECK: run @relu.part_0_dx6x6x48 {{.*}} writes(%[[A]]
+// CHECK: %[[B:.*]] = weir_plan.view %[[P]][%[[N]]] {weir_plan.offset = 64 : i64}
+// CHECK: run @relu.part_0_dx6x6x48 {{.*}} writes(%[[B]]
+// CHECK-NOT: run @concat
+// CHECK: %[[AB:.*]] = weir_plan.view %[[P]][%[[N]]] {weir_plan.offset = 0 : i64} : memref<?x6x6x48xf32> to memref<?x6x6x32xf32, strided<[1728, 288, 48, 1]>>
+// CHECK: run @wide{{.*}} reads(%[[AB]] :
+// CHECK-NOT: run @concat
+// CHECK: run @neg
+// Lines of an open size are as far apart as the run says: these are joined by a copy.
+// CHECK-LABEL: @behind
+// CHECK: run @concat_behind
+weir_plan.kernel @relu schedule <loops, {parts = array<i64: 1, 1, 1>}> nodes "r" {
+^bb0(%x: tensor<?x6x6x16xf32>):
+  %zero = weir.constant dense<0.0> : tensor<f32>
+  %0 = weir.maximum %x, %zero : (tensor<?x6x6x16xf32>, tensor<f32>) -> tensor<?x6x6x16xf32>
+  weir_plan.return %0 : tensor<?x6x6x16xf32>
+}
+weir_plan.kernel @wide schedule <loops, {parts = array<i64: 1, 1, 1>}> nodes "m" {
+^bb0(%x: tensor<?x6x6x32xf32>):
+  %0 = weir.neg %x : (tensor<?x6x6x32xf32>) -> tensor<?x6x6x32xf32>
+  weir_plan.return %0 : tensor<?x6x6x32xf32>
+}
+weir_plan.kernel @concat2 schedule <loops, {parts = array<i64: 1, 1, 1>}> nodes "j" {
+^bb0(%x: tensor<?x6x6x16xf32>, %y: tensor<?x6x6x16xf32>):
+  %0 = weir.concat %x, %y {axis = 3 : i64} : (tensor<?x6x6x16xf32>, tensor<?x6x6x16xf32>) -> tensor<?x6x6x32xf32>
+  weir_plan.return %0 : tensor<?x6x6x32xf32>
+}
+weir_plan.kernel @concat3 schedule <loops, {parts = array<i64: 1, 1, 1>}> nodes "k" {
+^bb0(%x: tensor<?x6x6x16xf32>, %y: tensor<?x6x6x16xf32>, %z: tensor<?x6x6x16xf32>):
+  %0 = weir.concat %x, %y, %z {axis = 3 : i64} : (tensor<?x6x6x16xf32>, tensor<?x6x6x16xf32>, tensor<?x6x6x16xf32>) -> tensor<?x6x6x48xf32>
+  weir_plan.return %0 : tensor<?x6x6x48xf32>
+}
+weir_plan.kernel @neg schedule <loops> nodes "n" {
+^bb0(%x: tensor<?x6x6x48xf32>):
+  %0 = weir.neg %x : (tensor<?x6x6x48xf32>) -> tensor<?x6x6x48xf32>
+  weir_plan.return %0 : tensor<?x6x6x48xf32>
+}
+weir_plan.kernel @relu_line schedule <loops> nodes "l" {
+^bb0(%x: tensor<1x16x?xf32>):
+  %zero = weir.constant dense<0.0> : tensor<f32>
+  %0 = weir.maximum %x, %zero : (tensor<1x16x?xf32>, tensor<f32>) -> tensor<1x16x?xf32>
+  weir_plan.return %0 : tensor<1x16x?xf32>
+}
+weir_plan.kernel @concat_behind schedule <loops> nodes "b" {
+^bb0(%x: tensor<1x16x?xf32>, %y: tensor<1x16x?xf32>):
+  %0 = weir.concat %x, %y {axis = 1 : i64} : (tensor<1x16x?xf32>, tensor<1x16x?xf32>) -> tensor<1x32x?xf32>
+  weir_plan.return %0 : tensor<1x32x?xf32>
+}
+func.func @joined() attributes {weir_plan.feeds = [{type = tensor<?x6x6x16xf32>}], weir_plan.fetches = [{type = tensor<?x6x6x32xf32>}, {type = tensor<?x6x6x48xf32>}]} {
+  %c0 = arith.constant 0 : index
+  %x = weir_plan.feed 0 : memref<?x6x6x16xf32>
+  %n = memref.dim %x, %c0 : memref<?x6x6x16xf32>
+  %a = weir_plan.alloc(%n) : memref<?x6x6x16xf32>
+  weir_plan.run @relu range %n grain 1 reads (%x : memref<?x6x6x16xf32>) writes (%a : memref<?x6x6x16xf32>)
+  %b = weir_plan.alloc(%n) : memref<?x6x6x16xf32>
+  weir_plan.run @relu range %n grain 1 reads (%x : memref<?x6x6x16xf32>) writes (%b : memref<?x6x6x16xf32>)
+  %ab = weir_plan.alloc(%n) : memref<?x6x6x32xf32>
+  weir_plan.run @concat2 range %n grain 1 reads (%a, %b : memref<?x6x6x16xf32>, memref<?x6x6x16xf32>) writes (%ab : memref<?x6x6x32xf32>)
+  %m = weir_plan.fetch 0(%n) : memref<?x6x6x32xf32>
+  weir_plan.run @wide range %n grain 1 reads (%ab : memref<?x6x6x32xf32>) writes (%m : memref<?x6x6x32xf32>)
+  %c = weir_plan.alloc(%n) : memref<?x6x6x16xf32>
+  weir_plan.run @relu range %n grain 1 reads (%x : memref<?x6x6x16xf32>) writes (%c : memref<?x6x6x16xf32>)
+  %p = weir_plan.alloc(%n) : memref<?x6x6x48xf32>
+  weir_plan.run @concat3 range %n grain 1 reads (%a, %b, %c : memref<?x6x6x16xf32>, memref<?x6x6x16xf32>, memref<?x6x6x16xf32>) writes (%p : memref<?x6x6x48xf32>)
+  %r = weir_plan.fetch 1(%n) : memref<?x6x6x48xf32>
+  weir_plan.run @neg range %n grain 1 reads (%p : memref<?x6x6x48xf32>) writes (%r : memref<?x6x6x48xf32>)
+  return
+}
+func.func @behind() attributes {weir_plan.feeds = [{type = tensor<1x16x?xf32>}], weir_plan.fetches = []} {
+  %c2 = arith.constant 2 : index
+  %x = weir_plan.feed 0 : memref<1x16x?xf32>
+  %n = memref.dim %x, %c2 : memref<1x16x?xf32>
+  %a = weir_plan.alloc(%n) : memref<1x16x?xf32>
+  weir_plan.run @relu_line range %n grain 1 reads (%x : memref<1x16x?xf32>) writes (%a : memref<1x16x?xf32>)
+  %b = weir_plan.alloc(%n) : memref<1x16x?xf32>
+  weir_plan.run @relu_line range %n grain 1 reads (%x : memref<1x16x?xf32>) writes (%b : memref<1x16x?xf32>)
+  %p = weir_plan.alloc(%n) : memref<1x32x?xf32>
+  weir_plan.run @concat_behind range %n grain 1 reads (%a, %b : memref<1x16x?xf32>, memref<1x16x?xf32>) writes (%p : memref<1x32x?xf32>)
+  return
+}
