@@ -96,6 +96,14 @@ void emitGroups(KernelBuilder &r, ArrayRef<ResultGroup> groups) {
   }
 }
 
+/// Whether it is a slice of neighbours.
+bool isPlainPart(Operation *op) {
+  auto slice = dyn_cast<SliceOp>(op);
+  std::optional<SmallVector<int64_t>> steps =
+      slice ? constantIntegers(slice.getSteps()) : std::nullopt;
+  return steps && llvm::all_of(*steps, [](int64_t step) { return step == 1; });
+}
+
 /// The parts of [0, range) that a kernel without its own tiling is called for.
 void emitLoopForm(KernelBuilder &r, plan::KernelOp kernel, ElementalOpInterface lead, Value begin,
                   Value end) {
@@ -151,12 +159,13 @@ void emitLoopForm(KernelBuilder &r, plan::KernelOp kernel, ElementalOpInterface 
   }
   emitNest(r, ArrayRef(first.dims).drop_front(parallel), indices, [&](ValueRange at) {
     emitElements(r, body, lead, at);
-    // Written out, a line whose place is looked up would be looked up element by element, and
-    // short lines of elementwise operations would be vectors across lines, whose elements lie
-    // apart.
+    // Written out, a line whose place is looked up would be looked up element by element, one of a
+    // part would be copied so, and short lines of elementwise operations would be vectors across
+    // lines, whose elements lie apart.
     auto line = dyn_cast<scf::ForOp>(r.b.getInsertionBlock()->getParentOp());
     std::optional<APInt> length = line ? line.getStaticTripCount() : std::nullopt;
-    bool isLooked = llvm::any_of(body, llvm::IsaPred<GatherOp, GatherNdOp>);
+    bool isLooked = llvm::any_of(
+        body, [](Operation &op) { return isa<GatherOp, GatherNdOp>(op) || isPlainPart(&op); });
     bool isAlongLines = llvm::all_of(body.without_terminator(), [](Operation &op) {
       return isa<ConstantOp, ElementwiseOpInterface>(op);
     });
