@@ -16,6 +16,18 @@ using namespace weir::onnx;
 
 namespace {
 
+/// Starts of slices whose steps go back are at least index 0, as ONNX clamps them: what begins
+/// before the first element gives that one, and not nothing. `sizes`: those of the axes.
+Value startsInside(NodeImport &n, Value starts, Value steps, Value sizes) {
+  std::optional<SmallVector<int64_t>> from = constantIntegers(starts), by = constantIntegers(steps);
+  if (!starts || !steps || !sizes ||
+      (by && llvm::all_of(*by, [](int64_t step) { return step > 0; })) ||
+      (from && llvm::all_of(*from, [](int64_t start) { return start >= -1; })))
+    return starts;
+  Value wide = n.cast(starts, n.b.getI64Type()), least = n.op<NegOp>(sizes);
+  return n.select(n.compare("lt", n.cast(steps, n.b.getI64Type()), 0), n.maximum(wide, least), wide);
+}
+
 LogicalResult slice(NodeImport &n) {
   Value x = n.in(0);
   if (!x)
@@ -39,12 +51,11 @@ LogicalResult slice(NodeImport &n) {
                        ? n.in(3)
                        : n.op<IotaOp>(n.shapeOf(starts), n.number(0), n.typeAttr(n.b.getI64Type()));
       int64_t rank = n.rank(x);
-      Value every = n.op<SliceOp>(
-          x, scatterAxes(n, axes, starts, rank, 0),
-          scatterAxes(n, axes, ends, rank, std::numeric_limits<int64_t>::max()),
-          steps ? scatterAxes(n, axes, steps, rank, 1) : n.ints(SmallVector<int64_t>(rank, 1)),
-          n.list(axesFrom(0, rank)), n.flag(false));
-      return n.result(every);
+      Value by =
+          steps ? scatterAxes(n, axes, steps, rank, 1) : n.ints(SmallVector<int64_t>(rank, 1));
+      Value from = startsInside(n, scatterAxes(n, axes, starts, rank, 0), by, n.shapeOf(x));
+      Value to = scatterAxes(n, axes, ends, rank, std::numeric_limits<int64_t>::max());
+      return n.result(n.op<SliceOp>(x, from, to, by, n.list(axesFrom(0, rank)), n.flag(false)));
     }
   } else {
     std::optional<SmallVector<int64_t>> from = n.is("starts"), to = n.is("ends");
@@ -69,6 +80,8 @@ LogicalResult slice(NodeImport &n) {
   }
   if (!steps)
     steps = n.ints(SmallVector<int64_t>(count, 1));
+  Value sizes = count ? n.gather(n.shapeOf(x), n.ints(axes), 0) : Value();
+  starts = startsInside(n, starts, steps, sizes);
   return n.result(n.op<SliceOp>(x, starts, ends, steps, n.list(axes), n.flag(false)));
 }
 
