@@ -125,6 +125,11 @@ Value activated(NodeImport &n, Value x, double alpha, double beta, bool hasAlpha
   if (!x || given.empty())
     return x;
   std::string name = given.lower();
+  if (!n.isFloat(x) && name != "relu" && name != "clip") {
+    (void)n.unsupported("found activation \"" + given +
+                        "\" of integers; relu and clip are possible");
+    return {};
+  }
   if (name == "clip")
     return n.minimum(n.maximum(x, alpha), beta);
   if (name == "gelu")
