@@ -119,6 +119,16 @@ llvm::FunctionPassManager weir::vectorKernelPasses() {
   return passes;
 }
 
+llvm::FunctionPassManager weir::quickKernelPasses() {
+  llvm::FunctionPassManager passes;
+  addSimplification(passes);
+  llvm::LoopPassManager loops;
+  loops.addPass(llvm::LoopRotatePass());
+  loops.addPass(hoist());
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(loops), /*UseMemorySSA=*/true));
+  return passes;
+}
+
 llvm::FunctionPassManager weir::loopKernelPasses() {
   llvm::FunctionPassManager passes;
   addSimplification(passes);

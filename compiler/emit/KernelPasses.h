@@ -38,6 +38,10 @@ llvm::FunctionPassManager vectorKernelPasses();
 /// all, and what they leave is not slower.
 llvm::FunctionPassManager loopKernelPasses();
 
+/// The passes for any kernel at -O1: what the emitter wrote is made straight, and no loop is
+/// changed but that what it repeats leaves it.
+llvm::FunctionPassManager quickKernelPasses();
+
 /// The function that a pass of LLVM's is about to run on, or a loop or component of it; null:
 /// none, or several.
 const llvm::Function *functionOf(llvm::Any unit);

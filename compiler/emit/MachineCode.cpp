@@ -174,7 +174,7 @@ void weir::optimize(llvm::Module &module, llvm::TargetMachine &machine, int leve
 
 bool weir::optimizeKernels(llvm::Module &module, llvm::TargetMachine &machine, int level,
                            bool sanitizeAddress) {
-  if (level <= 1 || sanitizeAddress) {
+  if (level == 0 || sanitizeAddress) {
     optimize(module, machine, level, sanitizeAddress);
     return false;
   }
@@ -184,7 +184,9 @@ bool weir::optimizeKernels(llvm::Module &module, llvm::TargetMachine &machine, i
   inlining.addPass(llvm::GlobalDCEPass());
   inlining.run(module, run.modules);
 
-  llvm::FunctionPassManager ofVectors = vectorKernelPasses(), ofLoops = loopKernelPasses();
+  bool isQuick = level == 1;
+  llvm::FunctionPassManager ofVectors = isQuick ? quickKernelPasses() : vectorKernelPasses();
+  llvm::FunctionPassManager ofLoops = isQuick ? quickKernelPasses() : loopKernelPasses();
   llvm::SmallPtrSet<const llvm::Function *, 4> done;
   bool areInVectors = true, isAll = true, anyVectors = llvm::any_of(module, isVectorKernel);
   for (llvm::Function &function : module) {

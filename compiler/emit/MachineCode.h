@@ -40,7 +40,7 @@ void setTargetAttributes(llvm::Module &module, const CodeTarget &target);
 /// and stores are instrumented at its end.
 void optimize(llvm::Module &module, llvm::TargetMachine &machine, int level, bool sanitizeAddress);
 
-/// The same for a processor's kernels and steps, in less time from -O2 on: functions that their
+/// The same for a processor's kernels and steps, in less time from -O1 on: functions that their
 /// emitter wrote in vectors, whose loops are what they are to be, get few passes, others those that
 /// find something to do in loops (KernelPasses.cpp). Returns whether all are in vectors.
 bool optimizeKernels(llvm::Module &module, llvm::TargetMachine &machine, int level,
