@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/tensorflow/Sparse.h"
+#include "compiler/frontend/Loops.h"
 
 using namespace mlir;
 using namespace weir;
@@ -149,7 +150,9 @@ static LogicalResult sparseTensorDenseMatMul(NodeImport &n) {
   return n.result(n.cast(product, element));
 }
 
-/// Dense matrices that are said to have many zeros; the product is f32.
+/// Dense matrices that are said to have many zeros; the product is f32. A zero takes no part, not
+/// even beside what is infinite: one of the left operand, or of the right where only that is said to
+/// have many. A product of all says by a NaN whether that matters.
 static LogicalResult sparseMatMul(NodeImport &n) {
   Value a = n.widen(n.in(0)), b = n.widen(n.in(1));
   if (!a || !b)
@@ -158,7 +161,21 @@ static LogicalResult sparseMatMul(NodeImport &n) {
     a = n.transpose(a, {1, 0});
   if (n.isSet("transpose_b"))
     b = n.transpose(b, {1, 0});
-  return n.result(n.matmul(a, b));
+  Value product = n.matmul(a, b);
+  bool ofLeft = n.isSet("a_is_sparse");
+  if (!product || (!ofLeft && !n.isSet("b_is_sparse")))
+    return n.result(product);
+  auto withoutZeros = [&]() -> FailureOr<frontend::Values> {
+    Value left = n.unsqueeze(a, {2}), right = n.unsqueeze(b, {0});
+    Value isZero = n.compare("eq", ofLeft ? left : right, 0);
+    Value terms = n.select(isZero, n.like(left, 0), n.mul(left, right));
+    return frontend::Values{n.reduce(terms, "sum", {1}, false)};
+  };
+  Value isSpoilt = n.reduce(n.op<IsNanOp>(product), "any", {0, 1}, false);
+  auto made = frontend::buildIf(n, isSpoilt, withoutZeros, [&]() -> FailureOr<frontend::Values> {
+    return frontend::Values{product};
+  });
+  return failed(made) ? failure() : n.result(made->front());
 }
 
 //===----------------------------------------------------------------------===//
