@@ -307,17 +307,24 @@ LogicalResult weir::emitKernel(plan::KernelOp kernel, StringRef symbol,
   reader.errorSlot = LLVM::AllocaOp::create(b, loc, pointer, i32, one64);
   LLVM::StoreOp::create(b, loc, zero, reader.errorSlot);
   unsigned next = 1 + tensors.size();
+  SmallVector<SmallVector<Value>> sizes;
+  for (Value tensor : tensors) {
+    sizes.emplace_back();
+    for (int64_t size : cast<RankedTensorType>(tensor.getType()).getShape())
+      sizes.back().push_back(ShapedType::isDynamic(size) ? Value(entry->getArgument(next++))
+                                                         : reader.constant(size));
+  }
   ArrayAttr extents = kernel.getExtentsAttr();
   for (auto [i, tensor] : llvm::enumerate(tensors)) {
     KernelBuilder::Buffer buffer;
     // What is read in place is read through the pointer that is written to: that
-    // the others do not alias stays true.
+    // the others do not alias stays true. It has the result's sizes, too, and through others
+    // LLVM would not see the same address, and go element by element where bytes are shared.
     std::optional<unsigned> over = kernel.overwriterOf(unsigned(i));
-    buffer.pointer = entry->getArgument((over ? source.getNumArguments() + *over : i) + 1);
+    size_t written = over ? source.getNumArguments() + *over : i;
+    buffer.pointer = entry->getArgument(written + 1);
     buffer.type = cast<RankedTensorType>(tensor.getType());
-    for (int64_t size : buffer.type.getShape())
-      buffer.dims.push_back(ShapedType::isDynamic(size) ? Value(entry->getArgument(next++))
-                                                        : reader.constant(size));
+    buffer.dims = sizes[buffer.type == tensors[written].getType() ? written : i];
     if (extents)
       reader.setPart(buffer, cast<DenseI64ArrayAttr>(extents[i]).asArrayRef());
     reader.bind(tensor, buffer);
