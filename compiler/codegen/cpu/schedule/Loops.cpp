@@ -62,6 +62,27 @@ SmallVector<ResultGroup> weir::resultGroups(Block &body) {
   return llvm::map_to_vector(groups, [](auto &entry) { return std::move(entry.second); });
 }
 
+/// An open dimension is expected to have some elements.
+static constexpr int64_t manyParts = 16, fewParts = 4;
+
+static int64_t partsAlong(RankedTensorType type, int64_t dimension) {
+  return type.isDynamicDim(dimension) ? fewParts : std::max<int64_t>(type.getDimSize(dimension), 1);
+}
+
+/// How many of the `outer` dimensions count parts: of an image of open size a position's channels
+/// are no part, as the divisions that find it cost more than copying it, but a line is.
+static int64_t withoutShortBlocks(RankedTensorType type, int64_t outer) {
+  constexpr int64_t shortBlock = 1024;
+  ArrayRef<int64_t> behind = type.getShape().drop_front(outer);
+  if (outer < 2 || !type.isDynamicDim(outer - 1) || ShapedType::isDynamicShape(behind) ||
+      ShapedType::getNumElements(behind) >= shortBlock)
+    return outer;
+  int64_t parts = 1;
+  for (int64_t i = 0; i + 1 < outer; ++i)
+    parts *= partsAlong(type, i);
+  return parts < fewParts ? outer : outer - 1;
+}
+
 namespace {
 class Loops final : public KernelStrategy {
 public:
@@ -81,15 +102,18 @@ public:
     // Whole blocks for each part, as long as these are enough for threads.
     Value result = request.body().getTerminator()->getOperand(0);
     if (request.isHost && isPadBlocks(result.getDefiningOp())) {
-      constexpr int64_t manyParts = 16, fewParts = 4;
       int64_t parts = 1, outer = 0;
       for (; outer < rank - 1 && parts < manyParts; ++outer)
-        parts *= request.type.isDynamicDim(outer)
-                     ? fewParts
-                     : std::max<int64_t>(request.type.getDimSize(outer), 1);
-      return SmallVector<int64_t>(std::max<int64_t>(outer, std::min<int64_t>(rank, 1)), 1);
+        parts *= partsAlong(request.type, outer);
+      outer = std::max<int64_t>(outer, std::min<int64_t>(rank, 1));
+      return SmallVector<int64_t>(withoutShortBlocks(request.type, outer), 1);
     }
-    return SmallVector<int64_t>(std::max<int64_t>(rank - 1, std::min<int64_t>(rank, 1)), 1);
+    int64_t outer = std::max<int64_t>(rank - 1, std::min<int64_t>(rank, 1));
+    bool isCheap = llvm::all_of(request.body().without_terminator(),
+                                llvm::IsaPred<ConstantOp, ElementwiseOpInterface>);
+    if (request.isHost && isCheap)
+      outer = withoutShortBlocks(request.type, outer);
+    return SmallVector<int64_t>(outer, 1);
   }
 
   bool storesLast() const override { return true; }
