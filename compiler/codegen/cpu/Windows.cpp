@@ -9,7 +9,8 @@
 // last spatial dimension are computed together (`positions`): what their windows
 // share is read once, and so is the filter. Which elements of a window are inside of
 // the input there is known while compiling: blocks at the ends of a line have code of
-// their own. Along other dimensions it shows when the program runs.
+// their own. Of an open line these ask once for each element of the input, for all windows that
+// have it. Along other dimensions it shows when the program runs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +19,7 @@
 #include "dialects/weir/BlockedSums.h"
 #include "dialects/weir/Pch.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include <map>
 
 using namespace mlir;
 using namespace weir;
@@ -36,6 +38,8 @@ struct Positions {
   int64_t count = 1;
   /// Blocks whose place in the line is known; none: all windows are whole.
   std::optional<int64_t> place;
+  /// Only running tells which of them are in the line, and what of their windows is in the input.
+  bool isAsked = false;
 };
 
 class WindowEmitter {
@@ -97,8 +101,7 @@ private:
     emitEither(r, r.equal(block, r.constant(0)), [&] { emitEnd(0); }, emitBehindFirst);
   }
 
-  /// Blocks whose windows lie inside of the input together; positions at a line's ends, and
-  /// what whole blocks leave of it, each by itself.
+  /// Blocks whose windows lie inside of the input together, and those at a line's ends.
   void emitInOpenLine(MutableArrayRef<Value> at) {
     int64_t along = axes.size();
     Value length = r.dim(anchor->getOperand(0), along), output = target.dims[along];
@@ -114,15 +117,7 @@ private:
     isWhole = r.logicalAnd(isWhole, isAtMost(behind, output));
     emitEither(
         r, isWhole, [&] { emitChannels(at, {first, positions, std::nullopt}); },
-        [&] {
-          std::optional<WindowLine> whole;
-          std::swap(whole, line);
-          emitStepLoop(r, first, r.minimum(behind, output), 1, [&](Value position) {
-            at.back() = position;
-            emitChannels(at, {position, 1, std::nullopt});
-          });
-          std::swap(whole, line);
-        });
+        [&] { emitChannels(at, {first, positions, std::nullopt, /*isAsked=*/true}); });
   }
 
   void emitChannels(ValueRange at, const Positions &own) {
@@ -153,10 +148,10 @@ private:
     SmallVector<Value> totals = emitWindows({v, input, channel, first}, at, own);
     SmallVector<Value> indices(at);
     indices.push_back(channel);
-    for (auto [i, total] : llvm::enumerate(totals)) {
-      if (pool && pool.getKind() == PoolKind::Average)
-        total = average(v, total, at, own, i);
+    auto emitResult = [&](int64_t i, Value total) {
       indices[indices.size() - 2] = r.add(own.first, r.constant(i));
+      if (pool && pool.getKind() == PoolKind::Average)
+        total = average(v, total, indices, own, i);
       v.setLanes(channel, mask);
       // Of bytes the floats are whole numbers.
       if (getElementTypeOrSelf(anchor->getResult(0).getType()).isInteger(32))
@@ -165,6 +160,14 @@ private:
       v.setAnchor(anchor->getResult(0), total);
       Value value = v.element(result, indices);
       v.store(value, target.pointer, target.type.getElementType(), r.linearIndex(target, indices));
+    };
+    for (auto [i, total] : llvm::enumerate(totals)) {
+      if (!own.isAsked || i == 0) {
+        emitResult(i, total);
+        continue;
+      }
+      Value isThere = r.less(r.add(own.first, r.constant(i)), target.dims[axes.size()]);
+      emitEither(r, isThere, [&] { emitResult(i, total); }, [] {});
     }
   }
 
@@ -221,9 +224,12 @@ private:
     Value origin = r.sub(r.mul(own.first, r.constant(line->stride)), r.constant(line->before));
     llvm::SmallDenseMap<int64_t, Value> read;
     llvm::SmallDenseMap<int64_t, llvm::SmallDenseMap<int64_t, Value>> picked;
-    size_t across = from.size();
-    from.append({Value(), channels.firstOfInput});
+    from.append({origin, channels.firstOfInput});
     weight.push_back(Value());
+    // One address for all: of an open line LLVM would multiply for each element.
+    Value first = r.linearIndex(r.bufferOf(anchor->getOperand(0)), from);
+    if (own.isAsked)
+      return addAskedLine(channels, origin, first, weight, sums);
     for (int64_t k = 0; k < line->window; ++k) {
       SmallVector<Value> filter(group.inputs);
       for (int64_t i = 0; i < own.count; ++i) {
@@ -231,10 +237,8 @@ private:
           continue;
         int64_t offset = i * line->stride + k * line->dilation;
         Value &element = read[offset];
-        if (!element) {
-          from[across] = r.add(origin, r.constant(offset));
-          element = floats(channels.input, anchor->getOperand(0), from);
-        }
+        if (!element)
+          element = floatsBehind(channels, first, offset);
         sums[i] = step(sums[i], element, picked[offset], [&](int64_t depth) {
           weight.back() = r.constant(k);
           if (!filter[depth])
@@ -242,6 +246,46 @@ private:
           return filter[depth];
         });
       }
+    }
+  }
+
+  /// The same, element by element of the input that any of the windows may have, if it is there:
+  /// each window still adds its own in their order.
+  void addAskedLine(const Channels &channels, Value origin, Value first, SmallVector<Value> weight,
+                    SmallVector<Value> &sums) {
+    // The filter is read before anything is asked, once for all windows.
+    SmallVector<SmallVector<Value>> filter(line->window);
+    for (int64_t k = 0; conv && k < line->window; ++k) {
+      weight.back() = r.constant(k);
+      for (int64_t depth = 0; depth < group.inputs; ++depth)
+        filter[k].push_back(filterAt(channels, weight, depth));
+    }
+    std::map<int64_t, SmallVector<std::pair<size_t, int64_t>>> steps; // by place behind `origin`
+    for (size_t i = 0; i < sums.size(); ++i)
+      for (int64_t k = 0; k < line->window; ++k)
+        steps[int64_t(i) * line->stride + k * line->dilation].push_back({i, k});
+    Value length = r.dim(anchor->getOperand(0), axes.size());
+    for (auto &[offset, own] : steps) {
+      Value isInside = r.b.createOrFold<arith::CmpIOp>(r.loc, arith::CmpIPredicate::ult,
+                                                       r.add(origin, r.constant(offset)), length);
+      SmallVector<Value> before;
+      for (auto [i, k] : own)
+        before.push_back(sums[i]);
+      auto branch = scf::IfOp::create(r.b, r.loc, ValueRange(before).getTypes(), isInside,
+                                      /*withElseRegion=*/true);
+      OpBuilder::InsertionGuard guard(r.b);
+      r.b.setInsertionPointToStart(&branch.getThenRegion().front());
+      Value element = floatsBehind(channels, first, offset);
+      llvm::SmallDenseMap<int64_t, Value> picked;
+      SmallVector<Value> after;
+      for (auto [i, k] : own)
+        after.push_back(
+            step(sums[i], element, picked, [&](int64_t depth) { return filter[k][depth]; }));
+      scf::YieldOp::create(r.b, r.loc, after);
+      r.b.setInsertionPointToStart(&branch.getElseRegion().front());
+      scf::YieldOp::create(r.b, r.loc, before);
+      for (auto [at, pair] : llvm::enumerate(own))
+        sums[pair.first] = branch.getResult(at);
     }
   }
 
@@ -253,8 +297,17 @@ private:
 
   /// Elements of an operand, those of bytes as floats.
   Value floats(VectorReader &v, Value tensor, ValueRange indices) {
-    Value value = v.element(tensor, indices);
-    Type element = getElementTypeOrSelf(tensor.getType());
+    return asFloats(v.element(tensor, indices), getElementTypeOrSelf(tensor.getType()));
+  }
+  /// Those of the input's element `offset` behind the one of the line at linear index `first`.
+  Value floatsBehind(const Channels &channels, Value first, int64_t offset) {
+    const KernelBuilder::Buffer input = r.bufferOf(anchor->getOperand(0));
+    Type element = input.type.getElementType();
+    Value pitch = input.extent(r, input.dims.size() - 1);
+    Value linear = r.add(first, r.mul(pitch, r.constant(offset)));
+    return asFloats(channels.input.load(input.pointer, element, linear), element);
+  }
+  Value asFloats(Value value, Type element) {
     if (!element.isInteger(8) && !element.isUnsignedInteger(8))
       return value;
     auto own = cast<VectorType>(value.getType());
@@ -310,7 +363,8 @@ private:
   Value average(VectorReader &v, Value total, ValueRange at, const Positions &own, int64_t index) {
     Value count = r.constant(1);
     for (size_t i = 0; i < axes.size(); ++i)
-      count = r.mul(count, line && i + 1 == axes.size() ? countInLine(own, index) : countOf(i, at));
+      count = r.mul(count, line && !own.isAsked && i + 1 == axes.size() ? countInLine(own, index)
+                                                                        : countOf(i, at));
     return meanOf(r, v, total, count);
   }
 

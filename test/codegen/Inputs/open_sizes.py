@@ -190,8 +190,8 @@ CASES += [
 ]
 
 
-def convolution(stride):
-    window = WINDOW.replace("{s}", str(stride)).replace("{p}", "0")
+def convolution(stride, pad=0):
+    window = WINDOW.replace("{s}", str(stride)).replace("{p}", str(pad))
     return ("    %0 = weir.conv %x, %y {" + window + "groups = 1 : i64, channels_last = true, "
             "accumulator = f32} : ({x}, {y}) -> {r}\n    return %0 : {r}")
 
@@ -201,6 +201,16 @@ def results(stride):
     return [{**each, "P": (each["H"] - 3) // stride + 1, "Q": (each["W"] - 3) // stride + 1}
             for each in IMAGES + [{"H": 16, "W": 9}, {"H": 4, "W": 31}]]
 
+
+# Lines of few windows and of many, that the input ends within or before.
+CASES += [
+    Case(f"depthwise {window}x{window} by {stride}",
+         {"x": [1, "H", "W", 20], "y": [window, window, 1, 20]}, {"r": ([1, "P", "Q", 20], "f32")},
+         convolution(stride, window // 2).replace("groups = 1 ", "groups = 20 "),
+         [{**each, "P": (each["H"] - 1) // stride + 1, "Q": (each["W"] - 1) // stride + 1}
+          for each in IMAGES + [{"H": 1, "W": 1}, {"H": 2, "W": 14}, {"H": 7, "W": 27}]], ["lanes"])
+    for window in (3, 5) for stride in (1, 2)
+]
 
 # Lines by twos, of which the last may be alone, and tiles that do not fill them.
 CASES += [
