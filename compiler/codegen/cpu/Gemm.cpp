@@ -362,9 +362,13 @@ void GemmEmitter::emitTileRows(const Part &part, const Columns &wanted, const De
                           rhs.linear(r, part.matrixRows, r.add(firstOfRight, k[0]), part.panel,
                                      part.column, v * shape.lanes));
   };
+  // Of an open number of rows a block may have few tiles.
+  Value tiles = hasWholeBlocks() ? Value()
+                                 : r.divide(r.add(part.rows, r.constant(shape.rows - 1)),
+                                            r.constant(shape.rows));
   auto prefetch = [&](ValueRange k) {
     rhs.prefetch(r, part.matrixRows, r.add(firstOfRight, k[0]), part.panel,
-                 r.divide(offset, r.constant(shape.rows)), tilesInPanel);
+                 r.divide(offset, r.constant(shape.rows)), tilesInPanel, tiles);
   };
   // Only the first row's indices take divisions: the others follow it.
   SmallVector<Value> indices;

@@ -117,17 +117,29 @@ bool ColumnsOperand::wantsPrefetch(plan::KernelOp kernel, int64_t tilesInPanel) 
 }
 
 void ColumnsOperand::prefetch(KernelBuilder &r, Value rows, Value row, Value panel, Value tile,
-                              int64_t tilesInPanel) const {
+                              int64_t tilesInPanel, Value tiles) const {
   // A power of two makes offsets of shifts. What a tile beyond it fetches belongs
   // to the panel after the next.
   int64_t parts = llvm::bit_floor((uint64_t)tilesInPanel), width = buffer.type.getShape().back();
   parts = std::min(parts, (int64_t)llvm::bit_floor((uint64_t)width));
-  Value next = r.mul(r.add(panel, r.constant(1)), rows);
-  Value fraction = r.add(r.mul(tile, rows), row); // of parts * rows
-  Value linear = r.add(r.mul(next, r.constant(width)),
-                       r.divide(r.mul(fraction, r.constant(width)), r.constant(parts)));
   Type element = buffer.type.getElementType();
   int64_t line = 64 / elementBytes(element); // of the cache, in elements
+  Value next = r.mul(r.add(panel, r.constant(1)), rows);
+  Value fraction = r.add(r.mul(tile, rows), row); // of parts * rows
+  Value elements = r.mul(fraction, r.constant(width)), offset;
+  // Fewer tiles fetch more each, but not more than a line at a step.
+  for (int64_t fewer = std::min(parts, std::max<int64_t>(width / line, 1)); tiles && fewer < parts;
+       fewer *= 2) {
+    Value share = r.divide(elements, r.constant(fewer));
+    if (!offset) {
+      offset = share;
+      continue;
+    }
+    offset = r.select(r.less(tiles, r.constant(fewer)), offset, share);
+  }
+  Value share = r.divide(elements, r.constant(parts));
+  offset = offset ? r.select(r.less(tiles, r.constant(parts)), offset, share) : share;
+  Value linear = r.add(r.mul(next, r.constant(width)), offset);
   for (int64_t i = 0; i < std::max<int64_t>(1, width / parts / line); ++i) {
     Value where =
         BufferAccess::address(r, buffer.pointer, element, r.add(linear, r.constant(i * line)));
@@ -310,6 +322,17 @@ void weir::emitRowTiles(KernelBuilder &r, Value count, int64_t size,
   }
   Value at = r.mul(tiles, r.constant(size));
   emitStepLoop(r, zero, at, size, full);
+  // Half a tile, as an image of 7x7 leaves of 14 rows, would be three small ones, and each waits
+  // for its own sums.
+  constexpr int64_t manyRows = 12;
+  OpBuilder::InsertionGuard guard(r.b);
+  if (int64_t rows = size / 2; size >= manyRows && size % 2 == 0 && !llvm::isPowerOf2_64(rows)) {
+    Value isHalf = r.equal(r.sub(count, at), r.constant(rows));
+    auto branch = scf::IfOp::create(r.b, r.loc, isHalf, /*withElseRegion=*/true);
+    r.b.setInsertionPointToStart(&branch.getThenRegion().front());
+    tile(at, rows);
+    r.b.setInsertionPointToStart(&branch.getElseRegion().front());
+  }
   Value halves = r.divide(r.sub(count, at), r.constant(half));
   Value next = r.add(at, r.mul(halves, r.constant(half)));
   emitStepLoop(r, at, next, half, [&](Value first) { tile(first, half); });

@@ -75,9 +75,9 @@ struct ColumnsOperand {
   /// by each panel, which share the work. The kernel may say otherwise.
   bool wantsPrefetch(plan::KernelOp kernel, int64_t tilesInPanel) const;
   /// Fetches the part of the panel after `panel` that belongs to step `row` of
-  /// tile number `tile` out of `tilesInPanel`.
+  /// tile number `tile` out of `tilesInPanel`, or of `tiles` where these may be fewer.
   void prefetch(KernelBuilder &r, mlir::Value rows, mlir::Value row, mlir::Value panel,
-                mlir::Value tile, int64_t tilesInPanel) const;
+                mlir::Value tile, int64_t tilesInPanel, mlir::Value tiles = {}) const;
 };
 
 /// Which lanes of a tile's vectors from `column` on exist: null where all do, as they
