@@ -88,6 +88,10 @@ def Weir_AllReduceOp : Weir_Elementwise<"all_reduce", [{
   let hasVerifier = 1;
 }
 def Weir_Atan2Op : Weir_Binary<"atan2", [{ return s.math<::mlir::math::Atan2Op>(a, b); }], [CallsFunction]>;
+// a * b + c, rounded once, of floats.
+def Weir_FmaOp : Weir_Elementwise<"fma", [{ return s.math<::mlir::math::FmaOp>(a, b, c); }], [Arithmetic, OneInstruction]> {
+  let arguments = (ins Weir_AnyTensor:$a, Weir_AnyTensor:$b, Weir_AnyTensor:$c);
+}
 def Weir_NegOp : Weir_Unary<"neg", [{ return s.neg(a); }], [OneInstruction]>;
 def Weir_AbsOp : Weir_Unary<"abs", [{ return s.abs(a); }], [OneInstruction, Weir_Idempotent]>;
 def Weir_SignOp : Weir_Unary<"sign", [{ return s.sign(a); }], [Weir_Idempotent]>;

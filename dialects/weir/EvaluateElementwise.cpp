@@ -270,6 +270,11 @@ std::optional<HostTensor> evaluate::elementwise(Operation *op, Operands operands
       value = integer(holdsTrue);
     } else if (isa<SelectOp>(op)) {
       value = args[0].integer ? args[1] : args[2];
+    } else if (isa<FmaOp>(op)) {
+      if (from.isF32())
+        value = real(std::fmaf(args[0].real, args[1].real, args[2].real));
+      else if (from.isF64())
+        value = real(std::fma(args[0].real, args[1].real, args[2].real));
     } else if (args.size() == 2) {
       value = binary(kind, args[0], args[1], from);
     } else if (args.size() == 1) {

@@ -61,12 +61,18 @@ LogicalResult roundedWithZero(NodeImport &n, Value y, size_t zeroPoint, Value li
   return n.result(quantize(n, y, {}, n.element(like)));
 }
 
-/// Each operand has one factor of its own, so that ties stay ties.
+/// As ONNX Runtime's kernels for processors with FMA have it, so that what lies between two
+/// integers goes to the same one: what zero points give is one number, and each step rounds once.
 LogicalResult qAdd(NodeImport &n) {
-  auto part = [&](size_t i) {
-    return n.mul(withoutZero(n, i), n.div(single(n, i + 1), single(n, 6)));
+  Type f32 = n.b.getF32Type();
+  auto zero = [&](size_t i) {
+    return n.has(i) ? n.cast(single(n, i), f32) : n.like(single(n, 6), 0);
   };
-  return roundedWithZero(n, n.add(part(0), part(3)), 7, n.in(0));
+  Value a = n.cast(n.in(0), f32), b = n.cast(n.in(3), f32);
+  Value byA = n.div(single(n, 1), single(n, 6)), byB = n.div(single(n, 4), single(n, 6));
+  Value zeros = n.op<FmaOp>(byA, zero(2), n.mul(byB, zero(5)));
+  Value sum = n.op<FmaOp>(a, byA, n.op<FmaOp>(b, byB, n.sub(zero(7), zeros)));
+  return n.result(quantize(n, sum, {}, n.element(n.in(0))));
 }
 
 /// The scales are one factor, so that ties stay ties.

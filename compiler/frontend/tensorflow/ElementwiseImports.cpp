@@ -170,13 +170,23 @@ static LogicalResult truncateDiv(NodeImport &n) {
   return n.result(quotient);
 }
 
+/// Exponents of integers are not negative, where there is a number to raise.
+static void requirePowers(NodeImport &n, Value x, Value exponents) {
+  if (llvm::is_contained(n.sizes(x), 0))
+    return;
+  Value allowed = n.compare("ge", exponents, 0);
+  if (!n.isStatic(x))
+    allowed = n.op<OrOp>(allowed, n.compare("eq", n.toScalar(n.sizeProduct(x, 0, n.rank(x))), 0));
+  require(n, allowed, "integers to negative integer powers are not allowed");
+}
+
 static LogicalResult power(NodeImport &n) {
   Value x = n.in(0);
   if (isComplex(n, x))
     return n.result(complexFunction(n, 19, x, n.in(1)));
   if (auto type = dyn_cast_or_null<IntegerType>(x ? n.element(x) : Type());
       type && !type.isUnsigned() && n.in(1))
-    require(n, n.compare("ge", n.in(1), 0), "integers to negative integer powers are not allowed");
+    requirePowers(n, x, n.in(1));
   return binary<PowOp>(n);
 }
 
