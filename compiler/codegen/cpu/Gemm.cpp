@@ -29,7 +29,7 @@ using namespace weir;
 static bool readsRowsInOrder(KernelBuilder &r, plan::KernelOp kernel, DotGeneralOp dot,
                              const KernelBuilder::Buffer &target, int64_t batch) {
   RankedTensorType result = target.type;
-  if (!result.hasStaticShape() || target.hasGaps())
+  if (target.hasGaps())
     return false;
   Value right = bufferBehind(dot.getRhs()); // in panels, or turned
   for (BlockArgument argument : kernel.getBody().getArguments()) {
@@ -38,7 +38,8 @@ static bool readsRowsInOrder(KernelBuilder &r, plan::KernelOp kernel, DotGeneral
       continue;
     if (r.bufferOf(argument).hasGaps())
       return false;
-    if (type.getShape() == result.getShape())
+    // Of open sizes each dimension may be one element, which its own index would then ask about.
+    if (type.getShape() == result.getShape() && type.hasStaticShape())
       continue;
     int64_t rank = type.getRank(), missing = result.getRank() - rank;
     for (int64_t i = 0; i + 1 < rank; ++i)
