@@ -14,7 +14,9 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <fstream>
 #include <new>
 #include <sys/mman.h>
@@ -39,23 +41,34 @@ std::atomic<bool> ending{false};
   _exit(1);
 }
 
-/// Whether there is no address space for one megabyte more; may be called by a signal handler.
-bool isMemoryGone() {
-  constexpr size_t probe = size_t(1) << 20;
-  void *at = mmap(nullptr, probe, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+/// Whether there is no address space for so many bytes more; may be called by a signal handler.
+bool isMemoryGone(size_t bytes) {
+  void *at = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (at == MAP_FAILED)
     return errno == ENOMEM;
-  munmap(at, probe);
+  munmap(at, bytes);
   return false;
 }
+
+constexpr size_t megabyte = size_t(1) << 20;
 
 /// Parts of MLIR use what malloc returns without a look, so memory that is gone may show as an
 /// access to address zero. All else is a crash as it ever is.
 void handleFault(int signal) {
-  if (isMemoryGone())
+  if (isMemoryGone(megabyte))
     end(memoryText);
   std::signal(signal, SIG_DFL);
   std::raise(signal);
+}
+
+/// A thread whose stack finds no room is an exception, which the compiler has nobody to catch.
+[[noreturn]] void handleException() {
+  rlimit stack = {};
+  getrlimit(RLIMIT_STACK, &stack);
+  size_t room = stack.rlim_cur == RLIM_INFINITY ? 8 * megabyte : size_t(stack.rlim_cur);
+  if (isMemoryGone(room + megabyte))
+    end(memoryText);
+  std::abort();
 }
 
 /// Megabytes of address space that the process has now.
@@ -83,6 +96,7 @@ std::string weir::tools::enforce(const Limits &limits, const std::string &input)
     struct sigaction action = {};
     action.sa_handler = handleFault;
     sigaction(SIGSEGV, &action, nullptr);
+    std::set_terminate(handleException);
   }
   if (limits.seconds > 0) {
     std::snprintf(timeText, sizeof(timeText),
