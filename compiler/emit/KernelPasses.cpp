@@ -81,6 +81,14 @@ static void addSimplification(llvm::FunctionPassManager &passes) {
   passes.addPass(combine());
 }
 
+/// What loops repeat leaves them, in front of the first turn.
+static void addHoisting(llvm::FunctionPassManager &passes) {
+  llvm::LoopPassManager loops;
+  loops.addPass(llvm::LoopRotatePass());
+  loops.addPass(hoist());
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(loops), /*UseMemorySSA=*/true));
+}
+
 /// What both lists have between the loops that are written out and those that are vectorised. What
 /// has become the same in every turn leaves its loop: the vectoriser asks of a product of powers
 /// that stays whether each is the same in all lanes, along all ways through it.
@@ -104,10 +112,7 @@ static void addUnrolling(llvm::FunctionPassManager &passes) {
 llvm::FunctionPassManager weir::vectorKernelPasses() {
   llvm::FunctionPassManager passes;
   addSimplification(passes);
-  llvm::LoopPassManager loops;
-  loops.addPass(llvm::LoopRotatePass());
-  loops.addPass(hoist());
-  passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(loops), /*UseMemorySSA=*/true));
+  addHoisting(passes);
   // Blocks of a window that lie at a line's ends have code of their own once these are written out.
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LoopFullUnrollPass(/*OptLevel=*/3)));
   addCleanup(passes);
@@ -122,10 +127,7 @@ llvm::FunctionPassManager weir::vectorKernelPasses() {
 llvm::FunctionPassManager weir::quickKernelPasses() {
   llvm::FunctionPassManager passes;
   addSimplification(passes);
-  llvm::LoopPassManager loops;
-  loops.addPass(llvm::LoopRotatePass());
-  loops.addPass(hoist());
-  passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(loops), /*UseMemorySSA=*/true));
+  addHoisting(passes);
   return passes;
 }
 
