@@ -73,7 +73,7 @@ static llvm::InstCombinePass combine() {
 
 static llvm::LICMPass hoist() { return llvm::LICMPass(llvm::LICMOptions()); }
 
-/// What both lists begin with.
+/// What all lists begin with.
 static void addSimplification(llvm::FunctionPassManager &passes) {
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
   passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
@@ -81,17 +81,19 @@ static void addSimplification(llvm::FunctionPassManager &passes) {
   passes.addPass(combine());
 }
 
-/// What loops repeat leaves them, in front of the first turn.
-static void addHoisting(llvm::FunctionPassManager &passes) {
+/// What loops repeat leaves them, in front of the first turn; with `unswitches` questions, too.
+static void addHoisting(llvm::FunctionPassManager &passes, bool unswitches = false) {
   llvm::LoopPassManager loops;
   loops.addPass(llvm::LoopRotatePass());
   loops.addPass(hoist());
+  if (unswitches)
+    loops.addPass(llvm::SimpleLoopUnswitchPass(/*NonTrivial=*/true));
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(loops), /*UseMemorySSA=*/true));
 }
 
-/// What both lists have between the loops that are written out and those that are vectorised. What
-/// has become the same in every turn leaves its loop: the vectoriser asks of a product of powers
-/// that stays whether each is the same in all lanes, along all ways through it.
+/// What the lists from -O2 on have between the loops that are written out and those that are
+/// vectorised. What has become the same in every turn leaves its loop: the vectoriser asks of a
+/// product of powers that stays whether each is the same in all lanes, along all ways through it.
 static void addCleanup(llvm::FunctionPassManager &passes) {
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
   passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
@@ -99,8 +101,8 @@ static void addCleanup(llvm::FunctionPassManager &passes) {
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(hoist(), /*UseMemorySSA=*/true));
 }
 
-/// What both lists end with: loops that are still there are unrolled, and what that left is
-/// cleaned.
+/// What the lists from -O2 on end with: loops that are still there are unrolled, and what that left
+/// is cleaned.
 static void addUnrolling(llvm::FunctionPassManager &passes) {
   passes.addPass(llvm::LoopUnrollPass(llvm::LoopUnrollOptions(/*OptLevel=*/3)));
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
@@ -134,11 +136,7 @@ llvm::FunctionPassManager weir::quickKernelPasses() {
 llvm::FunctionPassManager weir::loopKernelPasses() {
   llvm::FunctionPassManager passes;
   addSimplification(passes);
-  llvm::LoopPassManager rotated;
-  rotated.addPass(llvm::LoopRotatePass());
-  rotated.addPass(hoist());
-  rotated.addPass(llvm::SimpleLoopUnswitchPass(/*NonTrivial=*/true));
-  passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(rotated), /*UseMemorySSA=*/true));
+  addHoisting(passes, /*unswitches=*/true);
   passes.addPass(llvm::SimplifyCFGPass());
   passes.addPass(combine());
   llvm::LoopPassManager counted;

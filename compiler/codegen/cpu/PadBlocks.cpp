@@ -43,14 +43,7 @@ public:
         inside.push_back(source(i, index));
       return block(at, inside);
     }
-    Value isInside;
-    for (auto [i, index] : llvm::enumerate(at)) {
-      inside.push_back(isPadded(i) ? r.sub(index, pads[i]) : index);
-      if (isPadded(i)) {
-        Value within = isWithin(i, inside.back());
-        isInside = isInside ? r.logicalAnd(isInside, within) : within;
-      }
-    }
+    Value isInside = insidePadding(r, at, pad, inside);
     if (!isInside)
       return block(at, inside);
     emitEither(
@@ -81,19 +74,15 @@ private:
   }
 
   bool isPadded(int64_t i) const { return !known || (*known)[i] != 0 || (*known)[rank + i] != 0; }
-  /// Whether dimension `i` of the operand has the index `own`.
-  Value isWithin(int64_t i, Value own) {
-    return r.b.createOrFold<arith::CmpIOp>(r.loc, arith::CmpIPredicate::ult, own,
-                                           r.dim(pad.getOperand(), i));
-  }
   /// Where dimension `i` of the operand has what belongs to `index` of the result. A division
   /// finds it, which what is inside does without.
   Value source(int64_t i, Value index) {
     if (!isPadded(i))
       return index;
     Value size = r.dim(pad.getOperand(), i), own = r.sub(index, pads[i]);
+    Value isWithin = r.b.createOrFold<arith::CmpIOp>(r.loc, arith::CmpIPredicate::ult, own, size);
     return emitIf(
-        r, isWithin(i, own), [&] { return own; },
+        r, isWithin, [&] { return own; },
         [&] { return shape::mirroredIndex(r, pad.getMode(), own, size); });
   }
   /// Elements `from` to `end` of the result's line at `at`, one by one.

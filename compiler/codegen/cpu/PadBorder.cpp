@@ -63,7 +63,7 @@ LogicalResult weir::emitPadBorder(KernelBuilder &r, plan::KernelOp kernel, Value
   emitStepLoop(r, begin, end, 1, [&](Value part) {
     SmallVector<Value> at = r.blockIndices(part, ArrayRef(target.dims).take_front(last));
     SmallVector<Value> inside;
-    Value isInside = insidePadding(r, at, pads, pad.getOperand(), inside);
+    Value isInside = insidePadding(r, at, pad, inside);
     SmallVector<Value> first(at);
     first.resize(rank, r.constant(0));
     Value from = r.linearIndex(target, first);

@@ -120,7 +120,7 @@ void weir::emitPiecewiseRow(KernelBuilder &r, Value tensor, const SmallVector<Va
     SmallVector<int64_t> pads = *constantIntegers(pad.getPads());
     if (pads[last] == 0 && pads[2 * last + 1] == 0) {
       SmallVector<Value> inside;
-      Value isInside = insidePadding(r, outer, pads, pad.getOperand(), inside);
+      Value isInside = insidePadding(r, outer, pad, inside);
       if (!isInside)
         return emitPiecewiseRow(r, pad.getOperand(), outer, target);
       return emitEither(

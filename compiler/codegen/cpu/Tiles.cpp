@@ -9,6 +9,7 @@
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/BlockedSums.h"
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/ShapeSupport.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -360,17 +361,18 @@ void weir::copyRow(KernelBuilder &r, const KernelBuilder::Buffer &source, ValueR
   LLVM::MemcpyOp::create(r.b, r.loc, place, begin, count, /*isVolatile=*/false);
 }
 
-Value weir::insidePadding(KernelBuilder &r, ValueRange at, ArrayRef<int64_t> pads, Value padded,
+Value weir::insidePadding(KernelBuilder &r, ValueRange at, PadOp pad,
                           SmallVectorImpl<Value> &inside) {
-  size_t rank = pads.size() / 2;
+  std::optional<SmallVector<int64_t>> known = constantIntegers(pad.getPads());
+  size_t rank = cast<RankedTensorType>(pad.getType()).getRank();
   inside.assign(at.begin(), at.end());
   Value isInside;
   for (size_t i = 0; i < at.size(); ++i) {
-    if (pads[i] == 0 && pads[rank + i] == 0)
+    if (known && (*known)[i] == 0 && (*known)[rank + i] == 0)
       continue;
-    inside[i] = r.sub(at[i], r.constant(pads[i]));
+    inside[i] = r.sub(at[i], shape::entry(r, pad.getPads(), i));
     Value within = r.b.createOrFold<arith::CmpIOp>(r.loc, arith::CmpIPredicate::ult, inside[i],
-                                                   r.dim(padded, i));
+                                                   r.dim(pad.getOperand(), i));
     isInside = isInside ? r.logicalAnd(isInside, within) : within;
   }
   return isInside;

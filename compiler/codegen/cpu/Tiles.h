@@ -142,10 +142,10 @@ void emitEither(KernelBuilder &r, mlir::Value condition, llvm::function_ref<void
 void copyRow(KernelBuilder &r, const KernelBuilder::Buffer &source, mlir::ValueRange from,
              const KernelBuilder::Buffer &target, mlir::ValueRange to);
 
-/// Turns `at`, the first indices into what `pads` make of `padded`, into those of `padded`.
-/// Returns whether there is such an element; null: there always is.
-mlir::Value insidePadding(KernelBuilder &r, mlir::ValueRange at, llvm::ArrayRef<int64_t> pads,
-                          mlir::Value padded, llvm::SmallVectorImpl<mlir::Value> &inside);
+/// Turns `at`, the first indices into the result of `pad`, into those of its operand. Returns
+/// whether there is such an element; null: there always is.
+mlir::Value insidePadding(KernelBuilder &r, mlir::ValueRange at, PadOp pad,
+                          llvm::SmallVectorImpl<mlir::Value> &inside);
 
 /// Reductions of f32 or f64 on vectors, of kind sum, mean, max, min or prod: what a lane
 /// begins with, and both vectors in one.

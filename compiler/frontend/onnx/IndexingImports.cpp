@@ -17,14 +17,15 @@ using namespace weir::onnx;
 namespace {
 
 /// Starts of slices whose steps go back are at least index 0, as ONNX clamps them: what begins
-/// before the first element gives that one, and not nothing. `sizes`: those of the axes.
-Value startsInside(NodeImport &n, Value starts, Value steps, Value sizes) {
+/// before the first element gives that one, and not nothing.
+Value startsInside(NodeImport &n, Value x, ArrayRef<int64_t> axes, Value starts, Value steps) {
   std::optional<SmallVector<int64_t>> from = constantIntegers(starts), by = constantIntegers(steps);
-  if (!starts || !steps || !sizes ||
+  if (!starts || !steps || axes.empty() ||
       (by && llvm::all_of(*by, [](int64_t step) { return step > 0; })) ||
       (from && llvm::all_of(*from, [](int64_t start) { return start >= -1; })))
     return starts;
-  Value wide = n.cast(starts, n.b.getI64Type()), least = n.op<NegOp>(sizes);
+  Value least = n.op<NegOp>(n.gather(n.shapeOf(x), n.ints(axes), 0));
+  Value wide = n.cast(starts, n.b.getI64Type());
   return n.select(n.compare("lt", n.cast(steps, n.b.getI64Type()), 0), n.maximum(wide, least), wide);
 }
 
@@ -53,9 +54,10 @@ LogicalResult slice(NodeImport &n) {
       int64_t rank = n.rank(x);
       Value by =
           steps ? scatterAxes(n, axes, steps, rank, 1) : n.ints(SmallVector<int64_t>(rank, 1));
-      Value from = startsInside(n, scatterAxes(n, axes, starts, rank, 0), by, n.shapeOf(x));
+      SmallVector<int64_t> all = axesFrom(0, rank);
+      Value from = startsInside(n, x, all, scatterAxes(n, axes, starts, rank, 0), by);
       Value to = scatterAxes(n, axes, ends, rank, std::numeric_limits<int64_t>::max());
-      return n.result(n.op<SliceOp>(x, from, to, by, n.list(axesFrom(0, rank)), n.flag(false)));
+      return n.result(n.op<SliceOp>(x, from, to, by, n.list(all), n.flag(false)));
     }
   } else {
     std::optional<SmallVector<int64_t>> from = n.is("starts"), to = n.is("ends");
@@ -80,8 +82,7 @@ LogicalResult slice(NodeImport &n) {
   }
   if (!steps)
     steps = n.ints(SmallVector<int64_t>(count, 1));
-  Value sizes = count ? n.gather(n.shapeOf(x), n.ints(axes), 0) : Value();
-  starts = startsInside(n, starts, steps, sizes);
+  starts = startsInside(n, x, axes, starts, steps);
   return n.result(n.op<SliceOp>(x, starts, ends, steps, n.list(axes), n.flag(false)));
 }
 
