@@ -59,11 +59,11 @@ Value ScalarBuilder::complexAsin(Value a) {
   Roots r(*this, a);
   Value below = sub(mul(r.minusRe, r.plusRe), mul(r.minusIm, r.plusIm));
   Value im = sub(mul(r.minusRe, r.plusIm), mul(r.minusIm, r.plusRe));
-  return makeComplex(op<math::Atan2Op>(op<complex::ReOp>(a), below), op<math::AsinhOp>(im));
+  return makeComplex(atan2(op<complex::ReOp>(a), below), op<math::AsinhOp>(im));
 }
 Value ScalarBuilder::complexAcos(Value a) {
   Roots r(*this, a);
-  Value half = op<math::Atan2Op>(r.minusRe, r.plusRe);
+  Value half = atan2(r.minusRe, r.plusRe);
   Value im = sub(mul(r.plusRe, r.minusIm), mul(r.plusIm, r.minusRe));
   return makeComplex(add(half, half), op<math::AsinhOp>(im));
 }

@@ -235,14 +235,56 @@ Type weir::detail::realType(Type type) {
   return element;
 }
 
-Value weir::detail::broadcastElement(ElementReader &r, Value operand, ValueRange indices) {
+bool weir::keepsOpenSizes(Operation *op) {
+  if (op->hasAttr(equalSizesAttribute))
+    return true;
+  // One operand alone has the open sizes.
+  auto result = cast<RankedTensorType>(op->getResult(0).getType());
+  bool isFound = false;
+  for (Value operand : op->getOperands()) {
+    auto type = cast<RankedTensorType>(operand.getType());
+    int64_t missing = result.getRank() - type.getRank();
+    bool hasOpen = false;
+    for (int64_t i = 0; i < type.getRank(); ++i) {
+      if (type.isDynamicDim(i) && !result.isDynamicDim(i + missing))
+        return false;
+      hasOpen |= result.isDynamicDim(i + missing) && type.getDimSize(i) != 1;
+    }
+    if (hasOpen && isFound)
+      return false;
+    isFound |= hasOpen;
+  }
+  return true;
+}
+
+bool weir::hasSizesOf(Value value, Value origin) {
+  auto shapeOf = [](Value v) { return cast<RankedTensorType>(v.getType()).getShape(); };
+  // Paths part and meet again: each value once.
+  llvm::SetVector<Value> reached;
+  reached.insert(value);
+  for (size_t i = 0; i < reached.size(); ++i) {
+    if (reached[i] == origin)
+      return true;
+    Operation *op = reached[i].getDefiningOp();
+    if (!isa_and_nonnull<ElementwiseOpInterface>(op))
+      continue;
+    bool isStatic = cast<RankedTensorType>(reached[i].getType()).hasStaticShape();
+    for (Value operand : op->getOperands())
+      if ((isStatic || keepsOpenSizes(op)) && shapeOf(operand) == shapeOf(value))
+        reached.insert(operand);
+  }
+  return false;
+}
+
+Value weir::detail::broadcastElement(ElementReader &r, Value operand, ValueRange indices,
+                                     bool keepsSizes) {
   auto type = cast<RankedTensorType>(operand.getType());
   SmallVector<Value> own;
   ValueRange trailing = indices.take_back(type.getRank());
   for (auto [i, size] : llvm::enumerate(type.getShape())) {
     if (size == 1)
       own.push_back(r.constant(0));
-    else if (ShapedType::isDynamic(size)) // may turn out to be 1
+    else if (ShapedType::isDynamic(size) && !keepsSizes) // may turn out to be 1
       own.push_back(
           r.select(r.equal(r.dim(operand, i), r.constant(1)), r.constant(0), trailing[i]));
     else
@@ -266,14 +308,16 @@ static Value beforeStretch(ElementReader &r, Value index, Value result, unsigned
 
 Value weir::detail::emitElementwise(Operation *op, ElementReader &r, ValueRange place) {
   SmallVector<Value> args, indices(place);
-  for (auto [i, index] : llvm::enumerate(indices))
-    index = beforeStretch(r, index, op->getResult(0), i);
+  bool keepsSizes = keepsOpenSizes(op);
+  if (!keepsSizes)
+    for (auto [i, index] : llvm::enumerate(indices))
+      index = beforeStretch(r, index, op->getResult(0), i);
   Type first = getElementTypeOrSelf(op->getOperand(0).getType());
   Type resultType = getElementTypeOrSelf(op->getResult(0).getType());
   ScalarBuilder s(r, op, first);
   bool convert = isa<CastOp>(op);
   for (Value operand : op->getOperands()) {
-    Value value = broadcastElement(r, operand, indices);
+    Value value = broadcastElement(r, operand, indices, keepsSizes);
     Type type = getElementTypeOrSelf(operand.getType());
     if (auto floatType = dyn_cast<FloatType>(type))
       if (floatType.getWidth() < 32 && !convert)

@@ -105,6 +105,15 @@ std::optional<llvm::SmallVector<std::optional<int64_t>>> knownIntegers(mlir::Val
 /// All of them, or nothing.
 std::optional<llvm::SmallVector<int64_t>> constantIntegers(mlir::Value tensor);
 
+/// On elementwise operations: whatever is fed, no operand's open size is 1 where the result's is
+/// another.
+inline constexpr char equalSizesAttribute[] = "weir.equal_sizes";
+/// Whether no open size of an operand of `op`, an elementwise operation, is stretched.
+bool keepsOpenSizes(mlir::Operation *op);
+/// Whether elementwise operations lead from `origin` to `value`, which has the same sizes
+/// whatever is fed.
+bool hasSizesOf(mlir::Value value, mlir::Value origin);
+
 namespace detail {
 int64_t elementCountOfResults(mlir::Operation *op);
 bool areCompatibleTypes(mlir::TypeRange lhs, mlir::TypeRange rhs);
@@ -113,8 +122,9 @@ llvm::LogicalResult inferBroadcast(std::optional<mlir::Location> loc, mlir::Valu
                                    mlir::Type element, llvm::SmallVectorImpl<mlir::Type> &types);
 mlir::Type realType(mlir::Type type);
 /// The element of `operand` that the last of `indices` reach under NumPy's
-/// broadcasting.
-mlir::Value broadcastElement(ElementReader &reader, mlir::Value operand, mlir::ValueRange indices);
+/// broadcasting; `keepsSizes`: its open sizes are not stretched.
+mlir::Value broadcastElement(ElementReader &reader, mlir::Value operand, mlir::ValueRange indices,
+                             bool keepsSizes = false);
 mlir::Value emitElementwise(mlir::Operation *op, ElementReader &reader, mlir::ValueRange indices);
 llvm::LogicalResult reifyBroadcast(mlir::Operation *op, ElementReader &reader,
                                    llvm::SmallVectorImpl<mlir::Value> &dims);

@@ -87,7 +87,7 @@ def Weir_AllReduceOp : Weir_Elementwise<"all_reduce", [{
   let arguments = (ins Variadic<Weir_AnyTensor>:$inputs, Weir_ReduceKindAttr:$kind);
   let hasVerifier = 1;
 }
-def Weir_Atan2Op : Weir_Binary<"atan2", [{ return s.math<::mlir::math::Atan2Op>(a, b); }], [CallsFunction]>;
+def Weir_Atan2Op : Weir_Binary<"atan2", [{ return s.atan2(a, b); }], [CallsFunction]>;
 // a * b + c, rounded once, of floats.
 def Weir_FmaOp : Weir_Elementwise<"fma", [{ return s.math<::mlir::math::FmaOp>(a, b, c); }], [Arithmetic, OneInstruction]> {
   let arguments = (ins Weir_AnyTensor:$a, Weir_AnyTensor:$b, Weir_AnyTensor:$c);

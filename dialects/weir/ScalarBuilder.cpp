@@ -10,6 +10,8 @@
 #include "dialects/weir/Pch.h"
 #include "weir/weir.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace weir;
 
@@ -171,6 +173,18 @@ Value ScalarBuilder::pow(Value x, Value y) {
   Value reciprocal =
       select(isOne, one(x), select(isMinusOne, select(odd, constant(x, -1), one(x)), zero(x)));
   return select(negative, reciprocal, carried[0]);
+}
+
+Value ScalarBuilder::atan2(Value y, Value x) {
+  // MLIR's folder makes a NaN of two zeros.
+  FloatAttr constantY, constantX;
+  if (matchPattern(y, m_Constant(&constantY)) && matchPattern(x, m_Constant(&constantX)) &&
+      constantY.getValue().isZero() && constantX.getValue().isZero())
+    return arith::ConstantOp::create(
+        b, loc,
+        FloatAttr::get(y.getType(),
+                       std::atan2(constantY.getValueAsDouble(), constantX.getValueAsDouble())));
+  return op<math::Atan2Op>(y, x);
 }
 
 Value ScalarBuilder::maximum(Value x, Value y) {

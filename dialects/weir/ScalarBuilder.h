@@ -56,6 +56,7 @@ public:
   mlir::Value rem(mlir::Value a, mlir::Value b);
   mlir::Value floorMod(mlir::Value a, mlir::Value b);
   mlir::Value pow(mlir::Value a, mlir::Value b);
+  mlir::Value atan2(mlir::Value y, mlir::Value x);
   mlir::Value maximum(mlir::Value a, mlir::Value b);
   mlir::Value minimum(mlir::Value a, mlir::Value b);
   /// One step of a reduction whose kind `combines`.

@@ -72,6 +72,8 @@ void SizeOrigins::takeFeeds(func::FuncOp function) {
 void SizeOrigins::forget() {
   known.clear();
   products.clear();
+  shifts.clear();
+  windows.clear();
   followed.clear();
   parents = feeds;
 }
@@ -235,14 +237,16 @@ SizeOrigins::Sizes SizeOrigins::trace(Operation *op, int64_t rank) {
     Sizes sizes = all(concat.getInputs()[0]);
     return without(sizes, {(int64_t)concat.getAxis()});
   }
-  if (auto pad = dyn_cast<PadOp>(op)) { // what has no border
+  if (auto pad = dyn_cast<PadOp>(op)) {
     Sizes sizes = all(pad.getOperand());
     std::optional<Sizes> pads = integers(pad.getPads());
     if (!pads || (int64_t)pads->size() != 2 * rank || (int64_t)sizes.size() != rank)
       return {};
-    for (int64_t i = 0; i < rank; ++i)
-      if ((*pads)[i].value != 0 || (*pads)[rank + i].value != 0)
-        sizes[i] = {};
+    for (int64_t i = 0; i < rank; ++i) {
+      std::optional<int64_t> before = (*pads)[i].value, after = (*pads)[rank + i].value;
+      sizes[i] = before && after ? windowsIn(sizes[i], *before + *after, 1, {pad.getResult(), i})
+                                 : KnownInteger();
+    }
     return sizes;
   }
   if (auto reduce = dyn_cast<ReduceOp>(op)) {
@@ -277,13 +281,71 @@ SizeOrigins::Sizes SizeOrigins::trace(Operation *op, int64_t rank) {
     Sizes sizes = all(attention.getQuery());
     return without(sizes, {(int64_t)sizes.size() - 1});
   }
-  if (isa<ConvOp, ConvTransposeOp, PoolOp>(op)) { // the batch
+  if (auto conv = dyn_cast<ConvOp>(op)) {
+    auto filter = dyn_cast<RankedTensorType>(conv.getFilter().getType());
+    if (!filter || filter.getRank() != rank)
+      return {};
+    return slide(conv, conv.getInput(),
+                 filter.getShape().slice(conv.getChannelsLast() ? 0 : 2, rank - 2), false);
+  }
+  if (auto pool = dyn_cast<PoolOp>(op)) {
+    Sizes sizes = slide(pool, pool.getOperand(), pool.getWindow(), pool.getCeilMode());
+    int64_t channel = pool.getChannelsLast() ? rank - 1 : 1;
+    if (channel < (int64_t)sizes.size() && isa<RankedTensorType>(pool.getOperand().getType()))
+      sizes[channel] = of(pool.getOperand(), channel);
+    return sizes;
+  }
+  if (isa<ConvTransposeOp>(op)) { // the batch
     Sizes sizes(rank);
     if (isa<RankedTensorType>(op->getOperand(0).getType()))
       sizes[0] = of(op->getOperand(0), 0);
     return sizes;
   }
   return {};
+}
+
+KnownInteger SizeOrigins::windowsIn(KnownInteger size, int64_t by, int64_t stride, Symbol self) {
+  size = root(size);
+  if (!size.isSymbol())
+    return {};
+  if (auto it = shifts.find({size.tensor, size.dimension}); it != shifts.end()) {
+    by += it->second.by;
+    size = root(it->second.base);
+    if (!size.isSymbol())
+      return {};
+  }
+  if (stride == 1 && by == 0)
+    return size;
+  auto [first, isNew] = windows.try_emplace({size.tensor, size.dimension, by, stride},
+                                            KnownInteger{std::nullopt, self.first, self.second});
+  // A size that has become smaller may have been cut at 0.
+  if (isNew && stride == 1 && by > 0)
+    shifts[self] = {size, by};
+  return first->second;
+}
+
+template <typename Op>
+SizeOrigins::Sizes SizeOrigins::slide(Op op, Value image, ArrayRef<int64_t> kernel, bool roundsUp) {
+  auto type = dyn_cast<RankedTensorType>(image.getType());
+  auto result = dyn_cast<RankedTensorType>(op.getType());
+  int64_t spatial = kernel.size();
+  if (!type || !result || type.getRank() != spatial + 2 || result.getRank() != spatial + 2 ||
+      (int64_t)op.getPads().size() != 2 * spatial || (int64_t)op.getStrides().size() != spatial ||
+      (int64_t)op.getDilations().size() != spatial)
+    return {};
+  Sizes sizes(spatial + 2);
+  sizes[0] = of(image, 0);
+  for (int64_t i = 0; i < spatial; ++i) {
+    int64_t dim = i + (op.getChannelsLast() ? 1 : 2), room, pads, stride = op.getStrides()[i];
+    if (ShapedType::isDynamic(kernel[i]) || !result.isDynamicDim(dim) ||
+        __builtin_mul_overflow(kernel[i] - 1, op.getDilations()[i], &room) ||
+        __builtin_add_overflow(op.getPads()[2 * i], op.getPads()[2 * i + 1], &pads) ||
+        __builtin_sub_overflow(pads, room, &pads))
+      continue;
+    sizes[dim] = windowsIn(of(image, dim), pads, roundsUp && stride != 1 ? -stride : stride,
+                           {op.getResult(), dim});
+  }
+  return sizes;
 }
 
 SizeOrigins::Sizes SizeOrigins::wanted(Value shape) {

@@ -65,6 +65,15 @@ private:
   llvm::DenseMap<mlir::Value, Sizes> known;
   llvm::DenseMap<Symbol, KnownInteger> parents;
   llvm::DenseMap<Symbol, KnownInteger> feeds; ///< the parents that feeds' names give
+  /// A size that is `by` more than another.
+  struct Shift {
+    KnownInteger base;
+    int64_t by;
+  };
+  llvm::DenseMap<Symbol, Shift> shifts;
+  /// The first size met that counts windows: of a size, moved by a number, at a stride, which is
+  /// negative where counts are rounded up.
+  llvm::DenseMap<std::tuple<mlir::Value, int64_t, int64_t, int64_t>, KnownInteger> windows;
   /// Sizes that are products of others.
   llvm::DenseMap<Symbol, Product> products;
   llvm::DenseSet<mlir::Value> followed;
@@ -86,6 +95,12 @@ private:
   /// Multiplies by a size; false where the number does not fit.
   bool multiply(Product &product, KnownInteger size);
   static std::optional<Product> quotient(Product dividend, const Product &divisor);
+  /// How many windows fit, `(size + by - 1) / stride + 1`, which becomes the size `self`: one that
+  /// was met before where it is the same function of the same size.
+  KnownInteger windowsIn(KnownInteger size, int64_t by, int64_t stride, Symbol self);
+  /// Of a window that slides over an image; `kernel`: its sizes.
+  template <typename Op>
+  Sizes slide(Op op, mlir::Value image, llvm::ArrayRef<int64_t> kernel, bool roundsUp);
   /// A size is an operand's where all others have it, too, or have 1.
   Sizes broadcast(mlir::Operation *op, int64_t rank);
 };

@@ -64,7 +64,7 @@ bool keepsShape(OpOperand &use, int depth) {
   if (!isIdentityUse(use))
     return false;
   auto type = cast<RankedTensorType>(use.get().getType());
-  if (type.hasStaticShape())
+  if (type.hasStaticShape() || keepsOpenSizes(use.getOwner()))
     return true;
   for (OpOperand &other : use.getOwner()->getOpOperands()) {
     auto otherType = cast<RankedTensorType>(other.get().getType());

@@ -9,6 +9,7 @@
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Rearrange.h"
+#include "dialects/weir/SizeOrigins.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/analysis/Clusters.h"
@@ -44,8 +45,16 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
     SmallVector<Block *> blocks;
     module.walk(
         [&](func::FuncOp func) { func.walk([&](Block *block) { blocks.push_back(block); }); });
-    for (Block *block : blocks) {
+    for (Block *block : blocks)
       foldBlock(*block);
+    for (auto function : module.getOps<func::FuncOp>()) {
+      if (function.isExternal())
+        continue;
+      SizeOrigins origins;
+      origins.takeFeeds(function);
+      noteEqualSizes(function.getBody().front(), origins, /*alwaysRuns=*/true);
+    }
+    for (Block *block : blocks) {
       std::vector<Cluster> clusters = clusterBlock(*block, mostInputs);
       joinUpdates(*block, clusters, mostInputs, joinsGradients ? schedules : nullptr);
       // A cheap leaf may be a root, and be computed again inside of others.
@@ -77,6 +86,34 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
       op.replaceAllUsesWith(folded);
       op.erase();
     }
+  }
+
+  /// Marks elementwise operations whose operands' open sizes are known to be the result's: kernels
+  /// need no code for those that are stretched, and may hold more.
+  static void noteEqualSizes(Block &block, SizeOrigins &origins, bool alwaysRuns) {
+    for (Operation &op : block) {
+      for (Region &region : op.getRegions())
+        for (Block &inner : region)
+          noteEqualSizes(inner, origins, /*alwaysRuns=*/false);
+      origins.take(&op, alwaysRuns);
+      if (isa<ElementwiseOpInterface>(op) && !keepsOpenSizes(&op) &&
+          llvm::all_of(op.getOperands(),
+                       [&](Value operand) { return isUnstretched(operand, op, origins); }))
+        op.setAttr(equalSizesAttribute, UnitAttr::get(op.getContext()));
+    }
+  }
+
+  static bool isUnstretched(Value operand, Operation &op, SizeOrigins &origins) {
+    auto type = dyn_cast<RankedTensorType>(operand.getType());
+    auto result = dyn_cast<RankedTensorType>(op.getResult(0).getType());
+    if (!type || !result)
+      return false;
+    int64_t missing = result.getRank() - type.getRank();
+    for (int64_t i = 0; i < type.getRank(); ++i)
+      if (type.isDynamicDim(i) &&
+          !(origins.of(operand, i) == origins.of(op.getResult(0), i + missing)))
+        return false;
+    return true;
   }
 
   /// A back end may read the operand of a launch in place of its result.

@@ -6,6 +6,7 @@
 # ===------------------------------------------------------------------------===#
 """Modules of the kinds that people write, exported by both exporters at opsets 17 to 23, with
 fixed and with open sizes."""
+import inspect
 import warnings
 
 import numpy as np
@@ -151,7 +152,11 @@ def make(name, dynamo, opset, is_open):
         if is_open and dynamo:
             symbols = {s: torch.export.Dim(s, min=1, max=64)
                        for d in dynamic for s in d.values()}
-            options["dynamic_shapes"] = tuple({a: symbols[s] for a, s in d.items()} for d in dynamic)
+            shapes = tuple({a: symbols[s] for a, s in d.items()} for d in dynamic)
+            named = [p for p in inspect.signature(module.forward).parameters.values()
+                     if p.kind != p.VAR_POSITIONAL]
+            rest = shapes[len(named):]  # of *operands, which the exporter wants as one
+            options["dynamic_shapes"] = (*shapes[:len(named)], rest) if rest else shapes
         elif is_open:
             options["dynamic_axes"] = dict(zip(names, dynamic))
         torch.onnx.export(module, shown, path + ".onnx", input_names=names, output_names=outputs,

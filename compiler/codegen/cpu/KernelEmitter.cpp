@@ -219,7 +219,7 @@ void weir::emitLoops(KernelBuilder &r, plan::KernelOp kernel, Value begin, Value
       sizes.clear();
       break;
     }
-    if (!isa<ElementwiseOpInterface>(op))
+    if (!isa<ElementwiseOpInterface>(op) || keepsOpenSizes(&op))
       continue;
     auto type = cast<RankedTensorType>(op.getResult(0).getType());
     for (Value operand : op.getOperands()) {

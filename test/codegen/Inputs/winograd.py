@@ -4,11 +4,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 #===-------------------------------------------------------------------------===#
-"""usage: winograd.py model|joined|check|check-bf16 FOLDER [HEIGHTxWIDTH [open]]
+"""usage: winograd.py model|joined|residual|check|check-bf16 FOLDER [HEIGHTxWIDTH [open] [stretched]]
 
-`open`: the model says nothing of images, lines and columns. A convolution, its bias, an addition and ReLU: model.onnx and in.npz in FOLDER, or how
+`open`: the model says nothing of images, lines and columns. `stretched`: x is one image, of whose results each y has its own.
+A convolution, its bias, an addition and ReLU: model.onnx and in.npz in FOLDER, or how
 far some results in out.npz are from the same in double precision. `joined` adds by
-joining channels, which another convolution sums. `check-bf16`: within what rounding both operands
+joining channels, which another convolution sums; `residual` adds the convolution to another one's result, and a third one
+reads what comes of it. `check-bf16`: within what rounding both operands
 to bf16 can make of the direct form, though both are rounded once more where they are transformed.
 """
 import array
@@ -22,7 +24,8 @@ from floats import (EPSILON, constant, count, node, port, read_output, values, w
 IMAGES, CHANNELS, FILTERS = 2, 96, 80
 HEIGHT, WIDTH = map(int, (sys.argv[3] if len(sys.argv) > 3 else "34x24").split("x"))
 BRAIN_ROUNDING = 2.0**-8  # at most, of a number
-X_SHAPE, Y_SHAPE = (IMAGES, CHANNELS, HEIGHT, WIDTH), (IMAGES, FILTERS, HEIGHT, WIDTH)
+X_IMAGES = 1 if "stretched" in sys.argv else IMAGES
+X_SHAPE, Y_SHAPE = (X_IMAGES, CHANNELS, HEIGHT, WIDTH), (IMAGES, FILTERS, HEIGHT, WIDTH)
 W_SHAPE = (FILTERS, CHANNELS, 3, 3)
 
 X, Y, W, B = values(X_SHAPE, 1), values(Y_SHAPE, 2), values(W_SHAPE, 3), values((FILTERS,), 4)
@@ -45,15 +48,24 @@ def add(joined):
     return nodes
 
 
-def write(folder, joined):
-    def open_sizes(shape):
-        return ["n", shape[1], "h", "w"] if "open" in sys.argv else shape
+def write(folder, kind):
+    def open_sizes(shape, images="n"):
+        return [images, shape[1], "h", "w"] if "open" in sys.argv else shape
 
-    graph = port(11, "x", open_sizes(X_SHAPE)) + port(11, "y", open_sizes(Y_SHAPE))
+    images = "one" if "stretched" in sys.argv else "n"
+    graph = port(11, "x", open_sizes(X_SHAPE, images)) + port(11, "y", open_sizes(Y_SHAPE))
     graph += port(12, "z", open_sizes(Y_SHAPE))
     graph += constant("w", W_SHAPE, W) + constant("b", (FILTERS,), B)
+    one = [("kernel_shape", [1, 1])]
+    if kind == "residual":
+        graph += constant("one", (FILTERS, FILTERS, 1, 1), identities(1))
+        graph += node("Conv", "same", ["y", "one"], one)
     graph += node("Conv", "c", ["x", "w", "b"], [("kernel_shape", [3, 3]), ("pads", [1] * 4)])
-    graph += add(joined) + node("Relu", "z", ["sum"])
+    if kind == "residual":
+        graph += node("Add", "sum", ["same", "c"])
+        graph += node("Relu", "r", ["sum"]) + node("Conv", "z", ["r", "one"], one)
+    else:
+        graph += add(kind == "joined") + node("Relu", "z", ["sum"])
     write_model(folder, graph)
     write_inputs(folder, [("x", X_SHAPE, X), ("y", Y_SHAPE, Y)])
 
@@ -72,7 +84,7 @@ def check(folder, epsilon, most, least=0):
         for i in range(max(0, 1 - h), min(3, HEIGHT + 1 - h)):
             for j in range(max(0, 1 - w), min(3, WIDTH + 1 - w)):
                 for c in range(CHANNELS):
-                    product = (X[((n * CHANNELS + c) * HEIGHT + h + i - 1) * WIDTH + w + j - 1]
+                    product = (X[((n % X_IMAGES * CHANNELS + c) * HEIGHT + h + i - 1) * WIDTH + w + j - 1]
                                * W[((k * CHANNELS + c) * 3 + i) * 3 + j])
                     total += product
                     size += abs(product)
@@ -88,4 +100,4 @@ if sys.argv[1] == "check":
 elif sys.argv[1] == "check-bf16":
     check(sys.argv[2], BRAIN_ROUNDING, 2, 2.0**-6)
 else:
-    write(sys.argv[2], sys.argv[1] == "joined")
+    write(sys.argv[2], sys.argv[1])

@@ -373,6 +373,8 @@ void SizeEqualities::addSizes(Value tensor, unsigned i, Value like, unsigned j) 
 }
 
 void SizeEqualities::addShape(Value tensor, Value like) {
+  if (hasSizesOf(like, tensor))
+    return;
   auto type = cast<RankedTensorType>(tensor.getType());
   for (int64_t i = 0; i < type.getRank(); ++i)
     if (type.isDynamicDim(i))

@@ -141,6 +141,12 @@ DenseElementsAttr filterOf(const KernelRequest &request) {
   ConvOp conv = rounded ? rounded : plainConvolutionOf(request);
   if (!conv || !getElementTypeOrSelf(conv.getType()).isF32())
     return {};
+  // Where a run finds that sums are stretched, a kernel goes by elements, which a transformed
+  // filter does not have.
+  plan::KernelOp kernel = request.kernel;
+  Value result = kernel.getBody().front().getTerminator()->getOperand(0);
+  if (!hasSizesOf(result, conv.getResult()))
+    return {};
   ConstantOp constant = request.constantOf(conv.getFilter());
   if (!constant || !cutOf(conv, request.unit, request.choice))
     return {};
