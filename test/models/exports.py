@@ -5,14 +5,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===------------------------------------------------------------------------===#
-"""Exports small whole models with the tools that users have, and compares what weir makes of
+"""Exports whole models with the tools that users have, and compares what weir makes of
 the files with what the frameworks compute.
 
   exports.py [--weir-run=PATH] [--keep=DIR] [--tsv=FILE] [--only=REGEX]
 
-Run it in a Python with torch, onnxscript, onnxruntime, scikit-learn and skl2onnx for the ONNX
-exports, and in one with tensorflow for Keras's; kinds whose packages are missing are left out
-with a line that says so. Weights are random, from fixed seeds. A row a model and way of
+Run it in a Python with torch, onnxscript, onnxruntime, timm, torchvision, transformers and
+ultralytics, and in one with tensorflow, tf2onnx, scikit-learn, skl2onnx, lightgbm, xgboost, catboost
+and onnxmltools; kinds whose packages are missing are left out with a line that says so. Weights are random, from fixed seeds. A row a model and way of
 exporting: right or what went wrong, the worst difference as a share of the largest magnitude,
 and the shortest times in milliseconds of many runs, one thread each, of weir and of ONNX Runtime
 (of TensorFlow for Keras). Rows of --tsv that a run does not make anew are kept.
@@ -32,7 +32,13 @@ import real_models  # noqa: E402
 
 COLUMNS = ["tool", "model", "way", "verdict", "difference", "weir_ms", "framework_ms"]
 TOLERANCE = {"quantised": 0.02}
-KINDS = {"torch": ("exports_torch", "torch"), "sklearn": ("exports_sklearn", "skl2onnx"),
+KINDS = {"torch": ("exports_torch", "torch"), "timm": ("exports_timm", "timm"),
+         "torchvision": ("exports_torchvision", "torchvision"),
+         "transformers": ("exports_transformers", "transformers"),
+         "ultralytics": ("exports_ultralytics", "ultralytics"),
+         "sklearn": ("exports_sklearn", "skl2onnx"),
+         "boosting": ("exports_boosting", "onnxmltools"),
+         "tf2onnx": ("exports_tf2onnx", "tf2onnx"),
          "quantised": ("exports_quantised", "onnxruntime.quantization"),
          "keras": ("exports_keras", "tensorflow")}
 

@@ -138,14 +138,17 @@ MODELS = {
 }
 
 
-def make(name, dynamo, opset, is_open):
+def make(model, dynamo, opset, is_open, by_runtime=False):
+    """A function that exports `model`, a triple as in MODELS, to a path, and gives a row's parts.
+    `by_runtime`: results are compared with ONNX Runtime's on the file."""
     def export(path):
-        build, operands, dynamic = MODELS[name]
+        build, operands, dynamic = model
         torch.manual_seed(7)
         module = build().eval()
         shown = operands(2)
         names = ["x%d" % i for i in range(len(shown))]
-        results = module(*shown)
+        with torch.no_grad():
+            results = module(*shown)
         count = len(results) if isinstance(results, tuple) else 1
         outputs = ["y%d" % i for i in range(count)]
         options = {}
@@ -166,6 +169,9 @@ def make(name, dynamo, opset, is_open):
         cases = [dict(zip(names, (o.numpy() for o in operands(b)))) for b in batches]
 
         def oracle(case):
+            if by_runtime:
+                import exports
+                return exports.session(path + ".onnx").run(None, case)
             with torch.no_grad():
                 made = module(*(torch.from_numpy(case[n]) for n in names))
             return [np.asarray(t) for t in (made if isinstance(made, tuple) else (made,))]
@@ -173,8 +179,12 @@ def make(name, dynamo, opset, is_open):
     return export
 
 
+def row(name, model, dynamo, opset, is_open, by_runtime=False):
+    """An export: the name of the model, how it is exported, and what exports it."""
+    way = "%s %d %s" % ("dynamo" if dynamo else "script", opset, "open" if is_open else "fixed")
+    return name, way, make(model, dynamo, opset, is_open, by_runtime)
+
+
 WAYS = [(False, 17, False), (False, 17, True), (False, 20, True), (True, 18, True), (True, 21, False),
         (True, 23, True)]
-EXPORTS = [(name, "%s %d %s" % ("dynamo" if dynamo else "script", opset,
-                                "open" if is_open else "fixed"), make(name, dynamo, opset, is_open))
-           for name in MODELS for dynamo, opset, is_open in WAYS]
+EXPORTS = [row(name, model, *way) for name, model in MODELS.items() for way in WAYS]
