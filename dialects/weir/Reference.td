@@ -10,4 +10,5 @@
 //===----------------------------------------------------------------------===//
 
 include "dialects/weir/BlockQuantized.td"
+include "dialects/weir/TreeEnsemble.td"
 include "dialects/weir/Weir.td"

@@ -8,6 +8,7 @@
 #include "dialects/weir/BlockQuantized.h"
 #include "dialects/weir/Folding.h"
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/TreeEnsemble.h"
 #include "mlir/IR/DialectImplementation.h"
 
 using namespace mlir;
@@ -39,6 +40,10 @@ void WeirDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialects/weir/BlockQuantizedOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/weir/TreeEnsembleOps.cpp.inc"
       >();
   addInterfaces<WeirFolder>();
 }

@@ -112,6 +112,7 @@ ArrayRef<Row> weir::gradient::elementwiseRules() {
       {"mul", BINARY(a.times(dy, a.conj(z)), a.times(dy, a.conj(x)))},
       {"div", BINARY(a.over(dy, a.conj(z)), a.op<NegOp>(a.times(dy, a.conj(a.over(y, z)))))},
       {"floor_div", flat},
+      {"tree_ensemble", flat},
       {"rem", BINARY(dy, a.op<NegOp>(a.times(dy, a.op<TruncOp>(a.over(x, z)))))},
       {"floor_mod", BINARY(dy, a.op<NegOp>(a.times(dy, a.op<FloorOp>(a.over(x, z)))))},
       {"pow", power},

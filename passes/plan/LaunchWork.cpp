@@ -7,6 +7,7 @@
 
 #include "passes/plan/LaunchWork.h"
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/TreeEnsemble.h"
 
 using namespace mlir;
 using namespace weir;
@@ -36,6 +37,11 @@ static WorkTerm workOf(Operation *op) {
     return term;
   if (isa<ReduceOp, ArgReduceOp>(op))
     return elementsOf(op->getOperand(0));
+  if (auto trees = dyn_cast<TreeEnsembleOp>(op)) {
+    term.factor = 3 * int64_t(trees.getSteps());
+    term.sizes = {{trees.getSamples(), 0}};
+    return term;
+  }
   term = elementsOf(op->getResult(0));
   if (auto dot = dyn_cast<DotGeneralOp>(op)) {
     term.factor *= 2;

@@ -71,6 +71,7 @@ def draw(schema, dtype, size, number):
     """The first draw of its seed whose first operand has the type, and that is run."""
     values.SIZES, values.LARGEST = SIZES[size]
     values.kind_of_values = lambda random: "calm"
+    onnx_single.Draw.ensembles = "timed"
     for attempt in range(ATTEMPTS):
         random = np.random.default_rng([number, attempt])
         drawn = onnx_single.Draw(random, schema)
@@ -97,9 +98,11 @@ def draw(schema, dtype, size, number):
 
 
 def flops(drawn):
-    """Of what adds products; otherwise one an element."""
+    """Of what adds products or walks through trees; otherwise one an element."""
     name, inputs = drawn.schema.name, [v for v in drawn.inputs if v is not None]
     size = drawn.sizes
+    if name.startswith("TreeEnsemble"):
+        return 3.0 * inputs[0].shape[0] * drawn.steps
     if re.search("MatMul|Gemm", name) and "K" in size:
         batch = np.prod(drawn.lists.get("B", [1]))
         return 2.0 * batch * size["M"] * size["N"] * size["K"]
@@ -162,7 +165,7 @@ def main():
     build = os.environ.get("WEIR_BUILD") or os.path.join(pool.ROOT, "build", "release")
     known = onnx_source.imported(build)
     newest = {}
-    for schema in onnx_single.all_schemas(("", "com.microsoft")):
+    for schema in onnx_single.all_schemas():
         if (schema.domain, schema.name) in known and re.search(pattern, schema.key):
             newest[schema.domain, schema.name] = schema
     os.makedirs(folder, exist_ok=True)

@@ -193,6 +193,7 @@ RULES = {
     "MulInteger": "A[R...]~ A_zero_point[]:zero B[R...]~ B_zero_point[]:zero",
     "ArrayFeatureExtractor": "X[M,N] Y[k]:index=N", "Normalizer": "X[M,N]", "Scaler": "X[M,N]",
     "LinearRegressor": "X[M,N]", "LinearClassifier": "X[M,N]", "Imputer": "X[M,N]",
+    "TreeEnsemble": "X[M,N]", "TreeEnsembleClassifier": "X[M,N]", "TreeEnsembleRegressor": "X[M,N]",
     "DynamicQuantizeLSTM": "X[L,N,I] W[d,I,4*H]:bytes R[d,H,4*H]:bytes B[d,8*H]"
                            " sequence_lens[N]:length=L initial_h[d,N,H] initial_c[d,N,H] P[d,3*H]"
                            " W_scale[d]:fine W_zero_point[d]:zero R_scale[d]:fine"

@@ -14,6 +14,7 @@ import onnx
 from onnx import AttributeProto, defs, helper, numpy_helper
 
 import onnx_roles
+import onnx_trees
 import shapes
 import values
 from cases import Case, Reject
@@ -109,6 +110,7 @@ POOLS = ("AveragePool", "MaxPool", "LpPool", "NhwcMaxPool", "QLinearAveragePool"
 
 class Draw(shapes.Operands):
     """One node, drawn."""
+    ensembles = "small"  # how large (onnx_trees.SIZES)
 
     def __init__(self, random, schema, given=None):
         """`given`: the first operand, a result of another node."""
@@ -334,6 +336,9 @@ class Draw(shapes.Operands):
             self.inputs.append(self.operand(i, p))
         while self.inputs and self.inputs[-1] is None and len(self.inputs) > schema.least_inputs:
             self.inputs.pop()
+        if schema.name.startswith("TreeEnsemble"):
+            self.attributes = onnx_trees.attributes(self, self.ensembles)
+            return self
         for name in schema.attributes:
             self.attribute(name)
         return self

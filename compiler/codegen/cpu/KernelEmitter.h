@@ -85,6 +85,10 @@ mlir::LogicalResult emitLanes(KernelBuilder &reader, plan::KernelOp kernel, mlir
 mlir::LogicalResult emitScan(KernelBuilder &reader, plan::KernelOp kernel, mlir::Value begin,
                              mlir::Value end);
 
+/// Walks through decision trees, several at once.
+mlir::LogicalResult emitTrees(KernelBuilder &reader, plan::KernelOp kernel, mlir::Value begin,
+                              mlir::Value end);
+
 /// The border of a padding whose inside is there already.
 mlir::LogicalResult emitPadBorder(KernelBuilder &reader, plan::KernelOp kernel, mlir::Value begin,
                                   mlir::Value end);

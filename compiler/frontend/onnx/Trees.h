@@ -38,12 +38,12 @@ struct Trees {
   size_t size() const { return branch.size(); }
 };
 
-/// Steps from any root to the farthest leaf; nothing where a node's child is no
-/// node, or where nodes go in circles.
-std::optional<int64_t> depthOf(const Trees &trees);
+/// The nodes that walks may come to, each behind those that it leads to; nothing where a node's
+/// child is no node, or where nodes go in circles.
+std::optional<std::vector<int64_t>> orderOf(const Trees &trees);
 
 /// Scores [samples, targets] of `x` [samples, features], in x's float type, or
-/// f32. All samples walk all trees at once, a level a step.
+/// f32: a tree_ensemble.
 Value scoreTrees(NodeImport &n, Value x, const Trees &trees, Aggregate aggregate);
 
 } // namespace weir::onnx

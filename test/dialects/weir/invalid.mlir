@@ -117,3 +117,30 @@ func.func @no_operands_of_all_reduce() {
   %0 = weir.all_reduce {kind = "sum"} : () -> tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @trees_of_features(%x: tensor<?x1xf32>, %nodes: tensor<4x2xi32>, %trees: tensor<1x4xi32>, %weights: tensor<2x1xf32>) {
+  // expected-error@+2 {{expected 2 features at least, got 1}}
+  // expected-error@+1 {{failed to infer returned types}}
+  %0 = weir.tree_ensemble %x, %nodes, %trees, %weights {feature_bits = 1, features = 2, kind = "sum", missing = false, steps = 1, targets = 1} : (tensor<?x1xf32>, tensor<4x2xi32>, tensor<1x4xi32>, tensor<2x1xf32>) -> tensor<?x1xf32>
+  return
+}
+
+// -----
+
+func.func @trees_of_words(%x: tensor<?x2xf32>, %nodes: tensor<4x3xi32>, %trees: tensor<1x4xi32>, %weights: tensor<2x1xf32>) {
+  // expected-error@+2 {{nodes must be [M, 2] or [M, 4] of i32, trees [T, 4]}}
+  // expected-error@+1 {{failed to infer returned types}}
+  %0 = weir.tree_ensemble %x, %nodes, %trees, %weights {feature_bits = 1, features = 2, kind = "sum", missing = false, steps = 1, targets = 1} : (tensor<?x2xf32>, tensor<4x3xi32>, tensor<1x4xi32>, tensor<2x1xf32>) -> tensor<?x1xf32>
+  return
+}
+
+// -----
+
+func.func @trees_of_kinds(%x: tensor<?x2xf32>, %nodes: tensor<4x2xi32>, %trees: tensor<1x4xi32>, %weights: tensor<2x1xf32>) {
+  // expected-error@+2 {{expected sum, max or min, got 'mean'}}
+  // expected-error@+1 {{failed to infer returned types}}
+  %0 = weir.tree_ensemble %x, %nodes, %trees, %weights {feature_bits = 1, features = 2, kind = "mean", missing = false, steps = 1, targets = 1} : (tensor<?x2xf32>, tensor<4x2xi32>, tensor<1x4xi32>, tensor<2x1xf32>) -> tensor<?x1xf32>
+  return
+}

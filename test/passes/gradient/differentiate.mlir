@@ -27,6 +27,18 @@ func.func @rounded(%x: tensor<2xf32>, %i: tensor<2xi32>) -> (tensor<2xf32>, tens
   return %0, %1 : tensor<2xf32>, tensor<2xi32>
 }
 
+// What trees say changes by steps: no number that a sample has counts.
+// CHECK-LABEL: func.func @trees_gradient(
+// CHECK: %[[Z:.*]] = weir.constant dense<0.0{{.*}}> : tensor<3x2xf32>
+// CHECK: return %[[Z]] : tensor<3x2xf32>
+func.func @trees(%x: tensor<3x2xf32>) -> tensor<3x1xf32> attributes {weir.gradient = "trees_gradient"} {
+  %nodes = weir.constant dense<[[0, 0], [0, 5], [2143289344, 2], [2143289345, 4]]> : tensor<4x2xi32>
+  %trees = weir.constant dense<[[1, 0, 1, 1]]> : tensor<1x4xi32>
+  %weights = weir.constant dense<[[1.0], [2.0]]> : tensor<2x1xf32>
+  %0 = weir.tree_ensemble %x, %nodes, %trees, %weights {feature_bits = 1, features = 2, kind = "sum", missing = false, steps = 1, targets = 1} : (tensor<3x2xf32>, tensor<4x2xi32>, tensor<1x4xi32>, tensor<2x1xf32>) -> tensor<3x1xf32>
+  return %0 : tensor<3x1xf32>
+}
+
 // Each operand of a reduction of several devices' values has its part in the sum.
 // CHECK-LABEL: func.func @all_gradient(
 // CHECK-SAME: %{{.*}}: tensor<2xf32> {weir.name = "x0"}, %{{.*}}: tensor<2xf32> {weir.name = "x1"}, %[[DY:.*]]: tensor<2xf32>

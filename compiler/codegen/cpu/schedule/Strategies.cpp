@@ -32,6 +32,7 @@ using namespace weir::plan;
   STRATEGY(lanes)                                                                                  \
   STRATEGY(transposition)                                                                          \
   STRATEGY(scan)                                                                                   \
+  STRATEGY(trees)                                                                                  \
   STRATEGY(padBorder)                                                                              \
   STRATEGY(depthFirst)                                                                             \
   STRATEGY(loops) /* everything */
