@@ -29,6 +29,11 @@ class Walker {
 public:
   Walker(ElementReader &r, TreeEnsembleOp op);
 
+  /// From here on samples have each feature twice: as it is, and with the lowest number in place of
+  /// a NaN, which nodes with the flag ask for. `sample` gets the number among these, and a NaN goes
+  /// behind the child like any number that is above.
+  void readPairs() { isPaired = true; }
+
   /// What the table of trees says of one.
   mlir::Value column(mlir::Value tree, Column column);
   /// The node behind `node`; a leaf stays. `sample` gives a feature's value, in its own type.
@@ -45,7 +50,7 @@ private:
 
   ElementReader &r;
   TreeEnsembleOp op;
-  bool isWide;
+  bool isWide, isPaired = false;
 };
 
 } // namespace weir::trees

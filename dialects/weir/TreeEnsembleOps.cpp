@@ -163,11 +163,12 @@ Value trees::Walker::isBehind(Value node, Value flag, Value value) {
 Value trees::Walker::step(Value node, function_ref<Value(Value)> sample) {
   Value places = word(node, isWide ? 2 : 1), flag;
   int64_t moved = op.getMissing() ? 1 : 0, featureBits = op.getFeatureBits();
-  if (moved)
+  if (moved && !isPaired)
     flag = bits(places, 0, 1);
-  Value feature = bits(places, moved, isWide ? 0 : featureBits);
+  Value feature = isPaired ? bits(places, 0, isWide ? 0 : moved + featureBits)
+                           : bits(places, moved, isWide ? 0 : featureBits);
   Value child = isWide ? word(node, 3) : bits(places, moved + featureBits, 0);
-  Type own = elementOf(op.getSamples()), wide = elementOf(op.getWeights());
+  Type wide = elementOf(op.getWeights()), own = isPaired ? wide : elementOf(op.getSamples());
   ScalarBuilder s(r, op, wide);
   Value value = s.cast(sample(toIndex(feature)), own, wide, false);
   Value behind = isBehind(node, flag, value);

@@ -46,9 +46,11 @@ private:
   using Reader = std::function<Value(size_t lane, Value feature)>;
 
   int64_t blockRows();
-  void block(Value row, Value count);
-  void rowsAtOnce(Value tree, Value row, Value whole);
-  void treesAtOnce(Value row, Value place);
+  bool wantsPairs();
+  void block(Value count);
+  void copyPairs(Value count);
+  void rowsAtOnce(Value tree, Value whole);
+  void treesAtOnce(Value row);
   Value treesOfRow(Value tree, int64_t count, Value row, Value place, Value sum);
   Reader readerOf(Value row);
   Value apart(Value number);
@@ -58,6 +60,7 @@ private:
   void addTo(Value place, Value weight);
   void addLeaf(Value place, Value leaf);
   bool hasOneTarget() const { return targets == 1 && width == 1; }
+  int64_t pairPitch() { return 2 * ranked(op.getSamples()).getDimSize(1); }
 
   KernelBuilder &r;
   TreeEnsembleOp op;
@@ -67,7 +70,9 @@ private:
   Value result;
   KernelBuilder::Buffer target;
   int64_t targets, width;
-  Value sums;
+  Value blockBegin; ///< from which rows below are counted
+  Value sums, pairs;
+  bool arePairs = false;
 };
 
 } // namespace
@@ -79,36 +84,71 @@ int64_t TreesEmitter::blockRows() {
   int64_t features = ranked(op.getSamples()).getDimSize(1);
   if (ShapedType::isDynamic(features))
     features = openFeatures;
+  if (arePairs) // on the stack, in twice as much room
+    features *= 4;
   int64_t rows =
       std::min({mostRows, mostSums / targets, mostNumbers / std::max<int64_t>(features, 1)});
   return std::max<int64_t>(rows / lanes * lanes, lanes);
 }
 
-void TreesEmitter::rows(Value begin, Value end) {
-  int64_t rows = blockRows();
-  sums = stackElements(r, element, rows * targets);
-  emitStepLoop(r, begin, end, rows,
-               [&](Value row) { block(row, r.minimum(r.constant(rows), r.sub(end, row))); });
+/// Whether rows are copied with each feature twice, so that a step need not ask for the flag of its
+/// node: where they are not many times longer than the walks, and fit the stack.
+bool TreesEmitter::wantsPairs() {
+  constexpr int64_t mostFeatures = 1024, featuresOfStep = 8;
+  auto type = ranked(op.getSamples());
+  return op.getMissing() && isa<FloatType>(type.getElementType()) && !type.isDynamicDim(1) &&
+         type.getDimSize(1) <= std::min(mostFeatures, featuresOfStep * int64_t(op.getSteps()));
 }
 
-void TreesEmitter::block(Value row, Value count) {
+void TreesEmitter::rows(Value begin, Value end) {
+  arePairs = wantsPairs();
+  int64_t rows = blockRows();
+  sums = stackElements(r, element, rows * targets);
+  if (arePairs) {
+    pairs = stackElements(r, element, rows * pairPitch());
+    walker.readPairs();
+  }
+  emitStepLoop(r, begin, end, rows, [&](Value row) {
+    blockBegin = row;
+    block(r.minimum(r.constant(rows), r.sub(end, row)));
+  });
+}
+
+/// A row of the block by its pairs of features.
+void TreesEmitter::copyPairs(Value count) {
+  Value samples = op.getSamples(), features = r.dim(samples, 1);
+  Value lowest = reductionStart(r, element, ReduceKind::Max);
+  emitStepLoop(r, r.constant(0), count, 1, [&](Value row) {
+    emitStepLoop(r, r.constant(0), features, 1, [&](Value feature) {
+      Value value = s.cast(r.element(samples, {r.add(blockBegin, row), feature}),
+                           elementOf(samples), element, false);
+      Value place = r.add(r.mul(row, r.constant(pairPitch())), r.mul(feature, r.constant(2)));
+      BufferAccess::store(r, value, pairs, element, place);
+      BufferAccess::store(r, s.select(s.isNan(value), lowest, value), pairs, element,
+                          r.add(place, r.constant(1)));
+    });
+  });
+}
+
+void TreesEmitter::block(Value count) {
   Value zero = r.constant(0);
   Value groups = r.divide(count, r.constant(lanes)), whole = r.mul(groups, r.constant(lanes));
   Value start = reductionStart(r, element, op.getKind());
   emitStepLoop(r, zero, r.mul(count, r.constant(targets)), 1,
                [&](Value i) { BufferAccess::store(r, start, sums, element, i); });
+  if (arePairs)
+    copyPairs(count);
   auto branch = scf::IfOp::create(r.b, r.loc, r.less(zero, whole), /*withElseRegion=*/false);
   {
     OpBuilder::InsertionGuard guard(r.b);
     r.b.setInsertionPointToStart(&branch.getThenRegion().front());
-    emitStepLoop(r, zero, r.dim(op.getTrees(), 0), 1,
-                 [&](Value tree) { rowsAtOnce(tree, row, whole); });
+    emitStepLoop(r, zero, r.dim(op.getTrees(), 0), 1, [&](Value tree) { rowsAtOnce(tree, whole); });
   }
-  emitStepLoop(r, whole, count, 1, [&](Value i) { treesAtOnce(r.add(row, i), i); });
+  emitStepLoop(r, whole, count, 1, [&](Value i) { treesAtOnce(i); });
   emitStepLoop(r, zero, count, 1, [&](Value i) {
     emitStepLoop(r, zero, r.constant(targets), 1, [&](Value k) {
       Value place = r.add(r.mul(i, r.constant(targets)), k);
-      SmallVector<Value> at{r.add(row, i), k};
+      SmallVector<Value> at{r.add(blockBegin, i), k};
       r.setAnchor(op.getResult(), BufferAccess::load(r, sums, element, place));
       r.store(r.element(result, at), target, at);
       r.setAnchor({}, {});
@@ -116,18 +156,26 @@ void TreesEmitter::block(Value row, Value count) {
   });
 }
 
-/// Gives features of rows from `row` on, lane by lane. Rows lie at a distance that is mostly known:
-/// one address serves all.
+/// Gives features of the block's rows from `row` on, lane by lane. Rows lie at a distance that is
+/// mostly known: one address serves all.
 TreesEmitter::Reader TreesEmitter::readerOf(Value row) {
   Value samples = op.getSamples();
-  if (!isa<BlockArgument>(samples))
+  if (!arePairs && !isa<BlockArgument>(samples))
     return [=, this](size_t lane, Value feature) {
-      return r.element(samples, {r.add(row, r.constant(int64_t(lane))), feature});
+      Value own = r.add(r.add(blockBegin, row), r.constant(int64_t(lane)));
+      return r.element(samples, {own, feature});
     };
-  const KernelBuilder::Buffer buffer = r.bufferOf(samples);
-  Type own = elementOf(samples);
-  Value pitch = buffer.dims[1],
-        begin = BufferAccess::address(r, buffer.pointer, own, r.mul(row, pitch));
+  Type own = arePairs ? element : elementOf(samples);
+  Value pointer = pairs, pitch, first = row;
+  if (arePairs) {
+    pitch = r.constant(pairPitch());
+  } else {
+    const KernelBuilder::Buffer buffer = r.bufferOf(samples);
+    pointer = buffer.pointer;
+    pitch = buffer.dims[1];
+    first = r.add(blockBegin, row);
+  }
+  Value begin = BufferAccess::address(r, pointer, own, r.mul(first, pitch));
   return [=, this](size_t lane, Value feature) {
     Value place = r.add(feature, r.mul(r.constant(int64_t(lane)), pitch));
     return BufferAccess::load(r, begin, own, place);
@@ -135,12 +183,12 @@ TreesEmitter::Reader TreesEmitter::readerOf(Value row) {
 }
 
 /// One tree for all groups of rows.
-void TreesEmitter::rowsAtOnce(Value tree, Value row, Value whole) {
+void TreesEmitter::rowsAtOnce(Value tree, Value whole) {
   Value root = walker.column(tree, trees::root), nearest = walker.column(tree, trees::nearest),
         farthest = walker.column(tree, trees::farthest),
         said = walker.column(tree, trees::firstTarget);
   emitStepLoop(r, r.constant(0), whole, lanes, [&](Value group) {
-    Lanes at = walk(Lanes(lanes, root), nearest, farthest, readerOf(r.add(row, group)));
+    Lanes at = walk(Lanes(lanes, root), nearest, farthest, readerOf(group));
     for (auto [lane, node] : llvm::enumerate(at)) {
       Value place = r.mul(r.add(group, r.constant(int64_t(lane))), r.constant(targets));
       addLeaf(hasOneTarget() ? place : r.add(place, said), walker.leafAt(node));
@@ -148,11 +196,11 @@ void TreesEmitter::rowsAtOnce(Value tree, Value row, Value whole) {
   });
 }
 
-/// All trees for one row, whose sums are the ones at `place`.
-void TreesEmitter::treesAtOnce(Value row, Value place) {
+/// All trees for one row.
+void TreesEmitter::treesAtOnce(Value row) {
   int64_t count = ranked(op.getTrees()).getDimSize(0), whole = count / lanes * lanes;
   Value zero = r.constant(0), sum = reductionStart(r, element, op.getKind());
-  place = r.mul(place, r.constant(targets));
+  Value place = r.mul(row, r.constant(targets));
   if (whole > 0) {
     auto loop = scf::ForOp::create(r.b, r.loc, zero, r.constant(whole), r.constant(lanes),
                                    hasOneTarget() ? ValueRange(sum) : ValueRange());
