@@ -86,7 +86,7 @@ static KindRule ruleOf(ScheduleKind kind) {
   case ScheduleKind::Gemm:
     return {{parts.name, tile.name},
             {merged.name, depthBlock.name, copiesPanels.name, whereItPays.name, fetchAhead.name,
-             tuned.name}};
+             tuned.name, lines.name}};
   case ScheduleKind::GemmAmxBf16:
   case ScheduleKind::GemmInt8:
     return {{parts.name, tile.name}, {merged.name, depthBlock.name, copiesPanels.name}};

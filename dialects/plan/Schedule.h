@@ -114,7 +114,8 @@ inline constexpr ScheduleParameter<llvm::StringRef> tuned{"tuned"};
 
 /// The window is one element: tiles run across lines.
 inline constexpr ScheduleParameter<Flag> pointwise{"pointwise"};
-/// How many whole lines a tile holds.
+/// How many whole lines a tile holds; of a product that is a stage of a chain: a part, whose rows
+/// are the positions of an image's line.
 inline constexpr ScheduleParameter<int64_t> lines{"lines"};
 /// Winograd's form: 2x2 tiles that a block has at most; of whole lines of `parts`, where these are
 /// known.

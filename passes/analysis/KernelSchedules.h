@@ -75,8 +75,11 @@ public:
 
   /// Whether the kernel can be a stage of a chain.
   virtual StageForm stageForm(plan::KernelOp kernel) const = 0;
-  /// Nothing: the images between them need no chain, or too much of a thread's stack.
-  virtual std::optional<ChainSchedule> chain(llvm::ArrayRef<plan::KernelOp> stages) const = 0;
+  /// Nothing: the images between them need no chain, or too much of a thread's stack. `images`
+  /// are what stages make, of known sizes: where these are open, the usual ones.
+  virtual std::optional<ChainSchedule>
+  chain(llvm::ArrayRef<plan::KernelOp> stages,
+        llvm::ArrayRef<mlir::RankedTensorType> images) const = 0;
 };
 
 /// The host's: those of the kind that says so (DeviceKind::isHost). Null: none is registered.

@@ -21,6 +21,7 @@
 #include "mlir/IR/SymbolTable.h"
 #include "passes/analysis/DeviceTraits.h"
 #include "passes/analysis/KernelSchedules.h"
+#include "passes/analysis/UsualShapes.h"
 #include "passes/kernelize/DepthFirst.h"
 #include "passes/kernelize/Passes.h"
 #include "llvm/ADT/MapVector.h"
@@ -37,9 +38,13 @@ using namespace weir::plan;
 namespace {
 
 struct DepthFirstFusionPass : weir::impl::WeirDepthFirstFusionPassBase<DepthFirstFusionPass> {
+  using ShapesByFunction = llvm::DenseMap<Operation *, std::unique_ptr<UsualShapes>>;
+
   void runOnOperation() override {
     SymbolTable known(getOperation());
     symbols = &known;
+    ShapesByFunction shapes;
+    usual = &shapes;
     SmallVector<LaunchOp> last;
     getOperation().walk([&](LaunchOp launch) { last.push_back(launch); });
     // From the end, so that a chain is as long as it can be.
@@ -73,30 +78,55 @@ struct DepthFirstFusionPass : weir::impl::WeirDepthFirstFusionPassBase<DepthFirs
     stages.insert(stages.begin(), windows);
     if (LaunchOp wide = producerOf(windows); wide && isPointwise(kernelOf(wide)))
       stages.insert(stages.begin(), wide);
-    if (!haveOneBatch(stages))
+    if (!areOfSizes(stages))
       return;
     SmallVector<KernelOp> kernels;
-    for (LaunchOp stage : stages)
+    SmallVector<RankedTensorType> images;
+    for (LaunchOp stage : stages) {
       kernels.push_back(kernelOf(stage));
-    if (std::optional<ChainSchedule> schedule = hostSchedules()->chain(kernels))
+      images.push_back(usualOf(stage->getResult(0)));
+    }
+    if (!llvm::all_of(images, [](RankedTensorType type) { return bool(type); }))
+      return;
+    if (std::optional<ChainSchedule> schedule = hostSchedules()->chain(kernels, images))
       chain(stages, kernels, *schedule);
   }
 
-  /// Whether all that has an open number of images has the same: it is made by the stages, or
-  /// is what the first of them goes over.
-  bool haveOneBatch(ArrayRef<LaunchOp> stages) {
+  /// A tensor's type where open sizes are usual ones; null: it is not known.
+  RankedTensorType usualOf(Value tensor) {
+    auto type = cast<RankedTensorType>(tensor.getType());
+    if (type.hasStaticShape())
+      return type;
+    auto function = tensor.getDefiningOp()->getParentOfType<func::FuncOp>();
+    auto &own = (*usual)[function];
+    if (!own)
+      own = std::make_unique<UsualShapes>(function, *symbols);
+    return own->of(tensor);
+  }
+
+  /// Whether the images that stages read beside the one before theirs have the sizes of what they
+  /// make, whatever is fed: a few lines must not show that another is stretched. Open ones have
+  /// where they are what the first stage goes over, and all keep its sides, or these are known.
+  bool areOfSizes(ArrayRef<LaunchOp> stages) {
     LaunchOp first = stages.front();
     Value image = first.getInputs()[imageOf(kernelOf(first))];
+    bool areKept = cast<RankedTensorType>(image.getType()).hasStaticShape() ||
+                   isOfOpenBatch(image.getType()) ||
+                   llvm::all_of(stages, [&](LaunchOp each) { return keepsSides(kernelOf(each)); });
     for (LaunchOp stage : stages)
-      for (Value input : stage.getInputs()) {
+      for (auto [i, input] : llvm::enumerate(stage.getInputs())) {
         bool isOpen = !cast<RankedTensorType>(input.getType()).hasStaticShape();
-        if (isOpen && input != image &&
-            !llvm::is_contained(stages, input.getDefiningOp<LaunchOp>()))
-          return false;
-        if (isOpen && !isOfOpenBatch(input.getType()))
+        if (isOpen && i != imageOf(kernelOf(stage)) && (input != image || !areKept))
           return false;
       }
     return true;
+  }
+
+  /// Whether of a tensor's sizes only the first, the number of images, is open.
+  static bool isOfOpenBatch(Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.getRank() > 0 && tensor.isDynamicDim(0) &&
+           !ShapedType::isDynamicShape(tensor.getShape().drop_front());
   }
 
   /// `kernel` in parts of a line.
@@ -155,5 +185,6 @@ struct DepthFirstFusionPass : weir::impl::WeirDepthFirstFusionPassBase<DepthFirs
   SymbolTable *symbols = nullptr;
   llvm::MapVector<Operation *, KernelOp> linewise;
   llvm::DenseSet<Operation *> chained;
+  ShapesByFunction *usual = nullptr;
 };
 } // namespace

@@ -162,7 +162,7 @@ def WeirDepthFirstFusionPass : Pass<"weir-depth-first-fusion", "::mlir::ModuleOp
   let description = [{
     What: a depthwise convolution, the one by a window of one element behind it, and such a
     one before it become stages of one kernel where the image between them is 1.5 MiB or
-    larger and nothing else reads it. The kernel computes a few result lines at a time;
+    larger, of open sizes at usual ones, and nothing else reads it. The kernel computes a few result lines at a time;
     images between stages are lines on a thread's stack.
     Why here: stages are kernels, with schedules and packed weights, and what lies between them
     gets no buffer.

@@ -62,18 +62,11 @@ static WorkTerm workOf(Operation *op) {
   return term;
 }
 
-SmallVector<WorkTerm> plan::workOf(KernelOp kernel, SymbolTable &symbols) {
+SmallVector<WorkTerm> plan::workOf(KernelOp kernel) {
   SmallVector<WorkTerm> terms;
   Block &body = kernel.getBody().front();
-  Value result = body.getTerminator()->getOperand(0);
-  for (auto stage : body.getOps<LaunchOp>())
-    for (WorkTerm term : workOf(symbols.lookup<KernelOp>(stage.getKernel()), symbols)) {
-      if (!term.sizes.empty())
-        term.sizes = {{result, 0}};
-      terms.push_back(std::move(term));
-    }
   for (Operation &op : body.without_terminator())
-    if (!isa<ConstantOp>(op) && op.getNumResults() > 0)
+    if (!isa<ConstantOp, LaunchOp>(op) && op.getNumResults() > 0)
       if (WorkTerm term = ::workOf(&op); term.factor > 0)
         terms.push_back(std::move(term));
   if (terms.empty())

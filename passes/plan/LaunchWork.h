@@ -34,9 +34,9 @@ struct WorkTerm {
   llvm::SmallVector<std::pair<mlir::Value, unsigned>> sizes;
 };
 
-/// What `kernel` computes, in operations; to move an element is one, too. The kernels of a
-/// chain's stages, whose open size is the number of images, are looked up in `symbols`.
-llvm::SmallVector<WorkTerm> workOf(KernelOp kernel, mlir::SymbolTable &symbols);
+/// What `kernel` computes, in operations; to move an element is one, too. Of a chain: what
+/// moving the elements of its result is; its stages have kernels of their own.
+llvm::SmallVector<WorkTerm> workOf(KernelOp kernel);
 
 } // namespace weir::plan
 

@@ -403,34 +403,21 @@ LogicalResult StepBuilder::visitLaunch(LaunchOp op) {
     states[argument] = state;
   }
   launch = op;
-  // Sizes follow from the operations inside; their checks belong to the step.
-  // Those of what no result's size depends on, too: the kernel reads it.
-  for (Operation &inner : body.without_terminator())
-    checkSizes(&inner);
+  SmallVector<SizedWork> work;
+  for (auto stage : body.getOps<LaunchOp>())
+    if (failed(visitStage(stage, work)))
+      return failure();
   SmallVector<SmallVector<Value>> sizes;
-  for (Value result : body.getTerminator()->getOperands()) {
-    auto opResult = cast<OpResult>(result);
-    SmallVector<Value> dims;
-    // A chain's result is a launch's, of known size, but for the number of images.
-    if (isa<LaunchOp>(opResult.getOwner())) {
-      for (int64_t size : cast<RankedTensorType>(result.getType()).getShape())
-        dims.push_back(ShapedType::isDynamic(size) ? imagesOfChain(body) : constant(size));
-      sizes.push_back(dims);
-      continue;
-    }
-    auto reify = cast<ReifyShapeOpInterface>(opResult.getOwner());
-    if (failed(reify.reifyShape(*this, opResult.getResultNumber(), dims)))
-      return op.emitError("a result's sizes cannot be derived");
-    auto type = cast<RankedTensorType>(result.getType());
-    for (auto [i, size] : llvm::enumerate(type.getShape()))
-      if (!ShapedType::isDynamic(size))
-        dims[i] = constant(size);
-    sizes.push_back(dims);
-  }
+  if (failed(sizesOfResults(body, sizes)))
+    return op.emitError("a result's sizes cannot be derived");
   launch = {};
-  ArrayAttr work = openWork(kernel, sizes);
+  if (work.empty())
+    work = workOfBody(kernel);
+  ArrayAttr openWork = numberedWork(kernel, sizes, work);
   for (BlockArgument argument : body.getArguments())
     states.erase(argument);
+  for (auto stage : body.getOps<LaunchOp>())
+    states.erase(stage->getResult(0));
   for (auto [result, dims] : llvm::zip(op.getResults(), sizes)) {
     TensorState state;
     state.buffer = allocate(result.getType(), dims);
@@ -441,19 +428,70 @@ LogicalResult StepBuilder::visitLaunch(LaunchOp op) {
   int64_t grain = kernel.getSchedule().find(schedule::grain).value_or(1);
   auto run =
       RunOp::create(b, loc, op.getKernel(), rangeOf(kernel, sizes.front()), grain, inputs, outputs);
-  if (work)
-    run->setAttr(workAttribute, work);
+  if (openWork)
+    run->setAttr(workAttribute, openWork);
   return success();
 }
 
-Value StepBuilder::imagesOfChain(Block &body) {
-  for (BlockArgument argument : body.getArguments())
-    if (cast<RankedTensorType>(argument.getType()).isDynamicDim(0))
-      return states[argument].dims[0];
-  llvm_unreachable("stages have as many images as the first of them goes over");
+/// The sizes of what a kernel makes, whose arguments have states; with the checks that its
+/// operations make of them, those of what no result's size depends on, too: the kernel reads it.
+LogicalResult StepBuilder::sizesOfResults(Block &body, SmallVector<SmallVector<Value>> &sizes) {
+  for (Operation &inner : body.without_terminator())
+    checkSizes(&inner);
+  for (Value result : body.getTerminator()->getOperands()) {
+    auto opResult = cast<OpResult>(result);
+    SmallVector<Value> dims;
+    if (auto reify = dyn_cast<ReifyShapeOpInterface>(opResult.getOwner())) {
+      if (failed(reify.reifyShape(*this, opResult.getResultNumber(), dims)))
+        return failure();
+    } else { // of a chain, whose last stage makes it
+      dims = states[result].dims;
+    }
+    for (auto [i, size] : llvm::enumerate(cast<RankedTensorType>(result.getType()).getShape()))
+      if (!ShapedType::isDynamic(size))
+        dims[i] = constant(size);
+    sizes.push_back(dims);
+  }
+  return success();
 }
 
-ArrayAttr StepBuilder::openWork(KernelOp kernel, ArrayRef<SmallVector<Value>> results) {
+/// Notes the sizes of what a stage of a chain makes, and what it computes. Its kernel may be
+/// another stage's, too.
+LogicalResult StepBuilder::visitStage(LaunchOp stage, SmallVector<SizedWork> &work) {
+  auto kernel = symbols.lookup<KernelOp>(stage.getKernel());
+  Block &body = kernel.getBody().front();
+  forgetAll();
+  for (auto [argument, input] : llvm::zip(body.getArguments(), stage.getInputs())) {
+    TensorState state = states[input];
+    states[argument] = state;
+  }
+  SmallVector<SmallVector<Value>> sizes;
+  if (failed(sizesOfResults(body, sizes)))
+    return stage.emitError("a stage's sizes cannot be derived");
+  llvm::append_range(work, workOfBody(kernel));
+  for (BlockArgument argument : body.getArguments())
+    states.erase(argument);
+  TensorState made;
+  made.dims = sizes.front();
+  states[stage->getResult(0)] = made;
+  return success();
+}
+
+SmallVector<StepBuilder::SizedWork> StepBuilder::workOfBody(KernelOp kernel) {
+  SmallVector<SizedWork> work;
+  ++quiet;
+  for (const WorkTerm &term : workOf(kernel)) {
+    SizedWork own{term.factor, {}};
+    for (auto [tensor, i] : term.sizes)
+      own.sizes.push_back(dim(tensor, i));
+    work.push_back(std::move(own));
+  }
+  --quiet;
+  return work;
+}
+
+ArrayAttr StepBuilder::numberedWork(KernelOp kernel, ArrayRef<SmallVector<Value>> results,
+                                    ArrayRef<SizedWork> work) {
   Block &body = kernel.getBody().front();
   // The first of equal sizes stands for all.
   llvm::SmallDenseMap<Value, int64_t> numbers;
@@ -471,14 +509,11 @@ ArrayAttr StepBuilder::openWork(KernelOp kernel, ArrayRef<SmallVector<Value>> re
     return {};
   // Sizes that are those of no buffer: a few elements.
   constexpr int64_t unknownSize = 16;
-  ++quiet;
   std::map<SmallVector<int64_t>, int64_t> factors; // by the sizes they go with
-  for (const WorkTerm &term : workOf(kernel, symbols)) {
+  for (const SizedWork &term : work) {
     int64_t factor = term.factor;
     SmallVector<int64_t> sizes;
-    for (auto [tensor, i] : term.sizes) {
-      Value size =
-          isa_and_nonnull<LaunchOp>(tensor.getDefiningOp()) ? imagesOfChain(body) : dim(tensor, i);
+    for (Value size : term.sizes) {
       APInt known;
       if (matchPattern(size, m_ConstantInt(&known)))
         factor *= known.getSExtValue();
@@ -490,7 +525,6 @@ ArrayAttr StepBuilder::openWork(KernelOp kernel, ArrayRef<SmallVector<Value>> re
     llvm::sort(sizes);
     factors[sizes] += factor;
   }
-  --quiet;
   SmallVector<Attribute> terms;
   for (auto &[sizes, factor] : factors) {
     SmallVector<int64_t> term{factor};

@@ -99,11 +99,21 @@ private:
   mlir::Value blob(mlir::Attribute value, mlir::Type tensor);
   /// Parallel range of a kernel whose first result has these dims.
   mlir::Value rangeOf(KernelOp kernel, mlir::ValueRange dims);
-  /// The open number of images that a chain's stages go over.
-  mlir::Value imagesOfChain(mlir::Block &body);
-  /// The work of a launch of `kernel` by its open sizes (see LaunchWork.h), while its
-  /// arguments have states; `results` are the sizes of its results. Null: nothing is open.
-  mlir::ArrayAttr openWork(KernelOp kernel, llvm::ArrayRef<llvm::SmallVector<mlir::Value>> results);
+  /// Operations: the product of a number and sizes.
+  struct SizedWork {
+    int64_t factor;
+    llvm::SmallVector<mlir::Value> sizes;
+  };
+  mlir::LogicalResult sizesOfResults(mlir::Block &body,
+                                     llvm::SmallVector<llvm::SmallVector<mlir::Value>> &sizes);
+  mlir::LogicalResult visitStage(LaunchOp stage, llvm::SmallVector<SizedWork> &work);
+  /// What a kernel computes while its arguments have states (see LaunchWork.h).
+  llvm::SmallVector<SizedWork> workOfBody(KernelOp kernel);
+  /// The work of a launch of `kernel` by the numbers of its open sizes; `results` are the sizes of
+  /// its results. Null: nothing is open.
+  mlir::ArrayAttr numberedWork(KernelOp kernel,
+                               llvm::ArrayRef<llvm::SmallVector<mlir::Value>> results,
+                               llvm::ArrayRef<SizedWork> work);
   /// What a region carries or yields: scalars, or one buffer.
   /// `type` is that of the value on the other side of the border.
   void appendCarried(mlir::Value tensor, mlir::Type type, bool isDecided,

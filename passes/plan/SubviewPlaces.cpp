@@ -9,6 +9,7 @@
 #include "dialects/plan/Buffers.h"
 #include "dialects/weir/Pch.h"
 #include "mlir/Dialect/LLVMIR/LLVMTypes.h"
+#include "passes/analysis/UsualShapes.h"
 #include "passes/plan/PlaceValues.h"
 #include "passes/plan/SubviewForwarding.h"
 
@@ -105,16 +106,14 @@ void plan::bringInFront(Value buffer, Operation *op) {
   def->moveBefore(op);
 }
 
-/// Of an open size: an image's side, or a sequence's length; of a first one: one of them.
-static constexpr int64_t usualSize = 224;
-
 static std::map<FeedDim, int64_t> usualSizes(func::FuncOp function) {
   std::map<FeedDim, int64_t> sizes;
   function.walk([&](FeedOp feed) {
     auto type = dyn_cast<MemRefType>(feed.getType());
     for (int64_t i = 0; type && i < type.getRank(); ++i)
       if (type.isDynamicDim(i))
-        sizes[{int64_t(feed.getIndex()), i}] = i ? usualSize : 1;
+        sizes[{int64_t(feed.getIndex()), i}] =
+            usualSize(i, feedBounds(function, {int64_t(feed.getIndex()), i}).second);
   });
   return sizes;
 }

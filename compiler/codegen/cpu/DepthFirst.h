@@ -8,9 +8,14 @@
 #ifndef WEIR_COMPILER_CODEGEN_CPU_DEPTHFIRST_H
 #define WEIR_COMPILER_CODEGEN_CPU_DEPTHFIRST_H
 
+#include "compiler/codegen/kernel/KernelBuilder.h"
 #include "dialects/plan/Plan.h"
 
 namespace weir {
+
+/// Lines between stages that lie on a thread's stack; more, as lines of open length may be, are
+/// memory of the run.
+inline constexpr int64_t mostWindowBytes = 1 << 19;
 
 /// A launch in the body of a chain, the kernel that it names, and its function.
 struct DepthFirstStage {
@@ -21,7 +26,7 @@ struct DepthFirstStage {
 
 /// Emits the function of a kernel of kind depth-first as `symbol`.
 void emitDepthFirst(plan::KernelOp kernel, llvm::StringRef symbol,
-                    llvm::ArrayRef<DepthFirstStage> stages);
+                    llvm::ArrayRef<DepthFirstStage> stages, SiteTable &sites);
 
 } // namespace weir
 

@@ -187,6 +187,8 @@ private:
     Value matrixRows;         ///< rows of all matrices of the right operand
     Value firstRow, rows;     ///< of the block
     Value column;             ///< the panel's first
+    SmallVector<Value> line;  ///< indices of the line that the rows are of; none: of any
+    Value inLine;             ///< the block's first row in it
   };
 
   /// Rows of the right operand that are summed at once: `count` from `from` on.
@@ -201,7 +203,8 @@ private:
     Value limit;
   };
 
-  Part partOf(Value number);
+  Part partOf(ArrayRef<Value> at);
+  void emitLine(Value number);
   void emitPart(const Part &part);
   void emitRows(const Part &part, const Columns &wanted);
   void emitDepth(const Part &part, const Columns &wanted, const DepthRange &range);
@@ -278,6 +281,8 @@ GemmEmitter::GemmEmitter(KernelBuilder &r, plan::KernelOp kernel, DotGeneralOp d
 
 /// Whether the number of rows is known, and a multiple of a block's.
 bool GemmEmitter::hasWholeBlocks() {
+  if (kernel.getSchedule().has(plan::schedule::lines))
+    return false;
   int64_t count = 1;
   for (int64_t size : target.type.getShape().slice(batch, rowDims)) {
     if (ShapedType::isDynamic(size))
@@ -287,13 +292,9 @@ bool GemmEmitter::hasWholeBlocks() {
   return count > 0 && count % blockRows() == 0;
 }
 
-/// The number of a part counts (batch…, row block, column panel).
-GemmEmitter::Part GemmEmitter::partOf(Value number) {
-  SmallVector<Value> sizes(target.dims.begin(), target.dims.begin() + batch);
-  sizes.push_back(rows);
-  sizes.push_back(columns);
-  SmallVector<Value> at = r.blockIndices(number, sizes, blocks);
-  Part part{{at.begin(), at.begin() + batch}, at[batch + 1], {}, {}, depth, {}, {}, {}};
+/// The part at (batch…, row block, column panel).
+GemmEmitter::Part GemmEmitter::partOf(ArrayRef<Value> at) {
+  Part part{{at.begin(), at.begin() + batch}, at[batch + 1], {}, {}, depth, {}, {}, {}, {}, {}};
   Value index = r.constant(0);
   for (int64_t i = 0; i < batch; ++i)
     index = r.add(r.mul(index, target.dims[i]), at[i]);
@@ -311,6 +312,11 @@ GemmEmitter::Part GemmEmitter::partOf(Value number) {
 /// Indices of a row of the result, which `row` counts within its matrix.
 SmallVector<Value> GemmEmitter::indexOfRow(const Part &part, Value row) {
   SmallVector<Value> indices(part.outer);
+  if (!part.line.empty() && !isUniform) {
+    llvm::append_range(indices, part.line);
+    indices.push_back(r.add(part.inLine, r.sub(row, part.firstRow)));
+    return indices;
+  }
   // The last of the rows' dimensions may run on over the others where what
   // is read lies in the same order; but not one of size 1, which stretches.
   SmallVector<Value> inRow(rowDims, r.constant(0));
@@ -374,7 +380,7 @@ void GemmEmitter::emitTileRows(const Part &part, const Columns &wanted, const De
   // Only the first row's indices take divisions: the others follow it.
   SmallVector<Value> indices;
   auto indexOf = [&](int64_t i) {
-    if (isUniform || i == 0)
+    if (isUniform || i == 0 || !part.line.empty())
       indices = indexOfRow(part, r.add(row, r.constant(i)));
     else
       indices = indexBehind(std::move(indices));
@@ -441,9 +447,37 @@ void GemmEmitter::emitPart(const Part &part) {
             [&](int64_t vectors, Value limit) { emitRows(part, {vectors, limit}); });
 }
 
+/// A stage's part: a line of the image whose positions are rows, block by block. The number counts
+/// (line, column panel).
+void GemmEmitter::emitLine(Value number) {
+  Value length = target.dims[rowDims - 1], lines = r.constant(1);
+  for (int64_t i = 0; i + 1 < rowDims; ++i)
+    lines = r.mul(lines, target.dims[i]);
+  SmallVector<Value> at = r.blockIndices(number, {lines, columns}, {1, blocks.back()});
+  SmallVector<Value> line(rowDims - 1);
+  Value left = at[0];
+  for (int64_t d = rowDims - 2; d > 0; --d) {
+    line[d] = r.remainder(left, target.dims[d]);
+    left = r.divide(left, target.dims[d]);
+  }
+  line[0] = left;
+  emitStepLoop(r, r.constant(0), length, blockRows(), [&](Value first) {
+    Part part = partOf({r.constant(0), at[1]});
+    part.firstRow = r.add(r.mul(at[0], length), first);
+    part.rows = r.minimum(r.constant(blockRows()), r.sub(length, first));
+    part.line = line, part.inLine = first;
+    emitPart(part);
+  });
+}
+
 void GemmEmitter::emit(Value begin, Value end) {
+  if (kernel.getSchedule().has(plan::schedule::lines))
+    return emitStepLoop(r, begin, end, 1, [&](Value number) { emitLine(number); });
   auto emitParts = [&] {
-    emitStepLoop(r, begin, end, 1, [&](Value number) { emitPart(partOf(number)); });
+    SmallVector<Value> sizes(target.dims.begin(), target.dims.begin() + batch);
+    sizes.append({rows, columns});
+    emitStepLoop(r, begin, end, 1,
+                 [&](Value number) { emitPart(partOf(r.blockIndices(number, sizes, blocks))); });
   };
   bool hasOpenRows = ShapedType::isDynamicShape(target.type.getShape().slice(batch, rowDims));
   if (!hasOpenRows || batch || rhs.isPacked || rhs.isTurned || target.hasGaps())

@@ -402,7 +402,7 @@ LogicalResult emitKernels(ModuleOp module, StringRef prefix, SiteTable &sites, S
     info.launches = launches.lookup(kernel.getSymName());
     rows.push_back(info);
     if (!stages.empty())
-      emitDepthFirst(kernel, symbol, stages);
+      emitDepthFirst(kernel, symbol, stages, sites);
     else if (failed(emitKernel(kernel, symbol, whole.lookup(kernel.getSymName()), sites)))
       return failure();
   }

@@ -4,12 +4,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 #===-------------------------------------------------------------------------===#
-"""usage: chain_model.py TESTS CHAINED.onnx PLAIN.onnx, TESTS being the folder of all tests.
+"""usage: chain_model.py TESTS CHAINED.onnx PLAIN.onnx [N H W], TESTS being the folder of all tests.
 
 Blocks of expansion, depthwise convolution and projection: windows of 3 and 5 that move by
 one and two, spread, with borders on one side, a residual, two images of odd height; and a
 cell whose blocks are added by pairs, and sums joined. In PLAIN the images between them are
-fetched, too.
+fetched, too. Sizes of the images may be names, which are open.
 """
 import os
 import random
@@ -39,9 +39,11 @@ class Writer(graph_writer.Writer):
                                   self.constant([channels])],
                          pads=pads, strides=[stride] * 2, dilations=[dilation] * 2, group=groups)
         span = dilation * (size - 1) + 1
-        sizes = [(shape[2 + i] + pads[i] + pads[2 + i] - span) // stride + 1 for i in range(2)]
+        # Windows that move by one keep sizes that have names.
+        sizes = [(size + "by" * (stride > 1) if isinstance(size, str)
+                  else (size + pads[i] + pads[2 + i] - span) // stride + 1)
+                 for i, size in enumerate(shape[2:])]
         return name, [shape[0], channels] + sizes
-
 
     def block(self, value, shape, size, stride, pads, dilation, between):
         """Relu twice; what is in between goes to `between`."""
@@ -57,7 +59,9 @@ class Writer(graph_writer.Writer):
 def main():
     w = Writer(random.Random(7))
     between, fetches = [], []
-    value, shape = "x", [2, 16, 63, 60]
+    images, height, width = [int(size) if size.isdigit() else size
+                             for size in sys.argv[4:] or ["2", "63", "60"]]
+    value, shape = "x", [images, 16, height, width]
     feed, feed_shape = value_info("x", shape), shape
     for size, stride, pads, dilation in ((3, 1, [1] * 4, 1), (5, 1, [2] * 4, 1),
                                          (3, 1, [2] * 4, 2), (3, 2, [0, 0, 1, 1], 1)):

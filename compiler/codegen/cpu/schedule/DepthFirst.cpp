@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/kernelize/DepthFirst.h"
+#include "compiler/codegen/cpu/DepthFirst.h"
 #include "compiler/codegen/cpu/KernelEmitter.h"
 #include "compiler/codegen/cpu/schedule/Strategy.h"
 #include "dialects/weir/Pch.h"
@@ -34,54 +35,55 @@ static bool allStages(KernelOp chain, unsigned index,
 
 /// Images that a second-level cache does not keep beside weights and results.
 static constexpr int64_t largeImage = 3 << 19;
-/// Of a thread's stack.
-static constexpr int64_t mostStack = 1 << 19;
 /// Result lines of a strip: with more, windows leave the cache; borders between parts
 /// are computed twice.
 static constexpr int64_t mostLines = 4;
 
-static RankedTensorType resultOf(KernelOp kernel) {
-  return cast<RankedTensorType>(kernel.getBody().front().getTerminator()->getOperand(0).getType());
-}
-
 /// The lines of all stages but the last that are in use at once.
-static int64_t stackBytes(ArrayRef<KernelOp> stages, int64_t lines) {
+static int64_t stackBytes(ArrayRef<KernelOp> stages, ArrayRef<RankedTensorType> images,
+                          int64_t lines) {
   int64_t bytes = 0;
-  for (auto [stage, count] : llvm::zip(stages.drop_back(), linesInUse(stages, lines)))
-    bytes += count * lineBytes(stage);
+  for (auto [image, count] : llvm::zip(images.drop_back(), linesInUse(stages, images, lines)))
+    bytes += count * lineBytes(image);
   return bytes;
 }
 
-std::optional<ChainSchedule> weir::chainSchedule(ArrayRef<KernelOp> stages) {
-  auto isLarge = [](KernelOp stage) {
-    // Of an open number of images there is one at least.
-    RankedTensorType image = resultOf(stage);
-    int64_t bytes = image.getElementTypeBitWidth() / 8;
-    for (int64_t size : image.getShape())
-      bytes *= ShapedType::isDynamic(size) ? 1 : size;
-    return bytes >= largeImage;
+std::optional<ChainSchedule> weir::chainSchedule(ArrayRef<KernelOp> stages,
+                                                 ArrayRef<RankedTensorType> images) {
+  auto isLarge = [](RankedTensorType image) {
+    return image.getNumElements() * image.getElementTypeBitWidth() / 8 >= largeImage;
   };
-  if (llvm::none_of(stages.drop_back(), isLarge))
+  if (llvm::none_of(images.drop_back(), isLarge))
     return std::nullopt;
   int64_t lines = mostLines;
-  while (lines > 1 && stackBytes(stages, lines) > mostStack)
+  while (lines > 1 && stackBytes(stages, images, lines) > mostWindowBytes)
     lines /= 2;
-  if (stackBytes(stages, lines) > mostStack)
+  if (stackBytes(stages, images, lines) > mostWindowBytes)
     return std::nullopt;
   ChainSchedule chain;
   int64_t flops = 0;
   for (KernelOp stage : stages) {
+    ScheduleBuilder own(stage.getSchedule());
     SmallVector<int64_t> parts(stage.getSchedule()[schedule::parts]);
-    parts[1] = 1;
-    chain.stages.push_back(ScheduleBuilder(stage.getSchedule()).set(schedule::parts, parts).get());
+    if (stage.getSchedule().getKind() == ScheduleKind::Gemm) {
+      own.set(schedule::lines, 1);
+    } else {
+      parts[1] = 1;
+      own.set(schedule::parts, parts);
+    }
+    chain.stages.push_back(own.get());
     stage.getBody().walk([&](CostOpInterface op) { flops += std::max<int64_t>(op.getFlops(), 0); });
   }
+  // What an open line is cut to is no part of it, so that none is said.
   RankedTensorType type = resultOf(stages.back());
-  int64_t images = type.isDynamicDim(0) ? 1 : type.getDimSize(0);
-  int64_t strips = images * llvm::divideCeil(type.getDimSize(1), lines);
-  int64_t each = std::max<int64_t>(1, flops / strips);
+  SmallVector<int64_t> parts{1, lines};
+  if (!type.isDynamicDim(2))
+    parts.append({type.getDimSize(2), type.getDimSize(3)});
+  int64_t strips =
+      images.back().getDimSize(0) * llvm::divideCeil(images.back().getDimSize(1), lines);
+  int64_t each = std::max<int64_t>(1, flops / std::max<int64_t>(strips, 1));
   chain.whole = ScheduleBuilder(stages.front()->getContext(), ScheduleKind::DepthFirst)
-                    .set(schedule::parts, {1, lines, type.getDimSize(2), type.getDimSize(3)})
+                    .set(schedule::parts, parts)
                     .set(schedule::grain, std::max<int64_t>(1, workOfThread / each))
                     .get();
   return chain;

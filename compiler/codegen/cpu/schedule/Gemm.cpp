@@ -103,6 +103,15 @@ public:
     return takesPartOfTiles(kernel, index, extents, /*seesLines=*/false);
   }
 
+  /// The rows are positions of images, and nothing is copied for each part.
+  StageForm stageForm(KernelOp kernel) const override {
+    auto dot = *kernel.getBody().front().getOps<DotGeneralOp>().begin();
+    bool isOfImages = cast<RankedTensorType>(dot.getLhs().getType()).getRank() == 4 &&
+                      isa<BlockArgument>(dot.getLhs()) && dot.getLhsBatch().empty();
+    return isOfImages && !kernel.getSchedule()[schedule::copiesPanels] ? StageForm::Position
+                                                                       : StageForm::None;
+  }
+
   LogicalResult emit(KernelBuilder &r, KernelOp kernel, Value begin, Value end) const override {
     return emitGemm(r, kernel, begin, end);
   }

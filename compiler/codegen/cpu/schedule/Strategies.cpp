@@ -280,13 +280,17 @@ public:
   StringRef describe(KernelOp kernel) const override { return strategyOf(kernel).summary(); }
 
   StageForm stageForm(KernelOp kernel) const override {
-    ArrayRef<int64_t> parts = kernel.getSchedule()[schedule::parts];
-    return parts.size() == 4 && parts[0] == 1 ? strategyOf(kernel).stageForm(kernel)
-                                              : StageForm::None;
+    ScheduleAttr schedule = kernel.getSchedule();
+    ArrayRef<int64_t> parts = schedule[schedule::parts];
+    bool areOfLines = parts.size() == 4 && parts[0] == 1;
+    // Positions that run on from line to line can also end with each.
+    bool areOfPositions = schedule[schedule::merged] == ArrayRef<int64_t>{0, 3};
+    return areOfLines || areOfPositions ? strategyOf(kernel).stageForm(kernel) : StageForm::None;
   }
 
-  std::optional<ChainSchedule> chain(ArrayRef<KernelOp> stages) const override {
-    return chainSchedule(stages);
+  std::optional<ChainSchedule> chain(ArrayRef<KernelOp> stages,
+                                     ArrayRef<RankedTensorType> images) const override {
+    return chainSchedule(stages, images);
   }
 };
 } // namespace

@@ -128,7 +128,8 @@ inline const KernelStrategy &strategyOf(plan::KernelOp kernel) {
 const KernelSchedules &cpuSchedules();
 
 /// See KernelSchedules::chain.
-std::optional<ChainSchedule> chainSchedule(llvm::ArrayRef<plan::KernelOp> stages);
+std::optional<ChainSchedule> chainSchedule(llvm::ArrayRef<plan::KernelOp> stages,
+                                           llvm::ArrayRef<mlir::RankedTensorType> images);
 
 /// Extensions of the processor that the module's kernels need, each once, in the table's order.
 llvm::SmallVector<llvm::StringRef> featuresOf(mlir::ModuleOp module);
