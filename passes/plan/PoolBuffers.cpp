@@ -9,6 +9,9 @@
 // live at the same time. Offsets that keep to this are right for any sizes, and where all sizes
 // grow alike, as with a batch, they are as good as the plan.
 //
+// Buffers of fixed size have an arena of their own, beside such memory. Where they live when little
+// of it is in use, they are pieces of it, too.
+//
 //===----------------------------------------------------------------------===//
 
 #include "dialects/weir/Pch.h"
@@ -70,7 +73,30 @@ static std::vector<SmallVector<size_t>> supportsOf(ArrayRef<memory::Buffer> buff
   return supports;
 }
 
+/// The bytes of a plan's order where the first `open` buffers are `times` as large.
+static int64_t bytesOf(ArrayRef<memory::Buffer> buffers, size_t open, int64_t times) {
+  memory::Plan plan = memory::planOffsets(buffers);
+  if (times == 1)
+    return plan.peak;
+  std::vector<SmallVector<size_t>> supports = supportsOf(buffers, plan.offsets);
+  SmallVector<size_t> upwards = llvm::to_vector(llvm::seq<size_t>(0, buffers.size()));
+  llvm::stable_sort(upwards, [&](size_t x, size_t y) { return plan.offsets[x] < plan.offsets[y]; });
+  SmallVector<int64_t> ends(buffers.size());
+  for (size_t i : upwards) {
+    for (size_t below : supports[i])
+      ends[i] = std::max(ends[i], ends[below]);
+    ends[i] += llvm::alignTo(buffers[i].size, arenaAlignment) * (i < open ? times : 1);
+  }
+  return ends.empty() ? 0 : *llvm::max_element(ends);
+}
+
 namespace {
+
+/// A buffer, and what is planned of it at usual sizes.
+struct Planned {
+  Operation *op;
+  memory::Buffer usual;
+};
 
 /// The buffers of a block that become pieces of one.
 class Pool {
@@ -81,7 +107,10 @@ public:
   /// Looks for buffers among `candidates` whose sizes are known where the pool begins, and for
   /// checks that can be made there.
   void collect(const llvm::SetVector<AllocOp> &candidates);
-  ArrayRef<AllocOp> members() const { return allocs; }
+  ArrayRef<Operation *> members() const { return buffers; }
+  /// Takes those of fixed size out of `fixed` that take less memory as pieces, and notes what is
+  /// planned of them behind that of its members.
+  void takeFixed(SmallVector<Planned> &fixed, SmallVector<memory::Buffer> &usual);
 
   /// Puts the pool in place of its members; `usual` bytes and lives are those of the members.
   LogicalResult make(func::FuncOp function, ArrayRef<memory::Buffer> usual);
@@ -99,7 +128,7 @@ private:
 
   AllocOp first;
   bool guards;
-  SmallVector<AllocOp> allocs;
+  SmallVector<Operation *> buffers;
   SmallVector<RequireOp> checks;
   llvm::SetVector<Operation *> known; ///< behind the begin, and can be computed there, in order
 };
@@ -132,8 +161,8 @@ void Pool::collect(const llvm::SetVector<AllocOp> &candidates) {
   for (Operation &op : llvm::make_range(Block::iterator(first), first->getBlock()->end())) {
     if (auto alloc = dyn_cast<AllocOp>(op)) {
       if (candidates.contains(alloc) && areKnown(alloc.getSizes()) &&
-          int64_t(allocs.size()) < mostPieces)
-        allocs.push_back(alloc);
+          int64_t(buffers.size()) < mostPieces)
+        buffers.push_back(alloc);
     } else if (auto require = dyn_cast<RequireOp>(op)) {
       // A size that a check refuses asks for no memory.
       if (isUndisturbed && areKnown(require->getOperands()))
@@ -150,7 +179,7 @@ void Pool::collect(const llvm::SetVector<AllocOp> &candidates) {
 void Pool::bringInFront() {
   llvm::DenseSet<Operation *> wanted;
   SmallVector<Operation *> users(checks.begin(), checks.end());
-  users.append(allocs.begin(), allocs.end());
+  users.append(buffers.begin(), buffers.end());
   while (!users.empty())
     for (Value operand : users.pop_back_val()->getOperands())
       if (Operation *def = operand.getDefiningOp();
@@ -163,11 +192,37 @@ void Pool::bringInFront() {
     require->moveBefore(first);
 }
 
+void Pool::takeFixed(SmallVector<Planned> &fixed, SmallVector<memory::Buffer> &usual) {
+  SmallVector<Planned> joining, staying;
+  SmallVector<memory::Buffer> apart, left, together(usual);
+  for (const Planned &each : fixed) {
+    bool mayJoin = each.op->getBlock() == first->getBlock() && first->isBeforeInBlock(each.op) &&
+                   isUsedAtOnce(each.op->getResult(0)) &&
+                   int64_t(buffers.size() + joining.size()) < mostPieces;
+    (mayJoin ? joining : staying).push_back(each);
+    (mayJoin ? together : left).push_back(each.usual);
+    apart.push_back(each.usual);
+  }
+  if (joining.empty())
+    return;
+  // An order that is good at usual sizes must not be dear at others.
+  constexpr int64_t larger = 16;
+  size_t open = usual.size();
+  int64_t arena = bytesOf(apart, 0, 1), smaller = bytesOf(left, 0, 1);
+  if (bytesOf(together, open, 1) + smaller >= bytesOf(usual, open, 1) + arena ||
+      bytesOf(together, open, larger) + smaller > bytesOf(usual, open, larger) + arena)
+    return;
+  for (const Planned &each : joining)
+    buffers.push_back(each.op);
+  usual = std::move(together);
+  fixed = std::move(staying);
+}
+
 LogicalResult Pool::make(func::FuncOp function, ArrayRef<memory::Buffer> usual) {
   bringInFront();
   memory::Plan plan = memory::planOffsets(usual);
   std::vector<SmallVector<size_t>> supports = supportsOf(usual, plan.offsets);
-  SmallVector<size_t> upwards = llvm::to_vector(llvm::seq<size_t>(0, allocs.size()));
+  SmallVector<size_t> upwards = llvm::to_vector(llvm::seq<size_t>(0, buffers.size()));
   llvm::stable_sort(upwards, [&](size_t x, size_t y) { return plan.offsets[x] < plan.offsets[y]; });
 
   // What is computed for several nodes is none's; memory is asked for by the largest's.
@@ -182,11 +237,12 @@ LogicalResult Pool::make(func::FuncOp function, ArrayRef<memory::Buffer> usual) 
     return !x ? y : b.createOrFold<arith::MaxUIOp>(loc, x, y);
   };
   Value zero = number(0);
-  SmallVector<Value> bytes(allocs.size()), offsets(allocs.size()), ends(allocs.size());
-  llvm::BitVector isTop(allocs.size(), true);
+  SmallVector<Value> bytes(buffers.size()), offsets(buffers.size()), ends(buffers.size());
+  llvm::BitVector isTop(buffers.size(), true);
   for (size_t i : upwards) {
-    bytes[i] = PaddedBytesOp::create(b, loc, b.getIndexType(), TypeAttr::get(allocs[i].getType()),
-                                     allocs[i].getSizes());
+    bytes[i] = b.createOrFold<PaddedBytesOp>(loc, b.getIndexType(),
+                                             TypeAttr::get(buffers[i]->getResult(0).getType()),
+                                             buffers[i]->getOperands());
     if (guards)
       bytes[i] = b.createOrFold<arith::AddIOp>(loc, bytes[i], number(2 * guardBytes));
     for (size_t below : supports[i]) {
@@ -205,18 +261,18 @@ LogicalResult Pool::make(func::FuncOp function, ArrayRef<memory::Buffer> usual) 
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, total, number(mostPooled));
   total = arith::SelectOp::create(b, loc, isTooMuch, number(INT64_MAX), total);
   auto pool =
-      AllocOp::create(b, allocs[largest - usual.begin()].getLoc(),
+      AllocOp::create(b, buffers[largest - usual.begin()]->getLoc(),
                       MemRefType::get({ShapedType::kDynamic}, b.getI8Type()), ValueRange(total));
   if (failed(check(function, usual, offsets, bytes)))
     return failure();
-  for (auto [alloc, offset] : llvm::zip(allocs, offsets)) {
-    b.setInsertionPoint(alloc);
+  for (auto [buffer, offset] : llvm::zip(buffers, offsets)) {
+    b.setInsertionPoint(buffer);
     if (guards)
       offset = b.createOrFold<arith::AddIOp>(loc, offset, number(guardBytes));
-    auto piece = PieceOp::create(b, alloc.getLoc(), alloc.getType(), pool.getResult(), offset,
-                                 alloc.getSizes());
-    alloc.replaceAllUsesWith(piece.getResult());
-    alloc.erase();
+    auto piece = PieceOp::create(b, buffer->getLoc(), buffer->getResult(0).getType(),
+                                 pool.getResult(), offset, buffer->getOperands());
+    buffer->getResult(0).replaceAllUsesWith(piece.getResult());
+    buffer->erase();
     if (guards)
       guard(piece);
   }
@@ -264,27 +320,36 @@ LogicalResult PoolBuffersPass::visit(func::FuncOp function) {
   });
   UsualBytes usualBytes(function);
   StepTimes times(function);
+  auto planned = [&](Value buffer, int64_t bytes) -> memory::Buffer {
+    auto [lower, upper] = guards ? guardedLifetime(buffer, times) : times.lifetime(buffer);
+    return {lower, upper, bytes + (guards ? 2 * guardBytes : 0), arenaAlignment};
+  };
   llvm::SetVector<AllocOp> candidates;
   llvm::DenseMap<Operation *, memory::Buffer> usual;
   function.walk([&](AllocOp alloc) {
     std::optional<int64_t> bytes = isOpenBuffer(alloc) ? usualBytes.of(alloc) : std::nullopt;
     if (!bytes || !isUsedAtOnce(alloc))
       return;
-    auto [lower, upper] = guards ? guardedLifetime(alloc, times) : times.lifetime(alloc);
-    usual[alloc] = {lower, upper, *bytes + (guards ? 2 * guardBytes : 0), arenaAlignment};
+    usual[alloc] = planned(alloc, *bytes);
     candidates.insert(alloc);
   });
+  SmallVector<Planned> fixed;
+  if (!candidates.empty())
+    function.walk([&](BufferOp op) {
+      fixed.push_back({op, planned(op, arenaBytes(cast<MemRefType>(op.getType())))});
+    });
   while (!candidates.empty()) {
     Pool pool(candidates.front(), guards);
     pool.collect(candidates);
     SmallVector<memory::Buffer> own;
-    for (AllocOp alloc : pool.members()) {
+    for (Operation *alloc : pool.members()) {
       own.push_back(usual.lookup(alloc));
-      candidates.remove(alloc);
+      candidates.remove(cast<AllocOp>(alloc));
     }
     if (own.size() < 2)
       continue;
     pooled += int64_t(own.size());
+    pool.takeFixed(fixed, own);
     if (failed(pool.make(function, own)))
       return failure();
   }

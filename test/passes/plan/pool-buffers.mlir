@@ -64,6 +64,46 @@ func.func @sizes() attributes {weir_plan.feeds = [{type = tensor<?x8xf32>}], wei
   return
 }
 
+// One of fixed size that lives when one of the others does not takes its place, and no arena.
+// CHECK-LABEL: @fixed_in_place
+// CHECK: %[[POOL:.*]] = weir_plan.alloc(%{{.*}}) : memref<?xi8>
+// CHECK: weir_plan.piece %[[POOL]] at %[[C0:.*]](%[[N:.*]]) : memref<?xi8> to memref<?x1024xf32>
+// CHECK: weir_plan.piece %[[POOL]] at %{{.*}}(%[[N]]) : memref<?xi8> to memref<?x1024xf32>
+// CHECK-NOT: weir_plan.buffer
+// CHECK: weir_plan.piece %[[POOL]] at %[[C0]]() : memref<?xi8> to memref<1x1024xf32>
+func.func @fixed_in_place() attributes {weir_plan.feeds = [{type = tensor<?x1024xf32>}], weir_plan.fetches = []} {
+  %c0 = arith.constant 0 : index
+  %x = weir_plan.feed 0 : memref<?x1024xf32>
+  %n = memref.dim %x, %c0 : memref<?x1024xf32>
+  %a = weir_plan.alloc(%n) : memref<?x1024xf32>
+  weir_plan.copy %x to %a : memref<?x1024xf32>, memref<?x1024xf32>
+  %b = weir_plan.alloc(%n) : memref<?x1024xf32>
+  weir_plan.copy %a to %b : memref<?x1024xf32>, memref<?x1024xf32>
+  %c = weir_plan.buffer : memref<1x1024xf32>
+  weir_plan.copy %b to %c : memref<?x1024xf32>, memref<1x1024xf32>
+  weir_plan.copy %c to %c : memref<1x1024xf32>, memref<1x1024xf32>
+  return
+}
+
+// One that lives with all of them is as well in the arena.
+// CHECK-LABEL: @fixed_beside
+// CHECK-COUNT-1: weir_plan.alloc
+// CHECK: weir_plan.buffer : memref<1x1024xf32>
+func.func @fixed_beside() attributes {weir_plan.feeds = [{type = tensor<?x1024xf32>}], weir_plan.fetches = []} {
+  %c0 = arith.constant 0 : index
+  %x = weir_plan.feed 0 : memref<?x1024xf32>
+  %n = memref.dim %x, %c0 : memref<?x1024xf32>
+  %a = weir_plan.alloc(%n) : memref<?x1024xf32>
+  weir_plan.copy %x to %a : memref<?x1024xf32>, memref<?x1024xf32>
+  %c = weir_plan.buffer : memref<1x1024xf32>
+  weir_plan.copy %a to %c : memref<?x1024xf32>, memref<1x1024xf32>
+  %b = weir_plan.alloc(%n) : memref<?x1024xf32>
+  weir_plan.copy %a to %b : memref<?x1024xf32>, memref<?x1024xf32>
+  weir_plan.copy %b to %c : memref<?x1024xf32>, memref<1x1024xf32>
+  weir_plan.copy %c to %b : memref<1x1024xf32>, memref<?x1024xf32>
+  return
+}
+
 // A size that follows from data is not known in front, a tensor that is sent is read later, what a
 // loop carries has its own end, and the only one that is left is asked for as it was.
 // CHECK-LABEL: @apart
