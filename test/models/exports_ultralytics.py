@@ -11,7 +11,7 @@ import io
 import os
 import tempfile
 
-os.environ["YOLO_OFFLINE"] = "1"
+os.environ.update(YOLO_OFFLINE="1", YOLO_VERBOSE="false")
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
 from ultralytics import YOLO  # noqa: E402
