@@ -10,8 +10,8 @@
 // feature's type, so x < t is x <= the number before t, and to find a range is a few comparisons
 // of one kind, for as many members as a set may have.
 //
-// A tree's nodes lie breadth first, in pairs: what a node leads to lies side by side, and the
-// node needs one place for both. A node that several lead to has a copy in each pair, but what it
+// A tree's nodes lie in pairs: what a node leads to lies side by side, and the node needs one place
+// for both. A node that several lead to has a copy in each pair, but what it
 // leads to itself is there once.
 //
 //===----------------------------------------------------------------------===//
@@ -22,6 +22,7 @@
 #include "llvm/ADT/bit.h"
 
 #include <cmath>
+#include <deque>
 #include <limits>
 
 using namespace mlir;
@@ -173,26 +174,68 @@ public:
   std::vector<int64_t> leaves; ///< nodes of the ensemble
 
 private:
+  /// Narrow nodes of a cache line.
+  static constexpr size_t lineNodes = 8;
+
   struct Record {
     double limit = 0;
-    int64_t leaf = -1; ///< of decisions -1
+    int64_t leaf = 0; ///< of decisions -1
     int64_t feature = 0, child = 0;
     bool nanIsLow = false;
   };
 
+  void place(int64_t root);
+
   const Decider &decider;
   TreeTables &tables;
   std::vector<Record> records;
+  // Of the tree that is added: what lies where, with a feature that may be read there, and where
+  // the pairs are that decisions lead to.
+  std::vector<std::pair<int64_t, int64_t>> places;
+  llvm::DenseMap<int64_t, int64_t> pairs;
   double steps = 0;
 };
 
+/// Pairs come in the order in which walks need them: behind one, in its cache line, those that its
+/// nodes lead to, then whole subtrees, one behind the other. A walk through a tree that no cache
+/// holds reads half the lines that it would breadth first.
+void Layout::place(int64_t root) {
+  std::deque<int64_t> line;
+  std::vector<int64_t> left;
+  auto want = [&](int64_t place) {
+    if (place >= 0 && !pairs.contains(place))
+      line.push_back(place);
+  };
+  want(root);
+  while (!line.empty() || !left.empty()) {
+    if (places.size() % lineNodes == 0) {
+      left.insert(left.end(), line.rbegin(), line.rend());
+      line.clear();
+    }
+    int64_t next = line.empty() ? left.back() : line.front();
+    if (line.empty())
+      left.pop_back();
+    else
+      line.pop_front();
+    if (!pairs.try_emplace(next, int64_t(places.size())).second)
+      continue;
+    const Decision &own = decider.decisions[next];
+    for (int64_t child : {own.low, own.high})
+      places.push_back({child, own.feature});
+    for (int64_t child : {own.low, own.high})
+      want(child);
+  }
+}
+
 void Layout::addTree(int64_t root) {
-  // Places of the tree in order, each with a feature that may be read there.
-  std::vector<std::pair<int64_t, int64_t>> places{{~int64_t(0), 0}, {root, 0}};
+  // The first place is nobody's: the root has a pair for itself.
+  places.assign({{~int64_t(0), 0}, {root, 0}});
+  pairs.clear();
+  place(root);
+  records.resize(llvm::alignTo(records.size(), lineNodes));
   int64_t first = records.size();
-  llvm::DenseMap<int64_t, int64_t> pairs, numbers;
+  llvm::DenseMap<int64_t, int64_t> numbers;
   records.emplace_back();
-  records.back().leaf = 0;
   for (int64_t i = 1; i < int64_t(places.size()); ++i) {
     auto [place, feature] = places[i];
     Record made;
@@ -200,17 +243,10 @@ void Layout::addTree(int64_t root) {
       auto [number, isNew] = numbers.try_emplace(place, int64_t(leaves.size()));
       if (isNew)
         leaves.push_back(~place);
-      made.leaf = number->second;
-      made.feature = feature;
-      made.child = first + i - 1;
+      made = {0, number->second, feature, first + i - 1, false};
     } else {
       const Decision &own = decider.decisions[place];
-      auto [pair, isNew] = pairs.try_emplace(place, int64_t(places.size()));
-      if (isNew) {
-        places.push_back({own.low, own.feature});
-        places.push_back({own.high, own.feature});
-      }
-      made = {own.limit, -1, own.feature, first + pair->second, own.nanIsLow};
+      made = {own.limit, -1, own.feature, first + pairs[place], own.nanIsLow};
       tables.features = std::max(tables.features, own.feature + 1);
       tables.missing |= own.nanIsLow;
     }
