@@ -57,6 +57,12 @@ def ensemble(random, features, size, modes):
             for _ in range(count)]
 
 
+def weight(random, trees):
+    """Sums are of ordinary size: of a logistic function's small result ONNX Runtime knows what is
+    left of 1."""
+    return float(np.float32(random.standard_normal() / len(trees) ** 0.5))
+
+
 def votes(random, trees, targets):
     """(tree, leaf, target, weight): one target a tree, or all of them."""
     all_targets = random.random() < 0.5
@@ -64,7 +70,7 @@ def votes(random, trees, targets):
     for t, tree in enumerate(trees):
         for leaf in tree.leaves():
             for target in range(targets) if all_targets else [t % targets]:
-                made.append((t, leaf, target, float(np.float32(random.standard_normal()))))
+                made.append((t, leaf, target, weight(random, trees)))
     return made
 
 
@@ -118,7 +124,7 @@ def new_form(draw, trees, targets):
         for i in tree.leaves():
             leaves[i] = len(lists["leaf_weights"])
             lists["leaf_targetids"].append(t % targets)
-            lists["leaf_weights"].append(np.float32(random.standard_normal()))
+            lists["leaf_weights"].append(weight(random, trees))
         lists["tree_roots"].append(first)
         for i in inner:
             feature, limit, mode, yes, no, missing = tree.nodes[i] or (0, 0.0, 0, 0, 0, 0)
