@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/Tiles.h"
+#include "compiler/codegen/cpu/schedule/RegisterTiles.h"
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
 
@@ -37,13 +38,15 @@ public:
 
   /// The parts from `begin` to before `end`.
   void emit(Value begin, Value end) {
+    if (isOpen)
+      return emitOpen(begin, end);
     emitStepLoop(r, begin, end, 1, [&](Value number) { emitPart(partOf(number)); });
   }
 
 private:
   /// A block of lines by a panel of channels, in a plane of an image.
   struct Part {
-    SmallVector<Value> at; ///< image, plane, block of lines, block of the line, panel
+    SmallVector<Value> at; ///< image, plane; of known lines block of lines, of the line, panel
     Value panel, column;   ///< column: the panel's first
     Value firstLine, lines;
     Value plane; ///< the first element that the group reads
@@ -60,7 +63,10 @@ private:
     Value number; ///< counts the tiles of the part
   };
 
+  void emitOpen(Value begin, Value end);
   Part partOf(Value number);
+  Part partAt(Value position, Value end);
+  void placePart(Part &part);
   void emitPart(const Part &part);
   void emitGroup(const Part &part);
   void emitColumns(const Part &part, const Columns &wanted);
@@ -87,7 +93,9 @@ private:
   Value channelsOfAll;
   SmallVector<Value> steps;
   Value lineLength;
-  bool wraps; ///< positions run on from one line to the next, where memory may have a gap
+  bool isOpen; ///< lines are of open length
+  Value most;  ///< then: lines of a block
+  bool wraps;  ///< positions run on from one line to the next, where memory may have a gap
   int64_t tilesInPanel;
 };
 
@@ -121,10 +129,60 @@ ConvolutionEmitter::ConvolutionEmitter(KernelBuilder &r, plan::KernelOp kernel, 
   wraps = isPointwise && target.hasGaps();
   for (BlockArgument argument : kernel.getBody().getArguments())
     wraps |= isPointwise && r.bufferOf(argument).hasGaps();
-  tilesInPanel =
-      target.type.isDynamicDim(outer + 1)
-          ? blocks[outer]
-          : llvm::divideCeil(blocks[outer] * target.type.getDimSize(outer + 1), shape.rows);
+  isOpen = target.type.isDynamicDim(outer + 1);
+  if (!isOpen) {
+    tilesInPanel = llvm::divideCeil(blocks[outer] * target.type.getDimSize(outer + 1), shape.rows);
+    return;
+  }
+  // At most so many tiles share in fetching ahead; a part knows how many it has.
+  tilesInPanel = 32;
+  // As many lines as those of known length, but some, and by twos.
+  constexpr int64_t fewest = 4;
+  Value two = r.constant(2),
+        pairs = r.divide(r.constant(partPositions / 2), r.maximum(width, r.constant(1)));
+  most = r.maximum(r.mul(pairs, two), r.constant(fewest));
+}
+
+/// The range counts lines: within them of a panel, of blocks down, of planes. What there is of a
+/// block and a panel goes at once.
+void ConvolutionEmitter::emitOpen(Value begin, Value end) {
+  auto isLeft = [&](OpBuilder &, Location, ValueRange state) {
+    scf::ConditionOp::create(r.b, r.loc, r.less(state[0], end), state);
+  };
+  auto body = [&](OpBuilder &, Location, ValueRange state) {
+    Part part = partAt(state[0], end);
+    emitPart(part);
+    scf::YieldOp::create(r.b, r.loc, ValueRange(r.add(state[0], part.lines)));
+  };
+  OpBuilder::InsertionGuard guard(r.b);
+  scf::WhileOp::create(r.b, r.loc, TypeRange(begin.getType()), ValueRange(begin), isLeft, body);
+}
+
+ConvolutionEmitter::Part ConvolutionEmitter::partAt(Value position, Value end) {
+  auto split = [&](Value &number, Value by) {
+    Value rest = r.remainder(number, by);
+    number = r.divide(number, by);
+    return rest;
+  };
+  Value width = r.constant(blocks.back());
+  Value panels = r.divide(r.add(columns, r.constant(blocks.back() - 1)), width);
+  Value plane = position, rest = split(plane, r.mul(lines, panels));
+  Value block = rest;
+  rest = split(block, r.mul(most, panels));
+  Value first = r.mul(block, most);
+  // A plane's last block may have fewer lines.
+  Value height = r.minimum(most, r.sub(lines, first));
+  Value line = split(rest, height);
+  Part part;
+  part.at.resize(outer);
+  for (int64_t i = outer - 1; i > 0; --i)
+    part.at[i] = split(plane, target.dims[i]);
+  part.at[0] = plane;
+  part.panel = rest;
+  part.firstLine = r.add(first, line);
+  part.lines = r.minimum(r.sub(height, line), r.sub(end, position));
+  placePart(part);
+  return part;
 }
 
 ConvolutionEmitter::Part ConvolutionEmitter::partOf(Value number) {
@@ -132,22 +190,27 @@ ConvolutionEmitter::Part ConvolutionEmitter::partOf(Value number) {
   Part part;
   part.at = r.blockIndices(number, target.dims, blocks);
   part.panel = part.at.back();
-  part.column = r.mul(part.panel, r.constant(blocks.back()));
-  // A group, or whole panels of one, which reads its own input channels.
-  Value firstChannel = r.constant(0);
-  if (int64_t groups = conv.getGroups(); groups > 1)
-    firstChannel = r.mul(r.divide(part.column, r.divide(columns, r.constant(groups))), channels);
   part.firstLine = r.mul(part.at[outer], r.constant(linesInBlock));
   bool exact =
       !target.type.isDynamicDim(outer) && target.type.getDimSize(outer) % linesInBlock == 0;
   part.lines = exact ? r.constant(linesInBlock)
                      : r.minimum(r.constant(linesInBlock), r.sub(lines, part.firstLine));
+  placePart(part);
+  return part;
+}
+
+/// Where the part's columns are, and what they read.
+void ConvolutionEmitter::placePart(Part &part) {
+  part.column = r.mul(part.panel, r.constant(blocks.back()));
+  // A group, or whole panels of one, which reads its own input channels.
+  Value firstChannel = r.constant(0);
+  if (int64_t groups = conv.getGroups(); groups > 1)
+    firstChannel = r.mul(r.divide(part.column, r.divide(columns, r.constant(groups))), channels);
   part.plane = r.mul(part.at[0], r.mul(input.extent(r, 1), steps[0]));
   if (outer == 2)
     part.plane =
         r.add(part.plane, r.mul(part.at[1], r.mul(r.constant(conv.getStrides()[0]), steps[0])));
   part.plane = r.add(part.plane, firstChannel);
-  return part;
 }
 
 void ConvolutionEmitter::emitPositions(const Part &part, const Columns &wanted,
@@ -164,9 +227,11 @@ void ConvolutionEmitter::emitPositions(const Part &part, const Columns &wanted,
       Value own = r.mul(r.mul(k[d], r.constant(dilations[d])), steps[d]);
       window = window ? r.add(window, own) : own;
     }
-    Value place = r.add(r.mul(r.constant(i / across * inLine[0]), lineLength),
-                        r.mul(r.constant(i % across * inLine[1]), channelsOfAll));
-    Value linear = r.add(r.add(r.add(base, window), k[outerLoops]), place);
+    Value line = r.mul(r.constant(i / across * inLine[0]), lineLength),
+          inOwn = r.mul(r.constant(i % across * inLine[1]), channelsOfAll);
+    // One address for all of an open line: else LLVM would keep one for each.
+    Value linear = isOpen ? r.add(r.add(r.add(r.add(base, line), window), k[outerLoops]), inOwn)
+                          : r.add(r.add(r.add(base, window), k[outerLoops]), r.add(line, inOwn));
     return loadStep(r, conv, input.pointer, linear);
   };
   auto filterRow = [&](ValueRange k) {
@@ -191,8 +256,12 @@ void ConvolutionEmitter::emitPositions(const Part &part, const Columns &wanted,
     indices.append({y, own});
     return indices;
   };
+  Value tiles;
+  if (isOpen)
+    tiles = r.divide(r.add(r.mul(part.lines, width), r.constant(shape.rows - 1)),
+                     r.constant(shape.rows));
   auto prefetch = [&](ValueRange k) {
-    filter.prefetch(r, filterRows, filterRow(k), part.panel, positions.number, tilesInPanel);
+    filter.prefetch(r, filterRows, filterRow(k), part.panel, positions.number, tilesInPanel, tiles);
   };
   TileOperands operands{readLeft, readRight, filter.isPacked};
   if (filter.wantsPrefetch(kernel, tilesInPanel))
@@ -225,8 +294,8 @@ void ConvolutionEmitter::emitColumns(const Part &part, const Columns &wanted) {
     });
   } else {
     // Lines that may be short go two at a time, half a tile of each.
-    bool isOpen = target.type.isDynamicDim(outer + 1) && shape.rows % 2 == 0;
-    Value pairs = isOpen ? r.mul(r.divide(part.lines, r.constant(2)), r.constant(2)) : zero;
+    bool isPaired = isOpen && shape.rows % 2 == 0;
+    Value pairs = isPaired ? r.mul(r.divide(part.lines, r.constant(2)), r.constant(2)) : zero;
     auto emitHalves = [&](Value offset, int64_t count) {
       emitRowTiles(r, width, shape.rows / 2, [&](Value first, int64_t across) {
         Value before = r.add(r.mul(offset, width), first);
@@ -235,10 +304,10 @@ void ConvolutionEmitter::emitColumns(const Part &part, const Columns &wanted) {
                        r.divide(before, r.constant(shape.rows))});
       });
     };
-    if (isOpen)
+    if (isPaired)
       emitStepLoop(r, zero, pairs, 2, [&](Value offset) { emitHalves(offset, 2); });
     emitStepLoop(r, pairs, part.lines, 1, [&](Value offset) {
-      if (isOpen)
+      if (isPaired)
         return emitHalves(offset, 1);
       emitLine(part, wanted, r.add(part.firstLine, offset), zero, width, r.mul(offset, width));
     });

@@ -199,7 +199,7 @@ def convolution(stride, pad=0):
 def results(stride):
     """P and Q are what a window of 3x3 makes of H and W."""
     return [{**each, "P": (each["H"] - 3) // stride + 1, "Q": (each["W"] - 3) // stride + 1}
-            for each in IMAGES + [{"H": 16, "W": 9}, {"H": 4, "W": 31}]]
+            for each in IMAGES + [{"H": 16, "W": 9}, {"H": 4, "W": 31}, {"H": 40, "W": 31}]]
 
 
 # Lines of few windows and of many, that the input ends within or before.

@@ -107,8 +107,9 @@ SmallVector<int64_t> weir::convolutionTiles(ScheduleBuilder &s, KernelOp kernel,
   int64_t channels = stepsAlong(conv);
   int64_t pitch =
       ShapedType::isDynamic(channels) ? 0 : channels * conv.getStrides().back() * unit.elementBytes;
+  // How many lines are a block, parts find out.
   if (ShapedType::isDynamic(width))
-    return cut(4, registerTile(unit, width, columns, pitch, choice));
+    return cut(1, registerTile(unit, width, columns, pitch, choice));
   int64_t lines = std::max<int64_t>(1, positions / std::max<int64_t>(width, 1));
   if (isPointwise(kernel, conv)) {
     s.set(schedule::pointwise, true);
