@@ -40,15 +40,11 @@ int64_t weir::shape::windowCount(const Window &w, int64_t size, int64_t kernel, 
   if (size > most || kernel > most / w.dilation)
     return unknown;
   int64_t room = size + w.padBefore + w.padAfter - (kernel - 1) * w.dilation - 1;
-  if (room < 0)
-    return 0;
-  int64_t count = room / w.stride + 1;
-  if (ceilMode && room % w.stride) {
+  int64_t count = room < 0 ? 0 : room / w.stride + 1;
+  // Rounded up, a window counts that reaches beyond the end, be it the only one; one that would
+  // begin in the end padding is dropped.
+  if (ceilMode && room > -w.stride && room % w.stride && count * w.stride < size + w.padBefore)
     ++count;
-    // A window that would begin in the end padding is dropped.
-    if ((count - 1) * w.stride >= size + w.padBefore)
-      --count;
-  }
   return count;
 }
 
@@ -61,13 +57,10 @@ Value weir::shape::windowCount(ElementReader &r, const Window &w, Value size, Va
   // same are the same arithmetic, none is chosen between.
   if (!ceilMode || w.stride == 1)
     return r.divide(r.maximum(r.add(room, stride), zero), stride);
-  Value fits = r.less(r.constant(-1), room);
-  room = r.maximum(room, zero);
-  Value count = r.add(r.divide(room, stride), one);
-  Value up = r.add(r.divide(r.add(room, r.constant(w.stride - 1)), stride), one);
+  Value up = r.divide(r.maximum(r.add(room, r.constant(2 * w.stride - 1)), zero), stride);
+  Value count = r.divide(r.maximum(r.add(room, stride), zero), stride);
   Value begin = r.mul(r.sub(up, one), stride);
-  count = r.select(r.less(begin, r.add(size, r.constant(w.padBefore))), up, count);
-  return r.select(fits, count, zero);
+  return r.select(r.less(begin, r.add(size, r.constant(w.padBefore))), up, count);
 }
 
 WindowRange weir::shape::windowRange(ElementReader &r, const Window &w, Value place, Value size,

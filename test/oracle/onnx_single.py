@@ -209,6 +209,8 @@ class Draw(shapes.Operands):
         if name == "kernel_shape":
             if op in POOLS:
                 shape = self.lists["S"]
+                if random.random() < 0.2:  # larger than small images
+                    return random.integers(1, 4, len(shape)).tolist()
                 return [int(random.integers(1, min(max(d, 1), 3) + 1)) for d in shape]
             return list(self.lists["K"]) if "K" in self.lists and often else None
         if op == "Col2Im" and name in ("strides", "dilations", "pads"):
@@ -436,13 +438,16 @@ def open_dims(schema, i, value, operands):
 
 
 def beyond(drawn):
-    """Whether a pool's window, with its dilations, is larger than the padded image."""
+    """Whether a pool's window, with its dilations, is larger than the padded image; where counts are
+    rounded up, by a step at least."""
     sizes, kernel = drawn.lists["S"], drawn.attributes.get("kernel_shape") or []
     rates = drawn.attributes.get("dilations") or [1] * len(kernel)
     pads = drawn.attributes.get("pads") or [0] * 2 * len(kernel)
+    steps = drawn.attributes.get("strides") or [1] * len(kernel)
+    slack = [step - 1 if drawn.attributes.get("ceil_mode") else 0 for step in steps]
     return drawn.attributes.get("auto_pad") in (None, b"NOTSET", b"VALID") and any(
-        (k - 1) * r + 1 > size + before + after for k, r, size, before, after in
-        zip(kernel, rates, sizes, pads, pads[len(kernel):]))
+        (k - 1) * r + 1 > size + before + after + more for k, r, size, before, after, more in
+        zip(kernel, rates, sizes, pads, pads[len(kernel):], slack))
 
 
 def reject_open(schema, drawn):

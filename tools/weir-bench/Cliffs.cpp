@@ -33,6 +33,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <set>
 
 using namespace weir;
@@ -104,7 +105,19 @@ std::string reasonOf(const Row &row) {
     return "differences are squared; ONNX Runtime takes a product from two norms, which cancels";
   if (row.key[0].rfind("Random", 0) == 0 && isBesideOpenVino)
     return "numbers of the Mersenne Twister, one after the other; OpenVINO's are Philox";
-  return "";
+  if (row.ratio() <= 2)
+    return "";
+  static const std::map<std::string, const char *> ofOperators = {
+      {"Hardmax", "an open axis may be empty: a copy has room for one element; lines of two"},
+      {"RotaryEmbedding", "halves of lines are cast to f32 by kernels of their own"},
+      {"ConvInteger", "channels first: sums of 32 bits are transposed, and corrected behind that"},
+      {"com.microsoft.DynamicQuantizeMatMul", "of bytes that are fed, with open depth: words"},
+      {"com.microsoft.Inverse", "elimination by a loop of the graph, several kernels a column"},
+      {"com.microsoft.WordConvEmbedding",
+       "a tile is a line of eight, which reads all of the filter"},
+  };
+  auto it = ofOperators.find(row.key[0]);
+  return it == ofOperators.end() ? "" : it->second;
 }
 
 std::string line(const Row &row) {
