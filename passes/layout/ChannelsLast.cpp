@@ -111,11 +111,13 @@ struct PoolToLast : OpRewritePattern<PoolOp> {
 };
 
 /// A value under `permutation`'s inverse that costs nothing: it is transposed
-/// already, is a constant, or has at most one dimension that is not 1.
+/// already, is a constant, or has at most one dimension that is not 1, or such as stay in order.
 bool isFree(Value value, ArrayRef<int64_t> permutation) {
   if (auto transpose = value.getDefiningOp<TransposeOp>())
     return transpose.getPermutation() == permutation;
   auto type = cast<RankedTensorType>(value.getType());
+  if (type.getRank() == (int64_t)permutation.size() && isNoMove(type, inverse(permutation)))
+    return true;
   if (!type.hasStaticShape())
     return type.getRank() == 0;
   return value.getDefiningOp<ConstantOp>() ||
@@ -129,6 +131,8 @@ Value untransposed(OpBuilder &b, Location loc, Value value, ArrayRef<int64_t> pe
   auto type = cast<RankedTensorType>(value.getType());
   if (type.getRank() == 0)
     return value;
+  if (type.getRank() == (int64_t)permutation.size())
+    return transposed(b, loc, value, inverse(permutation));
   // Broadcasting aligns trailing dimensions: fill in those in front.
   SmallVector<int64_t> shape(permutation.size() - type.getRank(), 1);
   shape.append(type.getShape().begin(), type.getShape().end());

@@ -94,3 +94,24 @@ func.func @open_filter(%x: tensor<?x?x?xf32>, %w: tensor<?x?x1xf32>, %sizes: ten
   %0 = weir.conv_transpose %x, %w, %sizes {channels_last = false, dilations = array<i64: 1>, groups = 4 : i64, pads = array<i64: 0, 0>, strides = array<i64: 1>} : (tensor<?x?x?xf32>, tensor<?x?x1xf32>, tensor<1xi64>) -> tensor<?x?x?xf32>
   return %0 : tensor<?x?x?xf32>
 }
+
+// A gate for each channel of an open number of images, computed from their means: none of its
+// dimensions changes places with another, so that images stay as they are between convolutions.
+// CHECK-LABEL: func.func @gated_images
+// CHECK: weir.transpose %arg0
+// CHECK-NOT: weir.transpose
+// CHECK: weir.mul {{.*}}tensor<?x8x8x16xf32>
+// CHECK: weir.conv
+// CHECK: weir.transpose
+// CHECK-NOT: weir.transpose
+// CHECK: return
+func.func @gated_images(%x: tensor<?x16x8x8xf32>) -> tensor<?x16x8x8xf32> {
+  %w = weir.constant dense<1.0> : tensor<16x16x3x3xf32>
+  %v = weir.constant dense<2.0> : tensor<16x16x3x3xf32>
+  %0 = weir.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = false, accumulator = f32} : (tensor<?x16x8x8xf32>, tensor<16x16x3x3xf32>) -> tensor<?x16x8x8xf32>
+  %1 = weir.reduce %0 {axes = array<i64: 2, 3>, keep_dims = true, kind = "mean"} : (tensor<?x16x8x8xf32>) -> tensor<?x16x1x1xf32>
+  %2 = weir.logistic %1 : (tensor<?x16x1x1xf32>) -> tensor<?x16x1x1xf32>
+  %3 = weir.mul %0, %2 : (tensor<?x16x8x8xf32>, tensor<?x16x1x1xf32>) -> tensor<?x16x8x8xf32>
+  %4 = weir.conv %3, %v {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = false, accumulator = f32} : (tensor<?x16x8x8xf32>, tensor<16x16x3x3xf32>) -> tensor<?x16x8x8xf32>
+  return %4 : tensor<?x16x8x8xf32>
+}
