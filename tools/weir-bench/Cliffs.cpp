@@ -110,6 +110,7 @@ std::string reasonOf(const Row &row) {
   static const std::map<std::string, const char *> ofOperators = {
       {"Hardmax", "an open axis may be empty: a copy has room for one element; lines of two"},
       {"RotaryEmbedding", "halves of lines are cast to f32 by kernels of their own"},
+      {"Exp", "halves that are turned as they are read go one by one"},
       {"ConvInteger", "channels first: sums of 32 bits are transposed, and corrected behind that"},
       {"com.microsoft.DynamicQuantizeMatMul", "of bytes that are fed, with open depth: words"},
       {"com.microsoft.Inverse", "elimination by a loop of the graph, several kernels a column"},
