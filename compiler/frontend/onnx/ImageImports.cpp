@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/frontend/onnx/GraphImporter.h"
 #include "compiler/frontend/onnx/Sampling.h"
 
 #include <cmath>
@@ -100,6 +101,24 @@ bool scaleSizes(NodeImport &n, Value x, size_t input, ResizeParameters &p, bool 
   return static_cast<bool>(p.sizes);
 }
 
+/// The places in `sizes`, one an axis of `axes`, whose sizes are not known to be those that `x`
+/// has: what is left alone is no work, and loops over the rest are plain.
+SmallVector<int64_t> changedPlaces(NodeImport &n, Value x, Value sizes, ArrayRef<int64_t> axes) {
+  std::optional<SmallVector<KnownInteger>> entries = followIntegers(sizes);
+  SmallVector<int64_t> places;
+  for (auto [i, axis] : llvm::enumerate(axes)) {
+    bool isOwn = false;
+    if (entries && entries->size() == axes.size()) {
+      const KnownInteger &entry = (*entries)[i];
+      isOwn = entry.isSymbol() ? n.graph.sizes.areEqual(entry.tensor, entry.dimension, x, axis)
+                               : entry.value && *entry.value == n.dim(x, axis);
+    }
+    if (!isOwn)
+      places.push_back(i);
+  }
+  return places;
+}
+
 /// Scales from sizes, and sizes again where the aspect ratio is kept.
 bool giveSizes(NodeImport &n, Value x, size_t input, ResizeParameters &p, bool keepAll,
                std::string_view policy) {
@@ -137,11 +156,23 @@ bool giveSizes(NodeImport &n, Value x, size_t input, ResizeParameters &p, bool k
     p.scales = n.floats(kept, f32);
     return p.sizes && p.scales;
   }
+  p.sizes = n.cast(n.in(input), n.b.getI64Type());
+  if (stretch && !keepAll && p.sizes) {
+    SmallVector<int64_t> places = changedPlaces(n, x, p.sizes, p.axes), axes;
+    if (places.empty()) {
+      p.axes.clear();
+      return true;
+    }
+    for (int64_t place : places)
+      axes.push_back(p.axes[place]);
+    if (places.size() < p.axes.size())
+      p.sizes = n.gather(p.sizes, n.ints(places), 0);
+    p.axes = axes;
+  }
   SmallVector<Value> parts;
   for (int64_t axis : p.axes)
     parts.push_back(n.sizeOf(x, axis));
   Value from = n.cast(n.concat(parts, 0), f32);
-  p.sizes = n.cast(n.in(input), n.b.getI64Type());
   p.scales = n.div(n.cast(p.sizes, f32), from);
   if (!stretch) {
     Value one = n.reduce(p.scales, policy == "not_larger" ? "min" : "max", {0}, true);
