@@ -121,7 +121,8 @@ struct PlanMemoryPass : weir::impl::WeirPlanMemoryPassBase<PlanMemoryPass> {
           continue;
         int64_t location = locations[next++];
         auto buffer = rootOf(operand).getDefiningOp<BufferOp>();
-        if (location < 0 || !buffer)
+        // Nobody writes a tensor without elements, and nobody reads any of its place.
+        if (location < 0 || !buffer || cast<MemRefType>(buffer.getType()).getNumElements() == 0)
           continue;
         accesses.push_back({location, (int64_t)buffer.getOffset().value(),
                             arenaBytes(cast<MemRefType>(buffer.getType())),

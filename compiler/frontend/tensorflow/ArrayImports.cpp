@@ -262,6 +262,8 @@ static LogicalResult reverse(NodeImport &n) {
   Value x = n.in(0), flags = n.in(1);
   if (!x || !flags)
     return failure();
+  if (n.rank(x) == 0) // TensorFlow hands it on before it looks at what is to be turned
+    return n.result(x);
   std::optional<IntVector> given = n.knownInts(1);
   if (!given) {
     // Each dimension from either end.

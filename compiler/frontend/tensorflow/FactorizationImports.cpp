@@ -359,8 +359,11 @@ static LogicalResult cholesky(NodeImport &n) {
                          // A Hermitian matrix has a real diagonal, whatever is written there.
                          if (head && isComplex(head))
                            head = t.cast(t.op<RealOp>(head), t.element(head));
-                         Value column = t.div(line(t, s[0], k, 2), t.sqrt(head));
+                         Value root = t.sqrt(head);
+                         Value column = t.div(line(t, s[0], k, 2), root);
                          column = t.select(t.compare("ge", rows, k), column, t.like(s[0], 0));
+                         // Not by division: an infinity's would be NaN, and that of a zero.
+                         column = t.select(t.compare("eq", rows, k), root, column);
                          Value below = t.select(t.compare("gt", rows, k), column, t.like(s[0], 0));
                          Value next =
                              t.sub(s[0], t.mul(below, t.transpose(conjugate(t, below), {0, 2, 1})));
@@ -370,14 +373,18 @@ static LogicalResult cholesky(NodeImport &n) {
     return failure();
   Value keep = n.compare("ge", indexAlong(n, size, 1), indexAlong(n, size, 2));
   Value lower = n.select(keep, (*result)[0].value, n.like(a->matrices, 0));
-  // A matrix that is not positive definite has nothing but NaN, as TensorFlow
-  // has it.
+  // A matrix that is not positive definite has nothing but NaN, of complex numbers nothing but
+  // zeros, as TensorFlow has it. There a NaN as a pivot is none of the signs.
   Value diagonal = diagonalOf(n, lower, size);
-  if (diagonal && isComplex(diagonal))
+  const bool isComplexMatrix = diagonal && isComplex(diagonal);
+  if (isComplexMatrix)
     diagonal = n.op<RealOp>(diagonal);
-  Value bad = n.op<NotOp>(n.reduce(n.compare("gt", diagonal, 0), "all", {1}, false));
-  Value spoilt = n.op<AndOp>(n.unsqueeze(bad, {1, 2}), keep);
-  lower = n.select(spoilt, n.like(lower, std::numeric_limits<double>::quiet_NaN()), lower);
+  const double spoilt = isComplexMatrix ? 0 : std::numeric_limits<double>::quiet_NaN();
+  Value bad = isComplexMatrix
+                  ? n.reduce(n.compare("le", diagonal, 0), "any", {1}, false)
+                  : n.op<NotOp>(n.reduce(n.compare("gt", diagonal, 0), "all", {1}, false));
+  Value isSpoilt = n.op<AndOp>(n.unsqueeze(bad, {1, 2}), keep);
+  lower = n.select(isSpoilt, n.like(lower, spoilt), lower);
   return n.result(restore(n, *a, lower, {size, size}));
 }
 

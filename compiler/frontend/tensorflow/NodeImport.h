@@ -118,6 +118,10 @@ private:
 /// strides. Null after a report.
 Value slicePlaces(NodeImport &n, Value shape, size_t first);
 
+/// `x` with the strided slice of it that the node's inputs 1 to 3 and its masks name replaced by
+/// `value`, which may have more leading dimensions than the slice, of size 1. Null after a report.
+Value updatedSlice(NodeImport &n, Value x, Value value);
+
 /// A row of the importer table.
 struct OpImport {
   std::string_view op;

@@ -392,18 +392,31 @@ static LogicalResult mirrorPad(NodeImport &n) {
   return padWith(n, n.like(n.in(0), 0), n.s("mode") == "REFLECT" ? "reflect" : "symmetric");
 }
 
+Value weir::tf::updatedSlice(NodeImport &n, Value x, Value value) {
+  Value places = slicePlaces(n, n.shapeOf(x), 1);
+  if (!places || !value)
+    return nullptr;
+  IntVector extra;
+  for (int64_t i = 0; i < n.rank(value) - n.rank(places); ++i) {
+    if (ShapedType::isDynamic(n.dim(value, i)))
+      require(n, n.compare("eq", n.sizeOf(value, i), 1),
+              "the value has more dimensions than the slice, and they are not of size 1");
+    extra.push_back(i);
+  }
+  if (!extra.empty() && !(value = n.squeeze(value, extra)))
+    return nullptr;
+  Value updates = n.reshape(n.expandTo(value, n.shapeOf(places)), {-1});
+  Value after = n.op<ScatterNdOp>(n.reshape(x, {-1}), n.reshape(places, {-1, 1}), updates,
+                                  n.text("none"), n.flag(false), n.flag(false));
+  return n.reshapeTo(after, n.shapeOf(x));
+}
+
 /// The operand with a strided slice of it replaced.
 static LogicalResult updateSlice(NodeImport &n) {
   Value x = n.in(0), value = n.in(4);
   if (!x || !value)
     return failure();
-  Value places = slicePlaces(n, n.shapeOf(x), 1);
-  if (!places)
-    return failure();
-  Value updates = n.reshape(n.expandTo(value, n.shapeOf(places)), {-1});
-  Value after = n.op<ScatterNdOp>(n.reshape(x, {-1}), n.reshape(places, {-1, 1}), updates,
-                                  n.text("none"), n.flag(false), n.flag(false));
-  return n.result(n.reshapeTo(after, n.shapeOf(x)));
+  return n.result(updatedSlice(n, x, value));
 }
 
 ArrayRef<OpImport> weir::tf::sliceImports() {

@@ -227,14 +227,8 @@ static LogicalResult assignSlice(NodeImport &n) {
   Value value = n.in(4);
   if (!variable || !value)
     return failure();
-  Value before = currentValue(n, *variable);
-  Value places = slicePlaces(n, n.shapeOf(before), 1);
-  if (!places)
-    return failure();
-  Value updates = n.reshape(n.expandTo(value, n.shapeOf(places)), {-1});
-  Value after = n.op<ScatterNdOp>(n.reshape(before, {-1}), n.reshape(places, {-1, 1}), updates,
-                                  n.text("none"), n.flag(false), n.flag(false));
-  if (failed(assignValue(n, *variable, n.reshapeTo(after, n.shapeOf(before)))))
+  Value after = updatedSlice(n, currentValue(n, *variable), value);
+  if (!after || failed(assignValue(n, *variable, after)))
     return failure();
   return passOn(n, *variable);
 }
