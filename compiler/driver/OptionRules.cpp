@@ -48,6 +48,9 @@ bool driver::checkOptions(const Options &options, DiagnosticSink &sink) {
       options.precision != "bf16" && !(isTrained && options.precision == "f16"))
     refuse("--precision=" + options.precision,
            isTrained ? "f32, tf32, bf16 or f16" : "f32, tf32 or bf16");
+  if (!options.winograd.empty() && options.winograd != "off" && options.winograd != "2" &&
+      options.winograd != "4")
+    refuse("--winograd=" + options.winograd, "off, 2 or 4");
   if (!options.memoryLimit.empty() && !parseSize(options.memoryLimit))
     driver::report(sink, "W0112", options.input,
                    "found --memory-limit=" + options.memoryLimit +

@@ -79,6 +79,9 @@ struct Options {
   /// Nodes that --precision leaves alone.
   std::vector<std::string> keepF32;
   std::string placer, receives, schedule, precision, memoryLimit;
+  /// Tiles of convolutions with fewer multiplications: off, 2 or 4 results across; empty: by the
+  /// bound of their error.
+  std::string winograd;
   /// What code is made for, by type of device (DeviceKinds.h); none, or empty: no
   /// such devices.
   std::map<std::string, std::string> deviceTargets;

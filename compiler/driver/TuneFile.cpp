@@ -78,9 +78,10 @@ bool TuneFile::read(const std::string &path, DiagnosticSink &sink) {
     Entry entry;
     std::optional<TileChoice> choice = TileChoice::parse(*text);
     if (!choice)
-      return refuse("found the choice " + quoted(*text) + " of " + where +
-                    "; possible: direct or winograd, tile=ROWSxVECTORS, part=N, depth=N, "
-                    "ahead=0 or 1");
+      return refuse(
+          "found the choice " + quoted(*text) + " of " + where +
+          "; possible: direct, winograd or winograd4, tile=ROWSxVECTORS, part=N, depth=N, "
+          "ahead=0 or 1");
     entry.choice = *choice;
     for (auto [name, into] :
          {std::pair("us", &entry.microseconds), {"us_before", &entry.microsecondsBefore}}) {

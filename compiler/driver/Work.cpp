@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/driver/Work.h"
+#include "compiler/codegen/cpu/schedule/TileChoice.h"
 #include "compiler/driver/DeviceKinds.h"
 #include "compiler/driver/MemoryLimit.h"
 #include "dialects/weir/Target.h"
@@ -58,6 +59,10 @@ void driver::describeTarget(Work &work) {
                                   target.code.vectorRegisters, bytes, bf16Products(target),
                                   /*widensHalves=*/computesHalvesOnCpu(module, work.options),
                                   /*mayOffload=*/hasAccelerators(work.options)));
+  if (const std::string &said = work.options.winograd; !said.empty())
+    module->setAttr(
+        winogradAttribute,
+        Builder(work.context.get()).getI64IntegerAttr(said == "off" ? 0 : std::stoi(said)));
 }
 
 void driver::countOperations(Work &work) {

@@ -64,10 +64,10 @@ constexpr Rule rules[] = {
     {schedule::whereItPays.name, Form::Flag},  {schedule::fetchAhead.name, Form::Truth},
     {schedule::tuned.name, Form::Text},        {schedule::pointwise.name, Form::Flag},
     {schedule::lines.name, Form::Amount},      {schedule::blockTiles.name, Form::Amount},
-    {schedule::valueTile.name, Form::Tile},    {schedule::blocks.name, Form::Pair},
-    {schedule::lanes.name, Form::Amount},      {schedule::positions.name, Form::Amount},
-    {schedule::streams.name, Form::Flag},      {schedule::columns.name, Form::Flag},
-    {schedule::copied.name, Form::Indices},
+    {schedule::square.name, Form::Amount},     {schedule::valueTile.name, Form::Tile},
+    {schedule::blocks.name, Form::Pair},       {schedule::lanes.name, Form::Amount},
+    {schedule::positions.name, Form::Amount},  {schedule::streams.name, Form::Flag},
+    {schedule::columns.name, Form::Flag},      {schedule::copied.name, Form::Indices},
 };
 
 /// What a kind's schedules have beside a grain, which all may have. Of a kind that has no rule
@@ -98,7 +98,7 @@ static KindRule ruleOf(ScheduleKind kind) {
   case ScheduleKind::Convolution:
     return {{parts.name, tile.name}, {pointwise.name, lines.name, fetchAhead.name, tuned.name}};
   case ScheduleKind::Winograd:
-    return {{parts.name, tile.name, blockTiles.name}, {fetchAhead.name, tuned.name}};
+    return {{parts.name, tile.name, blockTiles.name, square.name}, {fetchAhead.name, tuned.name}};
   case ScheduleKind::Attention:
     return {{parts.name}, {tile.name, valueTile.name, blocks.name}};
   case ScheduleKind::RowReduction:

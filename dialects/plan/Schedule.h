@@ -117,9 +117,11 @@ inline constexpr ScheduleParameter<Flag> pointwise{"pointwise"};
 /// How many whole lines a tile holds; of a product that is a stage of a chain: a part, whose rows
 /// are the positions of an image's line.
 inline constexpr ScheduleParameter<int64_t> lines{"lines"};
-/// Winograd's form: 2x2 tiles that a block has at most; of whole lines of `parts`, where these are
+/// Winograd's form: tiles that a block has at most; of whole lines of `parts`, where these are
 /// known.
 inline constexpr ScheduleParameter<int64_t> blockTiles{"block_tiles"};
+/// Beside that: results across of a tile, 2 or 4.
+inline constexpr ScheduleParameter<int64_t> square{"square"};
 
 // Attention.
 

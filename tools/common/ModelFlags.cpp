@@ -196,6 +196,11 @@ void weir::tools::addCodeFlags(FlagParser &parser, Options &options,
                choice(options.precision, {"f32", "tf32", "bf16", "f16"}));
   parser.value("--keep-f32", "NODE[,NODE…]", "nodes that --precision leaves alone. Repeatable",
                listSetter(options.keepF32));
+  parser.value("--winograd", "off|2|4",
+               "convolutions of 3x3 by fewer multiplications: none, or of tiles of so many "
+               "results across wherever they pay (default: 4 where a bound of the error, from the "
+               "filter, allows it, else 2)",
+               choice(options.winograd, {"off", "2", "4"}));
   parser.value("--tune", "STEPS",
                "times so many other tiles for the program's products and "
                "convolutions on this machine, uses the faster ones and writes them "

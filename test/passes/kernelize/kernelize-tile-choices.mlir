@@ -56,7 +56,7 @@ module attributes {weir.target = #weir.target<vector_bytes = 64>, weir.tiles = {
   }
 
   // CHECK: weir_plan.kernel @conv_1_32_32_64_f32 schedule <winograd,
-  // CHECK-SAME: block_tiles = 32 : i64, {{.*}}parts = array<i64: 1, 2, 32, {{.*}}tile = array<i64: 8, 2, 16>
+  // CHECK-SAME: block_tiles = 32 : i64, {{.*}}parts = array<i64: 1, 4, 32, {{.*}}tile = array<i64: 8, 2, 16>
   func.func @winograd(%x: tensor<1x34x34x64xf32>) -> tensor<1x32x32x64xf32> {
     %w = weir.constant dense<2.0> : tensor<3x3x64x64xf32>
     %0 = weir.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = true, accumulator = f32} : (tensor<1x34x34x64xf32>, tensor<3x3x64x64xf32>) -> tensor<1x32x32x64xf32>

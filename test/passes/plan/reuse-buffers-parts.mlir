@@ -152,7 +152,7 @@ weir_plan.kernel @slice schedule <loops, {parts = array<i64: 1, 1, 1>}> nodes "s
   %0 = weir.slice %x, %starts, %ends, %steps {axes = array<i64: 3>, strict = false} : (tensor<1x8x18x32xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<1x8x18x16xf32>
   weir_plan.return %0 : tensor<1x8x18x16xf32>
 }
-weir_plan.kernel @conv schedule <winograd, {block_tiles = 8 : i64, parts = array<i64: 1, 2, 16, 16>, tile = array<i64: 14, 1, 16>}> nodes "c" {
+weir_plan.kernel @conv schedule <winograd, {block_tiles = 8 : i64, parts = array<i64: 1, 2, 16, 16>, square = 2 : i64, tile = array<i64: 14, 1, 16>}> nodes "c" {
 ^bb0(%x: tensor<1x8x18x16xf32>, %w: tensor<1x16x16x16xf32>):
   %filter = builtin.unrealized_conversion_cast %w : tensor<1x16x16x16xf32> to tensor<3x3x16x16xf32>
   %0 = weir.conv %x, %filter {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = true, accumulator = f32} : (tensor<1x8x18x16xf32>, tensor<3x3x16x16xf32>) -> tensor<1x6x16x16xf32>

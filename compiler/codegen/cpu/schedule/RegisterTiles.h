@@ -35,10 +35,13 @@ struct TileChoice;
 /// Without a choice a part of a product's range holds so many rows, and one of
 /// a convolution's so many positions.
 inline constexpr int64_t partRows = 140, partPositions = 224;
-/// Without a choice a block in Winograd's form has so many elements of each of
-/// the 16 matrices: 256 KiB in all, 784 for processors with AVX-512, whose
-/// second-level caches have 1 MiB and more.
-inline int64_t winogradElements(const VectorUnit &unit) { return unit.bytes == 64 ? 12544 : 4096; }
+/// Without a choice a block in Winograd's form of tiles of 2x2, or 4x4, results has so many
+/// elements of each of the 16, or 36, matrices: 256 KiB in all, 784 (882) for processors with
+/// AVX-512, whose second-level caches have 1 MiB and more.
+inline int64_t winogradElements(const VectorUnit &unit, int64_t results) {
+  int64_t elements = unit.bytes == 64 ? 12544 : 4096;
+  return results == 2 ? elements : elements / 2;
+}
 
 /// `unit` with lanes for the elements that `anchor` makes.
 VectorUnit unitFor(const VectorUnit &unit, mlir::Operation *anchor);

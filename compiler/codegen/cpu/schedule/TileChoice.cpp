@@ -31,7 +31,7 @@ std::string TileChoice::str() const {
   llvm::raw_string_ostream os(text);
   auto next = [&]() -> llvm::raw_ostream & { return os << (text.empty() ? "" : " "); };
   if (form != Form::Any)
-    next() << (form == Form::Direct ? "direct" : "winograd");
+    next() << (form == Form::Direct ? "direct" : form == Form::Winograd ? "winograd" : "winograd4");
   if (rows)
     next() << "tile=" << rows << 'x' << vectors;
   if (part)
@@ -58,6 +58,8 @@ std::optional<TileChoice> TileChoice::parse(StringRef text) {
       choice.form = Form::Direct;
     } else if (word == "winograd" && choice.form == Form::Any) {
       choice.form = Form::Winograd;
+    } else if (word == "winograd4" && choice.form == Form::Any) {
+      choice.form = Form::Winograd4;
     } else if (name == "tile" && !choice.rows) {
       auto [rows, vectors] = value.split('x');
       if (!number(rows, 1, mostTileRows, choice.rows) ||
@@ -173,10 +175,13 @@ std::optional<TileSpace> weir::tileSpaceOf(KernelOp kernel) {
   ArrayRef<int64_t> shape = type.getShape();
   space.columns = shape.back();
   space.hasWinograd = isWinograd;
-  present.form = isWinograd ? TileChoice::Form::Winograd : TileChoice::Form::Direct;
+  int64_t results = isWinograd ? schedule[schedule::square] : 0;
+  present.form = results == 4   ? TileChoice::Form::Winograd4
+                 : results == 2 ? TileChoice::Form::Winograd
+                                : TileChoice::Form::Direct;
   if (!present.part) {
     VectorUnit unit = vectorUnitOf(kernel->getParentOfType<ModuleOp>());
-    present.part = isWinograd ? winogradElements(unit) : partPositions;
+    present.part = isWinograd ? winogradElements(unit, results) : partPositions;
   }
   int64_t width = shape[shape.size() - 2], height = shape[shape.size() - 3];
   space.rows = isWinograd || schedule[schedule::pointwise] ? height * width : width;
@@ -245,9 +250,12 @@ std::vector<TileChoice> weir::tileMoves(const TileSpace &space, const VectorUnit
   const TileChoice &present = space.present;
   std::vector<TileChoice> forms, parts, depths, aheads;
   if (space.hasWinograd) {
-    TileChoice direct;
-    direct.form = TileChoice::Form::Direct;
-    forms.push_back(direct);
+    using Form = TileChoice::Form;
+    // Tiles of 4x4 results are no worse than those of 2x2 were found to be: none is tried that
+    // the bound does not allow.
+    if (present.form == Form::Winograd4)
+      forms.emplace_back().form = Form::Winograd;
+    forms.emplace_back().form = Form::Direct;
   }
   for (int64_t part : {present.part * 2, present.part / 2, present.part * 4, present.part / 4}) {
     if (part < present.rows || part > mostAmount)

@@ -24,16 +24,19 @@
 namespace weir {
 
 inline constexpr const char *tilesAttribute = "weir.tiles";
+/// Of modules: results across of the tiles of Winograd's form that --winograd allows: 0, 2 or 4.
+/// Without it those of 4 are where their error's bound allows it.
+inline constexpr const char *winogradAttribute = "weir.winograd";
 
 /// How the products and convolutions of a shape are computed. What is not said is
 /// the cost model's.
 struct TileChoice {
-  enum class Form { Any, Direct, Winograd };
+  enum class Form { Any, Direct, Winograd, Winograd4 };
   Form form = Form::Any;
   /// The register tile; 0: not said.
   int64_t rows = 0, vectors = 0;
   /// What a part of the range holds: rows of a product, positions of a direct
-  /// convolution, elements of one of Winograd's 16 matrices. 0: not said.
+  /// convolution, elements of one of Winograd's matrices. 0: not said.
   int64_t part = 0;
   /// How much of a product's sum is computed at once, 0: all.
   std::optional<int64_t> depth;

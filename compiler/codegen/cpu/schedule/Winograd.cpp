@@ -5,10 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// F(2x2, 3x3) of Lavin and Gray 2015, arXiv:1509.09308: 16 multiplications instead of 36 for
-// each 2x2 results. It pays for windows of 3x3 that move by one, with a constant filter, f32
-// or f32 that is rounded to bf16, channels that fill vectors, and enough of everything. Sizes may
-// be open, or odd: of the last tiles a line or a column is not stored.
+// F(2x2, 3x3) and F(4x4, 3x3) of Lavin and Gray 2015, arXiv:1509.09308: 16 multiplications
+// instead of 36 for each 2x2 results, or 36 instead of 144 for each 4x4. They pay for windows of
+// 3x3 that move by one, with a constant filter, f32 or (2x2 alone) f32 that is rounded to bf16,
+// channels that fill vectors, and enough of everything. Sizes may be open, or odd: of the last
+// tiles lines and columns are not stored.
+//
+// Tiles of 4x4 are where they save another seventh of the multiplications, and where no column of
+// the filter makes roundings of the transformed products larger than `mostAmplified` of the sum of
+// the products' magnitudes (WinogradForm::amplification); or as --winograd says.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +22,7 @@
 #include "compiler/codegen/cpu/schedule/PlainConvolution.h"
 #include "compiler/codegen/cpu/schedule/ProductTiles.h"
 #include "compiler/codegen/cpu/schedule/Strategy.h"
+#include "compiler/codegen/cpu/schedule/WinogradForm.h"
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Halves.h"
 #include "dialects/weir/Pch.h"
@@ -29,27 +35,38 @@ namespace {
 
 /// Transformed operands of a block are on the stack, 64 bytes for each.
 constexpr int64_t mostElements = 32768;
-/// With fewer tiles the transformed filter, larger than the filter, is read for too few.
-constexpr int64_t fewestTiles = 48, fewestChannels = 32;
+/// With fewer tiles the transformed filter, larger than the filter by 16/9, or by 4, is read for
+/// too few.
+constexpr int64_t fewestTiles = 16, fewestTiles4 = 48, fewestChannels = 32;
 /// Tiles of a line that are multiplied together.
-constexpr int64_t fewestAcross = 6;
-/// Of a transformed filter, in memory while compiling; where the image is open, and may be small,
-/// less: networks have large filters where images are small.
-constexpr int64_t mostFilterBytes = int64_t(1) << 26, mostFilterBytesOpen = int64_t(1) << 23;
+constexpr int64_t fewestAcross = 4;
+/// Of a transformed filter; where the image is open, and may be small, less: networks have large
+/// filters where images are small. The one of 4x4 grows by four, and is of the object's size.
+constexpr int64_t mostFilterBytes = int64_t(1) << 26, mostFilterBytesOpen = int64_t(1) << 25;
+constexpr int64_t mostFilterBytes4 = 10000000, mostFilterBytes4Open = 2500000;
+/// Filters of networks have 30 to 60 in tiles of 4x4 results, and results that are off by 6 to 10
+/// roundings at most; a filter that is one tap in a corner has 175.
+constexpr double mostAmplified = 96;
 /// Of a line whose length is open.
 constexpr int64_t mostAcrossOpen = 64;
 
-/// Tiles of 2x2 results that a block has, and how many of a line: all that its lines have, or,
-/// where the length is open, at most.
+/// Tiles that a block has, and how many of a line: all that its lines have, or, where the length is
+/// open, at most.
 struct Cut {
   int64_t tiles, across;
 };
 
-std::optional<Cut> cutOf(ConvOp conv, const VectorUnit &unit, const TileChoice &choice) {
+std::optional<Cut> cutOf(ConvOp conv, WinogradForm form, const VectorUnit &unit,
+                         const TileChoice &choice) {
+  const bool isWide = form.results == 4;
   // Transformed operands of a block stay in the second-level cache.
-  int64_t elements = choice.part ? std::min(choice.part, mostElements) : winogradElements(unit);
-  if (multipliesPairs(conv))
+  int64_t elements =
+      choice.part ? std::min(choice.part, mostElements) : winogradElements(unit, form.results);
+  if (multipliesPairs(conv)) {
+    if (isWide) // sums of rounded operands would be off by a hundred of their roundings
+      return std::nullopt;
     elements *= 2;
+  }
   auto input = dyn_cast<RankedTensorType>(conv.getInput().getType());
   auto filter = cast<RankedTensorType>(conv.getFilter().getType());
   auto type = cast<RankedTensorType>(conv.getType());
@@ -63,22 +80,31 @@ std::optional<Cut> cutOf(ConvOp conv, const VectorUnit &unit, const TileChoice &
   bool isOpen = ShapedType::isDynamic(height) || ShapedType::isDynamic(width);
   if (!filter.hasStaticShape() || input.getDimSize(3) != channels || channels % lanes ||
       columns % lanes || channels < fewestChannels || columns < fewestChannels ||
-      16 * channels * columns * 4 > (isOpen ? mostFilterBytesOpen : mostFilterBytes))
+      form.matrices() * channels * columns * 4 >
+          (isWide ? (isOpen ? mostFilterBytes4Open : mostFilterBytes4)
+                  : (isOpen ? mostFilterBytesOpen : mostFilterBytes)))
     return std::nullopt;
   int64_t most = elements / channels;
   if (ShapedType::isDynamic(width)) {
     Cut cut{most, std::min(most, mostAcrossOpen)};
     return cut.across < fewestAcross ? std::nullopt : std::optional(cut);
   }
-  int64_t all = llvm::divideCeil(width, 2), across = all;
+  auto tilesOf = [](int64_t size, int64_t results) {
+    return static_cast<int64_t>(llvm::divideCeil(size, results));
+  };
+  int64_t all = tilesOf(width, form.results), across = all;
   while (across > 1 && (across > most || all % across))
     --across;
   if (across > most || across < fewestAcross)
     return std::nullopt;
   int64_t lines = most / across;
   if (!isOpen) {
-    int64_t down = llvm::divideCeil(height, 2);
-    if (down * all < fewestTiles)
+    int64_t down = tilesOf(height, form.results);
+    if (down * all < (isWide ? fewestTiles4 : fewestTiles))
+      return std::nullopt;
+    // What tiles compute beyond the image counts, too.
+    if (isWide &&
+        7 * form.matrices() * down * all > 6 * 16 * tilesOf(height, 2) * tilesOf(width, 2))
       return std::nullopt;
     lines = std::min(down, lines);
   }
@@ -87,38 +113,33 @@ std::optional<Cut> cutOf(ConvOp conv, const VectorUnit &unit, const TileChoice &
 
 /// G g G^T of each [3, 3] of a filter [3, 3, C, K], in panels of `width` columns; where pairs
 /// are multiplied rounded to bf16, two channels side by side.
-TypedAttr transformed(ArrayRef<float> filter, int64_t channels, int64_t columns, int64_t width,
-                      bool isPairs, MLIRContext *context) {
-  int64_t panels = llvm::divideCeil(columns, width);
-  std::vector<float> made(panels * 16 * channels * width, 0.0f);
-  // Rows of G.
-  constexpr double matrix[4][3] = {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
+TypedAttr transformed(WinogradForm form, ArrayRef<float> filter, int64_t channels, int64_t columns,
+                      int64_t width, bool isPairs, MLIRContext *context) {
+  int64_t panels = llvm::divideCeil(columns, width), matrices = form.matrices();
+  std::vector<float> made(panels * matrices * channels * width, 0.0f);
   for (int64_t c = 0; c < channels; ++c)
     for (int64_t k = 0; k < columns; ++k) {
-      double half[4][3];
-      for (int64_t i = 0; i < 4; ++i)
-        for (int64_t x = 0; x < 3; ++x) {
-          half[i][x] = 0;
-          for (int64_t y = 0; y < 3; ++y)
-            half[i][x] += matrix[i][y] * filter[((y * 3 + x) * channels + c) * columns + k];
-        }
-      float *to = &made[(k / width * 16 * channels + c) * width + k % width];
-      for (int64_t i = 0; i < 4; ++i)
-        for (int64_t j = 0; j < 4; ++j)
-          to[(i * 4 + j) * channels * width] = static_cast<float>(
-              half[i][0] * matrix[j][0] + half[i][1] * matrix[j][1] + half[i][2] * matrix[j][2]);
+      double taps[3][3], numbers[WinogradForm::mostSquare * WinogradForm::mostSquare];
+      for (int64_t y = 0; y < 3; ++y)
+        for (int64_t x = 0; x < 3; ++x)
+          taps[y][x] = filter[((y * 3 + x) * channels + c) * columns + k];
+      form.transformFilter(taps, numbers);
+      float *to = &made[(k / width * matrices * channels + c) * width + k % width];
+      for (int64_t i = 0; i < matrices; ++i)
+        to[i * channels * width] = static_cast<float>(numbers[i]);
     }
   if (!isPairs) {
-    auto type = RankedTensorType::get({panels, 16, channels, width}, Float32Type::get(context));
+    auto type =
+        RankedTensorType::get({panels, matrices, channels, width}, Float32Type::get(context));
     return DenseElementsAttr::get(type, ArrayRef<float>(made));
   }
   std::vector<uint16_t> pairs(made.size());
-  for (int64_t row = 0; row < panels * 16 * channels; ++row)
+  for (int64_t row = 0; row < panels * matrices * channels; ++row)
     for (int64_t k = 0; k < width; ++k)
       pairs[(row / 2 * width + k) * 2 + row % 2] =
           brainFromFloat(llvm::bit_cast<uint32_t>(made[row * width + k]));
   auto type =
-      RankedTensorType::get({panels, 16, channels / 2, width, 2}, BFloat16Type::get(context));
+      RankedTensorType::get({panels, matrices, channels / 2, width, 2}, BFloat16Type::get(context));
   return DenseElementsAttr::getFromRawBuffer(
       type, ArrayRef<char>(reinterpret_cast<const char *>(pairs.data()), pairs.size() * 2));
 }
@@ -133,9 +154,22 @@ ConvOp roundedConvolutionOf(const KernelRequest &request) {
              : ConvOp();
 }
 
+/// Results across of the tiles that --winograd, or a measured choice, asks for; nothing: it is left
+/// to what pays and to the error.
+std::optional<int64_t> resultsAskedFor(const KernelRequest &request) {
+  if (request.choice.form == TileChoice::Form::Winograd)
+    return 2;
+  if (request.choice.form == TileChoice::Form::Winograd4)
+    return 4;
+  auto module = request.kernel->getParentOfType<ModuleOp>();
+  auto said = module ? module->getAttrOfType<IntegerAttr>(winogradAttribute) : IntegerAttr();
+  return said ? std::optional(said.getInt()) : std::nullopt;
+}
+
 /// The constant filter where Winograd's form pays for the kernel's convolution; else null.
 DenseElementsAttr filterOf(const KernelRequest &request) {
-  if (!request.isHost || request.choice.form == TileChoice::Form::Direct)
+  if (!request.isHost || request.choice.form == TileChoice::Form::Direct ||
+      resultsAskedFor(request) == 0)
     return {};
   ConvOp rounded = roundedConvolutionOf(request);
   ConvOp conv = rounded ? rounded : plainConvolutionOf(request);
@@ -148,7 +182,8 @@ DenseElementsAttr filterOf(const KernelRequest &request) {
   if (!hasSizesOf(result, conv.getResult()))
     return {};
   ConstantOp constant = request.constantOf(conv.getFilter());
-  if (!constant || !cutOf(conv, request.unit, request.choice))
+  if (!constant || (!cutOf(conv, {2}, request.unit, request.choice) &&
+                    !cutOf(conv, {4}, request.unit, request.choice)))
     return {};
   auto value = cast<TypedAttr>(constant.getValue());
   // Of bf16 from a model there is nothing to round.
@@ -156,6 +191,22 @@ DenseElementsAttr filterOf(const KernelRequest &request) {
       (!(value = inTypeOfSource(value)) || !getElementTypeOrSelf(value.getType()).isF32()))
     return {};
   return materializedConstant(value);
+}
+
+/// The form for the convolution, of a kernel that filterOf has a filter of.
+WinogradForm formOf(const KernelRequest &request, ConvOp conv) {
+  constexpr WinogradForm narrow{2}, wide{4};
+  if (!cutOf(conv, wide, request.unit, request.choice))
+    return narrow;
+  std::optional<int64_t> asked = resultsAskedFor(request);
+  if (!cutOf(conv, narrow, request.unit, request.choice) || asked == 4)
+    return wide;
+  if (asked)
+    return narrow;
+  auto filter = cast<RankedTensorType>(conv.getFilter().getType());
+  SmallVector<float> values(filterOf(request).getValues<float>());
+  double amplified = wide.amplification(values, filter.getDimSize(2), filter.getDimSize(3));
+  return amplified <= mostAmplified ? wide : narrow;
 }
 
 } // namespace
@@ -173,7 +224,8 @@ public:
   std::optional<SmallVector<int64_t>> schedule(ScheduleBuilder &s,
                                                const KernelRequest &request) const override {
     auto conv = cast<ConvOp>(request.anchor);
-    Cut cut = *cutOf(conv, request.unit, request.choice);
+    const WinogradForm form = formOf(request, conv);
+    Cut cut = *cutOf(conv, form, request.unit, request.choice);
     auto filter = cast<RankedTensorType>(conv.getFilter().getType());
     int64_t columns = filter.getDimSize(3);
     bool isOpen = cast<RankedTensorType>(conv.getType()).isDynamicDim(2);
@@ -182,13 +234,15 @@ public:
                      stepsAlong(conv) * 4, request.choice);
     s.set(schedule::tile, tile);
     s.set(schedule::blockTiles, cut.tiles);
+    s.set(schedule::square, form.results);
     s.set(schedule::grain, 1);
     noteChoice(s, request.choice);
-    return SmallVector<int64_t>{1, 2, 2 * cut.across, tile[1] * tile[2]};
+    return SmallVector<int64_t>{1, form.results, form.results * cut.across, tile[1] * tile[2]};
   }
 
   /// The filter's constant is replaced by the transformed one, in panels
-  /// [ceil(K / width), 16, C, width], or [ceil(K / width), 16, C / 2, width, 2], zero beyond K;
+  /// [ceil(K / width), M, C, width], or [ceil(K / width), M, C / 2, width, 2], zero beyond K, of M
+  /// matrices;
   /// in the kernel it stands behind an
   /// unrealized_conversion_cast.
   Operation *packOperands(KernelRequest &request) const override {
@@ -197,7 +251,8 @@ public:
     auto filterType = cast<RankedTensorType>(argument.getType());
     ArrayRef<int64_t> tile = request.kernel.getSchedule()[schedule::tile];
     SmallVector<float> values(filterOf(request).getValues<float>());
-    TypedAttr made = transformed(values, filterType.getDimSize(2), filterType.getDimSize(3),
+    const WinogradForm form{request.kernel.getSchedule()[schedule::square]};
+    TypedAttr made = transformed(form, values, filterType.getDimSize(2), filterType.getDimSize(3),
                                  tile[1] * tile[2], multipliesPairs(conv), conv.getContext());
     replaceConstant(request.b, made, argument, request.operands[argument.getArgNumber()]);
     OpBuilder inside(conv);
