@@ -308,6 +308,7 @@ private:
   void multiply(const Piece &piece, Value firstLine, Value count) {
     Value depth = r.constant(isPairs ? channels / 2 : channels),
           firstTile = r.mul(firstLine, piece.across);
+    const int64_t shares = std::min<int64_t>(llvm::divideCeil(tilesAtOnce, shape.rows), 4);
     emitStepLoop(r, r.constant(0), r.constant(form.matrices()), 1, [&](Value number) {
       Value matrix = r.add(r.mul(number, r.constant(tiles)), firstTile);
       Value sum = r.mul(number, r.constant(tilesAtOnce));
@@ -323,13 +324,17 @@ private:
           return std::make_pair(weights.pointer, r.add(linear, r.constant(vector * shape.lanes)));
         };
         TileOperands operands{left, right, /*isPadded=*/true};
-        // Matrices follow each other: tiles of one bring the next from memory.
+        // Matrices follow each other: each row tile of one brings its share of the next from
+        // memory.
         auto fetchNext = [&](ValueRange k) {
-          for (int64_t vector = 0; vector < shape.vectors; ++vector) {
-            Value next = r.mul(r.add(r.add(columns, depth), k[0]), r.constant(shape.width()));
-            // A step's numbers are 4 bytes, pairs of bf16, too.
+          const int64_t line = 64 / 4; // of the cache, in numbers; pairs of bf16 are as large
+          Value tile = r.remainder(r.divide(first, r.constant(shape.rows)), r.constant(shares));
+          Value step = r.add(r.mul(tile, depth), k[0]);
+          Value next = r.add(r.mul(r.add(columns, depth), r.constant(shape.width())),
+                             r.divide(r.mul(step, r.constant(shape.width())), r.constant(shares)));
+          for (int64_t i = 0; i < llvm::divideCeil(shape.width(), line * shares); ++i) {
             Value where = BufferAccess::address(r, weights.pointer, b.getF32Type(),
-                                                r.add(next, r.constant(vector * shape.lanes)));
+                                                r.add(next, r.constant(i * line)));
             LLVM::Prefetch::create(b, r.loc, where, /*rw=*/0, /*hint=*/2, /*cache=*/1);
           }
         };
