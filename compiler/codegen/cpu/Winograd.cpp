@@ -308,7 +308,15 @@ private:
   void multiply(const Piece &piece, Value firstLine, Value count) {
     Value depth = r.constant(isPairs ? channels / 2 : channels),
           firstTile = r.mul(firstLine, piece.across);
-    const int64_t shares = std::min<int64_t>(llvm::divideCeil(tilesAtOnce, shape.rows), 4);
+    // A matrix that lasts for a while comes evenly; one that does not is asked for at once, or its
+    // end would be asked for right before it is read.
+    constexpr int64_t longMatrix = 48 << 10;
+    int64_t bytes = channels * shape.width() * elementBytes(element);
+    const int64_t shares =
+        bytes <= longMatrix
+            ? 1
+            : std::min<int64_t>(
+                  llvm::bit_floor(uint64_t(llvm::divideCeil(tilesAtOnce, shape.rows))), 4);
     emitStepLoop(r, r.constant(0), r.constant(form.matrices()), 1, [&](Value number) {
       Value matrix = r.add(r.mul(number, r.constant(tiles)), firstTile);
       Value sum = r.mul(number, r.constant(tilesAtOnce));
