@@ -35,6 +35,18 @@ static Value nullOf(ElementReader &r, Type form) {
 static Value readPicked(ElementReader &r, Value operand, const PickedPlace &picked) {
   if (!picked.isThere)
     return r.element(operand, picked.at);
+  bool hasForm = isa<StringType, BoxType>(elementOf(operand));
+  // What nobody reads: the loop has no turns, or the run reported the index. But a string's form is
+  // known from reading one.
+  if (hasForm && matchPattern(picked.isThere, m_Zero())) {
+    auto never =
+        scf::IfOp::create(r.b, r.loc, TypeRange{}, picked.isThere, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(r.b);
+    r.b.setInsertionPointToStart(&never.getThenRegion().front());
+    Type form = r.element(operand, picked.at).getType();
+    r.b.setInsertionPointAfter(never);
+    return nullOf(r, form);
+  }
   Type form; // of a string or box, generators choose it
   return emitIf(
       r, picked.isThere,
@@ -44,7 +56,7 @@ static Value readPicked(ElementReader &r, Value operand, const PickedPlace &pick
         return value;
       },
       [&]() -> Value {
-        if (isa<StringType, BoxType>(elementOf(operand)))
+        if (hasForm)
           return nullOf(r, form);
         return reductionStart(r, elementOf(operand), ReduceKind::Sum);
       });

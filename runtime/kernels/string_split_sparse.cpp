@@ -183,7 +183,8 @@ int32_t weir_kernel_string_ngrams(weir_context *ctx, const weir_tensor *operands
     }
     previous = split;
   }
-  int64_t padWidth = attributes[0], widthCount = attributes[2];
+  // Without a token there is no n-gram, of paddings either, as TensorFlow has it.
+  int64_t padWidth = attributes[0], widthCount = size > 0 ? attributes[2] : 0;
   bool preserveShort = attributes[1];
   const int64_t *widths = attributes + 3;
   Growing text(ctx);

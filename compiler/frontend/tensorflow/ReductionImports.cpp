@@ -134,7 +134,7 @@ static LogicalResult euclideanNorm(NodeImport &n) {
   Value sum = reduceInput(n, squares, "sum");
   // The root of integers is cut to one.
   if (isa<IntegerType>(type))
-    return n.result(n.cast(n.sqrt(n.cast(sum, n.b.getF64Type())), type));
+    return n.result(n.cast(n.sqrt(n.cast(sum, n.b.getF64Type())), type, /*saturate=*/false));
   return n.result(n.sqrt(sum));
 }
 
