@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "kernels/boxes.h"
+#include "kernels/chosen_boxes.h"
 #include "kernels/kernel_support.h"
 
 #include <math.h>
@@ -164,8 +164,8 @@ int32_t weir_kernel_combined_non_max_suppression(weir_context *ctx, const weir_t
       !shapeResult(ctx, results[2], 2, boxDims) || !shapeResult(ctx, results[3], 1, boxDims))
     return WEIR_RESOURCE_EXHAUSTED;
   Scratch<Scored> heapRoom(ctx, count), chosen(ctx, all);
-  Scratch<int64_t> ofClass(ctx, perClass);
-  if (!heapRoom.data || !chosen.data || !ofClass.data)
+  ChosenBoxes ofClass(ctx, perClass);
+  if (!heapRoom.data || !chosen.data || !ofClass.isReady())
     return WEIR_RESOURCE_EXHAUSTED;
   auto *toBoxes = static_cast<float *>(results[0].data);
   auto *toScores = static_cast<float *>(results[1].data);
@@ -185,16 +185,14 @@ int32_t weir_kernel_combined_non_max_suppression(weir_context *ctx, const weir_t
         if (score[i * classes + c] > float(least))
           heap.push({score[i * classes + c], i, c});
       int64_t taken = 0;
+      ofClass.restart(float(iou));
       while (taken < perClass && heap.count > 0) {
         Scored next = heap.pop();
         Box box = boxOfCorners(corners(next.box, c));
-        bool isFree = true;
-        for (int64_t j = taken; j-- > 0 && isFree;)
-          isFree = !(overlap(box, boxOfCorners(corners(ofClass[j], c))) > float(iou));
-        if (!isFree)
+        if (ofClass.suppresses(box))
           continue;
-        chosen[c * places + taken] = next;
-        ofClass[taken++] = next.box;
+        ofClass.add(box);
+        chosen[c * places + taken++] = next;
         ++found;
       }
     }

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "kernels/boxes.h"
+#include "kernels/chosen_boxes.h"
 #include "kernels/kernel_support.h"
 #include "kernels/ordering.h"
 
@@ -35,9 +35,10 @@ bool readLimits(const weir_tensor *operands, int32_t count, Limits *limits) {
 /// One class of one batch: writes the boxes that are kept to `kept`, and
 /// returns how many.
 int64_t chooseBoxes(const float *boxes, const float *scores, int64_t count, bool center,
-                    const Limits &limits, uint64_t *keys, KeyIndex *candidates, Box *chosen,
+                    const Limits &limits, uint64_t *keys, KeyIndex *candidates, ChosenBoxes &chosen,
                     int64_t *kept) {
   int64_t candidateCount = 0, keptCount = 0;
+  chosen.restart(float(limits.iou));
   makeKeys(WEIR_F32, scores, 1, count, keys);
   // Of equal scores the earlier box comes first.
   for (int64_t i = 0; i < count; ++i)
@@ -51,12 +52,9 @@ int64_t chooseBoxes(const float *boxes, const float *scores, int64_t count, bool
       replaceFirst(candidates, candidateCount, candidates[candidateCount]);
     const float *corners = boxes + picked * 4;
     Box box = center ? boxOfCenter(corners) : boxOfCorners(corners);
-    bool suppressed = false;
-    for (int64_t k = 0; k < keptCount && !suppressed; ++k)
-      suppressed = overlap(box, chosen[k]) > float(limits.iou);
-    if (suppressed)
+    if (chosen.suppresses(box))
       continue;
-    chosen[keptCount] = box;
+    chosen.add(box);
     kept[keptCount++] = picked;
   }
   return keptCount;
@@ -92,18 +90,17 @@ int32_t weir_kernel_non_max_suppression(weir_context *ctx, const weir_tensor *op
 
   Scratch<KeyIndex> candidates(ctx, count);
   Scratch<uint64_t> keys(ctx, count);
-  Scratch<Box> chosen(ctx, most);
+  ChosenBoxes chosen(ctx, most);
   // Boxes kept, class by class, with the number of each class after them.
   Scratch<int64_t> kept(ctx, batches * classes * (most + 1));
-  if (!candidates.data || !keys.data || !chosen.data || !kept.data)
+  if (!candidates.data || !keys.data || !chosen.isReady() || !kept.data)
     return WEIR_RESOURCE_EXHAUSTED;
   int64_t total = 0;
   for (int64_t line = 0; line < batches * classes; ++line) {
     int64_t *mine = kept.data + line * (most + 1);
-    mine[most] =
-        chooseBoxes(static_cast<const float *>(boxes.data) + line / classes * count * 4,
-                    static_cast<const float *>(scores.data) + line * count, count,
-                    attributes[0] != 0, limits, keys.data, candidates.data, chosen.data, mine);
+    mine[most] = chooseBoxes(static_cast<const float *>(boxes.data) + line / classes * count * 4,
+                             static_cast<const float *>(scores.data) + line * count, count,
+                             attributes[0] != 0, limits, keys.data, candidates.data, chosen, mine);
     total += mine[most];
   }
   int64_t dims[] = {total, 3};

@@ -9,7 +9,7 @@
 // improving object detection with one line of code", 2017): overlapping boxes
 // lose score, and are chosen later or never.
 
-#include "kernels/boxes.h"
+#include "kernels/chosen_boxes.h"
 #include "kernels/kernel_support.h"
 
 #include <math.h>
@@ -181,6 +181,12 @@ int32_t choose(weir_context *ctx, const weir_tensor *operands, int32_t operand_c
   Scratch<float> chosenScores(ctx, most);
   if (!corners.data || !candidates.data || !chosen.data || !chosenScores.data)
     return WEIR_RESOURCE_EXHAUSTED;
+  // Hard suppression of boxes changes no score.
+  bool isHard = !byTable && limits.sigma == 0;
+  ChosenBoxes suppressing(ctx, isHard ? most : 0);
+  if (!suppressing.isReady())
+    return WEIR_RESOURCE_EXHAUSTED;
+  suppressing.restart(float(limits.iou));
   Queue queue(candidates.data);
   Overlaps overlaps{corners.data, byTable ? &boxes : nullptr};
   for (int64_t i = 0; i < count; ++i) {
@@ -198,13 +204,16 @@ int32_t choose(weir_context *ctx, const weir_tensor *operands, int32_t operand_c
   while (chosenCount < most && !queue.empty()) {
     Candidate candidate = queue.pop();
     float before = candidate.score;
-    if (!suppress(candidate, overlaps, chosen.data, chosenCount, limits))
+    if (isHard ? suppressing.suppresses(corners[candidate.box])
+               : !suppress(candidate, overlaps, chosen.data, chosenCount, limits))
       continue;
     // One that has lost score takes its new place.
     if (candidate.score != before) {
       queue.push(candidate);
       continue;
     }
+    if (isHard)
+      suppressing.add(corners[candidate.box]);
     chosen[chosenCount] = candidate.box;
     chosenScores[chosenCount++] = candidate.score;
   }
