@@ -140,6 +140,7 @@ private:
 
   void emitInRegisters(ArrayRef<Value> at, Value limit) {
     VectorReader v(r, lanes);
+    v.shareSingles();
     Value mask = limit ? laneMasks(r, {1, 1, lanes}, at.back(), limit)[0] : Value();
     v.setLanes(at.back(), mask);
     from.back() = at.back();
@@ -299,6 +300,7 @@ private:
     emitRowTiles(r, rows.count, together, [&](Value row, int64_t height) {
       eachVector(columns, [&](Value offset) {
         VectorReader v(r, lanes);
+        v.shareSingles();
         from.back() = r.add(columns.first, offset);
         v.setLanes(from.back(), Value());
         Value sum = load(sums, offset);

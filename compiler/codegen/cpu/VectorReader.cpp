@@ -7,6 +7,7 @@
 
 #include "compiler/codegen/cpu/VectorReader.h"
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/PickedLines.h"
 #include "dialects/weir/ScalarBuilder.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -74,6 +75,13 @@ Value VectorReader::byteOf(Value value, bool isUnsigned) {
 Value VectorReader::element(Value tensor, ValueRange indices) {
   if (tensor == anchor)
     return anchorVector;
+  if (Value picked = pickedElements(tensor, indices))
+    return picked;
+  if (sharesSingles && tensor.getDefiningOp() && !indices.empty() && indices.back() != firstLane &&
+      cast<RankedTensorType>(tensor.getType()).getShape().back() == 1) {
+    scalars.loc = loc;
+    return broadcast(scalars.element(tensor, indices));
+  }
   if (auto conversion = tensor.getDefiningOp<CastOp>()) {
     Value value = element(conversion.getOperand(), indices);
     Type to = getElementTypeOrSelf(tensor.getType());
@@ -107,6 +115,29 @@ Value VectorReader::element(Value tensor, ValueRange indices) {
       return lanes;
   }
   return broadcast(RecursiveReader::element(tensor, indices));
+}
+
+Value VectorReader::pickedElements(Value tensor, ValueRange indices) {
+  Operation *op = tensor.getDefiningOp();
+  if (!picksLines(op) || !firstLane)
+    return {};
+  int64_t length = cast<RankedTensorType>(tensor.getType()).getShape().back();
+  if (indices.back() != firstLane && !ShapedType::isDynamic(length))
+    return {};
+  // Of open lines, reading what they are picked from finds out whether they are stretched.
+  SmallVector<Value> along(indices);
+  along.back() = firstLane;
+  // The line is found once for all lanes.
+  scalars.loc = op->getLoc();
+  PickedPlace picked = pickedPlace(scalars, op, along);
+  if (!picked.isThere)
+    return broadcast(element(op->getOperand(0), picked.at));
+  return emitIf(
+      *this, picked.isThere, [&] { return broadcast(element(op->getOperand(0), picked.at)); },
+      [&]() -> Value {
+        auto type = VectorType::get({lanes}, computeType(getElementTypeOrSelf(tensor.getType())));
+        return arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
+      });
 }
 
 Value VectorReader::positions(Type element) {

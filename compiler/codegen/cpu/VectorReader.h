@@ -30,6 +30,9 @@ public:
     laneMask = mask;
     forgetElements();
   }
+  /// What has one element for all lanes is computed once, by scalars: where nothing that is read
+  /// is known to vectors alone.
+  void shareSingles() { sharesSingles = true; }
   void setAnchor(mlir::Value tensor, mlir::Value vector) {
     anchor = tensor;
     anchorVector = vector;
@@ -62,12 +65,15 @@ protected:
   mlir::Value loadElements(mlir::Value pointer, mlir::Type element, mlir::Value linear);
 
 private:
+  /// Elements of a gather of lines along the lanes; null: `tensor` is none.
+  mlir::Value pickedElements(mlir::Value tensor, mlir::ValueRange indices);
   /// The lanes' indices as numbers of type `element`.
   mlir::Value positions(mlir::Type element);
   mlir::Value byteOf(mlir::Value value, bool isUnsigned);
 
   KernelBuilder &scalars;
   int64_t lanes;
+  bool sharesSingles = false;
   mlir::Value firstLane, laneMask, anchor, anchorVector;
 };
 

@@ -372,104 +372,6 @@ LogicalResult gridSample(NodeImport &n) {
   return n.result(n.cast(values, n.element(x)));
 }
 
-/// Where a region is sampled is a constant, of so many elements at most.
-constexpr int64_t mostBins = 1 << 24;
-
-LogicalResult roiAlign(NodeImport &n) {
-  Value x = n.in(0), rois = n.in(1), batches = n.in(2);
-  if (!x || !rois || !batches)
-    return failure();
-  Type type = n.element(x);
-  x = n.widen(x), rois = n.widen(rois); // a coordinate is a sum that halves round
-  int64_t height = n.i("output_height"), width = n.i("output_width");
-  int64_t samples = n.i("sampling_ratio");
-  bool average = n.s("mode") != "max";
-  std::optional<int64_t> places = frontend::productOf({std::max(height, width), samples});
-  if (height < 1 || width < 1 || !places || *places > mostBins)
-    return n.unsupported("found more than 2^24 samples along a region, or no "
-                         "output size");
-  if (samples < 1)
-    return n.unsupported("expected a fixed number of samples, got sampling_ratio 0, whose number "
-                         "of samples depends on the data");
-  bool half = n.version >= 16 && n.s("coordinate_transformation_mode") != "output_half_pixel";
-  double scale = n.f("spatial_scale");
-  // Edges of the regions: x1 y1 x2 y2.
-  auto edge = [&](int64_t i) {
-    Value v = n.mul(n.pick(rois, 1, i), scale);
-    return half ? n.sub(v, 0.5) : v;
-  };
-  auto along = [&](Value from, Value to, int64_t bins) -> Value {
-    Value extent = n.sub(to, from);
-    if (!half)
-      extent = n.maximum(extent, 1.0);
-    SmallVector<double> offsets;
-    for (int64_t i = 0; i < bins * samples; ++i)
-      offsets.push_back((i + 0.5) / (bins * samples));
-    if (!extent)
-      return {};
-    Value steps = n.floats(offsets, n.element(extent));
-    return n.add(n.unsqueeze(from, {1}), n.mul(n.unsqueeze(extent, {1}), steps));
-  };
-  Value ys = along(edge(1), edge(3), height), xs = along(edge(0), edge(2), width);
-  if (!ys || !xs)
-    return failure();
-  // [regions, bins·samples, bins·samples]
-  Value whole = n.concat({n.sizeOf(rois, 0), n.ints({height * samples, width * samples})}, 0);
-  Value y = n.expandTo(n.unsqueeze(ys, {2}), whole);
-  Value xx = n.expandTo(n.unsqueeze(xs, {1}), whole);
-  Value regions = n.gather(x, batches, 0);
-  Value values =
-      average ? samplePlaces(n, regions, {y, xx}, Interpolation::Linear, Border::Region, false)
-              : sampleLargest(n, regions, {y, xx});
-  Value split = n.reshapeTo(
-      values,
-      n.concat({n.sizeOf(rois, 0), n.sizeOf(x, 1), n.ints({height, samples, width, samples})}, 0));
-  return n.result(n.cast(n.reduce(split, average ? "mean" : "max", {3, 5}, false), type));
-}
-
-/// The largest sample of each bin of a region, 0 of an empty one. Bins have whole
-/// bounds (Girshick, "Fast R-CNN", 2015): first and last sample of a region are
-/// rounded, and bins overlap where its size does not divide.
-LogicalResult maxRoiPool(NodeImport &n) {
-  Value x = n.in(0), rois = n.in(1);
-  std::optional<SmallVector<int64_t>> bins = n.is("pooled_shape");
-  if (!x || !rois)
-    return failure();
-  if (n.rank(x) != 4 || n.rank(rois) != 2 || !bins || bins->size() != 2 || (*bins)[0] < 1 ||
-      (*bins)[1] < 1 || (*bins)[0] > mostBins || (*bins)[1] > mostBins)
-    return n.invalid("found images that are not of rank 4, regions that are not "
-                     "of rank 2, or no pooled_shape of two, up to 2^24");
-  double scale = n.f("spatial_scale");
-  rois = n.widen(rois);
-  auto edge = [&](int64_t i) { // halves away from zero; regions lie in the image
-    return n.op<FloorOp>(n.add(n.mul(n.pick(rois, 1, i), scale), 0.5));
-  };
-  // Which samples of dimension `axis` each bin has: [regions, bins, samples].
-  auto inside = [&](Value from, Value to, int64_t count, int64_t axis) {
-    Value extent = n.maximum(n.add(n.sub(to, from), 1.0), 1.0);
-    Value step = n.unsqueeze(n.div(extent, double(count)), {1});
-    SmallVector<double> numbers;
-    for (int64_t i = 0; i <= count; ++i)
-      numbers.push_back(double(i));
-    Value all = n.floats(numbers, n.element(rois));
-    auto bound = [&](Value v) { return n.unsqueeze(n.add(v, n.unsqueeze(from, {1})), {2}); };
-    Value begin = bound(n.op<FloorOp>(n.mul(step, n.slice(all, 0, 0, count))));
-    Value end = bound(n.op<CeilOp>(n.mul(step, n.slice(all, 0, 1, count + 1))));
-    Value place = n.op<IotaOp>(n.sizeOf(x, axis), n.number(0), n.typeAttr(n.element(rois)));
-    return n.op<AndOp>(n.compare("ge", place, begin), n.compare("lt", place, end));
-  };
-  Value rows = inside(edge(2), edge(4), (*bins)[0], 2);
-  Value columns = inside(edge(1), edge(3), (*bins)[1], 3);
-  Value images = n.gather(x, n.cast(n.pick(rois, 1, 0), n.b.getI64Type()), 0);
-  Value none = n.like(x, -std::numeric_limits<double>::infinity());
-  // Columns first: [regions, channels, height, bins], then rows.
-  Value best = n.reduce(n.select(n.unsqueeze(columns, {1, 2}), n.unsqueeze(images, {3}), none),
-                        "max", {4}, false);
-  best = n.reduce(n.select(n.unsqueeze(rows, {1, 4}), n.unsqueeze(best, {2}), none), "max", {3},
-                  false);
-  return n.result(n.select(n.compare("eq", best, none), n.like(x, 0), best));
-}
-
 /// A file of an image as pixels, by the runtime's kernel (weir/input.h).
 LogicalResult imageDecoder(NodeImport &n) {
   Value file = n.in(0);
@@ -492,9 +394,7 @@ constexpr OperatorImport table[] = {
     {"", "AffineGrid", 20, 0, affineGrid},
     {"", "GridSample", 16, 0, gridSample},
     {"", "ImageDecoder", 20, 0, imageDecoder},
-    {"", "MaxRoiPool", 1, 0, maxRoiPool},
     {"", "Resize", 10, 0, resize},
-    {"", "RoiAlign", 10, 0, roiAlign},
     {"", "Upsample", 1, 0, upsample},
     {"com.microsoft", "GridSample", 1, 0, gridSample},
 };

@@ -29,6 +29,7 @@ Index makeIndex() {
                                                 recurrentImports(),
                                                 quantizationImports(),
                                                 imageImports(),
+                                                regionImports(),
                                                 randomImports(),
                                                 attentionImports(),
                                                 sequenceImports(),

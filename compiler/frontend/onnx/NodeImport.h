@@ -207,6 +207,7 @@ llvm::ArrayRef<OperatorImport> controlImports();
 llvm::ArrayRef<OperatorImport> recurrentImports();
 llvm::ArrayRef<OperatorImport> quantizationImports();
 llvm::ArrayRef<OperatorImport> imageImports();
+llvm::ArrayRef<OperatorImport> regionImports();
 llvm::ArrayRef<OperatorImport> randomImports();
 llvm::ArrayRef<OperatorImport> attentionImports();
 llvm::ArrayRef<OperatorImport> sequenceImports();

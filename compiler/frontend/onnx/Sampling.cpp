@@ -46,7 +46,7 @@ private:
 
 Value Sampler::bounded(Value v, int64_t d) {
   Value count = size(d, v);
-  if (border == Border::Clamp || border == Border::Region)
+  if (border == Border::Clamp)
     return t.maximum(t.minimum(v, t.sub(count, 1.0)), 0.0);
   if (border != Border::Reflect)
     return v;
@@ -105,15 +105,6 @@ Value weir::onnx::samplePlaces(TensorBuilder &t, Value x, ArrayRef<Value> places
   Sampler sampler(t, x, border, alignCorners);
   int64_t dims = sampler.dims;
   SmallVector<Value> at(places.begin(), places.end());
-  Value outside;
-  if (border == Border::Region) {
-    // Beyond one pixel outside there is nothing.
-    for (int64_t d = 0; d < dims; ++d) {
-      Value out =
-          t.op<OrOp>(t.compare("lt", at[d], -1.0), t.compare("gt", at[d], sampler.size(d, at[d])));
-      outside = outside ? t.op<OrOp>(outside, out) : out;
-    }
-  }
   if (kind != Interpolation::Cubic)
     for (int64_t d = 0; d < dims; ++d)
       at[d] = sampler.bounded(at[d], d);
@@ -136,8 +127,7 @@ Value weir::onnx::samplePlaces(TensorBuilder &t, Value x, ArrayRef<Value> places
       llvm::append_range(weights[d], frontend::cubicWeights(t, f, -0.75));
     for (int64_t k = 0; k < taps; ++k) {
       Value place = t.add(floor, double(taps == 2 ? k : k - 1));
-      // A region's last pixel has no neighbour: the pixel stands for it.
-      if (taps == 4 || border == Border::Region)
+      if (taps == 4)
         place = sampler.bounded(place, d);
       positions[d].push_back(place);
     }
@@ -161,41 +151,5 @@ Value weir::onnx::samplePlaces(TensorBuilder &t, Value x, ArrayRef<Value> places
     Value term = t.mul(value, t.cast(t.unsqueeze(weight, {t.rank(weight)}), t.element(value)));
     sum = sum ? t.add(sum, term) : term;
   }
-  if (outside)
-    sum = t.select(t.unsqueeze(outside, {t.rank(outside)}), t.like(sum, 0), sum);
   return toChannelsFirst(t, sum);
-}
-
-Value weir::onnx::sampleLargest(TensorBuilder &t, Value x, ArrayRef<Value> places) {
-  if (!x || llvm::any_of(places, [](Value v) { return !v; }))
-    return {};
-  Sampler sampler(t, x, Border::Region, false);
-  Value outside, largest;
-  SmallVector<Value> floors, fractions;
-  for (auto [d, given] : llvm::enumerate(places)) {
-    Value out =
-        t.op<OrOp>(t.compare("lt", given, -1.0), t.compare("gt", given, sampler.size(d, given)));
-    outside = outside ? t.op<OrOp>(outside, out) : out;
-    Value v = sampler.bounded(given, d);
-    floors.push_back(t.op<FloorOp>(v));
-    fractions.push_back(t.sub(v, floors.back()));
-  }
-  for (int64_t c = 0; c < 4; ++c) {
-    SmallVector<Value> place;
-    Value weight;
-    for (int64_t d = 0; d < 2; ++d) {
-      bool upper = c >> d & 1;
-      place.push_back(sampler.bounded(upper ? t.add(floors[d], 1.0) : floors[d], d));
-      Value f = fractions[d];
-      Value w = upper ? f : t.sub(t.like(f, 1), f);
-      weight = weight ? t.mul(weight, w) : w;
-    }
-    Value value = sampler.pixel(place);
-    if (!value || !weight)
-      return {};
-    Value term = t.mul(value, t.unsqueeze(weight, {t.rank(weight)}));
-    largest = largest ? t.maximum(largest, term) : term;
-  }
-  largest = t.select(t.unsqueeze(outside, {t.rank(outside)}), t.like(largest, 0), largest);
-  return toChannelsFirst(t, largest);
 }

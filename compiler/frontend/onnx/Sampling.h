@@ -14,10 +14,8 @@ namespace weir::onnx {
 
 enum class Interpolation { Nearest, Linear, Cubic };
 
-/// What lies outside of an image: zero, the nearest pixel, or its mirror image;
-/// Region: as regions of interest are read, zero beyond one pixel outside and
-/// the nearest pixel within.
-enum class Border { Zero, Clamp, Reflect, Region };
+/// What lies outside of an image: zero, the nearest pixel, or its mirror image.
+enum class Border { Zero, Clamp, Reflect };
 
 /// Values of `x` (N C S…) at places of each of its images: `places` has one
 /// float tensor a spatial dimension, [N, P…], counted in pixels. The result is
@@ -25,10 +23,6 @@ enum class Border { Zero, Clamp, Reflect, Region };
 /// centres or at their edges. Cubic: two spatial dimensions.
 Value samplePlaces(TensorBuilder &t, Value x, llvm::ArrayRef<Value> places, Interpolation kind,
                    Border border, bool alignCorners);
-
-/// The largest of the four weighted neighbours of each place, as ONNX's
-/// RoiAlign takes it in mode max.
-Value sampleLargest(TensorBuilder &t, Value x, llvm::ArrayRef<Value> places);
 
 } // namespace weir::onnx
 

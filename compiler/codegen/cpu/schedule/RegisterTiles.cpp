@@ -9,6 +9,7 @@
 #include "compiler/codegen/cpu/schedule/TileChoice.h"
 #include "dialects/weir/BlockQuantized.h"
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/PickedLines.h"
 #include "dialects/weir/RecursiveReader.h"
 #include "dialects/weir/Target.h"
 #include "passes/analysis/Clusters.h"
@@ -39,6 +40,27 @@ static bool isWideFunction(Operation *op) {
   return isa<ExpOp, LogOp, TanhOp>(op) && getElementTypeOrSelf(op->getResult(0).getType()).isF64();
 }
 
+/// A gather of lines that lie in memory, with the lanes along them.
+static bool isPickedLine(Operation *op) {
+  return picksLines(op) && isa<BlockArgument>(op->getOperand(0));
+}
+
+/// Adds what the elements are computed by that all lanes share: by scalars, whatever it is, but no
+/// sums, which lanes would share with nobody. False where there are some.
+static bool addSingles(SmallVectorImpl<Value> &work, llvm::SmallPtrSetImpl<Operation *> &found) {
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val().getDefiningOp();
+    if (!op)
+      continue;
+    auto elemental = dyn_cast<ElementalOpInterface>(op);
+    if (!isa<ConstantOp>(op) && (!elemental || elemental.isElementExpensive()))
+      return false;
+    if (found.insert(op).second)
+      work.append(op->operand_begin(), op->operand_end());
+  }
+  return true;
+}
+
 std::optional<llvm::SmallPtrSet<Operation *, 8>> weir::vectorPrologue(Operation *reduction) {
   Value reduced = reduction->getOperand(0);
   auto whole = cast<RankedTensorType>(reduced.getType());
@@ -49,7 +71,7 @@ std::optional<llvm::SmallPtrSet<Operation *, 8>> weir::vectorPrologue(Operation 
     return isWide ? isEpilogueElementwise(op) || isWideFunction(op) : isF32EpilogueElementwise(op);
   };
   llvm::SmallPtrSet<Operation *, 8> found;
-  SmallVector<Value> work = {reduced};
+  SmallVector<Value> work = {reduced}, single;
   while (!work.empty()) {
     Value value = work.pop_back_val();
     auto type = dyn_cast<RankedTensorType>(value.getType());
@@ -72,11 +94,25 @@ std::optional<llvm::SmallPtrSet<Operation *, 8>> weir::vectorPrologue(Operation 
         return std::nullopt;
       continue;
     }
-    if (!isOfVectors(op) || type.getShape() != whole.getShape())
+    // One element for all lanes is computed by itself.
+    if (type.getRank() && type.getShape().back() == 1 && whole.getShape().back() != 1) {
+      single.push_back(value);
+      continue;
+    }
+    if (type.getShape() != whole.getShape())
+      return std::nullopt;
+    if (isPickedLine(op)) {
+      found.insert(op);
+      single.push_back(op->getOperand(1));
+      continue;
+    }
+    if (!isOfVectors(op))
       return std::nullopt;
     if (found.insert(op).second)
       work.append(op->operand_begin(), op->operand_end());
   }
+  if (!addSingles(single, found))
+    return std::nullopt;
   return found;
 }
 
