@@ -180,6 +180,15 @@ private:
   /// Whether lanes of results are others than those of the input.
   bool isSpread() const { return conv && (group.inputs != 1 || group.outputs != 1); }
 
+  /// What sums and maxima begin with.
+  TypedAttr startOf(Type element) {
+    if (pool && element.getIntOrFloatBitWidth() == 8)
+      return r.b.getI8IntegerAttr(element.isUnsignedInteger() ? 0 : -128);
+    bool isMax = pool && pool.getKind() == PoolKind::Max;
+    return r.b.getFloatAttr(element.isF64() ? element : r.b.getF32Type(),
+                            isMax ? -std::numeric_limits<double>::infinity() : 0.0);
+  }
+
   SmallVector<Value> emitWindows(const Channels &channels, ValueRange at, const Positions &own) {
     size_t looped = axes.size() - (line ? 1 : 0);
     SmallVector<Span> spans;
@@ -189,10 +198,8 @@ private:
       sizes.push_back(r.sub(spans[i].last, spans[i].first));
     }
     bool isMax = pool && pool.getKind() == PoolKind::Max;
-    double start = isMax ? -std::numeric_limits<double>::infinity() : 0.0;
     Type element = getElementTypeOrSelf(anchor->getOperand(0).getType());
-    Value init = channels.v.broadcast(arith::ConstantOp::create(
-        r.b, r.loc, r.b.getFloatAttr(element.isF64() ? element : r.b.getF32Type(), start)));
+    Value init = channels.v.broadcast(arith::ConstantOp::create(r.b, r.loc, startOf(element)));
     SmallVector<Value> inits(own.count, init);
     auto addWindow = [&](ValueRange loops, ValueRange carried) {
       SmallVector<Value> next(carried), from{at[0]}, weight;
@@ -295,7 +302,7 @@ private:
     return floats(channels.v, conv.getFilter(), indices);
   }
 
-  /// Elements of an operand, those of bytes as floats.
+  /// Elements of an operand, those that are bytes of a sum as floats.
   Value floats(VectorReader &v, Value tensor, ValueRange indices) {
     return asFloats(v.element(tensor, indices), getElementTypeOrSelf(tensor.getType()));
   }
@@ -308,7 +315,7 @@ private:
     return asFloats(channels.input.load(input.pointer, element, linear), element);
   }
   Value asFloats(Value value, Type element) {
-    if (!element.isInteger(8) && !element.isUnsignedInteger(8))
+    if (pool || (!element.isInteger(8) && !element.isUnsignedInteger(8)))
       return value;
     auto own = cast<VectorType>(value.getType());
     VectorType words = own.clone(r.b.getI32Type());
@@ -321,6 +328,11 @@ private:
   /// `picked`: what was taken out of `element` before, by input channel of a group.
   Value step(Value sum, Value element, llvm::SmallDenseMap<int64_t, Value> &picked,
              function_ref<Value(int64_t depth)> filter) {
+    Type bytes = getElementTypeOrSelf(anchor->getOperand(0).getType());
+    if (pool && bytes.isUnsignedInteger(8))
+      return arith::MaxUIOp::create(r.b, r.loc, sum, element);
+    if (pool && bytes.isInteger(8))
+      return arith::MaxSIOp::create(r.b, r.loc, sum, element);
     if (!conv)
       return reduceLanes(r, pool.getKind() == PoolKind::Max ? ReduceKind::Max : ReduceKind::Sum,
                          sum, element);

@@ -12,12 +12,35 @@
 using namespace mlir;
 using namespace weir;
 
+/// Fewer bytes than this are no vector.
+static constexpr int64_t fewestBytes = 16;
+
 Group weir::groupOf(ConvOp conv) {
   ArrayRef<int64_t> filter = cast<RankedTensorType>(conv.getFilter().getType()).getShape();
   return {filter[filter.size() - 2], filter.back() / int64_t(conv.getGroups())};
 }
 
+bool weir::isBytePool(Operation *op) {
+  auto pool = dyn_cast<PoolOp>(op);
+  if (!pool || pool.getKind() != PoolKind::Max || !pool.getChannelsLast() ||
+      !isa<BlockArgument>(pool.getOperand()))
+    return false;
+  auto type = cast<RankedTensorType>(pool.getOperand().getType());
+  Type element = type.getElementType();
+  int64_t channels = type.getShape().back();
+  return (element.isInteger(8) || element.isUnsignedInteger(8)) &&
+         !ShapedType::isDynamic(channels) && channels > 0 && channels % fewestBytes == 0;
+}
+
 int64_t weir::lanesFor(Operation *anchor, const VectorUnit &unit) {
+  if (isBytePool(anchor)) {
+    // Whole vectors: few processors mask bytes.
+    int64_t channels = cast<RankedTensorType>(anchor->getResult(0).getType()).getShape().back();
+    int64_t lanes = fewestBytes;
+    while (2 * lanes <= unit.bytes && channels % (2 * lanes) == 0)
+      lanes *= 2;
+    return lanes;
+  }
   return unit.bytes / (getElementTypeOrSelf(anchor->getOperand(0).getType()).isF64() ? 8 : 4);
 }
 
@@ -49,6 +72,8 @@ bool weir::isLanes(Operation *op, const VectorUnit &unit) {
            cast<RankedTensorType>(conv.getInput().getType()).getShape().back() ==
                (int64_t)conv.getGroups() * group.inputs;
   }
+  if (isBytePool(op))
+    return true;
   if (auto pool = dyn_cast<PoolOp>(op))
     return pool.getChannelsLast() && isBuffer(pool.getOperand()) &&
            (pool.getKind() == PoolKind::Max || pool.getKind() == PoolKind::Average ||

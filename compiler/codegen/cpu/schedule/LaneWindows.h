@@ -40,6 +40,8 @@ int64_t lanesFor(mlir::Operation *anchor, const VectorUnit &unit);
 /// Whether `anchor` (a convolution in groups narrower than a vector, a pool, a reduction) is
 /// computed so.
 bool isLanes(mlir::Operation *anchor, const VectorUnit &unit);
+/// Whether that is a maximum of bytes, which nothing follows in vectors.
+bool isBytePool(mlir::Operation *anchor);
 
 /// Windows along one dimension.
 struct WindowLine {

@@ -88,6 +88,12 @@ static SmallVector<int64_t> laneTiles(ScheduleBuilder &s, Operation *anchor,
   return tiles;
 }
 
+/// Whether the kernel does nothing else.
+static bool isAlone(KernelOp kernel, Operation *anchor) {
+  Block &body = kernel.getBody().front();
+  return &body.front() == anchor && anchor->getNextNode() == body.getTerminator();
+}
+
 namespace {
 class Lanes final : public KernelStrategy {
 public:
@@ -98,6 +104,8 @@ public:
 
   bool matches(const KernelRequest &request) const override {
     Operation *anchor = request.anchor;
+    if (anchor && isBytePool(anchor))
+      return request.isHost && isAlone(request.kernel, anchor);
     // Accelerators compute what a reduction sums up in their own way.
     return anchor && isLanes(anchor, request.unit) && isVectorEpilogue(request.kernel, anchor) &&
            (request.isHost || (isa<BlockArgument>(anchor->getOperand(0)) &&
