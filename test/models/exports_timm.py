@@ -23,4 +23,6 @@ def model(name):
             lambda batch: (torch.randn(batch, 3, size, size),), ({0: "batch"},))
 
 
-EXPORTS = [row(name, model(name), *WAYS[i % len(WAYS)]) for i, name in enumerate(NAMES)]
+# PyTorch's older exporter knows no attention whose mask depends on the data.
+EXPORTS = [row(name, model(name), *WAYS[1 if name.startswith("eva02") else i % len(WAYS)])
+           for i, name in enumerate(NAMES)]
