@@ -141,8 +141,9 @@ NETWORKS += [(name, " open" if is_open else " fixed", exported(*network, is_open
 
 
 def is_comparable(name, way):
-    """A softmax over 197 nearly equal scores of a ViT of random weights is one or two steps of a
-    byte: ONNX Runtime's results with and without its optimisations are 0.2 apart."""
+    """Bytes of a ViT of random weights differ by steps that its layers make 0.02 to 0.25 of the result.
+    ONNX Runtime with and without its optimisations is as far apart with QuantizeLinear and
+    DequantizeLinear, but not with operators on integers: where those steps begin is not known."""
     return way == "4 bits" if name.startswith("vit") else way != "4 bits" or name not in NO_PRODUCTS
 
 
