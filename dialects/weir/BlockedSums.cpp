@@ -108,10 +108,17 @@ private:
 } // namespace
 
 SmallVector<Value>
+weir::emitBlockedSums(ElementReader &r, ArrayRef<Value> sizes, ValueRange start, ValueRange zeros,
+                      const SumBlocks &blocks,
+                      function_ref<SmallVector<Value>(ValueRange, ValueRange)> body) {
+  return NestEmitter(r, sizes, zeros, blocks, body).emit(0, start);
+}
+
+SmallVector<Value>
 weir::emitBlockedSums(ElementReader &r, ArrayRef<Value> sizes, ValueRange zeros,
                       const SumBlocks &blocks,
                       function_ref<SmallVector<Value>(ValueRange, ValueRange)> body) {
-  return NestEmitter(r, sizes, zeros, blocks, body).emit(0, zeros);
+  return emitBlockedSums(r, sizes, zeros, zeros, blocks, body);
 }
 
 Value weir::emitSums(ElementReader &r, ArrayRef<Value> sizes, Value start, bool isBlocked,

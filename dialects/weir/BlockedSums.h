@@ -52,7 +52,13 @@ struct AxisRange {
 };
 
 /// Emits such a nest over [0, sizes) that carries sums of floats, scalars or vectors, which
-/// begin with `zeros`. `body` gets the indices and the carried sums and returns the next.
+/// begin with `start`, and those of a block with `zeros`. `body` gets the indices and the carried
+/// sums and returns the next.
+llvm::SmallVector<mlir::Value> emitBlockedSums(
+    ElementReader &reader, llvm::ArrayRef<mlir::Value> sizes, mlir::ValueRange start,
+    mlir::ValueRange zeros, const SumBlocks &blocks,
+    llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange, mlir::ValueRange)> body);
+/// The same where all begin with `zeros`.
 llvm::SmallVector<mlir::Value> emitBlockedSums(
     ElementReader &reader, llvm::ArrayRef<mlir::Value> sizes, mlir::ValueRange zeros,
     const SumBlocks &blocks,

@@ -141,31 +141,50 @@ static Value paysToCopy(KernelBuilder &r, plan::KernelOp kernel, const TileShape
   return r.logicalAnd(pays, exceeds(r.mul(depth, columns), small));
 }
 
-/// One row out of an open number, by a matrix that the program computes: parts are columns,
-/// of which many go at once, as the matrix is read once and its rows lie far apart.
-static void emitOneRow(KernelBuilder &r, plan::KernelOp kernel, DotGeneralOp dot, int64_t lanes,
-                       Value first, Value last) {
-  constexpr int64_t together = 8;
-  const KernelBuilder::Buffer lhs = r.bufferOf(dot.getLhs());
+/// One row out of an open number: the matrix is read once, and as many columns of it go at once as
+/// of a known single row. Of narrow panels that are several side by side; of a matrix that the
+/// program computes, whose rows lie far apart, parts are columns.
+static void emitOneRow(KernelBuilder &r, plan::KernelOp kernel, DotGeneralOp dot,
+                       const TileShape &shape, Value begin, Value end) {
+  constexpr int64_t together = 8; // in vectors
+  const KernelBuilder::Buffer lhs = leftOperand(r, dot);
   ColumnsOperand rhs(r, dot.getRhs());
-  Value columns = rhs.buffer.dims.back(), depth = lhs.dims.back();
-  int64_t rowDims = cast<RankedTensorType>(dot.getType()).getRank() - 1;
+  auto type = cast<RankedTensorType>(dot.getType());
+  int64_t lanes = shape.lanes, known = type.getShape().back();
+  Value columns = r.bufferOf(kernel.getBody().front().getTerminator()->getOperand(0)).dims.back();
+  Value depth = lhs.dims.back();
+  int64_t each = rhs.isPacked ? shape.vectors : 1;
   auto emit = [&](int64_t vectors, Value column, Value limit) {
-    auto readLeft = [&](int64_t, ValueRange k) {
-      return BufferAccess::load(r, lhs.pointer, tileElement(dot), k[0]);
-    };
+    Value panel = rhs.isPacked ? r.divide(column, r.constant(shape.width())) : Value();
+    auto readLeft = [&](int64_t, ValueRange k) { return loadStep(r, dot, lhs.pointer, k[0]); };
     auto readRight = [&](int64_t v, ValueRange k) {
-      return std::make_pair(rhs.buffer.pointer, rhs.linear(r, depth, k[0], {}, column, v * lanes));
+      Value own = panel ? r.add(panel, r.constant(v / each)) : Value();
+      int64_t lane = (panel ? v % each : v) * lanes;
+      return std::make_pair(rhs.buffer.pointer, rhs.linear(r, depth, k[0], own, column, lane));
     };
-    auto indexOfRow = [&](int64_t) { return SmallVector<Value>(rowDims, r.constant(0)); };
-    emitTile(r, kernel, dot, {1, vectors, lanes}, {depth}, {readLeft, readRight}, indexOfRow,
-             column, limit);
+    auto indexOfRow = [&](int64_t) {
+      return SmallVector<Value>(type.getRank() - 1, r.constant(0));
+    };
+    emitTile(r, kernel, dot, {1, vectors, lanes}, {depth},
+             {readLeft, readRight, rhs.isPacked, rhs.narrow}, indexOfRow, column, limit);
   };
-  int64_t wide = together * lanes;
-  Value steps = r.divide(r.sub(last, first), r.constant(wide));
-  Value rest = r.add(first, r.mul(steps, r.constant(wide)));
-  emitStepLoop(r, first, rest, wide, [&](Value column) { emit(together, column, Value()); });
-  emitStepLoop(r, rest, last, lanes, [&](Value column) { emit(1, column, columns); });
+  auto column = [&](Value part) {
+    return r.minimum(columns, r.mul(part, r.constant(shape.width())));
+  };
+  Value rest = column(begin), last = column(end);
+  TileShape one{1, each, lanes};
+  int64_t wide = std::max<int64_t>(together / each, 1) * one.width();
+  if (!ShapedType::isDynamic(known) && !rhs.isPacked)
+    wide = std::clamp<int64_t>(llvm::alignDown(known, lanes), lanes, wide);
+  if (ShapedType::isDynamic(known) || known >= wide) {
+    Value first = rest, steps = r.divide(r.sub(last, first), r.constant(wide));
+    rest = r.add(first, r.mul(steps, r.constant(wide)));
+    emitStepLoop(r, first, rest, wide, [&](Value at) { emit(wide / lanes, at, Value()); });
+  }
+  emitStepLoop(r, rest, last, one.width(), [&](Value at) {
+    emitPanel(r, known, columns, at, one,
+              [&](int64_t vectors, Value limit) { emit(vectors, at, limit); });
+  });
 }
 
 namespace {
@@ -480,14 +499,11 @@ void GemmEmitter::emit(Value begin, Value end) {
                  [&](Value number) { emitPart(partOf(r.blockIndices(number, sizes, blocks))); });
   };
   bool hasOpenRows = ShapedType::isDynamicShape(target.type.getShape().slice(batch, rowDims));
-  if (!hasOpenRows || batch || rhs.isPacked || rhs.isTurned || target.hasGaps())
+  if (!hasOpenRows || batch || rhs.isTurned || target.hasGaps())
     return emitParts();
-  auto column = [&](Value part) {
-    return r.minimum(columns, r.mul(part, r.constant(shape.width())));
-  };
   emitEither(
-      r, r.equal(rows, r.constant(1)),
-      [&] { emitOneRow(r, kernel, dot, shape.lanes, column(begin), column(end)); }, emitParts);
+      r, r.equal(rows, r.constant(1)), [&] { emitOneRow(r, kernel, dot, shape, begin, end); },
+      emitParts);
 }
 
 LogicalResult weir::emitGemm(KernelBuilder &r, plan::KernelOp kernel, Value begin, Value end) {

@@ -218,16 +218,24 @@ void weir::emitTile(KernelBuilder &r, plan::KernelOp kernel, Operation *anchor,
     }
     return next;
   };
-  SmallVector<Value> sums = isa<FloatType>(element)
-                                ? emitBlockedSums(r, loops, inits, tileBlocks, step)
-                                : emitReductionLoops(r, loops, inits, step);
-  // A block's sum begins with zero, and is added to those of the blocks before.
-  if (operands.partial && !operands.partial->isFirst)
-    for (auto [i, sum] : llvm::enumerate(sums)) {
-      Value before = whole.load(operands.partial->pointer, element, placeOf(i));
-      sum = isa<FloatType>(element) ? Value(arith::AddFOp::create(b, loc, before, sum))
-                                    : Value(arith::AddIOp::create(b, loc, before, sum));
-    }
+  // A block's sum begins with zero, and is added to those of the blocks before: as a part of
+  // the sum has several blocks, or is one, so that parts change no bits.
+  bool isPart = operands.partial && !operands.partial->isFirst, isFloat = isa<FloatType>(element);
+  bool isCut = isFloat && llvm::any_of(blockedLoops(loops, tileBlocks),
+                                       [](const BlockedLoop &loop) { return loop.begins; });
+  auto before = [&](int64_t sum) {
+    return whole.load(operands.partial->pointer, element, placeOf(sum));
+  };
+  SmallVector<Value> start(inits);
+  if (isPart && isCut)
+    for (auto [i, sum] : llvm::enumerate(start))
+      sum = before(i);
+  SmallVector<Value> sums = isFloat ? emitBlockedSums(r, loops, start, inits, tileBlocks, step)
+                                    : emitReductionLoops(r, loops, inits, step);
+  if (isPart && !isCut)
+    for (auto [i, sum] : llvm::enumerate(sums))
+      sum = isFloat ? Value(arith::AddFOp::create(b, loc, before(i), sum))
+                    : Value(arith::AddIOp::create(b, loc, before(i), sum));
   if (operands.partial && !operands.partial->isLast) {
     for (auto [i, sum] : llvm::enumerate(sums))
       whole.store(sum, operands.partial->pointer, element, placeOf(i));

@@ -145,6 +145,25 @@ CASES = [
 ]
 
 
+def weights(depth, columns, value):
+    """A product with a constant matrix, of which one row may be there, or some."""
+    matrix = tensor([depth, columns])
+    return (f"    %w = weir.constant dense<{value}> : {matrix}\n"
+            f"    %0 = weir.dot_general %x, %w {dot('f32')} : ({{x}}, {matrix}) -> {{r}}\n"
+            "    %1 = weir.add %0, %y : ({r}, {y}) -> {r}\n    return %1 : {r}")
+
+
+# Panels side by side, of which the last is narrower, and a sum that takes several parts.
+CASES += [
+    Case(f"weights {depth} by {columns}", {"x": ["M", depth], "y": [columns]},
+         {"r": (["M", columns], "f32")}, weights(depth, columns, value),
+         [{"M": m} for m in (1, 0, 2, 3, 5, 17)], ["gemm"])
+    for depth, columns, value in (
+        (21, 170, '"0x' + array.array("f", values([21, 170], 3)).tobytes().hex() + '"'),
+        (9, 30, '"0x' + array.array("f", values([9, 30], 3)).tobytes().hex() + '"'),
+        (3200, 170, "0.3"))
+]
+
 # Operands that are stretched along different dimensions, which only running tells.
 BROADCASTS = [dict(zip("ABCDEFRST", [*x, *y, *(b if a == 1 else a for a, b in zip(x, y))]))
               for x, y in (((3, 4, 5), (3, 4, 5)), ((3, 4, 5), (1, 1, 5)), ((3, 1, 1), (3, 4, 5)),

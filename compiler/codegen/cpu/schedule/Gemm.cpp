@@ -49,12 +49,14 @@ SmallVector<int64_t> weir::gemmTiles(ScheduleBuilder &s, KernelOp kernel, DotGen
   // A panel beyond a share of the second-level cache is read by blocks.
   constexpr int64_t muchOfTheCache = 3 << 17, cacheShare = 1 << 18;
   int64_t panelBytes = isOpen ? 0 : depth * width * unit.elementBytes, each = 0;
-  // Of open length, the sum goes by blocks in any case.
+  // Of open length, the sum goes by blocks in any case. They are of whole blocks of a tile's sums,
+  // so that a row has the same bits whatever others there are.
   constexpr int64_t openBlock = 512;
   if (isOpen)
     each = openBlock;
   if (panelBytes > muchOfTheCache)
-    each = llvm::alignTo(llvm::divideCeil(depth, llvm::divideCeil(panelBytes, cacheShare)), 16);
+    each =
+        llvm::alignTo(llvm::divideCeil(depth, llvm::divideCeil(panelBytes, cacheShare)), openBlock);
   if (choice.depth && !isOpen)
     each = *choice.depth < depth ? *choice.depth : 0;
   if (ShapedType::isDynamic(rows) || rows > tile[0])
