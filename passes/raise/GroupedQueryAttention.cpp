@@ -43,6 +43,9 @@ struct Stretch {
   ReshapeOp root;
   Value source;
   int64_t axis = 0, times = 1;
+  /// Known sizes of `root` but for the axis, to which the source may have to be stretched, too:
+  /// of an open length it may turn out to have one element. Empty: it has them.
+  SmallVector<int64_t> shape;
 };
 
 /// Whether the dimensions `from` of one tensor have the sizes of `to` of
@@ -85,10 +88,16 @@ std::optional<Stretch> stretchAt(ReshapeOp root, SizeOrigins &origins) {
       wideOwn.push_back(i < axis ? i : i + 1);
     }
   if (!haveSizesOf(origins, source, own, narrow, wideOwn, 1) ||
-      !haveSizesOf(origins, narrow, wideOwn, broadcast, wideOwn, 0) ||
       !haveSizesOf(origins, broadcast, wideOwn, root, own, 1))
     return std::nullopt;
-  return Stretch{root, source, axis, times};
+  Stretch found{root, source, axis, times, {}};
+  if (haveSizesOf(origins, narrow, wideOwn, broadcast, wideOwn, 0))
+    return found;
+  found.shape.assign(wide.getShape().begin(), wide.getShape().end());
+  found.shape.erase(found.shape.begin() + at);
+  if (ShapedType::isDynamicShape(found.shape))
+    return std::nullopt;
+  return found;
 }
 
 /// Whether `op` makes of each element of its first operand one of its own,
@@ -384,8 +393,14 @@ private:
 
   static void replace(Stretch &stretch) {
     OpBuilder b(stretch.root);
-    Value repeat =
-        RepeatOp::create(b, stretch.root.getLoc(), stretch.source, stretch.axis, stretch.times);
+    Location loc = stretch.root.getLoc();
+    Value source = stretch.source;
+    if (!stretch.shape.empty()) {
+      source = BroadcastToOp::create(b, loc, typeOf(source).clone(stretch.shape), source,
+                                     integers(b, loc, stretch.shape));
+      copyDevice(stretch.root, source);
+    }
+    Value repeat = RepeatOp::create(b, loc, source, stretch.axis, stretch.times);
     copyDevice(stretch.root, repeat);
     // What is known of sizes stays known.
     repeat.setType(stretch.root.getType());

@@ -45,6 +45,24 @@ func.func @open(%q: tensor<?x4x?x8xf32>, %k: tensor<?x2x?x8xf32>) -> tensor<?x4x
 
 // -----
 
+// Keys of an open length may turn out to be one that is stretched along it: that stays a
+// broadcast, of the heads that there are.
+// CHECK-LABEL: @stretched_length
+// CHECK: %[[LONG:.*]] = weir.broadcast_to %arg1, %{{.*}} : (tensor<1x2x?x8xf32>, tensor<4xi64>) -> tensor<1x2x5x8xf32>
+// CHECK: weir.repeat %[[LONG]] {axis = 1 : i64, times = 2 : i64} : (tensor<1x2x5x8xf32>) -> tensor<1x4x5x8xf32>
+func.func @stretched_length(%q: tensor<1x4x2x8xf32>, %k: tensor<1x2x?x8xf32>) -> tensor<1x4x2x5xf32> {
+  %split = weir.constant dense<[1, 2, 1, -1, 8]> : tensor<5xi64>
+  %wide = weir.constant dense<[1, 2, 2, 5, 8]> : tensor<5xi64>
+  %all = weir.constant dense<[1, 4, 5, 8]> : tensor<4xi64>
+  %0 = weir.reshape %k, %split : (tensor<1x2x?x8xf32>, tensor<5xi64>) -> tensor<1x2x1x?x8xf32>
+  %1 = weir.broadcast_to %0, %wide : (tensor<1x2x1x?x8xf32>, tensor<5xi64>) -> tensor<1x2x2x5x8xf32>
+  %2 = weir.reshape %1, %all : (tensor<1x2x2x5x8xf32>, tensor<4xi64>) -> tensor<1x4x5x8xf32>
+  %s = weir.dot_general %q, %2 {accumulator = f32, lhs_batch = array<i64: 0, 1>, lhs_contract = array<i64: 3>, rhs_batch = array<i64: 0, 1>, rhs_contract = array<i64: 3>} : (tensor<1x4x2x8xf32>, tensor<1x4x5x8xf32>) -> tensor<1x4x2x5xf32>
+  return %s : tensor<1x4x2x5xf32>
+}
+
+// -----
+
 // A broadcast that may stretch the batch, too, stays: its size comes from elsewhere.
 // CHECK-LABEL: @other_batch
 // CHECK-NOT: weir.repeat
