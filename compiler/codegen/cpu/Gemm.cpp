@@ -18,6 +18,7 @@
 
 #include "compiler/codegen/cpu/Tiles.h"
 #include "compiler/codegen/cpu/schedule/PackWeights.h"
+#include "compiler/codegen/cpu/schedule/ProductTiles.h"
 #include "dialects/weir/Pch.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -141,12 +142,11 @@ static Value paysToCopy(KernelBuilder &r, plan::KernelOp kernel, const TileShape
   return r.logicalAnd(pays, exceeds(r.mul(depth, columns), small));
 }
 
-/// One row out of an open number: the matrix is read once, and as many columns of it go at once as
-/// of a known single row. Of narrow panels that are several side by side; of a matrix that the
-/// program computes, whose rows lie far apart, parts are columns.
+/// One row, of which the matrix is read once: of narrow panels several go side by side. Of a matrix
+/// that the program computes, whose rows lie far apart, parts are columns. A part has
+/// `partColumns`.
 static void emitOneRow(KernelBuilder &r, plan::KernelOp kernel, DotGeneralOp dot,
-                       const TileShape &shape, Value begin, Value end) {
-  constexpr int64_t together = 8; // in vectors
+                       const TileShape &shape, int64_t partColumns, Value begin, Value end) {
   const KernelBuilder::Buffer lhs = leftOperand(r, dot);
   ColumnsOperand rhs(r, dot.getRhs());
   auto type = cast<RankedTensorType>(dot.getType());
@@ -169,11 +169,11 @@ static void emitOneRow(KernelBuilder &r, plan::KernelOp kernel, DotGeneralOp dot
              {readLeft, readRight, rhs.isPacked, rhs.narrow}, indexOfRow, column, limit);
   };
   auto column = [&](Value part) {
-    return r.minimum(columns, r.mul(part, r.constant(shape.width())));
+    return r.minimum(columns, r.mul(part, r.constant(partColumns)));
   };
   Value rest = column(begin), last = column(end);
   TileShape one{1, each, lanes};
-  int64_t wide = std::max<int64_t>(together / each, 1) * one.width();
+  int64_t wide = std::max<int64_t>(vectorsOfRow / each, 1) * one.width();
   if (!ShapedType::isDynamic(known) && !rhs.isPacked)
     wide = std::clamp<int64_t>(llvm::alignDown(known, lanes), lanes, wide);
   if (ShapedType::isDynamic(known) || known >= wide) {
@@ -516,12 +516,13 @@ void GemmEmitter::emit(Value begin, Value end) {
     emitStepLoop(r, begin, end, 1,
                  [&](Value number) { emitPart(partOf(r.blockIndices(number, sizes, blocks))); });
   };
+  auto emitRow = [&] { emitOneRow(r, kernel, dot, shape, blocks.back(), begin, end); };
+  if (blocks.back() != shape.width())
+    return emitRow();
   bool hasOpenRows = ShapedType::isDynamicShape(target.type.getShape().slice(batch, rowDims));
   if (!hasOpenRows || batch || rhs.isTurned || target.hasGaps())
     return emitParts();
-  emitEither(
-      r, r.equal(rows, r.constant(1)), [&] { emitOneRow(r, kernel, dot, shape, begin, end); },
-      emitParts);
+  emitEither(r, r.equal(rows, r.constant(1)), emitRow, emitParts);
 }
 
 LogicalResult weir::emitGemm(KernelBuilder &r, plan::KernelOp kernel, Value begin, Value end) {

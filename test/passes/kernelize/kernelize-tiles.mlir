@@ -151,6 +151,27 @@ module attributes {weir.target = #weir.target<vector_bytes = 64>} {
     return %0 : tensor<128x768xf32>
   }
 
+  // Blocks of lines have as many each: 28 are four times 7, not three times 8 and 4.
+  // CHECK: weir_plan.kernel @conv_1_28_28_64_f32
+  // CHECK-SAME: parts = array<i64: 1, 7, 28,
+  func.func @even_blocks(%x: tensor<1x28x28x32xf32>, %w: tensor<1x1x32x64xf32>) -> tensor<1x28x28x64xf32> {
+    %0 = weir.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = true, accumulator = f32} : (tensor<1x28x28x32xf32>, tensor<1x1x32x64xf32>) -> tensor<1x28x28x64xf32>
+    return %0 : tensor<1x28x28x64xf32>
+  }
+
+  // One row reads four narrow panels of its weights side by side; a matrix that is fed has no panels.
+  // CHECK: weir_plan.kernel @dot_general_1_300_f32 schedule <gemm,
+  // CHECK-SAME: parts = array<i64: 1, 128>, tile = array<i64: 1, 2, 16>
+  // CHECK-NEXT: ^bb0(%{{.+}}: tensor<1x64xf32>{{.*}}, %{{.+}}: tensor<10x64x32xf32>
+  // CHECK: weir_plan.kernel @dot_general_1_301_f32 schedule <gemm,
+  // CHECK-SAME: tile = array<i64: 1, 8, 16>
+  func.func @one_row(%x: tensor<1x64xf32>, %fed: tensor<64x301xf32>) -> (tensor<1x300xf32>, tensor<1x301xf32>) {
+    %w = weir.constant #weir.blob<"w.bin", 0, 76800, "00"> : tensor<64x300xf32>
+    %0 = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<1x64xf32>, tensor<64x300xf32>) -> tensor<1x300xf32>
+    %1 = weir.dot_general %x, %fed {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<1x64xf32>, tensor<64x301xf32>) -> tensor<1x301xf32>
+    return %0, %1 : tensor<1x300xf32>, tensor<1x301xf32>
+  }
+
   // Groups of 40 channels, which are no whole vectors: a part is a group, and the filter lies as it
   // was.
   // CHECK: weir_plan.kernel @conv_1_20_20_120_f32 schedule <convolution,

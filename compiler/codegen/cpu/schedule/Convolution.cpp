@@ -111,6 +111,9 @@ SmallVector<int64_t> weir::convolutionTiles(ScheduleBuilder &s, KernelOp kernel,
   if (ShapedType::isDynamic(width))
     return cut(1, registerTile(unit, width, columns, pitch, choice));
   int64_t lines = std::max<int64_t>(1, positions / std::max<int64_t>(width, 1));
+  // Blocks of as many lines: a last one of what is left would keep a thread waiting for others.
+  if (height > 0)
+    lines = llvm::divideCeil(height, llvm::divideCeil(height, lines));
   if (isPointwise(kernel, conv)) {
     s.set(schedule::pointwise, true);
     return cut(lines, registerTile(unit, std::min(lines, height) * width, columns, pitch, choice));

@@ -33,7 +33,8 @@ bool weir::isGemmOfSeveral(ArrayRef<Operation *> operations, DotGeneralOp dot) {
 
 /// Sets the tile of a product, and returns how its range is cut.
 SmallVector<int64_t> weir::gemmTiles(ScheduleBuilder &s, KernelOp kernel, DotGeneralOp dot,
-                                     const VectorUnit &unit, const TileChoice &choice) {
+                                     const VectorUnit &unit, bool isConstant,
+                                     const TileChoice &choice) {
   auto type =
       cast<RankedTensorType>(kernel.getBody().front().getTerminator()->getOperand(0).getType());
   int64_t batch = dot.getLhsBatch().size(), rank = type.getRank();
@@ -45,6 +46,10 @@ SmallVector<int64_t> weir::gemmTiles(ScheduleBuilder &s, KernelOp kernel, DotGen
   bool isOpen = ShapedType::isDynamic(depth);
   auto tile = registerTile(unit, rows, columns, isOpen ? depth : depth * unit.elementBytes, choice);
   int64_t width = tile[1] * tile[2];
+  if (rows == 1 && isConstant && !batch && !choice.rows && columns >= vectorsOfRow * tile[2]) {
+    tile[1] = vectorsOfNarrowPanel;
+    width = vectorsOfRow * tile[2];
+  }
   s.set(schedule::tile, tile);
   // A panel beyond a share of the second-level cache is read by blocks.
   constexpr int64_t muchOfTheCache = 3 << 17, cacheShare = 1 << 18;
@@ -91,7 +96,8 @@ public:
                                                const KernelRequest &request) const override {
     auto dot = cast<DotGeneralOp>(request.anchor);
     noteChoice(s, request.choice);
-    return gemmTiles(s, request.kernel, dot, unitFor(request.unit, dot), request.choice);
+    return gemmTiles(s, request.kernel, dot, unitFor(request.unit, dot),
+                     bool(request.constantOf(dot.getRhs())), request.choice);
   }
 
   Operation *packOperands(KernelRequest &request) const override {

@@ -41,7 +41,8 @@ public:
     VectorUnit unit = unitFor(request.unit, request.anchor);
     if (auto conv = dyn_cast<ConvOp>(request.anchor))
       return convolutionTiles(s, request.kernel, conv, unit, {});
-    return gemmTiles(s, request.kernel, cast<DotGeneralOp>(request.anchor), unit, {});
+    return gemmTiles(s, request.kernel, cast<DotGeneralOp>(request.anchor), unit,
+                     /*isConstant=*/true, {});
   }
 
   Operation *packOperands(KernelRequest &request) const override {

@@ -27,9 +27,13 @@ inline int64_t stepsAlong(mlir::Operation *anchor) {
   return multipliesPairs(anchor) && !mlir::ShapedType::isDynamic(size) ? size / 2 : size;
 }
 
-/// `unit` has lanes for the sums.
+/// Vectors of columns that a single row's sums have at once. Of weights they are of several panels,
+/// side by side, of so many vectors each: as many streams of memory are faster than one.
+inline constexpr int64_t vectorsOfRow = 8, vectorsOfNarrowPanel = 2;
+
+/// `unit` has lanes for the sums; the right operand is a constant that will lie in panels, or not.
 llvm::SmallVector<int64_t> gemmTiles(plan::ScheduleBuilder &s, plan::KernelOp kernel,
-                                     DotGeneralOp dot, const VectorUnit &unit,
+                                     DotGeneralOp dot, const VectorUnit &unit, bool isConstant,
                                      const TileChoice &choice);
 llvm::SmallVector<int64_t> convolutionTiles(plan::ScheduleBuilder &s, plan::KernelOp kernel,
                                             ConvOp conv, const VectorUnit &unit,
