@@ -142,11 +142,21 @@ static Value paysToCopy(KernelBuilder &r, plan::KernelOp kernel, const TileShape
   return r.logicalAnd(pays, exceeds(r.mul(depth, columns), small));
 }
 
-/// One row, of which the matrix is read once: of narrow panels several go side by side. Of a matrix
-/// that the program computes, whose rows lie far apart, parts are columns. A part has
+namespace {
+/// So few rows of a product that its time is that of reading its matrix.
+struct FewRows {
+  int64_t count;
+  Value pitch; ///< from one row of the left operand to the next
+  function_ref<SmallVector<Value>(int64_t)> indexOfRow;
+};
+} // namespace
+
+/// Few rows, for which the matrix is read once: of narrow panels several go side by side. Of a
+/// matrix that the program computes, whose rows lie far apart, parts are columns. A part has
 /// `partColumns`.
-static void emitOneRow(KernelBuilder &r, plan::KernelOp kernel, DotGeneralOp dot,
-                       const TileShape &shape, int64_t partColumns, Value begin, Value end) {
+static void emitFewRows(KernelBuilder &r, plan::KernelOp kernel, DotGeneralOp dot,
+                        const TileShape &shape, const FewRows &few, int64_t partColumns,
+                        Value begin, Value end) {
   const KernelBuilder::Buffer lhs = leftOperand(r, dot);
   ColumnsOperand rhs(r, dot.getRhs());
   auto type = cast<RankedTensorType>(dot.getType());
@@ -156,24 +166,25 @@ static void emitOneRow(KernelBuilder &r, plan::KernelOp kernel, DotGeneralOp dot
   int64_t each = rhs.isPacked ? shape.vectors : 1;
   auto emit = [&](int64_t vectors, Value column, Value limit) {
     Value panel = rhs.isPacked ? r.divide(column, r.constant(shape.width())) : Value();
-    auto readLeft = [&](int64_t, ValueRange k) { return loadStep(r, dot, lhs.pointer, k[0]); };
+    auto readLeft = [&](int64_t row, ValueRange k) {
+      return loadStep(r, dot, lhs.pointer, r.add(k[0], r.mul(few.pitch, r.constant(row))));
+    };
     auto readRight = [&](int64_t v, ValueRange k) {
       Value own = panel ? r.add(panel, r.constant(v / each)) : Value();
       int64_t lane = (panel ? v % each : v) * lanes;
       return std::make_pair(rhs.buffer.pointer, rhs.linear(r, depth, k[0], own, column, lane));
     };
-    auto indexOfRow = [&](int64_t) {
-      return SmallVector<Value>(type.getRank() - 1, r.constant(0));
-    };
-    emitTile(r, kernel, dot, {1, vectors, lanes}, {depth},
-             {readLeft, readRight, rhs.isPacked, rhs.narrow}, indexOfRow, column, limit);
+    emitTile(r, kernel, dot, {few.count, vectors, lanes}, {depth},
+             {readLeft, readRight, rhs.isPacked, rhs.narrow}, few.indexOfRow, column, limit);
   };
   auto column = [&](Value part) {
     return r.minimum(columns, r.mul(part, r.constant(partColumns)));
   };
   Value rest = column(begin), last = column(end);
-  TileShape one{1, each, lanes};
-  int64_t wide = std::max<int64_t>(vectorsOfRow / each, 1) * one.width();
+  TileShape one{few.count, each, lanes};
+  // Sums, a step's vectors and an element are in registers.
+  int64_t most = std::min(vectorsOfRow, few.count == 1 ? vectorsOfRow : 31 / (few.count + 1));
+  int64_t wide = std::max<int64_t>(most / each, 1) * one.width();
   if (!ShapedType::isDynamic(known) && !rhs.isPacked)
     wide = std::clamp<int64_t>(llvm::alignDown(known, lanes), lanes, wide);
   if (ShapedType::isDynamic(known) || known >= wide) {
@@ -516,13 +527,26 @@ void GemmEmitter::emit(Value begin, Value end) {
     emitStepLoop(r, begin, end, 1,
                  [&](Value number) { emitPart(partOf(r.blockIndices(number, sizes, blocks))); });
   };
-  auto emitRow = [&] { emitOneRow(r, kernel, dot, shape, blocks.back(), begin, end); };
+  auto emitFew = [&](int64_t count) {
+    Part all;
+    auto indexOf = [&](int64_t row) { return indexOfRow(all, r.constant(row)); };
+    emitFewRows(r, kernel, dot, shape, {count, step, indexOf}, blocks.back(), begin, end);
+  };
   if (blocks.back() != shape.width())
-    return emitRow();
+    return emitFew(1);
   bool hasOpenRows = ShapedType::isDynamicShape(target.type.getShape().slice(batch, rowDims));
   if (!hasOpenRows || batch || rhs.isTurned || target.hasGaps())
     return emitParts();
-  emitEither(r, r.equal(rows, r.constant(1)), emitRow, emitParts);
+  // Of more rows tiles have sums enough.
+  constexpr int64_t most = 3;
+  std::function<void(int64_t)> emitCount = [&](int64_t count) {
+    if (count > most)
+      return emitParts();
+    emitEither(
+        r, r.equal(rows, r.constant(count)), [&] { emitFew(count); },
+        [&] { emitCount(count + 1); });
+  };
+  emitCount(1);
 }
 
 LogicalResult weir::emitGemm(KernelBuilder &r, plan::KernelOp kernel, Value begin, Value end) {
