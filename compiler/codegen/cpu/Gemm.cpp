@@ -244,7 +244,6 @@ private:
   SmallVector<Value> indexOfRow(const Part &part, Value row);
   SmallVector<Value> indexBehind(SmallVector<Value> indices);
   bool hasWholeBlocks();
-  void placeRows(Part &part, Value block);
 
   int64_t blockRows() const { return blocks[batch]; }
 
@@ -333,28 +332,10 @@ GemmEmitter::Part GemmEmitter::partOf(ArrayRef<Value> at) {
   part.right = r.mul(index, depth);
   for (int64_t i = 0; i < batch; ++i)
     part.matrixRows = r.mul(part.matrixRows, rhs.dim(i));
-  placeRows(part, at[batch]);
+  RowBlock block = evenBlock(r, rows, blockRows(), shape.rows, at[batch]);
+  part.firstRow = block.first, part.rows = block.count;
   part.column = r.mul(part.panel, r.constant(shape.width()));
   return part;
-}
-
-/// The rows of a block: as many tiles as others have, or one more, so that threads, which get the
-/// same number of parts, get the same number of rows.
-void GemmEmitter::placeRows(Part &part, Value block) {
-  auto blocksOf = [&](int64_t size) {
-    return r.divide(r.add(rows, r.constant(size - 1)), r.constant(size));
-  };
-  if (hasWholeBlocks() || blockRows() % shape.rows) {
-    part.firstRow = r.mul(block, r.constant(blockRows()));
-    part.rows = hasWholeBlocks() ? r.constant(blockRows())
-                                 : r.minimum(r.constant(blockRows()), r.sub(rows, part.firstRow));
-    return;
-  }
-  Value tiles = blocksOf(shape.rows), count = blocksOf(blockRows()), size = r.constant(shape.rows);
-  auto first = [&](Value number) { return r.mul(r.divide(r.mul(number, tiles), count), size); };
-  part.firstRow = first(block);
-  Value next = first(r.add(block, r.constant(1)));
-  part.rows = r.sub(r.minimum(next, rows), part.firstRow);
 }
 
 /// Indices of a row of the result, which `row` counts within its matrix.

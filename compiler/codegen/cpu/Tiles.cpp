@@ -359,6 +359,24 @@ void weir::emitRowTiles(KernelBuilder &r, Value count, int64_t size,
   }
 }
 
+RowBlock weir::evenBlock(KernelBuilder &r, Value rows, int64_t most, int64_t size, Value number) {
+  std::optional<int64_t> all = known(rows);
+  if (all && *all > 0 && *all % most == 0)
+    return {r.mul(number, r.constant(most)), r.constant(most)};
+  // Blocks that are no whole tiles stay as they are.
+  if (most % size)
+    size = most;
+  auto blocksOf = [&](int64_t each) {
+    return r.divide(r.add(rows, r.constant(each - 1)), r.constant(each));
+  };
+  Value tiles = blocksOf(size), count = blocksOf(most);
+  auto begin = [&](Value block) {
+    return r.mul(r.divide(r.mul(block, tiles), count), r.constant(size));
+  };
+  Value first = begin(number), end = r.minimum(begin(r.add(number, r.constant(1))), rows);
+  return {first, r.sub(end, first)};
+}
+
 void weir::copyRow(KernelBuilder &r, const KernelBuilder::Buffer &source, ValueRange from,
                    const KernelBuilder::Buffer &target, ValueRange to) {
   Type element = target.type.getElementType();

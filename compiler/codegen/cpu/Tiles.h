@@ -166,6 +166,15 @@ void emitTiled(KernelBuilder &r, int64_t count, int64_t size,
 void emitRowTiles(KernelBuilder &r, mlir::Value count, int64_t size,
                   llvm::function_ref<void(mlir::Value first, int64_t rows)> tile);
 
+/// Rows of a block.
+struct RowBlock {
+  mlir::Value first, count;
+};
+/// Block `number` of `rows`, of which one has at most `most`: as many tiles of `size` as others
+/// have, or one more, so that threads, which get as many blocks each, get as many rows.
+RowBlock evenBlock(KernelBuilder &r, mlir::Value rows, int64_t most, int64_t size,
+                   mlir::Value number);
+
 /// Emits `emit(vectors, limit)` for the panel of columns that starts at
 /// `column`: a whole panel of the tile's width, or what is left of the last one
 /// (with a limit where lanes go beyond it).

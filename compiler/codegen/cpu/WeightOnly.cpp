@@ -272,10 +272,8 @@ void WeightOnlyEmitter::emit(Value begin, Value end) {
   emitStepLoop(r, begin, end, 1, [&](Value number) {
     SmallVector<Value> at = r.blockIndices(number, {rows, columns}, parts);
     Part part;
-    part.first = r.mul(at[0], r.constant(parts[0]));
-    bool isExact = known && *known % parts[0] == 0;
-    part.count =
-        isExact ? r.constant(parts[0]) : r.minimum(r.constant(parts[0]), r.sub(rows, part.first));
+    RowBlock block = evenBlock(r, rows, parts[0], tile[0], at[0]);
+    part.first = block.first, part.count = block.count;
     part.panel = at[1];
     part.column = r.mul(at[1], r.constant(weightOnlyPanel));
     forPanel(part, [&] {

@@ -217,17 +217,14 @@ void WeightOnlyByteEmitter::emit(Value begin, Value end) {
   bytes = stackElements(r, b.getI8Type(), parts[0] * depth);
   rowScales = stackFloats(r, parts[0] * blocks);
   rowSums = stackElements(r, zeros ? Type(b.getF32Type()) : b.getI32Type(), parts[0] * blocks);
-  std::optional<int64_t> known = getConstantIntValue(rows);
   int64_t panelsOfPart = parts[1] / weightOnlyPanel;
   Value panels =
       r.divide(r.add(columns, r.constant(weightOnlyPanel - 1)), r.constant(weightOnlyPanel));
   emitStepLoop(r, begin, end, 1, [&](Value number) {
     SmallVector<Value> at = r.blockIndices(number, {rows, columns}, parts);
     Part part;
-    part.first = r.mul(at[0], r.constant(parts[0]));
-    part.count = known && *known % parts[0] == 0
-                     ? r.constant(parts[0])
-                     : r.minimum(r.constant(parts[0]), r.sub(rows, part.first));
+    RowBlock block = evenBlock(r, rows, parts[0], tile[0], at[0]);
+    part.first = block.first, part.count = block.count;
     roundRows(part);
     Value firstPanel = r.mul(at[1], r.constant(panelsOfPart));
     Value lastPanel = r.minimum(panels, r.add(firstPanel, r.constant(panelsOfPart)));
