@@ -4,13 +4,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 #===-------------------------------------------------------------------------===#
-"""usage: winograd.py model|joined|residual|corners|check|check-wide|check-bf16 FOLDER [HEIGHTxWIDTH [open] [stretched]]
+"""usage: winograd.py model|joined|residual|corners|infinite|check|check-wide|check-bf16 FOLDER [HEIGHTxWIDTH [open] [stretched]]
 
 `open`: the model says nothing of images, lines and columns. `stretched`: x is one image, of whose results each y has its own.
 A convolution, its bias, an addition and ReLU: model.onnx and in.npz in FOLDER, or how
 far some results in out.npz are from the same in double precision. `joined` adds by
 joining channels, which another convolution sums; `residual` adds the convolution to another one's result, and a third one
-reads what comes of it; `corners` has a filter of one tap a channel. `check-wide`: within 16 roundings. `check-bf16`: within what rounding both operands
+reads what comes of it; `corners` has a filter of one tap a channel, `infinite` an infinite tap. `check-wide`: within 16 roundings. `check-bf16`: within what rounding both operands
 to bf16 can make of the direct form, though both are rounded once more where they are transformed.
 """
 import array
@@ -58,6 +58,8 @@ def write(folder, kind):
     if kind == "corners":
         for i in range(len(W)):
             W[i] *= i % 9 == 8
+    if kind == "infinite":
+        W[0] = float("inf")
     graph += constant("w", W_SHAPE, W) + constant("b", (FILTERS,), B)
     one = [("kernel_shape", [1, 1])]
     if kind == "residual":

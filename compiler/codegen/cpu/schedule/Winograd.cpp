@@ -27,14 +27,16 @@
 #include "dialects/weir/Halves.h"
 #include "dialects/weir/Pch.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace weir;
 using namespace weir::plan;
 
 namespace {
 
-/// Transformed operands of a block are on the stack, 64 bytes for each.
-constexpr int64_t mostElements = 32768;
+/// Of the transformed operands of a block, which are on the stack.
+constexpr int64_t mostBytes = int64_t(2) << 20;
 /// With fewer tiles the transformed filter, larger than the filter by 16/9, or by 4, is read for
 /// too few.
 constexpr int64_t fewestTiles = 16, fewestTiles4 = 48, fewestChannels = 32;
@@ -60,8 +62,8 @@ std::optional<Cut> cutOf(ConvOp conv, WinogradForm form, const VectorUnit &unit,
                          const TileChoice &choice) {
   const bool isWide = form.results == 4;
   // Transformed operands of a block stay in the second-level cache.
-  int64_t elements =
-      choice.part ? std::min(choice.part, mostElements) : winogradElements(unit, form.results);
+  int64_t elements = choice.part ? std::min(choice.part, mostBytes / 4 / form.matrices())
+                                 : winogradElements(unit, form.results);
   if (multipliesPairs(conv)) {
     if (isWide) // sums of rounded operands would be off by a hundred of their roundings
       return std::nullopt;
@@ -190,7 +192,13 @@ DenseElementsAttr filterOf(const KernelRequest &request) {
   if (rounded &&
       (!(value = inTypeOfSource(value)) || !getElementTypeOrSelf(value.getType()).isF32()))
     return {};
-  return materializedConstant(value);
+  DenseElementsAttr filter = materializedConstant(value);
+  // The transformed filter has differences of its numbers: an infinity would make NaN of them.
+  llvm::ArrayRef<char> bytes = filter ? filter.getRawData() : llvm::ArrayRef<char>();
+  llvm::ArrayRef<float> taps(reinterpret_cast<const float *>(bytes.data()), bytes.size() / 4);
+  if (!llvm::all_of(taps, [](float tap) { return std::isfinite(tap); }))
+    return {};
+  return filter;
 }
 
 /// The form for the convolution, of a kernel that filterOf has a filter of.
