@@ -96,12 +96,17 @@ LogicalResult qSoftmax(NodeImport &n) {
   std::optional<int64_t> axis = n.axis(intOr(n, "axis", -1), n.rank(x));
   if (!axis)
     return failure();
+  // ONNX Runtime multiplies by a whole number, which 1/256 has and other scales have not.
+  auto round = [&](Value y) {
+    Value steps = n.op<FloorOp>(n.div(n.like(y, 1), single(n, 3)));
+    return roundedWithZero(n, n.mul(y, steps), 4, n.in(0));
+  };
   if (n.i("opset") >= 13)
-    return rounded(n, n.softmax(x, *axis), 3, n.in(0));
+    return round(n.softmax(x, *axis));
   // Before opset 13 the dimensions from the axis on are one.
   Value flat = n.reshapeTo(x, n.concat({n.shapeSlice(x, 0, *axis), n.ints({-1})}, 0));
   Value y = n.softmax(flat, *axis);
-  return rounded(n, n.reshapeTo(y, n.shapeOf(x)), 3, n.in(0));
+  return round(n.reshapeTo(y, n.shapeOf(x)));
 }
 
 /// `compute` on operands N C S…, whichever order the node has them in.
