@@ -312,11 +312,12 @@ private:
     // end would be asked for right before it is read.
     constexpr int64_t longMatrix = 48 << 10;
     int64_t bytes = channels * shape.width() * elementBytes(element);
+    // Of an open image nobody knows how many row tiles there will be.
+    bool isLong = bytes > longMatrix && !target.type.isDynamicDim(2);
     const int64_t shares =
-        bytes <= longMatrix
-            ? 1
-            : std::min<int64_t>(
-                  llvm::bit_floor(uint64_t(llvm::divideCeil(tilesAtOnce, shape.rows))), 4);
+        !isLong ? 1
+                : std::min<int64_t>(
+                      llvm::bit_floor(uint64_t(llvm::divideCeil(tilesAtOnce, shape.rows))), 4);
     emitStepLoop(r, r.constant(0), r.constant(form.matrices()), 1, [&](Value number) {
       Value matrix = r.add(r.mul(number, r.constant(tiles)), firstTile);
       Value sum = r.mul(number, r.constant(tilesAtOnce));
