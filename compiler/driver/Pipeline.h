@@ -97,8 +97,8 @@ struct KernelizeStage : PassStage {
   bool run(Work &work) override;
   std::unique_ptr<mlir::Pass> make(llvm::StringRef pass) const override;
 
-  Tuning *tuning = nullptr; ///< chooses tiles by measurements; null: nobody does
-  unsigned mostInputs = 0;  ///< tensors that kernels may come to read by fusing; 0: any number
+  Tuning *tuning = nullptr;    ///< chooses tiles by measurements; null: nobody does
+  unsigned mostInputs = 0;     ///< tensors that kernels may come to read by fusing; 0: any number
   bool joinsGradients = false; ///< see weir-kernelize
 };
 

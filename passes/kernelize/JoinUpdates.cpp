@@ -335,7 +335,7 @@ private:
   std::vector<Cluster> &clusters;
   unsigned mostInputs;
   const KernelSchedules *schedules; ///< null: products stay by themselves
-  SmallVector<bool> joins; ///< whether the kernel is one of several
+  SmallVector<bool> joins;          ///< whether the kernel is one of several
   bool hasUpdates = false;
   SmallVector<int64_t> places; ///< where kernels are launched
   SmallVector<Operation *> effects;

@@ -38,12 +38,12 @@ struct TrainingSpec {
   double clipNorm = 0, clipValue = 0; ///< 0: none
 
   std::string predict = "predict"; ///< the name of the entry that infers
-  std::string trainable;         ///< regular expression over weights' names; "": all
-  int64_t accumulate = 1;        ///< micro-batches a step of the optimizer
-  std::string precision;         ///< of products: "" as the model has them, "bf16", "f16"
-  double lossScale = 65536;      ///< for f16, at the start
-  std::vector<std::string> kept; ///< nodes that `precision` leaves alone
-  int64_t seed = 0;              ///< of dropout
+  std::string trainable;           ///< regular expression over weights' names; "": all
+  int64_t accumulate = 1;          ///< micro-batches a step of the optimizer
+  std::string precision;           ///< of products: "" as the model has them, "bf16", "f16"
+  double lossScale = 65536;        ///< for f16, at the start
+  std::vector<std::string> kept;   ///< nodes that `precision` leaves alone
+  int64_t seed = 0;                ///< of dropout
 
   int64_t replicas = 1;
   int64_t stages = 1;           ///< devices of a replica, one behind the other

@@ -40,9 +40,9 @@ struct Handshake {
   int32_t task, taskCount;
   int32_t code; ///< a weir_code: not OK refuses
   uint32_t abiVersion;
-  uint32_t rosterSize;           ///< of what follows, the last
-  uint32_t isInitial;            ///< see SessionOf
-  uint64_t program[2];           ///< hash of model and flags
+  uint32_t rosterSize; ///< of what follows, the last
+  uint32_t isInitial;  ///< see SessionOf
+  uint64_t program[2]; ///< hash of model and flags
   uint64_t nonce, incarnation;
   Reach reach;
   uint64_t namesHash;   ///< of all tasks' names

@@ -34,7 +34,7 @@ struct DeviceRun {
   void *arenaBlock;
   int64_t arenaBytes; ///< of it
   bool hadArena;      ///< in a run before
-  void *onDevice; ///< the accelerator's part of the run, null: none yet
+  void *onDevice;     ///< the accelerator's part of the run, null: none yet
   bool unfinished;
   /// Tensors that other tasks read from where the step has them.
   std::atomic<int32_t> kept;

@@ -391,12 +391,9 @@ LogicalResult imageDecoder(NodeImport &n) {
 }
 
 constexpr OperatorImport table[] = {
-    {"", "AffineGrid", 20, 0, affineGrid},
-    {"", "GridSample", 16, 0, gridSample},
-    {"", "ImageDecoder", 20, 0, imageDecoder},
-    {"", "Resize", 10, 0, resize},
-    {"", "Upsample", 1, 0, upsample},
-    {"com.microsoft", "GridSample", 1, 0, gridSample},
+    {"", "AffineGrid", 20, 0, affineGrid},     {"", "GridSample", 16, 0, gridSample},
+    {"", "ImageDecoder", 20, 0, imageDecoder}, {"", "Resize", 10, 0, resize},
+    {"", "Upsample", 1, 0, upsample},          {"com.microsoft", "GridSample", 1, 0, gridSample},
 };
 
 } // namespace

@@ -26,7 +26,8 @@ Value startsInside(NodeImport &n, Value x, ArrayRef<int64_t> axes, Value starts,
     return starts;
   Value least = n.op<NegOp>(n.gather(n.shapeOf(x), n.ints(axes), 0));
   Value wide = n.cast(starts, n.b.getI64Type());
-  return n.select(n.compare("lt", n.cast(steps, n.b.getI64Type()), 0), n.maximum(wide, least), wide);
+  return n.select(n.compare("lt", n.cast(steps, n.b.getI64Type()), 0), n.maximum(wide, least),
+                  wide);
 }
 
 LogicalResult slice(NodeImport &n) {

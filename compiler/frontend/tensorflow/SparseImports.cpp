@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/frontend/tensorflow/Sparse.h"
 #include "compiler/frontend/Loops.h"
+#include "compiler/frontend/tensorflow/Sparse.h"
 
 using namespace mlir;
 using namespace weir;
@@ -151,8 +151,8 @@ static LogicalResult sparseTensorDenseMatMul(NodeImport &n) {
 }
 
 /// Dense matrices that are said to have many zeros; the product is f32. A zero takes no part, not
-/// even beside what is infinite: one of the left operand, or of the right where only that is said to
-/// have many. A product of all says by a NaN whether that matters.
+/// even beside what is infinite: one of the left operand, or of the right where only that is said
+/// to have many. A product of all says by a NaN whether that matters.
 static LogicalResult sparseMatMul(NodeImport &n) {
   Value a = n.widen(n.in(0)), b = n.widen(n.in(1));
   if (!a || !b)

@@ -182,8 +182,8 @@ KernelRequest::KernelRequest(const FormedKernel &formed)
       anchor = &op;
   }
   // An accelerator's forms count parts.
-  isFlat = isFlat ||
-           (isHost && (isOpenElementwise(body(), type) || isStretchedElementwise(body())));
+  isFlat =
+      isFlat || (isHost && (isOpenElementwise(body(), type) || isStretchedElementwise(body())));
 }
 
 Block &KernelRequest::body() const {
