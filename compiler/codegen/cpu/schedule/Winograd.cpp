@@ -168,8 +168,29 @@ std::optional<int64_t> resultsAskedFor(const KernelRequest &request) {
   return said ? std::optional(said.getInt()) : std::nullopt;
 }
 
-/// The constant filter where Winograd's form pays for the kernel's convolution; else null.
-DenseElementsAttr filterOf(const KernelRequest &request) {
+/// Whether all numbers of the filter are finite: the transformed one has differences of them, and
+/// an infinity would make NaN of these. Orders are no matter, so that nothing is brought into one.
+bool isFinite(TypedAttr filter) {
+  auto arranged = dyn_cast<ArrangedAttr>(filter);
+  if (!getElementTypeOrSelf(arranged ? arranged.getSource().getType() : filter.getType()).isF32())
+    filter = materializedConstant(filter);
+  if (!filter)
+    return false;
+  ArrayRef<char> bytes;
+  if (auto dense = dyn_cast<DenseElementsAttr>(filter)) {
+    bytes = dense.getRawData(); // of a splat its one number
+  } else if (auto source = sourceBytes(filter)) {
+    bytes = *source;
+  } else {
+    llvm::consumeError(source.takeError());
+    return false;
+  }
+  ArrayRef<float> taps(reinterpret_cast<const float *>(bytes.data()), bytes.size() / 4);
+  return llvm::all_of(taps, [](float tap) { return std::isfinite(tap); });
+}
+
+/// The constant filter, of f32, where Winograd's form pays for the kernel's convolution; else null.
+TypedAttr filterOf(const KernelRequest &request) {
   if (!request.isHost || request.choice.form == TileChoice::Form::Direct ||
       resultsAskedFor(request) == 0)
     return {};
@@ -192,13 +213,11 @@ DenseElementsAttr filterOf(const KernelRequest &request) {
   if (rounded &&
       (!(value = inTypeOfSource(value)) || !getElementTypeOrSelf(value.getType()).isF32()))
     return {};
-  DenseElementsAttr filter = materializedConstant(value);
-  // The transformed filter has differences of its numbers: an infinity would make NaN of them.
-  llvm::ArrayRef<char> bytes = filter ? filter.getRawData() : llvm::ArrayRef<char>();
-  llvm::ArrayRef<float> taps(reinterpret_cast<const float *>(bytes.data()), bytes.size() / 4);
-  if (!llvm::all_of(taps, [](float tap) { return std::isfinite(tap); }))
-    return {};
-  return filter;
+  return isFinite(value) ? value : TypedAttr();
+}
+
+SmallVector<float> filterValues(const KernelRequest &request) {
+  return SmallVector<float>(materializedConstant(filterOf(request)).getValues<float>());
 }
 
 /// The form for the convolution, of a kernel that filterOf has a filter of.
@@ -212,8 +231,8 @@ WinogradForm formOf(const KernelRequest &request, ConvOp conv) {
   if (asked)
     return narrow;
   auto filter = cast<RankedTensorType>(conv.getFilter().getType());
-  SmallVector<float> values(filterOf(request).getValues<float>());
-  double amplified = wide.amplification(values, filter.getDimSize(2), filter.getDimSize(3));
+  double amplified =
+      wide.amplification(filterValues(request), filter.getDimSize(2), filter.getDimSize(3));
   return amplified <= mostAmplified ? wide : narrow;
 }
 
@@ -250,15 +269,13 @@ public:
 
   /// The filter's constant is replaced by the transformed one, in panels
   /// [ceil(K / width), M, C, width], or [ceil(K / width), M, C / 2, width, 2], zero beyond K, of M
-  /// matrices;
-  /// in the kernel it stands behind an
-  /// unrealized_conversion_cast.
+  /// matrices; in the kernel it stands behind an unrealized_conversion_cast.
   Operation *packOperands(KernelRequest &request) const override {
     auto conv = cast<ConvOp>(request.anchor);
     auto argument = cast<BlockArgument>(conv.getFilter());
     auto filterType = cast<RankedTensorType>(argument.getType());
     ArrayRef<int64_t> tile = request.kernel.getSchedule()[schedule::tile];
-    SmallVector<float> values(filterOf(request).getValues<float>());
+    SmallVector<float> values = filterValues(request);
     const WinogradForm form{request.kernel.getSchedule()[schedule::square]};
     TypedAttr made = transformed(form, values, filterType.getDimSize(2), filterType.getDimSize(3),
                                  tile[1] * tile[2], multipliesPairs(conv), conv.getContext());
