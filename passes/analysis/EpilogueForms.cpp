@@ -17,7 +17,9 @@ static bool isVectorElement(Type type) {
 }
 
 bool weir::isF32EpilogueElementwise(Operation *op) {
-  if (!isa<ElementwiseOpInterface>(op) || isa<PowOp, SelectOp>(op) || op->getNumResults() != 1)
+  // The gamma function is a call of the C library's, of one number.
+  if (!isa<ElementwiseOpInterface>(op) || isa<PowOp, SelectOp, LgammaOp>(op) ||
+      op->getNumResults() != 1)
     return false;
   auto elementOf = [](Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);

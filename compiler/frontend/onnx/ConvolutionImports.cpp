@@ -331,16 +331,17 @@ LogicalResult globalLpPool(NodeImport &n) {
   Value x = n.in(0);
   if (!x)
     return failure();
-  const NodeAttribute *given = n.attr("p");
-  double p = given && given->kind == AttributeKind::Float ? given->f : given ? double(given->i) : 2;
+  Type given = n.element(x);
+  x = n.widen(x); // halves do not hold what their powers add up to
+  const NodeAttribute *order = n.attr("p");
+  double p = order && order->kind == AttributeKind::Float ? order->f : order ? double(order->i) : 2;
   // Roots and squares are instructions.
   Value power = p == 1   ? n.op<AbsOp>(x)
                 : p == 2 ? n.mul(x, x)
                          : n.op<PowOp>(n.op<AbsOp>(x), n.like(x, p));
   Value sum = n.reduce(power, "sum", axesFrom(2, n.rank(x)), true);
-  if (p == 1 || p == 2)
-    return n.result(p == 1 ? sum : n.op<SqrtOp>(sum));
-  return n.result(n.op<PowOp>(sum, n.like(x, 1 / p)));
+  Value root = p == 1 ? sum : p == 2 ? n.op<SqrtOp>(sum) : n.op<PowOp>(sum, n.like(x, 1 / p));
+  return n.result(n.cast(root, given));
 }
 
 /// Puts values back where a max pool found them.

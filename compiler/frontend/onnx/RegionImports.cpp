@@ -102,8 +102,9 @@ RegionTaps RegionSampler::taps(Value rois, int64_t low, int64_t high, int64_t bi
   Value place = n.cast(floor, n.b.getI64Type());
   auto both = [&](Value lower, Value higher) -> Value {
     Value pair = n.concat({n.unsqueeze(lower, {3}), n.unsqueeze(higher, {3})}, 3);
-    return n.reshapeTo(
-        pair, n.concat({n.sizeOf(rois, 0), n.ints({bins, samples > 0 ? 2 * samples : -1})}, 0));
+    // There may be no region: no size can be left to be found from the others.
+    Value each = samples > 0 ? n.ints({2 * samples}) : n.mul(n.sizeOf(lower, 2), 2.0);
+    return n.reshapeTo(pair, n.concat({n.sizeOf(rois, 0), n.ints({bins}), each}, 0));
   };
   // An image's last pixel has no neighbour: the pixel stands for it.
   auto bounded = [&](Value v) { return n.maximum(n.minimum(v, last), 0.0); };
@@ -126,13 +127,18 @@ LogicalResult roiAlign(NodeImport &n) {
   if (n.rank(x) != 4 || n.rank(rois) != 2 || n.rank(batches) != 1)
     return n.invalid("found images that are not of rank 4, regions that are not of rank 2, or "
                      "numbers of images that are not of rank 1");
+  auto images = cast<RankedTensorType>(x.getType());
+  if (images.getDimSize(2) == 0 || images.getDimSize(3) == 0) { // there is nothing to read
+    Value sizes = n.concat({n.sizeOf(rois, 0), n.sizeOf(x, 1), n.ints({height, width})}, 0);
+    return n.result(n.cast(n.expandTo(n.scalar(n.element(x), 0), sizes), given));
+  }
   RegionSampler sampler(n, n.element(x));
   Value rows = n.toScalar(n.sizeOf(x, 2)), columns = n.toScalar(n.sizeOf(x, 3));
   RegionTaps down = sampler.taps(rois, 1, 3, height, rows),
              along = sampler.taps(rois, 0, 2, width, columns);
   // Pixels of all images are lines of channels.
-  Value pixels =
-      n.reshapeTo(n.transpose(x, {0, 2, 3, 1}), n.concat({n.ints({-1}), n.sizeOf(x, 1)}, 0));
+  Value count = n.mul(n.mul(n.sizeOf(x, 0), n.sizeOf(x, 2)), n.sizeOf(x, 3));
+  Value pixels = n.reshapeTo(n.transpose(x, {0, 2, 3, 1}), n.concat({count, n.sizeOf(x, 1)}, 0));
   Value image = n.mul(n.unsqueeze(n.cast(batches, i64), {1, 2}), rows);
   Value line = n.mul(n.add(image, down.places), columns);
   // [regions, height, width, taps down, taps along]
