@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/driver/Compilation.h"
+#include "compiler/codegen/cpu/CpuCodegen.h"
+#include "compiler/driver/DeviceKinds.h"
 #include "compiler/driver/Devices.h"
 #include "compiler/driver/Frontends.h"
 #include "compiler/driver/Messages.h"
@@ -26,6 +28,13 @@
 using namespace mlir;
 using namespace weir;
 using namespace weir::driver;
+
+/// Whether code for anything but CPUs is asked for.
+static bool hasAccelerators(const Options &options) {
+  return llvm::any_of(acceleratorBackends(), [&](const DeviceBackend *backend) {
+    return !targetsFor(*backend, options).empty();
+  });
+}
 
 Compilation::Compilation(const Options &options, DiagnosticSink &sink)
     : options(options), sink(sink), work(options, sink), pipeline(options), memoryLimit(options) {
@@ -195,6 +204,11 @@ bool Compilation::runStages(OutputForm form) {
   if (work.stopStage < codegen) {
     work.leaveText(printModule(*work.module));
     return true;
+  }
+  if (options.reportOnly && !areSeveral && !hasAccelerators(options)) {
+    describeCpu(*work.module, work.name, work.code->program);
+    describeProgram(work.code->program, work.report);
+    return !memoryLimit || memoryLimit.check(work);
   }
   pipeline.codegen.prefix = work.name;
   pipeline.emit.form = form;

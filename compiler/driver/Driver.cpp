@@ -467,6 +467,8 @@ bool driver::compile(const Options &options, DiagnosticSink &sink, Result &resul
   Outputs tuning(options, sink, compilation, "");
   if (!tuning.addTuning() || !tuning.commit())
     return false;
+  if (options.reportOnly)
+    return true;
   if (!compilation.isText()) {
     auto resolve = [](BlobAttr blob) { return BlobStore::global().bytes(blob); };
     if (!options.weightsFile.empty()) {

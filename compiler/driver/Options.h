@@ -101,6 +101,8 @@ struct Options {
   std::string reportDir;    ///< empty: output's stem + ".report"
   std::string numericsFile; ///< of weir-run --numerics-out, for the report; empty: none
   std::string stopAfter;    ///< a stage's name; what it left is the output
+  /// The report is all that is asked for: of CPUs no code is made.
+  bool reportOnly = false;
   std::string dumpIrDir;
   std::string dumpIrFilter; ///< only passes whose name holds this
   bool printPipeline = false;

@@ -242,6 +242,16 @@ Value TensorBuilder::squeeze(Value v, Ints axes) {
 
 Value TensorBuilder::expandTo(Value v, Value shape) { return op<BroadcastToOp>(v, shape); }
 
+Value TensorBuilder::tuplesOfKnownLength(Value to, Value indices, Value updates) {
+  if (!to || !indices || !updates || rank(indices) == 0 ||
+      !type(indices).isDynamicDim(rank(indices) - 1))
+    return indices;
+  int64_t last = rank(indices) - 1, length = last + rank(to) - rank(updates);
+  if (length < 0 || length > rank(to))
+    return {};
+  return reshapeTo(indices, concat({shapeSlice(indices, 0, last), ints({length})}, 0));
+}
+
 Value TensorBuilder::concat(ArrayRef<Value> values, int64_t axis) {
   if (values.empty()) // the sizes of a scalar
     return ints({});

@@ -106,6 +106,9 @@ public:
   Value gather(Value v, Value indices, int64_t axis);
   /// Shape entries `begin` to `end` of a tensor, tensor<n x i64>.
   Value shapeSlice(Value v, int64_t begin, int64_t end);
+  /// The operand `indices` of a scatter of `updates` into `to`, with the length of its tuples as
+  /// the ranks say it where its type does not; null where they contradict each other.
+  Value tuplesOfKnownLength(Value to, Value indices, Value updates);
   /// The product of the sizes of dimensions [begin, end), tensor<1xi64>.
   Value sizeProduct(Value v, int64_t begin, int64_t end);
 

@@ -46,7 +46,8 @@ def VerifyKernelsPass : Pass<"verify-kernels", "::mlir::ModuleOp"> {
   let description = [{
     What holds: outside of kernels no operation is left that is a kernel's work. In a kernel
     there are kernel operations and constants alone, or launches of other kernels
-    (depth-first fusion), without effects, tokens and control flow. Every kernel is launched.
+    (depth-first fusion), without effects, tokens and control flow, and index tuples that are
+    scattered by have a length that is known. Every kernel is launched.
     Before and after: the same module.
     Why here: behind weir-kernelize and the fusions after it. The step's builder has no code for
     tensors of any size, and emitters none for effects.

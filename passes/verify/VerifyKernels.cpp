@@ -59,6 +59,10 @@ struct VerifyKernelsPass : weir::impl::VerifyKernelsPassBase<VerifyKernelsPass> 
         refuse(&op) << "control flow or an effect in a kernel: " << op.getName().getStringRef();
       else if (llvm::any_of(op.getOperandTypes(), [](Type type) { return isa<TokenType>(type); }))
         refuse(&op) << "a token in a kernel: " << op.getName().getStringRef();
+      else if (auto scatter = dyn_cast<ScatterNdOp>(op);
+               scatter && scatter.getIndices().getType().isDynamicDim(
+                              scatter.getIndices().getType().getRank() - 1))
+        refuse(&op) << "index tuples of a length that only a run knows";
     }
   }
 };

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Compiles in memory and writes nothing: what the compiler would refuse is what
-// is listed, grouped by what is missing. Code generation is cheap at -O0 and is
-// part of it, so that a model that checks also compiles.
+// Compiles in memory up to the plan, and writes nothing: what the compiler would refuse is what
+// is listed, grouped by what is missing. Of a plan for CPUs code can be made; code for
+// accelerators may be refused, and is made at -O0.
 //
 //===----------------------------------------------------------------------===//
 
@@ -210,6 +210,7 @@ void printJson(const std::string &model, const std::vector<Finding> &findings, b
 int weir::tools::runCheck(int argc, char **argv) {
   driver::Options options;
   options.optLevel = 0;
+  options.reportOnly = true;
   FlagParser parser("weirc check", "MODEL [flags]",
                     "Lists all that is unsupported or unknown in a model, at "
                     "once, by node name.");

@@ -39,6 +39,10 @@ struct CpuOptions {
 std::unique_ptr<llvm::Module> generateCpu(mlir::ModuleOp module, const CpuOptions &options,
                                           llvm::LLVMContext &llvmContext, Program &program);
 
+/// Fills in `program` as generateCpu does, but for error sites and what only code refers to, of a
+/// module whose memory is planned. The module stays as it is.
+void describeCpu(mlir::ModuleOp module, llvm::StringRef prefix, Program &program);
+
 /// Registers what generateCpu translates from with a context's registry.
 void registerCpuDialects(mlir::DialectRegistry &registry);
 

@@ -372,35 +372,58 @@ std::string symbolOf(StringRef prefix, StringRef kernel) {
   return symbol;
 }
 
-/// Functions for the kernels, and their rows of the program.
-LogicalResult emitKernels(ModuleOp module, StringRef prefix, SiteTable &sites, StepTables &tables) {
-  std::vector<KernelInfo> &rows = tables.program.kernels;
-  auto whole = wholeRanges(module);
-  llvm::StringSet<> inner = onlyStages(module);
-  llvm::StringMap<int64_t> launches;
-  module.walk([&](plan::RunOp run) { ++launches[run.getKernel()]; });
-  SymbolTable symbols(module);
-  for (auto kernel : llvm::to_vector(module.getOps<plan::KernelOp>())) {
-    std::string symbol = symbolOf(prefix, kernel.getSymName());
-    if (inner.contains(kernel.getSymName())) {
-      if (failed(emitKernel(kernel, symbol, std::nullopt, sites)))
-        return failure();
-      continue;
-    }
+/// Makes the kernels' rows of the program.
+class KernelRows {
+public:
+  KernelRows(ModuleOp module, StringRef prefix)
+      : prefix(prefix), inner(onlyStages(module)), symbols(module) {
+    module.walk([&](plan::RunOp run) { ++launches[run.getKernel()]; });
+  }
+
+  /// Of a kernel that only chains launch, which has no row.
+  bool isInner(plan::KernelOp kernel) const { return inner.contains(kernel.getSymName()); }
+  SmallVector<DepthFirstStage> stagesOf(plan::KernelOp kernel) const {
     SmallVector<DepthFirstStage> stages;
     for (auto launch : kernel.getBody().getOps<plan::LaunchOp>())
       stages.push_back({launch, symbols.lookup<plan::KernelOp>(launch.getKernel()),
                         symbolOf(prefix, launch.getKernel())});
-    tables.kernelIndex[kernel.getSymName()] = rows.size();
-    tables.kernelSymbol[kernel.getSymName()] = symbol;
+    return stages;
+  }
+  KernelInfo rowOf(plan::KernelOp kernel, ArrayRef<DepthFirstStage> stages) const {
     KernelInfo info;
     info.name = kernel.getSymName().str();
     info.nodes = kernel.getNodes().str();
-    info.symbol = symbol;
+    info.symbol = symbolOf(prefix, kernel.getSymName());
     measureKernel(kernel, stages, info);
     describeResults(kernel, info);
     info.launches = launches.lookup(kernel.getSymName());
-    rows.push_back(info);
+    return info;
+  }
+
+private:
+  StringRef prefix;
+  llvm::StringSet<> inner;
+  llvm::StringMap<int64_t> launches;
+  SymbolTable symbols;
+};
+
+/// Functions for the kernels, and their rows of the program.
+LogicalResult emitKernels(ModuleOp module, StringRef prefix, SiteTable &sites, StepTables &tables) {
+  std::vector<KernelInfo> &rows = tables.program.kernels;
+  auto whole = wholeRanges(module);
+  KernelRows make(module, prefix);
+  for (auto kernel : llvm::to_vector(module.getOps<plan::KernelOp>())) {
+    if (make.isInner(kernel)) {
+      std::string symbol = symbolOf(prefix, kernel.getSymName());
+      if (failed(emitKernel(kernel, symbol, std::nullopt, sites)))
+        return failure();
+      continue;
+    }
+    SmallVector<DepthFirstStage> stages = make.stagesOf(kernel);
+    tables.kernelIndex[kernel.getSymName()] = rows.size();
+    rows.push_back(make.rowOf(kernel, stages));
+    const std::string symbol = rows.back().symbol;
+    tables.kernelSymbol[kernel.getSymName()] = symbol;
     if (!stages.empty())
       emitDepthFirst(kernel, symbol, stages, sites);
     else if (failed(emitKernel(kernel, symbol, whole.lookup(kernel.getSymName()), sites)))
@@ -488,6 +511,21 @@ void finishFunctions(llvm::Module &module, const CpuOptions &options) {
 }
 
 } // namespace
+
+void weir::describeCpu(ModuleOp module, StringRef prefix, Program &program) {
+  SiteTable sites(program.sites);
+  StepTables tables(sites, program);
+  program.name = prefix.str();
+  describeProgram(module, tables);
+  KernelRows make(module, prefix);
+  for (auto kernel : module.getOps<plan::KernelOp>())
+    if (!make.isInner(kernel))
+      program.kernels.push_back(make.rowOf(kernel, make.stagesOf(kernel)));
+  module.walk([&](plan::BlobOp blob) {
+    if (!isa<DenseStringElementsAttr>(blob.getValue()))
+      tables.blobOffset(blob.getValue());
+  });
+}
 
 std::unique_ptr<llvm::Module> weir::generateCpu(ModuleOp module, const CpuOptions &options,
                                                 llvm::LLVMContext &llvmContext, Program &program) {

@@ -276,10 +276,15 @@ LogicalResult scatterElements(NodeImport &n) {
 }
 
 LogicalResult scatterNd(NodeImport &n) {
-  StringAttr how = reduction(n, n.in(0));
-  return how ? n.result(
-                   n.op<ScatterNdOp>(n.in(0), n.in(1), n.in(2), how, n.flag(true), n.flag(false)))
-             : failure();
+  Value x = n.in(0), indices = n.in(1), updates = n.in(2);
+  StringAttr how = reduction(n, x);
+  if (!how)
+    return failure();
+  Value tuples = n.tuplesOfKnownLength(x, indices, updates);
+  if (indices && !tuples)
+    return n.invalid("found updates of rank " + Twine(n.rank(updates)) + " for a tensor of rank " +
+                     Twine(n.rank(x)));
+  return n.result(n.op<ScatterNdOp>(x, tuples, updates, how, n.flag(true), n.flag(false)));
 }
 
 /// Writes a run of entries, which begins at each batch entry's own index, into

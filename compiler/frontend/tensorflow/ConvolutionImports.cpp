@@ -482,9 +482,14 @@ static LogicalResult maxPoolWithArgmax(NodeImport &n) {
     auto size = [&](Value v, int64_t dim) { return n.toScalar(n.sizeOf(v, dim)); };
     Value channels = size(x, 3), channel = n.op<RemOp>(index, channels);
     Value pixel = n.div(index, channels);
-    Value column = n.sub(n.op<RemOp>(pixel, size(all, 2)), n.toScalar(spec->border->before[1]));
+    // The border comes first where a window has nothing larger: its first element of the input
+    // stands for it.
+    auto within = [&](Value at, Value before) {
+      return n.maximum(n.sub(at, n.toScalar(before)), 0.0);
+    };
+    Value column = within(n.op<RemOp>(pixel, size(all, 2)), spec->border->before[1]);
     Value line = n.div(pixel, size(all, 2));
-    Value row = n.sub(n.op<RemOp>(line, size(all, 1)), n.toScalar(spec->border->before[0]));
+    Value row = within(n.op<RemOp>(line, size(all, 1)), spec->border->before[0]);
     if (withBatch)
       row = n.add(n.mul(n.div(line, size(all, 1)), size(x, 1)), row);
     index = n.add(n.mul(n.add(n.mul(row, size(x, 2)), column), channels), channel);

@@ -15,19 +15,13 @@ static LogicalResult scatterInto(NodeImport &n, Value to, Value indices, Value u
                                  StringRef reduction) {
   if (to && n.isString(to) && reduction != "none")
     return n.unsupported("expected a reduction of numbers, got one of strings");
-  // How long index tuples are follows from the ranks, where no type says it.
-  if (to && indices && updates && n.rank(indices) > 0 &&
-      n.type(indices).isDynamicDim(n.rank(indices) - 1)) {
-    int64_t last = n.rank(indices) - 1;
-    int64_t length = last + n.rank(to) - n.rank(updates);
-    if (length < 0 || length > n.rank(to))
-      return n.invalid("found updates of rank " + Twine(n.rank(updates)) +
-                       " for a tensor of rank " + Twine(n.rank(to)));
-    indices = n.reshapeTo(indices, n.concat({n.shapeSlice(indices, 0, last), n.ints({length})}, 0));
-  }
+  Value tuples = n.tuplesOfKnownLength(to, indices, updates);
+  if (indices && !tuples)
+    return n.invalid("found updates of rank " + Twine(n.rank(updates)) + " for a tensor of rank " +
+                     Twine(n.rank(to)));
   bool ignore = n.s("bad_indices_policy") == "IGNORE";
   return n.result(
-      n.op<ScatterNdOp>(to, indices, updates, n.text(reduction), n.flag(false), n.flag(ignore)));
+      n.op<ScatterNdOp>(to, tuples, updates, n.text(reduction), n.flag(false), n.flag(ignore)));
 }
 
 /// Strings for one place are joined by TensorFlow.
