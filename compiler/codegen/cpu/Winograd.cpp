@@ -59,8 +59,10 @@ public:
   /// panel is computed at once, and what it transformed of a block serves the
   /// panels behind.
   void emit(Value begin, Value end) {
-    transformed = stackElements(r, element, form.matrices() * tiles * channels);
-    sums = stackFloats(r, form.matrices() * tilesAtOnce * shape.width());
+    // Behind both is what a row tile reads and writes that reaches beyond the tiles of the last
+    // matrix.
+    transformed = stackElements(r, element, (form.matrices() * tiles + shape.rows) * channels);
+    sums = stackFloats(r, (form.matrices() * tilesAtOnce + shape.rows) * shape.width());
     // Where the range is, and what tiles, of how many lines, are transformed.
     Value none = r.constant(-1);
     SmallVector<Type> types(3, none.getType());
@@ -73,12 +75,7 @@ public:
       Value isThere = arith::AndIOp::create(b, r.loc, r.equal(piece.place, state[1]), isShort);
       Value there = arith::SelectOp::create(b, r.loc, isThere, state[2], piece.count);
       emitEither(r, isThere, [] {}, [&] { transformInput(piece); });
-      if (getConstantIntValue(lines))
-        emitEither(
-            r, r.equal(piece.count, lines), [&] { emitPanel(piece, lines); },
-            [&] { emitPanel(piece, piece.count); });
-      else
-        emitPanel(piece, piece.count);
+      emitPanel(piece);
       scf::YieldOp::create(b, r.loc, {r.add(state[0], piece.count), piece.place, there});
     };
     OpBuilder::InsertionGuard guard(b);
@@ -215,40 +212,41 @@ private:
     return r.add(r.mul(row, r.constant(pitch)), channel);
   }
 
-  /// Sums and results of a panel, a few lines at a time.
-  void emitPanel(const Piece &piece, Value count) {
-    auto emitRowReduction = [&](Value first, Value some) {
-      multiply(piece, first, some);
-      transformBack(piece, first, some);
-    };
-    Value step = linesOfSums, whole = r.mul(r.divide(count, step), step);
-    if (auto known = getConstantIntValue(step)) {
-      emitStepLoop(r, r.constant(0), whole, *known,
-                   [&](Value first) { emitRowReduction(first, step); });
-    } else {
-      emitStepLoop(r, r.constant(0), r.divide(count, step), 1,
-                   [&](Value turn) { emitRowReduction(r.mul(turn, step), step); });
-    }
-    Value rest = r.sub(count, whole);
-    if (!isConstantIntValue(rest, 0))
-      emitEither(r, r.less(whole, count), [&] { emitRowReduction(whole, rest); }, [] {});
+  /// A loop of long turns, which are not written out one behind the other.
+  void forEach(Value end, Value step, function_ref<void(Value)> body) {
+    OpBuilder::InsertionGuard guard(b);
+    auto loop = scf::ForOp::create(b, r.loc, r.constant(0), end, step);
+    forbidUnrolling(loop);
+    b.setInsertionPointToStart(loop.getBody());
+    body(loop.getInductionVar());
   }
 
-  /// `body(false)` where all of the tile whose first result is at [y, x] is there; elsewhere
-  /// `body(true)`.
-  void emitWholeOrCut(Value y, Value x, function_ref<void(bool)> body) {
-    Value isWhole;
-    auto ask = [&](bool isCut, Value first, Value size) {
-      if (!isCut)
-        return;
-      Value is = r.less(r.add(first, r.constant(form.results - 1)), size);
-      isWhole = isWhole ? r.logicalAnd(isWhole, is) : is;
+  /// Sums and results of a panel, a few lines at a time.
+  void emitPanel(const Piece &piece) {
+    forEach(piece.count, linesOfSums, [&](Value first) {
+      Value some = r.minimum(linesOfSums, r.sub(piece.count, first));
+      multiply(piece, first, some);
+      transformBack(piece, first, some);
+    });
+  }
+
+  /// Runs `body(y, x)` for result [y, x] of a tile whose first is at [top, left], from the last
+  /// one to the first. Of an image that tiles do not divide, those that do not exist have the place
+  /// of the last line or column that does, whose own come after them.
+  void forResults(Value top, Value left,
+                  function_ref<void(int64_t i, int64_t j, Value, Value)> body) {
+    auto place = [&](Value first, int64_t i, bool isCut, Value size) {
+      Value at = r.add(first, r.constant(i));
+      return i && isCut ? r.minimum(at, r.sub(size, r.constant(1))) : at;
     };
-    ask(isCutDown, y, target.dims[1]);
-    ask(isCutAcross, x, target.dims[2]);
-    if (!isWhole)
-      return body(false);
-    emitEither(r, isWhole, [&] { body(false); }, [&] { body(true); });
+    Value y[mostSquare], x[mostSquare];
+    for (int64_t i = 0; i < form.results; ++i) {
+      y[i] = place(top, i, isCutDown, target.dims[1]);
+      x[i] = place(left, i, isCutAcross, target.dims[2]);
+    }
+    for (int64_t i = form.results - 1; i >= 0; --i)
+      for (int64_t j = form.results - 1; j >= 0; --j)
+        body(i, j, y[i], x[j]);
   }
 
   /// B^T d B of each square d.
@@ -256,13 +254,14 @@ private:
     forTiles(piece, piece.count, [&](Value line, Value column, Value tile) {
       Value y = r.mul(r.add(piece.top, line), r.constant(form.results));
       Value x = r.mul(r.add(piece.left, column), r.constant(form.results));
-      emitWholeOrCut(y, x, [&](bool isCut) { transformSquare(piece.image, y, x, tile, isCut); });
+      transformSquare(piece.image, y, x, tile);
     });
   }
 
-  /// The square at [y, x], for a vector of channels at a time. Of one that is cut, lines and
-  /// columns behind the first result's window may not be there: the last one is read again.
-  void transformSquare(Value image, Value y, Value x, Value tile, bool isCut) {
+  /// The square at [y, x], for a vector of channels at a time. Where tiles do not divide the image,
+  /// lines and columns behind the first result's window may not be there: the last one is read
+  /// again.
+  void transformSquare(Value image, Value y, Value x, Value tile) {
     VectorReader vectors(r, shape.lanes);
     Type floats = VectorType::get({shape.lanes}, b.getF32Type());
     Type narrow = VectorType::get({shape.lanes}, element);
@@ -270,16 +269,15 @@ private:
     Value corner = r.mul(r.add(r.mul(row, pitch), x), r.constant(channels));
     Value downwards[mostSquare], sidewards[mostSquare];
     for (int64_t i = 0; i < square; ++i) {
-      auto within = [&](Value first, Value size) {
-        return r.minimum(r.constant(i), r.sub(r.sub(size, r.constant(1)), first));
+      auto within = [&](bool isCut, Value first, Value size) {
+        Value at = r.constant(i);
+        return isCut && i >= 3 ? r.minimum(at, r.sub(r.sub(size, r.constant(1)), first)) : at;
       };
-      bool mayBeBeyond = isCut && i >= 3;
-      Value lineOf = mayBeBeyond && isCutDown ? within(y, input.dims[1]) : r.constant(i);
-      Value columnOf = mayBeBeyond && isCutAcross ? within(x, input.dims[2]) : r.constant(i);
+      Value lineOf = within(isCutDown, y, input.dims[1]);
       downwards[i] = r.add(corner, r.mul(r.mul(lineOf, pitch), r.constant(channels)));
-      sidewards[i] = r.mul(columnOf, r.constant(channels));
+      sidewards[i] = r.mul(within(isCutAcross, x, input.dims[2]), r.constant(channels));
     }
-    emitStepLoop(r, r.constant(0), r.constant(channels), shape.lanes, [&](Value channel) {
+    forEach(r.constant(channels), r.constant(shape.lanes), [&](Value channel) {
       Square half;
       for (int64_t j = 0; j < square; ++j) {
         Line from;
@@ -302,6 +300,45 @@ private:
         }
       }
     });
+  }
+
+  /// What lines of a known length leave over of whole row tiles, where they are as many as they
+  /// are unless a thread's range ends within them.
+  SmallVector<int64_t> usualRests() const {
+    int64_t all = llvm::divideCeil(target.type.getDimSize(1), form.results);
+    int64_t ofBlock = tiles / mostAcross, atOnce = tilesAtOnce / mostAcross;
+    SmallVector<int64_t> rests;
+    auto add = [&](int64_t count) {
+      int64_t rest = count * mostAcross % shape.rows;
+      if (rest && !llvm::is_contained(rests, rest))
+        rests.push_back(rest);
+    };
+    if (all >= ofBlock) {
+      if (ofBlock >= atOnce)
+        add(atOnce);
+      add(ofBlock % atOnce);
+    }
+    int64_t last = all % ofBlock;
+    if (last >= atOnce)
+      add(atOnce);
+    add(last % atOnce);
+    return rests;
+  }
+
+  /// Runs `tile(first, rows)` so that each tile of so many lines is in one of these row tiles. The
+  /// last one may reach beyond them, where what is left is not usual: code of its own would take
+  /// longer to compile than it saves.
+  void forRowTiles(const Piece &piece, Value count, function_ref<void(Value, int64_t)> tile) {
+    Value all = r.mul(count, piece.across), size = r.constant(shape.rows);
+    if (target.type.isDynamicDim(1) || target.type.isDynamicDim(2))
+      return emitRowTiles(r, all, shape.rows, tile);
+    Value whole = r.mul(r.divide(all, size), size), rest = r.sub(all, whole), end = all;
+    SmallVector<int64_t> rests = usualRests();
+    for (int64_t usual : rests)
+      end = r.select(r.equal(rest, r.constant(usual)), whole, end);
+    emitStepLoop(r, r.constant(0), end, shape.rows, [&](Value first) { tile(first, shape.rows); });
+    for (int64_t usual : rests)
+      emitEither(r, r.equal(rest, r.constant(usual)), [&] { tile(whole, usual); }, [] {});
   }
 
   /// The products of a panel: [tiles, C] by [C, width], for the tiles of lines.
@@ -354,75 +391,65 @@ private:
             r, kernel, conv, TileShape{rows, shape.vectors, shape.lanes}, {depth}, operands,
             [](int64_t) { return SmallVector<Value>(); }, Value(), Value());
       };
-      emitRowTiles(r, r.mul(count, piece.across), shape.rows, emitRows);
+      forRowTiles(piece, count, emitRows);
     });
   }
 
   /// A^T m A of each square of sums m, and what follows.
   void transformBack(const Piece &piece, Value firstLine, Value count) {
     int64_t columns = target.type.getShape().back();
-    bool isExact = columns % shape.width() == 0;
+    Value first = r.mul(piece.panel, r.constant(shape.width())), end = r.constant(shape.width());
+    if (columns % shape.width())
+      end = r.minimum(end, r.sub(r.constant(columns), first));
     forTiles(piece, count, [&](Value line, Value column, Value tile) {
-      for (int64_t v = 0; v < shape.vectors; ++v) {
-        OpBuilder::InsertionGuard guard(b);
-        Value first = r.mul(piece.panel, r.constant(shape.width()));
-        Value channel = r.add(first, r.constant(v * shape.lanes));
-        if (!isExact) {
-          auto branch = scf::IfOp::create(b, r.loc, r.less(channel, r.constant(columns)), false);
-          b.setInsertionPointToStart(&branch.getThenRegion().front());
-        }
-        emitResults(piece, r.add(firstLine, line), column, tile, v, channel);
-      }
+      Value y = r.mul(r.add(piece.top, r.add(firstLine, line)), r.constant(form.results));
+      Value x = r.mul(r.add(piece.left, column), r.constant(form.results));
+      forEach(end, r.constant(shape.lanes), [&](Value lane) {
+        emitResults(piece.image, y, x, backFrom(tile, lane), r.add(first, lane));
+      });
     });
   }
 
-  void emitResults(const Piece &piece, Value line, Value column, Value tile, int64_t v,
-                   Value channel) {
+  /// The results of a tile in a vector of the panel's columns.
+  Square backFrom(Value tile, Value lane) {
     VectorReader reader(r, shape.lanes);
     Square half, made;
     for (int64_t j = 0; j < square; ++j) {
       Line from;
       for (int64_t i = 0; i < square; ++i)
-        from[i] = reader.load(
-            sums, b.getF32Type(),
-            place(i * square + j, tilesAtOnce, tile, shape.width(), r.constant(v * shape.lanes)));
+        from[i] = reader.load(sums, b.getF32Type(),
+                              place(i * square + j, tilesAtOnce, tile, shape.width(), lane));
       Line columnOf = back(from);
       for (int64_t i = 0; i < form.results; ++i)
         half[i][j] = columnOf[i];
     }
     for (int64_t i = 0; i < form.results; ++i)
       made[i] = back(half[i]);
-    Value y = r.mul(r.add(piece.top, line), r.constant(form.results));
-    Value x = r.mul(r.add(piece.left, column), r.constant(form.results));
-    emitWholeOrCut(y, x, [&](bool isCut) {
-      for (int64_t i = 0; i < form.results; ++i)
-        for (int64_t j = 0; j < form.results; ++j)
-          storeResult({piece.image, r.add(y, r.constant(i)), r.add(x, r.constant(j)), channel},
-                      made[i][j], i && isCut && isCutDown, j && isCut && isCutAcross);
-    });
+    return made;
   }
 
-  /// One result of a tile, and what follows the convolution. Of a tile that is cut a line or a
-  /// column may not be there.
-  void storeResult(SmallVector<Value> indices, Value sum, bool mayBeBelow, bool mayBeBeside) {
-    OpBuilder::InsertionGuard guard(b);
-    Value isThere;
-    if (mayBeBelow)
-      isThere = r.less(indices[1], target.dims[1]);
-    if (mayBeBeside) {
-      Value isWithin = r.less(indices[2], target.dims[2]);
-      isThere = isThere ? r.logicalAnd(isThere, isWithin) : isWithin;
-    }
-    if (isThere) {
-      auto branch = scf::IfOp::create(b, r.loc, isThere, /*withElseRegion=*/false);
-      b.setInsertionPointToStart(&branch.getThenRegion().front());
-    }
+  /// What follows the convolution, and stores. Where results may share a place with one that does
+  /// not exist, all are computed before the first is stored: an operand may lie there.
+  void emitResults(Value image, Value top, Value left, const Square &sums, Value channel) {
     VectorReader reader(r, shape.lanes);
-    reader.setLanes(indices.back(), {});
-    reader.setAnchor(conv.getResult(), sum);
-    Value value = reader.element(result, indices);
-    reader.store(value, target.pointer, target.type.getElementType(),
-                 r.linearIndex(target, indices));
+    struct Result {
+      Value value, place;
+    };
+    SmallVector<Result> waiting;
+    auto store = [&](const Result &made) {
+      reader.store(made.value, target.pointer, target.type.getElementType(), made.place);
+    };
+    forResults(top, left, [&](int64_t i, int64_t j, Value y, Value x) {
+      SmallVector<Value> indices{image, y, x, channel};
+      reader.setLanes(channel, {});
+      reader.setAnchor(conv.getResult(), sums[i][j]);
+      Result made{reader.element(result, indices), r.linearIndex(target, indices)};
+      if (isCutDown || isCutAcross)
+        waiting.push_back(made);
+      else
+        store(made);
+    });
+    llvm::for_each(waiting, store);
   }
 
   KernelBuilder &r;
