@@ -50,10 +50,21 @@ Number weir::inType(Number number, Type type) {
   if (auto floatType = dyn_cast<FloatType>(type)) {
     if (floatType.isF64())
       return number;
+    if (floatType.isF32())
+      return {0, static_cast<float>(number.real)};
     if (floatType.getWidth() < 32) // computed in f32, rounded once more
       number.real = (float)number.real;
   }
   return fromBits(toBits(number, type), type);
+}
+
+/// The numbers of `bytes`, of f32, which most constants of networks are.
+static void readFloats(ArrayRef<char> bytes, std::vector<Number> &numbers) {
+  for (auto [i, number] : llvm::enumerate(numbers)) {
+    float value;
+    std::memcpy(&value, bytes.data() + i * sizeof(value), sizeof(value));
+    number.real = value;
+  }
 }
 
 std::optional<HostTensor> HostTensor::read(Attribute attribute, int64_t maxElements) {
@@ -81,6 +92,10 @@ std::optional<HostTensor> HostTensor::read(Attribute attribute, int64_t maxEleme
     unsigned width = element.getIntOrFloatBitWidth(), size = blobElementSize(element);
     if (bytes->size() != tensor.elements.size() * size)
       return std::nullopt;
+    if (element.isF32()) {
+      readFloats(*bytes, tensor.elements);
+      return tensor;
+    }
     for (auto [i, number] : llvm::enumerate(tensor.elements)) {
       uint64_t raw = 0;
       std::memcpy(&raw, bytes->data() + i * size, size);
@@ -93,7 +108,9 @@ std::optional<HostTensor> HostTensor::read(Attribute attribute, int64_t maxEleme
   auto elements = dyn_cast<DenseElementsAttr>(attribute);
   if (!elements)
     return std::nullopt;
-  if (isa<FloatType>(element)) {
+  if (element.isF32() && !elements.isSplat()) {
+    readFloats(elements.getRawData(), tensor.elements);
+  } else if (isa<FloatType>(element)) {
     for (auto [number, value] : llvm::zip(tensor.elements, elements.getValues<APFloat>()))
       number = fromBits(value.bitcastToAPInt(), element);
   } else {
@@ -104,6 +121,12 @@ std::optional<HostTensor> HostTensor::read(Attribute attribute, int64_t maxEleme
 }
 
 DenseElementsAttr HostTensor::attribute() const {
+  if (elementType().isF32()) {
+    SmallVector<float> values;
+    for (const Number &number : elements)
+      values.push_back(static_cast<float>(number.real));
+    return DenseElementsAttr::get(type, ArrayRef<float>(values));
+  }
   if (auto floatType = dyn_cast<FloatType>(elementType())) {
     SmallVector<APFloat> values;
     for (const Number &number : elements)

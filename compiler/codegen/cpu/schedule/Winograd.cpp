@@ -118,18 +118,23 @@ std::optional<Cut> cutOf(ConvOp conv, WinogradForm form, const VectorUnit &unit,
 TypedAttr transformed(WinogradForm form, ArrayRef<float> filter, int64_t channels, int64_t columns,
                       int64_t width, bool isPairs, MLIRContext *context) {
   int64_t panels = llvm::divideCeil(columns, width), matrices = form.matrices();
+  constexpr int64_t lanes = WinogradForm::lanes;
   std::vector<float> made(panels * matrices * channels * width, 0.0f);
-  for (int64_t c = 0; c < channels; ++c)
-    for (int64_t k = 0; k < columns; ++k) {
-      double taps[3][3], numbers[WinogradForm::mostSquare * WinogradForm::mostSquare];
-      for (int64_t y = 0; y < 3; ++y)
-        for (int64_t x = 0; x < 3; ++x)
-          taps[y][x] = filter[((y * 3 + x) * channels + c) * columns + k];
-      form.transformFilter(taps, numbers);
-      float *to = &made[(k / width * matrices * channels + c) * width + k % width];
-      for (int64_t i = 0; i < matrices; ++i)
-        to[i * channels * width] = static_cast<float>(numbers[i]);
-    }
+  for (int64_t panel = 0; panel < panels; ++panel)
+    for (int64_t c = 0; c < channels; ++c)
+      for (int64_t at = 0; at < std::min(width, columns - panel * width); at += lanes) {
+        WinogradForm::Taps taps;
+        WinogradForm::Transformed numbers;
+        WinogradForm::readTaps(filter, channels, columns, c, panel * width + at, taps);
+        form.transformFilters(taps, numbers);
+        int64_t count = std::min(width - at, lanes);
+        float *to = &made[(panel * matrices * channels + c) * width + at];
+        for (int64_t i = 0; i < matrices; ++i) {
+          const double *from = numbers[i / form.square()][i % form.square()];
+          for (int64_t l = 0; l < count; ++l)
+            to[i * channels * width + l] = static_cast<float>(from[l]);
+        }
+      }
   if (!isPairs) {
     auto type =
         RankedTensorType::get({panels, matrices, channels, width}, Float32Type::get(context));
@@ -217,7 +222,11 @@ TypedAttr filterOf(const KernelRequest &request) {
 }
 
 SmallVector<float> filterValues(const KernelRequest &request) {
-  return SmallVector<float>(materializedConstant(filterOf(request)).getValues<float>());
+  DenseElementsAttr filter = materializedConstant(filterOf(request));
+  ArrayRef<char> bytes = filter.getRawData();
+  const auto *first = reinterpret_cast<const float *>(bytes.data());
+  return filter.isSplat() ? SmallVector<float>(filter.getNumElements(), *first)
+                          : SmallVector<float>(first, first + filter.getNumElements());
 }
 
 /// The form for the convolution, of a kernel that filterOf has a filter of.

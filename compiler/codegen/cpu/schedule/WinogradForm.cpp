@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 using namespace weir;
 
@@ -23,15 +22,39 @@ using Rows = double[mostSquare][mostSquare];
 constexpr double p = WinogradForm::near, q = WinogradForm::far;
 constexpr double pp = p * p, qq = q * q;
 
-/// Rows of G.
-constexpr double filterOf2[4][3] = {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
+/// Rows of G: of the point 0 and of infinity, which have one number each, 1 at infinity, and
+/// between them of pairs of points that differ by the sign: the even numbers of both, and the odd
+/// one, whose sign differs.
+struct FilterRows {
+  double zero;
+  struct {
+    double first, odd, last;
+  } pairs[2];
+  int64_t count; ///< of the pairs
+};
 constexpr double byNear = 1 / (2 * pp * (pp - qq)), byFar = 1 / (2 * qq * (qq - pp));
-constexpr double filterOf4[6][3] = {{1 / (pp * qq), 0, 0},
-                                    {byNear, p * byNear, pp * byNear},
-                                    {byNear, -p * byNear, pp * byNear},
-                                    {byFar, q * byFar, qq * byFar},
-                                    {byFar, -q * byFar, qq * byFar},
-                                    {0, 0, 1}};
+constexpr FilterRows filterOf2 = {1, {{0.5, 0.5, 0.5}, {}}, 1};
+constexpr FilterRows filterOf4 = {
+    1 / (pp * qq), {{byNear, p * byNear, pp * byNear}, {byFar, q * byFar, qq * byFar}}, 2};
+
+using Lanes = double[WinogradForm::lanes];
+
+/// G g of lines g of three, `to` lines of as many as a square has, each `pitch` behind the other.
+void transformLine(const FilterRows &rows, const Lanes &x, const Lanes &y, const Lanes &z,
+                   Lanes *to, int64_t pitch) {
+  for (int64_t l = 0; l < WinogradForm::lanes; ++l)
+    to[0][l] = rows.zero * x[l];
+  for (int64_t i = 0; i < rows.count; ++i) {
+    Lanes &plus = to[(2 * i + 1) * pitch], &minus = to[(2 * i + 2) * pitch];
+    for (int64_t l = 0; l < WinogradForm::lanes; ++l) {
+      double even = rows.pairs[i].first * x[l] + rows.pairs[i].last * z[l];
+      double odd = rows.pairs[i].odd * y[l];
+      plus[l] = even + odd;
+      minus[l] = even - odd;
+    }
+  }
+  std::copy(z, z + WinogradForm::lanes, to[(2 * rows.count + 1) * pitch]);
+}
 
 /// B^T and A^T, of which magnitudes are asked.
 constexpr Rows inputOf2 = {{1, 0, -1, 0}, {0, 1, 1, 0}, {0, -1, 1, 0}, {0, 1, 0, -1}};
@@ -46,20 +69,24 @@ constexpr Rows resultOf4 = {{1, 1, 1, 1, 1, 0},
 
 } // namespace
 
-void WinogradForm::transformFilter(const double (&filter)[3][3], double *to) const {
-  const auto *matrix = results == 2 ? filterOf2 : filterOf4;
-  const int64_t n = square();
-  double half[mostSquare][3];
-  for (int64_t i = 0; i < n; ++i)
+void WinogradForm::transformFilters(const Taps &filters, Transformed &to) const {
+  const FilterRows &rows = results == 2 ? filterOf2 : filterOf4;
+  Lanes half[mostSquare][3];
+  for (int64_t x = 0; x < 3; ++x)
+    transformLine(rows, filters[0][x], filters[1][x], filters[2][x], &half[0][x], 3);
+  for (int64_t i = 0; i < square(); ++i)
+    transformLine(rows, half[i][0], half[i][1], half[i][2], to[i], 1);
+}
+
+void WinogradForm::readTaps(llvm::ArrayRef<float> filter, int64_t channels, int64_t columns,
+                            int64_t c, int64_t first, Taps &taps) {
+  const int64_t count = std::min(columns - first, lanes);
+  for (int64_t y = 0; y < 3; ++y)
     for (int64_t x = 0; x < 3; ++x) {
-      half[i][x] = 0;
-      for (int64_t y = 0; y < 3; ++y)
-        half[i][x] += matrix[i][y] * filter[y][x];
+      const float *from = &filter[((y * 3 + x) * channels + c) * columns + first];
+      std::copy(from, from + count, taps[y][x]);
+      std::fill(taps[y][x] + count, taps[y][x] + lanes, 0.0);
     }
-  for (int64_t i = 0; i < n; ++i)
-    for (int64_t j = 0; j < n; ++j)
-      to[i * n + j] =
-          half[i][0] * matrix[j][0] + half[i][1] * matrix[j][1] + half[i][2] * matrix[j][2];
 }
 
 double WinogradForm::amplification(llvm::ArrayRef<float> filter, int64_t channels,
@@ -74,32 +101,36 @@ double WinogradForm::amplification(llvm::ArrayRef<float> filter, int64_t channel
       inputs[i] += std::abs(input[i][j]);
   }
   // Magnitudes of a column's transformed filter, and of the filter, summed over channels.
-  std::vector<double> made(columns * matrices(), 0.0), plain(columns, 0.0);
-  for (int64_t c = 0; c < channels; ++c)
-    for (int64_t k = 0; k < columns; ++k) {
-      double taps[3][3], transformed[mostSquare * mostSquare];
-      for (int64_t y = 0; y < 3; ++y)
-        for (int64_t x = 0; x < 3; ++x) {
-          taps[y][x] = filter[((y * 3 + x) * channels + c) * columns + k];
-          plain[k] += std::abs(taps[y][x]);
-        }
-      transformFilter(taps, transformed);
-      for (int64_t i = 0; i < matrices(); ++i)
-        made[k * matrices() + i] += std::abs(transformed[i]);
-    }
   double most = 0;
-  for (int64_t k = 0; k < columns; ++k)
-    for (int64_t y = 0; y < results; ++y)
-      for (int64_t x = 0; x < results; ++x) {
-        double sum = 0;
-        for (int64_t i = 0; i < n; ++i)
-          for (int64_t j = 0; j < n; ++j)
-            sum += std::abs(result[y][i] * result[x][j]) * made[k * matrices() + i * n + j] *
-                   inputs[i] * inputs[j];
-        if (plain[k] > 0)
-          most = std::max(most, sum / plain[k]);
-        else if (sum != 0 || std::isnan(plain[k]))
-          most = HUGE_VAL; // numbers that are none have no bound
-      }
+  for (int64_t first = 0; first < columns; first += lanes) {
+    Transformed made = {};
+    Lanes plain = {};
+    for (int64_t c = 0; c < channels; ++c) {
+      Taps taps;
+      Transformed transformed;
+      readTaps(filter, channels, columns, c, first, taps);
+      for (auto &line : taps)
+        for (auto &tap : line)
+          for (int64_t l = 0; l < lanes; ++l)
+            plain[l] += std::abs(tap[l]);
+      transformFilters(taps, transformed);
+      for (int64_t i = 0; i < n; ++i)
+        for (int64_t j = 0; j < n; ++j)
+          for (int64_t l = 0; l < lanes; ++l)
+            made[i][j][l] += std::abs(transformed[i][j][l]);
+    }
+    for (int64_t l = 0; l < std::min(lanes, columns - first); ++l)
+      for (int64_t y = 0; y < results; ++y)
+        for (int64_t x = 0; x < results; ++x) {
+          double sum = 0;
+          for (int64_t i = 0; i < n; ++i)
+            for (int64_t j = 0; j < n; ++j)
+              sum += std::abs(result[y][i] * result[x][j]) * made[i][j][l] * inputs[i] * inputs[j];
+          if (plain[l] > 0)
+            most = std::max(most, sum / plain[l]);
+          else if (sum != 0 || std::isnan(plain[l]))
+            most = HUGE_VAL; // numbers that are none have no bound
+        }
+  }
   return most;
 }

@@ -33,8 +33,17 @@ struct WinogradForm {
   /// of squares, where the direct form has 0.5, and these have 1.8.
   static constexpr double near = 0.625, far = 1.5;
 
-  /// G g G^T of a filter g, [3][3], to `square` times `square` numbers.
-  void transformFilter(const double (&filter)[3][3], double *to) const;
+  /// Columns of a filter that are transformed at once, side by side.
+  static constexpr int64_t lanes = 16;
+  using Taps = double[3][3][lanes];
+  using Transformed = double[mostSquare][mostSquare][lanes];
+
+  /// G g G^T of the filters g, [3][3], of some columns, to [square][square] numbers of each.
+  void transformFilters(const Taps &filters, Transformed &to) const;
+  /// The taps of channel `c` and of up to `lanes` columns from `first` on of a filter
+  /// [3, 3, channels, columns]; zeros behind the last column.
+  static void readTaps(llvm::ArrayRef<float> filter, int64_t channels, int64_t columns, int64_t c,
+                       int64_t first, Taps &taps);
 
   /// How many roundings of the sum of the products' magnitudes a result is off by, at most, if all
   /// transformed products are off by one rounding, and operands of equal magnitude: the largest
