@@ -115,6 +115,28 @@ void weir::moveBorderToBytes(ConvOp conv) {
     pad->erase();
 }
 
+Value weir::movePoolToBytes(PoolOp pool) {
+  ByteOperand found = operandOf(pool.getOperand());
+  std::optional<double> scale = found && found.scale ? numberOf(found.scale) : std::nullopt;
+  if (pool.getKind() != PoolKind::Max || pool.getCeilMode() || !scale || !std::isfinite(*scale) ||
+      !(*scale > 0) || (found.zero && !isSingle(found.zero)))
+    return {};
+  // No window may lie in the border as a whole: there it is below every byte.
+  for (auto [i, pad] : llvm::enumerate(pool.getPads()))
+    if (pad >= pool.getWindow()[i / 2])
+      return {};
+  OpBuilder b(pool);
+  Type element = getElementTypeOrSelf(found.byte.getType());
+  Value bytes = PoolOp::create(
+      b, pool.getLoc(), cast<RankedTensorType>(pool.getType()).clone(element), found.byte,
+      pool.getKind(), pool.getWindow(), pool.getStrides(), pool.getPads(), pool.getDilations(),
+      pool.getCeilMode(), pool.getCountIncludePad(), pool.getP(), pool.getChannelsLast());
+  copyDevice(pool, bytes);
+  pool.getResult().replaceAllUsesWith(madeOf(b, pool.getOperand(), found.byte, bytes));
+  pool.erase();
+  return found.byte;
+}
+
 /// The dimension of the right operand whose entries are columns.
 static int64_t columnDimOf(Operation *op) {
   auto dot = dyn_cast<DotGeneralOp>(op);

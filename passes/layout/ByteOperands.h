@@ -65,6 +65,20 @@ void rewriteNarrowFloatGemms(mlir::ModuleOp module);
 /// must be known, and so must all sizes of a convolution's filter.
 std::optional<ByteShape> byteShapeOf(mlir::Operation *op, bool inBlocks);
 
+/// Makes the maxima of reals that bytes stand for, where these have one scale, the maxima of those
+/// bytes; the byte that is read then, or null.
+mlir::Value movePoolToBytes(PoolOp pool);
+
+/// What `quantize` rounds to a byte: a division by the scale becomes part of what a sum is
+/// multiplied with, and what was a byte of the same scale and zero point is that byte. The cast of
+/// a byte that is stored clamps by itself; where the float goes on, the limits tell that it fits
+/// a byte.
+void simplifyRounding(CastOp quantize, bool isStored);
+
+/// Erases what made `values`, and what that was made of, as far as nothing uses it. A value may
+/// be there twice, or be what another one was made of.
+void eraseDead(mlir::ValueRange values);
+
 /// Whether `value` runs along dimension `dim` of `type` at most.
 bool runsAlong(mlir::Value value, mlir::RankedTensorType type, int64_t dim);
 

@@ -64,6 +64,12 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
       rewrite(op);
     if (read.empty())
       return;
+    // Pools between products of bytes.
+    SmallVector<PoolOp> pools;
+    getOperation().walk([&](PoolOp op) { pools.push_back(op); });
+    for (PoolOp op : pools)
+      if (Value byte = movePoolToBytes(op))
+        noteRead(byte);
     getOperation().walk([&](Operation *op) {
       if (isa<ElementwiseOpInterface>(op))
         storeAllButLast(op);
@@ -71,7 +77,7 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
     SmallVector<CastOp> casts;
     getOperation().walk([&](CastOp op) { casts.push_back(op); });
     for (CastOp op : casts)
-      simplifyRounding(op);
+      simplifyRounding(op, read.contains(op));
   }
 
   /// A product or convolution while it is rewritten.
@@ -466,25 +472,6 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
     return sum;
   }
 
-  /// Erases what made `values`, and what that was made of, as far as nothing uses it. A value may
-  /// be there twice, or be what another one was made of.
-  static void eraseDead(ValueRange values) {
-    llvm::SmallSetVector<Operation *, 8> left;
-    auto look = [&](ValueRange operands) {
-      for (Value operand : operands)
-        if (Operation *def = operand.getDefiningOp())
-          left.insert(def);
-    };
-    look(values);
-    while (!left.empty()) {
-      Operation *op = left.pop_back_val();
-      if (!isOpTriviallyDead(op))
-        continue;
-      look(op->getOperands());
-      op->erase();
-    }
-  }
-
   /// Of several values of bytes that an operation adds, say, one may be computed in its
   /// kernel: the others are stored, as bytes.
   void storeAllButLast(Operation *op) {
@@ -501,78 +488,6 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
       quantize->setAttr(storedAttribute, UnitAttr::get(&getContext()));
       read.insert(quantize);
     }
-  }
-
-  /// What rounds to a byte: a division by the scale becomes part of what the sum is
-  /// multiplied with. The cast to a byte that is stored clamps by itself; where the
-  /// float goes on, the limits tell that it fits a byte.
-  void simplifyRounding(CastOp quantize) {
-    Value byte = quantize;
-    if (!quantize.getSaturate() || !isByte(getElementTypeOrSelf(byte.getType())))
-      return;
-    double lowest = isUnsigned(byte.getType()) ? 0 : -128;
-    auto high = quantize.getOperand().getDefiningOp<MinimumOp>();
-    auto low = high ? high.getOperand(0).getDefiningOp<MaximumOp>() : MaximumOp();
-    if (!low || numberOf(low.getOperand(1)) != lowest ||
-        numberOf(high.getOperand(1)) != lowest + 255)
-      return;
-    Value inside = low.getOperand(0);
-    if (read.contains(byte)) {
-      quantize.getOperandMutable().assign(inside);
-      eraseDead(high->getResults());
-    }
-    if (auto shifted = inside.getDefiningOp<AddOp>(); shifted && numberOf(shifted.getOperand(1)))
-      inside = shifted.getOperand(0);
-    auto rounded = inside.getDefiningOp<RoundEvenOp>();
-    auto divided = rounded ? rounded.getOperand().getDefiningOp<DivOp>() : DivOp();
-    std::optional<double> scale = divided ? numberOf(divided.getOperand(1)) : std::nullopt;
-    if (!scale || !divided->hasOneUse() || !std::isnormal(*scale) ||
-        !std::isnormal(static_cast<float>(1 / *scale)))
-      return;
-    Value made = multiplied(divided.getOperand(0), 1 / *scale, divided);
-    Value old = divided;
-    old.replaceAllUsesWith(made);
-    eraseDead(old);
-  }
-
-  /// `value` times `factor`: constants that it was multiplied with, and to which it was
-  /// added, take the factor up.
-  Value multiplied(Value value, double factor, Operation *user) {
-    OpBuilder b(user);
-    Location loc = user->getLoc();
-    auto scaled = [&](Value constant) -> Value {
-      TypedAttr source = constantOf(constant);
-      DenseElementsAttr elements = source ? materializedConstant(source) : DenseElementsAttr();
-      if (!elements || !elements.getElementType().isF32())
-        return {};
-      SmallVector<float> values;
-      for (float element : elements.getValues<float>())
-        values.push_back(static_cast<float>(element * factor));
-      Value made = ConstantOp::create(
-          b, loc, DenseElementsAttr::get(elements.getType(), ArrayRef<float>(values)));
-      copyDevice(user, made);
-      return made;
-    };
-    Value made;
-    if (auto mul = value.getDefiningOp<MulOp>(); mul && mul->hasOneUse()) {
-      if (Value constant = scaled(mul.getOperand(1)))
-        made = MulOp::create(b, loc, mul.getOperand(0), constant);
-    } else if (auto add = value.getDefiningOp<AddOp>(); add && add->hasOneUse()) {
-      auto first = add.getOperand(0).getDefiningOp<MulOp>();
-      Value constant =
-          first && constantOf(first.getOperand(1)) ? scaled(add.getOperand(1)) : Value();
-      if (constant)
-        made = AddOp::create(b, loc, multiplied(first, factor, user), constant);
-    }
-    if (!made) {
-      auto type = RankedTensorType::get({}, b.getF32Type());
-      Value constant =
-          ConstantOp::create(b, loc, DenseElementsAttr::get(type, static_cast<float>(factor)));
-      copyDevice(user, constant);
-      made = MulOp::create(b, loc, value, constant);
-    }
-    copyDevice(user, made);
-    return made;
   }
 
   bool inBlocks = false, isPairs = false;

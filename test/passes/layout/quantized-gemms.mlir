@@ -352,6 +352,53 @@ module attributes {weir.target = #weir.target<byte_products = blocks>} {
 
 // -----
 
+// Maxima of reals between products of bytes are those of the bytes, what is quantized as before is that
+// byte, and both terms of a sum that is quantized take up its scale.
+module attributes {weir.target = #weir.target<byte_products = quads>} {
+  // CHECK-LABEL: @between_products
+  // CHECK: %[[POOLED:.*]] = weir.pool %{{.*}}kind = "max"{{.*}} -> tensor<1x16x4x4xui8>
+  // CHECK: %[[IMAGE:.*]] = weir.transpose %[[POOLED]]
+  // CHECK: weir.conv %[[IMAGE]]{{.*}}weir.matrix
+  // CHECK-NOT: weir.div
+  // CHECK: weir.add %{{.*}} : (tensor<1x32x4x4xf32>, tensor<1x32x4x4xf32>)
+  // CHECK-NEXT: weir.round_even
+  func.func @between_products(%x: tensor<1x16x8x8xui8>, %z: tensor<1x32x4x4xui8>) -> tensor<1x32x4x4xui8> {
+    %scale = weir.constant dense<5.000000e-01> : tensor<f32>
+    %three = weir.constant dense<3.000000e+00> : tensor<f32>
+    %low = weir.constant dense<0.000000e+00> : tensor<f32>
+    %high = weir.constant dense<2.550000e+02> : tensor<f32>
+    %q = weir.constant dense<3> : tensor<32x16x1x1xi8>
+    %aw = weir.cast %x {saturate = true} : (tensor<1x16x8x8xui8>) -> tensor<1x16x8x8xi32>
+    %af = weir.cast %aw {saturate = true} : (tensor<1x16x8x8xi32>) -> tensor<1x16x8x8xf32>
+    %a = weir.mul %af, %scale : (tensor<1x16x8x8xf32>, tensor<f32>) -> tensor<1x16x8x8xf32>
+    %p = weir.pool %a {kind = "max", window = array<i64: 3, 3>, strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, ceil_mode = false, count_include_pad = false, p = 1 : i64, channels_last = false} : (tensor<1x16x8x8xf32>) -> tensor<1x16x4x4xf32>
+    %pd = weir.div %p, %scale : (tensor<1x16x4x4xf32>, tensor<f32>) -> tensor<1x16x4x4xf32>
+    %pr = weir.round_even %pd : (tensor<1x16x4x4xf32>) -> tensor<1x16x4x4xf32>
+    %pm = weir.maximum %pr, %low : (tensor<1x16x4x4xf32>, tensor<f32>) -> tensor<1x16x4x4xf32>
+    %pn = weir.minimum %pm, %high : (tensor<1x16x4x4xf32>, tensor<f32>) -> tensor<1x16x4x4xf32>
+    %pq = weir.cast %pn {saturate = true} : (tensor<1x16x4x4xf32>) -> tensor<1x16x4x4xui8>
+    %bw = weir.cast %pq {saturate = true} : (tensor<1x16x4x4xui8>) -> tensor<1x16x4x4xi32>
+    %bf = weir.cast %bw {saturate = true} : (tensor<1x16x4x4xi32>) -> tensor<1x16x4x4xf32>
+    %b = weir.mul %bf, %scale : (tensor<1x16x4x4xf32>, tensor<f32>) -> tensor<1x16x4x4xf32>
+    %ww = weir.cast %q {saturate = true} : (tensor<32x16x1x1xi8>) -> tensor<32x16x1x1xi32>
+    %wf = weir.cast %ww {saturate = true} : (tensor<32x16x1x1xi32>) -> tensor<32x16x1x1xf32>
+    %w = weir.mul %wf, %scale : (tensor<32x16x1x1xf32>, tensor<f32>) -> tensor<32x16x1x1xf32>
+    %s = weir.conv %b, %w {accumulator = f32, channels_last = false, dilations = array<i64: 1, 1>, groups = 1 : i64, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<1x16x4x4xf32>, tensor<32x16x1x1xf32>) -> tensor<1x32x4x4xf32>
+    %zw = weir.cast %z {saturate = true} : (tensor<1x32x4x4xui8>) -> tensor<1x32x4x4xi32>
+    %zf = weir.cast %zw {saturate = true} : (tensor<1x32x4x4xi32>) -> tensor<1x32x4x4xf32>
+    %zs = weir.mul %zf, %three : (tensor<1x32x4x4xf32>, tensor<f32>) -> tensor<1x32x4x4xf32>
+    %t = weir.add %s, %zs : (tensor<1x32x4x4xf32>, tensor<1x32x4x4xf32>) -> tensor<1x32x4x4xf32>
+    %td = weir.div %t, %three : (tensor<1x32x4x4xf32>, tensor<f32>) -> tensor<1x32x4x4xf32>
+    %tr = weir.round_even %td : (tensor<1x32x4x4xf32>) -> tensor<1x32x4x4xf32>
+    %tm = weir.maximum %tr, %low : (tensor<1x32x4x4xf32>, tensor<f32>) -> tensor<1x32x4x4xf32>
+    %tn = weir.minimum %tm, %high : (tensor<1x32x4x4xf32>, tensor<f32>) -> tensor<1x32x4x4xf32>
+    %tq = weir.cast %tn {saturate = true} : (tensor<1x32x4x4xf32>) -> tensor<1x32x4x4xui8>
+    return %tq : tensor<1x32x4x4xui8>
+  }
+}
+
+// -----
+
 // Where nothing multiplies bytes, all stay as they are.
 // CHECK-LABEL: @floats
 // CHECK-NOT: weir.matrix
