@@ -211,7 +211,7 @@ void AmxRowPanelEmitter::eachPart(
 }
 
 void AmxRowPanelEmitter::eachPart(
-    ConvOp conv, Value begin, Value end,
+    ConvOp conv, Value begin, Value end, bool joinsLines,
     llvm::function_ref<void(const RowPanel &, Value before, Value panel)> body) {
   SmallVector<Value> sizes = imageSizes(target.dims), image = imageSizes(left.dims);
   SmallVector<int64_t> parts = imageParts();
@@ -235,6 +235,20 @@ void AmxRowPanelEmitter::eachPart(
                          r.mul(number, r.constant(ofImage(conv.getStrides()).first)));
       return r.mul(from, r.mul(line, image[3]));
     };
+    if (joinsLines) {
+      auto place = [&](Value position) {
+        Value y = r.add(firstLine, r.divide(position, span));
+        return std::make_pair(indicesOf(at[0], y, r.remainder(position, span)), Value());
+      };
+      rowPanel.span = *getConstantIntValue(span);
+      rowPanel.linePitch = ofImage(conv.getStrides()).first * *getConstantIntValue(line) *
+                           *getConstantIntValue(image[3]);
+      rowPanel.positions = r.mul(lines, span);
+      rowPanel.base = lineIndex(firstLine);
+      rowPanel.place = place;
+      body(rowPanel, r.constant(0), at[3]);
+      return;
+    }
     if (isFlat(conv)) {
       std::optional<int64_t> wide = getConstantIntValue(line);
       bool hasBorder = !wide || wide != getConstantIntValue(span);
@@ -245,6 +259,7 @@ void AmxRowPanelEmitter::eachPart(
       };
       rowPanel.base = lineIndex(firstLine);
       rowPanel.place = place;
+      rowPanel.hasGaps = hasBorder;
       body(rowPanel, r.constant(0), at[3]);
       return;
     }
@@ -266,6 +281,8 @@ void AmxRowPanelEmitter::finishRows(const RowPanel &rowPanel, Value start, Value
                                     Value isStreamed) {
   Value result = kernel.getBody().front().getTerminator()->getOperand(0);
   VectorReader reader(r, lanes);
+  if (getElementTypeOrSelf(anchor->getResult(0).getType()).isInteger(32))
+    reader.followWords();
   emitStepLoop(r, from, to, 1, [&](Value row) {
     OpBuilder::InsertionGuard guard(b);
     auto [indices, exists] = rowPanel.place(r.add(start, row));

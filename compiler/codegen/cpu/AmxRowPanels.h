@@ -34,6 +34,10 @@ namespace weir {
 struct RowPanel {
   mlir::Value positions; ///< rows
   int64_t pitch = 0;     ///< elements from one to the next
+  /// Rows of a line, where lines of an image follow each other without what is between them;
+  /// `linePitch` elements are from one line to the next. 0: all rows are at one distance.
+  int64_t span = 0, linePitch = 0;
+  bool hasGaps = false;  ///< there are rows without results
   mlir::Value base;      ///< linear index of the first
   mlir::Value matrix;    ///< of products: the number of the matrix among those of the batch
   /// Indices of a row's results but the last, and whether it has any (null: yes).
@@ -113,8 +117,9 @@ protected:
                                         mlir::Value panel)>
                     body);
   /// Calls `body` with each row panel of a part, of which `before` lie before it, and the panel.
+  /// Where it `joinsLines`, rows of all lines of a part are one panel.
   void
-  eachPart(ConvOp conv, mlir::Value begin, mlir::Value end,
+  eachPart(ConvOp conv, mlir::Value begin, mlir::Value end, bool joinsLines,
            llvm::function_ref<void(const RowPanel &, mlir::Value before, mlir::Value panel)> body);
   /// Computes what follows the sums of a block's rows from `from` to `to`, and stores
   /// the first `present` columns of the panel at `column`. `sums` are those from an

@@ -121,10 +121,11 @@ void GemmAmxBf16Emitter::convolution(ConvOp conv, Value begin, Value end) {
   };
   int64_t count = llvm::divideCeil(positions, rows);
   sharers = isFlat(conv) ? count : count * parts[1];
-  eachPart(conv, begin, end, [&](const RowPanel &rowPanel, Value before, Value panel) {
-    Value blockCount = r.constant(count);
-    blocks(rowPanel, r.constant(0), blockCount, r.mul(before, blockCount), panel, sum);
-  });
+  eachPart(conv, begin, end, /*joinsLines=*/false,
+           [&](const RowPanel &rowPanel, Value before, Value panel) {
+             Value blockCount = r.constant(count);
+             blocks(rowPanel, r.constant(0), blockCount, r.mul(before, blockCount), panel, sum);
+           });
   call("tilerelease", {});
 }
 

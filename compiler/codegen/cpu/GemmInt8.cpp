@@ -14,12 +14,16 @@
 // a group are a run for each of them. Groups whose columns are no whole panels have panels of
 // their own.
 //
+// Vectors pass by rows that have results alone, where a line is as many blocks as rows or a
+// block so many lines: a border of one would be a fifth of what lines of seven cost.
+//
 // How many rows there are may show when the program runs. Matrix tiles are configured for
 // as many; vectors take fewer than a block's by tiles of half as many, a quarter, and so on.
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/AmxRowPanels.h"
+#include "compiler/codegen/cpu/PackedBytes.h"
 #include "compiler/codegen/cpu/schedule/PackWeights.h"
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
@@ -99,9 +103,30 @@ private:
   void eachPanel(Value part, function_ref<void(Value column, Value packed)> body);
   /// Blocks from `first` on of those of the row panel, `last` not among them.
   void blocks(const RowPanel &rowPanel, Value first, Value last, Value column);
+  /// Rows of a block out of so many: no more than needed, so that all blocks are full.
+  int64_t evenRows(int64_t positions) const {
+    return llvm::divideCeil(positions, llvm::divideCeil(positions, most));
+  }
+  /// What blocks of so many rows cost: a step of each reads columns besides, as long as so many
+  /// rows take.
+  static int64_t stepsOf(int64_t positions, int64_t rows) {
+    constexpr int64_t columnsCost = 4;
+    return llvm::divideCeil(positions, rows) * (rows + columnsCost);
+  }
+  /// Rows of a block of results alone of `lines` lines, each `span` long; 0: blocks of what lies in
+  /// memory, which cost `before`, cost less.
+  int64_t joinedRows(int64_t lines, int64_t span, int64_t before) const;
+  /// The same for a part of a convolution; 0, too, where sizes are open.
+  int64_t joinedRows(ConvOp conv);
+  /// Fetches, to the second-level cache, what the panel behind the one that is read has for
+  /// this step of the sum, at `place` of it.
+  void fetchAhead(Value place);
   /// One block: `rows` rows from `start` on, of which the first `skip` are there already.
   void block(const RowPanel &rowPanel, Value start, Value skip, Value rows, Value column);
   void finish(const RowPanel &rowPanel, Value start, Value skip, Value rows, Value column);
+  /// The same for whole panels of bytes, two rows at a time.
+  void finishPacked(const RowPanel &rowPanel, Value start, Value skip, Value rows, Value column,
+                    const RoundedByte &result);
 
   bool isSigned, isTiles = false, isPairs = false;
   bool copies;                ///< the right operand lies in plain rows
@@ -111,6 +136,9 @@ private:
   int64_t columns = 0, lanes = 0;   ///< columns may be ShapedType::kDynamic
   int64_t step = 0;                 ///< rows of the weights that are added at once
   int64_t most = 0;                 ///< rows of a block
+  int64_t together = 0;             ///< rows of a block of joined lines
+  int64_t sharers = 0;              ///< blocks that fetch the next panel; 0: none does
+  Value sharer;                     ///< the number of the present one
   int64_t groups = 1, channels = 0; ///< of a convolution; channels of a group
   int64_t ofGroup = 0;              ///< columns of a group that has panels of its own; 0: none has
   int64_t present = 0;              ///< where it has: columns of the panel
@@ -236,6 +264,11 @@ void ByteEmitter::sumByVectors(const RowPanel &rowPanel, Value base, int64_t row
       inits.push_back(columnSums ? loadWords(columnSums, r.constant(v * lanes * 4)) : splat(0));
   for (const SumLoop &loop : loops)
     sizes.push_back(r.constant(loop.count));
+  auto offsetOf = [&](int64_t row) {
+    if (!rowPanel.span)
+      return row * rowPanel.pitch;
+    return row / rowPanel.span * rowPanel.linePitch + row % rowPanel.span * rowPanel.pitch;
+  };
   SmallVector<Value> sums =
       emitReductionLoops(r, sizes, inits, [&](ValueRange at, ValueRange carried) {
         Value from = base, place = r.constant(0);
@@ -247,10 +280,11 @@ void ByteEmitter::sumByVectors(const RowPanel &rowPanel, Value base, int64_t row
         SmallVector<Value> loaded, next;
         for (int64_t v = 0; v < vectors; ++v)
           loaded.push_back(loadWords(panels, r.add(right, r.constant(v * lanes * 4))));
+        fetchAhead(place);
         for (int64_t row = 0; row < rows; ++row) {
           Value four = LLVM::LoadOp::create(
               b, r.loc, b.getI32Type(),
-              byteAddress(left.pointer, r.add(from, r.constant(row * rowPanel.pitch))),
+              byteAddress(left.pointer, r.add(from, r.constant(offsetOf(row)))),
               /*alignment=*/1);
           Value all = vector::BroadcastOp::create(b, r.loc, words(), four);
           if (columnSums)
@@ -263,6 +297,48 @@ void ByteEmitter::sumByVectors(const RowPanel &rowPanel, Value base, int64_t row
   for (auto [i, sum] : llvm::enumerate(sums))
     LLVM::StoreOp::create(b, r.loc, sum, byteAddress(scratch, r.constant(i * lanes * 4)),
                           /*alignment=*/4);
+}
+
+int64_t ByteEmitter::joinedRows(int64_t lines, int64_t span, int64_t before) const {
+  int64_t best = 0;
+  for (int64_t rows = std::min(most, lines * span); rows > 0; --rows) {
+    int64_t cost = stepsOf(lines * span, rows);
+    if ((span % rows == 0 || rows % span == 0) && cost <= before) {
+      before = cost - 1;
+      best = rows;
+    }
+  }
+  return best;
+}
+
+int64_t ByteEmitter::joinedRows(ConvOp conv) {
+  int64_t lines = imageParts()[1];
+  SmallVector<Value> sizes = imageSizes(target.dims);
+  std::optional<int64_t> height = getConstantIntValue(sizes[1]),
+                         span = getConstantIntValue(sizes[2]);
+  RowPanel apart = stripOf(conv, r.constant(lines));
+  std::optional<int64_t> positions = getConstantIntValue(apart.positions);
+  if (isTiles || !height || !span || !positions || *height % lines)
+    return 0;
+  int64_t rows = evenRows(*positions), panels = isFlat(conv) ? 1 : lines;
+  if (isFlat(conv) && *positions == lines * *span)
+    return 0; // there is no border
+  return joinedRows(lines, *span, panels * stepsOf(*positions, rows));
+}
+
+void ByteEmitter::fetchAhead(Value place) {
+  constexpr int64_t fewBytes = 1 << 16, lineBytes = 64;
+  if (sharers < 2 || copies || weights.type.getNumElements() < fewBytes)
+    return;
+  // A step reads two lines. Two sharers fetch one each at every step; more go on half as fast, and
+  // so on.
+  int64_t shift = llvm::Log2_64(sharers / 2);
+  Value step = r.add(r.mul(sharer, r.constant(depth)), place);
+  Value ahead = arith::ShRUIOp::create(b, r.loc, r.mul(step, r.constant(lineBytes / quad)),
+                                       r.constant(shift));
+  ahead = r.add(r.add(panelBase, r.constant(depth * width)), ahead);
+  LLVM::Prefetch::create(b, r.loc, byteAddress(weights.pointer, ahead), /*rw=*/0, /*hint=*/2,
+                         /*cache=*/1);
 }
 
 void ByteEmitter::choosePanel(Value column, Value packed, Value firstRow) {
@@ -292,7 +368,13 @@ void ByteEmitter::eachPanel(Value part, function_ref<void(Value column, Value pa
 
 void ByteEmitter::block(const RowPanel &rowPanel, Value start, Value skip, Value rows,
                         Value column) {
-  Value base = r.add(rowPanel.base, r.mul(start, r.constant(rowPanel.pitch)));
+  Value inside = start, base = rowPanel.base;
+  if (rowPanel.span) {
+    Value span = r.constant(rowPanel.span);
+    base = r.add(base, r.mul(r.divide(start, span), r.constant(rowPanel.linePitch)));
+    inside = r.remainder(start, span);
+  }
+  base = r.add(base, r.mul(inside, r.constant(rowPanel.pitch)));
   if (groupBase)
     base = r.add(base, groupBase);
   if (isTiles)
@@ -308,10 +390,18 @@ void ByteEmitter::blocks(const RowPanel &rowPanel, Value first, Value last, Valu
   auto ofRows = [&](Value rows) {
     emitStepLoop(r, first, last, 1, [&](Value number) {
       Value wanted = r.mul(number, rows);
+      sharer = r.sub(number, first);
       Value start = r.minimum(wanted, r.sub(rowPanel.positions, rows));
       block(rowPanel, start, r.sub(wanted, start), rows, column);
     });
   };
+  sharers = 0;
+  if (positions && !isTiles) {
+    int64_t rows = rowPanel.span ? together : evenRows(*positions);
+    if (std::optional<int64_t> count = getConstantIntValue(r.sub(last, first)))
+      sharers = *count;
+    return ofRows(r.constant(rows));
+  }
   if (positions)
     return ofRows(r.constant(std::min(*positions, most)));
   if (isTiles)
@@ -326,12 +416,45 @@ void ByteEmitter::blocks(const RowPanel &rowPanel, Value first, Value last, Valu
       [&] { ofRows(r.constant(most)); });
 }
 
+void ByteEmitter::finishPacked(const RowPanel &rowPanel, Value start, Value skip, Value rows,
+                               Value column, const RoundedByte &result) {
+  VectorReader reader(r, lanes);
+  reader.followWords();
+  // Of an odd number of rows the last comes twice.
+  Value last = r.sub(rows, r.constant(1));
+  emitStepLoop(r, skip, rows, 2, [&](Value row) {
+    SmallVector<Value> words, targets;
+    for (Value own : {row, r.minimum(r.add(row, r.constant(1)), last)}) {
+      SmallVector<Value> indices = rowPanel.place(r.add(start, own)).first;
+      indices.push_back(column);
+      targets.push_back(byteAddress(target.pointer, r.linearIndex(target, indices)));
+      for (int64_t v = 0; v * lanes < width; ++v) {
+        Value offset = r.constant(v * lanes);
+        Value sum = r.add(r.mul(own, r.constant(width)), offset);
+        indices.back() = r.add(column, offset);
+        reader.setLanes(indices.back(), Value());
+        reader.setAnchor(anchor->getResult(0), loadWords(scratch, r.mul(sum, r.constant(4))));
+        words.push_back(
+            nearestWords(b, r.loc, reader.broadcast(reader.element(result.real, indices))));
+      }
+    }
+    auto [first, second] = packedRows(b, r.loc, words, result.zero, result.isUnsigned);
+    LLVM::StoreOp::create(b, r.loc, first, targets[0], /*alignment=*/1);
+    LLVM::StoreOp::create(b, r.loc, second, targets[1], /*alignment=*/1);
+  });
+}
+
 void ByteEmitter::finish(const RowPanel &rowPanel, Value start, Value skip, Value rows,
                          Value column) {
   auto sums = [&](VectorReader &, Value from) {
     return loadWords(scratch, r.mul(from, r.constant(4)));
   };
+  constexpr int64_t packedLanes = 16; // AVX-512's
+  std::optional<RoundedByte> rounded =
+      roundedByteOf(kernel.getBody().front().getTerminator()->getOperand(0));
   auto finishColumns = [&](Value from, Value count) {
+    if (rounded && !rowPanel.hasGaps && lanes == packedLanes && getConstantIntValue(count) == width)
+      return finishPacked(rowPanel, start, skip, rows, from, *rounded);
     finishRows(rowPanel, start, skip, rows, from, count, lanes, sums);
   };
   if (ofGroup)
@@ -353,6 +476,8 @@ void ByteEmitter::product(DotGeneralOp dot, Value begin, Value end) {
   reserve();
   RowPanel whole = stripOf(dot);
   Value rows = r.minimum(whole.positions, r.constant(most));
+  if (std::optional<int64_t> known = getConstantIntValue(whole.positions); known && !isTiles)
+    rows = r.constant(evenRows(*known));
   if (isTiles)
     configureTiles(rows, step, step / quad);
   int64_t height = getConstantIntValue(rows).value_or(most);
@@ -393,10 +518,12 @@ void ByteEmitter::convolution(ConvOp conv, Value begin, Value end) {
       !getConstantIntValue(whole.positions) || (isFlat(conv) && (!height || *height % lines));
   if (isTiles && !isOpen)
     configure(whole);
-  eachPart(conv, begin, end, [&](const RowPanel &rowPanel, Value, Value panel) {
+  together = joinedRows(conv);
+  eachPart(conv, begin, end, together != 0, [&](const RowPanel &rowPanel, Value, Value panel) {
     Value last = r.constant(0);
     if (std::optional<int64_t> positions = getConstantIntValue(rowPanel.positions))
-      last = r.constant(llvm::divideCeil(*positions, std::min(*positions, most)));
+      last = r.constant(
+          llvm::divideCeil(*positions, rowPanel.span ? together : std::min(*positions, most)));
     else
       last = r.divide(r.add(rowPanel.positions, r.constant(most - 1)), r.constant(most));
     if (isTiles && isOpen)

@@ -8,7 +8,9 @@
 #include "compiler/codegen/cpu/VectorReader.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/PickedLines.h"
+#include "dialects/weir/Quantized.h"
 #include "dialects/weir/ScalarBuilder.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -55,20 +57,112 @@ void VectorReader::stream(Value value, Value pointer, Type element, Value linear
                         /*isNonTemporal=*/true);
 }
 
-/// Floats clamped and cut to bytes, by comparisons that vectors have an instruction
-/// for; NaN becomes the lowest.
-Value VectorReader::byteOf(Value value, bool isUnsigned) {
-  double lowest = isUnsigned ? 0 : -128;
-  auto bounded = [&](arith::CmpFPredicate inside, double bound) {
+std::optional<RoundedByte> weir::roundedByteOf(Value tensor) {
+  auto quantize = tensor.getDefiningOp<CastOp>();
+  Type to = getElementTypeOrSelf(tensor.getType());
+  if (!quantize || !quantize.getSaturate() || !isa<IntegerType>(to) ||
+      to.getIntOrFloatBitWidth() != 8)
+    return std::nullopt;
+  Value whole = quantize.getOperand();
+  std::optional<double> zero = 0.0;
+  if (auto shifted = whole.getDefiningOp<AddOp>()) {
+    zero = numberOf(shifted.getOperand(1));
+    whole = shifted.getOperand(0);
+  }
+  auto rounded = whole.getDefiningOp<RoundEvenOp>();
+  if (!rounded || !getElementTypeOrSelf(whole.getType()).isF32() || !zero || !(*zero >= -128) ||
+      *zero > 255 || *zero != std::trunc(*zero))
+    return std::nullopt;
+  return RoundedByte{rounded.getOperand(), static_cast<int64_t>(*zero), to.isUnsignedInteger()};
+}
+
+std::optional<RoundedReal> weir::roundedRealOf(Value tensor) {
+  constexpr double most = 1 << 16;
+  std::optional<double> shift = 0.0, zero = 0.0;
+  auto whole = [&](Value value) -> std::optional<double> {
+    std::optional<double> number = numberOf(value);
+    return number && std::abs(*number) <= most && *number == std::trunc(*number) ? number
+                                                                                 : std::nullopt;
+  };
+  if (auto shifted = tensor.getDefiningOp<AddOp>()) {
+    shift = whole(shifted.getOperand(1));
+    tensor = shifted.getOperand(0);
+  }
+  auto high = tensor.getDefiningOp<MinimumOp>();
+  auto low = high ? high.getOperand(0).getDefiningOp<MaximumOp>() : MaximumOp();
+  if (!low || !shift || !getElementTypeOrSelf(tensor.getType()).isF32())
+    return std::nullopt;
+  std::optional<double> highest = whole(high.getOperand(1)), lowest = whole(low.getOperand(1));
+  Value inside = low.getOperand(0);
+  if (auto moved = inside.getDefiningOp<AddOp>()) {
+    zero = whole(moved.getOperand(1));
+    inside = moved.getOperand(0);
+  }
+  auto rounded = inside.getDefiningOp<RoundEvenOp>();
+  if (!rounded || !highest || !lowest || !zero)
+    return std::nullopt;
+  return RoundedReal{rounded.getOperand(), static_cast<int64_t>(*lowest - *zero),
+                     static_cast<int64_t>(*highest - *zero), static_cast<int64_t>(*zero + *shift)};
+}
+
+Value VectorReader::bounded(Value value, double lowest, double highest) {
+  auto choose = [&](arith::CmpFPredicate inside, double bound) {
     auto type = cast<VectorType>(value.getType());
     Value limit =
         arith::ConstantOp::create(b, loc, SplatElementsAttr::get(type, b.getF32FloatAttr(bound)));
     Value keeps = arith::CmpFOp::create(b, loc, inside, value, limit);
     value = arith::SelectOp::create(b, loc, keeps, value, limit);
   };
-  bounded(arith::CmpFPredicate::OGT, lowest);
-  bounded(arith::CmpFPredicate::OLT, lowest + 255);
-  Value word = arith::FPToSIOp::create(b, loc, VectorType::get({lanes}, b.getI32Type()), value);
+  choose(arith::CmpFPredicate::OGT, lowest);
+  choose(arith::CmpFPredicate::OLT, highest);
+  return value;
+}
+
+Value VectorReader::nearest(Value value) {
+  auto words = VectorType::get({lanes}, b.getI32Type());
+  return LLVM::CallIntrinsicOp::create(b, loc, words, b.getStringAttr("llvm.lrint"), value)
+      ->getResult(0);
+}
+
+Value VectorReader::roundedReal(const RoundedReal &rounded, ValueRange indices) {
+  auto words = VectorType::get({lanes}, b.getI32Type());
+  Value word =
+      nearest(bounded(broadcast(element(rounded.real, indices)), rounded.lowest, rounded.highest));
+  if (rounded.shift != 0)
+    word = arith::AddIOp::create(
+        b, loc, word,
+        arith::ConstantOp::create(
+            b, loc, SplatElementsAttr::get(words, b.getI32IntegerAttr(rounded.shift))));
+  return arith::SIToFPOp::create(b, loc, VectorType::get({lanes}, b.getF32Type()), word);
+}
+
+/// A sum of a product and something as one operation, rounded once.
+static Value withoutRounding(OpBuilder &b, Location loc, Value sum) {
+  auto add = sum.getDefiningOp<arith::AddFOp>();
+  auto product = add ? add.getLhs().getDefiningOp<arith::MulFOp>() : arith::MulFOp();
+  if (!product || !getElementTypeOrSelf(sum.getType()).isF32())
+    return sum;
+  return math::FmaOp::create(b, loc, product.getLhs(), product.getRhs(), add.getRhs());
+}
+
+/// Floats clamped and cut to bytes, by comparisons that vectors have an instruction
+/// for; NaN becomes the lowest.
+Value VectorReader::byteOf(Value value, bool isUnsigned, std::optional<RoundedByte> rounded) {
+  // Bounds are whole numbers: what is clamped first rounds to the same.
+  double zero = rounded ? rounded->zero : 0, lowest = (isUnsigned ? 0 : -128) - zero;
+  value = bounded(value, lowest, lowest + 255);
+  auto words = VectorType::get({lanes}, b.getI32Type());
+  Value word;
+  if (!rounded) {
+    word = arith::FPToSIOp::create(b, loc, words, value);
+  } else {
+    word = nearest(value);
+    if (rounded->zero != 0)
+      word = arith::AddIOp::create(
+          b, loc, word,
+          arith::ConstantOp::create(
+              b, loc, SplatElementsAttr::get(words, b.getI32IntegerAttr(rounded->zero))));
+  }
   return arith::TruncIOp::create(b, loc, VectorType::get({lanes}, b.getI8Type()), word);
 }
 
@@ -82,6 +176,10 @@ Value VectorReader::element(Value tensor, ValueRange indices) {
     scalars.loc = loc;
     return broadcast(scalars.element(tensor, indices));
   }
+  if (std::optional<RoundedReal> rounded = isOfWords ? roundedRealOf(tensor) : std::nullopt)
+    return roundedReal(*rounded, indices);
+  if (std::optional<RoundedByte> rounded = roundedByteOf(tensor))
+    return byteOf(broadcast(element(rounded->real, indices)), rounded->isUnsigned, rounded);
   if (auto conversion = tensor.getDefiningOp<CastOp>()) {
     Value value = element(conversion.getOperand(), indices);
     Type to = getElementTypeOrSelf(tensor.getType());
@@ -114,7 +212,8 @@ Value VectorReader::element(Value tensor, ValueRange indices) {
     if (Value lanes = along(along, indices[iota.getAxis()]))
       return lanes;
   }
-  return broadcast(RecursiveReader::element(tensor, indices));
+  Value made = broadcast(RecursiveReader::element(tensor, indices));
+  return isOfWords && tensor.getDefiningOp<AddOp>() ? withoutRounding(b, loc, made) : made;
 }
 
 Value VectorReader::pickedElements(Value tensor, ValueRange indices) {

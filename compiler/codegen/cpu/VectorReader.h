@@ -18,6 +18,25 @@
 
 namespace weir {
 
+/// What a saturating cast of reals to bytes stores: `real` rounded to the nearest, ties to even,
+/// and `zero` added.
+struct RoundedByte {
+  mlir::Value real;
+  int64_t zero = 0; ///< one that a byte of either sign holds
+  bool isUnsigned = false;
+};
+/// None: `tensor` is no such byte.
+std::optional<RoundedByte> roundedByteOf(mlir::Value tensor);
+
+/// A real that was a byte on its way: `real` rounded to the nearest, ties to even, not below
+/// `lowest` nor above `highest`, and `shift` added, all whole numbers.
+struct RoundedReal {
+  mlir::Value real;
+  int64_t lowest = 0, highest = 0, shift = 0;
+};
+/// None: `tensor` is no such real.
+std::optional<RoundedReal> roundedRealOf(mlir::Value tensor);
+
 class VectorReader : public RecursiveReader {
 public:
   VectorReader(KernelBuilder &scalars, int64_t lanes)
@@ -33,6 +52,9 @@ public:
   /// What has one element for all lanes is computed once, by scalars: where nothing that is read
   /// is known to vectors alone.
   void shareSingles() { sharesSingles = true; }
+  /// What follows are reals of sums of words: none is NaN, and products may be added to
+  /// without being rounded before, as processors that multiply bytes can.
+  void followWords() { isOfWords = true; }
   void setAnchor(mlir::Value tensor, mlir::Value vector) {
     anchor = tensor;
     anchorVector = vector;
@@ -69,11 +91,18 @@ private:
   mlir::Value pickedElements(mlir::Value tensor, mlir::ValueRange indices);
   /// The lanes' indices as numbers of type `element`.
   mlir::Value positions(mlir::Type element);
-  mlir::Value byteOf(mlir::Value value, bool isUnsigned);
+  /// `value` not below `lowest`, which NaN becomes, nor above `highest`.
+  mlir::Value bounded(mlir::Value value, double lowest, double highest);
+  /// Words nearest to what fits them.
+  mlir::Value nearest(mlir::Value value);
+  mlir::Value roundedReal(const RoundedReal &rounded, mlir::ValueRange indices);
+  /// Of what is not rounded yet: `rounded`.
+  mlir::Value byteOf(mlir::Value value, bool isUnsigned,
+                     std::optional<RoundedByte> rounded = std::nullopt);
 
   KernelBuilder &scalars;
   int64_t lanes;
-  bool sharesSingles = false;
+  bool sharesSingles = false, isOfWords = false;
   mlir::Value firstLane, laneMask, anchor, anchorVector;
 };
 

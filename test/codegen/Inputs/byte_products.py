@@ -163,11 +163,11 @@ class Model:
                                     if 0 <= at < length))
         return sums, [images, columns, size]
 
-    def quantized(self, shape, columns, kind, zero, outZero, pads):
+    def quantized(self, shape, columns, kind, zero, outZero, pads, scale=0.5):
         """Dequantized operands, one scale a channel, a bias, a Relu, quantized."""
         n, filters = len(self.expected), [columns, shape[1], 3, 3]
         x, w = self.bytes(shape, kind), self.bytes(filters, INT8)
-        sx, scale = 0.03, 0.5
+        sx = 0.03
         sw = [struct.unpack("<f", struct.pack("<f", 0.01 + 0.001 * k))[0] for k in range(columns)]
         bias = [0.1 * k - 0.7 for k in range(columns)]
         writer = self.writer
@@ -238,6 +238,13 @@ def main():
     model.conv([2, 8, 31], 20, [5], UINT8, pads=2, stride=2, weights=UINT8, isFed=True)
     model.quantized([1, 6, 10, 9], 21, UINT8, 12, 3, pads=1)
     model.quantized([1, 16, 10, 9], 64, INT8, -4, -128, pads=0)
+    # Blocks of whole lines and parts of lines; reals that no word holds.
+    model.quantized([1, 8, 14, 14], 64, UINT8, 0, 5, pads=1)
+    model.quantized([1, 8, 7, 7], 32, UINT8, 9, 0, pads=1, scale=1e-9)
+    model.conv([2, 8, 14, 14], 32, [3, 3], UINT8, zero=3, pads=1, stride=2)
+    model.conv([1, 4, 28, 28], 32, [3, 3], INT8, zero=3, pads=1)
+    # Several blocks of rows that fetch the next panel.
+    model.matmul([15, 1040], 64, UINT8)
     model.write()
     folder = os.path.join(sys.argv[2], "out")
     if not os.path.isdir(folder):

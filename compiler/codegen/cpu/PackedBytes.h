@@ -1,0 +1,34 @@
+//===- PackedBytes.h - four vectors of words as one of bytes -----*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The end of products whose results are quantized: AVX-512's packs of two vectors
+// saturate on their way, so that nothing is clamped, and four vectors take four
+// instructions where one at a time takes four each.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_COMPILER_CODEGEN_CPU_PACKEDBYTES_H
+#define WEIR_COMPILER_CODEGEN_CPU_PACKEDBYTES_H
+
+#include "compiler/codegen/cpu/VectorReader.h"
+
+namespace weir {
+
+/// A vector of 16 f32 as words, rounded to the nearest, ties to even. What a word does not hold
+/// becomes one that is far beyond a byte on the same side; NaN is below every number.
+mlir::Value nearestWords(mlir::OpBuilder &b, mlir::Location loc, mlir::Value real);
+
+/// Two rows of 32 bytes each, vectors of 8 words: `words` are two vectors of 16 words of the one
+/// and two of the other, to which `zero` (a byte of either sign) is added before all are
+/// saturated.
+std::pair<mlir::Value, mlir::Value> packedRows(mlir::OpBuilder &b, mlir::Location loc,
+                                               llvm::ArrayRef<mlir::Value> words, int64_t zero,
+                                               bool isUnsigned);
+
+} // namespace weir
+
+#endif // WEIR_COMPILER_CODEGEN_CPU_PACKEDBYTES_H
