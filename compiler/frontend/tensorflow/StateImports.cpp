@@ -350,14 +350,20 @@ template <const char *reduction, bool isNd> static LogicalResult scatter(NodeImp
     }
     indices = n.unsqueeze(indices, {n.rank(indices)});
   } else {
+    Value tuples = n.tuplesOfKnownLength(before, indices, updates);
+    if (!tuples)
+      return n.invalid("found updates of rank " + Twine(n.rank(updates)) +
+                       " for a variable of rank " + Twine(n.rank(before)));
+    indices = tuples;
     requireRoomFor(n, before, indices, updates);
   }
+  bool ignore = isNd && n.s("bad_indices_policy") == "IGNORE";
   // Before anything is divided. Of variables by reference, floats become infinite.
   if (StringRef(reduction) == "div" &&
       (n.node.op == "ResourceScatterDiv" || isa<IntegerType>(n.element(updates))))
     require(n, n.compare("ne", updates, 0), "an update is 0");
   Value after =
-      n.op<ScatterNdOp>(before, indices, updates, n.text(reduction), n.flag(false), n.flag(false));
+      n.op<ScatterNdOp>(before, indices, updates, n.text(reduction), n.flag(false), n.flag(ignore));
   if (failed(assignValue(n, *variable, after)))
     return failure();
   return passOn(n, *variable);
