@@ -312,8 +312,9 @@ std::optional<ByteWeights> weir::byteWeightsOf(const ByteOperand &right, const B
   if (!view)
     return std::nullopt;
   Type element = getElementTypeOrSelf(source.getType());
-  bool isPlain = zeros->size() == 1 && zeros->front() == 0 && element.isInteger(8) && !isSplat &&
-                 shape.padded == shape.depth && shape.joined == 1;
+  bool isPlain = zeros->size() == 1 && zeros->front() == 0 && element.isInteger(8) &&
+                 !isUnsigned(element) && !isSplat && shape.padded == shape.depth &&
+                 shape.joined == 1;
   if (isPlain && !wantsSums)
     return ByteWeights{view, {}, {}};
   auto type = cast<RankedTensorType>(view.getType());

@@ -218,6 +218,7 @@ def main():
     # that are fed, and one matrix for each of a batch.
     model.matmul([5, 40], 35, UINT8, zero=3, weights=UINT8, weightZero=128)
     model.matmul([19, 40], 33, INT8, zero=3, weights=UINT8, weightZero=7)
+    model.matmul([5, 64], 20, UINT8, zero=3, weights=UINT8)
     model.matmul([17, 38], 40, UINT8, zero=5, weights=UINT8, weightZero=131, isFed=True)
     model.matmul([3, 64], 70, INT8, zero=2, weights=INT8, weightZero=-1, isFed=True)
     model.batches(3, 9, 20, 34, UINT8, INT8)
