@@ -11,6 +11,7 @@
 #include "dialects/weir/ConstantEvaluator.h"
 #include "dialects/weir/KnownIntegers.h"
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/Quantized.h"
 #include "dialects/weir/ShapeSupport.h"
 #include "dialects/weir/Training.h"
 
@@ -118,6 +119,17 @@ Value sameAsOperand(Operation *op, ArrayRef<Attribute> operands) {
   return {};
 }
 
+/// Whether `op` makes words of as many bytes as products of bytes are worth their while for
+/// (weir-quantized-gemms looks for them), to dequantize them: a few hundred are a first
+/// convolution's filter. What is left of them becomes reals in weir-fold-weights.
+bool isWeightsOfBytes(Operation *op, RankedTensorType type) {
+  constexpr int64_t fewest = 16 * 8;
+  bool isLine = llvm::is_contained(type.getShape(), type.getNumElements()); // zero points
+  bool isDequantized = llvm::all_of(op->getUsers(), llvm::IsaPred<SubOp, CastOp>);
+  return isa<CastOp>(op) && isDequantized && !isLine && type.getElementType().isInteger(32) &&
+         isByte(elementOf(op->getOperand(0))) && type.getNumElements() >= fewest;
+}
+
 /// A constant of any size under another shape.
 Attribute reshaped(Attribute constant, RankedTensorType type) {
   if (isa_and_nonnull<weir::BlobAttr, ArrangedAttr>(constant))
@@ -152,6 +164,8 @@ LogicalResult WeirFolder::fold(Operation *op, ArrayRef<Attribute> operands,
     }
   // Counting is cheaper than reading what was counted.
   if (isa<IotaOp>(op) && type.getNumElements() > 64)
+    return failure();
+  if (isWeightsOfBytes(op, type))
     return failure();
   if (auto constants = evaluateConstants(op, operands)) {
     results.push_back(constants->front());

@@ -130,3 +130,24 @@ func.func @slice_of_nothing(%x: tensor<9x7xf32>) -> tensor<0x7xf32> {
   %2 = weir.slice %x, %0, %0, %1 {axes = array<i64: 0>, strict = false} : (tensor<9x7xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<0x7xf32>
   return %2 : tensor<0x7xf32>
 }
+
+// Filters of bytes stay bytes until products have looked for them; few, zero points and indices do not.
+// CHECK-LABEL: @filters_of_bytes
+// CHECK: %[[W:.*]] = weir.constant dense<3> : tensor<16x3x3x3xi8>
+// CHECK: weir.cast %[[W]]
+// CHECK-NEXT: weir.cast
+// CHECK-NEXT: return
+func.func @filters_of_bytes() -> (tensor<16x3x3x3xf32>, tensor<2x9xf32>, tensor<144x1x1xf32>, tensor<16x9xi32>) {
+  %w = weir.constant dense<3> : tensor<16x3x3x3xi8>
+  %few = weir.constant dense<4> : tensor<2x9xi8>
+  %zeros = weir.constant dense<5> : tensor<144x1x1xi8>
+  %indices = weir.constant dense<6> : tensor<16x9xi8>
+  %ww = weir.cast %w {saturate = true} : (tensor<16x3x3x3xi8>) -> tensor<16x3x3x3xi32>
+  %wf = weir.cast %ww {saturate = true} : (tensor<16x3x3x3xi32>) -> tensor<16x3x3x3xf32>
+  %fw = weir.cast %few {saturate = true} : (tensor<2x9xi8>) -> tensor<2x9xi32>
+  %ff = weir.cast %fw {saturate = true} : (tensor<2x9xi32>) -> tensor<2x9xf32>
+  %zw = weir.cast %zeros {saturate = true} : (tensor<144x1x1xi8>) -> tensor<144x1x1xi32>
+  %zf = weir.cast %zw {saturate = true} : (tensor<144x1x1xi32>) -> tensor<144x1x1xf32>
+  %iw = weir.cast %indices {saturate = true} : (tensor<16x9xi8>) -> tensor<16x9xi32>
+  return %wf, %ff, %zf, %iw : tensor<16x3x3x3xf32>, tensor<2x9xf32>, tensor<144x1x1xf32>, tensor<16x9xi32>
+}
