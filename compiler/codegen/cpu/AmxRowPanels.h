@@ -37,9 +37,9 @@ struct RowPanel {
   /// Rows of a line, where lines of an image follow each other without what is between them;
   /// `linePitch` elements are from one line to the next. 0: all rows are at one distance.
   int64_t span = 0, linePitch = 0;
-  bool hasGaps = false;  ///< there are rows without results
-  mlir::Value base;      ///< linear index of the first
-  mlir::Value matrix;    ///< of products: the number of the matrix among those of the batch
+  bool hasGaps = false; ///< there are rows without results
+  mlir::Value base;     ///< linear index of the first
+  mlir::Value matrix;   ///< of products: the number of the matrix among those of the batch
   /// Indices of a row's results but the last, and whether it has any (null: yes).
   llvm::function_ref<std::pair<llvm::SmallVector<mlir::Value>, mlir::Value>(mlir::Value position)>
       place;
