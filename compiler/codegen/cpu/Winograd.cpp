@@ -230,9 +230,9 @@ private:
     });
   }
 
-  /// Runs `body(y, x)` for result [y, x] of a tile whose first is at [top, left], from the last
-  /// one to the first. Of an image that tiles do not divide, those that do not exist have the place
-  /// of the last line or column that does, whose own come after them.
+  /// Runs `body(i, j, y, x)` for result [i, j], at [y, x], of a tile whose first is at [top, left],
+  /// from the last one to the first. Of an image that tiles do not divide, those that do not exist
+  /// have the place of the last line or column that does, whose own come after them.
   void forResults(Value top, Value left,
                   function_ref<void(int64_t i, int64_t j, Value, Value)> body) {
     auto place = [&](Value first, int64_t i, bool isCut, Value size) {
