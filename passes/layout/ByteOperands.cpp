@@ -47,7 +47,8 @@ static ByteOperand operandOf(Value value) {
     if (mul.getType() != mul.getOperand(0).getType())
       return {};
     static_cast<CentredByte &>(found) = byteBehind(mul.getOperand(0));
-    found.scale = mul.getOperand(1);
+    if (found)
+      found.scale = mul.getOperand(1);
   } else {
     static_cast<CentredByte &>(found) = byteBehindWord(value);
   }

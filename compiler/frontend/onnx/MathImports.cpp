@@ -7,6 +7,8 @@
 
 #include "compiler/frontend/onnx/NodeImport.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace weir;
 using namespace weir::onnx;
@@ -160,6 +162,14 @@ double largestFinite(Type type) {
   return largest.convertToDouble();
 }
 
+/// A bound that is no number bounds nothing, as the function of ONNX's schema has it: comparisons
+/// with NaN are false. `unbounded` is what stands for it.
+Value clipBound(NodeImport &n, Value bound, double unbounded) {
+  if (!bound || !isa<FloatType>(n.element(bound)))
+    return bound;
+  return n.select(n.op<IsNanOp>(bound), n.like(bound, unbounded), bound);
+}
+
 /// A bound that is not given is the type's lowest or largest number: infinities are cut.
 LogicalResult clip(NodeImport &n) {
   Value x = n.in(0);
@@ -173,11 +183,11 @@ LogicalResult clip(NodeImport &n) {
     return n.result(n.minimum(x, isGiven[1] ? n.f("max") : largest));
   }
   if (n.has(1))
-    x = n.maximum(x, n.in(1));
+    x = n.maximum(x, clipBound(n, n.in(1), -HUGE_VAL));
   else if (largest)
     x = n.maximum(x, -largest);
   if (n.has(2))
-    x = n.minimum(x, n.in(2));
+    x = n.minimum(x, clipBound(n, n.in(2), HUGE_VAL));
   else if (largest)
     x = n.minimum(x, largest);
   return n.result(x);

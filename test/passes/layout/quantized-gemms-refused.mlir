@@ -54,6 +54,19 @@ module attributes {weir.target = #weir.target<byte_products = blocks>} {
 
 // -----
 
+// Products of floats times a number, as attention scales both its operands: no warning.
+module {
+  func.func @scaled_floats(%x: tensor<4x32xf32>, %w: tensor<32x16xf32>) -> tensor<4x16xf32> {
+    %half = weir.constant dense<5.000000e-01> : tensor<f32>
+    %a = weir.mul %x, %half : (tensor<4x32xf32>, tensor<f32>) -> tensor<4x32xf32>
+    %b = weir.mul %w, %half : (tensor<32x16xf32>, tensor<f32>) -> tensor<32x16xf32>
+    %y = weir.dot_general %a, %b {accumulator = f32, lhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_batch = array<i64>, rhs_contract = array<i64: 0>} : (tensor<4x32xf32>, tensor<32x16xf32>) -> tensor<4x16xf32>
+    return %y : tensor<4x16xf32>
+  }
+}
+
+// -----
+
 // Floats are not asked for, and few columns gain nothing: no warning.
 module attributes {weir.target = #weir.target<byte_products = blocks>} {
   func.func @floats(%x: tensor<4x32xf32>, %w: tensor<32x16xf32>) -> tensor<4x16xf32> {
