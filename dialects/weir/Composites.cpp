@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/weir/Exponentials.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/ShapeSupport.h"
 
@@ -67,6 +68,8 @@ Type wideType(Value v) { return accumulatorType(elementOf(v)); }
 Value softmax(Writer &w, Value x, int64_t axis, bool log) {
   Value shifted = w.op<SubOp>(x, w.reduce(x, ReduceKind::Max, axis));
   Value exponentials = w.op<ExpOp>(shifted);
+  if (Operation *made = exponentials.getDefiningOp())
+    made->setAttr(ofSoftmaxAttribute, w.b.getUnitAttr());
   Value sum = w.reduce(exponentials, ReduceKind::Sum, axis);
   if (log)
     return w.op<SubOp>(shifted, w.op<LogOp>(sum));

@@ -7,6 +7,7 @@
 
 #include "dialects/weir/Elemental.h"
 #include "dialects/weir/ComparisonKey.h"
+#include "dialects/weir/Exponentials.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Weir.h"
 #include "weir/weir.h"
@@ -325,6 +326,8 @@ Value weir::detail::emitElementwise(Operation *op, ElementReader &r, ValueRange 
     args.push_back(value);
   }
   Value result = cast<ElementwiseOpInterface>(op).emitScalar(s, args);
+  if (auto exp = result.getDefiningOp<math::ExpOp>(); exp && op->hasAttr(ofSoftmaxAttribute))
+    exp->setAttr(ofSoftmaxAttribute, op->getAttr(ofSoftmaxAttribute));
   if (auto floatType = dyn_cast<FloatType>(resultType))
     if (floatType.getWidth() < 32 && !convert)
       result = s.cast(result, r.b.getF32Type(), resultType, false);

@@ -257,13 +257,27 @@ struct SinkThroughResize : OpRewritePattern<ResizeOp> {
   }
 };
 
+/// Whether the reduction goes along lines that are next to each other only behind the
+/// transposition: before it few results lie side by side, a part of a vector. A softmax over the
+/// keys of a few heads, which a product has put last, is such.
+bool reducesLines(ReduceOp op, TransposeOp transpose) {
+  constexpr int64_t fewResults = 8, longLine = 16;
+  auto isLong = [](int64_t size) { return ShapedType::isDynamic(size) || size >= longLine; };
+  int64_t rank = transpose.getPermutation().size();
+  int64_t results = cast<RankedTensorType>(transpose.getOperand().getType()).getShape().back();
+  return !ShapedType::isDynamic(results) && results > 1 && results < fewResults &&
+         llvm::is_contained(op.getAxes(), rank - 1) &&
+         !llvm::is_contained(axesBefore(transpose, op.getAxes()), rank - 1) &&
+         isLong(cast<RankedTensorType>(transpose.getType()).getShape().back());
+}
+
 /// A reduction of a transposed value reduces other axes of the value; its result
 /// is transposed as far as what is kept is in another order.
 struct SinkThroughReduce : OpRewritePattern<ReduceOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ReduceOp op, PatternRewriter &b) const override {
     auto transpose = op.getOperand().getDefiningOp<TransposeOp>();
-    if (!transpose)
+    if (!transpose || reducesLines(op, transpose))
       return failure();
     ArrayRef<int64_t> permutation = transpose.getPermutation();
     SmallVector<int64_t> axes = axesBefore(transpose, op.getAxes());

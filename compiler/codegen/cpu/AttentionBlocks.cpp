@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/AttentionBlocks.h"
+#include "dialects/weir/Exponentials.h"
 #include "dialects/weir/Pch.h"
 
 using namespace mlir;
@@ -26,15 +27,9 @@ Value AttentionBlocks::maskOf(Value left) {
 }
 
 Value AttentionBlocks::exponential(Value x) {
-  constexpr double logOfSmallest = -87.33;
-  auto type = cast<VectorType>(x.getType());
-  Value limit = arith::ConstantOp::create(
-      b, r.loc, SplatElementsAttr::get(type, b.getF32FloatAttr(logOfSmallest)));
-  Value isNothing = arith::CmpFOp::create(b, r.loc, arith::CmpFPredicate::OLT, x, limit);
-  Value zero = splat(0);
-  Value some = arith::SelectOp::create(b, r.loc, isNothing, zero, x);
-  Value weight = math::ExpOp::create(b, r.loc, some);
-  return arith::SelectOp::create(b, r.loc, isNothing, zero, weight);
+  auto weight = math::ExpOp::create(b, r.loc, x);
+  weight->setAttr(ofSoftmaxAttribute, b.getUnitAttr());
+  return weight;
 }
 
 void AttentionBlocks::forVectors(int64_t count, function_ref<void(Value first, Value mask)> body) {

@@ -433,7 +433,7 @@ LogicalResult emitKernels(ModuleOp module, StringRef prefix, SiteTable &sites, S
 }
 
 /// What emitters wrote, simplified, without loops and conditionals that are regions.
-LogicalResult simplifyKernels(ModuleOp module) {
+LogicalResult simplifyKernels(ModuleOp module, const llvm::TargetMachine *machine) {
   llvm::StringSet<> dialects = dialectsOf(module);
   PassManager passes(module.getContext());
   passes.enableVerifier(false);
@@ -445,7 +445,9 @@ LogicalResult simplifyKernels(ModuleOp module) {
   each.addPass(createCanonicalizerPass(config));
   each.addPass(createCSEPass());
   each.addPass(createLoopInvariantCodeMotionPass());
-  passes.addPass(createApproximateMath());
+  bool scalesVectors = machine && machine->getTargetTriple().isX86() &&
+                       machine->getTargetFeatureString().contains("+avx512vl");
+  passes.addPass(createApproximateMath(scalesVectors));
   // A pass costs a walk over all there is, even where it finds nothing.
   if (dialects.contains("complex"))
     passes.addPass(createConvertComplexToStandardPass());
@@ -551,8 +553,8 @@ std::unique_ptr<llvm::Module> weir::generateCpu(ModuleOp module, const CpuOption
   OwningOpRef<ModuleOp> parked = ModuleOp::create(module.getLoc());
   for (plan::KernelOp kernel : kernels)
     kernel->moveBefore(parked->getBody(), parked->getBody()->end());
-  if (failed(simplifyKernels(module)) || failed(lowerSteps(module, tables, options.otherSteps)) ||
-      failed(convertToLlvm(module)))
+  if (failed(simplifyKernels(module, options.machine)) ||
+      failed(lowerSteps(module, tables, options.otherSteps)) || failed(convertToLlvm(module)))
     return nullptr;
 
   if (!options.debugFile.empty())

@@ -104,6 +104,36 @@ bool isPlainPart(Operation *op) {
   return steps && llvm::all_of(*steps, [](int64_t step) { return step == 1; });
 }
 
+/// Whether a part is so short a line, of elementwise operations over the whole result, that finding
+/// its place would cost more than computing it.
+bool isOfShortLines(Block &body, int64_t parallel) {
+  auto type = cast<RankedTensorType>(body.getTerminator()->getOperand(0).getType());
+  ArrayRef<int64_t> line = type.getShape().drop_front(parallel);
+  return body.getTerminator()->getNumOperands() == 1 && !ShapedType::isDynamicShape(line) &&
+         ShapedType::getNumElements(line) < longLine &&
+         llvm::all_of(body.without_terminator(), llvm::IsaPred<ConstantOp, ElementwiseOpInterface>);
+}
+
+/// Loops over the lines [begin, end) of all that `dims` count, one within the last of them, so that
+/// divisions are as many as those before it, and vectors may go across lines. Goes on in the inner
+/// one; returns a line's indices.
+SmallVector<Value> emitLineLoops(KernelBuilder &r, ArrayRef<Value> dims, Value begin, Value end) {
+  Value zero = r.constant(0), one = r.constant(1), lines = dims.back();
+  // None is computed of a result without lines, whose range is empty.
+  Value count = arith::MaxSIOp::create(r.b, r.loc, lines, one);
+  Value last = r.divide(r.add(end, r.sub(count, one)), count);
+  auto block = scf::ForOp::create(r.b, r.loc, r.divide(begin, count), last, one);
+  r.b.setInsertionPointToStart(block.getBody());
+  SmallVector<Value> indices = r.blockIndices(block.getInductionVar(), dims.drop_back());
+  Value before = r.mul(block.getInductionVar(), count);
+  Value from = arith::MaxSIOp::create(r.b, r.loc, r.sub(begin, before), zero);
+  Value to = arith::MinSIOp::create(r.b, r.loc, r.sub(end, before), lines);
+  auto line = scf::ForOp::create(r.b, r.loc, from, to, one);
+  r.b.setInsertionPointToStart(line.getBody());
+  indices.push_back(line.getInductionVar());
+  return indices;
+}
+
 /// The parts of [0, range) that a kernel without its own tiling is called for.
 void emitLoopForm(KernelBuilder &r, plan::KernelOp kernel, ElementalOpInterface lead, Value begin,
                   Value end) {
@@ -111,24 +141,29 @@ void emitLoopForm(KernelBuilder &r, plan::KernelOp kernel, ElementalOpInterface 
   Block &body = kernel.getBody().front();
   const KernelBuilder::Buffer &first = r.bufferOf(body.getTerminator()->getOperand(0));
   int64_t rank = first.type.getRank();
-  auto outer = scf::ForOp::create(r.b, r.loc, begin, end, r.constant(1));
-  // Of a loop of known length LLVM writes out every turn. Such a kernel is little
-  // work, and its code would grow with its operands.
-  if (outer.getStaticTripCount())
-    forbidUnrolling(outer);
-  r.b.setInsertionPointToStart(outer.getBody());
-  Value iv = outer.getInductionVar();
   std::optional<ArrayRef<int64_t>> parts = kernel.getSchedule().find(plan::schedule::parts);
-  if (!parts) {
-    r.setFlatIndex(iv);
-    emitElements(r, body, lead, SmallVector<Value>(rank, r.constant(0)));
-    return;
-  }
-  if (SmallVector<ResultGroup> groups = resultGroups(body); groups.size() > 1)
-    return emitGroups(r, groups);
   // The range runs over the leading dimensions, row-major.
-  int64_t parallel = parts->size();
-  SmallVector<Value> indices = r.blockIndices(iv, ArrayRef(first.dims).take_front(parallel));
+  int64_t parallel = parts ? parts->size() : 0;
+  SmallVector<Value> indices;
+  if (parallel > 1 && !lead && isOfShortLines(body, parallel)) {
+    indices = emitLineLoops(r, ArrayRef(first.dims).take_front(parallel), begin, end);
+  } else {
+    auto outer = scf::ForOp::create(r.b, r.loc, begin, end, r.constant(1));
+    // Of a loop of known length LLVM writes out every turn. Such a kernel is little
+    // work, and its code would grow with its operands.
+    if (outer.getStaticTripCount())
+      forbidUnrolling(outer);
+    r.b.setInsertionPointToStart(outer.getBody());
+    Value iv = outer.getInductionVar();
+    if (!parts) {
+      r.setFlatIndex(iv);
+      emitElements(r, body, lead, SmallVector<Value>(rank, r.constant(0)));
+      return;
+    }
+    if (SmallVector<ResultGroup> groups = resultGroups(body); groups.size() > 1)
+      return emitGroups(r, groups);
+    indices = r.blockIndices(iv, ArrayRef(first.dims).take_front(parallel));
+  }
   auto results = body.getTerminator()->getOperands();
   // A result inside of a larger buffer may have gaps, which blocks would fill.
   bool isWhole =

@@ -7,6 +7,7 @@
 
 #include "compiler/codegen/cpu/MathFunctions.h"
 #include "compiler/codegen/cpu/MathNumbers.h"
+#include "dialects/weir/Exponentials.h"
 #include "dialects/weir/Pch.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -40,13 +41,34 @@ struct PreciseLog1p : OpRewritePattern<math::Log1pOp> {
 /// exp(x) = 2^k exp(r), with exp(r) in f64 by its Taylor series, whose rest is below a
 /// third of an ULP. Within 1 ULP in f32 and f64.
 struct PreciseExp : OpRewritePattern<math::ExpOp> {
-  using OpRewritePattern::OpRewritePattern;
+  PreciseExp(MLIRContext *context, bool scalesVectors)
+      : OpRewritePattern(context), scalesVectors(scalesVectors) {}
   LogicalResult matchAndRewrite(math::ExpOp op, PatternRewriter &b) const override {
     if (!Numbers::serve(op))
       return failure();
-    b.replaceOp(op, Numbers(b, op).exp(op.getOperand()));
+    Numbers n(b, op);
+    std::string instruction = scaling(op.getType());
+    Value x = op.getOperand();
+    b.replaceOp(op, op->hasAttr(ofSoftmaxAttribute) ? n.expOfSoftmax(x, instruction)
+                    : instruction.empty()           ? n.exp(x)
+                                                    : n.exp(x, instruction));
     return success();
   }
+
+private:
+  /// The instruction that scales vectors of `type`, or nothing.
+  std::string scaling(Type type) const {
+    auto vector = dyn_cast<VectorType>(type);
+    if (!scalesVectors || !vector || vector.getRank() != 1 || vector.isScalable())
+      return {};
+    bool isDouble = vector.getElementType().isF64();
+    int64_t bits = vector.getNumElements() * (isDouble ? 64 : 32);
+    if (bits != 512 && bits != 256 && bits != 128)
+      return {};
+    return ("llvm.x86.avx512.mask.scalef." + Twine(isDouble ? "pd." : "ps.") + Twine(bits)).str();
+  }
+
+  bool scalesVectors;
 };
 
 /// log(x) = k ln 2 + log(1 + f) with 1 + f between the roots of 1/2 and 2, and
@@ -131,15 +153,17 @@ struct PreciseExpm1 : OpRewritePattern<math::ExpM1Op> {
 
 struct ApproximateMath : PassWrapper<ApproximateMath, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ApproximateMath)
+  explicit ApproximateMath(bool scalesVectors) : scalesVectors(scalesVectors) {}
   void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<vector::VectorDialect>();
+    registry.insert<vector::VectorDialect, LLVM::LLVMDialect>();
   }
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
       return name == "tanh" || name == "math.tanh" || name == "erf" || name == "math.erf";
     });
-    patterns.add<PreciseLog, PreciseLog1p, PreciseExp, PreciseExpm1>(&getContext());
+    patterns.add<PreciseLog, PreciseLog1p, PreciseExpm1>(&getContext());
+    patterns.add<PreciseExp>(&getContext(), scalesVectors);
     populateTrigonometricPatterns(patterns);
     populateHyperbolicPatterns(patterns);
     populateBoundedPatterns(patterns);
@@ -158,8 +182,12 @@ struct ApproximateMath : PassWrapper<ApproximateMath, OperationPass<ModuleOp>> {
     if (failed(applyOpPatternsGreedily(functions, std::move(patterns), config)))
       signalPassFailure();
   }
+
+  bool scalesVectors;
 };
 
 } // namespace
 
-std::unique_ptr<Pass> weir::createApproximateMath() { return std::make_unique<ApproximateMath>(); }
+std::unique_ptr<Pass> weir::createApproximateMath(bool scalesVectors) {
+  return std::make_unique<ApproximateMath>(scalesVectors);
+}

@@ -19,8 +19,9 @@ namespace weir {
 
 /// Elementary functions of f32, and most of f64, as polynomials, quotients of integers as
 /// floats, and remainders of f32, which vectorise; the rest is left to the C library
-/// (docs/kernels.md has the table).
-std::unique_ptr<mlir::Pass> createApproximateMath();
+/// (docs/kernels.md has the table). `scalesVectors`: the machine has AVX-512, with its instruction
+/// for products by powers of two.
+std::unique_ptr<mlir::Pass> createApproximateMath(bool scalesVectors);
 
 /// Of f32: sin, cos, tan. Of f32 and f64: asin, acos, atan, atan2.
 void populateTrigonometricPatterns(mlir::RewritePatternSet &patterns);

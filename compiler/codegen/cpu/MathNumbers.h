@@ -14,7 +14,9 @@
 #define WEIR_COMPILER_CODEGEN_CPU_MATHNUMBERS_H
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace weir {
@@ -165,8 +167,23 @@ struct Numbers {
     mlir::Value exponent = reduced.exponent;
     if (by)
       exponent = mlir::arith::AddIOp::create(b, loc, exponent, number(by));
-    mlir::Value value =
-        scale(isDouble ? factorials(reduced.r, 0, 13) : smallExp(reduced.r), exponent);
+    mlir::Value value = scale(series(reduced.r), exponent);
+    return select(isNothing, real(0), value);
+  }
+  /// The same bits by `instruction`, which multiplies vectors by 2^k, given as k, in one step, and
+  /// leaves alone what a mask takes out, with the hundred cycles.
+  mlir::Value exp(mlir::Value x, llvm::StringRef instruction) const {
+    return scaledExp(x, atMost(x, isDouble ? 711 : 91), isDouble ? -746 : -104, instruction);
+  }
+  /// exp(x) of what is 0 at most, or NaN: within 1 ULP, and 0 below the smallest normal number.
+  /// `instruction`: as above, empty where there is none.
+  mlir::Value expOfSoftmax(mlir::Value x, llvm::StringRef instruction) const {
+    double logOfSmallest = isDouble ? -708.39 : -87.33;
+    if (!instruction.empty())
+      return scaledExp(x, x, logOfSmallest, instruction);
+    mlir::Value isNothing = less(x, logOfSmallest);
+    auto reduced = reduce(select(isNothing, real(0), x));
+    mlir::Value value = mul(series(reduced.r), powerOfTwo(reduced.exponent));
     return select(isNothing, real(0), value);
   }
   /// exp(r) in f32 by the polynomial of degree 6 whose largest relative error for
@@ -191,6 +208,35 @@ struct Numbers {
   }
 
 private:
+  /// exp(r) for |r| <= ln 2 / 2.
+  mlir::Value series(mlir::Value r) const { return isDouble ? factorials(r, 0, 13) : smallExp(r); }
+  /// exp(bounded) by `instruction`, of a vector; 0 where x is below `least`.
+  mlir::Value scaledExp(mlir::Value x, mlir::Value bounded, double least,
+                        llvm::StringRef instruction) const {
+    mlir::Value isSome = compare(mlir::arith::CmpFPredicate::UGE, x, real(least));
+    mlir::Value magic = real(isDouble ? 0x1.8p52 : 0x1.8p23);
+    mlir::Value k = sub(fma(bounded, real(1.4426950408889634074), magic), magic);
+    mlir::Value minusK = neg(k);
+    mlir::Value r = fma(minusK, real(lowLn2()), fma(minusK, real(highLn2()), bounded));
+    // Masks of fewer elements are bytes, too.
+    int64_t lanes = llvm::cast<mlir::VectorType>(full).getNumElements();
+    int64_t bits = std::max<int64_t>(lanes, 8);
+    if (lanes < bits) {
+      mlir::Value none = mlir::arith::ConstantOp::create(
+          b, loc, b.getZeroAttr(mlir::VectorType::get({bits}, b.getI1Type())));
+      isSome = mlir::vector::InsertStridedSliceOp::create(
+          b, loc, isSome, none, llvm::ArrayRef<int64_t>{0}, llvm::ArrayRef<int64_t>{1});
+    }
+    mlir::Type word = mlir::VectorType::get({1}, b.getIntegerType(bits));
+    mlir::Value mask = mlir::vector::ExtractOp::create(
+        b, loc, mlir::vector::BitCastOp::create(b, loc, word, isSome), llvm::ArrayRef<int64_t>{0});
+    llvm::SmallVector<mlir::Value> operands{series(r), k, real(0), mask};
+    constexpr int32_t ownRounding = 4; // the thread's; narrower vectors have no other
+    if (lanes * (isDouble ? 64 : 32) == 512)
+      operands.push_back(mlir::arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(ownRounding)));
+    return mlir::LLVM::CallIntrinsicOp::create(b, loc, full, b.getStringAttr(instruction), operands)
+        ->getResult(0);
+  }
   mlir::Value constantOf(mlir::Type type, mlir::TypedAttr attribute) const {
     if (auto vector = llvm::dyn_cast<mlir::VectorType>(type))
       attribute = mlir::SplatElementsAttr::get(vector, attribute);

@@ -115,3 +115,24 @@ func.func @gated_images(%x: tensor<?x16x8x8xf32>) -> tensor<?x16x8x8xf32> {
   %4 = weir.conv %3, %v {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = false, accumulator = f32} : (tensor<?x16x8x8xf32>, tensor<16x16x3x3xf32>) -> tensor<?x16x8x8xf32>
   return %4 : tensor<?x16x8x8xf32>
 }
+
+// A softmax along lines that a transposition puts together stays behind it where few results lie side
+// by side before: of four heads a vector would be a quarter full.
+// CHECK-LABEL: func.func @softmax_of_few_heads
+// CHECK: weir.add {{.*}}tensor<?x32x32x4xf32>
+// CHECK-NEXT: weir.transpose
+// CHECK-NEXT: weir.reduce {{.*}}axes = array<i64: 3>
+// CHECK: weir.add {{.*}}tensor<?x32x32x16xf32>
+// CHECK-NEXT: weir.reduce {{.*}}axes = array<i64: 2>
+func.func @softmax_of_few_heads(%x: tensor<?x32x32x4xf32>, %y: tensor<?x32x32x16xf32>, %b: tensor<f32>, %i: tensor<1x8x8x8xf32>)
+    -> (tensor<?x4x32x1xf32>, tensor<?x16x32x1xf32>, tensor<1x8x8x8xf32>) {
+  %w = weir.constant dense<1.0> : tensor<8x8x1x1xf32>
+  %c = weir.conv %i, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = false, accumulator = f32} : (tensor<1x8x8x8xf32>, tensor<8x8x1x1xf32>) -> tensor<1x8x8x8xf32>
+  %0 = weir.add %x, %b : (tensor<?x32x32x4xf32>, tensor<f32>) -> tensor<?x32x32x4xf32>
+  %1 = weir.transpose %0 {permutation = array<i64: 0, 3, 1, 2>} : (tensor<?x32x32x4xf32>) -> tensor<?x4x32x32xf32>
+  %2 = weir.reduce %1 {axes = array<i64: 3>, keep_dims = true, kind = "max"} : (tensor<?x4x32x32xf32>) -> tensor<?x4x32x1xf32>
+  %3 = weir.add %y, %b : (tensor<?x32x32x16xf32>, tensor<f32>) -> tensor<?x32x32x16xf32>
+  %4 = weir.transpose %3 {permutation = array<i64: 0, 3, 1, 2>} : (tensor<?x32x32x16xf32>) -> tensor<?x16x32x32xf32>
+  %5 = weir.reduce %4 {axes = array<i64: 3>, keep_dims = true, kind = "max"} : (tensor<?x16x32x32xf32>) -> tensor<?x16x32x1xf32>
+  return %2, %5, %c : tensor<?x4x32x1xf32>, tensor<?x16x32x1xf32>, tensor<1x8x8x8xf32>
+}

@@ -96,6 +96,30 @@ static bool isAllElementwise(Block &body, RankedTensorType type) {
   });
 }
 
+/// Whether types say that the last dimensions that every operand has whole, or is stretched along,
+/// are a short row, whatever open sizes are (but for those of 1, in which the result is small).
+static bool isShortByTypes(Block &body, RankedTensorType type) {
+  ArrayRef<int64_t> shape = type.getShape();
+  int64_t row = 1;
+  SmallVector<bool> moves(body.getNumArguments()), stays(body.getNumArguments());
+  for (size_t i = shape.size(); i-- > 0;) {
+    for (auto [at, argument] : llvm::enumerate(body.getArguments())) {
+      auto own = cast<RankedTensorType>(argument.getType());
+      int64_t dim = int64_t(i) - (type.getRank() - own.getRank());
+      if (shape[i] == 1 || isOnlyShape(argument) ||
+          (own.hasStaticShape() && own.getNumElements() == 1))
+        continue;
+      bool isStretched = dim < 0 || own.getDimSize(dim) == 1;
+      (isStretched ? stays : moves)[at] = true;
+      if (moves[at] && stays[at])
+        return row < shortRow;
+    }
+    if (ShapedType::isDynamic(shape[i]) || (row *= shape[i]) >= shortRow)
+      return false;
+  }
+  return false;
+}
+
 /// Whether the kernel is of elementwise operations whose dimensions only running can collapse
 /// into loops that are long enough (emitFlatElements).
 static bool isOpenElementwise(Block &body, RankedTensorType type) {
@@ -103,7 +127,8 @@ static bool isOpenElementwise(Block &body, RankedTensorType type) {
   if (type.getRank() < (isStretched ? 1 : 2) || !hasOpenOperand(body))
     return false;
   bool isLongRow = !type.isDynamicDim(type.getRank() - 1) && type.getShape().back() >= shortRow;
-  return (!isLongRow || isStretched) && isAllElementwise(body, type);
+  return (!isLongRow || isStretched) && isAllElementwise(body, type) &&
+         (isStretched || !isShortByTypes(body, type));
 }
 
 bool weir::isStretchedElementwise(Block &body) {
