@@ -116,11 +116,11 @@ def feeds_and_constants(model, feeds):
 
 
 def decision(operators):
-    """The engine to ask for a graph of such operators: none where two of them want two."""
+    """The engine to ask for a graph of such operators: none where they want several."""
     asked = {DECISIONS[o] for o in operators if o in DECISIONS}
-    if {"runtime", "reference"} <= asked or "none" in asked:
+    if "none" in asked or len(asked & {"runtime", "reference", "both"}) > 1:
         return "none"
-    return next((a for a in ("runtime", "reference", "tame") if a in asked), "")
+    return next((a for a in ("runtime", "reference", "both", "tame") if a in asked), "")
 
 
 def answer(request):
@@ -144,7 +144,9 @@ def answer(request):
         return "refused", "; ".join(reasons)
     if asked == "none":
         return "refused", "the oracles are not trusted"
-    if len(answers) == 2 and asked != "either":
+    if asked == "both" and len(answers) < 2:
+        return "refused", "only one oracle answers"
+    if len(answers) == 2:
         first, second = answers.values()
         if len(first) != len(second) or not all(map(near, map(np.asarray, first), second)):
             return "split", "ONNX Runtime and the reference evaluator differ", answers
