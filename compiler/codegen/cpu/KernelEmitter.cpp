@@ -104,34 +104,15 @@ bool isPlainPart(Operation *op) {
   return steps && llvm::all_of(*steps, [](int64_t step) { return step == 1; });
 }
 
-/// Whether a part is so short a line, of elementwise operations over the whole result, that finding
-/// its place would cost more than computing it.
+/// Whether a part is so short a line, of elementwise operations and slices, that finding its place
+/// would cost more than computing it.
 bool isOfShortLines(Block &body, int64_t parallel) {
   auto type = cast<RankedTensorType>(body.getTerminator()->getOperand(0).getType());
   ArrayRef<int64_t> line = type.getShape().drop_front(parallel);
   return body.getTerminator()->getNumOperands() == 1 && !ShapedType::isDynamicShape(line) &&
          ShapedType::getNumElements(line) < longLine &&
-         llvm::all_of(body.without_terminator(), llvm::IsaPred<ConstantOp, ElementwiseOpInterface>);
-}
-
-/// Loops over the lines [begin, end) of all that `dims` count, one within the last of them, so that
-/// divisions are as many as those before it, and vectors may go across lines. Goes on in the inner
-/// one; returns a line's indices.
-SmallVector<Value> emitLineLoops(KernelBuilder &r, ArrayRef<Value> dims, Value begin, Value end) {
-  Value zero = r.constant(0), one = r.constant(1), lines = dims.back();
-  // None is computed of a result without lines, whose range is empty.
-  Value count = arith::MaxSIOp::create(r.b, r.loc, lines, one);
-  Value last = r.divide(r.add(end, r.sub(count, one)), count);
-  auto block = scf::ForOp::create(r.b, r.loc, r.divide(begin, count), last, one);
-  r.b.setInsertionPointToStart(block.getBody());
-  SmallVector<Value> indices = r.blockIndices(block.getInductionVar(), dims.drop_back());
-  Value before = r.mul(block.getInductionVar(), count);
-  Value from = arith::MaxSIOp::create(r.b, r.loc, r.sub(begin, before), zero);
-  Value to = arith::MinSIOp::create(r.b, r.loc, r.sub(end, before), lines);
-  auto line = scf::ForOp::create(r.b, r.loc, from, to, one);
-  r.b.setInsertionPointToStart(line.getBody());
-  indices.push_back(line.getInductionVar());
-  return indices;
+         llvm::all_of(body.without_terminator(),
+                      llvm::IsaPred<ConstantOp, ElementwiseOpInterface, SliceOp>);
 }
 
 /// The parts of [0, range) that a kernel without its own tiling is called for.
@@ -233,6 +214,24 @@ LogicalResult emitParts(KernelBuilder &r, plan::KernelOp kernel, Value begin, Va
 }
 
 } // namespace
+
+SmallVector<Value> weir::emitLineLoops(KernelBuilder &r, ArrayRef<Value> dims, Value begin,
+                                       Value end) {
+  Value zero = r.constant(0), one = r.constant(1), lines = dims.back();
+  // None is computed of a result without lines, whose range is empty.
+  Value count = arith::MaxSIOp::create(r.b, r.loc, lines, one);
+  Value last = r.divide(r.add(end, r.sub(count, one)), count);
+  auto block = scf::ForOp::create(r.b, r.loc, r.divide(begin, count), last, one);
+  r.b.setInsertionPointToStart(block.getBody());
+  SmallVector<Value> indices = r.blockIndices(block.getInductionVar(), dims.drop_back());
+  Value before = r.mul(block.getInductionVar(), count);
+  Value from = arith::MaxSIOp::create(r.b, r.loc, r.sub(begin, before), zero);
+  Value to = arith::MinSIOp::create(r.b, r.loc, r.sub(end, before), lines);
+  auto line = scf::ForOp::create(r.b, r.loc, from, to, one);
+  r.b.setInsertionPointToStart(line.getBody());
+  indices.push_back(line.getInductionVar());
+  return indices;
+}
 
 void weir::emitElements(KernelBuilder &r, Block &body, ElementalOpInterface lead,
                         ValueRange indices) {

@@ -37,7 +37,7 @@ public:
   LineReader(KernelBuilder &r, int64_t lanes, const Map &reduced, const Map &kept, bool isOpen,
              Value first, Value mask)
       : VectorReader(r, lanes), reduced(reduced), kept(kept), buffers(r), isOpen(isOpen),
-        first(first) {
+        first(first), vector(VectorType::get({lanes}, r.b.getF32Type())) {
     setLanes(first, mask);
   }
 
@@ -45,8 +45,13 @@ public:
     if (auto it = reduced.find(tensor); it != reduced.end())
       return broadcast(it->second);
     if (auto it = kept.find(tensor); it != kept.end())
-      return load(it->second, b.getF32Type(), first);
+      return LLVM::LoadOp::create(b, loc, vector, keptAddress(it->second), alignment);
     return VectorReader::element(tensor, indices);
+  }
+  /// Keeps a whole vector, whatever is inside the line: there is room, and a load behind a masked
+  /// store waits until that is in the cache.
+  void keep(Value value, Value place) {
+    LLVM::StoreOp::create(b, loc, value, keptAddress(place), alignment);
   }
 
 protected:
@@ -63,11 +68,17 @@ protected:
   }
 
 private:
+  static constexpr unsigned alignment = 4;
+  Value keptAddress(Value place) {
+    return BufferAccess::address(buffers, place, b.getF32Type(), first);
+  }
+
   const Map &reduced; ///< a scalar for each reduction
   const Map &kept;    ///< where values of the line lie
   KernelBuilder &buffers;
   bool isOpen; ///< the line's length
   Value first;
+  VectorType vector;
 };
 
 /// Reads scalars, and what reductions found.
@@ -127,11 +138,11 @@ public:
       });
       return;
     }
-    if (!isOpen && length < shortLength && target.type.getShape().back() == 1) {
-      emitStepLoop(r, begin, end, 1, [&](Value part) {
-        at = r.blockIndices(part, target.dims, tiles);
-        emitShort();
-      });
+    if (isWrittenOut()) {
+      OpBuilder::InsertionGuard guard(r.b);
+      at = emitLineLoops(r, ArrayRef(target.dims).drop_back(), begin, end);
+      at.push_back(r.constant(0));
+      emitShort();
       return;
     }
     int64_t most = isOpen ? longestKeptLine : length;
@@ -175,6 +186,19 @@ private:
     });
   }
 
+  /// Whether lines are so short that a vector for each would be mostly empty. LLVM makes vectors of
+  /// elements that lie up to eight apart; a line of results takes code for each of its elements.
+  bool isWrittenOut() const {
+    constexpr int64_t shortResults = 8, most = 96;
+    if (isOpen || length >= shortLength)
+      return false;
+    int64_t operations = 0;
+    for (Operation &op : *results.front().getParentBlock())
+      operations += isa<ElementwiseOpInterface, ReduceOp>(op);
+    return target.type.getShape().back() == 1 ||
+           (length <= shortResults && length * operations <= most);
+  }
+
   /// So many sums run side by side as an addition takes cycles.
   static constexpr int64_t together = 4;
   /// What few elements lead to is written out, so that LLVM makes vectors of lines.
@@ -213,7 +237,7 @@ private:
       SmallVector<Value> indices = indicesAt(first);
       Value value = v.element(reduce.getOperand(), indices);
       for (Value each : pass.kept)
-        v.store(v.element(each, indices), places.lookup(each), r.b.getF32Type(), first);
+        v.keep(v.element(each, indices), places.lookup(each));
       if (mask)
         value = arith::SelectOp::create(r.b, r.loc, mask, value, start);
       return value;
@@ -338,6 +362,8 @@ private:
     ShortReader v(r, reduced);
     for (const LinePass &pass : passes) {
       auto reduce = pass.end.getDefiningOp<ReduceOp>();
+      if (!reduce)
+        continue; // the line of results
       r.loc = v.loc = reduce.getLoc();
       ReduceKind kind = reduce.getKind();
       Value start = vector::ExtractOp::create(
@@ -361,11 +387,17 @@ private:
       reduced[pass.end] = finish(kind, sums[0], isNan);
       v.forgetElements();
     }
+    // All are read before one is written over them.
+    SmallVector<std::tuple<Value, Value, SmallVector<Value>>> stores;
     for (Value result : results) {
       r.loc = v.loc = result.getLoc();
-      SmallVector<Value> indices = indicesAt(r.constant(0));
-      r.store(v.element(result, indices), r.bufferOf(result), indices);
+      for (int64_t i = 0; i < r.bufferOf(result).type.getDimSize(axis); ++i) {
+        SmallVector<Value> indices = indicesAt(r.constant(i));
+        stores.emplace_back(result, v.element(result, indices), indices);
+      }
     }
+    for (auto &[result, value, indices] : stores)
+      r.store(value, r.bufferOf(result), indices);
   }
 
   void emitLine(Value result) {
