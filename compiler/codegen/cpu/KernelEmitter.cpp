@@ -217,7 +217,12 @@ LogicalResult emitParts(KernelBuilder &r, plan::KernelOp kernel, Value begin, Va
 
 SmallVector<Value> weir::emitLineLoops(KernelBuilder &r, ArrayRef<Value> dims, Value begin,
                                        Value end) {
-  Value zero = r.constant(0), one = r.constant(1), lines = dims.back();
+  Value zero = r.constant(0), one = r.constant(1);
+  if (dims.empty()) {
+    r.b.setInsertionPointToStart(scf::ForOp::create(r.b, r.loc, begin, end, one).getBody());
+    return {};
+  }
+  Value lines = dims.back();
   // None is computed of a result without lines, whose range is empty.
   Value count = arith::MaxSIOp::create(r.b, r.loc, lines, one);
   Value last = r.divide(r.add(end, r.sub(count, one)), count);

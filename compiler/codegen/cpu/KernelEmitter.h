@@ -37,9 +37,9 @@ void emitFlatElements(KernelBuilder &reader, plan::KernelOp kernel, mlir::Value 
 void emitElements(KernelBuilder &reader, mlir::Block &body, ElementalOpInterface lead,
                   mlir::ValueRange indices);
 
-/// Loops over the lines [begin, end) of all that `dims` count, one within the last of them, so that
-/// divisions are as many as those before it, and vectors may go across lines. Goes on in the inner
-/// one; returns a line's indices.
+/// Loops over the lines [begin, end) of all that `dims` count (one without any), one within the
+/// last of them, so that divisions are as many as those before it, and vectors may go across lines.
+/// Goes on in the inner one; returns a line's indices.
 llvm::SmallVector<mlir::Value> emitLineLoops(KernelBuilder &reader,
                                              llvm::ArrayRef<mlir::Value> dims, mlir::Value begin,
                                              mlir::Value end);
