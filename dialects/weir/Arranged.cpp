@@ -280,23 +280,25 @@ private:
     }
     for (int64_t done = 0; done < count;) {
       int64_t some = std::min<int64_t>(count - done, pieceBytes / sizeof(To) - buffer.size());
-      // A blob lies anywhere in its file: elements are not aligned.
+      // A blob lies anywhere in its file: elements are not aligned. The stride is no member here,
+      // which each element that is written might change.
       constexpr int64_t size = sizeof(T);
-      const char *from = source + (offset + done * strides[d]) * size;
+      const int64_t stride = strides[d];
+      const char *from = source + (offset + done * stride) * size;
       size_t before = buffer.size();
       buffer.resize_for_overwrite(before + some);
       To *to = buffer.data() + before;
       if constexpr (!std::is_same_v<T, To>) {
         for (int64_t i = 0; i < some; ++i) {
           T element;
-          std::memcpy(&element, from + i * strides[d] * size, size);
+          std::memcpy(&element, from + i * stride * size, size);
           to[i] = convert(element);
         }
-      } else if (strides[d] == 1) {
+      } else if (stride == 1) {
         std::memcpy(to, from, some * size);
       } else {
         for (int64_t i = 0; i < some; ++i)
-          std::memcpy(to + i, from + i * strides[d] * size, size);
+          std::memcpy(to + i, from + i * stride * size, size);
       }
       done += some;
       if (llvm::Error error = flushFull())

@@ -115,25 +115,28 @@ std::optional<SmallVector<double>> perChannel(Value value, const Weights &w, int
 /// Scales `count` elements of type `T`, `behind` of them by each factor in
 /// turn; `scaled` makes one of an element and its factor.
 template <typename T, typename F, typename Scaled>
-void scaleElements(ArrayRef<char> from, std::vector<char> &to, ArrayRef<double> factors,
+void scaleElements(ArrayRef<char> from, SmallVectorImpl<char> &to, ArrayRef<double> factors,
                    int64_t behind, Scaled scaled) {
-  to.resize(from.size());
+  to.resize_for_overwrite(from.size());
+  // What is written may be anything but these, so that the loop goes by vectors.
+  const char *source = from.data();
+  char *target = to.data();
   int64_t count = from.size() / sizeof(T), channel = 0;
   for (int64_t begin = 0; begin < count; begin += behind) {
     F factor = static_cast<F>(factors[channel]);
     for (int64_t i = begin; i < begin + behind; ++i) {
       // A blob lies anywhere in its file: elements are not aligned.
       T value;
-      std::memcpy(&value, from.data() + i * sizeof(T), sizeof(T));
+      std::memcpy(&value, source + i * sizeof(T), sizeof(T));
       value = scaled(value, factor);
-      std::memcpy(to.data() + i * sizeof(T), &value, sizeof(T));
+      std::memcpy(target + i * sizeof(T), &value, sizeof(T));
     }
     channel = channel + 1 == (int64_t)factors.size() ? 0 : channel + 1;
   }
 }
 
 template <uint32_t (*widen)(uint16_t), uint16_t (*narrow)(uint32_t)>
-void scaleHalves(ArrayRef<char> from, std::vector<char> &to, ArrayRef<double> factors,
+void scaleHalves(ArrayRef<char> from, SmallVectorImpl<char> &to, ArrayRef<double> factors,
                  int64_t behind) {
   scaleElements<uint16_t, float>(from, to, factors, behind, [](uint16_t bits, float factor) {
     return narrow(llvm::bit_cast<uint32_t>(llvm::bit_cast<float>(widen(bits)) * factor));
@@ -172,7 +175,7 @@ DenseElementsAttr scaledWeights(Attribute value, ArrayRef<double> factors, int64
   int64_t behind = 1;
   for (int64_t i = axis + 1; i < type.getRank(); ++i)
     behind *= type.getDimSize(i);
-  std::vector<char> scaled;
+  SmallVector<char, 0> scaled;
   auto product = [](auto element, auto factor) { return element * factor; };
   Type element = type.getElementType();
   if (element.isF32())

@@ -19,9 +19,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/Tiles.h"
-#include "compiler/codegen/cpu/schedule/WinogradForm.h"
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/WinogradForm.h"
 
 #include <cmath>
 

@@ -54,8 +54,9 @@ def node(operation, name, inputs, attributes=()):
     return data(1, text)
 
 
-def constant(name, shape, floats):
-    return data(5, packed(1, shape) + integer(2, 1) + data(8, name) + data(9, floats.tobytes()))
+def constant(name, shape, floats, kind=1):
+    """`floats`: an array of the elements' bytes; `kind`: their type, as ONNX numbers them."""
+    return data(5, packed(1, shape) + integer(2, kind) + data(8, name) + data(9, floats.tobytes()))
 
 
 def write_model(folder, graph):

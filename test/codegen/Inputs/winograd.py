@@ -4,9 +4,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 #===-------------------------------------------------------------------------===#
-"""usage: winograd.py model|joined|residual|corners|infinite|check|check-wide|check-bf16 FOLDER [HEIGHTxWIDTH [open] [stretched]]
+"""usage: winograd.py model|joined|residual|corners|infinite|check|check-wide|check-bf16 FOLDER [HEIGHTxWIDTH [open] [stretched] [f16|bf16]]
 
 `open`: the model says nothing of images, lines and columns. `stretched`: x is one image, of whose results each y has its own.
+`f16`, `bf16`: the filter's type in the model, which casts it to f32.
 A convolution, its bias, an addition and ReLU: model.onnx and in.npz in FOLDER, or how
 far some results in out.npz are from the same in double precision. `joined` adds by
 joining channels, which another convolution sums; `residual` adds the convolution to another one's result, and a third one
@@ -15,6 +16,7 @@ to bf16 can make of the direct form, though both are rounded once more where the
 """
 import array
 import random
+import struct
 import sys
 
 from floats import (EPSILON, constant, count, node, port, read_output, values, write_inputs,
@@ -29,6 +31,22 @@ X_SHAPE, Y_SHAPE = (X_IMAGES, CHANNELS, HEIGHT, WIDTH), (IMAGES, FILTERS, HEIGHT
 W_SHAPE = (FILTERS, CHANNELS, 3, 3)
 
 X, Y, W, B = values(X_SHAPE, 1), values(Y_SHAPE, 2), values(W_SHAPE, 3), values((FILTERS,), 4)
+HALF = next((name for name in ("f16", "bf16") if name in sys.argv), None)
+KINDS = {"f16": 10, "bf16": 16}
+
+
+def halves(floats):
+    """`floats` in type HALF, as words, and what these stand for."""
+    if HALF == "f16":
+        words = array.array("H", struct.pack(f"{len(floats)}e", *floats))
+        return words, array.array("f", struct.unpack(f"{len(floats)}e", words.tobytes()))
+    words = array.array("H", (bits >> 16 for bits in array.array("I", floats.tobytes())))
+    wide = array.array("I", (word << 16 for word in words))
+    return words, array.array("f", wide.tobytes())
+
+
+if HALF:
+    W = halves(W)[1]
 
 
 def identities(number):
@@ -60,7 +78,12 @@ def write(folder, kind):
             W[i] *= i % 9 == 8
     if kind == "infinite":
         W[0] = float("inf")
-    graph += constant("w", W_SHAPE, W) + constant("b", (FILTERS,), B)
+    if HALF:
+        graph += constant("words", W_SHAPE, halves(W)[0], KINDS[HALF])
+        graph += node("Cast", "w", ["words"], [("to", 1)])
+    else:
+        graph += constant("w", W_SHAPE, W)
+    graph += constant("b", (FILTERS,), B)
     one = [("kernel_shape", [1, 1])]
     if kind == "residual":
         graph += constant("one", (FILTERS, FILTERS, 1, 1), identities(1))

@@ -22,12 +22,11 @@
 #include "compiler/codegen/cpu/schedule/PlainConvolution.h"
 #include "compiler/codegen/cpu/schedule/ProductTiles.h"
 #include "compiler/codegen/cpu/schedule/Strategy.h"
-#include "compiler/codegen/cpu/schedule/WinogradForm.h"
 #include "dialects/weir/Arranged.h"
-#include "dialects/weir/Halves.h"
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/WinogradFilter.h"
 
-#include <cmath>
+#include <cstring>
 
 using namespace mlir;
 using namespace weir;
@@ -113,44 +112,6 @@ std::optional<Cut> cutOf(ConvOp conv, WinogradForm form, const VectorUnit &unit,
   return Cut{lines * across, across};
 }
 
-/// G g G^T of each [3, 3] of a filter [3, 3, C, K], in panels of `width` columns; where pairs
-/// are multiplied rounded to bf16, two channels side by side.
-TypedAttr transformed(WinogradForm form, ArrayRef<float> filter, int64_t channels, int64_t columns,
-                      int64_t width, bool isPairs, MLIRContext *context) {
-  int64_t panels = llvm::divideCeil(columns, width), matrices = form.matrices();
-  constexpr int64_t lanes = WinogradForm::lanes;
-  std::vector<float> made(panels * matrices * channels * width, 0.0f);
-  for (int64_t panel = 0; panel < panels; ++panel)
-    for (int64_t c = 0; c < channels; ++c)
-      for (int64_t at = 0; at < std::min(width, columns - panel * width); at += lanes) {
-        WinogradForm::Taps taps;
-        WinogradForm::Transformed numbers;
-        WinogradForm::readTaps(filter, channels, columns, c, panel * width + at, taps);
-        form.transformFilters(taps, numbers);
-        int64_t count = std::min(width - at, lanes);
-        float *to = &made[(panel * matrices * channels + c) * width + at];
-        for (int64_t i = 0; i < matrices; ++i) {
-          const double *from = numbers[i / form.square()][i % form.square()];
-          for (int64_t l = 0; l < count; ++l)
-            to[i * channels * width + l] = static_cast<float>(from[l]);
-        }
-      }
-  if (!isPairs) {
-    auto type =
-        RankedTensorType::get({panels, matrices, channels, width}, Float32Type::get(context));
-    return DenseElementsAttr::get(type, ArrayRef<float>(made));
-  }
-  std::vector<uint16_t> pairs(made.size());
-  for (int64_t row = 0; row < panels * matrices * channels; ++row)
-    for (int64_t k = 0; k < width; ++k)
-      pairs[(row / 2 * width + k) * 2 + row % 2] =
-          brainFromFloat(llvm::bit_cast<uint32_t>(made[row * width + k]));
-  auto type =
-      RankedTensorType::get({panels, matrices, channels / 2, width, 2}, BFloat16Type::get(context));
-  return DenseElementsAttr::getFromRawBuffer(
-      type, ArrayRef<char>(reinterpret_cast<const char *>(pairs.data()), pairs.size() * 2));
-}
-
 /// The convolution where pairs of products of bf16 are added, and rounding is what was asked
 /// for: its filter is f32 that is rounded here, once. Null: there is none.
 ConvOp roundedConvolutionOf(const KernelRequest &request) {
@@ -173,14 +134,22 @@ std::optional<int64_t> resultsAskedFor(const KernelRequest &request) {
   return said ? std::optional(said.getInt()) : std::nullopt;
 }
 
+/// Whether no element has all bits of `exponent`, those of infinities and NaN. Without an end in
+/// between, so that it goes by vectors.
+template <typename T> bool lacksExponent(ArrayRef<char> bytes, T exponent) {
+  T found = 0;
+  for (size_t i = 0; i + sizeof(T) <= bytes.size(); i += sizeof(T)) {
+    T bits;
+    std::memcpy(&bits, bytes.data() + i, sizeof(T));
+    found |= (bits & exponent) == exponent;
+  }
+  return !found;
+}
+
 /// Whether all numbers of the filter are finite: the transformed one has differences of them, and
 /// an infinity would make NaN of these. Orders are no matter, so that nothing is brought into one.
 bool isFinite(TypedAttr filter) {
   auto arranged = dyn_cast<ArrangedAttr>(filter);
-  if (!getElementTypeOrSelf(arranged ? arranged.getSource().getType() : filter.getType()).isF32())
-    filter = materializedConstant(filter);
-  if (!filter)
-    return false;
   ArrayRef<char> bytes;
   if (auto dense = dyn_cast<DenseElementsAttr>(filter)) {
     bytes = dense.getRawData(); // of a splat its one number
@@ -190,11 +159,14 @@ bool isFinite(TypedAttr filter) {
     llvm::consumeError(source.takeError());
     return false;
   }
-  ArrayRef<float> taps(reinterpret_cast<const float *>(bytes.data()), bytes.size() / 4);
-  return llvm::all_of(taps, [](float tap) { return std::isfinite(tap); });
+  Type element = getElementTypeOrSelf(arranged ? arranged.getSource().getType() : filter.getType());
+  if (element.isF32())
+    return lacksExponent<uint32_t>(bytes, 0x7f800000);
+  return lacksExponent<uint16_t>(bytes, element.isF16() ? 0x7c00 : 0x7f80);
 }
 
-/// The constant filter, of f32, where Winograd's form pays for the kernel's convolution; else null.
+/// The constant filter, of f32, where Winograd's form pays for the kernel's convolution, if all of
+/// it is finite; else null.
 TypedAttr filterOf(const KernelRequest &request) {
   if (!request.isHost || request.choice.form == TileChoice::Form::Direct ||
       resultsAskedFor(request) == 0)
@@ -214,19 +186,14 @@ TypedAttr filterOf(const KernelRequest &request) {
                     !cutOf(conv, {4}, request.unit, request.choice)))
     return {};
   auto value = cast<TypedAttr>(constant.getValue());
+  // Panels are not read by strides; nothing puts a filter into some before this.
+  if (auto arranged = dyn_cast<ArrangedAttr>(value); arranged && !arranged.getPanel().empty())
+    return {};
   // Of bf16 from a model there is nothing to round.
   if (rounded &&
       (!(value = inTypeOfSource(value)) || !getElementTypeOrSelf(value.getType()).isF32()))
     return {};
-  return isFinite(value) ? value : TypedAttr();
-}
-
-SmallVector<float> filterValues(const KernelRequest &request) {
-  DenseElementsAttr filter = materializedConstant(filterOf(request));
-  ArrayRef<char> bytes = filter.getRawData();
-  const auto *first = reinterpret_cast<const float *>(bytes.data());
-  return filter.isSplat() ? SmallVector<float>(filter.getNumElements(), *first)
-                          : SmallVector<float>(first, first + filter.getNumElements());
+  return value;
 }
 
 /// The form for the convolution, of a kernel that filterOf has a filter of.
@@ -239,9 +206,12 @@ WinogradForm formOf(const KernelRequest &request, ConvOp conv) {
     return wide;
   if (asked)
     return narrow;
-  auto filter = cast<RankedTensorType>(conv.getFilter().getType());
-  double amplified =
-      wide.amplification(filterValues(request), filter.getDimSize(2), filter.getDimSize(3));
+  llvm::Expected<FilterTaps> filter = FilterTaps::of(filterOf(request));
+  if (!filter) {
+    llvm::consumeError(filter.takeError());
+    return narrow;
+  }
+  double amplified = wide.amplification(*filter, filter->channels(), filter->columns());
   return amplified <= mostAmplified ? wide : narrow;
 }
 
@@ -255,7 +225,10 @@ public:
     return "a convolution with fewer multiplications (Winograd)";
   }
 
-  bool matches(const KernelRequest &request) const override { return bool(filterOf(request)); }
+  bool matches(const KernelRequest &request) const override {
+    TypedAttr filter = filterOf(request);
+    return filter && isFinite(filter);
+  }
 
   std::optional<SmallVector<int64_t>> schedule(ScheduleBuilder &s,
                                                const KernelRequest &request) const override {
@@ -284,10 +257,10 @@ public:
     auto argument = cast<BlockArgument>(conv.getFilter());
     auto filterType = cast<RankedTensorType>(argument.getType());
     ArrayRef<int64_t> tile = request.kernel.getSchedule()[schedule::tile];
-    SmallVector<float> values = filterValues(request);
-    const WinogradForm form{request.kernel.getSchedule()[schedule::square]};
-    TypedAttr made = transformed(form, values, filterType.getDimSize(2), filterType.getDimSize(3),
-                                 tile[1] * tile[2], multipliesPairs(conv), conv.getContext());
+    TypedAttr made =
+        winogradConstant(filterOf(request), request.kernel.getSchedule()[schedule::square],
+                         tile[1] * tile[2], multipliesPairs(conv));
+    assert(made && "its bytes were read before");
     replaceConstant(request.b, made, argument, request.operands[argument.getArgNumber()]);
     OpBuilder inside(conv);
     auto cast = UnrealizedConversionCastOp::create(inside, conv.getLoc(), filterType, argument);

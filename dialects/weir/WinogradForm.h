@@ -11,10 +11,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef WEIR_COMPILER_CODEGEN_CPU_SCHEDULE_WINOGRADFORM_H
-#define WEIR_COMPILER_CODEGEN_CPU_SCHEDULE_WINOGRADFORM_H
+#ifndef WEIR_DIALECTS_WEIR_WINOGRADFORM_H
+#define WEIR_DIALECTS_WEIR_WINOGRADFORM_H
 
-#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <cstdint>
 
@@ -40,17 +40,16 @@ struct WinogradForm {
 
   /// G g G^T of the filters g, [3][3], of some columns, to [square][square] numbers of each.
   void transformFilters(const Taps &filters, Transformed &to) const;
-  /// The taps of channel `c` and of up to `lanes` columns from `first` on of a filter
-  /// [3, 3, channels, columns]; zeros behind the last column.
-  static void readTaps(llvm::ArrayRef<float> filter, int64_t channels, int64_t columns, int64_t c,
-                       int64_t first, Taps &taps);
+  /// Gives the taps of channel `c` and of up to `lanes` columns from `first` on; zeros behind the
+  /// last column.
+  using TapReader = llvm::function_ref<void(int64_t c, int64_t first, Taps &taps)>;
 
   /// How many roundings of the sum of the products' magnitudes a result is off by, at most, if all
   /// transformed products are off by one rounding, and operands of equal magnitude: the largest
   /// over the columns of a filter [3, 3, channels, columns]. 1 of the direct form.
-  double amplification(llvm::ArrayRef<float> filter, int64_t channels, int64_t columns) const;
+  double amplification(TapReader filter, int64_t channels, int64_t columns) const;
 };
 
 } // namespace weir
 
-#endif // WEIR_COMPILER_CODEGEN_CPU_SCHEDULE_WINOGRADFORM_H
+#endif // WEIR_DIALECTS_WEIR_WINOGRADFORM_H

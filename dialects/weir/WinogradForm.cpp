@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/codegen/cpu/schedule/WinogradForm.h"
+#include "dialects/weir/WinogradForm.h"
 
 #include <algorithm>
 #include <cmath>
@@ -78,19 +78,7 @@ void WinogradForm::transformFilters(const Taps &filters, Transformed &to) const 
     transformLine(rows, half[i][0], half[i][1], half[i][2], to[i], 1);
 }
 
-void WinogradForm::readTaps(llvm::ArrayRef<float> filter, int64_t channels, int64_t columns,
-                            int64_t c, int64_t first, Taps &taps) {
-  const int64_t count = std::min(columns - first, lanes);
-  for (int64_t y = 0; y < 3; ++y)
-    for (int64_t x = 0; x < 3; ++x) {
-      const float *from = &filter[((y * 3 + x) * channels + c) * columns + first];
-      std::copy(from, from + count, taps[y][x]);
-      std::fill(taps[y][x] + count, taps[y][x] + lanes, 0.0);
-    }
-}
-
-double WinogradForm::amplification(llvm::ArrayRef<float> filter, int64_t channels,
-                                   int64_t columns) const {
+double WinogradForm::amplification(TapReader filter, int64_t channels, int64_t columns) const {
   const Rows &input = results == 2 ? inputOf2 : inputOf4;
   const Rows &result = results == 2 ? resultOf2 : resultOf4;
   const int64_t n = square();
@@ -108,7 +96,7 @@ double WinogradForm::amplification(llvm::ArrayRef<float> filter, int64_t channel
     for (int64_t c = 0; c < channels; ++c) {
       Taps taps;
       Transformed transformed;
-      readTaps(filter, channels, columns, c, first, taps);
+      filter(c, first, taps);
       for (auto &line : taps)
         for (auto &tap : line)
           for (int64_t l = 0; l < lanes; ++l)

@@ -1,0 +1,152 @@
+//===- WinogradFilter.cpp - constant filters in Winograd's form -----------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/weir/WinogradFilter.h"
+#include "dialects/weir/Arranged.h"
+#include "dialects/weir/BlobStore.h"
+#include "dialects/weir/Halves.h"
+#include "dialects/weir/Pch.h"
+#include <cstring>
+
+using namespace mlir;
+using namespace weir;
+
+//===----------------------------------------------------------------------===//
+// Taps
+//===----------------------------------------------------------------------===//
+
+static TypedAttr sourceOf(TypedAttr filter) {
+  auto arranged = dyn_cast<ArrangedAttr>(filter);
+  return arranged ? arranged.getSource() : filter;
+}
+
+static bool isSplat(TypedAttr value) {
+  auto dense = dyn_cast<DenseElementsAttr>(value);
+  return dense && dense.isSplat();
+}
+
+FilterTaps::FilterTaps(TypedAttr filter, ArrayRef<char> source)
+    : shape(cast<RankedTensorType>(filter.getType()).getShape()),
+      element(getElementTypeOrSelf(sourceOf(filter).getType())), source(source) {
+  if (auto arranged = dyn_cast<ArrangedAttr>(filter))
+    strides.assign(arranged.getStrides().asArrayRef().begin(),
+                   arranged.getStrides().asArrayRef().end());
+  else if (isSplat(filter))
+    strides.assign(4, 0);
+  else
+    strides.assign({3 * shape[2] * shape[3], shape[2] * shape[3], shape[3], 1});
+}
+
+llvm::Expected<FilterTaps> FilterTaps::of(TypedAttr filter) {
+  if (auto arranged = dyn_cast<ArrangedAttr>(filter); arranged && !arranged.getPanel().empty())
+    return llvm::createStringError("a filter in panels is not read by strides");
+  if (isSplat(filter))
+    return FilterTaps(filter, cast<DenseElementsAttr>(filter).getRawData());
+  llvm::Expected<ArrayRef<char>> source = sourceBytes(filter);
+  if (!source)
+    return source.takeError();
+  return FilterTaps(filter, *source);
+}
+
+/// A blob lies anywhere in its file: elements are not aligned.
+template <typename T, uint32_t (*bitsOf)(T)>
+static void readColumns(const char *from, int64_t stride, int64_t count, double *to) {
+  for (int64_t l = 0; l < count; ++l) {
+    T element;
+    std::memcpy(&element, from + l * stride * int64_t(sizeof(T)), sizeof(T));
+    to[l] = llvm::bit_cast<float>(bitsOf(element));
+  }
+}
+
+static uint32_t sameBits(uint32_t bits) { return bits; }
+
+void FilterTaps::operator()(int64_t c, int64_t first, WinogradForm::Taps &taps) const {
+  const int64_t count = std::min(columns() - first, WinogradForm::lanes), step = strides[3];
+  const int64_t size = element.isF32() ? 4 : 2;
+  for (int64_t y = 0; y < 3; ++y)
+    for (int64_t x = 0; x < 3; ++x) {
+      const char *from =
+          source.data() + (y * strides[0] + x * strides[1] + c * strides[2] + first * step) * size;
+      double *to = taps[y][x];
+      if (element.isBF16())
+        readColumns<uint16_t, floatFromBrain>(from, step, count, to);
+      else if (element.isF16())
+        readColumns<uint16_t, floatFromHalf>(from, step, count, to);
+      else if (step == 1) // in vectors
+        readColumns<uint32_t, sameBits>(from, 1, count, to);
+      else
+        readColumns<uint32_t, sameBits>(from, step, count, to);
+      std::fill(to + count, to + WinogradForm::lanes, 0.0);
+    }
+}
+
+//===----------------------------------------------------------------------===//
+// Bytes
+//===----------------------------------------------------------------------===//
+
+llvm::Error weir::transformFilter(const FilterTaps &filter, int64_t results, int64_t width,
+                                  bool isPairs,
+                                  llvm::function_ref<llvm::Error(ArrayRef<char>)> sink) {
+  constexpr int64_t lanes = WinogradForm::lanes;
+  const WinogradForm form{results};
+  const int64_t channels = filter.channels();
+  std::vector<float> panel(form.matrices() * channels * width);
+  std::vector<uint16_t> pairs(isPairs ? panel.size() : 0);
+  for (int64_t first = 0; first < filter.columns(); first += width) {
+    const int64_t columns = std::min(width, filter.columns() - first);
+    if (columns < width)
+      std::fill(panel.begin(), panel.end(), 0.0f);
+    for (int64_t c = 0; c < channels; ++c)
+      for (int64_t at = 0; at < columns; at += lanes) {
+        WinogradForm::Taps taps;
+        WinogradForm::Transformed numbers;
+        filter(c, first + at, taps);
+        form.transformFilters(taps, numbers);
+        // Taps beyond the last column are zero, and so is what they become.
+        const int64_t count = std::min(width - at, lanes);
+        for (int64_t i = 0; i < form.matrices(); ++i) {
+          const double *from = numbers[i / form.square()][i % form.square()];
+          float *to = &panel[(i * channels + c) * width + at];
+          for (int64_t l = 0; l < count; ++l)
+            to[l] = static_cast<float>(from[l]);
+        }
+      }
+    ArrayRef<char> bytes(reinterpret_cast<const char *>(panel.data()), panel.size() * 4);
+    if (isPairs) {
+      for (int64_t row = 0; row < form.matrices() * channels; ++row)
+        for (int64_t k = 0; k < width; ++k)
+          pairs[(row / 2 * width + k) * 2 + row % 2] =
+              brainFromFloat(llvm::bit_cast<uint32_t>(panel[row * width + k]));
+      bytes = ArrayRef<char>(reinterpret_cast<const char *>(pairs.data()), pairs.size() * 2);
+    }
+    if (llvm::Error error = sink(bytes))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
+TypedAttr weir::winogradConstant(TypedAttr filter, int64_t results, int64_t width, bool isPairs) {
+  llvm::Expected<FilterTaps> taps = FilterTaps::of(filter);
+  if (!taps) {
+    llvm::consumeError(taps.takeError());
+    return {};
+  }
+  MLIRContext *context = filter.getContext();
+  int64_t panels = llvm::divideCeil(taps->columns(), width);
+  int64_t matrices = WinogradForm{results}.matrices(), channels = taps->channels();
+  auto type = isPairs ? RankedTensorType::get({panels, matrices, channels / 2, width, 2},
+                                              BFloat16Type::get(context))
+                      : RankedTensorType::get({panels, matrices, channels, width},
+                                              Float32Type::get(context));
+  SmallVector<char, 0> made;
+  made.reserve(type.getNumElements() * (isPairs ? 2 : 4));
+  llvm::cantFail(transformFilter(*taps, results, width, isPairs, [&](ArrayRef<char> bytes) {
+    llvm::append_range(made, bytes);
+    return llvm::Error::success();
+  }));
+  return DenseElementsAttr::getFromRawBuffer(type, made);
+}
