@@ -8,6 +8,7 @@
 #include "compiler/emit/BlobBytes.h"
 
 #include "dialects/weir/Arranged.h"
+#include "dialects/weir/WinogradFilter.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/STLExtras.h"
@@ -131,13 +132,23 @@ static llvm::Error writeDense(DenseElementsAttr dense, int64_t offset, BlobSink 
   return pieces.flush();
 }
 
-static llvm::Error writeArranged(ArrangedAttr value, int64_t offset, BlobResolver resolve,
-                                 BlobSink sink) {
-  auto blob = dyn_cast<weir::BlobAttr>(value.getSource());
-  llvm::Expected<llvm::ArrayRef<char>> source = blob ? resolve(blob) : sourceBytes(value);
-  if (!source)
-    return source.takeError();
-  return arrangeBytes(value, *source, [&](llvm::ArrayRef<char> piece) {
+/// The bytes that a constant is made of.
+static llvm::Expected<llvm::ArrayRef<char>> bytesOf(TypedAttr source, BlobResolver resolve) {
+  if (auto blob = dyn_cast<weir::BlobAttr>(source))
+    return resolve(blob);
+  return cast<DenseElementsAttr>(source).getRawData();
+}
+
+/// A constant that `make` makes of the bytes of `source`, a piece at a time.
+static llvm::Error
+writeMade(TypedAttr source, int64_t offset, BlobResolver resolve, BlobSink sink,
+          llvm::function_ref<llvm::Error(llvm::ArrayRef<char>,
+                                         llvm::function_ref<llvm::Error(llvm::ArrayRef<char>)>)>
+              make) {
+  llvm::Expected<llvm::ArrayRef<char>> bytes = bytesOf(source, resolve);
+  if (!bytes)
+    return bytes.takeError();
+  return make(*bytes, [&](llvm::ArrayRef<char> piece) {
     int64_t at = offset;
     offset += piece.size();
     return piece.empty() ? llvm::Error::success() : sink(at, piece);
@@ -167,7 +178,13 @@ llvm::Error weir::writeBlob(Attribute value, int64_t offset, BlobResolver resolv
   if (auto dense = dyn_cast<DenseElementsAttr>(value))
     return writeDense(dense, offset, sink);
   if (auto arranged = dyn_cast<ArrangedAttr>(value))
-    return writeArranged(arranged, offset, resolve, sink);
+    return writeMade(arranged.getSource(), offset, resolve, sink, [&](auto bytes, auto pieces) {
+      return arrangeBytes(arranged, bytes, pieces);
+    });
+  if (auto filter = dyn_cast<WinogradAttr>(value))
+    return writeMade(sourceOfWinograd(filter), offset, resolve, sink, [&](auto bytes, auto pieces) {
+      return transformBytes(filter, bytes, pieces);
+    });
   auto blob = dyn_cast<weir::BlobAttr>(value);
   if (!blob)
     return malformed("a constant is neither dense nor a blob");

@@ -29,8 +29,14 @@ void weir::fingerprint(const llvm::Module &module, llvm::StringRef flags, Progra
   for (const BlobInfo &blob : program.blobs) {
     os << blob.offset << ' ' << blob.bytes << ' ';
     mlir::Attribute value = blob.value;
+    // What is made of one constant in two ways is two, and of f16 is not of bf16.
+    if (auto filter = mlir::dyn_cast_or_null<WinogradAttr>(value)) {
+      os << "winograd " << filter.getType() << filter.getResults() << ' ';
+      value = filter.getSource();
+    }
     if (auto arranged = mlir::dyn_cast_or_null<ArrangedAttr>(value)) {
-      os << arranged.getStrides() << arranged.getPanel();
+      os << arranged.getType() << arranged.getStrides() << arranged.getPanel()
+         << arranged.getSource().getType();
       value = arranged.getSource();
     }
     if (auto attribute = mlir::dyn_cast_or_null<weir::BlobAttr>(value)) {

@@ -9,6 +9,7 @@
 #include "dialects/weir/BlobStore.h"
 #include "dialects/weir/Halves.h"
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/WinogradFilter.h"
 #include "llvm/Support/MathExtras.h"
 #include <cstring>
 
@@ -222,6 +223,11 @@ TypedAttr weir::interleavedConstant(TypedAttr value, int64_t rows, int64_t width
 }
 
 llvm::Expected<ArrayRef<char>> weir::sourceBytes(TypedAttr value) {
+  if (auto filter = dyn_cast<WinogradAttr>(value)) {
+    value = sourceOfWinograd(filter);
+    if (auto dense = dyn_cast<DenseElementsAttr>(value))
+      return dense.getRawData(); // of a splat its one number
+  }
   if (auto arranged = dyn_cast<ArrangedAttr>(value))
     value = arranged.getSource();
   if (auto blob = dyn_cast<weir::BlobAttr>(value))
@@ -421,11 +427,15 @@ DenseElementsAttr weir::materializedConstant(TypedAttr value) {
     return {};
   }
   std::vector<char> bytes;
-  if (auto arranged = dyn_cast<ArrangedAttr>(value)) {
-    llvm::Error error = arrangeBytes(arranged, *source, [&](ArrayRef<char> piece) {
+  auto arranged = dyn_cast<ArrangedAttr>(value);
+  auto filter = dyn_cast<WinogradAttr>(value);
+  if (arranged || filter) {
+    auto append = [&](ArrayRef<char> piece) {
       bytes.insert(bytes.end(), piece.begin(), piece.end());
       return llvm::Error::success();
-    });
+    };
+    llvm::Error error = arranged ? arrangeBytes(arranged, *source, append)
+                                 : transformBytes(filter, *source, append);
     if (error) {
       llvm::consumeError(std::move(error));
       return {};

@@ -63,8 +63,9 @@ void ConstantOp::build(OpBuilder &builder, OperationState &state, TypedAttr valu
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
 LogicalResult ConstantOp::verify() {
   auto typed = dyn_cast<TypedAttr>(getValue());
-  if (!typed || !isa<ElementsAttr, BlobAttr, ArrangedAttr>(getValue()))
-    return emitOpError("value must be an elements attribute, a blob or an arranged one");
+  if (!typed || !isa<ElementsAttr, BlobAttr, ArrangedAttr, WinogradAttr>(getValue()))
+    return emitOpError("value must be an elements attribute, a blob, an arranged one or a filter "
+                       "in Winograd's form");
   auto type = dyn_cast<RankedTensorType>(typed.getType());
   if (!type || !type.hasStaticShape() || type != getType())
     return emitOpError("value's type must be static and that of the result");

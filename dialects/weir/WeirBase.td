@@ -113,6 +113,28 @@ def Weir_ArrangedAttr : AttrDef<Weir_Dialect, "Arranged", [TypedAttrInterface]> 
   let genVerifyDecl = 1;
 }
 
+def Weir_WinogradAttr : AttrDef<Weir_Dialect, "Winograd", [TypedAttrInterface]> {
+  let mnemonic = "winograd";
+  let summary = "a filter of 3x3 in Winograd's form";
+  let description = [{
+    `source`, a filter [3, 3, C, K] of f32 (a blob, dense elements or an arranged constant
+    without panels), transformed for tiles of `results` times `results` results into
+    M = (results + 2)^2 matrices, in panels of `width` columns: [ceil(K / width), M, C, width] of
+    f32, or, of products of bf16, [ceil(K / width), M, C / 2, width, 2]. Zero beyond column K. The
+    bytes are made when the object is written, a panel at a time.
+  }];
+  let parameters = (ins
+    AttributeSelfTypeParameter<"">:$type,
+    "::mlir::TypedAttr":$source,
+    "int64_t":$results);
+  let builders = [AttrBuilderWithInferredContext<(ins "::mlir::Type":$type,
+      "::mlir::TypedAttr":$source, "int64_t":$results), [{
+    return $_get(type.getContext(), type, source, results);
+  }]>];
+  let assemblyFormat = "`<` $source `,` $results `>`";
+  let genVerifyDecl = 1;
+}
+
 def Weir_TargetAttr : AttrDef<Weir_Dialect, "Target"> {
   let mnemonic = "target";
   let summary = "what passes and kernels are told of the machine that code is for";

@@ -85,6 +85,48 @@ void FilterTaps::operator()(int64_t c, int64_t first, WinogradForm::Taps &taps) 
 }
 
 //===----------------------------------------------------------------------===//
+// The attribute
+//===----------------------------------------------------------------------===//
+
+TypedAttr weir::winogradConstant(TypedAttr filter, int64_t results, int64_t width, bool isPairs) {
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(filter.getType()).getShape();
+  int64_t panels = llvm::divideCeil(shape[3], width), matrices = WinogradForm{results}.matrices();
+  MLIRContext *context = filter.getContext();
+  auto type = isPairs ? RankedTensorType::get({panels, matrices, shape[2] / 2, width, 2},
+                                              BFloat16Type::get(context))
+                      : RankedTensorType::get({panels, matrices, shape[2], width},
+                                              Float32Type::get(context));
+  return WinogradAttr::get(type, filter, results);
+}
+
+TypedAttr weir::sourceOfWinograd(WinogradAttr value) { return sourceOf(value.getSource()); }
+
+LogicalResult WinogradAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, Type type,
+                                   TypedAttr source, int64_t results) {
+  auto filter = source ? dyn_cast<RankedTensorType>(source.getType()) : nullptr;
+  auto arranged = dyn_cast_or_null<ArrangedAttr>(source);
+  if (!isa_and_nonnull<weir::BlobAttr, DenseElementsAttr, ArrangedAttr>(source) ||
+      (arranged && !arranged.getPanel().empty()))
+    return emitError() << "the source must be a blob, dense elements, or arranged without panels";
+  if (!filter || !filter.hasStaticShape() || filter.getRank() != 4 || filter.getDimSize(0) != 3 ||
+      filter.getDimSize(1) != 3 || !filter.getElementType().isF32() || !filter.getNumElements())
+    return emitError() << "the source must be a filter of 3x3 of f32";
+  if (results != 2 && results != 4)
+    return emitError() << "found tiles of " << results << " results; possible: 2, 4";
+  auto made = dyn_cast<RankedTensorType>(type);
+  int64_t channels = filter.getDimSize(2), rank = made ? made.getRank() : 0;
+  bool isPairs = rank == 5;
+  if (!made || !made.hasStaticShape() || (rank != 4 && rank != 5) || made.getDimSize(3) < 1 ||
+      made.getDimSize(1) != WinogradForm{results}.matrices() ||
+      made.getDimSize(0) != int64_t(llvm::divideCeil(filter.getDimSize(3), made.getDimSize(3))) ||
+      made.getDimSize(2) * (isPairs ? 2 : 1) != channels || (isPairs && made.getDimSize(4) != 2) ||
+      !(isPairs ? made.getElementType().isBF16() : made.getElementType().isF32()))
+    return emitError() << "the type must be [panels, matrices, channels, width] of f32, or "
+                          "[panels, matrices, channels / 2, width, 2] of bf16";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // Bytes
 //===----------------------------------------------------------------------===//
 
@@ -129,24 +171,16 @@ llvm::Error weir::transformFilter(const FilterTaps &filter, int64_t results, int
   return llvm::Error::success();
 }
 
-TypedAttr weir::winogradConstant(TypedAttr filter, int64_t results, int64_t width, bool isPairs) {
-  llvm::Expected<FilterTaps> taps = FilterTaps::of(filter);
-  if (!taps) {
-    llvm::consumeError(taps.takeError());
-    return {};
-  }
-  MLIRContext *context = filter.getContext();
-  int64_t panels = llvm::divideCeil(taps->columns(), width);
-  int64_t matrices = WinogradForm{results}.matrices(), channels = taps->channels();
-  auto type = isPairs ? RankedTensorType::get({panels, matrices, channels / 2, width, 2},
-                                              BFloat16Type::get(context))
-                      : RankedTensorType::get({panels, matrices, channels, width},
-                                              Float32Type::get(context));
-  SmallVector<char, 0> made;
-  made.reserve(type.getNumElements() * (isPairs ? 2 : 4));
-  llvm::cantFail(transformFilter(*taps, results, width, isPairs, [&](ArrayRef<char> bytes) {
-    llvm::append_range(made, bytes);
-    return llvm::Error::success();
-  }));
-  return DenseElementsAttr::getFromRawBuffer(type, made);
+llvm::Error weir::transformBytes(WinogradAttr value, ArrayRef<char> source,
+                                 llvm::function_ref<llvm::Error(ArrayRef<char>)> sink) {
+  auto type = cast<RankedTensorType>(value.getType());
+  TypedAttr root = sourceOfWinograd(value);
+  auto rootType = cast<RankedTensorType>(root.getType());
+  int64_t elements = isSplat(root) ? 1 : rootType.getNumElements();
+  int64_t bytes = elements * blobElementSize(rootType.getElementType());
+  if (int64_t(source.size()) != bytes)
+    return llvm::createStringError("a filter has " + Twine(source.size()) + " bytes of " +
+                                   Twine(bytes));
+  return transformFilter(FilterTaps(value.getSource(), source), value.getResults(),
+                         type.getDimSize(3), type.getRank() == 5, sink);
 }

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A filter is read where the model has it, in whatever order, and transformed a panel at a time.
+// A filter is transformed when the object is written, a panel at a time: until then it is a
+// `#weir.winograd` over the filter where the model has it, in whatever order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,9 +48,18 @@ private:
 llvm::Error transformFilter(const FilterTaps &filter, int64_t results, int64_t width, bool isPairs,
                             llvm::function_ref<llvm::Error(llvm::ArrayRef<char>)> sink);
 
-/// What transformFilter makes of `filter`, as a constant; null where its bytes cannot be read.
+/// What transformFilter makes of `filter`, made when the object is written. `filter`, of f32, has
+/// no panels.
 mlir::TypedAttr winogradConstant(mlir::TypedAttr filter, int64_t results, int64_t width,
                                  bool isPairs);
+
+/// What `value` is made of in the end: a blob, or dense elements.
+mlir::TypedAttr sourceOfWinograd(WinogradAttr value);
+
+/// Hands the bytes of `value` in order to `sink`, a panel at a time; `source` are those of
+/// sourceOfWinograd, its one number of a splat. Ends with the first error of the sink.
+llvm::Error transformBytes(WinogradAttr value, llvm::ArrayRef<char> source,
+                           llvm::function_ref<llvm::Error(llvm::ArrayRef<char>)> sink);
 
 } // namespace weir
 

@@ -144,3 +144,43 @@ func.func @trees_of_kinds(%x: tensor<?x2xf32>, %nodes: tensor<4x2xi32>, %trees: 
   %0 = weir.tree_ensemble %x, %nodes, %trees, %weights {feature_bits = 1, features = 2, kind = "mean", missing = false, steps = 1, targets = 1} : (tensor<?x2xf32>, tensor<4x2xi32>, tensor<1x4xi32>, tensor<2x1xf32>) -> tensor<?x1xf32>
   return
 }
+
+// -----
+
+func.func @filters_of_five() {
+  // expected-error@+1 {{the source must be a filter of 3x3 of f32}}
+  %0 = weir.constant #weir.winograd<dense<1.0> : tensor<5x5x8x16xf32>, 2> : tensor<1x16x8x16xf32>
+  return
+}
+
+// -----
+
+func.func @tiles_of_three() {
+  // expected-error@+1 {{found tiles of 3 results; possible: 2, 4}}
+  %0 = weir.constant #weir.winograd<dense<1.0> : tensor<3x3x8x16xf32>, 3> : tensor<1x25x8x16xf32>
+  return
+}
+
+// -----
+
+func.func @too_few_panels() {
+  // expected-error@+1 {{the type must be [panels, matrices, channels, width] of f32}}
+  %0 = weir.constant #weir.winograd<dense<1.0> : tensor<3x3x8x36xf32>, 2> : tensor<2x16x8x16xf32>
+  return
+}
+
+// -----
+
+func.func @pairs_of_odd_channels() {
+  // expected-error@+1 {{or [panels, matrices, channels / 2, width, 2] of bf16}}
+  %0 = weir.constant #weir.winograd<dense<1.0> : tensor<3x3x7x16xf32>, 2> : tensor<1x16x3x16x2xbf16>
+  return
+}
+
+// -----
+
+func.func @filters_in_panels() {
+  // expected-error@+1 {{the source must be a blob, dense elements, or arranged without panels}}
+  %0 = weir.constant #weir.winograd<#weir.arranged<#weir.blob<"model.onnx", 0, 432, "89"> : tensor<3x3x12xf32>, [36, 12, 8, 1], [2, 3, 12]> : tensor<3x3x2x8xf32>, 2> : tensor<1x16x2x8xf32>
+  return
+}

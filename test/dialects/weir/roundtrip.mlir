@@ -37,5 +37,11 @@ func.func @constants() {
   %0 = weir.constant #weir.blob<"model.onnx", 128, 8, "0123"> : tensor<2xui32>
   // CHECK: weir.constant dense<[true, false]> : tensor<2xi1>
   %1 = weir.constant dense<[true, false]> : tensor<2xi1>
+  // CHECK: weir.constant #weir.winograd<#weir.blob<"model.onnx", 0, 10368, "45"> : tensor<3x3x8x36xf32>, 4> : tensor<2x36x8x32xf32>
+  %2 = weir.constant #weir.winograd<#weir.blob<"model.onnx", 0, 10368, "45"> : tensor<3x3x8x36xf32>, 4> : tensor<2x36x8x32xf32>
+  // CHECK: weir.constant #weir.winograd<#weir.arranged<#weir.blob<"model.onnx", 0, 5184, "67"> : tensor<36x8x3x3xf16>, [3, 1, 9, 72], []> : tensor<3x3x8x36xf32>, 2> : tensor<3x16x4x16x2xbf16>
+  %3 = weir.constant #weir.winograd<#weir.arranged<#weir.blob<"model.onnx", 0, 5184, "67"> : tensor<36x8x3x3xf16>, [3, 1, 9, 72], []> : tensor<3x3x8x36xf32>, 2> : tensor<3x16x4x16x2xbf16>
+  // CHECK: weir.constant #weir.winograd<dense<1.000000e+00> : tensor<3x3x8x16xf32>, 2> : tensor<1x16x8x16xf32>
+  %4 = weir.constant #weir.winograd<dense<1.0> : tensor<3x3x8x16xf32>, 2> : tensor<1x16x8x16xf32>
   return
 }

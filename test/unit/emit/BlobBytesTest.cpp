@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/emit/BlobBytes.h"
-#include "dialects/weir/Weir.h"
+#include "dialects/weir/Arranged.h"
+#include "dialects/weir/WinogradFilter.h"
 #include "weir/weir.h"
 
 #include "mlir/IR/Builders.h"
@@ -101,6 +102,30 @@ TEST_F(BlobBytes, ComplexPartsAlternate) {
 
 TEST_F(BlobBytes, BlobsComeFromTheirFile) {
   EXPECT_EQ(bytesOf(blob(tensor(4, b.getI8Type()), 3, 4)), "3456");
+}
+
+TEST_F(BlobBytes, FiltersAreTransformedAsTheyAreWritten) {
+  auto type = RankedTensorType::get({3, 3, 2, 20}, b.getF32Type());
+  std::vector<float> values(type.getNumElements());
+  for (auto [i, value] : llvm::enumerate(values))
+    value = float(i % 7);
+  auto dense = DenseElementsAttr::get(type, llvm::ArrayRef<float>(values));
+  auto same = DenseElementsAttr::get(type, 2.0f);
+  for (TypedAttr filter : {TypedAttr(dense), TypedAttr(same)})
+    for (bool isPairs : {false, true}) {
+      TypedAttr made = winogradConstant(filter, 2, 16, isPairs);
+      llvm::ArrayRef<char> want = materializedConstant(made).getRawData();
+      EXPECT_EQ(bytesOf(made), llvm::StringRef(want.data(), want.size()));
+    }
+  // Of a file, read when it is written: there are ten bytes.
+  auto few = winogradConstant(blob(type, 0, 10), 2, 16, false);
+  auto resolve = [](BlobAttr) -> llvm::Expected<llvm::ArrayRef<char>> {
+    return llvm::ArrayRef<char>("0123456789", 10);
+  };
+  llvm::Error error = writeBlob(few, 0, resolve, [](int64_t, llvm::ArrayRef<char>) {
+    return llvm::createStringError("written");
+  });
+  EXPECT_EQ(llvm::toString(std::move(error)), "a filter has 10 bytes of 1440");
 }
 
 TEST_F(BlobBytes, SizesAreThoseOfBuffers) {

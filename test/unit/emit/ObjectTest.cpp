@@ -9,7 +9,8 @@
 #include "compiler/emit/ElfObject.h"
 #include "compiler/emit/Fingerprint.h"
 #include "compiler/emit/MachineCode.h"
-#include "dialects/weir/Weir.h"
+#include "dialects/weir/Arranged.h"
+#include "dialects/weir/WinogradFilter.h"
 #include "test/unit/emit/TestProgram.h"
 #include "weir/abi.h"
 
@@ -23,6 +24,7 @@
 #include "llvm/Support/TargetSelect.h"
 
 #include <gtest/gtest.h>
+#include <set>
 
 using namespace weir;
 
@@ -87,6 +89,32 @@ llvm::object::ELFSectionRef section(const llvm::object::ELF64LEObjectFile &file,
       return candidate;
   ADD_FAILURE() << "no section " << name.str();
   return *file.section_begin();
+}
+
+TEST_F(Object, IsKnownByWhatConstantsAreMadeOf) {
+  mlir::Builder b(&context);
+  llvm::LLVMContext llvmContext;
+  llvm::Module module("m", llvmContext);
+  std::set<std::pair<uint64_t, uint64_t>> hashes;
+  auto add = [&](mlir::Attribute value) {
+    program.blobs = {{value, 0, 100}};
+    fingerprint(module, "flags", program);
+    hashes.insert({program.hash[0], program.hash[1]});
+  };
+  auto blob = [&](mlir::Type element) {
+    auto type = mlir::RankedTensorType::get({3, 3, 4, 36}, element);
+    return BlobAttr::get(type, "file", 0, 100, "h");
+  };
+  mlir::TypedAttr filters[] = {blob(b.getF32Type()), widenedConstant(blob(b.getF16Type())),
+                               widenedConstant(blob(b.getBF16Type()))};
+  for (mlir::TypedAttr filter : filters) {
+    add(filter);
+    add(winogradConstant(filter, 2, 16, false));
+    add(winogradConstant(filter, 4, 16, false));
+    add(winogradConstant(filter, 4, 32, false));
+    add(winogradConstant(filter, 4, 32, true));
+  }
+  EXPECT_EQ(hashes.size(), 15u);
 }
 
 TEST_F(Object, HoldsItsConstants) {

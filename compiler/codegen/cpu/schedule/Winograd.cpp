@@ -260,7 +260,6 @@ public:
     TypedAttr made =
         winogradConstant(filterOf(request), request.kernel.getSchedule()[schedule::square],
                          tile[1] * tile[2], multipliesPairs(conv));
-    assert(made && "its bytes were read before");
     replaceConstant(request.b, made, argument, request.operands[argument.getArgNumber()]);
     OpBuilder inside(conv);
     auto cast = UnrealizedConversionCastOp::create(inside, conv.getLoc(), filterType, argument);
