@@ -161,7 +161,9 @@ bool fitsHalves(ArrayRef<char> scaled, int64_t channels, int64_t behind) {
 
 /// `value`, of floats, times one factor for each entry of dimension `axis`;
 /// null where its bytes cannot be read or its type does not hold the result.
-DenseElementsAttr scaledWeights(Attribute value, ArrayRef<double> factors, int64_t axis) {
+/// `scaled` is room that the next one takes again, of which no page is new then.
+DenseElementsAttr scaledWeights(Attribute value, ArrayRef<double> factors, int64_t axis,
+                                SmallVectorImpl<char> &scaled) {
   auto type = cast<RankedTensorType>(cast<TypedAttr>(value).getType());
   if (auto dense = dyn_cast<DenseElementsAttr>(value); dense && dense.isSplat())
     return {};
@@ -175,7 +177,7 @@ DenseElementsAttr scaledWeights(Attribute value, ArrayRef<double> factors, int64
   int64_t behind = 1;
   for (int64_t i = axis + 1; i < type.getRank(); ++i)
     behind *= type.getDimSize(i);
-  SmallVector<char, 0> scaled;
+  scaled.clear();
   auto product = [](auto element, auto factor) { return element * factor; };
   Type element = type.getElementType();
   if (element.isF32())
@@ -294,8 +296,8 @@ std::optional<Chain> chainOf(Operation *contraction, const Weights &w) {
   return longest;
 }
 
-/// Takes what it folds off `budget`.
-void foldScales(Operation *contraction, int64_t &budget) {
+/// Takes what it folds off `budget`; `room` is that of scaledWeights.
+void foldScales(Operation *contraction, int64_t &budget, SmallVectorImpl<char> &room) {
   auto w = weightsOf(contraction);
   auto chain = w ? chainOf(contraction, *w) : std::nullopt;
   if (!chain)
@@ -307,7 +309,7 @@ void foldScales(Operation *contraction, int64_t &budget) {
                   element.getIntOrFloatBitWidth() / 8;
   if (bytes > budget)
     return;
-  DenseElementsAttr scaled = scaledWeights(constant.getValue(), chain->scale, w->axis);
+  DenseElementsAttr scaled = scaledWeights(constant.getValue(), chain->scale, w->axis, room);
   DenseElementsAttr shifts =
       channelConstant(chain->shift, element, type.getRank() - 1 - w->resultAxis);
   if (!scaled || !shifts)
@@ -388,8 +390,9 @@ struct FoldBatchNormPass : weir::impl::WeirFoldBatchNormPassBase<FoldBatchNormPa
         work.push_back(op);
     });
     int64_t budget = mostBytes;
+    SmallVector<char, 0> room;
     for (Operation *op : work)
-      foldScales(op, budget);
+      foldScales(op, budget, room);
     SmallVector<AddOp> sums;
     getOperation().walk([&](AddOp add) { sums.push_back(add); });
     for (AddOp add : sums)
