@@ -9,6 +9,7 @@
 
 #include "llvm/Analysis/LazyCallGraph.h"
 #include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/Transforms/InstCombine/InstCombine.h"
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
@@ -49,6 +50,51 @@ struct KeepLongTurnsPass : llvm::PassInfoMixin<KeepLongTurnsPass> {
     }
     return llvm::PreservedAnalyses::all();
   }
+};
+
+/// Forbids writing out of loops that are kept anyway, for what their turns hold and for how many
+/// there are: of these, too, each instruction's cost would be asked for first.
+struct KeepLargeLoopsPass : llvm::PassInfoMixin<KeepLargeLoopsPass> {
+  /// Turns up to which LLVM looks for what falls away, and what is too much then, at -O3.
+  static constexpr unsigned fewTurns = 10;
+  static constexpr size_t tooMuch = 1200;
+
+  llvm::PreservedAnalyses run(llvm::Function &function, llvm::FunctionAnalysisManager &analyses) {
+    auto &evolution = analyses.getResult<llvm::ScalarEvolutionAnalysis>(function);
+    for (llvm::Loop *loop : analyses.getResult<llvm::LoopAnalysis>(function).getLoopsInPreorder()) {
+      size_t instructions = 0;
+      for (llvm::BasicBlock *block : loop->blocks())
+        instructions +=
+            llvm::count_if(*block, [](const llvm::Instruction &i) { return !isFree(i); });
+      if (instructions <= 2 * longTurn)
+        continue;
+      // Of a number that is only bounded turns are written out, too.
+      unsigned turns = evolution.getSmallConstantMaxTripCount(loop);
+      if (turns == 0 || turns > fewTurns || (turns > 1 && instructions > tooMuch))
+        loop->setLoopAlreadyUnrolled();
+    }
+    return llvm::PreservedAnalyses::all();
+  }
+
+private:
+  static bool isFree(const llvm::Instruction &i) {
+    return llvm::isa<llvm::GetElementPtrInst, llvm::PHINode, llvm::CastInst>(i);
+  }
+};
+
+/// Joins scalars to vectors where there are any that could be: of code in vectors only addresses
+/// are left, and these would be compared with one another for nothing.
+struct JoinScalarsPass : llvm::PassInfoMixin<JoinScalarsPass> {
+  llvm::PreservedAnalyses run(llvm::Function &function, llvm::FunctionAnalysisManager &analyses) {
+    bool hasScalars = llvm::any_of(llvm::instructions(function), [](const llvm::Instruction &i) {
+      if (const auto *store = llvm::dyn_cast<llvm::StoreInst>(&i))
+        return !store->getValueOperand()->getType()->isVectorTy();
+      return i.getType()->isFloatingPointTy() && !llvm::isa<llvm::LoadInst>(i);
+    });
+    return hasScalars ? join.run(function, analyses) : llvm::PreservedAnalyses::all();
+  }
+
+  llvm::SLPVectorizerPass join;
 };
 
 } // namespace
@@ -115,11 +161,12 @@ llvm::FunctionPassManager weir::vectorKernelPasses() {
   llvm::FunctionPassManager passes;
   addSimplification(passes);
   addHoisting(passes);
+  passes.addPass(KeepLargeLoopsPass());
   // Blocks of a window that lie at a line's ends have code of their own once these are written out.
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LoopFullUnrollPass(/*OptLevel=*/3)));
   addCleanup(passes);
   passes.addPass(llvm::LoopVectorizePass());
-  passes.addPass(llvm::SLPVectorizerPass());
+  passes.addPass(JoinScalarsPass());
   passes.addPass(llvm::VectorCombinePass());
   passes.addPass(KeepLongTurnsPass());
   addUnrolling(passes);

@@ -9,12 +9,10 @@
 #include "compiler/emit/Bf16Rounding.h"
 #include "compiler/emit/KernelPasses.h"
 
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/LegacyPassManager.h"
-#include "llvm/IR/OptBisect.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/raw_ostream.h"
@@ -131,14 +129,22 @@ struct PassRun {
   llvm::ModuleAnalysisManager modules;
 };
 
-/// Keeps the search for other induction variables from code that has none but counters: it asks
-/// of each of a tile's hundreds of addresses, and finds that they are at constant distances.
-class VectorCodeGate : public llvm::OptPassGate {
+/// Keeps the search for other induction variables, and what it needs to know of all addresses, from
+/// code that has none but counters: it asks of each of a tile's hundreds of addresses, and finds
+/// that they are at constant distances.
+class VectorCodePasses : public llvm::legacy::PassManagerBase {
 public:
-  bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) const override {
-    return pass != "Loop Strength Reduction";
+  explicit VectorCodePasses(llvm::legacy::PassManagerBase &passes) : passes(passes) {}
+
+  void add(llvm::Pass *pass) override {
+    if (pass->getPassName() == "Loop Strength Reduction")
+      delete pass;
+    else
+      passes.add(pass);
   }
-  bool isEnabled() const override { return true; }
+
+private:
+  llvm::legacy::PassManagerBase &passes;
 };
 
 } // namespace
@@ -215,14 +221,11 @@ bool weir::optimizeKernels(llvm::Module &module, llvm::TargetMachine &machine, i
 llvm::Error weir::generateMachineCode(llvm::Module &module, llvm::TargetMachine &machine,
                                       llvm::CodeGenFileType type, llvm::SmallVectorImpl<char> &out,
                                       bool inVectors) {
-  VectorCodeGate gate;
-  llvm::OptPassGate &usual = module.getContext().getOptPassGate();
-  if (inVectors)
-    module.getContext().setOptPassGate(gate);
-  llvm::scope_exit restore([&] { module.getContext().setOptPassGate(usual); });
   llvm::raw_svector_ostream stream(out);
   llvm::legacy::PassManager passes;
-  if (machine.addPassesToEmitFile(passes, stream, nullptr, type))
+  VectorCodePasses ofVectors(passes);
+  llvm::legacy::PassManagerBase &wanted = passes;
+  if (machine.addPassesToEmitFile(inVectors ? ofVectors : wanted, stream, nullptr, type))
     return llvm::createStringError("LLVM cannot write files for " +
                                    machine.getTargetTriple().str());
   passes.run(module);
