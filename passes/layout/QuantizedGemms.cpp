@@ -108,10 +108,12 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
       return warnOfReals(op, "its depth, its filter or its groups are open, or a zero point is "
                              "none for the whole or for each column; fix them");
     int64_t length = shape->window * shape->depth;
-    if (!work.isWords() && (length < shortestSum || shape->columns < fewestColumns))
+    if (!work.isWords() && shape->isDepthwise) {
+      if (!addsWindows(cast<ConvOp>(op), *shape))
+        return; // sums of one channel each are floats
+    } else if (!work.isWords() && (length < shortestSum || shape->columns < fewestColumns)) {
       return; // floats are no slower
-    if (!work.isWords() && shape->isDepthwise)
-      return; // sums of one channel each are floats
+    }
     if (!work.isWords() && isPairs)
       return warnOfReals(op, "the processor that code is for multiplies no bytes with scales; "
                              "--cpu= names others");
@@ -156,6 +158,17 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
     op->getResult(0).replaceAllUsesWith(sum);
     op->erase();
     eraseDead(operands);
+  }
+
+  /// Whether vectors add a depthwise convolution's windows by quads of bytes, with a constant
+  /// filter, so that floats are slower.
+  bool addsWindows(ConvOp conv, const ByteShape &shape) {
+    constexpr int64_t widest = 64, fewestChannels = 16;
+    TargetAttr target = targetOf(getOperation());
+    auto filter = cast<RankedTensorType>(conv.getFilter().getType());
+    return !isPairs && target.getVectorBytes() == widest && !target.getMayOffload() &&
+           shape.columns >= fewestChannels && filter.getRank() == 4 && filter.getDimSize(2) > 1 &&
+           constantOf(rightByteOperand(conv).byte);
   }
 
   /// Whether bytes could be faster than floats, as far as sizes say: no product of nothing, no
@@ -446,11 +459,16 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
     const ByteShape &shape = work.shape;
     int64_t groups = shape.groups / shape.joined;
     amounts.back() = shape.padded * groups - shape.depth * shape.groups;
+    // Windows of single channels mind a border of zeros themselves.
+    bool hasBorder = shape.isDepthwise && work.isCentred();
+    if (hasBorder)
+      amounts.assign(2 * rank, 0);
     image = bordered(b, conv, image, amounts, getElementTypeOrSelf(byte.getType()), work.left.zero);
-    Value sum = ConvOp::create(b, loc, image, filter, conv.getStridesAttr(),
-                               b.getDenseI64ArrayAttr(SmallVector<int64_t>(pads.size(), 0)),
-                               conv.getDilationsAttr(), b.getI64IntegerAttr(groups),
-                               b.getBoolAttr(true), TypeAttr::get(b.getI32Type()));
+    Value sum = ConvOp::create(
+        b, loc, image, filter, conv.getStridesAttr(),
+        hasBorder ? conv.getPadsAttr() : b.getDenseI64ArrayAttr(SmallVector<int64_t>(pads.size())),
+        conv.getDilationsAttr(), b.getI64IntegerAttr(groups), b.getBoolAttr(true),
+        TypeAttr::get(b.getI32Type()));
     copyDevice(conv, sum);
     sum.getDefiningOp()->setAttr(tileUnitAttribute, b.getUnitAttr());
     Value made = transposed(b, loc, sum, channelsToFirst(rank));

@@ -351,6 +351,8 @@ LogicalResult weir::emitLanes(KernelBuilder &r, plan::KernelOp kernel, Value beg
       ReductionEmitter(r, kernel, reduce).emit(begin, end);
     else if (auto arg = dyn_cast<ArgReduceOp>(op))
       ReductionEmitter(r, kernel, arg).emit(begin, end);
+    else if (auto conv = dyn_cast<ConvOp>(op); conv && !isa<BlockArgument>(conv.getFilter()))
+      emitByteWindows(r, kernel, conv, begin, end);
     else if (isa<ConvOp, PoolOp>(op))
       emitWindows(r, kernel, &op, begin, end);
   }

@@ -12,8 +12,6 @@
 using namespace mlir;
 using namespace weir;
 
-static constexpr int64_t lanes = 16;
-
 static Value intrinsic(OpBuilder &b, Location loc, StringRef name, Type type, ValueRange operands) {
   return LLVM::CallIntrinsicOp::create(b, loc, type, b.getStringAttr(name), operands)->getResult(0);
 }
@@ -22,14 +20,41 @@ static Value splat(OpBuilder &b, Location loc, VectorType type, Attribute elemen
   return arith::ConstantOp::create(b, loc, SplatElementsAttr::get(type, element));
 }
 
+/// How many lanes a vector has.
+static int64_t lanesOf(Value vector) { return cast<VectorType>(vector.getType()).getDimSize(0); }
+
+/// Halves of two vectors of words side by side, quarter by quarter of a vector, saturated.
+static Value packedHalves(OpBuilder &b, Location loc, Value first, Value second) {
+  int64_t lanes = lanesOf(first);
+  StringRef name = lanes == 16  ? "llvm.x86.avx512.packssdw.512"
+                   : lanes == 8 ? "llvm.x86.avx2.packssdw"
+                                : "llvm.x86.sse2.packssdw.128";
+  return intrinsic(b, loc, name, VectorType::get({2 * lanes}, b.getI16Type()), {first, second});
+}
+
+/// The same of words of 16 bits as bytes.
+static Value packedQuarters(OpBuilder &b, Location loc, Value first, Value second,
+                            bool isUnsigned) {
+  int64_t halves = lanesOf(first);
+  StringRef name =
+      halves == 32 ? (isUnsigned ? "llvm.x86.avx512.packuswb.512" : "llvm.x86.avx512.packsswb.512")
+      : halves == 16 ? (isUnsigned ? "llvm.x86.avx2.packuswb" : "llvm.x86.avx2.packsswb")
+                     : (isUnsigned ? "llvm.x86.sse2.packuswb.128" : "llvm.x86.sse2.packsswb.128");
+  return intrinsic(b, loc, name, VectorType::get({2 * halves}, b.getI8Type()), {first, second});
+}
+
 Value weir::nearestWords(OpBuilder &b, Location loc, Value real) {
   // The instruction makes the lowest word of all that it cannot hold, which is right for what is
   // too low.
+  constexpr int64_t widest = 16;
+  int64_t lanes = lanesOf(real);
   auto floats = VectorType::get({lanes}, b.getF32Type());
   Value most = splat(b, loc, floats, b.getF32FloatAttr(1 << 30));
   Value exceeds = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, most, real);
   real = arith::SelectOp::create(b, loc, exceeds, most, real);
   auto words = VectorType::get({lanes}, b.getI32Type());
+  if (lanes < widest)
+    return intrinsic(b, loc, "llvm.lrint", words, {real});
   Value none = splat(b, loc, words, b.getI32IntegerAttr(0));
   Value all = arith::ConstantOp::create(b, loc, b.getI16IntegerAttr(-1));
   constexpr int32_t ownRounding = 4; // the thread's, to the nearest
@@ -37,30 +62,35 @@ Value weir::nearestWords(OpBuilder &b, Location loc, Value real) {
   return intrinsic(b, loc, "llvm.x86.avx512.mask.cvtps2dq.512", words, {real, none, all, rounding});
 }
 
-std::pair<Value, Value> weir::packedRows(OpBuilder &b, Location loc, ArrayRef<Value> words,
-                                         int64_t zero, bool isUnsigned) {
+Value weir::packedBytes(OpBuilder &b, Location loc, ArrayRef<Value> words, int64_t zero,
+                        bool isUnsigned) {
+  int64_t lanes = lanesOf(words[0]), quarters = lanes / 4;
   auto halves = VectorType::get({2 * lanes}, b.getI16Type());
-  auto ofRow = [&](Value first, Value second) {
-    Value row = intrinsic(b, loc, "llvm.x86.avx512.packssdw.512", halves, {first, second});
+  auto half = [&](Value first, Value second) {
+    Value packed = packedHalves(b, loc, first, second);
     if (zero == 0)
-      return row;
+      return packed;
     Value moved = splat(b, loc, halves, b.getI16IntegerAttr(zero));
-    return LLVM::SAddSat::create(b, loc, row, moved).getResult();
+    return LLVM::SAddSat::create(b, loc, packed, moved).getResult();
   };
-  Value first = ofRow(words[0], words[1]), second = ofRow(words[2], words[3]);
-  StringRef name = isUnsigned ? "llvm.x86.avx512.packuswb.512" : "llvm.x86.avx512.packsswb.512";
   Value bytes =
-      intrinsic(b, loc, name, VectorType::get({4 * lanes}, b.getI8Type()), {first, second});
+      packedQuarters(b, loc, half(words[0], words[1]), half(words[2], words[3]), isUnsigned);
   // Packs go by quarters of a vector: each has four bytes of each of the four.
   auto quads = VectorType::get({lanes}, b.getI32Type());
   bytes = LLVM::BitcastOp::create(b, loc, quads, bytes);
   SmallVector<int64_t> order;
   for (int64_t vector = 0; vector < 4; ++vector)
-    for (int64_t quarter = 0; quarter < 4; ++quarter)
+    for (int64_t quarter = 0; quarter < quarters; ++quarter)
       order.push_back(4 * quarter + vector);
-  Value sorted = vector::ShuffleOp::create(b, loc, bytes, bytes, order);
+  return vector::ShuffleOp::create(b, loc, bytes, bytes, order);
+}
+
+std::pair<Value, Value> weir::packedRows(OpBuilder &b, Location loc, ArrayRef<Value> words,
+                                         int64_t zero, bool isUnsigned) {
+  Value sorted = packedBytes(b, loc, words, zero, isUnsigned);
+  int64_t each = lanesOf(sorted) / 2;
   auto half = [&](int64_t from) -> Value {
-    return vector::ExtractStridedSliceOp::create(b, loc, sorted, {from}, {lanes / 2}, {1});
+    return vector::ExtractStridedSliceOp::create(b, loc, sorted, {from}, {each}, {1});
   };
-  return {half(0), half(lanes / 2)};
+  return {half(0), half(each)};
 }

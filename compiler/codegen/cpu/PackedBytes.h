@@ -18,9 +18,14 @@
 
 namespace weir {
 
-/// A vector of 16 f32 as words, rounded to the nearest, ties to even. What a word does not hold
-/// becomes one that is far beyond a byte on the same side; NaN is below every number.
+/// A vector of 4, 8 or 16 f32 as words, rounded to the nearest, ties to even. What a word does not
+/// hold becomes one that is far beyond a byte on the same side; NaN is below every number.
 mlir::Value nearestWords(mlir::OpBuilder &b, mlir::Location loc, mlir::Value real);
+
+/// Four vectors of 4, 8 or 16 words as one of their bytes, four of which are a lane of the result:
+/// `zero` (a byte of either sign) is added before all are saturated.
+mlir::Value packedBytes(mlir::OpBuilder &b, mlir::Location loc, llvm::ArrayRef<mlir::Value> words,
+                        int64_t zero, bool isUnsigned);
 
 /// Two rows of 32 bytes each, vectors of 8 words: `words` are two vectors of 16 words of the one
 /// and two of the other, to which `zero` (a byte of either sign) is added before all are

@@ -130,6 +130,10 @@ mlir::Value loadStep(KernelBuilder &r, mlir::Operation *anchor, mlir::Value poin
 void emitWindows(KernelBuilder &r, plan::KernelOp kernel, mlir::Operation *anchor,
                  mlir::Value begin, mlir::Value end);
 
+/// Depthwise convolutions of bytes whose filter packWindows has packed: see ByteWindows.cpp.
+void emitByteWindows(KernelBuilder &r, plan::KernelOp kernel, ConvOp conv, mlir::Value begin,
+                     mlir::Value end);
+
 /// Transposes as many vectors as they have lanes, a power of two.
 void turn(mlir::OpBuilder &b, mlir::Location loc, llvm::SmallVectorImpl<mlir::Value> &rows);
 

@@ -163,9 +163,9 @@ class Model:
                                     if 0 <= at < length))
         return sums, [images, columns, size]
 
-    def quantized(self, shape, columns, kind, zero, outZero, pads, scale=0.5):
+    def quantized(self, shape, columns, kind, zero, outZero, pads, scale=0.5, groups=1):
         """Dequantized operands, one scale a channel, a bias, a Relu, quantized."""
-        n, filters = len(self.expected), [columns, shape[1], 3, 3]
+        n, filters = len(self.expected), [columns, shape[1] // groups, 3, 3]
         x, w = self.bytes(shape, kind), self.bytes(filters, INT8)
         sx = 0.03
         sw = [struct.unpack("<f", struct.pack("<f", 0.01 + 0.001 * k))[0] for k in range(columns)]
@@ -176,7 +176,7 @@ class Model:
         right = writer.node("DequantizeLinear", [writer.constant(filters, INT8, w),
                                                  writer.constant([columns], FLOAT, sw)], axis=0)
         made = writer.node("Conv", [left, right, writer.constant([columns], FLOAT, bias)],
-                           pads=[pads] * 4)
+                           pads=[pads] * 4, group=groups)
         made = writer.node("QuantizeLinear", [writer.node("Relu", [made]), self.scalar(FLOAT, scale),
                                               self.scalar(kind, outZero)])
         sums, out = convolution(x, shape, zero, w, filters, pads, 1, 1)
@@ -246,6 +246,24 @@ def main():
     model.conv([1, 4, 28, 28], 32, [3, 3], INT8, zero=3, pads=1)
     # Several blocks of rows that fetch the next panel.
     model.matmul([15, 1040], 64, UINT8)
+    # Windows by quads of lines, of channels that fill no vector, of both signs, with borders and
+    # without; a line alone of the last quad, two and all four; steps, gaps, images narrower than
+    # a block and than the window; weights without a sign.
+    model.conv([2, 96, 9, 13], 96, [3, 3], UINT8, pads=1, groups=96)
+    model.conv([1, 70, 8, 9], 70, [3, 3], INT8, zero=-5, pads=1, stride=2, groups=70)
+    model.conv([1, 64, 6, 7], 64, [3, 3], INT8, pads=1, groups=64)
+    model.conv([1, 16, 5, 31], 16, [3, 3], UINT8, zero=3, groups=16)
+    model.conv([1, 40, 9, 10], 40, [5, 5], INT8, pads=2, groups=40)
+    model.conv([1, 24, 11, 12], 24, [5, 5], UINT8, pads=2, stride=2, groups=24)
+    model.conv([1, 33, 9, 9], 33, [6, 2], UINT8, pads=1, groups=33)
+    model.conv([1, 48, 8, 9], 48, [4, 3], INT8, pads=1, dilation=2, groups=48)
+    model.conv([2, 32, 2, 2], 32, [3, 3], UINT8, pads=1, groups=32)
+    model.conv([1, 65, 3, 1], 65, [3, 3], UINT8, pads=1, groups=65, weights=UINT8, weightZero=100)
+    model.conv([1, 17, 4, 300], 17, [2, 1], UINT8, groups=17)
+    for channels, kind, zero, outZero in ((80, UINT8, 0, 0), (32, INT8, -128, -128),
+                                          (19, UINT8, 12, 3)):
+        model.quantized([1, channels, 7, 10], channels, kind, zero, outZero, pads=1,
+                        groups=channels, scale=0.05)
     model.write()
     folder = os.path.join(sys.argv[2], "out")
     if not os.path.isdir(folder):

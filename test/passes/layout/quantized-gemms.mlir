@@ -399,6 +399,47 @@ module attributes {weir.target = #weir.target<byte_products = quads>} {
 
 // -----
 
+// Depthwise convolutions are of bytes where vectors add their windows by quads, with a border of zeros of
+// their own; elsewhere of floats.
+module attributes {weir.target = #weir.target<vector_bytes = 64, byte_products = quads>} {
+  // CHECK-LABEL: @depthwise
+  // CHECK-NOT: weir.pad
+  // CHECK: weir.conv {{.*}}groups = 32 : i64, pads = array<i64: 1, 1, 1, 1>{{.*}}weir.matrix} : (tensor<1x6x6x32xui8>, tensor<3x3x1x32xi8>) -> tensor<1x6x6x32xi32>
+  func.func @depthwise(%x: tensor<1x32x6x6xui8>) -> tensor<1x32x6x6xf32> {
+    %scale = weir.constant dense<5.000000e-01> : tensor<f32>
+    %q = weir.constant dense<3> : tensor<32x1x3x3xi8>
+    %aw = weir.cast %x {saturate = true} : (tensor<1x32x6x6xui8>) -> tensor<1x32x6x6xi32>
+    %af = weir.cast %aw {saturate = true} : (tensor<1x32x6x6xi32>) -> tensor<1x32x6x6xf32>
+    %a = weir.mul %af, %scale : (tensor<1x32x6x6xf32>, tensor<f32>) -> tensor<1x32x6x6xf32>
+    %bw = weir.cast %q {saturate = true} : (tensor<32x1x3x3xi8>) -> tensor<32x1x3x3xi32>
+    %bf = weir.cast %bw {saturate = true} : (tensor<32x1x3x3xi32>) -> tensor<32x1x3x3xf32>
+    %b = weir.mul %bf, %scale : (tensor<32x1x3x3xf32>, tensor<f32>) -> tensor<32x1x3x3xf32>
+    %0 = weir.conv %a, %b {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, groups = 32 : i64, channels_last = false, accumulator = f32} : (tensor<1x32x6x6xf32>, tensor<32x1x3x3xf32>) -> tensor<1x32x6x6xf32>
+    return %0 : tensor<1x32x6x6xf32>
+  }
+}
+
+// -----
+
+module attributes {weir.target = #weir.target<vector_bytes = 32, byte_products = quads>} {
+  // CHECK-LABEL: @depthwise_of_floats
+  // CHECK: weir.conv {{.*}}(tensor<1x32x6x6xf32>, tensor<32x1x3x3xf32>) -> tensor<1x32x6x6xf32>
+  func.func @depthwise_of_floats(%x: tensor<1x32x6x6xui8>) -> tensor<1x32x6x6xf32> {
+    %scale = weir.constant dense<5.000000e-01> : tensor<f32>
+    %q = weir.constant dense<3> : tensor<32x1x3x3xi8>
+    %aw = weir.cast %x {saturate = true} : (tensor<1x32x6x6xui8>) -> tensor<1x32x6x6xi32>
+    %af = weir.cast %aw {saturate = true} : (tensor<1x32x6x6xi32>) -> tensor<1x32x6x6xf32>
+    %a = weir.mul %af, %scale : (tensor<1x32x6x6xf32>, tensor<f32>) -> tensor<1x32x6x6xf32>
+    %bw = weir.cast %q {saturate = true} : (tensor<32x1x3x3xi8>) -> tensor<32x1x3x3xi32>
+    %bf = weir.cast %bw {saturate = true} : (tensor<32x1x3x3xi32>) -> tensor<32x1x3x3xf32>
+    %b = weir.mul %bf, %scale : (tensor<32x1x3x3xf32>, tensor<f32>) -> tensor<32x1x3x3xf32>
+    %0 = weir.conv %a, %b {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, groups = 32 : i64, channels_last = false, accumulator = f32} : (tensor<1x32x6x6xf32>, tensor<32x1x3x3xf32>) -> tensor<1x32x6x6xf32>
+    return %0 : tensor<1x32x6x6xf32>
+  }
+}
+
+// -----
+
 // Where nothing multiplies bytes, all stay as they are.
 // CHECK-LABEL: @floats
 // CHECK-NOT: weir.matrix

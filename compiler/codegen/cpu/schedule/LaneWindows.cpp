@@ -125,3 +125,42 @@ SmallVector<WindowLine> weir::windowLinesOf(Operation *anchor) {
     fill(cast<PoolOp>(anchor), cast<PoolOp>(anchor).getWindow());
   return lines;
 }
+
+std::optional<QuadWindows> weir::quadWindowsOf(Operation *anchor, const VectorUnit &unit) {
+  // Steps of the sum that are written out for each result, results of an open line that are a
+  // part, and of a known one.
+  constexpr int64_t mostSteps = 16, openStretch = 32, mostStretch = 256;
+  // Sums beside a vector of each line, in registers.
+  constexpr int64_t mostPositions = 5;
+  // Instructions for a vector of the input and for one of results.
+  constexpr int64_t ofInput = 11, ofResult = 25;
+  auto conv = dyn_cast<ConvOp>(anchor);
+  if (!conv || !unit.hasByteQuads || !conv->hasAttr(tileUnitAttribute) || !isLanes(conv, unit))
+    return std::nullopt;
+  ArrayRef<int64_t> filter = cast<RankedTensorType>(conv.getFilter().getType()).getShape();
+  int64_t channels = filter.back();
+  if (filter.size() != 4 || filter[0] < 2 || channels < fewestBytes)
+    return std::nullopt;
+  QuadWindows made;
+  made.quads = llvm::divideCeil(filter[0], 4);
+  if (made.quads * filter[1] > mostSteps)
+    return std::nullopt;
+  for (made.bytes = unit.bytes; made.bytes > channels;)
+    made.bytes /= 2;
+  WindowLine line = windowLinesOf(conv).back();
+  made.positions = mostPositions - 1;
+  made.stretch = openStretch;
+  if (!line.isKnown())
+    return made;
+  made.stretch = std::min(line.output, mostStretch);
+  auto cost = [&](int64_t positions) {
+    int64_t columns = (positions - 1) * line.stride + (line.window - 1) * line.dilation + 1;
+    return llvm::divideCeil(made.stretch, positions) *
+           (positions * (ofResult + 4 * line.window * made.quads) + columns * made.quads * ofInput);
+  };
+  made.positions = std::min(line.output, mostPositions);
+  for (int64_t positions = made.positions - 1; positions > 0; --positions)
+    if (cost(positions) < cost(made.positions))
+      made.positions = positions;
+  return made;
+}

@@ -43,6 +43,20 @@ bool isLanes(mlir::Operation *anchor, const VectorUnit &unit);
 /// Whether that is a maximum of bytes, which nothing follows in vectors.
 bool isBytePool(mlir::Operation *anchor);
 
+/// Depthwise convolutions of bytes whose windows are added four lines at a time, each lane of a
+/// vector a channel (emitByteWindows).
+struct QuadWindows {
+  int64_t quads = 0;     ///< of lines that a window has, the last filled up
+  int64_t bytes = 0;     ///< channels that are computed together: 64, 32 or 16
+  int64_t positions = 0; ///< results of a line that are computed together
+  int64_t stretch = 0;   ///< results of a line that are a part
+
+  /// Channels of one of the four vectors.
+  int64_t lanes() const { return bytes / 4; }
+};
+/// None: `anchor` is no such convolution, or other processors' vectors serve it.
+std::optional<QuadWindows> quadWindowsOf(mlir::Operation *anchor, const VectorUnit &unit);
+
 /// Windows along one dimension.
 struct WindowLine {
   int64_t window = 0, stride = 0, dilation = 0; ///< elements of a window, and their steps

@@ -7,6 +7,7 @@
 
 #include "compiler/codegen/cpu/KernelEmitter.h"
 #include "compiler/codegen/cpu/schedule/LaneWindows.h"
+#include "compiler/codegen/cpu/schedule/PackWeights.h"
 #include "compiler/codegen/cpu/schedule/Strategy.h"
 #include "dialects/weir/Pch.h"
 
@@ -88,6 +89,14 @@ static SmallVector<int64_t> laneTiles(ScheduleBuilder &s, Operation *anchor,
   return tiles;
 }
 
+/// Of a depthwise convolution of bytes with a constant filter, whose windows are added by quads.
+static std::optional<QuadWindows> quadsOf(const KernelRequest &request) {
+  auto conv = dyn_cast<ConvOp>(request.anchor);
+  if (!conv || !request.isHost || !request.constantOf(conv.getFilter()))
+    return std::nullopt;
+  return quadWindowsOf(conv, request.unit);
+}
+
 /// Whether the kernel does nothing else.
 static bool isAlone(KernelOp kernel, Operation *anchor) {
   Block &body = kernel.getBody().front();
@@ -116,11 +125,33 @@ public:
 
   std::optional<SmallVector<int64_t>> schedule(ScheduleBuilder &s,
                                                const KernelRequest &request) const override {
-    return laneTiles(s, request.anchor, request.unit);
+    std::optional<QuadWindows> quads = quadsOf(request);
+    if (!quads)
+      return laneTiles(s, request.anchor, request.unit);
+    s.set(schedule::positions, quads->positions);
+    s.set(schedule::tile, {1, 1, quads->lanes()});
+    return SmallVector<int64_t>{1, 1, quads->stretch, request.type.getShape().back()};
+  }
+
+  Operation *packOperands(KernelRequest &request) const override {
+    if (quadsOf(request))
+      packWindows(request.b, cast<ConvOp>(request.anchor), request.operands);
+    return nullptr;
   }
 
   bool takesPart(KernelOp kernel, unsigned, ArrayRef<int64_t>) const override {
     return hasOneResult(kernel);
+  }
+
+  /// Not where windows by quads compute some channels twice: the second time they would read
+  /// results.
+  bool readsInPlace(KernelOp kernel, unsigned argument, unsigned result) const override {
+    constexpr int64_t quad = 4;
+    for (auto conv : kernel.getBody().getOps<ConvOp>())
+      if (!isa<BlockArgument>(conv.getFilter()) &&
+          conv.getGroups() % (quad * kernel.getSchedule()[schedule::tile][2]))
+        return false;
+    return KernelStrategy::readsInPlace(kernel, argument, result);
   }
 
   StageForm stageForm(KernelOp) const override { return StageForm::Window; }

@@ -291,6 +291,37 @@ void weir::packPanels(OpBuilder &b, plan::KernelOp kernel, SmallVectorImpl<Value
   }
 }
 
+void weir::packWindows(OpBuilder &b, ConvOp conv, SmallVectorImpl<Value> &operands) {
+  constexpr int64_t quad = 4;
+  auto argument = cast<BlockArgument>(conv.getFilter());
+  Value &operand = operands[argument.getArgNumber()];
+  auto type = cast<RankedTensorType>(argument.getType());
+  ArrayRef<int64_t> shape = type.getShape();
+  int64_t high = shape[0], wide = shape[1], channels = shape.back();
+  int64_t quads = llvm::divideCeil(high, quad);
+  DenseElementsAttr plain =
+      materializedConstant(cast<TypedAttr>(operand.getDefiningOp<ConstantOp>().getValue()));
+  ArrayRef<char> raw = plain.getRawData();
+  std::vector<char> bytes(quads * wide * channels * quad, 0);
+  for (int64_t i = 0; i < type.getNumElements(); ++i) {
+    int64_t line = i / (wide * channels), at = i % (wide * channels);
+    bytes[(line / quad * wide * channels + at) * quad + line % quad] = raw[plain.isSplat() ? 0 : i];
+  }
+  SmallVector<int64_t> packed{quads, wide, channels, quad};
+  replaceConstant(b, DenseElementsAttr::getFromRawBuffer(type.clone(packed), bytes), argument,
+                  operand);
+  OpBuilder inside(conv);
+  Location loc = conv.getLoc();
+  Value lines =
+      TransposeOp::create(inside, loc, argument, inside.getDenseI64ArrayAttr({0, 3, 1, 2}));
+  lines = ReshapeOp::create(inside, loc, lines,
+                            integers(inside, loc, {quads * quad, wide, 1, channels}));
+  auto number = [&](int64_t value) { return integers(inside, loc, {value}); };
+  conv.getFilterMutable().assign(SliceOp::create(inside, loc, lines, number(0), number(high),
+                                                 number(1), inside.getDenseI64ArrayAttr({0}),
+                                                 /*strict=*/false));
+}
+
 void weir::packPairs(OpBuilder &b, plan::KernelOp kernel, SmallVectorImpl<Value> &operands) {
   OpOperand *weights = columnsOperand(kernel);
   auto argument = cast<BlockArgument>(weights->get());

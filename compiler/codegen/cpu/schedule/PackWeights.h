@@ -51,6 +51,11 @@ void packPanels(mlir::OpBuilder &b, plan::KernelOp kernel,
 void packPairs(mlir::OpBuilder &b, plan::KernelOp kernel,
                llvm::SmallVectorImpl<mlir::Value> &operands);
 
+/// Gives a depthwise convolution of bytes its constant filter [H, W, 1, C] as [H / 4, W, C, 4],
+/// four lines side by side, filled up with zeros (quadWindowsOf). The kernel undoes it by a
+/// transposition, reshapes and a slice, which its emitter looks through.
+void packWindows(mlir::OpBuilder &b, ConvOp conv, llvm::SmallVectorImpl<mlir::Value> &operands);
+
 /// Brings a constant that a kernel reads as `argument`, behind `weights`, into panels:
 /// [A…, C, N] as [ceil(N / width), A…, C / 2, width, 2]: panels of `width` columns in which
 /// two rows that follow each other lie side by side, as bf16 are multiplied (Intel 64 and
