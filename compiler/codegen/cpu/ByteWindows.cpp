@@ -306,7 +306,8 @@ private:
       v.setLanes(indices[3], Value());
       v.setAnchor(conv.getResult(), sum);
       if (rounded)
-        made.push_back(nearestWords(b, r.loc, v.broadcast(v.element(rounded->real, indices))));
+        made.push_back(nearestWords(b, r.loc, v.broadcast(v.element(rounded->real, indices)),
+                                    rounded->isInWords));
       else
         v.store(v.element(result, indices), target.pointer, target.type.getElementType(),
                 r.add(place, offset));

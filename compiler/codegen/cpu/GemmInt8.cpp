@@ -124,9 +124,12 @@ private:
   /// One block: `rows` rows from `start` on, of which the first `skip` are there already.
   void block(const RowPanel &rowPanel, Value start, Value skip, Value rows, Value column);
   void finish(const RowPanel &rowPanel, Value start, Value skip, Value rows, Value column);
-  /// The same for whole panels of bytes, two rows at a time.
+  /// The same for `count` columns of bytes, a multiple of four, two rows at a time.
   void finishPacked(const RowPanel &rowPanel, Value start, Value skip, Value rows, Value column,
-                    const RoundedByte &result);
+                    int64_t count, const RoundedByte &result);
+  /// Stores the first `count` bytes of `row`, words of four each. Masks would keep what is behind
+  /// them from being read until they are through: the next row, of a sum that is written over.
+  void storeBytes(Value row, Value pointer, int64_t count);
 
   bool isSigned, isTiles = false, isPairs = false;
   bool copies;                ///< the right operand lies in plain rows
@@ -417,7 +420,7 @@ void ByteEmitter::blocks(const RowPanel &rowPanel, Value first, Value last, Valu
 }
 
 void ByteEmitter::finishPacked(const RowPanel &rowPanel, Value start, Value skip, Value rows,
-                               Value column, const RoundedByte &result) {
+                               Value column, int64_t count, const RoundedByte &result) {
   VectorReader reader(r, lanes);
   reader.followWords();
   // Of an odd number of rows the last comes twice.
@@ -429,19 +432,41 @@ void ByteEmitter::finishPacked(const RowPanel &rowPanel, Value start, Value skip
       indices.push_back(column);
       targets.push_back(byteAddress(target.pointer, r.linearIndex(target, indices)));
       for (int64_t v = 0; v * lanes < width; ++v) {
-        Value offset = r.constant(v * lanes);
+        int64_t left = count - v * lanes;
+        if (left <= 0) {
+          words.push_back(words.back());
+          continue;
+        }
+        Value offset = r.constant(v * lanes), mask;
+        if (left < lanes)
+          mask = vector::CreateMaskOp::create(b, r.loc, VectorType::get({lanes}, b.getI1Type()),
+                                              r.constant(left));
         Value sum = r.add(r.mul(own, r.constant(width)), offset);
         indices.back() = r.add(column, offset);
-        reader.setLanes(indices.back(), Value());
+        reader.setLanes(indices.back(), mask);
         reader.setAnchor(anchor->getResult(0), loadWords(scratch, r.mul(sum, r.constant(4))));
-        words.push_back(
-            nearestWords(b, r.loc, reader.broadcast(reader.element(result.real, indices))));
+        words.push_back(nearestWords(
+            b, r.loc, reader.broadcast(reader.element(result.real, indices)), result.isInWords));
       }
     }
     auto [first, second] = packedRows(b, r.loc, words, result.zero, result.isUnsigned);
-    LLVM::StoreOp::create(b, r.loc, first, targets[0], /*alignment=*/1);
-    LLVM::StoreOp::create(b, r.loc, second, targets[1], /*alignment=*/1);
+    storeBytes(first, targets[0], count);
+    storeBytes(second, targets[1], count);
   });
+}
+
+void ByteEmitter::storeBytes(Value row, Value pointer, int64_t count) {
+  int64_t done = 0;
+  for (int64_t each = width; each >= quad; each /= 2) {
+    if (count - done < each)
+      continue;
+    Value piece = row;
+    if (each < width)
+      piece =
+          vector::ExtractStridedSliceOp::create(b, r.loc, row, {done / quad}, {each / quad}, {1});
+    LLVM::StoreOp::create(b, r.loc, piece, byteAddress(pointer, r.constant(done)), /*alignment=*/1);
+    done += each;
+  }
 }
 
 void ByteEmitter::finish(const RowPanel &rowPanel, Value start, Value skip, Value rows,
@@ -453,8 +478,9 @@ void ByteEmitter::finish(const RowPanel &rowPanel, Value start, Value skip, Valu
   std::optional<RoundedByte> rounded =
       roundedByteOf(kernel.getBody().front().getTerminator()->getOperand(0));
   auto finishColumns = [&](Value from, Value count) {
-    if (rounded && !rowPanel.hasGaps && lanes == packedLanes && getConstantIntValue(count) == width)
-      return finishPacked(rowPanel, start, skip, rows, from, *rounded);
+    std::optional<int64_t> known = getConstantIntValue(count);
+    if (rounded && !rowPanel.hasGaps && lanes == packedLanes && known && *known % quad == 0)
+      return finishPacked(rowPanel, start, skip, rows, from, *known, *rounded);
     finishRows(rowPanel, start, skip, rows, from, count, lanes, sums);
   };
   if (ofGroup)

@@ -43,15 +43,17 @@ static Value packedQuarters(OpBuilder &b, Location loc, Value first, Value secon
   return intrinsic(b, loc, name, VectorType::get({2 * halves}, b.getI8Type()), {first, second});
 }
 
-Value weir::nearestWords(OpBuilder &b, Location loc, Value real) {
-  // The instruction makes the lowest word of all that it cannot hold, which is right for what is
-  // too low.
+Value weir::nearestWords(OpBuilder &b, Location loc, Value real, bool isInWords) {
   constexpr int64_t widest = 16;
   int64_t lanes = lanesOf(real);
-  auto floats = VectorType::get({lanes}, b.getF32Type());
-  Value most = splat(b, loc, floats, b.getF32FloatAttr(1 << 30));
-  Value exceeds = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, most, real);
-  real = arith::SelectOp::create(b, loc, exceeds, most, real);
+  // The instruction makes the lowest word of all that it cannot hold, which is right for what is
+  // too low.
+  if (!isInWords) {
+    auto floats = VectorType::get({lanes}, b.getF32Type());
+    Value most = splat(b, loc, floats, b.getF32FloatAttr(1 << 30));
+    Value exceeds = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, most, real);
+    real = arith::SelectOp::create(b, loc, exceeds, most, real);
+  }
   auto words = VectorType::get({lanes}, b.getI32Type());
   if (lanes < widest)
     return intrinsic(b, loc, "llvm.lrint", words, {real});

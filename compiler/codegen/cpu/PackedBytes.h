@@ -19,8 +19,9 @@
 namespace weir {
 
 /// A vector of 4, 8 or 16 f32 as words, rounded to the nearest, ties to even. What a word does not
-/// hold becomes one that is far beyond a byte on the same side; NaN is below every number.
-mlir::Value nearestWords(mlir::OpBuilder &b, mlir::Location loc, mlir::Value real);
+/// hold becomes one that is far beyond a byte on the same side, unless there is none such
+/// (`isInWords`); NaN is below every number.
+mlir::Value nearestWords(mlir::OpBuilder &b, mlir::Location loc, mlir::Value real, bool isInWords);
 
 /// Four vectors of 4, 8 or 16 words as one of their bytes, four of which are a lane of the result:
 /// `zero` (a byte of either sign) is added before all are saturated.

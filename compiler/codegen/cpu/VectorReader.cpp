@@ -73,7 +73,8 @@ std::optional<RoundedByte> weir::roundedByteOf(Value tensor) {
   if (!rounded || !getElementTypeOrSelf(whole.getType()).isF32() || !zero || !(*zero >= -128) ||
       *zero > 255 || *zero != std::trunc(*zero))
     return std::nullopt;
-  return RoundedByte{rounded.getOperand(), static_cast<int64_t>(*zero), to.isUnsignedInteger()};
+  return RoundedByte{rounded.getOperand(), static_cast<int64_t>(*zero), to.isUnsignedInteger(),
+                     quantize->hasAttr(inWordsAttribute)};
 }
 
 std::optional<RoundedReal> weir::roundedRealOf(Value tensor) {

@@ -18,12 +18,16 @@
 
 namespace weir {
 
+/// On a saturating cast of rounded reals to bytes: words hold them all.
+inline constexpr char inWordsAttribute[] = "weir.in_words";
+
 /// What a saturating cast of reals to bytes stores: `real` rounded to the nearest, ties to even,
 /// and `zero` added.
 struct RoundedByte {
   mlir::Value real;
   int64_t zero = 0; ///< one that a byte of either sign holds
   bool isUnsigned = false;
+  bool isInWords = false; ///< a word holds `real`, rounded
 };
 /// None: `tensor` is no such byte.
 std::optional<RoundedByte> roundedByteOf(mlir::Value tensor);

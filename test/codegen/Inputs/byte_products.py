@@ -97,10 +97,11 @@ class Model:
         self.inputs.writestr(name + ".npy", npy(shape, kind, values))
         return name
 
-    def fetch(self, name, shape, kind, values):
+    def fetch(self, name, shape, kind, values, most=0):
+        """`most`: how far results may be from `values`."""
         sizes = ["%s_%d" % (name, i) for i in range(len(shape))]
         self.fetches += wire.data(12, value_info(name, sizes, kind))
-        self.expected.append((name, kind, values))
+        self.expected.append((name, kind, values, most))
 
     def scalar(self, kind, value):
         return self.writer.constant([], kind, [value])
@@ -163,8 +164,10 @@ class Model:
                                     if 0 <= at < length))
         return sums, [images, columns, size]
 
-    def quantized(self, shape, columns, kind, zero, outZero, pads, scale=0.5, groups=1):
-        """Dequantized operands, one scale a channel, a bias, a Relu, quantized."""
+    def quantized(self, shape, columns, kind, zero, outZero, pads, scale=0.5, groups=1,
+                  isRead=False):
+        """Dequantized operands, one scale a channel, a bias, a Relu, quantized; `isRead`: and read
+        by a convolution by ones, as bytes between convolutions are."""
         n, filters = len(self.expected), [columns, shape[1] // groups, 3, 3]
         x, w = self.bytes(shape, kind), self.bytes(filters, INT8)
         sx = 0.03
@@ -187,7 +190,13 @@ class Model:
             k = i // each % columns
             real = max(total * sx * sw[k] + bias[k], 0)
             values.append(min(max(round(real / scale) + outZero, low), high))
-        self.fetch(made, out, kind, values)
+        if isRead:
+            ones = [int(i // columns == i % columns) for i in range(columns * columns)]
+            made = writer.node("ConvInteger", [
+                made, writer.constant([columns, columns, 1, 1], INT8, ones),
+                self.scalar(kind, outZero)])
+            kind, values = INT32, [value - outZero for value in values]
+        self.fetch(made, out, kind, values, most=1)
 
     def write(self):
         self.inputs.close()
@@ -246,6 +255,9 @@ def main():
     model.conv([1, 4, 28, 28], 32, [3, 3], INT8, zero=3, pads=1)
     # Several blocks of rows that fetch the next panel.
     model.matmul([15, 1040], 64, UINT8)
+    # Panels of which a part are results, in fours.
+    for columns in (16, 24, 60):
+        model.quantized([1, 8, 7, 9], columns, UINT8, 0, 5, pads=0, isRead=True)
     # Windows by quads of lines, of channels that fill no vector, of both signs, with borders and
     # without; a line alone of the last quad, two and all four; steps, gaps, images narrower than
     # a block and than the window; weights without a sign.
@@ -263,14 +275,14 @@ def main():
     for channels, kind, zero, outZero in ((80, UINT8, 0, 0), (32, INT8, -128, -128),
                                           (19, UINT8, 12, 3)):
         model.quantized([1, channels, 7, 10], channels, kind, zero, outZero, pads=1,
-                        groups=channels, scale=0.05)
+                        groups=channels, scale=0.05, isRead=channels != 19)
+    model.quantized([1, 16, 5, 9], 16, INT8, -3, 7, pads=1, groups=16, scale=1e-9, isRead=True)
     model.write()
     folder = os.path.join(sys.argv[2], "out")
     if not os.path.isdir(folder):
         return
-    for name, kind, values in model.expected:
+    for name, kind, values, most in model.expected:
         found = read_npy(os.path.join(folder, name + ".npy"), kind)
-        most = 0 if kind == INT32 else 1
         wrong = [i for i, (a, b) in enumerate(zip(found, values)) if abs(a - b) > most]
         if wrong or len(found) != len(values):
             i = wrong[0] if wrong else 0

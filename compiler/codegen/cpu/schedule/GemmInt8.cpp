@@ -9,6 +9,7 @@
 #include "compiler/codegen/cpu/schedule/GemmPanels.h"
 #include "compiler/codegen/cpu/schedule/PackWeights.h"
 #include "compiler/codegen/cpu/schedule/Strategy.h"
+#include "compiler/codegen/cpu/schedule/WordBounds.h"
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
 
@@ -51,6 +52,7 @@ public:
   }
 
   Operation *packOperands(KernelRequest &request) const override {
+    noteWords(request);
     packPanels(request.b, request.kernel, request.operands);
     return nullptr;
   }

@@ -9,6 +9,7 @@
 #include "compiler/codegen/cpu/schedule/LaneWindows.h"
 #include "compiler/codegen/cpu/schedule/PackWeights.h"
 #include "compiler/codegen/cpu/schedule/Strategy.h"
+#include "compiler/codegen/cpu/schedule/WordBounds.h"
 #include "dialects/weir/Pch.h"
 
 using namespace mlir;
@@ -134,8 +135,10 @@ public:
   }
 
   Operation *packOperands(KernelRequest &request) const override {
-    if (quadsOf(request))
-      packWindows(request.b, cast<ConvOp>(request.anchor), request.operands);
+    if (!quadsOf(request))
+      return nullptr;
+    noteWords(request);
+    packWindows(request.b, cast<ConvOp>(request.anchor), request.operands);
     return nullptr;
   }
 
