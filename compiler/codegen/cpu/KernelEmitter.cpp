@@ -126,6 +126,15 @@ void emitLoopForm(KernelBuilder &r, plan::KernelOp kernel, ElementalOpInterface 
   // The range runs over the leading dimensions, row-major.
   int64_t parallel = parts ? parts->size() : 0;
   SmallVector<Value> indices;
+  Value only = body.getTerminator()->getOperand(0);
+  // A result inside of a larger buffer may have gaps, which blocks would fill.
+  bool isWhole =
+      first.extents.empty() || first.extents.drop_front() == first.type.getShape().drop_front();
+  if (!lead && body.getTerminator()->getNumOperands() == 1 && isWhole && parallel + 1 == rank &&
+      isOfBlocks(r, only)) {
+    r.loc = only.getLoc();
+    return emitBlocks(r, only.getDefiningOp<ConcatOp>(), first, begin, end);
+  }
   if (parallel > 1 && !lead && isOfShortLines(body, parallel)) {
     indices = emitLineLoops(r, ArrayRef(first.dims).take_front(parallel), begin, end);
   } else {
@@ -146,9 +155,6 @@ void emitLoopForm(KernelBuilder &r, plan::KernelOp kernel, ElementalOpInterface 
     indices = r.blockIndices(iv, ArrayRef(first.dims).take_front(parallel));
   }
   auto results = body.getTerminator()->getOperands();
-  // A result inside of a larger buffer may have gaps, which blocks would fill.
-  bool isWhole =
-      first.extents.empty() || first.extents.drop_front() == first.type.getShape().drop_front();
   if (!lead && results.size() == 1 && isWhole && isPadBlocks(results[0].getDefiningOp())) {
     r.loc = results[0].getLoc();
     return emitPadBlocks(r, results[0].getDefiningOp<PadOp>(), indices);

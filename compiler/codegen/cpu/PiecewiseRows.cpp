@@ -148,6 +148,60 @@ void weir::emitPiecewiseRow(KernelBuilder &r, Value tensor, const SmallVector<Va
   emitAll([&](Value i) { return r.element(tensor, indicesOf(outer, i)); });
 }
 
+bool weir::isOfBlocks(KernelBuilder &r, Value tensor) {
+  auto concat = tensor.getDefiningOp<ConcatOp>();
+  if (!concat)
+    return false;
+  auto type = cast<RankedTensorType>(tensor.getType());
+  Type element = type.getElementType();
+  return int64_t(concat.getAxis()) + 1 < type.getRank() && element.isIntOrFloat() &&
+         element.getIntOrFloatBitWidth() >= 8 && llvm::all_of(concat.getInputs(), [&](Value input) {
+           return isa<BlockArgument>(input) && r.bufferOf(input).extents.empty();
+         });
+}
+
+void weir::emitBlocks(KernelBuilder &r, ConcatOp concat, const KernelBuilder::Buffer &target,
+                      Value begin, Value end) {
+  Type element = target.type.getElementType();
+  Value zero = r.constant(0), one = r.constant(1);
+  auto linesOf = [&](ArrayRef<Value> dims) {
+    Value lines = one;
+    for (Value dim : dims.drop_front(concat.getAxis()).drop_back())
+      lines = r.mul(lines, dim);
+    return lines;
+  };
+  // None is copied of what has no lines, whose range is empty.
+  Value all = arith::MaxSIOp::create(r.b, r.loc, linesOf(target.dims), one);
+  Value line = target.dims.back();
+  Value last = r.divide(r.add(end, r.sub(all, one)), all);
+  auto block = scf::ForOp::create(r.b, r.loc, r.divide(begin, all), last, one);
+  OpBuilder::InsertionGuard guard(r.b);
+  r.b.setInsertionPointToStart(block.getBody());
+  Value number = block.getInductionVar(), first = r.mul(number, all);
+  for (Value input : concat.getInputs()) {
+    const KernelBuilder::Buffer &source = r.bufferOf(input);
+    Value own = linesOf(source.dims);
+    Value from = arith::MaxSIOp::create(r.b, r.loc, r.sub(begin, first), zero);
+    Value to = arith::MinSIOp::create(r.b, r.loc, r.sub(end, first), own);
+    auto copy = [&] {
+      Value lies = r.mul(r.add(r.mul(number, own), from), line);
+      Value comes = r.mul(r.add(first, from), line);
+      Value count = r.mul(r.sub(to, from), line);
+      auto addressOf = [&](const KernelBuilder::Buffer &buffer, Value at) {
+        return BufferAccess::address(r, buffer.pointer, element, at);
+      };
+      int64_t bytes = element.getIntOrFloatBitWidth() / 8;
+      Value size = r.b.createOrFold<arith::IndexCastOp>(r.loc, r.b.getI64Type(),
+                                                        r.mul(count, r.constant(bytes)));
+      LLVM::MemcpyOp::create(r.b, r.loc, addressOf(target, comes), addressOf(source, lies), size,
+                             /*isVolatile=*/false);
+    };
+    emitEither(r, r.less(from, to), copy, [] {});
+    // Behind it comes the next one.
+    first = r.add(first, own);
+  }
+}
+
 ConcatOp weir::concatenationOfRows(ValueRange values, Operation *end) {
   ConcatOp found;
   for (auto concat : end->getBlock()->getOps<ConcatOp>()) {

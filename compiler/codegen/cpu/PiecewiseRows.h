@@ -30,6 +30,15 @@ struct RowTarget {
 void emitPiecewiseRow(KernelBuilder &r, mlir::Value tensor,
                       const llvm::SmallVector<mlir::Value> &outer, const RowTarget &target);
 
+/// Whether `tensor` is a concatenation, along a dimension before the last, of buffers as they lie:
+/// of each the lines of the dimensions from that one on are one block.
+bool isOfBlocks(KernelBuilder &r, mlir::Value tensor);
+
+/// Copies the lines [begin, end) of such a concatenation, which lie in `target` one behind the
+/// other.
+void emitBlocks(KernelBuilder &r, ConcatOp concat, const KernelBuilder::Buffer &target,
+                mlir::Value begin, mlir::Value end);
+
 /// The concatenation along the last dimension that `values`, operands of `end`, read at their own
 /// indices, through elementwise operations alone, and nothing else reads; or null. Its operands
 /// are then rows of their own: between two borders no element asks which operand is its.
