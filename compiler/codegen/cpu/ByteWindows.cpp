@@ -148,18 +148,9 @@ private:
       Value sum = splat(0);
       for (int64_t q = 0; q * quad < axes[0].window; ++q)
         for (int64_t k = 0; k < line.window; ++k)
-          sum = addProducts(sum, moved, filterAt(q, k, v));
+          sum = addQuads(b, r.loc, sum, moved, filterAt(q, k, v));
       starts[v] = arith::SubIOp::create(b, r.loc, splat(0), sum);
     }
-  }
-
-  Value addProducts(Value sum, Value lefts, Value rights) {
-    auto bytes = VectorType::get({lanes * quad}, b.getI8Type());
-    auto asBytes = [&](Value value) -> Value {
-      return LLVM::BitcastOp::create(b, r.loc, bytes, value);
-    };
-    return intrinsic("llvm.x86.avx512.vpdpbusd." + std::to_string(lanes * 32), words(),
-                     {sum, asBytes(lefts), asBytes(rights)});
   }
 
   /// Of quad `q` of lines and column `k` of the window, vector `v` of the channels.
@@ -224,7 +215,7 @@ private:
         Four four = sideBySide(pointers);
         for (auto [i, k] : users)
           for (int64_t v = 0; v < quad; ++v)
-            sums[i][v] = addProducts(sums[i][v], four[v], filterAt(q, k, v));
+            sums[i][v] = addQuads(b, r.loc, sums[i][v], four[v], filterAt(q, k, v));
       }
     }
     return sums;

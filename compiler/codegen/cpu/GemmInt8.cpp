@@ -200,12 +200,7 @@ Value ByteEmitter::addPairs(Value sum, Value lefts, Value rights) {
 Value ByteEmitter::addProducts(Value sum, Value lefts, Value rights) {
   if (isPairs)
     return addPairs(sum, lefts, rights);
-  auto bytes = VectorType::get({lanes * quad}, b.getI8Type());
-  auto asBytes = [&](Value value) -> Value {
-    return LLVM::BitcastOp::create(b, r.loc, bytes, value);
-  };
-  return intrinsic("llvm.x86.avx512.vpdpbusd." + std::to_string(lanes * 32), words(),
-                   {sum, asBytes(lefts), asBytes(rights)});
+  return addQuads(b, r.loc, sum, lefts, rights);
 }
 
 void ByteEmitter::copyPanel(Value firstRow, Value column) {

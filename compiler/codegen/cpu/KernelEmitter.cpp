@@ -231,8 +231,7 @@ SmallVector<Value> weir::emitLineLoops(KernelBuilder &r, ArrayRef<Value> dims, V
   Value lines = dims.back();
   // None is computed of a result without lines, whose range is empty.
   Value count = arith::MaxSIOp::create(r.b, r.loc, lines, one);
-  Value last = r.divide(r.add(end, r.sub(count, one)), count);
-  auto block = scf::ForOp::create(r.b, r.loc, r.divide(begin, count), last, one);
+  scf::ForOp block = createBlockLoop(r, begin, end, count);
   r.b.setInsertionPointToStart(block.getBody());
   SmallVector<Value> indices = r.blockIndices(block.getInductionVar(), dims.drop_back());
   Value before = r.mul(block.getInductionVar(), count);

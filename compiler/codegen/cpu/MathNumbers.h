@@ -116,9 +116,10 @@ struct Numbers {
     return mlir::arith::SelectOp::create(b, loc, beyond, limit, x);
   }
 
-  /// x = k ln 2 + r with |r| <= ln 2 / 2; k as an integer, which is any where x is NaN.
+  /// x = k ln 2 + r with |r| <= ln 2 / 2; `exponent` is k as an integer, which is any where x is
+  /// NaN.
   struct Reduced {
-    mlir::Value r, exponent;
+    mlir::Value r, k, exponent;
   };
   /// |x| is far below 2^22. Added to a number whose last bit is 1, a float is rounded to
   /// an integer, which then stands in its last bits.
@@ -131,7 +132,7 @@ struct Numbers {
         b, loc, bits,
         number(isDouble ? llvm::bit_cast<int64_t>(magic) : llvm::bit_cast<int32_t>(float(magic))));
     mlir::Value minusK = mlir::arith::NegFOp::create(b, loc, k);
-    return {fma(minusK, real(lowLn2()), fma(minusK, real(highLn2()), x)), exponent};
+    return {fma(minusK, real(lowLn2()), fma(minusK, real(highLn2()), x)), k, exponent};
   }
   /// ln 2 in two parts, the first with so few bits that k times it is exact.
   double highLn2() const { return isDouble ? 0x1.62e42fee00000p-1 : 0x1.62e4p-1; }
@@ -214,10 +215,7 @@ private:
   mlir::Value scaledExp(mlir::Value x, mlir::Value bounded, double least,
                         llvm::StringRef instruction) const {
     mlir::Value isSome = compare(mlir::arith::CmpFPredicate::UGE, x, real(least));
-    mlir::Value magic = real(isDouble ? 0x1.8p52 : 0x1.8p23);
-    mlir::Value k = sub(fma(bounded, real(1.4426950408889634074), magic), magic);
-    mlir::Value minusK = neg(k);
-    mlir::Value r = fma(minusK, real(lowLn2()), fma(minusK, real(highLn2()), bounded));
+    Reduced reduced = reduce(bounded);
     // Masks of fewer elements are bytes, too.
     int64_t lanes = llvm::cast<mlir::VectorType>(full).getNumElements();
     int64_t bits = std::max<int64_t>(lanes, 8);
@@ -230,7 +228,7 @@ private:
     mlir::Type word = mlir::VectorType::get({1}, b.getIntegerType(bits));
     mlir::Value mask = mlir::vector::ExtractOp::create(
         b, loc, mlir::vector::BitCastOp::create(b, loc, word, isSome), llvm::ArrayRef<int64_t>{0});
-    llvm::SmallVector<mlir::Value> operands{series(r), k, real(0), mask};
+    llvm::SmallVector<mlir::Value> operands{series(reduced.r), reduced.k, real(0), mask};
     constexpr int32_t ownRounding = 4; // the thread's; narrower vectors have no other
     if (lanes * (isDouble ? 64 : 32) == 512)
       operands.push_back(mlir::arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(ownRounding)));

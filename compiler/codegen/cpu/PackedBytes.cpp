@@ -43,6 +43,16 @@ static Value packedQuarters(OpBuilder &b, Location loc, Value first, Value secon
   return intrinsic(b, loc, name, VectorType::get({2 * halves}, b.getI8Type()), {first, second});
 }
 
+Value weir::addQuads(OpBuilder &b, Location loc, Value sum, Value lefts, Value rights) {
+  int64_t lanes = lanesOf(sum);
+  auto bytes = VectorType::get({lanes * 4}, b.getI8Type());
+  auto asBytes = [&](Value value) -> Value {
+    return b.createOrFold<LLVM::BitcastOp>(loc, bytes, value);
+  };
+  return intrinsic(b, loc, "llvm.x86.avx512.vpdpbusd." + std::to_string(lanes * 32), sum.getType(),
+                   {sum, asBytes(lefts), asBytes(rights)});
+}
+
 Value weir::nearestWords(OpBuilder &b, Location loc, Value real, bool isInWords) {
   constexpr int64_t widest = 16;
   int64_t lanes = lanesOf(real);

@@ -18,6 +18,11 @@
 
 namespace weir {
 
+/// `sum`, 8 or 16 words, and in each of them four products of bytes: of `lefts`, which have no
+/// sign, by `rights`. Either is a vector of words or of bytes.
+mlir::Value addQuads(mlir::OpBuilder &b, mlir::Location loc, mlir::Value sum, mlir::Value lefts,
+                     mlir::Value rights);
+
 /// A vector of 4, 8 or 16 f32 as words, rounded to the nearest, ties to even. What a word does not
 /// hold becomes one that is far beyond a byte on the same side, unless there is none such
 /// (`isInWords`); NaN is below every number.

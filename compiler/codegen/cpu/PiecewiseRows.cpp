@@ -173,8 +173,7 @@ void weir::emitBlocks(KernelBuilder &r, ConcatOp concat, const KernelBuilder::Bu
   // None is copied of what has no lines, whose range is empty.
   Value all = arith::MaxSIOp::create(r.b, r.loc, linesOf(target.dims), one);
   Value line = target.dims.back();
-  Value last = r.divide(r.add(end, r.sub(all, one)), all);
-  auto block = scf::ForOp::create(r.b, r.loc, r.divide(begin, all), last, one);
+  scf::ForOp block = createBlockLoop(r, begin, end, all);
   OpBuilder::InsertionGuard guard(r.b);
   r.b.setInsertionPointToStart(block.getBody());
   Value number = block.getInductionVar(), first = r.mul(number, all);

@@ -283,6 +283,12 @@ void weir::emitStepLoop(KernelBuilder &r, Value begin, Value end, int64_t step,
   body(loop.getInductionVar());
 }
 
+scf::ForOp weir::createBlockLoop(KernelBuilder &r, Value begin, Value end, Value length) {
+  Value one = r.constant(1);
+  Value last = r.divide(r.add(end, r.sub(length, one)), length);
+  return scf::ForOp::create(r.b, r.loc, r.divide(begin, length), last, one);
+}
+
 void weir::forbidUnrolling(scf::ForOp loop) {
   MLIRContext *context = loop.getContext();
   auto unroll = LLVM::LoopUnrollAttr::get(context, /*disable=*/BoolAttr::get(context, true), {}, {},

@@ -105,6 +105,10 @@ void storeTile(KernelBuilder &r, plan::KernelOp kernel, mlir::Operation *anchor,
 void emitStepLoop(KernelBuilder &r, mlir::Value begin, mlir::Value end, int64_t step,
                   llvm::function_ref<void(mlir::Value)> body);
 
+/// A loop over the blocks of `length`, 1 at least, that [begin, end) has elements of.
+mlir::scf::ForOp createBlockLoop(KernelBuilder &r, mlir::Value begin, mlir::Value end,
+                                 mlir::Value length);
+
 /// Says of a loop that LLVM is not to unroll it.
 void forbidUnrolling(mlir::scf::ForOp loop);
 

@@ -16,6 +16,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/codegen/cpu/PackedBytes.h"
 #include "compiler/codegen/cpu/WeightOnlyReader.h"
 #include "dialects/weir/Pch.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -143,10 +144,7 @@ void WeightOnlyByteEmitter::addWord(const Part &part, Value offset, int64_t rows
       for (int64_t v = 0; v < part.vectors; ++v) {
         int64_t chain = (place * quads + i) % chains;
         Value &sum = sums[(chain * rows + row) * part.vectors + v];
-        sum = LLVM::CallIntrinsicOp::create(b, loc, words(),
-                                            b.getStringAttr("llvm.x86.avx512.vpdpbusd.512"),
-                                            ValueRange{sum, right[v], left})
-                  ->getResult(0);
+        sum = addQuads(b, loc, sum, right[v], left);
       }
     }
   }
