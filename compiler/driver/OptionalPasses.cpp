@@ -16,6 +16,7 @@ bool weir::driver::isOptionalPass(llvm::StringRef pass) {
       "weir-equal-sizes",
       "weir-value-numbering",
       "weir-grouped-query-attention",
+      "weir-fold-constants",
       "weir-fold-batch-norm",
       "weir-quantized-gemms",
       "weir-fold-weights",

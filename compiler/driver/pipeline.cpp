@@ -86,6 +86,8 @@ static std::vector<StageText> makeTexts() {
            {"weir-grouped-query-attention", "heads that queries share, once softmax is "
                                             "operations: nothing copies them"},
            {"canonicalize", "drops what copied them"},
+           {"weir-fold-constants", "weights that the model computes of constants, "
+                                   "before scales move into them"},
            {"weir-fold-batch-norm", "batch normalisation is a shift and a scale by "
                                     "now; each constant is one operation, so that "
                                     "uses count"},

@@ -129,6 +129,8 @@ static std::optional<Number> unary(StringRef kind, Number a, Type type) {
       return real(x > 0 ? 1 : x < 0 ? -1 : x);
     if (kind == "sqrt")
       return real(std::sqrt(x));
+    if (kind == "rsqrt") // the root is rounded before it divides
+      return real(1.0 / (type.isF64() ? std::sqrt(x) : static_cast<float>(std::sqrt(x))));
     if (kind == "floor")
       return real(std::floor(x));
     if (kind == "ceil")

@@ -67,6 +67,22 @@ static void readFloats(ArrayRef<char> bytes, std::vector<Number> &numbers) {
   }
 }
 
+std::optional<ArrayRef<char>> weir::bytesInOrder(TypedAttr value, SmallVectorImpl<char> &room) {
+  auto bytes = sourceBytes(value);
+  if (!bytes) {
+    llvm::consumeError(bytes.takeError());
+    return std::nullopt;
+  }
+  auto arranged = dyn_cast<ArrangedAttr>(value);
+  if (!arranged)
+    return *bytes;
+  llvm::consumeError(arrangeBytes(arranged, *bytes, [&](ArrayRef<char> piece) {
+    llvm::append_range(room, piece);
+    return llvm::Error::success();
+  }));
+  return ArrayRef<char>(room);
+}
+
 std::optional<HostTensor> HostTensor::read(Attribute attribute, int64_t maxElements) {
   auto typed = dyn_cast_or_null<TypedAttr>(attribute);
   auto type = typed ? dyn_cast<RankedTensorType>(typed.getType()) : RankedTensorType();
@@ -76,21 +92,10 @@ std::optional<HostTensor> HostTensor::read(Attribute attribute, int64_t maxEleme
   HostTensor tensor(type);
   Type element = type.getElementType();
   if (isa<BlobAttr, ArrangedAttr>(attribute)) {
-    auto bytes = sourceBytes(typed);
-    if (!bytes) {
-      llvm::consumeError(bytes.takeError());
-      return std::nullopt;
-    }
-    SmallVector<char, 0> inOrder;
-    if (auto arranged = dyn_cast<ArrangedAttr>(attribute)) {
-      llvm::consumeError(arrangeBytes(arranged, *bytes, [&](ArrayRef<char> piece) {
-        llvm::append_range(inOrder, piece);
-        return llvm::Error::success();
-      }));
-      *bytes = inOrder;
-    }
+    SmallVector<char, 0> room;
+    std::optional<ArrayRef<char>> bytes = bytesInOrder(typed, room);
     unsigned width = element.getIntOrFloatBitWidth(), size = blobElementSize(element);
-    if (bytes->size() != tensor.elements.size() * size)
+    if (!bytes || bytes->size() != tensor.elements.size() * size)
       return std::nullopt;
     if (element.isF32()) {
       readFloats(*bytes, tensor.elements);

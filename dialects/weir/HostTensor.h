@@ -47,6 +47,11 @@ struct HostTensor {
   mlir::DenseElementsAttr attribute() const;
 };
 
+/// The bytes of `value` (elements that are not all equal, a blob, arranged ones), row-major:
+/// where they are, or in `room`. Nothing where they cannot be read. Thread-safe.
+std::optional<llvm::ArrayRef<char>> bytesInOrder(mlir::TypedAttr value,
+                                                 llvm::SmallVectorImpl<char> &room);
+
 /// Whether tensors of these elements can be held.
 bool isEvaluatedType(mlir::Type element);
 /// `number` brought into the range of `type`: integers wrap, floats round.

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/weir/Arranged.h"
+#include "dialects/weir/ConstantArray.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/PickedConstant.h"
 #include "dialects/weir/Quantized.h"
@@ -217,32 +218,9 @@ static TypedAttr summedConstant(ReduceOp reduce) {
       !result || !result.hasStaticShape() || !type.getElementType().isF32() ||
       type.getNumElements() > mostElements)
     return {};
-  DenseElementsAttr dense = materializedConstant(cast<TypedAttr>(constant.getValue()));
-  if (!dense)
-    return {};
-  // How far apart results of neighbours along each dimension lie.
-  SmallVector<int64_t> apart(type.getRank());
-  int64_t stride = 1;
-  for (int64_t i = type.getRank() - 1; i >= 0; --i)
-    if (!llvm::is_contained(reduce.getAxes(), i)) {
-      apart[i] = stride;
-      stride *= type.getDimSize(i);
-    }
-  std::vector<double> sums(result.getNumElements());
-  SmallVector<int64_t> at(type.getRank());
-  int64_t place = 0;
-  for (float value : dense.getValues<float>()) {
-    sums[place] += value;
-    for (int64_t i = type.getRank() - 1; i >= 0; --i) {
-      place += apart[i];
-      if (++at[i] < type.getDimSize(i))
-        break;
-      place -= apart[i] * type.getDimSize(i);
-      at[i] = 0;
-    }
-  }
-  std::vector<float> rounded(sums.begin(), sums.end());
-  return DenseElementsAttr::get(result, ArrayRef<float>(rounded));
+  ArrayPool pool;
+  auto array = ConstantArray::read(constant.getValue(), pool);
+  return array ? reducedArray(*array, "sum", reduce.getAxes(), result).attribute() : TypedAttr();
 }
 
 namespace {

@@ -96,6 +96,29 @@ def WeirDecomposePass : Pass<"weir-decompose", "::mlir::ModuleOp"> {
   }];
 }
 
+def WeirFoldConstantsPass : Pass<"weir-fold-constants", "::mlir::ModuleOp"> {
+  let summary = "computes what large constants lead to";
+  let description = [{
+    What: folding computes with a few thousand elements; this computes what a model makes of its
+    weights, whatever their size, before anything is fed: weights that are standardised or scaled
+    to a length, low-rank updates added to them, filters put together. Elementwise arithmetic,
+    reductions, products and movement that lead from constants to what something else reads
+    become one constant. It has no more elements than the largest of the constants had
+    (concatenated ones together), so that the object does not grow: a spread or widened
+    constant is made by who reads it. Weights of bytes stay bytes. What only moves elements is
+    left to weir-fold-weights, which costs no copy. No function of the C library is
+    evaluated, so that objects do not depend on the host; results are held in memory, at most
+    1 GiB a module.
+    Why here: composites are expanded and equal values are one; in front of weir-fold-batch-norm,
+    which scales weights that are constants.
+    Before: constants may lead to others in any way. After: an operation with constant operands
+    alone moves elements, makes more of them, or is not evaluated.
+    What breaks if it moves: nothing, but every run would compute the weights, and layouts would
+    move them in every run as well.
+  }];
+  let dependentDialects = ["::weir::WeirDialect"];
+}
+
 def WeirFoldBatchNormPass : Pass<"weir-fold-batch-norm", "::mlir::ModuleOp"> {
   let summary = "multiplies constant scales into the weights before them";
   let description = [{

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/dialects/ElementMachine.h"
+#include "dialects/weir/ConstantArray.h"
 #include "dialects/weir/ConstantEvaluator.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -207,13 +208,24 @@ std::string typeText(const Array &array, bool isStatic) {
   return text + array.type + ">";
 }
 
+/// A literal of an element: of NaN and infinities, of f32, the bits.
+std::string literal(double value, const std::string &type) {
+  char text[40];
+  if (type[0] != 'f' && type[0] != 'b')
+    std::snprintf(text, sizeof(text), "%.0f", value);
+  else if (!std::isfinite(value) && type == "f32")
+    std::snprintf(text, sizeof(text), "0x%08X",
+                  llvm::bit_cast<uint32_t>(static_cast<float>(value)));
+  else
+    std::snprintf(text, sizeof(text), "%.17e", value);
+  return text;
+}
+
 std::string elementsText(const Array &array) {
   std::string text = "dense<";
   std::function<void(size_t, size_t &)> list = [&](size_t dim, size_t &next) {
     if (dim == array.shape.size()) {
-      bool isFloat = array.type[0] == 'f' || array.type[0] == 'b';
-      std::string number = std::to_string(array.values[next++]);
-      text += isFloat ? number : number.substr(0, number.find('.'));
+      text += literal(array.values[next++], array.type);
       return;
     }
     text += "[";
@@ -337,30 +349,61 @@ std::string Machine::infer(const std::string &text, const std::vector<std::strin
   return all;
 }
 
-std::optional<Array> Machine::evaluate(const std::string &text,
-                                       const std::vector<Array> &operands) {
+Operation *Machine::buildOfConstants(const std::string &text, const std::vector<Array> &operands,
+                                     OwningOpRef<ModuleOp> &module) {
   std::vector<std::string> types, constants;
   for (const Array &operand : operands) {
     types.push_back(typeText(operand, true));
     constants.push_back(elementsText(operand));
   }
-  auto module = parseFitting(*this, moduleText(text, types, constants, 1));
-  Operation *op = module ? build(*module, 1) : nullptr;
-  if (!op)
-    return std::nullopt;
-  SmallVector<Attribute> attributes;
-  for (Value operand : op->getOperands())
-    attributes.push_back(operand.getDefiningOp<ConstantOp>().getValue());
-  auto results = evaluateConstants(op, attributes);
-  if (!results)
-    return std::nullopt;
-  auto elements = cast<DenseElementsAttr>(results->front());
+  module = parseFitting(*this, moduleText(text, types, constants, 1));
+  return module ? build(*module, 1) : nullptr;
+}
+
+static Attribute constantBehind(Value value) {
+  return value.getDefiningOp<ConstantOp>().getValue();
+}
+
+static Array arrayOf(DenseElementsAttr elements) {
   Array array;
   array.shape = elements.getType().getShape().vec();
   llvm::raw_string_ostream(array.type) << elements.getElementType();
   for (Attribute value : elements.getValues<Attribute>())
     array.values.push_back(numberOf(value, elements.getElementType()));
   return array;
+}
+
+std::optional<Array> Machine::evaluate(const std::string &text,
+                                       const std::vector<Array> &operands) {
+  OwningOpRef<ModuleOp> module;
+  Operation *op = buildOfConstants(text, operands, module);
+  if (!op)
+    return std::nullopt;
+  auto attributes = llvm::map_to_vector(op->getOperands(), constantBehind);
+  auto results = evaluateConstants(op, attributes);
+  return results ? std::optional(arrayOf(cast<DenseElementsAttr>(results->front()))) : std::nullopt;
+}
+
+std::optional<Array> Machine::evaluateLarge(const std::string &text,
+                                            const std::vector<Array> &operands) {
+  OwningOpRef<ModuleOp> module;
+  Operation *op = buildOfConstants(text, operands, module);
+  if (!op || !isEvaluatedOnArrays(op))
+    return std::nullopt;
+  ArrayPool pool;
+  std::vector<ConstantArray> arrays;
+  for (Value operand : dataOperands(op)) {
+    auto array = ConstantArray::read(constantBehind(operand), pool);
+    if (!array)
+      return std::nullopt;
+    arrays.push_back(std::move(*array));
+  }
+  std::vector<const ConstantArray *> pointers;
+  for (const ConstantArray &array : arrays)
+    pointers.push_back(&array);
+  auto result = evaluateArrays(op, pointers);
+  DenseElementsAttr elements = result ? result->attribute() : DenseElementsAttr();
+  return elements ? std::optional(arrayOf(elements)) : std::nullopt;
 }
 
 Outcome Machine::run(const std::string &text, const std::vector<Array> &operands, Typing typing,

@@ -60,6 +60,8 @@ public:
               unsigned results = 1);
   /// What the constant evaluator makes of it, on f32 and integers.
   std::optional<Array> evaluate(const std::string &text, const std::vector<Array> &operands);
+  /// What the evaluator of large constants makes of it.
+  std::optional<Array> evaluateLarge(const std::string &text, const std::vector<Array> &operands);
   /// What inference makes of the operation: types in text, or the diagnostic.
   std::string infer(const std::string &text, const std::vector<std::string> &operandTypes,
                     unsigned results = 1);
@@ -70,6 +72,9 @@ public:
   std::string diagnostics;
 
 private:
+  /// The operation of constants, in `module`; null with a failed expectation.
+  mlir::Operation *buildOfConstants(const std::string &text, const std::vector<Array> &operands,
+                                    mlir::OwningOpRef<mlir::ModuleOp> &module);
   mlir::Operation *build(mlir::ModuleOp module, unsigned results);
 };
 

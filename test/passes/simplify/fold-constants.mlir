@@ -1,0 +1,114 @@
+// What constants lead to becomes a constant where it is not larger than they are.
+// REQUIRES: weir-opt
+// RUN: weir-opt --weir-fold-constants --split-input-file %s | FileCheck %s
+
+// A filter without its mean, over its length: nothing of it is left for a run.
+// CHECK-LABEL: @standardised
+// CHECK-NOT: weir.reduce
+// CHECK: %[[W:.*]] = weir.constant dense<{{\[}}[-1.000000e+00, 1.000000e+00], [1.000000e+00, -1.000000e+00]]> : tensor<2x2xf32>
+// CHECK-NEXT: %[[R:.*]] = weir.mul %arg0, %[[W]]
+// CHECK-NEXT: return %[[R]]
+func.func @standardised(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  %w = weir.constant dense<[[1.0, 3.0], [9.0, 5.0]]> : tensor<2x2xf32>
+  %mean = weir.reduce %w {axes = array<i64: 1>, keep_dims = true, kind = "mean"} : (tensor<2x2xf32>) -> tensor<2x1xf32>
+  %c = weir.sub %w, %mean : (tensor<2x2xf32>, tensor<2x1xf32>) -> tensor<2x2xf32>
+  %s = weir.mul %c, %c : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %v = weir.reduce %s {axes = array<i64: 1>, keep_dims = true, kind = "mean"} : (tensor<2x2xf32>) -> tensor<2x1xf32>
+  %d = weir.sqrt %v : (tensor<2x1xf32>) -> tensor<2x1xf32>
+  %n = weir.div %c, %d : (tensor<2x2xf32>, tensor<2x1xf32>) -> tensor<2x2xf32>
+  %r = weir.mul %x, %n : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  return %r : tensor<2x2xf32>
+}
+
+// -----
+
+// A low-rank update is added to a weight. The product alone would be larger than its factors,
+// which is why what reads it is folded and not the product.
+// CHECK-LABEL: @low_rank
+// CHECK-NOT: weir.dot_general
+// CHECK: weir.constant dense<{{\[}}[4.000000e+00, 5.000000e+00], [7.000000e+00, 9.500000e+00]]> : tensor<2x2xf32>
+// CHECK-NEXT: return
+func.func @low_rank() -> tensor<2x2xf32> {
+  %w = weir.constant dense<[[1.0, 1.0], [1.0, 1.5]]> : tensor<2x2xf32>
+  %a = weir.constant dense<[[1.0], [2.0]]> : tensor<2x1xf32>
+  %b = weir.constant dense<[[3.0, 4.0]]> : tensor<1x2xf32>
+  %p = weir.dot_general %a, %b {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>, accumulator = f32} : (tensor<2x1xf32>, tensor<1x2xf32>) -> tensor<2x2xf32>
+  %r = weir.add %w, %p : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  return %r : tensor<2x2xf32>
+}
+
+// -----
+
+// Of what grows only the part that does not is folded: here the root.
+// CHECK-LABEL: @grows
+// CHECK: %[[W:.*]] = weir.constant #weir.blob
+// CHECK-NEXT: %[[B:.*]] = weir.constant dense<{{\[}}[2.000000e+00, 3.000000e+00]]> : tensor<1x2xf32>
+// CHECK-NEXT: weir.add %[[W]], %[[B]]
+func.func @grows() -> tensor<8192x2xf32> {
+  %a = weir.constant dense<[[4.0, 9.0]]> : tensor<1x2xf32>
+  %w = weir.constant #weir.blob<"weights.bin", 0, 32768, "00000000000000000000000000000000"> : tensor<8192x1xf32>
+  %b = weir.sqrt %a : (tensor<1x2xf32>) -> tensor<1x2xf32>
+  %r = weir.add %w, %b : (tensor<8192x1xf32>, tensor<1x2xf32>) -> tensor<8192x2xf32>
+  return %r : tensor<8192x2xf32>
+}
+
+// -----
+
+// Bytes stay bytes, which products may multiply; weights that are quantized of floats become them.
+// CHECK-LABEL: @bytes
+// CHECK: weir.constant dense<{{\[}}6, -4]> : tensor<2xi8>
+// CHECK: weir.cast {{.*}} -> tensor<2xf32>
+// CHECK: weir.mul
+func.func @bytes() -> tensor<2xf32> {
+  %w = weir.constant dense<[3.0, -2.0]> : tensor<2xf32>
+  %half = weir.constant dense<0.5> : tensor<f32>
+  %q = weir.div %w, %half : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
+  %byte = weir.cast %q {saturate = true} : (tensor<2xf32>) -> tensor<2xi8>
+  %f = weir.cast %byte {saturate = false} : (tensor<2xi8>) -> tensor<2xf32>
+  %r = weir.mul %f, %half : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
+  return %r : tensor<2xf32>
+}
+
+// -----
+
+// Weights of f16 are not widened; those that were widened to be computed with are narrow again.
+// CHECK-LABEL: @halves
+// CHECK: %[[W:.*]] = weir.constant dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf16>
+// CHECK: weir.cast %[[W]] {{.*}} -> tensor<2xf32>
+// CHECK-NEXT: weir.constant dense<[2.000000e+00, 3.000000e+00]> : tensor<2xf16>
+// CHECK-NEXT: return
+func.func @halves() -> (tensor<2xf32>, tensor<2xf16>) {
+  %w = weir.constant dense<[1.0, 2.0]> : tensor<2xf16>
+  %one = weir.constant dense<1.0> : tensor<f32>
+  %wide = weir.cast %w {saturate = false} : (tensor<2xf16>) -> tensor<2xf32>
+  %sum = weir.add %wide, %one : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
+  %narrow = weir.cast %sum {saturate = false} : (tensor<2xf32>) -> tensor<2xf16>
+  return %wide, %narrow : tensor<2xf32>, tensor<2xf16>
+}
+
+// -----
+
+// What is only moved is left to weir-fold-weights, and functions of the C library to the run, with
+// what they are computed of folded.
+// CHECK-LABEL: @left
+// CHECK: weir.transpose
+// CHECK: weir.constant dense<{{\[}}[2.000000e+00, 4.000000e+00], [6.000000e+00, 8.000000e+00]]>
+// CHECK-NEXT: weir.exp
+func.func @left() -> (tensor<2x2xf32>, tensor<2x2xf32>) {
+  %w = weir.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %t = weir.transpose %w {permutation = array<i64: 1, 0>} : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %twice = weir.add %w, %w : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %e = weir.exp %twice : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  return %t, %e : tensor<2x2xf32>, tensor<2x2xf32>
+}
+
+// -----
+
+// A number that its type does not hold is the run's to make.
+// CHECK-LABEL: @overflows
+// CHECK: weir.add
+func.func @overflows() -> tensor<1xi8> {
+  %w = weir.constant dense<127> : tensor<1xi8>
+  %r = weir.add %w, %w : (tensor<1xi8>, tensor<1xi8>) -> tensor<1xi8>
+  return %r : tensor<1xi8>
+}
