@@ -9,7 +9,8 @@
 // dimension: each lane of a vector is one result, so sums need no order of their own
 // and loads are contiguous.
 //
-// A reduction's sums are in registers, as wide as they are many. Where caches do not
+// A reduction's sums are in registers, as wide as they are many; where they are few, a vector
+// holds several rows. Where caches do not
 // hold the operand, they wait in memory instead (`streams`): a few rows pass by at a
 // time, each read in its own order. Either way long sums are made by the same blocks.
 //
@@ -20,6 +21,7 @@
 #include "dialects/weir/BlockedSums.h"
 #include "dialects/weir/Pch.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace weir;
@@ -49,6 +51,7 @@ private:
     llvm::sort(axes);
     for (int64_t axis : axes)
       sizes.push_back(r.dim(operand, axis));
+    togetherRows = rowsTogether();
   }
 
 public:
@@ -76,12 +79,77 @@ public:
         return;
       }
       at.back() = first;
+      if (togetherRows > 1)
+        return emitNarrow(at);
       emitPanel(r, target.type.getShape().back(), target.dims.back(), first, {1, 1, lanes},
                 [&](int64_t, Value limit) { emitInRegisters(at, limit); });
     });
   }
 
 private:
+  /// Rows of a few columns that whole vectors hold, where rows that are reduced follow each other
+  /// in memory; else 1.
+  int64_t rowsTogether() const {
+    auto type = cast<RankedTensorType>(operand.getType());
+    int64_t columns = type.getShape().back(), rank = type.getRank();
+    bool followEachOther =
+        axes.back() == rank - 2 && axes.front() == rank - 1 - static_cast<int64_t>(axes.size());
+    int64_t single = vectorUnitOf(kernel->getParentOfType<ModuleOp>()).bytes * 8 /
+                     element.getIntOrFloatBitWidth();
+    if (isa<ArgReduceOp>(anchor) || !isa<BlockArgument>(operand) || !followEachOther ||
+        ShapedType::isDynamic(columns) || columns < 1 || 2 * columns > single)
+      return 1;
+    // Several vectors: of one each step would wait for the one before.
+    constexpr int64_t mostVectors = 4, manyRows = 1 << 10;
+    int64_t rows = std::lcm(single, columns) / columns, count = 1;
+    for (int64_t axis : axes)
+      count *= type.isDynamicDim(axis) ? manyRows : type.getDimSize(axis);
+    while (2 * rows * columns <= mostVectors * single && 4 * rows <= count)
+      rows *= 2;
+    return 2 * rows <= count ? rows : 1;
+  }
+
+  /// All of a few columns: `togetherRows` rows a step, what these leave, and the last rows.
+  void emitNarrow(ArrayRef<Value> at) {
+    int64_t columns = target.type.getShape().back(), wide = togetherRows * columns;
+    Value count = r.constant(1), rows = r.constant(togetherRows);
+    for (auto [axis, size] : llvm::zip_equal(axes, sizes)) {
+      count = r.mul(count, size);
+      from[axis] = r.constant(0);
+    }
+    from.back() = r.constant(0);
+    const KernelBuilder::Buffer source = r.bufferOf(operand);
+    Value base = r.linearIndex(source, from);
+    VectorReader vectors(r, wide);
+    Value steps = r.divide(count, rows);
+    Value sums = emitSums(r, steps, startOfLanes(r, kind, element, wide), isSum(),
+                          [&](ValueRange place, Value carried) {
+                            Value linear = r.add(base, r.mul(place[0], r.constant(wide)));
+                            return reduceLanes(r, kind, carried,
+                                               vectors.load(source.pointer, element, linear));
+                          });
+    Value room = stackElements(r, element, wide);
+    vectors.store(sums, room, element, r.constant(0));
+    Value mask = laneMasks(r, {1, 1, lanes}, at.back(), target.dims.back())[0];
+    VectorReader narrow(r, lanes);
+    narrow.setLanes(r.constant(0), mask);
+    auto reduceRows = [&](Value start, Value pointer, Value first, Value end) {
+      return emitReductionLoops(
+          r, r.sub(end, first), start, [&](ValueRange place, ValueRange carried) {
+            Value linear = r.mul(r.add(first, place[0]), r.constant(columns));
+            if (pointer == source.pointer)
+              linear = r.add(base, linear);
+            return SmallVector<Value>{
+                reduceLanes(r, kind, carried[0], narrow.load(pointer, element, linear))};
+          })[0];
+    };
+    // Of few rows no step leaves anything.
+    Value held =
+        arith::SelectOp::create(r.b, r.loc, r.less(r.constant(0), steps), rows, r.constant(0));
+    Value sum = reduceRows(startOfLanes(r, kind, element, lanes), room, r.constant(0), held);
+    finish(at, mask, reduceRows(sum, source.pointer, r.mul(steps, rows), count));
+  }
+
   /// `count` columns from `first` on out of an open number: through memory where the operand
   /// is large, else several vectors at once, then one, whatever is left of it. A column's
   /// elements are added in one order.
@@ -336,7 +404,7 @@ private:
   ReduceKind kind;
   SmallVector<int64_t> axes;
   bool keepsDims;
-  int64_t lanes;
+  int64_t lanes, togetherRows = 1;
   Type element; ///< of what is reduced: f32 or f64
   Value result;
   const KernelBuilder::Buffer target;
