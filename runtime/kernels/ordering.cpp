@@ -153,17 +153,19 @@ static void fillWords(const Pattern &pattern, const void *data, const Columns &c
     return Word(Bits(key) << half | Bits(i));
   };
   const int64_t lanes = columns.lanes, step = columns.step, first = columns.firsts[0];
+  const int64_t begin = columns.begin, end = begin + columns.count;
+  words -= begin * lanes;
   bool areNeighbours = true;
   for (int64_t l = 1; l < lanes; ++l)
     areNeighbours = areNeighbours && columns.firsts[l] == first + l;
   if (areNeighbours) {
-    for (int64_t i = 0; i < columns.count; ++i)
+    for (int64_t i = begin; i < end; ++i)
       for (int64_t l = 0; l < lanes; ++l)
         words[i * lanes + l] = wordOf(first + i * step + l, i);
     return;
   }
   for (int64_t l = 0; l < lanes; ++l)
-    for (int64_t i = 0; i < columns.count; ++i)
+    for (int64_t i = begin; i < end; ++i)
       words[i * lanes + l] = wordOf(columns.firsts[l] + i * step, i);
 }
 
@@ -198,6 +200,23 @@ template bool hasWords<int32_t>(int32_t, int64_t);
 template bool hasWords<int64_t>(int32_t, int64_t);
 template void makeWords(int32_t, const void *, const Columns &, bool, int32_t *);
 template void makeWords(int32_t, const void *, const Columns &, bool, int64_t *);
+
+void makeSignedKeys(int32_t dtype, const void *data, const Columns &columns, bool largest,
+                    int64_t *keys) {
+  const int64_t lanes = columns.lanes, bytes = weir_dtype_size(dtype);
+  constexpr uint64_t sign = UINT64_C(1) << 63;
+  const uint64_t turn = largest ? ~sign : sign;
+  constexpr int64_t most = 64;
+  uint64_t line[most];
+  for (int64_t l = 0; l < lanes; ++l)
+    for (int64_t done = 0; done < columns.count; done += most) {
+      int64_t count = columns.count - done < most ? columns.count - done : most;
+      int64_t place = columns.firsts[l] + (columns.begin + done) * columns.step;
+      makeKeys(dtype, static_cast<const char *>(data) + place * bytes, columns.step, count, line);
+      for (int64_t i = 0; i < count; ++i)
+        keys[(done + i) * lanes + l] = static_cast<int64_t>(line[i] ^ turn);
+    }
+}
 
 //===----------------------------------------------------------------------===//
 // Sorting keys: quicksort that gives way to heapsort (Musser's introsort)

@@ -25,19 +25,25 @@ bool hasKeys(int32_t dtype);
 /// keys[i] = key of element i * stride, for i in [0, count).
 void makeKeys(int32_t dtype, const void *data, int64_t stride, int64_t count, uint64_t *keys);
 
-/// Columns of a tensor side by side: element i of column l is number firsts[l] + i * step.
+/// Elements [begin, begin + count) of columns of a tensor side by side: element i of column l is
+/// number firsts[l] + i * step.
 struct Columns {
   const int64_t *firsts;
   int64_t lanes;
   int64_t step;
+  int64_t begin;
   int64_t count;
 };
 /// Whether elements of the type and indices below `count` fit into one `Word`, half of it each.
 template <typename Word> bool hasWords(int32_t dtype, int64_t count);
-/// words[i * lanes + l] orders element i of column l, falling where `largest`, and behind that its
-/// index, which is the lower half.
+/// words[(i - begin) * lanes + l] orders element i of column l, falling where `largest`, and behind
+/// that its index, which is the lower half.
 template <typename Word>
 void makeWords(int32_t dtype, const void *data, const Columns &columns, bool largest, Word *words);
+
+/// keys[(i - begin) * lanes + l] orders element i of column l, signed, falling where `largest`.
+void makeSignedKeys(int32_t dtype, const void *data, const Columns &columns, bool largest,
+                    int64_t *keys);
 
 /// A key and where it came from. No two of a list are equal, which keeps
 /// quicksort from its worst case of equal keys, and makes every sort stable.

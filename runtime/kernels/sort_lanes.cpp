@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <string.h>
+#include <type_traits>
 
 namespace weir::rt {
 
@@ -44,7 +45,115 @@ template <typename Word, int64_t lanes>
   }
 }
 
+/// Inserts lines into what is kept of the columns, which is in registers meanwhile.
+template <typename Word, int64_t lanes, int64_t kept>
+[[gnu::always_inline]] inline void insertLines(Word *least, const Word *words, int64_t count) {
+  typedef Word Vector __attribute__((vector_size(sizeof(Word) * lanes)));
+  Vector best[kept];
+  memcpy(best, least, sizeof(best));
+  for (int64_t i = 0; i < count; ++i) {
+    Vector next;
+    memcpy(&next, words + i * lanes, sizeof(next));
+#pragma GCC unroll 8
+    for (int64_t j = 0; j < kept; ++j) {
+      Vector less = next < best[j] ? next : best[j];
+      next = next < best[j] ? best[j] : next;
+      best[j] = less;
+    }
+  }
+  memcpy(least, best, sizeof(best));
+}
+
+template <int64_t kept>
+[[gnu::always_inline]] inline void insertKeyLines(int64_t *least, int64_t *indices,
+                                                  const int64_t *keys, int64_t begin,
+                                                  int64_t count) {
+  typedef int64_t Vector __attribute__((vector_size(sizeof(int64_t) * wideLanes)));
+  Vector best[kept], places[kept];
+  memcpy(best, least, sizeof(best));
+  memcpy(places, indices, sizeof(places));
+  for (int64_t i = 0; i < count; ++i) {
+    Vector next, place = Vector{} + (begin + i);
+    memcpy(&next, keys + i * wideLanes, sizeof(next));
+    // Behind keys that are equal. What is moved on keeps its order, whatever it is equal to.
+#pragma GCC unroll 8
+    for (int64_t j = kept - 1; j >= 0; --j) {
+      auto moves = j > 0 ? next < best[j > 0 ? j - 1 : 0] : Vector{} != Vector{};
+      auto enters = next < best[j];
+      Vector key = moves ? best[j > 0 ? j - 1 : 0] : next,
+             from = moves ? places[j > 0 ? j - 1 : 0] : place;
+      best[j] = enters ? key : best[j];
+      places[j] = enters ? from : places[j];
+    }
+  }
+  memcpy(least, best, sizeof(best));
+  memcpy(indices, places, sizeof(places));
+}
+
+/// Calls `body` with the number of kept elements as a constant.
+template <typename Body> [[gnu::always_inline]] inline void withKept(int64_t kept, Body body) {
+  switch (kept) {
+  case 1:
+    return body(std::integral_constant<int64_t, 1>());
+  case 2:
+    return body(std::integral_constant<int64_t, 2>());
+  case 3:
+    return body(std::integral_constant<int64_t, 3>());
+  case 4:
+    return body(std::integral_constant<int64_t, 4>());
+  case 5:
+    return body(std::integral_constant<int64_t, 5>());
+  case 6:
+    return body(std::integral_constant<int64_t, 6>());
+  case 7:
+    return body(std::integral_constant<int64_t, 7>());
+  default:
+    return body(std::integral_constant<int64_t, mostKept>());
+  }
+}
+
+template <typename Word, int64_t lanes>
+[[gnu::always_inline]] inline void insertAny(Word *least, int64_t kept, const Word *words,
+                                             int64_t count) {
+  withKept(kept, [=](auto constant) __attribute__((always_inline)) {
+    insertLines<Word, lanes, constant.value>(least, words, count);
+  });
+}
+[[gnu::always_inline]] inline void insertAnyKeys(int64_t *least, int64_t *indices, int64_t kept,
+                                                 const int64_t *keys, int64_t begin,
+                                                 int64_t count) {
+  withKept(kept, [=](auto constant) __attribute__((always_inline)) {
+    insertKeyLines<constant.value>(least, indices, keys, begin, count);
+  });
+}
+
 #if defined(__x86_64__)
+__attribute__((target("avx2"))) void insertByAvx2(int32_t *least, int64_t kept,
+                                                  const int32_t *words, int64_t count) {
+  insertAny<int32_t, narrowLanes>(least, kept, words, count);
+}
+__attribute__((target("avx2"))) void insertByAvx2(int64_t *least, int64_t kept,
+                                                  const int64_t *words, int64_t count) {
+  insertAny<int64_t, wideLanes>(least, kept, words, count);
+}
+__attribute__((target("avx512f"))) void insertByAvx512(int32_t *least, int64_t kept,
+                                                       const int32_t *words, int64_t count) {
+  insertAny<int32_t, narrowLanes>(least, kept, words, count);
+}
+__attribute__((target("avx512f"))) void insertByAvx512(int64_t *least, int64_t kept,
+                                                       const int64_t *words, int64_t count) {
+  insertAny<int64_t, wideLanes>(least, kept, words, count);
+}
+__attribute__((target("avx2"))) void insertKeysByAvx2(int64_t *least, int64_t *indices,
+                                                      int64_t kept, const int64_t *keys,
+                                                      int64_t begin, int64_t count) {
+  insertAnyKeys(least, indices, kept, keys, begin, count);
+}
+__attribute__((target("avx512f"))) void insertKeysByAvx512(int64_t *least, int64_t *indices,
+                                                           int64_t kept, const int64_t *keys,
+                                                           int64_t begin, int64_t count) {
+  insertAnyKeys(least, indices, kept, keys, begin, count);
+}
 __attribute__((target("avx2"))) void sortByAvx2(int32_t *words, int64_t count) {
   mergeExchange<int32_t, narrowLanes>(words, count);
 }
@@ -84,7 +193,35 @@ template <typename Word, int64_t lanes> void sortWords(Word *words, int64_t coun
   mergeExchange<Word, lanes>(words, count);
 }
 
+template <typename Word, int64_t lanes>
+void insertWords(Word *least, int64_t kept, const Word *words, int64_t count) {
+#if defined(__x86_64__)
+  if (features() & WEIR_CPU_AVX512)
+    return insertByAvx512(least, kept, words, count);
+  if (features() & WEIR_CPU_AVX2)
+    return insertByAvx2(least, kept, words, count);
+#endif
+  insertAny<Word, lanes>(least, kept, words, count);
+}
+
 } // namespace
+
+void insertColumns(int32_t *least, int64_t kept, const int32_t *words, int64_t count) {
+  insertWords<int32_t, narrowLanes>(least, kept, words, count);
+}
+void insertColumns(int64_t *least, int64_t kept, const int64_t *words, int64_t count) {
+  insertWords<int64_t, wideLanes>(least, kept, words, count);
+}
+void insertKeys(int64_t *least, int64_t *indices, int64_t kept, const int64_t *keys, int64_t begin,
+                int64_t count) {
+#if defined(__x86_64__)
+  if (features() & WEIR_CPU_AVX512)
+    return insertKeysByAvx512(least, indices, kept, keys, begin, count);
+  if (features() & WEIR_CPU_AVX2)
+    return insertKeysByAvx2(least, indices, kept, keys, begin, count);
+#endif
+  insertAnyKeys(least, indices, kept, keys, begin, count);
+}
 
 void sortColumns(int32_t *words, int64_t count) { sortWords<int32_t, narrowLanes>(words, count); }
 void sortColumns(int64_t *words, int64_t count) { sortWords<int64_t, wideLanes>(words, count); }

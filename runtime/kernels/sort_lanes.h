@@ -26,6 +26,19 @@ void sortColumns(int32_t *words, int64_t count);
 /// The same of wideLanes numbers.
 void sortColumns(int64_t *words, int64_t count);
 
+/// What insertColumns keeps of a column, in order.
+constexpr int64_t mostKept = 8;
+
+/// Puts `count` lines of narrowLanes numbers among the least `kept` of each column, which are in
+/// order and stay so. 0 < kept <= mostKept.
+void insertColumns(int32_t *least, int64_t kept, const int32_t *words, int64_t count);
+/// The same of wideLanes numbers.
+void insertColumns(int64_t *least, int64_t kept, const int64_t *words, int64_t count);
+/// The same of wideLanes keys, of which equal ones stay in the order in which they come: `indices`
+/// holds the numbers of those that are kept; the first line has number `begin`.
+void insertKeys(int64_t *least, int64_t *indices, int64_t kept, const int64_t *keys, int64_t begin,
+                int64_t count);
+
 } // namespace weir::rt
 
 #endif // WEIR_RUNTIME_KERNELS_SORT_LANES_H

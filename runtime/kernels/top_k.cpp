@@ -10,6 +10,7 @@
 #include "kernels/sort_lanes.h"
 
 #include <algorithm>
+#include <limits>
 
 using namespace weir::rt;
 
@@ -120,44 +121,134 @@ void writeColumns(const weir_tensor &data, weir_tensor *results, int64_t k, cons
         write(i, l);
 }
 
-/// All lines, `lanes` at a time.
+/// Where `lanes` lines from `begin` on have their first elements, in the data and in the results.
+/// What is too many is the last line again: it is sorted and forgotten.
+class LineStarts {
+public:
+  static constexpr int64_t most = wideLanes > narrowLanes ? wideLanes : narrowLanes;
+
+  /// Lines follow each other: the next ones are found without a division.
+  int64_t advance(const AxisView &view, int64_t k, int64_t lanes) {
+    int64_t lines = view.outer * view.inner, valid = lines - next < lanes ? lines - next : lanes;
+    for (int64_t l = 0; l < lanes; ++l) {
+      firsts[l] = outer * view.size * view.inner + inner;
+      outs[l] = outer * k * view.inner + inner;
+      if (l + 1 < valid && ++inner == view.inner) {
+        inner = 0;
+        ++outer;
+      }
+    }
+    if (++inner == view.inner) {
+      inner = 0;
+      ++outer;
+    }
+    next += valid;
+    return valid;
+  }
+
+  int64_t firsts[most], outs[most];
+
+private:
+  int64_t next = 0, outer = 0, inner = 0;
+};
+
+/// Elements of a line whose keys are in the nearest cache at once.
+constexpr int64_t rowsAtOnce = 256;
+
+/// Whether few elements are wanted, so that each is put among the first so far.
+bool inserts(const Selection &selection) { return selection.k <= mostKept; }
+
+/// All lines, `lanes` at a time. `words` has room for a line of each, or where `inserts` for
+/// rowsAtOnce elements, and for what is kept behind them.
 template <typename T, typename Word>
 void selectColumns(const weir_tensor &data, weir_tensor *results, const Selection &selection,
                    const AxisView &view, int64_t lanes, Word *words) {
-  int64_t lines = view.outer * view.inner;
-  int64_t firsts[wideLanes > narrowLanes ? wideLanes : narrowLanes];
-  int64_t outs[sizeof(firsts) / sizeof(*firsts)];
-  Columns columns = {firsts, lanes, view.inner, view.size};
+  int64_t lines = view.outer * view.inner, k = selection.k;
+  LineStarts starts;
   for (int64_t begin = 0; begin < lines; begin += lanes) {
-    int64_t valid = lines - begin < lanes ? lines - begin : lanes;
-    for (int64_t l = 0; l < lanes; ++l) {
-      // What is too many is sorted and forgotten.
-      int64_t line = begin + (l < valid ? l : valid - 1);
-      int64_t outer = line / view.inner, inner = line % view.inner;
-      firsts[l] = outer * view.size * view.inner + inner;
-      outs[l] = outer * selection.k * view.inner + inner;
+    int64_t valid = starts.advance(view, k, lanes);
+    Columns columns = {starts.firsts, lanes, view.inner, 0, view.size};
+    Word *sorted = words;
+    if (inserts(selection)) {
+      sorted = words + rowsAtOnce * lanes;
+      std::fill_n(sorted, k * lanes, std::numeric_limits<Word>::max());
+      for (; columns.begin < view.size; columns.begin += rowsAtOnce) {
+        columns.count = std::min(rowsAtOnce, view.size - columns.begin);
+        makeWords(data.dtype, data.data, columns, selection.largest, words);
+        insertColumns(sorted, k, words, columns.count);
+      }
+    } else {
+      makeWords(data.dtype, data.data, columns, selection.largest, words);
+      sortColumns(words, view.size);
     }
-    makeWords(data.dtype, data.data, columns, selection.largest, words);
-    sortColumns(words, view.size);
     if (results[1].dtype == WEIR_I32)
-      writeColumns<T, int32_t>(data, results, selection.k, columns, outs, valid, words);
+      writeColumns<T, int32_t>(data, results, k, columns, starts.outs, valid, sorted);
     else
-      writeColumns<T, int64_t>(data, results, selection.k, columns, outs, valid, words);
+      writeColumns<T, int64_t>(data, results, k, columns, starts.outs, valid, sorted);
+  }
+}
+
+/// Puts the first `count` of wideLanes keys in order, column by column, with their numbers.
+void sortFirst(const int64_t *keys, int64_t count, int64_t *least, int64_t *indices) {
+  for (int64_t l = 0; l < wideLanes; ++l)
+    for (int64_t i = 0; i < count; ++i) {
+      int64_t key = keys[i * wideLanes + l], at = i * wideLanes + l;
+      for (; at >= wideLanes && key < least[at - wideLanes]; at -= wideLanes) {
+        least[at] = least[at - wideLanes];
+        indices[at] = indices[at - wideLanes];
+      }
+      least[at] = key;
+      indices[at] = i;
+    }
+}
+
+/// The first few of all lines whose keys take 64 bits; `keys` has room for rowsAtOnce of each lane.
+void selectKeyColumns(const weir_tensor &data, weir_tensor *results, const Selection &selection,
+                      const AxisView &view, int64_t *keys) {
+  int64_t lines = view.outer * view.inner, bytes = weir_dtype_size(data.dtype);
+  LineStarts starts;
+  for (int64_t begin = 0; begin < lines; begin += wideLanes) {
+    int64_t valid = starts.advance(view, selection.k, wideLanes);
+    Columns columns = {starts.firsts, wideLanes, view.inner, 0, 0};
+    int64_t least[mostKept * wideLanes], indices[mostKept * wideLanes];
+    for (; columns.begin < view.size; columns.begin += rowsAtOnce) {
+      columns.count = std::min(rowsAtOnce, view.size - columns.begin);
+      makeSignedKeys(data.dtype, data.data, columns, selection.largest, keys);
+      int64_t done = columns.begin ? 0 : selection.k;
+      if (done)
+        sortFirst(keys, done, least, indices);
+      insertKeys(least, indices, selection.k, keys + done * wideLanes, columns.begin + done,
+                 columns.count - done);
+    }
+    for (int64_t l = 0; l < valid; ++l)
+      for (int64_t i = 0; i < selection.k; ++i) {
+        int64_t index = indices[i * wideLanes + l], to = starts.outs[l] + i * view.inner;
+        copyElement(data, starts.firsts[l] + index * view.inner, results[0], to, bytes);
+        storeIndex(results[1], to, index);
+      }
   }
 }
 
 /// Whether lines are worth sorting side by side: what a network compares grows faster than what
-/// quicksort does, and with a heap there is little to sort.
+/// quicksort does, and with a heap there is little to sort. What is put among few takes as long as
+/// it is: neighbours in memory are read together.
 bool sortsColumns(const Selection &selection, const AxisView &view) {
   constexpr int64_t shortLine = 256, longLine = 2048;
-  return (selection.sorted || selection.k == view.size) && view.outer * view.inner >= wideLanes &&
+  if ((!selection.sorted && selection.k != view.size) || view.outer * view.inner < wideLanes)
+    return false;
+  return (inserts(selection) && view.inner >= wideLanes) ||
          view.size <= (selection.k <= view.size / 16 ? shortLine : longLine);
+}
+
+/// What the words of that many lanes take.
+int64_t wordsOf(const Selection &selection, const AxisView &view, int64_t lanes) {
+  return (inserts(selection) ? rowsAtOnce + mostKept : view.size) * lanes;
 }
 
 int32_t selectSideBySide(weir_context *ctx, const weir_tensor &data, weir_tensor *results,
                          const Selection &selection, const AxisView &view) {
   if (hasWords<int32_t>(data.dtype, view.size)) {
-    Scratch<int32_t> words(ctx, view.size * narrowLanes);
+    Scratch<int32_t> words(ctx, wordsOf(selection, view, narrowLanes));
     if (!words.data)
       return WEIR_RESOURCE_EXHAUSTED;
     if (weir_dtype_size(data.dtype) == 1)
@@ -166,7 +257,14 @@ int32_t selectSideBySide(weir_context *ctx, const weir_tensor &data, weir_tensor
       selectColumns<uint16_t>(data, results, selection, view, narrowLanes, words.data);
     return WEIR_OK;
   }
-  Scratch<int64_t> words(ctx, view.size * wideLanes);
+  if (!hasWords<int64_t>(data.dtype, view.size)) {
+    Scratch<int64_t> keys(ctx, rowsAtOnce * wideLanes);
+    if (!keys.data)
+      return WEIR_RESOURCE_EXHAUSTED;
+    selectKeyColumns(data, results, selection, view, keys.data);
+    return WEIR_OK;
+  }
+  Scratch<int64_t> words(ctx, wordsOf(selection, view, wideLanes));
   if (!words.data)
     return WEIR_RESOURCE_EXHAUSTED;
   selectColumns<uint32_t>(data, results, selection, view, wideLanes, words.data);
@@ -192,7 +290,8 @@ int32_t select(weir_context *ctx, const weir_tensor &data, weir_tensor *results,
     return WEIR_RESOURCE_EXHAUSTED;
   if (elementCountOf(data) == 0 || selection.k == 0)
     return WEIR_OK;
-  if (sortsColumns(selection, view) && hasWords<int64_t>(data.dtype, view.size))
+  if (sortsColumns(selection, view) &&
+      (inserts(selection) || hasWords<int64_t>(data.dtype, view.size)))
     return selectSideBySide(ctx, data, results, selection, view);
   Scratch<uint64_t> keys(ctx, view.size);
   Scratch<KeyIndex> items(ctx, view.size);

@@ -80,6 +80,18 @@ TEST(SideBySide, OrdersAsKeysDo) {
         expectOrder(dtype, dims, (dims[1] + 1) / 2, largest, largest ? WEIR_I32 : WEIR_I64, random);
 }
 
+// The first few of lines, each put among those so far: as many of them as there are forms, beyond
+// what is read at once, and where all keys are equal.
+TEST(SideBySide, OrdersTheFirstFew) {
+  std::mt19937 random(14);
+  for (int32_t dtype : {WEIR_BOOL, WEIR_I8, WEIR_F16, WEIR_F32, WEIR_I64, WEIR_U64, WEIR_F64})
+    for (const std::vector<int64_t> &dims :
+         {std::vector<int64_t>{3, 9, 21}, {1, 300, 8}, {20, 12, 1}, {2, 8, 5}})
+      for (int64_t k = 1; k <= 8; ++k)
+        for (bool largest : {false, true})
+          expectOrder(dtype, dims, k, largest, largest ? WEIR_I32 : WEIR_I64, random);
+}
+
 // Lengths at which one way gives way to another.
 TEST(SideBySide, OrdersLongLines) {
   std::mt19937 random(12);
