@@ -15,6 +15,7 @@
 #include "compiler/codegen/cpu/KernelEmitter.h"
 #include "compiler/codegen/cpu/PadBlocks.h"
 #include "compiler/codegen/cpu/PiecewiseRows.h"
+#include "compiler/codegen/cpu/RepeatedBlocks.h"
 #include "compiler/codegen/cpu/Tiles.h"
 #include "compiler/codegen/cpu/schedule/Strategy.h"
 #include "compiler/codegen/kernel/LibraryCall.h"
@@ -115,9 +116,10 @@ bool isOfShortLines(Block &body, int64_t parallel) {
                       llvm::IsaPred<ConstantOp, ElementwiseOpInterface, SliceOp>);
 }
 
-/// The parts of [0, range) that a kernel without its own tiling is called for.
+/// The parts of [0, range) that a kernel without its own tiling is called for. `asksForBlocks`: as
+/// blocks of its operand where it repeats those.
 void emitLoopForm(KernelBuilder &r, plan::KernelOp kernel, ElementalOpInterface lead, Value begin,
-                  Value end) {
+                  Value end, bool asksForBlocks = true) {
   OpBuilder::InsertionGuard guard(r.b);
   Block &body = kernel.getBody().front();
   const KernelBuilder::Buffer &first = r.bufferOf(body.getTerminator()->getOperand(0));
@@ -134,6 +136,23 @@ void emitLoopForm(KernelBuilder &r, plan::KernelOp kernel, ElementalOpInterface 
       isOfBlocks(r, only)) {
     r.loc = only.getLoc();
     return emitBlocks(r, only.getDefiningOp<ConcatOp>(), first, begin, end);
+  }
+  std::optional<RepeatedBlocks> blocks;
+  if (asksForBlocks && !lead && body.getTerminator()->getNumOperands() == 1 && isWhole && parts &&
+      parallel < rank)
+    blocks = repeatedBlocksOf(r, only);
+  if (blocks) {
+    r.loc = only.getLoc();
+    auto repeat = [&] {
+      Value lines = r.constant(1);
+      for (Value dim : ArrayRef(first.dims).drop_front(parallel).drop_back())
+        lines = r.mul(lines, dim);
+      emitRepeatedBlocks(r, *blocks, first, r.mul(begin, lines), r.mul(end, lines));
+    };
+    if (!blocks->holds)
+      return repeat();
+    return emitEither(r, blocks->holds, repeat,
+                      [&] { emitLoopForm(r, kernel, lead, begin, end, /*asksForBlocks=*/false); });
   }
   if (parallel > 1 && !lead && isOfShortLines(body, parallel)) {
     indices = emitLineLoops(r, ArrayRef(first.dims).take_front(parallel), begin, end);

@@ -155,7 +155,8 @@ bool weir::isOfBlocks(KernelBuilder &r, Value tensor) {
   auto type = cast<RankedTensorType>(tensor.getType());
   Type element = type.getElementType();
   return int64_t(concat.getAxis()) + 1 < type.getRank() && element.isIntOrFloat() &&
-         element.getIntOrFloatBitWidth() >= 8 && llvm::all_of(concat.getInputs(), [&](Value input) {
+         element.getIntOrFloatBitWidth() % 8 <= 1 &&
+         llvm::all_of(concat.getInputs(), [&](Value input) {
            return isa<BlockArgument>(input) && r.bufferOf(input).extents.empty();
          });
 }
@@ -189,7 +190,7 @@ void weir::emitBlocks(KernelBuilder &r, ConcatOp concat, const KernelBuilder::Bu
       auto addressOf = [&](const KernelBuilder::Buffer &buffer, Value at) {
         return BufferAccess::address(r, buffer.pointer, element, at);
       };
-      int64_t bytes = element.getIntOrFloatBitWidth() / 8;
+      int64_t bytes = std::max(element.getIntOrFloatBitWidth(), 8u) / 8; // booleans take one
       Value size = r.b.createOrFold<arith::IndexCastOp>(r.loc, r.b.getI64Type(),
                                                         r.mul(count, r.constant(bytes)));
       LLVM::MemcpyOp::create(r.b, r.loc, addressOf(target, comes), addressOf(source, lies), size,

@@ -7,6 +7,7 @@
 
 #include "compiler/codegen/cpu/KernelEmitter.h"
 #include "compiler/codegen/cpu/PadBlocks.h"
+#include "compiler/codegen/cpu/RepeatedBlocks.h"
 #include "compiler/codegen/cpu/schedule/Strategy.h"
 #include "dialects/weir/Pch.h"
 #include "passes/analysis/Clusters.h"
@@ -96,11 +97,11 @@ public:
     // Small results that have nothing to do with each other, one group behind the other.
     if (resultGroups(request.body()).size() > 1)
       return SmallVector<int64_t>();
-    if (request.isFlat)
+    Value result = request.body().getTerminator()->getOperand(0);
+    if (request.isFlat && !(request.isHost && isStretchedByBlocks(result)))
       return std::nullopt;
     int64_t rank = request.type.getRank();
     // Whole blocks for each part, as long as these are enough for threads.
-    Value result = request.body().getTerminator()->getOperand(0);
     if (request.isHost && isPadBlocks(result.getDefiningOp())) {
       int64_t parts = 1, outer = 0;
       for (; outer < rank - 1 && parts < manyParts; ++outer)
