@@ -10,7 +10,9 @@
 #include "llvm/Analysis/LazyCallGraph.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
+#include "llvm/IR/Dominators.h"
 #include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/Transforms/InstCombine/InstCombine.h"
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
 #include "llvm/Transforms/Scalar/IndVarSimplify.h"
@@ -80,6 +82,61 @@ private:
   static bool isFree(const llvm::Instruction &i) {
     return llvm::isa<llvm::GetElementPtrInst, llvm::PHINode, llvm::CastInst>(i);
   }
+};
+
+/// Writes short loops out, and does not ask what that costs where it is plain that it costs too
+/// much: LLVM asks for the cost of each instruction of each loop, and of a tile's loops it finds
+/// every time what counting products and accesses says, that they are to be kept.
+struct FullUnrollPass : llvm::PassInfoMixin<FullUnrollPass> {
+  llvm::PreservedAnalyses run(llvm::Loop &loop, llvm::LoopAnalysisManager &analyses,
+                              llvm::LoopStandardAnalysisResults &results,
+                              llvm::LPMUpdater &updater) {
+    return isKept(loop, results) ? llvm::PreservedAnalyses::all()
+                                 : unroll.run(loop, analyses, results, updater);
+  }
+
+private:
+  /// What LLVM writes out at -O3 where nothing falls away, where as much falls away as it counts
+  /// on, and the turns up to which it looks.
+  static constexpr uint64_t mostCost = 300, mostSavedCost = 1200, fewTurns = 10;
+
+  static bool isKept(const llvm::Loop &loop, llvm::LoopStandardAnalysisResults &results) {
+    if (loop.getLoopID())
+      return false;
+    // No more than the loop costs, in LLVM's units: these cost one or two each.
+    uint64_t size = 0, always = 0, all = 0;
+    for (llvm::BasicBlock *block : loop.blocks()) {
+      uint64_t here = llvm::count_if(*block, costs);
+      size += here;
+      all += block->size();
+      if (loop.getLoopLatch() && results.DT.dominates(block, loop.getLoopLatch()))
+        always += here;
+    }
+    // A loop within which there is none may have its first turn written out before it.
+    if (size < 3 || (loop.isInnermost() && 2 * size <= mostCost))
+      return false;
+    uint64_t turns = results.SE.getSmallConstantTripCount(&loop);
+    if (turns == 0 && results.SE.isBackedgeTakenCountMaxOrZero(&loop))
+      turns = results.SE.getSmallConstantMaxTripCount(&loop);
+    if (turns == 0)
+      return true;
+    if ((size - 2) * turns + 2 < mostCost)
+      return false;
+    if (!loop.isInnermost() || turns > fewTurns)
+      return true;
+    // Of what costs `all` a turn the more may be written out the more falls away.
+    return always * turns > mostSavedCost || always * always * turns > 4 * all * mostCost;
+  }
+
+  static bool costs(const llvm::Instruction &i) {
+    if (const auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&i))
+      return call->getIntrinsicID() == llvm::Intrinsic::fma ||
+             call->getIntrinsicID() == llvm::Intrinsic::fmuladd;
+    return llvm::isa<llvm::LoadInst, llvm::StoreInst>(i) ||
+           (llvm::isa<llvm::BinaryOperator>(i) && i.getType()->isFPOrFPVectorTy());
+  }
+
+  llvm::LoopFullUnrollPass unroll{/*OptLevel=*/3};
 };
 
 /// Joins scalars to vectors where there are any that could be: of code in vectors only addresses
@@ -163,7 +220,7 @@ llvm::FunctionPassManager weir::vectorKernelPasses() {
   addHoisting(passes);
   passes.addPass(KeepLargeLoopsPass());
   // Blocks of a window that lie at a line's ends have code of their own once these are written out.
-  passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LoopFullUnrollPass(/*OptLevel=*/3)));
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(FullUnrollPass()));
   addCleanup(passes);
   passes.addPass(llvm::LoopVectorizePass());
   passes.addPass(JoinScalarsPass());
@@ -190,7 +247,7 @@ llvm::FunctionPassManager weir::loopKernelPasses() {
   counted.addPass(llvm::LoopIdiomRecognizePass());
   counted.addPass(llvm::IndVarSimplifyPass());
   counted.addPass(llvm::LoopDeletionPass());
-  counted.addPass(llvm::LoopFullUnrollPass(/*OptLevel=*/3));
+  counted.addPass(FullUnrollPass());
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(counted)));
   addCleanup(passes);
   passes.addPass(llvm::LoopVectorizePass());
