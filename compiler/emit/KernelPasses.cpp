@@ -112,8 +112,7 @@ private:
       if (loop.getLoopLatch() && results.DT.dominates(block, loop.getLoopLatch()))
         always += here;
     }
-    // A loop within which there is none may have its first turn written out before it.
-    if (size < 3 || (loop.isInnermost() && 2 * size <= mostCost))
+    if (size < 3 || (2 * size <= mostCost && mayBePeeled(loop)))
       return false;
     uint64_t turns = results.SE.getSmallConstantTripCount(&loop);
     if (turns == 0 && results.SE.isBackedgeTakenCountMaxOrZero(&loop))
@@ -126,6 +125,32 @@ private:
       return true;
     // Of what costs `all` a turn the more may be written out the more falls away.
     return always * turns > mostSavedCost || always * always * turns > 4 * all * mostCost;
+  }
+
+  /// Whether the first or last turns might be written out beside the loop: where something is
+  /// decided in it, or a value is from some turn on the same. What is added to, or comes from a
+  /// call, as a product's sum does, never is.
+  static bool mayBePeeled(const llvm::Loop &loop) {
+    if (!loop.isInnermost())
+      return false;
+    if (loop.getNumBlocks() != 1)
+      return true;
+    const llvm::BasicBlock *block = loop.getHeader();
+    const auto *branch = llvm::dyn_cast<llvm::BranchInst>(block->getTerminator());
+    if (!branch || !branch->isConditional())
+      return true;
+    for (const llvm::PHINode &phi : block->phis()) {
+      const auto *next = llvm::dyn_cast<llvm::Instruction>(phi.getIncomingValueForBlock(block));
+      if (!next || next->getParent() != block)
+        return true;
+      bool addsTo = next->isBinaryOp() && llvm::is_contained(next->operands(), &phi);
+      if (!addsTo && !llvm::isa<llvm::CallInst>(next))
+        return true;
+    }
+    return llvm::any_of(*block, [&](const llvm::Instruction &i) {
+      return llvm::isa<llvm::SelectInst, llvm::MinMaxIntrinsic>(i) ||
+             (llvm::isa<llvm::ICmpInst>(i) && &i != branch->getCondition());
+    });
   }
 
   static bool costs(const llvm::Instruction &i) {
