@@ -8,6 +8,7 @@
 #include "compiler/emit/BlobBytes.h"
 
 #include "dialects/weir/Arranged.h"
+#include "dialects/weir/Scaled.h"
 #include "dialects/weir/WinogradFilter.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
@@ -132,20 +133,23 @@ static llvm::Error writeDense(DenseElementsAttr dense, int64_t offset, BlobSink 
   return pieces.flush();
 }
 
-/// The bytes that a constant is made of.
-static llvm::Expected<llvm::ArrayRef<char>> bytesOf(TypedAttr source, BlobResolver resolve) {
-  if (auto blob = dyn_cast<weir::BlobAttr>(source))
+/// The bytes that a constant is made of, not scaled yet.
+static llvm::Expected<llvm::ArrayRef<char>> bytesOf(TypedAttr value, BlobResolver resolve) {
+  TypedAttr root = rootOf(value);
+  if (auto scaled = dyn_cast<ScaledAttr>(root))
+    root = scaled.getSource();
+  if (auto blob = dyn_cast<weir::BlobAttr>(root))
     return resolve(blob);
-  return cast<DenseElementsAttr>(source).getRawData();
+  return cast<DenseElementsAttr>(root).getRawData();
 }
 
-/// A constant that `make` makes of the bytes of `source`, a piece at a time.
+/// A constant that `make` makes of the bytes of its source, a piece at a time.
 static llvm::Error
-writeMade(TypedAttr source, int64_t offset, BlobResolver resolve, BlobSink sink,
+writeMade(TypedAttr value, int64_t offset, BlobResolver resolve, BlobSink sink,
           llvm::function_ref<llvm::Error(llvm::ArrayRef<char>,
                                          llvm::function_ref<llvm::Error(llvm::ArrayRef<char>)>)>
               make) {
-  llvm::Expected<llvm::ArrayRef<char>> bytes = bytesOf(source, resolve);
+  llvm::Expected<llvm::ArrayRef<char>> bytes = bytesOf(value, resolve);
   if (!bytes)
     return bytes.takeError();
   return make(*bytes, [&](llvm::ArrayRef<char> piece) {
@@ -169,7 +173,9 @@ static llvm::Error writeStrings(DenseStringElementsAttr strings, int64_t offset,
   return pieces.flush();
 }
 
-llvm::Error weir::writeBlob(Attribute value, int64_t offset, BlobResolver resolve, BlobSink sink) {
+/// `room`: where what is scaled lies until it is in order; the next one takes the same pages.
+static llvm::Error writeBlob(Attribute value, int64_t offset, BlobResolver resolve, BlobSink sink,
+                             llvm::SmallVectorImpl<char> &room) {
   llvm::Expected<int64_t> size = blobBytes(value);
   if (!size)
     return size.takeError();
@@ -178,13 +184,17 @@ llvm::Error weir::writeBlob(Attribute value, int64_t offset, BlobResolver resolv
   if (auto dense = dyn_cast<DenseElementsAttr>(value))
     return writeDense(dense, offset, sink);
   if (auto arranged = dyn_cast<ArrangedAttr>(value))
-    return writeMade(arranged.getSource(), offset, resolve, sink, [&](auto bytes, auto pieces) {
-      return arrangeBytes(arranged, bytes, pieces);
+    return writeMade(arranged, offset, resolve, sink, [&](auto bytes, auto pieces) {
+      auto scaled = scaledBytes(arranged.getSource(), bytes, room);
+      return scaled ? arrangeBytes(arranged, *scaled, pieces) : scaled.takeError();
     });
   if (auto filter = dyn_cast<WinogradAttr>(value))
-    return writeMade(sourceOfWinograd(filter), offset, resolve, sink, [&](auto bytes, auto pieces) {
+    return writeMade(filter, offset, resolve, sink, [&](auto bytes, auto pieces) {
       return transformBytes(filter, bytes, pieces);
     });
+  if (auto scaled = dyn_cast<ScaledAttr>(value))
+    return writeMade(scaled, offset, resolve, sink,
+                     [&](auto bytes, auto pieces) { return scaleBytes(scaled, bytes, pieces); });
   auto blob = dyn_cast<weir::BlobAttr>(value);
   if (!blob)
     return malformed("a constant is neither dense nor a blob");
@@ -197,6 +207,11 @@ llvm::Error weir::writeBlob(Attribute value, int64_t offset, BlobResolver resolv
   return bytes->empty() ? llvm::Error::success() : sink(offset, *bytes);
 }
 
+llvm::Error weir::writeBlob(Attribute value, int64_t offset, BlobResolver resolve, BlobSink sink) {
+  llvm::SmallVector<char, 0> room;
+  return ::writeBlob(value, offset, resolve, sink, room);
+}
+
 llvm::Error weir::writeBlobs(const Program &program, BlobResolver resolve, BlobSink sink) {
   llvm::SmallVector<const BlobInfo *> order;
   for (const BlobInfo &blob : program.blobs)
@@ -205,6 +220,7 @@ llvm::Error weir::writeBlobs(const Program &program, BlobResolver resolve, BlobS
     return std::pair(a->offset, a) < std::pair(b->offset, b);
   });
   int64_t end = 0;
+  llvm::SmallVector<char, 0> room;
   for (const BlobInfo *blob : order) {
     if (blob->offset < end || blob->offset + blob->bytes > program.blobBytes)
       return malformed("constants overlap, or lie outside of their section");
@@ -215,7 +231,7 @@ llvm::Error weir::writeBlobs(const Program &program, BlobResolver resolve, BlobS
     if (*size != blob->bytes)
       return malformed("a constant of " + llvm::Twine(*size) + " bytes was planned with " +
                        llvm::Twine(blob->bytes));
-    if (llvm::Error error = writeBlob(blob->value, blob->offset, resolve, sink))
+    if (llvm::Error error = ::writeBlob(blob->value, blob->offset, resolve, sink, room))
       return error;
     end = blob->offset + blob->bytes;
   }

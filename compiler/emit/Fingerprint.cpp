@@ -39,6 +39,12 @@ void weir::fingerprint(const llvm::Module &module, llvm::StringRef flags, Progra
          << arranged.getSource().getType();
       value = arranged.getSource();
     }
+    if (auto scaled = mlir::dyn_cast_or_null<ScaledAttr>(value)) {
+      os << "scaled " << scaled.getAxis() << ' ';
+      llvm::ArrayRef<char> factors = scaled.getFactors().getRawData();
+      os.write(factors.data(), factors.size());
+      value = scaled.getSource();
+    }
     if (auto attribute = mlir::dyn_cast_or_null<weir::BlobAttr>(value)) {
       os << attribute.getHash();
     } else if (auto strings = mlir::dyn_cast_or_null<mlir::DenseStringElementsAttr>(value)) {

@@ -104,7 +104,8 @@ struct CustomInfo {
 };
 
 /// Bytes of the object's constants. `value` is a BlobAttr (bytes of a mapped
-/// file), a DenseElementsAttr, an ArrangedAttr over one of the two, or a WinogradAttr over any.
+/// file), a DenseElementsAttr, a ScaledAttr, an ArrangedAttr over one of these, or a WinogradAttr
+/// over any.
 struct BlobInfo {
   mlir::Attribute value;
   int64_t offset = 0; ///< from the base, 64-byte aligned

@@ -9,6 +9,7 @@
 #include "dialects/weir/BlobStore.h"
 #include "dialects/weir/Halves.h"
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/Scaled.h"
 #include "dialects/weir/WinogradFilter.h"
 #include "llvm/Support/MathExtras.h"
 #include <cstring>
@@ -31,7 +32,7 @@ static bool hasRawElements(TypedAttr value) {
     return false;
   if (auto dense = dyn_cast<DenseElementsAttr>(value))
     return !dense.isSplat();
-  return isa<weir::BlobAttr, ArrangedAttr>(value);
+  return isa<weir::BlobAttr, ScaledAttr, ArrangedAttr>(value);
 }
 
 static SmallVector<int64_t> rowMajorStrides(ArrayRef<int64_t> shape) {
@@ -64,6 +65,8 @@ struct View {
 
   TypedAttr attribute() const {
     auto type = RankedTensorType::get(shape, element);
+    if (type == source.getType() && panel.empty() && strides == rowMajorStrides(shape))
+      return source;
     // A blob in its own order stays one, under whatever shape.
     auto blob = dyn_cast<weir::BlobAttr>(source);
     bool isWhole = element == cast<RankedTensorType>(source.getType()).getElementType();
@@ -222,14 +225,20 @@ TypedAttr weir::interleavedConstant(TypedAttr value, int64_t rows, int64_t width
   return dense.resizeSplat(RankedTensorType::get(shape, type.getElementType()));
 }
 
+TypedAttr weir::rootOf(TypedAttr value) {
+  if (auto filter = dyn_cast<WinogradAttr>(value))
+    value = filter.getSource();
+  auto arranged = dyn_cast<ArrangedAttr>(value);
+  return arranged ? arranged.getSource() : value;
+}
+
 llvm::Expected<ArrayRef<char>> weir::sourceBytes(TypedAttr value) {
-  if (auto filter = dyn_cast<WinogradAttr>(value)) {
-    value = sourceOfWinograd(filter);
-    if (auto dense = dyn_cast<DenseElementsAttr>(value))
-      return dense.getRawData(); // of a splat its one number
-  }
-  if (auto arranged = dyn_cast<ArrangedAttr>(value))
-    value = arranged.getSource();
+  const bool isFilter = isa<WinogradAttr>(value);
+  value = rootOf(value);
+  if (auto dense = dyn_cast<DenseElementsAttr>(value); dense && isFilter)
+    return dense.getRawData(); // of a splat its one number
+  if (auto scaled = dyn_cast<ScaledAttr>(value))
+    value = scaled.getSource();
   if (auto blob = dyn_cast<weir::BlobAttr>(value))
     return BlobStore::global().bytes(blob);
   if (auto dense = dyn_cast<DenseElementsAttr>(value); dense && hasRawElements(dense))
@@ -385,8 +394,9 @@ LogicalResult ArrangedAttr::verify(llvm::function_ref<InFlightDiagnostic()> emit
   auto from = source ? dyn_cast<RankedTensorType>(source.getType()) : nullptr;
   if (!tensor || !tensor.hasStaticShape() || !from || !from.hasStaticShape())
     return emitError() << "both constants must have fixed shapes";
-  if (!isa<weir::BlobAttr, DenseElementsAttr>(source) || !hasRawElements(source))
-    return emitError() << "the source must be a blob or dense elements of whole bytes";
+  if (!isa<weir::BlobAttr, ScaledAttr, DenseElementsAttr>(source) || !hasRawElements(source))
+    return emitError() << "the source must be a blob, scaled or not, or dense elements of whole "
+                          "bytes";
   Type to = tensor.getElementType(), of = from.getElementType();
   if (to != of && !(to.isBF16() && of.isF32()) && !(to.isF32() && (of.isBF16() || of.isF16())))
     return emitError() << "both constants must have the same element type, or one of them f32 "
@@ -427,8 +437,15 @@ DenseElementsAttr weir::materializedConstant(TypedAttr value) {
     return {};
   }
   std::vector<char> bytes;
+  SmallVector<char, 0> room;
   auto arranged = dyn_cast<ArrangedAttr>(value);
   auto filter = dyn_cast<WinogradAttr>(value);
+  if (!filter)
+    source = scaledBytes(rootOf(value), *source, room);
+  if (!source) {
+    llvm::consumeError(source.takeError());
+    return {};
+  }
   if (arranged || filter) {
     auto append = [&](ArrayRef<char> piece) {
       bytes.insert(bytes.end(), piece.begin(), piece.end());

@@ -21,7 +21,7 @@
 
 namespace weir {
 
-/// `value` (a blob, dense elements or arranged) with its dimensions permuted.
+/// `value` (a blob, a scaled one, dense elements or arranged) with its dimensions permuted.
 mlir::TypedAttr transposedConstant(mlir::TypedAttr value, llvm::ArrayRef<int64_t> permutation);
 
 /// `value` under another shape with the same number of elements.
@@ -82,7 +82,10 @@ inline int64_t quadStep(int64_t run) {
   return quad;
 }
 
-/// The bytes of `value`'s source: a blob's from its mapped file, dense ones as
+/// What `value` is made of in the end: a blob, a scaled one, or dense elements.
+mlir::TypedAttr rootOf(mlir::TypedAttr value);
+
+/// The bytes of `value`'s source: a blob's from its mapped file, not scaled yet, dense ones as
 /// they are held. An error where there are none.
 llvm::Expected<llvm::ArrayRef<char>> sourceBytes(mlir::TypedAttr value);
 
@@ -90,7 +93,8 @@ llvm::Expected<llvm::ArrayRef<char>> sourceBytes(mlir::TypedAttr value);
 mlir::DenseElementsAttr materializedConstant(mlir::TypedAttr value);
 
 /// Hands the bytes of `value` in order to `sink`, at most a mebibyte at a time;
-/// `source` are those of its source. Ends with the first error of the sink.
+/// `source` are those of its source, scaled where it is (scaledBytes). Ends with the first error of
+/// the sink.
 llvm::Error arrangeBytes(ArrangedAttr value, llvm::ArrayRef<char> source,
                          llvm::function_ref<llvm::Error(llvm::ArrayRef<char>)> sink);
 

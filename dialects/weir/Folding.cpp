@@ -132,7 +132,7 @@ bool isWeightsOfBytes(Operation *op, RankedTensorType type) {
 
 /// A constant of any size under another shape.
 Attribute reshaped(Attribute constant, RankedTensorType type) {
-  if (isa_and_nonnull<weir::BlobAttr, ArrangedAttr>(constant))
+  if (isa_and_nonnull<weir::BlobAttr, ScaledAttr, ArrangedAttr>(constant))
     return reshapedConstant(cast<TypedAttr>(constant), type);
   auto elements = dyn_cast_or_null<DenseElementsAttr>(constant);
   if (!elements || elements.getNumElements() != type.getNumElements())

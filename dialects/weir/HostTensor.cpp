@@ -9,6 +9,7 @@
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/BlobStore.h"
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/Scaled.h"
 
 using namespace mlir;
 using namespace weir;
@@ -67,13 +68,19 @@ static void readFloats(ArrayRef<char> bytes, std::vector<Number> &numbers) {
   }
 }
 
-std::optional<ArrayRef<char>> weir::bytesInOrder(TypedAttr value, SmallVectorImpl<char> &room) {
+std::optional<ArrayRef<char>> weir::bytesInOrder(TypedAttr value, SmallVector<char, 0> &room) {
   auto bytes = sourceBytes(value);
   if (!bytes) {
     llvm::consumeError(bytes.takeError());
     return std::nullopt;
   }
   auto arranged = dyn_cast<ArrangedAttr>(value);
+  SmallVector<char, 0> scaled;
+  bytes = scaledBytes(rootOf(value), *bytes, arranged ? scaled : room);
+  if (!bytes) {
+    llvm::consumeError(bytes.takeError());
+    return std::nullopt;
+  }
   if (!arranged)
     return *bytes;
   llvm::consumeError(arrangeBytes(arranged, *bytes, [&](ArrayRef<char> piece) {
@@ -91,7 +98,7 @@ std::optional<HostTensor> HostTensor::read(Attribute attribute, int64_t maxEleme
     return std::nullopt;
   HostTensor tensor(type);
   Type element = type.getElementType();
-  if (isa<BlobAttr, ArrangedAttr>(attribute)) {
+  if (isa<BlobAttr, ScaledAttr, ArrangedAttr>(attribute)) {
     SmallVector<char, 0> room;
     std::optional<ArrayRef<char>> bytes = bytesInOrder(typed, room);
     unsigned width = element.getIntOrFloatBitWidth(), size = blobElementSize(element);

@@ -47,10 +47,10 @@ struct HostTensor {
   mlir::DenseElementsAttr attribute() const;
 };
 
-/// The bytes of `value` (elements that are not all equal, a blob, arranged ones), row-major:
+/// The bytes of `value` (elements that are not all equal, a blob, a scaled or arranged one), row-major:
 /// where they are, or in `room`. Nothing where they cannot be read. Thread-safe.
 std::optional<llvm::ArrayRef<char>> bytesInOrder(mlir::TypedAttr value,
-                                                 llvm::SmallVectorImpl<char> &room);
+                                                 llvm::SmallVector<char, 0> &room);
 
 /// Whether tensors of these elements can be held.
 bool isEvaluatedType(mlir::Type element);

@@ -19,6 +19,29 @@ using namespace weir;
 #include "dialects/weir/WeirKinds.cpp.inc"
 #define GET_TYPEDEF_CLASSES
 #include "dialects/weir/WeirTypes.cpp.inc"
+
+/// Factors as they are: MLIR's own form of an array has six digits.
+static void printFactors(AsmPrinter &printer, DenseF32ArrayAttr factors) {
+  printer << '[';
+  llvm::interleaveComma(factors.asArrayRef(), printer,
+                        [&](float factor) { printer.printFloat(APFloat(factor)); });
+  printer << ']';
+}
+static ParseResult parseFactors(AsmParser &parser, DenseF32ArrayAttr &factors) {
+  SmallVector<float> values;
+  auto parseFactor = [&] {
+    APFloat value(0.0f);
+    if (parser.parseFloat(APFloat::IEEEsingle(), value))
+      return failure();
+    values.push_back(value.convertToFloat());
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseFactor))
+    return failure();
+  factors = DenseF32ArrayAttr::get(parser.getContext(), values);
+  return success();
+}
+
 #define GET_ATTRDEF_CLASSES
 #include "dialects/weir/WeirAttrs.cpp.inc"
 
@@ -63,9 +86,9 @@ void ConstantOp::build(OpBuilder &builder, OperationState &state, TypedAttr valu
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
 LogicalResult ConstantOp::verify() {
   auto typed = dyn_cast<TypedAttr>(getValue());
-  if (!typed || !isa<ElementsAttr, BlobAttr, ArrangedAttr, WinogradAttr>(getValue()))
-    return emitOpError("value must be an elements attribute, a blob, an arranged one or a filter "
-                       "in Winograd's form");
+  if (!typed || !isa<ElementsAttr, BlobAttr, ScaledAttr, ArrangedAttr, WinogradAttr>(getValue()))
+    return emitOpError("value must be an elements attribute, a blob, a scaled or an arranged one, "
+                       "or a filter in Winograd's form");
   auto type = dyn_cast<RankedTensorType>(typed.getType());
   if (!type || !type.hasStaticShape() || type != getType())
     return emitOpError("value's type must be static and that of the result");

@@ -85,12 +85,35 @@ def Weir_BlobAttr : AttrDef<Weir_Dialect, "Blob", [TypedAttrInterface]> {
   let assemblyFormat = "`<` $source `,` $offset `,` $length `,` $hash `>`";
 }
 
+def Weir_ScaledAttr : AttrDef<Weir_Dialect, "Scaled", [TypedAttrInterface]> {
+  let mnemonic = "scaled";
+  let summary = "the elements of a blob, times one factor for each entry of a dimension";
+  let description = [{
+    The elements of `source`, a blob of f32, each times the factor of its index along dimension
+    `axis`, in f32: what becomes of a filter that a normalisation behind it scales. The bytes are
+    made when the object is written, or arranged then.
+  }];
+  let parameters = (ins
+    AttributeSelfTypeParameter<"">:$type,
+    "::mlir::TypedAttr":$source,
+    "::mlir::DenseF32ArrayAttr":$factors,
+    "int64_t":$axis);
+  let builders = [AttrBuilderWithInferredContext<(ins "::mlir::TypedAttr":$source,
+      "::llvm::ArrayRef<float>":$factors, "int64_t":$axis), [{
+    auto *context = source.getContext();
+    return $_get(context, source.getType(), source,
+                 ::mlir::DenseF32ArrayAttr::get(context, factors), axis);
+  }]>];
+  let assemblyFormat = "`<` $source `,` custom<Factors>($factors) `,` $axis `>`";
+  let genVerifyDecl = 1;
+}
+
 def Weir_ArrangedAttr : AttrDef<Weir_Dialect, "Arranged", [TypedAttrInterface]> {
   let mnemonic = "arranged";
   let summary = "the elements of another constant in another order";
   let description = [{
     The element at index i is element `sum(i[d] * strides[d])` of `source`, a
-    blob or dense elements, both row-major. A `panel` [outer, inner, limit] says
+    blob, a scaled one or dense elements, row-major. A `panel` [outer, inner, limit] says
     that dimensions outer and inner count one dimension of `limit` entries
     together, in panels of the size of inner; what lies beyond the limit is
     zero. Without panels `panel` is empty. The bytes are made when the object is
@@ -117,8 +140,8 @@ def Weir_WinogradAttr : AttrDef<Weir_Dialect, "Winograd", [TypedAttrInterface]> 
   let mnemonic = "winograd";
   let summary = "a filter of 3x3 in Winograd's form";
   let description = [{
-    `source`, a filter [3, 3, C, K] of f32 (a blob, dense elements or an arranged constant
-    without panels), transformed for tiles of `results` times `results` results into
+    `source`, a filter [3, 3, C, K] of f32 (a blob, a scaled one, dense elements or an arranged
+    constant without panels), transformed for tiles of `results` times `results` results into
     M = (results + 2)^2 matrices, in panels of `width` columns: [ceil(K / width), M, C, width] of
     f32, or, of products of bf16, [ceil(K / width), M, C / 2, width, 2]. Zero beyond column K. The
     bytes are made when the object is written, a panel at a time.

@@ -10,6 +10,7 @@
 #include "dialects/weir/BlobStore.h"
 #include "dialects/weir/Halves.h"
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/Scaled.h"
 #include <cstring>
 
 using namespace mlir;
@@ -19,11 +20,6 @@ using namespace weir;
 // Taps
 //===----------------------------------------------------------------------===//
 
-static TypedAttr sourceOf(TypedAttr filter) {
-  auto arranged = dyn_cast<ArrangedAttr>(filter);
-  return arranged ? arranged.getSource() : filter;
-}
-
 static bool isSplat(TypedAttr value) {
   auto dense = dyn_cast<DenseElementsAttr>(value);
   return dense && dense.isSplat();
@@ -31,7 +27,7 @@ static bool isSplat(TypedAttr value) {
 
 FilterTaps::FilterTaps(TypedAttr filter, ArrayRef<char> source)
     : shape(cast<RankedTensorType>(filter.getType()).getShape()),
-      element(getElementTypeOrSelf(sourceOf(filter).getType())), source(source) {
+      element(getElementTypeOrSelf(rootOf(filter).getType())), source(source) {
   if (auto arranged = dyn_cast<ArrangedAttr>(filter))
     strides.assign(arranged.getStrides().asArrayRef().begin(),
                    arranged.getStrides().asArrayRef().end());
@@ -39,6 +35,10 @@ FilterTaps::FilterTaps(TypedAttr filter, ArrayRef<char> source)
     strides.assign(4, 0);
   else
     strides.assign({3 * shape[2] * shape[3], shape[2] * shape[3], shape[3], 1});
+  if (auto scaled = dyn_cast<ScaledAttr>(rootOf(filter))) {
+    factors = scaled.getFactors().asArrayRef();
+    perFactor = elementsPerFactor(scaled);
+  }
 }
 
 llvm::Expected<FilterTaps> FilterTaps::of(TypedAttr filter) {
@@ -80,8 +80,23 @@ void FilterTaps::operator()(int64_t c, int64_t first, WinogradForm::Taps &taps) 
         readColumns<uint32_t, sameBits>(from, 1, count, to);
       else
         readColumns<uint32_t, sameBits>(from, step, count, to);
+      if (!factors.empty())
+        scale(y * strides[0] + x * strides[1] + c * strides[2] + first * step, count, to);
       std::fill(to + count, to + WinogradForm::lanes, 0.0);
     }
+}
+
+/// In f32, as a scaled constant is.
+void FilterTaps::scale(int64_t element, int64_t count, double *taps) const {
+  const int64_t channels = factors.size(), step = strides[3];
+  int64_t channel = element / perFactor % channels;
+  if (step == perFactor && channel + count <= channels) {
+    for (int64_t l = 0; l < count; ++l)
+      taps[l] = static_cast<float>(taps[l]) * factors[channel + l];
+    return;
+  }
+  for (int64_t l = 0; l < count; ++l)
+    taps[l] = static_cast<float>(taps[l]) * factors[(element + l * step) / perFactor % channels];
 }
 
 //===----------------------------------------------------------------------===//
@@ -99,15 +114,15 @@ TypedAttr weir::winogradConstant(TypedAttr filter, int64_t results, int64_t widt
   return WinogradAttr::get(type, filter, results);
 }
 
-TypedAttr weir::sourceOfWinograd(WinogradAttr value) { return sourceOf(value.getSource()); }
-
 LogicalResult WinogradAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, Type type,
                                    TypedAttr source, int64_t results) {
   auto filter = source ? dyn_cast<RankedTensorType>(source.getType()) : nullptr;
   auto arranged = dyn_cast_or_null<ArrangedAttr>(source);
-  if (!isa_and_nonnull<weir::BlobAttr, DenseElementsAttr, ArrangedAttr>(source) ||
+  if (!isa_and_nonnull<weir::BlobAttr, ScaledAttr, DenseElementsAttr, ArrangedAttr>(source) ||
       (arranged && !arranged.getPanel().empty()))
-    return emitError() << "the source must be a blob, dense elements, or arranged without panels";
+    return emitError()
+           << "the source must be a blob, scaled or not, dense elements, or arranged without "
+              "panels";
   if (!filter || !filter.hasStaticShape() || filter.getRank() != 4 || filter.getDimSize(0) != 3 ||
       filter.getDimSize(1) != 3 || !filter.getElementType().isF32() || !filter.getNumElements())
     return emitError() << "the source must be a filter of 3x3 of f32";
@@ -174,7 +189,7 @@ llvm::Error weir::transformFilter(const FilterTaps &filter, int64_t results, int
 llvm::Error weir::transformBytes(WinogradAttr value, ArrayRef<char> source,
                                  llvm::function_ref<llvm::Error(ArrayRef<char>)> sink) {
   auto type = cast<RankedTensorType>(value.getType());
-  TypedAttr root = sourceOfWinograd(value);
+  TypedAttr root = rootOf(value);
   auto rootType = cast<RankedTensorType>(root.getType());
   int64_t elements = isSplat(root) ? 1 : rootType.getNumElements();
   int64_t bytes = elements * blobElementSize(rootType.getElementType());

@@ -23,8 +23,9 @@ namespace weir {
 /// Pure, and from any thread.
 class FilterTaps {
 public:
-  /// `filter`: a blob, dense elements, or an arranged constant without panels.
-  /// `source`: the bytes of what it is made of; those of a splat are its one number.
+  /// `filter`: a blob, scaled or not, dense elements, or an arranged constant without panels.
+  /// `source`: the bytes of what it is made of, not scaled yet; those of a splat are its one
+  /// number.
   FilterTaps(mlir::TypedAttr filter, llvm::ArrayRef<char> source);
   /// The same with the bytes of its own source; an error where there are none.
   static llvm::Expected<FilterTaps> of(mlir::TypedAttr filter);
@@ -35,10 +36,15 @@ public:
   void operator()(int64_t c, int64_t first, WinogradForm::Taps &taps) const;
 
 private:
+  /// Multiplies taps by their factors: `count` of them, from that element of the source on.
+  void scale(int64_t element, int64_t count, double *taps) const;
+
   llvm::ArrayRef<int64_t> shape;
   llvm::SmallVector<int64_t, 4> strides; ///< in elements
   mlir::Type element;                    ///< of the source: f32, f16 or bf16
   llvm::ArrayRef<char> source;
+  llvm::ArrayRef<float> factors; ///< of a scaled source
+  int64_t perFactor = 1;         ///< elements of the source
 };
 
 /// Hands the bytes of `filter`, transformed for tiles of `results` times `results` results, in
@@ -53,11 +59,8 @@ llvm::Error transformFilter(const FilterTaps &filter, int64_t results, int64_t w
 mlir::TypedAttr winogradConstant(mlir::TypedAttr filter, int64_t results, int64_t width,
                                  bool isPairs);
 
-/// What `value` is made of in the end: a blob, or dense elements.
-mlir::TypedAttr sourceOfWinograd(WinogradAttr value);
-
-/// Hands the bytes of `value` in order to `sink`, a panel at a time; `source` are those of
-/// sourceOfWinograd, its one number of a splat. Ends with the first error of the sink.
+/// Hands the bytes of `value` in order to `sink`, a panel at a time; `source` are those of what it
+/// is made of (sourceBytes), its one number of a splat. Ends with the first error of the sink.
 llvm::Error transformBytes(WinogradAttr value, llvm::ArrayRef<char> source,
                            llvm::function_ref<llvm::Error(llvm::ArrayRef<char>)> sink);
 

@@ -21,6 +21,7 @@
 #include "dialects/weir/Halves.h"
 #include "dialects/weir/HostTensor.h"
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/Scaled.h"
 #include "passes/simplify/Passes.h"
 
 namespace weir {
@@ -36,9 +37,12 @@ namespace {
 /// Constants of more channels stay what they are.
 constexpr int64_t mostChannels = 1 << 20;
 
-/// Scaled weights are held in memory until they are written. So many bytes of
-/// them a module, in the order of its operations, whatever the model's size.
+/// Scaled weights that are no blob of f32 are held in memory until they are written. So many bytes
+/// of them a module, in the order of its operations, whatever the model's size.
 constexpr int64_t mostBytes = 192 << 20;
+
+/// Weights of up to so many bytes are held, too: folding reads them.
+constexpr int64_t fewBytes = 1 << 12;
 
 /// Where the weights of a contraction are, and which of their dimensions becomes
 /// the channels of the result.
@@ -307,14 +311,22 @@ void foldScales(Operation *contraction, int64_t &budget, SmallVectorImpl<char> &
   auto constant = w->operand->get().getDefiningOp<ConstantOp>();
   int64_t bytes = cast<RankedTensorType>(constant.getType()).getNumElements() *
                   element.getIntOrFloatBitWidth() / 8;
-  if (bytes > budget)
+  // Many are left where they are, and multiplied when they are written.
+  TypedAttr scaled;
+  if (bytes > fewBytes)
+    scaled = scaledConstant(cast<TypedAttr>(constant.getValue()),
+                            SmallVector<float>(chain->scale.begin(), chain->scale.end()), w->axis);
+  const bool isHeld = !scaled;
+  if (isHeld && bytes > budget)
     return;
-  DenseElementsAttr scaled = scaledWeights(constant.getValue(), chain->scale, w->axis, room);
+  if (isHeld)
+    scaled = scaledWeights(constant.getValue(), chain->scale, w->axis, room);
   DenseElementsAttr shifts =
       channelConstant(chain->shift, element, type.getRank() - 1 - w->resultAxis);
   if (!scaled || !shifts)
     return;
-  budget -= bytes;
+  if (isHeld)
+    budget -= bytes;
 
   OpBuilder b(chain->ops.back());
   SmallVector<Location> locations;

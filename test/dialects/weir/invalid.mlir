@@ -180,7 +180,31 @@ func.func @pairs_of_odd_channels() {
 // -----
 
 func.func @filters_in_panels() {
-  // expected-error@+1 {{the source must be a blob, dense elements, or arranged without panels}}
+  // expected-error@+1 {{the source must be a blob, scaled or not, dense elements, or arranged without panels}}
   %0 = weir.constant #weir.winograd<#weir.arranged<#weir.blob<"model.onnx", 0, 432, "89"> : tensor<3x3x12xf32>, [36, 12, 8, 1], [2, 3, 12]> : tensor<3x3x2x8xf32>, 2> : tensor<1x16x2x8xf32>
+  return
+}
+
+// -----
+
+func.func @scaled_elements() {
+  // expected-error@+1 {{the source must be a blob of the same type}}
+  %0 = weir.constant #weir.scaled<dense<1.0> : tensor<2x3xf32>, [1.0, 2.0], 0> : tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @scaled_integers() {
+  // expected-error@+1 {{the type must be of f32, have a fixed shape, and elements}}
+  %0 = weir.constant #weir.scaled<#weir.blob<"model.onnx", 0, 24, "45"> : tensor<2x3xi32>, [1.0, 2.0], 0> : tensor<2x3xi32>
+  return
+}
+
+// -----
+
+func.func @too_few_factors() {
+  // expected-error@+1 {{found 2 factors for dimension 1; possible: one for each entry of a dimension}}
+  %0 = weir.constant #weir.scaled<#weir.blob<"model.onnx", 0, 24, "45"> : tensor<2x3xf32>, [1.0, 2.0], 1> : tensor<2x3xf32>
   return
 }

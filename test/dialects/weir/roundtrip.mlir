@@ -43,5 +43,9 @@ func.func @constants() {
   %3 = weir.constant #weir.winograd<#weir.arranged<#weir.blob<"model.onnx", 0, 5184, "67"> : tensor<36x8x3x3xf16>, [3, 1, 9, 72], []> : tensor<3x3x8x36xf32>, 2> : tensor<3x16x4x16x2xbf16>
   // CHECK: weir.constant #weir.winograd<dense<1.000000e+00> : tensor<3x3x8x16xf32>, 2> : tensor<1x16x8x16xf32>
   %4 = weir.constant #weir.winograd<dense<1.0> : tensor<3x3x8x16xf32>, 2> : tensor<1x16x8x16xf32>
+  // CHECK: weir.constant #weir.scaled<#weir.blob<"model.onnx", 0, 24, "45"> : tensor<2x3xf32>, [5.000000e-01, 0.333333343, -2.000000e+00], 1> : tensor<2x3xf32>
+  %5 = weir.constant #weir.scaled<#weir.blob<"model.onnx", 0, 24, "45"> : tensor<2x3xf32>, [0.5, 0.333333343, -2.0], 1> : tensor<2x3xf32>
+  // CHECK: weir.constant #weir.arranged<#weir.scaled<#weir.blob<"model.onnx", 0, 24, "45"> : tensor<2x3xf32>, [1.000000e+00, 2.000000e+00], 0> : tensor<2x3xf32>, [1, 3], []> : tensor<3x2xf32>
+  %6 = weir.constant #weir.arranged<#weir.scaled<#weir.blob<"model.onnx", 0, 24, "45"> : tensor<2x3xf32>, [1.0, 2.0], 0> : tensor<2x3xf32>, [1, 3], []> : tensor<3x2xf32>
   return
 }

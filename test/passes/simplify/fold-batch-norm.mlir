@@ -187,3 +187,18 @@ func.func @shared_branch(%x: tensor<4x2xf32>, %u: tensor<2x2xf32>, %v: tensor<2x
   %2 = weir.add %0, %1 : (tensor<4x2xf32>, tensor<4x2xf32>) -> tensor<4x2xf32>
   return %0, %2 : tensor<4x2xf32>, tensor<4x2xf32>
 }
+
+// -----
+
+// A large filter of the model file is not read: what it is multiplied by stands beside it.
+// CHECK-LABEL: @blob
+// CHECK-DAG: weir.constant #weir.scaled<#weir.blob<"w.bin", 0, 8192, "00"> : tensor<2x1024x1x1xf32>, [2.000000e+00, 1.000000e+01], 0> : tensor<2x1024x1x1xf32>
+// CHECK: weir.conv
+// CHECK-NOT: weir.mul
+func.func @blob(%x: tensor<1x1024x5x5xf32>) -> tensor<1x2x5x5xf32> {
+  %w = weir.constant #weir.blob<"w.bin", 0, 8192, "00"> : tensor<2x1024x1x1xf32>
+  %s = weir.constant dense<[[[2.0]], [[10.0]]]> : tensor<2x1x1xf32>
+  %c = weir.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = false, accumulator = f32} : (tensor<1x1024x5x5xf32>, tensor<2x1024x1x1xf32>) -> tensor<1x2x5x5xf32>
+  %0 = weir.mul %c, %s : (tensor<1x2x5x5xf32>, tensor<2x1x1xf32>) -> tensor<1x2x5x5xf32>
+  return %0 : tensor<1x2x5x5xf32>
+}

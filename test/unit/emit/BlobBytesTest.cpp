@@ -104,6 +104,19 @@ TEST_F(BlobBytes, BlobsComeFromTheirFile) {
   EXPECT_EQ(bytesOf(blob(tensor(4, b.getI8Type()), 3, 4)), "3456");
 }
 
+TEST_F(BlobBytes, BlobsAreScaledAsTheyAreWritten) {
+  // By itself, and in an order of its own.
+  auto type = RankedTensorType::get({2, 1}, b.getF32Type());
+  auto scaled = ScaledAttr::get(blob(type, 1, 8), {2.0f, 4.0f}, 0);
+  float parts[2];
+  std::memcpy(parts, "12345678", sizeof(parts));
+  float want[2] = {parts[0] * 2, parts[1] * 4};
+  std::string text(reinterpret_cast<char *>(want), sizeof(want));
+  EXPECT_EQ(bytesOf(scaled), text);
+  auto reversed = RankedTensorType::get({2}, b.getF32Type());
+  EXPECT_EQ(bytesOf(ArrangedAttr::get(reversed, scaled, {1}, {})), text);
+}
+
 TEST_F(BlobBytes, FiltersAreTransformedAsTheyAreWritten) {
   auto type = RankedTensorType::get({3, 3, 2, 20}, b.getF32Type());
   std::vector<float> values(type.getNumElements());

@@ -24,6 +24,7 @@
 #include "compiler/codegen/cpu/schedule/Strategy.h"
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/Scaled.h"
 #include "dialects/weir/WinogradFilter.h"
 
 #include <cstring>
@@ -149,7 +150,6 @@ template <typename T> bool lacksExponent(ArrayRef<char> bytes, T exponent) {
 /// Whether all numbers of the filter are finite: the transformed one has differences of them, and
 /// an infinity would make NaN of these. Orders are no matter, so that nothing is brought into one.
 bool isFinite(TypedAttr filter) {
-  auto arranged = dyn_cast<ArrangedAttr>(filter);
   ArrayRef<char> bytes;
   if (auto dense = dyn_cast<DenseElementsAttr>(filter)) {
     bytes = dense.getRawData(); // of a splat its one number
@@ -159,7 +159,18 @@ bool isFinite(TypedAttr filter) {
     llvm::consumeError(source.takeError());
     return false;
   }
-  Type element = getElementTypeOrSelf(arranged ? arranged.getSource().getType() : filter.getType());
+  TypedAttr root = rootOf(filter);
+  if (auto scaled = dyn_cast<ScaledAttr>(root)) {
+    bool isFinite = true;
+    llvm::Error failure = scaleBytes(scaled, bytes, [&](ArrayRef<char> piece) {
+      isFinite &= lacksExponent<uint32_t>(piece, 0x7f800000);
+      return llvm::Error::success();
+    });
+    isFinite &= !failure;
+    llvm::consumeError(std::move(failure));
+    return isFinite;
+  }
+  Type element = getElementTypeOrSelf(root.getType());
   if (element.isF32())
     return lacksExponent<uint32_t>(bytes, 0x7f800000);
   return lacksExponent<uint16_t>(bytes, element.isF16() ? 0x7c00 : 0x7f80);
