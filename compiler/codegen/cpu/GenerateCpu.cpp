@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/codegen/cpu/ConvertBodies.h"
 #include "compiler/codegen/cpu/CpuCodegen.h"
 #include "compiler/codegen/cpu/DepthFirst.h"
 #include "compiler/codegen/cpu/KernelEmitter.h"
@@ -16,17 +17,14 @@
 #include "dialects/weir/CalledFunctions.h"
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
-#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ComplexToLLVM/ComplexToLLVM.h"
 #include "mlir/Conversion/ComplexToStandard/ComplexToStandard.h"
-#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Conversion/MathToLibm/MathToLibm.h"
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
-#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
@@ -469,18 +467,15 @@ LogicalResult convertToLlvm(ModuleOp module) {
   llvm::StringSet<> dialects = dialectsOf(module);
   PassManager passes(context);
   passes.enableVerifier(false);
-  if (dialects.contains("math")) {
+  if (hasMathFunctions(module)) {
     passes.addPass(createConvertMathToLLVMPass());
     passes.addPass(createConvertMathToLibmPass());
   }
   if (dialects.contains("complex"))
     passes.addPass(createConvertComplexToLLVMPass());
-  if (dialects.contains("vector"))
-    passes.nestAny().addPass(createConvertVectorToLLVMPass());
   if (dialects.contains("memref"))
     passes.addPass(createFinalizeMemRefToLLVMConversionPass());
-  passes.nestAny().addPass(createArithToLLVMConversionPass());
-  passes.addPass(createConvertControlFlowToLLVMPass());
+  passes.nestAny().addPass(createConvertBodies());
   passes.addPass(createConvertFuncToLLVMPass());
   passes.addPass(createReconcileUnrealizedCastsPass());
   if (failed(passes.run(module)))

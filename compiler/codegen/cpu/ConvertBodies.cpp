@@ -1,0 +1,105 @@
+//===- ConvertBodies.cpp - what functions hold, into LLVM's dialect --------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/codegen/cpu/ConvertBodies.h"
+#include "dialects/weir/Pch.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/DialectConversion.h"
+
+using namespace mlir;
+
+/// Whether `type` is no vector, or one of one dimension.
+static bool isLine(Type type) {
+  auto vector = dyn_cast<VectorType>(type);
+  return !vector || (vector.getRank() == 1 && !vector.isScalable());
+}
+
+/// Whether an operation on vectors is one of LLVM's, or as good as one.
+static bool isPlain(Operation *op) {
+  if (auto broadcast = dyn_cast<vector::BroadcastOp>(op))
+    return !isa<VectorType>(broadcast.getSourceType()) && isLine(broadcast.getType());
+  return isa<vector::FMAOp, vector::ShuffleOp, vector::BitCastOp, vector::ReductionOp>(op) &&
+         llvm::all_of(op->getOperandTypes(), isLine) && llvm::all_of(op->getResultTypes(), isLine);
+}
+
+bool weir::hasMathFunctions(Operation *within) {
+  return within
+      ->walk([](Operation *op) {
+        bool isOther = isa_and_nonnull<math::MathDialect>(op->getDialect()) &&
+                       !isa<math::AbsFOp, math::FmaOp, math::SqrtOp>(op);
+        return isOther ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+namespace {
+
+struct ConvertBodies : PassWrapper<ConvertBodies, OperationPass<>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ConvertBodies)
+
+  ConvertBodies() = default;
+  /// A copy, for another thread, is initialized by itself.
+  ConvertBodies(const ConvertBodies &other) : PassWrapper(other) {}
+
+  StringRef getName() const override { return "ConvertBodies"; }
+
+  LogicalResult initialize(MLIRContext *context) override {
+    converter = std::make_unique<LLVMTypeConverter>(context);
+    target = std::make_unique<LLVMConversionTarget>(*context);
+    target->addIllegalDialect<arith::ArithDialect, cf::ControlFlowDialect, math::MathDialect,
+                              vector::VectorDialect>();
+    RewritePatternSet set(context);
+    arith::populateCeilFloorDivExpandOpsPatterns(set);
+    arith::populateArithToLLVMConversionPatterns(*converter, set);
+    cf::populateControlFlowToLLVMConversionPatterns(*converter, set);
+    populateMathToLLVMConversionPatterns(*converter, set);
+    populateVectorToLLVMConversionPatterns(*converter, set, /*reassociateFPReductions=*/false,
+                                           /*force32BitVectorIndices=*/true);
+    patterns = std::move(set);
+    return success();
+  }
+
+  void runOnOperation() override {
+    Operation *function = getOperation();
+    if (function->getNumRegions() == 0 || function->getRegion(0).empty())
+      return;
+    bool isOfLines = true;
+    function->walk([&](Operation *op) {
+      if (isa_and_nonnull<vector::VectorDialect>(op->getDialect()))
+        isOfLines &= isPlain(op);
+    });
+    if (!isOfLines) {
+      OpPassManager vectors(function->getName());
+      vectors.addPass(createConvertVectorToLLVMPass());
+      if (failed(runPipeline(vectors, function)))
+        return signalPassFailure();
+    }
+    if (failed(applyPartialConversion(function, *target, patterns)))
+      signalPassFailure();
+  }
+
+private:
+  std::unique_ptr<LLVMTypeConverter> converter;
+  std::unique_ptr<LLVMConversionTarget> target;
+  FrozenRewritePatternSet patterns;
+};
+
+} // namespace
+
+std::unique_ptr<Pass> weir::createConvertBodies() { return std::make_unique<ConvertBodies>(); }
