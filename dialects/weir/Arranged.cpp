@@ -19,6 +19,9 @@ using namespace weir;
 
 static constexpr size_t pieceBytes = 1 << 20;
 
+/// Of panels that are made side by side: about what a core has to itself.
+static constexpr int64_t panelsBytes = 2 << 20;
+
 /// Whether raw bytes of `value` hold its elements row-major, a whole number of
 /// bytes each.
 static bool hasRawElements(TypedAttr value) {
@@ -262,6 +265,8 @@ public:
         source(source), sink(sink), at(shape.size(), 0) {}
 
   llvm::Error run() {
+    if (int64_t together = panelsTogether())
+      return panels(together);
     buffer.reserve(pieceBytes / sizeof(To));
     if (llvm::Error error = dimension(0, 0))
       return error;
@@ -269,6 +274,69 @@ public:
   }
 
 private:
+  /// How many panels there are room for at once, where they are cut from lines that lie in the
+  /// source as a whole; 0: the order is another, or there is no room for two.
+  int64_t panelsTogether() const {
+    const int64_t rank = shape.size();
+    if (rank < 3 || strides[rank - 1] != 1 || strides[0] != shape[rank - 1] ||
+        !(panel.empty() || (panel[0] == 0 && panel[1] == rank - 1)))
+      return 0;
+    const int64_t most = std::min(shape[0], panelsBytes / (elementsWithin() * int64_t(sizeof(To))));
+    return most < 2 ? 0 : most;
+  }
+
+  /// Elements of an entry of the first dimension.
+  int64_t elementsWithin() const {
+    int64_t count = 1;
+    for (int64_t size : shape.drop_front())
+      count *= size;
+    return count;
+  }
+
+  /// Panels, `together` at a time: of a line their parts are read one after the other, and not one
+  /// of each line, which would be a page of memory each.
+  llvm::Error panels(int64_t together) {
+    const int64_t rank = shape.size(), width = shape[rank - 1], within = elementsWithin();
+    const int64_t columns = panel.empty() ? shape[0] * width : panel[2];
+    buffer.resize_for_overwrite(together * within);
+    for (int64_t first = 0; first < shape[0]; first += together) {
+      const int64_t count = std::min(together, shape[0] - first);
+      std::fill(at.begin(), at.end(), 0);
+      for (int64_t line = 0; line < within / width; ++line) {
+        int64_t offset = first * width;
+        for (int64_t d = 1; d + 1 < rank; ++d)
+          offset += at[d] * strides[d];
+        for (int64_t p = 0; p < count; ++p) {
+          To *to = buffer.data() + p * within + line * width;
+          const int64_t some = std::clamp<int64_t>(columns - (first + p) * width, 0, width);
+          copyRow(source + (offset + p * width) * int64_t(sizeof(T)), to, some);
+          std::fill(to + some, to + width, To());
+        }
+        for (int64_t d = rank - 2; d > 0 && ++at[d] == shape[d]; --d)
+          at[d] = 0;
+      }
+      ArrayRef<char> made(reinterpret_cast<const char *>(buffer.data()),
+                          count * within * sizeof(To));
+      for (; !made.empty(); made = made.drop_front(std::min(made.size(), pieceBytes)))
+        if (llvm::Error error = sink(made.take_front(pieceBytes)))
+          return error;
+    }
+    return llvm::Error::success();
+  }
+
+  /// Elements that lie side by side. A blob lies anywhere in its file: they are not aligned.
+  static void copyRow(const char *from, To *to, int64_t count) {
+    if constexpr (std::is_same_v<T, To>) {
+      std::memcpy(to, from, count * sizeof(T));
+    } else {
+      for (int64_t i = 0; i < count; ++i) {
+        T element;
+        std::memcpy(&element, from + i * int64_t(sizeof(T)), sizeof(T));
+        to[i] = convert(element);
+      }
+    }
+  }
+
   /// Entries of dimension `d` that exist, the outer ones being as they are.
   int64_t present(int64_t d) const {
     if (panel.empty() || std::max(panel[0], panel[1]) != d)

@@ -81,6 +81,41 @@ TEST_F(ArrangedTest, PanelsOfColumns) {
   EXPECT_EQ(elements(packed), (std::vector<int32_t>{0, 1, 2, 5, 6, 7, 3, 4, 0, 8, 9, 0}));
 }
 
+TEST_F(ArrangedTest, PanelsSideBySide) {
+  // More panels than are made together, lines of two dimensions, and a last panel that is not
+  // full; narrowed, too.
+  const int64_t a = 20, b = 30, columns = 1509, width = 16, panels = (columns + width - 1) / width;
+  std::vector<int32_t> want(panels * a * b * width, 0);
+  for (int64_t line = 0; line < a * b; ++line)
+    for (int64_t k = 0; k < columns; ++k)
+      want[(k / width * a * b + line) * width + k % width] = line * columns + k;
+  TypedAttr packed = packedConstant(counted({a, b, columns}), width);
+  ASSERT_TRUE(packed);
+  size_t largest = 0, total = 0;
+  llvm::Error error =
+      arrangeBytes(cast<ArrangedAttr>(packed), *sourceBytes(packed), [&](ArrayRef<char> piece) {
+        largest = std::max(largest, piece.size());
+        total += piece.size();
+        return llvm::Error::success();
+      });
+  EXPECT_FALSE(bool(error));
+  EXPECT_EQ(largest, size_t(1) << 20);
+  EXPECT_EQ(total, want.size() * 4);
+  EXPECT_EQ(elements(packed), want);
+
+  auto type = RankedTensorType::get({2, 3, 40}, Float32Type::get(&context));
+  std::vector<float> numbers(240);
+  std::iota(numbers.begin(), numbers.end(), 1.0f);
+  TypedAttr narrow =
+      packedConstant(narrowedConstant(DenseElementsAttr::get(type, ArrayRef(numbers))), 16);
+  ASSERT_TRUE(narrow);
+  auto made = materializedConstant(narrow).getValues<APFloat>();
+  for (int64_t line = 0; line < 6; ++line)
+    for (int64_t k = 0; k < 48; ++k)
+      EXPECT_EQ(made[(k / 16 * 6 + line) * 16 + k % 16].convertToFloat(),
+                k < 40 ? line * 40 + k + 1 : 0);
+}
+
 TEST_F(ArrangedTest, PanelsMove) {
   // The two dimensions of a panel may stand anywhere afterwards.
   TypedAttr packed = packedConstant(counted({2, 5}), 3);
