@@ -1,0 +1,108 @@
+//===- KernelPassesTest.cpp - LLVM passes for kernels ---------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/emit/KernelPasses.h"
+
+#include "llvm/Analysis/CGSCCPassManager.h"
+#include "llvm/Analysis/LoopAnalysisManager.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/AsmParser/Parser.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/SourceMgr.h"
+
+#include <gtest/gtest.h>
+
+using namespace weir;
+
+namespace {
+
+/// A function that stores what a loop of `turns` turns makes of an accumulator, of `products` an
+/// iteration. `chooses`: from the third turn on another line is read.
+std::string loopOf(int turns, int products, bool chooses = false) {
+  std::string text = R"(
+declare <8 x float> @llvm.fma.v8f32(<8 x float>, <8 x float>, <8 x float>)
+define void @kernel(ptr noalias %from, ptr noalias %to) {
+entry:
+  br label %head
+head:
+  %i = phi i64 [ 0, %entry ], [ %next, %body ]
+  %sum = phi <8 x float> [ zeroinitializer, %entry ], [ %last, %body ]
+  %more = icmp slt i64 %i, )" +
+                     std::to_string(turns) + R"(
+  br i1 %more, label %body, label %end
+body:
+  %early = icmp slt i64 %i, 2
+  %step = select i1 %early, i64 1000, i64 8
+)" + (chooses ? "  %at = mul i64 %i, %step\n" : "  %at = mul i64 %i, 8\n") +
+                     "  %line = getelementptr float, ptr %from, i64 %at\n";
+  std::string sum = "%sum";
+  for (int i = 0; i < products; ++i) {
+    std::string n = std::to_string(i), made = i + 1 == products ? "%last" : "%s" + n;
+    text += "  %p" + n + " = getelementptr float, ptr %line, i64 " + std::to_string(i * 64) +
+            "\n  %v" + n + " = load <8 x float>, ptr %p" + n + ", align 4\n  " + made +
+            " = call <8 x float> @llvm.fma.v8f32(<8 x float> %v" + n + ", <8 x float> %v" + n +
+            ", <8 x float> " + sum + ")\n";
+    sum = made;
+  }
+  return text + R"(
+  %next = add i64 %i, 1
+  br label %head
+end:
+  store <8 x float> %sum, ptr %to, align 4
+  ret void
+}
+)";
+}
+
+/// How many loops and products the list for kernels in vectors leaves of the function.
+std::pair<size_t, size_t> leftOf(const std::string &text) {
+  llvm::LLVMContext context;
+  llvm::SMDiagnostic problem;
+  std::unique_ptr<llvm::Module> module = llvm::parseAssemblyString(text, problem, context);
+  EXPECT_TRUE(module) << problem.getMessage().str();
+  if (!module)
+    return {};
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  llvm::Function &kernel = *module->getFunction("kernel");
+  vectorKernelPasses().run(kernel, functions);
+  llvm::DominatorTree dominators(kernel);
+  size_t products = 0;
+  for (llvm::BasicBlock &block : kernel)
+    for (llvm::Instruction &instruction : block)
+      products += llvm::isa<llvm::CallInst>(instruction);
+  return {llvm::LoopInfo(dominators).getLoopsInPreorder().size(), products};
+}
+
+TEST(KernelPasses, ShortLoopsAreWrittenOut) {
+  EXPECT_EQ(leftOf(loopOf(3, 8)), std::pair(size_t(0), size_t(24)));
+  EXPECT_EQ(leftOf(loopOf(10, 8)), std::pair(size_t(0), size_t(80)));
+}
+
+TEST(KernelPasses, LoopsThatBecomeTooLongAreKept) {
+  EXPECT_EQ(leftOf(loopOf(4, 100)), std::pair(size_t(1), size_t(100)));
+  EXPECT_EQ(leftOf(loopOf(512, 30)), std::pair(size_t(1), size_t(30)));
+}
+
+TEST(KernelPasses, TurnsThatDifferAreWrittenOutBesideTheLoop) {
+  auto [loops, products] = leftOf(loopOf(512, 8, /*chooses=*/true));
+  EXPECT_EQ(loops, size_t(1));
+  EXPECT_EQ(products, size_t(8 * 3)); // two turns before it
+}
+
+} // namespace
