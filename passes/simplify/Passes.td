@@ -129,8 +129,9 @@ def WeirFoldBatchNormPass : Pass<"weir-fold-batch-norm", "::mlir::ModuleOp"> {
     f16 and bf16 are scaled where a batch normalisation in f32 stands between
     casts: weights are rounded once more, and the values between no longer are.
     Weights with another use, shared results, scales that are not finite or beyond
-    1e12 are left alone, and so are weights of f16 that it would not hold, and
-    those beyond 192 MiB in all: scaled ones are held in memory.
+    1e12 are left alone, and so are weights of f16 that it would not hold. Those of
+    f32 in a file are scaled when they are written (`#weir.scaled`); others are held
+    in memory, and left alone beyond 192 MiB in all.
     Why here: after composites are expanded, which makes batch normalisation a
     shift and a scale; before layouts, which rearrange the weights.
     Before: batch normalisations are shifts and scales; each constant is one operation.
