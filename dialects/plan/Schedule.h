@@ -101,6 +101,10 @@ inline constexpr ScheduleParameter<int64_t> grain{"grain"};
 inline constexpr ScheduleParameter<Sizes> tile{"tile"};
 /// How much of a long sum is computed at once.
 inline constexpr ScheduleParameter<int64_t> depthBlock{"depth_block"};
+/// Blocks of the left operand, as many rows as a part has by `depth_block` of the sum, lie on the
+/// stack in the order in which tiles read them, for all panels that a thread multiplies with them.
+/// Sums wait in the result.
+inline constexpr ScheduleParameter<Flag> packsRows{"packs_rows"};
 /// A part copies its panel of the right operand, which the program computes, to the stack.
 inline constexpr ScheduleParameter<Flag> copiesPanels{"copies_panels"};
 /// Beside that: only where the sizes, which are open, make it pay.

@@ -16,7 +16,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/codegen/cpu/Tiles.h"
+#include "compiler/codegen/cpu/GemmEmitter.h"
 #include "compiler/codegen/cpu/schedule/PackWeights.h"
 #include "compiler/codegen/cpu/schedule/ProductTiles.h"
 #include "dialects/weir/Pch.h"
@@ -198,80 +198,6 @@ static void emitFewRows(KernelBuilder &r, plan::KernelOp kernel, DotGeneralOp do
   });
 }
 
-namespace {
-
-/// A product as a kernel computes it, part by part of its range.
-class GemmEmitter {
-public:
-  GemmEmitter(KernelBuilder &r, plan::KernelOp kernel, DotGeneralOp dot);
-
-  /// The parts from `begin` to before `end`.
-  void emit(Value begin, Value end);
-
-private:
-  /// A block of rows by a panel of columns, in one matrix of the batch.
-  struct Part {
-    SmallVector<Value> outer; ///< indices of the matrix in the batch
-    Value panel;              ///< the panel's number
-    Value left, right;        ///< the matrices' first elements; of the right one, its first row
-    Value matrixRows;         ///< rows of all matrices of the right operand
-    Value firstRow, rows;     ///< of the block
-    Value column;             ///< the panel's first
-    SmallVector<Value> line;  ///< indices of the line that the rows are of; none: of any
-    Value inLine;             ///< the block's first row in it
-  };
-
-  /// Rows of the right operand that are summed at once: `count` from `from` on.
-  struct DepthRange {
-    Value from, count;
-    bool isWhole, isLast;
-  };
-
-  /// Some vectors of a panel's columns; those from `limit` on do not exist (null: all do).
-  struct Columns {
-    int64_t vectors;
-    Value limit;
-  };
-
-  Part partOf(ArrayRef<Value> at);
-  void emitLine(Value number);
-  void emitPart(const Part &part);
-  void emitRows(const Part &part, const Columns &wanted);
-  void emitDepth(const Part &part, const Columns &wanted, const DepthRange &range);
-  void copyColumns(const Part &part, const Columns &wanted, const DepthRange &range);
-  void emitTileRows(const Part &part, const Columns &wanted, const DepthRange &range, Value offset,
-                    int64_t tileRows);
-  SmallVector<Value> indexOfRow(const Part &part, Value row);
-  SmallVector<Value> indexBehind(SmallVector<Value> indices);
-  bool hasWholeBlocks();
-
-  int64_t blockRows() const { return blocks[batch]; }
-
-  KernelBuilder &r;
-  plan::KernelOp kernel;
-  DotGeneralOp dot;
-  ArrayRef<int64_t> blocks; ///< of each dimension of the range
-  TileShape shape;
-  const KernelBuilder::Buffer target, lhs;
-  ColumnsOperand rhs;
-  Type element;
-  int64_t batch, rowDims;     ///< how many dimensions
-  Value rows, columns, depth; ///< rows of several dimensions count as one
-  Value step;                 ///< from one row of the left operand to the next
-  Value stride;               ///< the same along the sum
-  int64_t steps;              ///< of the sum, as the types say
-  bool isLeftTurned;          ///< the left operand lies as [batch…, K, M]
-  bool isUniform;             ///< a row is known by its number alone
-  int64_t running;            ///< the dimension of rows that runs on over the others
-  int64_t tilesInPanel;
-  std::optional<int64_t> depthBlock; ///< rows of a block of the sum; none: it is one
-  Value sums;                        ///< between blocks of the sum; null: there is one
-  Value copied;                      ///< a panel's copy; null: none is made
-  Value copies;                      ///< whether it is made; null: in any case
-};
-
-} // namespace
-
 /// The left operand as it lies, turned or not.
 static KernelBuilder::Buffer plainLeft(KernelBuilder &r, DotGeneralOp dot) {
   auto turn = dot.getLhs().getDefiningOp<TransposeOp>();
@@ -300,7 +226,10 @@ GemmEmitter::GemmEmitter(KernelBuilder &r, plan::KernelOp kernel, DotGeneralOp d
   while (running > 0 && target.type.getDimSize(batch + running) == 1)
     --running;
   tilesInPanel = llvm::divideCeil(blockRows(), shape.rows);
-  if (depthBlock)
+  if (kernel.getSchedule()[plan::schedule::packsRows])
+    // What packs them stores whole vectors, the last of them beyond the end.
+    packedRows = stackElements(r, element, blockRows() * *depthBlock + shape.lanes);
+  else if (depthBlock)
     sums = stackElements(r, element, blockRows() * shape.width());
   if (kernel.getSchedule()[plan::schedule::copiesPanels]) {
     int64_t most = depthBlock ? *depthBlock : steps;
@@ -324,10 +253,13 @@ bool GemmEmitter::hasWholeBlocks() {
 
 /// The part at (batch…, row block, column panel).
 GemmEmitter::Part GemmEmitter::partOf(ArrayRef<Value> at) {
-  Part part{{at.begin(), at.begin() + batch}, at[batch + 1], {}, {}, depth, {}, {}, {}, {}, {}};
+  Part part;
+  part.outer.assign(at.begin(), at.begin() + batch);
+  part.panel = at[batch + 1], part.matrixRows = depth;
   Value index = r.constant(0);
   for (int64_t i = 0; i < batch; ++i)
     index = r.add(r.mul(index, target.dims[i]), at[i]);
+  part.matrix = index;
   part.left = r.mul(index, r.mul(rows, isLeftTurned ? depth : step));
   part.right = r.mul(index, depth);
   for (int64_t i = 0; i < batch; ++i)
@@ -379,6 +311,10 @@ void GemmEmitter::emitTileRows(const Part &part, const Columns &wanted, const De
   Value base = r.add(r.add(part.left, r.mul(row, step)), r.mul(range.from, stride));
   Value firstOfRight = r.add(part.right, range.from);
   auto readLeft = [&](int64_t i, ValueRange k) {
+    if (packedRows)
+      return BufferAccess::load(
+          r, packedRows, element,
+          r.add(packedTile(offset), r.add(r.mul(k[0], r.constant(tileRows)), r.constant(i))));
     Value linear = r.add(r.add(base, r.mul(k[0], stride)), r.mul(r.constant(i), step));
     return loadStep(r, dot, lhs.pointer, linear);
   };
@@ -416,9 +352,14 @@ void GemmEmitter::emitTileRows(const Part &part, const Columns &wanted, const De
     return indices;
   };
   TileOperands operands{readLeft, readRight, rhs.isPacked || (copied && !copies), rhs.narrow};
-  if (rhs.wantsPrefetch(kernel, tilesInPanel))
+  auto fetch = [&](ValueRange k) { fetchAhead(part, range, offset, tileRows, k[0]); };
+  if (packedRows)
+    operands.prefetch = fetch;
+  else if (rhs.wantsPrefetch(kernel, tilesInPanel))
     operands.prefetch = prefetch;
-  if (!range.isWhole)
+  if (packedRows)
+    operands.partial = sumsInResult(part, range, offset);
+  else if (!range.isWhole)
     operands.partial = PartialSums{sums, r.mul(offset, r.constant(shape.width())), shape.width(),
                                    /*isFirst=*/false, range.isLast};
   emitTile(r, kernel, dot, own, {range.count}, operands, indexOf, part.column, wanted.limit);
@@ -447,28 +388,33 @@ void GemmEmitter::emitDepth(const Part &part, const Columns &wanted, const Depth
   });
 }
 
-/// The block's rows: their whole sums, block by block where K is long.
-void GemmEmitter::emitRows(const Part &part, const Columns &wanted) {
-  Value zero = r.constant(0);
-  if (!depthBlock)
-    return emitDepth(part, wanted, {zero, depth, true, true});
+/// Emits `emit` for the blocks of the sum, of which there is one at least.
+void GemmEmitter::emitDepthBlocks(function_ref<void(const DepthRange &)> emit) {
   int64_t each = *depthBlock, all = steps;
-  Value noSum = arith::ConstantOp::create(r.b, r.loc,
-                                          r.b.getZeroAttr(VectorType::get({shape.lanes}, element)));
-  VectorReader whole(r, shape.lanes);
-  emitStepLoop(r, zero, r.mul(part.rows, r.constant(shape.width())), shape.lanes,
-               [&](Value at) { whole.store(noSum, sums, element, at); });
+  Value zero = r.constant(0);
   // The block that ends the sum has what whole ones before it leave, one at least.
   Value last = ShapedType::isDynamic(all)
                    ? r.mul(r.divide(r.maximum(r.sub(depth, r.constant(1)), zero), r.constant(each)),
                            r.constant(each))
                    : r.constant(llvm::alignDown(all - 1, each));
-  emitStepLoop(r, zero, last, each, [&](Value from) {
-    emitDepth(part, wanted, {from, r.constant(each), false, false});
-  });
+  emitStepLoop(r, zero, last, each,
+               [&](Value from) { emit({from, r.constant(each), false, false}); });
   Value left = ShapedType::isDynamic(all) ? r.sub(depth, last)
                                           : r.constant(all - llvm::alignDown(all - 1, each));
-  emitDepth(part, wanted, {last, left, false, true});
+  emit({last, left, false, true});
+}
+
+/// The block's rows: their whole sums, block by block where K is long.
+void GemmEmitter::emitRows(const Part &part, const Columns &wanted) {
+  Value zero = r.constant(0);
+  if (!depthBlock)
+    return emitDepth(part, wanted, {zero, depth, true, true});
+  Value noSum = arith::ConstantOp::create(r.b, r.loc,
+                                          r.b.getZeroAttr(VectorType::get({shape.lanes}, element)));
+  VectorReader whole(r, shape.lanes);
+  emitStepLoop(r, zero, r.mul(part.rows, r.constant(shape.width())), shape.lanes,
+               [&](Value at) { whole.store(noSum, sums, element, at); });
+  emitDepthBlocks([&](const DepthRange &range) { emitDepth(part, wanted, range); });
 }
 
 void GemmEmitter::emitPart(const Part &part) {
@@ -502,6 +448,8 @@ void GemmEmitter::emitLine(Value number) {
 void GemmEmitter::emit(Value begin, Value end) {
   if (kernel.getSchedule().has(plan::schedule::lines))
     return emitStepLoop(r, begin, end, 1, [&](Value number) { emitLine(number); });
+  if (packedRows)
+    return emitPackedRows(begin, end);
   auto emitParts = [&] {
     SmallVector<Value> sizes(target.dims.begin(), target.dims.begin() + batch);
     sizes.append({rows, columns});

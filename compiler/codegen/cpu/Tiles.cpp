@@ -168,6 +168,19 @@ SmallVector<Value> weir::laneMasks(KernelBuilder &r, const TileShape &shape, Val
 /// so that both have the same bits.
 static constexpr SumBlocks tileBlocks = {/*most=*/512, /*cutsOpen=*/false};
 
+/// `values` where `condition` holds, else what `others` returns, as many of the same types.
+static SmallVector<Value> either(KernelBuilder &r, Value condition, ValueRange values,
+                                 function_ref<SmallVector<Value>()> others) {
+  OpBuilder::InsertionGuard guard(r.b);
+  auto branch = scf::IfOp::create(r.b, r.loc, values.getTypes(), condition,
+                                  /*withElseRegion=*/true);
+  r.b.setInsertionPointToStart(&branch.getThenRegion().front());
+  scf::YieldOp::create(r.b, r.loc, values);
+  r.b.setInsertionPointToStart(&branch.getElseRegion().front());
+  scf::YieldOp::create(r.b, r.loc, others());
+  return llvm::to_vector_of<Value>(branch.getResults());
+}
+
 void weir::emitTile(KernelBuilder &r, plan::KernelOp kernel, Operation *anchor,
                     const TileShape &shape, ArrayRef<Value> loops, const TileOperands &operands,
                     function_ref<SmallVector<Value>(int64_t)> indexOfRow, Value column,
@@ -223,22 +236,32 @@ void weir::emitTile(KernelBuilder &r, plan::KernelOp kernel, Operation *anchor,
   bool isPart = operands.partial && !operands.partial->isFirst, isFloat = isa<FloatType>(element);
   bool isCut = isFloat && llvm::any_of(blockedLoops(loops, tileBlocks),
                                        [](const BlockedLoop &loop) { return loop.begins; });
-  auto before = [&](int64_t sum) {
-    return whole.load(operands.partial->pointer, element, placeOf(sum));
+  auto readerOf = [&](int64_t sum) -> VectorReader & {
+    return operands.partial->isInResult ? *readers[sum % shape.vectors] : whole;
+  };
+  auto before = [&] {
+    auto load = [&] {
+      SmallVector<Value> loaded;
+      for (size_t i = 0; i < inits.size(); ++i)
+        loaded.push_back(readerOf(i).load(operands.partial->pointer, element, placeOf(i)));
+      return loaded;
+    };
+    if (Value isFirst = operands.partial->isFirstIf)
+      return either(r, isFirst, inits, load);
+    return load();
   };
   SmallVector<Value> start(inits);
   if (isPart && isCut)
-    for (auto [i, sum] : llvm::enumerate(start))
-      sum = before(i);
+    start = before();
   SmallVector<Value> sums = isFloat ? emitBlockedSums(r, loops, start, inits, tileBlocks, step)
                                     : emitReductionLoops(r, loops, inits, step);
   if (isPart && !isCut)
-    for (auto [i, sum] : llvm::enumerate(sums))
-      sum = isFloat ? Value(arith::AddFOp::create(b, loc, before(i), sum))
-                    : Value(arith::AddIOp::create(b, loc, before(i), sum));
+    for (auto [earlier, sum] : llvm::zip(before(), sums))
+      sum = isFloat ? Value(arith::AddFOp::create(b, loc, earlier, sum))
+                    : Value(arith::AddIOp::create(b, loc, earlier, sum));
   if (operands.partial && !operands.partial->isLast) {
     for (auto [i, sum] : llvm::enumerate(sums))
-      whole.store(sum, operands.partial->pointer, element, placeOf(i));
+      readerOf(i).store(sum, operands.partial->pointer, element, placeOf(i));
     return;
   }
 

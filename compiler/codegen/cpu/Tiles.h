@@ -28,6 +28,10 @@ struct PartialSums {
   int64_t pitch = 0;
   bool isFirst = false; ///< nothing lies there yet
   bool isLast = false;  ///< this block ends the reduction: results follow from its sums
+  /// Whether nothing lies there yet, where running shows it: zeros are added then. May be null.
+  mlir::Value isFirstIf = {};
+  /// They wait in the result, where there is no room for lanes beyond its columns.
+  bool isInResult = false;
 };
 
 /// Where a tile's operands lie. Loop indices are those of the reduction.

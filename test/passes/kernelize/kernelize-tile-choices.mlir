@@ -4,6 +4,8 @@
 
 module attributes {weir.target = #weir.target<vector_bytes = 64>, weir.tiles = {
     "product 300x2048 by 2048x256" = "tile=7x4 part=70 depth=512",
+    "product 310x2048 by 2048x512" = "packed=0",
+    "product 320x2048 by 2048x512" = "tile=6x4 part=200 depth=1024 packed=1",
     "product 5x64 by 64x40" = "tile=14x8 part=1000 depth=512 ahead=1",
     "product 300x64 by 64x256 constant" = "tile=14x1 ahead=0",
     "convolution 1x22x22x64 by 3x3x64x64 to 1x20x20x64 strides 1x1 constant" = "direct tile=10x2 part=40",
@@ -17,6 +19,23 @@ module attributes {weir.target = #weir.target<vector_bytes = 64>, weir.tiles = {
   func.func @product(%x: tensor<300x2048xf32>, %w: tensor<2048x256xf32>) -> tensor<300x256xf32> {
     %0 = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<300x2048xf32>, tensor<2048x256xf32>) -> tensor<300x256xf32>
     return %0 : tensor<300x256xf32>
+  }
+
+  // Rows of the left operand are packed, or not, whatever the cost model says.
+  // CHECK: weir_plan.kernel @dot_general_310_512_f32
+  // CHECK-NOT: packs_rows
+  // CHECK: weir.dot_general
+  func.func @as_they_lie(%x: tensor<310x2048xf32>, %w: tensor<2048x512xf32>) -> tensor<310x512xf32> {
+    %0 = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<310x2048xf32>, tensor<2048x512xf32>) -> tensor<310x512xf32>
+    return %0 : tensor<310x512xf32>
+  }
+  // CHECK: weir_plan.kernel @dot_general_320_512_f32
+  // CHECK-SAME: depth_block = 1024 : i64
+  // CHECK-SAME: packs_rows
+  // CHECK-SAME: parts = array<i64: 198, 64>, tile = array<i64: 6, 4, 16>
+  func.func @packed_rows(%x: tensor<320x2048xf32>, %w: tensor<2048x512xf32>) -> tensor<320x512xf32> {
+    %0 = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<320x2048xf32>, tensor<2048x512xf32>) -> tensor<320x512xf32>
+    return %0 : tensor<320x512xf32>
   }
 
   // What is larger than the product is cut down to it.

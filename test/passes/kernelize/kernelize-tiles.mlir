@@ -183,4 +183,34 @@ module attributes {weir.target = #weir.target<vector_bytes = 64>} {
     %0 = weir.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 3 : i64, channels_last = true, accumulator = f32} : (tensor<1x22x22x240xf32>, tensor<3x3x80x120xf32>) -> tensor<1x20x20x120xf32>
     return %0 : tensor<1x20x20x120xf32>
   }
+
+  // Long sums of many rows and columns: blocks of rows are packed, and sums wait in the result. Tiles
+  // are as high as registers allow, however far apart rows lie.
+  // CHECK: weir_plan.kernel @dot_general_700_2048_f32
+  // CHECK-SAME: depth_block = 512 : i64
+  // CHECK-SAME: packs_rows
+  // CHECK-SAME: parts = array<i64: 280, 32>, tile = array<i64: 14, 2, 16>
+  func.func @large(%x: tensor<700x2048xf32>, %w: tensor<2048x2048xf32>) -> tensor<700x2048xf32> {
+    %0 = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<700x2048xf32>, tensor<2048x2048xf32>) -> tensor<700x2048xf32>
+    return %0 : tensor<700x2048xf32>
+  }
+
+  // Not where the result has no room for sums …
+  // CHECK: weir_plan.kernel @dot_general_cast_700_2048_bf16
+  // CHECK-NOT: packs_rows
+  // CHECK: weir.dot_general
+  func.func @narrowed(%x: tensor<700x2048xf32>, %w: tensor<2048x2048xf32>) -> tensor<700x2048xbf16> {
+    %0 = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<700x2048xf32>, tensor<2048x2048xf32>) -> tensor<700x2048xf32>
+    %1 = weir.cast %0 {saturate = true} : (tensor<700x2048xf32>) -> tensor<700x2048xbf16>
+    return %1 : tensor<700x2048xbf16>
+  }
+
+  // … nor where few rows share a panel.
+  // CHECK: weir_plan.kernel @dot_general_70_2048_f32
+  // CHECK-NOT: packs_rows
+  // CHECK: weir.dot_general
+  func.func @few(%x: tensor<70x2048xf32>, %w: tensor<2048x2048xf32>) -> tensor<70x2048xf32> {
+    %0 = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<70x2048xf32>, tensor<2048x2048xf32>) -> tensor<70x2048xf32>
+    return %0 : tensor<70x2048xf32>
+  }
 }

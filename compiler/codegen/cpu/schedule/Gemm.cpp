@@ -31,6 +31,58 @@ bool weir::isGemmOfSeveral(ArrayRef<Operation *> operations, DotGeneralOp dot) {
          isVectorEpilogue(operations, dot);
 }
 
+namespace {
+/// Rows of the sum that packed blocks have: that is how tiles cut sums anyway.
+constexpr int64_t blockOfPacked = 512;
+
+/// A product's sizes; any may be ShapedType::kDynamic.
+struct ProductSizes {
+  int64_t rows, columns, depth;
+};
+} // namespace
+
+/// Whether blocks of the left operand may be packed on the stack while sums wait in the result:
+/// that has their type and no open size, and the second-level cache holds the blocks, as those of
+/// processors with AVX-512 do.
+static bool canPackRows(KernelOp kernel, DotGeneralOp dot, const VectorUnit &unit,
+                        const ProductSizes &sizes, int64_t depthBlock) {
+  constexpr int64_t widest = 64, mostDepth = 2048;
+  Type sums = getElementTypeOrSelf(dot.getType());
+  Value result = kernel.getBody().front().getTerminator()->getOperand(0);
+  return 0 < depthBlock && depthBlock <= mostDepth && depthBlock < sizes.depth &&
+         unit.bytes == widest && unit.registers == 32 && isa<FloatType>(sums) &&
+         sums.getIntOrFloatBitWidth() == unit.elementBytes * 8 && unit.elementBytes >= 4 &&
+         !multipliesPairs(dot) && getElementTypeOrSelf(result.getType()) == sums &&
+         !ShapedType::isDynamic(sizes.rows) && !ShapedType::isDynamic(sizes.columns) &&
+         !ShapedType::isDynamic(sizes.depth) && !isSkinny(unit, sizes.rows);
+}
+
+/// Whether it pays: rows share what is read of the right operand, panels what is packed, and
+/// sums do wait, which without that they do on the stack.
+static bool paysToPackRows(const VectorUnit &unit, const ProductSizes &sizes) {
+  constexpr int64_t fewestRows = 140, fewestPanels = 16, shortDepth = blockOfPacked;
+  return sizes.rows >= fewestRows && sizes.depth > shortDepth &&
+         sizes.columns >= fewestPanels * 2 * unit.lanes();
+}
+
+/// What gemmTiles does for a product whose rows are packed, by blocks of `depthBlock` of the sum,
+/// and of so many rows that a block is a share of the second-level cache.
+static SmallVector<int64_t> packedRowTiles(ScheduleBuilder &s, const VectorUnit &unit,
+                                           int64_t batch, const ProductSizes &sizes,
+                                           int64_t depthBlock, const TileChoice &choice) {
+  constexpr int64_t share = 560 << 10, mostBytes = 3 << 19;
+  auto tile = registerTile(unit, sizes.rows, sizes.columns, /*pitch=*/0, choice);
+  int64_t bytes = depthBlock * unit.elementBytes;
+  int64_t many = std::min(choice.part ? choice.part : share / bytes, mostBytes / bytes);
+  many = std::max<int64_t>(llvm::alignDown(many, tile[0]), tile[0]);
+  s.set(schedule::tile, tile);
+  s.set(schedule::depthBlock, depthBlock);
+  s.set(schedule::packsRows, true);
+  SmallVector<int64_t> parts(batch, 1);
+  parts.append({std::min(sizes.rows, many), tile[1] * tile[2]});
+  return parts;
+}
+
 /// Sets the tile of a product, and returns how its range is cut.
 SmallVector<int64_t> weir::gemmTiles(ScheduleBuilder &s, KernelOp kernel, DotGeneralOp dot,
                                      const VectorUnit &unit, bool isConstant,
@@ -44,6 +96,12 @@ SmallVector<int64_t> weir::gemmTiles(ScheduleBuilder &s, KernelOp kernel, DotGen
           columns = type.getShape().back();
   int64_t depth = stepsAlong(dot);
   bool isOpen = ShapedType::isDynamic(depth);
+  ProductSizes sizes{rows, columns, depth};
+  bool isChosen = choice.rows || choice.part || choice.depth;
+  bool packs = choice.packed.value_or(!isChosen && paysToPackRows(unit, sizes));
+  int64_t packedDepth = choice.depth.value_or(blockOfPacked);
+  if (packs && canPackRows(kernel, dot, unit, sizes, packedDepth))
+    return packedRowTiles(s, unit, batch, sizes, packedDepth, choice);
   auto tile = registerTile(unit, rows, columns, isOpen ? depth : depth * unit.elementBytes, choice);
   int64_t width = tile[1] * tile[2];
   if (rows == 1 && isConstant && !batch && !choice.rows && columns >= vectorsOfRow * tile[2]) {
@@ -108,7 +166,15 @@ public:
   bool storesLast() const override { return true; }
 
   bool takesPart(KernelOp kernel, unsigned index, ArrayRef<int64_t> extents) const override {
-    return takesPartOfTiles(kernel, index, extents, /*seesLines=*/false);
+    bool isResult = index >= kernel.getBody().getNumArguments();
+    return !(isResult && kernel.getSchedule()[schedule::packsRows]) &&
+           takesPartOfTiles(kernel, index, extents, /*seesLines=*/false);
+  }
+
+  /// Where sums wait in the result, operands are read behind that.
+  bool readsInPlace(KernelOp kernel, unsigned argument, unsigned result) const override {
+    return !kernel.getSchedule()[schedule::packsRows] &&
+           KernelStrategy::readsInPlace(kernel, argument, result);
   }
 
   /// The rows are positions of images, and nothing is copied for each part.
@@ -116,8 +182,10 @@ public:
     auto dot = *kernel.getBody().front().getOps<DotGeneralOp>().begin();
     bool isOfImages = cast<RankedTensorType>(dot.getLhs().getType()).getRank() == 4 &&
                       isa<BlockArgument>(dot.getLhs()) && dot.getLhsBatch().empty();
-    return isOfImages && !kernel.getSchedule()[schedule::copiesPanels] ? StageForm::Position
-                                                                       : StageForm::None;
+    return isOfImages && !kernel.getSchedule()[schedule::copiesPanels] &&
+                   !kernel.getSchedule()[schedule::packsRows]
+               ? StageForm::Position
+               : StageForm::None;
   }
 
   LogicalResult emit(KernelBuilder &r, KernelOp kernel, Value begin, Value end) const override {

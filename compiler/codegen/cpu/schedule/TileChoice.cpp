@@ -38,6 +38,8 @@ std::string TileChoice::str() const {
     next() << "part=" << part;
   if (depth)
     next() << "depth=" << *depth;
+  if (packed)
+    next() << "packed=" << *packed;
   if (ahead)
     next() << "ahead=" << *ahead;
   return text;
@@ -73,6 +75,10 @@ std::optional<TileChoice> TileChoice::parse(StringRef text) {
       if (!number(value, 0, mostAmount, amount) || amount % depthStep)
         return std::nullopt;
       choice.depth = amount;
+    } else if (name == "packed" && !choice.packed) {
+      if (!number(value, 0, 1, amount))
+        return std::nullopt;
+      choice.packed = amount != 0;
     } else if (name == "ahead" && !choice.ahead) {
       if (!number(value, 0, 1, amount))
         return std::nullopt;
@@ -164,7 +170,12 @@ std::optional<TileSpace> weir::tileSpaceOf(KernelOp kernel) {
     space.depth = cast<RankedTensorType>(dot.getLhs().getType()).getShape().back();
     space.hasDepth = space.rows > tile[0];
     present.depth = schedule[schedule::depthBlock];
-    present.part = present.part ? present.part : partRows;
+    space.packsRows = schedule[schedule::packsRows];
+    if (space.packsRows)
+      present.packed = true;
+    int64_t usual =
+        space.packsRows ? ArrayRef<int64_t>(schedule[schedule::parts])[batch] : partRows;
+    present.part = present.part ? present.part : usual;
     return space;
   }
   ConvOp conv = *body.getOps<ConvOp>().begin();
@@ -257,6 +268,8 @@ std::vector<TileChoice> weir::tileMoves(const TileSpace &space, const VectorUnit
       forms.emplace_back().form = Form::Winograd;
     forms.emplace_back().form = Form::Direct;
   }
+  if (space.packsRows)
+    forms.emplace_back().packed = false;
   for (int64_t part : {present.part * 2, present.part / 2, present.part * 4, present.part / 4}) {
     if (part < present.rows || part > mostAmount)
       continue;

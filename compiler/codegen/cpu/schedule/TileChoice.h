@@ -40,13 +40,15 @@ struct TileChoice {
   int64_t part = 0;
   /// How much of a product's sum is computed at once, 0: all.
   std::optional<int64_t> depth;
+  /// Whether blocks of a product's left operand are packed on the stack.
+  std::optional<bool> packed;
   /// Whether a part's tiles fetch the constants of the next part.
   std::optional<bool> ahead;
 
   bool isEmpty() const { return *this == TileChoice(); }
   bool operator==(const TileChoice &) const = default;
 
-  /// "winograd tile=8x3 part=4096 depth=0 ahead=1", as much as is said.
+  /// "winograd tile=8x3 part=4096 depth=0 packed=0 ahead=1", as much as is said.
   std::string str() const;
   /// Nothing for other text, and for what no kernel could be made of.
   static std::optional<TileChoice> parse(llvm::StringRef text);
@@ -65,7 +67,7 @@ void noteChoice(plan::ScheduleBuilder &s, const TileChoice &choice);
 /// What of a kernel a search may choose.
 struct TileSpace {
   TileChoice present; ///< all of it said
-  bool hasDepth = false, hasAhead = false, hasWinograd = false;
+  bool hasDepth = false, hasAhead = false, hasWinograd = false, packsRows = false;
   int64_t rows = 0, columns = 0, depth = 0; ///< as registerTile has them
 };
 
