@@ -169,7 +169,7 @@ std::optional<ConstantArray> ConstantArray::read(Attribute attribute, ArrayPool 
   auto typed = dyn_cast_or_null<TypedAttr>(attribute);
   auto type = typed ? dyn_cast<RankedTensorType>(typed.getType()) : RankedTensorType();
   if (!type || !type.hasStaticShape() || !isArrayType(type.getElementType()) ||
-      !isa<DenseElementsAttr, BlobAttr, ArrangedAttr>(attribute))
+      !isa<DenseElementsAttr, BlobAttr, ScaledAttr, ArrangedAttr>(attribute))
     return std::nullopt;
   if (type.getNumElements() == 0)
     return ConstantArray(type, pool);
