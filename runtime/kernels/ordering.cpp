@@ -141,6 +141,14 @@ template <typename Word, Pattern::Kind kind> static Word shortKeyOf(const Patter
   return isNan ? middle - 1 : bits & sign ? -magnitude : magnitude;
 }
 
+/// Whether the columns lie side by side in memory.
+static bool areNeighbours(const Columns &columns) {
+  for (int64_t l = 1; l < columns.lanes; ++l)
+    if (columns.firsts[l] != columns.firsts[0] + l)
+      return false;
+  return true;
+}
+
 template <typename Word, typename T, Pattern::Kind kind>
 static void fillWords(const Pattern &pattern, const void *data, const Columns &columns,
                       bool largest, Word *words) {
@@ -155,10 +163,7 @@ static void fillWords(const Pattern &pattern, const void *data, const Columns &c
   const int64_t lanes = columns.lanes, step = columns.step, first = columns.firsts[0];
   const int64_t begin = columns.begin, end = begin + columns.count;
   words -= begin * lanes;
-  bool areNeighbours = true;
-  for (int64_t l = 1; l < lanes; ++l)
-    areNeighbours = areNeighbours && columns.firsts[l] == first + l;
-  if (areNeighbours) {
+  if (areNeighbours(columns)) {
     for (int64_t i = begin; i < end; ++i)
       for (int64_t l = 0; l < lanes; ++l)
         words[i * lanes + l] = wordOf(first + i * step + l, i);
@@ -208,11 +213,20 @@ void makeSignedKeys(int32_t dtype, const void *data, const Columns &columns, boo
   const uint64_t turn = largest ? ~sign : sign;
   constexpr int64_t most = 64;
   uint64_t line[most];
+  auto at = [&](int64_t place) { return static_cast<const char *>(data) + place * bytes; };
+  if (lanes <= most && areNeighbours(columns)) {
+    for (int64_t i = 0; i < columns.count; ++i) {
+      makeKeys(dtype, at(columns.firsts[0] + (columns.begin + i) * columns.step), 1, lanes, line);
+      for (int64_t l = 0; l < lanes; ++l)
+        keys[i * lanes + l] = static_cast<int64_t>(line[l] ^ turn);
+    }
+    return;
+  }
   for (int64_t l = 0; l < lanes; ++l)
     for (int64_t done = 0; done < columns.count; done += most) {
       int64_t count = columns.count - done < most ? columns.count - done : most;
       int64_t place = columns.firsts[l] + (columns.begin + done) * columns.step;
-      makeKeys(dtype, static_cast<const char *>(data) + place * bytes, columns.step, count, line);
+      makeKeys(dtype, at(place), columns.step, count, line);
       for (int64_t i = 0; i < count; ++i)
         keys[(done + i) * lanes + l] = static_cast<int64_t>(line[i] ^ turn);
     }

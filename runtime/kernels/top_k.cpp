@@ -202,10 +202,11 @@ void sortFirst(const int64_t *keys, int64_t count, int64_t *least, int64_t *indi
     }
 }
 
-/// The first few of all lines whose keys take 64 bits; `keys` has room for rowsAtOnce of each lane.
+/// The first few of all lines of elements of 64 bits, of at most 2^32 each; `keys` has room for
+/// rowsAtOnce of each lane.
 void selectKeyColumns(const weir_tensor &data, weir_tensor *results, const Selection &selection,
                       const AxisView &view, int64_t *keys) {
-  int64_t lines = view.outer * view.inner, bytes = weir_dtype_size(data.dtype);
+  int64_t lines = view.outer * view.inner;
   LineStarts starts;
   for (int64_t begin = 0; begin < lines; begin += wideLanes) {
     int64_t valid = starts.advance(view, selection.k, wideLanes);
@@ -220,24 +221,29 @@ void selectKeyColumns(const weir_tensor &data, weir_tensor *results, const Selec
       insertKeys(least, indices, selection.k, keys + done * wideLanes, columns.begin + done,
                  columns.count - done);
     }
-    for (int64_t l = 0; l < valid; ++l)
-      for (int64_t i = 0; i < selection.k; ++i) {
-        int64_t index = indices[i * wideLanes + l], to = starts.outs[l] + i * view.inner;
-        copyElement(data, starts.firsts[l] + index * view.inner, results[0], to, bytes);
-        storeIndex(results[1], to, index);
-      }
+    if (results[1].dtype == WEIR_I32)
+      writeColumns<uint64_t, int32_t>(data, results, selection.k, columns, starts.outs, valid,
+                                      indices);
+    else
+      writeColumns<uint64_t, int64_t>(data, results, selection.k, columns, starts.outs, valid,
+                                      indices);
   }
 }
 
 /// Whether lines are worth sorting side by side: what a network compares grows faster than what
 /// quicksort does, and with a heap there is little to sort. What is put among few takes as long as
-/// it is: neighbours in memory are read together.
+/// it is: many neighbours in memory are read together.
 bool sortsColumns(const Selection &selection, const AxisView &view) {
-  constexpr int64_t shortLine = 256, longLine = 2048;
+  constexpr int64_t shortLine = 256, longLine = 2048, manyNeighbours = 4 * wideLanes;
   if ((!selection.sorted && selection.k != view.size) || view.outer * view.inner < wideLanes)
     return false;
-  return (inserts(selection) && view.inner >= wideLanes) ||
+  return (inserts(selection) && view.inner >= manyNeighbours) ||
          view.size <= (selection.k <= view.size / 16 ? shortLine : longLine);
+}
+
+/// Whether selectKeyColumns takes such lines.
+bool hasWideKeys(int32_t dtype, int64_t count) {
+  return weir_dtype_size(dtype) == 8 && count <= int64_t{1} << 32;
 }
 
 /// What the words of that many lanes take.
@@ -290,8 +296,8 @@ int32_t select(weir_context *ctx, const weir_tensor &data, weir_tensor *results,
     return WEIR_RESOURCE_EXHAUSTED;
   if (elementCountOf(data) == 0 || selection.k == 0)
     return WEIR_OK;
-  if (sortsColumns(selection, view) &&
-      (inserts(selection) || hasWords<int64_t>(data.dtype, view.size)))
+  if (sortsColumns(selection, view) && (hasWords<int64_t>(data.dtype, view.size) ||
+                                        (inserts(selection) && hasWideKeys(data.dtype, view.size))))
     return selectSideBySide(ctx, data, results, selection, view);
   Scratch<uint64_t> keys(ctx, view.size);
   Scratch<KeyIndex> items(ctx, view.size);
