@@ -16,6 +16,8 @@ import random
 import sys
 import zipfile
 
+from floats import npy
+
 EPSILON = 2.0**-24
 INFINITY = float("inf")
 
@@ -100,13 +102,6 @@ def values(case, name, shape):
         else:
             made.append(-INFINITY if hidden or chosen.random() < 0.1 else chosen.gauss(0, 1))
     return array.array("b" if case.picks else "f", made)
-
-
-def npy(shape, numbers):
-    kind = "|b1" if numbers.typecode == "b" else "<f4"
-    head = str({"descr": kind, "fortran_order": False, "shape": tuple(shape)})
-    head += " " * (-(len(head) + 11) % 64) + "\n"
-    return b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head.encode() + numbers.tobytes()
 
 
 def write(case, folder):

@@ -31,10 +31,12 @@ def values(shape, seed):
     return array.array("f", (chosen.gauss(0, 1) for _ in range(count(shape))))
 
 
-def npy(shape, floats):
-    head = str({"descr": "<f4", "fortran_order": False, "shape": shape})
+def npy(shape, numbers):
+    """`numbers`: an array of floats, or of bytes, which are booleans."""
+    kind = "|b1" if numbers.typecode == "b" else "<f4"
+    head = str({"descr": kind, "fortran_order": False, "shape": tuple(shape)})
     head += " " * (-(len(head) + 11) % 64) + "\n"
-    return b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head.encode() + floats.tobytes()
+    return b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head.encode() + numbers.tobytes()
 
 
 def port(field, name, shape):
@@ -72,7 +74,10 @@ def write_inputs(folder, arrays):
             archive.writestr(name + ".npy", npy(shape, floats))
 
 
-def read_output(folder, name, shape):
+def read_output(folder, name, shape, typecode="f"):
+    """Floats, or with typecode "b" booleans."""
     with zipfile.ZipFile(os.path.join(folder, "out.npz")) as archive:
         raw = archive.read(name + ".npy")
-    return array.array("f", raw[-4 * count(shape):])
+    numbers = array.array(typecode)
+    numbers.frombytes(raw[-numbers.itemsize * count(shape):])
+    return numbers

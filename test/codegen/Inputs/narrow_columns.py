@@ -1,15 +1,16 @@
-#!/usr/bin/env python3
 #===- narrow_columns.py - reductions over rows of a few columns ----------------===#
 #
 # Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 #===-------------------------------------------------------------------------===#
-"""narrow_columns.py FOLDER: writes model.mlir and its feeds a to d. With `compare`: fails where a
-result in FOLDER/out is not what it should be. Needs no packages; all numbers are exact."""
+"""narrow_columns.py FOLDER: writes model.mlir, and its feeds to in.npz. With `compare`: fails where a
+result in out.npz is not what it should be. All numbers are exact."""
+import array
 import random
-import struct
 import sys
+
+from floats import count, read_output, write_inputs
 
 FOLDER = sys.argv[1]
 #: Feeds: sizes, those that the model leaves open, and how many of them are reduced.
@@ -20,18 +21,9 @@ KINDS = ("sum", "max", "min", "prod")
 
 def values(name):
     random.seed(name)
-    count = 1
-    for size in FEEDS[name][0]:
-        count *= size
     # Products stay exact: signs, and a few twos.
-    return [random.choice((-1.0, 1.0, 1.0, -1.0, 2.0, 0.5)) for _ in range(count)]
-
-
-def write(name, shape, numbers):
-    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
-    with open(f"{FOLDER}/{name}.npy", "wb") as file:
-        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
-        file.write(struct.pack(f"<{len(numbers)}f", *numbers))
+    return array.array("f", (random.choice((-1.0, 1.0, 1.0, -1.0, 2.0, 0.5))
+                             for _ in range(count(FEEDS[name][0]))))
 
 
 def text(shape):
@@ -61,12 +53,8 @@ def write_model():
 
 def expected(name, kind):
     shape, _, reduced = FEEDS[name]
-    columns, rows, outer = shape[-1], 1, 1
-    for i, size in enumerate(shape[:-1]):
-        if i >= len(shape) - 1 - reduced:
-            rows *= size
-        else:
-            outer *= size
+    first = len(shape) - 1 - reduced
+    columns, rows, outer = shape[-1], count(shape[first:-1]), count(shape[:first])
     numbers, result = values(name), []
     for o in range(outer):
         for column in range(columns):
@@ -83,14 +71,11 @@ def expected(name, kind):
 
 if len(sys.argv) == 2:
     write_model()
-    for feed, (sizes, _, _) in FEEDS.items():
-        write(feed, sizes, values(feed))
+    write_inputs(FOLDER, [(feed, sizes, values(feed)) for feed, (sizes, _, _) in FEEDS.items()])
 else:
-    for feed in FEEDS:
+    for feed, (sizes, _, reduced) in FEEDS.items():
+        left = sizes[:len(sizes) - 1 - reduced] + sizes[-1:]
         for kind in KINDS:
-            with open(f"{FOLDER}/out/{feed}_{kind}.npy", "rb") as file:
-                data = file.read()
-            begin = 10 + struct.unpack("<H", data[8:10])[0]
-            found = list(struct.unpack(f"<{(len(data) - begin) // 4}f", data[begin:]))
+            found = list(read_output(FOLDER, f"{feed}_{kind}", left))
             if found != expected(feed, kind):
                 sys.exit(f"{feed} {kind}: {found} for {expected(feed, kind)}")
