@@ -158,11 +158,18 @@ static bool readNumbers(ArrayRef<char> bytes, Type element, std::vector<double> 
   return true;
 }
 
-static bool isArrayType(Type element) {
+bool weir::isArrayType(Type element) {
   if (isa<FloatType>(element))
     return isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(element);
   auto integer = dyn_cast<IntegerType>(element);
   return integer && llvm::is_contained({1u, 8u, 16u, 32u, 64u}, integer.getWidth());
+}
+
+IntegerRange::IntegerRange(Type type) {
+  unsigned width = std::min(type.getIntOrFloatBitWidth(), 53u);
+  bool isUnsigned = type.isUnsignedInteger() || width == 1;
+  lowest = isUnsigned ? 0 : -std::ldexp(1.0, width - 1);
+  end = std::ldexp(1.0, isUnsigned ? width : width - 1);
 }
 
 std::optional<ConstantArray> ConstantArray::read(Attribute attribute, ArrayPool &pool) {
@@ -228,15 +235,11 @@ DenseElementsAttr ConstantArray::attribute() const {
     return writtenAs<uint16_t>(*this, [&](double number) { return halfFromFloat(bits(number)); });
   if (element.isBF16())
     return writtenAs<uint16_t>(*this, [&](double number) { return brainFromFloat(bits(number)); });
-  unsigned width = element.getIntOrFloatBitWidth();
-  bool isUnsigned = element.isUnsignedInteger() || width == 1;
-  double lowest = isUnsigned ? 0 : -std::ldexp(1.0, width - 1),
-         end = std::ldexp(1.0, isUnsigned ? width : width - 1);
-  for (double number : elements)
-    if (!(number >= lowest && number < end))
-      return {};
+  IntegerRange range(element);
+  if (!llvm::all_of(elements, [&](double number) { return range.holds(number); }))
+    return {};
   auto integer = [](double number) { return static_cast<int64_t>(number); };
-  switch (width) {
+  switch (element.getIntOrFloatBitWidth()) {
   case 1: {
     SmallVector<bool> values;
     for (double number : elements)

@@ -64,9 +64,22 @@ struct ConstantArray {
   mlir::DenseElementsAttr attribute() const;
 };
 
+/// Whether arrays hold elements of the type.
+bool isArrayType(mlir::Type element);
+
+/// The numbers of an integer type that arrays hold: from `lowest` to below `end`.
+struct IntegerRange {
+  double lowest, end;
+  explicit IntegerRange(mlir::Type type);
+  bool holds(double number) const { return number >= lowest && number < end; } // NaN is none
+};
+
 /// Whether evaluateArrays knows the operation, with result and operands of these types: one
 /// result of static shape, parameters (sizes, bounds, indices) that are constants.
 bool isEvaluatedOnArrays(mlir::Operation *op);
+
+/// Whether `op`, for which isEvaluatedOnArrays may hold, only moves elements.
+bool isMovementOfArrays(mlir::Operation *op);
 
 /// Which of `op`'s operands are data; the others are parameters.
 llvm::SmallVector<mlir::Value> dataOperands(mlir::Operation *op);

@@ -168,12 +168,9 @@ bool roundLine(MutableArrayRef<double> line, Type element) {
     }
     return true;
   }
-  unsigned width = std::min(element.getIntOrFloatBitWidth(), 53u);
-  bool isUnsigned = element.isUnsignedInteger() || width == 1;
-  double lowest = isUnsigned ? 0 : -std::ldexp(1.0, width - 1),
-         end = std::ldexp(1.0, isUnsigned ? width : width - 1);
+  IntegerRange range(element);
   for (double &number : line) {
-    if (!(number >= lowest && number < end))
+    if (!range.holds(number))
       return false;
     number += 0.0; // integers have one zero
   }
@@ -367,17 +364,11 @@ Result multiplied(DotGeneralOp op, Operands operands, RankedTensorType type) {
   return result;
 }
 
-bool isMovement(Operation *op) {
-  return isa<ReshapeOp, TransposeOp, BroadcastToOp, SliceOp, PadOp, ConcatOp, GatherOp>(op);
-}
-
 bool isArray(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (!type || !type.hasStaticShape())
     return false;
-  Type element = type.getElementType();
-  return isa<FloatType>(element) ? isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(element)
-                                 : isa<IntegerType>(element);
+  return isArrayType(type.getElementType());
 }
 
 } // namespace
@@ -431,6 +422,10 @@ ConstantArray weir::reducedArray(const ConstantArray &source, StringRef kind,
   return result;
 }
 
+bool weir::isMovementOfArrays(Operation *op) {
+  return isa<ReshapeOp, TransposeOp, BroadcastToOp, SliceOp, PadOp, ConcatOp, GatherOp>(op);
+}
+
 SmallVector<Value> weir::dataOperands(Operation *op) {
   if (auto pad = dyn_cast<PadOp>(op))
     return {pad.getOperand(), pad.getValue()};
@@ -446,13 +441,13 @@ bool weir::isEvaluatedOnArrays(Operation *op) {
   SmallVector<Value> data = dataOperands(op);
   if (data.empty() || !llvm::all_of(data, isArray))
     return false;
-  for (Value parameter : op->getOperands().drop_front(isMovement(op) ? data.size() : 0))
+  for (Value parameter : op->getOperands().drop_front(isMovementOfArrays(op) ? data.size() : 0))
     if (!llvm::is_contained(data, parameter) && !parameter.getDefiningOp<ConstantOp>())
       return false;
   Type element = getElementTypeOrSelf(op->getResult(0).getType());
   if (auto pad = dyn_cast<PadOp>(op))
     return pad.getMode() == PadMode::Constant;
-  if (isMovement(op))
+  if (isMovementOfArrays(op))
     return true;
   if (auto reduce = dyn_cast<ReduceOp>(op))
     return isa<FloatType>(element) &&
@@ -481,7 +476,7 @@ int64_t weir::stepsOnArrays(Operation *op) {
 std::optional<ConstantArray> weir::evaluateArrays(Operation *op,
                                                   ArrayRef<const ConstantArray *> operands) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
-  if (isMovement(op))
+  if (isMovementOfArrays(op))
     return moved(op, operands, type);
   if (auto reduce = dyn_cast<ReduceOp>(op))
     return reducedArray(*operands[0], stringifyReduceKind(reduce.getKind()), reduce.getAxes(),

@@ -48,10 +48,6 @@ int64_t storedElements(ConstantOp constant) {
   return dense && dense.isSplat() ? 1 : elementsOf(constant.getResult());
 }
 
-bool isMovement(Operation *op) {
-  return isa<ReshapeOp, TransposeOp, BroadcastToOp, SliceOp, PadOp, ConcatOp, GatherOp>(op);
-}
-
 /// A cast to more bits: weights stay as narrow as they are stored.
 bool widens(Operation *op) {
   auto cast = dyn_cast<CastOp>(op);
@@ -104,7 +100,7 @@ private:
   std::optional<Known> knownOf(Operation *op) const {
     if (!isEvaluatedOnArrays(op) || widensBytes(op))
       return std::nullopt;
-    Known result{0, !isMovement(op)};
+    Known result{0, !isMovementOfArrays(op)};
     for (Value operand : dataOperands(op)) {
       auto found = known.find(operand);
       if (found == known.end())
@@ -132,7 +128,7 @@ private:
       int64_t count = elementsOf(op->getResult(0));
       int64_t size =
           count * ((getElementTypeOrSelf(op->getResult(0)).getIntOrFloatBitWidth() + 7) / 8);
-      if (isMovement(op) || widens(op) || !own.isComputed ||
+      if (isMovementOfArrays(op) || widens(op) || !own.isComputed ||
           count > std::max(own.largest, fewElements) || bytes + size > mostBytes)
         continue;
       bytes += size;
@@ -207,7 +203,8 @@ private:
         for (Value operand : data)
           operands.push_back(&arrays.find(operand)->second);
       auto result = isKnown ? evaluateArrays(op, operands) : std::nullopt;
-      if (llvm::is_contained(group.folded, op))
+      size_t next = group.values.size();
+      if (next < group.folded.size() && group.folded[next] == op)
         group.values.push_back(result ? result->attribute() : DenseElementsAttr());
       for (Value operand : data)
         if (--readers[operand] == 0)

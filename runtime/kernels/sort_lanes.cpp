@@ -77,21 +77,22 @@ template <int64_t kept>
     memcpy(&next, keys + i * wideLanes, sizeof(next));
     // Behind keys that are equal. What is moved on keeps its order, whatever it is equal to.
 #pragma GCC unroll 8
-    for (int64_t j = kept - 1; j >= 0; --j) {
-      auto moves = j > 0 ? next < best[j > 0 ? j - 1 : 0] : Vector{} != Vector{};
-      auto enters = next < best[j];
-      Vector key = moves ? best[j > 0 ? j - 1 : 0] : next,
-             from = moves ? places[j > 0 ? j - 1 : 0] : place;
+    for (int64_t j = kept - 1; j > 0; --j) {
+      auto moves = next < best[j - 1], enters = next < best[j];
+      Vector key = moves ? best[j - 1] : next, from = moves ? places[j - 1] : place;
       best[j] = enters ? key : best[j];
       places[j] = enters ? from : places[j];
     }
+    auto isFirst = next < best[0];
+    best[0] = isFirst ? next : best[0];
+    places[0] = isFirst ? place : places[0];
   }
   memcpy(least, best, sizeof(best));
   memcpy(indices, places, sizeof(places));
 }
 
 /// Calls `body` with the number of kept elements as a constant.
-template <typename Body> [[gnu::always_inline]] inline void withKept(int64_t kept, Body body) {
+template <typename Body> void withKept(int64_t kept, Body body) {
   switch (kept) {
   case 1:
     return body(std::integral_constant<int64_t, 1>());
@@ -112,61 +113,10 @@ template <typename Body> [[gnu::always_inline]] inline void withKept(int64_t kep
   }
 }
 
-template <typename Word, int64_t lanes>
-[[gnu::always_inline]] inline void insertAny(Word *least, int64_t kept, const Word *words,
-                                             int64_t count) {
-  withKept(kept, [=](auto constant) __attribute__((always_inline)) {
-    insertLines<Word, lanes, constant.value>(least, words, count);
-  });
-}
-[[gnu::always_inline]] inline void insertAnyKeys(int64_t *least, int64_t *indices, int64_t kept,
-                                                 const int64_t *keys, int64_t begin,
-                                                 int64_t count) {
-  withKept(kept, [=](auto constant) __attribute__((always_inline)) {
-    insertKeyLines<constant.value>(least, indices, keys, begin, count);
-  });
-}
-
 #if defined(__x86_64__)
-__attribute__((target("avx2"))) void insertByAvx2(int32_t *least, int64_t kept,
-                                                  const int32_t *words, int64_t count) {
-  insertAny<int32_t, narrowLanes>(least, kept, words, count);
-}
-__attribute__((target("avx2"))) void insertByAvx2(int64_t *least, int64_t kept,
-                                                  const int64_t *words, int64_t count) {
-  insertAny<int64_t, wideLanes>(least, kept, words, count);
-}
-__attribute__((target("avx512f"))) void insertByAvx512(int32_t *least, int64_t kept,
-                                                       const int32_t *words, int64_t count) {
-  insertAny<int32_t, narrowLanes>(least, kept, words, count);
-}
-__attribute__((target("avx512f"))) void insertByAvx512(int64_t *least, int64_t kept,
-                                                       const int64_t *words, int64_t count) {
-  insertAny<int64_t, wideLanes>(least, kept, words, count);
-}
-__attribute__((target("avx2"))) void insertKeysByAvx2(int64_t *least, int64_t *indices,
-                                                      int64_t kept, const int64_t *keys,
-                                                      int64_t begin, int64_t count) {
-  insertAnyKeys(least, indices, kept, keys, begin, count);
-}
-__attribute__((target("avx512f"))) void insertKeysByAvx512(int64_t *least, int64_t *indices,
-                                                           int64_t kept, const int64_t *keys,
-                                                           int64_t begin, int64_t count) {
-  insertAnyKeys(least, indices, kept, keys, begin, count);
-}
-__attribute__((target("avx2"))) void sortByAvx2(int32_t *words, int64_t count) {
-  mergeExchange<int32_t, narrowLanes>(words, count);
-}
-__attribute__((target("avx2"))) void sortByAvx2(int64_t *words, int64_t count) {
-  mergeExchange<int64_t, wideLanes>(words, count);
-}
+template <typename Body> __attribute__((target("avx2"))) void byAvx2(Body body) { body(); }
 // Has the less and the more of 64 bits as one instruction each.
-__attribute__((target("avx512f"))) void sortByAvx512(int32_t *words, int64_t count) {
-  mergeExchange<int32_t, narrowLanes>(words, count);
-}
-__attribute__((target("avx512f"))) void sortByAvx512(int64_t *words, int64_t count) {
-  mergeExchange<int64_t, wideLanes>(words, count);
-}
+template <typename Body> __attribute__((target("avx512f"))) void byAvx512(Body body) { body(); }
 
 /// Which of WEIR_CPU_AVX2 and WEIR_CPU_AVX512 the processor has.
 uint64_t features() {
@@ -183,25 +133,28 @@ uint64_t features() {
 }
 #endif
 
-template <typename Word, int64_t lanes> void sortWords(Word *words, int64_t count) {
+/// Runs `body`, which is inlined, in the widest vectors of the processor.
+template <typename Body> void byVectors(Body body) {
 #if defined(__x86_64__)
   if (features() & WEIR_CPU_AVX512)
-    return sortByAvx512(words, count);
+    return byAvx512(body);
   if (features() & WEIR_CPU_AVX2)
-    return sortByAvx2(words, count);
+    return byAvx2(body);
 #endif
-  mergeExchange<Word, lanes>(words, count);
+  body();
 }
 
 template <typename Word, int64_t lanes>
 void insertWords(Word *least, int64_t kept, const Word *words, int64_t count) {
-#if defined(__x86_64__)
-  if (features() & WEIR_CPU_AVX512)
-    return insertByAvx512(least, kept, words, count);
-  if (features() & WEIR_CPU_AVX2)
-    return insertByAvx2(least, kept, words, count);
-#endif
-  insertAny<Word, lanes>(least, kept, words, count);
+  withKept(kept, [=](auto constant) {
+    byVectors([=]() __attribute__((always_inline)) {
+      insertLines<Word, lanes, constant.value>(least, words, count);
+    });
+  });
+}
+
+template <typename Word, int64_t lanes> void sortWords(Word *words, int64_t count) {
+  byVectors([=]() __attribute__((always_inline)) { mergeExchange<Word, lanes>(words, count); });
 }
 
 } // namespace
@@ -214,13 +167,11 @@ void insertColumns(int64_t *least, int64_t kept, const int64_t *words, int64_t c
 }
 void insertKeys(int64_t *least, int64_t *indices, int64_t kept, const int64_t *keys, int64_t begin,
                 int64_t count) {
-#if defined(__x86_64__)
-  if (features() & WEIR_CPU_AVX512)
-    return insertKeysByAvx512(least, indices, kept, keys, begin, count);
-  if (features() & WEIR_CPU_AVX2)
-    return insertKeysByAvx2(least, indices, kept, keys, begin, count);
-#endif
-  insertAnyKeys(least, indices, kept, keys, begin, count);
+  withKept(kept, [=](auto constant) {
+    byVectors([=]() __attribute__((always_inline)) {
+      insertKeyLines<constant.value>(least, indices, keys, begin, count);
+    });
+  });
 }
 
 void sortColumns(int32_t *words, int64_t count) { sortWords<int32_t, narrowLanes>(words, count); }

@@ -9,10 +9,10 @@
 // dimension: each lane of a vector is one result, so sums need no order of their own
 // and loads are contiguous.
 //
-// A reduction's sums are in registers, as wide as they are many; where they are few, a vector
-// holds several rows. Where caches do not
-// hold the operand, they wait in memory instead (`streams`): a few rows pass by at a
-// time, each read in its own order. Either way long sums are made by the same blocks.
+// A reduction's sums are in registers, as wide as they are many; where they are few, a
+// vector holds several rows. Where caches do not hold the operand, they wait in memory
+// instead (`streams`): a few rows pass by at a time, each read in its own order. Either
+// way long sums are made by the same blocks.
 //
 //===----------------------------------------------------------------------===//
 

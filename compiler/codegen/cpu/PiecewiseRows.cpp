@@ -163,7 +163,6 @@ bool weir::isOfBlocks(KernelBuilder &r, Value tensor) {
 
 void weir::emitBlocks(KernelBuilder &r, ConcatOp concat, const KernelBuilder::Buffer &target,
                       Value begin, Value end) {
-  Type element = target.type.getElementType();
   Value zero = r.constant(0), one = r.constant(1);
   auto linesOf = [&](ArrayRef<Value> dims) {
     Value lines = one;
@@ -186,15 +185,7 @@ void weir::emitBlocks(KernelBuilder &r, ConcatOp concat, const KernelBuilder::Bu
     auto copy = [&] {
       Value lies = r.mul(r.add(r.mul(number, own), from), line);
       Value comes = r.mul(r.add(first, from), line);
-      Value count = r.mul(r.sub(to, from), line);
-      auto addressOf = [&](const KernelBuilder::Buffer &buffer, Value at) {
-        return BufferAccess::address(r, buffer.pointer, element, at);
-      };
-      int64_t bytes = std::max(element.getIntOrFloatBitWidth(), 8u) / 8; // booleans take one
-      Value size = r.b.createOrFold<arith::IndexCastOp>(r.loc, r.b.getI64Type(),
-                                                        r.mul(count, r.constant(bytes)));
-      LLVM::MemcpyOp::create(r.b, r.loc, addressOf(target, comes), addressOf(source, lies), size,
-                             /*isVolatile=*/false);
+      copyElements(r, source, lies, target, comes, r.mul(r.sub(to, from), line));
     };
     emitEither(r, r.less(from, to), copy, [] {});
     // Behind it comes the next one.

@@ -22,9 +22,6 @@ namespace {
 /// A part of fewer bytes takes as many calls as elements.
 constexpr int64_t fewestBytes = 256;
 
-/// Bytes that booleans take, too.
-int64_t bytesOf(Type element) { return std::max(element.getIntOrFloatBitWidth(), 8u) / 8; }
-
 class Finder {
 public:
   Finder(KernelBuilder &r, Value tensor)
@@ -51,7 +48,7 @@ public:
         blocks.times = r.mul(blocks.times, dims[i]);
     }
     Value bytes = r.mul(r.mul(blocks.times, r.mul(blocks.lines, dims.back())),
-                        r.constant(bytesOf(type.getElementType())));
+                        r.constant(elementBytes(type.getElementType())));
     if (!isWorthIt(bytes))
       return std::nullopt;
     return blocks;
@@ -138,27 +135,21 @@ std::optional<RepeatedBlocks> weir::repeatedBlocksOf(KernelBuilder &r, Value ten
 
 void weir::emitRepeatedBlocks(KernelBuilder &r, const RepeatedBlocks &blocks,
                               const KernelBuilder::Buffer &target, Value begin, Value end) {
-  Type element = target.type.getElementType();
   const KernelBuilder::Buffer &source = r.bufferOf(blocks.source);
-  int64_t bytes = bytesOf(element);
-  Value zero = r.constant(0), one = r.constant(1);
-  Value line = r.mul(target.dims.back(), r.constant(bytes));
+  int64_t bytes = elementBytes(target.type.getElementType());
+  Value zero = r.constant(0), one = r.constant(1), line = target.dims.back();
   // None is copied of what has no lines, whose range is empty.
   Value own = arith::MaxSIOp::create(r.b, r.loc, blocks.lines, one);
   Value all = r.mul(own, arith::MaxSIOp::create(r.b, r.loc, blocks.times, one));
-  // Places are lines here, of which addresses are made as bytes.
-  auto addressOf = [&](const KernelBuilder::Buffer &buffer, Value at) {
-    return BufferAccess::address(r, buffer.pointer, r.b.getI8Type(), r.mul(at, line));
-  };
+  // Places are lines here.
   auto copy = [&](Value to, const KernelBuilder::Buffer &buffer, Value from, Value count) {
-    Value size = r.b.createOrFold<arith::IndexCastOp>(r.loc, r.b.getI64Type(), r.mul(count, line));
-    LLVM::MemcpyOp::create(r.b, r.loc, addressOf(target, to), addressOf(buffer, from), size,
-                           /*isVolatile=*/false);
+    copyElements(r, buffer, r.mul(from, line), target, r.mul(to, line), r.mul(count, line));
   };
   // So many lines are read again and again: whole blocks.
   constexpr int64_t nearestCache = 1 << 14;
+  Value blockBytes = r.mul(r.mul(own, line), r.constant(bytes));
   Value most =
-      r.divide(r.constant(nearestCache), arith::MaxSIOp::create(r.b, r.loc, r.mul(own, line), one));
+      r.divide(r.constant(nearestCache), arith::MaxSIOp::create(r.b, r.loc, blockBytes, one));
   most = r.mul(own, arith::MaxSIOp::create(r.b, r.loc, most, one));
 
   scf::ForOp outer = createBlockLoop(r, begin, end, all);

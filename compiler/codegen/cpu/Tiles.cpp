@@ -406,14 +406,20 @@ RowBlock weir::evenBlock(KernelBuilder &r, Value rows, int64_t most, int64_t siz
   return {first, r.sub(end, first)};
 }
 
+void weir::copyElements(KernelBuilder &r, const KernelBuilder::Buffer &source, Value from,
+                        const KernelBuilder::Buffer &target, Value to, Value count) {
+  Type element = target.type.getElementType();
+  Value begin = BufferAccess::address(r, source.pointer, element, from);
+  Value place = BufferAccess::address(r, target.pointer, element, to);
+  Value bytes = r.mul(count, r.constant(elementBytes(element)));
+  Value size = r.b.createOrFold<arith::IndexCastOp>(r.loc, r.b.getI64Type(), bytes);
+  LLVM::MemcpyOp::create(r.b, r.loc, place, begin, size, /*isVolatile=*/false);
+}
+
 void weir::copyRow(KernelBuilder &r, const KernelBuilder::Buffer &source, ValueRange from,
                    const KernelBuilder::Buffer &target, ValueRange to) {
-  Type element = target.type.getElementType();
-  Value begin = BufferAccess::address(r, source.pointer, element, r.linearIndex(source, from));
-  Value place = BufferAccess::address(r, target.pointer, element, r.linearIndex(target, to));
-  Value bytes = r.mul(source.dims.back(), r.constant(elementBytes(element)));
-  Value count = r.b.createOrFold<arith::IndexCastOp>(r.loc, r.b.getI64Type(), bytes);
-  LLVM::MemcpyOp::create(r.b, r.loc, place, begin, count, /*isVolatile=*/false);
+  copyElements(r, source, r.linearIndex(source, from), target, r.linearIndex(target, to),
+               source.dims.back());
 }
 
 Value weir::insidePadding(KernelBuilder &r, ValueRange at, PadOp pad,

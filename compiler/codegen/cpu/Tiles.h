@@ -149,6 +149,11 @@ void turn(mlir::OpBuilder &b, mlir::Location loc, llvm::SmallVectorImpl<mlir::Va
 void emitEither(KernelBuilder &r, mlir::Value condition, llvm::function_ref<void()> yes,
                 llvm::function_ref<void()> no);
 
+/// Copies `count` elements from the one of number `from` in `source` to that of number `to` in
+/// `target`, which has the same element type: whole bytes.
+void copyElements(KernelBuilder &r, const KernelBuilder::Buffer &source, mlir::Value from,
+                  const KernelBuilder::Buffer &target, mlir::Value to, mlir::Value count);
+
 /// Copies the row of `source` along its last dimension that begins at `from` to `to` in
 /// `target`.
 void copyRow(KernelBuilder &r, const KernelBuilder::Buffer &source, mlir::ValueRange from,
