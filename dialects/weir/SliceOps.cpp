@@ -8,6 +8,7 @@
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/ShapeSupport.h"
 #include "dialects/weir/SliceBounds.h"
+#include "dialects/weir/SlicePlaces.h"
 #include "weir/weir.h"
 
 using namespace mlir;
@@ -105,10 +106,14 @@ static std::pair<Value, Value> sliceBounds(SliceOp op, ElementReader &r, int64_t
   return {start, count};
 }
 
+Value weir::sliceStart(SliceOp slice, ElementReader &r, int64_t i) {
+  return sliceBounds(slice, r, i, /*check=*/false).first;
+}
+
 Value SliceOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
   SmallVector<Value> own(indices);
   for (auto [i, axis] : llvm::enumerate(getAxes())) {
-    Value start = sliceBounds(*this, r, i, false).first;
+    Value start = sliceStart(*this, r, i);
     own[axis] = r.add(start, r.mul(indices[axis], entry(r, getSteps(), i)));
   }
   return r.element(getOperand(), own);

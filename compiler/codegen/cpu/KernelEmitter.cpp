@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/KernelEmitter.h"
+#include "compiler/codegen/cpu/MovedBlocks.h"
 #include "compiler/codegen/cpu/PadBlocks.h"
 #include "compiler/codegen/cpu/PiecewiseRows.h"
 #include "compiler/codegen/cpu/RepeatedBlocks.h"
@@ -117,7 +118,7 @@ bool isOfShortLines(Block &body, int64_t parallel) {
 }
 
 /// The parts of [0, range) that a kernel without its own tiling is called for. `asksForBlocks`: as
-/// blocks of its operand where it repeats those.
+/// blocks of its operand where it repeats or moves those.
 void emitLoopForm(KernelBuilder &r, plan::KernelOp kernel, ElementalOpInterface lead, Value begin,
                   Value end, bool asksForBlocks = true) {
   OpBuilder::InsertionGuard guard(r.b);
@@ -137,22 +138,33 @@ void emitLoopForm(KernelBuilder &r, plan::KernelOp kernel, ElementalOpInterface 
     r.loc = only.getLoc();
     return emitBlocks(r, only.getDefiningOp<ConcatOp>(), first, begin, end);
   }
-  std::optional<RepeatedBlocks> blocks;
-  if (asksForBlocks && !lead && body.getTerminator()->getNumOperands() == 1 && isWhole && parts &&
-      parallel < rank)
-    blocks = repeatedBlocksOf(r, only);
-  if (blocks) {
+  if (asksForBlocks && !lead && body.getTerminator()->getNumOperands() == 1 && isWhole && parts) {
     r.loc = only.getLoc();
-    auto repeat = [&] {
-      Value lines = r.constant(1);
-      for (Value dim : ArrayRef(first.dims).drop_front(parallel).drop_back())
-        lines = r.mul(lines, dim);
-      emitRepeatedBlocks(r, *blocks, first, r.mul(begin, lines), r.mul(end, lines));
+    // `emit` writes a range of the result, which has so much for each part, where `holds` says that
+    // it can.
+    auto emitEitherForm = [&](Value holds, ArrayRef<Value> dims,
+                              function_ref<void(Value, Value)> emit) {
+      auto emitRange = [&] {
+        Value each = r.constant(1);
+        for (Value dim : dims)
+          each = r.mul(each, dim);
+        emit(r.mul(begin, each), r.mul(end, each));
+      };
+      if (!holds)
+        return emitRange();
+      emitEither(r, holds, emitRange,
+                 [&] { emitLoopForm(r, kernel, lead, begin, end, /*asksForBlocks=*/false); });
     };
-    if (!blocks->holds)
-      return repeat();
-    return emitEither(r, blocks->holds, repeat,
-                      [&] { emitLoopForm(r, kernel, lead, begin, end, /*asksForBlocks=*/false); });
+    ArrayRef<Value> behind = ArrayRef(first.dims).drop_front(parallel);
+    if (std::optional<RepeatedBlocks> blocks =
+            parallel < rank ? repeatedBlocksOf(r, only) : std::nullopt)
+      return emitEitherForm(blocks->holds, behind.drop_back(), [&](Value from, Value to) {
+        emitRepeatedBlocks(r, *blocks, first, from, to);
+      });
+    if (std::optional<MovedBlocks> blocks = movedBlocksOf(r, only))
+      return emitEitherForm(blocks->holds, behind, [&](Value from, Value to) {
+        emitMovedBlocks(r, *blocks, first, from, to);
+      });
   }
   if (parallel > 1 && !lead && isOfShortLines(body, parallel)) {
     indices = emitLineLoops(r, ArrayRef(first.dims).take_front(parallel), begin, end);

@@ -61,7 +61,7 @@ public:
     bool streams = kernel.getSchedule()[plan::schedule::streams],
          isOpen = target.type.getShape().back() < 0;
     if (streams || isOpen)
-      sums = stackElements(r, element, tiles.back());
+      sums = stackElements(r, BufferAccess::storageType(element), tiles.back());
     emitStepLoop(r, begin, end, 1, [&](Value part) {
       SmallVector<Value> at = r.blockIndices(part, target.dims, tiles);
       Value first = r.mul(at.back(), block);
@@ -122,13 +122,13 @@ private:
     Value base = r.linearIndex(source, from);
     VectorReader vectors(r, wide);
     Value steps = r.divide(count, rows);
-    Value sums = emitSums(r, steps, startOfLanes(r, kind, element, wide), isSum(),
+    Value sums = emitSums(r, steps, startOfLanes(r, kind, element, wide), isFloatSum(element, kind),
                           [&](ValueRange place, Value carried) {
                             Value linear = r.add(base, r.mul(place[0], r.constant(wide)));
-                            return reduceLanes(r, kind, carried,
+                            return reduceLanes(r, kind, element, carried,
                                                vectors.load(source.pointer, element, linear));
                           });
-    Value room = stackElements(r, element, wide);
+    Value room = stackElements(r, BufferAccess::storageType(element), wide);
     vectors.store(sums, room, element, r.constant(0));
     Value mask = laneMasks(r, {1, 1, lanes}, at.back(), target.dims.back())[0];
     VectorReader narrow(r, lanes);
@@ -140,7 +140,7 @@ private:
             if (pointer == source.pointer)
               linear = r.add(base, linear);
             return SmallVector<Value>{
-                reduceLanes(r, kind, carried[0], narrow.load(pointer, element, linear))};
+                reduceLanes(r, kind, element, carried[0], narrow.load(pointer, element, linear))};
           })[0];
     };
     // Of few rows no step leaves anything.
@@ -214,19 +214,39 @@ private:
     from.back() = at.back();
     if (arg)
       return finish(at, mask, positionOfExtreme(v));
-    Value sum = emitSums(r, sizes, startOfLanes(r, kind, element, lanes), isSum(),
+    Value sum = emitSums(r, sizes, startOfLanes(r, kind, element, lanes), isFloatSum(element, kind),
                          [&](ValueRange place, Value carried) {
                            for (auto [axis, index] : llvm::zip(axes, place))
                              from[axis] = index;
-                           return reduceLanes(r, kind, carried, v.element(operand, from));
+                           return reduceLanes(r, kind, element, carried, v.element(operand, from));
                          });
     finish(at, mask, sum);
+  }
+
+  /// i1 for each lane: whether `next` takes the place of `best`, which comes before it.
+  Value isBeyond(Value next, Value best) {
+    const bool isLast = arg.getSelectLast(), isMax = kind == ReduceKind::Max;
+    if (isa<IntegerType>(element)) {
+      using How = arith::CmpIPredicate;
+      How how = element.isUnsignedInteger()
+                    ? (isMax ? (isLast ? How::uge : How::ugt) : (isLast ? How::ule : How::ult))
+                    : (isMax ? (isLast ? How::sge : How::sgt) : (isLast ? How::sle : How::slt));
+      return arith::CmpIOp::create(r.b, r.loc, how, next, best);
+    }
+    using How = arith::CmpFPredicate;
+    auto compare = [&](How how, Value x, Value y) -> Value {
+      return arith::CmpFOp::create(r.b, r.loc, how, x, y);
+    };
+    Value isFarther = compare(
+        isMax ? (isLast ? How::OGE : How::UGT) : (isLast ? How::OLE : How::ULT), next, best);
+    if (isLast)
+      return arith::OrIOp::create(r.b, r.loc, isFarther, compare(How::UNO, next, next));
+    return arith::AndIOp::create(r.b, r.loc, isFarther, compare(How::ORD, best, best));
   }
 
   /// Where the greatest or smallest elements lie: the first of equal ones, or the last. NaN
   /// is beyond every number, and equal to NaN.
   Value positionOfExtreme(VectorReader &v) {
-    bool isLast = arg.getSelectLast();
     // As many lanes as elements have, where positions are no longer than those.
     int64_t size = cast<RankedTensorType>(operand.getType()).getDimSize(axes[0]);
     bool isShort = !ShapedType::isDynamic(size) && size <= std::numeric_limits<int32_t>::max();
@@ -234,21 +254,9 @@ private:
     auto indices = VectorType::get({lanes}, index);
     Value start = startOfLanes(r, kind, element, lanes);
     Value none = arith::ConstantOp::create(r.b, r.loc, r.b.getZeroAttr(indices));
-    auto isBeyond = kind == ReduceKind::Max
-                        ? (isLast ? arith::CmpFPredicate::OGE : arith::CmpFPredicate::UGT)
-                        : (isLast ? arith::CmpFPredicate::OLE : arith::CmpFPredicate::ULT);
-    auto compare = [&](arith::CmpFPredicate how, Value x, Value y) -> Value {
-      return arith::CmpFOp::create(r.b, r.loc, how, x, y);
-    };
     // What is carried, or what comes behind it.
     auto choose = [&](ValueRange carried, Value next, Value place) {
-      Value best = carried[0], takes = compare(isBeyond, next, best);
-      takes = isLast ? arith::OrIOp::create(r.b, r.loc, takes,
-                                            compare(arith::CmpFPredicate::UNO, next, next))
-                           .getResult()
-                     : arith::AndIOp::create(r.b, r.loc, takes,
-                                             compare(arith::CmpFPredicate::ORD, best, best))
-                           .getResult();
+      Value best = carried[0], takes = isBeyond(next, best);
       return SmallVector<Value>{arith::SelectOp::create(r.b, r.loc, takes, next, best),
                                 arith::SelectOp::create(r.b, r.loc, takes, place, carried[1])};
     };
@@ -261,7 +269,11 @@ private:
     // side, and what is left over comes behind them.
     constexpr int64_t together = 4;
     VectorUnit unit = vectorUnitOf(kernel->getParentOfType<ModuleOp>());
-    bool isSingle = lanes * element.getIntOrFloatBitWidth() <= 8 * uint64_t(unit.bytes);
+    auto registersOf = [&](Type type) {
+      return llvm::divideCeil(lanes * type.getIntOrFloatBitWidth(), 8 * unit.bytes);
+    };
+    // Positions of narrow elements are independent of each other, too, and want registers.
+    bool isSingle = registersOf(element) == 1 && registersOf(index) <= together;
     int64_t chains = isSingle ? together : 1;
     Value part = r.divide(sizes[0], r.constant(chains));
     SmallVector<Value> starts;
@@ -301,12 +313,10 @@ private:
     VectorReader(r, lanes).store(vector, pointer, element, linear);
   }
 
-  bool isSum() const { return kind == ReduceKind::Sum || kind == ReduceKind::Mean; }
-
   /// Reduces `count` columns from `first` on, into `sums`.
   void stream(Value first, Value count, Value sums) {
     SumBlocks blocks;
-    if (!isSum())
+    if (!isFloatSum(element, kind))
       blocks = {std::numeric_limits<int64_t>::max(), /*cutsOpen=*/false};
     SmallVector<BlockedLoop> loops = blockedLoops(sizes, blocks);
     SmallVector<AxisRange> ranges;
@@ -315,8 +325,8 @@ private:
     Columns columns{first, count, {sums}};
     for (const BlockedLoop &loop : loops)
       if (loop.begins)
-        columns.sums.push_back(
-            stackElements(r, element, kernel.getSchedule()[plan::schedule::parts].back()));
+        columns.sums.push_back(stackElements(r, BufferAccess::storageType(element),
+                                             kernel.getSchedule()[plan::schedule::parts].back()));
     eachVector(columns, [&](Value at) { store(startOfLanes(r, kind, element, lanes), sums, at); });
     streamLoops(columns, loops, ranges, 0);
   }
@@ -357,7 +367,7 @@ private:
     if (own.begins)
       eachVector(columns, [&](Value at) {
         Value outside = columns.sums[depth - 1];
-        store(reduceLanes(r, kind, load(outside, at), load(sums, at)), outside, at);
+        store(reduceLanes(r, kind, element, load(outside, at), load(sums, at)), outside, at);
       });
   }
 
@@ -374,7 +384,7 @@ private:
         Value sum = load(sums, offset);
         for (int64_t i = 0; i < height; ++i) {
           from[axes.back()] = r.add(rows.first, r.add(row, r.constant(i)));
-          sum = reduceLanes(r, kind, sum, v.element(operand, from));
+          sum = reduceLanes(r, kind, element, sum, v.element(operand, from));
         }
         store(sum, sums, offset);
       });
@@ -405,7 +415,7 @@ private:
   SmallVector<int64_t> axes;
   bool keepsDims;
   int64_t lanes, togetherRows = 1;
-  Type element; ///< of what is reduced: f32 or f64
+  Type element; ///< of what is reduced: f32, f64 or integers
   Value result;
   const KernelBuilder::Buffer target;
   SmallVector<Value> sizes, from;

@@ -19,8 +19,8 @@ using namespace weir;
 
 namespace {
 
-/// A part of fewer bytes takes as many calls as elements.
-constexpr int64_t fewestBytes = 256;
+/// Fewer bytes, of blocks or of single lines, are better moved element by element.
+constexpr int64_t fewestOfBlocks = 64, fewestOfLines = 256;
 
 class Finder {
 public:
@@ -35,7 +35,10 @@ public:
         type.getElementTypeBitWidth() % 8 > 1)
       return std::nullopt;
     auto tile = dyn_cast<TileOp>(op);
-    if (!(tile ? isTile(tile) : isBroadcast(source)) || first > last || last + 1 >= rank)
+    if (!(tile ? isTile(tile) : isBroadcast(source)) || first > last)
+      return std::nullopt;
+    blocks.isOfLine = last + 1 == rank;
+    if (blocks.isOfLine && !tile)
       return std::nullopt;
     Value one = r.constant(1);
     blocks.source = source;
@@ -47,7 +50,8 @@ public:
       for (int64_t i = first; i <= last; ++i)
         blocks.times = r.mul(blocks.times, dims[i]);
     }
-    Value bytes = r.mul(r.mul(blocks.times, r.mul(blocks.lines, dims.back())),
+    Value line = blocks.isOfLine ? r.bufferOf(source).dims.back() : dims.back();
+    Value bytes = r.mul(r.mul(blocks.times, r.mul(blocks.lines, line)),
                         r.constant(elementBytes(type.getElementType())));
     if (!isWorthIt(bytes))
       return std::nullopt;
@@ -60,6 +64,7 @@ private:
   }
 
   bool isWorthIt(Value bytes) {
+    int64_t fewestBytes = blocks.isOfLine ? fewestOfLines : fewestOfBlocks;
     if (std::optional<int64_t> known = getConstantIntValue(bytes))
       return *known >= fewestBytes;
     require(r.less(r.constant(fewestBytes - 1), bytes));
@@ -137,7 +142,12 @@ void weir::emitRepeatedBlocks(KernelBuilder &r, const RepeatedBlocks &blocks,
                               const KernelBuilder::Buffer &target, Value begin, Value end) {
   const KernelBuilder::Buffer &source = r.bufferOf(blocks.source);
   int64_t bytes = elementBytes(target.type.getElementType());
-  Value zero = r.constant(0), one = r.constant(1), line = target.dims.back();
+  Value zero = r.constant(0), one = r.constant(1);
+  Value line = blocks.isOfLine ? source.dims.back() : target.dims.back();
+  if (blocks.isOfLine) {
+    begin = r.mul(begin, blocks.times);
+    end = r.mul(end, blocks.times);
+  }
   // None is copied of what has no lines, whose range is empty.
   Value own = arith::MaxSIOp::create(r.b, r.loc, blocks.lines, one);
   Value all = r.mul(own, arith::MaxSIOp::create(r.b, r.loc, blocks.times, one));

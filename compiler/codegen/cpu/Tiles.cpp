@@ -439,7 +439,22 @@ Value weir::insidePadding(KernelBuilder &r, ValueRange at, PadOp pad,
   return isInside;
 }
 
+/// What is below all integers of `type`, or above.
+static APInt farthest(IntegerType type, bool isLeast) {
+  unsigned width = type.getWidth();
+  if (type.isUnsigned())
+    return isLeast ? APInt::getMinValue(width) : APInt::getMaxValue(width);
+  return isLeast ? APInt::getSignedMinValue(width) : APInt::getSignedMaxValue(width);
+}
+
 Value weir::startOfLanes(KernelBuilder &r, ReduceKind kind, Type element, int64_t lanes) {
+  if (auto integer = dyn_cast<IntegerType>(element)) {
+    bool isExtreme = kind == ReduceKind::Max || kind == ReduceKind::Min;
+    APInt start = isExtreme ? farthest(integer, /*isLeast=*/kind == ReduceKind::Max)
+                            : APInt(integer.getWidth(), kind == ReduceKind::Prod);
+    auto type = VectorType::get({lanes}, BufferAccess::storageType(element));
+    return arith::ConstantOp::create(r.b, r.loc, SplatElementsAttr::get(type, start));
+  }
   double infinity = std::numeric_limits<double>::infinity();
   double start = kind == ReduceKind::Max    ? -infinity
                  : kind == ReduceKind::Min  ? infinity
@@ -450,7 +465,19 @@ Value weir::startOfLanes(KernelBuilder &r, ReduceKind kind, Type element, int64_
                                    SplatElementsAttr::get(type, r.b.getFloatAttr(element, start)));
 }
 
-Value weir::reduceLanes(KernelBuilder &r, ReduceKind kind, Value x, Value y) {
+Value weir::reduceLanes(KernelBuilder &r, ReduceKind kind, Type element, Value x, Value y) {
+  if (isa<IntegerType>(element)) {
+    const bool isUnsigned = element.isUnsignedInteger();
+    if (kind == ReduceKind::Max)
+      return isUnsigned ? arith::MaxUIOp::create(r.b, r.loc, x, y).getResult()
+                        : arith::MaxSIOp::create(r.b, r.loc, x, y);
+    if (kind == ReduceKind::Min)
+      return isUnsigned ? arith::MinUIOp::create(r.b, r.loc, x, y).getResult()
+                        : arith::MinSIOp::create(r.b, r.loc, x, y);
+    if (kind == ReduceKind::Prod)
+      return arith::MulIOp::create(r.b, r.loc, x, y);
+    return arith::AddIOp::create(r.b, r.loc, x, y);
+  }
   // To tell -0 from 0 would take x86 as many instructions again.
   constexpr auto eitherZero = arith::FastMathFlags::nsz;
   if (kind == ReduceKind::Max)

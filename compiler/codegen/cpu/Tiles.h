@@ -164,10 +164,12 @@ void copyRow(KernelBuilder &r, const KernelBuilder::Buffer &source, mlir::ValueR
 mlir::Value insidePadding(KernelBuilder &r, mlir::ValueRange at, PadOp pad,
                           llvm::SmallVectorImpl<mlir::Value> &inside);
 
-/// Reductions of f32 or f64 on vectors, of kind sum, mean, max, min or prod: what a lane
-/// begins with, and both vectors in one.
+/// Reductions of f32, f64 or integers on vectors, of kind sum, mean, max, min or prod: what a lane
+/// begins with, and both vectors in one. `element` is what tensors have; vectors of integers are of
+/// its storage type.
 mlir::Value startOfLanes(KernelBuilder &r, ReduceKind kind, mlir::Type element, int64_t lanes);
-mlir::Value reduceLanes(KernelBuilder &r, ReduceKind kind, mlir::Value x, mlir::Value y);
+mlir::Value reduceLanes(KernelBuilder &r, ReduceKind kind, mlir::Type element, mlir::Value x,
+                        mlir::Value y);
 
 /// A vector of sums divided by how many elements they have.
 mlir::Value meanOf(KernelBuilder &r, VectorReader &v, mlir::Value sums, mlir::Value count);

@@ -329,13 +329,9 @@ private:
   Value step(Value sum, Value element, llvm::SmallDenseMap<int64_t, Value> &picked,
              function_ref<Value(int64_t depth)> filter) {
     Type bytes = getElementTypeOrSelf(anchor->getOperand(0).getType());
-    if (pool && bytes.isUnsignedInteger(8))
-      return arith::MaxUIOp::create(r.b, r.loc, sum, element);
-    if (pool && bytes.isInteger(8))
-      return arith::MaxSIOp::create(r.b, r.loc, sum, element);
     if (!conv)
       return reduceLanes(r, pool.getKind() == PoolKind::Max ? ReduceKind::Max : ReduceKind::Sum,
-                         sum, element);
+                         bytes, sum, element);
     for (int64_t depth = 0; depth < group.inputs; ++depth) {
       Value &own = picked[depth];
       if (!own)

@@ -31,9 +31,13 @@ def values(shape, seed):
     return array.array("f", (chosen.gauss(0, 1) for _ in range(count(shape))))
 
 
+#: NumPy's types by those of arrays; bytes with a sign are booleans.
+NUMPY = {"f": "<f4", "b": "|b1", "B": "|u1", "h": "<i2", "i": "<i4", "I": "<u4", "q": "<i8"}
+
+
 def npy(shape, numbers):
-    """`numbers`: an array of floats, or of bytes, which are booleans."""
-    kind = "|b1" if numbers.typecode == "b" else "<f4"
+    """`numbers`: an array of a type that NUMPY has."""
+    kind = NUMPY[numbers.typecode]
     head = str({"descr": kind, "fortran_order": False, "shape": tuple(shape)})
     head += " " * (-(len(head) + 11) % 64) + "\n"
     return b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head.encode() + numbers.tobytes()
@@ -75,9 +79,9 @@ def write_inputs(folder, arrays):
 
 
 def read_output(folder, name, shape, typecode="f"):
-    """Floats, or with typecode "b" booleans."""
+    """Floats, or what `typecode` says (NUMPY)."""
     with zipfile.ZipFile(os.path.join(folder, "out.npz")) as archive:
         raw = archive.read(name + ".npy")
     numbers = array.array(typecode)
-    numbers.frombytes(raw[-numbers.itemsize * count(shape):])
+    numbers.frombytes(raw[len(raw) - numbers.itemsize * count(shape):])
     return numbers

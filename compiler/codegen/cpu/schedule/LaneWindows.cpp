@@ -41,7 +41,29 @@ int64_t weir::lanesFor(Operation *anchor, const VectorUnit &unit) {
       lanes *= 2;
     return lanes;
   }
-  return unit.bytes / (getElementTypeOrSelf(anchor->getOperand(0).getType()).isF64() ? 8 : 4);
+  Type element = getElementTypeOrSelf(anchor->getOperand(0).getType());
+  if (isa<ReduceOp, ArgReduceOp>(anchor) && isa<IntegerType>(element))
+    return unit.bytes * 8 / element.getIntOrFloatBitWidth();
+  return unit.bytes / (element.isF64() ? 8 : 4);
+}
+
+bool weir::isOfIntegers(Operation *reduction, const VectorUnit &unit) {
+  if (!isa<ReduceOp, ArgReduceOp>(reduction))
+    return false;
+  Value operand = reduction->getOperand(0);
+  auto type = cast<RankedTensorType>(operand.getType());
+  auto element = dyn_cast<IntegerType>(type.getElementType());
+  if (!element || element.getWidth() < 8 || !isa<BlockArgument>(operand) || type.getRank() == 0)
+    return false;
+  // Few processors mask what is narrower than a word: of those that do not, whole vectors.
+  constexpr int64_t masksBytes = 64;
+  int64_t columns = type.getShape().back();
+  // Of a few columns a vector of positions would be mostly empty.
+  if (isa<ArgReduceOp>(reduction) && !ShapedType::isDynamic(columns) &&
+      4 * columns < lanesFor(reduction, unit))
+    return false;
+  return element.getWidth() >= 32 || unit.bytes >= masksBytes ||
+         (!ShapedType::isDynamic(columns) && columns % lanesFor(reduction, unit) == 0);
 }
 
 bool weir::isLanes(Operation *op, const VectorUnit &unit) {
@@ -80,7 +102,10 @@ bool weir::isLanes(Operation *op, const VectorUnit &unit) {
             pool.getKind() == PoolKind::Sum);
   if (auto reduce = dyn_cast<ReduceOp>(op)) {
     auto type = cast<RankedTensorType>(reduce.getOperand().getType());
-    return !reduce.getAxes().empty() && (isPlain(reduce.getOperand()) || vectorPrologue(reduce)) &&
+    bool ofIntegers = isOfIntegers(reduce, unit);
+    return !reduce.getAxes().empty() &&
+           (isPlain(reduce.getOperand()) || ofIntegers || vectorPrologue(reduce)) &&
+           !(ofIntegers && reduce.getKind() == ReduceKind::Mean) &&
            !llvm::is_contained(reduce.getAxes(), type.getRank() - 1) &&
            llvm::is_contained({ReduceKind::Sum, ReduceKind::Mean, ReduceKind::Max, ReduceKind::Min,
                                ReduceKind::Prod},
@@ -88,7 +113,7 @@ bool weir::isLanes(Operation *op, const VectorUnit &unit) {
   }
   if (auto arg = dyn_cast<ArgReduceOp>(op)) {
     auto type = cast<RankedTensorType>(arg.getOperand().getType());
-    return (isPlain(arg.getOperand()) || vectorPrologue(arg)) &&
+    return (isPlain(arg.getOperand()) || isOfIntegers(arg, unit) || vectorPrologue(arg)) &&
            int64_t(arg.getAxis()) != type.getRank() - 1;
   }
   return false;

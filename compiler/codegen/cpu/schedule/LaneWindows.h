@@ -34,8 +34,12 @@ struct Group {
 };
 Group groupOf(ConvOp conv);
 
-/// Lanes of a vector of what `anchor` computes with: f64, or f32, which sums of bytes are, too.
+/// Lanes of a vector of what `anchor` computes with: f64, integers that are reduced, or f32, which
+/// sums of bytes are, too.
 int64_t lanesFor(mlir::Operation *anchor, const VectorUnit &unit);
+
+/// Whether `reduction` is of integers of the kernel's operand that fill vectors as they lie.
+bool isOfIntegers(mlir::Operation *reduction, const VectorUnit &unit);
 
 /// Whether `anchor` (a convolution in groups narrower than a vector, a pool, a reduction) is
 /// computed so.

@@ -58,7 +58,9 @@ static SmallVector<int64_t> laneTiles(ScheduleBuilder &s, Operation *anchor,
     // Extremes and where they lie: half as many as sums.
     if (ShapedType::isDynamic(columns))
       tiles.back() = openColumns;
-    for (int64_t most = unit.registers / 8; most > 1 && 2 * lanes <= columns; most /= 2)
+    // Positions of narrow elements take several registers for each of theirs.
+    int64_t most = unit.registers / 8 * (unit.bytes / 4);
+    while (2 * lanes <= std::min(columns, most))
       lanes *= 2;
     if (!ShapedType::isDynamic(columns))
       tiles.back() = lanes;
@@ -117,9 +119,12 @@ public:
     if (anchor && isBytePool(anchor))
       return request.isHost && isAlone(request.kernel, anchor);
     // Accelerators compute what a reduction sums up in their own way.
-    return anchor && isLanes(anchor, request.unit) && isVectorEpilogue(request.kernel, anchor) &&
-           (request.isHost || (isa<BlockArgument>(anchor->getOperand(0)) &&
-                               !getElementTypeOrSelf(anchor->getOperand(0).getType()).isF64())) &&
+    return anchor && isLanes(anchor, request.unit) &&
+           (isVectorEpilogue(request.kernel, anchor) ||
+            (isOfIntegers(anchor, request.unit) && isAlone(request.kernel, anchor))) &&
+           (request.isHost ||
+            (isa<BlockArgument>(anchor->getOperand(0)) && !isOfIntegers(anchor, request.unit) &&
+             !getElementTypeOrSelf(anchor->getOperand(0).getType()).isF64())) &&
            (isa<ReduceOp, ArgReduceOp>(anchor) ||
             !request.type.isDynamicDim(request.type.getRank() - 1));
   }
