@@ -107,6 +107,13 @@ static bool gainsByBrainPairs(llvm::StringRef cpu) {
                       [&](const BrainRate &rate) { return rate.cpu == cpu && rate.tenths > 10; });
 }
 
+/// Processors with AVX-512 whose first-level cache has 48 KiB, in sets of twelve ways: the others
+/// have 32 KiB, of eight.
+static constexpr llvm::StringLiteral twelveWays[] = {
+    "icelake-client", "icelake-server", "tigerlake",       "rocketlake", "sapphirerapids",
+    "emeraldrapids",  "graniterapids",  "graniterapids-d", "znver5",
+};
+
 static void initializeLlvm() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -189,6 +196,8 @@ static bool selectCpu(const Options &options, DiagnosticSink &sink, Target &targ
   target.hasBrainTiles = has.lookup("amx-bf16") && target.requiredFeatures & WEIR_CPU_AVX512_BF16;
   target.hasBrainPairs =
       target.requiredFeatures & WEIR_CPU_AVX512_BF16 && gainsByBrainPairs(target.code.tuneCpu);
+  if (llvm::is_contained(twelveWays, target.code.tuneCpu))
+    target.firstLevelWays = 12;
   // Tiles are a matter of whole kernels: only code that has such needs them.
   if (options.precision == "bf16" && target.hasBrainTiles) {
     target.code.features += ",+amx-tile,+amx-bf16";

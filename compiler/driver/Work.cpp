@@ -59,6 +59,8 @@ void driver::describeTarget(Work &work) {
                                   target.code.vectorRegisters, bytes, bf16Products(target),
                                   /*widensHalves=*/computesHalvesOnCpu(module, work.options),
                                   /*mayOffload=*/hasAccelerators(work.options)));
+  if (int64_t ways = target.firstLevelWays)
+    module->setAttr(firstLevelWaysAttribute, Builder(work.context.get()).getI64IntegerAttr(ways));
   if (const std::string &said = work.options.winograd; !said.empty())
     module->setAttr(
         winogradAttribute,

@@ -66,10 +66,13 @@ namespace {
 class NestEmitter {
 public:
   NestEmitter(ElementReader &r, ArrayRef<Value> sizes, ValueRange zeros, const SumBlocks &blocks,
-              function_ref<SmallVector<Value>(ValueRange, ValueRange)> body)
+              function_ref<SmallVector<Value>(ValueRange, ValueRange)> body,
+              std::optional<AxisRange> outermost)
       : r(r), zeros(zeros), body(body), loops(blockedLoops(sizes, blocks)), place(sizes.size()) {
     for (Value size : sizes)
       ranges.push_back({r.constant(0), size});
+    if (outermost)
+      ranges.front() = *outermost;
   }
 
   SmallVector<Value> emit(size_t number, ValueRange carried) {
@@ -110,8 +113,9 @@ private:
 SmallVector<Value>
 weir::emitBlockedSums(ElementReader &r, ArrayRef<Value> sizes, ValueRange start, ValueRange zeros,
                       const SumBlocks &blocks,
-                      function_ref<SmallVector<Value>(ValueRange, ValueRange)> body) {
-  return NestEmitter(r, sizes, zeros, blocks, body).emit(0, start);
+                      function_ref<SmallVector<Value>(ValueRange, ValueRange)> body,
+                      std::optional<AxisRange> outermost) {
+  return NestEmitter(r, sizes, zeros, blocks, body, outermost).emit(0, start);
 }
 
 SmallVector<Value>

@@ -53,11 +53,13 @@ struct AxisRange {
 
 /// Emits such a nest over [0, sizes) that carries sums of floats, scalars or vectors, which
 /// begin with `start`, and those of a block with `zeros`. `body` gets the indices and the carried
-/// sums and returns the next.
+/// sums and returns the next. With `outermost` only that part of the first axis is gone through;
+/// what is left out adds nothing to the sums (zeros), of which blocks follow from `sizes` alone.
 llvm::SmallVector<mlir::Value> emitBlockedSums(
     ElementReader &reader, llvm::ArrayRef<mlir::Value> sizes, mlir::ValueRange start,
     mlir::ValueRange zeros, const SumBlocks &blocks,
-    llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange, mlir::ValueRange)> body);
+    llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange, mlir::ValueRange)> body,
+    std::optional<AxisRange> outermost = std::nullopt);
 /// The same where all begin with `zeros`.
 llvm::SmallVector<mlir::Value> emitBlockedSums(
     ElementReader &reader, llvm::ArrayRef<mlir::Value> sizes, mlir::ValueRange zeros,

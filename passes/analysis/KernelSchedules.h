@@ -56,6 +56,11 @@ public:
   /// what defines the value may be computed inside. Before kernels are formed.
   virtual bool readsOnce(mlir::OpOperand &use) const = 0;
 
+  /// Whether a kernel of the convolution, which has no padding and reads a border of zeros (`pads`:
+  /// before and behind each spatial dimension) that an operation before it adds, would rather
+  /// have these as its own and read what is inside. Before kernels are formed.
+  virtual bool mindsBorder(ConvOp conv, llvm::ArrayRef<int64_t> pads) const = 0;
+
   /// Whether `operations`, of which `dot` is the one product and all others are elementwise, may be
   /// one kernel with several results. Before kernels are formed.
   virtual bool mayGiveSeveral(llvm::ArrayRef<mlir::Operation *> operations,

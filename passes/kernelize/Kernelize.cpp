@@ -9,6 +9,7 @@
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Rearrange.h"
+#include "dialects/weir/RecursiveReader.h"
 #include "dialects/weir/SizeOrigins.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/IRMapping.h"
@@ -54,6 +55,9 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
       origins.takeFeeds(function);
       noteEqualSizes(function.getBody().front(), origins, /*alwaysRuns=*/true);
     }
+    for (Block *block : blocks)
+      for (auto conv : block->getOps<ConvOp>())
+        takeBorder(conv);
     for (Block *block : blocks) {
       std::vector<Cluster> clusters = clusterBlock(*block, mostInputs);
       joinUpdates(*block, clusters, mostInputs, joinsGradients ? schedules : nullptr);
@@ -86,6 +90,36 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
       op.replaceAllUsesWith(folded);
       op.erase();
     }
+  }
+
+  /// Makes a border of zeros that is there for the convolution alone its own padding, where its
+  /// kernel on the host wants no border in memory.
+  void takeBorder(ConvOp conv) {
+    auto pad = conv.getInput().getDefiningOp<PadOp>();
+    if (isOffloaded(conv) || !pad || !pad->hasOneUse() || pad.getMode() != PadMode::Constant ||
+        !llvm::all_of(conv.getPads(), [](int64_t size) { return size == 0; }))
+      return;
+    ElementsAttr elements = pad.getValue() ? constantElements(pad.getValue()) : ElementsAttr();
+    auto value = dyn_cast_if_present<DenseFPElementsAttr>(elements);
+    std::optional<SmallVector<int64_t>> amounts = constantIntegers(pad.getPads());
+    if (!value || !value.isSplat() || !value.getSplatValue<APFloat>().isPosZero() || !amounts)
+      return;
+    int64_t rank = int64_t(amounts->size()) / 2, first = conv.getChannelsLast() ? 1 : 2;
+    int64_t spatial = rank - 2;
+    SmallVector<int64_t> pads(2 * spatial);
+    for (int64_t i = 0; i < rank; ++i) {
+      int64_t before = (*amounts)[i], behind = (*amounts)[rank + i], dim = i - first;
+      if (dim >= 0 && dim < spatial) {
+        pads[2 * dim] = before;
+        pads[2 * dim + 1] = behind;
+      } else if (before != 0 || behind != 0) {
+        return;
+      }
+    }
+    if (!schedules->mindsBorder(conv, pads))
+      return;
+    conv.getInputMutable().assign(pad.getOperand());
+    conv.setPads(pads);
   }
 
   /// Marks elementwise operations whose operands' open sizes are known to be the result's: kernels

@@ -8,7 +8,9 @@
 // Direct convolution without copies: a register tile holds results that lie
 // next to each other in a line (in several, where lines are short), by vectors
 // of output channels; the sum runs over the window and the input's channels. The
-// input is already padded.
+// input is already padded, or has a border of zeros that is nowhere in memory
+// (mindsBorder): lines of a window that lie in it are left out of the sum, and rows of
+// a tile that lie before or behind a line read zeros from the stack.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,6 +32,32 @@ static bool hasRuns(ConvOp conv, const KernelBuilder::Buffer &input) {
 }
 
 namespace {
+
+/// How windows lie in an image along one of its dimensions.
+struct Along {
+  int64_t pad = 0, stride = 1, dilation = 1, taps = 1, size = 0; ///< size: of the image
+  /// Taps of a window that read the image: from `first` to before `last`.
+  struct Taps {
+    int64_t first, last;
+  };
+  Taps tapsAt(int64_t place) const {
+    int64_t start = place * stride - pad;
+    auto before = [&](int64_t at) {
+      int64_t count = llvm::divideCeil(std::max<int64_t>(at - start, 0), dilation);
+      return std::min(count, taps);
+    };
+    int64_t first = before(0);
+    return {first, std::max(first, before(size))};
+  }
+  bool isInside(int64_t place) const {
+    Taps own = tapsAt(place);
+    return own.first == 0 && own.last == taps;
+  }
+  /// The same of windows from `place` on, `count` of them.
+  bool areInside(int64_t place, int64_t count) const {
+    return llvm::all_of(llvm::seq(place, place + count), [&](int64_t at) { return isInside(at); });
+  }
+};
 
 /// A convolution as a kernel computes it, part by part of its range.
 class ConvolutionEmitter {
@@ -73,6 +101,9 @@ private:
   void emitLine(const Part &part, const Columns &wanted, Value line, Value first, Value count,
                 Value before);
   void emitPositions(const Part &part, const Columns &wanted, const Positions &positions);
+  void emitBorderedLines(const Part &part, const Columns &wanted);
+  void emitBorderedLine(const Part &part, const Columns &wanted, Value line, Value before);
+  AxisRange linesInside(Value line);
 
   KernelBuilder &r;
   plan::KernelOp kernel;
@@ -95,6 +126,10 @@ private:
   Value lineLength;
   bool isOpen; ///< lines are of open length
   Value most;  ///< then: lines of a block
+  /// Where the border is nowhere in memory: of lines, and across; a row of zeros.
+  bool hasBorder;
+  Along vertical, horizontal;
+  Value zeros;
   bool wraps;  ///< positions run on from one line to the next, where memory may have a gap
   int64_t tilesInPanel;
 };
@@ -129,6 +164,23 @@ ConvolutionEmitter::ConvolutionEmitter(KernelBuilder &r, plan::KernelOp kernel, 
   wraps = isPointwise && target.hasGaps();
   for (BlockArgument argument : kernel.getBody().getArguments())
     wraps |= isPointwise && r.bufferOf(argument).hasGaps();
+  hasBorder = llvm::any_of(conv.getPads(), [](int64_t pad) { return pad != 0; });
+  if (hasBorder) {
+    auto along = [&](int64_t i) -> Along {
+      return {conv.getPads()[2 * i], conv.getStrides()[i], conv.getDilations()[i],
+              cast<RankedTensorType>(conv.getFilter().getType()).getDimSize(i),
+              cast<RankedTensorType>(conv.getInput().getType()).getDimSize(1 + i)};
+    };
+    vertical = along(0);
+    horizontal = along(1);
+    int64_t count = cast<RankedTensorType>(conv.getInput().getType()).getShape().back();
+    Type element = tileElement(conv);
+    zeros = stackElements(r, element, count);
+    Value none = LLVM::ConstantOp::create(r.b, r.loc, r.b.getI8Type(), r.b.getI8IntegerAttr(0));
+    Value size = LLVM::ConstantOp::create(r.b, r.loc, r.b.getI64Type(),
+                                          r.b.getI64IntegerAttr(count * elementBytes(element)));
+    LLVM::MemsetOp::create(r.b, r.loc, zeros, none, size, /*isVolatile=*/false);
+  }
   isOpen = target.type.isDynamicDim(outer + 1);
   if (!isOpen) {
     tilesInPanel = llvm::divideCeil(blocks[outer] * target.type.getDimSize(outer + 1), shape.rows);
@@ -218,9 +270,15 @@ void ConvolutionEmitter::emitPositions(const Part &part, const Columns &wanted,
   ArrayRef<int64_t> dilations = conv.getDilations(), inLine = conv.getStrides().take_back(2);
   int64_t across = positions.across;
   TileShape own{positions.rows, wanted.vectors, shape.lanes};
-  Value base =
-      r.add(r.add(part.plane, r.mul(r.mul(positions.line, r.constant(inLine[0])), lineLength)),
-            r.mul(r.mul(positions.x, r.constant(inLine[1])), channelsOfAll));
+  Value y = r.sub(r.mul(positions.line, r.constant(inLine[0])), r.constant(vertical.pad)),
+        x = r.sub(r.mul(positions.x, r.constant(inLine[1])), r.constant(horizontal.pad));
+  Value base = r.add(r.add(part.plane, r.mul(y, lineLength)), r.mul(x, channelsOfAll));
+  // Rows that are outside for some taps: of tiles whose place is known.
+  APInt first;
+  SmallVector<Along::Taps> cut;
+  if (hasBorder && matchPattern(positions.x, m_ConstantInt(&first)))
+    for (int64_t i = 0; i < positions.rows; ++i)
+      cut.push_back(horizontal.tapsAt(first.getSExtValue() + i % across));
   auto readLeft = [&](int64_t i, ValueRange k) {
     Value window;
     for (int64_t d = 0; d < outerLoops; ++d) {
@@ -229,6 +287,15 @@ void ConvolutionEmitter::emitPositions(const Part &part, const Columns &wanted,
     }
     Value line = r.mul(r.constant(i / across * inLine[0]), lineLength),
           inOwn = r.mul(r.constant(i % across * inLine[1]), channelsOfAll);
+    if (!cut.empty() && (cut[i].first > 0 || cut[i].last < horizontal.taps)) {
+      Value tap = k[outerLoops - 1];
+      Value isInside = r.logicalAnd(r.less(r.constant(cut[i].first - 1), tap),
+                                    r.less(tap, r.constant(cut[i].last)));
+      Value there = BufferAccess::address(r, input.pointer, stepElement(conv),
+                                          r.add(r.add(base, window), r.add(line, inOwn)));
+      Value row = arith::SelectOp::create(r.b, r.loc, isInside, there, zeros);
+      return loadStep(r, conv, row, k[outerLoops]);
+    }
     // One address for all of an open line: else LLVM would keep one for each.
     Value linear = isOpen ? r.add(r.add(r.add(r.add(base, line), window), k[outerLoops]), inOwn)
                           : r.add(r.add(r.add(base, window), k[outerLoops]), r.add(line, inOwn));
@@ -247,13 +314,13 @@ void ConvolutionEmitter::emitPositions(const Part &part, const Columns &wanted,
   };
   auto indexOfRow = [&](int64_t i) {
     SmallVector<Value> indices(part.at.begin(), part.at.begin() + outer);
-    Value y = r.add(positions.line, r.constant(i / across)),
+    Value at = r.add(positions.line, r.constant(i / across)),
           own = r.add(positions.x, r.constant(i % across));
     if (wraps) {
-      y = r.add(y, r.divide(own, width));
+      at = r.add(at, r.divide(own, width));
       own = r.remainder(own, width);
     }
-    indices.append({y, own});
+    indices.append({at, own});
     return indices;
   };
   Value tiles;
@@ -266,6 +333,8 @@ void ConvolutionEmitter::emitPositions(const Part &part, const Columns &wanted,
   TileOperands operands{readLeft, readRight, filter.isPacked};
   if (filter.wantsPrefetch(kernel, tilesInPanel))
     operands.prefetch = prefetch;
+  if (hasBorder && positions.rows == across)
+    operands.outermost = linesInside(positions.line);
   emitTile(r, kernel, conv, own, loops, operands, indexOfRow, part.column, wanted.limit);
 }
 
@@ -279,12 +348,82 @@ void ConvolutionEmitter::emitLine(const Part &part, const Columns &wanted, Value
   });
 }
 
+/// What lines of the windows of result line `line` lie in the image.
+AxisRange ConvolutionEmitter::linesInside(Value line) {
+  Value zero = r.constant(0), taps = r.constant(vertical.taps),
+        dilation = r.constant(vertical.dilation);
+  Value start = r.sub(r.mul(line, r.constant(vertical.stride)), r.constant(vertical.pad));
+  auto before = [&](int64_t at) {
+    Value lines = r.maximum(r.sub(r.constant(at), start), zero);
+    return r.minimum(r.divide(r.add(lines, r.constant(vertical.dilation - 1)), dilation), taps);
+  };
+  Value first = before(0);
+  return {first, r.maximum(r.sub(before(vertical.size), first), zero)};
+}
+
+/// A line of an image whose border is nowhere: tiles at its ends have rows beyond it.
+void ConvolutionEmitter::emitBorderedLine(const Part &part, const Columns &wanted, Value line,
+                                          Value before) {
+  int64_t size = shape.rows, all = target.type.getDimSize(outer + 1), whole = all / size;
+  auto emit = [&](Value first, int64_t rows) {
+    Value number = r.divide(r.add(before, first), r.constant(size));
+    emitPositions(part, wanted, {rows, rows, line, first, number});
+  };
+  // Whole tiles from `begin` to before `end` are inside.
+  int64_t begin = 0, end = whole;
+  while (begin < end && !horizontal.areInside(begin * size, size))
+    ++begin;
+  while (end > begin && !horizontal.areInside((end - 1) * size, size))
+    --end;
+  for (int64_t tile = 0; tile < begin; ++tile)
+    emit(r.constant(tile * size), size);
+  if (begin < end)
+    emitStepLoop(r, r.constant(begin * size), r.constant(end * size), size,
+                 [&](Value first) { emit(first, size); });
+  for (int64_t tile = end; tile < whole; ++tile)
+    emit(r.constant(tile * size), size);
+  if (all % size)
+    emit(r.constant(whole * size), all % size);
+}
+
+/// The lines of a part where the border is nowhere. Of several lines in a tile none may be
+/// without some of its window: such lines are a tile each.
+void ConvolutionEmitter::emitBorderedLines(const Part &part, const Columns &wanted) {
+  int64_t all = target.type.getDimSize(outer + 1), height = target.type.getDimSize(outer);
+  int64_t together = kernel.getSchedule().find(plan::schedule::lines).value_or(1);
+  Value end = r.add(part.firstLine, part.lines);
+  auto emitLines = [&](Value from, Value to) {
+    emitStepLoop(r, from, to, 1, [&](Value line) {
+      Value before = r.mul(r.sub(line, part.firstLine), r.constant(all));
+      emitBorderedLine(part, wanted, line, before);
+    });
+  };
+  if (together == 1)
+    return emitLines(part.firstLine, end);
+  int64_t top = 0, bottom = height;
+  while (top < bottom && !vertical.isInside(top))
+    ++top;
+  while (bottom > top && !vertical.isInside(bottom - 1))
+    --bottom;
+  Value first = r.minimum(r.maximum(part.firstLine, r.constant(top)), end);
+  Value last = r.minimum(r.maximum(r.constant(bottom), first), end);
+  emitLines(part.firstLine, first);
+  emitRowTiles(r, r.sub(last, first), together, [&](Value offset, int64_t count) {
+    Value line = r.add(first, offset);
+    Value number = r.divide(r.sub(line, part.firstLine), r.constant(together));
+    emitPositions(part, wanted, {count * all, all, line, r.constant(0), number});
+  });
+  emitLines(last, end);
+}
+
 void ConvolutionEmitter::emitColumns(const Part &part, const Columns &wanted) {
   Value zero = r.constant(0);
   if (kernel.getSchedule()[plan::schedule::pointwise]) {
     // Lines follow each other in both tensors: positions beyond the end of
     // one are those of the next.
     emitLine(part, wanted, zero, r.mul(part.firstLine, width), r.mul(part.lines, width), zero);
+  } else if (hasBorder) {
+    emitBorderedLines(part, wanted);
   } else if (auto together = kernel.getSchedule().find(plan::schedule::lines)) {
     int64_t across = target.type.getDimSize(outer + 1);
     emitRowTiles(r, part.lines, *together, [&](Value offset, int64_t count) {

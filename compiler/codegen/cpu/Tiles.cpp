@@ -7,7 +7,6 @@
 
 #include "compiler/codegen/cpu/Tiles.h"
 #include "dialects/weir/Arranged.h"
-#include "dialects/weir/BlockedSums.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/ShapeSupport.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -253,8 +252,9 @@ void weir::emitTile(KernelBuilder &r, plan::KernelOp kernel, Operation *anchor,
   SmallVector<Value> start(inits);
   if (isPart && isCut)
     start = before();
-  SmallVector<Value> sums = isFloat ? emitBlockedSums(r, loops, start, inits, tileBlocks, step)
-                                    : emitReductionLoops(r, loops, inits, step);
+  SmallVector<Value> sums =
+      isFloat ? emitBlockedSums(r, loops, start, inits, tileBlocks, step, operands.outermost)
+              : emitReductionLoops(r, loops, inits, step);
   if (isPart && !isCut)
     for (auto [earlier, sum] : llvm::zip(before(), sums))
       sum = isFloat ? Value(arith::AddFOp::create(b, loc, earlier, sum))

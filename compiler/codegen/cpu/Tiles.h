@@ -10,6 +10,7 @@
 
 #include "compiler/codegen/cpu/KernelEmitter.h"
 #include "compiler/codegen/cpu/VectorReader.h"
+#include "dialects/weir/BlockedSums.h"
 
 namespace weir {
 
@@ -51,6 +52,9 @@ struct TileOperands {
   /// What lies here is added to the sums, which, unless the block is the last, end here;
   /// none: results follow.
   std::optional<PartialSums> partial = std::nullopt;
+  /// Of sums of floats: what there is of the outermost loop where the rest of it would add zeros;
+  /// none: all.
+  std::optional<AxisRange> outermost = std::nullopt;
 };
 
 /// The kernel's argument behind what turns or unpacks it.

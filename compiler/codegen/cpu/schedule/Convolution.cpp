@@ -31,8 +31,33 @@ static bool areLanesBetter(ConvOp conv, const VectorUnit &unit) {
   return isLanes(conv, unit) && 4 * groupOf(conv).outputs < 3 * unit.lanes();
 }
 
-/// Channels last, two or three spatial dimensions, no padding; groups of which no tile belongs to
-/// two, and which are no matter of lanes.
+bool weir::mindsBorder(ConvOp conv, ArrayRef<int64_t> pads) {
+  // A row of a tile that is outside for some taps reads zeros on the stack, as many as there are
+  // channels; below a line of the cache it is loops that take the time. Only tiles at a line's
+  // ends have such rows, and each has code of its own.
+  constexpr int64_t fewestChannels = 16, mostChannels = 4096, mostPad = 8;
+  auto input = cast<RankedTensorType>(conv.getInput().getType());
+  auto filter = cast<RankedTensorType>(conv.getFilter().getType());
+  auto type = cast<RankedTensorType>(conv.getType());
+  if (!conv.getChannelsLast() || conv.getGroups() != 1 || multipliesPairs(conv) ||
+      input.getRank() != 4 || !input.hasStaticShape() || !filter.hasStaticShape() ||
+      !type.hasStaticShape() || !isa<FloatType>(input.getElementType()) ||
+      !isGemmElement(input.getElementType()) || input.getElementType() != filter.getElementType() ||
+      input.getElementType() != type.getElementType())
+    return false;
+  auto isOne = [](int64_t value) { return value == 1; };
+  ArrayRef<int64_t> window = filter.getShape().take_front(2);
+  int64_t channels = filter.getDimSize(2);
+  // Winograd's form, of such windows, reads squares with their border.
+  bool mayBeWinograd = window[0] == 3 && window[1] == 3 && llvm::all_of(conv.getStrides(), isOne) &&
+                       llvm::all_of(conv.getDilations(), isOne);
+  return !mayBeWinograd && !llvm::all_of(window, isOne) && channels >= fewestChannels &&
+         channels <= mostChannels &&
+         llvm::all_of(pads, [](int64_t pad) { return pad >= 0 && pad <= mostPad; });
+}
+
+/// Channels last, two or three spatial dimensions, no padding that is not minded; groups of which
+/// no tile belongs to two, and which are no matter of lanes.
 static bool isPlainConvolution(ConvOp conv, const VectorUnit &unit) {
   auto input = cast<RankedTensorType>(conv.getInput().getType());
   auto filter = cast<RankedTensorType>(conv.getFilter().getType());
@@ -43,7 +68,8 @@ static bool isPlainConvolution(ConvOp conv, const VectorUnit &unit) {
          input.getElementType() == getElementTypeOrSelf(conv.getType()) &&
          (groups == 1 || filter.hasStaticShape()) && isa<BlockArgument>(conv.getInput()) &&
          isa<BlockArgument>(conv.getFilter()) &&
-         llvm::all_of(conv.getPads(), [](int64_t pad) { return pad == 0; }) &&
+         (llvm::all_of(conv.getPads(), [](int64_t pad) { return pad == 0; }) ||
+          mindsBorder(conv, conv.getPads())) &&
          (!isByGroup(conv, unit) || (!multipliesPairs(conv) && !areLanesBetter(conv, unit)));
 }
 
@@ -107,6 +133,13 @@ SmallVector<int64_t> weir::convolutionTiles(ScheduleBuilder &s, KernelOp kernel,
   int64_t channels = stepsAlong(conv);
   int64_t pitch =
       ShapedType::isDynamic(channels) ? 0 : channels * conv.getStrides().back() * unit.elementBytes;
+  // Rows of the input that lie in one set of the first-level cache: of a window each tile reads all
+  // of a long panel, from the second level, so fewer rows cost more than some that are read twice.
+  constexpr int64_t manyWays = 12;
+  auto isOne = [](int64_t value) { return value == 1; };
+  ArrayRef<int64_t> window = cast<RankedTensorType>(conv.getFilter().getType()).getShape();
+  if (unit.firstLevelWays >= manyWays && !llvm::all_of(window.drop_back(2), isOne))
+    pitch = ShapedType::isDynamic(pitch) ? pitch : 0;
   // How many lines are a block, parts find out.
   if (ShapedType::isDynamic(width))
     return cut(1, registerTile(unit, width, columns, pitch, choice));

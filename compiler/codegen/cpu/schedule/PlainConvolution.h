@@ -12,8 +12,13 @@
 
 namespace weir {
 
-/// The kernel's convolution, channels last, without padding, where the rest of the kernel can
-/// be computed on vectors of its results; or null.
+/// Whether tiles of the convolution, of known sizes, read an image without the border of zeros
+/// that `pads` says (before and behind each spatial dimension), and leave out what that would
+/// add: of forms that are direct in any case. Others are written into an image with its border.
+bool mindsBorder(ConvOp conv, llvm::ArrayRef<int64_t> pads);
+
+/// The kernel's convolution, channels last, without padding or with one that its tiles mind, where
+/// the rest of the kernel can be computed on vectors of its results; or null.
 ConvOp plainConvolutionOf(const KernelRequest &request);
 
 } // namespace weir

@@ -26,6 +26,8 @@ VectorUnit weir::vectorUnitOf(ModuleOp module) {
   unit.registers = unit.bytes >= 64 ? 32 : 16;
   if (target.getVectorRegisters())
     unit.registers = target.getVectorRegisters();
+  if (auto ways = module->getAttrOfType<IntegerAttr>(firstLevelWaysAttribute))
+    unit.firstLevelWays = ways.getInt();
   unit.hasByteTiles = target.getByteProducts() == ByteProducts::Blocks;
   unit.hasBytePairs = target.getByteProducts() == ByteProducts::Pairs;
   // Processors with matrix tiles of bytes have vectors that do so, too.

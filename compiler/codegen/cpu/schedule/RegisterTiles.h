@@ -21,6 +21,7 @@ struct VectorUnit {
   int64_t bytes = 32;        ///< of a register
   int64_t elementBytes = 4;  ///< of what its lanes hold
   int64_t registers = 16;    ///< how many there are
+  int64_t firstLevelWays = 8; ///< of the first-level cache
   bool hasByteTiles = false; ///< matrix tiles of bytes
   bool hasBytePairs = false; ///< bytes are multiplied as pairs of words of 16 bits
   bool hasByteQuads = false; ///< vectors of 64 bytes add four products of bytes to each word

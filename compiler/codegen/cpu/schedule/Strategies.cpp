@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/codegen/cpu/schedule/PlainConvolution.h"
 #include "compiler/codegen/cpu/schedule/Strategy.h"
 #include "dialects/weir/Pch.h"
 #include "passes/plan/LaunchWork.h"
@@ -287,6 +288,10 @@ public:
   bool readsOnce(OpOperand &use) const override {
     return llvm::any_of(strategies(),
                         [&](const KernelStrategy *each) { return each->readsOnce(use); });
+  }
+
+  bool mindsBorder(ConvOp conv, ArrayRef<int64_t> pads) const override {
+    return weir::mindsBorder(conv, pads);
   }
 
   bool mayGiveSeveral(ArrayRef<Operation *> operations, DotGeneralOp dot) const override {
