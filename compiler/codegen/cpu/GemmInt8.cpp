@@ -107,11 +107,24 @@ private:
   int64_t evenRows(int64_t positions) const {
     return llvm::divideCeil(positions, llvm::divideCeil(positions, most));
   }
+  /// Rows of a last block of its own behind blocks of `rows`, where there are so few that rows
+  /// computed twice would be a large part; 0: the last block begins earlier.
+  static int64_t restOf(int64_t positions, int64_t rows) {
+    constexpr int64_t few = 8;
+    return positions / rows < few ? positions % rows : 0;
+  }
   /// What blocks of so many rows cost: a step of each reads columns besides, as long as so many
   /// rows take.
   static int64_t stepsOf(int64_t positions, int64_t rows) {
     constexpr int64_t columnsCost = 4;
+    if (int64_t rest = restOf(positions, rows))
+      return positions / rows * (rows + columnsCost) + rest + columnsCost;
     return llvm::divideCeil(positions, rows) * (rows + columnsCost);
+  }
+  /// Rows of a block of a known number of positions.
+  int64_t rowsOfBlock(int64_t positions) const {
+    int64_t even = evenRows(positions), full = std::min(positions, most);
+    return stepsOf(positions, full) < stepsOf(positions, even) ? full : even;
   }
   /// Rows of a block of results alone of `lines` lines, each `span` long; 0: blocks of what lies in
   /// memory, which cost `before`, cost less.
@@ -318,7 +331,7 @@ int64_t ByteEmitter::joinedRows(ConvOp conv) {
   std::optional<int64_t> positions = getConstantIntValue(apart.positions);
   if (isTiles || !height || !span || !positions || *height % lines)
     return 0;
-  int64_t rows = evenRows(*positions), panels = isFlat(conv) ? 1 : lines;
+  int64_t rows = rowsOfBlock(*positions), panels = isFlat(conv) ? 1 : lines;
   if (isFlat(conv) && *positions == lines * *span)
     return 0; // there is no border
   return joinedRows(lines, *span, panels * stepsOf(*positions, rows));
@@ -385,8 +398,8 @@ void ByteEmitter::block(const RowPanel &rowPanel, Value start, Value skip, Value
 void ByteEmitter::blocks(const RowPanel &rowPanel, Value first, Value last, Value column) {
   std::optional<int64_t> positions = getConstantIntValue(rowPanel.positions);
   // The last block begins earlier, and leaves out what others have.
-  auto ofRows = [&](Value rows) {
-    emitStepLoop(r, first, last, 1, [&](Value number) {
+  auto ofRows = [&](Value rows, Value from, Value to) {
+    emitStepLoop(r, from, to, 1, [&](Value number) {
       Value wanted = r.mul(number, rows);
       sharer = r.sub(number, first);
       Value start = r.minimum(wanted, r.sub(rowPanel.positions, rows));
@@ -395,15 +408,23 @@ void ByteEmitter::blocks(const RowPanel &rowPanel, Value first, Value last, Valu
   };
   sharers = 0;
   if (positions && !isTiles) {
-    int64_t rows = rowPanel.span ? together : evenRows(*positions);
+    int64_t rows = rowPanel.span ? together : rowsOfBlock(*positions);
     if (std::optional<int64_t> count = getConstantIntValue(r.sub(last, first)))
       sharers = *count;
-    return ofRows(r.constant(rows));
+    int64_t rest = restOf(*positions, rows);
+    if (!rest)
+      return ofRows(r.constant(rows), first, last);
+    Value whole = r.constant(*positions / rows);
+    ofRows(r.constant(rows), first, r.minimum(last, whole));
+    return emitStepLoop(r, r.maximum(first, whole), last, 1, [&](Value number) {
+      sharer = r.sub(number, first);
+      block(rowPanel, r.constant(*positions - rest), r.constant(0), r.constant(rest), column);
+    });
   }
   if (positions)
-    return ofRows(r.constant(std::min(*positions, most)));
+    return ofRows(r.constant(std::min(*positions, most)), first, last);
   if (isTiles)
-    return ofRows(r.minimum(rowPanel.positions, r.constant(most)));
+    return ofRows(r.minimum(rowPanel.positions, r.constant(most)), first, last);
   emitEither(
       r, r.less(rowPanel.positions, r.constant(most)),
       [&] {
@@ -411,7 +432,7 @@ void ByteEmitter::blocks(const RowPanel &rowPanel, Value first, Value last, Valu
           block(rowPanel, start, r.constant(0), r.constant(rows), column);
         });
       },
-      [&] { ofRows(r.constant(most)); });
+      [&] { ofRows(r.constant(most), first, last); });
 }
 
 void ByteEmitter::finishPacked(const RowPanel &rowPanel, Value start, Value skip, Value rows,
@@ -498,7 +519,7 @@ void ByteEmitter::product(DotGeneralOp dot, Value begin, Value end) {
   RowPanel whole = stripOf(dot);
   Value rows = r.minimum(whole.positions, r.constant(most));
   if (std::optional<int64_t> known = getConstantIntValue(whole.positions); known && !isTiles)
-    rows = r.constant(evenRows(*known));
+    rows = r.constant(rowsOfBlock(*known));
   if (isTiles)
     configureTiles(rows, step, step / quad);
   int64_t height = getConstantIntValue(rows).value_or(most);
