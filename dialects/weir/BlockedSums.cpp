@@ -66,13 +66,13 @@ namespace {
 class NestEmitter {
 public:
   NestEmitter(ElementReader &r, ArrayRef<Value> sizes, ValueRange zeros, const SumBlocks &blocks,
-              function_ref<SmallVector<Value>(ValueRange, ValueRange)> body,
-              std::optional<AxisRange> outermost)
-      : r(r), zeros(zeros), body(body), loops(blockedLoops(sizes, blocks)), place(sizes.size()) {
+              function_ref<SmallVector<Value>(ValueRange, ValueRange)> body, const NestForm &form)
+      : r(r), zeros(zeros), body(body), form(form), loops(blockedLoops(sizes, blocks)),
+        place(sizes.size()) {
     for (Value size : sizes)
       ranges.push_back({r.constant(0), size});
-    if (outermost)
-      ranges.front() = *outermost;
+    if (form.outermost)
+      ranges.front() = *form.outermost;
   }
 
   SmallVector<Value> emit(size_t number, ValueRange carried) {
@@ -80,6 +80,8 @@ public:
       return body(place, carried);
     BlockedLoop own = loops[number];
     AxisRange range = ranges[own.axis];
+    if (form.writtenOut == own.axis)
+      return emitTrips(number, carried);
     auto loop = scf::ForOp::create(r.b, r.loc, range.first, r.add(range.first, range.count),
                                    r.constant(own.step), own.begins ? zeros : carried);
     {
@@ -92,17 +94,37 @@ public:
       scf::YieldOp::create(r.b, r.loc, next);
     }
     ranges[own.axis] = range;
-    SmallVector<Value> sums(loop.getResults());
+    return ended(own, SmallVector<Value>(loop.getResults()), carried);
+  }
+
+private:
+  /// The trips of a loop of known range, one behind the other.
+  SmallVector<Value> emitTrips(size_t number, ValueRange carried) {
+    BlockedLoop own = loops[number];
+    AxisRange range = ranges[own.axis];
+    int64_t first = *getConstantIntValue(range.first), count = *getConstantIntValue(range.count);
+    SmallVector<Value> sums(own.begins ? zeros : carried);
+    for (int64_t at = first; at < first + count; at += own.step) {
+      place[own.axis] = r.constant(at);
+      ranges[own.axis] = {place[own.axis], r.constant(std::min(own.step, first + count - at))};
+      sums = emit(number + 1, sums);
+    }
+    ranges[own.axis] = range;
+    return ended(own, std::move(sums), carried);
+  }
+
+  /// Sums behind a loop, which those outside of a block are added to.
+  SmallVector<Value> ended(BlockedLoop own, SmallVector<Value> sums, ValueRange carried) {
     if (own.begins)
       for (auto [sum, outside] : llvm::zip(sums, carried))
         sum = arith::AddFOp::create(r.b, r.loc, outside, sum);
     return sums;
   }
 
-private:
   ElementReader &r;
   ValueRange zeros;
   function_ref<SmallVector<Value>(ValueRange, ValueRange)> body;
+  NestForm form;
   SmallVector<BlockedLoop> loops;
   SmallVector<Value> place;
   SmallVector<AxisRange> ranges;
@@ -114,8 +136,8 @@ SmallVector<Value>
 weir::emitBlockedSums(ElementReader &r, ArrayRef<Value> sizes, ValueRange start, ValueRange zeros,
                       const SumBlocks &blocks,
                       function_ref<SmallVector<Value>(ValueRange, ValueRange)> body,
-                      std::optional<AxisRange> outermost) {
-  return NestEmitter(r, sizes, zeros, blocks, body, outermost).emit(0, start);
+                      const NestForm &form) {
+  return NestEmitter(r, sizes, zeros, blocks, body, form).emit(0, start);
 }
 
 SmallVector<Value>

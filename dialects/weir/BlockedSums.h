@@ -51,15 +51,23 @@ struct AxisRange {
   AxisRange trip(ElementReader &reader, mlir::Value place, int64_t step) const;
 };
 
+/// What of a nest is otherwise than loops over all there is.
+struct NestForm {
+  /// What of the first axis is gone through; none: all. The rest adds nothing to the sums (zeros),
+  /// of which blocks follow from sizes alone.
+  std::optional<AxisRange> outermost = std::nullopt;
+  /// An axis of known size of which each trip is written out, with a constant for its index.
+  std::optional<size_t> writtenOut = std::nullopt;
+};
+
 /// Emits such a nest over [0, sizes) that carries sums of floats, scalars or vectors, which
 /// begin with `start`, and those of a block with `zeros`. `body` gets the indices and the carried
-/// sums and returns the next. With `outermost` only that part of the first axis is gone through;
-/// what is left out adds nothing to the sums (zeros), of which blocks follow from `sizes` alone.
+/// sums and returns the next.
 llvm::SmallVector<mlir::Value> emitBlockedSums(
     ElementReader &reader, llvm::ArrayRef<mlir::Value> sizes, mlir::ValueRange start,
     mlir::ValueRange zeros, const SumBlocks &blocks,
     llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange, mlir::ValueRange)> body,
-    std::optional<AxisRange> outermost = std::nullopt);
+    const NestForm &form = {});
 /// The same where all begin with `zeros`.
 llvm::SmallVector<mlir::Value> emitBlockedSums(
     ElementReader &reader, llvm::ArrayRef<mlir::Value> sizes, mlir::ValueRange zeros,

@@ -9,8 +9,8 @@
 // next to each other in a line (in several, where lines are short), by vectors
 // of output channels; the sum runs over the window and the input's channels. The
 // input is already padded, or has a border of zeros that is nowhere in memory
-// (mindsBorder): lines of a window that lie in it are left out of the sum, and rows of
-// a tile that lie before or behind a line read zeros from the stack.
+// (mindsBorder): lines of a window that lie in it are left out of the sum, and so are, of
+// tiles at a line's ends, rows that lie before or behind the line for a tap.
 //
 //===----------------------------------------------------------------------===//
 
@@ -126,10 +126,9 @@ private:
   Value lineLength;
   bool isOpen; ///< lines are of open length
   Value most;  ///< then: lines of a block
-  /// Where the border is nowhere in memory: of lines, and across; a row of zeros.
+  /// Where the border is nowhere in memory: of lines, and across.
   bool hasBorder;
   Along vertical, horizontal;
-  Value zeros;
   bool wraps;  ///< positions run on from one line to the next, where memory may have a gap
   int64_t tilesInPanel;
 };
@@ -173,13 +172,6 @@ ConvolutionEmitter::ConvolutionEmitter(KernelBuilder &r, plan::KernelOp kernel, 
     };
     vertical = along(0);
     horizontal = along(1);
-    int64_t count = cast<RankedTensorType>(conv.getInput().getType()).getShape().back();
-    Type element = tileElement(conv);
-    zeros = stackElements(r, element, count);
-    Value none = LLVM::ConstantOp::create(r.b, r.loc, r.b.getI8Type(), r.b.getI8IntegerAttr(0));
-    Value size = LLVM::ConstantOp::create(r.b, r.loc, r.b.getI64Type(),
-                                          r.b.getI64IntegerAttr(count * elementBytes(element)));
-    LLVM::MemsetOp::create(r.b, r.loc, zeros, none, size, /*isVolatile=*/false);
   }
   isOpen = target.type.isDynamicDim(outer + 1);
   if (!isOpen) {
@@ -274,11 +266,11 @@ void ConvolutionEmitter::emitPositions(const Part &part, const Columns &wanted,
         x = r.sub(r.mul(positions.x, r.constant(inLine[1])), r.constant(horizontal.pad));
   Value base = r.add(r.add(part.plane, r.mul(y, lineLength)), r.mul(x, channelsOfAll));
   // Rows that are outside for some taps: of tiles whose place is known.
-  APInt first;
   SmallVector<Along::Taps> cut;
-  if (hasBorder && matchPattern(positions.x, m_ConstantInt(&first)))
+  std::optional<int64_t> first = getConstantIntValue(positions.x);
+  if (hasBorder && first && !horizontal.areInside(*first, across))
     for (int64_t i = 0; i < positions.rows; ++i)
-      cut.push_back(horizontal.tapsAt(first.getSExtValue() + i % across));
+      cut.push_back(horizontal.tapsAt(*first + i % across));
   auto readLeft = [&](int64_t i, ValueRange k) {
     Value window;
     for (int64_t d = 0; d < outerLoops; ++d) {
@@ -287,14 +279,10 @@ void ConvolutionEmitter::emitPositions(const Part &part, const Columns &wanted,
     }
     Value line = r.mul(r.constant(i / across * inLine[0]), lineLength),
           inOwn = r.mul(r.constant(i % across * inLine[1]), channelsOfAll);
-    if (!cut.empty() && (cut[i].first > 0 || cut[i].last < horizontal.taps)) {
-      Value tap = k[outerLoops - 1];
-      Value isInside = r.logicalAnd(r.less(r.constant(cut[i].first - 1), tap),
-                                    r.less(tap, r.constant(cut[i].last)));
-      Value there = BufferAccess::address(r, input.pointer, stepElement(conv),
-                                          r.add(r.add(base, window), r.add(line, inOwn)));
-      Value row = arith::SelectOp::create(r.b, r.loc, isInside, there, zeros);
-      return loadStep(r, conv, row, k[outerLoops]);
+    if (!cut.empty()) {
+      int64_t tap = *getConstantIntValue(k[outerLoops - 1]);
+      if (tap < cut[i].first || tap >= cut[i].last)
+        return Value();
     }
     // One address for all of an open line: else LLVM would keep one for each.
     Value linear = isOpen ? r.add(r.add(r.add(r.add(base, line), window), k[outerLoops]), inOwn)
@@ -334,7 +322,9 @@ void ConvolutionEmitter::emitPositions(const Part &part, const Columns &wanted,
   if (filter.wantsPrefetch(kernel, tilesInPanel))
     operands.prefetch = prefetch;
   if (hasBorder && positions.rows == across)
-    operands.outermost = linesInside(positions.line);
+    operands.form.outermost = linesInside(positions.line);
+  if (!cut.empty())
+    operands.form.writtenOut = outerLoops - 1;
   emitTile(r, kernel, conv, own, loops, operands, indexOfRow, part.column, wanted.limit);
 }
 

@@ -223,8 +223,13 @@ void weir::emitTile(KernelBuilder &r, plan::KernelOp kernel, Operation *anchor,
                                       : read);
     }
     for (int64_t row = 0; row < shape.rows; ++row) {
-      Value left = vector::BroadcastOp::create(b, loc, VectorType::get({shape.lanes}, stepType),
-                                               operands.left(row, at));
+      Value scalar = operands.left(row, at);
+      if (!scalar) {
+        llvm::append_range(next, carried.slice(row * shape.vectors, shape.vectors));
+        continue;
+      }
+      Value left =
+          vector::BroadcastOp::create(b, loc, VectorType::get({shape.lanes}, stepType), scalar);
       for (int64_t v = 0; v < shape.vectors; ++v)
         next.push_back(multiplyAdd(left, right[v], carried[row * shape.vectors + v]));
     }
@@ -253,7 +258,7 @@ void weir::emitTile(KernelBuilder &r, plan::KernelOp kernel, Operation *anchor,
   if (isPart && isCut)
     start = before();
   SmallVector<Value> sums =
-      isFloat ? emitBlockedSums(r, loops, start, inits, tileBlocks, step, operands.outermost)
+      isFloat ? emitBlockedSums(r, loops, start, inits, tileBlocks, step, operands.form)
               : emitReductionLoops(r, loops, inits, step);
   if (isPart && !isCut)
     for (auto [earlier, sum] : llvm::zip(before(), sums))

@@ -37,7 +37,7 @@ struct PartialSums {
 
 /// Where a tile's operands lie. Loop indices are those of the reduction.
 struct TileOperands {
-  /// Scalar of the left operand for a row.
+  /// Scalar of the left operand for a row; null: it is zero.
   llvm::function_ref<mlir::Value(int64_t row, mlir::ValueRange loops)> left;
   /// Pointer and linear index of the right operand for a vector.
   llvm::function_ref<std::pair<mlir::Value, mlir::Value>(int64_t vector, mlir::ValueRange loops)>
@@ -52,9 +52,8 @@ struct TileOperands {
   /// What lies here is added to the sums, which, unless the block is the last, end here;
   /// none: results follow.
   std::optional<PartialSums> partial = std::nullopt;
-  /// Of sums of floats: what there is of the outermost loop where the rest of it would add zeros;
-  /// none: all.
-  std::optional<AxisRange> outermost = std::nullopt;
+  /// Of sums of floats: which of their loops are otherwise than over all there is.
+  NestForm form = {};
 };
 
 /// The kernel's argument behind what turns or unpacks it.

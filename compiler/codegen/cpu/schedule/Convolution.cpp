@@ -32,10 +32,9 @@ static bool areLanesBetter(ConvOp conv, const VectorUnit &unit) {
 }
 
 bool weir::mindsBorder(ConvOp conv, ArrayRef<int64_t> pads) {
-  // A row of a tile that is outside for some taps reads zeros on the stack, as many as there are
-  // channels; below a line of the cache it is loops that take the time. Only tiles at a line's
-  // ends have such rows, and each has code of its own.
-  constexpr int64_t fewestChannels = 16, mostChannels = 4096, mostPad = 8;
+  // Below a line of the cache it is loops that take the time. Tiles at a line's ends, where a row
+  // may be outside for some taps, have code of their own for each tap.
+  constexpr int64_t fewestChannels = 16, mostTaps = 8, mostPad = 8;
   auto input = cast<RankedTensorType>(conv.getInput().getType());
   auto filter = cast<RankedTensorType>(conv.getFilter().getType());
   auto type = cast<RankedTensorType>(conv.getType());
@@ -52,7 +51,7 @@ bool weir::mindsBorder(ConvOp conv, ArrayRef<int64_t> pads) {
   bool mayBeWinograd = window[0] == 3 && window[1] == 3 && llvm::all_of(conv.getStrides(), isOne) &&
                        llvm::all_of(conv.getDilations(), isOne);
   return !mayBeWinograd && !llvm::all_of(window, isOne) && channels >= fewestChannels &&
-         channels <= mostChannels &&
+         window[1] <= mostTaps &&
          llvm::all_of(pads, [](int64_t pad) { return pad >= 0 && pad <= mostPad; });
 }
 
