@@ -32,6 +32,23 @@ module attributes {weir.target = #weir.target<vector_bytes = 64>} {
     return %0 : tensor<1x7x7x64xf32>
   }
 
+  // A window of one element, as many positions as leave no rest worth having: of tiles that take as
+  // many steps the one that loads less, …
+  // CHECK: weir_plan.kernel @conv_1_28_28_128_f32
+  // CHECK-SAME: parts = array<i64: 1, 7, 28, 64>, pointwise, tile = array<i64: 6, 4, 16>
+  func.func @wide(%x: tensor<1x28x28x256xf32>, %w: tensor<1x1x256x128xf32>) -> tensor<1x28x28x128xf32> {
+    %0 = weir.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = true, accumulator = f32} : (tensor<1x28x28x256xf32>, tensor<1x1x256x128xf32>) -> tensor<1x28x28x128xf32>
+    return %0 : tensor<1x28x28x128xf32>
+  }
+
+  // … but not where its panels are long.
+  // CHECK: weir_plan.kernel @conv_1_28_28_128_f32
+  // CHECK-SAME: parts = array<i64: 1, 7, 28, 32>, pointwise, tile = array<i64: 14, 2, 16>
+  func.func @long(%x: tensor<1x28x28x1040xf32>, %w: tensor<1x1x1040x128xf32>) -> tensor<1x28x28x128xf32> {
+    %0 = weir.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = true, accumulator = f32} : (tensor<1x28x28x1040xf32>, tensor<1x1x1040x128xf32>) -> tensor<1x28x28x128xf32>
+    return %0 : tensor<1x28x28x128xf32>
+  }
+
   // A window of one element: tiles run across lines …
   // CHECK: weir_plan.kernel @conv_1_7_9_64_f32
   // CHECK-SAME: pointwise
