@@ -433,6 +433,22 @@ void collapse(GatherNdOp op) {
                 });
 }
 
+/// Where only dimensions of size 1 change their places, elements do not.
+void collapse(TransposeOp op) {
+  auto type = typeOf(op.getOperand());
+  SmallVector<int64_t> places(op.getPermutation());
+  llvm::erase_if(places, [&](int64_t i) { return type.getDimSize(i) == 1; });
+  if (!llvm::is_sorted(places))
+    return;
+  OpBuilder b(op);
+  Views views(b, op.getLoc());
+  SmallVector<Views::Size> sizes;
+  for (int64_t i : op.getPermutation())
+    sizes.push_back({op.getOperand(), i});
+  op.replaceAllUsesWith(views.expanded(op.getOperand(), typeOf(op), sizes));
+  op.erase();
+}
+
 /// The transposition whose result `operand` is, but for what is computed on each of its elements
 /// (`between`, the last one first), where nothing else reads any of that.
 TransposeOp transpositionBehind(Value operand, SmallVectorImpl<Operation *> &between) {
@@ -519,7 +535,8 @@ struct CollapseDimensionsPass : weir::impl::WeirCollapseDimensionsPassBase<Colla
     };
     getOperation().walk([&](Operation *op) {
       llvm::TypeSwitch<Operation *>(op)
-          .Case<ReduceOp, CumulativeOp, ArgReduceOp, PadOp, GatherOp, GatherNdOp>(note);
+          .Case<ReduceOp, CumulativeOp, ArgReduceOp, PadOp, GatherOp, GatherNdOp, TransposeOp>(
+              note);
     });
     for (const std::function<void()> &collapseOne : work)
       collapseOne();

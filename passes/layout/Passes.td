@@ -133,9 +133,9 @@ def WeirCollapseDimensionsPass : Pass<"weir-collapse-dimensions", "::mlir::Modul
     What: on hosts, reductions, running reductions, positions of extremes, constant borders and
     gathers are computed in a shape where neighbouring dimensions are one that the operation treats
     alike, between reshapes, which are views: lines become long, and sizes of 1 no longer stand
-    between them. Open sizes are multiplied when the program runs. What is computed element by
-    element before and behind it, of one tensor, moves along; where others share its kernel, the operation
-    stays as it is.
+    between them. A transposition that moves dimensions of size 1 alone is a view, too. Open sizes
+    are multiplied when the program runs. What is computed element by element before and behind it,
+    of one tensor, moves along; where others share its kernel, the operation stays as it is.
     Why here: behind all that looks for shapes and axes, and before the cut.
     Before: shapes are final. After: reductions of hosts have as few dimensions as they can;
     reshapes are views.

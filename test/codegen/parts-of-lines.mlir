@@ -8,11 +8,11 @@
 // CHECK: {{^[}]$}}
 
 module {
-  func.func @main(%x: tensor<5x128x65xf16> {weir.name = "x"}) -> (tensor<3x128x65xf16> {weir.name = "y"}) attributes {weir.entry = "main"} {
-    %first = weir.constant dense<1> : tensor<1xi64>
-    %end = weir.constant dense<4> : tensor<1xi64>
-    %step = weir.constant dense<1> : tensor<1xi64>
-    %0 = weir.slice %x, %first, %end, %step {axes = array<i64: 0>, strict = false} : (tensor<5x128x65xf16>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<3x128x65xf16>
+  func.func @main(%x: tensor<5x128x67xf16> {weir.name = "x"}) -> (tensor<3x128x65xf16> {weir.name = "y"}) attributes {weir.entry = "main"} {
+    %first = weir.constant dense<1> : tensor<2xi64>
+    %end = weir.constant dense<[4, 66]> : tensor<2xi64>
+    %step = weir.constant dense<1> : tensor<2xi64>
+    %0 = weir.slice %x, %first, %end, %step {axes = array<i64: 0, 2>, strict = false} : (tensor<5x128x67xf16>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<3x128x65xf16>
     return %0 : tensor<3x128x65xf16>
   }
 }

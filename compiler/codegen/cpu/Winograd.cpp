@@ -378,7 +378,7 @@ private:
           Value step = r.add(r.mul(tile, depth), k[0]);
           Value next = r.add(r.mul(r.add(columns, depth), r.constant(shape.width())),
                              r.divide(r.mul(step, r.constant(shape.width())), r.constant(shares)));
-          for (int64_t i = 0; i < llvm::divideCeil(shape.width(), line * shares); ++i) {
+          for (int64_t i = 0; i < int64_t(llvm::divideCeil(shape.width(), line * shares)); ++i) {
             Value where = BufferAccess::address(r, weights.pointer, b.getF32Type(),
                                                 r.add(next, r.constant(i * line)));
             LLVM::Prefetch::create(b, r.loc, where, /*rw=*/0, /*hint=*/2, /*cache=*/1);

@@ -167,3 +167,14 @@ func.func @squares(%x: tensor<9x6x7xf32>) -> tensor<f32> {
   %y = weir.reduce %s {axes = array<i64: 0, 1, 2>, keep_dims = false, kind = "sum"} : (tensor<7x6x9xf32>) -> tensor<f32>
   return %y : tensor<f32>
 }
+
+// Where only dimensions of size 1 change their places, elements do not, whatever sizes are.
+// CHECK-LABEL: func.func @moved_ones
+// CHECK: weir.shape_of
+// CHECK: weir.reshape {{.*}} -> tensor<?x?x1x3xf32>
+// CHECK: weir.transpose
+func.func @moved_ones(%x: tensor<1x?x?x3xf32>) -> (tensor<?x?x1x3xf32>, tensor<?x1x?x3xf32>) {
+  %y = weir.transpose %x {permutation = array<i64: 1, 2, 0, 3>} : (tensor<1x?x?x3xf32>) -> tensor<?x?x1x3xf32>
+  %z = weir.transpose %x {permutation = array<i64: 2, 0, 1, 3>} : (tensor<1x?x?x3xf32>) -> tensor<?x1x?x3xf32>
+  return %y, %z : tensor<?x?x1x3xf32>, tensor<?x1x?x3xf32>
+}
