@@ -102,7 +102,7 @@ static llvm::Error compileInUnits(const Options &options, ProcessorCode &code,
   // The sanitizer keeps tables of a module's functions and variables, DWARF those of a file.
   if (options.sanitizeAddress || options.debugInfo)
     kernels.clear();
-  std::vector<CodeUnit> made = splitKernels(*code.module, kernels);
+  std::vector<CodeUnit> made = splitKernels(*code.module, kernels, /*shares=*/options.optLevel > 0);
   made.insert(made.begin(), wholeUnit(*code.module));
   code.module.reset();
 

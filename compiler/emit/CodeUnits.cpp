@@ -6,11 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/emit/CodeUnits.h"
+#include "compiler/emit/SharedBodies.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/DiagnosticInfo.h"
@@ -161,11 +163,21 @@ llvm::SmallVector<char, 0> Extraction::run() {
   return bitcode;
 }
 
-std::vector<CodeUnit> weir::splitKernels(llvm::Module &module,
-                                         llvm::ArrayRef<std::string> kernels) {
+std::vector<CodeUnit> weir::splitKernels(llvm::Module &module, llvm::ArrayRef<std::string> kernels,
+                                         bool shares) {
   std::vector<CodeUnit> units;
   llvm::StringMap<size_t> known;
-  for (const std::string &symbol : kernels) {
+  std::vector<std::string> symbols;
+  llvm::StringSet<> jumping;
+  if (shares)
+    for (const SharedBody &body : shareBodies(module, kernels)) {
+      symbols.push_back(body.symbol);
+      jumping.insert(body.kernels.begin(), body.kernels.end());
+    }
+  for (const std::string &kernel : kernels)
+    if (!jumping.contains(kernel))
+      symbols.push_back(kernel);
+  for (const std::string &symbol : symbols) {
     llvm::Function *function = module.getFunction(symbol);
     if (!function || function->isDeclaration())
       continue;

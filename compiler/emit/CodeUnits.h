@@ -54,8 +54,10 @@ struct UnitOptions {
 /// unit for each that differs from those before it. They are declarations in the
 /// module afterwards, and have names of their own no more: equal kernels of two
 /// models are equal bytes. What a kernel calls must be its own (internal) or
-/// external to the module.
-std::vector<CodeUnit> splitKernels(llvm::Module &module, llvm::ArrayRef<std::string> kernels);
+/// external to the module. With `shares` kernels that differ in a few numbers are one unit, too,
+/// and stay behind as jumps to it (SharedBodies.h).
+std::vector<CodeUnit> splitKernels(llvm::Module &module, llvm::ArrayRef<std::string> kernels,
+                                   bool shares = false);
 
 /// The module as a unit.
 CodeUnit wholeUnit(llvm::Module &module);

@@ -44,6 +44,8 @@ class Reader {
 public:
   llvm::Error open(const ELFObjectFileBase &object);
   llvm::Expected<KernelCode> read(const ELFSymbolRef &symbol);
+  /// The function that the one that was read last ends with a jump to; empty: it returns.
+  llvm::StringRef jumpsTo() const { return jump; }
 
 private:
   struct Instruction {
@@ -56,6 +58,7 @@ private:
   /// The first memory operand's place among an instruction's; -1: it has none.
   int memoryOperandOf(const llvm::MCInst &inst) const;
   std::string nameAt(const SectionRef &section, uint64_t address, uint64_t size) const;
+  std::string targetOf(const Instruction &at, const SectionRef &section, uint64_t begin) const;
 
   const ELFObjectFileBase *file = nullptr;
   llvm::MCTargetOptions options;
@@ -70,6 +73,7 @@ private:
   /// What relocations put into instructions, by section and place in it.
   std::map<std::pair<uint64_t, uint64_t>, std::string> relocated;
   std::map<uint64_t, std::string> functions; ///< by address, of a file that is linked
+  std::string jump;
 };
 
 llvm::Error failure(const std::string &text) {
@@ -274,6 +278,19 @@ std::string Reader::nameAt(const SectionRef &section, uint64_t address, uint64_t
   return found->second;
 }
 
+/// The name of what an instruction of a function that begins at `begin` of a section refers to;
+/// empty: the file does not tell.
+std::string Reader::targetOf(const Instruction &at, const SectionRef &section,
+                             uint64_t begin) const {
+  std::string name = nameAt(section, begin + at.offset, at.size);
+  uint64_t target = 0, address = section.getAddress() + begin + at.offset;
+  if (name.empty() && !functions.empty() && analysis &&
+      analysis->evaluateBranch(at.inst, address, at.size, target))
+    if (auto known = functions.find(target); known != functions.end())
+      name = known->second;
+  return name;
+}
+
 llvm::Expected<KernelCode> Reader::read(const ELFSymbolRef &symbol) {
   auto section = symbol.getSection();
   if (!section)
@@ -307,6 +324,10 @@ llvm::Expected<KernelCode> Reader::read(const ELFSymbolRef &symbol) {
     instructions.push_back(std::move(next));
   }
   count(instructions, code);
+  jump.clear();
+  if (!instructions.empty() &&
+      instructionInfo->get(instructions.back().inst.getOpcode()).isUnconditionalBranch())
+    jump = targetOf(instructions.back(), **section, begin);
   std::set<uint64_t> targets;
   for (const Instruction &at : instructions) {
     uint64_t target = 0;
@@ -324,12 +345,7 @@ llvm::Expected<KernelCode> Reader::read(const ELFSymbolRef &symbol) {
     os << llvm::format("%5llx", static_cast<unsigned long long>(at.offset));
     for (char c : text)
       os << (c == '\t' ? ' ' : c);
-    std::string name = nameAt(**section, begin + at.offset, at.size);
-    uint64_t target = 0;
-    if (name.empty() && !functions.empty() && analysis &&
-        analysis->evaluateBranch(at.inst, *address + at.offset, at.size, target))
-      if (auto known = functions.find(target); known != functions.end())
-        name = known->second;
+    std::string name = targetOf(at, **section, begin);
     if (!name.empty())
       os << "  ; " << name;
     os << "\n";
@@ -346,17 +362,26 @@ static llvm::Error readFrom(const llvm::object::ObjectFile &object,
   Reader reader;
   if (llvm::Error error = reader.open(*elf))
     return error;
+  std::map<std::string, ELFSymbolRef> functions;
   for (const ELFSymbolRef symbol : elf->symbols()) {
     llvm::Expected<llvm::StringRef> name = symbol.getName();
     if (!name)
       return name.takeError();
-    if (symbol.getELFType() != llvm::ELF::STT_FUNC || !symbols.contains(*name) ||
-        found.count(name->str()))
+    if (symbol.getELFType() == llvm::ELF::STT_FUNC)
+      functions.try_emplace(name->str(), symbol);
+  }
+  for (const auto &[name, symbol] : functions) {
+    if (!symbols.contains(name) || found.count(name))
       continue;
     llvm::Expected<KernelCode> code = reader.read(symbol);
+    // Kernels that share a body are a jump to it.
+    llvm::StringRef jump = reader.jumpsTo();
+    auto body = jump.ends_with(".shared") ? functions.find(jump.str()) : functions.end();
+    if (code && body != functions.end())
+      code = reader.read(body->second);
     if (!code)
       return code.takeError();
-    found[name->str()] = std::move(*code);
+    found[name] = std::move(*code);
   }
   return llvm::Error::success();
 }

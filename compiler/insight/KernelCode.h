@@ -35,7 +35,8 @@ struct KernelCode {
 };
 
 /// The functions of an ELF file with such names; names that it does not have are left out. Of an
-/// archive its first member is read. The names of what is called stand where the file tells them.
+/// archive its first member is read. A kernel that jumps to a body that it shares with others is
+/// that body. The names of what is called stand where the file tells them.
 llvm::Expected<std::map<std::string, KernelCode>> readKernelCode(llvm::StringRef path,
                                                                  const llvm::StringSet<> &symbols);
 
