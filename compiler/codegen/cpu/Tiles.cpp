@@ -273,6 +273,57 @@ void weir::emitTile(KernelBuilder &r, plan::KernelOp kernel, Operation *anchor,
   storeTile(r, kernel, anchor, shape, sums, indexOfRow, column, columns);
 }
 
+/// Whether each of a tile's sums goes through a function of dozens of instructions (an exponential,
+/// an error function): code that is worth a loop over a tile's rows.
+static bool isFollowedByFunction(Operation *anchor) {
+  llvm::SetVector<Operation *> behind;
+  behind.insert(anchor);
+  for (size_t i = 0; i < behind.size(); ++i) {
+    if (behind[i]->hasTrait<traits::CallsFunction>() || isa<ExpOp, LogisticOp>(behind[i]))
+      return true;
+    for (Operation *user : behind[i]->getUsers())
+      behind.insert(user);
+  }
+  return false;
+}
+
+/// `count` elements on the stack, once for each call of the kernel.
+static Value stackOfKernel(KernelBuilder &r, Type element, int64_t count) {
+  OpBuilder::InsertionGuard guard(r.b);
+  Operation *parent = r.b.getInsertionBlock()->getParentOp();
+  auto function = dyn_cast<FunctionOpInterface>(parent);
+  if (!function)
+    function = parent->getParentOfType<FunctionOpInterface>();
+  r.b.setInsertionPointToStart(&function.getFunctionBody().front());
+  return stackElements(r, element, count);
+}
+
+/// Tells the indices of a row in a loop over a tile's rows, which begins where this is called and
+/// holds what is emitted next. What a row's indices do not have in common waits on the stack.
+static SmallVector<Value> indicesInLoop(KernelBuilder &r, ArrayRef<SmallVector<Value>> ofRows,
+                                        function_ref<Value()> begin) {
+  Type word = r.b.getI64Type();
+  SmallVector<Value> indices(ofRows.front()), places(indices.size());
+  auto addressOf = [&](size_t d, Value row) {
+    return BufferAccess::address(r, places[d], word, row);
+  };
+  for (size_t d = 0; d < indices.size(); ++d) {
+    if (llvm::all_of(ofRows, [&](const auto &row) { return row[d] == indices[d]; }))
+      continue;
+    places[d] = stackOfKernel(r, word, ofRows.size());
+    for (auto [i, row] : llvm::enumerate(ofRows))
+      LLVM::StoreOp::create(r.b, r.loc, r.b.createOrFold<arith::IndexCastOp>(r.loc, word, row[d]),
+                            addressOf(d, r.constant(i)), /*alignment=*/8);
+  }
+  Value row = begin();
+  for (size_t d = 0; d < indices.size(); ++d)
+    if (places[d])
+      indices[d] = arith::IndexCastOp::create(
+          r.b, r.loc, r.b.getIndexType(),
+          LLVM::LoadOp::create(r.b, r.loc, word, addressOf(d, row), /*alignment=*/8));
+  return indices;
+}
+
 void weir::storeTile(KernelBuilder &r, plan::KernelOp kernel, Operation *anchor,
                      const TileShape &shape, ArrayRef<Value> sums,
                      function_ref<SmallVector<Value>(int64_t)> indexOfRow, Value column,
@@ -283,14 +334,13 @@ void weir::storeTile(KernelBuilder &r, plan::KernelOp kernel, Operation *anchor,
     readers.push_back(std::make_unique<VectorReader>(r, shape.lanes));
   // All are computed before the first is stored: it may lie where another's operand does.
   OperandRange results = kernel.getBody().front().getTerminator()->getOperands();
-  for (int64_t row = 0; row < shape.rows; ++row) {
-    SmallVector<Value> indices = indexOfRow(row);
+  auto storeRow = [&](SmallVector<Value> indices, function_ref<Value(int64_t)> sumOf) {
     indices.push_back(Value());
     for (int64_t v = 0; v < shape.vectors; ++v) {
       VectorReader &reader = *readers[v];
       indices.back() = r.add(column, r.constant(v * shape.lanes));
       reader.setLanes(indices.back(), masks[v]);
-      reader.setAnchor(anchor->getResult(0), sums[row * shape.vectors + v]);
+      reader.setAnchor(anchor->getResult(0), sumOf(v));
       SmallVector<Value> values;
       for (Value result : results)
         values.push_back(reader.element(result, indices));
@@ -300,7 +350,35 @@ void weir::storeTile(KernelBuilder &r, plan::KernelOp kernel, Operation *anchor,
                      r.linearIndex(target, indices));
       }
     }
+  };
+  // Fewer rows are as little code.
+  constexpr int64_t manyRows = 4;
+  if (shape.rows < manyRows || !isFollowedByFunction(anchor)) {
+    for (int64_t row = 0; row < shape.rows; ++row)
+      storeRow(indexOfRow(row), [&](int64_t v) { return sums[row * shape.vectors + v]; });
+    return;
   }
+  VectorReader whole(r, shape.lanes);
+  Type element = tileElement(anchor);
+  Value waiting = stackOfKernel(r, element, shape.rows * shape.width());
+  for (auto [i, sum] : llvm::enumerate(sums))
+    whole.store(sum, waiting, element, r.constant(i * shape.lanes));
+  SmallVector<SmallVector<Value>> ofRows;
+  for (int64_t row = 0; row < shape.rows; ++row)
+    ofRows.push_back(indexOfRow(row));
+  OpBuilder::InsertionGuard guard(r.b);
+  Value row;
+  SmallVector<Value> indices = indicesInLoop(r, ofRows, [&] {
+    auto loop =
+        scf::ForOp::create(r.b, r.loc, r.constant(0), r.constant(shape.rows), r.constant(1));
+    forbidUnrolling(loop);
+    r.b.setInsertionPointToStart(loop.getBody());
+    return row = loop.getInductionVar();
+  });
+  storeRow(indices, [&](int64_t v) {
+    Value place = r.add(r.mul(row, r.constant(shape.width())), r.constant(v * shape.lanes));
+    return whole.load(waiting, element, place);
+  });
 }
 
 void weir::emitStepLoop(KernelBuilder &r, Value begin, Value end, int64_t step,
