@@ -290,11 +290,8 @@ static bool isFollowedByFunction(Operation *anchor) {
 /// `count` elements on the stack, once for each call of the kernel.
 static Value stackOfKernel(KernelBuilder &r, Type element, int64_t count) {
   OpBuilder::InsertionGuard guard(r.b);
-  Operation *parent = r.b.getInsertionBlock()->getParentOp();
-  auto function = dyn_cast<FunctionOpInterface>(parent);
-  if (!function)
-    function = parent->getParentOfType<FunctionOpInterface>();
-  r.b.setInsertionPointToStart(&function.getFunctionBody().front());
+  // Loops that are being built have no parent yet.
+  r.b.setInsertionPointToStart(r.context.getParentBlock());
   return stackElements(r, element, count);
 }
 
