@@ -112,7 +112,10 @@ private:
       if (loop.getLoopLatch() && results.DT.dominates(block, loop.getLoopLatch()))
         always += here;
     }
-    if (size < 3 || (2 * size <= mostCost && mayBePeeled(loop)))
+    if (size < 3)
+      return false;
+    bool mayPeel = mayBePeeled(loop);
+    if (2 * size <= mostCost && mayPeel)
       return false;
     uint64_t turns = results.SE.getSmallConstantTripCount(&loop);
     if (turns == 0 && results.SE.isBackedgeTakenCountMaxOrZero(&loop))
@@ -122,6 +125,10 @@ private:
     if ((size - 2) * turns + 2 < mostCost)
       return false;
     if (!loop.isInnermost() || turns > fewTurns)
+      return true;
+    // Nothing is decided: addresses alone fall away, and LLVM would go through every turn to see
+    // it.
+    if (!mayPeel && always * turns > 2 * mostCost)
       return true;
     // Of what costs `all` a turn the more may be written out the more falls away.
     return always * turns > mostSavedCost || always * always * turns > 4 * all * mostCost;
@@ -133,23 +140,25 @@ private:
   static bool mayBePeeled(const llvm::Loop &loop) {
     if (!loop.isInnermost())
       return false;
-    if (loop.getNumBlocks() != 1)
-      return true;
-    const llvm::BasicBlock *block = loop.getHeader();
-    const auto *branch = llvm::dyn_cast<llvm::BranchInst>(block->getTerminator());
+    const llvm::BasicBlock *latch = loop.getLoopLatch();
+    const auto *branch = latch ? llvm::dyn_cast<llvm::BranchInst>(latch->getTerminator()) : nullptr;
     if (!branch || !branch->isConditional())
       return true;
-    for (const llvm::PHINode &phi : block->phis()) {
-      const auto *next = llvm::dyn_cast<llvm::Instruction>(phi.getIncomingValueForBlock(block));
-      if (!next || next->getParent() != block)
+    for (const llvm::PHINode &phi : loop.getHeader()->phis()) {
+      const auto *next = llvm::dyn_cast<llvm::Instruction>(phi.getIncomingValueForBlock(latch));
+      if (!next || !loop.contains(next))
         return true;
       bool addsTo = next->isBinaryOp() && llvm::is_contained(next->operands(), &phi);
       if (!addsTo && !llvm::isa<llvm::CallInst>(next))
         return true;
     }
-    return llvm::any_of(*block, [&](const llvm::Instruction &i) {
-      return llvm::isa<llvm::SelectInst, llvm::MinMaxIntrinsic>(i) ||
-             (llvm::isa<llvm::ICmpInst>(i) && &i != branch->getCondition());
+    // Blocks one behind the other are as one.
+    return llvm::any_of(loop.blocks(), [&](const llvm::BasicBlock *block) {
+      return (block != latch && !block->getSingleSuccessor()) ||
+             llvm::any_of(*block, [&](const llvm::Instruction &i) {
+               return llvm::isa<llvm::SelectInst, llvm::MinMaxIntrinsic>(i) ||
+                      (llvm::isa<llvm::ICmpInst>(i) && &i != branch->getCondition());
+             });
     });
   }
 
@@ -177,6 +186,21 @@ struct JoinScalarsPass : llvm::PassInfoMixin<JoinScalarsPass> {
   }
 
   llvm::SLPVectorizerPass join;
+};
+
+/// Cleans up behind passes where one of them has changed anything.
+struct CleanedPasses : llvm::PassInfoMixin<CleanedPasses> {
+  CleanedPasses(llvm::FunctionPassManager passes, llvm::FunctionPassManager cleanup)
+      : passes(std::move(passes)), cleanup(std::move(cleanup)) {}
+
+  llvm::PreservedAnalyses run(llvm::Function &function, llvm::FunctionAnalysisManager &analyses) {
+    llvm::PreservedAnalyses kept = passes.run(function, analyses);
+    if (!kept.areAllPreserved())
+      kept.intersect(cleanup.run(function, analyses));
+    return kept;
+  }
+
+  llvm::FunctionPassManager passes, cleanup;
 };
 
 } // namespace
@@ -229,14 +253,17 @@ static void addCleanup(llvm::FunctionPassManager &passes) {
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(hoist(), /*UseMemorySSA=*/true));
 }
 
-/// What the lists from -O2 on end with: loops that are still there are unrolled, and what that left
-/// is cleaned.
-static void addUnrolling(llvm::FunctionPassManager &passes) {
-  passes.addPass(llvm::LoopUnrollPass(llvm::LoopUnrollOptions(/*OptLevel=*/3)));
+/// What the lists from -O2 on end with: what vectors and turns written out left is cleaned.
+static void addLastCleanup(llvm::FunctionPassManager &passes) {
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
   passes.addPass(combine());
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(hoist(), /*UseMemorySSA=*/true));
   passes.addPass(llvm::SimplifyCFGPass());
+}
+
+/// Unrolls loops that are still there.
+static llvm::LoopUnrollPass unrollLoops() {
+  return llvm::LoopUnrollPass(llvm::LoopUnrollOptions(/*OptLevel=*/3));
 }
 
 llvm::FunctionPassManager weir::vectorKernelPasses() {
@@ -247,11 +274,15 @@ llvm::FunctionPassManager weir::vectorKernelPasses() {
   // Blocks of a window that lie at a line's ends have code of their own once these are written out.
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(FullUnrollPass()));
   addCleanup(passes);
-  passes.addPass(llvm::LoopVectorizePass());
-  passes.addPass(JoinScalarsPass());
-  passes.addPass(llvm::VectorCombinePass());
-  passes.addPass(KeepLongTurnsPass());
-  addUnrolling(passes);
+  // A tile has no loop over elements, and long turns: nothing happens to it here.
+  llvm::FunctionPassManager changes, cleanup;
+  changes.addPass(llvm::LoopVectorizePass());
+  changes.addPass(JoinScalarsPass());
+  changes.addPass(llvm::VectorCombinePass());
+  changes.addPass(KeepLongTurnsPass());
+  changes.addPass(unrollLoops());
+  addLastCleanup(cleanup);
+  passes.addPass(CleanedPasses(std::move(changes), std::move(cleanup)));
   return passes;
 }
 
@@ -280,7 +311,8 @@ llvm::FunctionPassManager weir::loopKernelPasses() {
   passes.addPass(llvm::SimplifyCFGPass());
   passes.addPass(llvm::SLPVectorizerPass());
   passes.addPass(llvm::VectorCombinePass());
-  addUnrolling(passes);
+  passes.addPass(unrollLoops());
+  addLastCleanup(passes);
   return passes;
 }
 

@@ -97,6 +97,8 @@ TEST(KernelPasses, ShortLoopsAreWrittenOut) {
 TEST(KernelPasses, LoopsThatBecomeTooLongAreKept) {
   EXPECT_EQ(leftOf(loopOf(4, 100)), std::pair(size_t(1), size_t(100)));
   EXPECT_EQ(leftOf(loopOf(512, 30)), std::pair(size_t(1), size_t(30)));
+  // Few turns of little, of which addresses alone would fall away.
+  EXPECT_EQ(leftOf(loopOf(7, 60)), std::pair(size_t(1), size_t(60)));
 }
 
 TEST(KernelPasses, TurnsThatDifferAreWrittenOutBesideTheLoop) {
