@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A folder of models that test/oracle/cliffs.py wrote, with list.tsv: operator,
+// A folder of models that test/oracle/cliffs.py or cliff_shapes.py wrote, with list.tsv: operator,
 // type, size, sizes (fixed, open, bounded), operands (fed, const), layout, file
 // stem, floating-point operations, bounds of dimensions. A line is measured in turn
 // with each peer that takes the model, and added to the results at once, so that a
@@ -116,8 +116,21 @@ std::string reasonOf(const Row &row) {
       {"com.microsoft.Inverse", "elimination by a loop of the graph, several kernels a column"},
       {"com.microsoft.WordConvEmbedding",
        "a tile is a line of eight, which reads all of the filter"},
+      // Along axes of shapes: test/oracle/cliff_shapes.py.
+      {"concat", "rows of a few elements, of open length, by calls that copy each"},
+      {"gather", "a few bytes of each line, picked one by one"},
+      {"instance_norm", "lines of a few elements, or of open length"},
+      {"log_softmax", "lines that lie apart, or of a few elements, whose number is open"},
+      {"matmul_with_itself", "sums of three, or one row by one column: tiles are made for more"},
+      {"mean_of_others", "a few columns, whose number is open"},
+      {"reduce_max", "a few columns, or lines of a few elements, whose number is open"},
+      {"reduce_sum", "lines of a few elements, whose number is open"},
+      {"softmax", "lines that lie apart, of a few columns, whose number is open"},
+      {"tile", "rows of a few elements, of open length, one by one"},
+      {"top_k", "OpenVINO keeps the first few in registers; a function of the library finds them"},
+      {"transpose", "a few columns fill no block, and are turned one by one"},
   };
-  auto it = ofOperators.find(row.key[0]);
+  auto it = ofOperators.find(row.key[0].substr(0, row.key[0].find('-')));
   return it == ofOperators.end() ? "" : it->second;
 }
 
@@ -240,7 +253,8 @@ int runCliffsBenchmark(int argc, char **argv) {
   Settings settings;
   FlagParser parser(
       toolName, "FOLDER [flags]",
-      "Times the models that test/oracle/cliffs.py wrote into FOLDER: ours, ONNX "
+      "Times the models that test/oracle/cliffs.py or cliff_shapes.py wrote into FOLDER: ours, "
+      "ONNX "
       "Runtime's and OpenVINO's in turn, one thread each (WEIR_PYTHON, else python3).");
   parser.positionals("FOLDER", "with list.tsv", 1, 1, settings.folders);
   parser.group("Measurement");
