@@ -61,7 +61,7 @@ public:
     bool streams = kernel.getSchedule()[plan::schedule::streams],
          isOpen = target.type.getShape().back() < 0;
     if (streams || isOpen)
-      sums = stackElements(r, BufferAccess::storageType(element), tiles.back());
+      sums = stackElements(r, element, tiles.back());
     emitStepLoop(r, begin, end, 1, [&](Value part) {
       SmallVector<Value> at = r.blockIndices(part, target.dims, tiles);
       Value first = r.mul(at.back(), block);
@@ -128,7 +128,7 @@ private:
                             return reduceLanes(r, kind, element, carried,
                                                vectors.load(source.pointer, element, linear));
                           });
-    Value room = stackElements(r, BufferAccess::storageType(element), wide);
+    Value room = stackElements(r, element, wide);
     vectors.store(sums, room, element, r.constant(0));
     Value mask = laneMasks(r, {1, 1, lanes}, at.back(), target.dims.back())[0];
     VectorReader narrow(r, lanes);
@@ -325,8 +325,8 @@ private:
     Columns columns{first, count, {sums}};
     for (const BlockedLoop &loop : loops)
       if (loop.begins)
-        columns.sums.push_back(stackElements(r, BufferAccess::storageType(element),
-                                             kernel.getSchedule()[plan::schedule::parts].back()));
+        columns.sums.push_back(
+            stackElements(r, element, kernel.getSchedule()[plan::schedule::parts].back()));
     eachVector(columns, [&](Value at) { store(startOfLanes(r, kind, element, lanes), sums, at); });
     streamLoops(columns, loops, ranges, 0);
   }

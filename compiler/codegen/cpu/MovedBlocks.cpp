@@ -46,8 +46,7 @@ std::optional<MovedBlocks> weir::movedBlocksOf(KernelBuilder &r, Value tensor) {
   Type element = type.getElementType();
   // Of a single line vectors are as good, where it is not all.
   if (!first || (*first > 0 && *first + 1 >= type.getRank()) || type.getRank() == 0 ||
-      !isa<BlockArgument>(op->getOperand(0)) || !r.bufferOf(op->getOperand(0)).extents.empty() ||
-      !element.isIntOrFloat() || element.getIntOrFloatBitWidth() % 8 > 1)
+      !isWholeBuffer(r, op->getOperand(0)))
     return std::nullopt;
   ArrayRef<Value> dims = r.bufferOf(tensor).dims;
   MovedBlocks blocks{op, *first, r.constant(1), {}};
@@ -66,8 +65,8 @@ namespace {
 class BlockWriter {
 public:
   BlockWriter(KernelBuilder &r, const MovedBlocks &blocks, const KernelBuilder::Buffer &target)
-      : r(r), blocks(blocks), operand(blocks.op->getOperand(0)), source(r.bufferOf(operand)),
-        target(target), pad(dyn_cast<PadOp>(blocks.op)) {
+      : r(r), blocks(blocks), source(r.bufferOf(blocks.op->getOperand(0))), target(target),
+        pad(dyn_cast<PadOp>(blocks.op)) {
     if (!pad)
       return;
     value = r.element(pad.getValue(), {});
@@ -140,7 +139,6 @@ private:
 
   KernelBuilder &r;
   const MovedBlocks &blocks;
-  Value operand;
   const KernelBuilder::Buffer source, target;
   PadOp pad; ///< or null
   Value value, before, own;

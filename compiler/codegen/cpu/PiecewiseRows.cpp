@@ -153,12 +153,8 @@ bool weir::isOfBlocks(KernelBuilder &r, Value tensor) {
   if (!concat)
     return false;
   auto type = cast<RankedTensorType>(tensor.getType());
-  Type element = type.getElementType();
-  return int64_t(concat.getAxis()) + 1 < type.getRank() && element.isIntOrFloat() &&
-         element.getIntOrFloatBitWidth() % 8 <= 1 &&
-         llvm::all_of(concat.getInputs(), [&](Value input) {
-           return isa<BlockArgument>(input) && r.bufferOf(input).extents.empty();
-         });
+  return int64_t(concat.getAxis()) + 1 < type.getRank() &&
+         llvm::all_of(concat.getInputs(), [&](Value input) { return isWholeBuffer(r, input); });
 }
 
 void weir::emitBlocks(KernelBuilder &r, ConcatOp concat, const KernelBuilder::Buffer &target,

@@ -30,9 +30,7 @@ public:
   std::optional<RepeatedBlocks> find(Operation *op) {
     int64_t rank = type.getRank();
     Value source = op ? op->getOperand(0) : Value();
-    if (rank < 2 || !isa_and_nonnull<TileOp, BroadcastToOp>(op) || !isa<BlockArgument>(source) ||
-        !r.bufferOf(source).extents.empty() || !type.getElementType().isIntOrFloat() ||
-        type.getElementTypeBitWidth() % 8 > 1)
+    if (rank < 2 || !isa_and_nonnull<TileOp, BroadcastToOp>(op) || !isWholeBuffer(r, source))
       return std::nullopt;
     auto tile = dyn_cast<TileOp>(op);
     if (!(tile ? isTile(tile) : isBroadcast(source)) || first > last)

@@ -23,8 +23,8 @@ static std::optional<int64_t> known(Value value) {
 
 Value weir::stackElements(KernelBuilder &r, Type element, int64_t count) {
   Value size = LLVM::ConstantOp::create(r.b, r.loc, r.b.getI64Type(), r.b.getI64IntegerAttr(count));
-  return LLVM::AllocaOp::create(r.b, r.loc, LLVM::LLVMPointerType::get(r.b.getContext()), element,
-                                size, /*alignment=*/64);
+  return LLVM::AllocaOp::create(r.b, r.loc, LLVM::LLVMPointerType::get(r.b.getContext()),
+                                BufferAccess::storageType(element), size, /*alignment=*/64);
 }
 
 Type weir::tileElement(Operation *anchor) {
@@ -486,6 +486,12 @@ RowBlock weir::evenBlock(KernelBuilder &r, Value rows, int64_t most, int64_t siz
   return {first, r.sub(end, first)};
 }
 
+bool weir::isWholeBuffer(KernelBuilder &r, Value tensor) {
+  Type element = getElementTypeOrSelf(tensor.getType());
+  return isa<BlockArgument>(tensor) && r.bufferOf(tensor).extents.empty() &&
+         element.isIntOrFloat() && element.getIntOrFloatBitWidth() % 8 <= 1;
+}
+
 void weir::copyElements(KernelBuilder &r, const KernelBuilder::Buffer &source, Value from,
                         const KernelBuilder::Buffer &target, Value to, Value count) {
   Type element = target.type.getElementType();
@@ -519,30 +525,13 @@ Value weir::insidePadding(KernelBuilder &r, ValueRange at, PadOp pad,
   return isInside;
 }
 
-/// What is below all integers of `type`, or above.
-static APInt farthest(IntegerType type, bool isLeast) {
-  unsigned width = type.getWidth();
-  if (type.isUnsigned())
-    return isLeast ? APInt::getMinValue(width) : APInt::getMaxValue(width);
-  return isLeast ? APInt::getSignedMinValue(width) : APInt::getSignedMaxValue(width);
-}
-
 Value weir::startOfLanes(KernelBuilder &r, ReduceKind kind, Type element, int64_t lanes) {
-  if (auto integer = dyn_cast<IntegerType>(element)) {
-    bool isExtreme = kind == ReduceKind::Max || kind == ReduceKind::Min;
-    APInt start = isExtreme ? farthest(integer, /*isLeast=*/kind == ReduceKind::Max)
-                            : APInt(integer.getWidth(), kind == ReduceKind::Prod);
-    auto type = VectorType::get({lanes}, BufferAccess::storageType(element));
-    return arith::ConstantOp::create(r.b, r.loc, SplatElementsAttr::get(type, start));
-  }
-  double infinity = std::numeric_limits<double>::infinity();
-  double start = kind == ReduceKind::Max    ? -infinity
-                 : kind == ReduceKind::Min  ? infinity
-                 : kind == ReduceKind::Prod ? 1.0
-                                            : 0.0;
-  auto type = VectorType::get({lanes}, element);
-  return arith::ConstantOp::create(r.b, r.loc,
-                                   SplatElementsAttr::get(type, r.b.getFloatAttr(element, start)));
+  TypedAttr start;
+  [[maybe_unused]] bool isKnown =
+      matchPattern(shape::reductionStart(r, element, kind), m_Constant(&start));
+  assert(isKnown && "reductions start from a constant");
+  auto type = VectorType::get({lanes}, start.getType());
+  return arith::ConstantOp::create(r.b, r.loc, SplatElementsAttr::get(type, Attribute(start)));
 }
 
 Value weir::reduceLanes(KernelBuilder &r, ReduceKind kind, Type element, Value x, Value y) {

@@ -152,6 +152,10 @@ void turn(mlir::OpBuilder &b, mlir::Location loc, llvm::SmallVectorImpl<mlir::Va
 void emitEither(KernelBuilder &r, mlir::Value condition, llvm::function_ref<void()> yes,
                 llvm::function_ref<void()> no);
 
+/// Whether `tensor` is a buffer of the kernel without gaps, of elements of whole bytes: neighbours
+/// can be copied at once.
+bool isWholeBuffer(KernelBuilder &r, mlir::Value tensor);
+
 /// Copies `count` elements from the one of number `from` in `source` to that of number `to` in
 /// `target`, which has the same element type: whole bytes.
 void copyElements(KernelBuilder &r, const KernelBuilder::Buffer &source, mlir::Value from,
