@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "kernels/ordering.h"
+#include "kernels/by_vectors.h"
+#include "kernels/sort_lanes.h"
 
 #include <string.h>
 #include <type_traits>
@@ -126,52 +128,71 @@ void makeKeys(int32_t dtype, const void *data, int64_t stride, int64_t count, ui
 // Keys and indices in one number
 //===----------------------------------------------------------------------===//
 
-/// Signed, in the lower half of a word.
-template <typename Word, Pattern::Kind kind> static Word shortKeyOf(const Pattern &p, Word bits) {
-  constexpr int half = sizeof(Word) * 4;
-  constexpr Word middle = Word(1) << (half - 1);
-  if constexpr (kind == Pattern::Unsigned)
-    return bits - middle;
-  Word sign = Word(1) << (p.bits - 1);
-  if constexpr (kind == Pattern::Signed)
-    return ((bits & (2 * sign - 1)) ^ sign) - sign;
-  Word magnitude = bits & (sign - 1);
-  bool isNan =
-      magnitude > Word(p.largest) || (p.negativeZeroIsNan && (bits & (2 * sign - 1)) == sign);
-  return isNan ? middle - 1 : bits & sign ? -magnitude : magnitude;
-}
+/// A vector of as many numbers as lanesOf<Word>().
+template <typename Word, typename T = Word>
+using LaneVector __attribute__((vector_size(sizeof(T) * lanesOf<Word>()))) = T;
 
-/// Whether the columns lie side by side in memory.
-static bool areNeighbours(const Columns &columns) {
-  for (int64_t l = 1; l < columns.lanes; ++l)
-    if (columns.firsts[l] != columns.firsts[0] + l)
-      return false;
-  return true;
+/// What turns bit patterns into signed keys.
+template <typename Word> struct SignedKeys {
+  Word sign, mask, largest, nan, last, turn;
+
+  /// Keys of `width` bits, falling where `falls`. NaN has the last of them.
+  SignedKeys(const Pattern &pattern, size_t width, bool falls)
+      : sign(Word(UINT64_C(1) << (pattern.bits - 1))),
+        mask(Word(~UINT64_C(0) >> (64 - pattern.bits))), largest(Word(pattern.largest)),
+        // All ones are a NaN where they are not more bits than the pattern has.
+        nan(pattern.negativeZeroIsNan ? sign : -1), last(Word((UINT64_C(1) << (width - 1)) - 1)),
+        turn(falls ? -1 : 0) {}
+
+  /// The keys of `bits`, whose other bits than the pattern's are zero.
+  template <Pattern::Kind kind, typename Vector>
+  [[gnu::always_inline]] Vector of(Vector bits) const {
+    if constexpr (kind == Pattern::Unsigned)
+      return (bits - sign) ^ turn;
+    if constexpr (kind == Pattern::Signed)
+      return (((bits & mask) ^ sign) - sign) ^ turn;
+    Vector magnitude = bits & (sign - 1);
+    auto isNan = (magnitude > largest) | ((bits & mask) == nan);
+    Vector key = (bits & sign) != 0 ? -magnitude : magnitude;
+    return (isNan ? Vector{} + last : key) ^ turn;
+  }
+};
+
+/// to[(i - begin) * lanesOf<Word>() + l] = make(elements i of all columns, i).
+template <typename T, typename Word, typename Make>
+static void fillLanes(const void *data, const Columns &columns, Word *to, Make make) {
+  constexpr int64_t lanes = lanesOf<Word>();
+  auto *elements = static_cast<const T *>(data);
+  byVectors([=]() __attribute__((always_inline)) {
+    auto fill = [=](int64_t i, const T *line) __attribute__((always_inline)) {
+      LaneVector<Word, T> bits;
+      memcpy(&bits, line, sizeof(bits));
+      auto words = make(__builtin_convertvector(bits, LaneVector<Word>), columns.begin + i);
+      memcpy(to + i * lanes, &words, sizeof(words));
+    };
+    const T *line = elements + columns.begin * columns.step;
+    for (int64_t i = 0; i < columns.count; ++i, line += columns.step) {
+      if (columns.neighbours) {
+        fill(i, line + columns.firsts[0]);
+        continue;
+      }
+      T together[lanes];
+      for (int64_t l = 0; l < lanes; ++l)
+        together[l] = line[columns.firsts[l]];
+      fill(i, together);
+    }
+  });
 }
 
 template <typename Word, typename T, Pattern::Kind kind>
 static void fillWords(const Pattern &pattern, const void *data, const Columns &columns,
                       bool largest, Word *words) {
-  using Bits = std::make_unsigned_t<Word>;
-  constexpr int half = sizeof(Word) * 4;
-  const Word turn = largest ? -1 : 0;
-  auto *elements = static_cast<const T *>(data);
-  auto wordOf = [&](int64_t place, int64_t i) {
-    Word key = shortKeyOf<Word, kind>(pattern, Word(elements[place])) ^ turn;
-    return Word(Bits(key) << half | Bits(i));
-  };
-  const int64_t lanes = columns.lanes, step = columns.step, first = columns.firsts[0];
-  const int64_t begin = columns.begin, end = begin + columns.count;
-  words -= begin * lanes;
-  if (areNeighbours(columns)) {
-    for (int64_t i = begin; i < end; ++i)
-      for (int64_t l = 0; l < lanes; ++l)
-        words[i * lanes + l] = wordOf(first + i * step + l, i);
-    return;
-  }
-  for (int64_t l = 0; l < lanes; ++l)
-    for (int64_t i = begin; i < end; ++i)
-      words[i * lanes + l] = wordOf(columns.firsts[l] + i * step, i);
+  constexpr size_t half = sizeof(Word) * 4;
+  SignedKeys<Word> keys(pattern, half, largest);
+  fillLanes<T>(data, columns, words,
+               [=](LaneVector<Word> bits, int64_t i) __attribute__((always_inline)) {
+                 return keys.template of<kind>(bits) << half | Word(i);
+               });
 }
 
 template <typename Word> bool hasWords(int32_t dtype, int64_t count) {
@@ -206,30 +227,23 @@ template bool hasWords<int64_t>(int32_t, int64_t);
 template void makeWords(int32_t, const void *, const Columns &, bool, int32_t *);
 template void makeWords(int32_t, const void *, const Columns &, bool, int64_t *);
 
-void makeSignedKeys(int32_t dtype, const void *data, const Columns &columns, bool largest,
-                    int64_t *keys) {
-  const int64_t lanes = columns.lanes, bytes = weir_dtype_size(dtype);
-  constexpr uint64_t sign = UINT64_C(1) << 63;
-  const uint64_t turn = largest ? ~sign : sign;
-  constexpr int64_t most = 64;
-  uint64_t line[most];
-  auto at = [&](int64_t place) { return static_cast<const char *>(data) + place * bytes; };
-  if (lanes <= most && areNeighbours(columns)) {
-    for (int64_t i = 0; i < columns.count; ++i) {
-      makeKeys(dtype, at(columns.firsts[0] + (columns.begin + i) * columns.step), 1, lanes, line);
-      for (int64_t l = 0; l < lanes; ++l)
-        keys[i * lanes + l] = static_cast<int64_t>(line[l] ^ turn);
-    }
-    return;
-  }
-  for (int64_t l = 0; l < lanes; ++l)
-    for (int64_t done = 0; done < columns.count; done += most) {
-      int64_t count = columns.count - done < most ? columns.count - done : most;
-      int64_t place = columns.firsts[l] + (columns.begin + done) * columns.step;
-      makeKeys(dtype, at(place), columns.step, count, line);
-      for (int64_t i = 0; i < count; ++i)
-        keys[(done + i) * lanes + l] = static_cast<int64_t>(line[i] ^ turn);
-    }
+template <Pattern::Kind kind>
+static void fillWideKeys(const Pattern &pattern, const void *data, const Columns &columns,
+                         bool largest, int64_t *keys) {
+  SignedKeys<int64_t> signedKeys(pattern, 64, largest);
+  fillLanes<int64_t>(data, columns, keys,
+                     [=](LaneVector<int64_t> bits, int64_t)
+                         __attribute__((always_inline)) { return signedKeys.of<kind>(bits); });
+}
+
+void makeWideKeys(int32_t dtype, const void *data, const Columns &columns, bool largest,
+                  int64_t *keys) {
+  Pattern pattern = patternOf(dtype);
+  if (pattern.kind == Pattern::Unsigned)
+    return fillWideKeys<Pattern::Unsigned>(pattern, data, columns, largest, keys);
+  if (pattern.kind == Pattern::Signed)
+    return fillWideKeys<Pattern::Signed>(pattern, data, columns, largest, keys);
+  fillWideKeys<Pattern::SignMagnitude>(pattern, data, columns, largest, keys);
 }
 
 //===----------------------------------------------------------------------===//

@@ -25,25 +25,26 @@ bool hasKeys(int32_t dtype);
 /// keys[i] = key of element i * stride, for i in [0, count).
 void makeKeys(int32_t dtype, const void *data, int64_t stride, int64_t count, uint64_t *keys);
 
-/// Elements [begin, begin + count) of columns of a tensor side by side: element i of column l is
-/// number firsts[l] + i * step.
+/// Elements [begin, begin + count) of columns of a tensor, one a lane: element i of column l is
+/// number firsts[l] + i * step. Where they are `neighbours`, firsts[l] is firsts[0] + l.
 struct Columns {
   const int64_t *firsts;
-  int64_t lanes;
   int64_t step;
   int64_t begin;
   int64_t count;
+  bool neighbours;
 };
 /// Whether elements of the type and indices below `count` fit into one `Word`, half of it each.
 template <typename Word> bool hasWords(int32_t dtype, int64_t count);
-/// words[(i - begin) * lanes + l] orders element i of column l, falling where `largest`, and behind
-/// that its index, which is the lower half.
+/// words[(i - begin) * lanesOf<Word>() + l] orders element i of column l, falling where `largest`,
+/// and behind that its index, which is the lower half.
 template <typename Word>
 void makeWords(int32_t dtype, const void *data, const Columns &columns, bool largest, Word *words);
 
-/// keys[(i - begin) * lanes + l] orders element i of column l, signed, falling where `largest`.
-void makeSignedKeys(int32_t dtype, const void *data, const Columns &columns, bool largest,
-                    int64_t *keys);
+/// keys[(i - begin) * wideLanes + l] orders element i of column l, of 64 bits, falling where
+/// `largest`.
+void makeWideKeys(int32_t dtype, const void *data, const Columns &columns, bool largest,
+                  int64_t *keys);
 
 /// A key and where it came from. No two of a list are equal, which keeps
 /// quicksort from its worst case of equal keys, and makes every sort stable.

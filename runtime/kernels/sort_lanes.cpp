@@ -6,10 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "kernels/sort_lanes.h"
-#include "session/cpu_features.h"
-#include "weir/abi.h"
+#include "kernels/by_vectors.h"
 
-#include <atomic>
 #include <string.h>
 #include <type_traits>
 
@@ -72,7 +70,26 @@ template <int64_t kept>
   Vector best[kept], places[kept];
   memcpy(best, least, sizeof(best));
   memcpy(places, indices, sizeof(places));
-  for (int64_t i = 0; i < count; ++i) {
+  int64_t done = 0;
+  if (begin == 0) {
+    // The first lines are put in order: equal keys are not exchanged.
+    done = kept;
+    memcpy(best, keys, sizeof(best));
+#pragma GCC unroll 8
+    for (int64_t i = 0; i < kept; ++i) {
+      places[i] = Vector{} + i;
+#pragma GCC unroll 8
+      for (int64_t j = i; j > 0; --j) {
+        auto turned = best[j] < best[j - 1];
+        Vector key = turned ? best[j - 1] : best[j], place = turned ? places[j - 1] : places[j];
+        best[j - 1] = turned ? best[j] : best[j - 1];
+        places[j - 1] = turned ? places[j] : places[j - 1];
+        best[j] = key;
+        places[j] = place;
+      }
+    }
+  }
+  for (int64_t i = done; i < count; ++i) {
     Vector next, place = Vector{} + (begin + i);
     memcpy(&next, keys + i * wideLanes, sizeof(next));
     // Behind keys that are equal. What is moved on keeps its order, whatever it is equal to.
@@ -111,37 +128,6 @@ template <typename Body> void withKept(int64_t kept, Body body) {
   default:
     return body(std::integral_constant<int64_t, mostKept>());
   }
-}
-
-#if defined(__x86_64__)
-template <typename Body> __attribute__((target("avx2"))) void byAvx2(Body body) { body(); }
-// Has the less and the more of 64 bits as one instruction each.
-template <typename Body> __attribute__((target("avx512f"))) void byAvx512(Body body) { body(); }
-
-/// Which of WEIR_CPU_AVX2 and WEIR_CPU_AVX512 the processor has.
-uint64_t features() {
-  // CPUID takes long where a hypervisor answers it: once.
-  constexpr uint64_t asked = 1; // no bit of the answer
-  static std::atomic<uint64_t> known{0};
-  uint64_t answer = known.load(std::memory_order_relaxed);
-  if (!answer) {
-    uint64_t wanted = WEIR_CPU_AVX2 | WEIR_CPU_AVX512;
-    answer = (usableCpuFeatures(wanted) & wanted) | asked;
-    known.store(answer, std::memory_order_relaxed);
-  }
-  return answer;
-}
-#endif
-
-/// Runs `body`, which is inlined, in the widest vectors of the processor.
-template <typename Body> void byVectors(Body body) {
-#if defined(__x86_64__)
-  if (features() & WEIR_CPU_AVX512)
-    return byAvx512(body);
-  if (features() & WEIR_CPU_AVX2)
-    return byAvx2(body);
-#endif
-  body();
 }
 
 template <typename Word, int64_t lanes>

@@ -20,6 +20,9 @@ namespace weir::rt {
 
 /// Lanes of one step: of numbers of 32 bits (16 of the element's key, 16 of its index), or of 64.
 constexpr int64_t narrowLanes = 16, wideLanes = 8;
+template <typename Word> constexpr int64_t lanesOf() {
+  return sizeof(Word) == 4 ? narrowLanes : wideLanes;
+}
 
 /// Sorts each of the columns of `count` lines of narrowLanes numbers, ascending.
 void sortColumns(int32_t *words, int64_t count);
@@ -35,7 +38,8 @@ void insertColumns(int32_t *least, int64_t kept, const int32_t *words, int64_t c
 /// The same of wideLanes numbers.
 void insertColumns(int64_t *least, int64_t kept, const int64_t *words, int64_t count);
 /// The same of wideLanes keys, of which equal ones stay in the order in which they come: `indices`
-/// holds the numbers of those that are kept; the first line has number `begin`.
+/// holds the numbers of those that are kept; the first line has number `begin`. Where that is 0,
+/// nothing is kept so far, and `count` is at least `kept`.
 void insertKeys(int64_t *least, int64_t *indices, int64_t kept, const int64_t *keys, int64_t begin,
                 int64_t count);
 

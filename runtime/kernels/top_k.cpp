@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "kernels/by_vectors.h"
 #include "kernels/kernel_support.h"
 #include "kernels/ordering.h"
 #include "kernels/sort_lanes.h"
@@ -103,15 +104,28 @@ template <typename T, typename Index, typename Word>
 void writeColumns(const weir_tensor &data, weir_tensor *results, int64_t k, const Columns &columns,
                   const int64_t *outs, int64_t valid, const Word *words) {
   constexpr Word low = Word((UINT64_C(1) << (sizeof(Word) * 4)) - 1);
-  auto *from = static_cast<const T *>(data.data);
-  auto *values = static_cast<T *>(results[0].data);
-  auto *indices = static_cast<Index *>(results[1].data);
+  constexpr int64_t lanes = lanesOf<Word>();
+  const int64_t step = columns.step;
+  auto *from = static_cast<const T *>(data.data) + columns.firsts[0];
+  auto *values = static_cast<T *>(results[0].data) + outs[0];
+  auto *indices = static_cast<Index *>(results[1].data) + outs[0];
+  if (columns.neighbours)
+    return byVectors([=]() __attribute__((always_inline)) {
+      for (int64_t i = 0; i < k; ++i) {
+        T kept[lanes];
+        for (int64_t l = 0; l < lanes; ++l)
+          kept[l] = from[(words[i * lanes + l] & low) * step + l];
+        memcpy(values + i * step, kept, sizeof(kept));
+        for (int64_t l = 0; l < lanes; ++l)
+          indices[i * step + l] = Index(words[i * lanes + l] & low);
+      }
+    });
   auto write = [&](int64_t i, int64_t l) {
-    int64_t index = words[i * columns.lanes + l] & low, to = outs[l] + i * columns.step;
-    values[to] = from[columns.firsts[l] + index * columns.step];
+    int64_t index = words[i * lanes + l] & low, to = outs[l] - outs[0] + i * step;
+    values[to] = from[columns.firsts[l] - columns.firsts[0] + index * step];
     indices[to] = Index(index);
   };
-  if (columns.step == 1)
+  if (step == 1)
     for (int64_t l = 0; l < valid; ++l)
       for (int64_t i = 0; i < k; ++i)
         write(i, l);
@@ -130,26 +144,32 @@ public:
   /// Lines follow each other: the next ones are found without a division.
   int64_t advance(const AxisView &view, int64_t k, int64_t lanes) {
     int64_t lines = view.outer * view.inner, valid = lines - next < lanes ? lines - next : lanes;
+    neighbours = view.inner - inner >= lanes;
     for (int64_t l = 0; l < lanes; ++l) {
-      firsts[l] = outer * view.size * view.inner + inner;
-      outs[l] = outer * k * view.inner + inner;
-      if (l + 1 < valid && ++inner == view.inner) {
-        inner = 0;
-        ++outer;
-      }
+      firsts[l] = first + inner;
+      outs[l] = out + inner;
+      if (l + 1 < valid)
+        toNext(view, k);
     }
-    if (++inner == view.inner) {
-      inner = 0;
-      ++outer;
-    }
+    toNext(view, k);
     next += valid;
     return valid;
   }
 
+  /// Whether the lines lie side by side in memory, and none of them twice.
+  bool neighbours = false;
   int64_t firsts[most], outs[most];
 
 private:
-  int64_t next = 0, outer = 0, inner = 0;
+  void toNext(const AxisView &view, int64_t k) {
+    if (++inner < view.inner)
+      return;
+    inner = 0;
+    first += view.size * view.inner;
+    out += k * view.inner;
+  }
+
+  int64_t next = 0, first = 0, out = 0, inner = 0;
 };
 
 /// Elements of a line whose keys are in the nearest cache at once.
@@ -158,16 +178,17 @@ constexpr int64_t rowsAtOnce = 256;
 /// Whether few elements are wanted, so that each is put among the first so far.
 bool inserts(const Selection &selection) { return selection.k <= mostKept; }
 
-/// All lines, `lanes` at a time. `words` has room for a line of each, or where `inserts` for
-/// rowsAtOnce elements, and for what is kept behind them.
+/// All lines, as many at a time as there are lanes. `words` has room for a line of each, or where
+/// `inserts` for rowsAtOnce elements, and for what is kept behind them.
 template <typename T, typename Word>
 void selectColumns(const weir_tensor &data, weir_tensor *results, const Selection &selection,
-                   const AxisView &view, int64_t lanes, Word *words) {
+                   const AxisView &view, Word *words) {
+  constexpr int64_t lanes = lanesOf<Word>();
   int64_t lines = view.outer * view.inner, k = selection.k;
   LineStarts starts;
   for (int64_t begin = 0; begin < lines; begin += lanes) {
     int64_t valid = starts.advance(view, k, lanes);
-    Columns columns = {starts.firsts, lanes, view.inner, 0, view.size};
+    Columns columns = {starts.firsts, view.inner, 0, view.size, starts.neighbours};
     Word *sorted = words;
     if (inserts(selection)) {
       sorted = words + rowsAtOnce * lanes;
@@ -188,20 +209,6 @@ void selectColumns(const weir_tensor &data, weir_tensor *results, const Selectio
   }
 }
 
-/// Puts the first `count` of wideLanes keys in order, column by column, with their numbers.
-void sortFirst(const int64_t *keys, int64_t count, int64_t *least, int64_t *indices) {
-  for (int64_t l = 0; l < wideLanes; ++l)
-    for (int64_t i = 0; i < count; ++i) {
-      int64_t key = keys[i * wideLanes + l], at = i * wideLanes + l;
-      for (; at >= wideLanes && key < least[at - wideLanes]; at -= wideLanes) {
-        least[at] = least[at - wideLanes];
-        indices[at] = indices[at - wideLanes];
-      }
-      least[at] = key;
-      indices[at] = i;
-    }
-}
-
 /// The first few of all lines of elements of 64 bits, of at most 2^32 each; `keys` has room for
 /// rowsAtOnce of each lane.
 void selectKeyColumns(const weir_tensor &data, weir_tensor *results, const Selection &selection,
@@ -210,16 +217,12 @@ void selectKeyColumns(const weir_tensor &data, weir_tensor *results, const Selec
   LineStarts starts;
   for (int64_t begin = 0; begin < lines; begin += wideLanes) {
     int64_t valid = starts.advance(view, selection.k, wideLanes);
-    Columns columns = {starts.firsts, wideLanes, view.inner, 0, 0};
+    Columns columns = {starts.firsts, view.inner, 0, 0, starts.neighbours};
     int64_t least[mostKept * wideLanes], indices[mostKept * wideLanes];
     for (; columns.begin < view.size; columns.begin += rowsAtOnce) {
       columns.count = std::min(rowsAtOnce, view.size - columns.begin);
-      makeSignedKeys(data.dtype, data.data, columns, selection.largest, keys);
-      int64_t done = columns.begin ? 0 : selection.k;
-      if (done)
-        sortFirst(keys, done, least, indices);
-      insertKeys(least, indices, selection.k, keys + done * wideLanes, columns.begin + done,
-                 columns.count - done);
+      makeWideKeys(data.dtype, data.data, columns, selection.largest, keys);
+      insertKeys(least, indices, selection.k, keys, columns.begin, columns.count);
     }
     if (results[1].dtype == WEIR_I32)
       writeColumns<uint64_t, int32_t>(data, results, selection.k, columns, starts.outs, valid,
@@ -258,9 +261,9 @@ int32_t selectSideBySide(weir_context *ctx, const weir_tensor &data, weir_tensor
     if (!words.data)
       return WEIR_RESOURCE_EXHAUSTED;
     if (weir_dtype_size(data.dtype) == 1)
-      selectColumns<uint8_t>(data, results, selection, view, narrowLanes, words.data);
+      selectColumns<uint8_t>(data, results, selection, view, words.data);
     else
-      selectColumns<uint16_t>(data, results, selection, view, narrowLanes, words.data);
+      selectColumns<uint16_t>(data, results, selection, view, words.data);
     return WEIR_OK;
   }
   if (!hasWords<int64_t>(data.dtype, view.size)) {
@@ -273,7 +276,7 @@ int32_t selectSideBySide(weir_context *ctx, const weir_tensor &data, weir_tensor
   Scratch<int64_t> words(ctx, wordsOf(selection, view, wideLanes));
   if (!words.data)
     return WEIR_RESOURCE_EXHAUSTED;
-  selectColumns<uint32_t>(data, results, selection, view, wideLanes, words.data);
+  selectColumns<uint32_t>(data, results, selection, view, words.data);
   return WEIR_OK;
 }
 
