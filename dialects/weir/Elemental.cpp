@@ -8,6 +8,7 @@
 #include "dialects/weir/Elemental.h"
 #include "dialects/weir/ComparisonKey.h"
 #include "dialects/weir/Exponentials.h"
+#include "dialects/weir/KeptSizes.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Weir.h"
 #include "weir/weir.h"
@@ -275,6 +276,19 @@ bool weir::hasSizesOf(Value value, Value origin) {
         reached.insert(operand);
   }
   return false;
+}
+
+bool weir::keepsSizesOf(Operation *op, Value operand) {
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  if (operand.getType() != type)
+    return false;
+  if (type.hasStaticShape() || keepsOpenSizes(op))
+    return true;
+  return llvm::all_of(op->getOperands(), [&](Value other) {
+    auto sizes = cast<RankedTensorType>(other.getType()).getShape();
+    return llvm::all_of(sizes, [](int64_t size) { return size == 1; }) ||
+           hasSizesOf(other, operand) || hasSizesOf(operand, other);
+  });
 }
 
 Value weir::detail::broadcastElement(ElementReader &r, Value operand, ValueRange indices,

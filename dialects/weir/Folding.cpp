@@ -9,6 +9,7 @@
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Boundary.h"
 #include "dialects/weir/ConstantEvaluator.h"
+#include "dialects/weir/KeptSizes.h"
 #include "dialects/weir/KnownIntegers.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Quantized.h"
@@ -100,9 +101,12 @@ Value sameAsOperand(Operation *op, ArrayRef<Attribute> operands) {
     return reverse.getAxes().empty() ? reverse.getOperand() : Value();
   if (auto select = dyn_cast<SelectOp>(op)) {
     auto condition = dyn_cast_or_null<DenseElementsAttr>(operands[0]);
-    if (!condition || !condition.isSplat())
-      return select.getOnTrue() == select.getOnFalse() ? select.getOnTrue() : Value();
-    return condition.getSplatValue<bool>() ? select.getOnTrue() : select.getOnFalse();
+    bool isKnown = condition && condition.isSplat();
+    if (!isKnown && select.getOnTrue() != select.getOnFalse())
+      return {};
+    bool isTrue = !isKnown || condition.getSplatValue<bool>();
+    Value chosen = isTrue ? select.getOnTrue() : select.getOnFalse();
+    return keepsSizesOf(op, chosen) ? chosen : Value();
   }
   // Neutral operands. Not x + 0 for floats, which makes 0 of -0.
   bool isFloat = op->getNumOperands() && isa<FloatType>(elementOf(op->getOperand(0)));

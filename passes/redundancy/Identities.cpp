@@ -14,6 +14,7 @@
 
 #include "dialects/weir/Boundary.h"
 #include "dialects/weir/ConstantEvaluator.h"
+#include "dialects/weir/KeptSizes.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Training.h"
 #include "dialects/weir/Weir.h"
@@ -252,15 +253,17 @@ Class ValueTable::simplifyCompare(CompareOp compare, Term &term) {
   return 0;
 }
 
-Class ValueTable::simplifySelect(Term &term) {
+Class ValueTable::simplifySelect(SelectOp select, Term &term) {
   SmallVectorImpl<Class> &operands = term.operands;
-  if (operands[1] == operands[2])
-    if (Class same = ofTermsType(term, operands[1]))
-      return same;
-  if (auto known = dyn_cast_or_null<DenseElementsAttr>(classes[operands[0]].constant);
-      known && known.isSplat())
-    if (Class same = ofTermsType(term, operands[known.getSplatValue<bool>() ? 1 : 2]))
-      return same;
+  auto known = dyn_cast_or_null<DenseElementsAttr>(classes[operands[0]].constant);
+  bool isKnown = known && known.isSplat();
+  if (isKnown || operands[1] == operands[2]) {
+    bool isTrue = !isKnown || known.getSplatValue<bool>();
+    // What is not chosen may stretch what is.
+    if (keepsSizesOf(select, isTrue ? select.getOnTrue() : select.getOnFalse()))
+      if (Class same = ofTermsType(term, operands[isTrue ? 1 : 2]))
+        return same;
+  }
   if (has(operands[0], notHead)) {
     operands[0] = termOf(operands[0]).operands[0];
     std::swap(operands[1], operands[2]);
@@ -337,8 +340,8 @@ Class ValueTable::simplifyElementwise(Operation *op, Term &term) {
 
   if (auto compare = dyn_cast<CompareOp>(op))
     return simplifyCompare(compare, term);
-  if (isa<SelectOp>(op))
-    return simplifySelect(term);
+  if (auto select = dyn_cast<SelectOp>(op))
+    return simplifySelect(select, term);
   if (isa<CastOp>(op))
     return simplifyCast(term);
   if (op->hasTrait<OpTrait::IsCommutative>())

@@ -88,7 +88,7 @@ private:
   Class simplify(mlir::Operation *op, Term &term);
   Class simplifyElementwise(mlir::Operation *op, Term &term);
   Class simplifyCompare(CompareOp compare, Term &term);
-  Class simplifySelect(Term &term);
+  Class simplifySelect(SelectOp select, Term &term);
   Class simplifyCast(Term &term);
   /// What equals a term in value must have its type, too: the class, or 0.
   Class ofTermsType(const Term &term, Class c) const { return typeOf(c) == term.type ? c : 0; }

@@ -151,3 +151,30 @@ func.func @filters_of_bytes() -> (tensor<16x3x3x3xf32>, tensor<2x9xf32>, tensor<
   %iw = weir.cast %indices {saturate = true} : (tensor<16x9xi8>) -> tensor<16x9xi32>
   return %wf, %ff, %zf, %iw : tensor<16x3x3x3xf32>, tensor<2x9xf32>, tensor<144x1x1xf32>, tensor<16x9xi32>
 }
+
+// What is not chosen may have more elements along an open dimension, of which the choice has one.
+// CHECK-LABEL: @chosen_of_open_sizes
+// CHECK: weir.select
+func.func @chosen_of_open_sizes(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
+  %c = weir.constant dense<false> : tensor<1xi1>
+  %0 = weir.select %c, %x, %y : (tensor<1xi1>, tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
+
+// CHECK-LABEL: @same_of_open_sizes
+// CHECK: weir.select
+func.func @same_of_open_sizes(%c: tensor<?xi1>, %x: tensor<?xf32>) -> tensor<?xf32> {
+  %0 = weir.select %c, %x, %x : (tensor<?xi1>, tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
+
+// CHECK-LABEL: @chosen_of_equal_sizes
+// CHECK-NOT: weir.select
+func.func @chosen_of_equal_sizes(%x: tensor<?xf32>, %s: tensor<f32>) -> (tensor<?xf32>, tensor<?xf32>, tensor<?xf32>) {
+  %c = weir.constant dense<true> : tensor<1xi1>
+  %y = weir.neg %x : (tensor<?xf32>) -> tensor<?xf32>
+  %0 = weir.select %c, %x, %s : (tensor<1xi1>, tensor<?xf32>, tensor<f32>) -> tensor<?xf32>
+  %1 = weir.select %c, %y, %x : (tensor<1xi1>, tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  %2 = weir.select %c, %x, %y : (tensor<1xi1>, tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  return %0, %1, %2 : tensor<?xf32>, tensor<?xf32>, tensor<?xf32>
+}

@@ -166,6 +166,16 @@ func.func @selections(%c: tensor<4xi1>, %x: tensor<4xf32>, %y: tensor<4xf32>) ->
   return %0, %1 : tensor<4xf32>, tensor<4xf32>
 }
 
+// The condition may stretch what both branches are.
+// CHECK-LABEL: @stretched_selection
+// CHECK: weir.select
+func.func @stretched_selection(%c: tensor<?xi1>, %x: tensor<?xf32>) -> tensor<?xf32> {
+  %0 = weir.neg %x : (tensor<?xf32>) -> tensor<?xf32>
+  %1 = weir.neg %x : (tensor<?xf32>) -> tensor<?xf32>
+  %2 = weir.select %c, %0, %1 : (tensor<?xi1>, tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  return %2 : tensor<?xf32>
+}
+
 // Attributes count.
 // CHECK-LABEL: @attributes
 // CHECK-COUNT-2: weir.reduce
