@@ -13,6 +13,7 @@
 #include "passes/analysis/Clusters.h"
 #include "passes/layout/FilterGradients.h"
 #include "passes/layout/Passes.h"
+#include "passes/layout/VectorProducts.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRCANONICALGEMMSPASS
@@ -23,116 +24,6 @@ using namespace mlir;
 using namespace weir;
 
 namespace {
-
-/// The size that `dims` of `value` make together, as an i64 tensor of one element.
-Value sizeOf(OpBuilder &b, Location loc, Value value, ArrayRef<int64_t> dims) {
-  auto type = cast<RankedTensorType>(value.getType());
-  int64_t known = 1;
-  Value size;
-  for (int64_t dim : dims) {
-    if (!type.isDynamicDim(dim)) {
-      known *= type.getDimSize(dim);
-      continue;
-    }
-    Value all = ShapeOfOp::create(b, loc, value, TypeAttr::get(b.getI64Type()));
-    Value own = SliceOp::create(b, loc, all, integers(b, loc, dim), integers(b, loc, dim + 1),
-                                integers(b, loc, 1), ArrayRef<int64_t>{0}, false);
-    size = size ? MulOp::create(b, loc, size, own).getResult() : own;
-  }
-  Value factor = integers(b, loc, known);
-  if (!size)
-    return factor;
-  return known == 1 ? size : MulOp::create(b, loc, size, factor).getResult();
-}
-
-/// `value` with each of `groups`, neighbouring dimensions in order, as one dimension; an
-/// empty group is a dimension of size 1.
-Value merged(OpBuilder &b, Location loc, Value value, ArrayRef<SmallVector<int64_t>> groups) {
-  auto type = cast<RankedTensorType>(value.getType());
-  SmallVector<int64_t> known;
-  for (ArrayRef<int64_t> group : groups) {
-    int64_t count = knownCount(type, group);
-    known.push_back(count < 0 ? ShapedType::kDynamic : count);
-  }
-  if (llvm::none_of(known, ShapedType::isDynamic))
-    return reshaped(b, loc, value, known);
-  if (llvm::all_of(groups, [](ArrayRef<int64_t> group) { return group.size() == 1; }))
-    return value;
-  SmallVector<Value> sizes;
-  for (ArrayRef<int64_t> group : groups)
-    sizes.push_back(sizeOf(b, loc, value, group));
-  return ReshapeOp::create(b, loc, value, ConcatOp::create(b, loc, ValueRange(sizes), 0));
-}
-
-/// The product's sizes, from those of its operands.
-Value reshapedToResult(OpBuilder &b, DotGeneralOp dot, Value made) {
-  auto result = cast<RankedTensorType>(dot.getType());
-  Location loc = dot.getLoc();
-  if (result.hasStaticShape())
-    return reshaped(b, loc, made, result.getShape());
-  SmallVector<Value> sizes;
-  auto append = [&](Value operand, ArrayRef<int64_t> dims) {
-    for (int64_t dim : dims)
-      sizes.push_back(sizeOf(b, loc, operand, dim));
-  };
-  auto free = [](Value operand, ArrayRef<int64_t> batch, ArrayRef<int64_t> contract) {
-    return freeDims(cast<RankedTensorType>(operand.getType()).getRank(), batch, contract);
-  };
-  append(dot.getLhs(), dot.getLhsBatch());
-  append(dot.getLhs(), free(dot.getLhs(), dot.getLhsBatch(), dot.getLhsContract()));
-  append(dot.getRhs(), free(dot.getRhs(), dot.getRhsBatch(), dot.getRhsContract()));
-  return ReshapeOp::create(b, loc, made, ConcatOp::create(b, loc, ValueRange(sizes), 0));
-}
-
-/// A matrix that the program computes, whose lines lie along the depth, by one vector: sums
-/// along lines, which read it once and in its order. A GEMM would want it turned, or have
-/// one column of many.
-bool productOfVector(DotGeneralOp dot) {
-  auto lhs = cast<RankedTensorType>(dot.getLhs().getType());
-  auto rhs = cast<RankedTensorType>(dot.getRhs().getType());
-  if (mayBeOffloaded(dot) || !isGemmOfOneType(dot) || !lhs.getElementType().isF32() ||
-      !dot.getLhsBatch().empty())
-    return false;
-  SmallVector<int64_t> contractL(dot.getLhsContract()), contractR(dot.getRhsContract());
-  SmallVector<int64_t> freeL = freeDims(lhs.getRank(), {}, contractL),
-                       freeR = freeDims(rhs.getRank(), {}, contractR);
-  auto isMatrix = [](Value operand, ArrayRef<int64_t> free, ArrayRef<int64_t> contract) {
-    SmallVector<int64_t> order(free);
-    llvm::append_range(order, contract);
-    return llvm::is_sorted(order) && !free.empty() && !contract.empty() &&
-           !operand.getDefiningOp<ConstantOp>();
-  };
-  bool isRight = !(knownCount(rhs, freeR) == 1 && isMatrix(dot.getLhs(), freeL, contractL));
-  if (isRight && !(knownCount(lhs, freeL) == 1 && isMatrix(dot.getRhs(), freeR, contractR)))
-    return false;
-  OpBuilder b(dot);
-  Location loc = dot.getLoc();
-  Value matrix = isRight ? dot.getRhs() : dot.getLhs(),
-        other = isRight ? dot.getLhs() : dot.getRhs();
-  ArrayRef<int64_t> free = isRight ? freeR : freeL, contract = isRight ? contractR : contractL;
-  SmallVector<int64_t> order(isRight ? freeL : freeR);
-  llvm::append_range(order, isRight ? contractL : contractR);
-  SmallVector<SmallVector<int64_t>> groups;
-  for (int64_t dim : free)
-    groups.push_back({dim});
-  groups.push_back(SmallVector<int64_t>(contract));
-  Value lines = merged(b, loc, matrix, groups);
-  SmallVector<SmallVector<int64_t>> whole{
-      llvm::to_vector(llvm::seq<int64_t>(0, int64_t(order.size())))};
-  Value vector = merged(b, loc, transposed(b, loc, other, order), whole);
-  Value products = MulOp::create(b, loc, lines, vector);
-  copyDevice(dot, products);
-  int64_t last = free.size();
-  Value sums = ReduceOp::create(b, loc, products, ReduceKind::Sum, ArrayRef<int64_t>(last), true);
-  copyDevice(dot, sums);
-  Value made = reshapedToResult(b, dot, sums);
-  if (made.getType() != dot.getType())
-    made.setType(cast<RankedTensorType>(dot.getType()));
-  copyDevice(dot, made);
-  dot.replaceAllUsesWith(made);
-  dot.erase();
-  return true;
-}
 
 /// dot_general with its operands' dimensions in the order batch, free…, contract
 /// on the left and batch, contract, free on the right. Rows may have several
@@ -507,7 +398,7 @@ struct CanonicalGemmsPass : weir::impl::WeirCanonicalGemmsPassBase<CanonicalGemm
     });
     for (Operation *op : work) {
       if (auto dot = dyn_cast<DotGeneralOp>(op)) {
-        if (!productOfVector(dot))
+        if (!productInVectors(dot))
           plainProduct(dot);
         continue;
       }

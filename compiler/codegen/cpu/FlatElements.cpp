@@ -14,6 +14,9 @@
 // for operands that all move, again for each that stays alone, and for those that stay by their
 // types, so that it vectorises.
 //
+// Rows of a few elements are gathered first: as many as fit, of which an operand has all, or one
+// again and again, or an element each, lie side by side on the stack, and are one loop.
+//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/KernelEmitter.h"
@@ -31,11 +34,23 @@ constexpr size_t operandsWithForms = 3;
 /// Nor is that asked where a loop has more operations: each form has them all.
 constexpr size_t operationsWithForms = 24;
 
+/// Elements of each operand that are gathered at once.
+constexpr int64_t gatheredElements = 256;
+/// Nor are operands gathered beyond these.
+constexpr size_t gatheredOperands = 4;
+
 struct Operand {
   Value tensor;
-  const KernelBuilder::Buffer *buffer;
+  KernelBuilder::Buffer buffer;
   Value moves; ///< i1: along a row it moves with the result
-  Value first; ///< the element at the start of the current row
+  Value turns; ///< i1: along rows that are gathered it does
+  Value first; ///< the element at the start of the current row, or of rows that are gathered
+};
+
+/// Some of the result's dimensions, each but for those before and behind them.
+struct Level {
+  Value length;             ///< of their elements
+  SmallVector<Value> outer; ///< sizes of the dimensions before, 1 for the others
 };
 
 class FlatElements {
@@ -47,32 +62,26 @@ public:
       const KernelBuilder::Buffer &buffer = r.bufferOf(argument);
       bool isOne = buffer.type.hasStaticShape() && buffer.type.getNumElements() == 1;
       if (!isOne && !isOnlyShape(argument))
-        operands.push_back({argument, &buffer, {}, {}});
+        operands.push_back({argument, buffer, {}, {}, {}});
     }
   }
 
   void emit(Value begin, Value end) {
     askSizes();
-    collapse();
-    Value one = r.constant(1);
-    Value rows = r.divide(r.add(end, r.sub(length, one)), length);
-    OpBuilder::InsertionGuard guard(r.b);
-    Value start = r.divide(begin, length);
-    auto row = scf::ForOp::create(r.b, r.loc, start, rows, one, r.blockIndices(start, outer));
-    r.b.setInsertionPointToStart(row.getBody());
-    Value number = row.getInductionVar();
-    SmallVector<Value> indices(row.getRegionIterArgs());
-    scf::YieldOp::create(r.b, r.loc, next(indices));
-    r.b.setInsertionPointToStart(row.getBody());
-    Value before = r.mul(number, length);
-    // What is written over has the result's shape; LLVM is to see the same address.
-    Value written = r.bufferOf(body.getTerminator()->getOperand(0)).pointer;
-    for (Operand &operand : operands)
-      operand.first =
-          operand.buffer->pointer == written ? before : firstOf(*operand.buffer, indices);
-    Value from = arith::MaxSIOp::create(r.b, r.loc, r.sub(begin, before), r.constant(0));
-    Value to = arith::MinSIOp::create(r.b, r.loc, r.sub(end, before), length);
-    emitForms(before, from, to);
+    SmallVector<Value> inRow(dims.size());
+    row = collapse(inRow, &Operand::moves);
+    if (!gathers())
+      return emitUngathered(begin, end);
+    SmallVector<Value> inRows(inRow);
+    rows = collapse(inRows, &Operand::turns);
+    Value isShort =
+        r.logicalAnd(r.less(row.length, r.constant(shortRow)), r.less(row.length, rows.length));
+    emitEither(
+        r, isShort, [&] { emitGathered(begin, end); },
+        [&] {
+          askSizes();
+          emitUngathered(begin, end);
+        });
   }
 
 private:
@@ -106,41 +115,71 @@ private:
     return i < missing ? Value() : buffer.dims[i - missing];
   }
 
-  /// Finds the last dimensions that are one loop: its `length`, the sizes of those before
-  /// (`outer`, 1 for what the loop goes over), and which operands move.
-  void collapse() {
-    Value one = r.constant(1), isInside;
-    length = one;
-    outer.assign(dims.begin(), dims.end());
-    SmallVector<Value> whole(operands.size()), stays(operands.size());
-    for (size_t i = dims.size(); i-- > 0;) {
-      for (auto [at, operand] : llvm::enumerate(operands)) {
-        Value size = sizeIn(*operand.buffer, i);
-        Value has = r.equal(size ? size : one, dims[i]);
-        whole[at] = both(whole[at], has);
-        if (size)
-          stays[at] = both(stays[at], r.equal(size, one));
-        Value fits = whole[at];
-        if (stays[at])
-          fits = arith::OrIOp::create(r.b, r.loc, fits, stays[at]);
-        isInside = both(isInside, fits);
-      }
-      for (auto [at, operand] : llvm::enumerate(operands))
-        operand.moves = operand.moves ? r.select(isInside, whole[at], operand.moves) : whole[at];
-      length = r.select(isInside, r.mul(length, dims[i]), length);
-      outer[i] = r.select(isInside, one, dims[i]);
-    }
+  /// Finds the last dimensions, before those that are `inside` (null: none is), that every operand
+  /// has whole or is stretched along, and which operands have them. Adds them to `inside`.
+  Level collapse(MutableArrayRef<Value> inside, Value Operand::*moves) {
+    Value one = r.constant(1), yes = arith::ConstantIntOp::create(r.b, r.loc, 1, 1),
+          fitsSoFar = yes;
     // The last dimension alone is a row in any case: an operand has it whole, or once.
-    length = arith::MaxSIOp::create(r.b, r.loc, length, one);
+    Level level = {one, SmallVector<Value>(dims)};
+    SmallVector<Value> whole(operands.size(), yes), stays(operands.size(), yes);
+    for (size_t i = dims.size(); i-- > 0;) {
+      Value fits = fitsSoFar;
+      for (auto [at, operand] : llvm::enumerate(operands)) {
+        Value size = sizeIn(operand.buffer, i);
+        Value has = r.equal(size ? size : one, dims[i]);
+        Value isOne = size ? r.equal(size, one) : yes;
+        if (inside[i]) {
+          has = r.select(inside[i], yes, has);
+          isOne = r.select(inside[i], yes, isOne);
+        }
+        whole[at] = r.logicalAnd(whole[at], has);
+        stays[at] = r.logicalAnd(stays[at], isOne);
+        fits = r.logicalAnd(fits, arith::OrIOp::create(r.b, r.loc, whole[at], stays[at]));
+      }
+      fitsSoFar = fits;
+      for (auto [at, operand] : llvm::enumerate(operands))
+        operand.*moves = operand.*moves ? r.select(fits, whole[at], operand.*moves) : whole[at];
+      level.length = r.select(fits, r.mul(level.length, dims[i]), level.length);
+      level.outer[i] = r.select(fits, one, dims[i]);
+      inside[i] = fits;
+    }
+    level.length = arith::MaxSIOp::create(r.b, r.loc, level.length, one);
+    return level;
+  }
+
+  /// Calls `emit` for each row of the level: where it begins, and which of its elements are in
+  /// [begin, end). Operands know their first elements.
+  void emitRows(const Level &level, Value begin, Value end,
+                function_ref<void(Value, Value, Value)> emit) {
+    Value one = r.constant(1), length = level.length;
+    Value count = r.divide(r.add(end, r.sub(length, one)), length);
+    OpBuilder::InsertionGuard guard(r.b);
+    Value start = r.divide(begin, length);
+    auto loop =
+        scf::ForOp::create(r.b, r.loc, start, count, one, r.blockIndices(start, level.outer));
+    r.b.setInsertionPointToStart(loop.getBody());
+    Value number = loop.getInductionVar();
+    SmallVector<Value> indices(loop.getRegionIterArgs());
+    scf::YieldOp::create(r.b, r.loc, next(level, indices));
+    r.b.setInsertionPointToStart(loop.getBody());
+    Value before = r.mul(number, length);
+    // What is written over has the result's shape; LLVM is to see the same address.
+    Value written = r.bufferOf(body.getTerminator()->getOperand(0)).pointer;
+    for (Operand &operand : operands)
+      operand.first = operand.buffer.pointer == written ? before : firstOf(operand.buffer, indices);
+    Value from = arith::MaxSIOp::create(r.b, r.loc, r.sub(begin, before), r.constant(0));
+    Value to = arith::MinSIOp::create(r.b, r.loc, r.sub(end, before), length);
+    emit(before, from, to);
   }
 
   /// The indices of the next row: counting costs less than dividing.
-  SmallVector<Value> next(ArrayRef<Value> indices) {
+  SmallVector<Value> next(const Level &level, ArrayRef<Value> indices) {
     SmallVector<Value> after(indices.size());
     Value zero = r.constant(0), carry = r.constant(1);
     for (size_t i = indices.size(); i-- > 0;) {
       Value more = r.add(indices[i], carry);
-      Value isOver = r.equal(more, outer[i]);
+      Value isOver = r.equal(more, level.outer[i]);
       after[i] = r.select(isOver, zero, more);
       carry = r.select(isOver, r.constant(1), zero);
     }
@@ -211,7 +250,7 @@ private:
       });
     };
     auto stays = [](const Operand &operand) {
-      return operand.buffer->type.getRank() == 0 || operand.buffer->type.getShape().back() == 1;
+      return operand.buffer.type.getRank() == 0 || operand.buffer.type.getShape().back() == 1;
     };
     auto count = llvm::count_if(operands, stays);
     if (count <= (hasForms ? 1 : 0) || body.getOperations().size() > operationsWithForms)
@@ -231,10 +270,86 @@ private:
         emitAsked);
   }
 
+  /// Whether rows may be short, and operands are such that elements can be gathered.
+  bool gathers() {
+    return hasOpenOperand(body) && operands.size() > 1 && operands.size() <= gatheredOperands &&
+           body.getOperations().size() <= operationsWithForms && !isStretchedBeyond() &&
+           llvm::all_of(operands,
+                        [&](const Operand &operand) { return isWholeBuffer(r, operand.tensor); });
+  }
+
+  void emitUngathered(Value begin, Value end) {
+    emitRows(row, begin, end,
+             [&](Value before, Value from, Value to) { emitForms(before, from, to); });
+  }
+
+  /// Rows by blocks, of whole ones, whose operands are gathered.
+  void emitGathered(Value begin, Value end) {
+    OpBuilder::InsertionGuard guard(r.b);
+    for (Operand &operand : operands) {
+      KernelBuilder::Buffer gathered = operand.buffer;
+      OpBuilder::InsertionGuard inner(r.b);
+      r.b.setInsertionPointToStart(r.context.getParentBlock());
+      gathered.pointer = stackElements(r, operand.buffer.type.getElementType(), gatheredElements);
+      r.bind(operand.tensor, gathered);
+    }
+    askSizes();
+    emitRows(rows, begin, end, [&](Value before, Value from, Value to) {
+      Value one = r.constant(1), zero = r.constant(0);
+      Value block = r.mul(r.divide(r.constant(gatheredElements), row.length), row.length);
+      Value most = arith::MinSIOp::create(r.b, r.loc, block, rows.length);
+      // The same for all blocks.
+      for (const Operand &operand : operands)
+        emitEither(r, operand.turns, [] {}, [&] { gather(operand, operand.first, most); });
+      auto loop = scf::ForOp::create(r.b, r.loc, r.divide(from, block),
+                                     r.divide(r.add(to, r.sub(block, one)), block), one);
+      r.b.setInsertionPointToStart(loop.getBody());
+      Value start = r.mul(loop.getInductionVar(), block);
+      Value count = arith::MinSIOp::create(r.b, r.loc, r.sub(to, start), block);
+      for (const Operand &operand : operands) {
+        auto copy = [&] {
+          copyElements(r, operand.buffer, r.add(operand.first, start), r.bufferOf(operand.tensor),
+                       zero, count);
+        };
+        auto spread = [&] {
+          gather(operand, r.add(operand.first, r.divide(start, row.length)), count);
+        };
+        emitEither(r, operand.turns, [&] { emitEither(r, operand.moves, copy, spread); }, [] {});
+      }
+      Value skipped = arith::MaxSIOp::create(r.b, r.loc, r.sub(from, start), zero);
+      emitLoop(r.add(before, start), skipped, count, [](const Operand &, Value i) { return i; });
+    });
+    for (const Operand &operand : operands)
+      r.bind(operand.tensor, operand.buffer);
+  }
+
+  /// Gathers `count` elements of rows from the operand's element `first` on: along a row or
+  /// from row to row it stays.
+  void gather(const Operand &operand, Value first, Value count) {
+    OpBuilder::InsertionGuard guard(r.b);
+    Value zero = r.constant(0), one = r.constant(1);
+    auto loop =
+        scf::ForOp::create(r.b, r.loc, zero, count, one, ValueRange{zero /*column*/, first});
+    r.b.setInsertionPointToStart(loop.getBody());
+    Value column = loop.getRegionIterArg(0), from = loop.getRegionIterArg(1);
+    Type element = operand.buffer.type.getElementType();
+    Value place = r.add(from, r.select(operand.moves, column, zero));
+    Value taken =
+        LLVM::LoadOp::create(r.b, r.loc, BufferAccess::storageType(element),
+                             BufferAccess::address(r, operand.buffer.pointer, element, place));
+    Value target = BufferAccess::address(r, r.bufferOf(operand.tensor).pointer, element,
+                                         loop.getInductionVar());
+    LLVM::StoreOp::create(r.b, r.loc, taken, target);
+    Value after = r.add(column, one), isOver = r.equal(after, row.length);
+    Value turned = r.add(from, r.select(operand.turns, one, zero));
+    SmallVector<Value> next{r.select(isOver, zero, after), r.select(isOver, turned, from)};
+    scf::YieldOp::create(r.b, r.loc, next);
+  }
+
   KernelBuilder &r;
   Block &body;
-  SmallVector<Value> dims, outer; ///< of the result
-  Value length;                   ///< of a row
+  SmallVector<Value> dims; ///< of the result
+  Level row, rows;
   SmallVector<Operand> operands;
 };
 

@@ -53,3 +53,31 @@ func.func @positions(%x: tensor<1x?x?x64xf32>) -> tensor<1x?x?x32xf32> {
   %0 = weir.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = true, accumulator = f32} : (tensor<1x?x?x64xf32>, tensor<1x1x64x32xf32>) -> tensor<1x?x?x32xf32>
   return %0 : tensor<1x?x?x32xf32>
 }
+
+// One row by one column for each batch: sums along lines.
+// CHECK-LABEL: @line_by_line
+// CHECK-NOT: weir.dot_general
+// CHECK: %[[P:.*]] = weir.mul %{{.*}}, %{{.*}} : (tensor<64x512xf32>, tensor<64x512xf32>) -> tensor<64x512xf32>
+// CHECK: weir.reduce %[[P]] {axes = array<i64: 1>, keep_dims = true, kind = "sum"}
+func.func @line_by_line(%x: tensor<64x1x512xf32>, %y: tensor<64x512x1xf32>) -> tensor<64x1x1xf32> {
+  %0 = weir.dot_general %x, %y {accumulator = f32, lhs_batch = array<i64: 0>, rhs_batch = array<i64: 0>, lhs_contract = array<i64: 2>, rhs_contract = array<i64: 1>} : (tensor<64x1x512xf32>, tensor<64x512x1xf32>) -> tensor<64x1x1xf32>
+  return %0 : tensor<64x1x1xf32>
+}
+
+// Two columns by two rows, of open sizes: two products of each element.
+// CHECK-LABEL: @shallow
+// CHECK-NOT: weir.dot_general
+// CHECK-COUNT-2: weir.mul
+// CHECK: weir.add
+func.func @shallow(%x: tensor<?x?x2xf32>, %y: tensor<?x?x2xf32>) -> tensor<?x?x?xf32> {
+  %0 = weir.dot_general %x, %y {accumulator = f32, lhs_batch = array<i64: 0>, rhs_batch = array<i64: 0>, lhs_contract = array<i64: 2>, rhs_contract = array<i64: 2>} : (tensor<?x?x2xf32>, tensor<?x?x2xf32>) -> tensor<?x?x?xf32>
+  return %0 : tensor<?x?x?xf32>
+}
+
+// Small matrices stay products: a tile takes them whole.
+// CHECK-LABEL: @small_matrices
+// CHECK: weir.dot_general
+func.func @small_matrices(%x: tensor<500x3x3xf32>, %y: tensor<500x3x3xf32>) -> tensor<500x3x3xf32> {
+  %0 = weir.dot_general %x, %y {accumulator = f32, lhs_batch = array<i64: 0>, rhs_batch = array<i64: 0>, lhs_contract = array<i64: 2>, rhs_contract = array<i64: 1>} : (tensor<500x3x3xf32>, tensor<500x3x3xf32>) -> tensor<500x3x3xf32>
+  return %0 : tensor<500x3x3xf32>
+}

@@ -73,9 +73,6 @@ bool weir::hasOpenOperand(Block &body) {
   });
 }
 
-/// A last dimension of fewer elements is too short a loop.
-static constexpr int64_t shortRow = 16;
-
 bool weir::isOnlyShape(Value value) {
   return !value.use_empty() && llvm::all_of(value.getUses(), [](OpOperand &use) {
     return isa<BroadcastToOp>(use.getOwner()) && use.getOperandNumber() == 1;

@@ -155,6 +155,9 @@ bool takesPartOfTiles(plan::KernelOp kernel, unsigned index, llvm::ArrayRef<int6
 /// Whether an operand of the kernel of `body` has a size that only running tells.
 bool hasOpenOperand(mlir::Block &body);
 
+/// A last dimension of fewer elements is too short a loop.
+inline constexpr int64_t shortRow = 16;
+
 /// Whether the value is nothing but shapes that others are stretched to.
 bool isOnlyShape(mlir::Value value);
 /// Whether the kernel is of elementwise operations of known shapes with a short last dimension, of

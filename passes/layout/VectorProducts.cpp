@@ -1,0 +1,229 @@
+//===- VectorProducts.cpp - products that are no GEMM -----------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/layout/VectorProducts.h"
+#include "dialects/weir/Contraction.h"
+#include "dialects/weir/Pch.h"
+#include "dialects/weir/Rearrange.h"
+#include "dialects/weir/Target.h"
+#include "passes/analysis/Clusters.h"
+
+using namespace mlir;
+using namespace weir;
+
+/// The size that `dims` of `value` make together, as an i64 tensor of one element.
+static Value sizeOf(OpBuilder &b, Location loc, Value value, ArrayRef<int64_t> dims) {
+  auto type = cast<RankedTensorType>(value.getType());
+  int64_t known = 1;
+  Value size;
+  for (int64_t dim : dims) {
+    if (!type.isDynamicDim(dim)) {
+      known *= type.getDimSize(dim);
+      continue;
+    }
+    Value all = ShapeOfOp::create(b, loc, value, TypeAttr::get(b.getI64Type()));
+    Value own = SliceOp::create(b, loc, all, integers(b, loc, dim), integers(b, loc, dim + 1),
+                                integers(b, loc, 1), ArrayRef<int64_t>{0}, false);
+    size = size ? MulOp::create(b, loc, size, own).getResult() : own;
+  }
+  Value factor = integers(b, loc, known);
+  if (!size)
+    return factor;
+  return known == 1 ? size : MulOp::create(b, loc, size, factor).getResult();
+}
+
+Value weir::merged(OpBuilder &b, Location loc, Value value, ArrayRef<SmallVector<int64_t>> groups) {
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> known;
+  for (ArrayRef<int64_t> group : groups) {
+    int64_t count = knownCount(type, group);
+    known.push_back(count < 0 ? ShapedType::kDynamic : count);
+  }
+  if (llvm::none_of(known, ShapedType::isDynamic))
+    return reshaped(b, loc, value, known);
+  if (llvm::all_of(groups, [](ArrayRef<int64_t> group) { return group.size() == 1; }))
+    return value;
+  SmallVector<Value> sizes;
+  for (ArrayRef<int64_t> group : groups)
+    sizes.push_back(sizeOf(b, loc, value, group));
+  return ReshapeOp::create(b, loc, value, ConcatOp::create(b, loc, ValueRange(sizes), 0));
+}
+
+Value weir::reshapedToResult(OpBuilder &b, DotGeneralOp dot, Value made) {
+  auto result = cast<RankedTensorType>(dot.getType());
+  Location loc = dot.getLoc();
+  if (result.hasStaticShape())
+    return reshaped(b, loc, made, result.getShape());
+  SmallVector<Value> sizes;
+  auto append = [&](Value operand, ArrayRef<int64_t> dims) {
+    for (int64_t dim : dims)
+      sizes.push_back(sizeOf(b, loc, operand, dim));
+  };
+  auto free = [](Value operand, ArrayRef<int64_t> batch, ArrayRef<int64_t> contract) {
+    return freeDims(cast<RankedTensorType>(operand.getType()).getRank(), batch, contract);
+  };
+  append(dot.getLhs(), dot.getLhsBatch());
+  append(dot.getLhs(), free(dot.getLhs(), dot.getLhsBatch(), dot.getLhsContract()));
+  append(dot.getRhs(), free(dot.getRhs(), dot.getRhsBatch(), dot.getRhsContract()));
+  return ReshapeOp::create(b, loc, made, ConcatOp::create(b, loc, ValueRange(sizes), 0));
+}
+
+/// `made` in the place of the product.
+static void replaceProduct(OpBuilder &b, DotGeneralOp dot, Value made) {
+  made = reshapedToResult(b, dot, made);
+  if (made.getType() != dot.getType())
+    made.setType(cast<RankedTensorType>(dot.getType()));
+  copyDevice(dot, made);
+  dot.replaceAllUsesWith(made);
+  dot.erase();
+}
+
+/// Sums of products along the last dimension in the place of the product.
+static bool sumAlongLines(OpBuilder &b, DotGeneralOp dot, Value lines, Value others) {
+  Value products = MulOp::create(b, dot.getLoc(), lines, others);
+  copyDevice(dot, products);
+  int64_t last = cast<RankedTensorType>(products.getType()).getRank() - 1;
+  Value sums =
+      ReduceOp::create(b, dot.getLoc(), products, ReduceKind::Sum, ArrayRef<int64_t>(last), true);
+  copyDevice(dot, sums);
+  replaceProduct(b, dot, sums);
+  return true;
+}
+
+/// A matrix that the program computes, whose lines lie along the depth, by one vector: sums
+/// along lines, which read it once and in its order. A GEMM would want it turned, or have
+/// one column of many.
+static bool productOfVector(DotGeneralOp dot) {
+  auto lhs = cast<RankedTensorType>(dot.getLhs().getType());
+  auto rhs = cast<RankedTensorType>(dot.getRhs().getType());
+  if (mayBeOffloaded(dot) || !isGemmOfOneType(dot) || !lhs.getElementType().isF32() ||
+      !dot.getLhsBatch().empty())
+    return false;
+  SmallVector<int64_t> contractL(dot.getLhsContract()), contractR(dot.getRhsContract());
+  SmallVector<int64_t> freeL = freeDims(lhs.getRank(), {}, contractL),
+                       freeR = freeDims(rhs.getRank(), {}, contractR);
+  auto isMatrix = [](Value operand, ArrayRef<int64_t> free, ArrayRef<int64_t> contract) {
+    SmallVector<int64_t> order(free);
+    llvm::append_range(order, contract);
+    return llvm::is_sorted(order) && !free.empty() && !contract.empty() &&
+           !operand.getDefiningOp<ConstantOp>();
+  };
+  bool isRight = !(knownCount(rhs, freeR) == 1 && isMatrix(dot.getLhs(), freeL, contractL));
+  if (isRight && !(knownCount(lhs, freeL) == 1 && isMatrix(dot.getRhs(), freeR, contractR)))
+    return false;
+  OpBuilder b(dot);
+  Location loc = dot.getLoc();
+  Value matrix = isRight ? dot.getRhs() : dot.getLhs(),
+        other = isRight ? dot.getLhs() : dot.getRhs();
+  ArrayRef<int64_t> free = isRight ? freeR : freeL, contract = isRight ? contractR : contractL;
+  SmallVector<int64_t> order(isRight ? freeL : freeR);
+  llvm::append_range(order, isRight ? contractL : contractR);
+  SmallVector<SmallVector<int64_t>> groups;
+  for (int64_t dim : free)
+    groups.push_back({dim});
+  groups.push_back(SmallVector<int64_t>(contract));
+  Value lines = merged(b, loc, matrix, groups);
+  SmallVector<SmallVector<int64_t>> whole{
+      llvm::to_vector(llvm::seq<int64_t>(0, int64_t(order.size())))};
+  Value vector = merged(b, loc, transposed(b, loc, other, order), whole);
+  return sumAlongLines(b, dot, lines, vector);
+}
+
+namespace {
+
+/// The dimensions of a product's operand.
+struct Side {
+  Value value;
+  SmallVector<int64_t> batch, contract, free;
+
+  Side(Value value, ArrayRef<int64_t> batch, ArrayRef<int64_t> contract)
+      : value(value), batch(batch), contract(contract),
+        free(freeDims(type().getRank(), batch, contract)) {}
+
+  RankedTensorType type() const { return cast<RankedTensorType>(value.getType()); }
+  bool isComputed() const { return !value.getDefiningOp<ConstantOp>(); }
+  int64_t lines() const { return knownCount(type(), free); }
+
+  /// With each of its batches' dimensions, and `groups` of others behind them.
+  Value arranged(OpBuilder &b, Location loc, ArrayRef<SmallVector<int64_t>> groups) const {
+    SmallVector<int64_t> order(batch);
+    SmallVector<SmallVector<int64_t>> merges;
+    for (size_t i = 0; i < batch.size(); ++i)
+      merges.push_back({static_cast<int64_t>(i)});
+    for (ArrayRef<int64_t> group : groups) {
+      int64_t begin = order.size();
+      llvm::append_range(order, group);
+      merges.push_back(llvm::to_vector(llvm::seq<int64_t>(begin, order.size())));
+    }
+    return merged(b, loc, transposed(b, loc, value, order), merges);
+  }
+};
+
+} // namespace
+
+/// One row by one column for each batch: sums along lines. A tile would have one element.
+static bool productOfLines(DotGeneralOp dot, const Side &lhs, const Side &rhs) {
+  auto isLine = [](const Side &side) {
+    SmallVector<int64_t> order(side.batch);
+    llvm::append_range(order, side.contract);
+    return side.lines() == 1 && llvm::is_sorted(order);
+  };
+  if (lhs.batch.empty() || !isLine(lhs) || !isLine(rhs))
+    return false;
+  OpBuilder b(dot);
+  auto lines = [&](const Side &side) {
+    SmallVector<int64_t> all(side.free);
+    llvm::append_range(all, side.contract);
+    return side.arranged(b, dot.getLoc(), {all});
+  };
+  return sumAlongLines(b, dot, lines(lhs), lines(rhs));
+}
+
+/// Few columns by as few rows (distances of points, outer products): the result, which is all that
+/// takes time, is written line by line, each element once.
+static bool shallowProduct(DotGeneralOp dot, const Side &lhs, const Side &rhs) {
+  constexpr int64_t deepest = 4, fewestRows = 16, fewestColumns = 64;
+  int64_t depth = knownCount(lhs.type(), lhs.contract);
+  auto isAtLeast = [](int64_t count, int64_t least) { return count < 0 || count >= least; };
+  if (depth < 1 || depth > deepest || lhs.contract.size() != 1 || !lhs.isComputed() ||
+      !rhs.isComputed() || !isAtLeast(lhs.lines(), fewestRows) ||
+      !isAtLeast(rhs.lines(), fewestColumns))
+    return false;
+  OpBuilder b(dot);
+  Location loc = dot.getLoc();
+  Value rows = lhs.arranged(b, loc, {lhs.free, lhs.contract});
+  Value columns = rhs.arranged(b, loc, {rhs.contract, rhs.free});
+  int64_t batches = lhs.batch.size();
+  auto part = [&](Value of, int64_t axis, int64_t i) -> Value {
+    if (depth == 1)
+      return of;
+    Value made = SliceOp::create(b, loc, of, integers(b, loc, i), integers(b, loc, i + 1),
+                                 integers(b, loc, 1), ArrayRef<int64_t>{axis}, false);
+    copyDevice(dot, made);
+    return made;
+  };
+  Value sum;
+  for (int64_t i = 0; i < depth; ++i) {
+    Value product = MulOp::create(b, loc, part(rows, batches + 1, i), part(columns, batches, i));
+    copyDevice(dot, product);
+    sum = sum ? AddOp::create(b, loc, sum, product).getResult() : product;
+    copyDevice(dot, sum);
+  }
+  replaceProduct(b, dot, sum);
+  return true;
+}
+
+bool weir::productInVectors(DotGeneralOp dot) {
+  if (productOfVector(dot))
+    return true;
+  Type element = getElementTypeOrSelf(dot.getLhs().getType());
+  if (mayBeOffloaded(dot) || !isGemmOfOneType(dot) || !(element.isF32() || element.isF64()))
+    return false;
+  Side lhs(dot.getLhs(), dot.getLhsBatch(), dot.getLhsContract());
+  Side rhs(dot.getRhs(), dot.getRhsBatch(), dot.getRhsContract());
+  return productOfLines(dot, lhs, rhs) || shallowProduct(dot, lhs, rhs);
+}
