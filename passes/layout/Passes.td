@@ -56,7 +56,8 @@ def WeirCanonicalGemmsPass : Pass<"weir-canonical-gemms", "::mlir::ModuleOp"> {
     transpositions and reshapes, and makes the padding of convolutions an
     operation of its own. Taps that read nothing but padding are left out, of the whole
     convolution or, where many do, of parts of its results. Convolutions of one element that
-    visit every position of an image of open size become products.
+    visit every position of an image of open size become products. Products by a vector,
+    of one row by one column, and of depths up to 4 become elementwise operations and sums.
     Why here: after layouts are settled, before constants are folded: what it
     does to weights happens at compile time.
     Before: convolutions have channels last. After: products are
