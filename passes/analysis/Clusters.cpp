@@ -200,7 +200,7 @@ const char *obstacle(Operation *producer, OpOperand &use) {
   if (elemental.isElementExpensive())
     return unless(mayFollow(use), "its elements are costly, and are read in another order, more "
                                   "than once, or stretched");
-  if (isBlockTransposition(producer) || isBlockTransposition(user))
+  if (isBlockTransposition(producer) || (isBlockTransposition(user) && !isReadOnce(use)))
     return "a transposition of many elements is a kernel of its own, which goes by blocks";
   if (!isa<ElementwiseOpInterface>(user) && anchorBefore(producer))
     return "it stays with the costly operation before it, whose results are in registers";

@@ -169,6 +169,21 @@ static int64_t paddedDepth(const ByteShape &shape, bool inBlocks) {
   return best;
 }
 
+/// Fills up the lines of the window of one group where that takes no more bytes, and no more steps,
+/// than filling up channels does: three channels of seven elements become 24 bytes, not 28.
+static void fillLines(ByteShape &shape, bool inBlocks) {
+  if (shape.across == 1 || shape.depth % quad == 0)
+    return;
+  int64_t filling = 1;
+  while ((shape.across + filling) * shape.depth % quad != 0)
+    ++filling;
+  int64_t run = (shape.across + filling) * shape.depth, before = shape.across * shape.padded;
+  if (run > before || (inBlocks && run / quadStep(run) > before / quadStep(before)))
+    return;
+  shape.filling = filling;
+  shape.padded = shape.depth;
+}
+
 /// Which groups are computed as one: as few as fill panels of columns and fours of rows. Each by
 /// itself where `mayStayApart` and panels that only its own columns are in have fewer to spare.
 static void joinGroups(ByteShape &shape, bool mayStayApart) {
@@ -243,6 +258,8 @@ static std::optional<ByteShape> shapeOf(ConvOp conv, bool inBlocks) {
   joinGroups(shape, /*mayStayApart=*/!mayBeOffloaded(conv));
   shape.padded =
       shape.joined == shape.groups ? paddedDepth(shape, inBlocks) : shape.depth * shape.joined;
+  if (shape.groups == 1 && !mayBeOffloaded(conv) && constantOf(rightByteOperand(conv).byte))
+    fillLines(shape, inBlocks);
   return shape;
 }
 
@@ -289,7 +306,16 @@ std::optional<SmallVector<int64_t>> weir::knownZeros(Value zero) {
 /// Where the weights of element `i` of the window and `d` of the depth lie, for column `n`.
 static int64_t rowOf(const ByteShape &shape, int64_t i, int64_t d, int64_t n) {
   int64_t group = n / (shape.columns / shape.groups) % shape.joined;
-  return i * shape.padded + group * shape.depth + d;
+  int64_t filled = i + i / shape.across * shape.filling;
+  return filled * shape.padded + group * shape.depth + d;
+}
+
+/// The sizes of a window with what fills up its lines.
+static SmallVector<int64_t> filled(const ByteShape &shape, ArrayRef<int64_t> window) {
+  SmallVector<int64_t> sizes(window);
+  if (shape.filling)
+    sizes.back() += shape.filling;
+  return sizes;
 }
 
 /// Bytes in the order [window…, depth, columns] as a constant of that shape.
@@ -315,12 +341,12 @@ std::optional<ByteWeights> weir::byteWeightsOf(const ByteOperand &right, const B
   Type element = getElementTypeOrSelf(source.getType());
   bool isPlain = zeros->size() == 1 && zeros->front() == 0 && element.isInteger(8) &&
                  !isUnsigned(element) && !isSplat && shape.padded == shape.depth &&
-                 shape.joined == 1;
+                 shape.joined == 1 && shape.filling == 0;
   if (isPlain && !wantsSums)
     return ByteWeights{view, {}, {}};
   auto type = cast<RankedTensorType>(view.getType());
   int64_t columns = shape.columns, each = element.getIntOrFloatBitWidth() / 8;
-  if (shape.window * shape.padded * columns > mostBytes ||
+  if (shape.filledWindow() * shape.padded * columns > mostBytes ||
       (zeros->size() != 1 && (int64_t)zeros->size() != columns))
     return std::nullopt;
   dense = materializedConstant(view);
@@ -362,7 +388,7 @@ std::optional<ByteWeights> weir::byteWeightsOf(const ByteOperand &right, const B
     made.offsets.clear();
     return made;
   }
-  std::vector<char> bytes(shape.window * shape.padded * columns, 0);
+  std::vector<char> bytes(shape.filledWindow() * shape.padded * columns, 0);
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t n = 0; n < columns; ++n) {
       int64_t value = numberAt(i * columns + n) - zeroOf(n) - made.offsets[n];
@@ -374,18 +400,19 @@ std::optional<ByteWeights> weir::byteWeightsOf(const ByteOperand &right, const B
   SmallVector<int64_t> window;
   for (int64_t dim : ArrayRef(shape.weightsOrder).drop_back(2))
     window.push_back(cast<RankedTensorType>(source.getType()).getDimSize(dim));
-  made.value = constantOfBytes(bytes, window, shape.padded, columns, type.getContext());
+  made.value =
+      constantOfBytes(bytes, filled(shape, window), shape.padded, columns, type.getContext());
   return made;
 }
 
 TypedAttr weir::byteOnes(MLIRContext *context, const ByteShape &shape, ArrayRef<int64_t> window,
                          int64_t columns) {
-  std::vector<char> bytes(shape.window * shape.padded * columns, 0);
+  std::vector<char> bytes(shape.filledWindow() * shape.padded * columns, 0);
   for (int64_t i = 0; i < shape.window; ++i)
     for (int64_t d = 0; d < shape.depth; ++d)
       for (int64_t n = 0; n < columns; ++n)
         bytes[rowOf(shape, i, d, n) * columns + n] = 1;
-  return constantOfBytes(bytes, window, shape.padded, columns, context);
+  return constantOfBytes(bytes, filled(shape, window), shape.padded, columns, context);
 }
 
 SmallVector<float> weir::byteScales(const ByteOperand &left, const ByteOperand &right,

@@ -33,12 +33,17 @@ struct ByteShape {
   int64_t columns = 0;                     ///< may be ShapedType::kDynamic, of computed weights
   int64_t window = 1;                      ///< elements of a convolution's window
   int64_t across = 1;                      ///< of them next to each other in memory
+  /// Elements of zeros behind each `across` of the window: where channels are no fours, lines of
+  /// the window are filled up to fours so that channels need not be.
+  int64_t filling = 0;
   int64_t groups = 1;                      ///< as the model has them
   /// Groups that are computed as one, whose weights are zero outside of their own: so
   /// many that their columns fill panels.
   int64_t joined = 1;
   /// A group for each channel, and each column: such windows are added side by side.
   bool isDepthwise = false;
+  /// Elements of the window with those of zeros.
+  int64_t filledWindow() const { return window / across * (across + filling); }
   int64_t padded = 0; ///< the depth of joined groups, filled up to fours, and further for few steps
 };
 
@@ -86,7 +91,8 @@ bool runsAlong(mlir::Value value, mlir::RankedTensorType type, int64_t dim);
 /// are computed. No zero point is zero.
 std::optional<llvm::SmallVector<int64_t>> knownZeros(mlir::Value zero);
 
-/// Constant weights as signed bytes, [window…, depth, columns], and what is to be made up for.
+/// Constant weights as signed bytes, [window…, depth, columns], and what is to be made up for. The
+/// window is filled up.
 struct ByteWeights {
   mlir::TypedAttr value;
   /// Of each column: the sum of the weights less their zero point.
@@ -99,7 +105,7 @@ std::optional<ByteWeights> byteWeightsOf(const ByteOperand &right, const ByteSha
                                          bool wantsSums);
 
 /// Signed bytes [window…, depth, columns], of which the first `columns` columns of `shape` have
-/// ones for the elements that are theirs.
+/// ones for the elements that are theirs; `window` is without those that fill it up.
 mlir::TypedAttr byteOnes(mlir::MLIRContext *context, const ByteShape &shape,
                          llvm::ArrayRef<int64_t> window, int64_t columns);
 

@@ -441,6 +441,18 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
     return made;
   }
 
+  /// Columns that an image with its border lacks for what fills up lines of the window: the last
+  /// window ends before the image does where it moves by several columns. They may hold anything.
+  static int64_t unreached(ConvOp conv, const ByteShape &shape) {
+    auto input = cast<RankedTensorType>(conv.getInput().getType());
+    int64_t wide = input.getShape().back();
+    if (shape.filling == 0 || ShapedType::isDynamic(wide))
+      return shape.filling;
+    wide += conv.getPads().drop_back().back() + conv.getPads().back();
+    int64_t rest = (wide - shape.across) % conv.getStrides().back();
+    return std::max<int64_t>(0, shape.filling - rest);
+  }
+
   /// The sum of a convolution, channels first as before; bytes lie channels last, and
   /// have the border, and channels that fill them up, of zero points.
   Value convolution(OpBuilder &b, ConvOp conv, const Work &work, Value filter) {
@@ -459,6 +471,7 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
     const ByteShape &shape = work.shape;
     int64_t groups = shape.groups / shape.joined;
     amounts.back() = shape.padded * groups - shape.depth * shape.groups;
+    amounts[2 * rank - 2] += unreached(conv, shape);
     // Windows of single channels mind a border of zeros themselves.
     bool hasBorder = shape.isDepthwise && work.isCentred();
     if (hasBorder)

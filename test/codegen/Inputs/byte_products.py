@@ -148,6 +148,22 @@ class Model:
                                     strides=[stride] * rank, dilations=[dilation] * rank,
                                     group=groups), out, INT32, sums)
 
+    def image(self, shape, columns, size, kind, zero, pads=0, stride=1):
+        """An image of reals that is quantized for a convolution."""
+        n, filters = len(self.expected), [columns, shape[1]] + size
+        reals = [self.random.randint(-600, 600) for _ in range(count(shape))]
+        w = self.bytes(filters, INT8)
+        low, high = LIMITS[kind]
+        x = [min(max(round(value / 2) + zero, low), high) for value in reals]
+        feed = self.feed("x%d" % n, shape, FLOAT, [value / 4 for value in reals], [0, 2, 3])
+        made = self.writer.node("QuantizeLinear", [feed, self.scalar(FLOAT, 0.5),
+                                                   self.scalar(kind, zero)])
+        inputs = [made, self.writer.constant(filters, INT8, w), self.scalar(kind, zero),
+                  self.scalar(INT8, 0)]
+        sums, out = convolution(x, shape, zero, w, filters, pads, stride, 1)
+        self.fetch(self.writer.node("ConvInteger", inputs, pads=[pads] * 4,
+                                    strides=[stride] * 2), out, INT32, sums)
+
     @staticmethod
     def line(x, shape, zero, w, filters, pads, stride):
         images, channels, length = shape
@@ -277,6 +293,15 @@ def main():
         model.quantized([1, channels, 7, 10], channels, kind, zero, outZero, pads=1,
                         groups=channels, scale=0.05, isRead=channels != 19)
     model.quantized([1, 16, 5, 9], 16, INT8, -3, 7, pads=1, groups=16, scale=1e-9, isRead=True)
+    # Images whose channels take turns: vectors of 64 bytes, 32 and 16, rests, with borders and
+    # without; lines of windows filled up to fours, which the last window reaches, and does not.
+    model.image([1, 3, 8, 70], 16, [7, 7], UINT8, 120, pads=3, stride=2)
+    model.image([2, 2, 9, 33], 9, [5, 3], INT8, -7, pads=1)
+    model.image([1, 4, 6, 128], 8, [3, 3], INT8, 3, stride=3)
+    model.image([1, 3, 5, 17], 8, [2, 3], UINT8, 0)
+    model.image([1, 1, 9, 30], 8, [5, 5], UINT8, 8, pads=2)
+    model.conv([2, 3, 5, 64], 8, [3, 3], UINT8, zero=9, pads=1, stride=2)
+    model.conv([2, 2, 50], 8, [5], INT8, zero=9, pads=2, weights=UINT8, weightZero=3)
     model.write()
     folder = os.path.join(sys.argv[2], "out")
     if not os.path.isdir(folder):

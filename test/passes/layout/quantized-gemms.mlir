@@ -133,11 +133,12 @@ module attributes {weir.target = #weir.target<byte_products = blocks>} {
     return %0 : tensor<3x8xi32>
   }
 
-  // Channels are filled up to fours. A quantization behind a sum is a factor of its scale
-  // and its bias, and the cast clamps.
+  // Channels are no fours: lines of the window, and of the image, get an element more. A
+  // quantization behind a sum is a factor of its scale and its bias, and the cast clamps.
   // CHECK-LABEL: @requantized
-  // CHECK: weir.pad {{.*}} -> tensor<1x6x6x4xi8>
-  // CHECK: %[[SUM:.+]] = weir.conv {{.*}}tensor<3x3x4x8xi8>) -> tensor<1x4x4x8xi32>
+  // CHECK: weir.constant dense<[0, 0, 0, 0, 0, 0, 1, 0]>
+  // CHECK: weir.pad {{.*}} -> tensor<1x6x7x3xi8>
+  // CHECK: %[[SUM:.+]] = weir.conv {{.*}}tensor<3x4x3x8xi8>) -> tensor<1x4x4x8xi32>
   // CHECK: %[[REAL:.+]] = weir.cast {{.*}} -> tensor<1x8x4x4xf32>
   // CHECK-DAG: %[[SCALE:.+]] = weir.constant dense<2.500000e-01> : tensor<f32>
   // CHECK-DAG: %[[SCALED:.+]] = weir.mul %[[REAL]], %[[SCALE]]

@@ -276,6 +276,25 @@ static OpOperand *fillGroups(OpBuilder &b, OpOperand *weights, BlockArgument arg
   return &split->getOpOperand(0);
 }
 
+/// Makes one dimension of a filter's last but the columns where channels alone are no fours: lines
+/// of the window are. Returns what reads the constant.
+static OpOperand *joinLines(OpBuilder &b, OpOperand *weights, BlockArgument argument,
+                            Value &operand) {
+  auto type = cast<RankedTensorType>(argument.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  int64_t rank = shape.size();
+  shape[rank - 2] *= shape[rank - 3];
+  shape[rank - 3] = 1;
+  DenseElementsAttr plain =
+      materializedConstant(cast<TypedAttr>(operand.getDefiningOp<ConstantOp>().getValue()));
+  replaceConstant(b, plain.reshape(type.clone(shape)), argument, operand);
+  OpBuilder inside(weights->getOwner());
+  Location loc = weights->getOwner()->getLoc();
+  auto apart = ReshapeOp::create(inside, loc, argument, integers(inside, loc, type.getShape()));
+  weights->set(apart);
+  return &apart->getOpOperand(0);
+}
+
 void weir::packPanels(OpBuilder &b, plan::KernelOp kernel, SmallVectorImpl<Value> &operands) {
   OpOperand *weights = columnsOperand(kernel);
   auto argument = cast<BlockArgument>(weights->get());
@@ -287,6 +306,11 @@ void weir::packPanels(OpBuilder &b, plan::KernelOp kernel, SmallVectorImpl<Value
   } else {
     if (int64_t each = columnsOfLooseGroup(weights->getOwner()))
       weights = fillGroups(b, weights, argument, operand, each);
+    auto type = cast<RankedTensorType>(argument.getType());
+    int64_t rank = type.getRank();
+    if (isa<ConvOp>(weights->getOwner()) &&
+        type.getDimSize(rank - 2) % rowsOfWord(type.getElementType()) != 0)
+      weights = joinLines(b, weights, argument, operand);
     packRows(b, weights, argument, operand, matrixPanel);
   }
 }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/codegen/cpu/InterleavedImage.h"
 #include "compiler/codegen/cpu/KernelEmitter.h"
 #include "compiler/codegen/cpu/schedule/Strategy.h"
 #include "dialects/weir/Pch.h"
@@ -26,6 +27,14 @@ static TransposeOp blockTransposition(KernelOp kernel) {
   return isTurnedInBlocks(element) && permutation.back() != (int64_t)permutation.size() - 1
              ? op
              : TransposeOp();
+}
+
+/// The image that is all of the kernel, channels of which it makes the last dimension.
+static std::optional<InterleavedImage> interleavedImage(KernelOp kernel) {
+  Block &body = kernel.getBody().front();
+  auto turn = body.getTerminator()->getOperand(0).getDefiningOp<TransposeOp>();
+  bool isAlone = turn && body.getTerminator()->getNumOperands() == 1;
+  return isAlone ? interleavedImageOf(turn) : std::nullopt;
 }
 
 /// Cuts the range into blocks of the operand's last dimension by the result's. The
@@ -68,16 +77,33 @@ public:
   StringRef summary() const override { return "a transposition by blocks that caches keep"; }
 
   bool matches(const KernelRequest &request) const override {
-    return bool(blockTransposition(request.kernel));
+    return blockTransposition(request.kernel) ||
+           (request.isHost && interleavedImage(request.kernel));
+  }
+
+  bool readsOnce(OpOperand &use) const override {
+    auto turn = dyn_cast<TransposeOp>(use.getOwner());
+    return turn && interleavedImageOf(turn);
   }
 
   std::optional<SmallVector<int64_t>> schedule(ScheduleBuilder &s,
                                                const KernelRequest &request) const override {
+    if (auto image = request.isHost ? interleavedImage(request.kernel) : std::nullopt) {
+      s.set(schedule::tile, {1, 1, image->lanes});
+      SmallVector<int64_t> line(request.type.getRank(), 1);
+      llvm::copy(request.type.getShape().take_back(2), line.end() - 2);
+      return line;
+    }
     return transpositionTiles(s, blockTransposition(request.kernel), request.unit);
   }
 
   LogicalResult emit(KernelBuilder &r, KernelOp kernel, Value begin, Value end) const override {
-    return emitTransposition(r, kernel, begin, end);
+    // Blocks have as many rows as lanes.
+    if (kernel.getSchedule()[schedule::tile][0] > 1)
+      return emitTransposition(r, kernel, begin, end);
+    emitInterleavedImage(r, *interleavedImage(kernel), kernel.getSchedule()[schedule::parts], begin,
+                         end);
+    return success();
   }
 };
 } // namespace
