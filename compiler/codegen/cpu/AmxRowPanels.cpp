@@ -30,6 +30,38 @@ FailureOr<PackedGemm> weir::packedGemmOf(plan::KernelOp kernel) {
   return product;
 }
 
+/// See AmxRowPanelEmitter::countsOn, for rows along dimensions from `first` to the last but one of
+/// `target`. Elementwise operations alone follow the product.
+static bool mayCountOn(KernelBuilder &r, plan::KernelOp kernel, Operation *anchor,
+                       const KernelBuilder::Buffer &target, int64_t first) {
+  ArrayRef<int64_t> shape = target.type.getShape();
+  int64_t rank = shape.size();
+  if (target.hasGaps() ||
+      cast<RankedTensorType>(anchor->getResult(0).getType()).getShape() != shape)
+    return false;
+  auto liesAlike = [&](Value value) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    auto own = cast<RankedTensorType>(value.getType());
+    int64_t missing = rank - own.getRank();
+    bool isWhole = missing <= first, isOne = true;
+    for (int64_t i = first; i + 1 < rank; ++i) {
+      int64_t size = i < missing ? 1 : own.getDimSize(i - missing);
+      isWhole &= size == shape[i] && !ShapedType::isDynamic(size);
+      isOne &= size == 1;
+    }
+    return isOne || (isWhole && (!argument || !r.bufferOf(argument).hasGaps()));
+  };
+  for (Operation &op : kernel.getBody().front().without_terminator())
+    if (&op != anchor && isa<ElementwiseOpInterface>(op) &&
+        !llvm::all_of(op.getOperands(), liesAlike))
+      return false;
+    else if (!isa<ElementwiseOpInterface, ConstantOp, ReshapeOp, SliceOp, UnpackPanelsOp,
+                  TransposeOp>(op) &&
+             &op != anchor)
+      return false;
+  return true;
+}
+
 AmxRowPanelEmitter::AmxRowPanelEmitter(KernelBuilder &r, plan::KernelOp kernel,
                                        const PackedGemm &product, Type element)
     : r(r), b(r.b), kernel(kernel), anchor(product.op), weights(r.bufferOf(product.weights)),
@@ -45,6 +77,8 @@ AmxRowPanelEmitter::AmxRowPanelEmitter(KernelBuilder &r, plan::KernelOp kernel,
     depth = ShapedType::getNumElements(weights.type.getShape().drop_back());
   else
     depth = left.type.getShape().back();
+  auto dot = dyn_cast<DotGeneralOp>(anchor);
+  countsOn = mayCountOn(r, kernel, anchor, target, dot ? dot.getLhsBatch().size() : 1);
 }
 
 void AmxRowPanelEmitter::call(StringRef name, ValueRange arguments) {
@@ -195,7 +229,12 @@ void AmxRowPanelEmitter::eachPart(
       rowPanel.matrix = r.add(r.mul(rowPanel.matrix, target.dims[i]), at[i]);
     rowPanel.base = r.mul(rowPanel.matrix, r.mul(rowPanel.positions, r.constant(rowPanel.pitch)));
     auto place = [&](Value position) {
-      SmallVector<Value> indices(at.begin(), at.begin() + batch), inside(rowDims);
+      SmallVector<Value> indices(at.begin(), at.begin() + batch), inside(rowDims, r.constant(0));
+      if (countsOn) {
+        inside.back() = position;
+        llvm::append_range(indices, inside);
+        return std::make_pair(indices, Value());
+      }
       for (int64_t d = rowDims - 1; d > 0; --d) {
         inside[d] = r.remainder(position, target.dims[batch + d]);
         position = r.divide(position, target.dims[batch + d]);
@@ -237,6 +276,8 @@ void AmxRowPanelEmitter::eachPart(
     };
     if (joinsLines) {
       auto place = [&](Value position) {
+        if (countsOn)
+          return std::make_pair(indicesOf(at[0], firstLine, position), Value());
         Value y = r.add(firstLine, r.divide(position, span));
         return std::make_pair(indicesOf(at[0], y, r.remainder(position, span)), Value());
       };
@@ -253,6 +294,8 @@ void AmxRowPanelEmitter::eachPart(
       std::optional<int64_t> wide = getConstantIntValue(line);
       bool hasBorder = !wide || wide != getConstantIntValue(span);
       auto place = [&](Value position) {
+        if (countsOn && !hasBorder)
+          return std::make_pair(indicesOf(at[0], firstLine, position), Value());
         Value x = r.remainder(position, line);
         Value y = r.add(firstLine, r.divide(position, line));
         return std::make_pair(indicesOf(at[0], y, x), hasBorder ? r.less(x, span) : Value());

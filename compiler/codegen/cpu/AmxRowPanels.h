@@ -139,6 +139,9 @@ protected:
   int64_t elementBytes;
   llvm::ArrayRef<int64_t> parts;
   mlir::Value scratch;
+  /// Whether what is read and written with results lies as they do, or is the same for all
+  /// rows: places count on past the end of a line, and nothing is divided.
+  bool countsOn = false;
   int64_t depth = 0;  ///< rows of the weights
   mlir::Value panels; ///< pointer into which `right` of multiplyTiles counts
   mlir::Value second; ///< where the second tile of rows begins

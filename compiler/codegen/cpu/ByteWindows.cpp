@@ -16,6 +16,10 @@
 // their windows share. The last channels of a number that vectors do not divide are
 // computed with some before them, once more.
 //
+// Where a vector of 64 bytes holds several pixels of an image of 32 or 16 channels, and windows
+// move by one, its results are as many neighbouring ones; those at the ends of a line are computed
+// by the narrower vectors of one pixel.
+//
 // Lines outside of the image are read from zeros on the stack, over and over; so are
 // columns outside, of which blocks at the ends of a line ask.
 //
@@ -45,29 +49,37 @@ struct InputLine {
 
 class ByteWindowEmitter {
 public:
-  ByteWindowEmitter(KernelBuilder &r, plan::KernelOp kernel, ConvOp conv)
+  /// `lanes`: of a vector of words; `positions`: of a block; `pixels`: neighbouring results of a
+  /// vector.
+  ByteWindowEmitter(KernelBuilder &r, plan::KernelOp kernel, ConvOp conv, int64_t lanes,
+                    int64_t positions, int64_t pixels)
       : r(r), b(r.b), conv(conv), input(r.bufferOf(conv.getInput())),
         filter(r.bufferOf(bufferBehind(conv.getFilter()))),
         result(kernel.getBody().front().getTerminator()->getOperand(0)), target(r.bufferOf(result)),
-        parts(kernel.getSchedule()[plan::schedule::parts]),
-        lanes(kernel.getSchedule()[plan::schedule::tile][2]),
-        positions(*kernel.getSchedule().find(plan::schedule::positions)), axes(windowLinesOf(conv)),
-        line(axes.back()), rounded(roundedByteOf(result)) {
+        parts(kernel.getSchedule()[plan::schedule::parts]), lanes(lanes), positions(positions),
+        pixels(pixels), axes(windowLinesOf(conv)), line(axes.back()),
+        rounded(roundedByteOf(result)) {
     channels = target.type.getShape().back();
     isSigned = !input.type.getElementType().isUnsignedInteger();
-    columns = (positions - 1) * line.stride + (line.window - 1) * line.dilation + 1;
+    columns = (positions - 1) * pixels * line.stride + (line.window - 1) * line.dilation + 1;
     pitch = input.extent(r, input.dims.size() - 1);
   }
 
-  void emit(Value begin, Value end) {
+  /// `narrow`: what computes the ends of lines where vectors hold several results; else null.
+  void emit(Value begin, Value end, ByteWindowEmitter *narrow) {
+    ends = narrow;
     // What is outside is as long as what a block reads of a line.
-    int64_t room = (columns - 1) * *getConstantIntValue(pitch) + channels;
+    int64_t room = (columns - 1) * *getConstantIntValue(pitch) + channels * pixels;
     zeros = stackElements(r, b.getI8Type(), room);
     LLVM::MemsetOp::create(
         b, r.loc, zeros, LLVM::ConstantOp::create(b, r.loc, b.getI8Type(), b.getI8IntegerAttr(0)),
         LLVM::ConstantOp::create(b, r.loc, b.getI64Type(), b.getI64IntegerAttr(room)),
         /*isVolatile=*/false);
     makeTurn();
+    if (ends) {
+      ends->zeros = zeros;
+      ends->makeTurn();
+    }
     emitStepLoop(r, begin, end, 1, [&](Value part) {
       SmallVector<Value> at = r.blockIndices(part, target.dims, parts);
       Value first = r.mul(at[2], r.constant(parts[2]));
@@ -75,11 +87,16 @@ public:
       lines.clear();
       for (int64_t k = 0; k < axes[0].window; ++k)
         lines.push_back(lineAt(at, k));
-      int64_t each = quad * lanes;
+      int64_t each = quad * lanes / pixels;
       emitStepLoop(r, r.constant(0), r.constant(channels), each, [&](Value wanted) {
         channel = r.minimum(wanted, r.constant(channels - each));
         sumFilter();
-        emitStepLoop(r, first, last, positions, [&](Value position) {
+        if (ends) {
+          ends->lines = lines;
+          ends->channel = channel;
+          ends->sumFilter();
+        }
+        emitStepLoop(r, first, last, positions * pixels, [&](Value position) {
           at[2] = position;
           emitBlock(at, last);
         });
@@ -155,7 +172,7 @@ private:
 
   /// Of quad `q` of lines and column `k` of the window, vector `v` of the channels.
   Value filterAt(int64_t q, int64_t k, int64_t v) {
-    Value before = r.constant((q * line.window + k) * channels + v * lanes);
+    Value before = r.constant((q * line.window + k) * channels + v * lanes % channels);
     Value byte = r.mul(r.add(channel, before), r.constant(quad));
     return LLVM::LoadOp::create(b, r.loc, words(), address(filter.pointer, byte), /*alignment=*/4);
   }
@@ -163,12 +180,13 @@ private:
   /// Results from `at` on, of those before `last`.
   void emitBlock(ValueRange at, Value last) {
     Value origin = r.sub(r.mul(at[2], r.constant(line.stride)), r.constant(line.before));
-    Value end = r.add(origin, r.constant(columns - 1));
+    Value end = r.add(origin, r.constant(columns - 1 + pixels - 1));
     auto isAtMost = [&](Value x, Value y) {
       return arith::CmpIOp::create(b, r.loc, arith::CmpIPredicate::sle, x, y).getResult();
     };
     Value isWhole = r.logicalAnd(isAtMost(r.constant(0), origin), r.less(end, input.dims[2]));
-    isWhole = r.logicalAnd(isWhole, isAtMost(r.add(at[2], r.constant(positions)), last));
+    Value next = r.add(at[2], r.constant(positions * pixels));
+    isWhole = r.logicalAnd(isWhole, isAtMost(next, last));
     emitEither(
         r, isWhole,
         [&] {
@@ -182,6 +200,8 @@ private:
             emitResult(at, i, sums);
         },
         [&] {
+          if (ends)
+            return ends->emitBlocks(at, r.minimum(next, last));
           SmallVector<Value> insides;
           for (int64_t column = 0; column < columns; ++column)
             insides.push_back(isInside(r.add(origin, r.constant(column)), input.dims[2]));
@@ -197,6 +217,15 @@ private:
         });
   }
 
+  /// All blocks from `at` to `last`.
+  void emitBlocks(ValueRange at, Value last) {
+    emitStepLoop(r, at[2], last, positions, [&](Value position) {
+      SmallVector<Value> own(at);
+      own[2] = position;
+      emitBlock(own, last);
+    });
+  }
+
   /// The sums of a block, whose windows read line `k` of column `column` at `pointer(k, column)`.
   SmallVector<Four> sumsOf(function_ref<Value(int64_t k, int64_t column)> pointer) {
     SmallVector<Four> sums(positions, starts);
@@ -204,7 +233,7 @@ private:
       // The results that have the column in their windows, and where.
       SmallVector<std::pair<int64_t, int64_t>> users;
       for (int64_t i = 0; i < positions; ++i) {
-        int64_t offset = column - i * line.stride;
+        int64_t offset = column - i * pixels * line.stride;
         if (offset >= 0 && offset % line.dilation == 0 && offset / line.dilation < line.window)
           users.push_back({i, offset / line.dilation});
       }
@@ -284,7 +313,7 @@ private:
   /// What follows the sums of result `i` of a block.
   void emitResult(ValueRange at, int64_t i, ArrayRef<Value> sums) {
     SmallVector<Value> indices(at);
-    indices[2] = r.add(at[2], r.constant(i));
+    indices[2] = r.add(at[2], r.constant(i * pixels));
     indices[3] = channel;
     Value place = r.linearIndex(target, indices);
     VectorReader v(r, lanes);
@@ -293,7 +322,8 @@ private:
       v.followWords();
     for (auto [own, sum] : llvm::enumerate(sums)) {
       Value offset = r.constant(own * lanes);
-      indices[3] = r.add(channel, offset);
+      indices[2] = r.add(at[2], r.constant(i * pixels + own * lanes / channels));
+      indices[3] = r.add(channel, r.constant(own * lanes % channels));
       v.setLanes(indices[3], Value());
       v.setAnchor(conv.getResult(), sum);
       if (rounded)
@@ -316,7 +346,8 @@ private:
   Value result;
   const KernelBuilder::Buffer target;
   ArrayRef<int64_t> parts;
-  int64_t lanes, positions;
+  int64_t lanes, positions, pixels;
+  ByteWindowEmitter *ends = nullptr;  ///< see emit
   SmallVector<WindowLine> axes;       ///< by spatial dimension
   WindowLine line;                    ///< the last of them
   std::optional<RoundedByte> rounded; ///< what the kernel stores; none: something else
@@ -331,7 +362,27 @@ private:
 
 } // namespace
 
+/// Neighbouring results that a vector of 64 bytes holds; 1: one, or images lie otherwise.
+static int64_t pixelsOfVector(KernelBuilder &r, plan::KernelOp kernel, ConvOp conv) {
+  constexpr int64_t widest = 64;
+  const KernelBuilder::Buffer &input = r.bufferOf(conv.getInput());
+  const KernelBuilder::Buffer &target =
+      r.bufferOf(kernel.getBody().front().getTerminator()->getOperand(0));
+  int64_t channels = target.type.getShape().back(),
+          lanes = kernel.getSchedule()[plan::schedule::tile][2];
+  bool isWhole = lanes * quad == channels && channels < widest && !target.hasGaps() &&
+                 getConstantIntValue(input.extent(r, 3)) == channels;
+  return isWhole && windowLinesOf(conv).back().stride == 1 ? widest / channels : 1;
+}
+
 void weir::emitByteWindows(KernelBuilder &r, plan::KernelOp kernel, ConvOp conv, Value begin,
                            Value end) {
-  ByteWindowEmitter(r, kernel, conv).emit(begin, end);
+  int64_t lanes = kernel.getSchedule()[plan::schedule::tile][2];
+  int64_t positions = *kernel.getSchedule().find(plan::schedule::positions);
+  ByteWindowEmitter single(r, kernel, conv, lanes, positions, /*pixels=*/1);
+  int64_t pixels = pixelsOfVector(r, kernel, conv);
+  if (pixels == 1)
+    return single.emit(begin, end, nullptr);
+  ByteWindowEmitter several(r, kernel, conv, lanes * pixels, positions, pixels);
+  several.emit(begin, end, &single);
 }

@@ -134,6 +134,11 @@ private:
   /// Fetches, to the second-level cache, what the panel behind the one that is read has for
   /// this step of the sum, at `place` of it.
   void fetchAhead(Value place);
+  /// How many columns of a panel have results, as far as all panels have as many.
+  int64_t presentColumns() const {
+    int64_t each = ofGroup ? present : ShapedType::isDynamic(columns) ? width : columns;
+    return std::min(each, width);
+  }
   /// One block: `rows` rows from `start` on, of which the first `skip` are there already.
   void block(const RowPanel &rowPanel, Value start, Value skip, Value rows, Value column);
   void finish(const RowPanel &rowPanel, Value start, Value skip, Value rows, Value column);
@@ -268,7 +273,7 @@ void ByteEmitter::sumColumns() {
 }
 
 void ByteEmitter::sumByVectors(const RowPanel &rowPanel, Value base, int64_t rows) {
-  int64_t vectors = width / lanes;
+  int64_t vectors = llvm::divideCeil(presentColumns(), lanes);
   SmallVector<Value> inits, sizes;
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t v = 0; v < vectors; ++v)
@@ -305,9 +310,11 @@ void ByteEmitter::sumByVectors(const RowPanel &rowPanel, Value base, int64_t row
         }
         return next;
       });
-  for (auto [i, sum] : llvm::enumerate(sums))
-    LLVM::StoreOp::create(b, r.loc, sum, byteAddress(scratch, r.constant(i * lanes * 4)),
+  for (auto [i, sum] : llvm::enumerate(sums)) {
+    int64_t at = i / vectors * width + i % vectors * lanes;
+    LLVM::StoreOp::create(b, r.loc, sum, byteAddress(scratch, r.constant(at * 4)),
                           /*alignment=*/4);
+  }
 }
 
 int64_t ByteEmitter::joinedRows(int64_t lines, int64_t span, int64_t before) const {

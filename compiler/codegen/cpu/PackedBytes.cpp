@@ -74,6 +74,17 @@ Value weir::nearestWords(OpBuilder &b, Location loc, Value real, bool isInWords)
   return intrinsic(b, loc, "llvm.x86.avx512.mask.cvtps2dq.512", words, {real, none, all, rounding});
 }
 
+/// `vector`, of 64 bytes, as one that LLVM knows nothing of: it would make each half of what is
+/// sorted by a permutation of its own, of which the processor does one a cycle.
+static Value keptWhole(OpBuilder &b, Location loc, Value vector) {
+  constexpr StringRef sameRegister = "=v,0";
+  return LLVM::InlineAsmOp::create(b, loc, vector.getType(), vector, "", sameRegister,
+                                   /*has_side_effects=*/false, /*is_align_stack=*/false,
+                                   LLVM::tailcallkind::TailCallKind::None, LLVM::AsmDialectAttr(),
+                                   ArrayAttr())
+      .getRes();
+}
+
 Value weir::packedBytes(OpBuilder &b, Location loc, ArrayRef<Value> words, int64_t zero,
                         bool isUnsigned) {
   int64_t lanes = lanesOf(words[0]), quarters = lanes / 4;
@@ -99,7 +110,7 @@ Value weir::packedBytes(OpBuilder &b, Location loc, ArrayRef<Value> words, int64
 
 std::pair<Value, Value> weir::packedRows(OpBuilder &b, Location loc, ArrayRef<Value> words,
                                          int64_t zero, bool isUnsigned) {
-  Value sorted = packedBytes(b, loc, words, zero, isUnsigned);
+  Value sorted = keptWhole(b, loc, packedBytes(b, loc, words, zero, isUnsigned));
   int64_t each = lanesOf(sorted) / 2;
   auto half = [&](int64_t from) -> Value {
     return vector::ExtractStridedSliceOp::create(b, loc, sorted, {from}, {each}, {1});

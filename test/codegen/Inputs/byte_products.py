@@ -286,6 +286,12 @@ def main():
     model.conv([1, 33, 9, 9], 33, [6, 2], UINT8, pads=1, groups=33)
     model.conv([1, 48, 8, 9], 48, [4, 3], INT8, pads=1, dilation=2, groups=48)
     model.conv([2, 32, 2, 2], 32, [3, 3], UINT8, pads=1, groups=32)
+    # Vectors of several pixels, and what computes the ends of their lines.
+    model.conv([1, 32, 4, 45], 32, [3, 3], INT8, pads=1, groups=32)
+    model.conv([1, 16, 6, 60], 16, [5, 5], UINT8, pads=2, groups=16)
+    model.conv([1, 32, 5, 40], 32, [2, 3], UINT8, dilation=2, groups=32, weights=UINT8,
+               weightZero=100)
+    model.quantized([2, 32, 3, 40], 32, UINT8, 0, 2, pads=1, groups=32, scale=0.05, isRead=True)
     model.conv([1, 65, 3, 1], 65, [3, 3], UINT8, pads=1, groups=65, weights=UINT8, weightZero=100)
     model.conv([1, 17, 4, 300], 17, [2, 1], UINT8, groups=17)
     for channels, kind, zero, outZero in ((80, UINT8, 0, 0), (32, INT8, -128, -128),
