@@ -19,6 +19,8 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <thread>
+
 using namespace mlir;
 using namespace weir;
 using namespace weir::driver;
@@ -109,6 +111,10 @@ std::string driver::codeFlags(const Options &options, const Target &target) {
   return flags;
 }
 
+int driver::jobsOf(const Options &options) {
+  return std::max(options.jobs ? options.jobs : int(std::thread::hardware_concurrency()), 1);
+}
+
 bool CodegenStage::run(Work &work) {
   const Options &options = work.options;
   DiagnosticSink &sink = work.sink;
@@ -126,6 +132,7 @@ bool CodegenStage::run(Work &work) {
     cpu.prefix = prefix;
     cpu.machine = code.target.machine.get();
     cpu.optLevel = options.optLevel;
+    cpu.jobs = unsigned(jobsOf(options));
     cpu.sanitizeAddress = options.sanitizeAddress;
     cpu.nodeLines = &work.debugLines;
     if (options.debugInfo)

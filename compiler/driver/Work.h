@@ -93,6 +93,9 @@ void describeTarget(Work &work);
 /// What the code depends on beside the LLVM IR that shapes it.
 std::string codeFlags(const Options &options, const Target &target);
 
+/// Threads that the compilation may have, at least one.
+int jobsOf(const Options &options);
+
 /// Copies what passes noted on the module into the report.
 void takeFigures(Work &work);
 

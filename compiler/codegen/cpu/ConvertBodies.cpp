@@ -53,15 +53,11 @@ namespace {
 struct ConvertBodies : PassWrapper<ConvertBodies, OperationPass<>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ConvertBodies)
 
-  ConvertBodies() = default;
-  /// A copy, for another thread, is initialized by itself.
-  ConvertBodies(const ConvertBodies &other) : PassWrapper(other) {}
-
   StringRef getName() const override { return "ConvertBodies"; }
 
   LogicalResult initialize(MLIRContext *context) override {
-    converter = std::make_unique<LLVMTypeConverter>(context);
-    target = std::make_unique<LLVMConversionTarget>(*context);
+    converter = std::make_shared<LLVMTypeConverter>(context);
+    target = std::make_shared<LLVMConversionTarget>(*context);
     target->addIllegalDialect<arith::ArithDialect, cf::ControlFlowDialect, math::MathDialect,
                               vector::VectorDialect>();
     RewritePatternSet set(context);
@@ -90,13 +86,16 @@ struct ConvertBodies : PassWrapper<ConvertBodies, OperationPass<>> {
       if (failed(runPipeline(vectors, function)))
         return signalPassFailure();
     }
-    if (failed(applyPartialConversion(function, *target, patterns)))
+    ConversionConfig config;
+    config.allowPatternRollback = false;
+    if (failed(applyPartialConversion(function, *target, patterns, config)))
       signalPassFailure();
   }
 
 private:
-  std::unique_ptr<LLVMTypeConverter> converter;
-  std::unique_ptr<LLVMConversionTarget> target;
+  // Copies of the pass, for other threads, share what `initialize` made: only the first runs it.
+  std::shared_ptr<LLVMTypeConverter> converter;
+  std::shared_ptr<LLVMConversionTarget> target;
   FrozenRewritePatternSet patterns;
 };
 

@@ -24,6 +24,7 @@ struct CpuOptions {
   std::string prefix; ///< of all symbols, a C identifier
   llvm::TargetMachine *machine = nullptr;
   int optLevel = 3;
+  unsigned jobs = 1; ///< threads of passes over functions, while generateCpu runs
   bool sanitizeAddress = false;
   std::string debugFile; ///< whose lines are the program's nodes (NodeLines.h); empty: none
   std::vector<std::string> *nodeLines = nullptr; ///< of that file

@@ -38,6 +38,7 @@
 #include "passes/plan/LaunchWork.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/ThreadPool.h"
 #include "llvm/Target/TargetMachine.h"
 
 using namespace mlir;
@@ -430,6 +431,25 @@ LogicalResult emitKernels(ModuleOp module, StringRef prefix, SiteTable &sites, S
   return success();
 }
 
+/// Gives passes over functions several threads for as long as it lives. A context has none
+/// otherwise: the process may fork, and lets nobody wait then who is not there any more.
+class PassThreads {
+public:
+  PassThreads(MLIRContext *context, unsigned jobs) : context(context) {
+    if (jobs > 1)
+      context->setThreadPool(pool.emplace(llvm::hardware_concurrency(jobs)));
+  }
+  PassThreads(const PassThreads &) = delete;
+  ~PassThreads() {
+    if (pool)
+      context->disableMultithreading();
+  }
+
+private:
+  MLIRContext *context;
+  std::optional<llvm::DefaultThreadPool> pool;
+};
+
 /// What emitters wrote, simplified, without loops and conditionals that are regions.
 LogicalResult simplifyKernels(ModuleOp module, const llvm::TargetMachine *machine) {
   llvm::StringSet<> dialects = dialectsOf(module);
@@ -548,6 +568,7 @@ std::unique_ptr<llvm::Module> weir::generateCpu(ModuleOp module, const CpuOption
   OwningOpRef<ModuleOp> parked = ModuleOp::create(module.getLoc());
   for (plan::KernelOp kernel : kernels)
     kernel->moveBefore(parked->getBody(), parked->getBody()->end());
+  PassThreads threads(module.getContext(), options.jobs);
   if (failed(simplifyKernels(module, options.machine)) ||
       failed(lowerSteps(module, tables, options.otherSteps)) || failed(convertToLlvm(module)))
     return nullptr;
