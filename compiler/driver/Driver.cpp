@@ -155,6 +155,11 @@ static bool isDevice(llvm::StringRef path) {
   return !llvm::sys::fs::is_directory(path) && OutputFile::writesInPlace(path);
 }
 
+/// What constants of the model's files are made of.
+static llvm::Expected<llvm::ArrayRef<char>> bytesOf(BlobAttr blob) {
+  return BlobStore::global().bytes(blob);
+}
+
 /// The same text for all paths of a file, which need not be there yet; "" for
 /// what is no regular file.
 static std::string placeOf(llvm::StringRef path) {
@@ -238,6 +243,9 @@ public:
       : options(options), sink(sink), compilation(compilation), output(std::move(output)) {}
 
   bool writeText();
+  /// Writes the constants, which is most of a large model's object; once, from any thread, or
+  /// else writeBinary does it, which also reports what went wrong.
+  void writeConstants(OutputForm form);
   bool writeBinary(OutputForm form);
   bool addWeights();
   bool addTuning();
@@ -262,6 +270,8 @@ private:
   DiagnosticSink &sink;
   Compilation &compilation;
   std::string output;
+  std::optional<OutputFile> object;                        ///< or what becomes one of the others
+  std::string problem;                                     ///< with the constants
   std::vector<OutputFile> files;                           ///< written, not yet under their names
   std::vector<std::pair<std::string, std::string>> linked; ///< from, to
 };
@@ -346,8 +356,7 @@ bool Outputs::addWeights() {
   llvm::Expected<OutputFile> file = OutputFile::create(options.weightsFile);
   if (!file)
     return check(file.takeError());
-  auto resolve = [](BlobAttr blob) { return BlobStore::global().bytes(blob); };
-  if (!check(writeWeights(compilation.program(), resolve, *file)))
+  if (!check(writeWeights(compilation.program(), bytesOf, *file)))
     return false;
   files.push_back(std::move(*file));
   return true;
@@ -426,21 +435,34 @@ bool Outputs::link(OutputForm form, OutputFile &object) {
   return good;
 }
 
-bool Outputs::writeBinary(OutputForm form) {
+void Outputs::writeConstants(OutputForm form) {
   // Archives and shared objects are made from an object that lies beside them.
-  bool isObject = form == OutputForm::Object;
-  llvm::Expected<OutputFile> object = OutputFile::create(isObject ? output : output + ".o");
-  if (!object)
-    return check(object.takeError());
-  auto resolve = [](BlobAttr blob) { return BlobStore::global().bytes(blob); };
-  llvm::Error error = options.weightsFile.empty() ? writeObject(compilation.program(), resolve,
-                                                                compilation.bytes(), *object)
-                                                  : object->write(compilation.bytes());
+  llvm::Expected<OutputFile> file =
+      OutputFile::create(form == OutputForm::Object ? output : output + ".o");
+  if (!file) {
+    problem = llvm::toString(file.takeError());
+    return;
+  }
+  object.emplace(std::move(*file));
+  if (options.weightsFile.empty())
+    if (llvm::Error error = writeObjectBlobs(compilation.program(), bytesOf, *object))
+      problem = llvm::toString(std::move(error));
+}
+
+bool Outputs::writeBinary(OutputForm form) {
+  if (!object && problem.empty())
+    writeConstants(form);
+  if (!problem.empty())
+    return check(llvm::createStringError(problem));
+  llvm::Error error = options.weightsFile.empty()
+                          ? writeObject(compilation.program(), compilation.bytes(), *object)
+                          : object->write(compilation.bytes());
   if (!check(std::move(error)) || !addWeights() || !addTuning() || !addDepfile())
     return false;
-  if (!isObject)
+  if (form != OutputForm::Object)
     return link(form, *object);
   files.push_back(std::move(*object));
+  object.reset();
   return addHeader() && addNodeLines() && addReport() && commit();
 }
 
@@ -470,13 +492,12 @@ bool driver::compile(const Options &options, DiagnosticSink &sink, Result &resul
   if (options.reportOnly)
     return true;
   if (!compilation.isText()) {
-    auto resolve = [](BlobAttr blob) { return BlobStore::global().bytes(blob); };
     if (!options.weightsFile.empty()) {
       Outputs outputs(options, sink, compilation, "");
       if (!outputs.addWeights() || !outputs.commit())
         return false;
     } else if (llvm::Error error =
-                   appendBlobs(compilation.program(), resolve, compilation.bytes())) {
+                   insertBlobs(compilation.program(), bytesOf, compilation.bytes())) {
       report(sink, "W0104", options.input, llvm::toString(std::move(error)));
       return false;
     }
@@ -535,11 +556,13 @@ bool driver::compileToFiles(const Options &asked, DiagnosticSink &sink, Result *
              "no report shows it; possible: with --report");
   if (options.cacheBytes && options.cacheFolder.empty())
     noEffect(sink, options.input, "--cache-size", "nothing is kept; possible: without --cache=off");
-  if (!compilation.run(form.value_or(OutputForm::Object)))
+  const OutputForm wanted = form.value_or(OutputForm::Object);
+  Outputs outputs(options, sink, compilation, output);
+  if (!isText)
+    compilation.doBeside([&] { outputs.writeConstants(wanted); });
+  if (!compilation.run(wanted))
     return false;
   if (result)
     fillResult(compilation, *result);
-  Outputs outputs(options, sink, compilation, output);
-  return compilation.isText() ? outputs.writeText()
-                              : outputs.writeBinary(form.value_or(OutputForm::Object));
+  return compilation.isText() ? outputs.writeText() : outputs.writeBinary(wanted);
 }

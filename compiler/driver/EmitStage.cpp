@@ -17,8 +17,6 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 
-#include <thread>
-
 using namespace mlir;
 using namespace weir;
 using namespace weir::driver;
@@ -91,9 +89,10 @@ bool EmitStage::describe(Work &work) {
 // Machine code
 //===----------------------------------------------------------------------===//
 
-/// Object code of the program, kernel by kernel, which is added to `units`.
+/// Object code of the program, kernel by kernel, which is added to `units`; a thread does `beside`
+/// meanwhile.
 static llvm::Error compileInUnits(const Options &options, ProcessorCode &code,
-                                  std::vector<CodeUnit> &units) {
+                                  std::function<void()> beside, std::vector<CodeUnit> &units) {
   std::vector<std::string> kernels;
   llvm::StringSet<> known; // a kernel that nodes share has several rows
   for (const KernelInfo &kernel : code.program.kernels)
@@ -116,8 +115,9 @@ static llvm::Error compileInUnits(const Options &options, ProcessorCode &code,
   how.flags = codeFlags(options, code.target) + " LLVM " LLVM_VERSION_STRING " units 15";
   how.optLevel = options.optLevel;
   how.sanitizeAddress = options.sanitizeAddress;
-  how.jobs = options.jobs ? options.jobs : int(std::thread::hardware_concurrency());
+  how.jobs = jobsOf(options);
   how.cache = cache ? &*cache : nullptr;
+  how.beside = std::move(beside);
   if (llvm::Error error = compileUnits(made, how))
     return error;
   llvm::move(made, std::back_inserter(units));
@@ -137,10 +137,10 @@ bool EmitStage::run(Work &work) {
   } else {
     std::vector<CodeUnit> units;
     // The program that users see is the first of the object.
-    if (!check(work, compileInUnits(work.options, work.codes.back(), units)))
+    if (!check(work, compileInUnits(work.options, work.codes.back(), beside, units)))
       return false;
     for (ProcessorCode &code : llvm::MutableArrayRef(work.codes).drop_back())
-      if (!check(work, compileInUnits(work.options, code, units)))
+      if (!check(work, compileInUnits(work.options, code, {}, units)))
         return false;
     if (!check(work, mergeUnits(units, work.output)))
       return false;

@@ -14,6 +14,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -136,6 +137,7 @@ struct EmitStage : Stage {
   bool run(Work &work) override;
 
   OutputForm form = OutputForm::Object;
+  std::function<void()> beside; ///< what can be done while code is generated; may be empty
 };
 
 /// The stages of one compilation, with what the kinds of devices that are registered by then

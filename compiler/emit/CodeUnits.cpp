@@ -248,25 +248,31 @@ llvm::Error weir::compileUnits(llvm::MutableArrayRef<CodeUnit> units, const Unit
     return std::pair(units[b].bitcode.size(), a) < std::pair(units[a].bitcode.size(), b);
   });
 
+  const size_t others = options.beside ? 1 : 0;
   std::atomic<size_t> next{0};
   std::vector<std::string> problems(units.size());
   auto work = [&] {
     std::unique_ptr<llvm::TargetMachine> machine;
-    for (size_t i; (i = next++) < missing.size();) {
-      CodeUnit &unit = units[missing[i]];
+    for (size_t i; (i = next++) < others + missing.size();) {
+      if (i < others) {
+        options.beside();
+        continue;
+      }
+      size_t number = missing[i - others];
+      CodeUnit &unit = units[number];
       if (!machine)
         machine = options.machine();
       // Steps have few loops and much that runs once.
       bool isSteps = unit.symbols.empty() && units.size() > 1;
       int optLevel = isSteps ? std::min(options.optLevel, 1) : options.optLevel;
       if (llvm::Error error = compileUnit(unit, *machine, optLevel, options))
-        problems[missing[i]] = llvm::toString(std::move(error));
+        problems[number] = llvm::toString(std::move(error));
       else if (options.cache)
         options.cache->store(unit.key, unit.object);
     }
   };
   std::vector<std::thread> threads;
-  size_t wanted = std::min<size_t>(std::max(options.jobs, 1), missing.size());
+  size_t wanted = std::min<size_t>(std::max(options.jobs, 1), others + missing.size());
   for (size_t i = 1; i < wanted; ++i)
     threads.emplace_back(work);
   work();

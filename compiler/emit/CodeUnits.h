@@ -48,6 +48,7 @@ struct UnitOptions {
   bool sanitizeAddress = false;
   int jobs = 1;               ///< threads
   CodeCache *cache = nullptr; ///< may be null
+  std::function<void()> beside; ///< what else one of the threads does, first of all; may be empty
 };
 
 /// Takes the functions `kernels` and what only they use out of the module, one

@@ -50,7 +50,7 @@ llvm::StringRef blobSectionName(int64_t blobBytes);
 /// Builds the descriptor and functions, and hides every other definition of the
 /// module. The module must define the steps that the program names. When the
 /// program has constants, their section holds one byte that stands for them:
-/// appendBlobs (ElfObject.h) puts them there.
+/// writeObject (ElfObject.h) puts them there.
 llvm::Error emitDescriptors(const Program &program, const DescriptorOptions &options,
                             llvm::Module &module);
 

@@ -15,6 +15,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <cstring>
+#include <type_traits>
 
 using namespace weir;
 using llvm::object::ELF64LE;
@@ -24,8 +25,20 @@ using llvm::object::ELF64LE;
 static constexpr int64_t pageBytes = 4096;
 static constexpr int64_t lineBytes = 64;
 
-llvm::Expected<int64_t> weir::reserveBlobs(const Program &program,
-                                           llvm::MutableArrayRef<char> object) {
+static constexpr int64_t headerBytes = sizeof(llvm::object::ELFFile<ELF64LE>::Elf_Ehdr);
+
+static int64_t alignmentOf(const Program &program) {
+  return program.blobBytes >= pageBytes ? pageBytes : lineBytes;
+}
+
+int64_t weir::blobsBegin(const Program &program) {
+  return program.blobBytes == 0 ? 0 : llvm::alignTo(headerBytes, alignmentOf(program));
+}
+
+/// Makes room for the constants behind the ELF header: changes headers, and returns by how much all
+/// that follows is to be moved.
+static llvm::Expected<int64_t> reserveBlobs(const Program &program,
+                                            llvm::MutableArrayRef<char> object) {
   if (program.blobBytes == 0)
     return 0;
   using File = llvm::object::ELFFile<ELF64LE>;
@@ -48,50 +61,57 @@ llvm::Expected<int64_t> weir::reserveBlobs(const Program &program,
   if (!found)
     return llvm::createStringError("the object has no section " + wanted);
 
-  int64_t align = program.blobBytes >= pageBytes ? pageBytes : lineBytes;
-  int64_t begin = llvm::alignTo(object.size(), align);
-  // The header lies in `object`, which is ours to change.
-  auto *header = reinterpret_cast<File::Elf_Shdr *>(
-      object.data() + (reinterpret_cast<const char *>(found) - object.data()));
+  const int64_t begin = blobsBegin(program), align = alignmentOf(program);
+  const int64_t shift = llvm::alignTo(begin + program.blobBytes, align);
+  // Headers lie in `object`, which is ours to change.
+  auto own = [&](const auto &header) {
+    return reinterpret_cast<std::remove_cvref_t<decltype(header)> *>(
+        object.data() + (reinterpret_cast<const char *>(&header) - object.data()));
+  };
+  const bool isX86 = file->getHeader().e_machine == llvm::ELF::EM_X86_64;
+  for (const File::Elf_Shdr &section : *sections)
+    if (section.sh_offset != 0)
+      own(section)->sh_offset = section.sh_offset + shift;
+  own(file->getHeader())->e_shoff = file->getHeader().e_shoff + shift;
+  File::Elf_Shdr *header = own(*found);
   header->sh_offset = begin;
   header->sh_size = program.blobBytes;
   header->sh_addralign = align;
   header->sh_flags =
-      llvm::ELF::SHF_ALLOC |
-      (wanted.starts_with(".l") && file->getHeader().e_machine == llvm::ELF::EM_X86_64
-           ? llvm::ELF::SHF_X86_64_LARGE
-           : 0);
-  return begin;
+      llvm::ELF::SHF_ALLOC | (wanted.starts_with(".l") && isX86 ? llvm::ELF::SHF_X86_64_LARGE : 0);
+  return shift;
 }
 
-llvm::Error weir::appendBlobs(const Program &program, BlobResolver resolve,
+llvm::Error weir::insertBlobs(const Program &program, BlobResolver resolve,
                               llvm::SmallVectorImpl<char> &object) {
-  llvm::Expected<int64_t> begin = reserveBlobs(program, object);
-  if (!begin)
-    return begin.takeError();
-  if (*begin == 0)
+  llvm::Expected<int64_t> shift = reserveBlobs(program, object);
+  if (!shift)
+    return shift.takeError();
+  if (*shift == 0)
     return llvm::Error::success();
-  object.resize(*begin + program.blobBytes); // zeros
+  object.insert(object.begin() + headerBytes, size_t(*shift), 0);
   return writeBlobs(program, resolve, [&](int64_t offset, llvm::ArrayRef<char> bytes) {
-    std::memcpy(object.data() + *begin + offset, bytes.data(), bytes.size());
+    std::memcpy(object.data() + blobsBegin(program) + offset, bytes.data(), bytes.size());
     return llvm::Error::success();
   });
 }
 
-llvm::Error weir::writeObject(const Program &program, BlobResolver resolve,
-                              llvm::MutableArrayRef<char> object, OutputFile &file) {
-  llvm::Expected<int64_t> begin = reserveBlobs(program, object);
-  if (!begin)
-    return begin.takeError();
-  if (llvm::Error error = file.write(object))
-    return error;
-  if (*begin == 0)
-    return llvm::Error::success();
-  if (llvm::Error error = file.resize(*begin + program.blobBytes))
-    return error;
+llvm::Error weir::writeObjectBlobs(const Program &program, BlobResolver resolve, OutputFile &file) {
   return writeBlobs(program, resolve, [&](int64_t offset, llvm::ArrayRef<char> bytes) {
-    return file.writeAt(*begin + offset, bytes);
+    return file.writeAt(blobsBegin(program) + offset, bytes);
   });
+}
+
+llvm::Error weir::writeObject(const Program &program, llvm::MutableArrayRef<char> object,
+                              OutputFile &file) {
+  llvm::Expected<int64_t> shift = reserveBlobs(program, object);
+  if (!shift)
+    return shift.takeError();
+  if (*shift == 0)
+    return file.write(object);
+  if (llvm::Error error = file.writeAt(0, object.take_front(headerBytes)))
+    return error;
+  return file.writeAt(headerBytes + *shift, object.drop_front(headerBytes));
 }
 
 llvm::Error weir::writeWeights(const Program &program, BlobResolver resolve, OutputFile &file) {

@@ -6,10 +6,11 @@
 //===----------------------------------------------------------------------===//
 //
 // LLVM writes the object with one byte where the constants belong; here the
-// real ones follow at the object's end, and the section's header is pointed at
-// them. That is all a relocatable ELF file needs: symbols and relocations count
-// from the section's begin. So constants go from the mapped model file to the
-// object without ever being held in memory.
+// real ones come between the ELF header and all else, and the section's header
+// is pointed at them. That is all a relocatable ELF file needs: symbols and
+// relocations count from the section's begin. So constants go from the mapped
+// model file to the object without ever being held in memory, and while code is
+// generated.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,18 +24,21 @@
 
 namespace weir {
 
-/// Patches `object` (ELF64, little-endian, written from a module that
-/// emitDescriptors was given) for constants that follow it, and returns the
-/// offset in the file at which they start. 0 when the program has none.
-llvm::Expected<int64_t> reserveBlobs(const Program &program, llvm::MutableArrayRef<char> object);
+/// Where in the file of the program's object its constants begin, which depends on nothing but
+/// their bytes: they may be written before there is any code. 0 when the program has none.
+int64_t blobsBegin(const Program &program);
 
-/// Appends the constants to an object in memory.
-llvm::Error appendBlobs(const Program &program, BlobResolver resolve,
+/// Writes the constants to where the object's file has them.
+llvm::Error writeObjectBlobs(const Program &program, BlobResolver resolve, OutputFile &file);
+
+/// Writes all else of the object (ELF64, little-endian, written from a module that emitDescriptors
+/// was given), whose headers are changed for that.
+llvm::Error writeObject(const Program &program, llvm::MutableArrayRef<char> object,
+                        OutputFile &file);
+
+/// The same in memory: puts the constants into an object.
+llvm::Error insertBlobs(const Program &program, BlobResolver resolve,
                         llvm::SmallVectorImpl<char> &object);
-
-/// Writes the object and the constants to `file`.
-llvm::Error writeObject(const Program &program, BlobResolver resolve,
-                        llvm::MutableArrayRef<char> object, OutputFile &file);
 
 /// Writes the constants beside the object, as weir_weights_trailer describes.
 llvm::Error writeWeights(const Program &program, BlobResolver resolve, OutputFile &file);

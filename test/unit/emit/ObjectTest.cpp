@@ -119,7 +119,7 @@ TEST_F(Object, IsKnownByWhatConstantsAreMadeOf) {
 
 TEST_F(Object, HoldsItsConstants) {
   llvm::SmallVector<char, 0> bytes = emit();
-  ASSERT_EQ(llvm::toString(appendBlobs(program, resolve, bytes)), "");
+  ASSERT_EQ(llvm::toString(insertBlobs(program, resolve, bytes)), "");
   auto file = llvm::cantFail(llvm::object::ELF64LEObjectFile::create(
       llvm::MemoryBufferRef({bytes.data(), bytes.size()}, "o")));
   llvm::object::ELFSectionRef constants = section(file, ".rodata.weir");
@@ -142,11 +142,12 @@ TEST_F(Object, HoldsItsConstants) {
 
 TEST_F(Object, InAFileAndInMemoryTheSame) {
   llvm::SmallVector<char, 0> inMemory = emit(), code = inMemory;
-  ASSERT_EQ(llvm::toString(appendBlobs(program, resolve, inMemory)), "");
+  ASSERT_EQ(llvm::toString(insertBlobs(program, resolve, inMemory)), "");
   llvm::SmallString<128> path;
   ASSERT_FALSE(llvm::sys::fs::createTemporaryFile("weir", "o", path));
   OutputFile file = llvm::cantFail(OutputFile::create(path));
-  ASSERT_EQ(llvm::toString(writeObject(program, resolve, code, file)), "");
+  ASSERT_EQ(llvm::toString(writeObjectBlobs(program, resolve, file)), "");
+  ASSERT_EQ(llvm::toString(writeObject(program, code, file)), "");
   ASSERT_EQ(llvm::toString(file.commit()), "");
   auto read = llvm::MemoryBuffer::getFile(path);
   ASSERT_TRUE(bool(read));
@@ -160,19 +161,37 @@ TEST_F(Object, PagesForLargeConstants) {
   program.blobs = {{mlir::DenseElementsAttr::get(type, int8_t(1)), 0, 5000}};
   program.blobBytes = 5000;
   llvm::SmallVector<char, 0> bytes = emit();
-  int64_t begin = llvm::cantFail(reserveBlobs(program, bytes));
-  EXPECT_EQ(begin % 4096, 0);
+  EXPECT_EQ(blobsBegin(program), 4096);
+  ASSERT_EQ(llvm::toString(insertBlobs(program, resolve, bytes)), "");
+  auto file = llvm::cantFail(llvm::object::ELF64LEObjectFile::create(
+      llvm::MemoryBufferRef({bytes.data(), bytes.size()}, "o")));
+  EXPECT_EQ(llvm::cantFail(section(file, ".rodata.weir").getContents()).str(),
+            std::string(5000, 1));
+  // What lies behind the constants is as aligned as it was.
+  for (llvm::object::SectionRef other : file.sections())
+    if (other.getSize())
+      EXPECT_EQ(uint64_t(llvm::cantFail(other.getContents()).data() - bytes.data()) %
+                    other.getAlignment().value(),
+                0u);
 }
 
 TEST_F(Object, BeyondAGigabyteTheSectionIsLarge) {
+  program.blobs.clear();
   program.blobBytes = int64_t(3) << 30;
   llvm::SmallVector<char, 0> bytes = emit();
-  llvm::cantFail(reserveBlobs(program, bytes));
-  // Only headers: the three gigabytes are not there.
+  llvm::SmallString<128> path;
+  ASSERT_FALSE(llvm::sys::fs::createTemporaryFile("weir", "o", path));
+  OutputFile file = llvm::cantFail(OutputFile::create(path));
+  ASSERT_EQ(llvm::toString(writeObject(program, bytes, file)), "");
+  ASSERT_EQ(llvm::toString(file.commit()), "");
+  // The three gigabytes, which nobody wrote, take no space.
+  auto read = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  llvm::sys::fs::remove(path);
+  ASSERT_TRUE(bool(read));
   using File = llvm::object::ELFFile<llvm::object::ELF64LE>;
-  File file = llvm::cantFail(File::create({bytes.data(), bytes.size()}));
-  for (const File::Elf_Shdr &header : llvm::cantFail(file.sections()))
-    if (llvm::cantFail(file.getSectionName(header)) == ".lrodata.weir") {
+  File object = llvm::cantFail(File::create((*read)->getBuffer()));
+  for (const File::Elf_Shdr &header : llvm::cantFail(object.sections()))
+    if (llvm::cantFail(object.getSectionName(header)) == ".lrodata.weir") {
       EXPECT_EQ(header.sh_flags, uint64_t(llvm::ELF::SHF_ALLOC | llvm::ELF::SHF_X86_64_LARGE));
       EXPECT_EQ(header.sh_size, uint64_t(program.blobBytes));
       return;
