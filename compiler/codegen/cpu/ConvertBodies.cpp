@@ -12,12 +12,14 @@
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/DialectConversion.h"
@@ -68,6 +70,11 @@ struct ConvertBodies : PassWrapper<ConvertBodies, OperationPass<>> {
     populateVectorToLLVMConversionPatterns(*converter, set, /*reassociateFPReductions=*/false,
                                            /*force32BitVectorIndices=*/true);
     patterns = std::move(set);
+    withoutMemrefs = std::make_shared<LLVMConversionTarget>(*context);
+    withoutMemrefs->addIllegalDialect<memref::MemRefDialect>();
+    RewritePatternSet ofMemrefs(context);
+    populateFinalizeMemRefToLLVMConversionPatterns(*converter, ofMemrefs);
+    memrefs = std::move(ofMemrefs);
     return success();
   }
 
@@ -75,11 +82,16 @@ struct ConvertBodies : PassWrapper<ConvertBodies, OperationPass<>> {
     Operation *function = getOperation();
     if (function->getNumRegions() == 0 || function->getRegion(0).empty())
       return;
-    bool isOfLines = true;
+    bool isOfLines = true, hasMemrefs = false;
     function->walk([&](Operation *op) {
-      if (isa_and_nonnull<vector::VectorDialect>(op->getDialect()))
+      Dialect *dialect = op->getDialect();
+      if (isa_and_nonnull<vector::VectorDialect>(dialect))
         isOfLines &= isPlain(op);
+      hasMemrefs |= isa_and_nonnull<memref::MemRefDialect>(dialect);
     });
+    // Steps alone have any: kernels need not be gone through for that.
+    if (hasMemrefs && failed(applyPartialConversion(function, *withoutMemrefs, memrefs)))
+      return signalPassFailure();
     if (!isOfLines) {
       OpPassManager vectors(function->getName());
       vectors.addPass(createConvertVectorToLLVMPass());
@@ -95,8 +107,8 @@ struct ConvertBodies : PassWrapper<ConvertBodies, OperationPass<>> {
 private:
   // Copies of the pass, for other threads, share what `initialize` made: only the first runs it.
   std::shared_ptr<LLVMTypeConverter> converter;
-  std::shared_ptr<LLVMConversionTarget> target;
-  FrozenRewritePatternSet patterns;
+  std::shared_ptr<LLVMConversionTarget> target, withoutMemrefs;
+  FrozenRewritePatternSet patterns, memrefs;
 };
 
 } // namespace

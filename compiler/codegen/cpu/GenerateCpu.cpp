@@ -22,7 +22,6 @@
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Conversion/MathToLibm/MathToLibm.h"
-#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -493,8 +492,6 @@ LogicalResult convertToLlvm(ModuleOp module) {
   }
   if (dialects.contains("complex"))
     passes.addPass(createConvertComplexToLLVMPass());
-  if (dialects.contains("memref"))
-    passes.addPass(createFinalizeMemRefToLLVMConversionPass());
   passes.nestAny().addPass(createConvertBodies());
   passes.addPass(createConvertFuncToLLVMPass());
   passes.addPass(createReconcileUnrealizedCastsPass());
