@@ -17,6 +17,7 @@
 #include "compiler/frontend/onnx/ModelVerifier.h"
 #include "compiler/frontend/onnx/OnnxFrontend.h"
 #include "compiler/frontend/onnx/Sequences.h"
+#include "dialects/weir/BlobStore.h"
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Training.h"
 
@@ -41,10 +42,9 @@ std::string inOwnWords(mlir::Diagnostic &diagnostic) {
 
 class ModuleImporter {
 public:
-  ModuleImporter(MLIRContext &context, const MappedFile &mapped, const std::string &file,
+  ModuleImporter(MLIRContext &context, std::string_view bytes, const std::string &file,
                  const ImportOptions &options, DiagnosticSink &sink)
-      : context(context), mapped(mapped), file(file), options(options), sink(sink),
-        externals(file) {}
+      : context(context), bytes(bytes), file(file), options(options), sink(sink), externals(file) {}
 
   OwningOpRef<ModuleOp> run(Model &model);
 
@@ -55,7 +55,7 @@ private:
   }
 
   MLIRContext &context;
-  const MappedFile &mapped;
+  std::string_view bytes; ///< of the file
   const std::string &file;
   const ImportOptions &options;
   DiagnosticSink &sink;
@@ -82,7 +82,7 @@ void ModuleImporter::entry(Model &model, const EntrySpec &spec, ModuleOp module)
   Block *block = function.addEntryBlock();
   b.setInsertionPointToStart(block);
 
-  GraphImporter importer(model, mapped.bytes(), file, externals, sink, *block);
+  GraphImporter importer(model, bytes, file, externals, sink, *block);
   importer.customOperations = &options.customOperations;
   importer.training = options.training;
   ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
@@ -156,6 +156,21 @@ OwningOpRef<ModuleOp> ModuleImporter::run(Model &model) {
   return module;
 }
 
+/// Bytes of a file from which on it holds constants that are read once more when they are written.
+constexpr size_t largeFile = 1 << 20;
+
+/// The bytes of a model file: of a large one the pages that constants are written from, which stay
+/// with the process, so that it comes to have each but once.
+std::string_view bytesOf(const MappedFile &mapped) {
+  if (mapped.bytes().size() < largeFile)
+    return mapped.bytes();
+  llvm::Expected<ArrayRef<char>> kept = BlobStore::global().file(mapped.path());
+  if (kept)
+    return {kept->data(), kept->size()};
+  llvm::consumeError(kept.takeError());
+  return mapped.bytes();
+}
+
 } // namespace
 
 OwningOpRef<ModuleOp> weir::onnx::importModel(MLIRContext &context, const std::string &path,
@@ -169,8 +184,9 @@ OwningOpRef<ModuleOp> weir::onnx::importModel(MLIRContext &context, const std::s
     sink.report(diagnose(path, nullptr, {300, "found no file to read: " + reason}));
     return nullptr;
   }
-  std::unique_ptr<Model> model = readModel(mapped->bytes(), path, sink);
+  std::string_view bytes = bytesOf(*mapped);
+  std::unique_ptr<Model> model = readModel(bytes, path, sink);
   if (!model || !verifyModel(*model, path, sink))
     return nullptr;
-  return ModuleImporter(context, *mapped, path, options, sink).run(*model);
+  return ModuleImporter(context, bytes, path, options, sink).run(*model);
 }
