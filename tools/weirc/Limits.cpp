@@ -61,13 +61,18 @@ void handleFault(int signal) {
   std::raise(signal);
 }
 
-/// A thread whose stack finds no room is an exception, which the compiler has nobody to catch.
-[[noreturn]] void handleException() {
+/// Ends where one more thread finds no room for its stack; returns where it does.
+void checkRoomForThread() {
   rlimit stack = {};
   getrlimit(RLIMIT_STACK, &stack);
   size_t room = stack.rlim_cur == RLIM_INFINITY ? 8 * megabyte : size_t(stack.rlim_cur);
   if (isMemoryGone(room + megabyte))
     end(memoryText);
+}
+
+/// A thread whose stack finds no room is an exception, which the compiler has nobody to catch.
+[[noreturn]] void handleException() {
+  checkRoomForThread();
   std::abort();
 }
 
@@ -97,6 +102,8 @@ std::string weir::tools::enforce(const Limits &limits, const std::string &input)
     action.sa_handler = handleFault;
     sigaction(SIGSEGV, &action, nullptr);
     std::set_terminate(handleException);
+    // A thread of MLIR's is an error of LLVM's instead.
+    llvm::install_fatal_error_handler([](void *, const char *, bool) { checkRoomForThread(); });
   }
   if (limits.seconds > 0) {
     std::snprintf(timeText, sizeof(timeText),
