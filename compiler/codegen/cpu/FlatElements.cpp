@@ -297,24 +297,24 @@ private:
     emitRows(rows, begin, end, [&](Value before, Value from, Value to) {
       Value one = r.constant(1), zero = r.constant(0);
       Value block = r.mul(r.divide(r.constant(gatheredElements), row.length), row.length);
-      Value most = arith::MinSIOp::create(r.b, r.loc, block, rows.length);
-      // The same for all blocks.
-      for (const Operand &operand : operands)
-        emitEither(r, operand.turns, [] {}, [&] { gather(operand, operand.first, most); });
       auto loop = scf::ForOp::create(r.b, r.loc, r.divide(from, block),
                                      r.divide(r.add(to, r.sub(block, one)), block), one);
       r.b.setInsertionPointToStart(loop.getBody());
-      Value start = r.mul(loop.getInductionVar(), block);
+      Value number = loop.getInductionVar(), start = r.mul(number, block);
       Value count = arith::MinSIOp::create(r.b, r.loc, r.sub(to, start), block);
+      // No block has more elements than the first, whose rows others may use again.
+      Value isFirst = r.equal(number, loop.getLowerBound());
       for (const Operand &operand : operands) {
         auto copy = [&] {
           copyElements(r, operand.buffer, r.add(operand.first, start), r.bufferOf(operand.tensor),
                        zero, count);
         };
-        auto spread = [&] {
-          gather(operand, r.add(operand.first, r.divide(start, row.length)), count);
+        auto gatherRows = [&] {
+          Value changes = arith::OrIOp::create(r.b, r.loc, operand.turns, isFirst);
+          Value skipped = r.select(operand.turns, r.divide(start, row.length), zero);
+          gather(operand, r.add(operand.first, skipped), r.select(changes, count, zero));
         };
-        emitEither(r, operand.turns, [&] { emitEither(r, operand.moves, copy, spread); }, [] {});
+        emitEither(r, r.logicalAnd(operand.turns, operand.moves), copy, gatherRows);
       }
       Value skipped = arith::MaxSIOp::create(r.b, r.loc, r.sub(from, start), zero);
       emitLoop(r.add(before, start), skipped, count, [](const Operand &, Value i) { return i; });
@@ -330,6 +330,7 @@ private:
     Value zero = r.constant(0), one = r.constant(1);
     auto loop =
         scf::ForOp::create(r.b, r.loc, zero, count, one, ValueRange{zero /*column*/, first});
+    forbidUnrolling(loop);
     r.b.setInsertionPointToStart(loop.getBody());
     Value column = loop.getRegionIterArg(0), from = loop.getRegionIterArg(1);
     Type element = operand.buffer.type.getElementType();
