@@ -174,8 +174,8 @@ bool sharesKernels(Operation *op) {
   return isa<ElementwiseOpInterface>(op) || op->hasTrait<traits::ComputedByTiles>();
 }
 
-/// Nothing where the operation would lose a kernel that it shares.
-std::optional<Surroundings> surroundingsOf(Operation *op) {
+/// Nothing where the operation would lose a kernel that it shares, which one that `isApart` has not.
+std::optional<Surroundings> surroundingsOf(Operation *op, bool isApart = false) {
   constexpr size_t most = 4;
   Surroundings found;
   found.source = op->getOperand(0);
@@ -198,7 +198,7 @@ std::optional<Surroundings> surroundingsOf(Operation *op) {
   auto type = typeOf(result);
   bool isSingle = type.hasStaticShape() && type.getNumElements() == 1;
   for (Operation *user : result.getUsers())
-    if (!isSingle && sharesKernels(user))
+    if (!isSingle && !isApart && sharesKernels(user))
       return std::nullopt;
   return found;
 }
@@ -254,11 +254,24 @@ bool isWorthIt(ArrayRef<Group> groups, RankedTensorType type, bool outerMatters)
   return false;
 }
 
+/// Whether it goes over the last dimensions, of which there are several, to an open size: no kernel
+/// of lines takes those, with or without what is around.
+bool isOverOpenPlanes(ReduceOp op) {
+  auto type = typeOf(op.getOperand());
+  int64_t joined = 0;
+  bool isOpen = false;
+  for (int64_t i = type.getRank(); i-- > 0 && llvm::is_contained(op.getAxes(), i);) {
+    joined += type.getDimSize(i) != 1;
+    isOpen |= type.isDynamicDim(i);
+  }
+  return isOpen && joined > 1;
+}
+
 void collapse(ReduceOp op) {
   auto type = typeOf(op.getOperand()), resultType = typeOf(op.getResult());
   auto isReduced = [&](int64_t i) { return llvm::is_contained(op.getAxes(), i); };
   Groups groups = groupsOf(type, [&](int64_t i) { return int64_t(isReduced(i)); });
-  std::optional<Surroundings> around = surroundingsOf(op);
+  std::optional<Surroundings> around = surroundingsOf(op, isOverOpenPlanes(op));
   if (!around || groups.empty() || !isWorthIt(groups, type, groups[0].kind != 0))
     return;
   // Of all elements it does not matter in which order they lie.

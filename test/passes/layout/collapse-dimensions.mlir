@@ -178,3 +178,13 @@ func.func @moved_ones(%x: tensor<1x?x?x3xf32>) -> (tensor<?x?x1x3xf32>, tensor<?
   %z = weir.transpose %x {permutation = array<i64: 2, 0, 1, 3>} : (tensor<1x?x?x3xf32>) -> tensor<?x1x?x3xf32>
   return %y, %z : tensor<?x?x1x3xf32>, tensor<?x1x?x3xf32>
 }
+
+// Planes of open sizes are lines, whatever reads what they are reduced to.
+// CHECK-LABEL: @open_planes
+// CHECK: weir.reduce %{{.*}} {axes = array<i64: 1>, keep_dims = true, kind = "mean"} : (tensor<?x?xf32>) -> tensor<?x1xf32>
+// CHECK: weir.sub %arg0
+func.func @open_planes(%x: tensor<?x24x?x?xf32>) -> tensor<?x24x?x?xf32> {
+  %0 = weir.reduce %x {axes = array<i64: 2, 3>, keep_dims = true, kind = "mean"} : (tensor<?x24x?x?xf32>) -> tensor<?x24x1x1xf32>
+  %1 = weir.sub %x, %0 : (tensor<?x24x?x?xf32>, tensor<?x24x1x1xf32>) -> tensor<?x24x?x?xf32>
+  return %1 : tensor<?x24x?x?xf32>
+}
