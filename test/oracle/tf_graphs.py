@@ -124,7 +124,7 @@ class Drawing:
             name = "n%d" % self.count
             try:
                 trial = graph_pb2.GraphDef()
-                outputs = tf_single.add_node(trial, op, drawn)
+                outputs = tf_single.defined(op, tf_single.add_node(trial, op, drawn))
                 node = trial.node[0]
                 node.name = name
                 inputs = [source if source.endswith(":0") is False else source[:-2]]

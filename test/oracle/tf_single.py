@@ -293,9 +293,7 @@ def make(random, op):
             [None] * value.ndim if form == "open" else None
         add_placeholder(definition, "x%d" % i, value.dtype, shape)
         feeds["x%d:0" % i] = value
-    outputs = ["node:%d" % i for i in range(add_node(definition, op, drawn))]
-    if op.name.startswith("FusedBatchNorm"):  # what is reserved for the gradient is nobody's
-        outputs = outputs[:1]
+    outputs = ["node:%d" % i for i in range(defined(op, add_node(definition, op, drawn)))]
     if re.search("Svd|SelfAdjointEig", op.name):
         outputs = outputs[:1]
     strip_defaults(random, definition, op)
@@ -350,6 +348,12 @@ def proto_of(value, proto):
         proto.list.SetInParent()
         for v in value:
             {int: proto.list.i, float: proto.list.f, bytes: proto.list.s}[type(v)].append(v)
+
+
+def defined(op, count):
+    """How many of `count` results hold something: a batch normalisation that does not train leaves
+    as it finds it what is reserved for the gradient."""
+    return 1 if op.name.startswith("FusedBatchNorm") else count
 
 
 def add_node(definition, op, drawn):
