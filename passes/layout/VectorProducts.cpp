@@ -9,6 +9,7 @@
 #include "dialects/weir/Contraction.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Rearrange.h"
+#include "dialects/weir/SizeOrigins.h"
 #include "dialects/weir/Target.h"
 #include "passes/analysis/Clusters.h"
 
@@ -94,6 +95,26 @@ static bool sumAlongLines(OpBuilder &b, DotGeneralOp dot, Value lines, Value oth
   return true;
 }
 
+/// Whether sizes that a product wants equal are, whatever is fed. Elementwise operations would
+/// stretch a size of 1 where the product refuses it.
+static bool hasEqualSizes(DotGeneralOp dot) {
+  auto lhs = cast<RankedTensorType>(dot.getLhs().getType());
+  auto rhs = cast<RankedTensorType>(dot.getRhs().getType());
+  std::optional<SizeOrigins> origins;
+  auto areEqual = [&](ArrayRef<int64_t> left, ArrayRef<int64_t> right) {
+    return llvm::all_of(llvm::zip_equal(left, right), [&](auto pair) {
+      auto [i, j] = pair;
+      if (!lhs.isDynamicDim(i) && lhs.getDimSize(i) == rhs.getDimSize(j))
+        return true;
+      if (!origins)
+        origins.emplace().takeFeeds(dot->getParentOfType<func::FuncOp>());
+      return origins->areEqual(dot.getLhs(), i, dot.getRhs(), j);
+    });
+  };
+  return areEqual(dot.getLhsContract(), dot.getRhsContract()) &&
+         areEqual(dot.getLhsBatch(), dot.getRhsBatch());
+}
+
 /// A matrix that the program computes, whose lines lie along the depth, by one vector: sums
 /// along lines, which read it once and in its order. A GEMM would want it turned, or have
 /// one column of many.
@@ -114,6 +135,8 @@ static bool productOfVector(DotGeneralOp dot) {
   };
   bool isRight = !(knownCount(rhs, freeR) == 1 && isMatrix(dot.getLhs(), freeL, contractL));
   if (isRight && !(knownCount(lhs, freeL) == 1 && isMatrix(dot.getRhs(), freeR, contractR)))
+    return false;
+  if (!hasEqualSizes(dot))
     return false;
   OpBuilder b(dot);
   Location loc = dot.getLoc();
@@ -172,7 +195,7 @@ static bool productOfLines(DotGeneralOp dot, const Side &lhs, const Side &rhs) {
     llvm::append_range(order, side.contract);
     return side.lines() == 1 && llvm::is_sorted(order);
   };
-  if (lhs.batch.empty() || !isLine(lhs) || !isLine(rhs))
+  if (lhs.batch.empty() || !isLine(lhs) || !isLine(rhs) || !hasEqualSizes(dot))
     return false;
   OpBuilder b(dot);
   auto lines = [&](const Side &side) {
@@ -191,7 +214,7 @@ static bool shallowProduct(DotGeneralOp dot, const Side &lhs, const Side &rhs) {
   auto isAtLeast = [](int64_t count, int64_t least) { return count < 0 || count >= least; };
   if (depth < 1 || depth > deepest || lhs.contract.size() != 1 || !lhs.isComputed() ||
       !rhs.isComputed() || !isAtLeast(lhs.lines(), fewestRows) ||
-      !isAtLeast(rhs.lines(), fewestColumns))
+      !isAtLeast(rhs.lines(), fewestColumns) || !hasEqualSizes(dot))
     return false;
   OpBuilder b(dot);
   Location loc = dot.getLoc();

@@ -134,11 +134,12 @@ using LaneVector __attribute__((vector_size(sizeof(T) * lanesOf<Word>()))) = T;
 
 /// What turns bit patterns into signed keys.
 template <typename Word> struct SignedKeys {
-  Word sign, mask, largest, nan, last, turn;
+  Word sign, below, mask, largest, nan, last, turn;
 
   /// Keys of `width` bits, falling where `falls`. NaN has the last of them.
   SignedKeys(const Pattern &pattern, size_t width, bool falls)
       : sign(Word(UINT64_C(1) << (pattern.bits - 1))),
+        below(Word((UINT64_C(1) << (pattern.bits - 1)) - 1)),
         mask(Word(~UINT64_C(0) >> (64 - pattern.bits))), largest(Word(pattern.largest)),
         // All ones are a NaN where they are not more bits than the pattern has.
         nan(pattern.negativeZeroIsNan ? sign : -1), last(Word((UINT64_C(1) << (width - 1)) - 1)),
@@ -151,7 +152,7 @@ template <typename Word> struct SignedKeys {
       return (bits - sign) ^ turn;
     if constexpr (kind == Pattern::Signed)
       return (((bits & mask) ^ sign) - sign) ^ turn;
-    Vector magnitude = bits & (sign - 1);
+    Vector magnitude = bits & below;
     auto isNan = (magnitude > largest) | ((bits & mask) == nan);
     Vector key = (bits & sign) != 0 ? -magnitude : magnitude;
     return (isNan ? Vector{} + last : key) ^ turn;

@@ -103,7 +103,10 @@ std::string weir::tools::enforce(const Limits &limits, const std::string &input)
     sigaction(SIGSEGV, &action, nullptr);
     std::set_terminate(handleException);
     // A thread of MLIR's is an error of LLVM's instead.
-    llvm::install_fatal_error_handler([](void *, const char *, bool) { checkRoomForThread(); });
+    llvm::install_fatal_error_handler([](void *, const char *reason, bool) {
+      checkRoomForThread();
+      std::fprintf(stderr, "LLVM ERROR: %s\n", reason);
+    });
   }
   if (limits.seconds > 0) {
     std::snprintf(timeText, sizeof(timeText),

@@ -41,6 +41,9 @@ static bool mayCountOn(KernelBuilder &r, plan::KernelOp kernel, Operation *ancho
     return false;
   auto liesAlike = [&](Value value) {
     auto argument = dyn_cast<BlockArgument>(value);
+    Operation *def = value.getDefiningOp();
+    if (def && def != anchor && !isa<ElementwiseOpInterface, ConstantOp>(def))
+      return false; // its elements lie elsewhere
     auto own = cast<RankedTensorType>(value.getType());
     int64_t missing = rank - own.getRank();
     bool isWhole = missing <= first, isOne = true;

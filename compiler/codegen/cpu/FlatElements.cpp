@@ -302,21 +302,22 @@ private:
       r.b.setInsertionPointToStart(loop.getBody());
       Value number = loop.getInductionVar(), start = r.mul(number, block);
       Value count = arith::MinSIOp::create(r.b, r.loc, r.sub(to, start), block);
+      // What is before may be another thread's, and written by then.
+      Value skipped = arith::MaxSIOp::create(r.b, r.loc, r.sub(from, start), zero);
       // No block has more elements than the first, whose rows others may use again.
       Value isFirst = r.equal(number, loop.getLowerBound());
       for (const Operand &operand : operands) {
         auto copy = [&] {
-          copyElements(r, operand.buffer, r.add(operand.first, start), r.bufferOf(operand.tensor),
-                       zero, count);
+          copyElements(r, operand.buffer, r.add(operand.first, r.add(start, skipped)),
+                       r.bufferOf(operand.tensor), skipped, r.sub(count, skipped));
         };
         auto gatherRows = [&] {
           Value changes = arith::OrIOp::create(r.b, r.loc, operand.turns, isFirst);
-          Value skipped = r.select(operand.turns, r.divide(start, row.length), zero);
-          gather(operand, r.add(operand.first, skipped), r.select(changes, count, zero));
+          Value rowsBefore = r.select(operand.turns, r.divide(start, row.length), zero);
+          gather(operand, r.add(operand.first, rowsBefore), r.select(changes, count, zero));
         };
         emitEither(r, r.logicalAnd(operand.turns, operand.moves), copy, gatherRows);
       }
-      Value skipped = arith::MaxSIOp::create(r.b, r.loc, r.sub(from, start), zero);
       emitLoop(r.add(before, start), skipped, count, [](const Operand &, Value i) { return i; });
     });
     for (const Operand &operand : operands)

@@ -245,10 +245,8 @@ void ByteEmitter::copyColumns(Value firstRow, Value column, Value limit) {
                                                              b.getI32IntegerAttr(1), UnitAttr()))
                           : Value(LLVM::LoadOp::create(b, r.loc, type, where, /*alignment=*/1)));
     }
-    Value even = vector::InterleaveOp::create(b, r.loc, four[0], four[2]);
-    Value odd = vector::InterleaveOp::create(b, r.loc, four[1], four[3]);
-    Value all = vector::InterleaveOp::create(b, r.loc, even, odd);
-    LLVM::StoreOp::create(b, r.loc, all, byteAddress(panels, r.mul(row, r.constant(width))),
+    LLVM::StoreOp::create(b, r.loc, interleavedFours(b, r.loc, four),
+                          byteAddress(panels, r.mul(row, r.constant(width))),
                           /*alignment=*/64);
   });
 }

@@ -83,13 +83,10 @@ std::optional<InterleavedImage> weir::interleavedImageOf(TransposeOp turn) {
 
 /// Bytes of planes, of each a vector, in turn.
 static SmallVector<Value> interleaved(OpBuilder &b, Location loc, ArrayRef<Value> planes) {
-  auto both = [&](Value first, Value second) -> Value {
-    return vector::InterleaveOp::create(b, loc, first, second);
-  };
   if (planes.size() == 2)
-    return {both(planes[0], planes[1])};
+    return {vector::InterleaveOp::create(b, loc, planes[0], planes[1])};
   if (planes.size() == 4)
-    return {both(both(planes[0], planes[2]), both(planes[1], planes[3]))};
+    return {interleavedFours(b, loc, planes)};
   int64_t lanes = cast<VectorType>(planes[0].getType()).getDimSize(0), count = planes.size();
   SmallVector<Value> made;
   for (int64_t part = 0; part < count; ++part) {

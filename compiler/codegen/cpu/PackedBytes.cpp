@@ -43,6 +43,12 @@ static Value packedQuarters(OpBuilder &b, Location loc, Value first, Value secon
   return intrinsic(b, loc, name, VectorType::get({2 * halves}, b.getI8Type()), {first, second});
 }
 
+Value weir::interleavedFours(OpBuilder &b, Location loc, ArrayRef<Value> four) {
+  Value even = vector::InterleaveOp::create(b, loc, four[0], four[2]);
+  Value odd = vector::InterleaveOp::create(b, loc, four[1], four[3]);
+  return vector::InterleaveOp::create(b, loc, even, odd);
+}
+
 Value weir::addQuads(OpBuilder &b, Location loc, Value sum, Value lefts, Value rights) {
   int64_t lanes = lanesOf(sum);
   auto bytes = VectorType::get({lanes * 4}, b.getI8Type());

@@ -18,6 +18,10 @@
 
 namespace weir {
 
+/// Elements of four vectors in turn: the first of each, the second of each, ….
+mlir::Value interleavedFours(mlir::OpBuilder &b, mlir::Location loc,
+                             llvm::ArrayRef<mlir::Value> four);
+
 /// `sum`, 8 or 16 words, and in each of them four products of bytes: of `lefts`, which have no
 /// sign, by `rights`. Either is a vector of words or of bytes.
 mlir::Value addQuads(mlir::OpBuilder &b, mlir::Location loc, mlir::Value sum, mlir::Value lefts,

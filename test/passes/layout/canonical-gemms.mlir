@@ -69,9 +69,25 @@ func.func @line_by_line(%x: tensor<64x1x512xf32>, %y: tensor<64x512x1xf32>) -> t
 // CHECK-NOT: weir.dot_general
 // CHECK-COUNT-2: weir.mul
 // CHECK: weir.add
-func.func @shallow(%x: tensor<?x?x2xf32>, %y: tensor<?x?x2xf32>) -> tensor<?x?x?xf32> {
+func.func @shallow(%x: tensor<?x?x2xf32>) -> tensor<?x?x?xf32> {
+  %y = weir.neg %x : (tensor<?x?x2xf32>) -> tensor<?x?x2xf32>
   %0 = weir.dot_general %x, %y {accumulator = f32, lhs_batch = array<i64: 0>, rhs_batch = array<i64: 0>, lhs_contract = array<i64: 2>, rhs_contract = array<i64: 2>} : (tensor<?x?x2xf32>, tensor<?x?x2xf32>) -> tensor<?x?x?xf32>
   return %0 : tensor<?x?x?xf32>
+}
+
+// Batches that may differ, and sums whose lengths may: the product checks them, where elementwise
+// operations would repeat a single one.
+// CHECK-LABEL: @batches_that_may_differ
+// CHECK: weir.dot_general
+func.func @batches_that_may_differ(%x: tensor<?x?x2xf32>, %y: tensor<?x?x2xf32>) -> tensor<?x?x?xf32> {
+  %0 = weir.dot_general %x, %y {accumulator = f32, lhs_batch = array<i64: 0>, rhs_batch = array<i64: 0>, lhs_contract = array<i64: 2>, rhs_contract = array<i64: 2>} : (tensor<?x?x2xf32>, tensor<?x?x2xf32>) -> tensor<?x?x?xf32>
+  return %0 : tensor<?x?x?xf32>
+}
+// CHECK-LABEL: @sums_that_may_differ
+// CHECK: weir.dot_general
+func.func @sums_that_may_differ(%x: tensor<4x?xf32>, %y: tensor<?xf32>) -> tensor<4xf32> {
+  %0 = weir.dot_general %x, %y {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<4x?xf32>, tensor<?xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
 }
 
 // Small matrices stay products: a tile takes them whole.

@@ -98,11 +98,11 @@ public:
   }
 
   LogicalResult emit(KernelBuilder &r, KernelOp kernel, Value begin, Value end) const override {
+    auto image = interleavedImage(kernel);
     // Blocks have as many rows as lanes.
-    if (kernel.getSchedule()[schedule::tile][0] > 1)
+    if (!image || kernel.getSchedule()[schedule::tile][0] > 1)
       return emitTransposition(r, kernel, begin, end);
-    emitInterleavedImage(r, *interleavedImage(kernel), kernel.getSchedule()[schedule::parts], begin,
-                         end);
+    emitInterleavedImage(r, *image, kernel.getSchedule()[schedule::parts], begin, end);
     return success();
   }
 };
