@@ -23,6 +23,7 @@
 #include "compiler/codegen/cpu/Tiles.h"
 #include "compiler/codegen/cpu/schedule/Strategy.h"
 #include "dialects/weir/Pch.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace weir;
@@ -36,6 +37,8 @@ constexpr size_t operationsWithForms = 24;
 
 /// Elements of each operand that are gathered at once.
 constexpr int64_t gatheredElements = 256;
+/// Of fewer that rows have together, gathering takes longer than what it spares.
+constexpr int64_t fewestGathered = 4 * shortRow;
 /// Nor are operands gathered beyond these.
 constexpr size_t gatheredOperands = 4;
 
@@ -74,8 +77,8 @@ public:
       return emitUngathered(begin, end);
     SmallVector<Value> inRows(inRow);
     rows = collapse(inRows, &Operand::turns);
-    Value isShort =
-        r.logicalAnd(r.less(row.length, r.constant(shortRow)), r.less(row.length, rows.length));
+    Value isShort = r.logicalAnd(r.less(row.length, r.constant(shortRow)),
+                                 r.less(r.constant(fewestGathered - 1), rows.length));
     emitEither(
         r, isShort, [&] { emitGathered(begin, end); },
         [&] {
@@ -290,7 +293,9 @@ private:
       KernelBuilder::Buffer gathered = operand.buffer;
       OpBuilder::InsertionGuard inner(r.b);
       r.b.setInsertionPointToStart(r.context.getParentBlock());
-      gathered.pointer = stackElements(r, operand.buffer.type.getElementType(), gatheredElements);
+      // A row is a store of a vector, which the next ones overwrite from its end on.
+      gathered.pointer =
+          stackElements(r, operand.buffer.type.getElementType(), gatheredElements + shortRow);
       r.bind(operand.tensor, gathered);
     }
     askSizes();
@@ -324,28 +329,44 @@ private:
       r.bind(operand.tensor, operand.buffer);
   }
 
-  /// Gathers `count` elements of rows from the operand's element `first` on: along a row or
-  /// from row to row it stays.
+  /// Gathers `count` elements of rows: the one row that begins at the operand's element `first`,
+  /// or one element for each row, from there on, or for all of them.
   void gather(const Operand &operand, Value first, Value count) {
-    OpBuilder::InsertionGuard guard(r.b);
-    Value zero = r.constant(0), one = r.constant(1);
-    auto loop =
-        scf::ForOp::create(r.b, r.loc, zero, count, one, ValueRange{zero /*column*/, first});
-    forbidUnrolling(loop);
-    r.b.setInsertionPointToStart(loop.getBody());
-    Value column = loop.getRegionIterArg(0), from = loop.getRegionIterArg(1);
     Type element = operand.buffer.type.getElementType();
-    Value place = r.add(from, r.select(operand.moves, column, zero));
-    Value taken =
-        LLVM::LoadOp::create(r.b, r.loc, BufferAccess::storageType(element),
-                             BufferAccess::address(r, operand.buffer.pointer, element, place));
-    Value target = BufferAccess::address(r, r.bufferOf(operand.tensor).pointer, element,
-                                         loop.getInductionVar());
-    LLVM::StoreOp::create(r.b, r.loc, taken, target);
-    Value after = r.add(column, one), isOver = r.equal(after, row.length);
-    Value turned = r.add(from, r.select(operand.turns, one, zero));
-    SmallVector<Value> next{r.select(isOver, zero, after), r.select(isOver, turned, from)};
-    scf::YieldOp::create(r.b, r.loc, next);
+    Type stored = BufferAccess::storageType(element);
+    auto vector = VectorType::get({shortRow}, stored);
+    Value zero = r.constant(0), one = r.constant(1);
+    const KernelBuilder::Buffer target = r.bufferOf(operand.tensor);
+    int64_t alignment = elementBytes(element);
+    // A part of the range may end within a row.
+    Value rowCount = r.divide(r.add(count, r.sub(row.length, one)), row.length);
+    auto eachRow = [&](function_ref<Value(Value)> rowOf) {
+      OpBuilder::InsertionGuard guard(r.b);
+      auto loop = scf::ForOp::create(r.b, r.loc, zero, rowCount, one);
+      forbidUnrolling(loop);
+      r.b.setInsertionPointToStart(loop.getBody());
+      Value place = BufferAccess::address(r, target.pointer, element,
+                                          r.mul(loop.getInductionVar(), row.length));
+      LLVM::StoreOp::create(r.b, r.loc, rowOf(loop.getInductionVar()), place, alignment);
+    };
+    auto elementAt = [&](Value at) -> Value {
+      return LLVM::LoadOp::create(r.b, r.loc, stored,
+                                  BufferAccess::address(r, operand.buffer.pointer, element, at));
+    };
+    emitEither(
+        r, operand.moves,
+        [&] {
+          // Behind the row there may be no memory to read a vector from.
+          copyElements(r, operand.buffer, first, target, zero, r.minimum(count, row.length));
+          Value whole = LLVM::LoadOp::create(r.b, r.loc, vector, target.pointer, alignment);
+          eachRow([&](Value) { return whole; });
+        },
+        [&] {
+          eachRow([&](Value number) -> Value {
+            Value at = r.add(first, r.select(operand.turns, number, zero));
+            return vector::BroadcastOp::create(r.b, r.loc, vector, elementAt(at));
+          });
+        });
   }
 
   KernelBuilder &r;

@@ -14,7 +14,7 @@ from floats import count, read_output, write_inputs
 
 FOLDER, CASE = sys.argv[1], int(sys.argv[2])
 #: Sizes of a, b and c.
-CASES = [((5, 900, 3), (5, 1, 3), (900, 1)),  # all, a row for each image, an element for each row
+CASES = [((5, 20011, 3), (5, 1, 3), (20011, 1)),  # all, a row for each image, an element for each row
          ((5, 1, 3), (5, 900, 3), (1, 3)),    # a row again and again
          ((5, 900, 3), (1, 900, 1), (900, 3)),
          ((5, 900, 30), (5, 1, 30), (1, 1)),  # rows that are long enough
