@@ -398,7 +398,7 @@ struct CanonicalGemmsPass : weir::impl::WeirCanonicalGemmsPassBase<CanonicalGemm
     });
     for (Operation *op : work) {
       if (auto dot = dyn_cast<DotGeneralOp>(op)) {
-        if (!productInVectors(dot))
+        if (!elementwiseProduct(dot))
           plainProduct(dot);
         continue;
       }

@@ -240,7 +240,7 @@ static bool shallowProduct(DotGeneralOp dot, const Side &lhs, const Side &rhs) {
   return true;
 }
 
-bool weir::productInVectors(DotGeneralOp dot) {
+bool weir::elementwiseProduct(DotGeneralOp dot) {
   if (productOfVector(dot))
     return true;
   Type element = getElementTypeOrSelf(dot.getLhs().getType());

@@ -15,7 +15,7 @@ namespace weir {
 /// Replaces a product that vectors compute faster than tiles do, by elementwise operations and
 /// sums: of a matrix and a vector, of one row by one column, of a few columns by as few rows.
 /// False where `dot` is none, and stays.
-bool productInVectors(DotGeneralOp dot);
+bool elementwiseProduct(DotGeneralOp dot);
 
 /// `value` with each of `groups`, neighbouring dimensions in order, as one dimension; an
 /// empty group is a dimension of size 1.

@@ -95,9 +95,19 @@ struct Member {
 /// Forks a process that dies with this one. What other threads hold at that moment, UCX's locks
 /// among it, nobody gives back in the new process: with threads it is a failure of the test.
 inline pid_t forkAlone() {
-  int threads = 0;
-  for ([[maybe_unused]] const auto &thread : std::filesystem::directory_iterator("/proc/self/task"))
-    ++threads;
+  auto countThreads = [] {
+    int count = 0;
+    for ([[maybe_unused]] const auto &thread :
+         std::filesystem::directory_iterator("/proc/self/task"))
+      ++count;
+    return count;
+  };
+  // A thread that was joined is listed until the kernel has taken it down.
+  int threads = countThreads();
+  for (int tries = 0; threads > 1 && tries < 1000; ++tries) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    threads = countThreads();
+  }
   EXPECT_EQ(threads, 1) << "a process with threads forks";
   pid_t pid = fork();
   if (pid == 0)
