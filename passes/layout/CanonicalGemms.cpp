@@ -90,11 +90,7 @@ void plainProduct(DotGeneralOp dot) {
   copyDevice(dot, made);
   if (mergeL || mergeR)
     made = reshapedToResult(b, dot, made);
-  if (made.getType() != result)
-    made.setType(result);
-  copyDevice(dot, made);
-  dot.replaceAllUsesWith(made);
-  dot.erase();
+  replaceProduct(dot, made);
 }
 
 /// Whether `user` computes on `value` and on what is the same for all positions,

@@ -174,7 +174,7 @@ bool sharesKernels(Operation *op) {
   return isa<ElementwiseOpInterface>(op) || op->hasTrait<traits::ComputedByTiles>();
 }
 
-/// Nothing where the operation would lose a kernel that it shares: one that `isApart` has none.
+/// Nothing where the operation would lose a kernel that it shares; one that `isApart` shares none.
 std::optional<Surroundings> surroundingsOf(Operation *op, bool isApart = false) {
   constexpr size_t most = 4;
   Surroundings found;

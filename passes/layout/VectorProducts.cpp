@@ -73,9 +73,7 @@ Value weir::reshapedToResult(OpBuilder &b, DotGeneralOp dot, Value made) {
   return ReshapeOp::create(b, loc, made, ConcatOp::create(b, loc, ValueRange(sizes), 0));
 }
 
-/// `made` in the place of the product.
-static void replaceProduct(OpBuilder &b, DotGeneralOp dot, Value made) {
-  made = reshapedToResult(b, dot, made);
+void weir::replaceProduct(DotGeneralOp dot, Value made) {
   if (made.getType() != dot.getType())
     made.setType(cast<RankedTensorType>(dot.getType()));
   copyDevice(dot, made);
@@ -91,7 +89,7 @@ static bool sumAlongLines(OpBuilder &b, DotGeneralOp dot, Value lines, Value oth
   Value sums =
       ReduceOp::create(b, dot.getLoc(), products, ReduceKind::Sum, ArrayRef<int64_t>(last), true);
   copyDevice(dot, sums);
-  replaceProduct(b, dot, sums);
+  replaceProduct(dot, reshapedToResult(b, dot, sums));
   return true;
 }
 
@@ -113,47 +111,6 @@ static bool hasEqualSizes(DotGeneralOp dot) {
   };
   return areEqual(dot.getLhsContract(), dot.getRhsContract()) &&
          areEqual(dot.getLhsBatch(), dot.getRhsBatch());
-}
-
-/// A matrix that the program computes, whose lines lie along the depth, by one vector: sums
-/// along lines, which read it once and in its order. A GEMM would want it turned, or have
-/// one column of many.
-static bool productOfVector(DotGeneralOp dot) {
-  auto lhs = cast<RankedTensorType>(dot.getLhs().getType());
-  auto rhs = cast<RankedTensorType>(dot.getRhs().getType());
-  if (mayBeOffloaded(dot) || !isGemmOfOneType(dot) || !lhs.getElementType().isF32() ||
-      !dot.getLhsBatch().empty())
-    return false;
-  SmallVector<int64_t> contractL(dot.getLhsContract()), contractR(dot.getRhsContract());
-  SmallVector<int64_t> freeL = freeDims(lhs.getRank(), {}, contractL),
-                       freeR = freeDims(rhs.getRank(), {}, contractR);
-  auto isMatrix = [](Value operand, ArrayRef<int64_t> free, ArrayRef<int64_t> contract) {
-    SmallVector<int64_t> order(free);
-    llvm::append_range(order, contract);
-    return llvm::is_sorted(order) && !free.empty() && !contract.empty() &&
-           !operand.getDefiningOp<ConstantOp>();
-  };
-  bool isRight = !(knownCount(rhs, freeR) == 1 && isMatrix(dot.getLhs(), freeL, contractL));
-  if (isRight && !(knownCount(lhs, freeL) == 1 && isMatrix(dot.getRhs(), freeR, contractR)))
-    return false;
-  if (!hasEqualSizes(dot))
-    return false;
-  OpBuilder b(dot);
-  Location loc = dot.getLoc();
-  Value matrix = isRight ? dot.getRhs() : dot.getLhs(),
-        other = isRight ? dot.getLhs() : dot.getRhs();
-  ArrayRef<int64_t> free = isRight ? freeR : freeL, contract = isRight ? contractR : contractL;
-  SmallVector<int64_t> order(isRight ? freeL : freeR);
-  llvm::append_range(order, isRight ? contractL : contractR);
-  SmallVector<SmallVector<int64_t>> groups;
-  for (int64_t dim : free)
-    groups.push_back({dim});
-  groups.push_back(SmallVector<int64_t>(contract));
-  Value lines = merged(b, loc, matrix, groups);
-  SmallVector<SmallVector<int64_t>> whole{
-      llvm::to_vector(llvm::seq<int64_t>(0, int64_t(order.size())))};
-  Value vector = merged(b, loc, transposed(b, loc, other, order), whole);
-  return sumAlongLines(b, dot, lines, vector);
 }
 
 namespace {
@@ -184,9 +141,41 @@ struct Side {
     }
     return merged(b, loc, transposed(b, loc, value, order), merges);
   }
+
+  /// Of each batch one line.
+  Value line(OpBuilder &b, Location loc) const {
+    SmallVector<int64_t> all(free);
+    llvm::append_range(all, contract);
+    return arranged(b, loc, {all});
+  }
 };
 
 } // namespace
+
+/// A matrix that the program computes, whose lines lie along the depth, by one vector: sums
+/// along lines, which read it once and in its order. A GEMM would want it turned, or have
+/// one column of many.
+static bool productOfVector(DotGeneralOp dot, const Side &lhs, const Side &rhs) {
+  auto isMatrix = [](const Side &side) {
+    SmallVector<int64_t> order(side.free);
+    llvm::append_range(order, side.contract);
+    return llvm::is_sorted(order) && !side.free.empty() && !side.contract.empty() &&
+           side.isComputed();
+  };
+  bool isLeft = rhs.lines() == 1 && isMatrix(lhs);
+  bool isRight = !isLeft && lhs.lines() == 1 && isMatrix(rhs);
+  if (!lhs.type().getElementType().isF32() || !lhs.batch.empty() || !(isLeft || isRight) ||
+      !hasEqualSizes(dot))
+    return false;
+  const Side &matrix = isLeft ? lhs : rhs, &vector = isLeft ? rhs : lhs;
+  SmallVector<SmallVector<int64_t>> groups;
+  for (int64_t dim : matrix.free)
+    groups.push_back({dim});
+  groups.push_back(matrix.contract);
+  OpBuilder b(dot);
+  Value lines = matrix.arranged(b, dot.getLoc(), groups);
+  return sumAlongLines(b, dot, lines, vector.line(b, dot.getLoc()));
+}
 
 /// One row by one column for each batch: sums along lines. A tile would have one element.
 static bool productOfLines(DotGeneralOp dot, const Side &lhs, const Side &rhs) {
@@ -198,12 +187,8 @@ static bool productOfLines(DotGeneralOp dot, const Side &lhs, const Side &rhs) {
   if (lhs.batch.empty() || !isLine(lhs) || !isLine(rhs) || !hasEqualSizes(dot))
     return false;
   OpBuilder b(dot);
-  auto lines = [&](const Side &side) {
-    SmallVector<int64_t> all(side.free);
-    llvm::append_range(all, side.contract);
-    return side.arranged(b, dot.getLoc(), {all});
-  };
-  return sumAlongLines(b, dot, lines(lhs), lines(rhs));
+  Value lines = lhs.line(b, dot.getLoc());
+  return sumAlongLines(b, dot, lines, rhs.line(b, dot.getLoc()));
 }
 
 /// Few columns by as few rows (distances of points, outer products): the result, which is all that
@@ -231,22 +216,22 @@ static bool shallowProduct(DotGeneralOp dot, const Side &lhs, const Side &rhs) {
   };
   Value sum;
   for (int64_t i = 0; i < depth; ++i) {
-    Value product = MulOp::create(b, loc, part(rows, batches + 1, i), part(columns, batches, i));
+    Value column = part(rows, batches + 1, i), row = part(columns, batches, i);
+    Value product = MulOp::create(b, loc, column, row);
     copyDevice(dot, product);
     sum = sum ? AddOp::create(b, loc, sum, product).getResult() : product;
     copyDevice(dot, sum);
   }
-  replaceProduct(b, dot, sum);
+  replaceProduct(dot, reshapedToResult(b, dot, sum));
   return true;
 }
 
 bool weir::elementwiseProduct(DotGeneralOp dot) {
-  if (productOfVector(dot))
-    return true;
   Type element = getElementTypeOrSelf(dot.getLhs().getType());
   if (mayBeOffloaded(dot) || !isGemmOfOneType(dot) || !(element.isF32() || element.isF64()))
     return false;
   Side lhs(dot.getLhs(), dot.getLhsBatch(), dot.getLhsContract());
   Side rhs(dot.getRhs(), dot.getRhsBatch(), dot.getRhsContract());
-  return productOfLines(dot, lhs, rhs) || shallowProduct(dot, lhs, rhs);
+  return productOfVector(dot, lhs, rhs) || productOfLines(dot, lhs, rhs) ||
+         shallowProduct(dot, lhs, rhs);
 }

@@ -25,6 +25,9 @@ mlir::Value merged(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value,
 /// `made` under the sizes of the product, from those of its operands.
 mlir::Value reshapedToResult(mlir::OpBuilder &b, DotGeneralOp dot, mlir::Value made);
 
+/// Puts `made`, which has the product's sizes, in its place.
+void replaceProduct(DotGeneralOp dot, mlir::Value made);
+
 } // namespace weir
 
 #endif // WEIR_PASSES_LAYOUT_VECTORPRODUCTS_H

@@ -68,10 +68,11 @@ template <int64_t kept>
                                                   int64_t count) {
   typedef int64_t Vector __attribute__((vector_size(sizeof(int64_t) * wideLanes)));
   Vector best[kept], places[kept];
-  memcpy(best, least, sizeof(best));
-  memcpy(places, indices, sizeof(places));
   int64_t done = 0;
-  if (begin == 0) {
+  if (begin > 0) {
+    memcpy(best, least, sizeof(best));
+    memcpy(places, indices, sizeof(places));
+  } else {
     // The first lines are put in order: equal keys are not exchanged.
     done = kept;
     memcpy(best, keys, sizeof(best));

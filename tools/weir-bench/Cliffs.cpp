@@ -250,8 +250,7 @@ int runCliffsBenchmark(int argc, char **argv) {
   FlagParser parser(
       toolName, "FOLDER [flags]",
       "Times the models that test/oracle/cliffs.py or cliff_shapes.py wrote into FOLDER: ours, "
-      "ONNX "
-      "Runtime's and OpenVINO's in turn, one thread each (WEIR_PYTHON, else python3).");
+      "ONNX Runtime's and OpenVINO's in turn, one thread each (WEIR_PYTHON, else python3).");
   parser.positionals("FOLDER", "with list.tsv", 1, 1, settings.folders);
   parser.group("Measurement");
   parser.text("--filter", "REGEX",

@@ -54,15 +54,11 @@ static bool mayCountOn(KernelBuilder &r, plan::KernelOp kernel, Operation *ancho
     }
     return isOne || (isWhole && (!argument || !r.bufferOf(argument).hasGaps()));
   };
-  for (Operation &op : kernel.getBody().front().without_terminator())
-    if (&op != anchor && isa<ElementwiseOpInterface>(op) &&
-        !llvm::all_of(op.getOperands(), liesAlike))
-      return false;
-    else if (!isa<ElementwiseOpInterface, ConstantOp, ReshapeOp, SliceOp, UnpackPanelsOp,
-                  TransposeOp>(op) &&
-             &op != anchor)
-      return false;
-  return true;
+  return llvm::all_of(kernel.getBody().front().without_terminator(), [&](Operation &op) {
+    if (isa<ElementwiseOpInterface>(op))
+      return llvm::all_of(op.getOperands(), liesAlike);
+    return &op == anchor || isa<ConstantOp, ReshapeOp, SliceOp, UnpackPanelsOp, TransposeOp>(op);
+  });
 }
 
 AmxRowPanelEmitter::AmxRowPanelEmitter(KernelBuilder &r, plan::KernelOp kernel,

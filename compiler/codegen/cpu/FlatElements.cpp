@@ -71,12 +71,11 @@ public:
 
   void emit(Value begin, Value end) {
     askSizes();
-    SmallVector<Value> inRow(dims.size());
-    row = collapse(inRow, &Operand::moves);
+    SmallVector<Value> inside(dims.size());
+    row = collapse(inside, &Operand::moves);
     if (!gathers())
       return emitUngathered(begin, end);
-    SmallVector<Value> inRows(inRow);
-    rows = collapse(inRows, &Operand::turns);
+    rows = collapse(inside, &Operand::turns);
     Value isShort = r.logicalAnd(r.less(row.length, r.constant(shortRow)),
                                  r.less(r.constant(fewestGathered - 1), rows.length));
     emitEither(
