@@ -39,6 +39,10 @@ static bool mayCountOn(KernelBuilder &r, plan::KernelOp kernel, Operation *ancho
   if (target.hasGaps() ||
       cast<RankedTensorType>(anchor->getResult(0).getType()).getShape() != shape)
     return false;
+  // Numbers are places along the last of these dimensions. Of a size of 1 it would be one that
+  // operands are stretched along, and each line would read what the first one does.
+  if (shape[rank - 2] == 1 && rank - 2 > first)
+    return false;
   auto liesAlike = [&](Value value) {
     auto argument = dyn_cast<BlockArgument>(value);
     Operation *def = value.getDefiningOp();
