@@ -104,6 +104,7 @@ private:
   void emitBorderedLines(const Part &part, const Columns &wanted);
   void emitBorderedLine(const Part &part, const Columns &wanted, Value line, Value before);
   AxisRange linesInside(Value line);
+  SmallVector<std::pair<Value, Value>> placesFrom(Value line, Value x, int64_t count);
 
   KernelBuilder &r;
   plan::KernelOp kernel;
@@ -130,6 +131,7 @@ private:
   bool hasBorder;
   Along vertical, horizontal;
   bool wraps;  ///< positions run on from one line to the next, where memory may have a gap
+  bool runsOn; ///< so do those of windows, whose rows are anywhere then
   int64_t tilesInPanel;
 };
 
@@ -174,6 +176,8 @@ ConvolutionEmitter::ConvolutionEmitter(KernelBuilder &r, plan::KernelOp kernel, 
     horizontal = along(1);
   }
   isOpen = target.type.isDynamicDim(outer + 1);
+  runsOn = isOpen && !isPointwise && shape.rows <= mostPointers;
+  wraps |= runsOn;
   if (!isOpen) {
     tilesInPanel = llvm::divideCeil(blocks[outer] * target.type.getDimSize(outer + 1), shape.rows);
     return;
@@ -257,6 +261,22 @@ void ConvolutionEmitter::placePart(Part &part) {
   part.plane = r.add(part.plane, firstChannel);
 }
 
+/// Lines and places in them of `count` positions from (`line`, `x`) on, where `x` may be beyond the
+/// line's end.
+SmallVector<std::pair<Value, Value>> ConvolutionEmitter::placesFrom(Value line, Value x,
+                                                                    int64_t count) {
+  Value zero = r.constant(0), one = r.constant(1);
+  SmallVector<std::pair<Value, Value>> places = {
+      {r.add(line, r.divide(x, width)), r.remainder(x, width)}};
+  while (int64_t(places.size()) < count) {
+    auto [last, at] = places.back();
+    Value next = r.add(at, one), isEnd = r.equal(next, width);
+    places.push_back({arith::SelectOp::create(r.b, r.loc, isEnd, r.add(last, one), last),
+                      arith::SelectOp::create(r.b, r.loc, isEnd, zero, next)});
+  }
+  return places;
+}
+
 void ConvolutionEmitter::emitPositions(const Part &part, const Columns &wanted,
                                        const Positions &positions) {
   ArrayRef<int64_t> dilations = conv.getDilations(), inLine = conv.getStrides().take_back(2);
@@ -271,12 +291,22 @@ void ConvolutionEmitter::emitPositions(const Part &part, const Columns &wanted,
   if (hasBorder && first && !horizontal.areInside(*first, across))
     for (int64_t i = 0; i < positions.rows; ++i)
       cut.push_back(horizontal.tapsAt(*first + i % across));
+  SmallVector<std::pair<Value, Value>> places;
+  SmallVector<Value> bases(positions.rows, base);
+  if (wraps)
+    places = placesFrom(positions.line, positions.x, positions.rows);
+  if (runsOn)
+    for (auto [own, place] : llvm::zip_equal(bases, places))
+      own = r.add(r.add(part.plane, r.mul(r.mul(place.first, r.constant(inLine[0])), lineLength)),
+                  r.mul(r.mul(place.second, r.constant(inLine[1])), channelsOfAll));
   auto readLeft = [&](int64_t i, ValueRange k) {
     Value window;
     for (int64_t d = 0; d < outerLoops; ++d) {
       Value own = r.mul(r.mul(k[d], r.constant(dilations[d])), steps[d]);
       window = window ? r.add(window, own) : own;
     }
+    if (runsOn)
+      return loadStep(r, conv, input.pointer, r.add(r.add(bases[i], window), k[outerLoops]));
     Value line = r.mul(r.constant(i / across * inLine[0]), lineLength),
           inOwn = r.mul(r.constant(i % across * inLine[1]), channelsOfAll);
     if (!cut.empty()) {
@@ -302,13 +332,11 @@ void ConvolutionEmitter::emitPositions(const Part &part, const Columns &wanted,
   };
   auto indexOfRow = [&](int64_t i) {
     SmallVector<Value> indices(part.at.begin(), part.at.begin() + outer);
-    Value at = r.add(positions.line, r.constant(i / across)),
-          own = r.add(positions.x, r.constant(i % across));
-    if (wraps) {
-      at = r.add(at, r.divide(own, width));
-      own = r.remainder(own, width);
-    }
-    indices.append({at, own});
+    if (wraps)
+      indices.append({places[i].first, places[i].second});
+    else
+      indices.append({r.add(positions.line, r.constant(i / across)),
+                      r.add(positions.x, r.constant(i % across))});
     return indices;
   };
   Value tiles;
@@ -408,7 +436,7 @@ void ConvolutionEmitter::emitBorderedLines(const Part &part, const Columns &want
 
 void ConvolutionEmitter::emitColumns(const Part &part, const Columns &wanted) {
   Value zero = r.constant(0);
-  if (kernel.getSchedule()[plan::schedule::pointwise]) {
+  if (runsOn || kernel.getSchedule()[plan::schedule::pointwise]) {
     // Lines follow each other in both tensors: positions beyond the end of
     // one are those of the next.
     emitLine(part, wanted, zero, r.mul(part.firstLine, width), r.mul(part.lines, width), zero);

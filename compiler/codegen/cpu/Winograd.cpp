@@ -347,14 +347,22 @@ private:
           firstTile = r.mul(firstLine, piece.across);
     // A matrix that lasts for a while comes evenly; one that does not is asked for at once, or its
     // end would be asked for right before it is read.
-    constexpr int64_t longMatrix = 48 << 10;
+    constexpr int64_t longMatrix = 48 << 10, mostShares = 4;
     int64_t bytes = channels * shape.width() * elementBytes(element);
-    // Of an open image nobody knows how many row tiles there will be.
-    bool isLong = bytes > longMatrix && !target.type.isDynamicDim(2);
-    const int64_t shares =
-        !isLong ? 1
-                : std::min<int64_t>(
-                      llvm::bit_floor(uint64_t(llvm::divideCeil(tilesAtOnce, shape.rows))), 4);
+    const bool isLong = bytes > longMatrix;
+    // Of an open image row tiles are counted when they are there.
+    const bool isOpen = target.type.isDynamicDim(1) || target.type.isDynamicDim(2);
+    const int64_t most = isLong ? mostShares : 1,
+                  fewest = isOpen ? 1
+                                  : std::min<int64_t>(llvm::bit_floor(uint64_t(llvm::divideCeil(
+                                                          tilesAtOnce, shape.rows))),
+                                                      most);
+    Value shares = r.constant(fewest);
+    for (int64_t more = fewest * 2; isOpen && more <= most; more *= 2) {
+      Value isEnough = r.less(r.constant((more - 1) * shape.rows), r.mul(count, piece.across));
+      shares = r.select(isEnough, r.constant(more), shares);
+    }
+    Value ofStep = r.divide(r.constant(shape.width()), shares);
     emitStepLoop(r, r.constant(0), r.constant(form.matrices()), 1, [&](Value number) {
       Value matrix = r.add(r.mul(number, r.constant(tiles)), firstTile);
       Value sum = r.mul(number, r.constant(tilesAtOnce));
@@ -374,11 +382,13 @@ private:
         // memory.
         auto fetchNext = [&](ValueRange k) {
           const int64_t line = 64 / 4; // of the cache, in numbers; pairs of bf16 are as large
-          Value tile = r.remainder(r.divide(first, r.constant(shape.rows)), r.constant(shares));
+          // Tiles of fewer rows than usual count, too.
+          Value tile = r.divide(r.add(first, r.constant(shape.rows - 1)), r.constant(shape.rows));
+          tile = r.remainder(tile, shares);
           Value step = r.add(r.mul(tile, depth), k[0]);
-          Value next = r.add(r.mul(r.add(columns, depth), r.constant(shape.width())),
-                             r.divide(r.mul(step, r.constant(shape.width())), r.constant(shares)));
-          for (int64_t i = 0; i < int64_t(llvm::divideCeil(shape.width(), line * shares)); ++i) {
+          Value next =
+              r.add(r.mul(r.add(columns, depth), r.constant(shape.width())), r.mul(step, ofStep));
+          for (int64_t i = 0; i < int64_t(llvm::divideCeil(shape.width(), line * fewest)); ++i) {
             Value where = BufferAccess::address(r, weights.pointer, b.getF32Type(),
                                                 r.add(next, r.constant(i * line)));
             LLVM::Prefetch::create(b, r.loc, where, /*rw=*/0, /*hint=*/2, /*cache=*/1);

@@ -106,32 +106,6 @@ static bool isPointwise(KernelOp kernel, ConvOp conv) {
   return true;
 }
 
-/// The tile of a convolution by a window of one element, for `rows` positions of a part. Of two
-/// that take as many steps the one that loads less is faster, by far where another thread has a
-/// share of the processor's first-level cache: the image is read half as often by four vectors of
-/// columns.
-static SmallVector<int64_t> pointwiseTile(const VectorUnit &unit, ConvOp conv, int64_t rows,
-                                          int64_t columns, int64_t pitch,
-                                          const TileChoice &choice) {
-  SmallVector<int64_t> tile = registerTile(unit, rows, columns, pitch, choice);
-  // Measured up to so many channels: beyond, the wider panel passes from the second-level cache.
-  constexpr int64_t wideRows = 6, wideVectors = 4, mostChannels = 512, inAddition = 8;
-  int64_t channels = stepsAlong(conv), lanes = unit.lanes();
-  if (choice.rows || unit.registers < 32 || unit.elementBytes != 4 || multipliesPairs(conv) ||
-      conv.getGroups() != 1 || ShapedType::isDynamic(rows) || rows < wideRows ||
-      ShapedType::isDynamic(columns) || columns % (wideVectors * lanes) || tile[1] >= wideVectors ||
-      ShapedType::isDynamic(channels) || channels > mostChannels)
-    return tile;
-  auto cost = [&](int64_t tileRows, int64_t vectors) {
-    int64_t tiles = llvm::divideCeil(rows, tileRows) * (columns / lanes / vectors);
-    return inAddition * registerTileCost(unit, tileRows, vectors, rows, columns) +
-           tiles * (tileRows + vectors);
-  };
-  if (cost(wideRows, wideVectors) < cost(tile[0], tile[1]))
-    tile = {wideRows, wideVectors, lanes};
-  return tile;
-}
-
 /// Sets the register tile of a convolution and returns how its range is cut:
 /// images (and planes), lines, whole lines, channels. Each part holds many positions, so
 /// that a panel of the filter is read once for them.
@@ -175,7 +149,7 @@ SmallVector<int64_t> weir::convolutionTiles(ScheduleBuilder &s, KernelOp kernel,
   if (isPointwise(kernel, conv)) {
     s.set(schedule::pointwise, true);
     int64_t rows = std::min(lines, height) * width;
-    return cut(lines, pointwiseTile(unit, conv, rows, columns, pitch, choice));
+    return cut(lines, widestTile(unit, conv, rows, columns, pitch, choice));
   }
   auto tile = registerTile(unit, ShapedType::kDynamic, columns, pitch, choice);
   if (width == 0 || width >= tile[0])

@@ -102,7 +102,12 @@ SmallVector<int64_t> weir::gemmTiles(ScheduleBuilder &s, KernelOp kernel, DotGen
   int64_t packedDepth = choice.depth.value_or(blockOfPacked);
   if (packs && canPackRows(kernel, dot, unit, sizes, packedDepth))
     return packedRowTiles(s, unit, batch, sizes, packedDepth, choice);
-  auto tile = registerTile(unit, rows, columns, isOpen ? depth : depth * unit.elementBytes, choice);
+  // Positions of images of open size are as many as those of a convolution, which this was.
+  constexpr int64_t imageRank = 4;
+  const bool isImage = rank == imageRank && !batch && ShapedType::isDynamic(rows);
+  const int64_t pitch = isOpen ? depth : depth * unit.elementBytes;
+  auto tile = isImage ? widestTile(unit, dot, rows, columns, pitch, choice)
+                      : registerTile(unit, rows, columns, pitch, choice);
   int64_t width = tile[1] * tile[2];
   if (rows == 1 && isConstant && !batch && !choice.rows && columns >= vectorsOfRow * tile[2]) {
     tile[1] = vectorsOfNarrowPanel;
@@ -128,7 +133,11 @@ SmallVector<int64_t> weir::gemmTiles(ScheduleBuilder &s, KernelOp kernel, DotGen
   // Enough rows that a panel of the right operand is read once for many. Sums that
   // wait between blocks are on the stack.
   constexpr int64_t mostSums = 1 << 16;
-  int64_t many = choice.part ? choice.part : partRows;
+  // An open number of rows of many panels goes by blocks as long as those of convolutions, one of
+  // which often is all.
+  constexpr int64_t manyPanels = 8;
+  bool isLong = ShapedType::isDynamic(rows) && columns >= manyPanels * width;
+  int64_t many = choice.part ? choice.part : isLong ? partPositions : partRows;
   if (each)
     many = std::min(many, mostSums / width);
   many = llvm::alignTo(many, tile[0]);

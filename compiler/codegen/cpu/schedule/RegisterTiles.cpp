@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/schedule/RegisterTiles.h"
+#include "compiler/codegen/cpu/schedule/ProductTiles.h"
 #include "compiler/codegen/cpu/schedule/TileChoice.h"
 #include "dialects/weir/BlockQuantized.h"
 #include "dialects/weir/Pch.h"
@@ -178,10 +179,6 @@ bool weir::isVectorEpilogue(ArrayRef<Operation *> operations, Operation *anchor)
 /// first-level caches of 64 sets, which have 8 or 12 ways: more rows than ways
 /// leave none of them there until its line is read to the end.
 static constexpr int64_t sameSetPitch = 4096, waysOfSet = 8;
-/// Rows an open distance apart have a pointer each, of which the 16 registers for addresses hold
-/// so many beside what else a loop needs.
-static constexpr int64_t mostPointers = 8;
-
 /// Steps of a tile in additions: processors load as many operands at a time as they
 /// add, so many additions are under way at once, and a step costs something besides.
 static int64_t stepCost(int64_t rows, int64_t vectors) {
@@ -246,6 +243,31 @@ SmallVector<int64_t> weir::registerTile(const VectorUnit &unit, int64_t rows, in
     }
   }
   return {best->rows, best->vectors, lanes};
+}
+
+SmallVector<int64_t> weir::widestTile(const VectorUnit &unit, Operation *product, int64_t rows,
+                                      int64_t columns, int64_t pitch, const TileChoice &choice) {
+  SmallVector<int64_t> tile = registerTile(unit, rows, columns, pitch, choice);
+  // Measured up to so many steps: beyond, the wider panel passes from the second-level cache.
+  constexpr int64_t wideRows = 6, wideVectors = 4, mostSteps = 512, inAddition = 8;
+  const int64_t steps = stepsAlong(product), lanes = unit.lanes();
+  const bool isOpen = ShapedType::isDynamic(rows);
+  auto conv = dyn_cast<ConvOp>(product);
+  if (choice.rows || unit.registers < 32 || unit.elementBytes != 4 || multipliesPairs(product) ||
+      (conv && conv.getGroups() != 1) || (!isOpen && rows < wideRows) ||
+      ShapedType::isDynamic(columns) || columns % (wideVectors * lanes) || tile[1] >= wideVectors ||
+      ShapedType::isDynamic(steps) || steps > mostSteps)
+    return tile;
+  // Of an open number of rows, of as many as leave no rest in either.
+  const int64_t height = isOpen ? wideRows * tile[0] : rows;
+  auto cost = [&](int64_t tileRows, int64_t vectors) {
+    int64_t tiles = llvm::divideCeil(height, tileRows) * (columns / lanes / vectors);
+    return inAddition * registerTileCost(unit, tileRows, vectors, height, columns) +
+           tiles * (tileRows + vectors);
+  };
+  if (cost(wideRows, wideVectors) < cost(tile[0], tile[1]))
+    tile = {wideRows, wideVectors, lanes};
+  return tile;
 }
 
 VectorUnit weir::unitFor(const VectorUnit &unit, Operation *anchor) {

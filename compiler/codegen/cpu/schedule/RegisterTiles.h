@@ -36,6 +36,9 @@ struct TileChoice;
 /// Without a choice a part of a product's range holds so many rows, and one of
 /// a convolution's so many positions.
 inline constexpr int64_t partRows = 140, partPositions = 224;
+/// Rows an open distance apart have a pointer each, of which the 16 registers for addresses hold
+/// so many beside what else a loop needs.
+inline constexpr int64_t mostPointers = 8;
 /// Without a choice a block in Winograd's form of tiles of 2x2, or 4x4, results has so many
 /// elements of each of the 16, or 36, matrices: 256 KiB in all, 784 (882) for processors with
 /// AVX-512, whose second-level caches have 1 MiB and more.
@@ -69,6 +72,13 @@ std::optional<llvm::SmallPtrSet<mlir::Operation *, 8>> vectorPrologue(mlir::Oper
 /// be ShapedType::kDynamic). `pitch` is the distance of rows in bytes, 0: unknown, kDynamic: open.
 llvm::SmallVector<int64_t> registerTile(const VectorUnit &unit, int64_t rows, int64_t columns,
                                         int64_t pitch, const TileChoice &choice);
+/// The same for a product whose rows lie behind each other, a convolution by a window of one
+/// element or a matrix product. Of two that take as many steps the one that loads less is faster,
+/// by far where another thread has a share of the processor's first-level cache: the left operand
+/// is read half as often by four vectors of columns.
+llvm::SmallVector<int64_t> widestTile(const VectorUnit &unit, mlir::Operation *product,
+                                      int64_t rows, int64_t columns, int64_t pitch,
+                                      const TileChoice &choice);
 /// What that tile costs, in steps; registerTile takes the cheapest.
 int64_t registerTileCost(const VectorUnit &unit, int64_t tileRows, int64_t tileVectors,
                          int64_t rows, int64_t columns);
