@@ -106,7 +106,8 @@ LogicalResult col2Im(NodeImport &n) {
   Value entries = n.reduce(n.concat(blocks, 0), "prod", {0}, true);
   Value channels = n.div(n.sizeOf(x, 1), entries);
   Value maps = n.mul(lead, channels);
-  Value columns = n.reshapeTo(x, n.concat({maps, n.ints({-1})}, 0));
+  Value places = n.mul(entries, n.reduce(n.concat(steps, 0), "prod", {0}, true));
+  Value columns = n.reshapeTo(x, n.concat({maps, places}, 0));
   Value pixels = n.reduce(n.concat(padded, 0), "prod", {0}, true);
   Value flat = n.expandTo(n.like(x, 0), n.concat({pixels, maps}, 0));
   Value sum = n.op<ScatterNdOp>(flat, n.reshape(place, {-1, 1}), n.transpose(columns, {1, 0}),

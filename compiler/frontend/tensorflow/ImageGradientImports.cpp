@@ -226,6 +226,11 @@ template <bool isGradient> static LogicalResult scaleAndTranslate(NodeImport &n)
   if (!kernel)
     return failure();
   x = n.cast(x, n.b.getF32Type());
+  if (!isGradient) {
+    require(n, n.compare("gt", n.shapeSlice(x, 1, 4), 0), "the image has no pixels or channels");
+    require(n, n.compare("gt", other, 0), "a size is not positive");
+    require(n, n.compare("gt", scale, 0), "a scale is not positive");
+  }
   for (int64_t dim = 1; dim < 3; ++dim) {
     Value here = n.sizeOf(n.in(0), dim);
     Value there = isGradient ? n.sizeOf(other, dim) : n.toI64(n.slice(other, 0, dim - 1, dim));

@@ -359,25 +359,20 @@ static LogicalResult padWith(NodeImport &n, Value value, StringRef mode) {
   if (!x || !paddings || !value)
     return failure();
   int64_t rank = n.rank(x);
-  Value pads;
-  if (auto known = n.knownInts(1)) {
-    if (static_cast<int64_t>(known->size()) != 2 * rank)
-      return n.invalid("found " + Twine(known->size()) + " paddings for a tensor of rank " +
-                       Twine(rank));
-    IntVector order;
-    for (int64_t side : {0, 1})
-      for (int64_t i = 0; i < rank; ++i)
-        order.push_back((*known)[2 * i + side]);
-    pads = n.ints(order);
-  } else {
-    Value wide = n.toI64(paddings);
+  if (auto known = n.knownInts(1); known && static_cast<int64_t>(known->size()) != 2 * rank)
+    return n.invalid("found " + Twine(known->size()) + " paddings for a tensor of rank " +
+                     Twine(rank));
+  if (failed(requireShape(n, paddings, n.ints({rank, 2}), "the paddings")))
+    return failure();
+  Value wide = n.toI64(paddings);
+  // Negative ones that are known are an error of the operation that pads.
+  if (!n.knownInts(1))
     require(n, n.compare("ge", wide, 0), "paddings must not be negative");
-    // Where elements are mirrored, there must be as many.
-    if (mode != "constant" && rank > 0)
-      require(n, n.compare(mode == "reflect" ? "lt" : "le", wide, n.unsqueeze(n.shapeOf(x), {1})),
-              "paddings must not be greater than the dimension size");
-    pads = n.reshape(n.transpose(wide, {1, 0}), {2 * rank});
-  }
+  // Where elements are mirrored, there must be as many, whether there are any or not.
+  if (mode != "constant" && rank > 0)
+    require(n, n.compare(mode == "reflect" ? "lt" : "le", wide, n.unsqueeze(n.shapeOf(x), {1})),
+            "paddings must not be greater than the dimension size");
+  Value pads = n.reshape(n.transpose(wide, {1, 0}), {2 * rank});
   return n.result(n.op<PadOp>(x, pads, value, n.text(mode)));
 }
 

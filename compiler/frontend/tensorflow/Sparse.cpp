@@ -40,6 +40,9 @@ SparseTensor weir::tf::sparseInput(NodeImport &n, size_t indices, size_t values,
     require(n, n.compare("eq", n.sizeOf(x.values, 0), n.sizeOf(x.indices, 0)),
             "a sparse tensor must have a value for each index");
     require(n, n.compare("ge", x.shape, 0), "a size of a sparse tensor is negative");
+    // Of no indices any rank is a matrix without elements.
+    require(n, n.compare("eq", n.sizeOf(n.in(indices), 1), double(x.rank)),
+            "indices of a sparse tensor have not its rank");
   }
   return x;
 }

@@ -82,6 +82,7 @@ static LogicalResult sparseSlice(NodeImport &n) {
     return failure();
   start = n.toI64(start);
   size = n.toI64(size);
+  require(n, n.compare("ge", size, 0), "a size is negative");
   size = n.maximum(n.minimum(size, n.sub(x.shape, start)), 0.0);
   SparseTensor part = cut(n, x, start, size);
   return n.results({part.indices, part.values, part.shape});

@@ -53,7 +53,7 @@ static std::optional<Dilated> findMaxima(NodeImport &n, Value x, Value filter) {
       count = (shape[1 + i] + stride - 1) / stride;
       total = std::max<int64_t>((count - 1) * stride + reach - shape[1 + i], 0);
     } else {
-      count = (shape[1 + i] - reach + stride) / stride;
+      count = std::max<int64_t>((shape[1 + i] - reach + stride) / stride, 0);
     }
     border[1 + i] = total / 2;
     border[5 + i] = total - total / 2;
@@ -72,10 +72,12 @@ static std::optional<Dilated> findMaxima(NodeImport &n, Value x, Value filter) {
   for (int64_t h = 0; h < window[0]; ++h)
     for (int64_t w = 0; w < window[1]; ++w) {
       int64_t top = h * rates[1], left = w * rates[2];
-      Value part = n.op<SliceOp>(
-          padded, n.ints({top, left}),
-          n.ints({top + (steps[0] - 1) * strides[1] + 1, left + (steps[1] - 1) * strides[2] + 1}),
-          n.ints({strides[1], strides[2]}), n.list({1, 2}), n.flag(false));
+      auto behind = [&](int64_t first, int dim) {
+        return steps[dim] ? first + (steps[dim] - 1) * strides[1 + dim] + 1 : first;
+      };
+      Value part =
+          n.op<SliceOp>(padded, n.ints({top, left}), n.ints({behind(top, 0), behind(left, 1)}),
+                        n.ints({strides[1], strides[2]}), n.list({1, 2}), n.flag(false));
       sums.push_back(n.add(part, n.pick(n.pick(weights, 0, h), 0, w)));
     }
   Value all = n.stack(sums, 0);
@@ -291,6 +293,9 @@ static LogicalResult lrnGrad(NodeImport &n) {
   int64_t rank = n.rank(x), radius = n.i("depth_radius");
   if (radius != 0 && !n.isStep(radius))
     return n.invalid("expected depth_radius 0 to 2^31 - 1, got " + Twine(radius));
+  if (failed(requireShape(n, dy, n.shapeOf(x), "the gradient")) ||
+      failed(requireShape(n, y, n.shapeOf(x), "the result")))
+    return failure();
   double alpha = n.f("alpha"), beta = n.f("beta");
   Type type = n.element(x);
   // Sums of neighbours along the channels, as a pool over one dimension.
