@@ -271,8 +271,7 @@ SmallVector<std::pair<Value, Value>> ConvolutionEmitter::placesFrom(Value line, 
   while (int64_t(places.size()) < count) {
     auto [last, at] = places.back();
     Value next = r.add(at, one), isEnd = r.equal(next, width);
-    places.push_back({arith::SelectOp::create(r.b, r.loc, isEnd, r.add(last, one), last),
-                      arith::SelectOp::create(r.b, r.loc, isEnd, zero, next)});
+    places.push_back({r.select(isEnd, r.add(last, one), last), r.select(isEnd, zero, next)});
   }
   return places;
 }

@@ -302,6 +302,8 @@ private:
     });
   }
 
+  bool isOpenImage() const { return target.type.isDynamicDim(1) || target.type.isDynamicDim(2); }
+
   /// What lines of a known length leave over of whole row tiles, where they are as many as they
   /// are unless a thread's range ends within them.
   SmallVector<int64_t> usualRests() const {
@@ -330,7 +332,7 @@ private:
   /// longer to compile than it saves.
   void forRowTiles(const Piece &piece, Value count, function_ref<void(Value, int64_t)> tile) {
     Value all = r.mul(count, piece.across), size = r.constant(shape.rows);
-    if (target.type.isDynamicDim(1) || target.type.isDynamicDim(2))
+    if (isOpenImage())
       return emitRowTiles(r, all, shape.rows, tile);
     Value whole = r.mul(r.divide(all, size), size), rest = r.sub(all, whole), end = all;
     SmallVector<int64_t> rests = usualRests();
@@ -351,7 +353,7 @@ private:
     int64_t bytes = channels * shape.width() * elementBytes(element);
     const bool isLong = bytes > longMatrix;
     // Of an open image row tiles are counted when they are there.
-    const bool isOpen = target.type.isDynamicDim(1) || target.type.isDynamicDim(2);
+    const bool isOpen = isOpenImage();
     const int64_t most = isLong ? mostShares : 1,
                   fewest = isOpen ? 1
                                   : std::min<int64_t>(llvm::bit_floor(uint64_t(llvm::divideCeil(

@@ -342,7 +342,7 @@ static LogicalResult cropAndResize(NodeImport &n) {
   Type f32 = n.b.getF32Type();
   if (n.rank(crops) != 1)
     return n.invalid("expected the height and width of crops, got rank " + Twine(n.rank(crops)));
-  if (failed(requireShape(n, crops, n.ints({2}), "the height and width of crops")))
+  if (failed(requireShape(n, crops, n.ints({2}), "height and width of crops")))
     return failure();
   auto crop = makeCrop(n, n.in(1), n.in(2), n.sizeOf(image, 0), n.shapeSlice(image, 1, 3),
                        n.reshape(n.toI64(crops), {2}), false);
@@ -385,7 +385,7 @@ static LogicalResult cropGradImage(NodeImport &n) {
   Type type = n.elementAttr("T");
   if (!isImage(n, dy) || !shape || !type)
     return failure();
-  if (failed(requireShape(n, shape, n.ints({4}), "the shape of the images")))
+  if (failed(requireShape(n, shape, n.ints({4}), "shape of the images")))
     return failure();
   shape = n.reshape(n.toI64(shape), {4});
   Value channels = n.slice(shape, 0, 3, 4);

@@ -33,7 +33,7 @@ static LogicalResult checkResize(NodeImport &n, Value x, Value sizes) {
   if (n.rank(sizes) != 1)
     return n.invalid("expected height and width, got rank " + Twine(n.rank(sizes)));
   if (failed(checkCorners(n)) ||
-      failed(requireShape(n, sizes, n.ints({2}), "the height and width asked for")))
+      failed(requireShape(n, sizes, n.ints({2}), "height and width asked for")))
     return failure();
   require(n, n.compare("gt", sizes, 0), "a size that is asked for is not above 0");
   require(n, n.compare("gt", n.shapeSlice(x, 1, 4), 0), "an image has no pixels");

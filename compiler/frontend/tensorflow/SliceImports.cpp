@@ -359,10 +359,7 @@ static LogicalResult padWith(NodeImport &n, Value value, StringRef mode) {
   if (!x || !paddings || !value)
     return failure();
   int64_t rank = n.rank(x);
-  if (auto known = n.knownInts(1); known && static_cast<int64_t>(known->size()) != 2 * rank)
-    return n.invalid("found " + Twine(known->size()) + " paddings for a tensor of rank " +
-                     Twine(rank));
-  if (failed(requireShape(n, paddings, n.ints({rank, 2}), "the paddings")))
+  if (failed(requireShape(n, paddings, n.ints({rank, 2}), "paddings")))
     return failure();
   Value wide = n.toI64(paddings);
   // Negative ones that are known are an error of the operation that pads.

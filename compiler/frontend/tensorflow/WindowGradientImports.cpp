@@ -140,7 +140,7 @@ static LogicalResult mirrorPadGrad(NodeImport &n) {
   if (!dy || !pads)
     return failure();
   bool reflect = n.s("mode") == "REFLECT";
-  if (failed(requireShape(n, pads, n.ints({n.rank(dy), 2}), "the paddings")))
+  if (failed(requireShape(n, pads, n.ints({n.rank(dy), 2}), "paddings")))
     return failure();
   pads = n.toI64(pads);
   require(n, n.compare("ge", pads, 0), "a padding is negative");
@@ -293,8 +293,8 @@ static LogicalResult lrnGrad(NodeImport &n) {
   int64_t rank = n.rank(x), radius = n.i("depth_radius");
   if (radius != 0 && !n.isStep(radius))
     return n.invalid("expected depth_radius 0 to 2^31 - 1, got " + Twine(radius));
-  if (failed(requireShape(n, dy, n.shapeOf(x), "the gradient")) ||
-      failed(requireShape(n, y, n.shapeOf(x), "the result")))
+  if (failed(requireSame(n, dy, x, "the gradient and the image")) ||
+      failed(requireSame(n, y, x, "the result and the image")))
     return failure();
   double alpha = n.f("alpha"), beta = n.f("beta");
   Type type = n.element(x);
