@@ -7,6 +7,7 @@
 
 #include "compiler/emit/KernelPasses.h"
 
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/LazyCallGraph.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
@@ -114,6 +115,10 @@ private:
     }
     if (size < 3)
       return false;
+    // What a turn costs is that of the loops in it, which stay; written out, each would be there
+    // several times.
+    if (isOfLongLoops(loop, results))
+      return true;
     bool mayPeel = mayBePeeled(loop);
     if (2 * size <= mostCost && mayPeel)
       return false;
@@ -159,6 +164,61 @@ private:
                return llvm::isa<llvm::SelectInst, llvm::MinMaxIntrinsic>(i) ||
                       (llvm::isa<llvm::ICmpInst>(i) && &i != branch->getCondition());
              });
+    });
+  }
+
+  /// What all turns of a loop within cost, in front of which what it costs to go around the loop
+  /// outside is nothing.
+  static constexpr uint64_t longCost = 128;
+
+  /// Whether a loop's turns are long loops themselves, and nothing is decided in them by the number
+  /// of the turn: written out, these loops would be there several times, and no shorter.
+  static bool isOfLongLoops(const llvm::Loop &loop, llvm::LoopStandardAnalysisResults &results) {
+    if (loop.isInnermost())
+      return false;
+    for (const llvm::Loop *inner : loop.getLoopsInPreorder()) {
+      if (!inner->isInnermost())
+        continue;
+      uint64_t turns = results.SE.getSmallConstantTripCount(inner), size = 0;
+      for (const llvm::BasicBlock *block : inner->blocks())
+        size += llvm::count_if(*block, costs);
+      if (turns != 0 && turns * size < longCost)
+        return false;
+    }
+    return llvm::none_of(loop.blocks(), [&](const llvm::BasicBlock *block) {
+      return llvm::any_of(*block, [&](const llvm::Instruction &i) {
+        return llvm::isa<llvm::ICmpInst, llvm::MinMaxIntrinsic>(i) && !isEnd(i, results.LI) &&
+               isCounted(i.getOperand(0), results) && isCounted(i.getOperand(1), results);
+      });
+    });
+  }
+
+  /// Whether a question is that for the end of the loop that it is in.
+  static bool isEnd(const llvm::Instruction &i, const llvm::LoopInfo &loops) {
+    const llvm::Loop *loop = loops.getLoopFor(i.getParent());
+    const llvm::BasicBlock *latch = loop ? loop->getLoopLatch() : nullptr;
+    const auto *branch = latch ? llvm::dyn_cast<llvm::BranchInst>(latch->getTerminator()) : nullptr;
+    return branch && branch->isConditional() && branch->getCondition() == &i;
+  }
+
+  /// Whether a value is computed of constants and of numbers of turns, of loops that have few.
+  static bool isCounted(const llvm::Value *value, llvm::LoopStandardAnalysisResults &results,
+                        unsigned depth = 0) {
+    if (llvm::isa<llvm::Constant>(value))
+      return true;
+    const auto *i = llvm::dyn_cast<llvm::Instruction>(value);
+    if (!i || depth > 6)
+      return i; // too much to look at is taken for known
+    if (llvm::isa<llvm::PHINode>(i)) {
+      const llvm::Loop *loop = results.LI.getLoopFor(i->getParent());
+      return !loop || loop->getHeader() != i->getParent() ||
+             results.SE.getSmallConstantTripCount(loop) != 0;
+    }
+    if (!llvm::isa<llvm::BinaryOperator, llvm::CastInst, llvm::CmpInst, llvm::SelectInst,
+                   llvm::MinMaxIntrinsic>(i))
+      return false;
+    return llvm::all_of(i->operands(), [&](const llvm::Use &operand) {
+      return llvm::isa<llvm::Function>(operand) || isCounted(operand, results, depth + 1);
     });
   }
 

@@ -61,6 +61,57 @@ end:
 )";
 }
 
+/// The same of three turns, of which each is a loop of `turns` turns. `chooses`: the first of the
+/// three reads other lines.
+std::string nestOf(int turns, int products, bool chooses = false) {
+  std::string text =
+      R"(
+declare <8 x float> @llvm.fma.v8f32(<8 x float>, <8 x float>, <8 x float>)
+define void @kernel(ptr noalias %from, ptr noalias %to) {
+entry:
+  br label %outer
+outer:
+  %o = phi i64 [ 0, %entry ], [ %after, %latch ]
+  %carried = phi <8 x float> [ zeroinitializer, %entry ], [ %last, %latch ]
+  %first = icmp eq i64 %o, 0
+  %pitch = select i1 %first, i64 64000, i64 128000
+)" +
+      std::string(chooses ? "  %row = mul i64 %o, %pitch\n  %plane = add i64 %row, %pitch\n"
+                          : "  %plane = mul i64 %o, 128000\n") +
+      R"(
+  br label %inner
+inner:
+  %i = phi i64 [ 0, %outer ], [ %next, %inner ]
+  %sum = phi <8 x float> [ %carried, %outer ], [ %last, %inner ]
+  %step = mul i64 %i, 8
+  %at = add i64 %plane, %step
+  %line = getelementptr float, ptr %from, i64 %at
+)";
+  std::string sum = "%sum";
+  for (int i = 0; i < products; ++i) {
+    std::string n = std::to_string(i), made = i + 1 == products ? "%last" : "%s" + n;
+    text += "  %p" + n + " = getelementptr float, ptr %line, i64 " + std::to_string(i * 64) +
+            "\n  %v" + n + " = load <8 x float>, ptr %p" + n + ", align 4\n  " + made +
+            " = call <8 x float> @llvm.fma.v8f32(<8 x float> %v" + n + ", <8 x float> %v" + n +
+            ", <8 x float> " + sum + ")\n";
+    sum = made;
+  }
+  return text + R"(
+  %next = add i64 %i, 1
+  %more = icmp slt i64 %next, )" +
+         std::to_string(turns) + R"(
+  br i1 %more, label %inner, label %latch
+latch:
+  %after = add i64 %o, 1
+  %again = icmp slt i64 %after, 3
+  br i1 %again, label %outer, label %end
+end:
+  store <8 x float> %last, ptr %to, align 4
+  ret void
+}
+)";
+}
+
 /// How many loops and products the list for kernels in vectors leaves of the function.
 std::pair<size_t, size_t> leftOf(const std::string &text) {
   llvm::LLVMContext context;
@@ -99,6 +150,14 @@ TEST(KernelPasses, LoopsThatBecomeTooLongAreKept) {
   EXPECT_EQ(leftOf(loopOf(512, 30)), std::pair(size_t(1), size_t(30)));
   // Few turns of little, of which addresses alone would fall away.
   EXPECT_EQ(leftOf(loopOf(7, 60)), std::pair(size_t(1), size_t(60)));
+}
+
+TEST(KernelPasses, TurnsThatAreLongLoopsAreKept) {
+  EXPECT_EQ(leftOf(nestOf(512, 16)), std::pair(size_t(2), size_t(16)));
+  // What is known of each turn may make its loop another one.
+  EXPECT_EQ(leftOf(nestOf(512, 16, /*chooses=*/true)), std::pair(size_t(3), size_t(48)));
+  // Loops that are written out are no loops.
+  EXPECT_EQ(leftOf(nestOf(2, 16)), std::pair(size_t(0), size_t(96)));
 }
 
 TEST(KernelPasses, TurnsThatDifferAreWrittenOutBesideTheLoop) {
