@@ -78,6 +78,7 @@ private:
     Value panel, column;   ///< column: the panel's first
     Value firstLine, lines;
     Value plane; ///< the first element that the group reads
+    Value inPanel; ///< where `column` is in its panel; null: at the beginning
   };
   /// Some vectors of a panel's columns; those from `limit` on do not exist (null: all do).
   struct Columns {
@@ -325,9 +326,11 @@ void ConvolutionEmitter::emitPositions(const Part &part, const Columns &wanted,
     return r.add(r.mul(row, run), k[outerLoops]);
   };
   auto readRight = [&](int64_t v, ValueRange k) {
-    return std::make_pair(
-        filter.buffer.pointer,
-        filter.linear(r, filterRows, filterRow(k), part.panel, part.column, v * shape.lanes));
+    Value linear =
+        filter.linear(r, filterRows, filterRow(k), part.panel, part.column, v * shape.lanes);
+    if (filter.isPacked && part.inPanel)
+      linear = r.add(linear, part.inPanel);
+    return std::make_pair(filter.buffer.pointer, linear);
   };
   auto indexOfRow = [&](int64_t i) {
     SmallVector<Value> indices(part.at.begin(), part.at.begin() + outer);
@@ -470,12 +473,13 @@ void ConvolutionEmitter::emitColumns(const Part &part, const Columns &wanted) {
   }
 }
 
-/// The panels of a part that is a group whose columns are no whole vectors.
+/// The tiles of a part that is a group whose columns, one panel, are no whole vectors.
 void ConvolutionEmitter::emitGroup(const Part &part) {
   int64_t width = shape.width(), rest = blocks.back() % width, lanes = shape.lanes;
   auto from = [&](Value offset) {
     Part panel = part;
     panel.column = r.add(part.column, offset);
+    panel.inPanel = offset;
     return panel;
   };
   Value whole = r.constant(blocks.back() - rest),

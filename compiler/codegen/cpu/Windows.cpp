@@ -211,9 +211,11 @@ private:
         addLine(channels, own, from, weight, next);
       } else {
         from.push_back(channels.firstOfInput);
-        llvm::SmallDenseMap<int64_t, Value> picked;
-        next[0] = step(next[0], floats(channels.input, anchor->getOperand(0), from), picked,
-                       [&](int64_t depth) { return filterAt(channels, weight, depth); });
+        Value element = floats(channels.input, anchor->getOperand(0), from);
+        for (int64_t depth = 0; depth < group.inputs; ++depth) {
+          Value picked, filter = conv ? filterAt(channels, weight, depth) : Value();
+          next[0] = step(next[0], element, picked, depth, filter);
+        }
       }
       return next;
     };
@@ -230,28 +232,30 @@ private:
                SmallVector<Value> weight, SmallVector<Value> &sums) {
     Value origin = r.sub(r.mul(own.first, r.constant(line->stride)), r.constant(line->before));
     llvm::SmallDenseMap<int64_t, Value> read;
-    llvm::SmallDenseMap<int64_t, llvm::SmallDenseMap<int64_t, Value>> picked;
+    llvm::SmallDenseMap<std::pair<int64_t, int64_t>, Value> picked; // by place and channel
     from.append({origin, channels.firstOfInput});
     weight.push_back(Value());
     // One address for all: of an open line LLVM would multiply for each element.
     Value first = r.linearIndex(r.bufferOf(anchor->getOperand(0)), from);
     if (own.isAsked)
       return addAskedLine(channels, origin, first, weight, sums);
+    // A result's products of several channels wait for each other, so those of all results by one
+    // channel follow each other.
     for (int64_t k = 0; k < line->window; ++k) {
-      SmallVector<Value> filter(group.inputs);
-      for (int64_t i = 0; i < own.count; ++i) {
-        if (own.place && !line->isInside(*own.place + i, k))
-          continue;
-        int64_t offset = i * line->stride + k * line->dilation;
-        Value &element = read[offset];
-        if (!element)
-          element = floatsBehind(channels, first, offset);
-        sums[i] = step(sums[i], element, picked[offset], [&](int64_t depth) {
-          weight.back() = r.constant(k);
-          if (!filter[depth])
-            filter[depth] = filterAt(channels, weight, depth);
-          return filter[depth];
-        });
+      weight.back() = r.constant(k);
+      for (int64_t depth = 0; depth < group.inputs; ++depth) {
+        Value filter;
+        for (int64_t i = 0; i < own.count; ++i) {
+          if (own.place && !line->isInside(*own.place + i, k))
+            continue;
+          int64_t offset = i * line->stride + k * line->dilation;
+          Value &element = read[offset];
+          if (!element)
+            element = floatsBehind(channels, first, offset);
+          if (conv && !filter)
+            filter = filterAt(channels, weight, depth);
+          sums[i] = step(sums[i], element, picked[{offset, depth}], depth, filter);
+        }
       }
     }
   }
@@ -283,11 +287,13 @@ private:
       OpBuilder::InsertionGuard guard(r.b);
       r.b.setInsertionPointToStart(&branch.getThenRegion().front());
       Value element = floatsBehind(channels, first, offset);
-      llvm::SmallDenseMap<int64_t, Value> picked;
-      SmallVector<Value> after;
-      for (auto [i, k] : own)
-        after.push_back(
-            step(sums[i], element, picked, [&](int64_t depth) { return filter[k][depth]; }));
+      SmallVector<Value> picked(group.inputs), after;
+      for (auto [i, k] : own) {
+        Value sum = sums[i];
+        for (int64_t depth = 0; depth < group.inputs; ++depth)
+          sum = step(sum, element, picked[depth], depth, conv ? filter[k][depth] : Value());
+        after.push_back(sum);
+      }
       scf::YieldOp::create(r.b, r.loc, after);
       r.b.setInsertionPointToStart(&branch.getElseRegion().front());
       scf::YieldOp::create(r.b, r.loc, before);
@@ -325,20 +331,15 @@ private:
     return arith::SIToFPOp::create(r.b, r.loc, own.clone(r.b.getF32Type()), word);
   }
 
-  /// `picked`: what was taken out of `element` before, by input channel of a group.
-  Value step(Value sum, Value element, llvm::SmallDenseMap<int64_t, Value> &picked,
-             function_ref<Value(int64_t depth)> filter) {
-    Type bytes = getElementTypeOrSelf(anchor->getOperand(0).getType());
+  /// Adds input channel `depth` of `element` by `filter`, or pools the element. `picked`: the
+  /// channel for each lane; null: not taken out of `element` yet.
+  Value step(Value sum, Value element, Value &picked, int64_t depth, Value filter) {
     if (!conv)
       return reduceLanes(r, pool.getKind() == PoolKind::Max ? ReduceKind::Max : ReduceKind::Sum,
-                         bytes, sum, element);
-    for (int64_t depth = 0; depth < group.inputs; ++depth) {
-      Value &own = picked[depth];
-      if (!own)
-        own = isSpread() ? spread(element, depth) : element;
-      sum = vector::FMAOp::create(r.b, r.loc, own, filter(depth), sum);
-    }
-    return sum;
+                         getElementTypeOrSelf(anchor->getOperand(0).getType()), sum, element);
+    if (!picked)
+      picked = isSpread() ? spread(element, depth) : element;
+    return vector::FMAOp::create(r.b, r.loc, picked, filter, sum);
   }
 
   /// Input channel `depth` of its group for each lane.

@@ -28,10 +28,13 @@ CASES = [("Conv", 16, 6, 5, 3, 1, 1, 1, 1), ("Conv", 40, 5, 24, 3, 1, 1, 1, 1),
          ("AveragePadded", 16, 6, 17, 3, 2, 1, 1, 1), ("AveragePadded", 19, 5, 4, 3, 1, 1, 0, 1),
          ("Conv", 16, 7, 32, 7, 1, 1, 3, 3)]
 # The same of convolutions in `channels` groups, with the channels that each has, in and out:
-# several results of one channel; groups that divide a vector, and that do not.
+# several results of one channel; groups that divide a vector, and that do not; six results of a
+# line by eight channels each; panels of one and a half vectors, and one that several tiles read.
 GROUPED = [(32, 5, 13, 3, 1, 1, 1, 1, 1, 2), (7, 6, 9, 3, 2, 1, 1, 1, 1, 3),
            (10, 4, 20, 3, 1, 1, 1, 1, 8, 8), (5, 5, 7, 3, 1, 1, 1, 1, 4, 8),
-           (3, 6, 6, 1, 1, 1, 0, 0, 6, 12), (9, 3, 8, 5, 1, 1, 2, 2, 2, 1)]
+           (3, 6, 6, 1, 1, 1, 0, 0, 6, 12), (9, 3, 8, 5, 1, 1, 2, 2, 2, 1),
+           (4, 5, 25, 3, 2, 1, 1, 1, 8, 8), (3, 6, 9, 3, 1, 1, 1, 1, 5, 24),
+           (2, 4, 5, 3, 1, 1, 1, 1, 3, 72)]
 
 
 class Window:

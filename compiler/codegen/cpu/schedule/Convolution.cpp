@@ -20,7 +20,7 @@ using namespace weir;
 using namespace weir::plan;
 
 /// Whether groups are no whole vectors: a part is then a group, whose last tile has columns of
-/// fewer lanes, and the filter lies as the model has it.
+/// fewer lanes, and a panel of the filter is the group's columns.
 static bool isByGroup(ConvOp conv, const VectorUnit &unit) {
   return conv.getGroups() > 1 && groupOf(conv).outputs % unit.lanes() != 0;
 }
@@ -190,9 +190,6 @@ public:
       readUnturned(request, gradient);
       return nullptr;
     }
-    auto conv = cast<ConvOp>(request.anchor);
-    if (isByGroup(conv, unitFor(request.unit, conv)))
-      return nullptr;
     return packColumns(request.b, request.kernel, request.operands);
   }
 

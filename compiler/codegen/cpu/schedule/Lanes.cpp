@@ -19,8 +19,10 @@ using namespace weir::plan;
 /// How many results next to each other in a line are computed together: they share what
 /// their windows overlap in, and the filter; 1: each by itself.
 static int64_t positionsOf(Operation *anchor, const VectorUnit &unit) {
-  // The window's elements are written out for each of them.
-  constexpr int64_t mostSteps = 64;
+  // The window's elements are written out for each of them. Of groups each of these is several
+  // products in a row, and few results would wait for their own sums: measured with 2 to 8.
+  constexpr int64_t mostOfElements = 64, mostOfGroups = 160;
+  int64_t mostSteps = mostOfElements;
   WindowLine line = windowLinesOf(anchor).back();
   int64_t most = unit.registers == 32 ? 6 : 4, steps = std::max<int64_t>(line.window, 1);
   if (auto conv = dyn_cast<ConvOp>(anchor)) {
@@ -28,6 +30,8 @@ static int64_t positionsOf(Operation *anchor, const VectorUnit &unit) {
     int64_t lanes = lanesFor(anchor, unit);
     most /= group.lanes(lanes) / lanes;
     steps *= group.inputs;
+    if (group.inputs > 1)
+      mostSteps = mostOfGroups;
   }
   most = std::min(most, mostSteps / steps);
   // Of an open line kernels find out which blocks are whole.

@@ -382,6 +382,9 @@ TransposeOp weir::packColumns(OpBuilder &b, plan::KernelOp kernel,
     return packComputed(b, kernel, weights, argument, operand);
   ArrayRef<int64_t> tile = kernel.getSchedule()[plan::schedule::tile];
   int64_t width = tile[1] * tile[2];
+  // Groups that are no whole vectors, which parts are then, have a panel each.
+  if (auto conv = dyn_cast<ConvOp>(weights->getOwner()); conv && conv.getGroups() > 1)
+    width = ArrayRef<int64_t>(kernel.getSchedule()[plan::schedule::parts]).back();
   int64_t columns = cast<RankedTensorType>(argument.getType()).getShape().back();
   // One panel without a rest lies as it is wanted.
   if (!constant || columns == width)

@@ -21,7 +21,8 @@ inline constexpr int64_t fewTilesOfRows = 4;
 /// Gives a kernel with register tiles its constant right operand (a product's
 /// matrix, a convolution's filter) in panels as wide as a tile: the columns that
 /// a step of the sum reads then lie next to each other, and the next step's
-/// behind them. Replaces the constant among `operands`, those of the launch, and
+/// behind them. Groups of a convolution that are no whole vectors are a panel each, as wide as
+/// they are. Replaces the constant among `operands`, those of the launch, and
 /// makes the kernel read it through `unpack_panels`; where there are few rows, weights of f16
 /// and bf16 stay such behind a cast. A right operand that the
 /// program computes is replaced by a transposition into panels, which is returned
