@@ -224,8 +224,11 @@ ConstantArray picked(const ConstantArray &source, RankedTensorType type, int64_t
 void place(const ConstantArray &source, ConstantArray &result, int64_t offset) {
   Walk walk(source.shape(), {rowMajor(source.shape()), rowMajor(result.shape())});
   walk.forEachLine([&](Sizes places) {
-    std::copy_n(source.elements.data() + places[0], walk.lineLength(),
-                result.elements.data() + offset + places[1]);
+    const double *from = source.elements.data() + places[0];
+    double *to = result.elements.data() + offset + places[1];
+    // Not one behind the other where dimensions of size 1 are last.
+    for (int64_t i = 0, apart = walk.lineStride(1); i < walk.lineLength(); ++i)
+      to[i * apart] = from[i];
   });
 }
 

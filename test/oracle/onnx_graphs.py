@@ -174,10 +174,9 @@ DRAWER = pool.Oracle("onnx")
 
 
 def computed(node, given, out):
-    """The first result of one operator, by the engine that is trusted with it."""
+    """The first result of one operator, by the engine that is trusted with it: a graph may ask
+    another, so where two answer and differ there is none."""
     model = model_of([node], given, [out], []).SerializeToString()
-    if onnx_oracle.DECISIONS.get(node.op_type) != "runtime":
-        return np.asarray(onnx_oracle.reference(model, given)[0])
     answer = DRAWER.ask((model, given, node.op_type, [None]))
     if answer[0] != "results":
         raise ValueError(answer[1])

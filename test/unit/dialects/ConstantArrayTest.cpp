@@ -143,6 +143,44 @@ TEST(ConstantArray, Movement) {
   });
 }
 
+/// Dimensions of size 1 lie where walks over lines leave them out: first, last, in between.
+TEST(ConstantArray, DimensionsOfOne) {
+  auto numbered = [](const std::string &before, int64_t i, const std::string &behind) {
+    return before + std::to_string(i) + behind;
+  };
+  std::vector<Case> cases;
+  for (int64_t a : {1, 2})
+    for (int64_t b : {1, 3})
+      for (int64_t c : {1, 2}) {
+        Array x = sample({a, b, c}), y = sample({a, b, c}, 5);
+        for (int64_t axis = 0; axis < 3; ++axis) {
+          cases.push_back({numbered("concat %0, %1 {axis = ", axis, " : i64}"), {x, y}});
+          std::vector<double> pads(6, 0);
+          pads[axis] = 1, pads[3 + axis] = 2;
+          cases.push_back(
+              {"pad %0, %1, %2 {mode = \"constant\"}", {x, of("i64", {6}, pads), f32({}, {3})}});
+          cases.push_back(
+              {numbered("slice %0, %1, %2, %3 {axes = array<i64: ", axis, ">, strict = false}"),
+               {x, i64({1}, {-1}), i64({1}, {-100}), i64({1}, {-1})}});
+          cases.push_back({numbered("gather %0, %1 {axis = ", axis,
+                                    " : i64, batch_dims = 0 : i64, wrap_negative = true}"),
+                           {x, i64({2}, {0, -1})}});
+          cases.push_back({numbered("reduce %0 {kind = \"sum\", axes = array<i64: ", axis,
+                                    ">, keep_dims = true}"),
+                           {x}});
+        }
+        for (std::string order : {"0, 2, 1", "1, 0, 2", "1, 2, 0", "2, 0, 1", "2, 1, 0"})
+          cases.push_back({"transpose %0 {permutation = array<i64: " + order + ">}", {x}});
+        cases.push_back({"broadcast_to %0, %1", {x, i64({4}, {2, 2, 3, 2})}});
+      }
+  for (const Case &each : cases) {
+    Machine machine;
+    auto folded = machine.evaluate(each.text, each.operands);
+    ASSERT_TRUE(folded) << each.text;
+    expectSame(each.text, machine.evaluateLarge(each.text, each.operands), *folded);
+  }
+}
+
 TEST(ConstantArray, SumsAndProducts) {
   auto reduce = [](const std::string &kind, const std::string &axes) {
     return "reduce %0 {kind = \"" + kind + "\", axes = array<i64: " + axes + ">, keep_dims = true}";
