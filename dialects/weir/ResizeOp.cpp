@@ -209,13 +209,14 @@ private:
       return mode == "steps_half_pixel" ? s.sub(centre, real(0.5)) : centre;
     }
     Value size = toReal(r.dim(op.getOperand(), axis)), one = real(1), half = real(0.5);
-    auto halfPixel = [&] { return s.sub(s.div(s.add(x, half), scale), half); };
+    auto centre = [&] { return s.div(s.add(x, half), scale); };
+    auto halfPixel = [&] { return s.sub(centre(), half); };
     if (mode == "half_pixel")
       return halfPixel();
     if (mode == "asymmetric")
       return s.div(x, scale);
     if (mode == "tf_half_pixel_for_nn")
-      return s.div(s.add(x, half), scale);
+      return centre();
     Value count = toReal(r.dim(op.getResult(), axis));
     if (mode == "pytorch_half_pixel")
       return s.select(s.compare("gt", count, one), halfPixel(), real(0));
@@ -223,7 +224,7 @@ private:
     if (mode == "half_pixel_symmetric") {
       Value adjustment = s.div(count, length);
       Value offset = s.mul(s.mul(size, half), s.sub(one, adjustment));
-      return s.add(offset, halfPixel());
+      return s.sub(s.add(offset, centre()), half);
     }
     // The length before it was cut to an integer; where the scale was made from
     // the sizes, rounding is undone.

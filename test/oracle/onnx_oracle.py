@@ -151,6 +151,12 @@ def answer(request):
         if len(first) != len(second) or not all(map(near, map(np.asarray, first), second)):
             return "split", "ONNX Runtime and the reference evaluator differ", answers
     name = next(iter(answers))
+    if name == "reference" and "+" in operators and "QLinear" in operators:
+        return "refused", "the reference evaluator scales integers as doubles, and ties move"
+    if name == "runtime" and len(answers) == 1 and operators == "Cast" and any(
+            np.asarray(r).dtype.kind in "OU" for r in answers[name]) and any(
+                values.is_float(v.dtype) for v in feeds_and_constants(model, feeds)):
+        return "refused", "text of floats, which each oracle writes in its own way"
     if name == "reference" and since < 7:
         return "refused", "the reference evaluator knows newer versions"
     if name == "reference" and asked == "tame" and not all(map(is_tame, feeds_and_constants(

@@ -354,6 +354,8 @@ class Draw(shapes.Operands):
             if p.optional:
                 return None
             raise Reject("input " + p.name)
+        if self.schema.name == "Resize" and p.name == "sizes" and "scales" in self.shapes:
+            return None
         if self.given is not None and not index:
             dtypes = [numpy_type(t) for t in self.schema.types_of(p)]
             if self.given.dtype not in dtypes or onnx_roles.excluded(self.schema)(self.given.dtype):
@@ -376,7 +378,7 @@ class Draw(shapes.Operands):
             shape = self.shape_of(p.name, rule)
         if "broadcast" in self.schema.attributes and index:  # versions before 7
             shape = self.aligned()
-        if self.schema.name == "CenterCropPad" and index and self.attribute("axes"):
+        if self.schema.name in ("CenterCropPad", "Resize") and index and self.attribute("axes"):
             shape = [len(self.attribute("axes"))]
         if math.prod(shape) > values.LARGEST:
             raise Reject("large")
@@ -454,7 +456,7 @@ def reject_open(schema, drawn):
     """Rejects what ONNX leaves open, or ONNX Runtime computes too coarsely to be asked."""
     value, name = drawn.inputs[0], schema.name
     is_integer = value is not None and value.dtype.kind in "iu"
-    if name == "ReduceMean" and not value.size:
+    if (name == "ReduceMean" or name.endswith("Loss")) and not value.size:
         raise Reject("the mean of nothing, which ONNX leaves open")
     if name in ("ReduceMean", "ReduceL1") and is_integer and \
             np.sum(np.abs(value.astype(np.float64))) >= 1 << 53:

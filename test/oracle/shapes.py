@@ -313,7 +313,8 @@ class Operands:
         if role == "repeats":
             return array(random.integers(0, 4, count))
         if role == "scales":
-            return array([1, 1] + [self.pick([1, 2, 0.5, 1.5, 3]) for _ in range(count - 2)])
+            kept = [1, 1] if count == 4 else []
+            return array(kept + [self.pick([1, 2, 0.5, 1.5, 3]) for _ in range(count - len(kept))])
         if role == "sizes":
             if count == 4:
                 return array(list(self.first[:2]) + [int(x) for x in random.integers(1, 9, 2)])

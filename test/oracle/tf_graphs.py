@@ -46,12 +46,36 @@ class Graphs(tf_source.Singles):
             drawing.step()
         return drawing.case(str(random.choice(FORMS)))
 
-    def make_gradient(self, random):
-        drawing = Drawing(random, self.operations, self.helper, [np.dtype(t) for t in (
-            "float32", "float64", "float64")])
-        for _ in range(int(random.integers(1, 4))):
-            drawing.step(only_float=True)
-        return drawing.gradient_case()
+    def settle(self, oracle, case):
+        """Of a case that differs, what the roundings of steps change: the case's noise. Whether
+        some change more than roundings: a floor, a comparison, a pole has the last bits decide."""
+        drawn = getattr(case, "drawn", None)
+        if not drawn:
+            return False
+        definition, feeds, fetches, largest = drawn
+        plain = (definition, feeds, fetches)
+        asked = [plain] + [(tf_noise.with_noise(np.random.default_rng(i), definition, largest),
+                            feeds, fetches) for i in range(4)]
+        pairs = self.pairs(oracle, asked)
+        is_steady = not any(tf_noise.jumps(a, b) or tf_noise.decides(a, b) for a, b in pairs)
+        if case.cell[1] == "while":  # each turn has the roundings of the one before
+            whole = (case.model, case.feeds[0], case.fetches[0])
+            moved = {e: tf_noise.nudged(np.random.default_rng(1), v) for e, v in whole[1].items()}
+            turned = self.pairs(oracle, [whole, (whole[0], moved, whole[2])])
+            is_steady = is_steady and not any(tf_noise.jumps(a, b) for a, b in turned)
+            pairs += turned
+        case.noise = max([tf_noise.noise(a, b) for a, b in pairs], default=0.0)
+        return not is_steady
+
+    @staticmethod
+    def pairs(oracle, asked):
+        """The first graph's results beside those of each other, where all have some."""
+        answers = [oracle.ask((graph.SerializeToString(), [(feeds, fetches, [])]))
+                   for graph, feeds, fetches in asked]
+        if any(a[0] != "results" for a in answers):
+            return []
+        first = answers[0][1][0]
+        return [(a, b) for other in answers[1:] for a, b in zip(first, other[1][0])]
 
 
 class Gradients(Graphs):
@@ -77,6 +101,14 @@ def finite(value):
     if values.is_float(value.dtype):
         value = value.astype(np.float64)
     return value.dtype.kind not in "fc" or bool(np.all(np.isfinite(value)))
+
+
+def fits(value, dtype):
+    """Whether a type of integers holds what is cast to it: C++ leaves the rest open."""
+    if value.dtype.kind not in "fc" or dtype.kind not in "iu" or not value.size:
+        return True
+    whole, range_of = np.trunc(value.real.astype(np.float64)), np.iinfo(dtype)
+    return bool(range_of.min <= whole.min() and whole.max() <= range_of.max)
 
 
 class Drawing:
@@ -151,7 +183,9 @@ class Drawing:
             if good:
                 results = [np.asarray(r) for r in answer[1][0]]
                 good = all(r.size <= values.LARGEST for r in results) and \
-                    not (only_float and results[0].dtype.kind != "f") and all(map(finite, results))
+                    not (only_float and results[0].dtype.kind != "f") and \
+                    all(map(finite, results)) and \
+                    (op.name != "Cast" or fits(self.known[source], results[0].dtype))
             if not good:
                 self.definition.CopyFrom(before)
                 self.feeds, self.known, self.operands = feeds, known, operands
@@ -182,9 +216,13 @@ class Drawing:
 
     def case(self, form):
         import tf_control
-        fetches = self.fetches()
-        definition, feeds, fetches = tf_control.wrap(form, self, fetches)
-        return self.make(definition, feeds, fetches, form)
+        fetches, drawn = self.fetches(), graph_pb2.GraphDef()
+        drawn.CopyFrom(self.definition)
+        definition, feeds, results = tf_control.wrap(form, self, fetches)
+        case = self.make(definition, feeds, results, form)
+        largest = {e: cases.largest(v) for e, v in self.known.items() if v.dtype.kind in "fc"}
+        case.drawn = drawn, dict(self.feeds), fetches, largest
+        return case
 
     def gradient_case(self):
         y = list(self.known)[-1]

@@ -12,6 +12,7 @@ from tensorflow.core.framework import graph_pb2, node_def_pb2
 
 import cases
 import tf_single
+import values
 
 
 def measure(oracle, case, draw):
@@ -43,8 +44,10 @@ def moved_constants(random, definition):
     return out
 
 
-def with_noise(random, definition):
-    """The graph with each floating-point result multiplied by 1 and an epsilon, more or less."""
+def with_noise(random, definition, largest=None):
+    """The graph with each floating-point result multiplied by 1 and an epsilon, more or less. What
+    sums up has errors of its largest terms: of those in `largest`, which says how large a
+    result's elements are, a twentieth of an epsilon is added."""
     graph, moved, out = tf.Graph(), {}, graph_pb2.GraphDef()
     with graph.as_default():
         tf.import_graph_def(definition, name="")
@@ -54,17 +57,26 @@ def with_noise(random, definition):
         if node.op in ("Placeholder", "Const", "Identity"):
             continue
         for port, tensor in enumerate(graph.get_operation_by_name(node.name).outputs):
-            if tensor.dtype not in (tf.float16, tf.float32, tf.float64):
+            if not tensor.dtype.is_floating and not tensor.dtype.is_complex:
                 continue
-            name = "%s_moved%d" % (node.name, port)
             dtype = tensor.dtype.as_numpy_dtype
-            sign = 1 if random.random() < 0.5 else -1
-            tf_single.add_constant(out, name + "/by", np.array(1 + sign * np.finfo(dtype).eps, dtype))
+            name = "%s_moved%d" % (node.name, port)
+            step = (1 if random.random() < 0.5 else -1) * values.epsilon(np.dtype(dtype))
+            tf_single.add_constant(out, name + "/by", np.array(1 + step, dtype))
             multiply = node_def_pb2.NodeDef(name=name, op="Mul",
                                          input=["%s:%d" % (node.name, port), name + "/by"])
             multiply.attr["T"].type = tensor.dtype.as_datatype_enum
             extra.append(multiply)
-            moved["%s:%d" % (node.name, port)] = name
+            edge = "%s:%d" % (node.name, port)
+            moved[edge] = name
+            if largest and edge in largest and tf_single.SUMS.search(node.op):
+                tf_single.add_constant(out, name + "/more",
+                                       np.array(0.05 * step * largest[edge], dtype))
+                add = node_def_pb2.NodeDef(name=name + "/sum", op="AddV2",
+                                           input=[name, name + "/more"])
+                add.attr["T"].type = tensor.dtype.as_datatype_enum
+                extra.append(add)
+                moved[edge] = add.name
     for node in definition.node:
         copy = out.node.add()
         copy.CopyFrom(node)
@@ -108,3 +120,13 @@ def jumps(first, second):
     """Whether a difference cannot be rounding."""
     apart, limit = differences(first, second)
     return bool(np.any(apart >= limit))
+
+
+def decides(first, second):
+    """Whether results that are no numbers with a point differ, or places of what is not finite."""
+    first, second = np.asarray(first), np.asarray(second)
+    if first.shape != second.shape:
+        return True
+    if first.dtype.kind not in "fc":
+        return not np.array_equal(first, second)
+    return not np.array_equal(np.isfinite(first), np.isfinite(second))
