@@ -55,10 +55,12 @@ class Drawing:
         self.known = {}  # name -> a value of its type and shape
         self.inexact = set()  # results that may be rounded otherwise
         self.length = 1
+        # What constants lead to is computed while compiling, by an evaluator of its own.
+        self.share = 1 if random.random() < 0.15 else 0.35
 
     def operand(self, value):
         name = "x%d" % (len(self.feeds) + len(self.initializers))
-        if self.random.random() < 0.35 or value.ndim == 1 and value.dtype.kind == "i":
+        if self.random.random() < self.share or value.ndim == 1 and value.dtype.kind == "i":
             self.initializers.append(onnx_single.tensor_of(value, name))
         else:
             self.feeds[name] = value

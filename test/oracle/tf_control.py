@@ -124,7 +124,9 @@ def other(definition, drawing, fetches):
 def loop(definition, drawing, fetches, inputs, feeds):
     """As many turns as are fed of the body, whose first result of the first operand's type
     and shape is carried."""
-    edge = next(iter(drawing.feeds))
+    edge = next(iter(drawing.feeds), None)
+    if edge is None:
+        raise cases.Reject("nothing to carry")
     fit = [f for f in fetches if drawing.known[f].shape == drawing.feeds[edge].shape and
            drawing.known[f].dtype == drawing.feeds[edge].dtype]
     if not fit:

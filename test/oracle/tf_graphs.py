@@ -112,12 +112,14 @@ def fits(value, dtype):
 
 
 class Drawing:
-    def __init__(self, random, operations, oracle, dtypes):
+    def __init__(self, random, operations, oracle, dtypes, only_float=False):
         self.random, self.operations, self.oracle = random, operations, oracle
         self.definition = graph_pb2.GraphDef()
         self.definition.versions.producer = 2474
         self.feeds, self.known, self.count, self.length = {}, {}, 0, 1
         self.names, self.operands = [], 0
+        # What constants lead to is computed while compiling, by an evaluator of its own.
+        self.is_constant = not only_float and random.random() < 0.15
         dtype = dtypes[int(random.integers(len(dtypes)))]
         self.form = "open" if random.random() < 0.4 else "fixed"
         self.add_operand(values.elements(random, dtype, values.shape(random, empty=random.random() < 0.2),
@@ -126,7 +128,7 @@ class Drawing:
     def add_operand(self, value, feed):
         name = "x%d" % self.operands
         self.operands += 1
-        if feed:
+        if feed and not self.is_constant:
             shape = value.shape if self.form == "fixed" else [None] * value.ndim
             tf_single.add_placeholder(self.definition, name, value.dtype, shape)
             self.feeds[name + ":0"] = value
