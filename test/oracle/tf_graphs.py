@@ -60,8 +60,9 @@ class Graphs(tf_source.Singles):
         is_steady = not any(tf_noise.jumps(a, b) or tf_noise.decides(a, b) for a, b in pairs)
         if case.cell[1] == "while":  # each turn has the roundings of the one before
             whole = (case.model, case.feeds[0], case.fetches[0])
-            moved = {e: tf_noise.nudged(np.random.default_rng(1), v) for e, v in whole[1].items()}
-            turned = self.pairs(oracle, [whole, (whole[0], moved, whole[2])])
+            moved = [{e: tf_noise.nudged(np.random.default_rng(i), v) for e, v in whole[1].items()}
+                     for i in range(6)]
+            turned = self.pairs(oracle, [whole] + [(whole[0], m, whole[2]) for m in moved])
             is_steady = is_steady and not any(tf_noise.jumps(a, b) for a, b in turned)
             pairs += turned
         case.noise = max([tf_noise.noise(a, b) for a, b in pairs], default=0.0)
