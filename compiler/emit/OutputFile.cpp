@@ -123,12 +123,28 @@ llvm::Error OutputFile::resize(int64_t size) {
   return llvm::Error::success();
 }
 
+/// Gives a file its name; false, with errno, where that cannot be. The file that has the name goes
+/// by way of an exchange: ext4 sends a file to the disk that is renamed over another one, and who
+/// writes a large object would wait for that, although the system writes it in its own time.
+static bool takePlace(const std::string &temporary, const std::string &name) {
+#ifdef RENAME_EXCHANGE
+  // What is no file any more, a folder say, is for rename to refuse.
+  struct stat status;
+  if (::lstat(name.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+      ::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, name.c_str(), RENAME_EXCHANGE) == 0) {
+    ::unlink(temporary.c_str());
+    return true;
+  }
+#endif
+  return ::rename(temporary.c_str(), name.c_str()) == 0;
+}
+
 llvm::Error OutputFile::commit() {
   int closing = fd;
   fd = -1;
   // A full disk or a quota may only show here.
   bool good = ::close(closing) == 0;
-  if (good && (inPlace || ::rename(temporary.c_str(), name.c_str()) == 0)) {
+  if (good && (inPlace || takePlace(temporary, name))) {
     if (!inPlace)
       llvm::sys::DontRemoveFileOnSignal(temporary);
     return llvm::Error::success();
