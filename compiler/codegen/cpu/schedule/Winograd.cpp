@@ -147,6 +147,18 @@ template <typename T> bool lacksExponent(ArrayRef<char> bytes, T exponent) {
   return !found;
 }
 
+/// The largest magnitude of numbers of f32, wherever they lie; infinite or NaN where one of them
+/// is.
+float largest(ArrayRef<char> bytes) {
+  int32_t found = 0;
+  for (size_t i = 0; i + sizeof(int32_t) <= bytes.size(); i += sizeof(int32_t)) {
+    int32_t bits;
+    std::memcpy(&bits, bytes.data() + i, sizeof(int32_t));
+    found = std::max(found, bits & 0x7fffffff);
+  }
+  return llvm::bit_cast<float>(found);
+}
+
 /// Whether all numbers of the filter are finite: the transformed one has differences of them, and
 /// an infinity would make NaN of these. Orders are no matter, so that nothing is brought into one.
 bool isFinite(TypedAttr filter) {
@@ -161,6 +173,13 @@ bool isFinite(TypedAttr filter) {
   }
   TypedAttr root = rootOf(filter);
   if (auto scaled = dyn_cast<ScaledAttr>(root)) {
+    // No product is larger than that of the largest ones; rarely is that infinite, and each to be
+    // computed.
+    ArrayRef<float> factors = scaled.getFactors().asArrayRef();
+    auto isLess = [](float a, float b) { return std::abs(a) < std::abs(b); };
+    if (!factors.empty() &&
+        std::isfinite(largest(bytes) * *std::max_element(factors.begin(), factors.end(), isLess)))
+      return true;
     bool isFinite = true;
     llvm::Error failure = scaleBytes(scaled, bytes, [&](ArrayRef<char> piece) {
       isFinite &= lacksExponent<uint32_t>(piece, 0x7f800000);
