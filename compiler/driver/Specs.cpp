@@ -8,6 +8,7 @@
 #include "compiler/driver/Specs.h"
 
 #include "compiler/driver/Messages.h"
+#include "compiler/driver/Work.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -53,6 +54,7 @@ bool driver::importOptions(const Options &options, DiagnosticSink &sink, ImportO
   result.shapes = options.shapes;
   result.dims = options.dims;
   result.flags = options.frontendFlags;
+  result.jobs = unsigned(jobsOf(options));
   std::string error;
   if (!options.customOperations.empty() &&
       !readCustomOperations(options.customOperations, result.customOperations, error))

@@ -46,6 +46,8 @@ struct ImportOptions {
   /// Whether entries are to be trained: importers mark weights, and what computes
   /// otherwise in training.
   bool training = false;
+  unsigned jobs = 1; ///< threads that read a model's constants
+
   /// Where given, gets all that names in `shapes` and `dims` may say: feeds and
   /// dimensions of the entries that were imported.
   std::set<std::string> *offered = nullptr;

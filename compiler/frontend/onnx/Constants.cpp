@@ -15,16 +15,10 @@
 #include "compiler/frontend/onnx/ModelReader.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
-#include "llvm/Support/Format.h"
-#include "llvm/Support/xxhash.h"
 
 using namespace mlir;
 using namespace weir;
 using namespace weir::onnx;
-
-/// From this many bytes on a tensor stays in the file. Shapes, axes and scales,
-/// which the importer and passes look into, are far below.
-static constexpr size_t blobBytes = 1024;
 
 Type weir::onnx::elementType(MLIRContext *context, DataType type) {
   auto unsignedInt = [&](unsigned width) {
@@ -122,15 +116,6 @@ DenseElementsAttr dense(RankedTensorType type, std::string_view data) {
   return DenseElementsAttr::getFromRawBuffer(type, ArrayRef<char>(data.data(), data.size()));
 }
 
-std::string hashOf(std::string_view bytes) {
-  llvm::XXH128_hash_t hash = llvm::xxh3_128bits(
-      ArrayRef<uint8_t>(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()));
-  std::string text;
-  llvm::raw_string_ostream(text) << llvm::format_hex_no_prefix(hash.high64, 16)
-                                 << llvm::format_hex_no_prefix(hash.low64, 16);
-  return text;
-}
-
 } // namespace
 
 Value GraphImporter::constant(const Tensor &tensor, OpBuilder &b, Location loc, const Node *node) {
@@ -172,7 +157,7 @@ Value GraphImporter::constant(const Tensor &tensor, OpBuilder &b, Location loc, 
   if (tensor.decode || packed || data.size() < blobBytes)
     return ConstantOp::create(b, loc, dense(type, data));
   auto blob = BlobAttr::get(type, StringRef(path.data(), path.size()), data.data() - source.data(),
-                            static_cast<int64_t>(data.size()), hashOf(data));
+                            static_cast<int64_t>(data.size()), hashes.of(data));
   return ConstantOp::create(b, loc, cast<TypedAttr>(blob));
 }
 

@@ -22,9 +22,10 @@ using namespace weir::onnx;
 static constexpr int64_t maxNodes = 4'000'000;
 
 GraphImporter::GraphImporter(const Model &model, std::string_view bytes, const std::string &file,
-                             ExternalFiles &externals, DiagnosticSink &sink, Block &entry)
-    : model(model), bytes(bytes), file(file), externals(externals), sink(sink), entry(entry),
-      budget(maxNodes) {}
+                             ExternalFiles &externals, const ConstantHashes &hashes,
+                             DiagnosticSink &sink, Block &entry)
+    : model(model), bytes(bytes), file(file), externals(externals), hashes(hashes), sink(sink),
+      entry(entry), budget(maxNodes) {}
 
 int64_t GraphImporter::opset(std::string_view domain) const {
   const std::vector<OpsetImport> &opsets = calls ? calls->function->opsets : model.opsets;

@@ -10,6 +10,7 @@
 
 #include "compiler/frontend/CustomCall.h"
 #include "compiler/frontend/Diagnostic.h"
+#include "compiler/frontend/onnx/ConstantHashes.h"
 #include "compiler/frontend/onnx/ExternalFiles.h"
 #include "compiler/frontend/onnx/NodeImport.h"
 #include "dialects/weir/SizeOrigins.h"
@@ -26,7 +27,8 @@ namespace weir::onnx {
 class GraphImporter {
 public:
   GraphImporter(const Model &model, std::string_view bytes, const std::string &file,
-                ExternalFiles &externals, DiagnosticSink &sink, mlir::Block &entry);
+                ExternalFiles &externals, const ConstantHashes &hashes, DiagnosticSink &sink,
+                mlir::Block &entry);
 
   /// Operations of the user's, called where ONNX has none of that name.
   const std::vector<CustomOperation> *customOperations = nullptr;
@@ -118,6 +120,7 @@ private:
   std::string_view bytes;
   const std::string &file;
   ExternalFiles &externals;
+  const ConstantHashes &hashes;
   DiagnosticSink &sink;
   mlir::Block &entry;
   /// Where constants go: the head of the function, seen from everywhere.

@@ -27,6 +27,8 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Verifier.h"
 
+#include <unordered_set>
+
 using namespace mlir;
 using namespace weir;
 using namespace weir::onnx;
@@ -49,6 +51,7 @@ public:
   OwningOpRef<ModuleOp> run(Model &model);
 
 private:
+  void hashConstants(const Model &model, const EntryPlan &plan);
   void entry(Model &model, const EntrySpec &spec, ModuleOp module);
   void report(int code, std::string text) {
     sink.report(diagnose(file, nullptr, {code, std::move(text)}));
@@ -60,7 +63,28 @@ private:
   const ImportOptions &options;
   DiagnosticSink &sink;
   ExternalFiles externals;
+  ConstantHashes hashes;
 };
+
+/// Hashes the constants of the nodes that an entry needs, where they stay in files; those of nodes
+/// within others are left for when they are used, as is to say what is wrong with one.
+void ModuleImporter::hashConstants(const Model &model, const EntryPlan &plan) {
+  std::unordered_set<std::string_view> used;
+  for (const Node *node : plan.needed)
+    used.insert(node->inputs.begin(), node->inputs.end());
+  std::vector<std::string_view> constants;
+  for (const Tensor &tensor : model.graph.initializers) {
+    if (!used.count(tensor.name))
+      continue;
+    std::string_view data = tensor.decode ? std::string_view() : tensor.raw;
+    ExternalFiles::Place place;
+    if (tensor.isExternal)
+      data = externals.find(tensor, place) ? std::string_view() : place.bytes;
+    if (data.size() >= blobBytes)
+      constants.push_back(data);
+  }
+  hashes.compute(std::move(constants), options.jobs);
+}
 
 void ModuleImporter::entry(Model &model, const EntrySpec &spec, ModuleOp module) {
   if (!spec.signature.empty())
@@ -82,7 +106,8 @@ void ModuleImporter::entry(Model &model, const EntrySpec &spec, ModuleOp module)
   Block *block = function.addEntryBlock();
   b.setInsertionPointToStart(block);
 
-  GraphImporter importer(model, bytes, file, externals, sink, *block);
+  hashConstants(model, *plan);
+  GraphImporter importer(model, bytes, file, externals, hashes, sink, *block);
   importer.customOperations = &options.customOperations;
   importer.training = options.training;
   ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
