@@ -142,6 +142,8 @@ bool CodegenStage::run(Work &work) {
           ".nodes";
     // Code generation builds in dialects that nothing before it has loaded.
     work.context->loadAllAvailableDialects();
+    if (beside && jobsOf(options) > 1)
+      cpu.haveConstants = [this] { beside->begin(); };
     if (!generateAccelerators(work, cpu))
       return false;
     work.log.begin(*work.module);

@@ -167,7 +167,10 @@ bool Compilation::run(OutputForm form) {
   // Without threads: the compilation may run in a process that forks, and a
   // log wants passes one at a time.
   work.context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
-  return finishLog(runStages(form));
+  bool isDone = runStages(form);
+  // Where a stage failed nobody has waited for what goes on beside it.
+  pipeline.emit.beside.wait();
+  return finishLog(isDone);
 }
 
 bool Compilation::runStages(OutputForm form) {
@@ -211,6 +214,7 @@ bool Compilation::runStages(OutputForm form) {
     return !memoryLimit || memoryLimit.check(work);
   }
   pipeline.codegen.prefix = work.name;
+  pipeline.codegen.beside = areSeveral ? nullptr : &pipeline.emit.beside;
   pipeline.emit.form = form;
   if ((!areSeveral && !pipeline.codegen.run(work)) || !pipeline.emit.describe(work))
     return false;

@@ -32,8 +32,8 @@ public:
   /// Before run(): who follows its passes.
   void follow(Work::Follower follower) { work.followers.push_back(std::move(follower)); }
   /// Before run(): what one of the compilation's threads does while code is generated, once
-  /// program() is all there.
-  void doBeside(std::function<void()> work) { pipeline.emit.beside = std::move(work); }
+  /// program() has all its constants. It makes no attributes and types: passes run beside it.
+  void doBeside(std::function<void()> work) { pipeline.emit.beside.set(std::move(work)); }
   /// After run(): what the last stage that is made of passes left. Null before.
   mlir::ModuleOp ir() { return work.module ? *work.module : mlir::ModuleOp(); }
 

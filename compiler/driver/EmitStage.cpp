@@ -90,9 +90,9 @@ bool EmitStage::describe(Work &work) {
 //===----------------------------------------------------------------------===//
 
 /// Object code of the program, kernel by kernel, which is added to `units`; a thread does `beside`
-/// meanwhile.
-static llvm::Error compileInUnits(const Options &options, ProcessorCode &code,
-                                  std::function<void()> beside, std::vector<CodeUnit> &units) {
+/// meanwhile, or waits for its end. It may be null.
+static llvm::Error compileInUnits(const Options &options, ProcessorCode &code, SideWork *beside,
+                                  std::vector<CodeUnit> &units) {
   std::vector<std::string> kernels;
   llvm::StringSet<> known; // a kernel that nodes share has several rows
   for (const KernelInfo &kernel : code.program.kernels)
@@ -117,7 +117,8 @@ static llvm::Error compileInUnits(const Options &options, ProcessorCode &code,
   how.sanitizeAddress = options.sanitizeAddress;
   how.jobs = jobsOf(options);
   how.cache = cache ? &*cache : nullptr;
-  how.beside = std::move(beside);
+  if (beside && *beside)
+    how.beside = [beside] { beside->finish(); };
   if (llvm::Error error = compileUnits(made, how))
     return error;
   llvm::move(made, std::back_inserter(units));
@@ -137,10 +138,10 @@ bool EmitStage::run(Work &work) {
   } else {
     std::vector<CodeUnit> units;
     // The program that users see is the first of the object.
-    if (!check(work, compileInUnits(work.options, work.codes.back(), beside, units)))
+    if (!check(work, compileInUnits(work.options, work.codes.back(), &beside, units)))
       return false;
     for (ProcessorCode &code : llvm::MutableArrayRef(work.codes).drop_back())
-      if (!check(work, compileInUnits(work.options, code, {}, units)))
+      if (!check(work, compileInUnits(work.options, code, /*beside=*/nullptr, units)))
         return false;
     if (!check(work, mergeUnits(units, work.output)))
       return false;

@@ -9,6 +9,7 @@
 #define WEIR_COMPILER_DRIVER_PIPELINE_H
 
 #include "compiler/codegen/device/DeviceBackend.h"
+#include "compiler/driver/SideWork.h"
 #include "compiler/driver/Work.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
@@ -127,6 +128,7 @@ struct CodegenStage : Stage {
   const MemoryLimit *limit = nullptr; ///< that the program must stay within; null: any memory
   std::string prefix;                 ///< what the processor's symbols begin with
   std::string previous; ///< by what the programs before it are known: all have one fingerprint
+  SideWork *beside = nullptr; ///< begins where the program has all its constants; may be null
 };
 
 /// Makes the bytes of an object, or assembly, of the LLVM IR for all processors.
@@ -137,7 +139,7 @@ struct EmitStage : Stage {
   bool run(Work &work) override;
 
   OutputForm form = OutputForm::Object;
-  std::function<void()> beside; ///< what can be done while code is generated; may be empty
+  SideWork beside; ///< what can be done while code is generated, from any thread
 };
 
 /// The stages of one compilation, with what the kinds of devices that are registered by then

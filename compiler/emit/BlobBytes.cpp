@@ -77,22 +77,23 @@ private:
 
 } // namespace
 
-/// Elements of at most one byte: integers in the low bits, signed ones
-/// extended; floats by their bit pattern.
+/// An element of at most one byte: integers in the low bits, signed ones extended; floats by their
+/// bit pattern.
+static char smallElement(Type type, const llvm::APInt &bits) {
+  auto integer = dyn_cast<IntegerType>(type);
+  bool isSigned = integer && integer.getWidth() > 1 && !integer.isUnsigned();
+  return isSigned ? char(bits.getSExtValue()) : char(bits.getZExtValue());
+}
+
 static llvm::Error writeSmallElements(DenseElementsAttr dense, Pieces &pieces) {
   Type type = dense.getElementType();
-  auto append = [&](llvm::APInt bits, bool isSigned) {
-    char byte = isSigned ? char(bits.getSExtValue()) : char(bits.getZExtValue());
-    return pieces.append(byte);
-  };
-  if (auto integer = dyn_cast<IntegerType>(type)) {
-    bool isSigned = integer.getWidth() > 1 && !integer.isUnsigned();
+  if (isa<IntegerType>(type)) {
     for (const llvm::APInt &bits : dense.getValues<llvm::APInt>())
-      if (llvm::Error error = append(bits, isSigned))
+      if (llvm::Error error = pieces.append(smallElement(type, bits)))
         return error;
   } else {
     for (const llvm::APFloat &number : dense.getValues<llvm::APFloat>())
-      if (llvm::Error error = append(number.bitcastToAPInt(), false))
+      if (llvm::Error error = pieces.append(smallElement(type, number.bitcastToAPInt())))
         return error;
   }
   return pieces.flush();
@@ -115,14 +116,10 @@ static llvm::Error writeDense(DenseElementsAttr dense, int64_t offset, BlobSink 
 
   llvm::SmallVector<char, 16> element(raw.begin(), raw.end());
   if (isSmall) {
-    auto collect = [&](int64_t, llvm::ArrayRef<char> bytes) {
-      element.assign(bytes.begin(), bytes.end());
-      return llvm::Error::success();
-    };
-    Pieces one(0, collect);
-    auto scalar = dense.resizeSplat(RankedTensorType::get({1}, dense.getElementType()));
-    if (llvm::Error error = writeSmallElements(scalar, one))
-      return error;
+    llvm::APInt bits = isa<IntegerType>(type)
+                           ? dense.getSplatValue<llvm::APInt>()
+                           : dense.getSplatValue<llvm::APFloat>().bitcastToAPInt();
+    element.assign(1, smallElement(type, bits));
   }
   assert(int64_t(element.size()) == width && "raw data is one element");
   (void)width;

@@ -30,6 +30,7 @@ struct CpuOptions {
   std::vector<std::string> *nodeLines = nullptr; ///< of that file
   StepRewriterFactory otherSteps;                ///< for steps of accelerators
   FunctionDeclarer otherFunctions;               ///< that such steps call
+  std::function<void()> haveConstants; ///< called once the program has all of them; may be empty
 };
 
 /// Lowers a module whose memory is planned to LLVM IR in `llvmContext`, and

@@ -569,6 +569,8 @@ std::unique_ptr<llvm::Module> weir::generateCpu(ModuleOp module, const CpuOption
   if (failed(simplifyKernels(module, options.machine)) ||
       failed(lowerSteps(module, tables, options.otherSteps)) || failed(convertToLlvm(module)))
     return nullptr;
+  if (options.haveConstants)
+    options.haveConstants();
 
   if (!options.debugFile.empty())
     addNodeLines(module, options.debugFile, *options.nodeLines);
