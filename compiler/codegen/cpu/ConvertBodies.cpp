@@ -18,6 +18,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -38,6 +39,28 @@ static bool isPlain(Operation *op) {
     return !isa<VectorType>(broadcast.getSourceType()) && isLine(broadcast.getType());
   return isa<vector::FMAOp, vector::ShuffleOp, vector::BitCastOp, vector::ReductionOp>(op) &&
          llvm::all_of(op->getOperandTypes(), isLine) && llvm::all_of(op->getResultTypes(), isLine);
+}
+
+/// Operations of a kernel in vectors from which on LLVM's passes take more than a moment.
+static constexpr size_t longFunction = 200;
+
+/// Whether a position is a number of the user's, which nobody has looked at yet.
+static bool isOfData(Value value) {
+  return isa_and_nonnull<arith::IndexCastOp, arith::IndexCastUIOp>(value.getDefiningOp());
+}
+
+/// Says of what computes positions in a kernel that it does not overflow: positions are within
+/// tensors, or off by a window. LLVM would look for that at every one of a tile's hundreds of sums,
+/// through all that they are computed of, and cannot see it of open sizes. What counts a loop's
+/// turns is left to it: of that it would ask whether the turn before was the last but one.
+static void keepOverflowOut(Operation *op) {
+  if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op) ||
+      !getElementTypeOrSelf(op->getResult(0).getType()).isIndex() ||
+      llvm::any_of(op->getOperands(), isOfData) ||
+      llvm::any_of(op->getUsers(), llvm::IsaPred<cf::BranchOp, cf::CondBranchOp>))
+    return;
+  op->setAttr("overflowFlags", arith::IntegerOverflowFlagsAttr::get(
+                                   op->getContext(), arith::IntegerOverflowFlags::nsw));
 }
 
 bool weir::hasMathFunctions(Operation *within) {
@@ -82,13 +105,21 @@ struct ConvertBodies : PassWrapper<ConvertBodies, OperationPass<>> {
     Operation *function = getOperation();
     if (function->getNumRegions() == 0 || function->getRegion(0).empty())
       return;
-    bool isOfLines = true, hasMemrefs = false;
+    bool isOfLines = true, hasMemrefs = false, hasVectors = false;
+    size_t count = 0;
     function->walk([&](Operation *op) {
+      ++count;
       Dialect *dialect = op->getDialect();
-      if (isa_and_nonnull<vector::VectorDialect>(dialect))
+      if (isa_and_nonnull<vector::VectorDialect>(dialect)) {
         isOfLines &= isPlain(op);
+        hasVectors = true;
+      }
       hasMemrefs |= isa_and_nonnull<memref::MemRefDialect>(dialect);
     });
+    // Of less code LLVM makes more where it knows how long loops are.
+    auto named = dyn_cast<SymbolOpInterface>(function);
+    if (hasVectors && count >= longFunction && named && named.getName().ends_with(".body"))
+      function->walk(keepOverflowOut);
     // Steps alone have any: kernels need not be gone through for that.
     if (hasMemrefs && failed(applyPartialConversion(function, *withoutMemrefs, memrefs)))
       return signalPassFailure();
