@@ -50,6 +50,23 @@ TEST_F(Output, AppearsWhenCommitted) {
   EXPECT_EQ(filesInFolder(), 1u);
 }
 
+TEST_F(Output, TakesThePlaceOfWhatWasThere) {
+  llvm::cantFail(writeFile(path(), "old, and longer"));
+  llvm::cantFail(writeFile(path(), "new"));
+  EXPECT_EQ(content(), "new");
+  EXPECT_EQ(filesInFolder(), 1u);
+}
+
+TEST_F(Output, TakesThePlaceOfALink) {
+  std::string target = (folder + "/target").str();
+  llvm::cantFail(writeFile(target, "old"));
+  ASSERT_FALSE(llvm::sys::fs::create_link(target, path()));
+  llvm::cantFail(writeFile(path(), "new"));
+  EXPECT_EQ(content(), "new");
+  EXPECT_EQ((*llvm::MemoryBuffer::getFile(target))->getBuffer(), "old");
+  EXPECT_EQ(filesInFolder(), 2u);
+}
+
 TEST_F(Output, LeavesWhatWasThereWhenGivenUp) {
   llvm::cantFail(writeFile(path(), "old"));
   {
