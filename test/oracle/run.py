@@ -230,7 +230,8 @@ def main():
     print("%d drawn, %d answered: " % (drawn, answered) +
           ", ".join("%d %s" % (totals[c], c) for c in Table.COLUMNS) +
           "; %.1f cases a second" % (answered / seconds))
-    sys.exit(1 if totals["wrong"] + totals["crashed"] + totals["message"] else 0)
+    # A generator that draws nothing finds nothing.
+    sys.exit(1 if totals["wrong"] + totals["crashed"] + totals["message"] or not answered else 0)
 
 
 if __name__ == "__main__":

@@ -46,6 +46,13 @@ class Graphs(tf_source.Singles):
             drawing.step()
         return drawing.case(str(random.choice(FORMS)))
 
+    def make_gradient(self, random):
+        drawing = Drawing(random, self.operations, self.helper, [np.dtype(t) for t in (
+            "float32", "float64", "float64")], only_float=True)
+        for _ in range(int(random.integers(1, 4))):
+            drawing.step(only_float=True)
+        return drawing.gradient_case()
+
     def settle(self, oracle, case):
         """Of a case that differs, what the roundings of steps change: the case's noise. Whether
         some change more than roundings: a floor, a comparison, a pole has the last bits decide."""
