@@ -92,12 +92,14 @@ static KindRule ruleOf(ScheduleKind kind) {
   case ScheduleKind::GemmInt8:
     return {{parts.name, tile.name}, {merged.name, depthBlock.name, copiesPanels.name}};
   case ScheduleKind::GemmBf16:
-    return {{parts.name, tile.name}, {merged.name, depthBlock.name, pointwise.name, lines.name}};
+    return {{parts.name, tile.name},
+            {merged.name, depthBlock.name, pointwise.name, lines.name, blockTiles.name}};
   case ScheduleKind::WeightOnly:
   case ScheduleKind::Transposition:
     return {{parts.name, tile.name}, {merged.name}};
   case ScheduleKind::Convolution:
-    return {{parts.name, tile.name}, {pointwise.name, lines.name, fetchAhead.name, tuned.name}};
+    return {{parts.name, tile.name},
+            {pointwise.name, lines.name, blockTiles.name, fetchAhead.name, tuned.name}};
   case ScheduleKind::Winograd:
     return {{parts.name, tile.name, blockTiles.name, square.name}, {fetchAhead.name, tuned.name}};
   case ScheduleKind::Attention:

@@ -122,7 +122,8 @@ inline constexpr ScheduleParameter<Flag> pointwise{"pointwise"};
 /// are the positions of an image's line.
 inline constexpr ScheduleParameter<int64_t> lines{"lines"};
 /// Winograd's form: tiles that a block has at most; of whole lines of `parts`, where these are
-/// known.
+/// known. Of a direct convolution: those of a panel of a whole image, whose lines the range counts
+/// panel by panel; what a part has of a panel goes at once. 1, in a chain: the range counts lines.
 inline constexpr ScheduleParameter<int64_t> blockTiles{"block_tiles"};
 /// Beside that: results across of a tile, 2 or 4.
 inline constexpr ScheduleParameter<int64_t> square{"square"};

@@ -33,7 +33,7 @@ struct Launch {
   weir_kernel_fn kernel;
   void *const *buffers;
   const int64_t *dims;
-  int64_t n, grain, units;
+  int64_t n, step;
   int32_t parts, kernelIndex;
   /// Part in the high half, code in the low one; of the lowest part that
   /// failed.
@@ -41,11 +41,10 @@ struct Launch {
 
   static constexpr uint64_t noError = UINT64_MAX;
 
-  /// Where part `part` begins: a multiple of the grain, or n.
+  /// Where part `part` begins: parts are alike, but for a step.
   int64_t border(int32_t part) const {
-    // units * part cannot overflow before memory does: units <= n <= 2^47.
-    int64_t at = units * part / parts * grain;
-    return at < n ? at : n;
+    // n * part cannot overflow before memory does: n <= 2^47.
+    return part == parts ? n : n * part / parts / step * step;
   }
 
   int32_t runPart(int32_t part, int32_t thread) const {
@@ -71,6 +70,16 @@ struct Launch {
     return code;
   }
 };
+
+/// What borders of parts of `length` are multiples of: of ranges of many elements vectors and lines
+/// of the cache stay whole, and no part is a hundredth longer for that.
+int64_t stepOf(int64_t length) {
+  constexpr int64_t most = 64, share = 128;
+  int64_t step = 1;
+  while (step < most && 2 * step * share <= length)
+    step *= 2;
+  return step;
+}
 
 void launchPart(void *argument, int32_t part, int32_t thread) {
   auto &launch = *static_cast<Launch *>(argument);
@@ -134,8 +143,8 @@ int32_t weir_rt_parallel(weir_context *ctx, weir_kernel_fn kernel, void *const *
     grain = 1;
   int64_t units = (n - 1) / grain + 1;
   int32_t parts = units < run->threads ? int32_t(units) : run->threads;
-  Launch launch{ctx,   kernel, buffers, dims,         n,
-                grain, units,  parts,   kernel_index, {Launch::noError}};
+  Launch launch{ctx,   kernel,       buffers,          dims, n, stepOf(n / parts),
+                parts, kernel_index, {Launch::noError}};
   if (parts == 1) {
     int32_t code = launch.runPart(0, 0);
     if (run->trace && code == WEIR_OK && wantsValues(run->trace))

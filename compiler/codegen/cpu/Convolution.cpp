@@ -66,8 +66,10 @@ public:
 
   /// The parts from `begin` to before `end`.
   void emit(Value begin, Value end) {
-    if (isOpen)
-      return emitOpen(begin, end);
+    if (sharesByLines)
+      return emitSharedLines(begin, end);
+    if (isOpen || countsLines)
+      return emitLines(begin, end);
     emitStepLoop(r, begin, end, 1, [&](Value number) { emitPart(partOf(number)); });
   }
 
@@ -92,7 +94,8 @@ private:
     Value number; ///< counts the tiles of the part
   };
 
-  void emitOpen(Value begin, Value end);
+  void emitLines(Value begin, Value end);
+  void emitSharedLines(Value begin, Value end);
   Part partOf(Value number);
   Part partAt(Value position, Value end);
   void placePart(Part &part);
@@ -102,6 +105,7 @@ private:
   void emitLine(const Part &part, const Columns &wanted, Value line, Value first, Value count,
                 Value before);
   void emitPositions(const Part &part, const Columns &wanted, const Positions &positions);
+  void emitPanelLines(const Part &part, const Columns &wanted);
   void emitBorderedLines(const Part &part, const Columns &wanted);
   void emitBorderedLine(const Part &part, const Columns &wanted, Value line, Value before);
   AxisRange linesInside(Value line);
@@ -127,6 +131,8 @@ private:
   SmallVector<Value> steps;
   Value lineLength;
   bool isOpen; ///< lines are of open length
+  bool countsLines;   ///< the range counts lines of panels, which are known
+  bool sharesByLines; ///< then: panels of a line follow each other in it, not lines of a panel
   Value most;  ///< then: lines of a block
   /// Where the border is nowhere in memory: of lines, and across.
   bool hasBorder;
@@ -179,8 +185,14 @@ ConvolutionEmitter::ConvolutionEmitter(KernelBuilder &r, plan::KernelOp kernel, 
   isOpen = target.type.isDynamicDim(outer + 1);
   runsOn = isOpen && !isPointwise && shape.rows <= mostPointers;
   wraps |= runsOn;
+  countsLines = kernel.getSchedule().find(plan::schedule::blockTiles).value_or(1) > 1;
+  sharesByLines = countsLines && isSharedByLines(conv, shape.rows);
   if (!isOpen) {
-    tilesInPanel = llvm::divideCeil(blocks[outer] * target.type.getDimSize(outer + 1), shape.rows);
+    int64_t high = countsLines ? target.type.getDimSize(outer) : blocks[outer];
+    tilesInPanel = llvm::divideCeil(high * target.type.getDimSize(outer + 1), shape.rows);
+    most = lines;
+    if (sharesByLines)
+      tilesInPanel = llvm::bit_floor(uint64_t(tilesInPanel)) / 2;
     return;
   }
   // At most so many tiles share in fetching ahead; a part knows how many it has.
@@ -193,8 +205,8 @@ ConvolutionEmitter::ConvolutionEmitter(KernelBuilder &r, plan::KernelOp kernel, 
 }
 
 /// The range counts lines: within them of a panel, of blocks down, of planes. What there is of a
-/// block and a panel goes at once.
-void ConvolutionEmitter::emitOpen(Value begin, Value end) {
+/// block and a panel goes at once. Of known length all lines are one block.
+void ConvolutionEmitter::emitLines(Value begin, Value end) {
   auto isLeft = [&](OpBuilder &, Location, ValueRange state) {
     scf::ConditionOp::create(r.b, r.loc, r.less(state[0], end), state);
   };
@@ -202,6 +214,42 @@ void ConvolutionEmitter::emitOpen(Value begin, Value end) {
     Part part = partAt(state[0], end);
     emitPart(part);
     scf::YieldOp::create(r.b, r.loc, ValueRange(r.add(state[0], part.lines)));
+  };
+  OpBuilder::InsertionGuard guard(r.b);
+  scf::WhileOp::create(r.b, r.loc, TypeRange(begin.getType()), ValueRange(begin), isLeft, body);
+}
+
+/// The range counts panels of lines. A part is whole lines, of which all panels go in turn, and
+/// at its ends some panels of a line.
+void ConvolutionEmitter::emitSharedLines(Value begin, Value end) {
+  Value zero = r.constant(0), one = r.constant(1), width = r.constant(blocks.back());
+  Value panels = r.divide(r.add(columns, r.constant(blocks.back() - 1)), width);
+  Value inPlane = r.mul(lines, panels);
+  auto isLeft = [&](OpBuilder &, Location, ValueRange state) {
+    scf::ConditionOp::create(r.b, r.loc, r.less(state[0], end), state);
+  };
+  auto body = [&](OpBuilder &, Location, ValueRange state) {
+    Part part;
+    part.at.resize(outer);
+    Value plane = r.divide(state[0], inPlane), inside = r.remainder(state[0], inPlane);
+    for (int64_t i = outer - 1; i > 0; --i) {
+      part.at[i] = r.remainder(plane, target.dims[i]);
+      plane = r.divide(plane, target.dims[i]);
+    }
+    part.at[0] = plane;
+    part.firstLine = r.divide(inside, panels);
+    Value panel = r.remainder(inside, panels);
+    Value left = r.minimum(r.sub(end, state[0]), r.sub(inPlane, inside));
+    Value whole = r.select(r.equal(panel, zero), r.divide(left, panels), zero);
+    part.lines = r.maximum(whole, one);
+    Value last = r.minimum(r.add(panel, left), panels);
+    emitStepLoop(r, panel, last, 1, [&](Value number) {
+      part.panel = number;
+      placePart(part);
+      emitPart(part);
+    });
+    Value next = r.add(state[0], r.mul(r.sub(last, panel), part.lines));
+    scf::YieldOp::create(r.b, r.loc, next);
   };
   OpBuilder::InsertionGuard guard(r.b);
   scf::WhileOp::create(r.b, r.loc, TypeRange(begin.getType()), ValueRange(begin), isLeft, body);
@@ -216,11 +264,14 @@ ConvolutionEmitter::Part ConvolutionEmitter::partAt(Value position, Value end) {
   Value width = r.constant(blocks.back());
   Value panels = r.divide(r.add(columns, r.constant(blocks.back() - 1)), width);
   Value plane = position, rest = split(plane, r.mul(lines, panels));
-  Value block = rest;
-  rest = split(block, r.mul(most, panels));
-  Value first = r.mul(block, most);
-  // A plane's last block may have fewer lines.
-  Value height = r.minimum(most, r.sub(lines, first));
+  Value first = r.constant(0), height = lines;
+  if (isOpen) {
+    Value block = rest;
+    rest = split(block, r.mul(most, panels));
+    first = r.mul(block, most);
+    // A plane's last block may have fewer lines.
+    height = r.minimum(most, r.sub(lines, first));
+  }
   Value line = split(rest, height);
   Part part;
   part.at.resize(outer);
@@ -436,8 +487,39 @@ void ConvolutionEmitter::emitBorderedLines(const Part &part, const Columns &want
   emitLines(last, end);
 }
 
+/// The tiles of a panel that begin in the part's lines: positions run on over all of the image, so
+/// that tiles are the same ones however it is cut.
+void ConvolutionEmitter::emitPanelLines(const Part &part, const Columns &wanted) {
+  int64_t size = shape.rows,
+          all = target.type.getDimSize(outer) * target.type.getDimSize(outer + 1);
+  int64_t whole = all / size, rest = all % size;
+  auto tileAt = [&](Value line) {
+    return r.divide(r.add(r.mul(line, width), r.constant(size - 1)), r.constant(size));
+  };
+  Value first = tileAt(part.firstLine), last = tileAt(r.add(part.firstLine, part.lines));
+  auto emit = [&](Value number, int64_t rows) {
+    // Of lines that two threads share each fetches whole panels.
+    Value share =
+        sharesByLines ? r.remainder(r.sub(number, first), r.constant(tilesInPanel)) : number;
+    emitPositions(part, wanted,
+                  {rows, rows, r.constant(0), r.mul(number, r.constant(size)), share});
+  };
+  emitStepLoop(r, first, r.minimum(last, r.constant(whole)), 1,
+               [&](Value number) { emit(number, size); });
+  if (!rest)
+    return;
+  Value isThere = arith::AndIOp::create(r.b, r.loc, r.less(r.constant(whole), last),
+                                        r.less(first, r.constant(whole + 1)));
+  OpBuilder::InsertionGuard guard(r.b);
+  auto branch = scf::IfOp::create(r.b, r.loc, isThere, /*withElseRegion=*/false);
+  r.b.setInsertionPointToStart(&branch.getThenRegion().front());
+  emit(r.constant(whole), rest);
+}
+
 void ConvolutionEmitter::emitColumns(const Part &part, const Columns &wanted) {
   Value zero = r.constant(0);
+  if (countsLines && kernel.getSchedule()[plan::schedule::pointwise])
+    return emitPanelLines(part, wanted);
   if (runsOn || kernel.getSchedule()[plan::schedule::pointwise]) {
     // Lines follow each other in both tensors: positions beyond the end of
     // one are those of the next.

@@ -388,11 +388,11 @@ struct weir_program_desc {
 #pragma GCC visibility push(default)
 #endif
 
-/// Runs `kernel` over [0, n) on the run's thread pool, in parts whose borders
-/// are multiples of `grain` (>= 1) counted from 0, and returns when all have
-/// ended. The borders depend on n, grain and the number of threads; kernels
-/// must not let results depend on them. n <= 0 calls nothing. Returns 0 or the
-/// error of the part with the lowest begin.
+/// Runs `kernel` over [0, n) on the run's thread pool, in parts that are alike,
+/// one for each `grain` (>= 1) of it or for each thread, whichever are fewer,
+/// and returns when all have ended. Where borders lie depends on n, grain and
+/// the number of threads; kernels must not let results depend on them. n <= 0 calls nothing.
+/// Returns 0 or the error of the part with the lowest begin.
 int32_t weir_rt_parallel(weir_context *ctx, weir_kernel_fn kernel, void *const *buffers,
                          const int64_t *dims, int64_t n, int64_t grain, int32_t kernel_index);
 

@@ -49,6 +49,23 @@ module attributes {weir.target = #weir.target<vector_bytes = 64>} {
     return %0 : tensor<1x28x28x128xf32>
   }
 
+  // Three panels of a whole image: the range counts their lines. …
+  // CHECK: weir_plan.kernel @conv_1_14_14_96_f32
+  // CHECK-SAME: block_tiles = {{[0-9]+}} : i64, grain = 1 : i64, parts = array<i64: 1, 1, 14, {{[0-9]+}}>, pointwise
+  func.func @panel_lines(%x: tensor<1x14x14x576xf32>, %w: tensor<1x1x576x96xf32>) -> tensor<1x14x14x96xf32> {
+    %0 = weir.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = true, accumulator = f32} : (tensor<1x14x14x576xf32>, tensor<1x1x576x96xf32>) -> tensor<1x14x14x96xf32>
+    return %0 : tensor<1x14x14x96xf32>
+  }
+
+  // … Many panels are parts.
+  // CHECK: weir_plan.kernel @conv_1_7_7_2048_f32
+  // CHECK-NOT: block_tiles
+  // CHECK: weir.conv
+  func.func @many_panels(%x: tensor<1x7x7x64xf32>, %w: tensor<1x1x64x2048xf32>) -> tensor<1x7x7x2048xf32> {
+    %0 = weir.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = true, accumulator = f32} : (tensor<1x7x7x64xf32>, tensor<1x1x64x2048xf32>) -> tensor<1x7x7x2048xf32>
+    return %0 : tensor<1x7x7x2048xf32>
+  }
+
   // A window of one element: tiles run across lines …
   // CHECK: weir_plan.kernel @conv_1_7_9_64_f32
   // CHECK-SAME: pointwise
@@ -189,12 +206,13 @@ module attributes {weir.target = #weir.target<vector_bytes = 64>} {
     return %0, %1 : tensor<1x300xf32>, tensor<1x301xf32>
   }
 
-  // Groups of 40 channels, which are no whole vectors: a part is a group, and the filter lies as it
-  // was.
+  // Groups of 40 channels, which are no whole vectors: a part is a group, and so is a panel of the
+  // filter.
   // CHECK: weir_plan.kernel @conv_1_20_20_120_f32 schedule <convolution,
   // CHECK-SAME: parts = array<i64: 1, {{[0-9]+}}, 20, 40>, tile = array<i64: {{[0-9]+}}, {{[0-9]+}}, 16>
-  // CHECK-NEXT: ^bb0(%{{.+}}: tensor<1x22x22x240xf32>{{.*}}, %[[FILTER:.+]]: tensor<3x3x80x120xf32>
-  // CHECK-NEXT: weir.conv %{{.+}}, %[[FILTER]]
+  // CHECK-NEXT: ^bb0(%{{.+}}: tensor<1x22x22x240xf32>{{.*}}, %[[FILTER:.+]]: tensor<3x3x3x80x40xf32>
+  // CHECK-NEXT: %[[PANELS:.+]] = weir.unpack_panels %[[FILTER]]
+  // CHECK-NEXT: weir.conv %{{.+}}, %[[PANELS]]
   func.func @groups_of_forty(%x: tensor<1x22x22x240xf32>) -> tensor<1x20x20x120xf32> {
     %w = weir.constant #weir.blob<"w.bin", 0, 345600, "00"> : tensor<3x3x80x120xf32>
     %0 = weir.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 3 : i64, channels_last = true, accumulator = f32} : (tensor<1x22x22x240xf32>, tensor<3x3x80x120xf32>) -> tensor<1x20x20x120xf32>

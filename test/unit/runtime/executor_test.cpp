@@ -369,7 +369,7 @@ struct Borders {
 Borders *borders;
 int64_t loopSize, loopGrain;
 
-TEST(Parallel, PartsTileTheLoopAtMultiplesOfTheGrain) {
+TEST(Parallel, PartsTileTheLoopAndAreAlike) {
   TestProgram program;
   program.entry(
       "main", {}, {}, {[](weir_context *ctx) {
@@ -391,15 +391,18 @@ TEST(Parallel, PartsTileTheLoopAtMultiplesOfTheGrain) {
         loopSize = n;
         loopGrain = grain;
         ASSERT_EQ(session.run({}, nullptr), WEIR_OK);
-        int64_t at = 0;
+        int64_t at = 0, shortest = n, longest = 0;
         for (auto [begin, end] : found.parts) {
           EXPECT_EQ(begin, at);
           EXPECT_LT(begin, end);
-          EXPECT_EQ(begin % std::max<int64_t>(grain, 1), 0);
+          shortest = std::min(shortest, end - begin);
+          longest = std::max(longest, end - begin);
           at = end;
         }
         EXPECT_EQ(at, n);
-        EXPECT_LE(int32_t(found.parts.size()), threads);
+        EXPECT_LE(longest, shortest + 1 + shortest / 50);
+        int64_t each = std::max<int64_t>(grain, 1);
+        EXPECT_EQ(int64_t(found.parts.size()), std::min<int64_t>(threads, (n + each - 1) / each));
       }
   }
 }

@@ -14,6 +14,7 @@
 #include "compiler/codegen/cpu/schedule/Strategy.h"
 #include "dialects/weir/Pch.h"
 #include "passes/analysis/Clusters.h"
+#include "passes/plan/LaunchWork.h"
 
 using namespace mlir;
 using namespace weir;
@@ -106,6 +107,13 @@ static bool isPointwise(KernelOp kernel, ConvOp conv) {
   return true;
 }
 
+/// Whether parts that are a panel of a whole image each, `panels` of them over all images, are few
+/// enough that threads may wait for each other, and lines worth counting. `tiles` are of a panel.
+static bool countsPanelLines(ConvOp conv, int64_t panels, int64_t tiles) {
+  constexpr int64_t manyPanels = 64;
+  return panels < manyPanels && tiles > 1 && conv.getFlops() >= 2 * workOfThread;
+}
+
 /// Sets the register tile of a convolution and returns how its range is cut:
 /// images (and planes), lines, whole lines, channels. Each part holds many positions, so
 /// that a panel of the filter is read once for them.
@@ -125,8 +133,19 @@ SmallVector<int64_t> weir::convolutionTiles(ScheduleBuilder &s, KernelOp kernel,
     if (!ShapedType::isDynamic(height))
       lines = std::min(lines, height);
     int64_t whole = ShapedType::isDynamic(width) ? 1 << 20 : std::max<int64_t>(width, 1);
+    int64_t width = byGroup ? columns : tile[1] * tile[2];
+    if (lines == height && type.hasStaticShape() && !byGroup && !s.find(schedule::lines)) {
+      int64_t panels = llvm::divideCeil(columns, width);
+      for (int64_t size : type.getShape().take_front(line))
+        panels *= size;
+      int64_t inPanel = llvm::divideCeil(height * whole, tile[0]);
+      if (countsPanelLines(conv, panels, inPanel)) {
+        s.set(schedule::blockTiles, inPanel);
+        lines = 1;
+      }
+    }
     SmallVector<int64_t> tiles(line, 1);
-    tiles.append({std::max<int64_t>(lines, 1), whole, byGroup ? columns : tile[1] * tile[2]});
+    tiles.append({std::max<int64_t>(lines, 1), whole, width});
     return tiles;
   };
   int64_t channels = stepsAlong(conv);

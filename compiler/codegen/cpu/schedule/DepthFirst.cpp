@@ -70,6 +70,8 @@ std::optional<ChainSchedule> weir::chainSchedule(ArrayRef<KernelOp> stages,
     } else {
       parts[1] = 1;
       own.set(schedule::parts, parts);
+      if (own.find(schedule::blockTiles) && stage.getSchedule().getKind() != ScheduleKind::Winograd)
+        own.set(schedule::blockTiles, 1); // by lines, not by panels of an image
     }
     chain.stages.push_back(own.get());
     stage.getBody().walk([&](CostOpInterface op) { flops += std::max<int64_t>(op.getFlops(), 0); });

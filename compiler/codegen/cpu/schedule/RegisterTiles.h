@@ -85,6 +85,11 @@ int64_t registerTileCost(const VectorUnit &unit, int64_t tileRows, int64_t tileV
 /// Whether all rows are one tile.
 bool isSkinny(const VectorUnit &unit, int64_t rows);
 
+/// Whether threads share a convolution by a window of one element, in tiles of `rows` positions,
+/// by lines, not by panels of its filter: they have lines of the kernels around it then, and what
+/// they would read of each other's images is more than the filter, which each reads whole.
+bool isSharedByLines(ConvOp conv, int64_t rows);
+
 } // namespace weir
 
 #endif // WEIR_COMPILER_CODEGEN_CPU_SCHEDULE_REGISTERTILES_H
