@@ -68,7 +68,7 @@ def WeirGemmOperandLayoutPass : Pass<"weir-gemm-operand-layout", "::mlir::Module
 }
 
 def WeirSplitReductionsPass : Pass<"weir-split-reductions", "::mlir::ModuleOp"> {
-  let summary = "reductions that leave devices or threads idle become several";
+  let summary = "reductions that leave offload devices idle become several";
   let description = [{
     What: on offload devices, a reduction of floats with few results becomes one of parts, and
     others of what these leave, so that there is work for all threads: parts of long lines,
@@ -77,17 +77,14 @@ def WeirSplitReductionsPass : Pass<"weir-split-reductions", "::mlir::ModuleOp"> 
     come from one pass: each part has a mean and a variance of its own, and their means, and
     the variance of their means, are those of all. All parts are of one length, a divisor of
     what is reduced; where there is none, and where sizes are open, reductions stay as they
-    are. Those of attentions do. On a CPU a reduction of f32 down the rows of one matrix
-    of 2^16 elements and more, of up to 2,048 columns (the means of a squeeze and excitation),
-    becomes one of up to 16 parts of the rows, and one of these: threads get rows, as they have
-    of the kernels around it. A normalisation over several dimensions that make one line
+    are. Those of attentions do. A normalisation over several dimensions that make one line
     is computed in a shape where they are one, so that it is one kernel; and what lies around
     a reshape behind a normalisation (groups of channels) in one that serves both sides.
     Why here: devices are known; what fuses is decided next, and each step is a kernel.
     Before: each function is one device's; reductions are as the graph has them. After: no
     reduction of known sizes leaves a device idle that more kernels would fill.
     What breaks if it moves: behind weir-kernelize a reduction of few results keeps most of a device idle; before the
-    cut devices are not known.
+    cut it would change the order of sums of a CPU, too.
   }];
   let dependentDialects = ["::weir::WeirDialect"];
 }

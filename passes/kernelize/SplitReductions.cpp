@@ -11,10 +11,6 @@
 // more than a line come from one pass over the elements: each part has its own
 // mean, and squares of the distances from that (Chan, Golub and LeVeque 1983).
 //
-// On a CPU long columns do. Threads that share a reduction by columns, and not by rows as
-// kernels around it are shared, read half of what the other one wrote, and take its lines of
-// the cache from it.
-//
 //===----------------------------------------------------------------------===//
 
 #include "dialects/weir/Pch.h"
@@ -110,13 +106,6 @@ public:
     sweep();
   }
 
-  /// What a CPU splits: few long columns of f32.
-  void runOnHost() {
-    for (ReduceOp reduce : reductions())
-      splitOnHost(reduce);
-    sweep();
-  }
-
 private:
   SmallVector<ReduceOp> reductions() {
     SmallVector<ReduceOp> all;
@@ -208,41 +197,6 @@ private:
       operand =
           CastOp::create(b, loc, typeOf(operand).clone(element), operand, b.getBoolAttr(false));
     give(b, reduce, operand);
-  }
-
-  /// How many parts of rows there are on a CPU: an even number, so that two threads have as many
-  /// each, and few, since these are reduced once more. 0: rows have no such parts.
-  static int64_t partsOnHost(int64_t rows) {
-    constexpr int64_t most = 16, fewest = 8, mostOdd = 32;
-    for (int64_t parts = most; parts >= fewest; parts -= 2)
-      if (rows % parts == 0)
-        return parts;
-    for (int64_t parts = fewest; parts <= mostOdd; ++parts)
-      if (rows % parts == 0)
-        return parts;
-    return 0;
-  }
-
-  void splitOnHost(ReduceOp reduce) {
-    constexpr int64_t fewElements = 1 << 16, mostColumns = 1 << 11;
-    Groups groups = groupsOf(reduce);
-    if (groups.empty() || groups.back().isReduced || groups.back().size > mostColumns ||
-        !typeOf(reduce).getElementType().isF32() ||
-        countOf(groups, true) * countOf(groups, false) < fewElements)
-      return;
-    // Rows of one matrix: of several each is a part.
-    if (groups.size() != 2)
-      return;
-    int64_t rows = groups[0].size, parts = partsOnHost(rows);
-    if (parts == 0)
-      return;
-    OpBuilder b(reduce);
-    Location loc = reduce.getLoc();
-    Value operand = Reshaper(b, {parts, rows / parts, groups[1].size}).make(reduce.getOperand());
-    if (!operand)
-      return;
-    Value ofParts = reduced(b, loc, operand, reduce.getKind(), 1);
-    give(b, reduce, reduced(b, loc, ofParts, reduce.getKind(), 0));
   }
 
   static Groups groupsBehind(ArrayRef<Group> groups, const Step &step) {
@@ -477,14 +431,9 @@ private:
 
 struct SplitReductionsPass : weir::impl::WeirSplitReductionsPassBase<SplitReductionsPass> {
   void runOnOperation() override {
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
-      if (function.isExternal())
-        continue;
-      if (const DeviceKind *kind = kindAround(function))
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (const DeviceKind *kind = function.isExternal() ? nullptr : kindAround(function))
         Splitter(function, kind->reductionLimits()).run();
-      else
-        Splitter(function, {}).runOnHost();
-    }
   }
 };
 
