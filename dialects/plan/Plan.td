@@ -243,7 +243,7 @@ def Plan_RunOp : Plan_Op<"run", [AttrSizedOperandSegments, MemoryEffects<[MemRea
                                 DeclareOpInterfaceMethods<SymbolUserOpInterface>, UsesInOrder,
                                 UsesAtOnce]> {
   let summary = "runs a kernel over [0, range) on the device's threads";
-  let description = [{`grain`: borders between threads are multiples of it.}];
+  let description = [{`grain`: no more threads take part than there are multiples of it.}];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Index:$range, I64Attr:$grain,
                        Variadic<AnyMemRef>:$inputs, Variadic<AnyMemRef>:$outputs);
   let assemblyFormat = [{

@@ -28,7 +28,7 @@ SUMS = re.compile(r"MatMul|Gemm|Conv|Reduce|Norm|Sum|Mean|Einsum|Softmax|LSTM|GR
 # Where errors of operands grow exponentially.
 CALM = re.compile(r"Attention|^(RNN|GRU|LSTM)$|^Pow$|^RoiAlign$")
 # What NaN and infinities give is nobody's word: which of two is larger, inf - inf in a sum.
-FINITE = re.compile(r"^(LRN|Det|CDist|MoE|DynamicQuantizeLSTM|WordConvEmbedding|DynamicTimeWarping|MaxPool|NhwcMaxPool|GlobalMaxPool|MaxRoiPool|Hardmax|DynamicQuantizeMatMul|DynamicQuantizeLinear|QLinear\w+|Resize|Upsample)$")
+FINITE = re.compile(r"^(LRN|Det|CDist|MoE|DynamicQuantizeLSTM|WordConvEmbedding|DynamicTimeWarping|MaxPool|NhwcMaxPool|GlobalMaxPool|MaxRoiPool|Hardmax|DynamicQuantizeMatMul|DynamicQuantizeLinear|QLinear\w+|Resize|Upsample|Conv|ConvTranspose)$")
 # Where ONNX Runtime does not write the results of products over nothing.
 FILLED = re.compile(r"^(QGemm|DynamicQuantizeMatMul|MatMulIntegerToFloat)$")
 # Results that are asked for, where optional ones are not computed by the oracle.
@@ -39,7 +39,7 @@ RESULTS = {"SkipLayerNormalization": 1, "SkipSimplifiedLayerNormalization": 1, "
 def least_epsilons(name):
     """Where ONNX Runtime itself is further from the exact value. 1 + erf(x) cancels where x is
     negative: half an epsilon of 1 is 512 of what is left at -3."""
-    return {"BiasGelu": 1024, "FastGelu": 1024, "BiasSplitGelu": 1024, "QuickGelu": 64, "DFT": 4096, "STFT": 4096, "Det": 256, "Inverse": 256, "Gelu": 64, "Pow": 64,
+    return {"BiasGelu": 1024, "FastGelu": 1024, "BiasSplitGelu": 1024, "QuickGelu": 64, "DFT": 4096, "STFT": 4096, "Det": 256, "Inverse": 256, "Gelu": 64, "Pow": 64, "Sigmoid": 64,
             "Erf": 64, "Resize": 256, "Upsample": 64, "GridSample": 256}.get(name, 0)
 
 
@@ -175,7 +175,7 @@ RULES = {
                  " past_value[]:skip nonpad_kv_seqlen[]:skip",
     "Einsum": "", "CDist": "A[M,K] B[N,K]", "Col2Im": "input[N,C*4,9] image_shape[2]:four block_shape[2]:two",
     "MaxUnpool": "X[N,C,H,W] I[N,C,H,W]:index=H output_shape[]:skip",
-    "DFT": "input[N,L,1] dft_length[]:skip axis[]:skip", "STFT": "signal[N,L,1]",
+    "DFT": "input[N,L,1] dft_length[]:skip axis[]:skip", "STFT": "signal[N,L,1] window[F]",
     "StringConcat": "X[R...]~ Y[R...]~", "Unique": "X[R...]", "NonZero": "X[R...]",
     "HannWindow": "size[]:small", "HammingWindow": "size[]:small", "BlackmanWindow": "size[]:small",
     "Bernoulli": "input[R...]:unit",

@@ -399,7 +399,8 @@ void ConvolutionEmitter::emitPositions(const Part &part, const Columns &wanted,
   auto prefetch = [&](ValueRange k) {
     filter.prefetch(r, filterRows, filterRow(k), part.panel, positions.number, tilesInPanel, tiles);
   };
-  TileOperands operands{readLeft, readRight, filter.isPacked};
+  // A group's panel is as wide as the group, and ends where the constant may.
+  TileOperands operands{readLeft, readRight, filter.isPacked && !part.inPanel};
   if (filter.wantsPrefetch(kernel, tilesInPanel))
     operands.prefetch = prefetch;
   if (hasBorder && positions.rows == across)

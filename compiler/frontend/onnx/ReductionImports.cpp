@@ -26,8 +26,10 @@ Value weir::onnx::generalProduct(NodeImport &n) {
   if (n.f("alpha") != 1)
     product = n.mul(product, n.f("alpha"));
   if (n.has(2)) {
+    // As in BLAS, a factor of 0 leaves the summand out, whatever it holds.
     Value c = n.in(2);
-    product = n.add(product, n.f("beta") == 1 ? c : n.mul(c, n.f("beta")));
+    if (double beta = n.f("beta"); beta != 0)
+      product = n.add(product, beta == 1 ? c : n.mul(c, beta));
   }
   return product;
 }

@@ -144,13 +144,22 @@ static Value toRgb(NodeImport &n, Hsv hsv) {
                       mix(hueRamp(n, hsv.h, 4, false)));
 }
 
+/// Red, green and blue, and no other channels. `code`: what TensorFlow's status is else.
+static LogicalResult checkColours(NodeImport &n, int64_t code = invalidArgument) {
+  return requireSize(n, n.in(0), -1, 3, "images", code);
+}
+
 static LogicalResult rgbToHsv(NodeImport &n) {
+  if (failed(checkColours(n, failedPrecondition)))
+    return failure();
   Hsv hsv = toHsv(n, n.in(0));
   return n.result(fromChannels(n, hsv.h, hsv.s, hsv.v));
 }
 
 static LogicalResult hsvToRgb(NodeImport &n) {
   Value x = n.in(0);
+  if (failed(checkColours(n, failedPrecondition)))
+    return failure();
   return n.result(toRgb(n, {channel(n, x, 0), channel(n, x, 1), channel(n, x, 2)}));
 }
 
@@ -160,7 +169,7 @@ static LogicalResult hsvToRgb(NodeImport &n) {
 /// steps, since a hue near a sixth's end shows each rounding.
 static LogicalResult adjustHue(NodeImport &n) {
   Value x = n.in(0), delta = n.in(1);
-  if (!x || !delta)
+  if (!x || !delta || failed(checkColours(n)))
     return failure();
   Type type = n.element(x), f32 = n.b.getF32Type();
   Value rgb = n.cast(x, f32);
@@ -203,7 +212,7 @@ static LogicalResult adjustHue(NodeImport &n) {
 
 static LogicalResult adjustSaturation(NodeImport &n) {
   Value x = n.in(0), scale = n.in(1);
-  if (!x || !scale)
+  if (!x || !scale || failed(checkColours(n)))
     return failure();
   Type type = n.element(x);
   Hsv hsv = toHsv(n, n.cast(x, n.b.getF32Type()));

@@ -101,8 +101,12 @@ static Value mapCoordinate(NodeImport &n, Value at, Value size, std::string_view
 /// `isEmpty`: there are no pixels to read.
 static LogicalResult transformImages(NodeImport &n, bool isEmpty) {
   Value image = n.in(0), transforms = n.in(1), shape = n.in(2);
-  if (!n.hasRank(image, 4) || !n.hasRank(transforms, 2) || !shape)
+  if (!n.hasRank(image, 4) || !n.hasRank(transforms, 2) || !shape ||
+      failed(requireSize(n, transforms, 1, 8, "transforms")))
     return failure();
+  Value rows = n.sizeOf(transforms, 0);
+  require(n, n.op<OrOp>(n.compare("eq", rows, 1), n.compare("eq", rows, n.sizeOf(image, 0))),
+          "there is neither one transform nor one for each image");
   Type f32 = n.b.getF32Type(), type = n.element(image);
   std::string_view mode = n.s("fill_mode");
   if (mode.empty())

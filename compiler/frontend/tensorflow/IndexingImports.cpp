@@ -346,6 +346,7 @@ static LogicalResult dynamicStitch(NodeImport &n) {
     Value indices = n.in(i), data = n.in(count + i);
     if (!indices || !data)
       return failure();
+    require(n, n.compare("ge", indices, 0), "an index is negative");
     std::optional<int64_t> bound = boundOf(indices);
     if (n.knownInts(i) || (bound && *bound <= known))
       continue;

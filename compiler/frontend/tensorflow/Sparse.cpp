@@ -117,6 +117,24 @@ LogicalResult weir::tf::requireShape(NodeImport &n, Value v, Value shape, String
   return success();
 }
 
+LogicalResult weir::tf::requireSize(NodeImport &n, Value v, int64_t dim, int64_t size,
+                                    StringRef what, int64_t code) {
+  if (!v)
+    return failure();
+  int64_t rank = n.rank(v), at = dim < 0 ? rank + dim : dim;
+  bool isThere = at >= 0 && at < rank;
+  if (!isThere || (!ShapedType::isDynamic(n.dim(v, at)) && n.dim(v, at) != size))
+    return n.invalid("expected " + what + " with " + Twine(size) + " elements in dimension " +
+                     Twine(dim) + ", got shape " + textOf(n.sizes(v)));
+  if (ShapedType::isDynamic(n.dim(v, at)))
+    require(
+        n, n.compare("eq", n.sizeOf(v, at), double(size)),
+        ("dimension " + Twine(dim) + " of the " + what + " is not of " + Twine(size) + " elements")
+            .str(),
+        code);
+  return success();
+}
+
 LogicalResult weir::tf::requireSame(NodeImport &n, Value a, Value b, StringRef what, int64_t begin,
                                     int64_t end) {
   if (!a || !b)

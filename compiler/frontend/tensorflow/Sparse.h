@@ -50,12 +50,16 @@ Value repeated(NodeImport &n, Value scalar, Value count);
 /// Scalar i1: whether all of `mask` hold.
 Value allTrue(NodeImport &n, Value mask);
 /// Codes of TensorFlow's (and weir/weir.h's) statuses.
-constexpr int64_t invalidArgument = 3, outOfRange = 11, unimplemented = 12;
+constexpr int64_t invalidArgument = 3, failedPrecondition = 9, outOfRange = 11, unimplemented = 12;
 /// Ends the run with `code` and `message` unless all of `mask` hold.
 void require(NodeImport &n, Value mask, llvm::StringRef message, int64_t code = invalidArgument);
 /// The same unless `v` has the sizes `shape` (tensor<rank x i64>), where weir's operations would
 /// broadcast or take a part: what is known to differ is an error of the compiler. `what` names `v`.
 LogicalResult requireShape(NodeImport &n, Value v, Value shape, llvm::StringRef what);
+/// The same unless dimension `dim` of `v`, from the last one back where it is negative, has `size`
+/// elements.
+LogicalResult requireSize(NodeImport &n, Value v, int64_t dim, int64_t size, llvm::StringRef what,
+                          int64_t code = invalidArgument);
 /// The same unless both have one shape, of which dimensions [begin, end) count (`end` < 0: up to
 /// the rank). Sizes that are equal whatever is fed cost nothing.
 LogicalResult requireSame(NodeImport &n, Value a, Value b, llvm::StringRef what, int64_t begin = 0,

@@ -177,7 +177,8 @@ bool isFinite(TypedAttr filter) {
     // computed.
     ArrayRef<float> factors = scaled.getFactors().asArrayRef();
     auto isLess = [](float a, float b) { return std::abs(a) < std::abs(b); };
-    if (!factors.empty() &&
+    if (llvm::all_of(factors, [](float factor) { return std::isfinite(factor); }) &&
+        !factors.empty() &&
         std::isfinite(largest(bytes) * *std::max_element(factors.begin(), factors.end(), isLess)))
       return true;
     bool isFinite = true;
