@@ -7,7 +7,6 @@
 
 #include "compiler/emit/KernelPasses.h"
 
-#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/LazyCallGraph.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
@@ -218,7 +217,7 @@ private:
                    llvm::MinMaxIntrinsic>(i))
       return false;
     return llvm::all_of(i->operands(), [&](const llvm::Use &operand) {
-      return llvm::isa<llvm::Function>(operand) || isCounted(operand, results, depth + 1);
+      return isCounted(operand, results, depth + 1);
     });
   }
 

@@ -206,30 +206,29 @@ Result elementwise(Operation *op, Operands operands, RankedTensorType type) {
   return isHeld ? Result(std::move(result)) : std::nullopt;
 }
 
+/// Copies elements of `shape` to and from where they lie apart as `to` and `from` say.
+void copyElements(Sizes shape, double *result, Strides to, const double *source, Strides from) {
+  Walk walk(shape, {std::move(to), std::move(from)});
+  const int64_t apart = walk.lineStride(0), fromApart = walk.lineStride(1);
+  walk.forEachLine([&](Sizes places) {
+    for (int64_t i = 0; i < walk.lineLength(); ++i)
+      result[places[0] + i * apart] = source[places[1] + i * fromApart];
+  });
+}
+
 /// The elements of `source` from `offset` on, `strides` apart along the result's dimensions.
 ConstantArray picked(const ConstantArray &source, RankedTensorType type, int64_t offset,
                      Strides strides) {
   ConstantArray result(type, *source.pool);
-  Walk walk(type.getShape(), {rowMajor(type.getShape()), std::move(strides)});
-  walk.forEachLine([&](Sizes places) {
-    double *to = result.elements.data() + places[0];
-    const double *from = source.elements.data() + offset + places[1];
-    for (int64_t i = 0, apart = walk.lineStride(1); i < walk.lineLength(); ++i)
-      to[i] = from[i * apart];
-  });
+  copyElements(type.getShape(), result.elements.data(), rowMajor(type.getShape()),
+               source.elements.data() + offset, std::move(strides));
   return result;
 }
 
 /// Writes `source` into `result` from `offset` on.
 void place(const ConstantArray &source, ConstantArray &result, int64_t offset) {
-  Walk walk(source.shape(), {rowMajor(source.shape()), rowMajor(result.shape())});
-  walk.forEachLine([&](Sizes places) {
-    const double *from = source.elements.data() + places[0];
-    double *to = result.elements.data() + offset + places[1];
-    // Not one behind the other where dimensions of size 1 are last.
-    for (int64_t i = 0, apart = walk.lineStride(1); i < walk.lineLength(); ++i)
-      to[i * apart] = from[i];
-  });
+  copyElements(source.shape(), result.elements.data() + offset, rowMajor(result.shape()),
+               source.elements.data(), rowMajor(source.shape()));
 }
 
 Result sliced(SliceOp op, const ConstantArray &source, RankedTensorType type) {

@@ -60,14 +60,13 @@ def with_noise(random, definition, largest=None):
             if not tensor.dtype.is_floating and not tensor.dtype.is_complex:
                 continue
             dtype = tensor.dtype.as_numpy_dtype
-            name = "%s_moved%d" % (node.name, port)
+            name, edge = "%s_moved%d" % (node.name, port), "%s:%d" % (node.name, port)
             step = (1 if random.random() < 0.5 else -1) * values.epsilon(np.dtype(dtype))
             tf_single.add_constant(out, name + "/by", np.array(1 + step, dtype))
             multiply = node_def_pb2.NodeDef(name=name, op="Mul",
-                                         input=["%s:%d" % (node.name, port), name + "/by"])
+                                         input=[edge, name + "/by"])
             multiply.attr["T"].type = tensor.dtype.as_datatype_enum
             extra.append(multiply)
-            edge = "%s:%d" % (node.name, port)
             moved[edge] = name
             if largest and edge in largest and tf_single.SUMS.search(node.op):
                 tf_single.add_constant(out, name + "/more",

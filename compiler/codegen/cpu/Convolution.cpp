@@ -96,6 +96,10 @@ private:
 
   void emitLines(Value begin, Value end);
   void emitSharedLines(Value begin, Value end);
+  void emitWhileLeft(Value begin, Value end, function_ref<Value(Value position)> step);
+  Value panelsOfLine();
+  Value split(Value &number, Value by);
+  SmallVector<Value> planeAt(Value plane);
   Part partOf(Value number);
   Part partAt(Value position, Value end);
   void placePart(Part &part);
@@ -131,9 +135,9 @@ private:
   SmallVector<Value> steps;
   Value lineLength;
   bool isOpen; ///< lines are of open length
-  bool countsLines;   ///< the range counts lines of panels, which are known
-  bool sharesByLines; ///< then: panels of a line follow each other in it, not lines of a panel
   Value most;  ///< then: lines of a block
+  bool countsLines;   ///< the range counts lines of panels, whose length is known
+  bool sharesByLines; ///< then: panels of a line follow each other in it, not lines of a panel
   /// Where the border is nowhere in memory: of lines, and across.
   bool hasBorder;
   Along vertical, horizontal;
@@ -190,7 +194,6 @@ ConvolutionEmitter::ConvolutionEmitter(KernelBuilder &r, plan::KernelOp kernel, 
   if (!isOpen) {
     int64_t high = countsLines ? target.type.getDimSize(outer) : blocks[outer];
     tilesInPanel = llvm::divideCeil(high * target.type.getDimSize(outer + 1), shape.rows);
-    most = lines;
     if (sharesByLines)
       tilesInPanel = llvm::bit_floor(uint64_t(tilesInPanel)) / 2;
     return;
@@ -207,39 +210,25 @@ ConvolutionEmitter::ConvolutionEmitter(KernelBuilder &r, plan::KernelOp kernel, 
 /// The range counts lines: within them of a panel, of blocks down, of planes. What there is of a
 /// block and a panel goes at once. Of known length all lines are one block.
 void ConvolutionEmitter::emitLines(Value begin, Value end) {
-  auto isLeft = [&](OpBuilder &, Location, ValueRange state) {
-    scf::ConditionOp::create(r.b, r.loc, r.less(state[0], end), state);
-  };
-  auto body = [&](OpBuilder &, Location, ValueRange state) {
-    Part part = partAt(state[0], end);
+  emitWhileLeft(begin, end, [&](Value position) {
+    Part part = partAt(position, end);
     emitPart(part);
-    scf::YieldOp::create(r.b, r.loc, ValueRange(r.add(state[0], part.lines)));
-  };
-  OpBuilder::InsertionGuard guard(r.b);
-  scf::WhileOp::create(r.b, r.loc, TypeRange(begin.getType()), ValueRange(begin), isLeft, body);
+    return r.add(position, part.lines);
+  });
 }
 
 /// The range counts panels of lines. A part is whole lines, of which all panels go in turn, and
 /// at its ends some panels of a line.
 void ConvolutionEmitter::emitSharedLines(Value begin, Value end) {
-  Value zero = r.constant(0), one = r.constant(1), width = r.constant(blocks.back());
-  Value panels = r.divide(r.add(columns, r.constant(blocks.back() - 1)), width);
+  Value zero = r.constant(0), one = r.constant(1), panels = panelsOfLine();
   Value inPlane = r.mul(lines, panels);
-  auto isLeft = [&](OpBuilder &, Location, ValueRange state) {
-    scf::ConditionOp::create(r.b, r.loc, r.less(state[0], end), state);
-  };
-  auto body = [&](OpBuilder &, Location, ValueRange state) {
+  emitWhileLeft(begin, end, [&](Value position) {
     Part part;
-    part.at.resize(outer);
-    Value plane = r.divide(state[0], inPlane), inside = r.remainder(state[0], inPlane);
-    for (int64_t i = outer - 1; i > 0; --i) {
-      part.at[i] = r.remainder(plane, target.dims[i]);
-      plane = r.divide(plane, target.dims[i]);
-    }
-    part.at[0] = plane;
+    Value plane = position, inside = split(plane, inPlane);
+    part.at = planeAt(plane);
     part.firstLine = r.divide(inside, panels);
     Value panel = r.remainder(inside, panels);
-    Value left = r.minimum(r.sub(end, state[0]), r.sub(inPlane, inside));
+    Value left = r.minimum(r.sub(end, position), r.sub(inPlane, inside));
     Value whole = r.select(r.equal(panel, zero), r.divide(left, panels), zero);
     part.lines = r.maximum(whole, one);
     Value last = r.minimum(r.add(panel, left), panels);
@@ -248,21 +237,48 @@ void ConvolutionEmitter::emitSharedLines(Value begin, Value end) {
       placePart(part);
       emitPart(part);
     });
-    Value next = r.add(state[0], r.mul(r.sub(last, panel), part.lines));
-    scf::YieldOp::create(r.b, r.loc, next);
+    return r.add(position, r.mul(r.sub(last, panel), part.lines));
+  });
+}
+
+/// A loop from `begin` on while something is left in front of `end`; `step` returns where the next
+/// turn begins.
+void ConvolutionEmitter::emitWhileLeft(Value begin, Value end,
+                                       function_ref<Value(Value position)> step) {
+  auto isLeft = [&](OpBuilder &, Location, ValueRange state) {
+    scf::ConditionOp::create(r.b, r.loc, r.less(state[0], end), state);
+  };
+  auto body = [&](OpBuilder &, Location, ValueRange state) {
+    scf::YieldOp::create(r.b, r.loc, ValueRange(step(state[0])));
   };
   OpBuilder::InsertionGuard guard(r.b);
   scf::WhileOp::create(r.b, r.loc, TypeRange(begin.getType()), ValueRange(begin), isLeft, body);
 }
 
-ConvolutionEmitter::Part ConvolutionEmitter::partAt(Value position, Value end) {
-  auto split = [&](Value &number, Value by) {
-    Value rest = r.remainder(number, by);
-    number = r.divide(number, by);
-    return rest;
-  };
+/// The panels that the result's columns are.
+Value ConvolutionEmitter::panelsOfLine() {
   Value width = r.constant(blocks.back());
-  Value panels = r.divide(r.add(columns, r.constant(blocks.back() - 1)), width);
+  return r.divide(r.add(columns, r.constant(blocks.back() - 1)), width);
+}
+
+/// Leaves `number` divided by `by`, and returns the rest.
+Value ConvolutionEmitter::split(Value &number, Value by) {
+  Value rest = r.remainder(number, by);
+  number = r.divide(number, by);
+  return rest;
+}
+
+/// The indices of plane number `plane` in front of a line's.
+SmallVector<Value> ConvolutionEmitter::planeAt(Value plane) {
+  SmallVector<Value> at(outer);
+  for (int64_t i = outer - 1; i > 0; --i)
+    at[i] = split(plane, target.dims[i]);
+  at[0] = plane;
+  return at;
+}
+
+ConvolutionEmitter::Part ConvolutionEmitter::partAt(Value position, Value end) {
+  Value panels = panelsOfLine();
   Value plane = position, rest = split(plane, r.mul(lines, panels));
   Value first = r.constant(0), height = lines;
   if (isOpen) {
@@ -274,10 +290,7 @@ ConvolutionEmitter::Part ConvolutionEmitter::partAt(Value position, Value end) {
   }
   Value line = split(rest, height);
   Part part;
-  part.at.resize(outer);
-  for (int64_t i = outer - 1; i > 0; --i)
-    part.at[i] = split(plane, target.dims[i]);
-  part.at[0] = plane;
+  part.at = planeAt(plane);
   part.panel = rest;
   part.firstLine = r.add(first, line);
   part.lines = r.minimum(r.sub(height, line), r.sub(end, position));

@@ -88,12 +88,8 @@ ConvOp weir::plainConvolutionOf(const KernelRequest &request) {
 /// positions of a plane.
 static bool isPointwise(KernelOp kernel, ConvOp conv) {
   auto type = cast<RankedTensorType>(conv.getType());
-  auto filter = cast<RankedTensorType>(conv.getFilter().getType());
   int64_t rank = type.getRank(), line = rank - 3;
-  auto isOne = [](int64_t value) { return value == 1; };
-  if (!llvm::all_of(filter.getShape().drop_back(2), isOne) ||
-      !llvm::all_of(conv.getStrides(), isOne) || type.isDynamicDim(line) ||
-      type.isDynamicDim(line + 1))
+  if (!visitsEachPosition(conv) || type.isDynamicDim(line) || type.isDynamicDim(line + 1))
     return false;
   for (BlockArgument argument : kernel.getBody().getArguments()) {
     auto other = cast<RankedTensorType>(argument.getType());
@@ -133,9 +129,9 @@ SmallVector<int64_t> weir::convolutionTiles(ScheduleBuilder &s, KernelOp kernel,
     if (!ShapedType::isDynamic(height))
       lines = std::min(lines, height);
     int64_t whole = ShapedType::isDynamic(width) ? 1 << 20 : std::max<int64_t>(width, 1);
-    int64_t width = byGroup ? columns : tile[1] * tile[2];
+    int64_t panel = byGroup ? columns : tile[1] * tile[2];
     if (lines == height && type.hasStaticShape() && !byGroup && !s.find(schedule::lines)) {
-      int64_t panels = llvm::divideCeil(columns, width);
+      int64_t panels = llvm::divideCeil(columns, panel);
       for (int64_t size : type.getShape().take_front(line))
         panels *= size;
       int64_t inPanel = llvm::divideCeil(height * whole, tile[0]);
@@ -145,7 +141,7 @@ SmallVector<int64_t> weir::convolutionTiles(ScheduleBuilder &s, KernelOp kernel,
       }
     }
     SmallVector<int64_t> tiles(line, 1);
-    tiles.append({std::max<int64_t>(lines, 1), whole, width});
+    tiles.append({std::max<int64_t>(lines, 1), whole, panel});
     return tiles;
   };
   int64_t channels = stepsAlong(conv);

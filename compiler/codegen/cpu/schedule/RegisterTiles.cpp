@@ -277,15 +277,18 @@ VectorUnit weir::unitFor(const VectorUnit &unit, Operation *anchor) {
   return own;
 }
 
+bool weir::visitsEachPosition(ConvOp conv) {
+  auto isOne = [](int64_t value) { return value == 1; };
+  ArrayRef<int64_t> filter = cast<RankedTensorType>(conv.getFilter().getType()).getShape();
+  return llvm::all_of(filter.drop_back(2), isOne) && llvm::all_of(conv.getStrides(), isOne);
+}
+
 bool weir::isSharedByLines(ConvOp conv, int64_t rows) {
   auto input = cast<RankedTensorType>(conv.getInput().getType());
   auto filter = cast<RankedTensorType>(conv.getFilter().getType());
   auto type = cast<RankedTensorType>(conv.getType());
-  auto isOne = [](int64_t value) { return value == 1; };
-  return llvm::all_of(filter.getShape().drop_back(2), isOne) &&
-         llvm::all_of(conv.getStrides(), isOne) && type.hasStaticShape() &&
-         input.hasStaticShape() && filter.hasStaticShape() &&
-         type.getDimSize(type.getRank() - 2) >= rows &&
+  return visitsEachPosition(conv) && type.hasStaticShape() && input.hasStaticShape() &&
+         filter.hasStaticShape() && type.getDimSize(type.getRank() - 2) >= rows &&
          filter.getNumElements() * type.getDimSize(0) <=
              input.getNumElements() + type.getNumElements();
 }

@@ -85,6 +85,9 @@ int64_t registerTileCost(const VectorUnit &unit, int64_t tileRows, int64_t tileV
 /// Whether all rows are one tile.
 bool isSkinny(const VectorUnit &unit, int64_t rows);
 
+/// Whether a window is one element, which visits every position of the input.
+bool visitsEachPosition(ConvOp conv);
+
 /// Whether threads share a convolution by a window of one element, in tiles of `rows` positions,
 /// by lines, not by panels of its filter: they have lines of the kernels around it then, and what
 /// they would read of each other's images is more than the filter, which each reads whole.
