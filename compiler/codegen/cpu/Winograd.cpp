@@ -348,8 +348,9 @@ private:
     Value depth = r.constant(isPairs ? channels / 2 : channels),
           firstTile = r.mul(firstLine, piece.across);
     // A matrix that lasts for a while comes evenly; one that does not is asked for at once, or its
-    // end would be asked for right before it is read.
-    constexpr int64_t longMatrix = 48 << 10, mostShares = 4;
+    // end would be asked for right before it is read. Narrow vectors take longer for as many bytes.
+    constexpr int64_t mostShares = 4, wideLanes = 16;
+    const int64_t longMatrix = (shape.lanes < wideLanes ? 12 : 48) << 10;
     int64_t bytes = channels * shape.width() * elementBytes(element);
     const bool isLong = bytes > longMatrix;
     // Of an open image row tiles are counted when they are there.
