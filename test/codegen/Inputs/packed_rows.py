@@ -107,6 +107,10 @@ def products():
         Product(4, (3,), 67, 600, 519, isConstant=True),
         Product(5, (), 157, 540, 521, leftTurned=True),
         Product(6, (), 290, 531, 530, rightTurned=True),
+        # Narrow vectors have as many panels of fewer columns, and longer sums pay.
+        Product(7, (), 193, 1100, 300, isConstant=True),
+        Product(8, (2,), 195, 1030, 261, manyMatrices=True),
+        Product(9, (), 271, 1027, 263, leftTurned=True),
     ]
 
 

@@ -41,16 +41,19 @@ struct ProductSizes {
 };
 } // namespace
 
+/// Processors with AVX-512 have second-level caches of 1 MiB and more, those with AVX2 alone half
+/// of that.
+static bool hasLargeCache(const VectorUnit &unit) { return unit.bytes == 64; }
+
 /// Whether blocks of the left operand may be packed on the stack while sums wait in the result:
-/// that has their type and no open size, and the second-level cache holds the blocks, as those of
-/// processors with AVX-512 do.
+/// that has their type and no open size, and vectors are those of AVX2 or AVX-512.
 static bool canPackRows(KernelOp kernel, DotGeneralOp dot, const VectorUnit &unit,
                         const ProductSizes &sizes, int64_t depthBlock) {
-  constexpr int64_t widest = 64, mostDepth = 2048;
+  constexpr int64_t fewestBytes = 32, mostDepth = 2048;
   Type sums = getElementTypeOrSelf(dot.getType());
   Value result = kernel.getBody().front().getTerminator()->getOperand(0);
   return 0 < depthBlock && depthBlock <= mostDepth && depthBlock < sizes.depth &&
-         unit.bytes == widest && unit.registers == 32 && isa<FloatType>(sums) &&
+         unit.bytes >= fewestBytes && isa<FloatType>(sums) &&
          sums.getIntOrFloatBitWidth() == unit.elementBytes * 8 && unit.elementBytes >= 4 &&
          !multipliesPairs(dot) && getElementTypeOrSelf(result.getType()) == sums &&
          !ShapedType::isDynamic(sizes.rows) && !ShapedType::isDynamic(sizes.columns) &&
@@ -60,8 +63,10 @@ static bool canPackRows(KernelOp kernel, DotGeneralOp dot, const VectorUnit &uni
 /// Whether it pays: rows share what is read of the right operand, panels what is packed, and
 /// sums do wait, which without that they do on the stack.
 static bool paysToPackRows(const VectorUnit &unit, const ProductSizes &sizes) {
-  constexpr int64_t fewestRows = 140, fewestPanels = 16, shortDepth = blockOfPacked;
-  return sizes.rows >= fewestRows && sizes.depth > shortDepth &&
+  constexpr int64_t fewestPanels = 16;
+  const int64_t fewestRows = hasLargeCache(unit) ? 140 : 192;
+  const int64_t fewestSteps = hasLargeCache(unit) ? blockOfPacked + 1 : 2 * blockOfPacked;
+  return sizes.rows >= fewestRows && sizes.depth >= fewestSteps &&
          sizes.columns >= fewestPanels * 2 * unit.lanes();
 }
 
@@ -70,7 +75,8 @@ static bool paysToPackRows(const VectorUnit &unit, const ProductSizes &sizes) {
 static SmallVector<int64_t> packedRowTiles(ScheduleBuilder &s, const VectorUnit &unit,
                                            int64_t batch, const ProductSizes &sizes,
                                            int64_t depthBlock, const TileChoice &choice) {
-  constexpr int64_t share = 560 << 10, mostBytes = 3 << 19;
+  constexpr int64_t mostBytes = 3 << 19;
+  const int64_t share = (hasLargeCache(unit) ? 560 : 264) << 10;
   auto tile = registerTile(unit, sizes.rows, sizes.columns, /*pitch=*/0, choice);
   int64_t bytes = depthBlock * unit.elementBytes;
   int64_t many = std::min(choice.part ? choice.part : share / bytes, mostBytes / bytes);

@@ -210,6 +210,9 @@ static TransposeOp packComputed(OpBuilder &b, plan::KernelOp kernel, OpOperand *
       atMost(rows),
       llvm::alignTo(std::min(leftShare / (bytes * std::max<int64_t>(shared, 1)), mostRows),
                     tile[0]));
+  // Packed rows are a share of the second-level cache already.
+  if (schedule[plan::schedule::packsRows])
+    rowsOfPart = parts[batch];
   parts[batch] = rowsOfPart = std::max(parts[batch], rowsOfPart);
   if (shared > 0 && readTurned(kernel, weights, argument, operand, rows, parts))
     return {};
