@@ -134,6 +134,8 @@ private:
   /// Fetches, to the second-level cache, what the panel behind the one that is read has for
   /// this step of the sum, at `place` of it.
   void fetchAhead(Value place);
+  /// Whether no panel lacks columns. The mark of an open number is a multiple of every width.
+  bool hasWholePanels() const { return !ShapedType::isDynamic(columns) && columns % width == 0; }
   /// How many columns of a panel have results, as far as all panels have as many.
   int64_t presentColumns() const {
     int64_t each = ofGroup ? present : ShapedType::isDynamic(columns) ? width : columns;
@@ -222,7 +224,7 @@ Value ByteEmitter::addProducts(Value sum, Value lefts, Value rights) {
 }
 
 void ByteEmitter::copyPanel(Value firstRow, Value column) {
-  if (columns % width == 0)
+  if (hasWholePanels())
     return copyColumns(firstRow, column, Value());
   // Of an open number of columns, too, only the last panel lacks some.
   emitEither(
@@ -506,7 +508,7 @@ void ByteEmitter::finish(const RowPanel &rowPanel, Value start, Value skip, Valu
   };
   if (ofGroup)
     return finishColumns(column, r.constant(present));
-  if (columns % width == 0)
+  if (hasWholePanels())
     return finishColumns(column, r.constant(width));
   if (!ShapedType::isDynamic(columns) && columns < width)
     return finishColumns(column, r.constant(columns));
