@@ -41,10 +41,6 @@ struct ProductSizes {
 };
 } // namespace
 
-/// Processors with AVX-512 have second-level caches of 1 MiB and more, those with AVX2 alone half
-/// of that.
-static bool hasLargeCache(const VectorUnit &unit) { return unit.bytes == 64; }
-
 /// Whether blocks of the left operand may be packed on the stack while sums wait in the result:
 /// that has their type and no open size, and vectors are those of AVX2 or AVX-512.
 static bool canPackRows(KernelOp kernel, DotGeneralOp dot, const VectorUnit &unit,
@@ -64,8 +60,8 @@ static bool canPackRows(KernelOp kernel, DotGeneralOp dot, const VectorUnit &uni
 /// sums do wait, which without that they do on the stack.
 static bool paysToPackRows(const VectorUnit &unit, const ProductSizes &sizes) {
   constexpr int64_t fewestPanels = 16;
-  const int64_t fewestRows = hasLargeCache(unit) ? 140 : 192;
-  const int64_t fewestSteps = hasLargeCache(unit) ? blockOfPacked + 1 : 2 * blockOfPacked;
+  const int64_t fewestRows = unit.hasLargeCache() ? 140 : 192;
+  const int64_t fewestSteps = unit.hasLargeCache() ? blockOfPacked + 1 : 2 * blockOfPacked;
   return sizes.rows >= fewestRows && sizes.depth >= fewestSteps &&
          sizes.columns >= fewestPanels * 2 * unit.lanes();
 }
@@ -76,7 +72,7 @@ static SmallVector<int64_t> packedRowTiles(ScheduleBuilder &s, const VectorUnit 
                                            int64_t batch, const ProductSizes &sizes,
                                            int64_t depthBlock, const TileChoice &choice) {
   constexpr int64_t mostBytes = 3 << 19;
-  const int64_t share = (hasLargeCache(unit) ? 560 : 264) << 10;
+  const int64_t share = (unit.hasLargeCache() ? 560 : 264) << 10;
   auto tile = registerTile(unit, sizes.rows, sizes.columns, /*pitch=*/0, choice);
   int64_t bytes = depthBlock * unit.elementBytes;
   int64_t many = std::min(choice.part ? choice.part : share / bytes, mostBytes / bytes);

@@ -206,14 +206,13 @@ static TransposeOp packComputed(OpBuilder &b, plan::KernelOp kernel, OpOperand *
   auto atMost = [&](int64_t size) { return ShapedType::isDynamic(size) ? most : size; };
   SmallVector<int64_t> parts(schedule[plan::schedule::parts]);
   int64_t shared = ShapedType::isDynamic(depth) ? schedule[plan::schedule::depthBlock] : depth;
-  int64_t rowsOfPart = std::min<int64_t>(
-      atMost(rows),
-      llvm::alignTo(std::min(leftShare / (bytes * std::max<int64_t>(shared, 1)), mostRows),
-                    tile[0]));
+  int64_t &rowsOfPart = parts[batch];
   // Packed rows are a share of the second-level cache already.
-  if (schedule[plan::schedule::packsRows])
-    rowsOfPart = parts[batch];
-  parts[batch] = rowsOfPart = std::max(parts[batch], rowsOfPart);
+  if (!schedule[plan::schedule::packsRows]) {
+    int64_t many = std::min(leftShare / (bytes * std::max<int64_t>(shared, 1)), mostRows);
+    rowsOfPart =
+        std::max(rowsOfPart, std::min<int64_t>(atMost(rows), llvm::alignTo(many, tile[0])));
+  }
   if (shared > 0 && readTurned(kernel, weights, argument, operand, rows, parts))
     return {};
   if (atMost(columns) <= width || atMost(rows) < fewTilesOfRows * tile[0] ||

@@ -27,6 +27,9 @@ struct VectorUnit {
   bool hasByteQuads = false; ///< vectors of 64 bytes add four products of bytes to each word
 
   int64_t lanes() const { return bytes / elementBytes; }
+  /// Whether the second-level cache has 1 MiB and more, as that of processors with AVX-512 does;
+  /// those with AVX2 alone have half of that and less.
+  bool hasLargeCache() const { return bytes == 64; }
 };
 /// As the module's `weir.target` describes it.
 VectorUnit vectorUnitOf(mlir::ModuleOp module);
@@ -40,10 +43,10 @@ inline constexpr int64_t partRows = 140, partPositions = 224;
 /// so many beside what else a loop needs.
 inline constexpr int64_t mostPointers = 8;
 /// Without a choice a block in Winograd's form of tiles of 2x2, or 4x4, results has so many
-/// elements of each of the 16, or 36, matrices: 256 KiB in all, 784 (882) for processors with
-/// AVX-512, whose second-level caches have 1 MiB and more.
+/// elements of each of the 16, or 36, matrices: 256 KiB in all, 784 (882) where the second-level
+/// cache is large.
 inline int64_t winogradElements(const VectorUnit &unit, int64_t results) {
-  int64_t elements = unit.bytes == 64 ? 12544 : 4096;
+  int64_t elements = unit.hasLargeCache() ? 12544 : 4096;
   return results == 2 ? elements : elements / 2;
 }
 
