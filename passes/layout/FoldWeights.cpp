@@ -12,6 +12,7 @@
 #include "dialects/weir/Quantized.h"
 #include "dialects/weir/Rearrange.h"
 #include "dialects/weir/Target.h"
+#include "passes/layout/ByteOperands.h"
 #include "passes/layout/Passes.h"
 
 namespace weir {
@@ -106,14 +107,19 @@ static std::pair<Value, double> byteWithZero(Value value) {
 }
 
 /// Weights of bytes as the floats that the model computes of them: (q - zero) * scale,
-/// with one scale, or one for each entry of a dimension.
+/// with one scale, or one for each entry of a dimension, and as many zero points, or one.
 static TypedAttr dequantized(MulOp op) {
-  auto [byte, zero] = byteWithZero(op.getOperand(0));
+  CentredByte found = byteBehind(op.getOperand(0));
   auto type = dyn_cast<RankedTensorType>(op.getType());
-  TypedAttr source = byte ? constantOf(byte) : TypedAttr();
+  TypedAttr source = found ? constantOf(found.byte) : TypedAttr();
   if (!source || !type || type != op.getOperand(0).getType() ||
-      type.getShape() != cast<RankedTensorType>(byte.getType()).getShape())
+      type.getShape() != cast<RankedTensorType>(found.byte.getType()).getShape())
     return {};
+  std::optional<SmallVector<int64_t>> zeros = knownZeros(found.zero);
+  if (!zeros)
+    return {};
+  if (llvm::all_equal(*zeros))
+    zeros->truncate(1);
   TypedAttr scaleSource = constantOf(op.getOperand(1));
   DenseElementsAttr bytes = materializedConstant(source);
   DenseElementsAttr scales = scaleSource ? materializedConstant(scaleSource) : DenseElementsAttr();
@@ -131,14 +137,19 @@ static TypedAttr dequantized(MulOp op) {
       break;
     inner *= type.getDimSize(i);
   }
+  // Zero points that differ are as many as the scales, for the same entries.
+  if (zeros->size() != 1 &&
+      cast<RankedTensorType>(found.zero.getType()).getShape() != scaleType.getShape())
+    return {};
   SmallVector<float> factors(scales.getValues<float>());
-  bool isSigned = !getElementTypeOrSelf(byte.getType()).isUnsignedInteger();
+  bool isSigned = !getElementTypeOrSelf(found.byte.getType()).isUnsignedInteger();
   ArrayRef<char> raw = bytes.getRawData();
   std::vector<float> made(raw.size());
   for (size_t i = 0; i < raw.size(); ++i) {
     int value = isSigned ? static_cast<signed char>(raw[i]) : static_cast<unsigned char>(raw[i]);
-    float factor = factors[count == 1 ? 0 : i / inner % count];
-    made[i] = static_cast<float>(value - static_cast<int>(zero)) * factor;
+    int64_t entry = i / inner % count;
+    int zero = static_cast<int>((*zeros)[zeros->size() == 1 ? 0 : entry]);
+    made[i] = static_cast<float>(value - zero) * factors[entry];
   }
   return DenseElementsAttr::get(type, ArrayRef<float>(made));
 }

@@ -64,3 +64,26 @@ func.func @not_whole(%x: tensor<8xf32>) -> tensor<8xf32> {
   %5 = weir.cast %4 {saturate = true} : (tensor<8xi32>) -> tensor<8xf32>
   return %5 : tensor<8xf32>
 }
+
+// Zero points, one for each scale, behind a cast as those of many entries are: all alike, and not.
+// CHECK-LABEL: @zero_points
+// CHECK: weir.constant dense<{{\[\[}}-5.000000e-01, 1.000000e+00], [0.000000e+00, 1.000000e+00]]> : tensor<2x2xf32>
+// CHECK: weir.constant dense<{{\[\[}}5.000000e-01, 2.000000e+00], [1.000000e+00, 2.000000e+00]]> : tensor<2x2xf32>
+// CHECK-NOT: weir.mul
+func.func @zero_points() -> (tensor<2x2xf32>, tensor<2x2xf32>) {
+  %q = weir.constant dense<[[1, 4], [2, 4]]> : tensor<2x2xi8>
+  %scales = weir.constant dense<[5.000000e-01, 5.000000e-01]> : tensor<2xf32>
+  %own = weir.constant dense<[2, 2]> : tensor<2xi8>
+  %others = weir.constant dense<[0, 3]> : tensor<2xi8>
+  %wide = weir.constant dense<[5.000000e-01, 2.000000e+00]> : tensor<2xf32>
+  %w = weir.cast %q {saturate = true} : (tensor<2x2xi8>) -> tensor<2x2xi32>
+  %z = weir.cast %own {saturate = true} : (tensor<2xi8>) -> tensor<2xi32>
+  %s = weir.sub %w, %z : (tensor<2x2xi32>, tensor<2xi32>) -> tensor<2x2xi32>
+  %f = weir.cast %s {saturate = true} : (tensor<2x2xi32>) -> tensor<2x2xf32>
+  %0 = weir.mul %f, %scales : (tensor<2x2xf32>, tensor<2xf32>) -> tensor<2x2xf32>
+  %y = weir.cast %others {saturate = true} : (tensor<2xi8>) -> tensor<2xi32>
+  %t = weir.sub %w, %y : (tensor<2x2xi32>, tensor<2xi32>) -> tensor<2x2xi32>
+  %g = weir.cast %t {saturate = true} : (tensor<2x2xi32>) -> tensor<2x2xf32>
+  %1 = weir.mul %g, %wide : (tensor<2x2xf32>, tensor<2xf32>) -> tensor<2x2xf32>
+  return %0, %1 : tensor<2x2xf32>, tensor<2x2xf32>
+}
