@@ -68,6 +68,19 @@ inline bool multipliesPairs(mlir::Operation *op) {
   return unit && unit.getValue() == orderOfPairs;
 }
 
+/// The attribute's value where products of bytes have constant weights of which pairs seldom add to
+/// more than 128, or less than -128: see weir-quantized-gemms.
+inline constexpr char boundedPairs[] = "bounded";
+/// Whether that holds of `op`.
+inline bool hasBoundedPairs(mlir::Operation *op) {
+  auto unit = op->getAttrOfType<mlir::StringAttr>(tileUnitAttribute);
+  return unit && unit.getValue() == boundedPairs;
+}
+
+/// Where pairs of bytes are multiplied as halves of words, panels of constants or computed ones are
+/// spread to these on the stack as long as they are no deeper.
+inline constexpr int64_t deepestWide = 4608;
+
 /// On casts to bytes that are to be stored as such: what reads them is in another
 /// kernel, and the float behind the byte would take four times the memory.
 inline constexpr char storedAttribute[] = "weir.stored";

@@ -22,6 +22,10 @@ namespace weir {
 /// Of modules: a TargetAttr.
 inline constexpr char targetAttribute[] = "weir.target";
 
+/// Of modules: results across of the tiles of Winograd's form that --winograd allows: 0, 2 or 4.
+/// Without it those of 4 are where their error's bound allows it.
+inline constexpr char winogradAttribute[] = "weir.winograd";
+
 /// The target of the module that `op` is, or is in; of one that does not say, a target of
 /// which nothing is known.
 TargetAttr targetOf(mlir::Operation *op);

@@ -66,6 +66,12 @@ void moveBorderToBytes(ConvOp conv);
 /// or one a row or column, and multiplies the sums by the scales.
 void rewriteNarrowFloatGemms(mlir::ModuleOp module);
 
+/// Lets values that are quantised to signed bytes be bytes without a sign, 128 more, where one of
+/// them is the left operand of one of `products`. But for those that a computed matrix multiplies,
+/// whose columns would have to be summed, and windows of one channel, whose border of zeros would
+/// cost more.
+void makeBytesUnsigned(mlir::ModuleOp module, llvm::ArrayRef<mlir::Operation *> products);
+
 /// Sizes of a dot_general or conv; `inBlocks`: for instructions that multiply blocks. The depth
 /// must be known, and so must all sizes of a convolution's filter.
 std::optional<ByteShape> byteShapeOf(mlir::Operation *op, bool inBlocks);

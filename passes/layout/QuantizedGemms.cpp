@@ -60,6 +60,9 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
     inBlocks = target.getByteProducts() == ByteProducts::Blocks;
     // Offload devices multiply bytes, whatever the host does.
     isPairs = target.getByteProducts() == ByteProducts::Pairs && !target.getMayOffload();
+    // Blocks are multiplied with a sign, too.
+    if (!inBlocks && !target.getMayOffload())
+      makeBytesUnsigned(getOperation(), work);
     for (Operation *op : work)
       rewrite(op);
     if (read.empty())
@@ -86,6 +89,7 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
     ByteShape shape;
     ByteOperand left, right;
     std::optional<double> zero; ///< the left operand's, where it is known
+    bool isBounded = false;     ///< see boundedPairs
     bool isWords() const { return !left.scale; }
     bool isCentred() const { return zero && *zero == 0; }
   };
@@ -111,12 +115,11 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
     if (!work.isWords() && shape->isDepthwise) {
       if (!addsWindows(cast<ConvOp>(op), *shape))
         return; // sums of one channel each are floats
-    } else if (!work.isWords() && (length < shortestSum || shape->columns < fewestColumns)) {
+    } else if (!work.isWords() && (length < shortestSum || shape->columns < fewestColumns ||
+                                   (isPairs && takesWinogradForm(op)))) {
       return; // floats are no slower
     }
-    if (!work.isWords() && isPairs)
-      return warnOfReals(op, "the processor that code is for multiplies no bytes with scales; "
-                             "--cpu= names others");
+    bool isConstant(constantOf(work.right.byte));
     if (!work.isWords() && length > longestSum)
       return warnOfReals(op, "its sums are too long for 32 bits; split it");
     if (work.left.zero)
@@ -126,8 +129,10 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
       return warnOfReals(op, "a scale is computed, or none for the whole or for each column; make "
                              "it a constant");
     OpBuilder b(op);
-    std::optional<Right> right =
-        constantOf(work.right.byte) ? constantRight(b, work) : computedRight(b, work);
+    std::optional<Right> right = isConstant ? constantRight(b, work) : computedRight(b, work);
+    if (!right && isPairs && !work.isWords() && isDeep(work.shape))
+      return warnOfReals(op, "its sums are too long for the processor that code is for; split it, "
+                             "or name another processor by --cpu=");
     if (!right)
       return warnOfReals(op, "its weights or zero points are computed in a way that bytes do not "
                              "follow; make them constants");
@@ -158,6 +163,28 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
     op->getResult(0).replaceAllUsesWith(sum);
     op->erase();
     eraseDead(operands);
+  }
+
+  /// Whether `op` as floats is a convolution with windows of 3x3 in Winograd's form, which takes
+  /// less time than pairs of bytes do: as schedule/Winograd.cpp has it, but for large filters and
+  /// small images.
+  bool takesWinogradForm(Operation *op) {
+    constexpr int64_t fewestChannels = 32, fewestLines = 7;
+    auto conv = dyn_cast<ConvOp>(op);
+    auto said = getOperation()->getAttrOfType<IntegerAttr>(winogradAttribute);
+    if (!conv || (said && said.getInt() == 0))
+      return false;
+    auto isOne = [](int64_t value) { return value == 1; };
+    ArrayRef<int64_t> filter = cast<RankedTensorType>(conv.getFilter().getType()).getShape();
+    ArrayRef<int64_t> result = cast<RankedTensorType>(conv.getType()).getShape();
+    auto isSmall = [](int64_t size) { return !ShapedType::isDynamic(size) && size < fewestLines; };
+    int64_t lanes = targetOf(op).getVectorBytes() / 4;
+    return filter.size() == 4 && filter[2] == 3 && filter[3] == 3 && conv.getGroups() == 1 &&
+           llvm::all_of(conv.getStrides(), isOne) && llvm::all_of(conv.getDilations(), isOne) &&
+           llvm::all_of(
+               filter.take_front(2),
+               [&](int64_t size) { return size >= fewestChannels && size % lanes == 0; }) &&
+           llvm::none_of(result.take_back(2), isSmall);
   }
 
   /// Whether vectors add a depthwise convolution's windows by quads of bytes, with a constant
@@ -265,7 +292,7 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
     return stored(b, work, DenseElementsAttr::get(type, isOne ? words.take_front() : words));
   }
 
-  std::optional<Right> constantRight(OpBuilder &b, const Work &work) {
+  std::optional<Right> constantRight(OpBuilder &b, Work &work) {
     if (auto dot = dyn_cast<DotGeneralOp>(work.op); dot && !dot.getLhsBatch().empty())
       return std::nullopt; // as many matrices as there are batches
     // A zero point that is computed is one number; it is part of the offset.
@@ -278,6 +305,9 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
     }
     std::optional<ByteWeights> weights = byteWeightsOf(known, work.shape, !work.isCentred());
     if (!weights)
+      return std::nullopt;
+    work.isBounded = isPairs && seldomSaturates(*weights, work.shape);
+    if (isPairs && !work.isBounded && !work.isWords() && isDeep(work.shape))
       return std::nullopt;
     Right right{stored(b, work, weights->value), {}, {}};
     if (!weights->offsets.empty())
@@ -296,6 +326,35 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
       right.sums = timesZero(
           b, work, minus(b, work, right.sums, times(b, work, computed, wordsOf(b, work, {count}))));
     return right;
+  }
+
+  /// Whether panels are too deep to be spread to halves of words.
+  static bool isDeep(const ByteShape &shape) {
+    return shape.filledWindow() * shape.padded > deepestWide;
+  }
+
+  /// Whether few pairs of weights that follow each other in a column add to more than what times
+  /// 255 is a half of a word: out of four vectors of columns, by four rows, one has such pairs at
+  /// most. With more, halves are multiplied in less time.
+  static bool seldomSaturates(const ByteWeights &weights, const ByteShape &shape) {
+    constexpr int64_t most = 128, quad = 4, vector = 8, share = 4, deepest = 8192;
+    int64_t rows = shape.filledWindow() * shape.padded, columns = shape.columns;
+    DenseElementsAttr plain = materializedConstant(weights.value);
+    if (!plain || rows > deepest || rows % quad != 0)
+      return false;
+    if (plain.isSplat())
+      return std::abs(2 * int64_t(plain.getSplatValue<int8_t>())) <= most;
+    auto *bytes = reinterpret_cast<const int8_t *>(plain.getRawData().data());
+    int64_t groups = 0, beyond = 0;
+    for (int64_t row = 0; row < rows; row += quad)
+      for (int64_t first = 0; first < columns; first += vector, ++groups) {
+        bool any = false;
+        for (int64_t n = first; n < std::min(first + vector, columns); ++n)
+          for (int64_t pair = row; pair < row + quad; pair += 2)
+            any |= std::abs(bytes[pair * columns + n] + bytes[(pair + 1) * columns + n]) > most;
+        beyond += any;
+      }
+    return share * beyond <= groups;
   }
 
   Value minus(OpBuilder &b, const Work &work, Value x, Value y) {
@@ -381,6 +440,8 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
   std::optional<Right> computedRight(OpBuilder &b, Work &work) {
     auto dot = dyn_cast<DotGeneralOp>(work.op);
     work.shape.padded = llvm::alignTo(work.shape.depth, 4);
+    if (isPairs && !work.isWords() && isDeep(work.shape))
+      return std::nullopt;
     if (!dot)
       return computedFilter(b, work);
     if (work.shape.padded > deepestPanel)
@@ -426,7 +487,8 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
     SmallVector<int64_t> amounts(2 * cast<RankedTensorType>(byte.getType()).getRank(), 0);
     amounts.back() = work.shape.padded - work.shape.depth;
     Type element = getElementTypeOrSelf(byte.getType());
-    return product(b, work.op, bordered(b, work.op, byte, amounts, element, {}), weights);
+    return product(b, work.op, bordered(b, work.op, byte, amounts, element, {}), weights,
+                   work.isBounded);
   }
 
   /// `byte` with a border of `fill`, a word, or null for zeros.
@@ -483,15 +545,20 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
         conv.getDilationsAttr(), b.getI64IntegerAttr(groups), b.getBoolAttr(true),
         TypeAttr::get(b.getI32Type()));
     copyDevice(conv, sum);
-    sum.getDefiningOp()->setAttr(tileUnitAttribute, b.getUnitAttr());
+    sum.getDefiningOp()->setAttr(tileUnitAttribute, unitOf(b, work.isBounded));
     Value made = transposed(b, loc, sum, channelsToFirst(rank));
     if (made != sum)
       copyDevice(conv, made);
     return made;
   }
 
+  /// tileUnitAttribute's value.
+  static Attribute unitOf(OpBuilder &b, bool isBounded) {
+    return isBounded ? Attribute(b.getStringAttr(boundedPairs)) : b.getUnitAttr();
+  }
+
   /// Rows by a matrix, or by as many matrices as both have.
-  Value product(OpBuilder &b, Operation *op, Value rows, Value matrix) {
+  Value product(OpBuilder &b, Operation *op, Value rows, Value matrix, bool isBounded = false) {
     int64_t rank = cast<RankedTensorType>(rows.getType()).getRank();
     int64_t batch = cast<RankedTensorType>(matrix.getType()).getRank() - 2;
     auto leading = b.getDenseI64ArrayAttr(llvm::to_vector(llvm::seq<int64_t>(0, batch)));
@@ -499,7 +566,7 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
         b, op->getLoc(), rows, matrix, leading, leading, b.getDenseI64ArrayAttr({rank - 1}),
         b.getDenseI64ArrayAttr({batch}), TypeAttr::get(b.getI32Type()));
     copyDevice(op, sum);
-    sum.getDefiningOp()->setAttr(tileUnitAttribute, b.getUnitAttr());
+    sum.getDefiningOp()->setAttr(tileUnitAttribute, unitOf(b, isBounded));
     return sum;
   }
 

@@ -114,12 +114,16 @@ Value weir::packedBytes(OpBuilder &b, Location loc, ArrayRef<Value> words, int64
   return vector::ShuffleOp::create(b, loc, bytes, bytes, order);
 }
 
-std::pair<Value, Value> weir::packedRows(OpBuilder &b, Location loc, ArrayRef<Value> words,
-                                         int64_t zero, bool isUnsigned) {
-  Value sorted = keptWhole(b, loc, packedBytes(b, loc, words, zero, isUnsigned));
-  int64_t each = lanesOf(sorted) / 2;
-  auto half = [&](int64_t from) -> Value {
-    return vector::ExtractStridedSliceOp::create(b, loc, sorted, {from}, {each}, {1});
-  };
-  return {half(0), half(each)};
+SmallVector<Value> weir::packedRows(OpBuilder &b, Location loc, ArrayRef<Value> words, int64_t rows,
+                                    int64_t zero, bool isUnsigned) {
+  Value sorted = packedBytes(b, loc, words, zero, isUnsigned);
+  if (rows == 1)
+    return {sorted};
+  sorted = keptWhole(b, loc, sorted);
+  int64_t each = lanesOf(sorted) / rows;
+  SmallVector<Value> made;
+  for (int64_t row = 0; row < rows; ++row)
+    made.push_back(
+        vector::ExtractStridedSliceOp::create(b, loc, sorted, {row * each}, {each}, {1}));
+  return made;
 }

@@ -37,12 +37,11 @@ mlir::Value nearestWords(mlir::OpBuilder &b, mlir::Location loc, mlir::Value rea
 mlir::Value packedBytes(mlir::OpBuilder &b, mlir::Location loc, llvm::ArrayRef<mlir::Value> words,
                         int64_t zero, bool isUnsigned);
 
-/// Two rows of 32 bytes each, vectors of 8 words: `words` are two vectors of 16 words of the one
-/// and two of the other, to which `zero` (a byte of either sign) is added before all are
-/// saturated.
-std::pair<mlir::Value, mlir::Value> packedRows(mlir::OpBuilder &b, mlir::Location loc,
-                                               llvm::ArrayRef<mlir::Value> words, int64_t zero,
-                                               bool isUnsigned);
+/// `rows` rows of 32 bytes each, two or one, vectors of 8 words: `words` are four vectors, as many
+/// of each row, to which `zero` (a byte of either sign) is added before all are saturated.
+llvm::SmallVector<mlir::Value> packedRows(mlir::OpBuilder &b, mlir::Location loc,
+                                          llvm::ArrayRef<mlir::Value> words, int64_t rows,
+                                          int64_t zero, bool isUnsigned);
 
 } // namespace weir
 

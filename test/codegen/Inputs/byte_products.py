@@ -81,6 +81,7 @@ class Model:
     def __init__(self, folder):
         self.folder = folder
         self.random = random.Random(11)
+        self.isSmall = False
         self.writer = graph_writer.Writer(self.random)
         self.feeds, self.opened, self.fetches, self.expected = b"", b"", b"", []
         self.inputs = zipfile.ZipFile(os.path.join(folder, "in.npz"), "w")
@@ -88,6 +89,14 @@ class Model:
     def bytes(self, shape, kind):
         low, high = LIMITS[kind]
         return [self.random.randint(low, high) for _ in range(count(shape))]
+
+    def weights(self, shape, kind):
+        """`isSmall`: all but a few are so small that two of them, times the largest byte each, add
+        to a half of a word."""
+        if not self.isSmall:
+            return self.bytes(shape, kind)
+        return [self.random.choice((-128, 127, -127, 2)) if self.random.random() < 0.008
+                else self.random.randint(-64, 64) for _ in range(count(shape))]
 
     def feed(self, name, shape, kind, values, opened=()):
         """`opened`: the dimensions whose sizes are open in the second model."""
@@ -109,7 +118,7 @@ class Model:
     def matmul(self, shape, columns, kind, zero=0, zeroFeed=None, weights=INT8, weightZero=0,
                isFed=False):
         depth, n = shape[-1], len(self.expected)
-        x, w = self.bytes(shape, kind), self.bytes([depth, columns], weights)
+        x, w = self.bytes(shape, kind), self.weights([depth, columns], weights)
         inputs = [self.feed("x%d" % n, shape, kind, x, range(len(shape) - 1)),
                   self.feed("w%d" % n, [depth, columns], weights, w) if isFed
                   else self.writer.constant([depth, columns], weights, w),
@@ -133,7 +142,7 @@ class Model:
     def conv(self, shape, columns, size, kind, zero=0, pads=0, stride=1, dilation=1, groups=1,
              weights=INT8, weightZero=0, isFed=False):
         n, filters = len(self.expected), [columns, shape[1] // groups] + size
-        x, w = self.bytes(shape, kind), self.bytes(filters, weights)
+        x, w = self.bytes(shape, kind), self.weights(filters, weights)
         rank = len(size)
         inputs = [self.feed("x%d" % n, shape, kind, x, [0] + list(range(2, 2 + rank))),
                   self.feed("w%d" % n, filters, weights, w) if isFed
@@ -152,7 +161,7 @@ class Model:
         """An image of reals that is quantized for a convolution."""
         n, filters = len(self.expected), [columns, shape[1]] + size
         reals = [self.random.randint(-600, 600) for _ in range(count(shape))]
-        w = self.bytes(filters, INT8)
+        w = self.weights(filters, INT8)
         low, high = LIMITS[kind]
         x = [min(max(round(value / 2) + zero, low), high) for value in reals]
         feed = self.feed("x%d" % n, shape, FLOAT, [value / 4 for value in reals], [0, 2, 3])
@@ -185,7 +194,7 @@ class Model:
         """Dequantized operands, one scale a channel, a bias, a Relu, quantized; `isRead`: and read
         by a convolution by ones, as bytes between convolutions are."""
         n, filters = len(self.expected), [columns, shape[1] // groups, 3, 3]
-        x, w = self.bytes(shape, kind), self.bytes(filters, INT8)
+        x, w = self.bytes(shape, kind), self.weights(filters, INT8)
         sx = 0.03
         sw = [struct.unpack("<f", struct.pack("<f", 0.01 + 0.001 * k))[0] for k in range(columns)]
         bias = [0.1 * k - 0.7 for k in range(columns)]
@@ -308,6 +317,19 @@ def main():
     model.image([1, 1, 9, 30], 8, [5, 5], UINT8, 8, pads=2)
     model.conv([2, 3, 5, 64], 8, [3, 3], UINT8, zero=9, pads=1, stride=2)
     model.conv([2, 2, 50], 8, [5], INT8, zero=9, pads=2, weights=UINT8, weightZero=3)
+    # Weights of which few pairs are beyond a half of a word: of few rows and many, of both signs,
+    # windows that move by two, lines of a few results, groups with panels of their own.
+    model.isSmall = True
+    model.matmul([33, 68], 45, UINT8, zero=9)
+    model.matmul([2, 9, 100], 70, INT8, zero=-3)
+    model.matmul([3, 64], 40, UINT8)
+    model.conv([1, 16, 14, 13], 40, [3, 3], UINT8, zero=255, pads=1, stride=2)
+    model.conv([2, 32, 7, 7], 72, [1, 1], INT8)
+    model.conv([1, 36, 9, 8], 60, [3, 3], UINT8, zero=3, groups=3)
+    model.conv([2, 8, 31], 20, [5], INT8, zero=100, pads=2)
+    model.image([1, 3, 20, 22], 16, [7, 7], INT8, -7, pads=3, stride=2)
+    model.quantized([1, 6, 10, 9], 21, INT8, 12, 3, pads=1, isRead=True)
+    model.quantized([1, 64, 5, 6], 60, UINT8, 7, 5, pads=0, scale=0.2)
     model.write()
     folder = os.path.join(sys.argv[2], "out")
     if not os.path.isdir(folder):

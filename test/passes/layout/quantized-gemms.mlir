@@ -459,10 +459,11 @@ func.func @floats(%x: tensor<2x64xi8>) -> tensor<2x32xf32> {
 
 // -----
 
-// Where pairs of words are multiplied, sums of words are ones of bytes, sums of reals are not.
+// Where pairs are multiplied, those of bytes are only where few of constant weights add to more than
+// a half of a word holds.
 module attributes {weir.target = #weir.target<byte_products = pairs>} {
   // CHECK-LABEL: @words_by_pairs
-  // CHECK: weir.matrix
+  // CHECK: weir.matrix}
   func.func @words_by_pairs(%x: tensor<3x16xui8>) -> tensor<3x8xi32> {
     %q = weir.constant dense<"0x868D949BA2A9B0B7BEC5CCD3DAE1E8EFF6FD040B121920272E353C434A51585F666D747B878E959CA3AAB1B8BFC6CDD4DBE2E9F0F7FE050C131A21282F363D444B525960676E757C888F969DA4ABB2B9C0C7CED5DCE3EAF1F8FF060D141B222930373E454C535A61686F767D8990979EA5ACB3BAC1C8CFD6DDE4EBF2F900070E"> : tensor<16x8xi8>
     %a = weir.cast %x {saturate = true} : (tensor<3x16xui8>) -> tensor<3x16xi32>
@@ -472,7 +473,7 @@ module attributes {weir.target = #weir.target<byte_products = pairs>} {
   }
 
   // CHECK-LABEL: @reals_by_pairs
-  // CHECK-NOT: weir.matrix
+  // CHECK: weir.matrix}
   func.func @reals_by_pairs(%x: tensor<3x16xui8>) -> tensor<3x8xf32> {
     %scale = weir.constant dense<5.000000e-01> : tensor<f32>
     %q = weir.constant dense<"0x868D949BA2A9B0B7BEC5CCD3DAE1E8EFF6FD040B121920272E353C434A51585F666D747B878E959CA3AAB1B8BFC6CDD4DBE2E9F0F7FE050C131A21282F363D444B525960676E757C888F969DA4ABB2B9C0C7CED5DCE3EAF1F8FF060D141B222930373E454C535A61686F767D8990979EA5ACB3BAC1C8CFD6DDE4EBF2F900070E"> : tensor<16x8xi8>
@@ -484,5 +485,70 @@ module attributes {weir.target = #weir.target<byte_products = pairs>} {
     %b = weir.mul %bf, %scale : (tensor<16x8xf32>, tensor<f32>) -> tensor<16x8xf32>
     %0 = weir.dot_general %a, %b {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<3x16xf32>, tensor<16x8xf32>) -> tensor<3x8xf32>
     return %0 : tensor<3x8xf32>
+  }
+  // CHECK-LABEL: @bounded_pairs
+  // CHECK: weir.matrix = "bounded"
+  func.func @bounded_pairs(%x: tensor<3x16xui8>) -> tensor<3x8xi32> {
+    %q = weir.constant dense<64> : tensor<16x8xi8>
+    %a = weir.cast %x {saturate = true} : (tensor<3x16xui8>) -> tensor<3x16xi32>
+    %b = weir.cast %q {saturate = true} : (tensor<16x8xi8>) -> tensor<16x8xi32>
+    %0 = weir.dot_general %a, %b {accumulator = i32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<3x16xi32>, tensor<16x8xi32>) -> tensor<3x8xi32>
+    return %0 : tensor<3x8xi32>
+  }
+
+  // CHECK-LABEL: @unbounded_pairs
+  // CHECK-NOT: bounded
+  func.func @unbounded_pairs(%x: tensor<3x16xui8>) -> tensor<3x8xi32> {
+    %q = weir.constant dense<65> : tensor<16x8xi8>
+    %a = weir.cast %x {saturate = true} : (tensor<3x16xui8>) -> tensor<3x16xi32>
+    %b = weir.cast %q {saturate = true} : (tensor<16x8xi8>) -> tensor<16x8xi32>
+    %0 = weir.dot_general %a, %b {accumulator = i32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<3x16xi32>, tensor<16x8xi32>) -> tensor<3x8xi32>
+    return %0 : tensor<3x8xi32>
+  }
+}
+
+// -----
+
+// Signed bytes that a product of vectors reads are quantised to bytes without a sign; its readers
+// take off 128 more.
+module attributes {weir.target = #weir.target<vector_bytes = 64, byte_products = quads>} {
+  // CHECK-LABEL: @without_sign
+  // CHECK: weir.constant dense<1.330000e+02> : tensor<f32>
+  // CHECK: [[BYTES:%.*]] = weir.cast {{.*}} -> tensor<3x16xui8>
+  // CHECK: weir.dot_general {{.*}}weir.matrix{{.*}} (tensor<3x16xui8>
+  // CHECK: weir.sub {{.*}}tensor<3x16xi32>, tensor<i32>
+  func.func @without_sign(%x: tensor<3x16xf32>) -> (tensor<3x8xi32>, tensor<3x16xf32>) {
+    %w = weir.constant dense<3> : tensor<16x8xi8>
+    %zero = weir.constant dense<5.000000e+00> : tensor<f32>
+    %word = weir.constant dense<5> : tensor<i32>
+    %low = weir.constant dense<-1.280000e+02> : tensor<f32>
+    %high = weir.constant dense<1.270000e+02> : tensor<f32>
+    %r = weir.round_even %x : (tensor<3x16xf32>) -> tensor<3x16xf32>
+    %m = weir.add %r, %zero : (tensor<3x16xf32>, tensor<f32>) -> tensor<3x16xf32>
+    %l = weir.maximum %m, %low : (tensor<3x16xf32>, tensor<f32>) -> tensor<3x16xf32>
+    %h = weir.minimum %l, %high : (tensor<3x16xf32>, tensor<f32>) -> tensor<3x16xf32>
+    %q = weir.cast %h {saturate = true} : (tensor<3x16xf32>) -> tensor<3x16xi8>
+    %a = weir.cast %q {saturate = true} : (tensor<3x16xi8>) -> tensor<3x16xi32>
+    %c = weir.sub %a, %word : (tensor<3x16xi32>, tensor<i32>) -> tensor<3x16xi32>
+    %b = weir.cast %w {saturate = true} : (tensor<16x8xi8>) -> tensor<16x8xi32>
+    %0 = weir.dot_general %c, %b {accumulator = i32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<3x16xi32>, tensor<16x8xi32>) -> tensor<3x8xi32>
+    %f = weir.cast %q {saturate = true} : (tensor<3x16xi8>) -> tensor<3x16xf32>
+    return %0, %f : tensor<3x8xi32>, tensor<3x16xf32>
+  }
+
+  // A computed matrix: its columns would have to be summed.
+  // CHECK-LABEL: @with_sign
+  // CHECK: weir.dot_general {{.*}}weir.matrix{{.*}} (tensor<3x16xi8>
+  func.func @with_sign(%x: tensor<3x16xf32>, %w: tensor<16x8xi8>) -> tensor<3x8xi32> {
+    %low = weir.constant dense<-1.280000e+02> : tensor<f32>
+    %high = weir.constant dense<1.270000e+02> : tensor<f32>
+    %r = weir.round_even %x : (tensor<3x16xf32>) -> tensor<3x16xf32>
+    %l = weir.maximum %r, %low : (tensor<3x16xf32>, tensor<f32>) -> tensor<3x16xf32>
+    %h = weir.minimum %l, %high : (tensor<3x16xf32>, tensor<f32>) -> tensor<3x16xf32>
+    %q = weir.cast %h {saturate = true} : (tensor<3x16xf32>) -> tensor<3x16xi8>
+    %a = weir.cast %q {saturate = true} : (tensor<3x16xi8>) -> tensor<3x16xi32>
+    %b = weir.cast %w {saturate = true} : (tensor<16x8xi8>) -> tensor<16x8xi32>
+    %0 = weir.dot_general %a, %b {accumulator = i32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<3x16xi32>, tensor<16x8xi32>) -> tensor<3x8xi32>
+    return %0 : tensor<3x8xi32>
   }
 }

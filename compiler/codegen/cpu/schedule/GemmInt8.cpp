@@ -17,6 +17,15 @@ using namespace mlir;
 using namespace weir;
 using namespace weir::plan;
 
+/// Rows of the right operand, or of a filter, for a column.
+static int64_t depthOf(Operation *anchor) {
+  auto conv = dyn_cast<ConvOp>(anchor);
+  if (!conv)
+    return cast<RankedTensorType>(anchor->getOperand(0).getType()).getShape().back();
+  return ShapedType::getNumElements(
+      cast<RankedTensorType>(conv.getFilter().getType()).getShape().drop_back());
+}
+
 /// Products of bytes: matrix tiles are two by two; of vectors' sums as many rows as
 /// leave registers for a row of columns and an element, which are two of words each where
 /// bytes are multiplied as pairs.
@@ -24,10 +33,13 @@ static SmallVector<int64_t> gemmInt8Tiles(ScheduleBuilder &s, Operation *anchor,
                                           const VectorUnit &unit) {
   constexpr int64_t width = 32, tileRows = 32;
   int64_t lanes = unit.bytes / 4, vectors = width / lanes;
-  int64_t others = unit.hasBytePairs ? 6 : 1 + vectors;
-  int64_t rows = (unit.registers - others) / vectors;
-  SmallVector<int64_t> tiles =
-      gemmPanelTiles(s, anchor, unit.hasByteTiles ? tileRows : rows, lanes);
+  int64_t others = unit.hasBytePairs ? 6 : 1 + vectors, atOnce = vectors;
+  // Without what columns are spread to there is room for more rows of fewer columns.
+  if (unit.hasBytePairs && (hasBoundedPairs(anchor) || depthOf(anchor) <= deepestWide))
+    atOnce = std::min(vectors, vectorsOfPairs);
+  int64_t rows = unit.hasByteTiles ? tileRows : (unit.registers - others) / atOnce;
+  SmallVector<int64_t> tiles = gemmPanelTiles(s, anchor, rows, lanes);
+  s.set(schedule::tile, {rows, atOnce, lanes});
   // A part is a group, of as many panels as it takes.
   if (int64_t each = columnsOfLooseGroup(anchor))
     tiles.back() = each;

@@ -37,6 +37,10 @@ TransposeOp packColumns(mlir::OpBuilder &b, plan::KernelOp kernel,
 void readLeftTurned(plan::KernelOp kernel, DotGeneralOp dot,
                     llvm::SmallVectorImpl<mlir::Value> &operands);
 
+/// Where products of bytes are added as pairs, of panels brought to the stack, so many vectors of
+/// columns are added up at a time, which leaves room for five rows in 16 registers.
+inline constexpr int64_t vectorsOfPairs = 2;
+
 /// Of a convolution of bytes in groups whose columns are no whole panels of `matrixPanel`, and
 /// which has panels for each group therefore: the columns of a group. 0: of everything else.
 int64_t columnsOfLooseGroup(mlir::Operation *anchor);

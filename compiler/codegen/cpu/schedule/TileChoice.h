@@ -24,9 +24,6 @@
 namespace weir {
 
 inline constexpr const char *tilesAttribute = "weir.tiles";
-/// Of modules: results across of the tiles of Winograd's form that --winograd allows: 0, 2 or 4.
-/// Without it those of 4 are where their error's bound allows it.
-inline constexpr const char *winogradAttribute = "weir.winograd";
 /// Of the module, where it is known: ways of a set of the processor's first-level cache (i64).
 inline constexpr const char *firstLevelWaysAttribute = "weir.first_level_ways";
 

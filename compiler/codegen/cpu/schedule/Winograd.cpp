@@ -25,6 +25,7 @@
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Scaled.h"
+#include "dialects/weir/Target.h"
 #include "dialects/weir/WinogradFilter.h"
 
 #include <cstring>
