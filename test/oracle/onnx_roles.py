@@ -177,6 +177,7 @@ RULES = {
     "MaxUnpool": "X[N,C,H,W] I[N,C,H,W]:index=H output_shape[]:skip",
     "DFT": "input[N,L,1] dft_length[]:skip axis[]:skip", "STFT": "signal[N,L,1] window[F]",
     "StringConcat": "X[R...]~ Y[R...]~", "Unique": "X[R...]", "NonZero": "X[R...]",
+    "MelWeightMatrix": "num_mel_bins[]:small dft_length[]:small sample_rate[]:positives",
     "HannWindow": "size[]:small", "HammingWindow": "size[]:small", "BlackmanWindow": "size[]:small",
     "Bernoulli": "input[R...]:unit",
     "ConstantOfShape": "input[k]:sizes", "Dropout": "data[R...] ratio[]:unit training_mode[]:zeros",

@@ -363,6 +363,9 @@ class Draw(shapes.Operands):
             if onnx_roles.FINITE.search(self.schema.name) and values.is_float(self.given.dtype) and \
                     not np.all(np.isfinite(self.given.astype(np.float64))):
                 raise Reject("NaN or infinity where an order decides")
+            if self.schema.name == "QuantizeLinear" and values.is_float(self.given.dtype) and \
+                    np.any(np.isnan(self.given.astype(np.float64))):
+                raise Reject("NaN as an integer, which ONNX leaves open")
             self.bound[p.type] = self.given.dtype
             self.shapes[p.name] = self.take(p.name, rule, self.given.shape)
             return self.given
@@ -398,6 +401,8 @@ class Draw(shapes.Operands):
         if self.schema.name.startswith("Cast") and values.is_float(dtype):
             # What all types hold; out of range is not defined.
             drawn = np.minimum(np.abs(drawn), np.array(7, dtype))
+        if self.schema.name == "QuantizeLinear" and values.is_float(dtype):
+            drawn[np.isnan(drawn.astype(np.float64))] = 1
         return drawn
 
     def aligned(self):

@@ -102,9 +102,11 @@ LogicalResult instanceNorm(NodeImport &n) {
   Value x = n.in(0), scale = n.in(1), bias = n.in(2);
   if (!x || !scale || !bias)
     return failure();
-  Value y = n.cast(standardize(n, x, axesFrom(2, n.rank(x)), n.f("epsilon")), n.element(x));
-  y = n.mul(y, perChannel(n, scale, n.rank(x)));
-  return n.result(n.add(y, perChannel(n, bias, n.rank(x))));
+  // Halves become halves again at the end: the bias may cancel what is scaled.
+  Value y = standardize(n, x, axesFrom(2, n.rank(x)), n.f("epsilon"));
+  y = n.mul(y, perChannel(n, n.widen(scale), n.rank(x)));
+  y = n.add(y, perChannel(n, n.widen(bias), n.rank(x)));
+  return n.result(n.cast(y, n.element(x)));
 }
 
 LogicalResult groupNorm(NodeImport &n) {

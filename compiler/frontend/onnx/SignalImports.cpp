@@ -225,6 +225,7 @@ LogicalResult melWeights(NodeImport &n) {
     return n.gather(bins, at, 0);
   };
   Value lower = edge(0), centre = edge(1), upper = edge(2);
+  n.require(n.toScalar(n.compare("ge", length, 0.0)), "dft_length is negative");
   Value rows = n.add(n.div(length, 2.0), 1.0);
   Value bin = n.unsqueeze(n.op<IotaOp>(rows, n.number(0), n.typeAttr(f64)), {1});
   Value rise = n.sub(centre, lower), fall = n.sub(upper, centre);

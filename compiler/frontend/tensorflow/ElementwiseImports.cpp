@@ -414,6 +414,19 @@ static Value cutFraction(NodeImport &n, Value x, FloatType type) {
   return n.select(n.op<IsNanOp>(x), x, back);
 }
 
+/// Without the bits that `type`, or its parts, have no room for, where TensorFlow cuts them:
+/// what becomes bfloat16 is rounded, unless it is f32.
+static Value truncated(NodeImport &n, Value x, Type type) {
+  if (isa<ComplexType>(n.element(x)))
+    return n.op<ComplexOp>(truncated(n, n.op<RealOp>(x), type),
+                           truncated(n, n.op<ImagOp>(x), type));
+  if (auto complex = dyn_cast<ComplexType>(type))
+    type = complex.getElementType();
+  if (!n.isFloat(x) || !isa<FloatType>(type) || (type.isBF16() && !n.element(x).isF32()))
+    return x;
+  return cutFraction(n, x, cast<FloatType>(type));
+}
+
 static LogicalResult castTo(NodeImport &n) {
   Value x = n.in(0);
   Type type = n.elementAttr("DstT");
@@ -421,17 +434,18 @@ static LogicalResult castTo(NodeImport &n) {
     return x ? n.unsupported("found a result type that weir does not have") : failure();
   if (n.isString(x) || isa<StringType>(type))
     return n.unsupported("expected numbers, got strings");
+  bool isReal = !isa<ComplexType>(n.element(x));
   // A complex number's real part, as C++ has it.
-  if (isa<ComplexType>(n.element(x)) && !isa<ComplexType>(type))
+  if (!isReal && !isa<ComplexType>(type))
     x = n.op<RealOp>(x);
+  if (x && n.isSet("Truncate") && (isReal || !type.isBF16()))
+    x = truncated(n, x, type);
   if (!x)
     return failure();
-  if (auto complex = dyn_cast<ComplexType>(type); complex && !isa<ComplexType>(n.element(x))) {
+  if (auto complex = dyn_cast<ComplexType>(type); complex && isReal) {
     Value real = n.cast(x, complex.getElementType());
     return n.result(n.op<ComplexOp>(real, n.like(real, 0)));
   }
-  if (n.isSet("Truncate") && n.isFloat(x) && isa<FloatType>(type))
-    x = cutFraction(n, x, cast<FloatType>(type));
   return n.result(n.cast(x, type, /*saturate=*/false));
 }
 

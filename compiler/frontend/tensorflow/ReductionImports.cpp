@@ -242,8 +242,12 @@ template <const char *kind> static LogicalResult segment(NodeImport &n) {
     Value sum = segments(n, data, ids, count, "add", n.like(data, 0));
     if (!sum || !counts || name == "sum")
       return n.result(sum);
-    Value divisor = n.cast(n.maximum(counts, 1.0), n.element(data));
-    return n.result(n.div(sum, n.unsqueeze(divisor, axesFrom(1, n.rank(data)))));
+    Value rows = n.unsqueeze(n.maximum(counts, 1.0), axesFrom(1, n.rank(data)));
+    Value mean = n.div(sum, n.cast(rows, n.element(data)));
+    // A complex quotient by 1 is NaN in both parts where one part is not finite.
+    if (isa<ComplexType>(n.element(data)))
+      mean = n.select(n.compare("eq", rows, 1.0), sum, mean);
+    return n.result(mean);
   }
   if (name == "prod")
     return n.result(segments(n, data, ids, count, "mul", n.like(data, 1)));

@@ -278,9 +278,12 @@ static Gradients through(const Differentiated &d) { return {d.dy[0]}; }
 
 /// Bits that are cut off have no gradient; the conversion has.
 static Gradients truncatedCastGradient(const Differentiated &d) {
-  if (!d.n.isSet("Truncate") || !d.n.isFloat(d.x[0]) || !d.n.isFloat(d.y[0]))
+  auto hasGradient = [&](Value v) { return d.n.isFloat(v) || isa<ComplexType>(d.n.element(v)); };
+  if (!d.n.isSet("Truncate") || !hasGradient(d.x[0]) || !hasGradient(d.y[0]))
     return {};
-  return {d.n.cast(d.dy[0], d.n.element(d.x[0]))};
+  AttrValue back = *d.n.attr("SrcT"), whole = *d.n.attr("Truncate");
+  whole.b = false;
+  return {d.call("Cast", {d.dy[0]}, 0, {{"DstT", back}, {"Truncate", whole}})};
 }
 
 static Gradients nextAfterGradient(const Differentiated &d) {
