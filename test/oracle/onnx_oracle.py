@@ -61,7 +61,7 @@ def ort_values(session, feeds, kinds):
     for name, value in feeds.items():
         if value.dtype != object and value.dtype not in PLAIN:
             kind = onnx.helper.np_dtype_to_tensor_dtype(value.dtype)
-            if value.dtype.name in ("int4", "uint4", "int2", "uint2"):
+            if value.dtype.name in ("int4", "uint4", "int2", "uint2", "float4_e2m1fn"):
                 raise TypeError("packed feeds")
             given[name] = OrtValue.ortvalue_from_numpy_with_onnx_type(
                 value.view(np.uint16 if value.dtype.itemsize == 2 else np.uint8), kind)
