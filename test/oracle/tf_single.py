@@ -32,7 +32,7 @@ CALM = re.compile(r"BlockCell|BlockLSTM")
 # Of infinite factors TensorFlow's products of complex numbers are C's at the end of a row, where
 # vectors do not fit, and elsewhere those of the formula: NaN.
 GROWING = re.compile(r"^(Exp|Expm1|Sinh|Cosh|Cumprod|Prod|(Batch)?MatrixDeterminant)$")
-PRODUCTS = re.compile(r"Mul|Div|Square|Prod|Einsum|Pow|Xlog|Grad|Sigmoid|Tanh|Recip|^Inv$|Rsqrt|^Sign$")
+PRODUCTS = re.compile(r"Mul|Div|Mean|Square|Prod|Einsum|Pow|Xlog|Grad|Sigmoid|Tanh|Recip|^Inv$|Rsqrt|^Sign$")
 # Whose sums or products of halves TensorFlow keeps in halves, where they overflow.
 NARROW = re.compile(r"^(Prod|Mean|Sum|Cumprod|Cumsum|EuclideanNorm)$")
 SPECIAL = re.compile(r"gamma|Bessel|Betainc|Zeta|Erf|Ndtri|Dawsn|Expint|Fresnel|Spence|FFT|Resize"

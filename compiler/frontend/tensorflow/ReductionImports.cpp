@@ -96,6 +96,20 @@ static Value reduceInput(NodeImport &n, Value x, StringRef kind) {
   return axes->empty() ? x : n.reduce(x, kind, *axes, keep);
 }
 
+/// `mean`, of the elements of x, as it is of complex numbers: zero of none, where it is NaN of
+/// real ones, and itself of a single one, where a quotient by 1 is NaN in both parts if one part
+/// is not finite.
+static Value complexMean(NodeImport &n, Value x, Value mean) {
+  RankedTensorType of = n.type(x), to = n.type(mean);
+  if (of.hasStaticShape() && to.hasStaticShape() && of.getNumElements() != 0)
+    return of.getNumElements() == to.getNumElements() ? reduceInput(n, x, "sum") : mean;
+  auto count = [&](Value v) { return n.reduce(n.shapeOf(v), "prod", {0}, false); };
+  Value elements = count(x);
+  Value single = n.compare("eq", elements, count(mean));
+  return n.select(n.compare("eq", elements, 0), n.like(mean, 0),
+                  n.select(single, reduceInput(n, x, "sum"), mean));
+}
+
 template <const char *kind> static LogicalResult reduce(NodeImport &n) {
   Value x = n.in(0);
   if (!x)
@@ -118,10 +132,8 @@ template <const char *kind> static LogicalResult reduce(NodeImport &n) {
                             return axes.empty() ? x : t.reduce(x, kind, axes, true);
                           })));
   Value y = reduceInput(n, x, kind);
-  // The mean of no complex numbers is zero, of no real ones NaN.
-  bool mayBeEmpty = llvm::any_of(n.sizes(x), [](int64_t d) { return d <= 0; }); // or open
-  if (y && StringRef(kind) == "mean" && isa<ComplexType>(n.element(x)) && mayBeEmpty)
-    y = n.select(n.compare("eq", n.reduce(n.shapeOf(x), "prod", {0}, false), 0), n.like(y, 0), y);
+  if (y && StringRef(kind) == "mean" && isa<ComplexType>(n.element(x)))
+    y = complexMean(n, x, y);
   return n.result(narrowed(y));
 }
 
