@@ -133,7 +133,8 @@ ArrayRef<Row> weir::gradient::elementwiseRules() {
       {"round", flat},
       {"round_even", flat},
       {"exp", UNARY(a.times(dy, y))},
-      {"expm1", UNARY(a.times(dy, a.plus(y, 1)))},
+      // Not y + 1, which cancels far below zero.
+      {"expm1", UNARY(a.times(dy, a.op<ExpOp>(x)))},
       {"log", UNARY(a.over(dy, x))},
       {"log1p", UNARY(a.over(dy, a.plus(x, 1)))},
       {"sqrt", UNARY(a.over(a.times(dy, 0.5), y))},

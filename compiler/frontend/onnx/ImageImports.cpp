@@ -354,6 +354,11 @@ LogicalResult gridSample(NodeImport &n) {
                                                               : Interpolation::Linear;
   if (dims < 1 || dims > 3 || (kind == Interpolation::Cubic && dims != 2))
     return n.unsupported("found " + Twine(dims) + " spatial dimensions in mode " + Twine(mode));
+  if (n.rank(grid) != n.rank(x))
+    return n.invalid("found a grid of " + Twine(n.rank(grid)) + " dimensions for an image of " +
+                     Twine(n.rank(x)));
+  if (!n.hasSize(grid, n.rank(grid) - 1, dims, "grid"))
+    return failure();
   std::string_view padding = n.s("padding_mode");
   Border border = padding == "border"       ? Border::Clamp
                   : padding == "reflection" ? Border::Reflect

@@ -357,14 +357,9 @@ template <bool conjugate> LogicalResult complexMul(NodeImport &n) {
   Value x = n.in(0), y = n.in(1);
   if (!x || !y)
     return failure();
-  for (Value v : {x, y}) {
-    int64_t at = n.rank(v) - 1, size = at < 0 ? 0 : n.dim(v, at);
-    if (ShapedType::isDynamic(size))
-      n.require(n.compare("eq", n.toScalar(n.sizeOf(v, at)), 2.0),
-                "an operand's last dimension is not 2");
-    else if (size != 2)
-      return n.invalid("found operands whose last dimension is not 2");
-  }
+  for (Value v : {x, y})
+    if (n.rank(v) == 0 || !n.hasSize(v, n.rank(v) - 1, 2, "operands"))
+      return n.rank(v) ? failure() : n.invalid("found an operand that is a scalar");
   int64_t last = n.rank(x) - 1;
   Value a = n.pick(x, last, 0), b = n.pick(x, last, 1);
   Value c = n.pick(y, n.rank(y) - 1, 0), d = n.pick(y, n.rank(y) - 1, 1);

@@ -244,6 +244,32 @@ bool NodeImport::isMultiple(Value x, int64_t axis, int64_t divisor, StringRef pa
   return true;
 }
 
+bool NodeImport::hasSize(Value x, int64_t axis, int64_t size, StringRef what) {
+  if (!x)
+    return false;
+  int64_t given = dim(x, axis);
+  if (ShapedType::isDynamic(given))
+    require(compare("eq", toScalar(sizeOf(x, axis)), static_cast<double>(size)),
+            ("dimension " + Twine(axis) + " of the " + what + " is not " + Twine(size)).str());
+  else if (given != size)
+    (void)invalid("expected size " + Twine(size) + " of dimension " + Twine(axis) + " of the " +
+                  what + ", got " + Twine(given));
+  return ShapedType::isDynamic(given) || given == size;
+}
+
+bool NodeImport::isAsLarge(Value x, int64_t axis, Value y, int64_t other, StringRef what) {
+  if (!x || !y)
+    return false;
+  int64_t size = dim(y, other);
+  if (!ShapedType::isDynamic(size))
+    return hasSize(x, axis, size, what);
+  if (int64_t given = dim(x, axis); !ShapedType::isDynamic(given))
+    return hasSize(y, other, given, what);
+  require(toScalar(compare("eq", sizeOf(x, axis), sizeOf(y, other))),
+          ("sizes of the " + what + " differ").str());
+  return true;
+}
+
 namespace {
 /// What says how exactly or how fast to compute, or what holds whatever it says, of all
 /// operators or of one; an input by its name.

@@ -140,6 +140,10 @@ public:
   /// Whether dimension `axis` of `x` is a multiple of `divisor`; reports where it
   /// is none, and has the run refuse it where it is open. `parts` says what of.
   bool isMultiple(Value x, int64_t axis, int64_t divisor, llvm::StringRef parts);
+  /// Whether dimension `axis` of `x` is `size`, likewise: `what` is the tensor's name.
+  bool hasSize(Value x, int64_t axis, int64_t size, llvm::StringRef what);
+  /// Whether dimension `axis` of `x` is as large as `other` of `y`, likewise.
+  bool isAsLarge(Value x, int64_t axis, Value y, int64_t other, llvm::StringRef what);
 
   /// Warns of attributes and inputs that the node has and its importer has not looked
   /// at: they change nothing. Attributes that say what holds anyway are left out.

@@ -128,6 +128,8 @@ LogicalResult dropout(NodeImport &n) {
   std::optional<SmallVector<int64_t>> known = constantIntegers(drops);
   if (known && !(*known)[0])
     return n.results({y, mask});
+  Value isShare = n.op<AndOp>(n.compare("ge", ratio, 0.0), n.compare("lt", ratio, 1.0));
+  n.require(n.op<OrOp>(n.logicalNot(training), isShare), "the ratio is not in [0, 1)");
   Value numbers = draw(n, n.shapeOf(x), n.sizes(x), Distribution::Uniform);
   Value kept = n.compare("ge", numbers, n.cast(ratio, n.b.getF64Type()));
   Value scale = n.div(n.like(ratio, 1), n.sub(n.like(ratio, 1), ratio));

@@ -361,7 +361,12 @@ private:
       Value v = n.in(input);
       if (!v || n.rank(v) == 0)
         return v;
-      return n.pick(v, 0, n.dim(v, 0) == 1 ? 0 : cell.direction);
+      int64_t directions = n.s("direction") == "bidirectional" ? 2 : 1;
+      if (n.dim(v, 0) == 1)
+        return n.pick(v, 0, 0);
+      return n.hasSize(v, 0, directions, "weights' scales and zero points")
+                 ? n.pick(v, 0, cell.direction)
+                 : Value();
     };
     Quantized q = quantizeByRange(n, x);
     Value scale = own(i), zero = own(i + 1);

@@ -112,6 +112,14 @@ RegionTaps RegionSampler::taps(Value rois, int64_t low, int64_t high, int64_t bi
           both(n.mul(n.sub(n.like(upper, 1), upper), share), n.mul(upper, share))};
 }
 
+/// Negative numbers are no images, from the end or not.
+void requireImages(NodeImport &n, Value numbers, Value images) {
+  Value wide = n.cast(numbers, n.b.getI64Type());
+  Value there = n.op<AndOp>(n.compare("ge", wide, 0.0),
+                            n.compare("lt", wide, n.toScalar(n.sizeOf(images, 0))));
+  n.require(n.reduce(there, "all", {0}, false), "a region is of an image that is not there");
+}
+
 LogicalResult roiAlign(NodeImport &n) {
   Value x = n.in(0), rois = n.in(1), batches = n.in(2);
   if (!x || !rois || !batches)
@@ -127,6 +135,10 @@ LogicalResult roiAlign(NodeImport &n) {
   if (n.rank(x) != 4 || n.rank(rois) != 2 || n.rank(batches) != 1)
     return n.invalid("found images that are not of rank 4, regions that are not of rank 2, or "
                      "numbers of images that are not of rank 1");
+  if (!n.hasSize(rois, 1, 4, "regions") ||
+      !n.isAsLarge(batches, 0, rois, 0, "regions and their numbers of images"))
+    return failure();
+  requireImages(n, batches, x);
   auto images = cast<RankedTensorType>(x.getType());
   if (images.getDimSize(2) == 0 || images.getDimSize(3) == 0) { // there is nothing to read
     Value sizes = n.concat({n.sizeOf(rois, 0), n.sizeOf(x, 1), n.ints({height, width})}, 0);
@@ -165,6 +177,9 @@ LogicalResult maxRoiPool(NodeImport &n) {
       (*bins)[1] < 1 || (*bins)[0] > mostBins || (*bins)[1] > mostBins)
     return n.invalid("found images that are not of rank 4, regions that are not "
                      "of rank 2, or no pooled_shape of two, up to 2^24");
+  if (!n.hasSize(rois, 1, 5, "regions"))
+    return failure();
+  requireImages(n, n.pick(rois, 1, 0), x);
   double scale = n.f("spatial_scale");
   rois = n.widen(rois);
   auto edge = [&](int64_t i) { // halves away from zero; regions lie in the image
