@@ -41,7 +41,8 @@ public:
     Value one = r.constant(1);
     blocks.source = source;
     blocks.lines = one;
-    for (int64_t i = tile ? first : last + 1; i + 1 < rank; ++i)
+    // The operand may lack dimensions of size 1 behind the repeated ones, too.
+    for (int64_t i = std::max(tile ? first : last + 1, missing); i + 1 < rank; ++i)
       blocks.lines = r.mul(blocks.lines, r.bufferOf(source).dims[i - missing]);
     if (!tile) {
       blocks.times = one;

@@ -238,8 +238,8 @@ LogicalResult squeeze(NodeImport &n) {
   if (!axes)
     return failure();
   for (int64_t axis : *axes)
-    if (int64_t size = n.dim(x, axis); size != 1 && !ShapedType::isDynamic(size))
-      return n.invalid("expected size 1 at axis " + Twine(axis) + ", got " + Twine(size));
+    if (!n.hasSize(x, axis, 1, "operand"))
+      return failure();
   return n.result(n.squeeze(x, *axes));
 }
 
@@ -409,6 +409,10 @@ LogicalResult reverseSequence(NodeImport &n) {
   int64_t batch = n.i("batch_axis"), time = n.i("time_axis");
   if (n.rank(x) < 2 || batch + time != 1 || batch * time != 0)
     return n.invalid("found axes that are not 0 and 1");
+  if (n.rank(lengths) != 1 || !n.isAsLarge(lengths, 0, x, batch, "lengths and the batch"))
+    return n.rank(lengths) == 1
+               ? failure()
+               : n.invalid("expected lengths of one dimension, got " + Twine(n.rank(lengths)));
   n.require(n.reduce(n.compare("ge", lengths, 0.0), "all", {0}, false), "a length is negative");
   Value most = n.cast(n.toScalar(n.sizeOf(x, time)), n.element(lengths));
   n.require(n.reduce(n.compare("le", lengths, most), "all", {0}, false),

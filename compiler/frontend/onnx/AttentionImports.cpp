@@ -135,6 +135,9 @@ LogicalResult Attention::run() {
   Value x = n.in(0);
   if (!operands())
     return failure();
+  for (Value operand : {k, v})
+    if (!n.isAsLarge(operand, 0, q, 0, "batches"))
+      return failure();
   Value presentKey = k, presentValue = v;
   Type type = n.element(q);
   k = repeatHeads(n, k, q);
@@ -200,6 +203,11 @@ LogicalResult rotaryEmbedding(NodeImport &n) {
     cosines = n.gather(cosines, n.in(3), 0);
     sines = n.gather(sines, n.in(3), 0);
   }
+  // Angles may be of all entries of the batch; entries are not of all angles.
+  if (n.rank(cosines) == 3 && n.rank(sines) == 3)
+    for (Value v : {cosines, sines})
+      if (n.dim(v, 0) != 1 && !n.isAsLarge(v, 0, x, 0, "batches"))
+        return failure();
   y = rotateHeads(n, y, cosines, sines, n.i("rotary_embedding_dim"), n.i("interleaved") != 0,
                   flat ? 2 : 1);
   if (!y)

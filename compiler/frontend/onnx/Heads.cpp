@@ -111,6 +111,22 @@ Value weir::onnx::rotateHeads(NodeImport &n, Value x, Value cosines, Value sines
   auto part = [&](Value v, int64_t axis, Value from, Value to) {
     return n.op<SliceOp>(v, from, to, n.ints({1}), n.list({axis}), n.flag(true));
   };
+  // Caches are of what is rotated, or of whole heads.
+  for (Value v : {cosines, sines}) {
+    int64_t width = n.dim(v, 2);
+    if (!isOpen && width == rotated / 2)
+      continue;
+    if (!isOpen && !ShapedType::isDynamic(width) && !ShapedType::isDynamic(size)) {
+      if (width == size / 2)
+        continue;
+      (void)n.invalid("expected " + Twine(rotated / 2) + " angles, got " + Twine(width));
+      return {};
+    }
+    Value given = n.sizeOf(v, 2);
+    n.require(n.toScalar(n.op<OrOp>(n.compare("eq", given, half),
+                                    n.compare("eq", given, n.div(all, 2.0)))),
+              "there are not half as many angles as entries that are rotated");
+  }
   Value begin = n.ints({0});
   bool isWhole = isOpen || rotated == size;
   Value rest = isWhole ? Value() : part(x, 3, end, all);

@@ -89,6 +89,8 @@ bool scaleSizes(NodeImport &n, Value x, size_t input, ResizeParameters &p, bool 
     p.sizes = sizes.empty() ? n.ints({}) : n.concat(sizes, 0);
     return p.sizes && p.scales;
   }
+  if (n.rank(scales) != 1 || !n.hasSize(scales, 0, p.axes.size(), "scales"))
+    return false;
   SmallVector<Value> parts;
   for (int64_t axis : p.axes)
     parts.push_back(n.sizeOf(x, axis));
@@ -316,6 +318,12 @@ LogicalResult affineGrid(NodeImport &n) {
   int64_t entries = n.dim(size, 0), dims = entries == 4 ? 2 : 3;
   if (entries != 4 && entries != 5)
     return n.invalid("found a size that has not 4 or 5 entries");
+  if (n.rank(theta) != 3 || !n.hasSize(theta, 1, dims, "matrices") ||
+      !n.hasSize(theta, 2, dims + 1, "matrices"))
+    return n.rank(theta) == 3 ? failure() : n.invalid("found matrices that are not of rank 3");
+  Value images = n.slice(n.cast(size, n.b.getI64Type()), 0, 0, 1);
+  n.require(n.toScalar(n.compare("eq", n.sizeOf(theta, 0), images)),
+            "there is not one matrix for each image");
   Type type = n.element(theta);
   Value shape = n.slice(n.cast(size, n.b.getI64Type()), 0, 2, dims + 2);
   // Homogeneous coordinates of every place: x varies fastest, then y, z.

@@ -219,6 +219,22 @@ LogicalResult Recurrent::run() {
   if (batchFirst)
     x = n.transpose(x, {1, 0, 2});
   Value lengths = n.has(4) ? n.cast(n.in(4), n.b.getI64Type()) : Value();
+  if (lengths) {
+    if (n.rank(lengths) != 1)
+      return n.invalid("found lengths of sequences that are no vector");
+    if (!n.isAsLarge(lengths, 0, x, 1, "batches"))
+      return failure();
+    Value fits = n.op<AndOp>(n.compare("ge", lengths, 0.0),
+                             n.compare("le", lengths, n.toScalar(n.sizeOf(x, 0))));
+    n.require(n.reduce(fits, "all", {0}, false),
+              "a sequence is longer than there are steps, or negative");
+  }
+  for (size_t s = 0; s < stateCount; ++s)
+    if (n.has(5 + s) && n.in(5 + s) &&
+        (n.rank(n.in(5 + s)) != 3 ||
+         !n.isAsLarge(n.in(5 + s), batchFirst ? 0 : 1, x, 1, "batches")))
+      return n.rank(n.in(5 + s)) == 3 ? failure()
+                                      : n.invalid("found states that are not of rank 3");
   Value stateShape = n.concat({n.sizeOf(x, 1), n.ints({hidden})}, 0);
   SmallVector<Values> perState(stateCount);
   Values outputs;
