@@ -398,12 +398,19 @@ static LogicalResult selectV2(NodeImport &n) {
 // Types
 //===----------------------------------------------------------------------===//
 
-/// A float without the bits of its fraction that `type` has no room for.
-static Value cutFraction(NodeImport &n, Value x, FloatType type) {
-  auto from = cast<FloatType>(n.element(x));
-  int64_t lost = static_cast<int64_t>(from.getFPMantissaWidth()) -
-                 static_cast<int64_t>(type.getFPMantissaWidth());
-  if (lost <= 0)
+/// Without the bits of its fraction, or its parts', that `type` has no room for, where TensorFlow
+/// cuts them: what becomes bfloat16 is rounded, unless it is f32.
+static Value cutFraction(NodeImport &n, Value x, Type type) {
+  if (isa<ComplexType>(n.element(x)))
+    return n.op<ComplexOp>(cutFraction(n, n.op<RealOp>(x), type),
+                           cutFraction(n, n.op<ImagOp>(x), type));
+  if (auto complex = dyn_cast<ComplexType>(type))
+    type = complex.getElementType();
+  auto from = dyn_cast<FloatType>(n.element(x)), to = dyn_cast<FloatType>(type);
+  int64_t lost = from && to ? static_cast<int64_t>(from.getFPMantissaWidth()) -
+                                  static_cast<int64_t>(to.getFPMantissaWidth())
+                            : 0;
+  if (lost <= 0 || (to.isBF16() && !from.isF32()))
     return x;
   Type bits = n.b.getIntegerType(from.getWidth());
   Value raw = BitcastOp::create(n.b, n.loc, n.type(x).clone(bits), x);
@@ -412,19 +419,6 @@ static Value cutFraction(NodeImport &n, Value x, FloatType type) {
     return {};
   Value back = BitcastOp::create(n.b, n.loc, x.getType(), cut);
   return n.select(n.op<IsNanOp>(x), x, back);
-}
-
-/// Without the bits that `type`, or its parts, have no room for, where TensorFlow cuts them:
-/// what becomes bfloat16 is rounded, unless it is f32.
-static Value truncated(NodeImport &n, Value x, Type type) {
-  if (isa<ComplexType>(n.element(x)))
-    return n.op<ComplexOp>(truncated(n, n.op<RealOp>(x), type),
-                           truncated(n, n.op<ImagOp>(x), type));
-  if (auto complex = dyn_cast<ComplexType>(type))
-    type = complex.getElementType();
-  if (!n.isFloat(x) || !isa<FloatType>(type) || (type.isBF16() && !n.element(x).isF32()))
-    return x;
-  return cutFraction(n, x, cast<FloatType>(type));
 }
 
 static LogicalResult castTo(NodeImport &n) {
@@ -439,7 +433,7 @@ static LogicalResult castTo(NodeImport &n) {
   if (!isReal && !isa<ComplexType>(type))
     x = n.op<RealOp>(x);
   if (x && n.isSet("Truncate") && (isReal || !type.isBF16()))
-    x = truncated(n, x, type);
+    x = cutFraction(n, x, type);
   if (!x)
     return failure();
   if (auto complex = dyn_cast<ComplexType>(type); complex && isReal) {
