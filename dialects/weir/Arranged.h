@@ -71,6 +71,8 @@ inline bool multipliesPairs(mlir::Operation *op) {
 /// The attribute's value where products of bytes have constant weights of which pairs seldom add to
 /// more than 128, or less than -128: see weir-quantized-gemms.
 inline constexpr char boundedPairs[] = "bounded";
+/// What times the largest byte is still a half of a word, of either sign.
+inline constexpr int64_t mostOfPair = 128;
 /// Whether that holds of `op`.
 inline bool hasBoundedPairs(mlir::Operation *op) {
   auto unit = op->getAttrOfType<mlir::StringAttr>(tileUnitAttribute);
@@ -80,6 +82,9 @@ inline bool hasBoundedPairs(mlir::Operation *op) {
 /// Where pairs of bytes are multiplied as halves of words, panels of constants or computed ones are
 /// spread to these on the stack as long as they are no deeper.
 inline constexpr int64_t deepestWide = 4608;
+/// Likewise panels of boundedPairs, which take a third less: half a MiB of the stack, as packed
+/// rows of other products do.
+inline constexpr int64_t deepestBounded = 8192;
 
 /// On casts to bytes that are to be stored as such: what reads them is in another
 /// kernel, and the float behind the byte would take four times the memory.

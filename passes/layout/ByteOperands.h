@@ -67,9 +67,9 @@ void moveBorderToBytes(ConvOp conv);
 void rewriteNarrowFloatGemms(mlir::ModuleOp module);
 
 /// Lets values that are quantised to signed bytes be bytes without a sign, 128 more, where one of
-/// them is the left operand of one of `products`. But for those that a computed matrix multiplies,
-/// whose columns would have to be summed, and windows of one channel, whose border of zeros would
-/// cost more.
+/// them is the left operand of one of `products`. But for those of products by a computed matrix,
+/// whose columns would have to be summed, and of windows of one channel, whose border of zeros
+/// would cost more.
 void makeBytesUnsigned(mlir::ModuleOp module, llvm::ArrayRef<mlir::Operation *> products);
 
 /// Sizes of a dot_general or conv; `inBlocks`: for instructions that multiply blocks. The depth

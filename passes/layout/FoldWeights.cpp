@@ -118,7 +118,7 @@ static TypedAttr dequantized(MulOp op) {
   std::optional<SmallVector<int64_t>> zeros = knownZeros(found.zero);
   if (!zeros)
     return {};
-  if (llvm::all_equal(*zeros))
+  if (zeros->size() > 1 && llvm::all_equal(*zeros))
     zeros->truncate(1);
   TypedAttr scaleSource = constantOf(op.getOperand(1));
   DenseElementsAttr bytes = materializedConstant(source);

@@ -61,6 +61,9 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
     // Offload devices multiply bytes, whatever the host does.
     isPairs = target.getByteProducts() == ByteProducts::Pairs && !target.getMayOffload();
     // Blocks are multiplied with a sign, too.
+    for (Operation *op : work)
+      if (auto conv = dyn_cast<ConvOp>(op))
+        moveBorderToBytes(conv);
     if (!inBlocks && !target.getMayOffload())
       makeBytesUnsigned(getOperation(), work);
     for (Operation *op : work)
@@ -90,6 +93,7 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
     ByteOperand left, right;
     std::optional<double> zero; ///< the left operand's, where it is known
     bool isBounded = false;     ///< see boundedPairs
+    bool isTooDeep = false;     ///< for pairs of halves
     bool isWords() const { return !left.scale; }
     bool isCentred() const { return zero && *zero == 0; }
   };
@@ -102,8 +106,6 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
   };
 
   void rewrite(Operation *op) {
-    if (auto conv = dyn_cast<ConvOp>(op))
-      moveBorderToBytes(conv);
     std::optional<ByteShape> shape = byteShapeOf(op, inBlocks);
     Work work{op, shape.value_or(ByteShape()), {}, {}, 0.0};
     work.left = shape ? leftByteOperand(op) : ByteOperand();
@@ -119,7 +121,6 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
                                    (isPairs && takesWinogradForm(op)))) {
       return; // floats are no slower
     }
-    bool isConstant(constantOf(work.right.byte));
     if (!work.isWords() && length > longestSum)
       return warnOfReals(op, "its sums are too long for 32 bits; split it");
     if (work.left.zero)
@@ -129,8 +130,9 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
       return warnOfReals(op, "a scale is computed, or none for the whole or for each column; make "
                              "it a constant");
     OpBuilder b(op);
-    std::optional<Right> right = isConstant ? constantRight(b, work) : computedRight(b, work);
-    if (!right && isPairs && !work.isWords() && isDeep(work.shape))
+    std::optional<Right> right =
+        constantOf(work.right.byte) ? constantRight(b, work) : computedRight(b, work);
+    if (!right && work.isTooDeep)
       return warnOfReals(op, "its sums are too long for the processor that code is for; split it, "
                              "or name another processor by --cpu=");
     if (!right)
@@ -307,7 +309,8 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
     if (!weights)
       return std::nullopt;
     work.isBounded = isPairs && seldomSaturates(*weights, work.shape);
-    if (isPairs && !work.isBounded && !work.isWords() && isDeep(work.shape))
+    work.isTooDeep = !work.isBounded && areTooDeep(work);
+    if (work.isTooDeep)
       return std::nullopt;
     Right right{stored(b, work, weights->value), {}, {}};
     if (!weights->offsets.empty())
@@ -328,22 +331,24 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
     return right;
   }
 
-  /// Whether panels are too deep to be spread to halves of words.
-  static bool isDeep(const ByteShape &shape) {
-    return shape.filledWindow() * shape.padded > deepestWide;
+  /// Whether panels would have to be spread to halves of words, and are too deep for that. Words
+  /// are multiplied as bytes nevertheless.
+  bool areTooDeep(const Work &work) const {
+    return isPairs && !work.isWords() &&
+           work.shape.filledWindow() * work.shape.padded > deepestWide;
   }
 
   /// Whether few pairs of weights that follow each other in a column add to more than what times
   /// 255 is a half of a word: out of four vectors of columns, by four rows, one has such pairs at
   /// most. With more, halves are multiplied in less time.
   static bool seldomSaturates(const ByteWeights &weights, const ByteShape &shape) {
-    constexpr int64_t most = 128, quad = 4, vector = 8, share = 4, deepest = 8192;
+    constexpr int64_t quad = 4, vector = 8, share = 4;
     int64_t rows = shape.filledWindow() * shape.padded, columns = shape.columns;
     DenseElementsAttr plain = materializedConstant(weights.value);
-    if (!plain || rows > deepest || rows % quad != 0)
+    if (!plain || rows > deepestBounded || rows % quad != 0)
       return false;
     if (plain.isSplat())
-      return std::abs(2 * int64_t(plain.getSplatValue<int8_t>())) <= most;
+      return std::abs(2 * int64_t(plain.getSplatValue<int8_t>())) <= mostOfPair;
     auto *bytes = reinterpret_cast<const int8_t *>(plain.getRawData().data());
     int64_t groups = 0, beyond = 0;
     for (int64_t row = 0; row < rows; row += quad)
@@ -351,7 +356,8 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
         bool any = false;
         for (int64_t n = first; n < std::min(first + vector, columns); ++n)
           for (int64_t pair = row; pair < row + quad; pair += 2)
-            any |= std::abs(bytes[pair * columns + n] + bytes[(pair + 1) * columns + n]) > most;
+            any |=
+                std::abs(bytes[pair * columns + n] + bytes[(pair + 1) * columns + n]) > mostOfPair;
         beyond += any;
       }
     return share * beyond <= groups;
@@ -440,7 +446,8 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
   std::optional<Right> computedRight(OpBuilder &b, Work &work) {
     auto dot = dyn_cast<DotGeneralOp>(work.op);
     work.shape.padded = llvm::alignTo(work.shape.depth, 4);
-    if (isPairs && !work.isWords() && isDeep(work.shape))
+    work.isTooDeep = areTooDeep(work);
+    if (work.isTooDeep)
       return std::nullopt;
     if (!dot)
       return computedFilter(b, work);

@@ -14,6 +14,7 @@
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Rearrange.h"
 #include "passes/layout/ByteOperands.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace weir;
@@ -32,8 +33,12 @@ static Value clampedOf(CastOp toByte) {
       numberOf(low.getOperand(1)) != -moved || numberOf(high.getOperand(1)) != moved - 1)
     return {};
   Value whole = low.getOperand(0), rounded = whole;
-  if (auto shifted = whole.getDefiningOp<AddOp>(); shifted && numberOf(shifted.getOperand(1)))
+  if (auto shifted = whole.getDefiningOp<AddOp>()) {
+    std::optional<double> shift = numberOf(shifted.getOperand(1));
+    if (!shift || *shift != std::nearbyint(*shift))
+      return {};
     rounded = shifted.getOperand(0);
+  }
   return rounded.getDefiningOp<RoundEvenOp>() ? whole : Value();
 }
 
@@ -77,9 +82,12 @@ private:
   Value less(Value words, Value zero) {
     auto type =
         zero ? cast<RankedTensorType>(zero.getType()) : RankedTensorType::get({}, b.getI32Type());
-    int32_t amount = static_cast<int32_t>((zero ? *numberOf(zero) : 0) + moved);
-    Value all = made(ConstantOp::create(b, toByte.getLoc(), DenseElementsAttr::get(type, amount)));
-    return made(SubOp::create(b, toByte.getLoc(), words, all));
+    // Words go round, and so does what they are less.
+    int64_t all = static_cast<int64_t>((zero ? *numberOf(zero) : 0) + moved);
+    int32_t amount = static_cast<int32_t>(static_cast<uint32_t>(all));
+    Value taken =
+        made(ConstantOp::create(b, toByte.getLoc(), DenseElementsAttr::get(type, amount)));
+    return made(SubOp::create(b, toByte.getLoc(), words, taken));
   }
 
   /// Makes what `reader` makes of the signed bytes of `bytes`.
@@ -88,7 +96,7 @@ private:
     auto type = cast<RankedTensorType>(reader.getType());
     Value words = made(
         CastOp::create(b, reader.getLoc(), type.clone(b.getI32Type()), bytes, b.getBoolAttr(true)));
-    if (!type.getElementType().isInteger(32)) {
+    if (!type.getElementType().isSignlessInteger(32)) {
       reader->setOperand(0, less(words, Value()));
       return;
     }
@@ -119,8 +127,12 @@ void weir::makeBytesUnsigned(ModuleOp module, ArrayRef<Operation *> products) {
     std::optional<ByteShape> shape = byteShapeOf(op, /*inBlocks=*/false);
     ByteOperand left = shape ? leftByteOperand(op) : ByteOperand();
     ByteOperand right = left ? rightByteOperand(op) : ByteOperand();
-    if (right)
-      (shape->isDepthwise || !constantOf(right.byte) ? kept : multiplied).insert(left.byte);
+    if (!right)
+      continue;
+    bool isComputed = !constantOf(right.byte);
+    (shape->isDepthwise || isComputed ? kept : multiplied).insert(left.byte);
+    if (isComputed)
+      kept.insert(right.byte);
   }
   SmallVector<std::pair<CastOp, Value>> found;
   bool any = false;

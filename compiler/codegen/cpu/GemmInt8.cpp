@@ -86,7 +86,7 @@ void ByteEmitter::preparePanel(Value column, Value packed, Value firstRow) {
 }
 
 void ByteEmitter::panel(const RowPanel &rowPanel, Value first, Value last, const PanelUse &use) {
-  // To bound a panel, or to widen it, takes as long as some four rows.
+  // To bound a panel, or to widen it, takes as long as some four rows: too long for a few.
   constexpr int64_t fewRows = 16;
   auto all = [&](Form chosen) {
     form = chosen;

@@ -234,7 +234,7 @@ private:
   void storeBytes(mlir::Value row, mlir::Value pointer, int64_t count);
 
   bool isSigned, isTiles = false, isPairs = false;
-  bool copies;                      ///< the right operand lies in plain rows
+  bool copies; ///< the right operand lies in plain rows
   /// How panels lie while rows pass by.
   enum class Form {
     Plain,

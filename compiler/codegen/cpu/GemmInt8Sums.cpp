@@ -126,10 +126,11 @@ void ByteEmitter::sumColumns() {
 }
 
 void ByteEmitter::boundPanel(Value plain) {
-  constexpr int64_t most = 128, moved = 128;
+  constexpr int64_t moved = 128; // of left operands with a sign
   int64_t vectors = vectorsOfPanel(), capacity = depth / quad;
   auto halves = VectorType::get({lanes * 2}, b.getI16Type());
-  Value ones = splat(0x01010101), highest = splatHalves(most), lowest = splatHalves(-most);
+  Value ones = splat(0x01010101), highest = splatHalves(mostOfPair),
+        lowest = splatHalves(-mostOfPair);
   Value lowByte = splatHalves(0xff);
   SmallVector<Value> inits(vectors, r.constant(0)), sizes;
   if (columnSums)

@@ -279,9 +279,10 @@ static Gradients through(const Differentiated &d) { return {d.dy[0]}; }
 /// Bits that are cut off have no gradient; the conversion has.
 static Gradients truncatedCastGradient(const Differentiated &d) {
   auto hasGradient = [&](Value v) { return d.n.isFloat(v) || isa<ComplexType>(d.n.element(v)); };
-  if (!d.n.isSet("Truncate") || !hasGradient(d.x[0]) || !hasGradient(d.y[0]))
+  const AttrValue *source = d.n.attr("SrcT");
+  if (!source || !d.n.isSet("Truncate") || !hasGradient(d.x[0]) || !hasGradient(d.y[0]))
     return {};
-  AttrValue back = *d.n.attr("SrcT"), whole = *d.n.attr("Truncate");
+  AttrValue back = *source, whole = *d.n.attr("Truncate");
   whole.b = false;
   return {d.call("Cast", {d.dy[0]}, 0, {{"DstT", back}, {"Truncate", whole}})};
 }

@@ -552,3 +552,29 @@ module attributes {weir.target = #weir.target<vector_bytes = 64, byte_products =
     return %0 : tensor<3x8xi32>
   }
 }
+
+// -----
+
+// Readers that take off what a word hardly holds, and that make words without a sign.
+module attributes {weir.target = #weir.target<vector_bytes = 64, byte_products = quads>} {
+  // CHECK-LABEL: @other_readers
+  // CHECK-DAG: weir.constant dense<-2147483568> : tensor<i32>
+  // CHECK-DAG: weir.cast {{.*}} -> tensor<3x16xui8>
+  // CHECK-DAG: weir.cast {{.*}} (tensor<3x16xi32>) -> tensor<3x16xui32>
+  func.func @other_readers(%x: tensor<3x16xf32>) -> (tensor<3x8xi32>, tensor<3x16xi32>, tensor<3x16xui32>) {
+    %w = weir.constant dense<3> : tensor<16x8xi8>
+    %large = weir.constant dense<2147483600> : tensor<i32>
+    %low = weir.constant dense<-1.280000e+02> : tensor<f32>
+    %high = weir.constant dense<1.270000e+02> : tensor<f32>
+    %r = weir.round_even %x : (tensor<3x16xf32>) -> tensor<3x16xf32>
+    %l = weir.maximum %r, %low : (tensor<3x16xf32>, tensor<f32>) -> tensor<3x16xf32>
+    %h = weir.minimum %l, %high : (tensor<3x16xf32>, tensor<f32>) -> tensor<3x16xf32>
+    %q = weir.cast %h {saturate = true} : (tensor<3x16xf32>) -> tensor<3x16xi8>
+    %a = weir.cast %q {saturate = true} : (tensor<3x16xi8>) -> tensor<3x16xi32>
+    %b = weir.cast %w {saturate = true} : (tensor<16x8xi8>) -> tensor<16x8xi32>
+    %0 = weir.dot_general %a, %b {accumulator = i32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<3x16xi32>, tensor<16x8xi32>) -> tensor<3x8xi32>
+    %1 = weir.sub %a, %large : (tensor<3x16xi32>, tensor<i32>) -> tensor<3x16xi32>
+    %2 = weir.cast %q {saturate = true} : (tensor<3x16xi8>) -> tensor<3x16xui32>
+    return %0, %1, %2 : tensor<3x8xi32>, tensor<3x16xi32>, tensor<3x16xui32>
+  }
+}

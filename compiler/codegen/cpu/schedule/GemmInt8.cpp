@@ -27,14 +27,13 @@ static int64_t depthOf(Operation *anchor) {
 }
 
 /// Products of bytes: matrix tiles are two by two; of vectors' sums as many rows as
-/// leave registers for a row of columns and an element, which are two of words each where
-/// bytes are multiplied as pairs.
+/// leave registers for a row of columns and an element. Of pairs, an element and columns are spread
+/// in registers, or columns before, which leaves room for more rows of fewer columns.
 static SmallVector<int64_t> gemmInt8Tiles(ScheduleBuilder &s, Operation *anchor,
                                           const VectorUnit &unit) {
   constexpr int64_t width = 32, tileRows = 32;
   int64_t lanes = unit.bytes / 4, vectors = width / lanes;
   int64_t others = unit.hasBytePairs ? 6 : 1 + vectors, atOnce = vectors;
-  // Without what columns are spread to there is room for more rows of fewer columns.
   if (unit.hasBytePairs && (hasBoundedPairs(anchor) || depthOf(anchor) <= deepestWide))
     atOnce = std::min(vectors, vectorsOfPairs);
   int64_t rows = unit.hasByteTiles ? tileRows : (unit.registers - others) / atOnce;
