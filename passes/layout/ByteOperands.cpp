@@ -405,6 +405,27 @@ std::optional<ByteWeights> weir::byteWeightsOf(const ByteOperand &right, const B
   return made;
 }
 
+bool weir::seldomSaturates(const ByteWeights &weights, const ByteShape &shape) {
+  constexpr int64_t vector = 8, share = 4;
+  int64_t rows = shape.filledWindow() * shape.padded, columns = shape.columns;
+  DenseElementsAttr plain = materializedConstant(weights.value);
+  if (!plain || rows > deepestBounded || rows % quad != 0)
+    return false;
+  if (plain.isSplat())
+    return std::abs(2 * int64_t(plain.getSplatValue<int8_t>())) <= mostOfPair;
+  auto *bytes = reinterpret_cast<const int8_t *>(plain.getRawData().data());
+  int64_t groups = 0, beyond = 0;
+  for (int64_t row = 0; row < rows; row += quad)
+    for (int64_t first = 0; first < columns; first += vector, ++groups) {
+      bool any = false;
+      for (int64_t n = first; n < std::min(first + vector, columns); ++n)
+        for (int64_t pair = row; pair < row + quad; pair += 2)
+          any |= std::abs(bytes[pair * columns + n] + bytes[(pair + 1) * columns + n]) > mostOfPair;
+      beyond += any;
+    }
+  return share * beyond <= groups;
+}
+
 TypedAttr weir::byteOnes(MLIRContext *context, const ByteShape &shape, ArrayRef<int64_t> window,
                          int64_t columns) {
   std::vector<char> bytes(shape.filledWindow() * shape.padded * columns, 0);

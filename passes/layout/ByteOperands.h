@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // What weir-quantized-gemms asks of a product or convolution: which bytes are behind
-// its operands, how they will lie, and constant weights as signed bytes. Everything here but
-// rewriteNarrowFloatGemms only reads; a null or empty result says that the operand is none of
-// the kind.
+// its operands, how they will lie, and constant weights as signed bytes; and the parts of
+// its rewriting that are no product's. A null or empty result says that the operand is none
+// of the kind.
 //
 //===----------------------------------------------------------------------===//
 
@@ -109,6 +109,11 @@ struct ByteWeights {
 /// `wantsSums`: whether the sums will be read. Nothing where the zero point is no constant.
 std::optional<ByteWeights> byteWeightsOf(const ByteOperand &right, const ByteShape &shape,
                                          bool wantsSums);
+
+/// Whether few pairs of weights that follow each other in a column add to more than what times
+/// 255 is a half of a word: out of four vectors of columns, by four rows, one has such pairs at
+/// most. With more, halves are multiplied in less time.
+bool seldomSaturates(const ByteWeights &weights, const ByteShape &shape);
 
 /// Signed bytes [window…, depth, columns], of which the first `columns` columns of `shape` have
 /// ones for the elements that are theirs; `window` is without those that fill it up.

@@ -33,8 +33,9 @@ def WeirQuantizedGemmsPass : Pass<"weir-quantized-gemms", "::mlir::ModuleOp"> {
     such bytes as words, become ones of bytes with sums of 32 bits, channels last.
     Of `pairs` windows that Winograd's form serves stay reals, and `weir.matrix` is
     "bounded" where few pairs of weights exceed a half of a word. What is quantised to
-    signed bytes for a product of vectors by constants is quantised to unsigned ones. Rows, columns and images may be open; filters
-    are constants, the right operands of products may be computed. The zero point
+    signed bytes for a product of vectors by constants is quantised to unsigned ones.
+    Rows, columns and images may be open; filters are constants, the right operands of
+    products may be computed. The zero point
     of the left operand is a constant for each column, taken off the sum; weights
     for which no signed byte holds what is left of them get an offset a column,
     times sums of the left operand. The scales multiply the sum. Groups are joined

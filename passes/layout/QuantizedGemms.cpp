@@ -60,10 +60,10 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
     inBlocks = target.getByteProducts() == ByteProducts::Blocks;
     // Offload devices multiply bytes, whatever the host does.
     isPairs = target.getByteProducts() == ByteProducts::Pairs && !target.getMayOffload();
-    // Blocks are multiplied with a sign, too.
     for (Operation *op : work)
       if (auto conv = dyn_cast<ConvOp>(op))
         moveBorderToBytes(conv);
+    // Blocks are multiplied with a sign, too.
     if (!inBlocks && !target.getMayOffload())
       makeBytesUnsigned(getOperation(), work);
     for (Operation *op : work)
@@ -336,31 +336,6 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
   bool areTooDeep(const Work &work) const {
     return isPairs && !work.isWords() &&
            work.shape.filledWindow() * work.shape.padded > deepestWide;
-  }
-
-  /// Whether few pairs of weights that follow each other in a column add to more than what times
-  /// 255 is a half of a word: out of four vectors of columns, by four rows, one has such pairs at
-  /// most. With more, halves are multiplied in less time.
-  static bool seldomSaturates(const ByteWeights &weights, const ByteShape &shape) {
-    constexpr int64_t quad = 4, vector = 8, share = 4;
-    int64_t rows = shape.filledWindow() * shape.padded, columns = shape.columns;
-    DenseElementsAttr plain = materializedConstant(weights.value);
-    if (!plain || rows > deepestBounded || rows % quad != 0)
-      return false;
-    if (plain.isSplat())
-      return std::abs(2 * int64_t(plain.getSplatValue<int8_t>())) <= mostOfPair;
-    auto *bytes = reinterpret_cast<const int8_t *>(plain.getRawData().data());
-    int64_t groups = 0, beyond = 0;
-    for (int64_t row = 0; row < rows; row += quad)
-      for (int64_t first = 0; first < columns; first += vector, ++groups) {
-        bool any = false;
-        for (int64_t n = first; n < std::min(first + vector, columns); ++n)
-          for (int64_t pair = row; pair < row + quad; pair += 2)
-            any |=
-                std::abs(bytes[pair * columns + n] + bytes[(pair + 1) * columns + n]) > mostOfPair;
-        beyond += any;
-      }
-    return share * beyond <= groups;
   }
 
   Value minus(OpBuilder &b, const Work &work, Value x, Value y) {

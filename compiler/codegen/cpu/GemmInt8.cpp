@@ -122,15 +122,18 @@ void ByteEmitter::eachPanel(Value part, function_ref<void(Value column, Value pa
   body(r.add(column, r.constant(whole)), r.add(packed, r.constant(whole)));
 }
 
+Value ByteEmitter::offsetOf(const RowPanel &rowPanel, Value row) {
+  Value pitch = r.constant(rowPanel.pitch);
+  if (!rowPanel.span)
+    return r.mul(row, pitch);
+  Value span = r.constant(rowPanel.span);
+  return r.add(r.mul(r.divide(row, span), r.constant(rowPanel.linePitch)),
+               r.mul(r.remainder(row, span), pitch));
+}
+
 void ByteEmitter::block(const RowPanel &rowPanel, Value start, Value skip, Value rows,
                         Value column) {
-  Value inside = start, base = rowPanel.base;
-  if (rowPanel.span) {
-    Value span = r.constant(rowPanel.span);
-    base = r.add(base, r.mul(r.divide(start, span), r.constant(rowPanel.linePitch)));
-    inside = r.remainder(start, span);
-  }
-  base = r.add(base, r.mul(inside, r.constant(rowPanel.pitch)));
+  Value base = r.add(rowPanel.base, offsetOf(rowPanel, start));
   if (groupBase)
     base = r.add(base, groupBase);
   if (isTiles)

@@ -144,6 +144,12 @@ private:
       return row * rowPanel.pitch;
     return row / rowPanel.span * rowPanel.linePitch + row % rowPanel.span * rowPanel.pitch;
   }
+  mlir::Value offsetOf(const RowPanel &rowPanel, mlir::Value row);
+  /// How often the loops of the sum turn.
+  llvm::SmallVector<mlir::Value> sizesOfLoops();
+  /// Where turns `at` of those are in the left operand, from `base` on, and in rows of the right
+  /// one.
+  std::pair<mlir::Value, mlir::Value> placesOf(mlir::ValueRange at, mlir::Value base);
   /// The four elements of the left operand at `at` in each lane, moved where they have a sign that
   /// the multiplication does not take.
   mlir::Value leftFour(mlir::Value at);
@@ -246,7 +252,7 @@ private:
   llvm::SmallVector<SumLoop> loops; ///< of the sum; the last makes steps of `step` rows
   mlir::Value sumsOnStack;          ///< room for columnSums
   mlir::Value columnSums;           ///< null: the left operand is multiplied as it is
-  mlir::Value panelBase;
+  mlir::Value panelBase;            ///< of the present panel, in bytes
   mlir::Value panelOnStack;         ///< room for a copied panel
   mlir::Value widePanel, wideRows;  ///< for one of halves, and rows of them
   mlir::Value bounded;              ///< and for one that is bounded,

@@ -125,6 +125,22 @@ void ByteEmitter::sumColumns() {
   }
 }
 
+SmallVector<Value> ByteEmitter::sizesOfLoops() {
+  SmallVector<Value> sizes;
+  for (const SumLoop &loop : loops)
+    sizes.push_back(r.constant(loop.count));
+  return sizes;
+}
+
+std::pair<Value, Value> ByteEmitter::placesOf(ValueRange at, Value base) {
+  Value from = base, place = r.constant(0);
+  for (auto [loop, i] : llvm::zip(loops, at)) {
+    from = r.add(from, r.mul(i, loop.left));
+    place = r.add(place, r.mul(i, r.constant(loop.rows)));
+  }
+  return {from, place};
+}
+
 void ByteEmitter::boundPanel(Value plain) {
   constexpr int64_t moved = 128; // of left operands with a sign
   int64_t vectors = vectorsOfPanel(), capacity = depth / quad;
@@ -132,19 +148,13 @@ void ByteEmitter::boundPanel(Value plain) {
   Value ones = splat(0x01010101), highest = splatHalves(mostOfPair),
         lowest = splatHalves(-mostOfPair);
   Value lowByte = splatHalves(0xff);
-  SmallVector<Value> inits(vectors, r.constant(0)), sizes;
+  SmallVector<Value> inits(vectors, r.constant(0));
   if (columnSums)
     inits.append(vectors, splat(0));
-  for (const SumLoop &loop : loops)
-    sizes.push_back(r.constant(loop.count));
   SmallVector<Value> made =
-      emitReductionLoops(r, sizes, inits, [&](ValueRange at, ValueRange carried) {
-        Value from = r.constant(0), place = r.constant(0);
-        for (auto [loop, i] : llvm::zip(loops, at)) {
-          from = r.add(from, r.mul(i, loop.left));
-          place = r.add(place, r.mul(i, r.constant(loop.rows)));
-        }
-        place = r.mul(place, r.constant(width));
+      emitReductionLoops(r, sizesOfLoops(), inits, [&](ValueRange at, ValueRange carried) {
+        auto [from, step] = placesOf(at, r.constant(0));
+        Value place = r.mul(step, r.constant(width));
         SmallVector<Value> counts, sums;
         for (int64_t v = 0; v < vectors; ++v) {
           Value offset = r.constant(v * lanes * 4);
@@ -251,14 +261,7 @@ void ByteEmitter::widenPanel(Value pointer, Value plain) {
 void ByteEmitter::widenRows(const RowPanel &rowPanel, Value base, int64_t rows) {
   int64_t run = loops.back().count;
   emitStepLoop(r, r.constant(0), r.constant(rows), 1, [&](Value row) {
-    Value first = base, target = r.mul(row, r.constant(2 * depth));
-    if (rowPanel.span) {
-      Value span = r.constant(rowPanel.span);
-      first = r.add(first, r.mul(r.divide(row, span), r.constant(rowPanel.linePitch)));
-      first = r.add(first, r.mul(r.remainder(row, span), r.constant(rowPanel.pitch)));
-    } else {
-      first = r.add(first, r.mul(row, r.constant(rowPanel.pitch)));
-    }
+    Value first = r.add(base, offsetOf(rowPanel, row)), target = r.mul(row, r.constant(2 * depth));
     auto copy = [&](Value from, Value to, int64_t words) {
       Value fours = LLVM::LoadOp::create(b, r.loc, VectorType::get({words}, b.getI32Type()),
                                          byteAddress(left.pointer, from), /*alignment=*/1);
@@ -331,15 +334,8 @@ SmallVector<Value> ByteEmitter::sumsOfWords(ArrayRef<Value> inits, int64_t rows,
 SmallVector<Value> ByteEmitter::sumsOfBytes(const RowPanel &rowPanel, Value base,
                                             ArrayRef<Value> inits, int64_t rows, int64_t first,
                                             int64_t count) {
-  SmallVector<Value> sizes;
-  for (const SumLoop &loop : loops)
-    sizes.push_back(r.constant(loop.count));
-  return emitReductionLoops(r, sizes, inits, [&](ValueRange at, ValueRange carried) {
-    Value from = base, place = r.constant(0);
-    for (auto [loop, i] : llvm::zip(loops, at)) {
-      from = r.add(from, r.mul(i, loop.left));
-      place = r.add(place, r.mul(i, r.constant(loop.rows)));
-    }
+  return emitReductionLoops(r, sizesOfLoops(), inits, [&](ValueRange at, ValueRange carried) {
+    auto [from, place] = placesOf(at, base);
     Value right = r.add(panelBase, r.mul(place, r.constant(width)));
     SmallVector<Value> loaded, next(carried);
     for (int64_t v = first; v < first + count; ++v)

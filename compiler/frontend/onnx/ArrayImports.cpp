@@ -409,10 +409,10 @@ LogicalResult reverseSequence(NodeImport &n) {
   int64_t batch = n.i("batch_axis"), time = n.i("time_axis");
   if (n.rank(x) < 2 || batch + time != 1 || batch * time != 0)
     return n.invalid("found axes that are not 0 and 1");
-  if (n.rank(lengths) != 1 || !n.isAsLarge(lengths, 0, x, batch, "lengths and the batch"))
-    return n.rank(lengths) == 1
-               ? failure()
-               : n.invalid("expected lengths of one dimension, got " + Twine(n.rank(lengths)));
+  if (n.rank(lengths) != 1)
+    return n.invalid("expected lengths of one dimension, got " + Twine(n.rank(lengths)));
+  if (!n.isAsLarge(lengths, 0, x, batch, "lengths and the batch"))
+    return failure();
   n.require(n.reduce(n.compare("ge", lengths, 0.0), "all", {0}, false), "a length is negative");
   Value most = n.cast(n.toScalar(n.sizeOf(x, time)), n.element(lengths));
   n.require(n.reduce(n.compare("le", lengths, most), "all", {0}, false),

@@ -318,9 +318,10 @@ LogicalResult affineGrid(NodeImport &n) {
   int64_t entries = n.dim(size, 0), dims = entries == 4 ? 2 : 3;
   if (entries != 4 && entries != 5)
     return n.invalid("found a size that has not 4 or 5 entries");
-  if (n.rank(theta) != 3 || !n.hasSize(theta, 1, dims, "matrices") ||
-      !n.hasSize(theta, 2, dims + 1, "matrices"))
-    return n.rank(theta) == 3 ? failure() : n.invalid("found matrices that are not of rank 3");
+  if (n.rank(theta) != 3)
+    return n.invalid("found matrices that are not of rank 3");
+  if (!n.hasSize(theta, 1, dims, "matrices") || !n.hasSize(theta, 2, dims + 1, "matrices"))
+    return failure();
   Value images = n.slice(n.cast(size, n.b.getI64Type()), 0, 0, 1);
   n.require(n.toScalar(n.compare("eq", n.sizeOf(theta, 0), images)),
             "there is not one matrix for each image");

@@ -357,9 +357,12 @@ template <bool conjugate> LogicalResult complexMul(NodeImport &n) {
   Value x = n.in(0), y = n.in(1);
   if (!x || !y)
     return failure();
-  for (Value v : {x, y})
-    if (n.rank(v) == 0 || !n.hasSize(v, n.rank(v) - 1, 2, "operands"))
-      return n.rank(v) ? failure() : n.invalid("found an operand that is a scalar");
+  for (Value v : {x, y}) {
+    if (n.rank(v) == 0)
+      return n.invalid("found an operand that is a scalar");
+    if (!n.hasSize(v, n.rank(v) - 1, 2, "operands"))
+      return failure();
+  }
   int64_t last = n.rank(x) - 1;
   Value a = n.pick(x, last, 0), b = n.pick(x, last, 1);
   Value c = n.pick(y, n.rank(y) - 1, 0), d = n.pick(y, n.rank(y) - 1, 1);

@@ -414,8 +414,10 @@ LogicalResult wordEmbedding(NodeImport &n) {
     if (intOr(n, name, -1) >= 0 && !ShapedType::isDynamic(size) && n.i(name) != size)
       return n.invalid("found " + Twine(name) + " " + Twine(n.i(name)) + ", and operands for " +
                        Twine(size));
-  if (n.rank(bias) != 1 || !n.isAsLarge(bias, 0, filter, 0, "bias and the filter"))
-    return n.rank(bias) == 1 ? failure() : n.invalid("found a bias that is no vector");
+  if (n.rank(bias) != 1)
+    return n.invalid("found a bias that is no vector");
+  if (!n.isAsLarge(bias, 0, filter, 0, "bias and the filter"))
+    return failure();
   Type i64 = n.b.getI64Type();
   Value isCharacter = n.compare("gt", words, 0.0);
   Value length = n.reduce(n.cast(isCharacter, i64), "sum", {1}, false);

@@ -229,12 +229,15 @@ LogicalResult Recurrent::run() {
     n.require(n.reduce(fits, "all", {0}, false),
               "a sequence is longer than there are steps, or negative");
   }
-  for (size_t s = 0; s < stateCount; ++s)
-    if (n.has(5 + s) && n.in(5 + s) &&
-        (n.rank(n.in(5 + s)) != 3 ||
-         !n.isAsLarge(n.in(5 + s), batchFirst ? 0 : 1, x, 1, "batches")))
-      return n.rank(n.in(5 + s)) == 3 ? failure()
-                                      : n.invalid("found states that are not of rank 3");
+  for (size_t s = 0; s < stateCount; ++s) {
+    Value state = n.has(5 + s) ? n.in(5 + s) : Value();
+    if (!state)
+      continue;
+    if (n.rank(state) != 3)
+      return n.invalid("found states that are not of rank 3");
+    if (!n.isAsLarge(state, batchFirst ? 0 : 1, x, 1, "batches"))
+      return failure();
+  }
   Value stateShape = n.concat({n.sizeOf(x, 1), n.ints({hidden})}, 0);
   SmallVector<Values> perState(stateCount);
   Values outputs;
