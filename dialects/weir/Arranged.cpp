@@ -164,15 +164,36 @@ TypedAttr weir::packedConstant(TypedAttr value, int64_t width) {
   return view.attribute();
 }
 
-TypedAttr weir::narrowedConstant(TypedAttr value) {
+TypedAttr weir::narrowedConstant(TypedAttr value, bool isBrain) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (!type || !type.getElementType().isF32() || type.getRank() == 0 || !hasRawElements(value))
     return {};
   View view(value);
   if (getElementTypeOrSelf(view.source.getType()).isF16())
     return {};
-  view.element = BFloat16Type::get(type.getContext());
+  view.element = isBrain ? Type(BFloat16Type::get(type.getContext()))
+                         : Type(Float16Type::get(type.getContext()));
   return view.attribute();
+}
+
+TypedAttr weir::exactlyNarrowed(TypedAttr value, bool isBrain) {
+  TypedAttr narrow = narrowedConstant(value, isBrain);
+  if (!narrow || isa<ScaledAttr>(rootOf(value)) ||
+      !getElementTypeOrSelf(rootOf(value).getType()).isF32())
+    return {};
+  llvm::Expected<ArrayRef<char>> source = sourceBytes(value);
+  if (!source) {
+    llvm::consumeError(source.takeError());
+    return {};
+  }
+  for (const char *at = source->begin(); at != source->end(); at += sizeof(uint32_t)) {
+    uint32_t bits;
+    std::memcpy(&bits, at, sizeof(bits));
+    if (bits !=
+        (isBrain ? floatFromBrain(brainFromFloat(bits)) : floatFromHalf(halfFromFloat(bits))))
+      return {};
+  }
+  return narrow;
 }
 
 TypedAttr weir::inTypeOfSource(TypedAttr value) {
@@ -430,6 +451,8 @@ llvm::Error weir::arrangeBytes(ArrangedAttr value, ArrayRef<char> source,
     uint64_t parts[2];
   };
   if (cast<RankedTensorType>(value.getType()).getElementType() != type.getElementType()) {
+    if (type.getElementType().isF32() && getElementTypeOrSelf(value.getType()).isF16())
+      return Arranger<uint32_t, uint16_t, halfFromFloat>(value, source.data(), sink).run();
     if (type.getElementType().isF32())
       return Arranger<uint32_t, uint16_t, brainFromFloat>(value, source.data(), sink).run();
     if (type.getElementType().isBF16())
@@ -466,7 +489,8 @@ LogicalResult ArrangedAttr::verify(llvm::function_ref<InFlightDiagnostic()> emit
     return emitError() << "the source must be a blob, scaled or not, or dense elements of whole "
                           "bytes";
   Type to = tensor.getElementType(), of = from.getElementType();
-  if (to != of && !(to.isBF16() && of.isF32()) && !(to.isF32() && (of.isBF16() || of.isF16())))
+  auto isHalf = [](Type type) { return type.isBF16() || type.isF16(); };
+  if (to != of && !(isHalf(to) && of.isF32()) && !(to.isF32() && isHalf(of)))
     return emitError() << "both constants must have the same element type, or one of them f32 "
                           "and the other bf16, or f32 the elements of an f16";
   int64_t rank = tensor.getRank();

@@ -31,9 +31,11 @@ mlir::TypedAttr reshapedConstant(mlir::TypedAttr value, mlir::RankedTensorType t
 /// beyond column N. What `unpack_panels` undoes.
 mlir::TypedAttr packedConstant(mlir::TypedAttr value, int64_t width);
 
-/// `value`, of f32, rounded to bf16 (to nearest, ties to even): an arranged
-/// constant of bf16 whose source stays f32.
-mlir::TypedAttr narrowedConstant(mlir::TypedAttr value);
+/// `value`, of f32, rounded to bf16 or f16 (to nearest, ties to even): an arranged
+/// constant of that type whose source stays f32.
+mlir::TypedAttr narrowedConstant(mlir::TypedAttr value, bool isBrain = true);
+/// The same if all elements stay what they are; null if not.
+mlir::TypedAttr exactlyNarrowed(mlir::TypedAttr value, bool isBrain);
 
 /// What narrowedConstant or widenedConstant was given, in the order that `value` has: in the
 /// type of its source. Null for other constants.

@@ -87,13 +87,6 @@ private:
     return mlir::arith::ConstantOp::create(
         b, r.loc, mlir::SplatElementsAttr::get(halves, b.getI16IntegerAttr(value)));
   }
-  /// VPMADDWD and VPMADDUBSW, as LLVM has them.
-  llvm::StringRef pairsOfHalves() const {
-    return lanes == 16 ? "llvm.x86.avx512.pmaddw.d.512" : "llvm.x86.avx2.pmadd.wd";
-  }
-  llvm::StringRef pairsOfBytes() const {
-    return lanes == 16 ? "llvm.x86.avx512.pmaddubs.w.512" : "llvm.x86.avx2.pmadd.ub.sw";
-  }
   /// Number `place` of those at `pointer`, of 64 bits each.
   void storeNumber(mlir::Value number, mlir::Value pointer, mlir::Value place);
   mlir::Value loadNumber(mlir::Value pointer, mlir::Value place);
@@ -115,10 +108,6 @@ private:
   mlir::Value addHalves(mlir::Value sum, mlir::Value lefts, mlir::Value rights);
   /// The same where no pair saturates.
   mlir::Value addBounded(mlir::Value sum, mlir::Value lefts, mlir::Value rights);
-  mlir::Value intrinsic(llvm::StringRef name, mlir::Type type, mlir::ValueRange operands) {
-    return mlir::LLVM::CallIntrinsicOp::create(b, r.loc, type, b.getStringAttr(name), operands)
-        ->getResult(0);
-  }
   /// Brings the panel at `column` of a right operand in plain rows, of which the first is
   /// `firstRow`, to the stack.
   void copyPanel(mlir::Value firstRow, mlir::Value column);

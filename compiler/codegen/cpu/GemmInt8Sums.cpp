@@ -50,7 +50,7 @@ std::pair<Value, Value> ByteEmitter::spread(Value fours, bool hasSign) {
 }
 
 Value ByteEmitter::addHalves(Value sum, Value lefts, Value rights) {
-  return arith::AddIOp::create(b, r.loc, sum, intrinsic(pairsOfHalves(), words(), {lefts, rights}));
+  return arith::AddIOp::create(b, r.loc, sum, pairsOfHalves(b, r.loc, lefts, rights));
 }
 
 Value ByteEmitter::addPairs(Value sum, Value lefts, Value rights) {
@@ -60,12 +60,7 @@ Value ByteEmitter::addPairs(Value sum, Value lefts, Value rights) {
 }
 
 Value ByteEmitter::addBounded(Value sum, Value lefts, Value rights) {
-  auto bytes = VectorType::get({lanes * 4}, b.getI8Type());
-  auto halves = VectorType::get({lanes * 2}, b.getI16Type());
-  Value pairs = intrinsic(pairsOfBytes(), halves,
-                          {LLVM::BitcastOp::create(b, r.loc, bytes, lefts),
-                           LLVM::BitcastOp::create(b, r.loc, bytes, rights)});
-  return addHalves(sum, pairs, splatHalves(1));
+  return addHalves(sum, pairsOfBytes(b, r.loc, lefts, rights), splatHalves(1));
 }
 
 Value ByteEmitter::addProducts(Value sum, Value lefts, Value rights) {
@@ -144,7 +139,6 @@ std::pair<Value, Value> ByteEmitter::placesOf(ValueRange at, Value base) {
 void ByteEmitter::boundPanel(Value plain) {
   constexpr int64_t moved = 128; // of left operands with a sign
   int64_t vectors = vectorsOfPanel(), capacity = depth / quad;
-  auto halves = VectorType::get({lanes * 2}, b.getI16Type());
   Value ones = splat(0x01010101), highest = splatHalves(mostOfPair),
         lowest = splatHalves(-mostOfPair);
   Value lowByte = splatHalves(0xff);
@@ -161,8 +155,7 @@ void ByteEmitter::boundPanel(Value plain) {
           Value four = loadWords(weights.pointer, r.add(r.add(plain, place), offset));
           auto bytes = VectorType::get({lanes * 4}, b.getI8Type());
           four = LLVM::BitcastOp::create(b, r.loc, bytes, four);
-          Value pairs = intrinsic(pairsOfBytes(), halves,
-                                  {LLVM::BitcastOp::create(b, r.loc, bytes, ones), four});
+          Value pairs = pairsOfBytes(b, r.loc, ones, four);
           // What goes beyond is taken from the first byte of a pair, which has that sign, and keeps
           // it.
           Value within = arith::MinSIOp::create(

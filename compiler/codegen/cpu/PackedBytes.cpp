@@ -49,14 +49,30 @@ Value weir::interleavedFours(OpBuilder &b, Location loc, ArrayRef<Value> four) {
   return vector::InterleaveOp::create(b, loc, even, odd);
 }
 
+/// A vector of words or of bytes as bytes.
+static Value asBytes(OpBuilder &b, Location loc, Value value) {
+  auto type = cast<VectorType>(value.getType());
+  int64_t count = type.getNumElements() * type.getElementTypeBitWidth() / 8;
+  return b.createOrFold<LLVM::BitcastOp>(loc, VectorType::get({count}, b.getI8Type()), value);
+}
+
 Value weir::addQuads(OpBuilder &b, Location loc, Value sum, Value lefts, Value rights) {
-  int64_t lanes = lanesOf(sum);
-  auto bytes = VectorType::get({lanes * 4}, b.getI8Type());
-  auto asBytes = [&](Value value) -> Value {
-    return b.createOrFold<LLVM::BitcastOp>(loc, bytes, value);
-  };
-  return intrinsic(b, loc, "llvm.x86.avx512.vpdpbusd." + std::to_string(lanes * 32), sum.getType(),
-                   {sum, asBytes(lefts), asBytes(rights)});
+  return intrinsic(b, loc, "llvm.x86.avx512.vpdpbusd." + std::to_string(lanesOf(sum) * 32),
+                   sum.getType(), {sum, asBytes(b, loc, lefts), asBytes(b, loc, rights)});
+}
+
+Value weir::pairsOfBytes(OpBuilder &b, Location loc, Value lefts, Value rights) {
+  lefts = asBytes(b, loc, lefts), rights = asBytes(b, loc, rights);
+  int64_t halves = lanesOf(lefts) / 2;
+  return intrinsic(b, loc,
+                   halves == 32 ? "llvm.x86.avx512.pmaddubs.w.512" : "llvm.x86.avx2.pmadd.ub.sw",
+                   VectorType::get({halves}, b.getI16Type()), {lefts, rights});
+}
+
+Value weir::pairsOfHalves(OpBuilder &b, Location loc, Value lefts, Value rights) {
+  int64_t lanes = lanesOf(lefts) / 2;
+  return intrinsic(b, loc, lanes == 16 ? "llvm.x86.avx512.pmaddw.d.512" : "llvm.x86.avx2.pmadd.wd",
+                   VectorType::get({lanes}, b.getI32Type()), {lefts, rights});
 }
 
 Value weir::nearestWords(OpBuilder &b, Location loc, Value real, bool isInWords) {

@@ -7,7 +7,8 @@
 //
 // The end of products whose results are quantized: AVX-512's packs of two vectors
 // saturate on their way, so that nothing is clamped, and four vectors take four
-// instructions where one at a time takes four each.
+// instructions where one at a time takes four each. And the instructions that multiply
+// bytes, as products of several kinds use them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,6 +27,16 @@ mlir::Value interleavedFours(mlir::OpBuilder &b, mlir::Location loc,
 /// sign, by `rights`. Either is a vector of words or of bytes.
 mlir::Value addQuads(mlir::OpBuilder &b, mlir::Location loc, mlir::Value sum, mlir::Value lefts,
                      mlir::Value rights);
+
+/// Halves of 8 or 16 words, each the sum of two products of neighbouring bytes: of `lefts`, which
+/// have no sign, by `rights` (VPMADDUBSW). What a half does not hold becomes its extreme. Either is
+/// a vector of words or of bytes.
+mlir::Value pairsOfBytes(mlir::OpBuilder &b, mlir::Location loc, mlir::Value lefts,
+                         mlir::Value rights);
+
+/// Words, each the sum of two products of neighbouring halves (VPMADDWD).
+mlir::Value pairsOfHalves(mlir::OpBuilder &b, mlir::Location loc, mlir::Value lefts,
+                          mlir::Value rights);
 
 /// A vector of 4, 8 or 16 f32 as words, rounded to the nearest, ties to even. What a word does not
 /// hold becomes one that is far beyond a byte on the same side, unless there is none such

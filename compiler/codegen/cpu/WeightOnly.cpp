@@ -53,7 +53,7 @@ private:
   /// Number `i` of each word, less the zero point.
   Value numbers(Value word, int64_t i, Value zero);
 
-  void direct(const Part &part, Value offset, int64_t rows);
+  void direct(Part part, Value offset, int64_t rows);
   /// Adds the first `count` numbers of each word to `sums`, [rows, vectors].
   void addWord(const Part &part, const Block *scaled, const Block &block, ArrayRef<Value> from,
                Value word, int64_t count, SmallVectorImpl<Value> &sums);
@@ -148,7 +148,8 @@ void WeightOnlyEmitter::addWord(const Part &part, const Block *scaled, const Blo
   }
 }
 
-void WeightOnlyEmitter::direct(const Part &part, Value offset, int64_t rows) {
+void WeightOnlyEmitter::direct(Part part, Value offset, int64_t rows) {
+  part.isStreamed = true;
   Value row = r.add(part.first, offset);
   SmallVector<Value> from;
   for (int64_t i = 0; i < rows; ++i)

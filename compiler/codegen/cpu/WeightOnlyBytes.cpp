@@ -6,21 +6,27 @@
 //===----------------------------------------------------------------------===//
 //
 // Products by weights of a few bits of models that let the left operand be bytes
-// (byteRowsAttribute), where the processor adds four products of bytes at once (VPDPBUSD). A
-// part rounds its rows, a block at a time, to multiples of a 127th of the block's largest
-// magnitude, on its stack; its panels of columns pass by. Sums of a block are words, which are
-// exact, and become f32 with the scales of row and column.
+// (byteRowsAttribute), where the processor adds four products of bytes at once (VPDPBUSD), or
+// two (VPMADDUBSW). A part rounds its rows, a block at a time, to multiples of a 127th of the
+// block's largest magnitude, on its stack; its panels of columns pass by. Sums of a block are
+// words, which are exact, and become f32 with the scales of row and column.
 //
 // A shift and a mask make quads of bytes of a word of numbers: of 4 bits numbers 0, 2, 4, 6,
 // and 1, 3, 5, 7. Rows lie in that order.
+//
+// Sums of two products are halves of words, which hold several as numbers are small: all of a
+// block of 32 numbers of 4 bits. Numbers of 8 bits are taken as two of 4 each, whose sums are put
+// together as they become words.
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/PackedBytes.h"
 #include "compiler/codegen/cpu/WeightOnlyReader.h"
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/Target.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include <limits>
 #include <numeric>
 
 using namespace mlir;
@@ -30,12 +36,16 @@ namespace {
 
 constexpr int64_t quad = 4;        ///< bytes of a lane
 constexpr float largestByte = 127; ///< both signs have as many
+constexpr int64_t fewRows = 2;     ///< whose sums would wait for each other
+constexpr int64_t mostBits = 4;    ///< of numbers whose pairs never saturate, and add up to some
 
 class WeightOnlyByteEmitter : WeightOnlyReader {
 public:
   WeightOnlyByteEmitter(KernelBuilder &r, plan::KernelOp kernel, DotGeneralOp dot,
                         DequantizeBlocksOp weights)
-      : WeightOnlyReader(r, kernel, dot, weights), blocks(depth / block), quads(perWord / quad) {}
+      : WeightOnlyReader(r, kernel, dot, weights), blocks(depth / block), quads(perWord / quad),
+        isPairs(targetOf(kernel).getByteProducts() == ByteProducts::Pairs),
+        digits(isPairs && bits > mostBits ? bits / mostBits : 1), digitBits(bits / digits) {}
 
   void emit(Value begin, Value end);
 
@@ -44,14 +54,27 @@ private:
   void roundRows(const Part &part);
   /// Block `number` of row `row` of the part, which begins at `from` in the left operand.
   void roundBlock(Value row, Value number, Value from);
-  /// `rows` rows from the part's row `offset` on, by the panel.
+  /// `rows` rows from the part's row `offset` on, by the part's vectors.
   void tileOf(const Part &part, Value offset, int64_t rows);
+  /// The sums of words that a tile begins with, for each of which there are `chains`.
+  int64_t chainsOf(int64_t rows) const { return rows <= fewRows && !isPairs ? 2 : 1; }
+  /// How many words of a column are added up in one turn.
+  int64_t wordsOfTurn() const;
+  /// Quad `i` of each of `words`, or the part that digit `digit` is of its numbers.
+  Value quadOf(Value words, int64_t i, int64_t digit);
+  /// Row `row`'s bytes that quad `i` of a column's word `word` is multiplied with, in each lane.
+  Value rowQuad(Value offset, int64_t row, Value word, int64_t i);
   /// Adds the quads of the panel's row of words `word` to `sums`, [chain, rows, vectors].
   void addWord(const Part &part, Value offset, int64_t rows, int64_t chains, int64_t place,
                Value word, SmallVectorImpl<Value> &sums);
+  /// Adds `count` rows of words from `word` on to `sums`, [rows, vectors], by pairs.
+  void addPairs(const Part &part, Value offset, int64_t rows, Value word, int64_t count,
+                SmallVectorImpl<Value> &sums);
   Value scaleOf(Value pointer, Type element, Value offset, int64_t row, Value number);
 
   int64_t blocks, quads;
+  bool isPairs;              ///< products are added by VPMADDUBSW
+  int64_t digits, digitBits; ///< what pairs take a number as
   Value bytes;     ///< [rows of a part, depth]
   Value rowScales; ///< [rows of a part, blocks], f32
   /// The same: sums of bytes, f32, or, where one zero point is all columns', what it takes off
@@ -80,23 +103,29 @@ void WeightOnlyByteEmitter::roundBlock(Value row, Value number, Value from) {
   Value isNone = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, most, number32(0));
   inverse = reader.broadcast(arith::SelectOp::create(b, loc, isNone, number32(0), inverse));
   Value scale = arith::DivFOp::create(b, loc, most, number32(largestByte));
-  // Where in a vector the numbers of its words go.
+  // Where in `wide` numbers those of a word go; it may be as wide as two vectors.
+  int64_t wide = std::max(lanes, perWord);
   SmallVector<int64_t> order;
-  for (int64_t first = 0; first < lanes; first += perWord)
+  for (int64_t first = 0; first < wide; first += perWord)
     for (int64_t i = 0; i < quads; ++i)
       for (int64_t j = 0; j < quad; ++j)
         order.push_back(first + j * quads + i);
   Value sum;
-  Value to = r.add(r.mul(row, r.constant(depth)), r.mul(number, r.constant(block)));
-  for (auto [i, value] : llvm::enumerate(values)) {
+  SmallVector<Value> rounded;
+  for (Value value : values) {
     Value scaled = arith::MulFOp::create(b, loc, value, inverse);
-    Value word =
-        arith::FPToSIOp::create(b, loc, words(), math::RoundEvenOp::create(b, loc, scaled));
-    sum = sum ? Value(arith::AddIOp::create(b, loc, sum, word)) : word;
+    rounded.push_back(
+        arith::FPToSIOp::create(b, loc, words(), math::RoundEvenOp::create(b, loc, scaled)));
+    sum = sum ? Value(arith::AddIOp::create(b, loc, sum, rounded.back())) : rounded.back();
+  }
+  Value to = r.add(r.mul(row, r.constant(depth)), r.mul(number, r.constant(block)));
+  VectorReader writer(r, wide);
+  for (int64_t k = 0; k < block; k += wide) {
+    Value word = rounded[k / lanes];
     if (quads > 1)
-      word = vector::ShuffleOp::create(b, loc, word, word, order);
-    Value narrow = arith::TruncIOp::create(b, loc, VectorType::get({lanes}, b.getI8Type()), word);
-    reader.store(narrow, bytes, b.getI8Type(), r.add(to, r.constant(i * lanes)));
+      word = vector::ShuffleOp::create(b, loc, word, rounded[k / lanes + wide / lanes - 1], order);
+    Value narrow = arith::TruncIOp::create(b, loc, VectorType::get({wide}, b.getI8Type()), word);
+    writer.store(narrow, bytes, b.getI8Type(), r.add(to, r.constant(k)));
   }
   Value total = vector::ReductionOp::create(b, loc, vector::CombiningKind::ADD, sum);
   Value place = r.add(r.mul(row, r.constant(blocks)), number);
@@ -116,37 +145,82 @@ void WeightOnlyByteEmitter::roundRows(const Part &part) {
   });
 }
 
+Value WeightOnlyByteEmitter::quadOf(Value words, int64_t i, int64_t digit) {
+  if (int64_t right = bits * i + digitBits * digit)
+    words = arith::ShRUIOp::create(b, r.loc, words, splat(static_cast<int32_t>(right)));
+  if (digitBits < 8)
+    words = arith::AndIOp::create(b, r.loc, words,
+                                  splat(static_cast<int32_t>(0x01010101 * ((1 << digitBits) - 1))));
+  return words;
+}
+
+Value WeightOnlyByteEmitter::rowQuad(Value offset, int64_t row, Value word, int64_t i) {
+  Value at = r.mul(r.add(offset, r.constant(row)), r.constant(depth));
+  at = r.add(at, r.add(r.mul(word, r.constant(perWord)), r.constant(i * quad)));
+  Value four = LLVM::LoadOp::create(b, r.loc, b.getI32Type(),
+                                    BufferAccess::address(r, bytes, b.getI8Type(), at),
+                                    /*alignment=*/4);
+  return vector::BroadcastOp::create(b, r.loc, words(), four);
+}
+
 void WeightOnlyByteEmitter::addWord(const Part &part, Value offset, int64_t rows, int64_t chains,
                                     int64_t place, Value word, SmallVectorImpl<Value> &sums) {
-  Location loc = r.loc;
   SmallVector<Value> loaded = loadWords(part, word);
-  auto pairs = VectorType::get({lanes * quad}, b.getI8Type());
-  auto asBytes = [&](Value value) -> Value {
-    return LLVM::BitcastOp::create(b, loc, pairs, value);
-  };
   for (int64_t i = 0; i < quads; ++i) {
     SmallVector<Value> right;
-    for (Value numbers : loaded) {
-      if (i)
-        numbers = arith::ShRUIOp::create(b, loc, numbers, splat(static_cast<int32_t>(bits * i)));
-      if (bits < 8)
-        numbers = arith::AndIOp::create(
-            b, loc, numbers, splat(static_cast<int32_t>(0x01010101 * ((1 << bits) - 1))));
-      right.push_back(asBytes(numbers));
-    }
+    for (Value numbers : loaded)
+      right.push_back(quadOf(numbers, i, 0));
     for (int64_t row = 0; row < rows; ++row) {
-      Value at = r.mul(r.add(offset, r.constant(row)), r.constant(depth));
-      at = r.add(at, r.add(r.mul(word, r.constant(perWord)), r.constant(i * quad)));
-      Value four = LLVM::LoadOp::create(b, loc, b.getI32Type(),
-                                        BufferAccess::address(r, bytes, b.getI8Type(), at),
-                                        /*alignment=*/4);
-      Value left = asBytes(vector::BroadcastOp::create(b, loc, words(), four));
+      Value left = rowQuad(offset, row, word, i);
       for (int64_t v = 0; v < part.vectors; ++v) {
         int64_t chain = (place * quads + i) % chains;
         Value &sum = sums[(chain * rows + row) * part.vectors + v];
-        sum = addQuads(b, loc, sum, right[v], left);
+        sum = addQuads(b, r.loc, sum, right[v], left);
       }
     }
+  }
+}
+
+int64_t WeightOnlyByteEmitter::wordsOfTurn() const {
+  constexpr int64_t together = 4;
+  int64_t wordsOfBlock = block / perWord;
+  if (!isPairs)
+    return std::gcd(wordsOfBlock, together);
+  int64_t ofPair = 2 * ((1 << digitBits) - 1) * static_cast<int64_t>(largestByte);
+  int64_t most = std::numeric_limits<int16_t>::max() / (ofPair * quads);
+  return std::gcd(wordsOfBlock, static_cast<int64_t>(llvm::bit_floor(static_cast<uint64_t>(most))));
+}
+
+void WeightOnlyByteEmitter::addPairs(const Part &part, Value offset, int64_t rows, Value word,
+                                     int64_t count, SmallVectorImpl<Value> &sums) {
+  Location loc = r.loc;
+  SmallVector<Value> halves(digits * rows * part.vectors);
+  for (int64_t k = 0; k < count; ++k) {
+    Value at = r.add(word, r.constant(k));
+    SmallVector<Value> loaded = loadWords(part, at);
+    for (int64_t i = 0; i < quads; ++i) {
+      SmallVector<Value> right;
+      for (int64_t digit = 0; digit < digits; ++digit)
+        for (Value numbers : loaded)
+          right.push_back(quadOf(numbers, i, digit));
+      for (int64_t row = 0; row < rows; ++row) {
+        Value left = rowQuad(offset, row, at, i);
+        for (auto [place, numbers] : llvm::enumerate(right)) {
+          Value pairs = pairsOfBytes(b, loc, numbers, left);
+          Value &sum = halves[row * right.size() + place];
+          sum = sum ? Value(arith::AddIOp::create(b, loc, sum, pairs)) : pairs;
+        }
+      }
+    }
+  }
+  auto type = VectorType::get({2 * lanes}, b.getI16Type());
+  for (auto [place, pairs] : llvm::enumerate(halves)) {
+    int64_t v = place % part.vectors, digit = place / part.vectors % digits,
+            row = place / part.vectors / digits;
+    Value worth = arith::ConstantOp::create(
+        b, loc, SplatElementsAttr::get(type, b.getI16IntegerAttr(1 << (digitBits * digit))));
+    Value &sum = sums[row * part.vectors + v];
+    sum = arith::AddIOp::create(b, loc, sum, pairsOfHalves(b, loc, pairs, worth));
   }
 }
 
@@ -158,10 +232,7 @@ Value WeightOnlyByteEmitter::scaleOf(Value pointer, Type element, Value offset, 
 }
 
 void WeightOnlyByteEmitter::tileOf(const Part &part, Value offset, int64_t rows) {
-  // Sums of few rows would wait for each other; several words at a time are one turn.
-  constexpr int64_t fewRows = 2, together = 4;
-  int64_t chains = rows <= fewRows ? 2 : 1, wordsOfBlock = block / perWord;
-  int64_t turn = std::gcd(wordsOfBlock, together);
+  int64_t chains = chainsOf(rows), wordsOfBlock = block / perWord, turn = wordsOfTurn();
   Location loc = r.loc;
   Type f32 = b.getF32Type(), i32 = b.getI32Type();
   SmallVector<Value> totals(rows * part.vectors, splat(0.0f));
@@ -176,9 +247,12 @@ void WeightOnlyByteEmitter::tileOf(const Part &part, Value offset, int64_t rows)
         sums = emitReductionLoops(
             r, {r.constant(wordsOfBlock / turn)}, sums, [&](ValueRange k, ValueRange before) {
               SmallVector<Value> next(before);
-              for (int64_t i = 0; i < turn; ++i)
-                addWord(part, offset, rows, chains, i,
-                        r.add(r.add(first, r.mul(k[0], r.constant(turn))), r.constant(i)), next);
+              Value word = r.add(first, r.mul(k[0], r.constant(turn)));
+              if (isPairs)
+                addPairs(part, offset, rows, word, turn, next);
+              else
+                for (int64_t i = 0; i < turn; ++i)
+                  addWord(part, offset, rows, chains, i, r.add(word, r.constant(i)), next);
               return next;
             });
         SmallVector<Value> columns, points, next;
@@ -207,7 +281,8 @@ void WeightOnlyByteEmitter::tileOf(const Part &part, Value offset, int64_t rows)
   Value row = r.add(part.first, offset);
   storeTile(
       r, kernel, dot, {rows, part.vectors, lanes}, totals,
-      [&](int64_t i) { return indicesOf(r.add(row, r.constant(i))); }, part.column, part.limit);
+      [&](int64_t i) { return indicesOf(r.add(row, r.constant(i))); },
+      r.add(part.column, r.constant(part.skipped * lanes)), part.limit);
 }
 
 void WeightOnlyByteEmitter::emit(Value begin, Value end) {
@@ -230,8 +305,18 @@ void WeightOnlyByteEmitter::emit(Value begin, Value end) {
       part.panel = panel;
       part.column = r.mul(panel, r.constant(weightOnlyPanel));
       forPanel(part, [&] {
-        emitRowTiles(r, part.count, tile[0],
-                     [&](Value offset, int64_t count) { tileOf(part, offset, count); });
+        emitRowTiles(r, part.count, tile[0], [&](Value offset, int64_t count) {
+          // Few rows leave registers to all of a panel, which is read line by line then.
+          int64_t wide = count <= fewRows ? part.vectors : tile[1];
+          for (int64_t v = 0; v < part.vectors; v += wide) {
+            Part own = part;
+            own.skipped = v, own.vectors = std::min(wide, part.vectors - v);
+            own.isStreamed = count <= fewRows;
+            if (v + own.vectors < part.vectors)
+              own.limit = Value();
+            tileOf(own, offset, count);
+          }
+        });
       });
     });
   });

@@ -38,13 +38,22 @@ Value WeightOnlyReader::splat(float value) {
 }
 
 SmallVector<Value> WeightOnlyReader::loadWords(const Part &part, Value word) {
+  // Processors fetch ahead what lies in the same page of memory.
+  constexpr int64_t page = 4096, line = 64, muchOfTheCache = 1 << 18;
   int64_t rows = packed.type.getNumElements() / packed.type.getDimSize(0) / (4 * weightOnlyPanel);
   Value row = r.add(r.mul(part.panel, r.constant(rows)), word);
   Value byte = r.mul(row, r.constant(4 * weightOnlyPanel));
+  if (part.isStreamed && packed.type.getNumElements() >= muchOfTheCache)
+    for (int64_t k = 4 * part.skipped * lanes; k < 4 * (part.skipped + part.vectors) * lanes;
+         k += line) {
+      Value where = BufferAccess::address(r, packed.pointer, b.getI8Type(),
+                                          r.add(byte, r.constant(page + k)));
+      LLVM::Prefetch::create(b, r.loc, where, /*rw=*/0, /*hint=*/3, /*cache=*/1);
+    }
   SmallVector<Value> loaded;
   for (int64_t v = 0; v < part.vectors; ++v) {
     Value where = BufferAccess::address(r, packed.pointer, b.getI8Type(),
-                                        r.add(byte, r.constant(4 * v * lanes)));
+                                        r.add(byte, r.constant(4 * (part.skipped + v) * lanes)));
     loaded.push_back(LLVM::LoadOp::create(b, r.loc, words(), where, /*alignment=*/4));
   }
   return loaded;
@@ -53,14 +62,18 @@ SmallVector<Value> WeightOnlyReader::loadWords(const Part &part, Value word) {
 Value WeightOnlyReader::shared(const ColumnsOperand &operand, const Part &part, Value number,
                                int64_t v) {
   VectorReader reader(r, lanes);
+  v += part.skipped;
   if (part.limit && !operand.isPacked)
-    reader.setLanes({}, laneMasks(r, {1, part.vectors, lanes}, part.column, part.limit)[v]);
+    reader.setLanes(
+        {}, laneMasks(r, {1, part.skipped + part.vectors, lanes}, part.column, part.limit)[v]);
   Type element = operand.buffer.type.getElementType();
   Value value =
       reader.load(operand.buffer.pointer, BufferAccess::storageType(element),
                   operand.linear(r, operand.dim(0), number, part.panel, part.column, v * lanes));
   if (element.isF32())
     return value;
+  if (isa<FloatType>(element))
+    return arith::ExtFOp::create(b, r.loc, floats(), value);
   Value word = arith::ExtUIOp::create(b, r.loc, words(), value);
   return arith::SIToFPOp::create(b, r.loc, floats(), word);
 }

@@ -26,7 +26,9 @@ protected:
   /// `count` rows from `first` on by a panel.
   struct Part {
     mlir::Value first, count, panel, column;
-    int64_t vectors;   ///< of the panel, that hold columns
+    int64_t vectors; ///< of the panel, that hold columns, behind those that are skipped
+    int64_t skipped = 0;
+    bool isStreamed = false; ///< few rows read them, so that memory is what they wait for
     mlir::Value limit; ///< of the last one columns from there on do not exist; null: all do
   };
 
@@ -35,9 +37,9 @@ protected:
   mlir::Value splat(int32_t value);
   mlir::Value splat(float value);
 
-  /// The words of the panel's row `word`, a vector of them for each of its vectors.
+  /// The words of the panel's row `word`, a vector of them for each of the part's vectors.
   llvm::SmallVector<mlir::Value> loadWords(const Part &part, mlir::Value word);
-  /// Block `number` of scales or zero points as floats, those of the panel's vector `v`.
+  /// Block `number` of scales or zero points as floats, those of the part's vector `v`.
   mlir::Value shared(const ColumnsOperand &operand, const Part &part, mlir::Value number,
                      int64_t v);
   /// Row `row` of the left operand, in elements.

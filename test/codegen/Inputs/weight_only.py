@@ -30,6 +30,13 @@ def single(value):
     return struct.unpack("<f", struct.pack("<f", value))[0]
 
 
+HELD_BY = {
+    "f32": lambda value: value,
+    "f16": lambda value: struct.unpack("<e", struct.pack("<e", value))[0],
+    "bf16": lambda value: struct.unpack("<f", b"\0\0" + struct.pack("<f", value)[2:])[0],
+}
+
+
 def in_bytes(row, block):
     rounded = []
     for first in range(0, len(row), block):
@@ -66,14 +73,15 @@ class Model:
         return [sum(numbers[i + j] << (bits * j) for j in range(each))
                 for i in range(0, len(numbers), each)]
 
-    def product(self, rows, depth, columns, bits, block, zeros="none", bias=False):
-        """`zeros`: none, packed, fed (packed), real."""
+    def product(self, rows, depth, columns, bits, block, zeros="none", bias=False, scales="f32"):
+        """`zeros`: none, packed, fed (packed), real. `scales`: the type that holds them as they
+        are: f32, f16, bf16."""
         n, writer = len(self.expected), self.writer
         blocks = -(-depth // block)
         x = self.reals(rows * depth, -2, 2)
         numbers = [[self.random.randrange(1 << bits) for _ in range(blocks * block)]
                    for _ in range(columns)]
-        scales = self.reals(columns * blocks, 0.01, 0.1)
+        scales = [HELD_BY[scales](scale) for scale in self.reals(columns * blocks, 0.01, 0.1)]
         each = block * bits // 8
         inputs = [self.feed("x%d" % n, [rows, depth], FLOAT, x, [0]),
                   writer.constant([columns, blocks, each], UINT8,
@@ -142,6 +150,8 @@ def products_of_bytes(model):
     model.product(1, 80, 40, 8, 16, "packed")
     model.product(15, 96, 40, 8, 32)
     model.product(3, 64, 40, 2, 32)
+    model.product(1, 256, 70, 4, 128, scales="f16")
+    model.product(9, 64, 33, 8, 64, "packed", scales="bf16")
 
 
 def products(model):
@@ -158,6 +168,8 @@ def products(model):
     model.product(15, 80, 40, 8, 32)
     model.product(1, 64, 40, 2, 32, "packed")
     model.product(9, 64, 40, 2, 16)
+    model.product(1, 70, 45, 4, 16, scales="f16")
+    model.product(6, 64, 40, 8, 32, "packed", scales="bf16")
 
 
 def compare(model):

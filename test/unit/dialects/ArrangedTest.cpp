@@ -227,6 +227,26 @@ TEST_F(ArrangedTest, NarrowsToNearestEven) {
   EXPECT_EQ(std::memcmp(bytes.data(), wanted, sizeof(wanted)), 0);
 }
 
+TEST_F(ArrangedTest, NarrowsWhatStaysTheSame) {
+  auto type = RankedTensorType::get({3}, Float32Type::get(&context));
+  auto exactly = [&](std::vector<float> numbers, bool isBrain) {
+    return exactlyNarrowed(DenseElementsAttr::get(type, ArrayRef(numbers)), isBrain);
+  };
+  // Eight bits of a fraction, eleven, a number that f16 has no exponent for, and one that it has
+  // as a subnormal.
+  EXPECT_TRUE(exactly({1.0f, -2.5f, 0.0078125f}, true));
+  EXPECT_FALSE(exactly({1.0f, -2.5f, 1.00390625f}, true));
+  EXPECT_FALSE(exactly({1.0f, -2.5f, 0x1p20f}, false));
+  EXPECT_FALSE(exactly({1.0f, -2.5f, 0.1f}, false));
+  TypedAttr halves = exactly({1.00390625f, -2.5f, 0x1p-24f}, false);
+  ASSERT_TRUE(halves);
+  EXPECT_TRUE(getElementTypeOrSelf(halves.getType()).isF16());
+  auto made = materializedConstant(halves).getValues<APFloat>();
+  EXPECT_EQ(made[0].convertToDouble(), 1.00390625);
+  EXPECT_EQ(made[1].convertToDouble(), -2.5);
+  EXPECT_EQ(made[2].convertToDouble(), 0x1p-24);
+}
+
 TEST_F(ArrangedTest, PairsRows) {
   TypedAttr value = interleavedConstant(counted({3, 4, 64}), 2, 32);
   ASSERT_TRUE(value);

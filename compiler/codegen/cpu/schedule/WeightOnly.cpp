@@ -38,15 +38,20 @@ bool weir::addsBytes(DequantizeBlocksOp weights, const VectorUnit &unit) {
   constexpr int64_t most = 256; // elements of a block, all in registers
   int64_t block = weights.getBlock();
   std::optional<float> zero = weightOnlyZero(weights);
-  return weights->hasAttr(byteRowsAttribute) && unit.hasByteQuads && block % unit.lanes() == 0 &&
-         block <= most && weights.getRows() % block == 0 && (!zero || *zero == std::floor(*zero));
+  return weights->hasAttr(byteRowsAttribute) && (unit.hasByteQuads || unit.hasBytePairs) &&
+         block % std::max<int64_t>(unit.lanes(), 32 / weights.getBits()) == 0 && block <= most &&
+         weights.getRows() % block == 0 && (!zero || *zero == std::floor(*zero));
 }
 
 /// The same where rows become bytes: as many as stay in the second-level cache, by several
 /// panels, for which they are rounded once.
 static SmallVector<int64_t> byteTiles(ScheduleBuilder &s, DotGeneralOp dot,
                                       DequantizeBlocksOp weights, const VectorUnit &unit) {
-  constexpr int64_t vectors = 2, height = 6, cacheShare = 1 << 18, mostPanels = 8;
+  constexpr int64_t vectors = 2, cacheShare = 1 << 18, mostPanels = 8;
+  // Of 16 registers sums of pairs leave six to the tile's vectors, a row's bytes, a pair's sums and
+  // the masks of numbers.
+  constexpr int64_t fewRegisters = 16, others = 6;
+  int64_t height = unit.registers > fewRegisters ? 6 : (unit.registers - others) / vectors;
   s.set(schedule::tile, {height, vectors, unit.lanes()});
   auto type = typeOf(dot.getResult());
   if (type.getRank() > 2)
@@ -78,8 +83,19 @@ static SmallVector<int64_t> weightOnlyTiles(ScheduleBuilder &s, DotGeneralOp dot
   return {ShapedType::isDynamic(rows) ? most : std::clamp<int64_t>(rows, 1, most), weightOnlyPanel};
 }
 
+/// Scales that halves hold as they are, in halves: numbers of 4 bits and such scales are a tenth
+/// less memory. A model that was trained in them has no others, where a block's largest weight is a
+/// power of two of its scale. f16 needs an instruction, which every processor with AVX2 has.
+static TypedAttr narrowScales(TypedAttr value, const VectorUnit &unit) {
+  if (TypedAttr narrow = exactlyNarrowed(value, /*isBrain=*/true))
+    return narrow;
+  bool isCheap = unit.hasBytePairs || unit.hasByteQuads;
+  return isCheap ? exactlyNarrowed(value, /*isBrain=*/false) : TypedAttr();
+}
+
 /// Brings the constants that the kernel's dequantize_blocks reads into panels.
-static void packWeightOnly(OpBuilder &b, KernelOp kernel, SmallVectorImpl<Value> &operands) {
+static void packWeightOnly(OpBuilder &b, KernelOp kernel, SmallVectorImpl<Value> &operands,
+                           const VectorUnit &unit) {
   auto all = kernel.getBody().front().getOps<DequantizeBlocksOp>();
   DequantizeBlocksOp weights = *all.begin();
   auto numbers = cast<BlockArgument>(weights.getNumbers());
@@ -91,12 +107,23 @@ static void packWeightOnly(OpBuilder &b, KernelOp kernel, SmallVectorImpl<Value>
       continue;
     Value &operand = operands[argument.getArgNumber()];
     auto constant = operand.getDefiningOp<ConstantOp>();
-    TypedAttr packed = constant
-                           ? packedConstant(cast<TypedAttr>(constant.getValue()), weightOnlyPanel)
-                           : TypedAttr();
+    if (!constant)
+      continue;
+    auto value = cast<TypedAttr>(constant.getValue());
+    bool isScale = shared == &weights.getScalesMutable();
+    TypedAttr narrow = isScale ? narrowScales(value, unit) : TypedAttr();
+    TypedAttr packed = packedConstant(narrow ? narrow : value, weightOnlyPanel);
     if (!packed)
       continue;
+    Type wide = argument.getType();
+    if (narrow)
+      argument.setType(narrow.getType());
     readPanels(shared, argument, packed.getType());
+    if (narrow) {
+      OpBuilder inside(weights);
+      shared->set(
+          CastOp::create(inside, weights.getLoc(), wide, shared->get(), inside.getBoolAttr(false)));
+    }
     replaceConstant(b, packed, argument, operand);
   }
 }
@@ -123,7 +150,7 @@ public:
   }
 
   Operation *packOperands(KernelRequest &request) const override {
-    packWeightOnly(request.b, request.kernel, request.operands);
+    packWeightOnly(request.b, request.kernel, request.operands, request.unit);
     return nullptr;
   }
 
