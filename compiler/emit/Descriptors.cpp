@@ -412,8 +412,13 @@ llvm::Error DescriptorBuilder::build() {
     edges.push_back(
         structure<weir_edge_desc>({string(edge.name), i32(edge.source), i32(edge.destination)}));
   std::vector<int64_t> entryArenas;
-  for (const EntryInfo &entry : program.entries)
+  Constants fetchOver;
+  for (const EntryInfo &entry : program.entries) {
     entryArenas.insert(entryArenas.end(), entry.arenas.begin(), entry.arenas.end());
+    fetchOver.push_back(int64Array(entry.fetchOver));
+  }
+  bool isAnyOver =
+      llvm::any_of(program.entries, [](auto &entry) { return !entry.fetchOver.empty(); });
   llvm::Expected<llvm::Constant *> entryArray = entries();
   if (!entryArray)
     return entryArray.takeError();
@@ -459,7 +464,8 @@ llvm::Error DescriptorBuilder::build() {
        i32(program.stateDevice + 1),
        i32(0),
        launches(),
-       int64Array(entryArenas)});
+       int64Array(entryArenas),
+       isAnyOver ? array(fetchOver, "weir.fetch_over") : null()});
   llvm::GlobalVariable *descriptor =
       global(value, options.symbol.empty() ? "weir.program" : options.symbol);
 

@@ -143,7 +143,8 @@ def WeirReuseBuffersPass : Pass<"weir-reuse-buffers", "::mlir::ModuleOp"> {
     behind it, where the kernel reads that operand only at the index it computes;
     lets a value that is computed only to be copied (into what a loop carries, a
     conditional yields, a variable of a device that keeps their values) be computed
-    where it goes. The kernel is marked, so that
+    where it goes; writes what updates a feed into the fetch, where the feed's bytes are
+    copied to before, unless both are the same memory. The kernel is marked, so that
     its code reads through the pointer that it writes to. Buffers of open size are handed on
     likewise, and written over where the step says that the sizes are the same. Accesses are
     numbered before, so that the plan can be checked against what was meant.

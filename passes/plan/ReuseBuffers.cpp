@@ -8,6 +8,7 @@
 #include "dialects/weir/Pch.h"
 #include "mlir/IR/Dominance.h"
 #include "passes/analysis/DeviceTraits.h"
+#include "passes/plan/FeedUpdates.h"
 #include "passes/plan/InPlace.h"
 #include "passes/plan/Passes.h"
 #include "passes/plan/PlaceValues.h"
@@ -231,10 +232,16 @@ struct ReuseBuffersPass : weir::impl::WeirReuseBuffersPassBase<ReuseBuffersPass>
     SymbolTable symbols(module);
     InPlaceRuns inPlace;
     int64_t buffers = 0, bytes = 0, copies = placeValues(module);
+    // Another device's step may read the same feed at any time.
+    llvm::MapVector<Attribute, int64_t> steps;
+    for (auto function : module.getOps<func::FuncOp>())
+      ++steps[function->getAttr("weir.entry")];
     for (auto function : module.getOps<func::FuncOp>()) {
       if (function.isExternal())
         continue;
       copies += updateVariables(function, symbols, inPlace);
+      if (Attribute entry = function->getAttr("weir.entry"); entry && steps[entry] == 1)
+        updateFeeds(function, symbols, inPlace);
       DynamicReuse dynamic = reuseDynamic(function, symbols, inPlace);
       buffers += dynamic.buffers;
       copies += dynamic.copies;

@@ -55,6 +55,15 @@ int64_t weir::rt::arenaBytesOf(const weir_program_desc *program, const weir_entr
   return program->entry_arenas[(entry - program->entries) * program->device_count + device];
 }
 
+int32_t weir::rt::feedBelow(const weir_program_desc *program, const weir_entry_desc *entry,
+                            int32_t fetch) {
+  constexpr size_t end = offsetof(weir_program_desc, fetch_over) + sizeof(void *);
+  if (program->size < end || !program->fetch_over)
+    return -1;
+  const int64_t *over = program->fetch_over[entry - program->entries];
+  return over ? int32_t(over[fetch]) - 1 : -1;
+}
+
 const weir_program_desc *weir::rt::chooseVariant(const weir_program_desc *program,
                                                  weir_status *status) {
   constexpr size_t end = offsetof(weir_program_desc, variant_count) + sizeof(int64_t);
@@ -149,7 +158,12 @@ int32_t weir_program_fetch(const weir_program_desc *program, int32_t entry, int3
   if (!canTell(program, info))
     return WEIR_INVALID_ARGUMENT;
   const weir_entry_desc *desc = entryOf(program, entry);
-  return desc ? describe(desc->fetches, desc->fetch_count, index, info) : WEIR_OUT_OF_RANGE;
+  if (!desc)
+    return WEIR_OUT_OF_RANGE;
+  int32_t code = describe(desc->fetches, desc->fetch_count, index, info);
+  if (!code && info->size >= offsetof(weir_tensor_info, over_feed) + sizeof(int32_t))
+    info->over_feed = feedBelow(program, desc, index) + 1;
+  return code;
 }
 
 int32_t weir_program_variable_count(const weir_program_desc *program) {

@@ -417,6 +417,27 @@ static int32_t executeRun(weir_run *run, int32_t feedCount, int64_t step, weir_t
   return describeError(run, status);
 }
 
+/// Fetches that begin where a feed does, of which `feedBelow` does not say that they may.
+static int32_t checkPlaces(const weir_run *run, const weir_tensor *feeds, weir_status *status) {
+  const weir_entry_desc &entry = *run->entry;
+  for (int32_t i = 0; i < entry.fetch_count; ++i) {
+    const weir_tensor &fetch = run->fetches[i];
+    if (!fetch.data || !fetch.bytes || (run->fetchesOnDevice && run->fetchesOnDevice[i]))
+      continue;
+    for (int32_t k = 0; k < entry.feed_count; ++k) {
+      if (feeds[k].data != fetch.data || !feeds[k].bytes ||
+          feedBelow(run->session->program, &entry, i) == k)
+        continue;
+      StatusText(status, WEIR_INVALID_ARGUMENT)
+          << "fetch \"" << entry.fetches[i].name << "\" of entry \"" << entry.name
+          << "\": found the memory of feed \"" << entry.feeds[k].name
+          << "\", possible: memory that no feed has";
+      return WEIR_INVALID_ARGUMENT;
+    }
+  }
+  return WEIR_OK;
+}
+
 static int32_t runEntry(weir_run *run, const weir_tensor *feeds, int32_t feedCount,
                         weir_tensor *fetches, const weir_run_options &options,
                         const weir_part *part, weir_status *status) {
@@ -430,6 +451,8 @@ static int32_t runEntry(weir_run *run, const weir_tensor *feeds, int32_t feedCou
   run->fetchesOnDevice = options.fetches_on_gpu;
   run->deviceStream = options.cuda_stream;
   if (int32_t code = checkDirect(run, part != nullptr, status))
+    return code;
+  if (int32_t code = checkPlaces(run, feeds, status))
     return code;
   int64_t patience = now() + run->session->allocationWait;
   if (prepareArenas(run, run->deadline < patience ? run->deadline : patience))

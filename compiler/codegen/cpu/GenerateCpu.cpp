@@ -34,6 +34,7 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
+#include "passes/plan/FeedUpdates.h"
 #include "passes/plan/LaunchWork.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -212,6 +213,8 @@ void describeEntries(ModuleOp module, Program &program) {
     auto device = function->getAttrOfType<IntegerAttr>("weir.device_index");
     int64_t number = device ? device.getInt() : 0;
     std::string symbol = function.getSymName().str();
+    if (auto over = function->getAttrOfType<DenseI64ArrayAttr>(plan::fetchOverAttribute))
+      program.entries[it->second].fetchOver = over.asArrayRef().vec();
     if (auto bytes = function->getAttrOfType<IntegerAttr>(plan::entryArenaAttribute)) {
       int64_t &arena = program.entries[it->second].arenas[number];
       arena = std::max(arena, bytes.getInt());

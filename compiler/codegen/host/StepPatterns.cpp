@@ -15,6 +15,7 @@
 #include "compiler/codegen/kernel/LibraryCall.h"
 #include "dialects/plan/Buffers.h"
 #include "dialects/weir/Pch.h"
+#include "passes/plan/FeedUpdates.h"
 #include "passes/plan/SubviewForwarding.h"
 #include "passes/plan/VariableUpdates.h"
 #include "weir/abi.h"
@@ -181,6 +182,15 @@ struct FreePattern : HostPattern<FreeOp> {
 
 struct CopyPattern : HostPattern<CopyOp> {
   using HostPattern::HostPattern;
+  Value bytesToCopy(CopyOp op, const StepRewriter::Buffer &source,
+                    const StepRewriter::Buffer &target) const {
+    Value bytes = step.bytesOf(source.type, source.dims);
+    if (!op->hasAttr(unlessSameAttribute))
+      return bytes;
+    Value isSame =
+        LLVM::ICmpOp::create(b, loc(), LLVM::ICmpPredicate::eq, source.pointer, target.pointer);
+    return LLVM::SelectOp::create(b, loc(), isSame, i64(0), bytes);
+  }
   LogicalResult convert(CopyOp op) const override {
     StepRewriter::Buffer source = step.unpack(op.getSource()), target = step.unpack(op.getTarget());
     if (auto index = op->getAttrOfType<IntegerAttr>("weir.received_fetch"))
@@ -189,7 +199,7 @@ struct CopyPattern : HostPattern<CopyOp> {
             step.bytesOf(source.type, source.dims)});
     else
       call("memcpy", step.pointer,
-           {target.pointer, source.pointer, step.bytesOf(source.type, source.dims)});
+           {target.pointer, source.pointer, bytesToCopy(op, source, target)});
     return erased(op);
   }
 };

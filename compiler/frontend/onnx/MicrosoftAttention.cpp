@@ -266,6 +266,7 @@ public:
 private:
   bool operands();
   void places();
+  bool keepsItsSize(Value cache);
   Value cached(Value fresh, size_t pastInput);
   Value bias(Type type);
 
@@ -322,13 +323,28 @@ void GroupQuery::places() {
   positions = n.add(n.unsqueeze(past, {1}), row);
 }
 
+/// Whether `cache` has as many entries as the one that is put out, whatever is fed.
+bool GroupQuery::keepsItsSize(Value cache) {
+  std::optional<SmallVector<int64_t>> asked = n.knownInts(6);
+  int64_t size = cache ? cast<RankedTensorType>(cache.getType()).getDimSize(2) : 0;
+  return asked && asked->size() == 1 && size >= asked->front();
+}
+
 /// The cache [batch, heads, total, size] with the new entries in it: what was
-/// there before them, they, and zeros.
+/// there before them, they, and zeros; in a cache of the size that is put out what was there
+/// behind them, too.
 Value GroupQuery::cached(Value fresh, size_t pastInput) {
   if (!fresh || !total || !past)
     return {};
   if (!n.has(pastInput))
     return n.transpose(fresh, {0, 2, 1, 3});
+  if (keepsItsSize(n.in(pastInput))) {
+    // What is fed and given back in the same memory is updated there.
+    Value lines = n.transpose(fresh, {0, 2, 1, 3});
+    Value row = n.op<IotaOp>(n.shapeOf(lines), n.number(2), n.typeAttr(i64));
+    return n.op<ScatterElementsOp>(n.in(pastInput), n.add(row, n.unsqueeze(past, {1, 2, 3})), lines,
+                                   n.number(2), n.text("none"), n.flag(false));
+  }
   Value place = n.unsqueeze(n.op<IotaOp>(total, n.number(0), n.typeAttr(i64)), {0});
   Value own = n.sub(place, n.unsqueeze(past, {1})); // [batch, total]
   Value last = n.sub(n.toScalar(length), 1.0);

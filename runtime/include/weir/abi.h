@@ -331,6 +331,9 @@ struct weir_program_desc {
   const weir_launch_desc *launches; ///< by kernel; null: nothing is known
   /// By entry, and then by device: bytes of the arena that the entry's step uses. Null: all.
   const int64_t *entry_arenas;
+  /// By entry: of each fetch one more than the feed whose memory it may have, 0: none. Null: no
+  /// fetch may.
+  const int64_t *const *fetch_over;
 };
 
 /// Features that an object may need. What weirc turns on beyond these lines it

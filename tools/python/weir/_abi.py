@@ -66,7 +66,7 @@ class Status(Structure):
 
 
 class TensorInfo(Structure):
-    _fields_ = [("size", c_uint32), ("dtype", c_int32), ("rank", c_int32), ("reserved", c_int32),
+    _fields_ = [("size", c_uint32), ("dtype", c_int32), ("rank", c_int32), ("over_feed", c_int32),
                 ("name", c_char_p), ("dims", POINTER(c_int64)), ("lower", POINTER(c_int64)),
                 ("upper", POINTER(c_int64)), ("symbols", POINTER(c_int32))]
 

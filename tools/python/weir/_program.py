@@ -14,6 +14,7 @@ import threading
 import time
 from collections import namedtuple
 from concurrent.futures import Future
+from types import MappingProxyType
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple, Union
 
 import numpy as np
@@ -35,14 +36,16 @@ _FORMATS = {1: "f", 2: "B", 3: "b", 4: "H", 5: "h", 6: "i", 7: "l", 9: "?", 10: 
 
 class Tensor:
     """An input, an output or a variable. `shape` has None for sizes that are open, and is
-    None where the rank is."""
+    None where the rank is. `over` is the name of the input whose array an output may have
+    (`out=` of `Entry.run`), None if there is none."""
 
-    __slots__ = ("name", "dtype", "shape", "bounds", "number")
+    __slots__ = ("name", "dtype", "shape", "bounds", "number", "over")
 
     def __init__(self, info: TensorInfo):
         self.name: str = info.name.decode()
         self.number: int = info.dtype
         self.dtype: str = dtype_name(info.dtype)
+        self.over: Optional[str] = None
         self.shape: Optional[Tuple[Optional[int], ...]] = None
         self.bounds: Tuple[Tuple[int, Optional[int]], ...] = ()
         if info.rank >= 0:
@@ -91,6 +94,8 @@ class Entry:
                 info.size = sizeof(TensorInfo)
                 if ask(desc, index, i, byref(info)) == 0:
                     found.append(Tensor(info))
+                    if info.over_feed:
+                        found[-1].over = self.inputs[info.over_feed - 1].name
             return found
 
         self.inputs: List[Tensor] = tensors(table.program_feed_count(desc, index),
@@ -163,35 +168,67 @@ class Entry:
         self._feed(state, args, kept)
         return self._finish(state, self._run(*state.arguments))
 
-    def _finish(self, state: _State, code: int) -> Any:
-        """Results that lie in the runtime's memory, which is given back."""
+    def _place(self, state: _State, out: Mapping[str, np.ndarray]) -> Dict[int, np.ndarray]:
+        """Offers the arrays of `out` to the run; by number."""
+        numbers = {tensor.name: i for i, tensor in enumerate(self.outputs)}
+        placed = {}
+        for name, array in out.items():
+            if name not in numbers:
+                raise TypeError(f"{self.name}: found output {name!r}, expected one of "
+                                f"{', '.join(numbers)}")
+            i = numbers[name]
+            tensor = self.outputs[i]
+            if tensor.shape is None or None in tensor.shape:
+                raise TypeError(f"output {name!r} has an open size: it is made by the run")
+            wanted = numpy_dtype(tensor.number)
+            if (not isinstance(array, np.ndarray) or array.dtype != wanted or
+                    array.shape != tensor.shape or not array.flags.c_contiguous or
+                    not array.flags.writeable):
+                found = (f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray)
+                         else type(array).__name__)
+                raise TypeError(f"output {name!r}: found {found}, expected a contiguous array "
+                                f"of {wanted} {tensor.shape} that may be written")
+            state.fetches[i].data = array.ctypes.data
+            state.fetches[i].bytes = array.nbytes
+            placed[i] = array
+        return placed
+
+    def _finish(self, state: _State, code: int,
+                placed: Mapping[int, np.ndarray] = MappingProxyType({})) -> Any:
+        """Results that lie in the runtime's memory, which is given back, but for `placed`."""
         release = self._program._table.session_release
         try:
             state.status.check(code)
-            outputs = [taken(state.fetches[i]) for i in range(len(self.outputs))]
+            outputs = [placed[i] if i in placed else taken(state.fetches[i])
+                       for i in range(len(self.outputs))]
         finally:
             for i in range(len(self.outputs)):
-                release(self._session, byref(state.fetches[i]))
+                if i not in placed:
+                    release(self._session, byref(state.fetches[i]))
                 state.fetches[i].data = None
                 state.fetches[i].bytes = 0
             self._states.append(state)
         return outputs[0] if len(outputs) == 1 else self._result(*outputs)
 
-    def _run_with(self, options: _abi.RunOptions, args, kwargs) -> Any:
+    def _run_with(self, options: _abi.RunOptions, args, kwargs,
+                  out: Optional[Mapping[str, np.ndarray]] = None) -> Any:
         state = _State(self)
         kept: List[Any] = []
         self._feed(state, self._ordered(args, kwargs), kept)
+        placed = self._place(state, out or {})
         arguments = list(state.arguments)
         arguments[6] = byref(options)
-        return self._finish(state, self._run(*arguments))
+        return self._finish(state, self._run(*arguments), placed)
 
     def run(self, *args: Any, timeout: Optional[float] = None, threads: int = 0,
-            **kwargs: Any) -> Any:
+            out: Optional[Mapping[str, np.ndarray]] = None, **kwargs: Any) -> Any:
         """The same with options of the run: seconds after which it ends with
-        DEADLINE_EXCEEDED, and threads at most."""
+        DEADLINE_EXCEEDED, threads at most, and arrays that outputs of fixed sizes are
+        written into. An output may have the array of the input that its `over` names: what
+        a decoder keeps is updated in place then."""
         options = _abi.RunOptions(sizeof(_abi.RunOptions), threads,
                                   int(timeout * 1e9) if timeout else 0)
-        return self._run_with(options, args, kwargs)
+        return self._run_with(options, args, kwargs, out)
 
     def run_async(self, *args: Any, **kwargs: Any) -> "Future[Any]":
         """Begins a run. The inputs must stay as they are until the future is done; cancelling

@@ -83,6 +83,7 @@ const struct weir_program_desc JOIN(MODEL, _program) = {sizeof(struct weir_progr
                                                         0,
                                                         0,
                                                         0,
+                                                        0,
                                                         0};
 
 /* What a plugin offers: 0 when the model computes what it should. */

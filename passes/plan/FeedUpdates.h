@@ -1,0 +1,36 @@
+//===- FeedUpdates.h - fetches that feeds become -----------------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A decoder is fed its cache of keys and values, and gives it back with a line that is new:
+// a scatter whose operand is a feed, and whose result is a fetch. The scatter writes into the
+// fetch then, where the feed's bytes are before: copied, unless the caller has put the fetch
+// where the feed is. A step reads and writes the lines that change, and nothing else.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_PASSES_PLAN_FEEDUPDATES_H
+#define WEIR_PASSES_PLAN_FEEDUPDATES_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/SymbolTable.h"
+#include "passes/plan/InPlace.h"
+
+namespace weir::plan {
+
+/// Of a weir_plan.copy: nothing is copied where both buffers are the same memory.
+constexpr char unlessSameAttribute[] = "weir_plan.unless_same";
+/// Of a step, an array of numbers: of each fetch one more than the feed that it may lie over; 0:
+/// none.
+constexpr char fetchOverAttribute[] = "weir_plan.fetch_over";
+
+/// Of a function of the host that is its entry's only one, before buffers are merged. Adds the
+/// runs that write over an input, and which that is, to `inPlace`.
+void updateFeeds(mlir::func::FuncOp function, mlir::SymbolTable &symbols, InPlaceRuns &inPlace);
+
+} // namespace weir::plan
+
+#endif // WEIR_PASSES_PLAN_FEEDUPDATES_H
