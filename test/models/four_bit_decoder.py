@@ -8,7 +8,7 @@
 """A decoder with grouped queries, in the nodes of ONNX Runtime's model builder, and the same
 numbers as a GGUF file.
 
-usage: four_bit_decoder.py OUT.onnx [--gguf=OUT.gguf] [--capacity=N] [--small] [--levels=0|4]
+usage: four_bit_decoder.py OUT.onnx [--gguf=OUT.gguf] [--capacity=N] [--open] [--small] [--level=0|4]
 
 The sizes of Llama 3.2 1B (arXiv:2407.21783) but for a vocabulary of 32,000: 1.04 billion
 weights, of which all but the embeddings' rows and the norms have four bits in blocks of 32
@@ -76,8 +76,11 @@ class Decoder:
         self.words = FourBits(random, sizes["vocabulary"], width, 0.1)
 
 
-def write_onnx(decoder, path, capacity, level):
+def write_onnx(decoder, path, capacity, level, is_open):
+    """`is_open`: batch, tokens and caches have the names of the builder's models for sizes."""
     sizes = decoder.sizes
+    batch, length, past, whole = (("batch_size", "sequence_length", "past_sequence_length",
+                                   "total_sequence_length") if is_open else (1, 1, capacity, capacity))
     width, heads, groups = sizes["width"], sizes["heads"], sizes["groups"]
     head = width // heads
     nodes, constants, inputs, outputs = [], [], [], []
@@ -104,12 +107,17 @@ def write_onnx(decoder, path, capacity, level):
         list_.append(helper.make_tensor_value_info(name, kind, shape))
         return name
 
-    ids = port(inputs, "input_ids", TensorProto.INT64, [1, 1])
-    mask = port(inputs, "attention_mask", TensorProto.INT64, [1, capacity])
+    ids = port(inputs, "input_ids", TensorProto.INT64, [batch, length])
+    mask = port(inputs, "attention_mask", TensorProto.INT64, [batch, whole])
     ones = node("ReduceSum", "mask.sum", [mask, constant("axis", np.array([1], np.int64))], keepdims=0)
     last = node("Sub", "mask.last", [ones, constant("one", np.array([1], np.int64))])
     seen = node("Cast", "seqlens_k", [last], to=TensorProto.INT32)
-    total = constant("total", np.array(capacity, np.int32))
+    if is_open:
+        shape = node("Shape", "mask.shape", [mask])
+        total = node("Gather", "mask.size", [shape, constant("second", np.array(1, np.int64))], axis=0)
+        total = node("Cast", "total", [total], to=TensorProto.INT32)
+    else:
+        total = constant("total", np.array(capacity, np.int32))
     angles = np.arange(capacity)[:, None] * BASE ** (-np.arange(0, head, 2) / head)
     cosines = constant("cos_cache", np.cos(angles).astype(np.float32))
     sines = constant("sin_cache", np.sin(angles).astype(np.float32))
@@ -127,10 +135,10 @@ def write_onnx(decoder, path, capacity, level):
                      [f"{block}.norm1", "", "", f"{block}.sum1"], MICROSOFT, epsilon=EPSILON)
             x = f"{block}.sum1"
         packed = product(y, f"{block}.qkv", layer["q"], layer["k"], layer["v"])
-        caches = [port(inputs, f"past_{kind}.{i}", TensorProto.FLOAT, [1, groups, capacity, head])
+        caches = [port(inputs, f"past_{kind}.{i}", TensorProto.FLOAT, [batch, groups, past, head])
                   for kind in ("key", "value")]
         for kind in ("key", "value"):
-            port(outputs, f"present_{kind}.{i}", TensorProto.FLOAT, [1, groups, capacity, head])
+            port(outputs, f"present_{kind}.{i}", TensorProto.FLOAT, [batch, groups, whole, head])
         y = node("GroupQueryAttention", f"{block}.attention",
                  [packed, "", "", *caches, seen, total, cosines, sines],
                  [f"{block}.attention", f"present_key.{i}", f"present_value.{i}"], MICROSOFT,
@@ -148,7 +156,7 @@ def write_onnx(decoder, path, capacity, level):
              [x, change, constant("norm.weight", decoder.norm)], domain=MICROSOFT, epsilon=EPSILON)
     product(y, "logits", decoder.words)
     outputs.insert(0, helper.make_tensor_value_info("logits", TensorProto.FLOAT,
-                                                    [1, 1, sizes["vocabulary"]]))
+                                                    [batch, length, sizes["vocabulary"]]))
     graph = helper.make_graph(nodes, "four_bit_decoder", inputs, outputs, constants)
     model = helper.make_model(graph, ir_version=8, opset_imports=[
         helper.make_opsetid("", 17), helper.make_opsetid(MICROSOFT, 1)])
@@ -207,12 +215,13 @@ def main():
     parser.add_argument("out")
     parser.add_argument("--gguf", help="the same decoder for llama.cpp")
     parser.add_argument("--capacity", type=int, default=256, help="entries of the caches")
+    parser.add_argument("--open", action="store_true", help="sizes of batch, tokens and caches")
     parser.add_argument("--small", action="store_true", help="two layers of 128, for tests")
     parser.add_argument("--level", type=int, default=4, choices=(0, 4),
                         help="accuracy_level: 4 lets rows be rounded to bytes, as GGUF's engine does")
     options = parser.parse_args()
     decoder = Decoder(SMALL if options.small else LARGE)
-    write_onnx(decoder, options.out, options.capacity, options.level)
+    write_onnx(decoder, options.out, options.capacity, options.level, options.open)
     if options.gguf:
         write_gguf(decoder, options.gguf, options.capacity)
 
