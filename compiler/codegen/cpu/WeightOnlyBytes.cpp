@@ -194,33 +194,34 @@ int64_t WeightOnlyByteEmitter::wordsOfTurn() const {
 void WeightOnlyByteEmitter::addPairs(const Part &part, Value offset, int64_t rows, Value word,
                                      int64_t count, SmallVectorImpl<Value> &sums) {
   Location loc = r.loc;
-  SmallVector<Value> halves(digits * rows * part.vectors);
+  // Quads of all words first, which stay in registers; the rows' bytes pass by.
+  SmallVector<SmallVector<Value>> right; // of each quad [digit, vector]
   for (int64_t k = 0; k < count; ++k) {
-    Value at = r.add(word, r.constant(k));
-    SmallVector<Value> loaded = loadWords(part, at);
+    SmallVector<Value> loaded = loadWords(part, r.add(word, r.constant(k)));
     for (int64_t i = 0; i < quads; ++i) {
-      SmallVector<Value> right;
+      right.emplace_back();
       for (int64_t digit = 0; digit < digits; ++digit)
         for (Value numbers : loaded)
-          right.push_back(quadOf(numbers, i, digit));
-      for (int64_t row = 0; row < rows; ++row) {
-        Value left = rowQuad(offset, row, at, i);
-        for (auto [place, numbers] : llvm::enumerate(right)) {
-          Value pairs = pairsOfBytes(b, loc, numbers, left);
-          Value &sum = halves[row * right.size() + place];
-          sum = sum ? Value(arith::AddIOp::create(b, loc, sum, pairs)) : pairs;
-        }
-      }
+          right.back().push_back(quadOf(numbers, i, digit));
     }
   }
   auto type = VectorType::get({2 * lanes}, b.getI16Type());
-  for (auto [place, pairs] : llvm::enumerate(halves)) {
-    int64_t v = place % part.vectors, digit = place / part.vectors % digits,
-            row = place / part.vectors / digits;
-    Value worth = arith::ConstantOp::create(
-        b, loc, SplatElementsAttr::get(type, b.getI16IntegerAttr(1 << (digitBits * digit))));
-    Value &sum = sums[row * part.vectors + v];
-    sum = arith::AddIOp::create(b, loc, sum, pairsOfHalves(b, loc, pairs, worth));
+  for (int64_t row = 0; row < rows; ++row) {
+    SmallVector<Value> halves(digits * part.vectors);
+    for (auto [at, quad] : llvm::enumerate(right)) {
+      Value left = rowQuad(offset, row, r.add(word, r.constant(at / quads)), at % quads);
+      for (auto [sum, numbers] : llvm::zip_equal(halves, quad)) {
+        Value pairs = pairsOfBytes(b, loc, numbers, left);
+        sum = sum ? Value(arith::AddIOp::create(b, loc, sum, pairs)) : pairs;
+      }
+    }
+    for (auto [place, pairs] : llvm::enumerate(halves)) {
+      int64_t digit = place / part.vectors;
+      Value worth = arith::ConstantOp::create(
+          b, loc, SplatElementsAttr::get(type, b.getI16IntegerAttr(1 << (digitBits * digit))));
+      Value &sum = sums[row * part.vectors + place % part.vectors];
+      sum = arith::AddIOp::create(b, loc, sum, pairsOfHalves(b, loc, pairs, worth));
+    }
   }
 }
 

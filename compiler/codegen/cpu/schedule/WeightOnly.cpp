@@ -47,11 +47,7 @@ bool weir::addsBytes(DequantizeBlocksOp weights, const VectorUnit &unit) {
 /// panels, for which they are rounded once.
 static SmallVector<int64_t> byteTiles(ScheduleBuilder &s, DotGeneralOp dot,
                                       DequantizeBlocksOp weights, const VectorUnit &unit) {
-  constexpr int64_t vectors = 2, cacheShare = 1 << 18, mostPanels = 8;
-  // Of 16 registers sums of pairs leave six to the tile's vectors, a row's bytes, a pair's sums and
-  // the masks of numbers.
-  constexpr int64_t fewRegisters = 16, others = 6;
-  int64_t height = unit.registers > fewRegisters ? 6 : (unit.registers - others) / vectors;
+  constexpr int64_t vectors = 2, height = 6, cacheShare = 1 << 18, mostPanels = 8;
   s.set(schedule::tile, {height, vectors, unit.lanes()});
   auto type = typeOf(dot.getResult());
   if (type.getRank() > 2)
