@@ -277,15 +277,13 @@ def model_of(case, form):
 
 
 def main():
-    folder, pattern = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else ""
-    os.makedirs(folder, exist_ok=True)
-    count = 0
-    with open(os.path.join(folder, "list.tsv"), "w") as listed:
+    asked = cliffs.arguments(__doc__)
+    with cliffs.Models(asked.folder, "s") as models:
         for shape in SHAPES:
             size = "x".join(map(str, shape))
             for name, types in OPERATORS:
                 for dtype in types:
-                    if not re.search(pattern, "%s %s %s" % (name, dtype, size)):
+                    if not re.search(asked.regex, "%s %s %s" % (name, dtype, size)):
                         continue
                     seed = zlib.crc32(("%s %s %s" % (name, dtype, size)).encode())
                     maker = Maker(shape, dtype, np.random.default_rng(seed))
@@ -297,19 +295,14 @@ def main():
                         case = getattr(maker, name)(axis)
                         if case is None:
                             continue
+                        operations = float(sum(v.size for v in case.feeds.values()))
+                        if name.startswith("matmul"):
+                            other = 33 if name == "matmul" else shape[-2]
+                            operations = 2.0 * np.prod(shape) * other
                         for form in FORMS:
-                            stem = "s%d" % count
-                            count += 1
-                            onnx.save(model_of(case, form), os.path.join(folder, stem + ".onnx"))
-                            np.savez(os.path.join(folder, stem + ".npz"),
-                                     **cliffs.stored(case.feeds))
-                            flops = float(sum(v.size for v in case.feeds.values()))
-                            if name.startswith("matmul"):
-                                other = 33 if name == "matmul" else shape[-2]
-                                flops = 2.0 * np.prod(shape) * other
-                            listed.write("\t".join(["%s-%d" % (name, axis), dtype, size, form,
-                                                    "fed", "plain", stem, "%g" % flops, ""]) + "\n")
-    print("%d models in %s" % (count, folder))
+                            models.add(model_of(case, form), case.feeds,
+                                       ["%s-%d" % (name, axis), dtype, size, form, "fed", "plain"],
+                                       operations)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ of TYPES; at a small and a large size; sizes fixed, open and bounded; operands b
 first fed and constant; the first operand as it is, or transposed. REGEX chooses operators.
 FOLDER/list.tsv describes the models; weir-bench says how.
 """
+import argparse
 import os
 import re
 import sys
@@ -160,17 +161,47 @@ def stored(feeds):
     return packed
 
 
+def arguments(description):
+    parser = argparse.ArgumentParser(description=description,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder")
+    parser.add_argument("regex", nargs="?", default="")
+    return parser.parse_args()
+
+
+class Models:
+    """The models in a folder, and the list of them."""
+
+    def __init__(self, folder, letter):
+        self.folder, self.letter, self.count = folder, letter, 0
+        os.makedirs(folder, exist_ok=True)
+        self.listed = open(os.path.join(folder, "list.tsv"), "w")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.listed.close()
+        print("%d models in %s" % (self.count, self.folder))
+
+    def add(self, model, feeds, fields, operations, bounds=""):
+        """`fields`: operator, type, size, sizes, operands, layout."""
+        stem = "%s%d" % (self.letter, self.count)
+        self.count += 1
+        onnx.save(model, os.path.join(self.folder, stem + ".onnx"))
+        np.savez(os.path.join(self.folder, stem + ".npz"), **stored(feeds))
+        self.listed.write("\t".join([*fields, stem, "%g" % operations, bounds]) + "\n")
+
+
 def main():
-    folder, pattern = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else ""
+    asked = arguments(__doc__)
     build = os.environ.get("WEIR_BUILD") or os.path.join(pool.ROOT, "build", "release")
     known = onnx_source.imported(build)
     newest = {}
     for schema in onnx_single.all_schemas():
-        if (schema.domain, schema.name) in known and re.search(pattern, schema.key):
+        if (schema.domain, schema.name) in known and re.search(asked.regex, schema.key):
             newest[schema.domain, schema.name] = schema
-    os.makedirs(folder, exist_ok=True)
-    count = 0
-    with open(os.path.join(folder, "list.tsv"), "w") as listed:
+    with Models(asked.folder, "m") as models:
         for _, schema in sorted(newest.items()):
             # The same models, whichever operators are drawn beside it.
             number = zlib.crc32(schema.key.encode())
@@ -188,14 +219,10 @@ def main():
                             for layout in ("plain", "transposed") if drawn.inputs[0].ndim > 1 and \
                                     form == "fixed" and operands == "fed" else ("plain",):
                                 model, feeds, bounds = model_of(drawn, form, operands, layout)
-                                stem = "m%d" % count
-                                count += 1
-                                onnx.save(model, os.path.join(folder, stem + ".onnx"))
-                                np.savez(os.path.join(folder, stem + ".npz"), **stored(feeds))
-                                listed.write("\t".join([
-                                    schema.key.rsplit("-", 1)[0], dtype, size, form, operands, layout,
-                                    stem, "%g" % flops(drawn), " ".join(bounds)]) + "\n")
-    print("%d models in %s" % (count, folder))
+                                name = schema.key.rsplit("-", 1)[0]
+                                models.add(model, feeds,
+                                           [name, dtype, size, form, operands, layout],
+                                           flops(drawn), " ".join(bounds))
 
 
 if __name__ == "__main__":
