@@ -137,6 +137,8 @@ HeaderNames detail::headerNames(const Program &program) {
         tensor.entry = int(e);
         tensor.index = int(i);
         tensor.isFeed = isFeed;
+        if (int64_t over = isFeed || entry.fetchOver.empty() ? 0 : entry.fetchOver[i])
+          tensor.over = entry.feeds[over - 1].name;
         tensor.accessor = unique(members, name);
         members.insert(tensor.accessor + "_shape");
         members.insert("resize_" + tensor.accessor);
@@ -191,6 +193,9 @@ static void emitConstants(const HeaderTensor &tensor, llvm::raw_ostream &os) {
   const TensorInfo &info = *tensor.info;
   os << "\n/// " << (tensor.isFeed ? "Feed" : "Fetch") << " \"" << commentText(info.name)
      << "\": " << dtypeName(info.dtype) << ' ' << commentText(shapeText(info)) << "\n";
+  if (!tensor.over.empty())
+    os << "/// May have the memory of feed \"" << commentText(tensor.over)
+       << "\", which is then updated in place.\n";
   os << "#define " << tensor.macro << "_INDEX " << tensor.index << "\n";
   os << "#define " << tensor.macro << "_DTYPE " << info.dtype << "\n";
   os << "#define " << tensor.macro << "_RANK " << (info.ranked ? int64_t(info.dims.size()) : -1)

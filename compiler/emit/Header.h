@@ -29,6 +29,7 @@ struct HeaderTensor {
   const TensorInfo *info;
   int entry, index;
   bool isFeed;
+  std::string over;     ///< the feed whose memory a fetch may have; empty: none
   std::string macro;    ///< "M_X": prefix of its macros
   std::string cName;    ///< "m_x_tensor": makes a weir_tensor
   std::string accessor; ///< "x": prefix of its member functions

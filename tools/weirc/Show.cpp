@@ -150,11 +150,13 @@ void Shown::printText(llvm::raw_ostream &os) const {
   for (int32_t e = 0; e < weir_program_entry_count(program); ++e) {
     os << "\nentry " << weir_program_entry_name(program, e)
        << (e == defaultEntry() ? " (default)" : "") << "\n";
-    for (const weir_tensor_info &info : feeds(e))
+    std::vector<weir_tensor_info> inputs = feeds(e);
+    for (const weir_tensor_info &info : inputs)
       os << "  input   " << info.name << ": " << dtypeName(info.dtype) << ' ' << shapeText(info)
          << "\n";
     for (const weir_tensor_info &info : fetches(e))
       os << "  output  " << info.name << ": " << dtypeName(info.dtype) << ' ' << shapeText(info)
+         << (info.over_feed ? std::string(", over ") + inputs[info.over_feed - 1].name : "")
          << "\n";
   }
   std::vector<weir_tensor_info> state = variables();
@@ -212,11 +214,16 @@ void Shown::printJson(llvm::raw_ostream &os) const {
     return array;
   };
   llvm::json::Array entries, devices, customs;
-  for (int32_t e = 0; e < weir_program_entry_count(program); ++e)
+  for (int32_t e = 0; e < weir_program_entry_count(program); ++e) {
+    llvm::json::Array outputs = tensors(fetches(e));
+    for (auto [info, output] : llvm::zip_equal(fetches(e), outputs))
+      if (info.over_feed)
+        output.getAsObject()->try_emplace("over", feeds(e)[info.over_feed - 1].name);
     entries.push_back(llvm::json::Object{{"name", weir_program_entry_name(program, e)},
                                          {"default", e == defaultEntry()},
                                          {"inputs", tensors(feeds(e))},
-                                         {"outputs", tensors(fetches(e))}});
+                                         {"outputs", std::move(outputs)}});
+  }
   for (int32_t d = 0; d < weir_program_device_count(program); ++d)
     devices.push_back(llvm::json::Object{{"name", program->devices[d].name},
                                          {"arena_bytes", program->devices[d].arena_bytes}});
