@@ -36,6 +36,9 @@ class Case:
         self.length = length        # terms of a reduction
         self.epsilons = epsilons    # None: of the operation
         self.results = None         # ONNX: list of arrays; TF: a list a run: arrays or ("error", code)
+        self.error = None           # ONNX: the code that the run is to end with,
+        self.refusal = ""           # and the oracle's words
+        self.given = None           # ONNX: model and feeds that are asked, where they are others
         self.fetches = None         # TF: a list a run
         self.gradients = None       # TF: ys, xs
         self.oracle = ""            # whose answer it is
@@ -57,14 +60,16 @@ def describe(case):
         return tf_single.describe(case)
     import onnx
     from onnx import numpy_helper
-    graph, parts = case.model.graph, []
+    model, feeds = case.given or (case.model, case.feeds)
+    graph, parts = model.graph, []
     for node in graph.node:
         attributes = ["%s=%s" % (a.name, onnx.helper.get_attribute_value(a)) for a in node.attribute
                       if a.type not in (onnx.AttributeProto.GRAPH, onnx.AttributeProto.TENSOR)]
         parts.append("%s(%s) %s" % (node.op_type, ",".join(node.input), " ".join(attributes)))
-    parts += ["%s:%s" % (n, short(v)) for n, v in case.feeds.items()]
+    parts += ["%s:%s" % (n, short(v)) for n, v in feeds.items()]
     parts += ["%s:const %s" % (t.name, short(numpy_helper.to_array(t))) for t in graph.initializer]
-    return "; ".join(parts) + " (%s, opset %d)" % (case.oracle, case.model.opset_import[0].version)
+    said = ": " + " ".join(case.refusal.split())[-160:] if case.error else ""
+    return "; ".join(parts) + " (%s, opset %d%s)" % (case.oracle, model.opset_import[0].version, said)
 
 
 def tolerance(case, dtype):
@@ -82,6 +87,8 @@ def options_of(case):
     """Lines of options.txt."""
     float_types = [a.dtype for a in case.results if values.is_float(a.dtype) or a.dtype.kind == "c"]
     lines = ["dim " + b for b in case.bounds]
+    if case.error:
+        return lines + ["error " + case.error]
     if float_types:
         # Of operands of two types the reference evaluator computes some in the narrower one.
         coarse = getattr(case, "coarsest", 0) if case.oracle == "reference" else 0
@@ -109,15 +116,17 @@ def write_onnx(case, folder):
     import onnx_single
     data = os.path.join(folder, "test_data_set_0")
     os.makedirs(data)
-    model = type(case.model)()
-    model.CopyFrom(case.model)
+    asked, feeds = case.given or (case.model, case.feeds)
+    model = type(asked)()
+    model.CopyFrom(asked)
     for info, result in zip(model.graph.output, case.results):
         if isinstance(result, np.ndarray):
             info.type.tensor_type.elem_type = onnx_single.element_type(result.dtype)
     with open(os.path.join(folder, "model.onnx"), "wb") as out:
         out.write(model.SerializeToString())
     order = [i.name for i in model.graph.input]
-    parts = [("input", [case.feeds[name] for name in order]), ("output", case.results)]
+    parts = [("input", [feeds[name] for name in order]),
+             ("output", [] if case.error else case.results)]
     for side, arrays in parts:
         for i, value in enumerate(arrays):
             with open(os.path.join(data, "%s_%d.pb" % (side, i)), "wb") as out:

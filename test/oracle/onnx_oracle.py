@@ -26,14 +26,19 @@ def decisions():
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "disagreements.tsv")
     with open(path, newline="") as text:
         rows = [r for r in csv.reader(text, delimiter="\t") if r and not r[0].startswith("#")]
-    return {row[0]: row[1] for row in rows}
+    limits = [(row[0], re.compile(row[3])) for row in rows if row[1] == "limit"]
+    return {row[0]: row[1] for row in rows if row[1] != "limit"}, limits
 
 
-DECISIONS = decisions()
+# The second: what ONNX Runtime says where it refuses operands that the specification allows.
+DECISIONS, LIMITS = decisions()
 
 # ONNX Runtime lacks a kernel: only then the reference evaluator's word counts alone.
 MISSING = re.compile(r"NOT_IMPLEMENTED|NotImplemented|Type Error|INVALID_GRAPH|find an implementation"
                      r"|packed feeds|results of type|under development|not implemented", re.I)
+# Of a model that it answers with other operands, words that are no reason against these.
+LACKS = re.compile(r"NOT_IMPLEMENTED|NotImplemented|not (yet )?(implemented|supported)|find an implementation"
+                   r"|packed feeds|bad.?alloc|Failed to allocate|memory|too large|overflow", re.I)
 
 
 def runtime(model, feeds):
@@ -123,7 +128,26 @@ def decision(operators):
     return next((a for a in ("runtime", "reference", "both", "tame") if a in asked), "")
 
 
+def refusal(request, engine):
+    """What an engine, which answers such a model with other operands, says against these: ("error",
+    reason), or as answer()."""
+    model, feeds, operation, dtypes = request
+    try:
+        (runtime if engine == "runtime" else reference)(model, feeds)
+    except Exception as error:  # noqa
+        reason = str(error) or type(error).__name__
+        if LACKS.search(reason):
+            return "refused", reason
+        if any(of in ("*", operation.rpartition("-")[0]) and words.search(reason)
+               for of, words in LIMITS):
+            return "refused", "a limit of the oracle: " + reason[:150]
+        return "error", reason
+    return answer(request)
+
+
 def answer(request):
+    if len(request) > 4:
+        return refusal(request[:4], request[4])
     model, feeds, operation, dtypes = request
     operators, _, since = operation.rpartition("-") if "-" in operation else (operation, "", "")
     since = int(since or NEWEST)

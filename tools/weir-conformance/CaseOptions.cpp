@@ -39,6 +39,8 @@ std::string CaseOptions::read(const std::string &folder) {
       shapes[name] = sizes;
     else if (word == "epsilons" && std::strtod(value.c_str(), nullptr) > 0)
       epsilons = std::strtod(value.c_str(), nullptr);
+    else if (word == "error" && !value.empty())
+      this->error = value;
     else if (word != "steps" || !parseInteger(value, 0, 255, steps))
       return "options.txt: \"" + std::string(line) + "\" is not known";
   }

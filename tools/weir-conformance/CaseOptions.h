@@ -11,6 +11,7 @@
 //   shape x=?x3     as --shape
 //   epsilons 16     relative tolerance of floats, in epsilons of a result's type
 //   steps 1         how far 8-bit results may be off
+//   error INVALID_ARGUMENT   how runs end, or the compiler refuses what is wrong
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,6 +33,9 @@ struct CaseOptions {
   void apply(driver::Options &options) const;
   /// The case's own tolerance for a result, else `usual`.
   tools::Tolerance toleranceFor(int32_t dtype, const tools::Tolerance &usual) const;
+
+  /// The code that runs end with; empty where they give results.
+  std::string error;
 
 private:
   std::map<std::string, DimBinding> dims;
