@@ -179,12 +179,10 @@ Value overRows(NodeImport &n, function_ref<Value(Value, int64_t)> compute) {
     std::optional<int64_t> axis = n.axis(n.i("axis"), rank);
     return axis ? compute(x, *axis) : Value();
   }
-  int64_t axis = n.i("axis");
-  axis = axis < 0 ? axis + rank : axis;
-  if (axis < 0 || axis > rank) {
-    (void)n.axis(n.i("axis"), rank);
+  std::optional<int64_t> given = n.axis(n.i("axis"), rank);
+  if (!given)
     return {};
-  }
+  int64_t axis = *given;
   if (axis == rank - 1)
     return compute(x, axis);
   Value shape = n.shapeOf(x);

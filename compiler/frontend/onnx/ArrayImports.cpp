@@ -67,6 +67,8 @@ LogicalResult constantNode(NodeImport &n) {
 
 LogicalResult constantOfShape(NodeImport &n) {
   Value shape = n.in(0);
+  if (!n.hasRank(shape, 1, "shape"))
+    return failure();
   Value value = n.scalar(n.b.getF32Type(), 0);
   if (const NodeAttribute *attr = n.attr("value"))
     value = n.toScalar(n.tensorConstant(attr->tensors[0]));
@@ -198,6 +200,10 @@ std::optional<SmallVector<int64_t>> givenAxes(NodeImport &n, size_t input, int64
     return n.is("axes");
   if (!n.has(input))
     return std::nullopt;
+  if (n.in(input) && n.rank(n.in(input)) > 1) {
+    failed = !n.hasRank(n.in(input), 1, "axes");
+    return std::nullopt;
+  }
   std::optional<SmallVector<int64_t>> axes = n.constantInts(input);
   failed = !axes;
   return axes;
@@ -310,8 +316,12 @@ LogicalResult expand(NodeImport &n) {
       sizes.push_back(own < 0 ? n.ints({1}) : n.sizeOf(x, own));
     else if (ownSize == 1)
       sizes.push_back(askedKnown ? n.ints({*askedKnown}) : n.cast(askedSize, n.b.getI64Type()));
-    else if (!ShapedType::isDynamic(ownSize))
+    else if (!ShapedType::isDynamic(ownSize)) {
+      Value fits = n.op<OrOp>(n.compare("eq", askedSize, 1.0),
+                              n.compare("eq", askedSize, static_cast<double>(ownSize)));
+      n.require(n.toScalar(fits), "a size of the shape that is asked for is not the operand's");
       sizes.push_back(n.ints({ownSize}));
+    }
     else if (askedKnown)
       sizes.push_back(n.ints({*askedKnown}));
     else {
@@ -328,7 +338,9 @@ LogicalResult tile(NodeImport &n) {
   if (!x || !repeats)
     return failure();
   if (n.version >= 6)
-    return n.result(n.op<TileOp>(x, repeats));
+    return n.hasRank(repeats, 1, "repeats") && n.hasSize(repeats, 0, n.rank(x), "repeats")
+               ? n.result(n.op<TileOp>(x, repeats))
+               : failure();
   // Version 1: `tiles` times along `axis`, both scalars.
   std::optional<SmallVector<int64_t>> tiles = n.constantInts(1), at = n.constantInts(2);
   if (!tiles || !at)

@@ -103,13 +103,25 @@ Value weir::onnx::perChannel(TensorBuilder &t, Value vector, int64_t rank) {
 }
 
 std::optional<SmallVector<int64_t>> weir::onnx::kernelSize(NodeImport &n, Value filter) {
-  if (std::optional<SmallVector<int64_t>> size = n.is("kernel_shape"); size && !size->empty())
+  if (std::optional<SmallVector<int64_t>> size = n.is("kernel_shape"); size && !size->empty()) {
+    auto spatial = static_cast<int64_t>(size->size());
+    if (!n.hasRank(filter, spatial + 2, "filter"))
+      return std::nullopt;
+    for (int64_t i = 0; i < spatial; ++i)
+      if (!n.hasSize(filter, i + 2, (*size)[i], "filter"))
+        return std::nullopt;
     return size;
+  }
   SmallVector<int64_t> size(n.sizes(filter).drop_front(2));
   if (llvm::none_of(size, ShapedType::isDynamic))
     return size;
   (void)n.unsupported("expected a filter of known size, or kernel_shape, got neither");
   return std::nullopt;
+}
+
+/// The bias has a number for each channel: it is stretched to none.
+static Value withBias(NodeImport &n, Value y, Value bias) {
+  return y && n.hasOneEach(bias, y, 1, "bias") ? n.add(y, perChannel(n, bias, n.rank(y))) : Value();
 }
 
 Value weir::onnx::convolution(NodeImport &n, Value x) {
@@ -129,7 +141,7 @@ Value weir::onnx::convolution(NodeImport &n, Value x) {
   x = bordered(n, x, border, 0);
   Value y = n.op<ConvOp>(x, filter, n.list(w->strides), n.list(w->pads), n.list(w->dilations),
                          n.number(n.i("group")), n.flag(false), n.typeAttr(n.element(x)));
-  return n.has(2) ? n.add(y, perChannel(n, n.in(2), n.rank(x))) : y;
+  return n.has(2) ? withBias(n, y, n.in(2)) : y;
 }
 
 static Value poolOf(NodeImport &n, Value x, const Window &w, StringRef kind, int64_t p) {
@@ -268,7 +280,7 @@ Value transposedConvolution(NodeImport &n, std::optional<SmallVector<int64_t>> e
 
 LogicalResult convTranspose(NodeImport &n) {
   Value y = transposedConvolution(n, n.is("pads"));
-  return n.result(n.has(2) ? n.add(y, perChannel(n, n.in(2), n.rank(y))) : y);
+  return n.result(n.has(2) ? withBias(n, y, n.in(2)) : y);
 }
 
 /// com.microsoft: pads are an operand, known or computed.
@@ -286,7 +298,7 @@ LogicalResult convTransposeWithDynamicPads(NodeImport &n) {
                       n.ints(SmallVector<int64_t>(spatial, 1)), n.list(axesFrom(2, spatial + 2)),
                       n.flag(false));
   }
-  return n.result(n.has(3) ? n.add(y, perChannel(n, n.in(3), n.rank(y))) : y);
+  return n.result(n.has(3) ? withBias(n, y, n.in(3)) : y);
 }
 
 LogicalResult averagePool(NodeImport &n) { return n.result(pooled(n, n.in(0), "average")); }

@@ -88,6 +88,8 @@ Value weir::onnx::rotateHeads(NodeImport &n, Value x, Value cosines, Value sines
     (void)n.invalid("found caches that do not go with the positions");
     return {};
   }
+  if (!n.isSameShape(sines, cosines, "sines and cosines"))
+    return {};
   bool isAll = rotated == 0; // of the head, if the caches are as wide
   if (isAll)
     rotated = ShapedType::isDynamic(size) && !ShapedType::isDynamic(n.dim(cosines, 2))

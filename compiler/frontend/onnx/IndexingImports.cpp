@@ -295,7 +295,12 @@ LogicalResult tensorScatter(NodeImport &n) {
     return failure();
   int64_t rank = n.rank(cache);
   std::optional<int64_t> axis = n.axis(n.i("axis"), rank);
-  if (!axis)
+  if (!axis || !n.hasRank(update, rank, "update"))
+    return failure();
+  for (int64_t i = 0; i < rank; ++i)
+    if (i != *axis && !n.isAsLarge(update, i, cache, i, "update and the cache"))
+      return failure();
+  if (n.has(2) && !n.hasOneEach(n.in(2), cache, 0, "indices"))
     return failure();
   Value place = n.op<IotaOp>(n.shapeOf(update), n.number(*axis), n.typeAttr(n.b.getI64Type()));
   if (n.has(2))
@@ -363,7 +368,7 @@ LogicalResult topK(NodeImport &n) {
     return failure();
   Value k = n.version < 10 ? n.ints({n.i("k")}) : n.in(1);
   std::optional<int64_t> axis = n.axis(n.i("axis"), n.rank(x));
-  if (!k || !axis)
+  if (!k || !axis || !n.hasRank(k, 1, "k"))
     return failure();
   bool largest = n.version < 11 || n.i("largest") != 0;
   bool sorted = n.version < 11 || n.i("sorted") != 0;

@@ -18,6 +18,12 @@ namespace {
 Value likelihoodLoss(NodeImport &n, Value x, Value target, Value weight) {
   if (!x || !target)
     return {};
+  if (n.rank(x) < 2 || !n.hasRank(target, n.rank(x) - 1, "labels") ||
+      (weight && !n.hasOneEach(weight, x, 1, "weights")))
+    return {};
+  for (int64_t axis = 0; axis < n.rank(target); ++axis)
+    if (!n.isAsLarge(target, axis, x, axis ? axis + 1 : 0, "labels and scores"))
+      return {};
   Type i64 = n.b.getI64Type();
   target = n.cast(target, i64);
   Value ignored;

@@ -142,6 +142,9 @@ template <typename OpT, bool mean = false> LogicalResult variadic(NodeImport &n)
   Value result;
   SmallVector<Value> operands = n.tensors();
   for (Value operand : operands) {
+    // Only since version 8 are they stretched to each other.
+    if (n.version < 8 && !n.isSameShape(operand, operands.front(), "operands"))
+      return failure();
     result = result ? n.op<OpT>(result, operand) : operand;
     if (!result)
       return failure();

@@ -73,13 +73,19 @@ namespace {
 LogicalResult gelu(NodeImport &n) { return n.result(n.op<GeluOp>(n.in(0), n.flag(false))); }
 
 LogicalResult biasGelu(NodeImport &n) {
-  return n.result(n.op<GeluOp>(n.add(n.in(0), n.in(1)), n.flag(false)));
+  Value x = n.in(0), bias = n.in(1);
+  if (!x || !n.hasOneEach(bias, x, n.rank(x) - 1, "bias"))
+    return failure();
+  return n.result(n.op<GeluOp>(n.add(x, bias), n.flag(false)));
 }
 
 LogicalResult fastGelu(NodeImport &n) {
   Value x = n.in(0);
-  if (n.has(1))
+  if (n.has(1)) {
+    if (!x || !n.hasOneEach(n.in(1), x, n.rank(x) - 1, "bias"))
+      return failure();
     x = n.add(x, n.in(1));
+  }
   return n.result(n.op<GeluOp>(x, n.flag(true)));
 }
 
@@ -212,7 +218,25 @@ LogicalResult simplifiedLayerNorm(NodeImport &n) {
 
 /// The sum of operand and skip (and bias), as input `bias`, if any.
 Value skipSum(NodeImport &n, size_t bias) {
-  Value sum = n.add(n.in(0), n.in(1));
+  Value x = n.in(0), skip = n.in(1);
+  if (!x || !skip)
+    return {};
+  // The skip may lack the batch, or have one for all.
+  int64_t rank = n.rank(x);
+  if ((rank != 2 && rank != 3) || n.rank(skip) < 2) {
+    (void)n.invalid("expected two or three dimensions of input and skip, got " + Twine(rank) +
+                    " and " + Twine(n.rank(skip)));
+    return {};
+  }
+  if (!n.stretchesTo(skip, x, "skip"))
+    return {};
+  for (int64_t back = 1; back <= 2; ++back)
+    if (!n.isAsLarge(skip, n.rank(skip) - back, x, rank - back, "input and its skip"))
+      return {};
+  for (size_t i = 2; i <= bias; ++i)
+    if (n.has(i) && !n.hasOneEach(n.in(i), x, rank - 1, "scale or bias"))
+      return {};
+  Value sum = n.add(x, skip);
   return n.has(bias) ? n.add(sum, n.in(bias)) : sum;
 }
 
@@ -347,6 +371,8 @@ LogicalResult pairDistances(NodeImport &n) {
   Value a = n.in(0), b = n.in(1);
   if (!a || !b || n.rank(a) != 2 || n.rank(b) != 2)
     return n.invalid("found operands that are not matrices");
+  if (!n.isAsLarge(b, 1, a, 1, "vectors"))
+    return failure();
   Value apart = n.sub(n.unsqueeze(a, {1}), n.unsqueeze(b, {0}));
   Value squares = n.reduce(n.mul(apart, apart), "sum", {2}, false);
   return n.result(n.s("metric") == "euclidean" ? n.sqrt(squares) : squares);

@@ -221,8 +221,15 @@ LogicalResult Mixture::run() {
   int64_t last = n.rank(given) - 1;
   Value x = n.widen(
       n.reshapeTo(given, n.concat({n.sizeProduct(given, 0, last), n.sizeOf(given, last)}, 0)));
+  if (!x || !n.isAsLarge(router, 0, x, 0, "tokens and their routes") ||
+      !n.isAsLarge(router, 1, experts, 0, "experts"))
+    return failure();
+  for (const ExpertInputs *of : {&first, &second, &third})
+    for (size_t input : {of->weights, of->bias})
+      if (n.has(input) && !n.isAsLarge(n.in(input), 0, experts, 0, "experts"))
+        return failure();
   route(router);
-  if (!x || !shares)
+  if (!shares)
     return failure();
   Value none = n.expandTo(n.like(x, 0), n.shapeOf(x));
   auto expert = [&](Value index, Values sums) -> FailureOr<Values> {

@@ -204,6 +204,8 @@ LogicalResult matMulIntegerToFloat(NodeImport &n) {
   Value scale = n.mul(n.widen(n.in(2)), n.widen(perColumn(n, 3)));
   if (!product || !scale)
     return failure();
+  if (n.has(6) && !n.hasOneEach(n.in(6), product, n.rank(product) - 1, "bias"))
+    return failure();
   Value y = n.mul(n.cast(product, n.element(scale)), scale);
   return n.result(n.cast(n.has(6) ? n.add(y, n.widen(n.in(6))) : y, n.element(n.in(2))));
 }
@@ -215,6 +217,8 @@ LogicalResult dynamicQuantizeMatMul(NodeImport &n) {
   Value product = n.matmul(x, centred(n, n.in(1), 3, false), i32);
   Value scale = n.mul(a.scale, perColumn(n, 2));
   if (!product || !scale)
+    return failure();
+  if (n.has(4) && !n.hasOneEach(n.in(4), product, n.rank(product) - 1, "bias"))
     return failure();
   Value y = n.mul(n.cast(product, n.element(scale)), scale);
   return n.result(n.has(4) ? n.add(y, n.in(4)) : y);

@@ -93,6 +93,8 @@ LogicalResult arrayFeatureExtractor(NodeImport &n) {
   Value x = rows(n, n.in(0)), y = n.in(1);
   if (!x || !y)
     return failure();
+  Value negative = n.compare("lt", n.reshape(y, {-1}), 0.0);
+  n.require(n.logicalNot(n.reduce(negative, "any", {0}, false)), "an index is negative");
   return n.result(n.gather(x, n.reshape(y, {-1}), n.rank(x) - 1));
 }
 
@@ -118,6 +120,8 @@ LogicalResult normalizer(NodeImport &n) {
   Value x = inFloat(n, n.in(0));
   if (!x)
     return failure();
+  if (n.rank(x) != 1 && n.rank(x) != 2)
+    return n.invalid("expected rows, or one, got rank " + Twine(n.rank(x)));
   int64_t last = n.rank(x) - 1;
   std::string_view norm = n.s("norm");
   Value size;

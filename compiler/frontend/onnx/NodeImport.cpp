@@ -270,6 +270,56 @@ bool NodeImport::isAsLarge(Value x, int64_t axis, Value y, int64_t other, String
   return true;
 }
 
+bool NodeImport::hasRank(Value v, int64_t rank, StringRef what) {
+  if (v && this->rank(v) != rank)
+    (void)invalid("expected rank " + Twine(rank) + " of the " + what + ", got " +
+                  Twine(this->rank(v)));
+  return v && this->rank(v) == rank;
+}
+
+bool NodeImport::hasOneEach(Value v, Value x, int64_t axis, StringRef what) {
+  if (axis < 0) {
+    (void)invalid("found a scalar, which has no dimension for its " + what);
+    return false;
+  }
+  return hasRank(v, 1, what) && isAsLarge(v, 0, x, axis, what);
+}
+
+bool NodeImport::isSameShape(Value x, Value y, StringRef what, int64_t begin) {
+  if (!x || !y || !hasRank(x, rank(y), what))
+    return false;
+  for (int64_t axis = begin; axis < rank(y); ++axis)
+    if (!isAsLarge(x, axis, y, axis, what))
+      return false;
+  return true;
+}
+
+bool NodeImport::stretchesTo(Value v, Value x, StringRef what) {
+  if (!v || !x)
+    return false;
+  int64_t before = rank(x) - rank(v);
+  if (before < 0) {
+    (void)invalid("expected up to " + Twine(rank(x)) + " dimensions of the " + what + ", got " +
+                  Twine(rank(v)));
+    return false;
+  }
+  for (int64_t axis = 0; axis < rank(v); ++axis) {
+    int64_t own = dim(v, axis);
+    if (own == 1)
+      continue;
+    if (!ShapedType::isDynamic(own)) {
+      if (!hasSize(x, before + axis, own, what))
+        return false;
+      continue;
+    }
+    Value given = sizeOf(v, axis);
+    Value fits = compare("eq", given, sizeOf(x, before + axis));
+    require(toScalar(op<OrOp>(fits, compare("eq", given, 1.0))),
+            ("the " + what + " does not broadcast to the operand").str());
+  }
+  return true;
+}
+
 namespace {
 /// What says how exactly or how fast to compute, or what holds whatever it says, of all
 /// operators or of one; an input by its name.

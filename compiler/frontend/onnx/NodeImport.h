@@ -144,6 +144,14 @@ public:
   bool hasSize(Value x, int64_t axis, int64_t size, llvm::StringRef what);
   /// Whether dimension `axis` of `x` is as large as `other` of `y`, likewise.
   bool isAsLarge(Value x, int64_t axis, Value y, int64_t other, llvm::StringRef what);
+  /// Whether `v` has that many dimensions; reports where it has not.
+  bool hasRank(Value v, int64_t rank, llvm::StringRef what);
+  /// Whether `v` is a vector of an entry for each of dimension `axis` of `x`, likewise.
+  bool hasOneEach(Value v, Value x, int64_t axis, llvm::StringRef what);
+  /// Whether dimensions [begin, rank) of `x` are as large as those of `y` of the same rank.
+  bool isSameShape(Value x, Value y, llvm::StringRef what, int64_t begin = 0);
+  /// Whether `v` broadcasts to the shape of `x`, which is stretched to no other.
+  bool stretchesTo(Value v, Value x, llvm::StringRef what);
 
   /// Warns of attributes and inputs that the node has and its importer has not looked
   /// at: they change nothing. Attributes that say what holds anyway are left out.

@@ -68,6 +68,9 @@ LogicalResult batchNorm(NodeImport &n) {
   Value x = n.in(0);
   if (!x)
     return failure();
+  for (size_t i = 1; i < 5 && n.rank(x) > 1; ++i)
+    if (n.has(i) && !n.hasOneEach(n.in(i), x, 1, "channels' parameters"))
+      return failure();
   if (n.version < 9 && n.spec && n.i("spatial") == 0 && n.rank(x) > 2)
     return n.unsupported(
         "expected statistics for each channel, got spatial = 0, statistics for each position");
@@ -100,7 +103,8 @@ Value standardize(TensorBuilder &t, Value x, Ints axes, double epsilon) {
 
 LogicalResult instanceNorm(NodeImport &n) {
   Value x = n.in(0), scale = n.in(1), bias = n.in(2);
-  if (!x || !scale || !bias)
+  if (!x || !scale || !bias || !n.hasOneEach(scale, x, 1, "scale") ||
+      !n.hasOneEach(bias, x, 1, "bias"))
     return failure();
   // Halves become halves again at the end: the bias may cancel what is scaled.
   Value y = standardize(n, x, axesFrom(2, n.rank(x)), n.f("epsilon"));
@@ -116,6 +120,10 @@ LogicalResult groupNorm(NodeImport &n) {
   int64_t groups = n.i("num_groups"), rank = n.rank(x);
   if (!n.isMultiple(x, 1, groups, "groups"))
     return failure();
+  for (auto [v, what] : {std::pair(scale, "scale"), std::pair(bias, "bias")})
+    if (n.version < 21 ? !n.hasRank(v, 1, what) || !n.hasSize(v, 0, groups, what)
+                       : !n.hasOneEach(v, x, 1, what))
+      return failure();
   Value shape = n.shapeOf(x);
   Value grouped = n.reshapeTo(x, n.concat({n.sizeOf(x, 0), n.ints({groups, -1})}, 0));
   Value y = standardize(n, grouped, {2}, n.f("epsilon"));
@@ -137,6 +145,8 @@ LogicalResult layerNorm(NodeImport &n) {
     return failure();
   std::optional<int64_t> axis = n.axis(n.i("axis"), n.rank(x));
   if (!axis)
+    return failure();
+  if (!n.stretchesTo(scale, x, "scale") || (n.has(2) && !n.stretchesTo(n.in(2), x, "bias")))
     return failure();
   Value bias = n.has(2) ? n.in(2) : n.like(x, 0);
   double epsilon = n.f("epsilon");
@@ -162,7 +172,7 @@ LogicalResult rmsNorm(NodeImport &n) {
   if (!x || !scale)
     return failure();
   std::optional<int64_t> axis = n.axis(n.i("axis"), n.rank(x));
-  if (!axis)
+  if (!axis || !n.stretchesTo(scale, x, "scale"))
     return failure();
   Value wide = n.widen(x);
   Value square = n.reduce(n.mul(wide, wide), "mean", axesFrom(*axis, n.rank(x)), true);

@@ -88,6 +88,8 @@ Value weir::onnx::quantizedConv(NodeImport &n, Value x) {
   Value sum = integerConv(n, x, n.in(3), n.in(2), n.in(5));
   if (!sum)
     return {};
+  if (n.has(8) && !n.hasOneEach(n.in(8), sum, 1, "bias"))
+    return {};
   if (n.has(8))
     sum = n.add(sum, perChannel(n, n.in(8), n.rank(x)));
   Type f32 = n.b.getF32Type();
@@ -125,12 +127,17 @@ namespace {
 Value spread(NodeImport &n, Value v, Value x, int64_t axis, int64_t block) {
   if (!v || n.rank(v) == 0)
     return v;
-  if (n.rank(v) == 1 && n.dim(v, 0) == 1 && n.rank(x) != 1)
+  bool isScalar = n.rank(x) == 0;
+  if (isScalar && (!n.hasRank(v, 1, "scale or zero point") ||
+                   !n.hasSize(v, 0, 1, "scale or zero point of a scalar")))
+    return {};
+  if (isScalar || (n.rank(v) == 1 && n.dim(v, 0) == 1 && n.rank(x) != 1))
     return n.toScalar(v);
-  if (n.rank(v) == 1 && block == 0)
-    return n.unsqueeze(v, axesFrom(1, n.rank(x) - axis));
-  if (block == 0)
-    return v;
+  if (block == 0) {
+    if (n.rank(v) == 1)
+      v = n.unsqueeze(v, axesFrom(1, n.rank(x) - axis));
+    return n.stretchesTo(v, x, "scale or zero point") ? v : Value();
+  }
   if (n.rank(v) != n.rank(x)) {
     (void)n.invalid("found " + Twine(n.rank(v)) +
                     " dimensions of blocks' scales or zero points for " + Twine(n.rank(x)));

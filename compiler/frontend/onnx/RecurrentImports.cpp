@@ -202,7 +202,12 @@ LogicalResult Recurrent::run() {
                      Twine(hidden));
   // What is computed or fed may have open sizes: the run sees that they fit.
   auto sized = [&](Value value, ArrayRef<int64_t> shape) {
-    return !value || n.isStatic(value) ? value : n.reshape(value, shape);
+    if (!n.hasRank(value, shape.size(), "operands"))
+      return Value();
+    for (auto [axis, size] : llvm::enumerate(shape))
+      if (size >= 0 && !n.hasSize(value, axis, size, "operands"))
+        return Value();
+    return n.isStatic(value) ? value : n.reshape(value, shape);
   };
   SmallVector<int64_t> shapes[] = {{directions, gates * hidden, -1},
                                    {directions, gates * hidden, hidden}};
@@ -218,6 +223,8 @@ LogicalResult Recurrent::run() {
   bool batchFirst = hasLayout() && n.i("layout") != 0;
   if (batchFirst)
     x = n.transpose(x, {1, 0, 2});
+  if (!n.isAsLarge(w, hiddenAxis(), x, 2, "input and its weights"))
+    return failure();
   Value lengths = n.has(4) ? n.cast(n.in(4), n.b.getI64Type()) : Value();
   if (lengths) {
     if (n.rank(lengths) != 1)

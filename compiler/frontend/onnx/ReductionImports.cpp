@@ -28,6 +28,8 @@ Value weir::onnx::generalProduct(NodeImport &n) {
   if (n.has(2)) {
     // As in BLAS, a factor of 0 leaves the summand out, whatever it holds.
     Value c = n.in(2);
+    if (!n.stretchesTo(c, product, "summand"))
+      return {};
     if (double beta = n.f("beta"); beta != 0)
       product = n.add(product, beta == 1 ? c : n.mul(c, beta));
   }
