@@ -11,6 +11,7 @@
 #include "dialects/weir/ConstantEvaluator.h"
 #include "dialects/weir/KeptSizes.h"
 #include "dialects/weir/KnownIntegers.h"
+#include "dialects/weir/OperationFacts.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Quantized.h"
 #include "dialects/weir/ShapeSupport.h"
@@ -148,6 +149,14 @@ Attribute reshaped(Attribute constant, RankedTensorType type) {
 
 } // namespace
 
+/// Whether a run may find operands that do not fit: of open sizes, or indices.
+static bool mayRefuse(Operation *op) {
+  return canFail(op) || llvm::any_of(op->getOperandTypes(), [](Type type) {
+           auto tensor = dyn_cast<RankedTensorType>(type);
+           return !tensor || !tensor.hasStaticShape();
+         });
+}
+
 LogicalResult WeirFolder::fold(Operation *op, ArrayRef<Attribute> operands,
                                SmallVectorImpl<OpFoldResult> &results) const {
   if (op->getNumResults() != 1 || op->getNumRegions() || isa<ConstantOp>(op) ||
@@ -176,6 +185,9 @@ LogicalResult WeirFolder::fold(Operation *op, ArrayRef<Attribute> operands,
     return success();
   }
   // Shapes of dynamic tensors may be known in part.
+  // Of no elements nothing is to be known, but operands may not fit.
+  if (type.getNumElements() == 0 && mayRefuse(op))
+    return failure();
   if (isa<IntegerType>(type.getElementType()) && type.getNumElements() <= maxKnownIntegers)
     if (Attribute constant = knownConstant(op->getResult(0))) {
       results.push_back(constant);

@@ -162,6 +162,21 @@ Value keepZeros(NodeImport &n, Value x, Value shape) {
   return n.concat(parts, 0);
 }
 
+/// Two sizes of -1 are refused, for which 1 and 1 would serve where there is one element. Where at
+/// most one may be negative nothing is computed.
+void requireOneDerived(NodeImport &n, Value shape) {
+  auto entries = followIntegers(shape);
+  int64_t mayDerive = 0;
+  if (entries)
+    for (const KnownInteger &entry : *entries)
+      mayDerive += entry.value ? *entry.value < 0 : !entry.isSymbol();
+  if (!shape || n.rank(shape) != 1 || (entries && mayDerive < 2))
+    return;
+  Value derived = n.cast(n.compare("lt", shape, 0.0), n.b.getI64Type());
+  n.require(n.compare("le", n.reduce(derived, "sum", {0}, false), 1.0),
+            "more than one size of the shape that is asked for is -1");
+}
+
 LogicalResult reshape(NodeImport &n) {
   Value x = n.in(0);
   Value shape;
@@ -172,6 +187,7 @@ LogicalResult reshape(NodeImport &n) {
   if (!x || !shape)
     return failure();
   shape = n.cast(shape, n.b.getI64Type());
+  requireOneDerived(n, shape);
   if (n.version < 14 || n.i("allowzero") == 0)
     shape = keepZeros(n, x, shape);
   return n.result(frontend::ofGivenShape(

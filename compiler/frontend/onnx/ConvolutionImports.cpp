@@ -86,6 +86,16 @@ std::optional<Window> weir::onnx::window(NodeImport &n, Value x, SmallVector<int
       before = autoPad == "SAME_UPPER" ? total / 2 : total - total / 2;
       after = total - before;
     }
+    // Within a step of fitting there is no window; farther off the sizes do not go together.
+    int64_t least = (w.size[i] - 1) * w.dilations[i] + 2 - before - after - 2 * w.strides[i];
+    if (int64_t in = n.dim(x, i + 2); ShapedType::isDynamic(in) && least > 0) {
+      n.require(n.compare("ge", n.toScalar(n.sizeOf(x, i + 2)), double(least)),
+                "the window is larger than the image with its border");
+    } else if (!ShapedType::isDynamic(in) && in < least) {
+      (void)n.invalid("found a window larger than dimension " + Twine(i + 2) + " of size " +
+                      Twine(in) + " with its border");
+      return std::nullopt;
+    }
     w.pads.push_back(before);
     w.pads.push_back(after);
   }

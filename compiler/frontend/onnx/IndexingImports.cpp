@@ -318,7 +318,7 @@ LogicalResult nonZero(NodeImport &n) {
 
 LogicalResult compress(NodeImport &n) {
   Value x = n.in(0), condition = n.in(1);
-  if (!x || !condition)
+  if (!x || !n.hasRank(condition, 1, "condition"))
     return failure();
   int64_t axis = 0;
   if (n.hasAttr("axis")) {

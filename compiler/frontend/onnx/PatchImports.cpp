@@ -105,8 +105,13 @@ LogicalResult col2Im(NodeImport &n) {
   Value lead = n.shapeSlice(x, 0, 1);
   Value entries = n.reduce(n.concat(blocks, 0), "prod", {0}, true);
   Value channels = n.div(n.sizeOf(x, 1), entries);
+  n.require(n.toScalar(n.compare("eq", n.mul(channels, entries), n.sizeOf(x, 1))),
+            "entries of blocks do not divide dimension 1");
+  Value count = n.reduce(n.concat(steps, 0), "prod", {0}, true);
+  n.require(n.toScalar(n.compare("eq", count, n.sizeOf(x, 2))),
+            "dimension 2 has not one entry for each place of the block");
   Value maps = n.mul(lead, channels);
-  Value places = n.mul(entries, n.reduce(n.concat(steps, 0), "prod", {0}, true));
+  Value places = n.mul(entries, count);
   Value columns = n.reshapeTo(x, n.concat({maps, places}, 0));
   Value pixels = n.reduce(n.concat(padded, 0), "prod", {0}, true);
   Value flat = n.expandTo(n.like(x, 0), n.concat({pixels, maps}, 0));

@@ -394,6 +394,8 @@ private:
                  ? n.pick(v, 0, cell.direction)
                  : Value();
     };
+    if (!n.isSameShape(n.in(i + 1), n.in(i), "weights' zero points and scales"))
+      return {};
     Quantized q = quantizeByRange(n, x);
     Value scale = own(i), zero = own(i + 1);
     if (!q.values || !scale || !zero)

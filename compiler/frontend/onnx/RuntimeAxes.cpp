@@ -8,6 +8,7 @@
 #include "compiler/frontend/onnx/RuntimeAxes.h"
 #include "compiler/frontend/Loops.h"
 #include "compiler/frontend/lowering/AxisSets.h"
+#include "compiler/frontend/lowering/GivenShape.h"
 #include "compiler/frontend/onnx/NodeImport.h"
 
 #include <limits>
@@ -85,7 +86,10 @@ Value weir::onnx::squeezeAt(NodeImport &n, Value v, Value axes) {
   SmallVector<int64_t> all = axesFrom(0, result);
   Value hit = n.compare("eq", n.unsqueeze(n.ints(all), {1}), places);
   Value sizes = n.mul(n.mul(n.cast(hit, i64), kept), n.shapeOf(v));
-  return n.reshapeTo(v, n.reduce(sizes, "sum", {1}, false));
+  Value shape = n.reduce(sizes, "sum", {1}, false);
+  return frontend::ofGivenShape(
+      n, n.reshapeTo(v, shape), shape, false,
+      [&](Value holds, StringRef text) { n.require(n.reduce(holds, "all", {0}, false), text); });
 }
 
 Value weir::onnx::unsqueezeAt(NodeImport &n, Value v, Value axes) {
