@@ -170,7 +170,8 @@ std::optional<Verdict> openModel(const std::string &path, OpenModel &open) {
 /// Whether the compiler's word on a model tells what of a node is wrong: neither that weir lacks
 /// something, nor that it failed itself (W0199).
 bool tellsWhatIsWrong(const Verdict &verdict) {
-  return verdict.outcome == Outcome::Failed && verdict.reason.find("node \"") != std::string::npos &&
+  return verdict.outcome == Outcome::Failed &&
+         verdict.reason.find("node \"") != std::string::npos &&
          verdict.reason.find("W0199") == std::string::npos;
 }
 

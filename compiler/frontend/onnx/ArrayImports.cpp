@@ -337,8 +337,7 @@ LogicalResult expand(NodeImport &n) {
                               n.compare("eq", askedSize, static_cast<double>(ownSize)));
       n.require(n.toScalar(fits), "a size of the shape that is asked for is not the operand's");
       sizes.push_back(n.ints({ownSize}));
-    }
-    else if (askedKnown)
+    } else if (askedKnown)
       sizes.push_back(n.ints({*askedKnown}));
     else {
       // Not the larger one: 1 becomes nothing, too, where nothing is asked for.

@@ -43,6 +43,9 @@ LogicalResult slice(NodeImport &n) {
     ends = n.in(2);
     if (!starts || !ends)
       return failure();
+    for (size_t i = 1; i <= 4; ++i)
+      if (n.has(i) && !n.hasRank(n.in(i), 1, "starts, ends, axes and steps"))
+        return failure();
     count = n.dim(starts, 0);
     steps = n.has(4) ? n.in(4) : Value();
     if (n.has(3))
@@ -264,6 +267,19 @@ StringAttr reduction(NodeImport &n, Value x) {
   return n.text(kind.empty() ? StringRef("none") : StringRef(kind.data(), kind.size()));
 }
 
+/// Nothing is written where there is no room, `room` (tensor<1xi64>) being the number of places:
+/// no index is right then.
+void requireRoomFor(NodeImport &n, Value room, Value indices) {
+  if (!room || !indices)
+    return;
+  auto known = constantIntegers(room);
+  if (known && (*known)[0] != 0)
+    return;
+  Value fits = n.op<OrOp>(n.compare("ne", room, 0.0),
+                          n.compare("eq", n.sizeProduct(indices, 0, n.rank(indices)), 0.0));
+  n.require(n.toScalar(fits), "an index is outside of a tensor without elements");
+}
+
 LogicalResult scatterElements(NodeImport &n) {
   Value x = n.in(0), indices = n.in(1), updates = n.in(2);
   if (!x || !indices || !updates)
@@ -272,6 +288,8 @@ LogicalResult scatterElements(NodeImport &n) {
   StringAttr how = reduction(n, x);
   if (!axis || !how)
     return failure();
+  if (n.rank(x) > 0)
+    requireRoomFor(n, n.sizeOf(x, *axis), indices);
   return n.result(n.op<ScatterElementsOp>(x, indices, updates, n.number(*axis), how, n.flag(true)));
 }
 
@@ -284,6 +302,15 @@ LogicalResult scatterNd(NodeImport &n) {
   if (indices && !tuples)
     return n.invalid("found updates of rank " + Twine(n.rank(updates)) + " for a tensor of rank " +
                      Twine(n.rank(x)));
+  if (tuples && n.rank(tuples) > 0) {
+    int64_t last = n.rank(tuples) - 1, length = n.dim(tuples, last);
+    if (ShapedType::isDynamic(length) || length > n.rank(x))
+      return n.invalid("found tuples of " + sizeText(length) + " indices for a tensor of rank " +
+                       Twine(n.rank(x)));
+    if (!n.hasSize(indices, last, length, "indices"))
+      return failure();
+    requireRoomFor(n, n.sizeProduct(x, 0, length), indices);
+  }
   return n.result(n.op<ScatterNdOp>(x, tuples, updates, how, n.flag(true), n.flag(false)));
 }
 
