@@ -192,7 +192,9 @@ def main():
     refusals, lacks, found = collections.Counter(), collections.Counter(), []
     with tempfile.TemporaryDirectory(prefix="weir-oracle-") as folder:
         # One process for all questions: to start TensorFlow takes longer than a hundred answers.
-        oracle = given.oracle = pool.Oracle(given.suite)
+        # ONNX Runtime hangs on some operands that do not fit, as on filters without elements.
+        is_spoilt = given.suite == "onnx" and given.kind == "error"
+        oracle = given.oracle = pool.Oracle(given.suite, 30 if is_spoilt else 300)
         weir = pool.Weir(os.path.join(given.weir, "bin", "weir-conformance"), folder)
         source = source_of(given)
         judge = Judge(given, weir, table, lacks, found,
