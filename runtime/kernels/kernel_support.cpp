@@ -14,9 +14,11 @@ bool shapeResult(weir_context *ctx, weir_tensor &result, int32_t rank, const int
   result.rank = rank;
   for (int32_t i = 0; i < rank; ++i) {
     result.dims[i] = dims[i];
-    count *= dims[i];
+    if (__builtin_mul_overflow(count, dims[i], &count))
+      return false;
   }
-  result.bytes = count * weir_dtype_size(result.dtype);
+  if (__builtin_mul_overflow(count, int64_t(weir_dtype_size(result.dtype)), &result.bytes))
+    return false;
   if (!result.data)
     result.data = weir_custom_alloc(ctx, result.bytes);
   return result.data != nullptr;

@@ -66,7 +66,8 @@ class Change:
         if self.axis >= value.ndim:
             return None
         if self.kind == "drop":
-            return np.take(value, 0, self.axis) if value.shape[self.axis] else None
+            return np.asarray(np.take(value, 0, self.axis), value.dtype) \
+                if value.shape[self.axis] else None
         return resized(value, self.axis, self.kind)
 
 

@@ -219,7 +219,7 @@ LogicalResult rotaryEmbedding(NodeImport &n) {
   // Angles may be of all entries of the batch; entries are not of all angles.
   if (n.rank(cosines) == 3 && n.rank(sines) == 3)
     for (Value v : {cosines, sines})
-      if (!areOfBatch(n, v, x))
+      if (!areOfBatch(n, v, x) || !n.isAsLarge(v, 1, y, flat ? 1 : 2, "angles and positions"))
         return failure();
   y = rotateHeads(n, y, cosines, sines, n.i("rotary_embedding_dim"), n.i("interleaved") != 0,
                   flat ? 2 : 1);

@@ -56,6 +56,10 @@ LogicalResult slice(NodeImport &n) {
                        ? n.in(3)
                        : n.op<IotaOp>(n.shapeOf(starts), n.number(0), n.typeAttr(n.b.getI64Type()));
       int64_t rank = n.rank(x);
+      Value ones = n.expandTo(n.intScalar(1), n.shapeOf(axes));
+      Value named = n.op<ScatterElementsOp>(n.ints(SmallVector<int64_t>(rank, 0)), axes, ones,
+                                            n.number(0), n.text("add"), n.flag(true));
+      n.require(n.reduce(n.compare("le", named, 1.0), "all", {0}, false), "an axis is there twice");
       Value by =
           steps ? scatterAxes(n, axes, steps, rank, 1) : n.ints(SmallVector<int64_t>(rank, 1));
       SmallVector<int64_t> all = axesFrom(0, rank);

@@ -238,6 +238,9 @@ LogicalResult rotaryEmbedding(NodeImport &n) {
     return failure();
   Type i64 = n.b.getI64Type();
   positions = n.cast(positions, i64);
+  if (n.rank(positions) == 2 && (!n.isAsLarge(positions, 0, y, 0, "batches") ||
+                                 !n.isAsLarge(positions, 1, y, flat ? 1 : 2, "positions")))
+    return failure();
   if (n.rank(positions) == 1) // of the first entry
     positions =
         n.unsqueeze(n.add(n.op<IotaOp>(n.sizeOf(y, flat ? 1 : 2), n.number(0), n.typeAttr(i64)),

@@ -125,6 +125,9 @@ LogicalResult dft(NodeImport &n) {
   if (n.has(1) && !size)
     return failure();
   bool inverse = n.i("inverse") != 0, onesided = n.i("onesided") != 0;
+  // The spectrum of complex numbers has no half that says all.
+  if (onesided && !inverse && n.rank(x) > 0 && n.dim(x, n.rank(x) - 1) == 2)
+    return n.invalid("expected a real signal of a onesided transform, got a complex one");
   auto along = [&](int64_t axis) { return transform(n, x, axis, size, inverse, onesided); };
   int64_t given = -2;
   if (n.version < 20) {

@@ -226,6 +226,9 @@ static LogicalResult indexShuffle(NodeImport &n) {
   Value index = n.in(0), seed = n.in(1), most = n.in(2);
   if (!index || !seed || !most)
     return failure();
+  for (Value v : {index, most})
+    if (!n.isUnsigned(v))
+      require(n, n.compare("ge", v, 0.0), "index and max_index must not be negative");
   Type i64 = n.b.getI64Type();
   Operation *made =
       n.kernelCall("weir_kernel_index_shuffle", n.type(index).clone(i64),
