@@ -10,15 +10,18 @@
 namespace weir::rt {
 
 bool shapeResult(weir_context *ctx, weir_tensor &result, int32_t rank, const int64_t *dims) {
-  int64_t count = 1;
+  int64_t bytes = weir_dtype_size(result.dtype);
+  bool isBeyond = false;
   result.rank = rank;
   for (int32_t i = 0; i < rank; ++i) {
     result.dims[i] = dims[i];
-    if (__builtin_mul_overflow(count, dims[i], &count))
-      return false;
+    isBeyond |= __builtin_mul_overflow(bytes, dims[i], &bytes);
   }
-  if (__builtin_mul_overflow(count, int64_t(weir_dtype_size(result.dtype)), &result.bytes))
+  if (isBeyond) {
+    failMessage(ctx, WEIR_RESOURCE_EXHAUSTED, "the result has more bytes than 63 bits count");
     return false;
+  }
+  result.bytes = bytes;
   if (!result.data)
     result.data = weir_custom_alloc(ctx, result.bytes);
   return result.data != nullptr;

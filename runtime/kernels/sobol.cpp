@@ -83,6 +83,8 @@ int32_t weir_kernel_sobol(weir_context *ctx, const weir_tensor *operands, int32_
     return failMessage(ctx, WEIR_INVALID_ARGUMENT, "num_results must be at least one");
   if (skip < 0)
     return failMessage(ctx, WEIR_INVALID_ARGUMENT, "skip must be non-negative");
+  if (count > INT32_MAX || skip >= INT32_MAX - count)
+    return failMessage(ctx, WEIR_INVALID_ARGUMENT, "num_results + skip must be less than 2^31 - 1");
   if (dimensions > kDimensions)
     return failMessage(ctx, WEIR_UNIMPLEMENTED, "a Sobol sequence of more than 1111 dimensions");
   if (results[0].dtype != WEIR_F32 && results[0].dtype != WEIR_F64)

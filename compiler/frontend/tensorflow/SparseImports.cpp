@@ -116,7 +116,13 @@ template <const char *kind> static LogicalResult sparseDenseCwise(NodeImport &n)
   StringRef name(kind);
   if (name == "add")
     return n.result(n.add(x.values, picked));
-  return n.result(name == "mul" ? n.mul(x.values, picked) : n.div(x.values, picked));
+  if (name == "mul")
+    return n.result(n.mul(x.values, picked));
+  // Of floats, too, where a number is divided; a scalar divides none where there is none.
+  Value divisors = rank == 0 ? n.expandTo(picked, n.shapeOf(x.values)) : picked;
+  require(n, n.compare("ne", divisors, 0.0),
+          "the dense tensor has a zero, which nothing is divided by");
+  return n.result(n.div(x.values, picked));
 }
 
 /// Σ value * b[column] into row: both [.., k] after what adjoints ask for.
