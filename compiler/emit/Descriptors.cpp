@@ -412,13 +412,13 @@ llvm::Error DescriptorBuilder::build() {
     edges.push_back(
         structure<weir_edge_desc>({string(edge.name), i32(edge.source), i32(edge.destination)}));
   std::vector<int64_t> entryArenas;
-  Constants fetchOver;
+  Constants overFeed;
   for (const EntryInfo &entry : program.entries) {
     entryArenas.insert(entryArenas.end(), entry.arenas.begin(), entry.arenas.end());
-    fetchOver.push_back(int64Array(entry.fetchOver));
+    overFeed.push_back(int64Array(entry.overFeed));
   }
   bool isAnyOver =
-      llvm::any_of(program.entries, [](auto &entry) { return !entry.fetchOver.empty(); });
+      llvm::any_of(program.entries, [](auto &entry) { return !entry.overFeed.empty(); });
   llvm::Expected<llvm::Constant *> entryArray = entries();
   if (!entryArray)
     return entryArray.takeError();
@@ -465,7 +465,7 @@ llvm::Error DescriptorBuilder::build() {
        i32(0),
        launches(),
        int64Array(entryArenas),
-       isAnyOver ? array(fetchOver, "weir.fetch_over") : null()});
+       isAnyOver ? array(overFeed, "weir.over_feed") : null()});
   llvm::GlobalVariable *descriptor =
       global(value, options.symbol.empty() ? "weir.program" : options.symbol);
 

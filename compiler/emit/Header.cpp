@@ -137,7 +137,7 @@ HeaderNames detail::headerNames(const Program &program) {
         tensor.entry = int(e);
         tensor.index = int(i);
         tensor.isFeed = isFeed;
-        if (int64_t over = isFeed || entry.fetchOver.empty() ? 0 : entry.fetchOver[i])
+        if (int64_t over = isFeed || entry.overFeed.empty() ? 0 : entry.overFeed[i])
           tensor.over = entry.feeds[over - 1].name;
         tensor.accessor = unique(members, name);
         members.insert(tensor.accessor + "_shape");

@@ -40,7 +40,7 @@ struct EntryInfo {
   std::vector<std::string> steps; ///< one a device: function symbol or ""
   std::vector<int64_t> arenas;    ///< one a device: bytes that the step uses
   /// Of each fetch one more than the feed that it may lie over, 0: none. Empty: no fetch may.
-  std::vector<int64_t> fetchOver;
+  std::vector<int64_t> overFeed;
 };
 
 struct DeviceInfo {

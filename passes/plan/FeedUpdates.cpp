@@ -57,8 +57,9 @@ void plan::updateFeeds(func::FuncOp function, SymbolTable &symbols, InPlaceRuns 
       continue;
     auto feed = writer.getInputs()[*input].getDefiningOp<FeedOp>();
     auto type = cast<MemRefType>(fetch.getType());
-    // What else reads the feed might do so when it is written over.
-    if (!feed || feed.getType() != type || !type.hasStaticShape() || !feed->hasOneUse())
+    // What else reads the feed might do so when it is written over. Strings are never the caller's.
+    if (!feed || isa<StringType>(type.getElementType()) || feed.getType() != type ||
+        !type.hasStaticShape() || !feed->hasOneUse())
       continue;
     OpBuilder b(writer);
     auto copy = CopyOp::create(b, writer.getLoc(), feed.getResult(), fetch.getResult());
@@ -68,5 +69,5 @@ void plan::updateFeeds(func::FuncOp function, SymbolTable &symbols, InPlaceRuns 
     over[fetch.getIndex()] = feed.getIndex() + 1;
   }
   if (llvm::any_of(over, [](int64_t feed) { return feed != 0; }))
-    function->setAttr(fetchOverAttribute, DenseI64ArrayAttr::get(function.getContext(), over));
+    function->setAttr(overFeedAttribute, DenseI64ArrayAttr::get(function.getContext(), over));
 }

@@ -25,7 +25,7 @@ namespace weir::plan {
 constexpr char unlessSameAttribute[] = "weir_plan.unless_same";
 /// Of a step, an array of numbers: of each fetch one more than the feed that it may lie over; 0:
 /// none.
-constexpr char fetchOverAttribute[] = "weir_plan.fetch_over";
+constexpr char overFeedAttribute[] = "weir_plan.over_feed";
 
 /// Of a function of the host that is its entry's only one, before buffers are merged. Adds the
 /// runs that write over an input, and which that is, to `inPlace`.

@@ -55,12 +55,12 @@ int64_t weir::rt::arenaBytesOf(const weir_program_desc *program, const weir_entr
   return program->entry_arenas[(entry - program->entries) * program->device_count + device];
 }
 
-int32_t weir::rt::feedBelow(const weir_program_desc *program, const weir_entry_desc *entry,
-                            int32_t fetch) {
-  constexpr size_t end = offsetof(weir_program_desc, fetch_over) + sizeof(void *);
-  if (program->size < end || !program->fetch_over)
+int32_t weir::rt::overFeedOf(const weir_program_desc *program, const weir_entry_desc *entry,
+                             int32_t fetch) {
+  constexpr size_t end = offsetof(weir_program_desc, over_feed) + sizeof(void *);
+  if (program->size < end || !program->over_feed)
     return -1;
-  const int64_t *over = program->fetch_over[entry - program->entries];
+  const int64_t *over = program->over_feed[entry - program->entries];
   return over ? int32_t(over[fetch]) - 1 : -1;
 }
 
@@ -162,7 +162,7 @@ int32_t weir_program_fetch(const weir_program_desc *program, int32_t entry, int3
     return WEIR_OUT_OF_RANGE;
   int32_t code = describe(desc->fetches, desc->fetch_count, index, info);
   if (!code && info->size >= offsetof(weir_tensor_info, over_feed) + sizeof(int32_t))
-    info->over_feed = feedBelow(program, desc, index) + 1;
+    info->over_feed = overFeedOf(program, desc, index) + 1;
   return code;
 }
 

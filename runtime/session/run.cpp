@@ -417,7 +417,7 @@ static int32_t executeRun(weir_run *run, int32_t feedCount, int64_t step, weir_t
   return describeError(run, status);
 }
 
-/// Fetches that begin where a feed does, of which `feedBelow` does not say that they may.
+/// Fetches that begin where a feed does, of which `overFeedOf` does not say that they may.
 static int32_t checkPlaces(const weir_run *run, const weir_tensor *feeds, weir_status *status) {
   const weir_entry_desc &entry = *run->entry;
   for (int32_t i = 0; i < entry.fetch_count; ++i) {
@@ -426,7 +426,7 @@ static int32_t checkPlaces(const weir_run *run, const weir_tensor *feeds, weir_s
       continue;
     for (int32_t k = 0; k < entry.feed_count; ++k) {
       if (feeds[k].data != fetch.data || !feeds[k].bytes ||
-          feedBelow(run->session->program, &entry, i) == k)
+          overFeedOf(run->session->program, &entry, i) == k)
         continue;
       StatusText(status, WEIR_INVALID_ARGUMENT)
           << "fetch \"" << entry.fetches[i].name << "\" of entry \"" << entry.name

@@ -75,9 +75,9 @@ int64_t collectiveCount(const weir_program_desc *program);
 int32_t stateDevice(const weir_program_desc *program);
 /// What launches compute, by kernel; null: nothing is known.
 const weir_launch_desc *launchesOf(const weir_program_desc *program);
-/// Bytes of a device's arena that a step of `entry` uses; all of it where nothing else is known.
 /// The number of the feed whose memory that fetch may have; -1: none.
-int32_t feedBelow(const weir_program_desc *program, const weir_entry_desc *entry, int32_t fetch);
+int32_t overFeedOf(const weir_program_desc *program, const weir_entry_desc *entry, int32_t fetch);
+/// Bytes of a device's arena that a step of `entry` uses; all of it where nothing else is known.
 int64_t arenaBytesOf(const weir_program_desc *program, const weir_entry_desc *entry,
                      int32_t device);
 /// What reports of memory call a run's planned arena on a device.

@@ -213,8 +213,8 @@ void describeEntries(ModuleOp module, Program &program) {
     auto device = function->getAttrOfType<IntegerAttr>("weir.device_index");
     int64_t number = device ? device.getInt() : 0;
     std::string symbol = function.getSymName().str();
-    if (auto over = function->getAttrOfType<DenseI64ArrayAttr>(plan::fetchOverAttribute))
-      program.entries[it->second].fetchOver = over.asArrayRef().vec();
+    if (auto over = function->getAttrOfType<DenseI64ArrayAttr>(plan::overFeedAttribute))
+      program.entries[it->second].overFeed = over.asArrayRef().vec();
     if (auto bytes = function->getAttrOfType<IntegerAttr>(plan::entryArenaAttribute)) {
       int64_t &arena = program.entries[it->second].arenas[number];
       arena = std::max(arena, bytes.getInt());

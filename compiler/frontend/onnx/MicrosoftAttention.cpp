@@ -269,7 +269,8 @@ public:
 private:
   bool operands();
   void places();
-  bool keepsItsSize(Value cache);
+  bool updatesCaches();
+  Value updated(Value fresh, size_t pastInput);
   Value cached(Value fresh, size_t pastInput);
   Value bias(Type type);
 
@@ -326,28 +327,36 @@ void GroupQuery::places() {
   positions = n.add(n.unsqueeze(past, {1}), row);
 }
 
-/// Whether `cache` has as many entries as the one that is put out, whatever is fed.
-bool GroupQuery::keepsItsSize(Value cache) {
+/// Whether caches have as many entries as those that are put out, whatever is fed, and attention
+/// can leave out what lies behind the last query's, which may be anything: of one sequence, whose
+/// scores nobody else sees.
+bool GroupQuery::updatesCaches() {
   std::optional<SmallVector<int64_t>> asked = n.knownInts(6);
-  int64_t size = cache ? cast<RankedTensorType>(cache.getType()).getDimSize(2) : 0;
-  return asked && asked->size() == 1 && size >= asked->front();
+  auto isLong = [&](size_t input) {
+    Value cache = n.has(input) ? n.in(input) : Value();
+    return cache && cast<RankedTensorType>(cache.getType()).getDimSize(2) >= asked->front();
+  };
+  return asked && asked->size() == 1 && isLong(3) && isLong(4) && !n.has(10) &&
+         intOr(n, "qk_output", 0) == 0 && cast<RankedTensorType>(q.getType()).getDimSize(0) == 1;
+}
+
+/// `fresh` in its lines of the cache, which may lie where the one that is fed does.
+Value GroupQuery::updated(Value fresh, size_t pastInput) {
+  if (!fresh || !past)
+    return {};
+  Value lines = n.transpose(fresh, {0, 2, 1, 3});
+  Value row = n.op<IotaOp>(n.shapeOf(lines), n.number(2), n.typeAttr(i64));
+  return n.op<ScatterElementsOp>(n.in(pastInput), n.add(row, n.unsqueeze(past, {1, 2, 3})), lines,
+                                 n.number(2), n.text("none"), n.flag(false));
 }
 
 /// The cache [batch, heads, total, size] with the new entries in it: what was
-/// there before them, they, and zeros; in a cache of the size that is put out what was there
-/// behind them, too.
+/// there before them, they, and zeros.
 Value GroupQuery::cached(Value fresh, size_t pastInput) {
   if (!fresh || !total || !past)
     return {};
   if (!n.has(pastInput))
     return n.transpose(fresh, {0, 2, 1, 3});
-  if (keepsItsSize(n.in(pastInput))) {
-    // What is fed and given back in the same memory is updated there.
-    Value lines = n.transpose(fresh, {0, 2, 1, 3});
-    Value row = n.op<IotaOp>(n.shapeOf(lines), n.number(2), n.typeAttr(i64));
-    return n.op<ScatterElementsOp>(n.in(pastInput), n.add(row, n.unsqueeze(past, {1, 2, 3})), lines,
-                                   n.number(2), n.text("none"), n.flag(false));
-  }
   Value place = n.unsqueeze(n.op<IotaOp>(total, n.number(0), n.typeAttr(i64)), {0});
   Value own = n.sub(place, n.unsqueeze(past, {1})); // [batch, total]
   Value last = n.sub(n.toScalar(length), 1.0);
@@ -402,9 +411,17 @@ LogicalResult GroupQuery::run() {
   places();
   if (n.i("do_rotary"))
     rotateByPlaces(n, q, k, n.has(9) ? n.in(9) : positions, 7);
-  Value keys = cached(k, 3), values = cached(v, 4);
+  bool updates = updatesCaches();
+  Value keys = updates ? updated(k, 3) : cached(k, 3);
+  Value values = updates ? updated(v, 4) : cached(v, 4);
   if (!q || !keys || !values)
     return failure();
+  Value seenKeys = keys, seenValues = values;
+  if (updates) {
+    total = n.add(n.reshape(past, {1}), length);
+    for (Value *seen : {&seenKeys, &seenValues})
+      *seen = n.op<SliceOp>(*seen, n.ints({0}), total, n.ints({1}), n.list({2}), n.flag(false));
+  }
   Type type = n.element(n.widen(q));
   Scores s;
   s.scale = realOr(n, "scale", 0);
@@ -415,7 +432,8 @@ LogicalResult GroupQuery::run() {
   else if (intOr(n, "smooth_softmax", -1) == 1)
     s.sink = n.scalar(type, 0);
   Value queries = n.transpose(q, {0, 2, 1, 3});
-  Value y = attend(n, queries, repeatHeads(n, keys, queries), repeatHeads(n, values, queries), s);
+  Value y =
+      attend(n, queries, repeatHeads(n, seenKeys, queries), repeatHeads(n, seenValues, queries), s);
   Value shown = intOr(n, "qk_output", 0) == 1 ? s.raw : s.weights;
   return n.results({joinHeads(n, y), keys, values, n.cast(shown, n.element(q))});
 }

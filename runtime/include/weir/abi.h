@@ -333,7 +333,7 @@ struct weir_program_desc {
   const int64_t *entry_arenas;
   /// By entry: of each fetch one more than the feed whose memory it may have, 0: none. Null: no
   /// fetch may.
-  const int64_t *const *fetch_over;
+  const int64_t *const *over_feed;
 };
 
 /// Features that an object may need. What weirc turns on beyond these lines it

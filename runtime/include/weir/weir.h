@@ -529,10 +529,9 @@ WEIR_API int32_t weir_cancellation_is_cancelled(const weir_cancellation *cancell
 /// until the session is destroyed. Afterwards all fields describe the value.
 /// Handing a tensor that an earlier run filled to a later run reuses its memory,
 /// and replaces memory of the session that is too small. Buffers of feeds and
-/// fetches must not overlap, but a fetch may have the memory of the feed that
-/// weir_tensor_info.over_feed names, all of it: what a decoder keeps is updated
-/// in place. A buffer offered to a run that fails may have been written; the
-/// tensors themselves keep their fields.
+/// fetches must not overlap, but a fetch may have that of its over_feed, all of
+/// it, which is updated. A buffer offered to a run that fails may have been
+/// written; the tensors themselves keep their fields.
 ///
 /// After a failure variables keep what was assigned before it.
 WEIR_NODISCARD WEIR_API int32_t weir_session_run(weir_session *session, int32_t entry,

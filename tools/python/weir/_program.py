@@ -15,7 +15,7 @@ import time
 from collections import namedtuple
 from concurrent.futures import Future
 from types import MappingProxyType
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple, Union
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -168,8 +168,11 @@ class Entry:
         self._feed(state, args, kept)
         return self._finish(state, self._run(*state.arguments))
 
-    def _place(self, state: _State, out: Mapping[str, np.ndarray]) -> Dict[int, np.ndarray]:
-        """Offers the arrays of `out` to the run; by number."""
+    def _place(self, state: _State, out: Mapping[str, np.ndarray],
+               values: Sequence[Any]) -> Dict[int, np.ndarray]:
+        """Offers the arrays of `out` to the run; by number. `values` are its inputs."""
+        if not isinstance(out, Mapping):
+            raise TypeError(f"out: found {type(out).__name__}, expected arrays by outputs' names")
         numbers = {tensor.name: i for i, tensor in enumerate(self.outputs)}
         placed = {}
         for name, array in out.items():
@@ -178,8 +181,9 @@ class Entry:
                                 f"{', '.join(numbers)}")
             i = numbers[name]
             tensor = self.outputs[i]
-            if tensor.shape is None or None in tensor.shape:
-                raise TypeError(f"output {name!r} has an open size: it is made by the run")
+            if tensor.number in (STRING, SEQUENCE) or tensor.shape is None or None in tensor.shape:
+                raise TypeError(f"output {name!r} is a {tensor.dtype} {tensor.shape}: it is made by "
+                                "the run")
             wanted = numpy_dtype(tensor.number)
             if (not isinstance(array, np.ndarray) or array.dtype != wanted or
                     array.shape != tensor.shape or not array.flags.c_contiguous or
@@ -188,6 +192,15 @@ class Entry:
                          else type(array).__name__)
                 raise TypeError(f"output {name!r}: found {found}, expected a contiguous array "
                                 f"of {wanted} {tensor.shape} that may be written")
+            taken_by = {f"output {self.outputs[k].name!r}": other for k, other in placed.items()}
+            taken_by.update((f"input {own.name!r}", value) for own, value in
+                            zip(self.inputs, values) if isinstance(value, np.ndarray) and
+                            not (own.name == tensor.over and
+                                 value.ctypes.data == array.ctypes.data))
+            for owner, other in taken_by.items():
+                if np.may_share_memory(array, other):
+                    raise ValueError(f"output {name!r}: found the memory of {owner}, expected an "
+                                     "array of its own")
             state.fetches[i].data = array.ctypes.data
             state.fetches[i].bytes = array.nbytes
             placed[i] = array
@@ -214,8 +227,9 @@ class Entry:
                   out: Optional[Mapping[str, np.ndarray]] = None) -> Any:
         state = _State(self)
         kept: List[Any] = []
-        self._feed(state, self._ordered(args, kwargs), kept)
-        placed = self._place(state, out or {})
+        values = self._ordered(args, kwargs)
+        self._feed(state, values, kept)
+        placed = self._place(state, {} if out is None else out, values)
         arguments = list(state.arguments)
         arguments[6] = byref(options)
         return self._finish(state, self._run(*arguments), placed)
@@ -225,7 +239,8 @@ class Entry:
         """The same with options of the run: seconds after which it ends with
         DEADLINE_EXCEEDED, threads at most, and arrays that outputs of fixed sizes are
         written into. An output may have the array of the input that its `over` names: what
-        a decoder keeps is updated in place then."""
+        a decoder keeps is updated in place then, and lost where the run fails. An input that
+        is called like an option is given by its place."""
         options = _abi.RunOptions(sizeof(_abi.RunOptions), threads,
                                   int(timeout * 1e9) if timeout else 0)
         return self._run_with(options, args, kwargs, out)

@@ -31,6 +31,7 @@ VectorUnit weir::vectorUnitOf(ModuleOp module) {
     unit.firstLevelWays = ways.getInt();
   unit.hasByteTiles = target.getByteProducts() == ByteProducts::Blocks;
   unit.hasBytePairs = target.getByteProducts() == ByteProducts::Pairs;
+  unit.hasByteProducts = target.getByteProducts() != ByteProducts::None && unit.bytes >= 32;
   // Processors with matrix tiles of bytes have vectors that do so, too.
   unit.hasByteQuads =
       target.getByteProducts() != ByteProducts::None && !unit.hasBytePairs && unit.bytes == 64;

@@ -24,6 +24,7 @@ struct VectorUnit {
   int64_t firstLevelWays = 8; ///< of the first-level cache
   bool hasByteTiles = false; ///< matrix tiles of bytes
   bool hasBytePairs = false; ///< bytes are multiplied as pairs of words of 16 bits
+  bool hasByteProducts = false; ///< vectors of 32 bytes and more multiply bytes, by any instruction
   bool hasByteQuads = false; ///< vectors of 64 bytes add four products of bytes to each word
 
   int64_t lanes() const { return bytes / elementBytes; }

@@ -38,7 +38,7 @@ bool weir::addsBytes(DequantizeBlocksOp weights, const VectorUnit &unit) {
   constexpr int64_t most = 256; // elements of a block, all in registers
   int64_t block = weights.getBlock();
   std::optional<float> zero = weightOnlyZero(weights);
-  return weights->hasAttr(byteRowsAttribute) && (unit.hasByteQuads || unit.hasBytePairs) &&
+  return weights->hasAttr(byteRowsAttribute) && unit.hasByteProducts &&
          block % std::max<int64_t>(unit.lanes(), 32 / weights.getBits()) == 0 && block <= most &&
          weights.getRows() % block == 0 && (!zero || *zero == std::floor(*zero));
 }
@@ -81,12 +81,11 @@ static SmallVector<int64_t> weightOnlyTiles(ScheduleBuilder &s, DotGeneralOp dot
 
 /// Scales that halves hold as they are, in halves: numbers of 4 bits and such scales are a tenth
 /// less memory. A model that was trained in them has no others, where a block's largest weight is a
-/// power of two of its scale. f16 needs an instruction, which every processor with AVX2 has.
+/// power of two of its scale. f16 needs an instruction, which processors with AVX2 have.
 static TypedAttr narrowScales(TypedAttr value, const VectorUnit &unit) {
   if (TypedAttr narrow = exactlyNarrowed(value, /*isBrain=*/true))
     return narrow;
-  bool isCheap = unit.hasBytePairs || unit.hasByteQuads;
-  return isCheap ? exactlyNarrowed(value, /*isBrain=*/false) : TypedAttr();
+  return unit.hasByteProducts ? exactlyNarrowed(value, /*isBrain=*/false) : TypedAttr();
 }
 
 /// Brings the constants that the kernel's dequantize_blocks reads into panels.
