@@ -184,10 +184,10 @@ LogicalResult WeirFolder::fold(Operation *op, ArrayRef<Attribute> operands,
     results.push_back(constants->front());
     return success();
   }
-  // Shapes of dynamic tensors may be known in part.
   // Of no elements nothing is to be known, but operands may not fit.
   if (type.getNumElements() == 0 && mayRefuse(op))
     return failure();
+  // Shapes of dynamic tensors may be known in part.
   if (isa<IntegerType>(type.getElementType()) && type.getNumElements() <= maxKnownIntegers)
     if (Attribute constant = knownConstant(op->getResult(0))) {
       results.push_back(constant);

@@ -32,30 +32,19 @@ static RunOp writerOf(FetchOp fetch) {
   return writer && llvm::all_of(target.getUsers(), isLater) ? writer : RunOp();
 }
 
-/// The number of the input whose elements a launch of `kernel` leaves where they are, but for
-/// those that it writes.
-static std::optional<unsigned> updatedInput(RunOp run, KernelOp kernel) {
-  Operation *op = kernel.getBody().front().getTerminator()->getOperand(0).getDefiningOp();
-  if (!isa_and_nonnull<ScatterNdOp, ScatterElementsOp>(op))
-    return std::nullopt;
-  auto operand = dyn_cast<BlockArgument>(op->getOperand(0));
-  if (!operand || !mayWriteOver(run, kernel, operand.getArgNumber()))
-    return std::nullopt;
-  return operand.getArgNumber();
-}
-
 void plan::updateFeeds(func::FuncOp function, SymbolTable &symbols, InPlaceRuns &inPlace) {
   auto fetches = function->getAttrOfType<ArrayAttr>("weir_plan.fetches");
   if (!fetches || isOffloaded(function))
     return;
-  SmallVector<int64_t> over(fetches.size(), 0);
+  SmallVector<int64_t> overFeeds(fetches.size(), 0);
   for (auto fetch : function.getBody().front().getOps<FetchOp>()) {
     RunOp writer = writerOf(fetch);
     KernelOp kernel = writer ? symbols.lookup<KernelOp>(writer.getKernel()) : KernelOp();
-    std::optional<unsigned> input = kernel ? updatedInput(writer, kernel) : std::nullopt;
-    if (!input || inPlace.count(writer))
+    BlockArgument over = kernel ? scatteredOver(kernel) : BlockArgument();
+    if (!over || inPlace.count(writer) || !mayWriteOver(writer, kernel, over.getArgNumber()))
       continue;
-    auto feed = writer.getInputs()[*input].getDefiningOp<FeedOp>();
+    OpOperand &input = writer.getInputsMutable()[over.getArgNumber()];
+    auto feed = input.get().getDefiningOp<FeedOp>();
     auto type = cast<MemRefType>(fetch.getType());
     // What else reads the feed might do so when it is written over. Strings are never the caller's.
     if (!feed || isa<StringType>(type.getElementType()) || feed.getType() != type ||
@@ -64,10 +53,10 @@ void plan::updateFeeds(func::FuncOp function, SymbolTable &symbols, InPlaceRuns 
     OpBuilder b(writer);
     auto copy = CopyOp::create(b, writer.getLoc(), feed.getResult(), fetch.getResult());
     copy->setAttr(unlessSameAttribute, b.getUnitAttr());
-    writer.getInputsMutable()[*input].set(fetch.getResult());
-    addInPlace(inPlace, writer, 0, *input);
-    over[fetch.getIndex()] = feed.getIndex() + 1;
+    input.set(fetch.getResult());
+    addInPlace(inPlace, writer, 0, over.getArgNumber());
+    overFeeds[fetch.getIndex()] = feed.getIndex() + 1;
   }
-  if (llvm::any_of(over, [](int64_t feed) { return feed != 0; }))
-    function->setAttr(overFeedAttribute, DenseI64ArrayAttr::get(function.getContext(), over));
+  if (llvm::any_of(overFeeds, [](int64_t feed) { return feed != 0; }))
+    function->setAttr(overFeedAttribute, DenseI64ArrayAttr::get(function.getContext(), overFeeds));
 }

@@ -39,6 +39,13 @@ static bool hasWindow(ConvOp conv) {
          !llvm::all_of(filter.getShape().drop_back(2), isOne);
 }
 
+BlockArgument plan::scatteredOver(KernelOp kernel) {
+  Operation *op = kernel.getBody().front().getTerminator()->getOperand(0).getDefiningOp();
+  return isa_and_nonnull<ScatterNdOp, ScatterElementsOp>(op)
+             ? dyn_cast<BlockArgument>(op->getOperand(0))
+             : BlockArgument();
+}
+
 bool plan::mayWriteOver(Operation *launch, KernelOp kernel, unsigned argument, unsigned result) {
   if (!isReadInPlace(kernel, argument, result))
     return false;

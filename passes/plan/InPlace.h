@@ -24,6 +24,10 @@ void addInPlace(InPlaceRuns &runs, RunOp run, unsigned result, unsigned input);
 /// no result before it has read: then that one may be written over it.
 bool isReadInPlace(KernelOp kernel, unsigned argument, unsigned result = 0);
 
+/// The argument whose elements a scatter's kernel leaves where they are, but for those that it
+/// writes; null: it is no scatter, or computes what it writes over.
+mlir::BlockArgument scatteredOver(KernelOp kernel);
+
 /// Whether `launch`, of `kernel`, may have `result` in the place of `argument`: what is
 /// read in place, but not around a convolution on an offload device whose library does not
 /// say that an addend may lie there, and would leave it to a kernel of its own.

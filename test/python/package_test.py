@@ -160,6 +160,7 @@ def inside(digits):
     again.close()
     refused(weir.Code.INVALID_ARGUMENT, lambda: again(images))
     variables(weir, np, folder)
+    outputs_in_place(weir, np, folder)
     print("ok")
 
 
@@ -191,6 +192,59 @@ def variables(weir, np, folder):
     assert (program(one) == 4).all() and (program.variables["v"] == 4).all()
     program.restore(os.path.join(folder, "kept"))
     assert (program.variables["v"] == 3).all()
+
+
+UPDATED = """
+node { name: "x" op: "Placeholder"
+  attr { key: "dtype" value { type: DT_FLOAT } }
+  attr { key: "shape" value { shape { dim { size: 4 } } } } }
+node { name: "new" op: "Placeholder"
+  attr { key: "dtype" value { type: DT_FLOAT } }
+  attr { key: "shape" value { shape { dim { size: 1 } } } } }
+node { name: "at" op: "Placeholder"
+  attr { key: "dtype" value { type: DT_INT32 } }
+  attr { key: "shape" value { shape { dim { size: 1 } dim { size: 1 } } } } }
+node { name: "y" op: "TensorScatterUpdate" input: "x" input: "at" input: "new"
+  attr { key: "Tindices" value { type: DT_INT32 } }
+  attr { key: "T" value { type: DT_FLOAT } } }
+node { name: "z" op: "Neg" input: "y" attr { key: "T" value { type: DT_FLOAT } } }
+"""
+
+
+def outputs_in_place(weir, np, folder):
+    """Outputs in the caller's arrays, and in that of an input."""
+    path = os.path.join(folder, "updated.pbtxt")
+    with open(path, "w") as file:
+        file.write(UPDATED)
+    names = [f"--feed={name}:0={name}" for name in ("x", "new", "at")]
+    program = weir.compile(path, options=names + ["--fetch=y:0=y", "--fetch=z:0=z"])
+    entry = program.default
+    assert [output.over for output in entry.outputs] == ["x", None]
+    x, new, at = np.arange(4, dtype=np.float32), np.full(1, 9, np.float32), np.array([[2]], np.int32)
+    wanted = np.array([0, 1, 9, 3], np.float32)
+    apart, negative = np.empty(4, np.float32), np.empty(4, np.float32)
+    result = entry.run(x, new, at, out={"y": apart, "z": negative})
+    assert result.y is apart and result.z is negative
+    assert (apart == wanted).all() and (negative == -wanted).all() and x[2] == 2
+    result = entry.run(x, new, at, out={"y": x})
+    assert result.y is x and (x == wanted).all() and (result.z == -wanted).all()
+
+    def refused(kind, text, out, given=x):
+        try:
+            entry.run(given, new, at, out=out)
+        except kind as error:
+            assert text in str(error), error
+        else:
+            raise AssertionError(f"{out} is taken")
+
+    whole = np.zeros(8, np.float32)
+    refused(ValueError, "output 'z': found the memory of input 'x'", {"z": x})
+    refused(ValueError, "output 'y': found the memory of input 'x'", {"y": whole[1:5]}, whole[:4])
+    refused(ValueError, "output 'y': found the memory of input 'x'", {"y": whole[:4]}, whole[1:5])
+    refused(ValueError, "found the memory of output", {"y": apart, "z": apart})
+    refused(TypeError, "expected a contiguous array", {"y": whole[::2]})
+    refused(TypeError, "found output 'w'", {"w": apart})
+    refused(TypeError, "expected arrays by outputs' names", [apart])
 
 
 class Models:

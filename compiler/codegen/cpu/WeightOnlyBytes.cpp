@@ -208,9 +208,9 @@ void WeightOnlyByteEmitter::addPairs(const Part &part, Value offset, int64_t row
   auto type = VectorType::get({2 * lanes}, b.getI16Type());
   for (int64_t row = 0; row < rows; ++row) {
     SmallVector<Value> halves(digits * part.vectors);
-    for (auto [at, quad] : llvm::enumerate(right)) {
+    for (auto [at, ofQuad] : llvm::enumerate(right)) {
       Value left = rowQuad(offset, row, r.add(word, r.constant(at / quads)), at % quads);
-      for (auto [sum, numbers] : llvm::zip_equal(halves, quad)) {
+      for (auto [sum, numbers] : llvm::zip_equal(halves, ofQuad)) {
         Value pairs = pairsOfBytes(b, loc, numbers, left);
         sum = sum ? Value(arith::AddIOp::create(b, loc, sum, pairs)) : pairs;
       }

@@ -13,6 +13,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "passes/analysis/DeviceTraits.h"
 #include "passes/analysis/ScalarForm.h"
+#include "passes/plan/InPlace.h"
 #include "passes/plan/StepTimes.h"
 
 using namespace mlir;
@@ -82,10 +83,9 @@ static OpOperand *updatedOperand(plan::RunOp run, const SymbolTable &symbols) {
   auto kernel = symbols.lookup<plan::KernelOp>(run.getKernel());
   if (!kernel || kernel.getInPlaceAttr())
     return nullptr;
-  Operation *op = kernel.getBody().front().getTerminator()->getOperand(0).getDefiningOp();
-  auto operand = isa_and_nonnull<ScatterNdOp, ScatterElementsOp>(op)
-                     ? dyn_cast<BlockArgument>(op->getOperand(0))
-                     : grownOperand(kernel);
+  BlockArgument operand = plan::scatteredOver(kernel);
+  if (!operand)
+    operand = grownOperand(kernel);
   if (!operand || !operand.hasOneUse())
     return nullptr;
   return &run.getInputsMutable()[operand.getArgNumber()];

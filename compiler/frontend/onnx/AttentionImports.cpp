@@ -192,19 +192,6 @@ LogicalResult Attention::run() {
 
 LogicalResult attention(NodeImport &n) { return Attention(n).run(); }
 
-/// Whether `angles` are of as many entries as the batch of `x` has, or of one; reports where they
-/// are not, and has the run refuse them where that is open.
-bool areOfBatch(NodeImport &n, Value angles, Value x) {
-  int64_t given = n.dim(angles, 0);
-  if (!ShapedType::isDynamic(given))
-    return given == 1 || n.isAsLarge(angles, 0, x, 0, "batches");
-  Value size = n.sizeOf(angles, 0);
-  n.require(
-      n.toScalar(n.op<OrOp>(n.compare("eq", size, 1.0), n.compare("eq", size, n.sizeOf(x, 0)))),
-      "sizes of the batches differ");
-  return true;
-}
-
 LogicalResult rotaryEmbedding(NodeImport &n) {
   Value x = n.in(0), cosines = n.in(1), sines = n.in(2);
   if (!x || !cosines || !sines)
@@ -219,7 +206,8 @@ LogicalResult rotaryEmbedding(NodeImport &n) {
   // Angles may be of all entries of the batch; entries are not of all angles.
   if (n.rank(cosines) == 3 && n.rank(sines) == 3)
     for (Value v : {cosines, sines})
-      if (!areOfBatch(n, v, x) || !n.isAsLarge(v, 1, y, flat ? 1 : 2, "angles and positions"))
+      if (!n.isOneOrAsLarge(v, 0, x, 0, "batches") ||
+          !n.isAsLarge(v, 1, y, flat ? 1 : 2, "angles and positions"))
         return failure();
   y = rotateHeads(n, y, cosines, sines, n.i("rotary_embedding_dim"), n.i("interleaved") != 0,
                   flat ? 2 : 1);

@@ -129,8 +129,7 @@ std::optional<SmallVector<int64_t>> weir::onnx::kernelSize(NodeImport &n, Value 
   return std::nullopt;
 }
 
-/// The bias has a number for each channel: it is stretched to none.
-static Value withBias(NodeImport &n, Value y, Value bias) {
+Value weir::onnx::withBias(NodeImport &n, Value y, Value bias) {
   return y && n.hasOneEach(bias, y, 1, "bias") ? n.add(y, perChannel(n, bias, n.rank(y))) : Value();
 }
 

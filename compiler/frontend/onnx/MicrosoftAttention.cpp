@@ -334,10 +334,10 @@ bool GroupQuery::updatesCaches() {
   std::optional<SmallVector<int64_t>> asked = n.knownInts(6);
   auto isLong = [&](size_t input) {
     Value cache = n.has(input) ? n.in(input) : Value();
-    return cache && cast<RankedTensorType>(cache.getType()).getDimSize(2) >= asked->front();
+    return cache && n.dim(cache, 2) >= asked->front();
   };
   return asked && asked->size() == 1 && isLong(3) && isLong(4) && !n.has(10) &&
-         intOr(n, "qk_output", 0) == 0 && cast<RankedTensorType>(q.getType()).getDimSize(0) == 1;
+         intOr(n, "qk_output", 0) == 0 && n.dim(q, 0) == 1;
 }
 
 /// `fresh` in its lines of the cache, which may lie where the one that is fed does.

@@ -270,6 +270,18 @@ bool NodeImport::isAsLarge(Value x, int64_t axis, Value y, int64_t other, String
   return true;
 }
 
+bool NodeImport::isOneOrAsLarge(Value x, int64_t axis, Value y, int64_t other, StringRef what) {
+  if (!x || !y)
+    return false;
+  int64_t size = dim(x, axis);
+  if (!ShapedType::isDynamic(size))
+    return size == 1 || hasSize(y, other, size, what);
+  Value given = sizeOf(x, axis), isSame = compare("eq", given, sizeOf(y, other));
+  require(toScalar(op<OrOp>(isSame, compare("eq", given, 1.0))),
+          ("sizes of the " + what + " differ").str());
+  return true;
+}
+
 bool NodeImport::hasRank(Value v, int64_t rank, StringRef what) {
   if (v && this->rank(v) != rank)
     (void)invalid("expected rank " + Twine(rank) + " of the " + what + ", got " +
@@ -303,20 +315,9 @@ bool NodeImport::stretchesTo(Value v, Value x, StringRef what) {
                   Twine(rank(v)));
     return false;
   }
-  for (int64_t axis = 0; axis < rank(v); ++axis) {
-    int64_t own = dim(v, axis);
-    if (own == 1)
-      continue;
-    if (!ShapedType::isDynamic(own)) {
-      if (!hasSize(x, before + axis, own, what))
-        return false;
-      continue;
-    }
-    Value given = sizeOf(v, axis);
-    Value fits = compare("eq", given, sizeOf(x, before + axis));
-    require(toScalar(op<OrOp>(fits, compare("eq", given, 1.0))),
-            ("the " + what + " does not broadcast to the operand").str());
-  }
+  for (int64_t axis = 0; axis < rank(v); ++axis)
+    if (!isOneOrAsLarge(v, axis, x, before + axis, what))
+      return false;
   return true;
 }
 

@@ -144,6 +144,8 @@ public:
   bool hasSize(Value x, int64_t axis, int64_t size, llvm::StringRef what);
   /// Whether dimension `axis` of `x` is as large as `other` of `y`, likewise.
   bool isAsLarge(Value x, int64_t axis, Value y, int64_t other, llvm::StringRef what);
+  /// The same, or of size 1.
+  bool isOneOrAsLarge(Value x, int64_t axis, Value y, int64_t other, llvm::StringRef what);
   /// Whether `v` has that many dimensions; reports where it has not.
   bool hasRank(Value v, int64_t rank, llvm::StringRef what);
   /// Whether `v` is a vector of an entry for each of dimension `axis` of `x`, likewise.

@@ -86,12 +86,10 @@ Value weir::onnx::integerConv(NodeImport &n, Value x, Value filter, Value xZero,
 
 Value weir::onnx::quantizedConv(NodeImport &n, Value x) {
   Value sum = integerConv(n, x, n.in(3), n.in(2), n.in(5));
+  if (n.has(8))
+    sum = withBias(n, sum, n.in(8));
   if (!sum)
     return {};
-  if (n.has(8) && !n.hasOneEach(n.in(8), sum, 1, "bias"))
-    return {};
-  if (n.has(8))
-    sum = n.add(sum, perChannel(n, n.in(8), n.rank(x)));
   Type f32 = n.b.getF32Type();
   auto scaleOf = [&](size_t input) -> Value {
     Value v = n.cast(n.in(input), f32);

@@ -42,6 +42,10 @@ Value pooled(NodeImport &n, Value x, llvm::StringRef kind);
 /// A vector of one value a channel, shaped to broadcast over N C S… of `rank`.
 Value perChannel(TensorBuilder &t, Value vector, int64_t rank);
 
+/// `y` (N C S…) and a bias, which has a number for each channel: it is stretched to none. Null,
+/// with a report, where it has not.
+Value withBias(NodeImport &n, Value y, Value bias);
+
 } // namespace weir::onnx
 
 #endif // WEIR_COMPILER_FRONTEND_ONNX_WINDOW_H
