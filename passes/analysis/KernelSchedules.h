@@ -71,6 +71,10 @@ public:
   virtual bool takesPart(plan::KernelOp kernel, unsigned index,
                          llvm::ArrayRef<int64_t> extents) const = 0;
 
+  /// Whether the kernel can read argument `index` as a slice of another along `axis`, which it cuts
+  /// out by itself: as an operation that the argument's uses are uses of.
+  virtual bool readsSlice(plan::KernelOp kernel, unsigned index, int64_t axis) const = 0;
+
   /// Whether the kernel reads `argument` only at the index that it computes, so that `result`
   /// may be written over it.
   virtual bool readsInPlace(plan::KernelOp kernel, unsigned argument, unsigned result) const = 0;

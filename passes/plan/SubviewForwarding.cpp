@@ -11,6 +11,7 @@
 #include "dialects/weir/RecursiveReader.h"
 #include "dialects/weir/SliceBounds.h"
 #include "passes/analysis/DeviceTraits.h"
+#include "passes/plan/SliceReads.h"
 #include "passes/plan/StepTimes.h"
 #include "passes/plan/SubviewKernels.h"
 #include "passes/plan/SubviewPlaces.h"
@@ -559,8 +560,10 @@ int64_t plan::forwardSubviews(ModuleOp module, SymbolTable &symbols) {
   llvm::SetVector<Operation *> before = called();
   int64_t gone = 0;
   for (auto function : module.getOps<func::FuncOp>())
-    if (!function.isExternal() && !isOffloaded(function))
+    if (!function.isExternal() && !isOffloaded(function)) {
       gone += PartPlacer(function, symbols).run();
+      gone += readSlicesInPlace(function, symbols);
+    }
   // Kernels that nothing runs any more.
   llvm::SetVector<Operation *> after = called();
   for (Operation *kernel : before)

@@ -172,7 +172,8 @@ static void emitFewRows(KernelBuilder &r, plan::KernelOp kernel, DotGeneralOp do
     auto readRight = [&](int64_t v, ValueRange k) {
       Value own = panel ? r.add(panel, r.constant(v / each)) : Value();
       int64_t lane = (panel ? v % each : v) * lanes;
-      return std::make_pair(rhs.buffer.pointer, rhs.linear(r, depth, k[0], own, column, lane));
+      Value line = rhs.firstLine ? r.add(rhs.firstLine, k[0]) : k[0];
+      return std::make_pair(rhs.buffer.pointer, rhs.linear(r, depth, line, own, column, lane));
     };
     emitTile(r, kernel, dot, {few.count, vectors, lanes}, {depth},
              {readLeft, readRight, rhs.isPacked, rhs.narrow}, few.indexOfRow, column, limit);
@@ -261,7 +262,7 @@ GemmEmitter::Part GemmEmitter::partOf(ArrayRef<Value> at) {
     index = r.add(r.mul(index, target.dims[i]), at[i]);
   part.matrix = index;
   part.left = r.mul(index, r.mul(rows, isLeftTurned ? depth : step));
-  part.right = r.mul(index, depth);
+  part.right = rhs.lineOf(r, index, rhs.isTurned ? columns : depth);
   for (int64_t i = 0; i < batch; ++i)
     part.matrixRows = r.mul(part.matrixRows, rhs.dim(i));
   RowBlock block = evenBlock(r, rows, blockRows(), shape.rows, at[batch]);
@@ -369,7 +370,7 @@ void GemmEmitter::emitTileRows(const Part &part, const Columns &wanted, const De
 void GemmEmitter::copyColumns(const Part &part, const Columns &wanted, const DepthRange &range) {
   TileShape own{1, wanted.vectors, shape.lanes};
   if (rhs.isTurned)
-    return copyTurnedPanel(r, rhs, r.mul(part.right, columns),
+    return copyTurnedPanel(r, rhs, r.mul(part.right, rhs.buffer.dims.back()),
                            {range.from, range.count, part.column, wanted.limit}, own, shape.width(),
                            copied);
   copyPanel(r, rhs, {r.add(part.right, range.from), range.count, part.column, wanted.limit}, own,

@@ -30,7 +30,7 @@ private:
     llvm::SmallVector<mlir::Value> outer; ///< indices of the matrix in the batch
     mlir::Value panel;                    ///< the panel's number
     mlir::Value matrix;                   ///< its number in the batch
-    mlir::Value left, right;    ///< the matrices' first elements; of the right one, its first row
+    mlir::Value left, right;    ///< the matrices' first elements; of the right one, its first line
     mlir::Value matrixRows;     ///< rows of all matrices of the right operand
     mlir::Value firstRow, rows; ///< of the block
     mlir::Value column;         ///< the panel's first

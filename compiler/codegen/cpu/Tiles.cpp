@@ -9,6 +9,7 @@
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/ShapeSupport.h"
+#include "dialects/weir/SlicePlaces.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -97,7 +98,17 @@ ColumnsOperand::ColumnsOperand(KernelBuilder &r, Value operand) {
     isTurned = true;
     operand = transpose.getOperand();
   }
+  if (auto slice = operand.getDefiningOp<SliceOp>()) {
+    firstLine = sliceStart(slice, r, 0);
+    operand = slice.getOperand();
+  }
   buffer = r.bufferOf(operand);
+}
+
+Value ColumnsOperand::lineOf(KernelBuilder &r, Value number, Value lines) const {
+  if (!firstLine)
+    return r.mul(number, lines);
+  return r.add(r.mul(number, buffer.dims[buffer.dims.size() - 2]), firstLine);
 }
 
 Value ColumnsOperand::linear(KernelBuilder &r, Value rows, Value row, Value panel, Value column,

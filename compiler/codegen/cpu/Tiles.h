@@ -68,10 +68,13 @@ struct ColumnsOperand {
   bool isPacked = false;
   bool isTurned = false; ///< [A…, N, K]: its columns lie as lines, which are copied
   mlir::Type narrow;     ///< of elements that become f32 where they are read; null: none do
+  mlir::Value firstLine; ///< of a slice of `buffer` along its last dimension but one; null: 0
 
   ColumnsOperand(KernelBuilder &r, mlir::Value operand);
   /// Size of dimension `i` of A….
   mlir::Value dim(int64_t i) const { return buffer.dims[i + isPacked]; }
+  /// The line of `buffer` where matrix `number` begins, which has so many `lines`. Not of panels.
+  mlir::Value lineOf(KernelBuilder &r, mlir::Value number, mlir::Value lines) const;
   /// Linear index of column `column` + `lane` at `row`, which counts A… row-major
   /// out of `rows`; `panel` is column / width.
   mlir::Value linear(KernelBuilder &r, mlir::Value rows, mlir::Value row, mlir::Value panel,

@@ -68,6 +68,15 @@ class Case:
                 file.writestr(key + ".npy", npy(tuple(shape), values(shape, number)))
 
 
+def slice_behind_first(whole, part):
+    """All but the first line of matrices."""
+    bounds = "".join(f"    %{name} = weir.constant dense<{value}> : tensor<1xi64>\n"
+                     for name, value in (("from", 1), ("to", 2**31 - 1), ("by", 1)))
+    return (f"{bounds}    %part = weir.slice %{whole}, %from, %to, %by {{axes = array<i64: 1>, "
+            f"strict = false}} : ({{{whole}}}, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> "
+            f"{{{part}}}\n")
+
+
 def reduce(kind, axis, of, to):
     return (f'weir.reduce {of} {{axes = array<i64: {axis}>, keep_dims = true, kind = "{kind}"}} : '
             f"({{x}}) -> {{{to}}}")
@@ -134,6 +143,21 @@ CASES = [
          f"    %0 = weir.dot_general %x, %y {dot('f32', ': 0', '2', '1')} : ({{x}}, {{y}}) -> {{r}}\n"
          "    return %0 : {r}",
          [{"B": 2, "M": 70, "K": 200, "N": 203}, {"B": 3, "M": 4, "K": 9, "N": 16}], ["gemm"]),
+    # Open slices are cut out by the product, fixed ones are copied.
+    Case("a slice's columns", {"x": "BMK", "y": "BLK"},
+         {"r": ("BMP", "f32"), "p": ("BPK", "f32"), "t": ("BKP", "f32")},
+         slice_behind_first("y", "p") +
+         "    %t = weir.transpose %part {permutation = array<i64: 0, 2, 1>} : ({p}) -> {t}\n"
+         f"    %0 = weir.dot_general %x, %t {dot('f32', ': 0', '2', '1')} : ({{x}}, {{t}}) -> {{r}}\n"
+         "    return %0 : {r}",
+         [{"B": b, "M": m, "K": k, "L": rows, "P": max(rows - 1, 0)} for b, m, k, rows in
+          ((2, 4, 64, 129), (3, 1, 9, 17), (2, 70, 130, 66), (2, 3, 8, 1))], ["gemm"]),
+    Case("a slice's rows", {"x": "BMP", "y": "BLN"}, {"r": ("BMN", "f32"), "p": ("BPN", "f32")},
+         slice_behind_first("y", "p") +
+         f"    %0 = weir.dot_general %x, %part {dot('f32', ': 0', '2', '1')} : ({{x}}, {{p}}) -> "
+         "{r}\n    return %0 : {r}",
+         [{"B": b, "M": m, "N": n, "L": rows, "P": max(rows - 1, 0)} for b, m, n, rows in
+          ((2, 4, 64, 129), (3, 1, 9, 17), (2, 70, 130, 66), (2, 3, 8, 1))], ["gemm"]),
     Case("several columns", {"x": "BSD", "y": ["D", "H", 8]},
          {"r": (["B", "S", "H", 8], "f32")},
          f"    %0 = weir.dot_general %x, %y {dot('f32', '', '2', '0')} : ({{x}}, {{y}}) -> {{r}}\n"

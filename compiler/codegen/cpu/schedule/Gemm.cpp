@@ -182,6 +182,21 @@ public:
            takesPartOfTiles(kernel, index, extents, /*seesLines=*/false);
   }
 
+  /// A right operand's matrices may begin elsewhere, and lie farther apart.
+  bool readsSlice(KernelOp kernel, unsigned index, int64_t axis) const override {
+    BlockArgument argument = kernel.getBody().getArgument(index);
+    if (!argument.hasOneUse() || kernel.getSchedule()[schedule::packsRows] ||
+        axis + 2 != cast<RankedTensorType>(argument.getType()).getRank())
+      return false;
+    OpOperand *use = &*argument.getUses().begin();
+    for (Operation *op = use->getOwner(); isa<TransposeOp, CastOp>(op); op = use->getOwner()) {
+      if (!op->hasOneUse())
+        return false;
+      use = &*op->getUses().begin();
+    }
+    return isa<DotGeneralOp>(use->getOwner()) && use->getOperandNumber() == 1;
+  }
+
   /// Where sums wait in the result, operands are read behind that.
   bool readsInPlace(KernelOp kernel, unsigned argument, unsigned result) const override {
     return !kernel.getSchedule()[schedule::packsRows] &&

@@ -299,6 +299,10 @@ public:
     return strategyOf(kernel).takesPart(kernel, index, extents);
   }
 
+  bool readsSlice(KernelOp kernel, unsigned index, int64_t axis) const override {
+    return strategyOf(kernel).readsSlice(kernel, index, axis);
+  }
+
   bool readsInPlace(KernelOp kernel, unsigned argument, unsigned result) const override {
     return (hasOneResult(kernel) || strategyOf(kernel).storesLast()) &&
            strategyOf(kernel).readsInPlace(kernel, argument, result);

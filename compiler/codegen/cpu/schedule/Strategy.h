@@ -91,6 +91,7 @@ public:
 
   /// See KernelSchedules.
   virtual bool takesPart(plan::KernelOp, unsigned, llvm::ArrayRef<int64_t>) const { return false; }
+  virtual bool readsSlice(plan::KernelOp, unsigned, int64_t) const { return false; }
   /// The same, of a kernel of one result, or where storesLast(). Where this is not overridden,
   /// elementwise paths alone lead from the argument to results, and operations that `mayReadAhead`
   /// lets through.
