@@ -68,7 +68,7 @@ constexpr Rule rules[] = {
     {schedule::blocks.name, Form::Pair},       {schedule::lanes.name, Form::Amount},
     {schedule::positions.name, Form::Amount},  {schedule::streams.name, Form::Flag},
     {schedule::columns.name, Form::Flag},      {schedule::copied.name, Form::Indices},
-    {schedule::packsRows.name, Form::Flag},
+    {schedule::packsRows.name, Form::Flag},    {schedule::pairedSteps.name, Form::Flag},
 };
 
 /// What a kind's schedules have beside a grain, which all may have. Of a kind that has no rule
@@ -89,8 +89,10 @@ static KindRule ruleOf(ScheduleKind kind) {
             {merged.name, depthBlock.name, copiesPanels.name, whereItPays.name, fetchAhead.name,
              tuned.name, lines.name, packsRows.name}};
   case ScheduleKind::GemmAmxBf16:
-  case ScheduleKind::GemmInt8:
     return {{parts.name, tile.name}, {merged.name, depthBlock.name, copiesPanels.name}};
+  case ScheduleKind::GemmInt8:
+    return {{parts.name, tile.name},
+            {merged.name, depthBlock.name, copiesPanels.name, pairedSteps.name}};
   case ScheduleKind::GemmBf16:
     return {{parts.name, tile.name},
             {merged.name, depthBlock.name, pointwise.name, lines.name, blockTiles.name}};

@@ -107,7 +107,10 @@ inline constexpr ScheduleParameter<int64_t> depthBlock{"depth_block"};
 inline constexpr ScheduleParameter<Flag> packsRows{"packs_rows"};
 /// A part copies its panel of the right operand, which the program computes, to the stack.
 inline constexpr ScheduleParameter<Flag> copiesPanels{"copies_panels"};
-/// Beside that: only where the sizes, which are open, make it pay.
+/// Products of bytes: steps of four rows are added two at a time, in an order of each panel's
+/// (PairedSteps), which the last operand has.
+inline constexpr ScheduleParameter<Flag> pairedSteps{"paired_steps"};
+/// Beside copiesPanels: only where the sizes, which are open, make it pay.
 inline constexpr ScheduleParameter<Flag> whereItPays{"where_it_pays"};
 /// Whether tiles fetch the constants of the next panel, where that was chosen.
 inline constexpr ScheduleParameter<bool> fetchAhead{"fetch_ahead"};

@@ -380,8 +380,11 @@ std::optional<ByteWeights> weir::byteWeightsOf(const ByteOperand &right, const B
   for (int64_t n = 0; n < columns; ++n) {
     if (most[n] - least[n] > 255)
       return std::nullopt;
-    if (least[n] < -128 || most[n] > 127)
+    // As little as will do: large weights saturate sooner.
+    if (least[n] < -128)
       made.offsets[n] = static_cast<int32_t>(least[n] + 128);
+    else if (most[n] > 127)
+      made.offsets[n] = static_cast<int32_t>(most[n] - 127);
     isOffset |= made.offsets[n] != 0;
   }
   if (isPlain) {

@@ -27,6 +27,8 @@ void ByteEmitter::reserve() {
     sumsOnStack = stackBytes(width * 4);
   if (!isPairs)
     columnSums = sumsOnStack;
+  if (ofMany == Form::Paired && loops.size() > 1)
+    leftAt = stackBytes(depth / quad * 8);
   if (ofMany == Form::Wide) {
     widePanel = stackBytes(2 * depth * width);
     wideRows = stackBytes(2 * depth * most);
@@ -70,6 +72,12 @@ void ByteEmitter::choosePanel(Value column, Value packed) {
   bool isBounded = form == Form::Bounded;
   panels = isBounded ? bounded : copies ? panelOnStack : weights.pointer;
   panelBase = isBounded || copies ? r.constant(0) : r.mul(packed, r.constant(depth));
+  if (form == Form::Paired) {
+    Value number = r.divide(packed, r.constant(width));
+    besides = r.bufferOf(kernel.getBody().getArguments().back()).pointer;
+    beside = byteAddress(besides, r.mul(number, r.constant(besidePanels().pitch())));
+    columnSums = isSigned ? byteAddress(beside, r.constant(besidePanels().sums())) : Value();
+  }
   if (groups > 1)
     groupBase = r.mul(r.divide(column, r.constant(columns / groups)), r.constant(channels));
 }
@@ -81,6 +89,8 @@ void ByteEmitter::preparePanel(Value column, Value packed, Value firstRow) {
     boundPanel(r.mul(packed, r.constant(depth)));
   else if (form == Form::Wide)
     widenPanel(panels, panelBase);
+  else if (form == Form::Paired)
+    notePlaces();
   else if (columnSums)
     sumColumns();
 }
@@ -101,8 +111,8 @@ void ByteEmitter::panel(const RowPanel &rowPanel, Value first, Value last, const
     blocks(rowPanel, first, last, use.column);
   };
   std::optional<int64_t> rows = getConstantIntValue(use.rows);
-  if (rows || ofMany == Form::Plain)
-    return all(rows && *rows < fewRows ? Form::Plain : ofMany);
+  if (rows || ofMany == Form::Plain || ofMany == Form::Paired)
+    return all(ofMany != Form::Paired && rows && *rows < fewRows ? Form::Plain : ofMany);
   emitEither(
       r, r.less(use.rows, r.constant(fewRows)), [&] { all(Form::Plain); }, [&] { all(ofMany); });
 }

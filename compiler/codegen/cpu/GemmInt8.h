@@ -19,6 +19,8 @@
 // signed ones' sum is 128 at most, and -128 at least. Of constants it seldom is not. Parts bring a
 // panel's bounded part to the stack, with what pairs are beyond that in lists of their own,
 // a vector of columns each: so sums are exact, and cost a little more where lists are long.
+// Where weights leave so much room that pairs can be added two by two, their order and lists
+// were made while compiling (PairedSteps).
 //
 // Vectors pass by rows that have results alone, where a line is as many blocks as rows or a
 // block so many lines: a border of one would be a fifth of what lines of seven cost.
@@ -33,6 +35,7 @@
 
 #include "compiler/codegen/cpu/AmxRowPanels.h"
 #include "compiler/codegen/cpu/PackedBytes.h"
+#include "compiler/codegen/cpu/schedule/PairedSteps.h"
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Target.h"
 
@@ -60,7 +63,9 @@ public:
     ByteProducts unit = targetOf(kernel).getByteProducts();
     isTiles = unit == ByteProducts::Blocks;
     isPairs = unit == ByteProducts::Pairs;
-    if (isPairs && !copies && hasBoundedPairs(anchor))
+    if (kernel.getSchedule()[plan::schedule::pairedSteps])
+      ofMany = Form::Paired;
+    else if (isPairs && !copies && hasBoundedPairs(anchor))
       ofMany = Form::Bounded;
     else if (isPairs && depth <= deepestWide)
       ofMany = Form::Wide;
@@ -153,6 +158,21 @@ private:
   llvm::SmallVector<mlir::Value> sumsOfBytes(const RowPanel &rowPanel, mlir::Value base,
                                              llvm::ArrayRef<mlir::Value> inits, int64_t rows,
                                              int64_t first, int64_t count);
+  /// How what is beside paired panels lies.
+  PairedStepsLayout besidePanels() const {
+    return {weights.type.getDimSize(0), depth / quad, lanes};
+  }
+  mlir::Value loadWord(mlir::Value pointer, mlir::Value byte);
+  /// Where a row has the bytes of step `number`.
+  mlir::Value placeOfStep(mlir::Value number);
+  /// Writes these places to leftAt, where they are not multiples of a step.
+  void notePlaces();
+  llvm::SmallVector<mlir::Value> sumsOfPaired(const RowPanel &rowPanel, mlir::Value base,
+                                              llvm::ArrayRef<mlir::Value> inits, int64_t rows,
+                                              int64_t first, int64_t count);
+  /// addExcess of paired panels.
+  void addListed(const RowPanel &rowPanel, mlir::Value base, int64_t vector,
+                 llvm::MutableArrayRef<mlir::Value> sums);
   llvm::SmallVector<mlir::Value> sumsOfWords(llvm::ArrayRef<mlir::Value> inits, int64_t rows,
                                              int64_t first, int64_t count);
   /// Makes the panel at `column` the one that sums read. `packed` is the column among those of
@@ -235,6 +255,7 @@ private:
     Plain,
     Bounded, ///< without what pairs have beyond a half, which is in lists
     Wide,    ///< of halves
+    Paired,  ///< as they are, two steps to be added at a time
   };
   Form ofMany = Form::Plain;        ///< where there are rows enough
   Form form = Form::Plain;          ///< of the present panel
@@ -247,6 +268,8 @@ private:
   mlir::Value bounded;              ///< and for one that is bounded,
   mlir::Value excess, excessAt;     ///< for its lists and where in rows these belong,
   mlir::Value excessCounts;         ///< and for how long they are
+  mlir::Value besides, beside;      ///< what is beside paired panels, and beside the present one
+  mlir::Value leftAt;               ///< room for where rows have steps; null: one behind the other
   mlir::Value groupBase;            ///< channels before those of the panel's group; null: none
   int64_t columns = 0, lanes = 0;   ///< columns may be mlir::ShapedType::kDynamic
   int64_t step = 0;                 ///< rows of the weights that are added at once

@@ -349,13 +349,16 @@ void ByteEmitter::sumOfVectors(const RowPanel &rowPanel, Value base, int64_t row
   SmallVector<Value> inits;
   for (int64_t v = first; v < first + count; ++v)
     inits.append(rows, columnSums ? loadWords(columnSums, r.constant(v * lanes * 4)) : splat(0));
-  SmallVector<Value> sums = form == Form::Wide
-                                ? sumsOfWords(inits, rows, first, count)
+  SmallVector<Value> sums = form == Form::Wide ? sumsOfWords(inits, rows, first, count)
+                            : form == Form::Paired
+                                ? sumsOfPaired(rowPanel, base, inits, rows, first, count)
                                 : sumsOfBytes(rowPanel, base, inits, rows, first, count);
   for (int64_t v = 0; v < count; ++v) {
     auto own = MutableArrayRef(sums).slice(v * rows, rows);
     if (form == Form::Bounded)
       addExcess(rowPanel, base, first + v, own);
+    else if (form == Form::Paired)
+      addListed(rowPanel, base, first + v, own);
     for (auto [row, sum] : llvm::enumerate(own)) {
       int64_t at = row * width + (first + v) * lanes;
       LLVM::StoreOp::create(b, r.loc, sum, byteAddress(scratch, r.constant(at * 4)),
@@ -366,7 +369,8 @@ void ByteEmitter::sumOfVectors(const RowPanel &rowPanel, Value base, int64_t row
 
 void ByteEmitter::fetchAhead(Value place) {
   constexpr int64_t fewBytes = 1 << 16, lineBytes = 64;
-  if (sharers < 2 || copies || form != Form::Plain || weights.type.getNumElements() < fewBytes)
+  bool isInPlace = form == Form::Plain || form == Form::Paired;
+  if (sharers < 2 || copies || !isInPlace || weights.type.getNumElements() < fewBytes)
     return;
   // A step reads two lines. Two sharers fetch one each at every step; more go on half as fast, and
   // so on.

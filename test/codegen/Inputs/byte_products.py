@@ -82,6 +82,7 @@ class Model:
         self.folder = folder
         self.random = random.Random(11)
         self.isSmall = False
+        self.width = 0
         self.writer = graph_writer.Writer(self.random)
         self.feeds, self.opened, self.fetches, self.expected = b"", b"", b"", []
         self.inputs = zipfile.ZipFile(os.path.join(folder, "in.npz"), "w")
@@ -92,7 +93,10 @@ class Model:
 
     def weights(self, shape, kind):
         """`isSmall`: all but a few are so small that two of them, times the largest byte each, add
-        to a half of a word."""
+        to a half of a word. `width`: as networks have them, most of them near zero."""
+        if self.width:
+            return [max(-128, min(127, round(self.random.gauss(0, self.width))))
+                    for _ in range(count(shape))]
         if not self.isSmall:
             return self.bytes(shape, kind)
         return [self.random.choice((-128, 127, -127, 2)) if self.random.random() < 0.008
@@ -330,6 +334,15 @@ def main():
     model.image([1, 3, 20, 22], 16, [7, 7], INT8, -7, pads=3, stride=2)
     model.quantized([1, 6, 10, 9], 21, INT8, 12, 3, pads=1, isRead=True)
     model.quantized([1, 64, 5, 6], 60, UINT8, 7, 5, pads=0, scale=0.2)
+    # As networks have them, so that two pairs may be added: few that do not fit and many, of an odd
+    # number of steps, of few rows, windows that move by two and lie apart.
+    for model.width in (9, 26):
+        model.matmul([33, 260], 45, UINT8, zero=9)
+        model.matmul([2, 9, 100], 70, INT8, zero=-3)
+        model.matmul([3, 64], 40, UINT8)
+        model.conv([1, 16, 14, 13], 40, [3, 3], UINT8, zero=255, pads=1, stride=2)
+        model.conv([1, 12, 9, 8], 33, [3, 3], INT8, zero=100, dilation=2)
+        model.quantized([1, 64, 5, 6], 60, UINT8, 7, 5, pads=0, scale=0.2)
     model.write()
     folder = os.path.join(sys.argv[2], "out")
     if not os.path.isdir(folder):

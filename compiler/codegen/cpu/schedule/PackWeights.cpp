@@ -7,6 +7,7 @@
 
 #include "compiler/codegen/cpu/schedule/PackWeights.h"
 #include "compiler/codegen/cpu/schedule/LaneWindows.h"
+#include "compiler/codegen/cpu/schedule/PairedSteps.h"
 #include "compiler/codegen/cpu/schedule/RegisterTiles.h"
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
@@ -297,8 +298,38 @@ static OpOperand *joinLines(OpBuilder &b, OpOperand *weights, BlockArgument argu
   return &apart->getOpOperand(0);
 }
 
+/// Weights that bytes are multiplied by in pairs, whose steps are added two at a time where that
+/// pays (PairedSteps): what is beside them is one more operand.
+static void pairStepsOf(OpBuilder &b, plan::KernelOp kernel, BlockArgument argument,
+                        SmallVectorImpl<Value> &operands) {
+  Value &operand = operands[argument.getArgNumber()];
+  auto type = cast<RankedTensorType>(argument.getType());
+  int64_t columns = type.getShape().back(), rows = type.getNumElements() / columns;
+  DenseElementsAttr plain =
+      materializedConstant(cast<TypedAttr>(operand.getDefiningOp<ConstantOp>().getValue()));
+  if (!plain || plain.isSplat())
+    return;
+  ArrayRef raw(reinterpret_cast<const int8_t *>(plain.getRawData().data()), rows * columns);
+  int64_t lanes = vectorUnitOf(kernel->getParentOfType<ModuleOp>()).bytes / 4;
+  std::optional<PairedSteps> paired = pairSteps(raw, rows, columns, lanes);
+  if (!paired)
+    return;
+  Location loc = operand.getLoc();
+  replaceConstant(b, DenseElementsAttr::getFromRawBuffer(type, paired->weights), argument, operand);
+  auto beside = RankedTensorType::get({int64_t(paired->beside.size())}, type.getElementType());
+  auto added =
+      ConstantOp::create(b, loc, DenseElementsAttr::getFromRawBuffer(beside, paired->beside));
+  if (Attribute device = operand.getDefiningOp()->getAttr("weir.device"))
+    added->setAttr("weir.device", device);
+  operands.push_back(added);
+  kernel.getBody().front().addArgument(beside, loc);
+  kernel.setScheduleAttr(
+      plan::ScheduleBuilder(kernel.getSchedule()).set(plan::schedule::pairedSteps, true).get());
+}
+
 void weir::packPanels(OpBuilder &b, plan::KernelOp kernel, SmallVectorImpl<Value> &operands) {
   OpOperand *weights = columnsOperand(kernel);
+  Operation *anchor = weights->getOwner();
   auto argument = cast<BlockArgument>(weights->get());
   Value &operand = operands[argument.getArgNumber()];
   // Bytes that the program computes become panels on the stack.
@@ -306,14 +337,16 @@ void weir::packPanels(OpBuilder &b, plan::KernelOp kernel, SmallVectorImpl<Value
     kernel.setScheduleAttr(
         plan::ScheduleBuilder(kernel.getSchedule()).set(plan::schedule::copiesPanels, true).get());
   } else {
-    if (int64_t each = columnsOfLooseGroup(weights->getOwner()))
+    int64_t each = columnsOfLooseGroup(anchor);
+    if (each)
       weights = fillGroups(b, weights, argument, operand, each);
     auto type = cast<RankedTensorType>(argument.getType());
     int64_t rank = type.getRank();
-    if (isa<ConvOp>(weights->getOwner()) &&
-        type.getDimSize(rank - 2) % rowsOfWord(type.getElementType()) != 0)
+    if (isa<ConvOp>(anchor) && type.getDimSize(rank - 2) % rowsOfWord(type.getElementType()) != 0)
       weights = joinLines(b, weights, argument, operand);
-    packRows(b, weights, argument, operand, matrixPanel);
+    if (hasBoundedPairs(anchor) && !each)
+      pairStepsOf(b, kernel, argument, operands);
+    packRows(b, weights, argument, operands[argument.getArgNumber()], matrixPanel);
   }
 }
 

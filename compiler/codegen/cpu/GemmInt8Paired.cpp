@@ -1,0 +1,113 @@
+//===- GemmInt8Paired.cpp - sums of bytes, two steps at a time ------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// VPMADDUBSW twice, a sum of halves of words, and one VPMADDWD for both: three
+// multiplications for 64 products in place of four. See PairedSteps.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/codegen/cpu/GemmInt8.h"
+#include "dialects/weir/Pch.h"
+
+using namespace mlir;
+using namespace weir;
+
+Value ByteEmitter::loadWord(Value pointer, Value byte) {
+  Value word = LLVM::LoadOp::create(b, r.loc, b.getI32Type(), byteAddress(pointer, byte),
+                                    /*alignment=*/4);
+  return arith::IndexCastUIOp::create(b, r.loc, b.getIndexType(), word);
+}
+
+Value ByteEmitter::placeOfStep(Value number) {
+  return leftAt ? loadNumber(leftAt, number) : r.mul(number, r.constant(quad));
+}
+
+void ByteEmitter::notePlaces() {
+  if (!leftAt)
+    return;
+  std::function<void(size_t, Value, Value)> nest = [&](size_t level, Value from, Value number) {
+    if (level == loops.size())
+      return storeNumber(from, leftAt, number);
+    const SumLoop &loop = loops[level];
+    emitStepLoop(r, r.constant(0), r.constant(loop.count), 1, [&](Value i) {
+      nest(level + 1, r.add(from, r.mul(i, loop.left)),
+           r.add(number, r.mul(i, r.constant(loop.rows / quad))));
+    });
+  };
+  nest(0, r.constant(0), r.constant(0));
+}
+
+SmallVector<Value> ByteEmitter::sumsOfPaired(const RowPanel &rowPanel, Value base,
+                                             ArrayRef<Value> inits, int64_t rows, int64_t first,
+                                             int64_t count) {
+  const int64_t steps = depth / quad;
+  struct Step {
+    Value from; ///< in the left operand
+    SmallVector<Value, 4> columns;
+  };
+  auto load = [&](Value at) {
+    Value number =
+        loadWord(beside, r.add(r.constant(besidePanels().order()), r.mul(at, r.constant(4))));
+    Step step{r.add(base, placeOfStep(number)), {}};
+    Value place = r.add(panelBase, r.mul(at, r.constant(quad * width)));
+    for (int64_t v = first; v < first + count; ++v)
+      step.columns.push_back(loadWords(panels, r.add(place, r.constant(v * lanes * 4))));
+    return step;
+  };
+  SmallVector<Value> sums =
+      emitReductionLoops(r, {r.constant(steps / 2)}, inits, [&](ValueRange at, ValueRange carried) {
+        SmallVector<Value> next(carried);
+        Value step = r.mul(at[0], r.constant(2));
+        Step one = load(step), two = load(r.add(step, r.constant(1)));
+        fetchAhead(r.mul(step, r.constant(quad)));
+        fetchAhead(r.mul(r.add(step, r.constant(1)), r.constant(quad)));
+        for (int64_t row = 0; row < rows; ++row) {
+          Value offset = r.constant(offsetOf(rowPanel, row));
+          Value left = leftFour(r.add(one.from, offset)), other = leftFour(r.add(two.from, offset));
+          for (int64_t v = 0; v < count; ++v) {
+            Value pairs =
+                arith::AddIOp::create(b, r.loc, pairsOfBytes(b, r.loc, left, one.columns[v]),
+                                      pairsOfBytes(b, r.loc, other, two.columns[v]));
+            next[v * rows + row] = addHalves(next[v * rows + row], pairs, splatHalves(1));
+          }
+        }
+        return next;
+      });
+  if (steps % 2) {
+    Step last = load(r.constant(steps - 1));
+    for (int64_t row = 0; row < rows; ++row) {
+      Value left = leftFour(r.add(last.from, r.constant(offsetOf(rowPanel, row))));
+      for (int64_t v = 0; v < count; ++v)
+        sums[v * rows + row] = addBounded(sums[v * rows + row], left, last.columns[v]);
+    }
+  }
+  return sums;
+}
+
+void ByteEmitter::addListed(const RowPanel &rowPanel, Value base, int64_t vector,
+                            MutableArrayRef<Value> sums) {
+  const PairedStepsLayout layout = besidePanels();
+  auto all = cast<RankedTensorType>(kernel.getBody().getArguments().back().getType());
+  const int64_t room = layout.roomOf(all.getNumElements());
+  Value start = loadWord(beside, r.constant(layout.list(vector)));
+  Value count = loadWord(beside, r.constant(layout.list(vector) + 4));
+  SmallVector<Value> added =
+      emitReductionLoops(r, {count}, sums, [&](ValueRange at, ValueRange carried) {
+        Value entry = r.add(start, at[0]);
+        Value number =
+            loadWord(besides, r.add(r.constant(layout.places()), r.mul(entry, r.constant(4))));
+        Value from = r.add(base, placeOfStep(number));
+        Value right = loadWords(besides, r.add(r.constant(layout.weights(room)),
+                                               r.mul(entry, r.constant(lanes * quad))));
+        SmallVector<Value> next;
+        for (auto [row, sum] : llvm::enumerate(carried))
+          next.push_back(
+              addBounded(sum, leftFour(r.add(from, r.constant(offsetOf(rowPanel, row)))), right));
+        return next;
+      });
+  llvm::copy(added, sums.begin());
+}
