@@ -107,7 +107,9 @@ Value sameAsOperand(Operation *op, ArrayRef<Attribute> operands) {
       return {};
     bool isTrue = !isKnown || condition.getSplatValue<bool>();
     Value chosen = isTrue ? select.getOnTrue() : select.getOnFalse();
-    return keepsSizesOf(op, chosen) ? chosen : Value();
+    // A kernel, where alone sizes are marked, gives what it computes, not what it is given.
+    bool isGiven = isa<BlockArgument>(chosen) && op->hasAttr(equalSizesAttribute);
+    return keepsSizesOf(op, chosen) && !isGiven ? chosen : Value();
   }
   // Neutral operands. Not x + 0 for floats, which makes 0 of -0.
   bool isFloat = op->getNumOperands() && isa<FloatType>(elementOf(op->getOperand(0)));

@@ -8,6 +8,7 @@
 #include "passes/plan/StepBuilder.h"
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/ShapeSupport.h"
 #include "dialects/weir/Training.h"
 #include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "passes/analysis/Clusters.h"
@@ -139,11 +140,13 @@ Value StepBuilder::leafElement(Value tensor, ValueRange indices) {
     return LoadOp::create(b, loc, computeType(type.getElementType()), bufferOf(tensor), indices);
   TensorState &state = states[tensor];
   if (state.hasScalars) {
+    if (state.scalars.empty()) // never reached
+      return shape::reductionStart(*this, type.getElementType(), ReduceKind::Sum);
     Value linear = constant(0);
     for (auto [index, size] : llvm::zip(indices, type.getShape()))
       linear = add(mul(linear, constant(size)), index);
     APInt known;
-    if (matchPattern(linear, m_ConstantInt(&known)))
+    if (matchPattern(linear, m_ConstantInt(&known)) && known.ult(state.scalars.size()))
       return state.scalars[known.getZExtValue()];
     Value result = state.scalars[0];
     for (size_t i = 1; i < state.scalars.size(); ++i)

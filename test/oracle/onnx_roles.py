@@ -104,7 +104,7 @@ RULES = {
     "QLinearGlobalAveragePool": "X[N,C,S...] x_scale[]:scale x_zero_point[]:zero y_scale[]:scale"
                                 " y_zero_point[]:zero",
     "MaxRoiPool": "X[N,C,H,W] rois[Q,5]:rois",
-    "RoiAlign": "X[N,C,H,W] rois[Q,4]:boxes batch_indices[Q]:index=N",
+    "RoiAlign": "X[N,C,H,W] rois[Q,4]:boxes batch_indices[Q]:below=N",
     "BatchNormalization": "X[N,C,S...] scale[C] B[C] input_mean[C] input_var[C]:positive",
     "InstanceNormalization": "input[N,C,S...] scale[C] B[C]",
     "GroupNormalization": "X[N,C*g,S...] scale[C*g] bias[C*g]",

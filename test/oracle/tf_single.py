@@ -268,6 +268,8 @@ class Draw(shapes.Operands):
         value = values.elements(self.random, dtype, shape, kind)
         # What unsigned integers make of negative numbers C++ leaves open.
         unsigned = "DstT" in self.types and numpy_type(self.types["DstT"]).kind == "u"
+        if unsigned and dtype.kind == "c":
+            return np.minimum(np.abs(value.real), 127).astype(dtype)
         return np.abs(value) if unsigned and values.is_float(dtype) else value
 
 
@@ -280,6 +282,9 @@ def terms_of(name, operands):
 
 def make(random, op):
     drawn = Draw(random, op).draw()
+    if op.name == "SparseAdd" and drawn.operands[1][1].dtype == np.int64 and \
+            np.any(drawn.operands[6][1] < 1):
+        raise Reject("a threshold with which TensorFlow drops all sums of two")
     form = str(random.choice(["fixed", "open", "unranked"], p=[0.6, 0.38, 0.02]))
     feeds, constants, definition = {}, [], graph_pb2.GraphDef()
     definition.versions.producer = 2474 if not op.HasField("deprecation") else \

@@ -170,7 +170,7 @@ void requireOneDerived(NodeImport &n, Value shape) {
   if (entries)
     for (const KnownInteger &entry : *entries)
       mayDerive += entry.value ? *entry.value < 0 : !entry.isSymbol();
-  if (!shape || n.rank(shape) != 1 || (entries && mayDerive < 2))
+  if (!shape || (entries && mayDerive < 2))
     return;
   Value derived = n.cast(n.compare("lt", shape, 0.0), n.b.getI64Type());
   n.require(n.compare("le", n.reduce(derived, "sum", {0}, false), 1.0),
@@ -184,7 +184,7 @@ LogicalResult reshape(NodeImport &n) {
     shape = n.ints(n.is("shape").value_or(SmallVector<int64_t>()));
   else
     shape = n.in(1);
-  if (!x || !shape)
+  if (!x || !n.hasRank(shape, 1, "shape"))
     return failure();
   shape = n.cast(shape, n.b.getI64Type());
   requireOneDerived(n, shape);
@@ -412,7 +412,7 @@ LogicalResult trilu(NodeImport &n) {
 
 LogicalResult oneHot(NodeImport &n) {
   Value indices = n.in(0), depth = n.in(1), values = n.in(2);
-  if (!indices || !depth || !values)
+  if (!indices || !depth || !n.hasEntries(values, 2, "values"))
     return failure();
   std::optional<int64_t> axis = n.axis(n.i("axis"), n.rank(indices) + 1);
   if (!axis)

@@ -99,10 +99,20 @@ Value Attention::bias() {
     if (!n.isBool(mask)) // integers are added, too, and have no infinity
       mask = n.cast(mask, type);
     // A mask shorter than the keys hides the rest.
-    int64_t own = n.dim(mask, n.rank(mask) - 1);
-    int64_t all = n.dim(k, 2);
-    bool shorter = own != all && own != 1 && !ShapedType::isDynamic(own);
-    if (shorter || (own == 1 && all > 1)) {
+    int64_t last = n.rank(mask) - 1, own = n.dim(mask, last), all = n.dim(k, 2);
+    bool isOpen = ShapedType::isDynamic(own) || ShapedType::isDynamic(all);
+    if (!isOpen && own > all) {
+      (void)n.invalid("found a mask of " + Twine(own) + " keys for " + Twine(all));
+      return {};
+    }
+    if (ShapedType::isDynamic(own)) {
+      n.require(n.toScalar(n.compare("eq", n.sizeOf(mask, last), keys)),
+                "the mask has another number of keys than there are; give it with --shape",
+                unimplemented);
+    } else if (own != all) {
+      if (isOpen)
+        n.require(n.compare("ge", n.toScalar(keys), static_cast<double>(own)),
+                  "the mask has more keys than there are");
       SmallVector<Value> pads(2 * n.rank(mask), n.ints({0}));
       pads.back() = n.sub(keys, n.sizeOf(mask, n.rank(mask) - 1));
       Value fill = n.isBool(mask) ? n.like(mask, 0) : n.like(mask, -infinity);

@@ -373,6 +373,9 @@ LogicalResult maxUnpool(NodeImport &n) {
   int64_t spatial = n.rank(x) - 2;
   if (spatial < 1)
     return n.invalid("expected three dimensions or more, got " + Twine(n.rank(x)));
+  if (!n.isSameShape(indices, x, "indices and values") ||
+      (n.has(2) && !n.hasEntries(n.in(2), n.rank(x), "size that is asked for")))
+    return failure();
   SmallVector<int64_t> size = n.is("kernel_shape").value_or(SmallVector<int64_t>());
   SmallVector<int64_t> strides = n.is("strides").value_or(SmallVector<int64_t>(spatial, 1));
   SmallVector<int64_t> pads = n.is("pads").value_or(SmallVector<int64_t>(2 * spatial, 0));

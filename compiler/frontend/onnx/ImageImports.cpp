@@ -244,6 +244,12 @@ LogicalResult resize(NodeImport &n) {
     Value v = n.in(i);
     return v && n.sizes(v) != ArrayRef<int64_t>{0};
   };
+  size_t from = given(3) ? 3 : 2;
+  auto count = static_cast<int64_t>(p.axes.size());
+  if (given(from) && !n.hasEntries(n.in(from), count, "sizes or scales"))
+    return failure();
+  if (crop && given(1) && !n.hasEntries(n.in(1), 2 * count, "region"))
+    return failure();
   if (given(3)) {
     if (!giveSizes(n, x, 3, p, crop, n.version >= 18 ? n.s("keep_aspect_ratio_policy") : ""))
       return failure();
@@ -315,7 +321,7 @@ LogicalResult affineGrid(NodeImport &n) {
   Value theta = n.in(0), size = n.in(1);
   if (!theta || !size)
     return failure();
-  int64_t entries = n.dim(size, 0), dims = entries == 4 ? 2 : 3;
+  int64_t entries = n.rank(size) == 1 ? n.dim(size, 0) : -1, dims = entries == 4 ? 2 : 3;
   if (entries != 4 && entries != 5)
     return n.invalid("found a size that has not 4 or 5 entries");
   if (n.rank(theta) != 3)

@@ -30,6 +30,16 @@ Value startsInside(NodeImport &n, Value x, ArrayRef<int64_t> axes, Value starts,
                   wide);
 }
 
+/// Whether there are as many starts, ends and steps as axes: `count`, or as `all` has.
+bool isBoundEach(NodeImport &n, int64_t count, Value all) {
+  for (size_t input : {1, 2, 4})
+    if (n.has(input) &&
+        !(ShapedType::isDynamic(count) ? n.isAsLarge(n.in(input), 0, all, 0, "bounds and axes")
+                                       : n.hasSize(n.in(input), 0, count, "bounds of axes")))
+      return false;
+  return true;
+}
+
 LogicalResult slice(NodeImport &n) {
   Value x = n.in(0);
   if (!x)
@@ -50,6 +60,9 @@ LogicalResult slice(NodeImport &n) {
     steps = n.has(4) ? n.in(4) : Value();
     if (n.has(3))
       given = n.knownInts(3);
+    if (!isBoundEach(n, given ? int64_t(given->size()) : n.dim(n.in(n.has(3) ? 3 : 1), 0),
+                     n.in(n.has(3) ? 3 : 1)))
+      return failure();
     if (n.has(3) ? !given : ShapedType::isDynamic(count)) {
       // Axes that only the run knows, or how many: bounds for all, moved to their places.
       Value axes = n.has(3)
@@ -72,6 +85,9 @@ LogicalResult slice(NodeImport &n) {
     if (!from || !to || from->size() != to->size())
       return n.invalid("found starts and ends that do not go together");
     given = n.is("axes");
+    if (given && given->size() != from->size())
+      return n.invalid("found " + Twine(from->size()) + " starts for " + Twine(given->size()) +
+                       " axes");
     starts = n.ints(*from);
     ends = n.ints(*to);
     count = from->size();
@@ -185,12 +201,19 @@ LogicalResult pad(NodeImport &n) {
     value = n.like(x, n.f("value"));
   } else {
     pads = n.in(1);
+    // ONNX Runtime's own takes a row, too.
+    if (!n.node.domain.empty() && n.rank(pads) == 2 && n.hasSize(pads, 0, 1, "pads"))
+      pads = n.reshape(pads, {-1});
     if (n.has(2) && n.in(2))
       value = n.toScalar(n.in(2));
   }
   if (!pads || !value)
     return failure();
   std::optional<SmallVector<int64_t>> axes = n.knownInts(3);
+  int64_t padded = axes ? int64_t(axes->size()) : n.has(3) ? n.dim(n.in(3), 0) : rank;
+  if (ShapedType::isDynamic(padded) ? !n.hasRank(pads, 1, "pads")
+                                    : !n.hasEntries(pads, 2 * padded, "pads"))
+    return failure();
   if (n.has(3) && !axes) {
     Value at = n.in(3);
     int64_t count = at ? n.dim(at, 0) : ShapedType::kDynamic;

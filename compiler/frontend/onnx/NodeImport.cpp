@@ -289,6 +289,10 @@ bool NodeImport::hasRank(Value v, int64_t rank, StringRef what) {
   return v && this->rank(v) == rank;
 }
 
+bool NodeImport::hasEntries(Value v, int64_t count, StringRef what) {
+  return hasRank(v, 1, what) && hasSize(v, 0, count, what);
+}
+
 bool NodeImport::hasOneEach(Value v, Value x, int64_t axis, StringRef what) {
   if (axis < 0) {
     (void)invalid("found a scalar, which has no dimension for its " + what);

@@ -148,6 +148,8 @@ public:
   bool isOneOrAsLarge(Value x, int64_t axis, Value y, int64_t other, llvm::StringRef what);
   /// Whether `v` has that many dimensions; reports where it has not.
   bool hasRank(Value v, int64_t rank, llvm::StringRef what);
+  /// Whether `v` is a vector of `count` entries, likewise.
+  bool hasEntries(Value v, int64_t count, llvm::StringRef what);
   /// Whether `v` is a vector of an entry for each of dimension `axis` of `x`, likewise.
   bool hasOneEach(Value v, Value x, int64_t axis, llvm::StringRef what);
   /// Whether dimensions [begin, rank) of `x` are as large as those of `y` of the same rank.

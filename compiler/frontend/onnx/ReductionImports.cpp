@@ -58,6 +58,9 @@ std::optional<Reduction> reduction(NodeImport &n, int64_t sinceInput) {
   if (n.version < sinceInput) {
     given = n.is("axes");
   } else {
+    // A scalar is a vector of one.
+    if (n.has(1) && n.rank(n.in(1)) > 1 && !n.hasRank(n.in(1), 1, "axes"))
+      return std::nullopt;
     if (n.has(1) && !(given = n.knownInts(1))) {
       r.computed = n.in(1);
       return r.computed ? std::optional(r) : std::nullopt;
@@ -181,10 +184,10 @@ LogicalResult cumulative(NodeImport &n, StringRef kind) {
   };
   std::optional<SmallVector<int64_t>> given = n.knownInts(1);
   if (!given)
-    return n.result(chooseAxes(n, at, n.rank(x),
+    return n.result(chooseAxes(n, n.reshape(at, {1}), n.rank(x),
                                [&](Ints axes) { return axes.empty() ? Value() : along(axes[0]); }));
-  if (given->empty())
-    return n.invalid("found no axis");
+  if (given->size() != 1)
+    return n.invalid("expected one axis, got " + Twine(given->size()));
   std::optional<int64_t> axis = n.axis((*given)[0], n.rank(x));
   return axis ? n.result(along(*axis)) : failure();
 }

@@ -37,6 +37,9 @@ static LogicalResult sobol(NodeImport &n) {
   Type element = n.elementAttr("dtype");
   if (in.empty() || !element)
     return failure();
+  for (Value one : in)
+    if (!n.hasRank(one, 0))
+      return failure();
   auto known = [&](size_t i) {
     auto value = n.knownInts(i);
     return value && value->size() == 1 && value->front() > 0 ? value->front() : kOpen;

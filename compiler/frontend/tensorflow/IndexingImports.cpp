@@ -346,7 +346,11 @@ static LogicalResult dynamicStitch(NodeImport &n) {
     Value indices = n.in(i), data = n.in(count + i);
     if (!indices || !data)
       return failure();
-    require(n, n.compare("ge", indices, 0), "an index is negative");
+    // There are as many rows as an index of 32 bits can count.
+    require(n,
+            n.op<AndOp>(n.compare("ge", indices, 0),
+                        n.compare("lt", indices, double(std::numeric_limits<int32_t>::max()))),
+            "an index is negative, or the largest integer");
     std::optional<int64_t> bound = boundOf(indices);
     if (n.knownInts(i) || (bound && *bound <= known))
       continue;

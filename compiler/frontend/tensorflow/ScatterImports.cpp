@@ -30,7 +30,10 @@ static LogicalResult requireOnePlaceEach(NodeImport &n, Value indices, Value sha
   if (length < 0)
     return n.unsupported("found strings to be scattered by indices of unknown length");
   Value tuples = n.toI64(n.reshape(indices, {-1, length}));
-  Value keys = linearKeys(n, tuples, n.slice(n.toI64(shape), 0, 0, length), length);
+  Value sizes = n.slice(n.toI64(shape), 0, 0, length);
+  require(n, n.op<AndOp>(n.compare("ge", tuples, 0), n.compare("lt", tuples, sizes)),
+          "an index is out of range");
+  Value keys = linearKeys(n, tuples, sizes, length);
   Distinct places = distinct(n, keys);
   if (!places)
     return failure();

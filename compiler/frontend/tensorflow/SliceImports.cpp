@@ -107,9 +107,15 @@ static LogicalResult stridedSlice(NodeImport &n) {
   for (Value bound : bounds)
     if (!n.hasRank(bound, 1))
       return failure();
-  int64_t entries = n.dim(bounds[0], 0);
+  int64_t entries = ShapedType::kDynamic;
+  for (Value bound : bounds)
+    if (ShapedType::isDynamic(entries))
+      entries = n.dim(bound, 0);
   if (ShapedType::isDynamic(entries))
     return n.unsupported("found an unknown number of indices");
+  for (Value bound : bounds)
+    if (failed(requireSize(n, bound, 0, entries, "indices")))
+      return failure();
   auto spec = parseSpec(n, n.rank(x), entries);
   if (!spec)
     return failure();

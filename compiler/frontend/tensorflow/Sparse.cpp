@@ -34,11 +34,15 @@ SparseTensor weir::tf::makeSparse(NodeImport &n, Value indices, Value values, Va
   return x;
 }
 
+void weir::tf::requireValueEach(NodeImport &n, const SparseTensor &x) {
+  require(n, n.compare("eq", n.sizeOf(x.values, 0), n.sizeOf(x.indices, 0)),
+          "a sparse tensor must have a value for each index");
+}
+
 SparseTensor weir::tf::sparseInput(NodeImport &n, size_t indices, size_t values, size_t shape) {
   SparseTensor x = makeSparse(n, n.in(indices), n.in(values), n.in(shape));
   if (x) {
-    require(n, n.compare("eq", n.sizeOf(x.values, 0), n.sizeOf(x.indices, 0)),
-            "a sparse tensor must have a value for each index");
+    requireValueEach(n, x);
     require(n, n.compare("ge", x.shape, 0), "a size of a sparse tensor is negative");
     // Of no indices any rank is a matrix without elements.
     require(n, n.compare("eq", n.sizeOf(n.in(indices), 1), double(x.rank)),
@@ -48,6 +52,12 @@ SparseTensor weir::tf::sparseInput(NodeImport &n, size_t indices, size_t values,
 }
 
 Value weir::tf::take(NodeImport &n, Value v, Value indices, int64_t axis) {
+  // Of slices without elements none is read.
+  if (v && indices && n.isStatic(v) && n.type(v).getNumElements() == 0) {
+    Value size = n.toScalar(n.sizeOf(v, axis)), wide = n.toI64(indices);
+    require(n, n.op<AndOp>(n.compare("ge", wide, 0), n.compare("lt", wide, size)),
+            "an index is out of range");
+  }
   return n.op<GatherOp>(v, indices, n.number(axis), n.number(0), n.flag(false));
 }
 

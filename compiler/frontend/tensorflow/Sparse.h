@@ -31,7 +31,9 @@ struct SparseTensor {
 
 /// The sparse tensor of three inputs. Reports where its rank is not known.
 SparseTensor sparseInput(NodeImport &n, size_t indices, size_t values, size_t shape);
-/// Ends the run with INVALID_ARGUMENT where an index of `x` is outside of its shape.
+/// Ends the run with INVALID_ARGUMENT where `x` has not a value for each index.
+void requireValueEach(NodeImport &n, const SparseTensor &x);
+/// The same where an index of `x` is outside of its shape.
 void requireInside(NodeImport &n, const SparseTensor &x);
 SparseTensor makeSparse(NodeImport &n, Value indices, Value values, Value shape);
 

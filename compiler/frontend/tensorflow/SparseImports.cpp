@@ -30,7 +30,10 @@ static SparseTensor sparseMatrixInput(NodeImport &n, size_t indices, size_t valu
     return {};
   if (n.rank(places) == 2 && ShapedType::isDynamic(n.dim(places, 1)))
     sizes = n.reshape(sizes, {2});
-  return makeSparse(n, places, n.in(values), sizes);
+  SparseTensor x = makeSparse(n, places, n.in(values), sizes);
+  if (x)
+    requireValueEach(n, x);
+  return x;
 }
 
 //===----------------------------------------------------------------------===//

@@ -178,3 +178,11 @@ func.func @chosen_of_equal_sizes(%x: tensor<?xf32>, %s: tensor<f32>) -> (tensor<
   %2 = weir.select %c, %x, %y : (tensor<1xi1>, tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
   return %0, %1, %2 : tensor<?xf32>, tensor<?xf32>, tensor<?xf32>
 }
+
+// A kernel gives nothing that it was given.
+// CHECK-LABEL: @marked_as_of_equal_sizes
+// CHECK: weir.select
+func.func @marked_as_of_equal_sizes(%c: tensor<?xi1>, %x: tensor<?xf32>) -> tensor<?xf32> {
+  %0 = weir.select %c, %x, %x {weir.equal_sizes} : (tensor<?xi1>, tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
