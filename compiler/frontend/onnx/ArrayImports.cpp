@@ -162,19 +162,28 @@ Value keepZeros(NodeImport &n, Value x, Value shape) {
   return n.concat(parts, 0);
 }
 
-/// Two sizes of -1 are refused, for which 1 and 1 would serve where there is one element. Where at
-/// most one may be negative nothing is computed.
-void requireOneDerived(NodeImport &n, Value shape) {
+/// Two sizes of -1 are refused, for which 1 and 1 would serve where there is one element, and one
+/// beside a size of 0 (`allowsZero`), beside which any would. Where neither may be nothing is
+/// computed.
+void requireDerivable(NodeImport &n, Value shape, bool allowsZero) {
   auto entries = followIntegers(shape);
-  int64_t mayDerive = 0;
+  int64_t mayDerive = 0, mayBeZero = 0;
   if (entries)
-    for (const KnownInteger &entry : *entries)
+    for (const KnownInteger &entry : *entries) {
       mayDerive += entry.value ? *entry.value < 0 : !entry.isSymbol();
-  if (!shape || (entries && mayDerive < 2))
+      mayBeZero += !entry.value || *entry.value == 0;
+    }
+  if (!shape)
     return;
-  Value derived = n.cast(n.compare("lt", shape, 0.0), n.b.getI64Type());
-  n.require(n.compare("le", n.reduce(derived, "sum", {0}, false), 1.0),
-            "more than one size of the shape that is asked for is -1");
+  if (!entries || mayDerive > 1) {
+    Value derived = n.cast(n.compare("lt", shape, 0.0), n.b.getI64Type());
+    n.require(n.compare("le", n.reduce(derived, "sum", {0}, false), 1.0),
+              "more than one size of the shape that is asked for is -1");
+  }
+  if (allowsZero && (!entries || (mayDerive && mayBeZero)))
+    n.require(n.op<OrOp>(n.reduce(n.compare("ge", shape, 0.0), "all", {0}, false),
+                         n.reduce(n.compare("ne", shape, 0.0), "all", {0}, false)),
+              "the shape that is asked for has a size of -1 beside one of 0");
 }
 
 LogicalResult reshape(NodeImport &n) {
@@ -187,8 +196,9 @@ LogicalResult reshape(NodeImport &n) {
   if (!x || !n.hasRank(shape, 1, "shape"))
     return failure();
   shape = n.cast(shape, n.b.getI64Type());
-  requireOneDerived(n, shape);
-  if (n.version < 14 || n.i("allowzero") == 0)
+  bool allowsZero = n.version >= 14 && n.i("allowzero") != 0;
+  requireDerivable(n, shape, allowsZero);
+  if (!allowsZero)
     shape = keepZeros(n, x, shape);
   return n.result(frontend::ofGivenShape(
       n, n.reshapeTo(x, shape), shape, true,
@@ -455,6 +465,8 @@ LogicalResult depthToSpace(NodeImport &n) {
   if (!x || !n.isStep(block) || n.rank(x) != 4)
     return n.invalid("found a tensor that is not of rank 4, or a blocksize "
                      "that is not in [1, 2^31)");
+  if (!n.isMultiple(x, 1, block * block, "places of a block"))
+    return failure();
   bool columns = n.version >= 11 && n.s("mode") == "CRD";
   Value channels = n.div(n.sizeOf(x, 1), double(block * block));
   Value side = n.ints({block});
@@ -476,6 +488,9 @@ LogicalResult spaceToDepth(NodeImport &n) {
   if (!x || !n.isStep(block) || n.rank(x) != 4)
     return n.invalid("found a tensor that is not of rank 4, or a blocksize "
                      "that is not in [1, 2^31)");
+  if (!n.isMultiple(x, 2, block, "rows of a block") ||
+      !n.isMultiple(x, 3, block, "columns of a block"))
+    return failure();
   Value side = n.ints({block});
   Value height = n.div(n.sizeOf(x, 2), double(block));
   Value width = n.div(n.sizeOf(x, 3), double(block));

@@ -267,7 +267,16 @@ LogicalResult gather(NodeImport &n) {
   if (!x || !indices)
     return failure();
   std::optional<int64_t> axis = n.axis(n.i("axis"), n.rank(x));
-  return axis ? n.result(n.gather(x, indices, *axis)) : failure();
+  if (!axis)
+    return failure();
+  // Of parts without elements none is read.
+  if (n.isStatic(x) && n.type(x).getNumElements() == 0) {
+    auto size = static_cast<double>(n.dim(x, *axis));
+    Value isInside = n.op<AndOp>(n.compare("ge", indices, -size), n.compare("lt", indices, size));
+    n.require(n.reduce(isInside, "all", axesFrom(0, n.rank(indices)), false),
+              "an index is out of range");
+  }
+  return n.result(n.gather(x, indices, *axis));
 }
 
 LogicalResult gatherElements(NodeImport &n) {

@@ -428,6 +428,8 @@ LogicalResult gatedRmsNorm(NodeImport &n) {
   Value x = n.in(0), scale = n.in(1), gate = n.widen(n.in(2));
   if (!x || !scale || !gate)
     return failure();
+  if (n.rank(scale) == 0)
+    scale = n.reshape(scale, {1});
   if (n.rank(x) < 1 || n.rank(scale) != 1)
     return n.invalid("expected rows, and a scale of one dimension");
   std::string_view name = n.hasAttr("activation") ? n.s("activation") : "silu";

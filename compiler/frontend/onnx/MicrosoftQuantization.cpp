@@ -385,6 +385,12 @@ LogicalResult gatherBlockQuantized(NodeImport &n) {
         Twine(*gathered) + " and quantize_axis " + Twine(*blocked));
   Type f32 = n.b.getF32Type();
   bool packed = n.element(data).isUnsignedInteger(8) && bits < 8;
+  if (!n.hasRank(scales, rank, "scales") || (n.has(3) && !n.hasRank(n.in(3), rank, "zero points")))
+    return failure();
+  for (int64_t i = 0; i < rank - 1; ++i)
+    if (!n.isAsLarge(scales, i, data, i, "data and scales") ||
+        (n.has(3) && !n.isAsLarge(n.in(3), i, data, i, "data and zero points")))
+      return failure();
   auto rows = [&](Value v) { return n.gather(v, indices, 0); };
   Value q = rows(data);
   q = packed ? unpackBits(n, q, bits) : q;
@@ -393,9 +399,20 @@ LogicalResult gatherBlockQuantized(NodeImport &n) {
   int64_t blocks = n.dim(scales, rank - 1), size = n.dim(q, n.rank(q) - 1);
   if (!q || !scale || ShapedType::isDynamic(blocks))
     return n.unsupported("found scales of open size");
+  Value whole = n.sizeOf(q, n.rank(q) - 1);
+  if (ShapedType::isDynamic(size))
+    n.require(n.toScalar(n.compare("eq", n.div(n.add(whole, double(block - 1)), double(block)),
+                                   double(blocks))),
+              "rows have another number of blocks than their scales");
+  else if (llvm::divideCeil(size, block) != static_cast<uint64_t>(blocks))
+    return n.invalid("expected a scale for each block of " + Twine(block) + " of " + Twine(size) +
+                     " numbers, got " + Twine(blocks));
   Value zero;
   if (n.has(3)) {
     zero = rows(n.in(3));
+    int64_t each = packed ? 8 / bits : 1;
+    if (!n.hasSize(zero, n.rank(zero) - 1, llvm::divideCeil(blocks, each), "zero points"))
+      return failure();
     zero = packed ? n.slice(unpackBits(n, zero, bits), n.rank(zero) - 1, 0, blocks) : zero;
     zero = n.cast(zero, f32);
   } else if (packed || n.element(data).isUnsignedInteger(8)) {
@@ -411,7 +428,7 @@ LogicalResult gatherBlockQuantized(NodeImport &n) {
     repeats.back() = block;
     wide = n.op<TileOp>(wide, n.ints(repeats));
     wide = n.reshapeTo(wide, n.concat({n.shapeSlice(v, 0, last), n.ints({blocks * block})}, 0));
-    return ShapedType::isDynamic(size) ? wide : n.slice(wide, last, 0, size);
+    return n.op<SliceOp>(wide, n.ints({0}), whole, n.ints({1}), n.list({last}), n.flag(false));
   };
   Value centre = zero ? n.sub(q, spread(zero)) : q;
   Value y = n.mul(centre, spread(n.cast(scale, f32)));

@@ -388,8 +388,8 @@ private:
       if (!v || n.rank(v) == 0)
         return v;
       int64_t directions = n.s("direction") == "bidirectional" ? 2 : 1;
-      if (n.dim(v, 0) == 1)
-        return n.pick(v, 0, 0);
+      if (n.rank(v) == 2 && !n.isAsLarge(v, 1, n.in(1), 2, "weights' scales and columns"))
+        return {};
       return n.hasSize(v, 0, directions, "weights' scales and zero points")
                  ? n.pick(v, 0, cell.direction)
                  : Value();

@@ -74,7 +74,10 @@ template <int64_t spatial> static LogicalResult conv(NodeImport &n) {
     return failure();
   auto windows = readWindows(n, spatial);
   auto window = filterWindow(n, filter, spatial);
-  if (!windows || !window || failed(requireElements(n, filter, "filters")))
+  if (!windows || !window)
+    return failure();
+  // Filters of no result are none that TensorFlow looks at.
+  if (n.dim(filter, spatial + 1) != 0 && failed(requireElements(n, filter, "filters")))
     return failure();
   requireRoom(n, x, *windows, *window);
   int64_t channels = n.dim(x, windows->channelDim());
@@ -85,6 +88,14 @@ template <int64_t spatial> static LogicalResult conv(NodeImport &n) {
     if (each == 0 || channels % each)
       return n.invalid("found " + Twine(channels) + " channels for a filter of " + Twine(each));
     groups = channels / each;
+  } else if (each > 0) {
+    Value size = n.sizeOf(x, windows->channelDim());
+    Value isGrouped = n.op<AndOp>(n.compare("ne", size, double(each)),
+                                  n.compare("eq", n.op<RemOp>(size, n.ints({each})), 0.0));
+    require(
+        n, n.logicalNot(isGrouped),
+        "the program was compiled for a convolution of one group; give the channels with --shape",
+        unimplemented);
   }
   return n.result(convolve(n, x, filter, *windows, groups, *window));
 }
