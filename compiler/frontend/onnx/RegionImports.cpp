@@ -139,6 +139,10 @@ LogicalResult roiAlign(NodeImport &n) {
       !n.isAsLarge(batches, 0, rois, 0, "regions and their numbers of images"))
     return failure();
   requireImages(n, batches, x);
+  // With fixed sizes, too, for which zeros would be given.
+  Value isThere = n.op<OrOp>(n.compare("ne", n.sizeProduct(x, 2, 4), 0.0),
+                             n.compare("eq", n.sizeOf(rois, 0), 0.0));
+  n.require(n.toScalar(isThere), "a region is of images without pixels");
   auto images = cast<RankedTensorType>(x.getType());
   if (images.getDimSize(2) == 0 || images.getDimSize(3) == 0) { // there is nothing to read
     Value sizes = n.concat({n.sizeOf(rois, 0), n.sizeOf(x, 1), n.ints({height, width})}, 0);
