@@ -300,8 +300,8 @@ LogicalResult convTransposeWithDynamicPads(NodeImport &n) {
     // What the pads cut off is computed, and cut.
     int64_t spatial = n.rank(y) - 2;
     Value pads = n.cast(n.in(2), n.b.getI64Type());
-    if (!pads || n.rank(pads) != 1 || (n.dim(pads, 0) != 2 * spatial && n.isStatic(pads)))
-      return n.invalid("found pads that do not go with " + Twine(spatial) + " spatial dimensions");
+    if (!n.hasEntries(pads, 2 * spatial, "pads"))
+      return failure();
     Value ends = n.sub(n.shapeSlice(y, 2, spatial + 2), n.slice(pads, 0, spatial, 2 * spatial));
     y = n.op<SliceOp>(y, n.slice(pads, 0, 0, spatial), ends,
                       n.ints(SmallVector<int64_t>(spatial, 1)), n.list(axesFrom(2, spatial + 2)),
