@@ -72,7 +72,8 @@ def Plan_ScheduleKind : I32EnumAttr<"ScheduleKind", "the strategy that computes 
     Plan_ScheduleCase<"PadBorder", 14, "pad_border">,
     Plan_ScheduleCase<"DepthFirst", 15, "depth_first">,
     Plan_ScheduleCase<"GemmBf16", 16, "gemm_bf16">,
-    Plan_ScheduleCase<"Trees", 17, "trees">]> {
+    Plan_ScheduleCase<"Trees", 17, "trees">,
+    Plan_ScheduleCase<"ByteTable", 18, "byte_table">]> {
   let cppNamespace = "::weir::plan";
   let genSpecializedAttr = 0;
 }

@@ -84,6 +84,8 @@ static KindRule ruleOf(ScheduleKind kind) {
   switch (kind) {
   case ScheduleKind::Loops:
     return {{}, {parts.name}};
+  case ScheduleKind::ByteTable:
+    return {{}, {}};
   case ScheduleKind::Gemm:
     return {{parts.name, tile.name},
             {merged.name, depthBlock.name, copiesPanels.name, whereItPays.name, fetchAhead.name,

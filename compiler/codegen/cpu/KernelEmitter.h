@@ -100,6 +100,10 @@ mlir::LogicalResult emitTrees(KernelBuilder &reader, plan::KernelOp kernel, mlir
 mlir::LogicalResult emitPadBorder(KernelBuilder &reader, plan::KernelOp kernel, mlir::Value begin,
                                   mlir::Value end);
 
+/// Look-ups of what is computed of single bytes, in a table of all of them that each part makes.
+void emitByteTable(KernelBuilder &reader, plan::KernelOp kernel, mlir::Value begin,
+                   mlir::Value end);
+
 /// A transposition that moves the last dimension, by blocks.
 mlir::LogicalResult emitTransposition(KernelBuilder &reader, plan::KernelOp kernel,
                                       mlir::Value begin, mlir::Value end);

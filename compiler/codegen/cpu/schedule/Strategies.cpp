@@ -36,6 +36,7 @@ using namespace weir::plan;
   STRATEGY(trees)                                                                                  \
   STRATEGY(padBorder)                                                                              \
   STRATEGY(depthFirst)                                                                             \
+  STRATEGY(byteTable)                                                                              \
   STRATEGY(loops) /* everything */
 
 namespace weir {
