@@ -16,6 +16,7 @@
 #include "compiler/codegen/cpu/MovedBlocks.h"
 #include "compiler/codegen/cpu/PadBlocks.h"
 #include "compiler/codegen/cpu/PiecewiseRows.h"
+#include "compiler/codegen/cpu/PoolRows.h"
 #include "compiler/codegen/cpu/RepeatedBlocks.h"
 #include "compiler/codegen/cpu/Tiles.h"
 #include "compiler/codegen/cpu/schedule/Strategy.h"
@@ -208,6 +209,19 @@ void emitLoopForm(KernelBuilder &r, plan::KernelOp kernel, ElementalOpInterface 
                emitRowByOperands(r, concat, outer,
                                  [&](ArrayRef<Value> at) { emitElements(r, body, {}, at); });
              });
+    return;
+  }
+  Operation *costly = lead ? lead.getOperation() : only.getDefiningOp();
+  if (PoolOp pool = parallel < rank && results.size() == 1 ? poolOfRows(costly) : PoolOp()) {
+    auto emitCut = [&](ValueRange at) { emitElements(r, body, lead, at); };
+    auto emitWhole = [&](ValueRange at, Value element) {
+      if (!lead)
+        return r.store(element, first, at);
+      r.setAnchor(pool.getResult(), element);
+      emitElements(r, body, {}, at);
+    };
+    emitNest(r, ArrayRef(first.dims).drop_front(parallel).drop_back(), indices,
+             [&](ValueRange outer) { emitPoolRow(r, pool, outer, emitCut, emitWhole); });
     return;
   }
   emitNest(r, ArrayRef(first.dims).drop_front(parallel), indices, [&](ValueRange at) {

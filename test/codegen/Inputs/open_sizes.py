@@ -231,6 +231,18 @@ CASES += [
     Case("pool " + kind, {"x": [1, "H", "W", 20]}, {"r": ([1, "H", "W", 20], "f32")},
          pool(kind, 1, 1), IMAGES, ["lanes"]) for kind in ("max", "average")
 ]
+# Windows along the last dimension, of rows and columns that the border cuts and others, and of images
+# that are nothing but border.
+CASES += [
+    Case(f"rows of maxima {border} by {stride}", {"x": [2, "C", "H", "W"]},
+         {"r": ([2, "C", "P", "Q"], "f32")},
+         pool("max", stride, border).replace("channels_last = true", "channels_last = false"),
+         [{**each, "P": (each["H"] + 2 * border - 3) // stride + 1,
+           "Q": (each["W"] + 2 * border - 3) // stride + 1, "C": 9}
+          for each in IMAGES + [{"H": 3, "W": 1}, {"H": 1, "W": 70}]
+          if border or min(each["H"], each["W"]) > 2], [])
+    for stride, border in ((1, 0), (1, 1), (2, 1), (3, 2))
+]
 
 
 def convolution(stride, pad=0):
