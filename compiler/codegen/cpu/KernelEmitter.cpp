@@ -18,6 +18,7 @@
 #include "compiler/codegen/cpu/PiecewiseRows.h"
 #include "compiler/codegen/cpu/PoolRows.h"
 #include "compiler/codegen/cpu/RepeatedBlocks.h"
+#include "compiler/codegen/cpu/TiledRows.h"
 #include "compiler/codegen/cpu/Tiles.h"
 #include "compiler/codegen/cpu/schedule/Strategy.h"
 #include "compiler/codegen/kernel/LibraryCall.h"
@@ -162,6 +163,9 @@ void emitLoopForm(KernelBuilder &r, plan::KernelOp kernel, ElementalOpInterface 
       return emitEitherForm(blocks->holds, behind.drop_back(), [&](Value from, Value to) {
         emitRepeatedBlocks(r, *blocks, first, from, to);
       });
+    if (TileOp tile = parallel < rank ? tileOfRows(r, only) : TileOp())
+      return emitEitherForm({}, behind.drop_back(),
+                            [&](Value from, Value to) { emitTiledRows(r, tile, first, from, to); });
     if (std::optional<MovedBlocks> blocks = movedBlocksOf(r, only))
       return emitEitherForm(blocks->holds, behind, [&](Value from, Value to) {
         emitMovedBlocks(r, *blocks, first, from, to);
