@@ -75,6 +75,10 @@ inline bool multipliesPairs(mlir::Operation *op) {
 inline constexpr char boundedPairs[] = "bounded";
 /// What times the largest byte is still a half of a word, of either sign.
 inline constexpr int64_t mostOfPair = 128;
+/// Whether a pair of weights adds to more.
+inline bool exceedsHalf(int8_t first, int8_t second) {
+  return std::abs(first + second) > mostOfPair;
+}
 /// Whether that holds of `op`.
 inline bool hasBoundedPairs(mlir::Operation *op) {
   auto unit = op->getAttrOfType<mlir::StringAttr>(tileUnitAttribute);

@@ -380,11 +380,10 @@ std::optional<ByteWeights> weir::byteWeightsOf(const ByteOperand &right, const B
   for (int64_t n = 0; n < columns; ++n) {
     if (most[n] - least[n] > 255)
       return std::nullopt;
-    // As little as will do: large weights saturate sooner.
-    if (least[n] < -128)
-      made.offsets[n] = static_cast<int32_t>(least[n] + 128);
-    else if (most[n] > 127)
-      made.offsets[n] = static_cast<int32_t>(most[n] - 127);
+    // Weights that are near to zero saturate least.
+    if (least[n] < -128 || most[n] > 127)
+      made.offsets[n] = static_cast<int32_t>(
+          std::clamp<int64_t>(made.sums[n] / rows, most[n] - 127, least[n] + 128));
     isOffset |= made.offsets[n] != 0;
   }
   if (isPlain) {
@@ -423,7 +422,7 @@ bool weir::seldomSaturates(const ByteWeights &weights, const ByteShape &shape) {
       bool any = false;
       for (int64_t n = first; n < std::min(first + vector, columns); ++n)
         for (int64_t pair = row; pair < row + quad; pair += 2)
-          any |= std::abs(bytes[pair * columns + n] + bytes[(pair + 1) * columns + n]) > mostOfPair;
+          any |= exceedsHalf(bytes[pair * columns + n], bytes[(pair + 1) * columns + n]);
       beyond += any;
     }
   return share * beyond <= groups;

@@ -92,8 +92,14 @@ private:
     copy.part = run.getOutputs()[0];
     if (!copy.whole || rootOf(copy.whole) == rootOf(copy.part) ||
         !cast<MemRefType>(copy.whole.getType()).getLayout().isIdentity() ||
-        !isa<BufferOp, AllocOp>(rootOf(copy.part).getDefiningOp()))
+        !isa_and_nonnull<BufferOp, AllocOp>(rootOf(copy.part).getDefiningOp()))
       return std::nullopt;
+    // The numbers of sizes change by that of the cut alone.
+    auto whole = cast<MemRefType>(copy.whole.getType()),
+         part = cast<MemRefType>(copy.part.getType());
+    for (int64_t d = 0; d < part.getRank(); ++d)
+      if (d != copy.slice.getAxes()[0] && whole.isDynamicDim(d) != part.isDynamicDim(d))
+        return std::nullopt;
     return copy;
   }
 
@@ -111,7 +117,9 @@ private:
           !copy.run->isBeforeInBlock(run))
         return false;
       unsigned index = use.getOperandNumber() - 1; // behind the range
-      if (llvm::count(run.getInputs(), copy.part) != 1 ||
+      ArrayAttr extents = kernelOf(run).getExtentsAttr();
+      bool isPart = extents && !cast<DenseI64ArrayAttr>(extents[index]).empty();
+      if (isPart || llvm::count(run.getInputs(), copy.part) != 1 ||
           !schedules->readsSlice(kernelOf(run), index, copy.slice.getAxes()[0]))
         return false;
       readers.push_back({run, index});
@@ -168,6 +176,16 @@ private:
     return sizes.empty() ? Value() : sizes[type.getDynamicDimIndex(i)];
   }
 
+  /// Whether the kernel exchanges the last two dimensions of its argument, whose lines are columns
+  /// of the result then.
+  static bool hasLinesAsColumns(KernelOp kernel, unsigned index) {
+    Block &body = kernel.getBody().front();
+    return llvm::all_of(body.without_terminator(), [&](Operation &op) {
+      bool isOfArgument = op.getNumOperands() && op.getOperand(0) == body.getArgument(index);
+      return isa<TransposeOp>(op) == isOfArgument && !isa<ReshapeOp>(op);
+    });
+  }
+
   /// The reader's work when it reads the whole (null: it has none), its sizes numbered anew. None
   /// where it depends on a size that no buffer tells any more.
   std::optional<ArrayAttr> workFrom(SliceCopy &copy, const Reader &reader) {
@@ -181,6 +199,8 @@ private:
     SmallVector<int64_t> numbers; // new ones by old ones
     std::optional<int64_t> cut;   // which of them is that of the part
     Value size = sizeOf(copy.part, axis);
+    auto result = cast<MemRefType>(buffers.back().getType());
+    bool isColumns = hasLinesAsColumns(kernelOf(run), reader.index);
     int64_t next = 0, same = -1;
     for (auto [i, buffer] : llvm::enumerate(buffers)) {
       auto type = cast<MemRefType>(buffer.getType());
@@ -188,7 +208,9 @@ private:
         bool isCut = i == reader.index && d == axis;
         if (isCut && type.isDynamicDim(d))
           cut = numbers.size();
-        if (!isCut && same < 0 && size && sizeOf(buffer, d) == size)
+        bool isLast = i + 1 == buffers.size() && d + 1 == result.getRank();
+        if (!isCut && same < 0 && type.isDynamicDim(d) &&
+            ((size && sizeOf(buffer, d) == size) || (isColumns && isLast)))
           same = next;
         if (type.isDynamicDim(d))
           numbers.push_back(next);
@@ -231,6 +253,15 @@ private:
     }
   }
 
+  /// The nodes of all of them, each once.
+  static std::string nodesOf(ArrayRef<KernelOp> kernels) {
+    SmallVector<StringRef> names;
+    for (KernelOp each : kernels)
+      each.getNodes().split(names, ';', -1, /*KeepEmpty=*/false);
+    llvm::SetVector<StringRef> once(names.begin(), names.end());
+    return llvm::join(once, ";");
+  }
+
   /// The kernel, made or known from another run, whose argument `index` is the whole, and which
   /// reads bounds that are no constants as arguments behind its own.
   KernelOp slicingKernel(KernelOp kernel, SliceCopy &copy, unsigned index) {
@@ -243,6 +274,7 @@ private:
       return known;
     auto made = cast<KernelOp>(kernel->clone());
     made.setSymName(key);
+    made.setNodes(nodesOf({kernelOf(copy.run), kernel}));
     Block &body = made.getBody().front();
     BlockArgument argument = body.getArgument(index);
     argument.setType(whole);

@@ -23,8 +23,8 @@ namespace weir::plan {
 
 /// Lets kernels that can (KernelSchedules::readsSlice) read the wholes that slices along one
 /// axis copy parts of, with the slice as their own first operation, where all readers of
-/// the copy can, none writes to the whole in between, and no buffer of the step lives longer by
-/// it. Returns how many copies are gone. Kernels that nothing runs any more stay.
+/// the copy can, none writes to the whole in between, and no buffer of the step but those of bounds
+/// lives longer by it. Returns how many copies are gone. Kernels that nothing runs any more stay.
 int64_t readSlicesInPlace(mlir::func::FuncOp function, mlir::SymbolTable &symbols);
 
 } // namespace weir::plan

@@ -6,7 +6,7 @@
 // the result's open size: the whole has none.
 // CHECK: copies = 1
 // CHECK: kernel @copy schedule
-// CHECK: kernel @dot.slice1_copy schedule
+// CHECK: kernel @dot.slice1_copy schedule {{.*}} nodes "s;d"
 // CHECK-NEXT: ^bb0(%[[X:.*]]: tensor<2x3x8xf32>, %[[WHOLE:.*]]: tensor<2x64x8xf32>, %[[END:.*]]: tensor<1xi64>):
 // CHECK: %[[PART:.*]] = weir.slice %[[WHOLE]], %{{.*}}, %[[END]], %{{.*}} -> tensor<2x?x8xf32>
 // CHECK: weir.transpose %[[PART]]
@@ -103,5 +103,26 @@ func.func @left_too(%n: index) {
   weir_plan.run @dot range %c2 grain 1 reads (%x, %part : memref<2x3x8xf32>, memref<2x?x8xf32>) writes (%r : memref<2x3x?xf32>)
   %l = weir_plan.alloc(%n) : memref<2x?x16xf32>
   weir_plan.run @left range %c2 grain 1 reads (%part, %y : memref<2x?x8xf32>, memref<2x8x16xf32>) writes (%l : memref<2x?x16xf32>)
+  return
+}
+
+// What is carried by a loop is no buffer of the step's own.
+// CHECK-LABEL: @carried
+// CHECK: run @copy
+// CHECK: run @dot range
+func.func @carried(%n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %x = weir_plan.feed 0 : memref<2x3x8xf32>
+  %cache = weir_plan.feed 1 : memref<2x64x8xf32>
+  %end = weir_plan.feed 2 : memref<1xi64>
+  %part = weir_plan.alloc(%n) : memref<2x?x8xf32>
+  %r = scf.for %i = %c0 to %c2 step %c1 iter_args(%p = %part) -> (memref<2x?x8xf32>) {
+    weir_plan.run @copy range %c2 grain 1 reads (%cache, %end : memref<2x64x8xf32>, memref<1xi64>) writes (%p : memref<2x?x8xf32>)
+    %q = weir_plan.alloc(%n) : memref<2x3x?xf32>
+    weir_plan.run @dot range %c2 grain 1 reads (%x, %p : memref<2x3x8xf32>, memref<2x?x8xf32>) writes (%q : memref<2x3x?xf32>)
+    scf.yield %p : memref<2x?x8xf32>
+  }
   return
 }

@@ -88,7 +88,7 @@ private:
   bool hasTooMuch(int64_t step, int64_t vector) {
     for (int64_t n = vector * layout.lanes; n < (vector + 1) * layout.lanes; ++n)
       for (int64_t row = step * quad; row < (step + 1) * quad; row += 2)
-        if (std::abs(at(row, n) + at(row + 1, n)) > mostOfPair)
+        if (exceedsHalf(at(row, n), at(row + 1, n)))
           return true;
     return false;
   }
@@ -100,7 +100,7 @@ private:
     for (int64_t n = vector * layout.lanes; n < (vector + 1) * layout.lanes; ++n)
       for (int64_t i = 0; i < quad; i += 2) {
         int64_t row = step * quad + i;
-        bool isTooMuch = std::abs(at(row, n) + at(row + 1, n)) > mostOfPair;
+        bool isTooMuch = exceedsHalf(at(row, n), at(row + 1, n));
         char *own = &entry.weights[(n - vector * layout.lanes) * quad + i];
         own[0] = std::exchange(at(row, n), 0);
         if (!isTooMuch)
