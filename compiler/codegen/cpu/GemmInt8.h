@@ -132,6 +132,10 @@ private:
   /// Adds what the list of vector `vector` has to `sums`, its rows' from `base` on.
   void addExcess(const RowPanel &rowPanel, mlir::Value base, int64_t vector,
                  llvm::MutableArrayRef<mlir::Value> sums);
+  /// Each row's sum and, in each lane, four products by `right`; the first row's bytes are at
+  /// `from`.
+  llvm::SmallVector<mlir::Value> addToRows(const RowPanel &rowPanel, mlir::Value from,
+                                           mlir::Value right, mlir::ValueRange sums);
   /// What a row of a block is behind the first, in elements of the left operand.
   static int64_t offsetOf(const RowPanel &rowPanel, int64_t row) {
     if (!rowPanel.span)

@@ -103,11 +103,7 @@ void ByteEmitter::addListed(const RowPanel &rowPanel, Value base, int64_t vector
         Value from = r.add(base, placeOfStep(number));
         Value right = loadWords(besides, r.add(r.constant(layout.weights(room)),
                                                r.mul(entry, r.constant(lanes * quad))));
-        SmallVector<Value> next;
-        for (auto [row, sum] : llvm::enumerate(carried))
-          next.push_back(
-              addBounded(sum, leftFour(r.add(from, r.constant(offsetOf(rowPanel, row)))), right));
-        return next;
+        return addToRows(rowPanel, from, right, carried);
       });
   llvm::copy(added, sums.begin());
 }

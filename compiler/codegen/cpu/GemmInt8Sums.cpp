@@ -225,13 +225,18 @@ void ByteEmitter::addExcess(const RowPanel &rowPanel, Value base, int64_t vector
         Value entry = r.add(entries, at[0]);
         Value from = r.add(base, loadNumber(excessAt, entry));
         Value right = loadWords(excess, r.mul(entry, r.constant(lanes * 4)));
-        SmallVector<Value> next;
-        for (auto [row, sum] : llvm::enumerate(carried))
-          next.push_back(
-              addBounded(sum, leftFour(r.add(from, r.constant(offsetOf(rowPanel, row)))), right));
-        return next;
+        return addToRows(rowPanel, from, right, carried);
       });
   llvm::copy(added, sums.begin());
+}
+
+SmallVector<Value> ByteEmitter::addToRows(const RowPanel &rowPanel, Value from, Value right,
+                                          ValueRange sums) {
+  SmallVector<Value> added;
+  for (auto [row, sum] : llvm::enumerate(sums))
+    added.push_back(
+        addBounded(sum, leftFour(r.add(from, r.constant(offsetOf(rowPanel, row)))), right));
+  return added;
 }
 
 void ByteEmitter::widenPanel(Value pointer, Value plain) {
