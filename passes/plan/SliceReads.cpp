@@ -285,11 +285,10 @@ private:
         inside.map(operand, body.addArgument(operand.getType(), copy.slice.getLoc()));
     inside.map(copy.slice.getOperand(), argument);
     OpBuilder b(&body, body.begin());
-    SmallVector<OpOperand *> uses(llvm::make_pointer_range(argument.getUses()));
     for (Operation &op : cutting.without_terminator())
       b.clone(op, inside);
-    for (OpOperand *use : uses)
-      use->set(inside.lookup(copy.slice.getResult()));
+    Value cut = inside.lookup(copy.slice.getResult());
+    argument.replaceAllUsesExcept(cut, cut.getDefiningOp());
     if (auto extents = made.getExtentsAttr()) {
       SmallVector<Attribute> all(extents.getValue());
       unsigned added = llvm::count_if(copy.bounds, [](Value bound) { return bool(bound); });

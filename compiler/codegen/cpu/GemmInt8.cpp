@@ -110,9 +110,10 @@ void ByteEmitter::panel(const RowPanel &rowPanel, Value first, Value last, const
       emitEither(r, r.less(use.before, r.constant(1)), prepare, [] {});
     blocks(rowPanel, first, last, use.column);
   };
-  std::optional<int64_t> rows = getConstantIntValue(use.rows);
-  if (rows || ofMany == Form::Plain || ofMany == Form::Paired)
-    return all(ofMany != Form::Paired && rows && *rows < fewRows ? Form::Plain : ofMany);
+  if (ofMany == Form::Plain || ofMany == Form::Paired)
+    return all(ofMany);
+  if (std::optional<int64_t> rows = getConstantIntValue(use.rows))
+    return all(*rows < fewRows ? Form::Plain : ofMany);
   emitEither(
       r, r.less(use.rows, r.constant(fewRows)), [&] { all(Form::Plain); }, [&] { all(ofMany); });
 }

@@ -30,11 +30,15 @@ struct Halves {
       most = std::max({most, above[i], below[i]});
     return most;
   }
+  /// Whether both have too much for half `i` together; neither has more than mostOfPair.
+  bool exceeds(const Halves &other, int64_t i) const {
+    return (above[i] > uint8_t(mostOfPair - other.above[i])) |
+           (below[i] > uint8_t(mostOfPair - other.below[i]));
+  }
   bool fits(const Halves &other) const {
-    uint8_t beyond = 0; // none is more than mostOfPair
+    uint8_t beyond = 0;
     for (int64_t i = 0; i < halves; ++i)
-      beyond |= (above[i] > uint8_t(mostOfPair - other.above[i])) |
-                (below[i] > uint8_t(mostOfPair - other.below[i]));
+      beyond |= exceeds(other, i);
     return !beyond;
   }
 };
@@ -123,9 +127,7 @@ private:
   /// Whether the vector's columns alone keep two steps from being added.
   bool fits(int64_t one, int64_t two, int64_t vector) const {
     for (int64_t half = 0; half < halves; ++half)
-      if (half % width / layout.lanes == vector &&
-          (made[one].above[half] + made[two].above[half] > mostOfPair ||
-           made[one].below[half] + made[two].below[half] > mostOfPair))
+      if (half % width / layout.lanes == vector && made[one].exceeds(made[two], half))
         return false;
     return true;
   }
