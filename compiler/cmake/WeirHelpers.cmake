@@ -39,6 +39,14 @@ function(weir_compile_as_compiler name)
   endif()
 endfunction()
 
+# Sources that go over all of a model's constants, in loops that are to be of vectors; no product
+# is contracted into a sum, so that a compiler writes the same bytes whatever it was built for.
+function(weir_compile_for_constants)
+  set_source_files_properties(${ARGN} PROPERTIES
+    SKIP_PRECOMPILE_HEADERS ON
+    COMPILE_OPTIONS "$<$<CONFIG:Release>:-O3>;-ffp-contract=off")
+endfunction()
+
 # Debian's libprotobuf is not instrumented, and its headers give messages another layout under
 # ThreadSanitizer: what includes them is compiled without.
 function(weir_compile_as_protobuf name)

@@ -369,14 +369,43 @@ private:
                                 : 0;
   }
 
+  /// Whether the last two dimensions, of `count` entries and of two or four, are as many lines of
+  /// the source whose elements lie side by side in the result, and there is room for them.
+  bool weavesLines(int64_t count) const {
+    const int64_t rank = shape.size(), lines = shape[rank - 1];
+    return std::is_same_v<T, To> && (lines == 2 || lines == 4) && strides[rank - 2] == 1 &&
+           !llvm::is_contained(panel.take_front(2), rank - 1) &&
+           count * lines <= int64_t(pieceBytes / sizeof(To) - buffer.size());
+  }
+  void weave(int64_t count, int64_t offset) {
+    const int64_t rank = shape.size(), lines = shape[rank - 1], pitch = strides[rank - 1];
+    const size_t before = buffer.size();
+    buffer.resize_for_overwrite(before + count * lines);
+    const char *from = source + offset * int64_t(sizeof(T));
+    auto woven = [&]<int64_t Lines>(std::integral_constant<int64_t, Lines>) {
+      To *to = buffer.data() + before;
+      for (int64_t i = 0; i < count; ++i)
+        for (int64_t line = 0; line < Lines; ++line)
+          std::memcpy(to + i * Lines + line, from + (line * pitch + i) * int64_t(sizeof(T)),
+                      sizeof(To));
+    };
+    lines == 2 ? woven(std::integral_constant<int64_t, 2>())
+               : woven(std::integral_constant<int64_t, 4>());
+  }
+
   llvm::Error dimension(int64_t d, int64_t offset) {
     int64_t count = present(d), rank = shape.size();
     if (d + 1 < rank) {
-      for (int64_t i = 0; i < count; ++i) {
+      bool isWoven = d + 2 == rank && weavesLines(count);
+      if (isWoven)
+        weave(count, offset);
+      for (int64_t i = 0; i < count && !isWoven; ++i) {
         at[d] = i;
         if (llvm::Error error = dimension(d + 1, offset + i * strides[d]))
           return error;
       }
+      if (llvm::Error error = flushFull())
+        return error;
       int64_t inner = 1;
       for (int64_t i = d + 1; i < rank; ++i)
         inner *= shape[i];

@@ -327,6 +327,54 @@ static TypedAttr constantOfBytes(ArrayRef<char> bytes, ArrayRef<int64_t> window,
       RankedTensorType::get(sizes, IntegerType::get(context, 8)), bytes);
 }
 
+namespace {
+/// Weights less their zero points, line by line.
+class WeightLines {
+public:
+  /// `weights`: [rows, `columns`] of bytes or words. `zeros`: of each column, or of all.
+  WeightLines(DenseElementsAttr weights, ArrayRef<int64_t> zeros, int64_t columns)
+      : weights(weights), zeros(columns), line(columns) {
+    for (int64_t n = 0; n < columns; ++n)
+      this->zeros[n] = static_cast<uint32_t>(zeros[zeros.size() == 1 ? 0 : n]);
+  }
+
+  /// Line `row`, until the next is read.
+  ArrayRef<int32_t> read(int64_t row) {
+    Type element = weights.getElementType();
+    if (element.getIntOrFloatBitWidth() == 32)
+      readOf<int32_t>(row);
+    else if (isUnsigned(element))
+      readOf<uint8_t>(row);
+    else
+      readOf<int8_t>(row);
+    return line;
+  }
+
+private:
+  template <typename T> void readOf(int64_t row) {
+    const size_t columns = line.size();
+    const char *from =
+        weights.getRawData().data() + (weights.isSplat() ? 0 : row * columns * sizeof(T));
+    auto numberAt = [&](size_t i) {
+      T number;
+      std::memcpy(&number, from + i * sizeof(T), sizeof(T));
+      return static_cast<uint32_t>(number);
+    };
+    // Words go round. Two loops, so that the usual one is of vectors.
+    if (weights.isSplat())
+      for (size_t n = 0; n < columns; ++n)
+        line[n] = static_cast<int32_t>(numberAt(0) - zeros[n]);
+    else
+      for (size_t n = 0; n < columns; ++n)
+        line[n] = static_cast<int32_t>(numberAt(n) - zeros[n]);
+  }
+
+  DenseElementsAttr weights;
+  std::vector<uint32_t> zeros;
+  std::vector<int32_t> line;
+};
+} // namespace
+
 std::optional<ByteWeights> weir::byteWeightsOf(const ByteOperand &right, const ByteShape &shape,
                                                bool wantsSums) {
   TypedAttr source = constantOf(right.byte);
@@ -345,45 +393,32 @@ std::optional<ByteWeights> weir::byteWeightsOf(const ByteOperand &right, const B
   if (isPlain && !wantsSums)
     return ByteWeights{view, {}, {}};
   auto type = cast<RankedTensorType>(view.getType());
-  int64_t columns = shape.columns, each = element.getIntOrFloatBitWidth() / 8;
+  int64_t columns = shape.columns, size = element.getIntOrFloatBitWidth() / 8;
   if (shape.filledWindow() * shape.padded * columns > mostBytes ||
       (zeros->size() != 1 && (int64_t)zeros->size() != columns))
     return std::nullopt;
   dense = materializedConstant(view);
-  if (!dense || (!isSplat && (int64_t)dense.getRawData().size() != type.getNumElements() * each))
+  if (!dense || (!isSplat && (int64_t)dense.getRawData().size() != type.getNumElements() * size))
     return std::nullopt;
-  ArrayRef<char> raw = dense.getRawData();
-  isSplat = dense.isSplat();
-  auto numberAt = [&](int64_t i) -> int64_t {
-    const char *at = raw.data() + (isSplat ? 0 : i * each);
-    if (each == 4) {
-      int32_t word;
-      std::memcpy(&word, at, sizeof(word));
-      return word;
-    }
-    return isUnsigned(element) ? int64_t(static_cast<unsigned char>(*at))
-                               : int64_t(static_cast<signed char>(*at));
-  };
-  auto zeroOf = [&](int64_t n) { return (*zeros)[zeros->size() == 1 ? 0 : n]; };
-
+  WeightLines lines(dense, *zeros, columns);
   ByteWeights made{view, SmallVector<int32_t>(columns, 0), SmallVector<int32_t>(columns, 0)};
-  SmallVector<int64_t> least(columns, INT32_MAX), most(columns, INT32_MIN);
+  SmallVector<int32_t> least(columns, INT32_MAX), most(columns, INT32_MIN);
   int64_t rows = shape.window * shape.depth;
   for (int64_t i = 0; i < rows; ++i)
-    for (int64_t n = 0; n < columns; ++n) {
-      int64_t value = numberAt(i * columns + n) - zeroOf(n);
-      made.sums[n] += static_cast<int32_t>(value);
-      least[n] = std::min(least[n], value);
-      most[n] = std::max(most[n], value);
+    for (auto [value, sum, low, high] : llvm::zip_equal(lines.read(i), made.sums, least, most)) {
+      sum = static_cast<int32_t>(static_cast<uint32_t>(sum) + static_cast<uint32_t>(value));
+      low = std::min(low, value);
+      high = std::max(high, value);
     }
   bool isOffset = false;
   for (int64_t n = 0; n < columns; ++n) {
-    if (most[n] - least[n] > 255)
+    const int64_t low = least[n], high = most[n];
+    if (high - low > 255)
       return std::nullopt;
     // Weights that are near to zero saturate least.
-    if (least[n] < -128 || most[n] > 127)
-      made.offsets[n] = static_cast<int32_t>(
-          std::clamp<int64_t>(made.sums[n] / rows, most[n] - 127, least[n] + 128));
+    if (low < -128 || high > 127)
+      made.offsets[n] =
+          static_cast<int32_t>(std::clamp<int64_t>(made.sums[n] / rows, high - 127, low + 128));
     isOffset |= made.offsets[n] != 0;
   }
   if (isPlain) {
@@ -391,12 +426,17 @@ std::optional<ByteWeights> weir::byteWeightsOf(const ByteOperand &right, const B
     return made;
   }
   std::vector<char> bytes(shape.filledWindow() * shape.padded * columns, 0);
-  for (int64_t i = 0; i < rows; ++i)
-    for (int64_t n = 0; n < columns; ++n) {
-      int64_t value = numberAt(i * columns + n) - zeroOf(n) - made.offsets[n];
-      int64_t row = rowOf(shape, i / shape.depth, i % shape.depth, n);
-      bytes[row * columns + n] = static_cast<char>(value);
+  // Groups that are joined have rows of their own.
+  const int64_t each = columns / shape.groups;
+  ArrayRef<int32_t> offsets = made.offsets;
+  for (int64_t i = 0; i < rows; ++i) {
+    ArrayRef<int32_t> line = lines.read(i);
+    for (int64_t first = 0; first < columns; first += each) {
+      char *to = &bytes[rowOf(shape, i / shape.depth, i % shape.depth, first) * columns];
+      for (int64_t n = first; n < first + each; ++n)
+        to[n] = static_cast<char>(line[n] - offsets[n]);
     }
+  }
   if (!isOffset)
     made.offsets.clear();
   SmallVector<int64_t> window;

@@ -311,7 +311,7 @@ static void pairStepsOf(OpBuilder &b, plan::KernelOp kernel, BlockArgument argum
     return;
   ArrayRef raw(reinterpret_cast<const int8_t *>(plain.getRawData().data()), rows * columns);
   int64_t lanes = vectorUnitOf(kernel->getParentOfType<ModuleOp>()).bytes / 4;
-  std::optional<PairedSteps> paired = pairSteps(raw, rows, columns, lanes);
+  std::optional<PairedSteps> paired = pairSteps(b.getContext(), raw, rows, columns, lanes);
   if (!paired)
     return;
   Location loc = operand.getLoc();

@@ -8,8 +8,10 @@
 #include "compiler/codegen/cpu/schedule/PairedSteps.h"
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
+#include "mlir/IR/Threading.h"
 
 #include <array>
+#include <atomic>
 #include <numeric>
 
 using namespace mlir;
@@ -58,9 +60,12 @@ public:
   /// Pairs the panel's steps, and writes what is beside them but for its lists.
   void pair(char *beside) {
     auto *words = reinterpret_cast<int32_t *>(beside);
+    // Bytes may alias what a loop reads: it writes to what is its own, so as to be one of vectors.
+    std::array<int32_t, width> sums = {};
     for (int64_t row = 0; row < layout.steps * quad; ++row)
       for (int64_t n = 0; n < width; ++n)
-        words[layout.sums() / 4 + n] -= 128 * at(row, n);
+        sums[n] -= 128 * at(row, n);
+    llvm::copy(sums, words + layout.sums() / 4);
     for (int64_t step = 0; step < layout.steps; ++step) {
       for (int64_t vector = 0; vector < layout.vectors(); ++vector)
         if (hasTooMuch(step, vector))
@@ -84,17 +89,17 @@ public:
     std::vector<char> weights; ///< [lanes, quad]
   };
   /// Of each vector of columns.
-  const std::vector<std::vector<Entry>> &listed() const { return lists; }
+  std::vector<std::vector<Entry>> takeLists() { return std::move(lists); }
 
 private:
   int8_t &at(int64_t row, int64_t n) { return own[row * width + n]; }
 
   bool hasTooMuch(int64_t step, int64_t vector) {
-    for (int64_t n = vector * layout.lanes; n < (vector + 1) * layout.lanes; ++n)
-      for (int64_t row = step * quad; row < (step + 1) * quad; row += 2)
-        if (exceedsHalf(at(row, n), at(row + 1, n)))
-          return true;
-    return false;
+    bool any = false;
+    for (int64_t row = step * quad; row < (step + 1) * quad; row += 2)
+      for (int64_t n = vector * layout.lanes; n < (vector + 1) * layout.lanes; ++n)
+        any |= exceedsHalf(at(row, n), at(row + 1, n));
+    return any;
   }
 
   /// Takes a vector's weights of a step to its list: a pair that even alone is too much leaves the
@@ -114,7 +119,7 @@ private:
   }
 
   void note(int64_t step) {
-    Halves &noted = made[step];
+    Halves noted;
     for (int64_t i = 0; i < quad; ++i)
       for (int64_t n = 0; n < width; ++n) {
         int8_t weight = at(step * quad + i, n);
@@ -122,6 +127,7 @@ private:
         noted.above[half] += weight > 0 ? weight : 0;
         noted.below[half] += weight < 0 ? -weight : 0;
       }
+    made[step] = noted;
   }
 
   /// Whether the vector's columns alone keep two steps from being added.
@@ -188,8 +194,8 @@ private:
 
 } // namespace
 
-std::optional<PairedSteps> weir::pairSteps(ArrayRef<int8_t> weights, int64_t rows, int64_t columns,
-                                           int64_t lanes) {
+std::optional<PairedSteps> weir::pairSteps(MLIRContext *context, ArrayRef<int8_t> weights,
+                                           int64_t rows, int64_t columns, int64_t lanes) {
   // An entry takes as long as two steps of its vector, of which pairing saves a quarter. Few sizes
   // of all lists: kernels are one where those of their operands are the same.
   constexpr int64_t shares[] = {64, 32, 16};
@@ -199,21 +205,30 @@ std::optional<PairedSteps> weir::pairSteps(ArrayRef<int8_t> weights, int64_t row
   PairedSteps made;
   made.weights.resize(weights.size());
   made.beside.assign(layout.places(), 0);
+  std::vector<std::vector<std::vector<Panel::Entry>>> listed(layout.panels);
+  std::atomic<int64_t> count = 0;
+  auto areTooMany = [&] { return shares[2] * count > most; };
+  parallelFor(context, 0, layout.panels, [&](int64_t panel) {
+    if (areTooMany())
+      return;
+    int64_t column = panel * width, own = std::min(width, columns - column);
+    Panel paired(weights, columns, column, own, layout);
+    paired.pair(made.beside.data() + panel * layout.pitch());
+    paired.write(made.weights, columns, column, own);
+    listed[panel] = paired.takeLists();
+    for (const std::vector<Panel::Entry> &list : listed[panel])
+      count += list.size();
+  });
+  if (areTooMany())
+    return std::nullopt;
   std::vector<Panel::Entry> entries;
-  for (int64_t panel = 0; panel < layout.panels; ++panel) {
-    int64_t column = panel * width, count = std::min(width, columns - column);
-    char *head = made.beside.data() + panel * layout.pitch();
-    Panel own(weights, columns, column, count, layout);
-    own.pair(head);
-    own.write(made.weights, columns, column, count);
-    for (auto [vector, list] : llvm::enumerate(own.listed())) {
-      auto *words = reinterpret_cast<int32_t *>(head + layout.list(vector));
+  for (int64_t panel = 0; panel < layout.panels; ++panel)
+    for (auto [vector, list] : llvm::enumerate(listed[panel])) {
+      auto *words = reinterpret_cast<int32_t *>(made.beside.data() + panel * layout.pitch() +
+                                                layout.list(vector));
       words[0] = entries.size(), words[1] = list.size();
       llvm::append_range(entries, list);
     }
-    if (shares[2] * int64_t(entries.size()) > most)
-      return std::nullopt;
-  }
   int64_t room = 0;
   for (int64_t share : shares)
     if (room < int64_t(entries.size()) || share == shares[0])

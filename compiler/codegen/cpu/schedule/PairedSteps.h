@@ -60,9 +60,9 @@ struct PairedSteps {
 };
 
 /// Nothing where too many weights would be in lists for that to take less time than to multiply
-/// pair by pair. `rows` is a multiple of four.
-std::optional<PairedSteps> pairSteps(llvm::ArrayRef<int8_t> weights, int64_t rows, int64_t columns,
-                                     int64_t lanes);
+/// pair by pair. `rows` is a multiple of four. The context's threads share the panels.
+std::optional<PairedSteps> pairSteps(mlir::MLIRContext *context, llvm::ArrayRef<int8_t> weights,
+                                     int64_t rows, int64_t columns, int64_t lanes);
 
 } // namespace weir
 
