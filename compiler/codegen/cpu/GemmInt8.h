@@ -228,8 +228,8 @@ private:
   /// The same for a part of a convolution; 0, too, where sizes are open.
   int64_t joinedRows(ConvOp conv);
   /// Fetches, to the second-level cache, what the panel behind the one that is read has for
-  /// this step of the sum, at `place` of it.
-  void fetchAhead(mlir::Value place);
+  /// this step of the sum, at `place` of it, or for that and the next.
+  void fetchAhead(mlir::Value place, int64_t steps);
   /// Whether no panel lacks columns. The mark of an open number is a multiple of every width.
   bool hasWholePanels() const {
     return !mlir::ShapedType::isDynamic(columns) && columns % width == 0;

@@ -44,45 +44,58 @@ void ByteEmitter::notePlaces() {
 SmallVector<Value> ByteEmitter::sumsOfPaired(const RowPanel &rowPanel, Value base,
                                              ArrayRef<Value> inits, int64_t rows, int64_t first,
                                              int64_t count) {
-  const int64_t steps = depth / quad;
-  struct Step {
-    Value from; ///< in the left operand
-    SmallVector<Value, 4> columns;
+  const int64_t steps = depth / quad, stepBytes = quad * width;
+  // Sums leave no registers for columns where there are sixteen: instructions read them, each for
+  // itself. What is not volatile LLVM would load once, and keep sums on the stack.
+  constexpr int64_t wideVector = 64;
+  const bool readsAtUse = lanes * 4 < wideVector;
+  auto columns = [&](Value place, int64_t v) {
+    Value at = byteAddress(panels, r.add(place, r.constant((first + v) * lanes * 4)));
+    return LLVM::LoadOp::create(b, r.loc, words(), at, /*alignment=*/4, readsAtUse);
   };
-  auto load = [&](Value at) {
-    Value number =
-        loadWord(beside, r.add(r.constant(besidePanels().order()), r.mul(at, r.constant(4))));
-    Step step{r.add(base, placeOfStep(number)), {}};
-    Value place = r.add(panelBase, r.mul(at, r.constant(quad * width)));
-    for (int64_t v = first; v < first + count; ++v)
-      step.columns.push_back(loadWords(panels, r.add(place, r.constant(v * lanes * 4))));
+  struct Step {
+    Value from;  ///< in the left operand
+    Value place; ///< of its columns in the panel
+    SmallVector<Value, 4> loaded;
+  };
+  auto stepAt = [&](Value number, Value place) {
+    Value word =
+        loadWord(beside, r.add(r.constant(besidePanels().order()), r.mul(number, r.constant(4))));
+    Step step{r.add(base, placeOfStep(word)), place, {}};
+    for (int64_t v = 0; v < count && !readsAtUse; ++v)
+      step.loaded.push_back(columns(place, v));
     return step;
+  };
+  auto columnsOf = [&](const Step &step, int64_t v) {
+    return readsAtUse ? columns(step.place, v) : step.loaded[v];
   };
   SmallVector<Value> sums =
       emitReductionLoops(r, {r.constant(steps / 2)}, inits, [&](ValueRange at, ValueRange carried) {
         SmallVector<Value> next(carried);
-        Value step = r.mul(at[0], r.constant(2));
-        Step one = load(step), two = load(r.add(step, r.constant(1)));
-        fetchAhead(r.mul(step, r.constant(quad)));
-        fetchAhead(r.mul(r.add(step, r.constant(1)), r.constant(quad)));
+        Value number = r.mul(at[0], r.constant(2));
+        Value place = r.add(panelBase, r.mul(at[0], r.constant(2 * stepBytes)));
+        Step one = stepAt(number, place);
+        Step two = stepAt(r.add(number, r.constant(1)), r.add(place, r.constant(stepBytes)));
+        fetchAhead(r.mul(number, r.constant(quad)), /*steps=*/2);
         for (int64_t row = 0; row < rows; ++row) {
           Value offset = r.constant(offsetOf(rowPanel, row));
           Value left = leftFour(r.add(one.from, offset)), other = leftFour(r.add(two.from, offset));
           for (int64_t v = 0; v < count; ++v) {
             Value pairs =
-                arith::AddIOp::create(b, r.loc, pairsOfBytes(b, r.loc, left, one.columns[v]),
-                                      pairsOfBytes(b, r.loc, other, two.columns[v]));
+                arith::AddIOp::create(b, r.loc, pairsOfBytes(b, r.loc, left, columnsOf(one, v)),
+                                      pairsOfBytes(b, r.loc, other, columnsOf(two, v)));
             next[v * rows + row] = addHalves(next[v * rows + row], pairs, splatHalves(1));
           }
         }
         return next;
       });
   if (steps % 2) {
-    Step last = load(r.constant(steps - 1));
+    Value number = r.constant(steps - 1);
+    Step last = stepAt(number, r.add(panelBase, r.mul(number, r.constant(stepBytes))));
     for (int64_t row = 0; row < rows; ++row) {
       Value left = leftFour(r.add(last.from, r.constant(offsetOf(rowPanel, row))));
       for (int64_t v = 0; v < count; ++v)
-        sums[v * rows + row] = addBounded(sums[v * rows + row], left, last.columns[v]);
+        sums[v * rows + row] = addBounded(sums[v * rows + row], left, columnsOf(last, v));
     }
   }
   return sums;

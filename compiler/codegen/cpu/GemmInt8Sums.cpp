@@ -338,7 +338,7 @@ SmallVector<Value> ByteEmitter::sumsOfBytes(const RowPanel &rowPanel, Value base
     SmallVector<Value> loaded, next(carried);
     for (int64_t v = first; v < first + count; ++v)
       loaded.push_back(loadWords(panels, r.add(right, r.constant(v * lanes * 4))));
-    fetchAhead(place);
+    fetchAhead(place, /*steps=*/1);
     for (int64_t row = 0; row < rows; ++row) {
       Value all = leftFour(r.add(from, r.constant(offsetOf(rowPanel, row))));
       for (auto [v, columns] : llvm::enumerate(loaded))
@@ -372,18 +372,20 @@ void ByteEmitter::sumOfVectors(const RowPanel &rowPanel, Value base, int64_t row
   }
 }
 
-void ByteEmitter::fetchAhead(Value place) {
+void ByteEmitter::fetchAhead(Value place, int64_t steps) {
   constexpr int64_t fewBytes = 1 << 16, lineBytes = 64;
   bool isInPlace = form == Form::Plain || form == Form::Paired;
   if (sharers < 2 || copies || !isInPlace || weights.type.getNumElements() < fewBytes)
     return;
   // A step reads two lines. Two sharers fetch one each at every step; more go on half as fast, and
-  // so on.
+  // so on, and then one of two steps is enough.
   int64_t shift = llvm::Log2_64(sharers / 2);
-  Value step = r.add(r.mul(sharer, r.constant(depth)), place);
-  Value ahead = arith::ShRUIOp::create(b, r.loc, r.mul(step, r.constant(lineBytes / quad)),
-                                       r.constant(shift));
-  ahead = r.add(r.add(panelBase, r.constant(depth * width)), ahead);
-  LLVM::Prefetch::create(b, r.loc, byteAddress(weights.pointer, ahead), /*rw=*/0, /*hint=*/2,
-                         /*cache=*/1);
+  for (int64_t i = 0; i < steps; i += shift ? 2 : 1) {
+    Value step = r.add(r.mul(sharer, r.constant(depth)), r.add(place, r.constant(i * quad)));
+    Value ahead = arith::ShRUIOp::create(b, r.loc, r.mul(step, r.constant(lineBytes / quad)),
+                                         r.constant(shift));
+    ahead = r.add(r.add(panelBase, r.constant(depth * width)), ahead);
+    LLVM::Prefetch::create(b, r.loc, byteAddress(weights.pointer, ahead), /*rw=*/0, /*hint=*/2,
+                           /*cache=*/1);
+  }
 }

@@ -323,8 +323,14 @@ static void pairStepsOf(OpBuilder &b, plan::KernelOp kernel, BlockArgument argum
     added->setAttr("weir.device", device);
   operands.push_back(added);
   kernel.getBody().front().addArgument(beside, loc);
-  kernel.setScheduleAttr(
-      plan::ScheduleBuilder(kernel.getSchedule()).set(plan::schedule::pairedSteps, true).get());
+  plan::ScheduleBuilder schedule(kernel.getSchedule());
+  schedule.set(plan::schedule::pairedSteps, true);
+  // Of vectors that do not hold a panel's columns in two a panel is read once for three rows: to
+  // read half of it for five, twice, takes longer.
+  constexpr int64_t rowsOfPanel = 3, vectors = 4;
+  if (lanes * vectors == PairedStepsLayout::width)
+    schedule.set(plan::schedule::tile, {rowsOfPanel, vectors, lanes});
+  kernel.setScheduleAttr(schedule.get());
 }
 
 void weir::packPanels(OpBuilder &b, plan::KernelOp kernel, SmallVectorImpl<Value> &operands) {
