@@ -447,8 +447,8 @@ std::optional<ByteWeights> weir::byteWeightsOf(const ByteOperand &right, const B
   return made;
 }
 
-bool weir::seldomSaturates(const ByteWeights &weights, const ByteShape &shape) {
-  constexpr int64_t vector = 8, share = 4;
+bool weir::seldomSaturates(const ByteWeights &weights, const ByteShape &shape, int64_t share) {
+  constexpr int64_t vector = 8;
   int64_t rows = shape.filledWindow() * shape.padded, columns = shape.columns;
   DenseElementsAttr plain = materializedConstant(weights.value);
   if (!plain || rows > deepestBounded || rows % quad != 0)
@@ -466,6 +466,29 @@ bool weir::seldomSaturates(const ByteWeights &weights, const ByteShape &shape) {
       beyond += any;
     }
   return share * beyond <= groups;
+}
+
+bool weir::isSmallImage(Operation *op, int64_t lines) {
+  auto isSmall = [&](int64_t size) { return !ShapedType::isDynamic(size) && size < lines; };
+  return llvm::any_of(cast<RankedTensorType>(op->getResult(0).getType()).getShape().take_back(2),
+                      isSmall);
+}
+
+bool weir::takesWinogradForm(Operation *op) {
+  constexpr int64_t fewestChannels = 32, fewestLines = 7;
+  auto conv = dyn_cast<ConvOp>(op);
+  auto said = op->getParentOfType<ModuleOp>()->getAttrOfType<IntegerAttr>(winogradAttribute);
+  if (!conv || (said && said.getInt() == 0))
+    return false;
+  auto isOne = [](int64_t value) { return value == 1; };
+  ArrayRef<int64_t> filter = cast<RankedTensorType>(conv.getFilter().getType()).getShape();
+  int64_t lanes = targetOf(op).getVectorBytes() / 4;
+  auto isWide = [&](int64_t channels) {
+    return channels >= fewestChannels && channels % lanes == 0;
+  };
+  return filter.size() == 4 && filter[2] == 3 && filter[3] == 3 && conv.getGroups() == 1 &&
+         llvm::all_of(conv.getStrides(), isOne) && llvm::all_of(conv.getDilations(), isOne) &&
+         llvm::all_of(filter.take_front(2), isWide) && !isSmallImage(op, fewestLines);
 }
 
 TypedAttr weir::byteOnes(MLIRContext *context, const ByteShape &shape, ArrayRef<int64_t> window,

@@ -111,9 +111,18 @@ std::optional<ByteWeights> byteWeightsOf(const ByteOperand &right, const ByteSha
                                          bool wantsSums);
 
 /// Whether few pairs of weights that follow each other in a column add to more than what times
-/// 255 is a half of a word: out of four vectors of columns, by four rows, one has such pairs at
-/// most. With more, halves are multiplied in less time.
-bool seldomSaturates(const ByteWeights &weights, const ByteShape &shape);
+/// 255 is a half of a word: out of `share` vectors of columns, by four rows, one has such pairs at
+/// most.
+bool seldomSaturates(const ByteWeights &weights, const ByteShape &shape, int64_t share);
+
+/// Whether `op` as floats is a convolution with windows of 3x3 in Winograd's form, as
+/// schedule/Winograd.cpp has it, but for large filters and small images.
+bool takesWinogradForm(mlir::Operation *op);
+
+/// Whether the images that the convolution `op` makes are known to have fewer lines or columns:
+/// then squares of Winograd's form are few for each element of the filter, which is four times as
+/// large as its own, and sixteen times as large as of bytes.
+bool isSmallImage(mlir::Operation *op, int64_t lines);
 
 /// Signed bytes [window…, depth, columns], of which the first `columns` columns of `shape` have
 /// ones for the elements that are theirs; `window` is without those that fill it up.

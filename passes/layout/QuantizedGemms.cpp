@@ -36,6 +36,9 @@ namespace {
 constexpr int64_t longestSum = INT32_MAX / (255 * 128);
 /// With fewer, a panel of columns, or a step of the sum, is mostly empty: floats are no slower.
 constexpr int64_t fewestColumns = 8, shortestSum = 16;
+/// Images of fewer lines take less time by pairs of bytes than in Winograd's form of floats: where
+/// hardly a pair saturates, and where few do.
+constexpr int64_t linesOfPaired = 15, linesOfBounded = 8;
 /// Of weights that are computed a panel lies on the stack.
 constexpr int64_t deepestPanel = 16384;
 
@@ -94,6 +97,7 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
     std::optional<double> zero; ///< the left operand's, where it is known
     bool isBounded = false;     ///< see boundedPairs
     bool isTooDeep = false;     ///< for pairs of halves
+    bool isWindow = false;      ///< pairs, and as floats Winograd's form: see takesWinogradForm
     bool isWords() const { return !left.scale; }
     bool isCentred() const { return zero && *zero == 0; }
   };
@@ -114,30 +118,36 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
       return warnOfReals(op, "its depth, its filter or its groups are open, or a zero point is "
                              "none for the whole or for each column; fix them");
     int64_t length = shape->window * shape->depth;
+    work.isWindow = isPairs && !work.isWords() && takesWinogradForm(op);
     if (!work.isWords() && shape->isDepthwise) {
       if (!addsWindows(cast<ConvOp>(op), *shape))
         return; // sums of one channel each are floats
     } else if (!work.isWords() && (length < shortestSum || shape->columns < fewestColumns ||
-                                   (isPairs && takesWinogradForm(op)))) {
+                                   (work.isWindow && (!isSmallImage(op, linesOfPaired) ||
+                                                      !constantOf(work.right.byte))))) {
       return; // floats are no slower
     }
+    auto staysReal = [&](StringRef why) {
+      if (!work.isWindow)
+        warnOfReals(op, why);
+    };
     if (!work.isWords() && length > longestSum)
-      return warnOfReals(op, "its sums are too long for 32 bits; split it");
+      return staysReal("its sums are too long for 32 bits; split it");
     if (work.left.zero)
       work.zero = numberOf(work.left.zero);
     SmallVector<float> scales;
     if (work.left.scale && (scales = byteScales(work.left, work.right, *shape)).empty())
-      return warnOfReals(op, "a scale is computed, or none for the whole or for each column; make "
-                             "it a constant");
+      return staysReal("a scale is computed, or none for the whole or for each column; make "
+                       "it a constant");
     OpBuilder b(op);
     std::optional<Right> right =
         constantOf(work.right.byte) ? constantRight(b, work) : computedRight(b, work);
     if (!right && work.isTooDeep)
-      return warnOfReals(op, "its sums are too long for the processor that code is for; split it, "
-                             "or name another processor by --cpu=");
+      return staysReal("its sums are too long for the processor that code is for; split it, "
+                       "or name another processor by --cpu=");
     if (!right)
-      return warnOfReals(op, "its weights or zero points are computed in a way that bytes do not "
-                             "follow; make them constants");
+      return staysReal("its weights or zero points are computed in a way that bytes do not "
+                       "follow; make them constants");
     Location loc = op->getLoc();
     Value sum = sumOf(b, work, right->bytes);
     auto add = [&](Value term, bool isTaken) {
@@ -167,26 +177,11 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
     eraseDead(operands);
   }
 
-  /// Whether `op` as floats is a convolution with windows of 3x3 in Winograd's form, which takes
-  /// less time than pairs of bytes do: as schedule/Winograd.cpp has it, but for large filters and
-  /// small images.
-  bool takesWinogradForm(Operation *op) {
-    constexpr int64_t fewestChannels = 32, fewestLines = 7;
-    auto conv = dyn_cast<ConvOp>(op);
-    auto said = getOperation()->getAttrOfType<IntegerAttr>(winogradAttribute);
-    if (!conv || (said && said.getInt() == 0))
-      return false;
-    auto isOne = [](int64_t value) { return value == 1; };
-    ArrayRef<int64_t> filter = cast<RankedTensorType>(conv.getFilter().getType()).getShape();
-    ArrayRef<int64_t> result = cast<RankedTensorType>(conv.getType()).getShape();
-    auto isSmall = [](int64_t size) { return !ShapedType::isDynamic(size) && size < fewestLines; };
-    int64_t lanes = targetOf(op).getVectorBytes() / 4;
-    return filter.size() == 4 && filter[2] == 3 && filter[3] == 3 && conv.getGroups() == 1 &&
-           llvm::all_of(conv.getStrides(), isOne) && llvm::all_of(conv.getDilations(), isOne) &&
-           llvm::all_of(
-               filter.take_front(2),
-               [&](int64_t size) { return size >= fewestChannels && size % lanes == 0; }) &&
-           llvm::none_of(result.take_back(2), isSmall);
+  /// Out of how many vectors of weights one may have pairs that saturate: with more, halves, or
+  /// floats, are multiplied in less time.
+  static int64_t shareOfLists(const Work &work) {
+    constexpr int64_t share = 4, shareOfWindow = 32;
+    return work.isWindow && !isSmallImage(work.op, linesOfBounded) ? shareOfWindow : share;
   }
 
   /// Whether vectors add a depthwise convolution's windows by quads of bytes, with a constant
@@ -308,7 +303,9 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
     std::optional<ByteWeights> weights = byteWeightsOf(known, work.shape, !work.isCentred());
     if (!weights)
       return std::nullopt;
-    work.isBounded = isPairs && seldomSaturates(*weights, work.shape);
+    work.isBounded = isPairs && seldomSaturates(*weights, work.shape, shareOfLists(work));
+    if (work.isWindow && !work.isBounded)
+      return std::nullopt;
     work.isTooDeep = !work.isBounded && areTooDeep(work);
     if (work.isTooDeep)
       return std::nullopt;
