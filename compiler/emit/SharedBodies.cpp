@@ -29,9 +29,11 @@
 
 using namespace weir;
 
-/// Different numbers that a body may read: a loop over a tile holds each in a register. A tile's
+/// Different integers that a body may read: a loop over a tile holds each in a register. A tile's
 /// stride, which its rows are multiples of, is more.
-static constexpr size_t mostNumbers = 4;
+static constexpr size_t mostIntegers = 4;
+/// Different reals: what follows a tile reads each from memory, as it does one that is known.
+static constexpr size_t mostReals = 8;
 
 /// What bounds a loop is at least this in all kernels: LLVM writes shorter loops out.
 static constexpr int64_t longLoop = 16;
@@ -287,7 +289,7 @@ static bool mayVary(const llvm::Use &use) {
 
 /// Whether the members of a group may read the numbers that they differ in.
 static bool isWorthwhile(const Group &group) {
-  std::set<std::vector<int64_t>> different;
+  std::set<std::vector<int64_t>> integers, reals;
   for (size_t place : group.numbers) {
     const llvm::Use &first = *group.members.front()->uses[place];
     bool isBound = llvm::isa<llvm::ICmpInst>(first.getUser());
@@ -298,9 +300,10 @@ static bool isWorthwhile(const Group &group) {
         return false;
       words.push_back(number.word());
     }
-    if (different.insert(std::move(words)).second && different.size() > mostNumbers)
-      return false;
+    (Number(first.get()).isInteger() ? integers : reals).insert(std::move(words));
   }
+  if (integers.size() > mostIntegers || reals.size() > mostReals)
+    return false;
   return llvm::all_of(group.numbers,
                       [&](size_t place) { return mayVary(*group.members.front()->uses[place]); });
 }

@@ -24,12 +24,13 @@ namespace {
 
 /// What a kernel differs in from its like.
 struct Form {
-  int turns = 64;             ///< of the loop over products
-  int panel = 2048;           ///< elements between what the outer loop's turns read
-  int stride = 64;            ///< elements between a tile's rows
-  std::string factor = "2.0"; ///< of all sums
-  std::string last = "fmul";  ///< what is done with it
-  int divisor = 0;            ///< of the position, in the inner loop; 0: it is not divided
+  int turns = 64;                   ///< of the loop over products
+  int panel = 2048;                 ///< elements between what the outer loop's turns read
+  int stride = 64;                  ///< elements between a tile's rows
+  std::string factor = "2.0";       ///< of all sums
+  std::string last = "fmul";        ///< what is done with it
+  std::vector<std::string> factors = {}; ///< of that, one by one
+  int divisor = 0;                  ///< of the position, in the inner loop; 0: it is not divided
 };
 
 /// A kernel of that form, which hands all on to a function of its own: sums of 70 rows.
@@ -66,12 +67,18 @@ body:
             " = load <8 x float>, ptr %p" + r + ", align 4\n  %s" + r + " = fadd <8 x float> " +
             before + ", %v" + r + "\n";
   }
-  return text + R"(  %knext = add i64 %k, 1
+  text += R"(  %knext = add i64 %k, 1
   br label %head
 store:
   %w = )" +
-         form.last + " <8 x float> %sum, splat (float " + form.factor + R"()
-  store <8 x float> %w, ptr %b, align 4
+          form.last + " <8 x float> %sum, splat (float " + form.factor + ")\n";
+  std::string result = "%w";
+  for (const std::string &factor : form.factors) {
+    std::string next = "%w" + std::to_string(&factor - form.factors.data());
+    text += "  " + next + " = fmul <8 x float> " + result + ", splat (float " + factor + ")\n";
+    result = next;
+  }
+  return text + "  store <8 x float> " + result + R"(, ptr %b, align 4
   %inext = add i64 %i, 1
   br label %outer
 end:
@@ -148,6 +155,22 @@ TEST_F(SharedBodies, FactorsAreBits) {
   ASSERT_EQ(share({Form(), other}).size(), 1u);
   EXPECT_EQ(words("k0"), std::vector<uint64_t>{0x40000000});
   EXPECT_EQ(words("k1"), std::vector<uint64_t>{0x40400000});
+}
+
+TEST_F(SharedBodies, ScalesOfAResidualSumAreEightAtMost) {
+  Form one, other;
+  auto scales = [](int from, int count) {
+    std::vector<std::string> made;
+    for (int i = 0; i < count; ++i)
+      made.push_back(std::to_string(from + i) + ".0");
+    return made;
+  };
+  one.factors = scales(10, 8), other.factors = scales(20, 8);
+  ASSERT_EQ(share({one, other}).size(), 1u);
+  EXPECT_EQ(words("k1").size(), 8u);
+  EXPECT_EQ(words("k1")[2], 0x41b00000u); // 22
+  one.factors = scales(10, 9), other.factors = scales(20, 9);
+  EXPECT_TRUE(share({one, other}).empty());
 }
 
 TEST_F(SharedBodies, EqualKernelsAreLeftAlone) { EXPECT_TRUE(share({Form(), Form()}).empty()); }
