@@ -105,16 +105,13 @@ Value Attention::bias() {
       (void)n.invalid("found a mask of " + Twine(own) + " keys for " + Twine(all));
       return {};
     }
-    if (ShapedType::isDynamic(own)) {
-      n.require(n.toScalar(n.compare("eq", n.sizeOf(mask, last), keys)),
-                "the mask has another number of keys than there are; give it with --shape",
-                unimplemented);
-    } else if (own != all) {
+    if (isOpen || own != all) {
+      Value missing = n.sub(keys, n.sizeOf(mask, last));
       if (isOpen)
-        n.require(n.compare("ge", n.toScalar(keys), static_cast<double>(own)),
+        n.require(n.compare("ge", n.toScalar(missing), 0.0),
                   "the mask has more keys than there are");
       SmallVector<Value> pads(2 * n.rank(mask), n.ints({0}));
-      pads.back() = n.sub(keys, n.sizeOf(mask, n.rank(mask) - 1));
+      pads.back() = missing;
       Value fill = n.isBool(mask) ? n.like(mask, 0) : n.like(mask, -infinity);
       mask = n.op<PadOp>(mask, n.concat(pads, 0), fill, n.text("constant"));
     }
