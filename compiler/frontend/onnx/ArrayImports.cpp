@@ -117,6 +117,24 @@ std::optional<int64_t> lengthOf(NodeImport &n, Value shape) {
   return std::nullopt;
 }
 
+/// The one open size that is kept (`sizes`), where the others are known and do not have one
+/// product: only an operand without elements has that shape.
+std::optional<int64_t> keptOfNothing(NodeImport &n, Value x, ArrayRef<int64_t> sizes) {
+  std::optional<int64_t> kept;
+  int64_t given = 1, asked = 1;
+  for (int64_t i = 0; i < n.rank(x); ++i)
+    if (!ShapedType::isDynamic(n.dim(x, i)))
+      given *= n.dim(x, i);
+    else if (std::exchange(kept, i))
+      return std::nullopt;
+  for (int64_t size : sizes) {
+    if (size == -1)
+      return std::nullopt;
+    asked *= ShapedType::isDynamic(size) ? 1 : size;
+  }
+  return given != asked ? kept : std::nullopt;
+}
+
 /// A constant or computed shape with ONNX's convention that 0 keeps the
 /// operand's size.
 Value keepZeros(NodeImport &n, Value x, Value shape) {
@@ -140,6 +158,12 @@ Value keepZeros(NodeImport &n, Value x, Value shape) {
       }
     if (!open)
       return n.ints(sizes);
+    if (std::optional<int64_t> kept = keptOfNothing(n, x, sizes)) {
+      n.require(n.toScalar(n.compare("eq", n.sizeOf(x, *kept), 0.0)),
+                "the shape that is asked for has another number of elements than there are");
+      sizes[*kept] = 0;
+      return n.ints(sizes);
+    }
     for (auto [i, size] : llvm::enumerate(sizes))
       parts.push_back(ShapedType::isDynamic(size) ? n.sizeOf(x, i) : n.ints({size}));
     return n.concat(parts, 0);
@@ -157,6 +181,9 @@ Value keepZeros(NodeImport &n, Value x, Value shape) {
     Value entry = n.slice(shape, 0, i, i + 1);
     if (i < n.rank(x))
       entry = n.select(n.compare("eq", entry, 0.0), n.sizeOf(x, i), entry);
+    else if (!entries || (!(*entries)[i].value && !(*entries)[i].isSymbol()))
+      n.require(n.toScalar(n.compare("ne", entry, 0.0)),
+                "the shape that is asked for keeps the size of a dimension that is not there");
     parts.push_back(entry);
   }
   return n.concat(parts, 0);
