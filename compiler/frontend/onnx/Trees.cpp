@@ -82,14 +82,22 @@ Value weir::onnx::scoreTrees(NodeImport &n, Value x, const Trees &trees, Aggrega
   if (n.rank(x) == 1)
     x = n.unsqueeze(x, {0});
   int64_t features = n.dim(x, n.rank(x) - 1);
-  for (size_t i = 0; i < trees.size(); ++i)
-    if (trees.branch[i] != Branch::Leaf &&
-        (trees.feature[i] < 0 ||
-         (!ShapedType::isDynamic(features) && trees.feature[i] >= features))) {
+  int64_t asked = 0;
+  for (size_t i = 0; i < trees.size(); ++i) {
+    if (trees.branch[i] == Branch::Leaf)
+      continue;
+    asked = std::max(asked, trees.feature[i] + 1);
+    if (trees.feature[i] < 0 ||
+        (!ShapedType::isDynamic(features) && trees.feature[i] >= features)) {
       (void)n.invalid("found feature " + Twine(trees.feature[i]) + " of a number that is " +
                       sizeText(features));
       return {};
     }
+  }
+  // The kernel looks where there are rows.
+  if (ShapedType::isDynamic(features) && asked)
+    n.require(n.toScalar(n.compare("ge", n.sizeOf(x, n.rank(x) - 1), double(asked))),
+              "rows have no feature " + std::to_string(asked - 1));
   for (const Trees::Vote &vote : trees.votes)
     if (vote.target < 0 || vote.target >= trees.targets || vote.node < 0 ||
         vote.node >= static_cast<int64_t>(trees.size())) {
