@@ -398,7 +398,8 @@ std::optional<ByteWeights> weir::byteWeightsOf(const ByteOperand &right, const B
       (zeros->size() != 1 && (int64_t)zeros->size() != columns))
     return std::nullopt;
   dense = materializedConstant(view);
-  if (!dense || (!isSplat && (int64_t)dense.getRawData().size() != type.getNumElements() * size))
+  if (!dense ||
+      (!dense.isSplat() && (int64_t)dense.getRawData().size() != type.getNumElements() * size))
     return std::nullopt;
   WeightLines lines(dense, *zeros, columns);
   ByteWeights made{view, SmallVector<int32_t>(columns, 0), SmallVector<int32_t>(columns, 0)};

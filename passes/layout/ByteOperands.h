@@ -119,9 +119,7 @@ bool seldomSaturates(const ByteWeights &weights, const ByteShape &shape, int64_t
 /// schedule/Winograd.cpp has it, but for large filters and small images.
 bool takesWinogradForm(mlir::Operation *op);
 
-/// Whether the images that the convolution `op` makes are known to have fewer lines or columns:
-/// then squares of Winograd's form are few for each element of the filter, which is four times as
-/// large as its own, and sixteen times as large as of bytes.
+/// Whether the images that the convolution `op` makes are known to have fewer lines or columns.
 bool isSmallImage(mlir::Operation *op, int64_t lines);
 
 /// Signed bytes [window…, depth, columns], of which the first `columns` columns of `shape` have

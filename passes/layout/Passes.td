@@ -32,7 +32,8 @@ def WeirQuantizedGemmsPass : Pass<"weir-quantized-gemms", "::mlir::ModuleOp"> {
     products and convolutions of dequantized bytes with dequantized weights, or of
     such bytes as words, become ones of bytes with sums of 32 bits, channels last.
     Of `pairs` windows that Winograd's form serves stay reals but in small images where
-    pairs of weights hardly ever exceed a half of a word, and `weir.matrix` is "bounded" where few pairs of weights exceed a half of a word. What is quantised to
+    pairs of weights hardly ever exceed a half of a word, and `weir.matrix` is "bounded"
+    where few pairs of weights exceed a half of a word. What is quantised to
     signed bytes for a product of vectors by constants is quantised to unsigned ones.
     Rows, columns and images may be open; filters are constants, the right operands of
     products may be computed. The zero point

@@ -36,9 +36,10 @@ namespace {
 constexpr int64_t longestSum = INT32_MAX / (255 * 128);
 /// With fewer, a panel of columns, or a step of the sum, is mostly empty: floats are no slower.
 constexpr int64_t fewestColumns = 8, shortestSum = 16;
-/// Images of fewer lines take less time by pairs of bytes than in Winograd's form of floats: where
-/// hardly a pair saturates, and where few do.
-constexpr int64_t linesOfPaired = 15, linesOfBounded = 8;
+/// Images of fewer lines take less time by pairs of bytes than in Winograd's form of floats, with
+/// vectors of 32 bytes: where hardly a pair saturates, and where few do and the filter, sixteen
+/// times as large in that form, is more than caches hold.
+constexpr int64_t linesOfPaired = 15, linesOfBounded = 8, largeFilter = 1 << 20;
 /// Of weights that are computed a panel lies on the stack.
 constexpr int64_t deepestPanel = 16384;
 
@@ -123,8 +124,7 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
       if (!addsWindows(cast<ConvOp>(op), *shape))
         return; // sums of one channel each are floats
     } else if (!work.isWords() && (length < shortestSum || shape->columns < fewestColumns ||
-                                   (work.isWindow && (!isSmallImage(op, linesOfPaired) ||
-                                                      !constantOf(work.right.byte))))) {
+                                   (work.isWindow && !mayBePairs(work)))) {
       return; // floats are no slower
     }
     auto staysReal = [&](StringRef why) {
@@ -181,7 +181,16 @@ struct QuantizedGemmsPass : weir::impl::WeirQuantizedGemmsPassBase<QuantizedGemm
   /// floats, are multiplied in less time.
   static int64_t shareOfLists(const Work &work) {
     constexpr int64_t share = 4, shareOfWindow = 32;
-    return work.isWindow && !isSmallImage(work.op, linesOfBounded) ? shareOfWindow : share;
+    bool isLarge = work.shape.window * work.shape.depth * work.shape.columns >= largeFilter;
+    return work.isWindow && !(isLarge && isSmallImage(work.op, linesOfBounded)) ? shareOfWindow
+                                                                                : share;
+  }
+
+  /// Whether a window that Winograd's form serves may take less time by pairs of bytes.
+  static bool mayBePairs(const Work &work) {
+    constexpr int64_t widest = 64;
+    return targetOf(work.op).getVectorBytes() < widest && isSmallImage(work.op, linesOfPaired) &&
+           constantOf(work.right.byte);
   }
 
   /// Whether vectors add a depthwise convolution's windows by quads of bytes, with a constant

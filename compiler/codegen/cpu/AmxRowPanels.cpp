@@ -224,7 +224,7 @@ void AmxRowPanelEmitter::eachPart(
   SmallVector<Value> sizes(target.dims.begin(), target.dims.begin() + batch);
   sizes.append({rowPanel.positions, target.dims.back()});
   Value all = r.divide(r.add(rowPanel.positions, r.constant(height - 1)), r.constant(height));
-  // A part's rows may be no whole blocks: a block more is computed then.
+  // Parts share out whole blocks; the last may have none.
   Value each = r.constant(llvm::divideCeil(parts[batch], height));
   emitStepLoop(r, begin, end, 1, [&](Value part) {
     SmallVector<Value> at = r.blockIndices(part, sizes, parts);

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/GemmInt8.h"
+#include "compiler/codegen/cpu/schedule/PackWeights.h"
 #include "dialects/weir/Pch.h"
 
 using namespace mlir;
@@ -45,10 +46,9 @@ SmallVector<Value> ByteEmitter::sumsOfPaired(const RowPanel &rowPanel, Value bas
                                              ArrayRef<Value> inits, int64_t rows, int64_t first,
                                              int64_t count) {
   const int64_t steps = depth / quad, stepBytes = quad * width;
-  // Sums leave no registers for columns where there are sixteen: instructions read them, each for
+  // Sums of so many vectors leave no registers for columns: instructions read them, each for
   // itself. What is not volatile LLVM would load once, and keep sums on the stack.
-  constexpr int64_t wideVector = 64;
-  const bool readsAtUse = lanes * 4 < wideVector;
+  const bool readsAtUse = atOnce == vectorsOfPairedSteps;
   auto columns = [&](Value place, int64_t v) {
     Value at = byteAddress(panels, r.add(place, r.constant((first + v) * lanes * 4)));
     return LLVM::LoadOp::create(b, r.loc, words(), at, /*alignment=*/4, readsAtUse);

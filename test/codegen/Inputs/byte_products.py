@@ -340,6 +340,9 @@ def main():
         model.matmul([33, 260], 45, UINT8, zero=9)
         model.matmul([2, 9, 100], 70, INT8, zero=-3)
         model.matmul([3, 64], 40, UINT8)
+        # A part's rows are blocks and a rest.
+        model.matmul([65, 4], 33, UINT8)
+        model.matmul([2, 32, 8], 64, INT8, zero=5)
         model.conv([1, 16, 14, 13], 40, [3, 3], UINT8, zero=255, pads=1, stride=2)
         model.conv([1, 12, 9, 8], 33, [3, 3], INT8, zero=100, dilation=2)
         model.quantized([1, 64, 5, 6], 60, UINT8, 7, 5, pads=0, scale=0.2)

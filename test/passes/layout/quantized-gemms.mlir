@@ -509,6 +509,94 @@ module attributes {weir.target = #weir.target<byte_products = pairs>} {
 
 // -----
 
+// Where vectors have 32 bytes windows in Winograd's form stay reals, but those of small images become
+// bytes: below 15 lines where hardly a pair saturates, below 8 where few do and the filter is large.
+module attributes {weir.target = #weir.target<vector_bytes = 32, byte_products = pairs>} {
+  // CHECK-LABEL: @windows_of_14_lines
+  // CHECK: weir.conv {{.*}}weir.matrix = "bounded"
+  func.func @windows_of_14_lines(%x: tensor<1x32x14x14xui8>) -> tensor<1x64x14x14xf32> {
+    %scale = weir.constant dense<5.000000e-01> : tensor<f32>
+    %q = weir.constant dense<9> : tensor<64x32x3x3xi8>
+    %af = weir.cast %x {saturate = true} : (tensor<1x32x14x14xui8>) -> tensor<1x32x14x14xf32>
+    %a = weir.mul %af, %scale : (tensor<1x32x14x14xf32>, tensor<f32>) -> tensor<1x32x14x14xf32>
+    %bf = weir.cast %q {saturate = true} : (tensor<64x32x3x3xi8>) -> tensor<64x32x3x3xf32>
+    %b = weir.mul %bf, %scale : (tensor<64x32x3x3xf32>, tensor<f32>) -> tensor<64x32x3x3xf32>
+    %0 = weir.conv %a, %b {accumulator = f32, channels_last = false, dilations = array<i64: 1, 1>, groups = 1 : i64, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>} : (tensor<1x32x14x14xf32>, tensor<64x32x3x3xf32>) -> tensor<1x64x14x14xf32>
+    return %0 : tensor<1x64x14x14xf32>
+  }
+
+  // CHECK-LABEL: @windows_of_15_lines
+  // CHECK-NOT: weir.matrix
+  func.func @windows_of_15_lines(%x: tensor<1x32x15x15xui8>) -> tensor<1x64x15x15xf32> {
+    %scale = weir.constant dense<5.000000e-01> : tensor<f32>
+    %q = weir.constant dense<9> : tensor<64x32x3x3xi8>
+    %af = weir.cast %x {saturate = true} : (tensor<1x32x15x15xui8>) -> tensor<1x32x15x15xf32>
+    %a = weir.mul %af, %scale : (tensor<1x32x15x15xf32>, tensor<f32>) -> tensor<1x32x15x15xf32>
+    %bf = weir.cast %q {saturate = true} : (tensor<64x32x3x3xi8>) -> tensor<64x32x3x3xf32>
+    %b = weir.mul %bf, %scale : (tensor<64x32x3x3xf32>, tensor<f32>) -> tensor<64x32x3x3xf32>
+    %0 = weir.conv %a, %b {accumulator = f32, channels_last = false, dilations = array<i64: 1, 1>, groups = 1 : i64, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>} : (tensor<1x32x15x15xf32>, tensor<64x32x3x3xf32>) -> tensor<1x64x15x15xf32>
+    return %0 : tensor<1x64x15x15xf32>
+  }
+
+  // CHECK-LABEL: @windows_that_saturate
+  // CHECK-NOT: weir.matrix
+  func.func @windows_that_saturate(%x: tensor<1x32x14x14xui8>) -> tensor<1x64x14x14xf32> {
+    %scale = weir.constant dense<5.000000e-01> : tensor<f32>
+    %q = weir.constant dense<65> : tensor<64x32x3x3xi8>
+    %af = weir.cast %x {saturate = true} : (tensor<1x32x14x14xui8>) -> tensor<1x32x14x14xf32>
+    %a = weir.mul %af, %scale : (tensor<1x32x14x14xf32>, tensor<f32>) -> tensor<1x32x14x14xf32>
+    %bf = weir.cast %q {saturate = true} : (tensor<64x32x3x3xi8>) -> tensor<64x32x3x3xf32>
+    %b = weir.mul %bf, %scale : (tensor<64x32x3x3xf32>, tensor<f32>) -> tensor<64x32x3x3xf32>
+    %0 = weir.conv %a, %b {accumulator = f32, channels_last = false, dilations = array<i64: 1, 1>, groups = 1 : i64, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>} : (tensor<1x32x14x14xf32>, tensor<64x32x3x3xf32>) -> tensor<1x64x14x14xf32>
+    return %0 : tensor<1x64x14x14xf32>
+  }
+
+  // CHECK-LABEL: @windows_by_a_fed_filter
+  // CHECK-NOT: weir.matrix
+  func.func @windows_by_a_fed_filter(%x: tensor<1x32x14x14xui8>, %q: tensor<64x32x3x3xi8>) -> tensor<1x64x14x14xf32> {
+    %scale = weir.constant dense<5.000000e-01> : tensor<f32>
+    %af = weir.cast %x {saturate = true} : (tensor<1x32x14x14xui8>) -> tensor<1x32x14x14xf32>
+    %a = weir.mul %af, %scale : (tensor<1x32x14x14xf32>, tensor<f32>) -> tensor<1x32x14x14xf32>
+    %bf = weir.cast %q {saturate = true} : (tensor<64x32x3x3xi8>) -> tensor<64x32x3x3xf32>
+    %b = weir.mul %bf, %scale : (tensor<64x32x3x3xf32>, tensor<f32>) -> tensor<64x32x3x3xf32>
+    %0 = weir.conv %a, %b {accumulator = f32, channels_last = false, dilations = array<i64: 1, 1>, groups = 1 : i64, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>} : (tensor<1x32x14x14xf32>, tensor<64x32x3x3xf32>) -> tensor<1x64x14x14xf32>
+    return %0 : tensor<1x64x14x14xf32>
+  }
+
+  // CHECK-LABEL: @small_windows_that_saturate
+  // CHECK-NOT: weir.matrix
+  func.func @small_windows_that_saturate(%x: tensor<1x32x7x7xui8>) -> tensor<1x64x7x7xf32> {
+    %scale = weir.constant dense<5.000000e-01> : tensor<f32>
+    %q = weir.constant dense<65> : tensor<64x32x3x3xi8>
+    %af = weir.cast %x {saturate = true} : (tensor<1x32x7x7xui8>) -> tensor<1x32x7x7xf32>
+    %a = weir.mul %af, %scale : (tensor<1x32x7x7xf32>, tensor<f32>) -> tensor<1x32x7x7xf32>
+    %bf = weir.cast %q {saturate = true} : (tensor<64x32x3x3xi8>) -> tensor<64x32x3x3xf32>
+    %b = weir.mul %bf, %scale : (tensor<64x32x3x3xf32>, tensor<f32>) -> tensor<64x32x3x3xf32>
+    %0 = weir.conv %a, %b {accumulator = f32, channels_last = false, dilations = array<i64: 1, 1>, groups = 1 : i64, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>} : (tensor<1x32x7x7xf32>, tensor<64x32x3x3xf32>) -> tensor<1x64x7x7xf32>
+    return %0 : tensor<1x64x7x7xf32>
+  }
+}
+
+// -----
+
+// Vectors of 64 bytes have twice the reals of a vector, and registers enough for tiles of them.
+module attributes {weir.target = #weir.target<vector_bytes = 64, byte_products = pairs>} {
+  // CHECK-LABEL: @wide_windows_of_14_lines
+  // CHECK-NOT: weir.matrix
+  func.func @wide_windows_of_14_lines(%x: tensor<1x32x14x14xui8>) -> tensor<1x64x14x14xf32> {
+    %scale = weir.constant dense<5.000000e-01> : tensor<f32>
+    %q = weir.constant dense<9> : tensor<64x32x3x3xi8>
+    %af = weir.cast %x {saturate = true} : (tensor<1x32x14x14xui8>) -> tensor<1x32x14x14xf32>
+    %a = weir.mul %af, %scale : (tensor<1x32x14x14xf32>, tensor<f32>) -> tensor<1x32x14x14xf32>
+    %bf = weir.cast %q {saturate = true} : (tensor<64x32x3x3xi8>) -> tensor<64x32x3x3xf32>
+    %b = weir.mul %bf, %scale : (tensor<64x32x3x3xf32>, tensor<f32>) -> tensor<64x32x3x3xf32>
+    %0 = weir.conv %a, %b {accumulator = f32, channels_last = false, dilations = array<i64: 1, 1>, groups = 1 : i64, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>} : (tensor<1x32x14x14xf32>, tensor<64x32x3x3xf32>) -> tensor<1x64x14x14xf32>
+    return %0 : tensor<1x64x14x14xf32>
+  }
+}
+
+// -----
+
 // Signed bytes that a product of vectors reads are quantised to bytes without a sign; its readers
 // take off 128 more.
 module attributes {weir.target = #weir.target<vector_bytes = 64, byte_products = quads>} {

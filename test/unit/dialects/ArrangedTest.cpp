@@ -267,4 +267,24 @@ TEST_F(ArrangedTest, PairsRows) {
   EXPECT_EQ(rest[2 * 32 * 2 + 16 * 2], 0);
 }
 
+TEST_F(ArrangedTest, WeavesLines) {
+  // More than a piece of the writer's buffer, which no panel's line divides, and a last panel that
+  // is not full; three lines go element by element.
+  for (int64_t lines : {2, 3, 4}) {
+    const int64_t steps = 301, width = 48, columns = 445, panels = (columns + width - 1) / width;
+    TypedAttr value = interleavedConstant(counted({steps * lines, columns}), lines, width);
+    ASSERT_TRUE(value);
+    std::vector<int32_t> numbers = elements(value);
+    ASSERT_EQ(numbers.size(), size_t(panels * steps * width * lines));
+    size_t at = 0;
+    for (int64_t panel = 0; panel < panels; ++panel)
+      for (int64_t step = 0; step < steps; ++step)
+        for (int64_t w = 0; w < width; ++w)
+          for (int64_t line = 0; line < lines; ++line, ++at) {
+            int64_t n = panel * width + w;
+            ASSERT_EQ(numbers[at], n < columns ? (step * lines + line) * columns + n : 0);
+          }
+  }
+}
+
 } // namespace

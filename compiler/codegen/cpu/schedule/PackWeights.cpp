@@ -325,11 +325,8 @@ static void pairStepsOf(OpBuilder &b, plan::KernelOp kernel, BlockArgument argum
   kernel.getBody().front().addArgument(beside, loc);
   plan::ScheduleBuilder schedule(kernel.getSchedule());
   schedule.set(plan::schedule::pairedSteps, true);
-  // Of vectors that do not hold a panel's columns in two a panel is read once for three rows: to
-  // read half of it for five, twice, takes longer.
-  constexpr int64_t rowsOfPanel = 3, vectors = 4;
-  if (lanes * vectors == PairedStepsLayout::width)
-    schedule.set(plan::schedule::tile, {rowsOfPanel, vectors, lanes});
+  if (lanes * vectorsOfPairedSteps == PairedStepsLayout::width)
+    schedule.set(plan::schedule::tile, {rowsOfPairedSteps, vectorsOfPairedSteps, lanes});
   kernel.setScheduleAttr(schedule.get());
 }
 

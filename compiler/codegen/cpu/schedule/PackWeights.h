@@ -40,6 +40,9 @@ void readLeftTurned(plan::KernelOp kernel, DotGeneralOp dot,
 /// Where products of bytes are added as pairs, of panels brought to the stack, so many vectors of
 /// columns are added up at a time, which leaves room for five rows in 16 registers.
 inline constexpr int64_t vectorsOfPairs = 2;
+/// Where two steps are added at a time (PairedSteps), and a panel is as many vectors: a panel is
+/// read once for three rows. To read half of it for five, twice, takes longer.
+inline constexpr int64_t vectorsOfPairedSteps = 4, rowsOfPairedSteps = 3;
 
 /// Of a convolution of bytes in groups whose columns are no whole panels of `matrixPanel`, and
 /// which has panels for each group therefore: the columns of a group. 0: of everything else.
