@@ -24,13 +24,13 @@ namespace {
 
 /// What a kernel differs in from its like.
 struct Form {
-  int turns = 64;                   ///< of the loop over products
-  int panel = 2048;                 ///< elements between what the outer loop's turns read
-  int stride = 64;                  ///< elements between a tile's rows
-  std::string factor = "2.0";       ///< of all sums
-  std::string last = "fmul";        ///< what is done with it
+  int turns = 64;                        ///< of the loop over products
+  int panel = 2048;                      ///< elements between what the outer loop's turns read
+  int stride = 64;                       ///< elements between a tile's rows
+  std::string factor = "2.0";            ///< of all sums
+  std::string last = "fmul";             ///< what is done with it
   std::vector<std::string> factors = {}; ///< of that, one by one
-  int divisor = 0;                  ///< of the position, in the inner loop; 0: it is not divided
+  int divisor = 0; ///< of the position, in the inner loop; 0: it is not divided
 };
 
 /// A kernel of that form, which hands all on to a function of its own: sums of 70 rows.
