@@ -473,6 +473,8 @@ def reject_operands(name, inputs, attributes):
         raise Reject("squares that overflow")
     if name == "MelWeightMatrix" and any(np.any(v.astype(np.float64) < 0) for v in inputs[2:]):
         raise Reject("negative frequencies, whose places the reference evaluator counts from the end")
+    if name.startswith("TreeEnsemble") and onnx_trees.lacks_only_for_runtime(value, attributes):
+        raise Reject("features that ONNX Runtime asks for, and no branch")
     if name == "RoiAlign" and inputs[1].size and 0 in value.shape[2:]:
         raise Reject("regions of images without pixels, for which ONNX Runtime reads others' memory")
     if name == "Resize" and attributes.get("coordinate_transformation_mode") == b"align_corners" and \

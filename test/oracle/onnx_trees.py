@@ -146,6 +146,18 @@ def new_form(draw, trees, targets):
     return lists
 
 
+def lacks_only_for_runtime(value, attributes):
+    """Whether rows have all features that branches ask for, and ONNX Runtime asks for more: for the
+    number that leaves have, too, or, of a vector, which is a row, for columns beyond the first."""
+    features = attributes["nodes_featureids"]
+    modes = attributes["nodes_modes"]
+    asked = [f for f, mode in zip(features, modes) if mode not in ("LEAF", b"LEAF")] \
+        if isinstance(modes, list) else features
+    columns = value.shape[-1]
+    counted = columns if value.ndim > 1 else 1
+    return max(asked, default=-1) < columns and max(features) >= counted
+
+
 def attributes(draw, size="small"):
     """All attributes of a drawn node whose operand is there. ONNX Runtime transforms no single
     score of a regressor, and has other numbers for the transforms of TreeEnsemble than ONNX."""
