@@ -144,9 +144,10 @@ class Drawing:
             finite = np.abs(wide[np.isfinite(wide)])
             step = 64 * values.epsilon(exact.dtype) * (np.abs(wide) + 0.05 * np.max(finite, initial=0))
             mixed = np.where(self.random.random(wide.shape) < 0.5, -1, 1)
-            for sign in (-1, 1, mixed):
+            # What is hardly more than 0 may be 0.
+            for change in (-step, step, mixed * step, np.where(np.abs(wide) < step, -wide, 0)):
                 moved = dict(given)
-                moved[source] = np.where(np.isfinite(wide), wide + sign * step, wide).astype(exact.dtype)
+                moved[source] = np.where(np.isfinite(wide), wide + change, wide).astype(exact.dtype)
                 try:
                     other = computed(node, moved, out)
                 except Exception:  # noqa
@@ -219,6 +220,11 @@ def typed(name, value):
     return helper.make_tensor_value_info(name, onnx_single.element_type(value.dtype), None)
 
 
+def rounds_up(node):
+    """Whether a pool rounds sizes up, of which ONNX's inference counts windows beyond the image."""
+    return any(a.name == "ceil_mode" and a.i for a in node.attribute)
+
+
 def wrapped(form, nodes, feeds, outputs, initializers, sizes, random, known):
     if form == "plain":
         return model_of(nodes, feeds, outputs, initializers, sizes)
@@ -249,7 +255,8 @@ def wrapped(form, nodes, feeds, outputs, initializers, sizes, random, known):
                              [helper.make_tensor_value_info("go_on", TensorProto.BOOL, [])] +
                              [typed(o, known[o]) for o in outputs])
     # What is stacked in no turn at all has sizes that ONNX leaves open.
-    is_open = sizes == "open" or any(n.op_type in OF_DATA or n.op_type in FUNCTIONS for n in nodes)
+    is_open = sizes == "open" or any(n.op_type in OF_DATA or n.op_type in FUNCTIONS or
+                                     rounds_up(n) for n in nodes)
     turns = int(random.integers(1 if is_open else 0, 4))
     turns = onnx_single.tensor_of(np.array(turns, np.int64), "turns")
     node = helper.make_node("Loop", ["turns", ""], results, name="loop", body=body)
