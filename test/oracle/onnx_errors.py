@@ -103,14 +103,14 @@ class Errors(Singles):
         given = self.changed(case)
         if given is None:
             return "refused", "the same operand"
-        if MEANS.search(case.operation) and not all(v.size for v in given[1].values()):
-            return "refused", "the mean of nothing, which ONNX leaves open"
         node, held = given[0].graph.node[0], {t.name: t for t in given[0].graph.initializer}
+        operands = [numpy_helper.to_array(held[name]) if name in held else given[1].get(name)
+                    for name in node.input]
+        if MEANS.search(case.operation) and not operands[0].size:
+            return "refused", "the mean of nothing, which ONNX leaves open"
         try:
-            onnx_single.reject_operands(node.op_type, [
-                numpy_helper.to_array(held[name]) if name in held else given[1].get(name)
-                for name in node.input], {a.name: helper.get_attribute_value(a)
-                                          for a in node.attribute})
+            onnx_single.reject_operands(node.op_type, operands, {
+                a.name: helper.get_attribute_value(a) for a in node.attribute})
         except cases.Reject as why:
             return "refused", str(why)
         types = [np.zeros((), r.dtype) for r in case.results]

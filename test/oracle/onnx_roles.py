@@ -39,7 +39,7 @@ RESULTS = {"SkipLayerNormalization": 1, "SkipSimplifiedLayerNormalization": 1, "
 def least_epsilons(name):
     """Where ONNX Runtime itself is further from the exact value. 1 + erf(x) cancels where x is
     negative: half an epsilon of 1 is 512 of what is left at -3."""
-    return {"BiasGelu": 1024, "FastGelu": 1024, "BiasSplitGelu": 1024, "QuickGelu": 64, "DFT": 4096, "STFT": 4096, "Det": 256, "Inverse": 256, "Gelu": 64, "Pow": 64, "Sigmoid": 64,
+    return {"BiasGelu": 1024, "FastGelu": 1024, "BiasSplitGelu": 1024, "QuickGelu": 64, "DFT": 4096, "STFT": 4096, "Det": 256, "Inverse": 256, "Gelu": 1024, "Pow": 64, "Sigmoid": 64,
             "Erf": 64, "Resize": 256, "Upsample": 64, "GridSample": 256}.get(name, 0)
 
 
