@@ -27,28 +27,45 @@ static LogicalResult slice(NodeImport &n) {
     return failure();
   int64_t rank = n.rank(x);
   auto knownBegin = n.knownInts(1), knownSize = n.knownInts(2);
-  IntVector steps(rank, 1);
   if (knownBegin && knownSize && static_cast<int64_t>(knownBegin->size()) == rank &&
       static_cast<int64_t>(knownSize->size()) == rank) {
-    IntVector ends;
-    bool strict = true;
+    // Ends that only the run knows are cut apart, so that others stay constant and strict.
+    IntVector begins, ends, axes, openBegins, openAxes;
     for (int64_t i = 0; i < rank; ++i) {
-      int64_t dim = n.dim(x, i);
-      if ((*knownSize)[i] != -1) {
-        ends.push_back((*knownBegin)[i] + (*knownSize)[i]);
+      int64_t dim = n.dim(x, i), from = (*knownBegin)[i], count = (*knownSize)[i];
+      if (from < 0 || count < -1 || count > kEnd - from)
+        return n.invalid("expected a begin from 0 and a size from -1 on, got " + Twine(from) +
+                         " and " + Twine(count) + " in dimension " + Twine(i));
+      if (!from && (count == -1 || count == dim))
+        continue;
+      if (count != -1 || !ShapedType::isDynamic(dim)) {
+        begins.push_back(from);
+        ends.push_back(count == -1 ? dim : from + count);
+        axes.push_back(i);
       } else {
-        ends.push_back(ShapedType::isDynamic(dim) ? kEnd : dim);
-        strict &= !ShapedType::isDynamic(dim);
+        require(n, n.compare("ge", n.sizeOf(x, i), n.ints({from})),
+                "a slice begins beyond the end of dimension " + std::to_string(i));
+        openBegins.push_back(from);
+        openAxes.push_back(i);
       }
     }
-    return n.result(n.op<SliceOp>(x, n.ints(*knownBegin), n.ints(ends), n.ints(steps),
-                                  n.list(axesFrom(0, rank)), n.flag(strict)));
+    auto cut = [&](ArrayRef<int64_t> from, ArrayRef<int64_t> to, ArrayRef<int64_t> along,
+                   bool strict) {
+      if (!along.empty())
+        x = n.op<SliceOp>(x, n.ints(from), n.ints(to), n.ints(IntVector(along.size(), 1)),
+                          n.list(along), n.flag(strict));
+    };
+    cut(begins, ends, axes, true);
+    cut(openBegins, IntVector(openAxes.size(), kEnd), openAxes, false);
+    return n.result(x);
   }
   begin = n.toI64(begin);
   size = n.toI64(size);
   Value end = n.select(n.compare("eq", size, -1), n.shapeOf(x), n.add(begin, size));
-  return n.result(
-      n.op<SliceOp>(x, begin, end, n.ints(steps), n.list(axesFrom(0, rank)), n.flag(true)));
+  // No end is negative but one that is refused.
+  end = n.select(n.compare("lt", size, -1), size, end);
+  return n.result(n.op<SliceOp>(x, begin, end, n.ints(IntVector(rank, 1)),
+                                n.list(axesFrom(0, rank)), n.flag(true)));
 }
 
 namespace {
