@@ -160,6 +160,12 @@ static LogicalResult stridedSlice(NodeImport &n) {
       return dim.entry < 64 && ((n.i(mask) >> dim.entry) & 1);
     };
     if (dim.isPicked) {
+      auto step = entry(2, dim.entry);
+      if (step && *step <= 0)
+        return n.invalid("found a step of " + Twine(*step) + " at the index of dimension " +
+                         Twine(dim.axis) + ", expected a positive one");
+      if (!step)
+        require(n, n.compare("gt", valueOf(2, dim.entry), 0), "an index has no positive step");
       auto at = entry(0, dim.entry);
       if (!at) {
         picks.emplace_back(dim.axis, n.toScalar(valueOf(0, dim.entry)));
