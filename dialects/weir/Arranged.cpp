@@ -369,8 +369,8 @@ private:
                                 : 0;
   }
 
-  /// Whether the last two dimensions, of `count` entries and of two or four, are as many lines of
-  /// the source whose elements lie side by side in the result, and there is room for them.
+  /// Whether the last two dimensions take an element of each of two or four lines of the source by
+  /// turns, `count` times, and there is room for them.
   bool weavesLines(int64_t count) const {
     const int64_t rank = shape.size(), lines = shape[rank - 1];
     return std::is_same_v<T, To> && (lines == 2 || lines == 4) && strides[rank - 2] == 1 &&

@@ -94,10 +94,13 @@ Value weir::onnx::scoreTrees(NodeImport &n, Value x, const Trees &trees, Aggrega
       return {};
     }
   }
-  // The kernel looks where there are rows.
-  if (ShapedType::isDynamic(features) && asked)
-    n.require(n.toScalar(n.compare("ge", n.sizeOf(x, n.rank(x) - 1), double(asked))),
+  // Where there are rows the kernel looks, and says how many features it found.
+  if (ShapedType::isDynamic(features) && asked) {
+    Value isEmpty = n.compare("eq", n.sizeOf(x, 0), 0);
+    Value found = n.select(isEmpty, n.sizeOf(x, n.rank(x) - 1), n.ints({asked}));
+    n.require(n.toScalar(n.compare("ge", found, double(asked))),
               "rows have no feature " + std::to_string(asked - 1));
+  }
   for (const Trees::Vote &vote : trees.votes)
     if (vote.target < 0 || vote.target >= trees.targets || vote.node < 0 ||
         vote.node >= static_cast<int64_t>(trees.size())) {

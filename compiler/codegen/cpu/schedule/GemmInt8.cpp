@@ -28,8 +28,9 @@ static int64_t depthOf(Operation *anchor) {
 
 /// Products of bytes: matrix tiles are two by two; of vectors' sums as many rows as
 /// leave registers for a row of columns and an element. Of pairs, an element and columns are spread
-/// in registers, or columns before, which leaves room for more rows of fewer columns. What weights
-/// are multiplied two steps at a time gets another tile with them (packPanels).
+/// in registers, or columns before, which leaves room for more rows of fewer columns. Products
+/// that add two steps at a time get another tile, once their weights are known to allow it
+/// (packPanels).
 static SmallVector<int64_t> gemmInt8Tiles(ScheduleBuilder &s, Operation *anchor,
                                           const VectorUnit &unit) {
   constexpr int64_t width = 32, tileRows = 32;

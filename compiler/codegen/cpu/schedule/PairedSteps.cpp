@@ -88,7 +88,7 @@ public:
     int32_t step;
     std::vector<char> weights; ///< [lanes, quad]
   };
-  /// Of each vector of columns.
+  /// The lists, one of each vector of columns, which the panel has no longer.
   std::vector<std::vector<Entry>> takeLists() { return std::move(lists); }
 
 private:
