@@ -396,16 +396,17 @@ private:
   llvm::Error dimension(int64_t d, int64_t offset) {
     int64_t count = present(d), rank = shape.size();
     if (d + 1 < rank) {
-      bool isWoven = d + 2 == rank && weavesLines(count);
-      if (isWoven)
+      if (d + 2 == rank && weavesLines(count)) {
         weave(count, offset);
-      for (int64_t i = 0; i < count && !isWoven; ++i) {
-        at[d] = i;
-        if (llvm::Error error = dimension(d + 1, offset + i * strides[d]))
+        if (llvm::Error error = flushFull())
           return error;
+      } else {
+        for (int64_t i = 0; i < count; ++i) {
+          at[d] = i;
+          if (llvm::Error error = dimension(d + 1, offset + i * strides[d]))
+            return error;
+        }
       }
-      if (llvm::Error error = flushFull())
-        return error;
       int64_t inner = 1;
       for (int64_t i = d + 1; i < rank; ++i)
         inner *= shape[i];

@@ -82,9 +82,9 @@ private:
     return mlir::arith::ConstantOp::create(
         b, r.loc, mlir::SplatElementsAttr::get(words(), b.getI32IntegerAttr(value)));
   }
-  mlir::Value loadWords(mlir::Value pointer, mlir::Value byte) {
+  mlir::Value loadWords(mlir::Value pointer, mlir::Value byte, bool isVolatile = false) {
     return mlir::LLVM::LoadOp::create(b, r.loc, words(), byteAddress(pointer, byte),
-                                      /*alignment=*/4);
+                                      /*alignment=*/4, isVolatile);
   }
 
   mlir::Value splatHalves(int16_t value) {

@@ -50,8 +50,7 @@ SmallVector<Value> ByteEmitter::sumsOfPaired(const RowPanel &rowPanel, Value bas
   // itself. What is not volatile LLVM would load once, and keep sums on the stack.
   const bool readsAtUse = atOnce == vectorsOfPairedSteps;
   auto columns = [&](Value place, int64_t v) {
-    Value at = byteAddress(panels, r.add(place, r.constant((first + v) * lanes * 4)));
-    return LLVM::LoadOp::create(b, r.loc, words(), at, /*alignment=*/4, readsAtUse);
+    return loadWords(panels, r.add(place, r.constant((first + v) * lanes * 4)), readsAtUse);
   };
   struct Step {
     Value from;  ///< in the left operand
