@@ -483,7 +483,8 @@ bool weir::takesWinogradForm(Operation *op) {
     return false;
   auto isOne = [](int64_t value) { return value == 1; };
   ArrayRef<int64_t> filter = cast<RankedTensorType>(conv.getFilter().getType()).getShape();
-  int64_t lanes = targetOf(op).getVectorBytes() / 4;
+  // A target need not say what vectors it has.
+  int64_t lanes = std::max<int64_t>(targetOf(op).getVectorBytes() / 4, 1);
   auto isWide = [&](int64_t channels) {
     return channels >= fewestChannels && channels % lanes == 0;
   };

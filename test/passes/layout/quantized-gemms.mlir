@@ -597,6 +597,24 @@ module attributes {weir.target = #weir.target<vector_bytes = 64, byte_products =
 
 // -----
 
+// A target that does not say how wide its vectors are.
+module attributes {weir.target = #weir.target<byte_products = pairs>} {
+  // CHECK-LABEL: @windows_of_vectors_of_no_known_size
+  // CHECK: weir.conv {{.*}}weir.matrix = "bounded"
+  func.func @windows_of_vectors_of_no_known_size(%x: tensor<1x32x14x14xui8>) -> tensor<1x64x14x14xf32> {
+    %scale = weir.constant dense<5.000000e-01> : tensor<f32>
+    %q = weir.constant dense<9> : tensor<64x32x3x3xi8>
+    %af = weir.cast %x {saturate = true} : (tensor<1x32x14x14xui8>) -> tensor<1x32x14x14xf32>
+    %a = weir.mul %af, %scale : (tensor<1x32x14x14xf32>, tensor<f32>) -> tensor<1x32x14x14xf32>
+    %bf = weir.cast %q {saturate = true} : (tensor<64x32x3x3xi8>) -> tensor<64x32x3x3xf32>
+    %b = weir.mul %bf, %scale : (tensor<64x32x3x3xf32>, tensor<f32>) -> tensor<64x32x3x3xf32>
+    %0 = weir.conv %a, %b {accumulator = f32, channels_last = false, dilations = array<i64: 1, 1>, groups = 1 : i64, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>} : (tensor<1x32x14x14xf32>, tensor<64x32x3x3xf32>) -> tensor<1x64x14x14xf32>
+    return %0 : tensor<1x64x14x14xf32>
+  }
+}
+
+// -----
+
 // Signed bytes that a product of vectors reads are quantised to bytes without a sign; its readers
 // take off 128 more.
 module attributes {weir.target = #weir.target<vector_bytes = 64, byte_products = quads>} {
