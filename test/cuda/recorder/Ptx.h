@@ -17,11 +17,13 @@
 #ifndef WEIR_TEST_CUDA_RECORDER_PTX_H
 #define WEIR_TEST_CUDA_RECORDER_PTX_H
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ptx {
@@ -46,9 +48,14 @@ enum class Type : uint8_t {
   F32,
   F64
 };
-int bytesOf(Type type);
-bool isFloat(Type type);
-bool isSigned(Type type);
+// Asked for each operand of each instruction that runs.
+constexpr int bytesOf(Type type) {
+  constexpr int8_t bytes[] = {4, 1, 1, 2, 4, 8, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8};
+  static_assert(sizeof(bytes) == size_t(Type::F64) + 1);
+  return bytes[size_t(type)];
+}
+constexpr bool isFloat(Type type) { return type >= Type::F16; }
+constexpr bool isSigned(Type type) { return type >= Type::S8 && type <= Type::S64; }
 
 struct Operand {
   enum Kind : uint8_t { Register, Immediate, Address, Vector } kind = Immediate;
@@ -58,6 +65,20 @@ struct Operand {
   double real = 0;      ///< Immediate that was written as a float
   bool isReal = false;
   std::vector<int> parts; ///< Vector; of Address: a tensor's coordinates
+};
+
+/// How setp and set compare.
+enum class Relation : uint8_t { Unknown, Eq, Ne, Lt, Le, Gt, Ge, Num, Nan };
+
+/// A modifier as a number, which literals are when this is compiled.
+struct Word {
+  uint64_t code;
+  constexpr Word(std::string_view word) : code(14695981039346656037u) {
+    for (char each : word)
+      code = (code ^ uint8_t(each)) * 1099511628211u;
+  }
+  consteval Word(const char *word) : Word(std::string_view(word)) {}
+  constexpr uint64_t bit() const { return uint64_t(1) << (code >> 58); }
 };
 
 struct Instruction {
@@ -70,17 +91,18 @@ struct Instruction {
   bool predicateNegated = false;
   int target = -1;          ///< of bra
   std::vector<int> targets; ///< of brx.idx
-  int op = -1;
   int line = 0;
-  uint64_t seen = 0; ///< a bit for each modifier, which others may share
-  static constexpr uint64_t bitOf(const char *word) {
-    uint32_t hash = 2166136261u;
-    for (; *word; ++word)
-      hash = (hash ^ uint8_t(*word)) * 16777619u;
-    return uint64_t(1) << (hash >> 26);
+  // What is made of name and words, once, by decode().
+  int op = -1;
+  Type half = Type::None; ///< of two in a word, each with its own result
+  Relation relation = Relation::Unknown;
+  bool orUnordered = false;    ///< the relation holds of what is no number, too
+  bool isSingle = false;       ///< a sum, product or both of f32, rounded to the nearest
+  std::vector<uint64_t> codes; ///< of modifiers
+  uint64_t seen = 0;           ///< a bit for each of them, which others may share
+  bool has(Word word) const {
+    return (seen & word.bit()) && std::find(codes.begin(), codes.end(), word.code) != codes.end();
   }
-  bool has(const char *word) const { return (seen & bitOf(word)) && find(word); }
-  bool find(const char *word) const;
 };
 
 struct Parameter {
@@ -115,6 +137,9 @@ struct Module {
   /// Module-level memory; addresses are those of the host.
   std::vector<std::unique_ptr<std::vector<uint64_t>>> globals;
 };
+
+/// Finds out what an instruction does.
+void decode(Instruction &instruction);
 
 /// Lets values that live apart share registers.
 void shareRegisters(Function &function);

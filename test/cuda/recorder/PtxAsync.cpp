@@ -139,7 +139,7 @@ void Block::bulkCopy(Thread &thread, const Instruction &i) {
     fail(i, "a description that is no parameter, or not aligned");
   std::memcpy(&request.map, parameters.data() + (map - paramBase), sizeof(TensorMap));
   const TensorMap &m = request.map;
-  if (m.magic != TensorMap::mark || !i.has((std::to_string(m.rank) + "d").c_str()) ||
+  if (m.magic != TensorMap::mark || !i.has(std::string_view(std::to_string(m.rank) + "d")) ||
       i.operands[1].parts.size() != m.rank || bool(m.isWindow) != isWindow)
     fail(i, "a description of another tensor, or none");
   if (launch.mayBegin && !thread.waited)

@@ -316,6 +316,8 @@ private:
   void touchOperand(const Instruction &i, uint64_t descriptor, bool across, size_t lines,
                     size_t places, size_t bytes, uint16_t agent);
 
+  /// What nearly all of a kernel's arithmetic is (Instruction::isSingle).
+  float computeSingle(Thread &thread, const Instruction &i) const;
   template <typename Arg> uint64_t computeReal(const Instruction &i, Type type, Arg arg);
   void compare(Thread &thread, const Instruction &i);
   void convert(Thread &thread, const Instruction &i);

@@ -13,13 +13,27 @@
 
 using namespace ptx;
 
-/// Two halves of a word each have their own result.
-static Type packedType(const Instruction &i) {
-  return i.has("f16x2") ? Type::F16 : i.has("bf16x2") ? Type::BF16 : Type::None;
+float Block::computeSingle(Thread &thread, const Instruction &i) const {
+  auto arg = [&](size_t n) {
+    const Operand &o = i.operands[n];
+    return o.kind != Operand::Register && o.isReal
+               ? float(o.real)
+               : std::bit_cast<float>(uint32_t(value(thread, o)));
+  };
+  switch (i.op) {
+  case Add:
+    return arg(1) + arg(2);
+  case Sub:
+    return arg(1) - arg(2);
+  case Mul:
+    return arg(1) * arg(2);
+  default:
+    return std::fma(arg(1), arg(2), arg(3));
+  }
 }
 
 void Block::executeReal(Thread &thread, const Instruction &i) {
-  Type half = packedType(i);
+  Type half = i.half;
   if (half == Type::None)
     return set(thread, i, computeReal(i, i.type, [&](size_t n) {
                  return real(thread, i.operands[n], i.type);
@@ -121,8 +135,7 @@ void Block::compare(Thread &thread, const Instruction &i) {
   // setp.CMP[.BOOL].type p[|q], a, b[, c]
   size_t first = i.has("pair") ? 2 : 1;
   Type type = i.type;
-  const std::string &kind = i.words[0];
-  if (packedType(i) != Type::None)
+  if (i.half != Type::None)
     fail(i, "unknown on two halves");
   bool less, equal, unordered = false;
   if (isFloat(type)) {
@@ -136,31 +149,36 @@ void Block::compare(Thread &thread, const Instruction &i) {
     equal = a == b;
     less = isSigned(type) ? toSigned(type, a) < toSigned(type, b) : a < b;
   }
-  std::string base = kind;
-  bool orUnordered = false, result;
-  if (isFloat(type) && base.size() == 3 && base.back() == 'u') {
-    base.pop_back();
-    orUnordered = true;
-  }
-  if (base == "eq")
+  bool result = false;
+  switch (i.relation) {
+  case Relation::Eq:
     result = equal;
-  else if (base == "ne")
+    break;
+  case Relation::Ne:
     result = !equal && !unordered;
-  else if (base == "lt" || base == "lo")
+    break;
+  case Relation::Lt:
     result = less;
-  else if (base == "le" || base == "ls")
+    break;
+  case Relation::Le:
     result = less || equal;
-  else if (base == "gt" || base == "hi")
+    break;
+  case Relation::Gt:
     result = !less && !equal && !unordered;
-  else if (base == "ge" || base == "hs")
+    break;
+  case Relation::Ge:
     result = !less && !unordered;
-  else if (base == "num")
+    break;
+  case Relation::Num:
     result = !unordered;
-  else if (base == "nan")
+    break;
+  case Relation::Nan:
     result = unordered;
-  else
-    fail(i, "unknown comparison " + kind);
-  result |= orUnordered && unordered;
+    break;
+  case Relation::Unknown:
+    fail(i, "unknown comparison");
+  }
+  result |= i.orUnordered && unordered;
   bool other = !result;
   if (i.operands.size() > first + 2) {
     const Operand &o = i.operands[first + 2];
@@ -388,7 +406,7 @@ void Block::execute(Thread &thread, const Instruction &i) {
   default:
     break;
   }
-  if (isFloat(type) || packedType(i) != Type::None)
+  if (isFloat(type) || i.half != Type::None)
     return executeReal(thread, i);
   bool isSignedType = isSigned(type);
   int width = 8 * bytesOf(type);

@@ -12,75 +12,6 @@
 
 using namespace ptx;
 
-namespace {
-const std::map<std::string, int> opNames = {{"add", Add},
-                                            {"sub", Sub},
-                                            {"mul", Mul},
-                                            {"mad", Mad},
-                                            {"fma", Fma},
-                                            {"div", Div},
-                                            {"rem", Rem},
-                                            {"min", Min},
-                                            {"max", Max},
-                                            {"abs", Abs},
-                                            {"neg", Neg},
-                                            {"sqrt", Sqrt},
-                                            {"rcp", Rcp},
-                                            {"ex2", Ex2},
-                                            {"lg2", Lg2},
-                                            {"rsqrt", Rsqrt},
-                                            {"sin", Sin},
-                                            {"cos", Cos},
-                                            {"tanh", Tanh},
-                                            {"setp", Setp},
-                                            {"set", Set},
-                                            {"selp", Selp},
-                                            {"and", And},
-                                            {"or", Or},
-                                            {"xor", Xor},
-                                            {"not", Not},
-                                            {"shl", Shl},
-                                            {"shr", Shr},
-                                            {"cvt", Cvt},
-                                            {"mov", Mov},
-                                            {"cvta", Cvta},
-                                            {"ld", Ld},
-                                            {"ldu", Ld},
-                                            {"st", St},
-                                            {"prmt", Prmt},
-                                            {"popc", Popc},
-                                            {"clz", Clz},
-                                            {"brev", Brev},
-                                            {"bfind", Bfind},
-                                            {"bfe", Bfe},
-                                            {"copysign", Copysign},
-                                            {"testp", Testp},
-                                            {"bra", Bra},
-                                            {"brx", Brx},
-                                            {"ret", Ret},
-                                            {"exit", Exit},
-                                            {"bar", Bar},
-                                            {"barrier", Bar},
-                                            {"shfl", Shfl},
-                                            {"vote", Vote},
-                                            {"atom", Atom},
-                                            {"membar", Membar},
-                                            {"fence", Fence},
-                                            {"shf", Shf},
-                                            {"lop3", Lop3},
-                                            {"trap", Trap},
-                                            {"slct", Slct},
-                                            {"mma", Mma},
-                                            {"ldmatrix", LdMatrix},
-                                            {"mbarrier", Mbarrier},
-                                            {"wgmma", Wgmma},
-                                            {"setmaxnreg", SetMaxNReg},
-                                            {"griddepcontrol", GridDep},
-                                            {"call", Call},
-                                            {"nanosleep", NanoSleep},
-                                            {"cp", CpAsync}};
-} // namespace
-
 void Block::beginBlock(unsigned which) {
   number = which;
   std::fill(shared.begin(), shared.end(), uint8_t(0xcd));
@@ -418,7 +349,10 @@ void Block::runThread(Thread &thread) {
       thread.at = i.targets.at(size_t(value(thread, i.operands[0])));
       continue;
     default:
-      execute(thread, i);
+      if (i.isSingle)
+        set(thread, i, std::bit_cast<uint32_t>(computeSingle(thread, i)));
+      else
+        execute(thread, i);
       ++thread.at;
     }
   }
@@ -426,24 +360,8 @@ void Block::runThread(Thread &thread) {
 
 void ptx::run(const Function &function, const std::vector<uint8_t> &parameters,
               const Launch &launch, Watcher &watcher) {
-  Function copy = function;
-  for (Instruction &i : copy.code) {
-    auto it = opNames.find(i.name);
-    // What is unknown, or takes part in a carry, may never be reached.
-    bool known =
-        it != opNames.end() && std::find(i.words.begin(), i.words.end(), "cc") == i.words.end();
-    i.op = known ? it->second : Unknown;
-    for (const std::string &word : i.words)
-      i.seen |= Instruction::bitOf(word.c_str());
-    if (i.op == Bar && i.has("warp"))
-      i.op = WarpBar;
-    if (i.op == CpAsync && i.has("bulk"))
-      i.op = i.has("tensor") ? BulkCopy : Unknown;
-    else if (i.op == CpAsync && !i.has("async"))
-      i.op = Unknown;
-  }
   if (!launch.together) {
-    Block block(copy, parameters, launch, watcher, nullptr);
+    Block block(function, parameters, launch, watcher, nullptr);
     for (unsigned number = 0; number < launch.blocks; ++number) {
       block.beginBlock(number);
       while (block.goOn())
@@ -455,7 +373,7 @@ void ptx::run(const Function &function, const std::vector<uint8_t> &parameters,
   GridShadow grid(launch.blocks);
   std::vector<std::unique_ptr<Block>> blocks;
   for (unsigned number = 0; number < launch.blocks; ++number) {
-    blocks.push_back(std::make_unique<Block>(copy, parameters, launch, watcher, &grid));
+    blocks.push_back(std::make_unique<Block>(function, parameters, launch, watcher, &grid));
     blocks.back()->beginBlock(number);
   }
   for (bool moved = true; moved;) {

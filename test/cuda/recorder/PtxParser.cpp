@@ -14,38 +14,6 @@
 
 using namespace ptx;
 
-int ptx::bytesOf(Type type) {
-  switch (type) {
-  case Type::B8:
-  case Type::U8:
-  case Type::S8:
-  case Type::Pred:
-    return 1;
-  case Type::B16:
-  case Type::U16:
-  case Type::S16:
-  case Type::F16:
-  case Type::BF16:
-    return 2;
-  case Type::B64:
-  case Type::U64:
-  case Type::S64:
-  case Type::F64:
-    return 8;
-  default:
-    return 4;
-  }
-}
-bool ptx::isFloat(Type type) { return type >= Type::F16; }
-bool ptx::isSigned(Type type) { return type >= Type::S8 && type <= Type::S64; }
-
-bool Instruction::find(const char *word) const {
-  for (const std::string &each : words)
-    if (each == word)
-      return true;
-  return false;
-}
-
 static Type typeOf(const std::string &word) {
   static const std::map<std::string, Type> types = {
       {"pred", Type::Pred}, {"b8", Type::B8},   {"b16", Type::B16},   {"b32", Type::B32},
@@ -317,6 +285,8 @@ private:
     f.sharedBytes = sharedBytes;
     sharedBytes = moduleBytes; // others do not have what this one declares
     count = 0;
+    for (Instruction &each : f.code)
+      decode(each);
     shareRegisters(f);
     module.functions[f.name] = f;
   }

@@ -282,8 +282,12 @@ void Recorder::touch(uint64_t address, uint64_t bytes, bool writes, int device) 
   std::lock_guard<std::mutex> guard(mutex);
   if (device < 0)
     device = current->stream->device;
-  if (Allocation *found = find(address); found && found->device != device)
+  Allocation *found = find(address);
+  if (found && found->device != device)
     throw std::runtime_error("touches the memory of another GPU");
+  // Nearly all that kernels touch.
+  if (found && found->holds(address, bytes))
+    return touchLines(*found, address, bytes, writes);
   if (!holds(address, bytes)) {
     // Of pinned memory kernels read what the host writes meanwhile.
     if (!writes && isPinned(address))
@@ -291,7 +295,12 @@ void Recorder::touch(uint64_t address, uint64_t bytes, bool writes, int device) 
     throw std::runtime_error(writes ? "writes where no memory of the GPU is"
                                     : "reads where no memory of the GPU is");
   }
-  touchLines(memory, address, bytes, writes);
+  for (uint64_t at = address, end = address + bytes; at < end;) {
+    Allocation &piece = *find(at);
+    uint64_t count = std::min(end, piece.begin + piece.bytes) - at;
+    touchLines(piece, at, count, writes);
+    at += count;
+  }
 }
 
 void Recorder::touchPeer(uint64_t address, uint64_t bytes, int device) {
@@ -309,16 +318,18 @@ void Recorder::touchHost(const void *address, uint64_t bytes, bool writes) {
   Allocation *found = find(pinned, uint64_t(address));
   if (!found)
     return;
-  if (uint64_t(address) + bytes > found->begin + found->bytes)
+  if (!found->holds(uint64_t(address), bytes))
     throw std::runtime_error("copies beyond the end of pinned memory");
-  touchLines(pinned, uint64_t(address), bytes, writes);
+  touchLines(*found, uint64_t(address), bytes, writes);
 }
 
-void Recorder::touchLines(Memory &in, uint64_t address, uint64_t bytes, bool writes) {
-  // Pieces begin at whole lines.
-  for (uint64_t at = address / lineBytes * lineBytes; at < address + bytes; at += lineBytes) {
-    Allocation *found = find(in, at < address ? address : at);
-    Line &line = found->lines[((at < address ? address : at) - found->begin) / lineBytes];
+void Recorder::touchLines(Allocation &in, uint64_t address, uint64_t bytes, bool writes) {
+  if (bytes == 0)
+    return;
+  const uint64_t first = (address - in.begin) / lineBytes,
+                 last = (address + bytes - 1 - in.begin) / lineBytes;
+  for (uint64_t number = first; number <= last; ++number) {
+    Line &line = in.lines[number];
     if (line.last == current->serial && (line.lastWrote || !writes))
       continue;
     auto before = [&](StreamTag *stream, uint64_t number) {

@@ -119,6 +119,9 @@ struct Allocation {
   std::vector<Line> lines;
   int device = -1;          ///< of a GPU's memory
   std::set<int> accessible; ///< to copies of these GPUs
+  bool holds(uint64_t address, uint64_t count) const {
+    return address >= begin && address + count <= begin + bytes;
+  }
 };
 
 /// What a kernel sets, and a conditional node reads.
@@ -269,7 +272,7 @@ private:
   bool decide(StreamTag *stream, Operation &operation);
   bool isReady(const StreamTag *stream) const;
   static Allocation *find(Memory &in, uint64_t address);
-  void touchLines(Memory &in, uint64_t address, uint64_t bytes, bool writes);
+  void touchLines(Allocation &in, uint64_t address, uint64_t bytes, bool writes);
   void work();
 };
 
