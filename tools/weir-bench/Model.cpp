@@ -187,7 +187,8 @@ int runModelBenchmark(int argc, char **argv) {
               settings.tsv);
   addEntryFlags(parser, settings.options, driver::frontendFlags());
   parser.exitCode(0, "all models were measured");
-  parser.exitCode(1, "an error was printed");
+  parser.exitCode(1,
+                  "an error was printed, or an engine was left out: the others' times are there");
   int status = 0;
   if (!parser.parse(argc, argv, status))
     return status;
@@ -203,6 +204,8 @@ int runModelBenchmark(int argc, char **argv) {
       continue;
     }
     addRows(table, settings, path, figures);
+    if (llvm::any_of(figures, [](const Figure &each) { return !each.error.empty(); }))
+      status = 1;
     if (settings.json)
       all.push_back(toJson(path, figures, settings.threads));
     else
