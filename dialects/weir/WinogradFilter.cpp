@@ -145,6 +145,16 @@ LogicalResult WinogradAttr::verify(llvm::function_ref<InFlightDiagnostic()> emit
 // Bytes
 //===----------------------------------------------------------------------===//
 
+bool weir::hasWinogradForm(ConvOp conv, ArrayRef<int64_t> window, int64_t channels, int64_t columns,
+                           int64_t lanes) {
+  constexpr int64_t fewestChannels = 32;
+  auto isOne = [](int64_t value) { return value == 1; };
+  auto isWide = [&](int64_t count) { return count >= fewestChannels && count % lanes == 0; };
+  return window == ArrayRef<int64_t>{3, 3} && conv.getGroups() == 1 &&
+         llvm::all_of(conv.getStrides(), isOne) && llvm::all_of(conv.getDilations(), isOne) &&
+         isWide(channels) && isWide(columns);
+}
+
 llvm::Error weir::transformFilter(const FilterTaps &filter, int64_t results, int64_t width,
                                   bool isPairs,
                                   llvm::function_ref<llvm::Error(ArrayRef<char>)> sink) {

@@ -47,6 +47,13 @@ private:
   int64_t perFactor = 1;         ///< elements of the source
 };
 
+/// Whether a convolution has Winograd's form: one group, a window of 3x3 that moves by one, and
+/// channels, of the image and of the result, that fill vectors of `lanes` f32 and are enough to
+/// pay. `window`, `channels` and `columns` are the filter's, whichever order it has them in; sizes
+/// that are not known do not fit.
+bool hasWinogradForm(ConvOp conv, llvm::ArrayRef<int64_t> window, int64_t channels, int64_t columns,
+                     int64_t lanes);
+
 /// Hands the bytes of `filter`, transformed for tiles of `results` times `results` results, in
 /// order to `sink`, a panel of `width` columns at a time: [ceil(K / width), M, C, width] of f32, of
 /// M matrices, zero beyond K. With `isPairs`, of an even C, rounded to bf16, once, two channels

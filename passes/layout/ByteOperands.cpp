@@ -10,6 +10,7 @@
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Rearrange.h"
 #include "dialects/weir/Target.h"
+#include "dialects/weir/WinogradFilter.h"
 #include <cmath>
 
 using namespace mlir;
@@ -476,21 +477,17 @@ bool weir::isSmallImage(Operation *op, int64_t lines) {
 }
 
 bool weir::takesWinogradForm(Operation *op) {
-  constexpr int64_t fewestChannels = 32, fewestLines = 7;
+  constexpr int64_t fewestLines = 7;
   auto conv = dyn_cast<ConvOp>(op);
   auto said = op->getParentOfType<ModuleOp>()->getAttrOfType<IntegerAttr>(winogradAttribute);
   if (!conv || (said && said.getInt() == 0))
     return false;
-  auto isOne = [](int64_t value) { return value == 1; };
   ArrayRef<int64_t> filter = cast<RankedTensorType>(conv.getFilter().getType()).getShape();
   // A target need not say what vectors it has.
   int64_t lanes = std::max<int64_t>(targetOf(op).getVectorBytes() / 4, 1);
-  auto isWide = [&](int64_t channels) {
-    return channels >= fewestChannels && channels % lanes == 0;
-  };
-  return filter.size() == 4 && filter[2] == 3 && filter[3] == 3 && conv.getGroups() == 1 &&
-         llvm::all_of(conv.getStrides(), isOne) && llvm::all_of(conv.getDilations(), isOne) &&
-         llvm::all_of(filter.take_front(2), isWide) && !isSmallImage(op, fewestLines);
+  return filter.size() == 4 &&
+         hasWinogradForm(conv, filter.drop_front(2), filter[1], filter[0], lanes) &&
+         !isSmallImage(op, fewestLines);
 }
 
 TypedAttr weir::byteOnes(MLIRContext *context, const ByteShape &shape, ArrayRef<int64_t> window,

@@ -77,7 +77,7 @@ public:
     }
     OpBuilder::InsertionGuard guard(b);
     auto loop = scf::ForOp::create(b, r.loc, done, count, r.constant(1));
-    keepScalar(loop);
+    forbidVectors(loop); // which would be put together element by element
     b.setInsertionPointToStart(loop.getBody());
     Value i = loop.getInductionVar();
     Value byte = LLVM::LoadOp::create(b, r.loc, b.getI8Type(), source(r.add(first, i)));
@@ -137,16 +137,6 @@ private:
       sum = digit ? arith::XOrIOp::create(b, r.loc, sum, own).getResult() : own;
     }
     return sum;
-  }
-
-  /// Vectors would be put together element by element.
-  void keepScalar(scf::ForOp loop) {
-    MLIRContext *context = loop.getContext();
-    auto vectorize = LLVM::LoopVectorizeAttr::get(context, /*disable=*/BoolAttr::get(context, true),
-                                                  {}, {}, {}, {}, {}, {});
-    loop->setAttr("llvm.loop_annotation",
-                  LLVM::LoopAnnotationAttr::get(context, {}, vectorize, {}, {}, {}, {}, {}, {}, {},
-                                                {}, {}, {}, {}, {}, {}));
   }
 
   KernelBuilder &r;

@@ -403,13 +403,27 @@ scf::ForOp weir::createBlockLoop(KernelBuilder &r, Value begin, Value end, Value
   return scf::ForOp::create(r.b, r.loc, r.divide(begin, length), last, one);
 }
 
+/// Replaces what is said of a loop to LLVM.
+static void annotate(scf::ForOp loop, LLVM::LoopVectorizeAttr vectors,
+                     LLVM::LoopUnrollAttr unroll) {
+  loop->setAttr("llvm.loop_annotation",
+                LLVM::LoopAnnotationAttr::get(loop.getContext(), {}, vectors, {}, unroll, {}, {},
+                                              {}, {}, {}, {}, {}, {}, {}, {}, {}));
+}
+
 void weir::forbidUnrolling(scf::ForOp loop) {
   MLIRContext *context = loop.getContext();
-  auto unroll = LLVM::LoopUnrollAttr::get(context, /*disable=*/BoolAttr::get(context, true), {}, {},
-                                          {}, {}, {}, {});
-  loop->setAttr("llvm.loop_annotation",
-                LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {}, {}, {}, {}, {}, {},
-                                              {}, {}, {}, {}, {}));
+  annotate(loop, {},
+           LLVM::LoopUnrollAttr::get(context, /*disable=*/BoolAttr::get(context, true), {}, {}, {},
+                                     {}, {}, {}));
+}
+
+void weir::forbidVectors(scf::ForOp loop) {
+  MLIRContext *context = loop.getContext();
+  annotate(loop,
+           LLVM::LoopVectorizeAttr::get(context, /*disable=*/BoolAttr::get(context, true), {}, {},
+                                        {}, {}, {}, {}),
+           {});
 }
 
 void weir::emitEither(KernelBuilder &r, Value condition, function_ref<void()> yes,

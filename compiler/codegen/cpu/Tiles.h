@@ -121,6 +121,8 @@ mlir::scf::ForOp createBlockLoop(KernelBuilder &r, mlir::Value begin, mlir::Valu
 
 /// Says of a loop that LLVM is not to unroll it.
 void forbidUnrolling(mlir::scf::ForOp loop);
+/// Says of a loop that LLVM is not to make vectors of its elements.
+void forbidVectors(mlir::scf::ForOp loop);
 
 /// `count` elements on the stack, 64-byte aligned.
 mlir::Value stackElements(KernelBuilder &r, mlir::Type element, int64_t count);

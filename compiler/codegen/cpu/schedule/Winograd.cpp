@@ -40,7 +40,7 @@ namespace {
 constexpr int64_t mostBytes = int64_t(2) << 20;
 /// With fewer tiles the transformed filter, larger than the filter by 16/9, or by 4, is read for
 /// too few.
-constexpr int64_t fewestTiles = 16, fewestTiles4 = 48, fewestChannels = 32;
+constexpr int64_t fewestTiles = 16, fewestTiles4 = 48;
 /// Tiles of a line that are multiplied together.
 constexpr int64_t fewestAcross = 4;
 /// Of a transformed filter; where the image is open, and may be small, less: networks have large
@@ -73,16 +73,14 @@ std::optional<Cut> cutOf(ConvOp conv, WinogradForm form, const VectorUnit &unit,
   auto input = dyn_cast<RankedTensorType>(conv.getInput().getType());
   auto filter = cast<RankedTensorType>(conv.getFilter().getType());
   auto type = cast<RankedTensorType>(conv.getType());
-  auto isOne = [](int64_t value) { return value == 1; };
-  if (type.getRank() != 4 || filter.getDimSize(0) != 3 || filter.getDimSize(1) != 3 ||
-      conv.getGroups() != 1 || !llvm::all_of(conv.getStrides(), isOne) ||
-      !llvm::all_of(conv.getDilations(), isOne))
+  if (type.getRank() != 4 ||
+      !hasWinogradForm(conv, filter.getShape().take_front(2), filter.getDimSize(2),
+                       filter.getDimSize(3), unit.bytes / 4))
     return std::nullopt;
-  int64_t height = type.getDimSize(1), width = type.getDimSize(2), lanes = unit.bytes / 4;
+  int64_t height = type.getDimSize(1), width = type.getDimSize(2);
   int64_t channels = filter.getDimSize(2), columns = filter.getDimSize(3);
   bool isOpen = ShapedType::isDynamic(height) || ShapedType::isDynamic(width);
-  if (!filter.hasStaticShape() || input.getDimSize(3) != channels || channels % lanes ||
-      columns % lanes || channels < fewestChannels || columns < fewestChannels ||
+  if (input.getDimSize(3) != channels ||
       form.matrices() * channels * columns * 4 >
           (isWide ? (isOpen ? mostFilterBytes4Open : mostFilterBytes4)
                   : (isOpen ? mostFilterBytesOpen : mostFilterBytes)))
