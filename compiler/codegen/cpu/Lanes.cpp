@@ -82,7 +82,11 @@ public:
       if (togetherRows > 1)
         return emitNarrow(at);
       emitPanel(r, target.type.getShape().back(), target.dims.back(), first, {1, 1, lanes},
-                [&](int64_t, Value limit) { emitInRegisters(at, limit); });
+                [&](int64_t, Value limit) {
+                  if (!limit)
+                    return emitInRegisters(at, Value());
+                  emitLast(at);
+                });
     });
   }
 
@@ -148,6 +152,28 @@ private:
         arith::SelectOp::create(r.b, r.loc, r.less(r.constant(0), steps), rows, r.constant(0));
     Value sum = reduceRows(startOfLanes(r, kind, element, lanes), room, r.constant(0), held);
     finish(at, mask, reduceRows(sum, source.pointer, r.mul(steps, rows), count));
+  }
+
+  /// What a known number of columns leaves for a last panel, from `at` on: vectors of it as many
+  /// together as there are, and lanes that whole ones leave.
+  void emitLast(SmallVector<Value> at) {
+    const int64_t panel = lanes;
+    int64_t single = lanesFor(anchor, vectorUnitOf(kernel->getParentOfType<ModuleOp>()));
+    int64_t rest = target.type.getShape().back() % panel, done = 0;
+    Value first = at.back();
+    for (lanes = panel / 2; lanes >= single; lanes /= 2) {
+      if (rest - done < lanes)
+        continue;
+      at.back() = r.add(first, r.constant(done));
+      emitInRegisters(at, Value());
+      done += lanes;
+    }
+    lanes = std::min(single, panel);
+    if (done < rest) {
+      at.back() = r.add(first, r.constant(done));
+      emitInRegisters(at, target.dims.back());
+    }
+    lanes = panel;
   }
 
   /// `count` columns from `first` on out of an open number: through memory where the operand
