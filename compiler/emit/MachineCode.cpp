@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/emit/MachineCode.h"
-#include "compiler/emit/Bf16Rounding.h"
+#include "compiler/emit/ExpandBf16.h"
 #include "compiler/emit/KernelPasses.h"
 
 #include "llvm/ADT/SmallPtrSet.h"
@@ -167,8 +167,8 @@ void PassRun::runStandard(llvm::Module &module, int level, bool sanitizeAddress)
 
 /// What instructions ask for that LLVM 22 has no right code for.
 static void legalize(llvm::Module &module, llvm::TargetMachine &machine) {
-  roundToBf16Inline(module, machine);
-  defineBf16Rounding(module, machine);
+  expandBf16(module, machine);
+  defineExpandBf16(module, machine);
   storeOnlyLanesAlone(module);
 }
 

@@ -1,5 +1,5 @@
 // A processor without an instruction that rounds to bf16: no function of libgcc 13. What LLVM
-// calls all the same, as where it takes vectors of a comparison apart, is the object's own.
+// calls all the same is the object's own.
 //
 // REQUIRES: weirc
 // RUN: weirc %s --cpu=x86-64-v3 -o %t.s && FileCheck %s --check-prefix=INLINE < %t.s

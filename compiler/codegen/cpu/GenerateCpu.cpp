@@ -12,7 +12,7 @@
 #include "compiler/codegen/cpu/MathFunctions.h"
 #include "compiler/codegen/cpu/NodeLines.h"
 #include "compiler/codegen/host/StepLowering.h"
-#include "compiler/emit/Bf16Rounding.h"
+#include "compiler/emit/ExpandBf16.h"
 #include "dialects/plan/Buffers.h"
 #include "dialects/weir/CalledFunctions.h"
 #include "dialects/weir/NodeName.h"
@@ -513,7 +513,7 @@ void finishFunctions(llvm::Module &module, const CpuOptions &options) {
   if (options.machine) {
     module.setDataLayout(options.machine->createDataLayout());
     module.setTargetTriple(options.machine->getTargetTriple());
-    roundToBf16Inline(module, *options.machine);
+    expandBf16(module, *options.machine);
   }
   for (llvm::Function &function : module) {
     if (function.isDeclaration())

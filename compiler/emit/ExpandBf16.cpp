@@ -1,11 +1,11 @@
-//===- Bf16Rounding.cpp - rounding to bf16 by integers -----------*- C++ -*-===//
+//===- ExpandBf16.cpp - bf16 by integers and f32 ----------------*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/emit/Bf16Rounding.h"
+#include "compiler/emit/ExpandBf16.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/IRBuilder.h"
@@ -15,6 +15,15 @@
 #include "llvm/Target/TargetMachine.h"
 
 using namespace llvm;
+
+static bool isBf16(Type *type) { return type->getScalarType()->isBFloatTy(); }
+
+/// `value`, of bf16, as f32: its bits are the upper ones.
+static Value *widened(IRBuilder<> &b, Value *value) {
+  Type *type = value->getType(), *i32 = type->getWithNewType(b.getInt32Ty());
+  Value *bits = b.CreateZExt(b.CreateBitCast(value, type->getWithNewType(b.getInt16Ty())), i32);
+  return b.CreateBitCast(b.CreateShl(bits, 16), type->getWithNewType(b.getFloatTy()));
+}
 
 /// f64 to f32 with what is lost kept in the last bit (rounding to odd), so that
 /// rounding once more is right (Boldo and Melquiond, "Emulation of FMA and
@@ -54,8 +63,6 @@ static Value *rounded(IRBuilder<> &b, Value *value) {
   return b.CreateBitCast(b.CreateTrunc(result, i16), type->getWithNewType(b.getBFloatTy()));
 }
 
-static bool isBf16(Type *type) { return type->getScalarType()->isBFloatTy(); }
-
 /// Whether the intrinsic computes on values of one type, and rounds.
 static bool isRoundingIntrinsic(Intrinsic::ID id) {
   switch (id) {
@@ -87,8 +94,21 @@ static bool isRoundingIntrinsic(Intrinsic::ID id) {
   }
 }
 
-/// What stands for `instruction`, or null where it does not round to bf16.
-static Value *replacement(Instruction &instruction) {
+/// What stands for an instruction that reads bf16, or null where it is none.
+static Value *wideReplacement(Instruction &instruction) {
+  if (instruction.getNumOperands() == 0 || !isBf16(instruction.getOperand(0)->getType()))
+    return nullptr;
+  IRBuilder<> b(&instruction);
+  if (isa<FPExtInst>(instruction))
+    return b.CreateFPExt(widened(b, instruction.getOperand(0)), instruction.getType());
+  auto *compare = dyn_cast<FCmpInst>(&instruction);
+  return compare ? b.CreateFCmp(compare->getPredicate(), widened(b, compare->getOperand(0)),
+                                widened(b, compare->getOperand(1)))
+                 : nullptr;
+}
+
+/// What stands for an instruction that rounds to bf16, or null where it is none.
+static Value *roundedReplacement(Instruction &instruction) {
   Type *type = instruction.getType();
   if (!isBf16(type))
     return nullptr;
@@ -98,9 +118,8 @@ static Value *replacement(Instruction &instruction) {
   Type *f32 = type->getWithNewType(b.getFloatTy());
   if (auto *binary = dyn_cast<BinaryOperator>(&instruction)) {
     b.setFastMathFlags(instruction.getFastMathFlags());
-    Value *left = b.CreateFPExt(binary->getOperand(0), f32);
-    Value *right = b.CreateFPExt(binary->getOperand(1), f32);
-    return rounded(b, b.CreateBinOp(binary->getOpcode(), left, right));
+    return rounded(b, b.CreateBinOp(binary->getOpcode(), widened(b, binary->getOperand(0)),
+                                    widened(b, binary->getOperand(1))));
   }
   if (isa<SIToFPInst, UIToFPInst>(instruction))
     return rounded(
@@ -110,7 +129,7 @@ static Value *replacement(Instruction &instruction) {
     return nullptr;
   SmallVector<Value *> operands;
   for (Value *operand : call->args())
-    operands.push_back(b.CreateFPExt(operand, f32));
+    operands.push_back(widened(b, operand));
   return rounded(b, b.CreateIntrinsic(f32, call->getIntrinsicID(), operands));
 }
 
@@ -120,7 +139,7 @@ static bool roundsByInstruction(const TargetMachine &machine) {
          features.contains("+avxneconvert");
 }
 
-void weir::defineBf16Rounding(Module &module, const TargetMachine &machine) {
+void weir::defineExpandBf16(Module &module, const TargetMachine &machine) {
   constexpr char name[] = "__truncsfbf2";
   bool isUsed = llvm::any_of(module, [](Function &function) {
     return llvm::any_of(instructions(function), [](Instruction &instruction) {
@@ -138,13 +157,18 @@ void weir::defineBf16Rounding(Module &module, const TargetMachine &machine) {
   b.CreateRet(rounded(b, function->getArg(0)));
 }
 
-void weir::roundToBf16Inline(Module &module, const TargetMachine &machine) {
-  if (roundsByInstruction(machine))
+void weir::expandBf16(Module &module, const TargetMachine &machine) {
+  if (!machine.getTargetTriple().isX86())
     return;
+  const bool isRounded = !roundsByInstruction(machine);
   for (Function &function : module)
-    for (Instruction &instruction : make_early_inc_range(instructions(function)))
-      if (Value *value = replacement(instruction)) {
-        instruction.replaceAllUsesWith(value);
-        instruction.eraseFromParent();
-      }
+    for (Instruction &instruction : make_early_inc_range(instructions(function))) {
+      Value *value = wideReplacement(instruction);
+      if (!value && isRounded)
+        value = roundedReplacement(instruction);
+      if (!value)
+        continue;
+      instruction.replaceAllUsesWith(value);
+      instruction.eraseFromParent();
+    }
 }
