@@ -18,19 +18,30 @@ using namespace weir::onnx;
 static bool isStep(int64_t value) { return NodeImport::isStep(value); }
 static bool isPad(int64_t value) { return value > -(int64_t(1) << 31) && value < int64_t(1) << 31; }
 
-/// What SAME puts before and after an open dimension (tensor<1xi64> each) for as many
-/// windows as strides fit in it.
-static std::pair<Value, Value> openPads(NodeImport &n, Value in, int64_t stride, int64_t extent,
+/// How far a window of `size` reaches that an operand has along dimension `dim`, which may be open
+/// (tensor<1xi64>): where it is, runs end that have none.
+static Value extentOf(NodeImport &n, Value filter, int64_t dim, int64_t size, int64_t dilation) {
+  if (!ShapedType::isDynamic(size))
+    return n.ints({(size - 1) * dilation + 1});
+  Value own = n.sizeOf(filter, dim);
+  n.require(n.toScalar(n.compare("ge", own, 1.0)),
+            "the filter has no elements along dimension " + std::to_string(dim));
+  return n.add(n.mul(n.sub(own, 1.0), double(dilation)), 1.0);
+}
+
+/// What SAME puts before and after an open dimension (tensor<1xi64> each), or for a window of open
+/// size, for as many windows as strides fit in it.
+static std::pair<Value, Value> openPads(NodeImport &n, Value in, int64_t stride, Value extent,
                                         bool isUpper) {
   Value windows = n.div(n.add(in, double(stride - 1)), n.ints({stride}));
-  Value reach = n.add(n.mul(n.sub(windows, 1.0), double(stride)), double(extent));
+  Value reach = n.add(n.mul(n.sub(windows, 1.0), double(stride)), extent);
   Value total = n.maximum(n.sub(reach, in), n.ints({0})), half = n.div(total, n.ints({2}));
   Value rest = n.sub(total, half);
   return isUpper ? std::pair(half, rest) : std::pair(rest, half);
 }
 
 std::optional<Window> weir::onnx::window(NodeImport &n, Value x, SmallVector<int64_t> size,
-                                         Value *border) {
+                                         Value *border, Value filter) {
   Window w;
   SmallVector<Value> open; // before all dimensions, then after them
   w.size = std::move(size);
@@ -47,7 +58,10 @@ std::optional<Window> weir::onnx::window(NodeImport &n, Value x, SmallVector<int
   bool fits = static_cast<int64_t>(w.strides.size()) == spatial &&
               static_cast<int64_t>(w.dilations.size()) == spatial &&
               static_cast<int64_t>(pads.size()) == 2 * spatial && n.rank(x) == spatial + 2;
-  if (!fits || !llvm::all_of(w.size, isStep) || !llvm::all_of(w.strides, isStep) ||
+  auto isSize = [&](int64_t size) {
+    return isStep(size) || (filter && ShapedType::isDynamic(size));
+  };
+  if (!fits || !llvm::all_of(w.size, isSize) || !llvm::all_of(w.strides, isStep) ||
       !llvm::all_of(w.dilations, isStep) || !llvm::all_of(pads, isPad)) {
     (void)n.invalid("found a window, strides, dilations or pads that do not go "
                     "with " +
@@ -57,17 +71,19 @@ std::optional<Window> weir::onnx::window(NodeImport &n, Value x, SmallVector<int
   std::string_view autoPad = n.s("auto_pad");
   for (int64_t i = 0; i < spatial; ++i) {
     int64_t before = pads[i], after = pads[spatial + i];
+    bool isOpen = ShapedType::isDynamic(w.size[i]);
+    Value openExtent = isOpen ? extentOf(n, filter, i + 2, w.size[i], w.dilations[i]) : Value();
     if (autoPad == "VALID") {
       before = after = 0;
     } else if (autoPad == "SAME_UPPER" || autoPad == "SAME_LOWER") {
       int64_t in = n.dim(x, i + 2);
-      int64_t extent = (w.size[i] - 1) * w.dilations[i] + 1;
+      int64_t extent = isOpen ? 0 : (w.size[i] - 1) * w.dilations[i] + 1;
       if (in >= int64_t(1) << 31) {
         (void)n.unsupported("found a dimension of " + Twine(in));
         return std::nullopt;
       }
-      // With a stride of 1 the padding does not depend on the size.
-      if (ShapedType::isDynamic(in) && w.strides[i] != 1) {
+      // With a stride of 1 the padding does not depend on the image's size.
+      if (isOpen || (ShapedType::isDynamic(in) && w.strides[i] != 1)) {
         if (!border) {
           (void)n.unsupported("expected explicit pads, or a fixed size, got auto_pad " +
                               Twine(autoPad) + " over a dimension whose size is open");
@@ -76,7 +92,8 @@ std::optional<Window> weir::onnx::window(NodeImport &n, Value x, SmallVector<int
         int64_t rank = n.rank(x);
         open.resize(2 * rank, n.ints({0}));
         std::tie(open[i + 2], open[rank + i + 2]) =
-            openPads(n, n.sizeOf(x, i + 2), w.strides[i], extent, autoPad == "SAME_UPPER");
+            openPads(n, n.sizeOf(x, i + 2), w.strides[i], isOpen ? openExtent : n.ints({extent}),
+                     autoPad == "SAME_UPPER");
         w.pads.append({0, 0});
         continue;
       }
@@ -87,9 +104,11 @@ std::optional<Window> weir::onnx::window(NodeImport &n, Value x, SmallVector<int
       after = total - before;
     }
     // Within a step of fitting there is no window; farther off the sizes do not go together.
-    int64_t least = (w.size[i] - 1) * w.dilations[i] + 2 - before - after - 2 * w.strides[i];
-    if (int64_t in = n.dim(x, i + 2); ShapedType::isDynamic(in) && least > 0) {
-      n.require(n.compare("ge", n.toScalar(n.sizeOf(x, i + 2)), double(least)),
+    int64_t least =
+        (isOpen ? 0 : (w.size[i] - 1) * w.dilations[i] + 1) + 1 - before - after - 2 * w.strides[i];
+    if (int64_t in = n.dim(x, i + 2); isOpen || (ShapedType::isDynamic(in) && least > 0)) {
+      Value room = n.sizeOf(x, i + 2);
+      n.require(n.toScalar(n.compare("ge", isOpen ? n.sub(room, openExtent) : room, double(least))),
                 "the window is larger than the image with its border");
     } else if (!ShapedType::isDynamic(in) && in < least) {
       (void)n.invalid("found a window larger than dimension " + Twine(i + 2) + " of size " +
@@ -122,11 +141,7 @@ std::optional<SmallVector<int64_t>> weir::onnx::kernelSize(NodeImport &n, Value 
         return std::nullopt;
     return size;
   }
-  SmallVector<int64_t> size(n.sizes(filter).drop_front(2));
-  if (llvm::none_of(size, ShapedType::isDynamic))
-    return size;
-  (void)n.unsupported("expected a filter of known size, or kernel_shape, got neither");
-  return std::nullopt;
+  return SmallVector<int64_t>(n.sizes(filter).drop_front(2));
 }
 
 Value weir::onnx::withBias(NodeImport &n, Value y, Value bias) {
@@ -144,7 +159,7 @@ Value weir::onnx::convolution(NodeImport &n, Value x) {
   }
   std::optional<SmallVector<int64_t>> size = kernelSize(n, filter);
   Value border;
-  std::optional<Window> w = size ? window(n, x, *size, &border) : std::nullopt;
+  std::optional<Window> w = size ? window(n, x, *size, &border, filter) : std::nullopt;
   if (!w)
     return {};
   x = bordered(n, x, border, 0);
@@ -221,61 +236,57 @@ Value transposedConvolution(NodeImport &n, std::optional<SmallVector<int64_t>> e
   if (wrong(strides, spatial) || wrong(dilations, spatial) || wrong(extra, spatial) ||
       wrong(given, 2 * spatial) ||
       (asked && (wrong(*asked, spatial) || !llvm::all_of(*asked, isPad))) ||
-      !llvm::all_of(size, isStep) || !llvm::all_of(strides, isStep) ||
-      !llvm::all_of(dilations, isStep) || !llvm::all_of(extra, isPad) ||
-      !llvm::all_of(given, isPad))
+      !llvm::all_of(size, [](int64_t s) { return isStep(s) || ShapedType::isDynamic(s); }) ||
+      !llvm::all_of(strides, isStep) || !llvm::all_of(dilations, isStep) ||
+      !llvm::all_of(extra, isPad) || !llvm::all_of(given, isPad))
     return refused(n.invalid("found strides, dilations, pads or an output shape that "
                              "do not go with " +
                              Twine(spatial) + " spatial dimensions"));
   SmallVector<int64_t> pads;
-  SmallVector<Value> sizes, open; // `open`: what is put before all dimensions, then after
+  // `sizes`: the result's; `wanted`: those once `open` is put before all dimensions, then after.
+  SmallVector<Value> sizes, open, wanted;
   for (int64_t i = 0; i < spatial; ++i) {
     int64_t in = n.dim(x, i + 2);
     if (in >= int64_t(1) << 31)
       return refused(n.unsupported("found a dimension of " + Twine(in)));
-    int64_t extent = (size[i] - 1) * dilations[i] + 1;
+    Value extent = extentOf(n, filter, i + 2, size[i], dilations[i]);
+    bool isOpen = ShapedType::isDynamic(size[i]), isUpper = autoPad == "SAME_UPPER";
+    bool isAutomatic = !asked && (isUpper || autoPad == "SAME_LOWER");
+    // What auto_pad cuts off, if anything, does not depend on the image's size.
+    int64_t surplus = isOpen ? 0 : extra[i] + (size[i] - 1) * dilations[i] + 1 - strides[i];
+    // ONNX Runtime's operator cuts off, and adds nothing.
+    bool cutsOnly = n.node.domain == microsoftDomain;
     int64_t before = given[i], after = given[spatial + i];
-    bool automatic = autoPad == "SAME_UPPER" || autoPad == "SAME_LOWER";
-    if (automatic && !asked && n.node.domain == microsoftDomain && extra[i] + extent < strides[i]) {
-      // ONNX Runtime's operator cuts off, and adds nothing.
-      automatic = false;
-      before = after = 0;
-    }
-    if (asked && ShapedType::isDynamic(in)) {
+    Value whole = n.add(n.add(n.mul(n.sub(n.sizeOf(x, i + 2), 1.0), double(strides[i])), extent),
+                        double(extra[i]));
+    if ((asked && (isOpen || ShapedType::isDynamic(in))) || (isAutomatic && isOpen)) {
       // The whole result first; what is too much or too little is known in the run.
-      Value whole = n.add(n.mul(n.sub(n.sizeOf(x, i + 2), 1.0), double(strides[i])),
-                          double(extra[i] + extent));
       int64_t rank = n.rank(x);
       open.resize(2 * rank, n.ints({0}));
-      Value total = n.sub(whole, n.ints({(*asked)[i]})),
-            half = n.op<FloorDivOp>(total, n.ints({2}));
-      Value rest = n.sub(total, half);
-      bool isUpper = autoPad == "SAME_UPPER";
+      Value total = asked ? n.sub(whole, n.ints({(*asked)[i]}))
+                          : n.add(extent, double(extra[i] - strides[i]));
+      if (isAutomatic && cutsOnly)
+        total = n.maximum(total, 0.0);
+      Value half = n.op<FloorDivOp>(total, n.ints({2})), rest = n.sub(total, half);
       open[i + 2] = n.sub(n.ints({0}), isUpper ? half : rest);
       open[rank + i + 2] = n.sub(n.ints({0}), isUpper ? rest : half);
-      sizes.push_back(whole);
+      wanted.push_back(asked ? n.ints({(*asked)[i]}) : n.sub(whole, total));
       before = after = 0;
-    } else if (asked || automatic) {
-      // That of auto_pad does not depend on the size.
-      Value openOut =
-          ShapedType::isDynamic(in) ? n.mul(n.sizeOf(x, i + 2), double(strides[i])) : Value();
-      in = ShapedType::isDynamic(in) ? 1 : in;
-      int64_t out = asked ? (*asked)[i] : in * strides[i];
-      int64_t total = strides[i] * (in - 1) + extra[i] + extent - out;
-      // What is cut off may be negative: then zeros are added, the odd one at
-      // the end (an arithmetic shift rounds down).
-      int64_t half = total >> 1;
-      before = autoPad == "SAME_UPPER" ? half : total - half;
-      after = total - before;
-      sizes.push_back(openOut ? openOut : n.ints({out}));
     } else {
-      Value in1 = n.sizeOf(x, i + 2);
-      Value out = n.add(n.mul(n.sub(in1, 1.0), double(strides[i])),
-                        double(extra[i] + extent - before - after));
-      sizes.push_back(ShapedType::isDynamic(in)
-                          ? out
-                          : n.ints({(in - 1) * strides[i] + extra[i] + extent - before - after}));
+      if (asked || isAutomatic) {
+        int64_t total = asked      ? strides[i] * (in - 1) + surplus + strides[i] - (*asked)[i]
+                        : cutsOnly ? std::max<int64_t>(surplus, 0)
+                                   : surplus;
+        // What is cut off may be negative: then zeros are added, the odd one at
+        // the end (an arithmetic shift rounds down).
+        int64_t half = total >> 1;
+        before = isUpper ? half : total - half;
+        after = total - before;
+      }
+      whole = n.sub(whole, double(before + after));
+      wanted.push_back(whole);
     }
+    sizes.push_back(whole);
     pads.push_back(before);
     pads.push_back(after);
   }
@@ -283,8 +294,8 @@ Value transposedConvolution(NodeImport &n, std::optional<SmallVector<int64_t>> e
                                   n.list(dilations), n.number(n.i("group")), n.flag(false));
   if (open.empty())
     return y;
-  Value wanted = n.concat({n.shapeSlice(y, 0, 2), n.ints(*asked)}, 0);
-  return n.reshapeTo(bordered(n, y, n.concat(open, 0), 0), wanted);
+  wanted.insert(wanted.begin(), n.shapeSlice(y, 0, 2));
+  return n.reshapeTo(bordered(n, y, n.concat(open, 0), 0), n.concat(wanted, 0));
 }
 
 LogicalResult convTranspose(NodeImport &n) {

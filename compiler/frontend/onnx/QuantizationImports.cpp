@@ -66,7 +66,7 @@ Value weir::onnx::integerConv(NodeImport &n, Value x, Value filter, Value xZero,
   Type i32 = n.b.getI32Type();
   std::optional<SmallVector<int64_t>> size = kernelSize(n, filter);
   Value border;
-  std::optional<Window> w = size ? window(n, x, *size, &border) : std::nullopt;
+  std::optional<Window> w = size ? window(n, x, *size, &border, filter) : std::nullopt;
   if (!w)
     return {};
   Value wideX = n.cast(x, i32), wideFilter = n.cast(filter, i32);

@@ -23,13 +23,14 @@ struct Window {
 /// Where SAME has to pad dimensions of open sizes, `border` gets the pads of all dimensions
 /// (those before, then those after), the window is one over `bordered(x)`, and null is
 /// left otherwise; without `border` that is refused.
+/// Sizes may be open where `filter` has them, from its third dimension on.
 std::optional<Window> window(NodeImport &n, Value x, llvm::SmallVector<int64_t> size,
-                             Value *border = nullptr);
+                             Value *border = nullptr, Value filter = {});
 /// `x` with a border of `fill`; `x` itself where `border` is null.
 Value bordered(NodeImport &n, Value x, Value border, double fill);
 
-/// The size of a filter [out, in, size…]: kernel_shape, or what its type says; null, with a
-/// report, where neither does.
+/// The size of a filter [out, in, size…]: kernel_shape, or what its type says, which may be open;
+/// null, with a report, where they differ.
 std::optional<llvm::SmallVector<int64_t>> kernelSize(NodeImport &n, Value filter);
 
 /// Conv's result: inputs 0, 1 and 2 are operand, filter and bias, `x` stands for

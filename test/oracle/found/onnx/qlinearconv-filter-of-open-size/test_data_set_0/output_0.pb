@@ -1,0 +1,1 @@
+Boutput0JZ[Y<NBy*bxr8PL[ŒnOn^L:)oec`|^dptV~hŠ,MÀdfZ_Šg)D¦)R`o©qn=nuZt…“ª–}œumM‡‘rDS-)e’bU`slfg?W_
