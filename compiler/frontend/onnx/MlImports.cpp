@@ -64,22 +64,29 @@ Value weir::onnx::classLabels(NodeImport &n, std::string_view integers) {
   return names.empty() ? Value() : stringVector(n, "classlabels_strings");
 }
 
-LogicalResult weir::onnx::classify(NodeImport &n, Value scores, Value names, bool positive) {
-  if (!scores || !names)
+Value weir::onnx::labelOf(NodeImport &n, Value score, Value labels, double limit) {
+  if (!score || !labels)
+    return {};
+  Value isSecond = n.squeeze(n.compare("gt", score, limit), {1});
+  return n.gather(labels, n.cast(isSecond, n.b.getI64Type()), 0);
+}
+
+Value weir::onnx::pairOfScores(NodeImport &n, Value score, std::string_view transform, bool ofOne) {
+  if (!score)
+    return {};
+  bool isLogistic = transform == "LOGISTIC", isProbit = transform == "PROBIT";
+  Value other =
+      !isLogistic && (ofOne || isProbit) ? n.sub(n.like(score, 1), score) : n.op<NegOp>(score);
+  Value both = n.concat({other, score}, 1);
+  return isLogistic || isProbit ? postTransform(n, both, transform) : both;
+}
+
+LogicalResult weir::onnx::classify(NodeImport &n, Value scores, Value labels) {
+  if (!scores || !labels)
     return failure();
-  std::string_view transform = n.s("post_transform");
-  if (n.dim(scores, 1) == 1 && n.dim(names, 0) == 2) {
-    bool logistic = transform == "LOGISTIC";
-    Value second = n.compare("gt", scores, positive && !logistic ? 0.5 : 0.0);
-    Value picked = n.gather(names, n.cast(n.squeeze(second, {1}), n.b.getI64Type()), 0);
-    Value one = postTransform(n, scores, logistic ? transform : "NONE");
-    Value other = positive || logistic ? n.sub(n.like(scores, 1), one) : n.op<NegOp>(one);
-    Value both = n.concat({other, one}, 1);
-    return n.results({picked, logistic ? both : postTransform(n, both, transform)});
-  }
   Value best = n.op<ArgReduceOp>(scores, n.flag(true), n.number(1), n.flag(false), n.flag(false),
                                  n.typeAttr(n.b.getI64Type()));
-  return n.results({n.gather(names, best, 0), postTransform(n, scores, transform)});
+  return n.results({n.gather(labels, best, 0), postTransform(n, scores, n.s("post_transform"))});
 }
 
 namespace {
@@ -302,8 +309,12 @@ LogicalResult linearClassifier(NodeImport &n) {
     return failure();
   std::optional<SmallVector<double>> intercepts = n.fs("intercepts");
   int64_t classes = n.dim(labels, 0);
-  bool single = classes == 2 && intercepts && intercepts->size() == 1;
-  return classify(n, linear(n, single ? 1 : classes), labels, false);
+  bool isSingle = classes == 2 && intercepts && intercepts->size() == 1;
+  Value scores = linear(n, isSingle ? 1 : classes);
+  if (!isSingle)
+    return classify(n, scores, labels);
+  return n.results(
+      {labelOf(n, scores, labels, 0), pairOfScores(n, scores, n.s("post_transform"), true)});
 }
 
 /// A sequence of maps, one a sample, is the matrix of their values: the keys are

@@ -16,11 +16,18 @@ namespace weir::onnx {
 /// reports a name that is none.
 Value postTransform(NodeImport &n, Value scores, std::string_view name);
 
-/// The two results of a classifier: labels [samples] and scores [samples,
-/// classes], transformed as the node says. With one score for two classes the
-/// other one's follows from it; `positive`: scores are probabilities, divided
-/// at one half, not at zero.
-mlir::LogicalResult classify(NodeImport &n, Value scores, Value labels, bool positive);
+/// The two results of a classifier of scores [samples, classes]: the label of the largest, and the
+/// scores, transformed as the node says.
+mlir::LogicalResult classify(NodeImport &n, Value scores, Value labels);
+
+/// Of two labels [2] the second for a score [samples, 1] above `limit`.
+Value labelOf(NodeImport &n, Value score, Value labels, double limit);
+
+/// A score [samples, 1] for the second of two classes, and beside it the first one's, as ONNX
+/// Runtime transforms them, for ONNX does not say: the logistic function of both signs, or no
+/// transformation of what is left of 1 (of 0 where not `ofOne`) and the score. What PROBIT takes is
+/// a probability: it is of what is left of 1, where ONNX Runtime leaves a number unwritten.
+Value pairOfScores(NodeImport &n, Value score, std::string_view transform, bool ofOne);
 
 /// The names of a classifier's classes, a vector: the integers of attribute
 /// `integers`, or the strings of classlabels_strings. Null, with a report, where

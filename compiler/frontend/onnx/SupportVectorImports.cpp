@@ -254,11 +254,7 @@ LogicalResult Classifier::run() {
     return n.results({answer, postTransform(n, probabilities(), transform)});
   if (pairs.size() > 1)
     return n.results({answer, postTransform(n, n.concat(pairs, 1), transform)});
-  if (transform != "NONE" && transform != "LOGISTIC")
-    return n.unsupported("expected NONE or LOGISTIC, got post_transform " + Twine(transform) +
-                         " for two classes without probabilities");
-  Value both = n.concat({n.op<NegOp>(pairs[0]), pairs[0]}, 1);
-  return n.results({answer, postTransform(n, both, transform)});
+  return n.results({answer, pairOfScores(n, pairs[0], transform, transform != "NONE")});
 }
 
 LogicalResult classifier(NodeImport &n) { return Classifier(n).run(); }

@@ -165,11 +165,8 @@ std::optional<Trees> readOldTrees(NodeImport &n, const std::string &votes) {
   return t;
 }
 
-Value addBase(NodeImport &n, Value scores) {
-  SmallVector<double> base = numbers(n, "base_values");
-  if (base.empty() || !scores)
-    return scores;
-  return n.add(scores, n.floats(base, n.element(scores)));
+Value addBase(NodeImport &n, Value scores, ArrayRef<double> base) {
+  return base.empty() || !scores ? scores : n.add(scores, n.floats(base, n.element(scores)));
 }
 
 LogicalResult treeEnsemble(NodeImport &n) {
@@ -196,8 +193,32 @@ LogicalResult treeRegressor(NodeImport &n) {
                         : name == "MIN"   ? Aggregate::Min
                         : name == "MAX"   ? Aggregate::Max
                                           : Aggregate::Sum;
-  Value scores = addBase(n, scoreTrees(n, n.in(0), *trees, aggregate));
+  Value scores = addBase(n, scoreTrees(n, n.in(0), *trees, aggregate), numbers(n, "base_values"));
   return n.result(postTransform(n, n.cast(scores, n.b.getF32Type()), n.s("post_transform")));
+}
+
+/// Two classes whose leaves all speak to one, `target`. ONNX does not say what the other one's
+/// score is, nor above what the answer is the second: this is ONNX Runtime's way, for which
+/// exporters of binary classifiers write. Weights that are all positive make a probability.
+LogicalResult binaryTrees(NodeImport &n, Trees &trees, int64_t target, ArrayRef<double> base,
+                          Value labels, bool isPositive) {
+  for (Trees::Vote &vote : trees.votes)
+    vote.target = 0;
+  trees.targets = 1;
+  Value score = scoreTrees(n, n.in(0), trees, Aggregate::Sum);
+  if (target == 0)
+    score = addBase(n, score, base.take_front(1));
+  Value label = labelOf(n, score, labels, isPositive ? 0.5 : 0);
+  score = n.cast(score, n.b.getF32Type());
+  if (!score || !label)
+    return failure();
+  std::string_view transform = n.s("post_transform");
+  if (target == 0 && base.size() < 2)
+    return n.results({label, pairOfScores(n, score, transform, isPositive)});
+  // A score for each class, of which one is no leaf's.
+  Value none = n.expandTo(n.like(score, 0), n.shapeOf(score));
+  Value both = target == 0 ? n.concat({score, none}, 1) : n.concat({none, score}, 1);
+  return n.results({label, postTransform(n, both, transform)});
 }
 
 LogicalResult treeClassifier(NodeImport &n) {
@@ -208,21 +229,30 @@ LogicalResult treeClassifier(NodeImport &n) {
   if (!labels)
     return failure();
   int64_t classes = n.dim(labels, 0);
-  bool oneScore = true, positive = true;
-  for (const Trees::Vote &vote : trees->votes) {
-    oneScore &= vote.target == trees->votes.front().target;
-    positive &= vote.weight >= 0;
-  }
-  oneScore &= classes == 2;
-  if (oneScore)
-    for (Trees::Vote &vote : trees->votes)
-      vote.target = 0;
-  trees->targets = oneScore ? 1 : classes;
-  Value scores = scoreTrees(n, n.in(0), *trees, Aggregate::Sum);
   SmallVector<double> base = numbers(n, "base_values");
-  if (static_cast<int64_t>(base.size()) == trees->targets)
-    scores = addBase(n, scores);
-  return classify(n, n.cast(scores, n.b.getF32Type()), labels, positive);
+  auto given = static_cast<int64_t>(base.size());
+  if (given && given != classes && (given != 1 || classes != 2))
+    return n.invalid("expected a number of base_values for each of " + Twine(classes) +
+                     " classes, got " + Twine(given));
+  int64_t only = trees->votes.empty() ? 0 : trees->votes.front().target;
+  bool isSingle = classes == 2 && (only == 0 || only == 1), isPositive = true;
+  for (const Trees::Vote &vote : trees->votes) {
+    isSingle &= vote.target == only;
+    isPositive &= vote.weight >= 0;
+  }
+  // Where the second class has a base of its own, both have a score.
+  if (isSingle && (only == 0 || given < 2))
+    return binaryTrees(n, *trees, only, base, labels, isPositive);
+  trees->targets = classes;
+  // One number beside two classes is the first one's, as in ONNX Runtime.
+  base.resize(given ? classes : 0);
+  Value scores = addBase(n, scoreTrees(n, n.in(0), *trees, Aggregate::Sum), base);
+  scores = n.cast(scores, n.b.getF32Type());
+  // A single class that is called 1 has another beside it, 0.
+  if (n.is("classlabels_int64s") == SmallVector<int64_t>{1})
+    return n.results(
+        {labelOf(n, scores, n.ints({0, 1}), 0), postTransform(n, scores, n.s("post_transform"))});
+  return classify(n, scores, labels);
 }
 
 constexpr std::string_view ml = "ai.onnx.ml";
