@@ -75,13 +75,21 @@ FailureOr<Value> inverted(NodeImport &n, Value x) {
 }
 
 /// Matrices [batch…, n, n] as [batch, n, n]; null, with a report, where they are
-/// known not to be square.
+/// known not to be square. Runs end where open sizes are not.
 Value matrices(NodeImport &n, Value x) {
   int64_t rank = n.rank(x);
-  int64_t rows = rank < 2 ? 0 : n.dim(x, rank - 2), columns = rank < 2 ? 0 : n.dim(x, rank - 1);
-  if (rank < 2 ||
-      (rows != columns && !ShapedType::isDynamic(rows) && !ShapedType::isDynamic(columns))) {
-    (void)n.invalid("found matrices that are not square");
+  if (rank < 2) {
+    (void)n.invalid("expected square matrices, in the last two dimensions, got rank " +
+                    Twine(rank));
+    return {};
+  }
+  int64_t rows = n.dim(x, rank - 2), columns = n.dim(x, rank - 1);
+  if (ShapedType::isDynamic(rows) || ShapedType::isDynamic(columns)) {
+    n.require(n.toScalar(n.compare("eq", n.sizeOf(x, rank - 2), n.sizeOf(x, rank - 1))),
+              "matrices are not square");
+  } else if (rows != columns) {
+    (void)n.invalid("expected square matrices, in the last two dimensions, got " + Twine(rows) +
+                    " rows and " + Twine(columns) + " columns");
     return {};
   }
   return n.reshapeTo(x,

@@ -410,21 +410,31 @@ LogicalResult wordEmbedding(NodeImport &n) {
   Value words = n.in(0), filter = n.in(1), bias = n.in(2), table = n.in(3);
   if (!words || !filter || !bias || !table)
     return failure();
-  int64_t width = n.dim(filter, 2);
-  if (n.rank(words) != 2 || n.rank(filter) != 4 || n.rank(table) != 2 || n.dim(filter, 1) != 1 ||
-      ShapedType::isDynamic(width))
-    return n.invalid("found operands whose shapes do not go together");
-  std::pair<const char *, int64_t> claims[] = {{"embedding_size", n.dim(filter, 0)},
-                                               {"conv_window_size", width},
-                                               {"char_embedding_size", n.dim(table, 1)}};
-  for (auto [name, size] : claims)
-    if (intOr(n, name, -1) >= 0 && !ShapedType::isDynamic(size) && n.i(name) != size)
-      return n.invalid("found " + Twine(name) + " " + Twine(n.i(name)) + ", and operands for " +
-                       Twine(size));
-  if (n.rank(bias) != 1)
-    return n.invalid("found a bias that is no vector");
-  if (!n.isAsLarge(bias, 0, filter, 0, "bias and the filter"))
+  if (!n.hasRank(words, 2, "words") || !n.hasRank(filter, 4, "filter") ||
+      !n.hasRank(bias, 1, "bias") || !n.hasRank(table, 2, "table of characters") ||
+      !n.hasSize(filter, 1, 1, "filter"))
     return failure();
+  std::tuple<const char *, Value, int64_t, const char *> claims[] = {
+      {"embedding_size", filter, 0, "filter"},
+      {"conv_window_size", filter, 2, "filter"},
+      {"char_embedding_size", table, 1, "table of characters"}};
+  for (auto [name, of, dim, what] : claims)
+    if (int64_t size = intOr(n, name, -1); size >= 0 && !n.hasSize(of, dim, size, what))
+      return failure();
+  if (!n.isAsLarge(bias, 0, filter, 0, "bias and the filter") ||
+      !n.isAsLarge(filter, 3, table, 1, "filter and the table of characters"))
+    return failure();
+  int64_t window = n.dim(filter, 2), most = n.dim(words, 1);
+  Value width = n.toScalar(n.sizeOf(filter, 2));
+  if (ShapedType::isDynamic(window) || ShapedType::isDynamic(most)) {
+    Value room = n.toScalar(n.sizeOf(words, 1));
+    n.require(n.op<AndOp>(n.compare("ge", width, 1), n.compare("ge", room, width)),
+              "words have not as many characters as the filter's window, or that has none");
+  } else if (window < 1 || most < window) {
+    return n.invalid("expected words of as many characters as the filter's window has, from 1 on, "
+                     "got " +
+                     Twine(most) + " and " + Twine(window));
+  }
   Type i64 = n.b.getI64Type();
   Value isCharacter = n.compare("gt", words, 0.0);
   Value length = n.reduce(n.cast(isCharacter, i64), "sum", {1}, false);
@@ -437,7 +447,7 @@ LogicalResult wordEmbedding(NodeImport &n) {
   if (!y)
     return failure();
   Value place = n.op<IotaOp>(n.shapeOf(y), n.number(2), n.typeAttr(i64));
-  Value places = n.add(n.maximum(length, double(width)), 1.0 - double(width));
+  Value places = n.add(n.sub(n.maximum(length, width), width), 1.0);
   Value filled = n.compare("lt", place, n.unsqueeze(places, {1, 2}));
   y = n.reduce(n.select(filled, y, n.like(y, -1e12)), "max", {2}, false);
   return n.result(n.select(n.unsqueeze(n.compare("gt", length, 0.0), {1}), y, n.like(y, 0)));
