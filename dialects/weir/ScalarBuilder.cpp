@@ -219,10 +219,10 @@ Value ScalarBuilder::abs(Value x) {
 Value ScalarBuilder::sign(Value x) {
   Value zeroValue = zero(x);
   if (isFloat(x)) {
-    // NaN and both zeros are their own sign.
+    // NaN is its own sign, and zero that of both: -0 + 0 is 0.
     Value positive = op<arith::CmpFOp>(arith::CmpFPredicate::OGT, x, zeroValue);
     Value negative = op<arith::CmpFOp>(arith::CmpFPredicate::OLT, x, zeroValue);
-    return select(positive, one(x), select(negative, constant(x, -1), x));
+    return select(positive, one(x), select(negative, constant(x, -1), add(x, zeroValue)));
   }
   if (isComplex(x)) {
     // By the larger part first: the magnitude of what is left neither overflows nor underflows.

@@ -264,11 +264,15 @@ static LogicalResult angle(NodeImport &n) { return n.result(n.op<AngleOp>(n.in(0
 static LogicalResult realPart(NodeImport &n) { return n.result(n.op<RealOp>(n.in(0))); }
 
 static LogicalResult clip(NodeImport &n) {
-  if (Value x = n.in(0); x && isa<ComplexType>(n.element(x)))
+  Value x = n.in(0), low = n.in(1), high = n.in(2);
+  if (x && isa<ComplexType>(n.element(x)))
     return n.unsupported("found complex elements, which have no order");
   // Where the bounds are crossed, the lower one wins.
-  Value low = n.in(1), high = n.minimum(n.in(0), n.in(2));
-  return n.result(n.maximum(high, low));
+  if (!x || !n.isFloat(x))
+    return n.result(n.maximum(n.minimum(x, high), low));
+  // A bound that is NaN is none.
+  Value cut = n.select(n.compare("gt", x, high), high, x);
+  return n.result(n.select(n.compare("lt", cut, low), low, cut));
 }
 
 static LogicalResult l2Loss(NodeImport &n) {
@@ -430,8 +434,12 @@ static LogicalResult castTo(NodeImport &n) {
     return n.unsupported("expected numbers, got strings");
   bool isReal = !isa<ComplexType>(n.element(x));
   // A complex number's real part, as C++ has it.
-  if (!isReal && !isa<ComplexType>(type))
+  if (!isReal && !isa<ComplexType>(type)) {
     x = n.op<RealOp>(x);
+    // No vectors: 32 bits without a sign are those of a signed integer of 64.
+    if (n.element(x).isF64() && type.isUnsignedInteger(32))
+      x = n.cast(x, n.b.getI64Type(), /*saturate=*/false);
+  }
   if (x && n.isSet("Truncate") && (isReal || !type.isBF16()))
     x = cutFraction(n, x, type);
   if (!x)
