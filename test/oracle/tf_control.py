@@ -131,6 +131,9 @@ def loop(definition, drawing, fetches, inputs, feeds):
            drawing.known[f].dtype == drawing.feeds[edge].dtype]
     if not fit:
         raise cases.Reject("nothing to carry")
+    if drawing.known[fit[0]].dtype.kind == "c" and any(
+            tf_single.PRODUCTS.search(node.op) for node in drawing.definition.node):
+        raise cases.Reject("infinite factors of complex numbers, maybe, of a later turn")
     made = next(f for f in definition.library.function if f.signature.name == "body")
     carried = made.ret["r%d" % fetches.index(fit[0])]
     for out in list(made.ret):
