@@ -209,17 +209,21 @@ LogicalResult concat(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
 
 LogicalResult scatterNd(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
   auto scatter = cast<ScatterNdOp>(op);
-  bool adds = scatter.getReduction() == "add";
+  bool subtracts = scatter.getReduction() == "sub";
+  bool keeps = subtracts || scatter.getReduction() == "add"; // what is below the updates
   bool drops = scatter.getDropOutOfBounds();
-  if (!adds && scatter.getReduction() != "none")
+  if (!keeps && scatter.getReduction() != "none")
     return failure();
   Value dy = gradients[0], indices = scatter.getIndices();
   if (a.wants(scatter.getOperand()))
-    a.add(scatter.getOperand(), adds ? dy
-                                     : a.op<ScatterNdOp>(dy, indices, a.zeros(scatter.getUpdates()),
-                                                         "none", scatter.getWrapNegative(), drops));
+    a.add(scatter.getOperand(), keeps
+                                    ? dy
+                                    : a.op<ScatterNdOp>(dy, indices, a.zeros(scatter.getUpdates()),
+                                                        "none", scatter.getWrapNegative(), drops));
   if (!a.wants(scatter.getUpdates()))
     return success();
+  if (subtracts)
+    dy = a.op<NegOp>(dy);
   if (!drops) {
     a.add(scatter.getUpdates(), a.op<GatherNdOp>(dy, indices, 0, scatter.getWrapNegative()));
     return success();

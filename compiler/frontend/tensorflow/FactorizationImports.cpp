@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/frontend/Loops.h"
 #include "compiler/frontend/tensorflow/GraphImporter.h"
 #include "compiler/frontend/tensorflow/Sparse.h"
 
@@ -411,9 +412,59 @@ static LogicalResult choleskyGrad(NodeImport &n) {
   return n.result(restore(n, *l, symmetric, {size, size}));
 }
 
-/// x with A x nearest to b, by the normal equations (`fast`); else by singular
-/// values, those that rounding may have made counting as zero: of all such x
-/// the shortest.
+/// x with A x nearest to b where rows are no fewer than columns; else the shortest x with
+/// A x = b. `regularizer` is added to the diagonal of the smaller of A*A and AA*.
+static Value normalEquations(NodeImport &n, const Batch &a, Value b, Value regularizer) {
+  Value m = a.matrices, turned = adjoint(n, m);
+  Value weight = n.cast(n.toScalar(regularizer), n.element(m));
+  auto solve = [&](bool tall) {
+    Batch gram;
+    gram.n = gram.columns = tall ? a.columns : a.n;
+    gram.matrices = tall ? n.matmul(turned, m) : n.matmul(m, turned);
+    gram.matrices = n.add(gram.matrices, n.mul(identityLike(n, gram), weight));
+    return tall ? solveWith(n, gram, n.matmul(turned, b)) : n.matmul(turned, solveWith(n, gram, b));
+  };
+  if (!a.n.isOpen() && !a.columns.isOpen())
+    return solve(a.n.known >= a.columns.known);
+  auto branch = [&](bool tall) {
+    return
+        [&solve, tall]() -> FailureOr<frontend::Values> { return frontend::Values{solve(tall)}; };
+  };
+  auto made = frontend::buildIf(n, n.compare("ge", a.n.scalar, a.columns.scalar), branch(true),
+                                branch(false));
+  return failed(made) ? Value() : made->front();
+}
+
+/// By singular values, those that rounding may have made counting as zero: of all x with A x
+/// nearest to b the shortest.
+static Value shortestSolution(NodeImport &n, const Batch &a, Value b) {
+  Value m = a.matrices;
+  Type element = n.element(m);
+  bool isOpen = a.n.isOpen() || a.columns.isOpen();
+  int64_t rows = a.n.known, columns = a.columns.known;
+  int64_t least = isOpen ? ShapedType::kDynamic : std::min(rows, columns);
+  auto like = [&](Ints sizes) {
+    IntVector shape = {n.dim(m, 0)};
+    shape.append(sizes.begin(), sizes.end());
+    return RankedTensorType::get(shape, element);
+  };
+  Operation *parts = n.kernelCall(
+      "weir_kernel_svd", {like({least}), like({rows, least}), like({columns, least})}, {m}, {0});
+  if (!parts)
+    return {};
+  Value values = parts->getResult(0);
+  Value sizes = isComplex(values) ? n.op<RealOp>(values) : values;
+  bool isDouble = n.element(sizes).isF64();
+  Value longest = n.cast(n.maximum(a.n.scalar, a.columns.scalar), n.element(sizes));
+  Value epsilon = n.mul(longest, isDouble ? 0x1p-52 : 0x1p-23);
+  Value largest = n.reduce(sizes, "max", {1}, true);
+  Value counts = n.compare("gt", sizes, n.mul(largest, epsilon));
+  Value inverse = n.select(counts, n.div(n.like(sizes, 1), sizes), n.like(sizes, 0));
+  Value inner = n.matmul(adjoint(n, parts->getResult(1)), b);
+  inner = n.mul(inner, n.unsqueeze(n.cast(inverse, element), {2}));
+  return n.matmul(parts->getResult(2), inner);
+}
+
 static LogicalResult leastSquares(NodeImport &n) {
   auto a = flatten(n, n.in(0)), b = flatten(n, n.in(1));
   Value regularizer = n.in(2);
@@ -424,47 +475,14 @@ static LogicalResult leastSquares(NodeImport &n) {
                      Twine(n.rank(n.in(1))));
   if (failed(requireSame(n, n.in(0), n.in(1), "batches and rows", 0, n.rank(n.in(0)) - 1)))
     return failure();
-  Value m = a->matrices, rhs = b->matrices;
-  Type element = n.element(m);
-  if (a->n.isOpen() || a->columns.isOpen())
-    return n.unsupported("found matrices of unknown size");
-  int64_t rows = a->n.known, columns = a->columns.known, least = std::min(rows, columns);
   SmallVector<Extent> tail = {a->columns, b->columns};
-  if (least == 0) {
-    Value shape = n.concat({n.sizeOf(m, 0), a->columns.vector, b->columns.vector}, 0);
-    return n.result(restore(n, *b, n.expandTo(n.like(m, 0), shape), tail));
+  if (a->n.known == 0 || a->columns.known == 0) {
+    Value shape = n.concat({n.sizeOf(a->matrices, 0), a->columns.vector, b->columns.vector}, 0);
+    return n.result(restore(n, *b, n.expandTo(n.like(a->matrices, 0), shape), tail));
   }
-  Value turned = adjoint(n, m);
-  if (n.isSet("fast")) {
-    bool tall = rows >= columns;
-    Batch gram;
-    gram.n = gram.columns = tall ? a->columns : a->n;
-    gram.matrices = tall ? n.matmul(turned, m) : n.matmul(m, turned);
-    Value weight = n.cast(n.toScalar(regularizer), element);
-    gram.matrices = n.add(gram.matrices, n.mul(identityLike(n, gram), weight));
-    Value x = tall ? solveWith(n, gram, n.matmul(turned, rhs))
-                   : n.matmul(turned, solveWith(n, gram, rhs));
-    return n.result(restore(n, *b, x, tail));
-  }
-  auto like = [&](Ints sizes) {
-    IntVector shape = {n.dim(m, 0)};
-    shape.append(sizes.begin(), sizes.end());
-    return RankedTensorType::get(shape, element);
-  };
-  Operation *parts = n.kernelCall(
-      "weir_kernel_svd", {like({least}), like({rows, least}), like({columns, least})}, {m}, {0});
-  if (!parts)
-    return failure();
-  Value values = parts->getResult(0);
-  Value sizes = isComplex(values) ? n.op<RealOp>(values) : values;
-  bool isDouble = n.element(sizes).isF64();
-  double epsilon = (isDouble ? 0x1p-52 : 0x1p-23) * std::max(rows, columns);
-  Value largest = n.reduce(sizes, "max", {1}, true);
-  Value counts = n.compare("gt", sizes, n.mul(largest, epsilon));
-  Value inverse = n.select(counts, n.div(n.like(sizes, 1), sizes), n.like(sizes, 0));
-  Value inner = n.matmul(adjoint(n, parts->getResult(1)), rhs);
-  inner = n.mul(inner, n.unsqueeze(n.cast(inverse, element), {2}));
-  return n.result(restore(n, *b, n.matmul(parts->getResult(2), inner), tail));
+  Value x = n.isSet("fast") ? normalEquations(n, *a, b->matrices, regularizer)
+                            : shortestSolution(n, *a, b->matrices);
+  return n.result(restore(n, *b, x, tail));
 }
 
 /// The matrix of a lower triangle's diagonals, the main one first; of an upper

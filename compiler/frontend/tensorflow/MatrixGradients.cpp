@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/frontend/Loops.h"
 #include "compiler/frontend/tensorflow/RegisteredGradients.h"
 
 using namespace mlir;
@@ -118,6 +119,48 @@ static Gradients triangularSolveGradient(const Differentiated &d) {
   Value at = places(n, a);
   Value isInside = n.isSet("lower") ? n.compare("ge", at, 0) : n.compare("le", at, 0);
   return {n.select(isInside, byMatrix, n.like(byMatrix, 0)), byRight};
+}
+
+/// Of the normal equations; weir's own where there are none.
+static Gradients leastSquaresGradient(const Differentiated &d) {
+  NodeImport &n = d.n;
+  if (!n.isSet("fast"))
+    return {};
+  Value a = d.x[0], b = d.x[1], x = d.y[0], dy = d.dy[0];
+  Value weight = n.cast(n.toScalar(d.x[2]), n.element(a));
+  // With M the matrix that is solved with: x = M⁻¹A*b of tall A, and x = A*M⁻¹b of others.
+  auto gradients = [&](bool tall) {
+    Value gram = tall ? n.matmul(adjoint(n, a), a) : n.matmul(a, adjoint(n, a));
+    Value isDiagonal = n.compare("eq", places(n, gram), 0);
+    gram = n.select(isDiagonal, n.add(gram, weight), gram);
+    auto solve = [&](Value rhs) { return d.call("MatrixSolve", {gram, rhs}); };
+    if (tall) {
+      Value z = solve(dy), byRight = n.matmul(a, z);
+      Value rest = n.sub(b, n.matmul(a, x));
+      return frontend::Values{
+          n.sub(n.matmul(rest, adjoint(n, z)), n.matmul(byRight, adjoint(n, x))), byRight};
+    }
+    Value byRight = solve(n.matmul(a, dy)), y = solve(b);
+    Value rest = n.sub(dy, n.matmul(adjoint(n, a), byRight));
+    return frontend::Values{n.sub(n.matmul(y, adjoint(n, rest)), n.matmul(byRight, adjoint(n, x))),
+                            byRight};
+  };
+  int64_t rank = n.rank(a), rows = n.dim(a, rank - 2), columns = n.dim(a, rank - 1);
+  frontend::Values made;
+  if (!ShapedType::isDynamic(rows) && !ShapedType::isDynamic(columns)) {
+    made = gradients(rows >= columns);
+  } else {
+    Value tall =
+        n.compare("ge", n.toScalar(n.sizeOf(a, rank - 2)), n.toScalar(n.sizeOf(a, rank - 1)));
+    auto branch = [&](bool isTall) {
+      return [&gradients, isTall]() -> FailureOr<frontend::Values> { return gradients(isTall); };
+    };
+    auto built = frontend::buildIf(n, tall, branch(true), branch(false));
+    if (failed(built))
+      return {};
+    made = *built;
+  }
+  return {made[0], made[1]};
 }
 
 /// Eigenvectors of equal eigenvalues have no derivative: TensorFlow's term is
@@ -284,6 +327,8 @@ ArrayRef<GradientRow> weir::tf::matrixGradients() {
       {"BatchMatrixSolve", solveGradient},
       {"MatrixTriangularSolve", triangularSolveGradient},
       {"BatchMatrixTriangularSolve", triangularSolveGradient},
+      {"MatrixSolveLs", leastSquaresGradient},
+      {"BatchMatrixSolveLs", leastSquaresGradient},
       {"SelfAdjointEigV2", eigenGradient},
       {"BatchSelfAdjointEigV2", eigenGradient},
       {"Svd", svdGradient},
