@@ -86,14 +86,34 @@ static Value reduceInput(NodeImport &n, Value x, StringRef kind) {
       return n.reshapeTo(reduceByFlags(n, x, kind, axes), n.gather(n.shapeOf(x), kept, 0));
     }
   }
+  // A scalar has no axis, however many may be given.
   if (x && n.in(1) && !n.knownInts(1))
-    return chooseAxes(n, n.in(1), n.rank(x), keep, [&](TensorBuilder &t, Ints axes) {
-      return axes.empty() ? x : t.reduce(x, kind, axes, keep);
-    });
+    return chooseAxes(n, n.in(1), n.rank(x), keep || n.rank(x) == 0,
+                      [&](TensorBuilder &t, Ints axes) {
+                        return axes.empty() ? x : t.reduce(x, kind, axes, keep);
+                      });
   std::optional<IntVector> axes = x ? reductionAxes(n, 1, n.rank(x)) : std::nullopt;
   if (!axes)
     return {};
   return axes->empty() ? x : n.reduce(x, kind, *axes, keep);
+}
+
+/// Whether only the run knows how many axes are reduced, and so the rank of the result.
+static bool hasOpenRank(NodeImport &n, Value x) {
+  Value axes = n.in(1);
+  return axes && !n.knownInts(1) && !n.isSet("keep_dims") && n.rank(x) > 0 && n.rank(axes) == 1 &&
+         n.type(axes).isDynamicDim(0);
+}
+
+/// Of an open rank: the axes that are reduced stay, with size 1.
+static Value reduceAnyNumber(NodeImport &n, Value x, StringRef kind) {
+  if (!hasOpenRank(n, x))
+    return reduceInput(n, x, kind);
+  if (n.rank(x) > 5)
+    return reduceByFlags(n, x, kind, n.in(1));
+  return chooseAxes(n, n.in(1), n.rank(x), true, [&](TensorBuilder &t, Ints axes) {
+    return axes.empty() ? x : t.reduce(x, kind, axes, true);
+  });
 }
 
 /// `mean`, of the elements of x, as it is of complex numbers: zero of none, where it is NaN of
@@ -102,12 +122,17 @@ static Value reduceInput(NodeImport &n, Value x, StringRef kind) {
 static Value complexMean(NodeImport &n, Value x, Value mean) {
   RankedTensorType of = n.type(x), to = n.type(mean);
   if (of.hasStaticShape() && to.hasStaticShape() && of.getNumElements() != 0)
-    return of.getNumElements() == to.getNumElements() ? reduceInput(n, x, "sum") : mean;
+    return of.getNumElements() == to.getNumElements() ? reduceAnyNumber(n, x, "sum") : mean;
   auto count = [&](Value v) { return n.reduce(n.shapeOf(v), "prod", {0}, false); };
   Value elements = count(x);
   Value single = n.compare("eq", elements, count(mean));
   return n.select(n.compare("eq", elements, 0), n.like(mean, 0),
-                  n.select(single, reduceInput(n, x, "sum"), mean));
+                  n.select(single, reduceAnyNumber(n, x, "sum"), mean));
+}
+
+/// `y` as the result. Where its rank is open (gradients of what broadcasts), a reshape must follow.
+static LogicalResult reduced(NodeImport &n, Value x, Value y) {
+  return hasOpenRank(n, x) ? openRankResult(n, y) : n.result(y);
 }
 
 template <const char *kind> static LogicalResult reduce(NodeImport &n) {
@@ -121,20 +146,10 @@ template <const char *kind> static LogicalResult reduce(NodeImport &n) {
   if (narrow)
     x = n.cast(x, IntegerType::get(n.b.getContext(), 64, narrow.getSignedness()));
   auto narrowed = [&](Value v) { return narrow ? n.cast(v, narrow) : v; };
-  // How many axes there are is the rank of the result; where only the run knows
-  // (gradients of what broadcasts), a reshape must follow.
-  if (n.in(1) && !n.knownInts(1) && !n.isSet("keep_dims") && n.rank(n.in(1)) == 1 &&
-      n.type(n.in(1)).isDynamicDim(0))
-    return openRankResult(
-        n, narrowed(n.rank(x) > 5
-                        ? reduceByFlags(n, x, kind, n.in(1))
-                        : chooseAxes(n, n.in(1), n.rank(x), true, [&](TensorBuilder &t, Ints axes) {
-                            return axes.empty() ? x : t.reduce(x, kind, axes, true);
-                          })));
-  Value y = reduceInput(n, x, kind);
+  Value y = reduceAnyNumber(n, x, kind);
   if (y && StringRef(kind) == "mean" && isa<ComplexType>(n.element(x)))
     y = complexMean(n, x, y);
-  return n.result(narrowed(y));
+  return reduced(n, x, narrowed(y));
 }
 
 static LogicalResult euclideanNorm(NodeImport &n) {
@@ -143,11 +158,11 @@ static LogicalResult euclideanNorm(NodeImport &n) {
     return failure();
   Type type = n.element(x);
   Value squares = isa<ComplexType>(type) ? n.mul(x, n.op<ConjOp>(x)) : n.mul(x, x);
-  Value sum = reduceInput(n, squares, "sum");
+  Value sum = reduceAnyNumber(n, squares, "sum");
   // The root of integers is cut to one.
   if (isa<IntegerType>(type))
-    return n.result(n.cast(n.sqrt(n.cast(sum, n.b.getF64Type())), type, /*saturate=*/false));
-  return n.result(n.sqrt(sum));
+    return reduced(n, x, n.cast(n.sqrt(n.cast(sum, n.b.getF64Type())), type, /*saturate=*/false));
+  return reduced(n, x, n.sqrt(sum));
 }
 
 template <bool largest> static LogicalResult argReduce(NodeImport &n) {
