@@ -76,7 +76,8 @@ class Drawing:
             schema = self.schemas[int(random.integers(len(self.schemas)))]
             made = [n for n in self.known if n.startswith("y")]
             source = str(random.choice(made)) if made else None
-            if source and not any(t.startswith("tensor(") for t in schema.types_of(schema.inputs[0])):
+            if source and not any(t.startswith("tensor(") for p in schema.inputs[:1]
+                                  for t in schema.types_of(p)):
                 continue  # the reference evaluator takes a tensor for a sequence
             try:
                 drawn = onnx_single.Draw(random, schema, self.known.get(source)).draw()
@@ -92,7 +93,8 @@ class Drawing:
                     trial[names[-1]] = value
             attributes = {k: v for k, v in drawn.attributes.items() if v is not None}
             out = "y%d" % len(self.nodes)
-            node = helper.make_node(schema.name, names, [out], name="n%d" % len(self.nodes),
+            outs = [out] + ["%s_%d" % (out, i) for i in range(1, schema.least_outputs)]
+            node = helper.make_node(schema.name, names, outs, name="n%d" % len(self.nodes),
                                     **attributes)
             given = dict(trial)
             if source:
@@ -106,34 +108,35 @@ class Drawing:
             if schema.name.startswith("Cast") and source and not fits_all(self.known[source]):
                 continue  # out of range is not defined
             try:
-                result = computed(node, given, out)
+                results = computed(node, given)
             except Exception:  # noqa
                 continue
-            if result.size > values.LARGEST or result.dtype == object or \
-                    values.is_float(result.dtype) and not np.all(np.isfinite(
-                        result.astype(np.float64))) and random.random() < 0.8:
+            if any(r.size > values.LARGEST or r.dtype == object or
+                   values.is_float(r.dtype) and not np.all(np.isfinite(r.astype(np.float64))) and
+                   random.random() < 0.8 for r in results):
                 continue
-            declared = drawn.bound.get(schema.outputs[0].type)
-            if declared is not None and declared != result.dtype:
+            declared = [drawn.bound.get(o.type) for o in schema.outputs]
+            if any(d is not None and d != r.dtype for d, r in zip(declared, results)):
                 continue  # the reference evaluator's own types
             if source in self.inexact and schema.name in AT_ZERO and \
                     self.known[source].dtype.itemsize == 2 and not np.all(self.known[source]):
                 continue  # ONNX Runtime keeps f32 between the steps of a definition, and behind it
-            if source in self.inexact and not self.is_steady(node, given, source, out, result):
+            if source in self.inexact and not self.is_steady(node, given, source, results):
                 continue
-            if values.is_float(result.dtype) and (source in self.inexact or
-                                                  schema.name not in EXACT):
-                self.inexact.add(out)
+            for name, result in zip(outs, results):
+                if values.is_float(result.dtype) and (source in self.inexact or
+                                                      schema.name not in EXACT):
+                    self.inexact.add(name)
+                self.known[name] = result
             for i, name in enumerate(names):
                 if name in trial:
                     node.input[i] = self.operand(trial[name])
             self.nodes.append(node)
-            self.known[out] = result
             self.length = max([self.length] + [v.size for v in given.values()])
             return
         raise cases.Reject("no operator fits")
 
-    def is_steady(self, node, given, source, out, result):
+    def is_steady(self, node, given, source, results):
         """Whether roundings of the source change the result by roundings alone: no floor, no
         comparison, no cast has them decide."""
         exact = self.known[source]
@@ -149,10 +152,11 @@ class Drawing:
                 moved = dict(given)
                 moved[source] = np.where(np.isfinite(wide), wide + change, wide).astype(exact.dtype)
                 try:
-                    other = computed(node, moved, out)
+                    others = computed(node, moved)
                 except Exception:  # noqa
                     return False
-                if other.shape != result.shape or not onnx_oracle.near(result, other):
+                if any(o.shape != r.shape or not onnx_oracle.near(r, o)
+                       for o, r in zip(others, results)):
                     return False
         return True
 
@@ -160,8 +164,8 @@ class Drawing:
         random = self.random
         for _ in range(int(random.integers(2, 6))):
             self.step()
-        outputs = [n.output[0] for n in self.nodes if not any(
-            n.output[0] in m.input for m in self.nodes)]
+        used = {i for n in self.nodes for i in n.input}
+        outputs = [o for n in self.nodes for o in n.output if o not in used]
         form = str(random.choice(FORMS))
         sizes = "fixed" if random.random() < 0.6 else "open"
         model = wrapped(form, self.nodes, self.feeds, outputs, self.initializers, sizes, random,
@@ -181,14 +185,14 @@ class Drawing:
 DRAWER = pool.Oracle("onnx")
 
 
-def computed(node, given, out):
-    """The first result of one operator, by the engine that is trusted with it: a graph may ask
-    another, so where two answer and differ there is none."""
-    model = model_of([node], given, [out], []).SerializeToString()
-    answer = DRAWER.ask((model, given, node.op_type, [None]))
+def computed(node, given):
+    """The results of one operator, by the engine that is trusted with it: a graph may ask
+    another, so where two answer and differ there are none."""
+    model = model_of([node], given, node.output, []).SerializeToString()
+    answer = DRAWER.ask((model, given, node.op_type, [None] * len(node.output)))
     if answer[0] != "results":
         raise ValueError(answer[1])
-    return np.asarray(answer[1][0])
+    return [np.asarray(r) for r in answer[1]]
 
 
 def fits_all(value):
@@ -228,7 +232,6 @@ def rounds_up(node):
 def wrapped(form, nodes, feeds, outputs, initializers, sizes, random, known):
     if form == "plain":
         return model_of(nodes, feeds, outputs, initializers, sizes)
-    inner = [n.output[0] for n in nodes]
     results = ["r%d" % i for i in range(len(outputs))]
     if form == "function":
         inputs = list(feeds) + [t.name for t in initializers]
@@ -260,5 +263,4 @@ def wrapped(form, nodes, feeds, outputs, initializers, sizes, random, known):
     turns = int(random.integers(1 if is_open else 0, 4))
     turns = onnx_single.tensor_of(np.array(turns, np.int64), "turns")
     node = helper.make_node("Loop", ["turns", ""], results, name="loop", body=body)
-    del inner
     return model_of([node], feeds, results, list(initializers) + [turns], sizes)
