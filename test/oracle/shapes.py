@@ -207,6 +207,17 @@ class Operands:
             return array([limit])
         if role == "below":
             return array(random.integers(0, max(limit, 1), count))
+        if role == "places":  # of the first dimensions, each once
+            inner = self.first[:shape[-1]]
+            cells = math.prod(inner)
+            if count // shape[-1] > cells:
+                raise Reject("more than there are")
+            chosen = random.permutation(cells)[:count // shape[-1]]
+            return array(np.stack(np.unravel_index(chosen, inner), axis=-1))
+        if role == "behind":  # the batch
+            return array([len(self.list("B"))])
+        if role == "band":
+            return array(np.sort(random.integers(-3, 4, count)))
         if role == "scattered":
             return np.array([self.size("V")] + self.list("T"), dtype)
         if role == "window":

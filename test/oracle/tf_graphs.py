@@ -199,6 +199,7 @@ class Drawing:
                 good = all(r.size <= values.LARGEST for r in results) and \
                     not (only_float and results[0].dtype.kind != "f") and \
                     all(map(finite, results)) and \
+                    not (only_float and "Pool" in op.name and not results[0].size) and \
                     (op.name != "Cast" or fits(self.known[source], results[0].dtype))
             if not good:
                 self.definition.CopyFrom(before)

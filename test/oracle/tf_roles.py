@@ -5,8 +5,8 @@
 #
 #===-------------------------------------------------------------------------===#
 """Rules in the language of onnx_roles.py. RULES is by operation: a regular expression of
-names, so that a family is one line; the first that matches counts. Arguments that a rule
-does not list go by their name (BY_NAME), others are broadcast to the first."""
+names, so that a family is one line; the first that matches counts. Of several rules of one
+line, one is drawn. Arguments that a rule does not list go by their name (BY_NAME), others are broadcast to the first."""
 
 FACTOR = "B...,M,M"
 RULES = [
@@ -91,16 +91,20 @@ RULES = [
     ("(Batch)?MatrixBandPart", "input[B...,M,N] num_lower[]:offset num_upper[]:offset"),
     ("(Batch)?MatrixDiagPart", "input[B...,M,N]"), ("(Batch)?MatrixDiag", "diagonal[B...,M]"),
     ("(Batch)?MatrixSetDiag", "input[B...,M,M] diagonal[B...,M]"),
-    ("MatrixDiagPartV.", "input[B...,M,N] k[]:offset padding_value[]"),
+    ("MatrixDiagPartV.", ("input[B...,M,N] k[]:offset padding_value[]",
+                          "input[B...,M,N] k[2]:band padding_value[]")),
     ("MatrixDiagV.", "diagonal[B...,M] k[]:offset num_rows[]:minus num_cols[]:minus padding_value[]"),
     ("MatrixSetDiagV.", "input[B...,M,M] diagonal[B...,M] k[]:zeros"),
     ("Diag|DiagPart", "diagonal[k,b] input[k,b,k,b]"),
     ("Gather", "params[V,T...] indices[P...]:index=V"),
-    ("GatherV2", "params[R...] indices[P...]:index#axis axis[]:axis"),
-    ("GatherNd", "params[V,T...] indices[P...,1]:index=V"),
+    ("GatherV2", ("params[R...] indices[P...]:index#axis axis[]:axis",
+                  "params[B...,V,T...] indices[B...,P...]:index=V axis[]:behind")),
+    ("GatherNd", ("params[V,T...] indices[P...,1]:index=V", "params[V,W,T...] indices[P...,2]:places")),
     ("ScatterNd", "indices[P,1]:index=V updates[P,T...] shape[]:scattered"),
-    ("ScatterNdNonAliasingAdd", "input[V,T...] indices[P,1]:index=V updates[P,T...]"),
-    ("TensorScatter.*", "tensor[V,T...] indices[P,1]:unique=V updates[P,T...]"),
+    ("ScatterNdNonAliasingAdd", ("input[V,T...] indices[P,1]:index=V updates[P,T...]",
+                                 "input[V,W,T...] indices[P,2]:places updates[P,T...]")),
+    ("TensorScatter.*", ("tensor[V,T...] indices[P,1]:unique=V updates[P,T...]",
+                         "tensor[V,W,T...] indices[P,2]:places updates[P,T...]")),
     ("(Sparse)?Segment(Sum|Mean|Max|Min|Prod)", "data[P,T...] segment_ids[P]:sorted indices[P]:index=P"),
     ("SparseSegmentSqrtN", "data[P,T...] indices[P]:index=P segment_ids[P]:sorted"),
     ("SparseSegment.*Grad.*", "grad[P,T...] indices[P]:index=P segment_ids[P]:index=P output_dim0[]:size=P dense_output_dim0[]:size=P"),
@@ -114,7 +118,8 @@ RULES = [
     ("TopK|TopKV2", "input[B...,N] k[]:count=N"), ("NthElement", "input[B...,N] n[]:below=N"),
     ("InTopK|InTopKV2", "predictions[N,C] targets[N]:index=C k[]:small"),
     ("Pad|PadV2", "input[R...] paddings[#,2]:pads constant_values[]"),
-    ("MirrorPad", "input[R...] paddings[#,2]:bit"), ("MirrorPadGrad", "input[R...] paddings[#,2]:zeros"),
+    ("MirrorPad", "input[R...] paddings[#,2]:bit"), ("MirrorPadGrad",
+    ("input[R...] paddings[#,2]:zeros", "input[R...] paddings[#,2]:bit")),
     ("Tile", "input[R...] multiples[#]:repeats"),
     ("Slice", "input[R...] begin[#]:start size[#]:extent"),
     ("StridedSlice", "input[R...] begin[#]:any=9 end[#]:any=9 strides[#]:steps"),
@@ -129,12 +134,15 @@ RULES = [
     ("Transpose|ConjugateTranspose", "x[R...] perm[#]:every"),
     ("InvertPermutation", "x[V]:permutation"),
     ("ReverseV2", "tensor[R...] axis[]:axes"), ("Reverse", "tensor[R...] dims[#]:mask"),
-    ("ReverseSequence", "input[N,L,T...] seq_lengths[N]:length=L"),
-    ("Roll", "input[R...] shift[]:offset axis[]:axis"),
+    ("ReverseSequence", ("input[N,L,T...] seq_lengths[N]:length=L",
+                         "input[L,N,T...] seq_lengths[N]:length=L")),
+    ("Roll", ("input[R...] shift[]:offset axis[]:axis", "input[R...] shift[k]:offset axis[k]:axis")),
     ("Cum.*", "x[R...] axis[]:axis"),
     ("(Space|Depth)To(Depth|Space)", "input[N,H*b,W*b,C*b*b]"),
-    ("SpaceToBatchND", "input[N,2*H,T...] block_shape[1]:two paddings[1,2]:zeros"),
-    ("BatchToSpaceND", "input[2*N,H,T...] block_shape[1]:two crops[1,2]:zeros"),
+    ("SpaceToBatchND", ("input[N,2*H,T...] block_shape[1]:two paddings[1,2]:zeros",
+                        "input[N,2*H,2*W,T...] block_shape[2]:two paddings[2,2]:bit")),
+    ("BatchToSpaceND", ("input[2*N,H,T...] block_shape[1]:two crops[1,2]:zeros",
+                        "input[4*N,H,W,T...] block_shape[2]:two crops[2,2]:bit")),
     ("SpaceToBatch", "input[N,2*H,2*W,C] paddings[2,2]:zeros"),
     ("BatchToSpace", "input[4*N,H,W,C] crops[2,2]:zeros"),
     ("FFT|IFFT", "input[B...,N]"), ("FFT2D|IFFT2D", "input[B...,M,N]"),
@@ -209,9 +217,8 @@ BY_NAME = {
 NUMBERS = {
     "N": None, "transpose_a": (0, 1), "block_size": None, "num_bits": (4, 8), "rounds": (4, 4),
     "num_split": None, "k": (0, 2), "depth_radius": (1, 3), "precision": (-1, 4), "width": (-1, 12),
-    "num_partitions": (2, 3), "num": None, "batch_dims": (0, 0), "seq_dim": (1, 1), "batch_dim": (0, 0),
-    "begin_mask": (0, 15), "end_mask": (0, 15), "ellipsis_mask": (0, 0), "new_axis_mask": (0, 1),
-    "shrink_axis_mask": (0, 1), "blank_index": None, "num_buckets": (1, 1000), "axis": None,
+    "num_partitions": (2, 3), "num": None, "seq_dim": (0, 1), "batch_dim": (0, 1),
+    "begin_mask": (0, 15), "end_mask": (0, 15), "new_axis_mask": (0, 3), "shrink_axis_mask": (0, 7), "blank_index": None, "num_buckets": (1, 1000), "axis": None,
     "squeeze_dims": None, "window_size": (2, 40), "stride": (1, 20), "desired_channels": None,
     "minlength": (-1, 9), "maxlength": (-1, 9), "maxsplit": (-1, 3), "pad_width": (-1, 2),
     "replacement_char": (60, 70),

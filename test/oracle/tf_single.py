@@ -68,7 +68,10 @@ def usable(name):
 class Draw(shapes.Operands):
     def __init__(self, random, op, given=None):
         """`given`: the first operand, a result of another node."""
-        super().__init__(random, rule_of(op.name))
+        rule = rule_of(op.name)
+        if isinstance(rule, tuple):
+            rule = rule[int(random.integers(len(rule)))]
+        super().__init__(random, rule)
         self.op, self.attributes, self.types = op, {}, {}
         self.defs = {a.name: a for a in op.attr}
         self.given = given
@@ -159,6 +162,10 @@ class Draw(shapes.Operands):
             return [0, 0] + random.integers(0, 2, 4).tolist() + [0, 0]
         if name == "block_size":
             return self.sizes.get("b", 2)
+        if name == "batch_dims":  # of GatherV2, and of others none
+            return len(self.lists.get("B", []))
+        if name == "ellipsis_mask":
+            return 1 << int(random.integers(rank + 1)) if random.random() < 0.3 else 0
         if name == "num_split":
             return self.sizes.get("b", 2)
         if name == "axis" and self.op.name in ("Pack", "Unpack"):

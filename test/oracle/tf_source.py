@@ -43,20 +43,35 @@ def error_of(answer):
     return "results", answer[2], "tensorflow"
 
 
+def wrong_integer(random, value):
+    """A copy, one of whose integers is maybe out of range."""
+    value = value.copy()
+    info = np.iinfo(value.dtype)
+    wrong = [max(-1, info.min), max(-7, info.min), min(1 << 20, info.max), info.min, info.max,
+             int(value.max()) + 1 if value.max() < info.max else 0]
+    value.reshape(-1)[int(random.integers(value.size))] = wrong[int(random.integers(6))]
+    return value
+
+
 def spoil(random, case):
-    """Makes one operand of a case wrong, maybe: an integer out of range, a size that does not fit."""
+    """Makes one operand of a case wrong, maybe: an integer out of range, fed or constant, a size
+    that does not fit."""
+    import tensorflow as tf
     run = case.feeds[0]
     names = [n for n, v in run.items() if v.dtype != object]
     if not names:
         raise cases.Reject("nothing is fed")
+    constants = [(n.attr["value"].tensor, tf.make_ndarray(n.attr["value"].tensor))
+                 for n in case.model.node if n.op == "Const"]
+    constants = [(t, v) for t, v in constants if v.dtype.kind in "iu" and v.size]
+    if constants and random.random() < 0.3:
+        tensor, value = constants[int(random.integers(len(constants)))]
+        tensor.CopyFrom(tf.make_tensor_proto(wrong_integer(random, value), shape=value.shape))
+        return
     name = names[int(random.integers(len(names)))]
     value = run[name]
     if value.dtype.kind in "iu" and value.size and random.random() < 0.7:
-        value = value.copy()
-        info = np.iinfo(value.dtype)
-        wrong = [max(-1, info.min), max(-7, info.min), min(1 << 20, info.max), info.min, info.max,
-                 int(value.max()) + 1 if value.max() < info.max else 0]
-        value.reshape(-1)[int(random.integers(value.size))] = wrong[int(random.integers(6))]
+        value = wrong_integer(random, value)
     elif case.cell[2] == "open" and value.ndim:
         axis = int(random.integers(value.ndim))
         more = value.shape[axis] and random.random() < 0.5

@@ -116,6 +116,13 @@ static std::optional<SliceSpec> parseSpec(NodeImport &n, int64_t rank, int64_t e
   return spec;
 }
 
+/// Ends the run where dimension `axis` of `x` has no index `at`, which may count from the end.
+static void requireIndex(NodeImport &n, Value x, int64_t axis, Value at) {
+  Value size = n.toScalar(n.sizeOf(x, axis));
+  Value isInside = n.op<AndOp>(n.compare("lt", at, size), n.compare("ge", n.add(at, size), 0));
+  require(n, isInside, "an index is outside of dimension " + std::to_string(axis));
+}
+
 static LogicalResult stridedSlice(NodeImport &n) {
   Value x = n.in(0);
   SmallVector<Value> bounds = {n.in(1), n.in(2), n.in(3)};
@@ -175,6 +182,9 @@ static LogicalResult stridedSlice(NodeImport &n) {
       if (!ShapedType::isDynamic(size) && (*at >= size || *at < -size))
         return n.invalid("found index " + Twine(*at) + " in dimension " + Twine(dim.axis) +
                          " of size " + Twine(size));
+      // A slice is clamped.
+      if (ShapedType::isDynamic(size))
+        requireIndex(n, x, dim.axis, n.intScalar(*at));
       axes.push_back(dim.axis);
       dropped.push_back(dim.axis);
       starts.push_back(n.ints({*at}));
@@ -215,7 +225,12 @@ static LogicalResult stridedSlice(NodeImport &n) {
       other -= other > axis;
   }
   llvm::sort(dropped);
-  return n.result(n.unsqueeze(n.squeeze(result, dropped), spec->newAxes));
+  result = n.squeeze(result, dropped);
+  // A gather of nothing looks at no index.
+  if (result && (!n.isStatic(result) || n.type(result).getNumElements() == 0))
+    for (auto &[axis, index] : picks)
+      requireIndex(n, x, axis, index);
+  return n.result(n.unsqueeze(result, spec->newAxes));
 }
 
 Value weir::tf::slicePlaces(NodeImport &n, Value shape, size_t first) {
