@@ -366,6 +366,11 @@ class Draw(shapes.Operands):
             if self.schema.name == "QuantizeLinear" and values.is_float(self.given.dtype) and \
                     np.any(np.isnan(self.given.astype(np.float64))):
                 raise Reject("NaN as an integer, which ONNX leaves open")
+            if self.schema.name == "Einsum":
+                letters = self.terms[0].upper()
+                if len(letters) != self.given.ndim:
+                    raise Reject("rank")
+                self.sizes.update(zip(letters, self.given.shape))
             self.bound[p.type] = self.given.dtype
             self.shapes[p.name] = self.take(p.name, rule, self.given.shape)
             return self.given

@@ -85,9 +85,11 @@ public:
 private:
   bool parse(std::string_view equation);
   bool expand(std::string &labels, int64_t rank);
-  bool requireSquare(const Term &term, size_t i, size_t j);
+  bool requireSame(const Term &x, size_t i, const Term &y, size_t j);
   bool diagonals(Term &term);
   Term contract(Term x, Term y, const std::string &kept);
+  Value broadcastProduct(const Term &x, const Term &y, const std::string &batch,
+                         const std::string &freeX, const std::string &freeY);
   void drop(Term &term, const std::string &kept);
   bool contractNext(std::vector<Term> &terms);
 
@@ -135,10 +137,10 @@ bool Einsum::expand(std::string &labels, int64_t rank) {
 
 /// Dimensions of one label are of one size: false after a report where they are
 /// not, a check in the run where only it knows.
-bool Einsum::requireSquare(const Term &term, size_t i, size_t j) {
-  int64_t one = n.dim(term.v, i), other = n.dim(term.v, j);
+bool Einsum::requireSame(const Term &x, size_t i, const Term &y, size_t j) {
+  int64_t one = n.dim(x.v, i), other = n.dim(y.v, j);
   if (ShapedType::isDynamic(one) || ShapedType::isDynamic(other)) {
-    n.require(n.compare("eq", n.toScalar(n.sizeOf(term.v, i)), n.toScalar(n.sizeOf(term.v, j))),
+    n.require(n.compare("eq", n.toScalar(n.sizeOf(x.v, i)), n.toScalar(n.sizeOf(y.v, j))),
               "a label stands for two sizes");
     return true;
   }
@@ -153,7 +155,7 @@ bool Einsum::diagonals(Term &term) {
   for (size_t i = 0; i < term.labels.size(); ++i) {
     size_t j = term.labels.find(term.labels[i], i + 1);
     while (j != std::string::npos) {
-      if (!requireSquare(term, i, j))
+      if (!requireSame(term, i, term, j))
         return false;
       auto index = n.typeAttr(n.b.getI64Type());
       Value shape = n.shapeOf(term.v);
@@ -185,6 +187,45 @@ void Einsum::drop(Term &term, const std::string &kept) {
   term.labels = labels;
 }
 
+/// The product as [batch, freeX, freeY], by one of matrices whose batch is broadcast in the run.
+Value Einsum::broadcastProduct(const Term &x, const Term &y, const std::string &batch,
+                               const std::string &freeX, const std::string &freeY) {
+  std::string summed;
+  for (auto [i, label] : llvm::enumerate(x.labels)) {
+    size_t at = y.labels.find(label);
+    if (at == std::string::npos || batch.find(label) != std::string::npos)
+      continue;
+    summed += label;
+    if (!requireSame(x, i, y, at))
+      return {};
+  }
+  auto inOrder = [&](const Term &term, const std::string &order) {
+    SmallVector<int64_t> permutation;
+    for (char label : order)
+      permutation.push_back(term.labels.find(label));
+    return n.transpose(term.v, permutation);
+  };
+  int64_t batches = batch.size(), rows = freeX.size(), columns = freeY.size(),
+          terms = summed.size();
+  Value left = inOrder(x, batch + freeX + summed), right = inOrder(y, batch + summed + freeY);
+  auto matrices = [&](Value v, int64_t inner) {
+    int64_t middle = batches + inner, rank = n.rank(v);
+    if (inner == 1 && rank == middle + 1)
+      return v;
+    return n.reshapeTo(v, n.concat({n.shapeSlice(v, 0, batches), n.sizeProduct(v, batches, middle),
+                                    n.sizeProduct(v, middle, rank)},
+                                   0));
+  };
+  Value product = n.matmul(matrices(left, rows), matrices(right, terms));
+  if (rows == 1 && columns == 1)
+    return product;
+  return n.reshapeTo(
+      product,
+      n.concat({n.shapeSlice(product, 0, batches), n.shapeSlice(left, batches, batches + rows),
+                n.shapeSlice(right, batches + terms, batches + terms + columns)},
+               0));
+}
+
 Term Einsum::contract(Term x, Term y, const std::string &kept) {
   drop(x, kept + y.labels);
   drop(y, kept + x.labels);
@@ -205,6 +246,7 @@ Term Einsum::contract(Term x, Term y, const std::string &kept) {
   }
   SmallVector<int64_t> xBatch, yBatch, xContract, yContract;
   std::string batch, freeX, freeY;
+  bool broadcasts = false; // an ellipsis may, in the run
   for (auto [i, label] : llvm::enumerate(x.labels)) {
     size_t at = y.labels.find(label);
     if (at == std::string::npos) {
@@ -213,6 +255,8 @@ Term Einsum::contract(Term x, Term y, const std::string &kept) {
       batch += label;
       xBatch.push_back(i);
       yBatch.push_back(at);
+      broadcasts |= label <= 30 &&
+                    (ShapedType::isDynamic(n.dim(x.v, i)) || ShapedType::isDynamic(n.dim(y.v, at)));
     } else {
       xContract.push_back(i);
       yContract.push_back(at);
@@ -221,6 +265,8 @@ Term Einsum::contract(Term x, Term y, const std::string &kept) {
   for (char label : y.labels)
     if (x.labels.find(label) == std::string::npos)
       freeY += label;
+  if (broadcasts)
+    return {broadcastProduct(x, y, batch, freeX, freeY), batch + freeX + freeY};
   Value v = n.op<DotGeneralOp>(x.v, y.v, n.list(xBatch), n.list(yBatch), n.list(xContract),
                                n.list(yContract), n.typeAttr(n.element(x.v)));
   return {v, batch + freeX + freeY};
