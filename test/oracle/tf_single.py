@@ -295,6 +295,8 @@ def make(random, op):
     if op.name == "SparseAdd" and drawn.operands[1][1].dtype == np.int64 and \
             np.any(drawn.operands[6][1] < 1):
         raise Reject("a threshold with which TensorFlow drops all sums of two")
+    if op.name in ("ArgMax", "ArgMin") and drawn.types.get("Tidx") == types_pb2.DT_INT16:
+        raise Reject("an axis of 16 bits, of which TensorFlow reads 32")
     form = str(random.choice(["fixed", "open", "unranked"], p=[0.6, 0.38, 0.02]))
     feeds, constants, definition = {}, [], graph_pb2.GraphDef()
     definition.versions.producer = 2474 if not op.HasField("deprecation") else \

@@ -20,7 +20,8 @@ import cases  # noqa: E402
 # What TensorFlow says where it lacks something, rather than that operands are wrong.
 LACKS = re.compile(r"not (yet )?(supported|implemented)|unsupported|only support|No OpKernel"
                    r"|Could not find device|too large|overflow|at most \d+ elements|oneDNN"
-                   r"|has constraint on attr|Invalid seed type|kintmax", re.I)
+                   r"|has constraint on attr|Invalid seed type|kintmax|Axis: -1 Input Dimensions: 0"
+                   r"|shape too wide", re.I)
 
 # What they give hangs on the operands by a condition number, or is cut to a small part of them.
 SOLVERS = re.compile(r"Solve|Inverse$|^(Batch)?CholeskyGrad$|^AdjustContrast$")

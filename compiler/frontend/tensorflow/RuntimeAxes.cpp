@@ -65,6 +65,10 @@ Value weir::tf::chooseAxes(NodeImport &n, Value axes, int64_t rank, bool anyNumb
   }
   int64_t count = n.dim(axes, 0);
   bool isOpen = ShapedType::isDynamic(count);
+  if (count > rank) {
+    (void)n.invalid("found " + Twine(count) + " axes for a tensor of rank " + Twine(rank));
+    return {};
+  }
   SmallVector<int64_t> choices;
   if (!isOpen || anyNumber)
     choices = frontend::axisSets(rank, count, isPossible);
