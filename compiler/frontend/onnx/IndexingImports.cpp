@@ -189,6 +189,18 @@ LogicalResult split(NodeImport &n) {
   return n.results(results);
 }
 
+/// Ends the run where a border is of elements of the operand and a dimension has none left, behind
+/// what negative pads cut.
+void requireElementsToCopy(NodeImport &n, Value x, Value pads) {
+  int64_t rank = n.rank(x);
+  pads = n.cast(pads, n.b.getI64Type());
+  Value before = n.slice(pads, 0, 0, rank), after = n.slice(pads, 0, rank, 2 * rank);
+  Value left = n.add(n.shapeOf(x), n.add(n.minimum(before, 0.0), n.minimum(after, 0.0)));
+  Value hasBorder = n.compare("gt", n.maximum(before, after), 0);
+  Value holds = n.op<OrOp>(n.logicalNot(hasBorder), n.compare("gt", left, 0));
+  n.require(n.reduce(holds, "all", {0}, false), "a border of elements of which there are none");
+}
+
 LogicalResult pad(NodeImport &n) {
   Value x = n.in(0);
   if (!x)
@@ -259,6 +271,10 @@ LogicalResult pad(NodeImport &n) {
                       n.list(axesFrom(0, rank)), n.flag(false));
     pads = n.maximum(pads, 0.0);
   }
+  bool copies = !mode.empty() && mode != "constant";
+  if (copies && !(known && llvm::all_of(*known, [](int64_t p) { return p >= 0; }) &&
+                  n.isStatic(x) && n.type(x).getNumElements() != 0))
+    requireElementsToCopy(n, x, pads);
   return n.result(n.op<PadOp>(x, pads, value, n.text(StringRef(mode.data(), mode.size()))));
 }
 

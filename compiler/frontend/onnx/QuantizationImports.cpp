@@ -154,6 +154,21 @@ Value spread(NodeImport &n, Value v, Value x, int64_t axis, int64_t block) {
   return ShapedType::isDynamic(size) ? whole : n.slice(whole, axis, 0, size);
 }
 
+/// The dimension of `x` that has a scale an element; 0 where one scale is for all, whatever axis
+/// the node names.
+std::optional<int64_t> axisOfScales(NodeImport &n, Value scale, Value x) {
+  int64_t rank = n.rank(x);
+  if (n.rank(scale) <= 0 || rank <= 0 || (n.rank(scale) == 1 && n.dim(scale, 0) == 1))
+    return 0;
+  int64_t axis = n.version >= 13 ? n.i("axis") : 1;
+  if (n.rank(scale) == 1 && ShapedType::isDynamic(n.dim(scale, 0)) && axis >= rank) {
+    n.require(n.compare("eq", n.toScalar(n.sizeOf(scale, 0)), 1),
+              "several scales for a tensor without their axis");
+    return 0;
+  }
+  return n.axis(axis, rank);
+}
+
 LogicalResult quantizeLinear(NodeImport &n) {
   Value x = n.in(0), scale = n.in(1);
   if (!x || !scale)
@@ -166,18 +181,13 @@ LogicalResult quantizeLinear(NodeImport &n) {
     return failure();
   if (zero)
     type = n.element(zero);
-  int64_t axis = 0, block = n.version >= 21 ? n.i("block_size") : 0;
-  if (n.rank(scale) > 0 && n.rank(x) > 0) {
-    bool single = n.rank(scale) == 1 && n.dim(scale, 0) == 1;
-    std::optional<int64_t> given =
-        single ? std::optional<int64_t>(0) : n.axis(n.version >= 13 ? n.i("axis") : 1, n.rank(x));
-    if (!given)
-      return failure();
-    axis = *given;
-  }
+  int64_t block = n.version >= 21 ? n.i("block_size") : 0;
+  std::optional<int64_t> axis = axisOfScales(n, scale, x);
+  if (!axis)
+    return failure();
   bool hasZero = static_cast<bool>(zero);
-  scale = spread(n, scale, x, axis, block);
-  zero = spread(n, zero, x, axis, block);
+  scale = spread(n, scale, x, *axis, block);
+  zero = spread(n, zero, x, *axis, block);
   if (!scale || (hasZero && !zero))
     return failure();
   // Operands meet in the precision asked for, else in the wider type.
@@ -209,22 +219,18 @@ LogicalResult dequantizeLinear(NodeImport &n) {
   Value zero = n.has(2) ? n.in(2) : Value();
   if (n.has(2) && !zero)
     return failure();
-  int64_t axis = 0, block = n.version >= 21 ? n.i("block_size") : 0;
-  if (n.rank(scale) > 0 && n.rank(q) > 0) {
-    bool single = n.rank(scale) == 1 && n.dim(scale, 0) == 1;
-    std::optional<int64_t> given =
-        single ? std::optional<int64_t>(0) : n.axis(n.version >= 13 ? n.i("axis") : 1, n.rank(q));
-    if (!given)
-      return failure();
-    axis = *given;
-  }
+  int64_t block = n.version >= 21 ? n.i("block_size") : 0;
+  std::optional<int64_t> axis = axisOfScales(n, scale, q);
+  if (!axis)
+    return failure();
   Type type = n.element(scale);
   if (n.version >= 23 && n.i("output_dtype"))
     type = elementType(n.b.getContext(), static_cast<DataType>(n.i("output_dtype")));
   if (block > 0)
-    if (Value weights = dequantizedBlocks(n, q, scale, zero, axis, block))
+    if (Value weights = dequantizedBlocks(n, q, scale, zero, *axis, block))
       return n.result(n.cast(weights, type));
-  Value scales = spread(n, n.widen(scale), q, axis, block), zeros = spread(n, zero, q, axis, block);
+  Value scales = spread(n, n.widen(scale), q, *axis, block),
+        zeros = spread(n, zero, q, *axis, block);
   if (!scales || (zero && !zeros))
     return failure();
   Value x = dequantize(n, q, scales, zeros);
