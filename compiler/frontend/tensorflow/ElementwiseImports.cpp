@@ -258,11 +258,6 @@ static LogicalResult absolute(NodeImport &n) {
   return n.result(n.op<AbsOp>(x));
 }
 
-static LogicalResult angle(NodeImport &n) { return n.result(n.op<AngleOp>(n.in(0))); }
-
-/// Real and imaginary parts of what may be real already.
-static LogicalResult realPart(NodeImport &n) { return n.result(n.op<RealOp>(n.in(0))); }
-
 static LogicalResult clip(NodeImport &n) {
   Value x = n.in(0), low = n.in(1), high = n.in(2);
   if (x && isa<ComplexType>(n.element(x)))
@@ -365,12 +360,11 @@ template <char first, char second> static LogicalResult equality(NodeImport &n) 
         return n.result(n.scalar(n.b.getI1Type(), first == 'n'));
     }
   }
-  const char predicate[] = {first, second};
-  if (x && y && n.isString(x)) {
+  if (n.isString(x)) {
     Value equal = n.equalStrings(x, y);
     return n.result(first == 'e' ? equal : n.logicalNot(equal));
   }
-  return n.result(n.compare(StringRef(predicate, 2), x, y));
+  return compare<first, second>(n);
 }
 
 static LogicalResult approximateEqual(NodeImport &n) {
@@ -437,7 +431,7 @@ static LogicalResult castTo(NodeImport &n) {
   if (!isReal && !isa<ComplexType>(type)) {
     x = n.op<RealOp>(x);
     // No vectors: 32 bits without a sign are those of a signed integer of 64.
-    if (n.element(x).isF64() && type.isUnsignedInteger(32))
+    if (x && n.element(x).isF64() && type.isUnsignedInteger(32))
       x = n.cast(x, n.b.getI64Type(), /*saturate=*/false);
   }
   if (x && n.isSet("Truncate") && (isReal || !type.isBF16()))
@@ -566,9 +560,9 @@ ArrayRef<OpImport> weir::tf::elementwiseImports() {
       {"Softplus", softplus},
       {"Softsign", softsign},
 
-      {"Real", realPart},
+      {"Real", unary<RealOp>},
       {"Imag", unary<ImagOp>},
-      {"Angle", angle},
+      {"Angle", unary<AngleOp>},
       {"Conj", unary<ConjOp>},
       {"Complex", binary<ComplexOp>},
 
