@@ -139,7 +139,7 @@ static bool roundsByInstruction(const TargetMachine &machine) {
          features.contains("+avxneconvert");
 }
 
-void weir::defineExpandBf16(Module &module, const TargetMachine &machine) {
+void weir::defineBf16Rounding(Module &module, const TargetMachine &machine) {
   constexpr char name[] = "__truncsfbf2";
   bool isUsed = llvm::any_of(module, [](Function &function) {
     return llvm::any_of(instructions(function), [](Instruction &instruction) {

@@ -168,7 +168,7 @@ void PassRun::runStandard(llvm::Module &module, int level, bool sanitizeAddress)
 /// What instructions ask for that LLVM 22 has no right code for.
 static void legalize(llvm::Module &module, llvm::TargetMachine &machine) {
   expandBf16(module, machine);
-  defineExpandBf16(module, machine);
+  defineBf16Rounding(module, machine);
   storeOnlyLanesAlone(module);
 }
 

@@ -154,8 +154,8 @@ private:
     finish(at, mask, reduceRows(sum, source.pointer, r.mul(steps, rows), count));
   }
 
-  /// What a known number of columns leaves for a last panel, from `at` on: vectors of it as many
-  /// together as there are, and lanes that whole ones leave.
+  /// What a known number of columns leaves for a last panel, from `at` on: as many vectors together
+  /// as there are, and lanes that whole ones leave. A panel is one vector, or 2, 4, 8, … of them.
   void emitLast(SmallVector<Value> at) {
     const int64_t panel = lanes;
     int64_t single = lanesFor(anchor, vectorUnitOf(kernel->getParentOfType<ModuleOp>()));

@@ -198,7 +198,8 @@ void requireElementsToCopy(NodeImport &n, Value x, Value pads) {
   Value left = n.add(n.shapeOf(x), n.add(n.minimum(before, 0.0), n.minimum(after, 0.0)));
   Value hasBorder = n.compare("gt", n.maximum(before, after), 0);
   Value holds = n.op<OrOp>(n.logicalNot(hasBorder), n.compare("gt", left, 0));
-  n.require(n.reduce(holds, "all", {0}, false), "a border of elements of which there are none");
+  n.require(n.reduce(holds, "all", {0}, false),
+            "a dimension of which negative pads leave nothing has no elements to be padded with");
 }
 
 LogicalResult pad(NodeImport &n) {

@@ -161,7 +161,8 @@ std::optional<int64_t> axisOfScales(NodeImport &n, Value scale, Value x) {
   if (n.rank(scale) <= 0 || rank <= 0 || (n.rank(scale) == 1 && n.dim(scale, 0) == 1))
     return 0;
   int64_t axis = n.version >= 13 ? n.i("axis") : 1;
-  if (n.rank(scale) == 1 && ShapedType::isDynamic(n.dim(scale, 0)) && axis >= rank) {
+  if (n.rank(scale) == 1 && ShapedType::isDynamic(n.dim(scale, 0)) &&
+      (axis >= rank || axis < -rank)) {
     n.require(n.compare("eq", n.toScalar(n.sizeOf(scale, 0)), 1),
               "several scales for a tensor without their axis");
     return 0;

@@ -258,18 +258,6 @@ static LogicalResult absolute(NodeImport &n) {
   return n.result(n.op<AbsOp>(x));
 }
 
-static LogicalResult clip(NodeImport &n) {
-  Value x = n.in(0), low = n.in(1), high = n.in(2);
-  if (x && isa<ComplexType>(n.element(x)))
-    return n.unsupported("found complex elements, which have no order");
-  // Where the bounds are crossed, the lower one wins.
-  if (!x || !n.isFloat(x))
-    return n.result(n.maximum(n.minimum(x, high), low));
-  // A bound that is NaN is none.
-  Value cut = n.select(n.compare("gt", x, high), high, x);
-  return n.result(n.select(n.compare("lt", cut, low), low, cut));
-}
-
 static LogicalResult l2Loss(NodeImport &n) {
   Value x = n.in(0);
   if (!x)
@@ -506,7 +494,6 @@ ArrayRef<OpImport> weir::tf::elementwiseImports() {
       {"Square", square},
       {"Reciprocal", reciprocal},
       {"Inv", reciprocal},
-      {"ClipByValue", clip},
       {"L2Loss", l2Loss},
 
       {"LogicalAnd", binary<AndOp>},

@@ -318,6 +318,28 @@ static LogicalResult dilation(NodeImport &n) {
   return n.result(best);
 }
 
+/// Bounds that compiling does not know may be NaN, which is none.
+static LogicalResult clip(NodeImport &n) {
+  Value x = n.in(0), low = n.in(1), high = n.in(2);
+  if (!x || !low || !high)
+    return failure();
+  if (isa<ComplexType>(n.element(x)))
+    return n.unsupported("found complex elements, which have no order");
+  for (Value bound : {low, high})
+    if (n.rank(x) >= 0 && n.rank(bound) > 0 &&
+        failed(requireSame(n, x, bound, "the operand and a bound")))
+      return failure();
+  auto isNumber = [](Value bound) {
+    APFloat value(0.0);
+    return matchPattern(bound, m_ConstantFloat(&value)) && !value.isNaN();
+  };
+  // Where the bounds are crossed, the lower one wins.
+  if (!n.isFloat(x) || (isNumber(low) && isNumber(high)))
+    return n.result(n.maximum(n.minimum(x, high), low));
+  Value cut = n.select(n.compare("gt", x, high), high, x);
+  return n.result(n.select(n.compare("lt", cut, low), low, cut));
+}
+
 ArrayRef<OpImport> weir::tf::networkImports() {
   static const OpImport rows[] = {
       {"MatMul", matMul},
@@ -334,6 +356,7 @@ ArrayRef<OpImport> weir::tf::networkImports() {
       {"LRN", lrn},
       {"Softmax", softmax<false>},
       {"LogSoftmax", softmax<true>},
+      {"ClipByValue", clip},
       {"SoftmaxCrossEntropyWithLogits", crossEntropy},
       {"SparseSoftmaxCrossEntropyWithLogits", sparseCrossEntropy},
       {"Dilation2D", dilation},

@@ -66,7 +66,8 @@ Value weir::tf::chooseAxes(NodeImport &n, Value axes, int64_t rank, bool anyNumb
   int64_t count = n.dim(axes, 0);
   bool isOpen = ShapedType::isDynamic(count);
   if (count > rank) {
-    (void)n.invalid("found " + Twine(count) + " axes for a tensor of rank " + Twine(rank));
+    (void)n.invalid("expected at most " + Twine(rank) + " axes, of a tensor of rank " +
+                    Twine(rank) + ", got " + Twine(count));
     return {};
   }
   SmallVector<int64_t> choices;
