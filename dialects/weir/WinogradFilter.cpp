@@ -141,10 +141,6 @@ LogicalResult WinogradAttr::verify(llvm::function_ref<InFlightDiagnostic()> emit
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Bytes
-//===----------------------------------------------------------------------===//
-
 bool weir::hasWinogradForm(ConvOp conv, ArrayRef<int64_t> window, int64_t channels, int64_t columns,
                            int64_t lanes) {
   constexpr int64_t fewestChannels = 32;
@@ -154,6 +150,10 @@ bool weir::hasWinogradForm(ConvOp conv, ArrayRef<int64_t> window, int64_t channe
          llvm::all_of(conv.getStrides(), isOne) && llvm::all_of(conv.getDilations(), isOne) &&
          isWide(channels) && isWide(columns);
 }
+
+//===----------------------------------------------------------------------===//
+// Bytes
+//===----------------------------------------------------------------------===//
 
 llvm::Error weir::transformFilter(const FilterTaps &filter, int64_t results, int64_t width,
                                   bool isPairs,

@@ -6,7 +6,8 @@
 #===-------------------------------------------------------------------------===#
 """Rules in the language of onnx_roles.py. RULES is by operation: a regular expression of
 names, so that a family is one line; the first that matches counts. Of several rules of one
-line, one is drawn. Arguments that a rule does not list go by their name (BY_NAME), others are broadcast to the first."""
+line, one is drawn. Arguments that a rule does not list go by their name (BY_NAME), others are
+broadcast to the first."""
 
 FACTOR = "B...,M,M"
 RULES = [

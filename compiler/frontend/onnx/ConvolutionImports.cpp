@@ -72,12 +72,13 @@ std::optional<Window> weir::onnx::window(NodeImport &n, Value x, SmallVector<int
   for (int64_t i = 0; i < spatial; ++i) {
     int64_t before = pads[i], after = pads[spatial + i];
     bool isOpen = ShapedType::isDynamic(w.size[i]);
+    // How far the window reaches: known, or `openExtent`.
+    const int64_t extent = isOpen ? 0 : (w.size[i] - 1) * w.dilations[i] + 1;
     Value openExtent = isOpen ? extentOf(n, filter, i + 2, w.size[i], w.dilations[i]) : Value();
     if (autoPad == "VALID") {
       before = after = 0;
     } else if (autoPad == "SAME_UPPER" || autoPad == "SAME_LOWER") {
       int64_t in = n.dim(x, i + 2);
-      int64_t extent = isOpen ? 0 : (w.size[i] - 1) * w.dilations[i] + 1;
       if (in >= int64_t(1) << 31) {
         (void)n.unsupported("found a dimension of " + Twine(in));
         return std::nullopt;
@@ -104,8 +105,7 @@ std::optional<Window> weir::onnx::window(NodeImport &n, Value x, SmallVector<int
       after = total - before;
     }
     // Within a step of fitting there is no window; farther off the sizes do not go together.
-    int64_t least =
-        (isOpen ? 0 : (w.size[i] - 1) * w.dilations[i] + 1) + 1 - before - after - 2 * w.strides[i];
+    int64_t least = extent + 1 - before - after - 2 * w.strides[i];
     if (int64_t in = n.dim(x, i + 2); isOpen || (ShapedType::isDynamic(in) && least > 0)) {
       Value room = n.sizeOf(x, i + 2);
       n.require(n.toScalar(n.compare("ge", isOpen ? n.sub(room, openExtent) : room, double(least))),

@@ -417,21 +417,20 @@ static LogicalResult choleskyGrad(NodeImport &n) {
 static Value normalEquations(NodeImport &n, const Batch &a, Value b, Value regularizer) {
   Value m = a.matrices, turned = adjoint(n, m);
   Value weight = n.cast(n.toScalar(regularizer), n.element(m));
-  auto solve = [&](bool tall) {
+  auto solve = [&](bool tall) -> FailureOr<frontend::Values> {
     Batch gram;
     gram.n = gram.columns = tall ? a.columns : a.n;
     gram.matrices = tall ? n.matmul(turned, m) : n.matmul(m, turned);
     gram.matrices = n.add(gram.matrices, n.mul(identityLike(n, gram), weight));
-    return tall ? solveWith(n, gram, n.matmul(turned, b)) : n.matmul(turned, solveWith(n, gram, b));
+    return frontend::Values{tall ? solveWith(n, gram, n.matmul(turned, b))
+                                 : n.matmul(turned, solveWith(n, gram, b))};
   };
-  if (!a.n.isOpen() && !a.columns.isOpen())
-    return solve(a.n.known >= a.columns.known);
-  auto branch = [&](bool tall) {
-    return
-        [&solve, tall]() -> FailureOr<frontend::Values> { return frontend::Values{solve(tall)}; };
-  };
-  auto made = frontend::buildIf(n, n.compare("ge", a.n.scalar, a.columns.scalar), branch(true),
-                                branch(false));
+  FailureOr<frontend::Values> made =
+      a.n.isOpen() || a.columns.isOpen()
+          ? frontend::buildIf(
+                n, n.compare("ge", a.n.scalar, a.columns.scalar), [&] { return solve(true); },
+                [&] { return solve(false); })
+          : solve(a.n.known >= a.columns.known);
   return failed(made) ? Value() : made->front();
 }
 

@@ -129,7 +129,7 @@ static Gradients leastSquaresGradient(const Differentiated &d) {
   Value a = d.x[0], b = d.x[1], x = d.y[0], dy = d.dy[0];
   Value weight = n.cast(n.toScalar(d.x[2]), n.element(a));
   // With M the matrix that is solved with: x = M⁻¹A*b of tall A, and x = A*M⁻¹b of others.
-  auto gradients = [&](bool tall) {
+  auto gradients = [&](bool tall) -> FailureOr<frontend::Values> {
     Value gram = tall ? n.matmul(adjoint(n, a), a) : n.matmul(a, adjoint(n, a));
     Value isDiagonal = n.compare("eq", places(n, gram), 0);
     gram = n.select(isDiagonal, n.add(gram, weight), gram);
@@ -146,21 +146,18 @@ static Gradients leastSquaresGradient(const Differentiated &d) {
                             byRight};
   };
   int64_t rank = n.rank(a), rows = n.dim(a, rank - 2), columns = n.dim(a, rank - 1);
-  frontend::Values made;
+  FailureOr<frontend::Values> made = failure();
   if (!ShapedType::isDynamic(rows) && !ShapedType::isDynamic(columns)) {
     made = gradients(rows >= columns);
   } else {
     Value tall =
         n.compare("ge", n.toScalar(n.sizeOf(a, rank - 2)), n.toScalar(n.sizeOf(a, rank - 1)));
-    auto branch = [&](bool isTall) {
-      return [&gradients, isTall]() -> FailureOr<frontend::Values> { return gradients(isTall); };
-    };
-    auto built = frontend::buildIf(n, tall, branch(true), branch(false));
-    if (failed(built))
-      return {};
-    made = *built;
+    made = frontend::buildIf(
+        n, tall, [&] { return gradients(true); }, [&] { return gradients(false); });
   }
-  return {made[0], made[1]};
+  if (failed(made))
+    return {};
+  return {(*made)[0], (*made)[1]};
 }
 
 /// Eigenvectors of equal eigenvalues have no derivative: TensorFlow's term is

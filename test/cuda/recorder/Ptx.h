@@ -67,7 +67,7 @@ struct Operand {
   std::vector<int> parts; ///< Vector; of Address: a tensor's coordinates
 };
 
-/// How setp and set compare.
+/// How setp compares.
 enum class Relation : uint8_t { Unknown, Eq, Ne, Lt, Le, Gt, Ge, Num, Nan };
 
 /// A modifier as a number, which literals are when this is compiled.
