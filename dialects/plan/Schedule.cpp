@@ -91,10 +91,11 @@ static KindRule ruleOf(ScheduleKind kind) {
             {merged.name, depthBlock.name, copiesPanels.name, whereItPays.name, fetchAhead.name,
              tuned.name, lines.name, packsRows.name}};
   case ScheduleKind::GemmAmxBf16:
-    return {{parts.name, tile.name}, {merged.name, depthBlock.name, copiesPanels.name}};
+    return {{parts.name, tile.name},
+            {merged.name, depthBlock.name, copiesPanels.name, packsRows.name}};
   case ScheduleKind::GemmInt8:
     return {{parts.name, tile.name},
-            {merged.name, depthBlock.name, copiesPanels.name, pairedSteps.name}};
+            {merged.name, depthBlock.name, copiesPanels.name, packsRows.name, pairedSteps.name}};
   case ScheduleKind::GemmBf16:
     return {{parts.name, tile.name},
             {merged.name, depthBlock.name, pointwise.name, lines.name, blockTiles.name}};

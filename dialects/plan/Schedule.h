@@ -101,9 +101,9 @@ inline constexpr ScheduleParameter<int64_t> grain{"grain"};
 inline constexpr ScheduleParameter<Sizes> tile{"tile"};
 /// How much of a long sum is computed at once.
 inline constexpr ScheduleParameter<int64_t> depthBlock{"depth_block"};
-/// Blocks of the left operand, as many rows as a part has by `depth_block` of the sum, lie on the
-/// stack in the order in which tiles read them, for all panels that a thread multiplies with them.
-/// Sums wait in the result.
+/// The left operand's rows of a part by `depth_block` of the sum, or its windows by all of it
+/// (matrix tiles), lie on the stack in the order in which tiles read them, for all panels that a
+/// thread multiplies with them. Sums of a product wait in the result.
 inline constexpr ScheduleParameter<Flag> packsRows{"packs_rows"};
 /// A part copies its panel of the right operand, which the program computes, to the stack.
 inline constexpr ScheduleParameter<Flag> copiesPanels{"copies_panels"};

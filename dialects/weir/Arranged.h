@@ -58,9 +58,8 @@ inline int64_t rowsOfWord(mlir::Type element) { return 32 / element.getIntOrFloa
 
 /// On products and convolutions of bf16 that matrix tiles or vectors multiply, given by
 /// weir-lower-precision, and of bytes, given by weir-quantized-gemms: their right
-/// operand is a constant that interleavedConstant takes. Sizes of those of bf16 on matrix
-/// tiles are fixed; of the others only the depth and a filter's are, and the right operand of
-/// a product of bytes may be computed.
+/// operand is a constant that interleavedConstant takes. Of sizes the depth and a filter's are
+/// fixed, and the right operand of a product of bytes may be computed.
 inline constexpr char tileUnitAttribute[] = "weir.matrix";
 /// The attribute's value where register tiles of f32 sums add pairs of products of bf16.
 inline constexpr char orderOfPairs[] = "pairs";
@@ -96,15 +95,17 @@ inline constexpr int64_t deepestBounded = 8192;
 /// kernel, and the float behind the byte would take four times the memory.
 inline constexpr char storedAttribute[] = "weir.stored";
 
-/// Rows of a product of bytes that one step of matrix tiles adds, out of `run` that
-/// lie next to each other in the left operand: all of the steps are alike.
-inline int64_t quadStep(int64_t run) {
-  constexpr int64_t most = 64, quad = 4;
-  for (int64_t step = most; step > quad; step -= quad)
+/// Rows of a product that one step of matrix tiles adds, out of `run` that lie next to each other
+/// in the left operand: all of the steps are alike. `most` are elements of a tile's row, of which
+/// `word` lie side by side.
+inline int64_t tileStep(int64_t run, int64_t most, int64_t word) {
+  for (int64_t step = most; step > word; step -= word)
     if (run % step == 0)
       return step;
-  return quad;
+  return word;
 }
+inline int64_t quadStep(int64_t run) { return tileStep(run, 64, 4); } ///< of bytes
+inline int64_t pairStep(int64_t run) { return tileStep(run, 32, 2); } ///< of bf16
 
 /// What `value` is made of in the end: a blob, a scaled one, or dense elements.
 mlir::TypedAttr rootOf(mlir::TypedAttr value);

@@ -26,17 +26,19 @@ namespace {
 
 /// What a product must have to be computed of bf16.
 struct UnitSizes {
-  int64_t depth;   ///< rows of a step of the sum, of which there are whole ones
-  int64_t columns; ///< of a panel
-  bool areWhole;   ///< panels are
+  int64_t step;    ///< rows of the sum at a time: fewer do not pay
+  int64_t columns; ///< fewer do not pay
   int64_t rows;    ///< fewer do not pay
   bool areFixed;   ///< all sizes
 };
 
-/// Blocks of matrices have 32 columns, and 32 rows of the sum.
-constexpr UnitSizes ofBlocks = {32, 32, true, 8, true};
+/// Blocks of matrices have 32 columns, and up to 32 rows of the sum.
+constexpr UnitSizes ofBlocks = {24, 16, 8, false};
 /// A single row reads half of the memory that f32 takes.
-constexpr UnitSizes ofPairs = {2, 16, false, 1, false};
+constexpr UnitSizes ofPairs = {2, 16, 1, false};
+/// The vectors of processors with blocks, which multiply pairs no faster than f32: for rows that
+/// are too few for blocks, and take the time of reading their weights.
+constexpr UnitSizes ofFewRows = {2, 16, 1, true};
 /// Shorter sums of a window's element are mostly the loop around them.
 constexpr int64_t fewestChannels = 6;
 
@@ -52,11 +54,12 @@ OpOperand *weightsOf(Operation *op, const UnitSizes &unit) {
   if (!type || !isF32(type, unit.areFixed) ||
       !llvm::all_of(op->getOperandTypes(), [&](Type type) { return isF32(type, unit.areFixed); }))
     return nullptr;
-  auto fitsRight = [&](RankedTensorType right) {
+  // `run`: rows of the sum that lie next to each other in the left operand.
+  auto fitsRight = [&](RankedTensorType right, int64_t run) {
     int64_t rank = right.getRank(), depth = right.getDimSize(rank - 2),
             columns = right.getDimSize(rank - 1);
-    return right.hasStaticShape() && depth >= fewestChannels && depth % unit.depth == 0 &&
-           columns >= unit.columns && !(unit.areWhole && columns % unit.columns) &&
+    return right.hasStaticShape() && depth >= fewestChannels && depth % ofPairs.step == 0 &&
+           pairStep(run) >= unit.step && columns >= unit.columns &&
            !(type.hasStaticShape() && type.getNumElements() < unit.rows * columns);
   };
   if (auto dot = dyn_cast<DotGeneralOp>(op)) {
@@ -64,35 +67,54 @@ OpOperand *weightsOf(Operation *op, const UnitSizes &unit) {
     auto rhs = cast<RankedTensorType>(dot.getRhs().getType());
     bool fits = dot.getLhsBatch().empty() && rhs.getRank() == 2 && lhs.getRank() >= 2 &&
                 dot.getLhsContract() == ArrayRef<int64_t>{lhs.getRank() - 1} &&
-                dot.getRhsContract() == ArrayRef<int64_t>{0} && fitsRight(rhs);
+                dot.getRhsContract() == ArrayRef<int64_t>{0} && fitsRight(rhs, rhs.getDimSize(0));
     return fits ? &dot.getRhsMutable() : nullptr;
   }
   auto conv = cast<ConvOp>(op);
   auto filter = cast<RankedTensorType>(conv.getFilter().getType());
+  if (filter.getRank() != 4)
+    return nullptr;
+  int64_t wide = conv.getDilations()[1] == 1 ? filter.getDimSize(1) : 1;
+  // What is left in f32 of a network of small channels is computed strip by strip with depthwise
+  // convolutions, which is worth more than tiles that are not full.
+  bool isPointwise = filter.getDimSize(0) * filter.getDimSize(1) == 1;
+  if (isPointwise && unit.step > ofPairs.step &&
+      (filter.getDimSize(2) % matrixPanel || filter.getDimSize(3) % matrixPanel))
+    return nullptr;
   bool fits = conv.getChannelsLast() && type.getRank() == 4 && conv.getGroups() == 1 &&
               llvm::all_of(conv.getPads(), [](int64_t pad) { return pad == 0; }) &&
-              fitsRight(filter);
+              fitsRight(filter, wide * filter.getDimSize(2));
   return fits ? &conv.getFilterMutable() : nullptr;
+}
+
+/// Rows of a product's result of fixed sizes.
+int64_t rowsOf(Operation *op) {
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  return type.getNumElements() / type.getShape().back();
 }
 
 /// Of a convolution of few channels whose window moves by several pixels along a line, the one
 /// of as many channels times those pixels: lines of three channels that move by two become lines
 /// of six, half as long. The filter gets zeros for pixels that fill up its window, so an
-/// infinity there is NaN, as in Winograd's form. Whether there is such a one; then `conv` is it.
-bool mergePixels(ConvOp conv) {
+/// infinity there is NaN, as in Winograd's form. Whether there is such a one, of sizes for `unit`;
+/// then `conv` is it.
+bool mergePixels(ConvOp conv, const UnitSizes &unit) {
   auto type = dyn_cast<RankedTensorType>(conv.getType());
   auto input = dyn_cast<RankedTensorType>(conv.getInput().getType());
   auto filter = dyn_cast<RankedTensorType>(conv.getFilter().getType());
   auto constant = conv.getFilter().getDefiningOp<ConstantOp>();
-  if (!constant || !type || !type.hasStaticShape() || type.getRank() != 4 || !input ||
-      !input.hasStaticShape() || !conv.getChannelsLast() || conv.getGroups() != 1 ||
-      conv.getDilations()[1] != 1 || !type.getElementType().isF32())
+  auto areImagesFixed = [](RankedTensorType type) {
+    return type && type.getRank() == 4 && !ShapedType::isDynamicShape(type.getShape().drop_front());
+  };
+  if (!constant || !areImagesFixed(type) || !areImagesFixed(input) || !conv.getChannelsLast() ||
+      conv.getGroups() != 1 || conv.getDilations()[1] != 1 || !type.getElementType().isF32())
     return false;
   int64_t together = conv.getStrides()[1], line = input.getDimSize(2);
   int64_t high = filter.getDimSize(0), wide = filter.getDimSize(1), channels = filter.getDimSize(2),
           columns = filter.getDimSize(3), merged = llvm::divideCeil(wide, together);
-  if (together < 2 || channels >= fewestChannels || channels * together % ofPairs.depth ||
+  if (together < 2 || channels >= fewestChannels || channels * together % ofPairs.step ||
       channels * together < fewestChannels || wide < together || line % together ||
+      pairStep(merged * together * channels) < unit.step || columns < unit.columns ||
       line / together - merged + 1 != type.getDimSize(2))
     return false;
   DenseElementsAttr known = materializedConstant(cast<TypedAttr>(constant.getValue()));
@@ -109,6 +131,7 @@ bool mergePixels(ConvOp conv) {
                                      DenseElementsAttr::get(shape, ArrayRef<float>(made)));
   copyDevice(constant, replaced);
   SmallVector<int64_t> sizes(input.getShape());
+  sizes[0] = ShapedType::isDynamic(sizes[0]) ? -1 : sizes[0];
   sizes[2] /= together;
   sizes[3] *= together;
   Value pixels =
@@ -136,7 +159,7 @@ struct LowerPrecisionPass : weir::impl::WeirLowerPrecisionPassBase<LowerPrecisio
     Bf16Products products = target.getBf16Products();
     if (!rounds && !(target.getWidensHalves() && products != Bf16Products::None))
       return;
-    inBlocks = products != Bf16Products::Pairs;
+    hasBlocks = products != Bf16Products::Pairs;
     llvm::StringSet<> kept;
     for (const std::string &name : keepF32)
       kept.insert(name);
@@ -156,9 +179,15 @@ struct LowerPrecisionPass : weir::impl::WeirLowerPrecisionPassBase<LowerPrecisio
   }
 
   void rewrite(Operation *op) {
-    OpOperand *weights = weightsOf(op, inBlocks ? ofBlocks : ofPairs);
-    if (auto conv = dyn_cast<ConvOp>(op); conv && !weights && rounds && !inBlocks)
-      weights = mergePixels(conv) ? weightsOf(op, ofPairs) : nullptr;
+    const UnitSizes &unit = hasBlocks ? ofBlocks : ofPairs;
+    OpOperand *weights = weightsOf(op, unit);
+    if (auto conv = dyn_cast<ConvOp>(op); conv && !weights && rounds)
+      weights = mergePixels(conv, unit) ? weightsOf(op, unit) : nullptr;
+    bool areFew = rounds && hasBlocks && !weights && isa<DotGeneralOp>(op);
+    if (areFew)
+      weights = weightsOf(op, ofFewRows);
+    if (areFew && weights && rowsOf(op) >= ofBlocks.rows)
+      return;
     auto constant = weights ? weights->get().getDefiningOp<ConstantOp>() : nullptr;
     if (!constant || !(rounds || isExact(op, cast<TypedAttr>(constant.getValue()))))
       return;
@@ -179,7 +208,7 @@ struct LowerPrecisionPass : weir::impl::WeirLowerPrecisionPassBase<LowerPrecisio
       dead->erase();
     }
     op->setAttr(tileUnitAttribute,
-                inBlocks ? Attribute(b.getUnitAttr()) : b.getStringAttr(orderOfPairs));
+                hasBlocks && !areFew ? Attribute(b.getUnitAttr()) : b.getStringAttr(orderOfPairs));
   }
 
   /// Whether both operands are bf16 that was widened.
@@ -254,6 +283,6 @@ struct LowerPrecisionPass : weir::impl::WeirLowerPrecisionPassBase<LowerPrecisio
   }
 
   llvm::MapVector<Value, Value> narrowed;
-  bool inBlocks = false; ///< blocks of matrices are multiplied, else pairs
+  bool hasBlocks = false; ///< blocks of matrices are multiplied, else pairs
 };
 } // namespace

@@ -73,6 +73,7 @@ AmxRowPanelEmitter::AmxRowPanelEmitter(KernelBuilder &r, plan::KernelOp kernel,
       elementBytes(element.getIntOrFloatBitWidth() / 8),
       parts(kernel.getSchedule()[plan::schedule::parts]) {
   panels = weights.pointer;
+  leftRows = left.pointer;
   // What is not packed yet has a row for each element of the left operand's, or of the window.
   if (!kernel.getSchedule()[plan::schedule::copiesPanels])
     depth = weights.type.getNumElements() / (weights.type.getDimSize(0) * width);
@@ -157,6 +158,99 @@ void AmxRowPanelEmitter::multiplyTiles(StringRef product, const TileRows &rows, 
   call(product, {tile(3), tile(5), tile(7)});
 }
 
+int64_t AmxRowPanelEmitter::runOf(ConvOp conv) {
+  auto filter = cast<RankedTensorType>(conv.getFilter().getType());
+  int64_t channels = filter.getDimSize(filter.getRank() - 2);
+  bool isWhole = ofImage(conv.getDilations()).second == 1 && conv.getGroups() == 1;
+  return isWhole ? ofImage(filter.getShape().drop_back(2)).second * channels : channels;
+}
+
+SmallVector<SumLoop> AmxRowPanelEmitter::windowLoops(ConvOp conv, int64_t step) {
+  auto filter = cast<RankedTensorType>(conv.getFilter().getType());
+  int64_t pitch = left.type.getShape().back(), run = runOf(conv);
+  int64_t channels = pitch / conv.getGroups();
+  auto [down, along] = ofImage(conv.getDilations());
+  auto [high, wide] = ofImage(filter.getShape().drop_back(2));
+  SmallVector<SumLoop> loops;
+  loops.push_back(
+      {high, r.mul(r.constant(down * pitch), imageSizes(left.dims)[2]), wide * channels});
+  if (run != wide * channels)
+    loops.push_back({wide, r.constant(along * pitch), channels});
+  loops.push_back({run / step, r.constant(step), step});
+  return loops;
+}
+
+void AmxRowPanelEmitter::sumTiles(StringRef product, ArrayRef<SumLoop> loops,
+                                  const RowPanel &rowPanel, Value base, Value panelBase,
+                                  function_ref<void(Value row)> beside) {
+  std::function<void(size_t, Value, Value)> nest = [&](size_t level, Value at, Value row) {
+    if (level == loops.size()) {
+      if (beside)
+        beside(row);
+      TileRows tiles{leftRows, at, rowPanel.pitch, r.mul(second, r.constant(rowPanel.pitch))};
+      return multiplyTiles(product, tiles, r.add(panelBase, r.mul(row, r.constant(width))));
+    }
+    const SumLoop &loop = loops[level];
+    auto inside = [&](Value i) {
+      nest(level + 1, r.add(at, r.mul(i, loop.left)), r.add(row, r.mul(i, r.constant(loop.rows))));
+    };
+    if (loop.count == 1)
+      return inside(r.constant(0));
+    emitStepLoop(r, r.constant(0), r.constant(loop.count), 1, inside);
+  };
+  nest(0, base, r.constant(0));
+}
+
+void AmxRowPanelEmitter::reserveRows(int64_t positions, int64_t step) {
+  packedPositions = positions;
+  packedStep = step;
+  leftRows = stackBytes(positions * depth * elementBytes);
+  packedBase = stackBytes(8);
+  LLVM::StoreOp::create(b, r.loc, i64(-1), packedBase);
+}
+
+RowPanel AmxRowPanelEmitter::packWindows(ConvOp conv, const RowPanel &lines) {
+  Type i64Type = b.getI64Type();
+  Value there = LLVM::LoadOp::create(b, r.loc, i64Type, packedBase);
+  Value wanted = arith::IndexCastOp::create(b, r.loc, i64Type, lines.base);
+  auto type = VectorType::get({packedStep}, element);
+  auto pack = [&] {
+    // As sums read them: step by step.
+    SmallVector<SumLoop> loops = windowLoops(conv, packedStep);
+    std::function<void(size_t, Value, Value)> nest = [&](size_t level, Value at, Value row) {
+      if (level < loops.size()) {
+        const SumLoop &loop = loops[level];
+        return emitStepLoop(r, r.constant(0), r.constant(loop.count), 1, [&](Value i) {
+          nest(level + 1, r.add(at, r.mul(i, loop.left)),
+               r.add(row, r.mul(i, r.constant(loop.rows))));
+        });
+      }
+      Value to = r.mul(row, r.constant(packedPositions));
+      emitStepLoop(r, r.constant(0), r.constant(packedPositions / lines.span), 1, [&](Value y) {
+        emitStepLoop(r, r.constant(0), r.constant(lines.span), 1, [&](Value x) {
+          Value from = r.add(
+              at, r.add(r.mul(y, r.constant(lines.linePitch)), r.mul(x, r.constant(lines.pitch))));
+          Value position = r.add(r.mul(y, r.constant(lines.span)), x);
+          Value source = BufferAccess::address(r, left.pointer, element, from);
+          Value target = BufferAccess::address(r, leftRows, element,
+                                               r.add(to, r.mul(position, r.constant(packedStep))));
+          Value value = LLVM::LoadOp::create(b, r.loc, type, source, /*alignment=*/elementBytes);
+          LLVM::StoreOp::create(b, r.loc, value, target, /*alignment=*/elementBytes);
+        });
+      });
+    };
+    nest(0, lines.base, r.constant(0));
+    LLVM::StoreOp::create(b, r.loc, wanted, packedBase);
+  };
+  emitEither(
+      r, arith::CmpIOp::create(b, r.loc, arith::CmpIPredicate::eq, there, wanted), [] {}, pack);
+  RowPanel packed = lines;
+  packed.span = packed.linePitch = 0;
+  packed.pitch = packedStep;
+  packed.base = r.constant(0);
+  return packed;
+}
+
 void AmxRowPanelEmitter::fetchColumns(Value first, Value share, int64_t sharers) {
   constexpr int64_t muchOfTheCache = 1 << 18, lines = 32;
   if (weights.type.getNumElements() * elementBytes < muchOfTheCache || sharers < 2)
@@ -169,6 +263,13 @@ void AmxRowPanelEmitter::fetchColumns(Value first, Value share, int64_t sharers)
         BufferAccess::address(r, weights.pointer, element, r.add(first, r.constant(i * line)));
     LLVM::Prefetch::create(b, r.loc, where, /*rw=*/0, /*hint=*/2, /*cache=*/1);
   }
+}
+
+int64_t AmxRowPanelEmitter::sharersOf(const RowPanel &rowPanel, int64_t height) {
+  constexpr int64_t usual = 4;
+  std::optional<int64_t> positions = getConstantIntValue(rowPanel.positions);
+  return std::min<int64_t>(parts[0] / height,
+                           positions ? llvm::divideCeil(*positions, height) : usual);
 }
 
 void AmxRowPanelEmitter::storeTiles(Value block) {
@@ -320,6 +421,20 @@ void AmxRowPanelEmitter::eachPart(
       body(rowPanel, offset, at[3]);
     });
   });
+}
+
+void AmxRowPanelEmitter::ofPresent(Value column, function_ref<void(Value present)> body) {
+  int64_t columns = target.type.getShape().back();
+  bool isOpen = ShapedType::isDynamic(columns);
+  if (!isOpen && columns % width == 0)
+    return body(r.constant(width));
+  if (!isOpen && columns < width)
+    return body(r.constant(columns));
+  Value all = target.dims.back();
+  Value rest = isOpen ? r.sub(all, column) : r.constant(columns % width);
+  emitEither(
+      r, r.less(all, r.add(column, r.constant(width))), [&] { body(rest); },
+      [&] { body(r.constant(width)); });
 }
 
 void AmxRowPanelEmitter::finishRows(const RowPanel &rowPanel, Value start, Value from, Value to,

@@ -13,8 +13,10 @@
 // The left operand's rows are at one distance within a row panel: all rows of a
 // matrix; the positions of several lines of an image, those of the border
 // included, whose results are dropped; or the positions of one line where the
-// window moves by more than one. The last block of a row panel ends with it, and
-// leaves out the results that the block before it has.
+// window moves by more than one. Where such lines are short, a part brings what the
+// windows of all its positions hold to its stack first, once for all panels that a
+// thread multiplies with them (`packs_rows`). The last block of a row panel ends with
+// it, and leaves out the results that the block before it has.
 //
 // Tile registers are named, not allocated: 0 to 3 hold sums, 4 and 5 rows, 6 and 7
 // columns.
@@ -43,6 +45,14 @@ struct RowPanel {
   /// Indices of a row's results but the last, and whether it has any (null: yes).
   llvm::function_ref<std::pair<llvm::SmallVector<mlir::Value>, mlir::Value>(mlir::Value position)>
       place;
+};
+
+/// A loop of the sum: how often, and how far it takes the left operand and the rows
+/// of the right one.
+struct SumLoop {
+  int64_t count;
+  mlir::Value left;
+  int64_t rows;
 };
 
 /// The product or convolution of a kernel, and its packed weights.
@@ -89,17 +99,22 @@ protected:
   };
   /// Adds a step of the sum: those rows, columns from the weights' `right`.
   void multiplyTiles(llvm::StringRef product, const TileRows &rows, mlir::Value right);
-  /// Rows from the left operand's `at`.
-  void multiplyTiles(llvm::StringRef product, const RowPanel &rowPanel, mlir::Value at,
-                     mlir::Value right) {
-    multiplyTiles(product,
-                  {left.pointer, at, rowPanel.pitch, r.mul(second, r.constant(rowPanel.pitch))},
-                  right);
-  }
+  /// Adds all steps of the sum for rows from `base` on: `product` multiplies one, and
+  /// `beside` is called with the row of the weights at which it begins.
+  void sumTiles(llvm::StringRef product, llvm::ArrayRef<SumLoop> loops, const RowPanel &rowPanel,
+                mlir::Value base, mlir::Value panelBase,
+                llvm::function_ref<void(mlir::Value row)> beside = nullptr);
+  /// The loops over a window, whose steps read `step` elements that lie next to each other.
+  llvm::SmallVector<SumLoop> windowLoops(ConvOp conv, int64_t step);
+  /// How many of a window's elements lie next to each other in a line.
+  static int64_t runOf(ConvOp conv);
   /// Fetches, to the second-level cache, share number `share` out of `sharers` of what a
   /// step of the sum reads of the weights from element `first` on. Weights that the cache
   /// keeps anyway are left alone.
   void fetchColumns(mlir::Value first, mlir::Value share, int64_t sharers);
+  /// How many blocks of `height` of a product's rows share that. Of an open number of rows: of a
+  /// short text; where there are more blocks, they fetch what others fetch later.
+  int64_t sharersOf(const RowPanel &rowPanel, int64_t height);
   /// The sums as rows of `width` f32, to a block on the stack.
   void storeTiles(mlir::Value block);
 
@@ -121,6 +136,17 @@ protected:
   void
   eachPart(ConvOp conv, mlir::Value begin, mlir::Value end, bool joinsLines,
            llvm::function_ref<void(const RowPanel &, mlir::Value before, mlir::Value panel)> body);
+  /// Makes room for the rows of a part's `positions` windows, cut into steps of `step` elements.
+  void reserveRows(int64_t positions, int64_t step);
+  /// Brings the windows of `lines`, a row panel of joined lines, there, unless they are the ones
+  /// that came before. All rows of a step follow each other. Returns their row panel.
+  RowPanel packWindows(ConvOp conv, const RowPanel &lines);
+  /// The loop of the sum over such rows.
+  SumLoop packedLoop() {
+    return {depth / packedStep, r.constant(packedPositions * packedStep), packedStep};
+  }
+  /// Calls `body` with how many columns the panel at `column` has: all, or those that are left.
+  void ofPresent(mlir::Value column, llvm::function_ref<void(mlir::Value present)> body);
   /// Computes what follows the sums of a block's rows from `from` to `to`, and stores
   /// the first `present` columns of the panel at `column`. `sums` are those from an
   /// element of the block on. Where `isStreamed` (null: nowhere), results go past the
@@ -143,10 +169,13 @@ protected:
   /// rows: places count on past the end of a line, and nothing is divided.
   bool countsOn = false;
   int64_t depth = 0;  ///< rows of the weights
-  mlir::Value panels; ///< pointer into which `right` of multiplyTiles counts
+  mlir::Value leftRows; ///< pointer into which rows of sumTiles count
+  mlir::Value panels;   ///< pointer into which `right` of multiplyTiles counts
   mlir::Value second; ///< where the second tile of rows begins
   /// Room for the configuration of tiles; null: it is made when they are configured.
   mlir::Value configuration;
+  mlir::Value packedBase; ///< where packWindows remembers what lies there
+  int64_t packedPositions = 0, packedStep = 0;
 
   /// Sizes of a convolution's operand or result as those of images: one along one
   /// dimension has images of one line.

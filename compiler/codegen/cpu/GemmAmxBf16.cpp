@@ -13,6 +13,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/AmxRowPanels.h"
+#include "compiler/codegen/cpu/schedule/GemmPanels.h"
+#include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
 
 using namespace mlir;
@@ -21,110 +23,121 @@ using namespace weir;
 namespace {
 
 constexpr int64_t lanes = 16; ///< f32 of a tile's row
-constexpr int64_t step = 32;  ///< bf16 of a tile's row
 constexpr int64_t block = 32; ///< rows of a block, and columns
-constexpr int64_t tileRows = 16;
 
 class GemmAmxBf16Emitter : AmxRowPanelEmitter {
 public:
   GemmAmxBf16Emitter(KernelBuilder &r, plan::KernelOp kernel, const PackedGemm &product)
-      : AmxRowPanelEmitter(r, kernel, product, r.b.getBF16Type()) {}
+      : AmxRowPanelEmitter(r, kernel, product, r.b.getBF16Type()), gemm(product) {}
 
   void product(DotGeneralOp dot, Value begin, Value end);
   void convolution(ConvOp conv, Value begin, Value end);
 
 private:
-  void configure(const RowPanel &rowPanel);
-  /// Adds a step of the sum: rows from `at`, columns of weights' row `row`.
-  void multiply(const RowPanel &rowPanel, Value at, Value row);
+  void wholeSums(DotGeneralOp dot, Value begin, Value end);
+  void configure(const RowPanel &rowPanel, int64_t step);
   /// `before`: blocks of the part that lie before the first.
   void blocks(const RowPanel &rowPanel, Value firstBlock, Value lastBlock, Value before,
-              Value panel, llvm::function_ref<void(Value base)> sum);
-  Value weightsIndex(Value row) { return r.add(panelBase, r.mul(row, r.constant(block))); }
+              Value panel, ArrayRef<SumLoop> loops);
 
-  Value panelBase, blockInPart;
-  int64_t positions = 0; ///< rows of a rowPanel
-  int64_t rows = 0;      ///< of a block
-  int64_t sharers = 1;   ///< blocks of a part: each fetches a share ahead
+  PackedGemm gemm;
+  Value rows;          ///< of a block
+  int64_t sharers = 0; ///< blocks of a part: each fetches a share ahead
 };
 
 } // namespace
 
 /// Blocks have as many rows as fit.
-void GemmAmxBf16Emitter::configure(const RowPanel &rowPanel) {
-  positions = *getConstantIntValue(rowPanel.positions);
-  rows = std::min(positions, block);
-  configureTiles(r.constant(rows), tileBytes, tileRows);
-  scratch = stackBytes(block * block * 4);
-}
-
-/// Weights are read once for a part's rows, from far away where there are many:
-/// while blocks pass by one panel they fetch the next, a share each.
-void GemmAmxBf16Emitter::multiply(const RowPanel &rowPanel, Value at, Value row) {
-  fetchColumns(r.add(weightsIndex(row), r.constant(depth * block)), blockInPart, sharers);
-  multiplyTiles("tdpbf16ps", rowPanel, at, weightsIndex(row));
+void GemmAmxBf16Emitter::configure(const RowPanel &rowPanel, int64_t step) {
+  rows = r.minimum(rowPanel.positions, r.constant(block));
+  configureTiles(rows, step * elementBytes, step / rowsOfWord(element));
 }
 
 void GemmAmxBf16Emitter::blocks(const RowPanel &rowPanel, Value firstBlock, Value lastBlock,
-                                Value before, Value panel,
-                                llvm::function_ref<void(Value base)> sum) {
+                                Value before, Value panel, ArrayRef<SumLoop> loops) {
   Value column = r.mul(panel, r.constant(block));
-  panelBase = r.mul(column, r.constant(depth));
+  Value panelBase = r.mul(column, r.constant(depth));
   emitStepLoop(r, firstBlock, lastBlock, 1, [&](Value number) {
-    blockInPart = r.add(before, r.sub(number, firstBlock));
-    Value wanted = r.mul(number, r.constant(rows));
-    Value start = r.minimum(wanted, r.constant(positions - rows));
+    Value blockInPart = r.add(before, r.sub(number, firstBlock));
+    Value wanted = r.mul(number, rows);
+    Value start = r.minimum(wanted, r.sub(rowPanel.positions, rows));
     clearTiles();
-    sum(r.add(rowPanel.base, r.mul(start, r.constant(rowPanel.pitch))));
+    // Weights are read once for a part's rows, from far away where there are many: while
+    // blocks pass by one panel they fetch the next, a share each.
+    Value next = r.add(panelBase, r.constant(depth * block));
+    sumTiles("tdpbf16ps", loops, rowPanel,
+             r.add(rowPanel.base, r.mul(start, r.constant(rowPanel.pitch))), panelBase,
+             [&](Value row) {
+               fetchColumns(r.add(next, r.mul(row, r.constant(block))), blockInPart, sharers);
+             });
     storeTiles(scratch);
-    finishRows(rowPanel, start, r.sub(wanted, start), r.constant(rows), column, r.constant(block),
-               lanes, [&](VectorReader &reader, Value from) {
-                 return reader.load(scratch, b.getF32Type(), from);
-               });
+    ofPresent(column, [&](Value present) {
+      finishRows(rowPanel, start, r.sub(wanted, start), rows, column, present, lanes,
+                 [&](VectorReader &reader, Value from) {
+                   return reader.load(scratch, b.getF32Type(), from);
+                 });
+    });
   });
 }
 
-void GemmAmxBf16Emitter::product(DotGeneralOp dot, Value begin, Value end) {
+void GemmAmxBf16Emitter::wholeSums(DotGeneralOp dot, Value begin, Value end) {
   RowPanel whole = stripOf(dot);
-  configure(whole);
-  sharers = std::min(parts[0] / block, (int64_t)llvm::divideCeil(positions, rows));
-  eachPart(dot, whole, rows, begin, end,
+  int64_t step = pairStep(depth);
+  scratch = stackBytes(block * block * 4);
+  configure(whole, step);
+  int64_t height = getConstantIntValue(rows).value_or(block);
+  sharers = sharersOf(whole, height);
+  SumLoop loop{depth / step, r.constant(step), step};
+  eachPart(dot, whole, height, begin, end,
            [&](const RowPanel &rowPanel, Value first, Value last, Value panel) {
-             blocks(rowPanel, first, last, r.constant(0), panel, [&](Value base) {
-               emitStepLoop(r, r.constant(0), r.constant(depth), step,
-                            [&](Value k) { multiply(rowPanel, r.add(base, k), k); });
-             });
+             blocks(rowPanel, first, last, r.constant(0), panel, loop);
            });
   call("tilerelease", {});
 }
 
-void GemmAmxBf16Emitter::convolution(ConvOp conv, Value begin, Value end) {
-  auto filter = cast<RankedTensorType>(conv.getFilter().getType());
-  int64_t line = left.type.getDimSize(2), channels = left.type.getDimSize(3);
-  ArrayRef<int64_t> dilations = conv.getDilations();
-  RowPanel whole = stripOf(conv, r.constant(parts[1]));
-  configure(whole);
+void GemmAmxBf16Emitter::product(DotGeneralOp dot, Value begin, Value end) {
+  auto cut = [&] { emitGemmAmxBf16BlockedK(r, kernel, gemm, begin, end); };
+  Value positions = stripOf(dot).positions;
+  if (!kernel.getSchedule().has(plan::schedule::depthBlock))
+    wholeSums(dot, begin, end);
+  else if (getConstantIntValue(positions))
+    cut();
+  else
+    emitEither(
+        r, r.less(positions, r.constant(fewestRowsOfCutSums)), [&] { wholeSums(dot, begin, end); },
+        cut);
+}
 
-  // Steps of the sum: lines and columns of the window, then channels.
-  auto sum = [&](Value base) {
-    emitStepLoop(r, r.constant(0), r.constant(filter.getDimSize(0)), 1, [&](Value y) {
-      emitStepLoop(r, r.constant(0), r.constant(filter.getDimSize(1)), 1, [&](Value x) {
-        Value window =
-            r.add(r.mul(y, r.constant(dilations[0] * line)), r.mul(x, r.constant(dilations[1])));
-        Value at = r.add(base, r.mul(window, r.constant(channels)));
-        Value row =
-            r.mul(r.add(r.mul(y, r.constant(filter.getDimSize(1))), x), r.constant(channels));
-        emitStepLoop(r, r.constant(0), r.constant(channels), step,
-                     [&](Value c) { multiply(whole, r.add(at, c), r.add(row, c)); });
-      });
-    });
-  };
-  int64_t count = llvm::divideCeil(positions, rows);
-  sharers = isFlat(conv) ? count : count * parts[1];
-  eachPart(conv, begin, end, /*joinsLines=*/false,
+void GemmAmxBf16Emitter::convolution(ConvOp conv, Value begin, Value end) {
+  int64_t step = pairStep(runOf(conv));
+  bool packs = kernel.getSchedule()[plan::schedule::packsRows];
+  RowPanel whole = stripOf(conv, r.constant(parts[1]));
+  SmallVector<SumLoop> loops;
+  if (packs) {
+    whole.positions = r.mul(r.constant(parts[1]), target.dims[2]);
+    reserveRows(*getConstantIntValue(whole.positions), step);
+    loops.push_back(packedLoop());
+  } else {
+    loops = windowLoops(conv, step);
+  }
+  scratch = stackBytes(block * block * 4);
+  configuration = stackBytes(tileBytes);
+  std::optional<int64_t> height = getConstantIntValue(target.dims[1]);
+  bool isOpen = !getConstantIntValue(whole.positions) ||
+                (isFlat(conv) && (!height || *height % parts[1] != 0));
+  if (!isOpen) {
+    configure(whole, step);
+    sharers = llvm::divideCeil(*getConstantIntValue(whole.positions), *getConstantIntValue(rows));
+    if (!isFlat(conv) && !packs)
+      sharers *= parts[1];
+  }
+  eachPart(conv, begin, end, /*joinsLines=*/packs,
            [&](const RowPanel &rowPanel, Value before, Value panel) {
-             Value blockCount = r.constant(count);
-             blocks(rowPanel, r.constant(0), blockCount, r.mul(before, blockCount), panel, sum);
+             if (isOpen)
+               configure(rowPanel, step);
+             Value count = r.divide(r.add(rowPanel.positions, r.sub(rows, r.constant(1))), rows);
+             blocks(packs ? packWindows(conv, rowPanel) : rowPanel, r.constant(0), count,
+                    r.mul(before, count), panel, loops);
            });
   call("tilerelease", {});
 }
@@ -134,10 +147,6 @@ LogicalResult weir::emitGemmAmxBf16(KernelBuilder &r, plan::KernelOp kernel, Val
   auto packed = packedGemmOf(kernel);
   if (failed(packed))
     return failure();
-  if (kernel.getSchedule().has(plan::schedule::depthBlock)) {
-    emitGemmAmxBf16BlockedK(r, kernel, *packed, begin, end);
-    return success();
-  }
   GemmAmxBf16Emitter emitter(r, kernel, *packed);
   if (auto dot = dyn_cast<DotGeneralOp>(packed->op))
     emitter.product(dot, begin, end);

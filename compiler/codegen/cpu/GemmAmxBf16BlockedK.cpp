@@ -66,7 +66,7 @@ private:
 
   int64_t steps() const { return depth / step; }
 
-  int64_t chunk = 0;                       ///< blocks of a part
+  int64_t chunk = 0, sharers = 0;          ///< blocks of a part; those that fetch columns
   int64_t depthBlock = 0, depthBefore = 0; ///< of the sum; in all blocks but the last
   Value packed, packedFirst, sums, panelBase, isStreamed;
 };
@@ -117,7 +117,8 @@ Value GemmAmxBf16BlockedKEmitter::streamCondition() {
   Value result = kernel.getBody().front().getTerminator()->getOperand(0);
   const KernelBuilder::Buffer &target = r.bufferOf(result);
   unsigned bytes = target.type.getElementTypeBitWidth() / 8;
-  if (bytes < 2 || target.type.getNumElements() * bytes < manyBytes)
+  if (bytes < 2 || !target.type.hasStaticShape() ||
+      target.type.getNumElements() * bytes < manyBytes)
     return {};
   // A caller's buffer may lie anywhere.
   Value address = LLVM::PtrToIntOp::create(b, r.loc, b.getI64Type(), target.pointer);
@@ -139,7 +140,7 @@ void GemmAmxBf16BlockedKEmitter::sum(Value local, Value depthFrom, int64_t count
     Value row = r.add(depthFrom, r.mul(k, r.constant(step)));
     Value columns = r.add(panelBase, r.mul(row, r.constant(width)));
     // Blocks of the depth, and panels, follow each other in memory.
-    fetchColumns(r.add(columns, r.constant(count * width)), local, chunk);
+    fetchColumns(r.add(columns, r.constant(count * width)), local, sharers);
     Value at = r.add(blockFrom, r.mul(row, r.constant(block)));
     multiplyTiles("tdpbf16ps",
                   {packed, at, /*pitch=*/step, /*second=*/r.constant(tileRows * step),
@@ -204,8 +205,10 @@ void GemmAmxBf16BlockedKEmitter::part(const RowPanel &rowPanel, Value first, Val
 
 void GemmAmxBf16BlockedKEmitter::emit(DotGeneralOp dot, Value begin, Value end) {
   RowPanel whole = stripOf(dot);
-  int64_t positions = *getConstantIntValue(whole.positions);
-  chunk = std::min(parts[0] / block, (int64_t)llvm::divideCeil(positions, block));
+  chunk = parts[0] / block;
+  if (std::optional<int64_t> positions = getConstantIntValue(whole.positions))
+    chunk = std::min<int64_t>(chunk, llvm::divideCeil(*positions, block));
+  sharers = sharersOf(whole, block);
   depthBlock = kernel.getSchedule()[plan::schedule::depthBlock];
   depthBefore = (llvm::divideCeil(depth, depthBlock) - 1) * depthBlock;
   configureTiles(r.constant(block), tileBytes, tileRows);

@@ -147,10 +147,13 @@ void ByteEmitter::block(const RowPanel &rowPanel, Value start, Value skip, Value
   Value base = r.add(rowPanel.base, offsetOf(rowPanel, start));
   if (groupBase)
     base = r.add(base, groupBase);
-  if (isTiles)
-    sumByTiles(rowPanel, base);
-  else
+  if (isTiles) {
+    clearTiles();
+    sumTiles(isSigned ? "tdpbssd" : "tdpbusd", loops, rowPanel, base, panelBase);
+    storeTiles(scratch);
+  } else {
     sumByVectors(rowPanel, base, *getConstantIntValue(rows));
+  }
   finish(rowPanel, start, skip, rows, column);
 }
 
@@ -253,23 +256,15 @@ void ByteEmitter::finish(const RowPanel &rowPanel, Value start, Value skip, Valu
   };
   std::optional<RoundedByte> rounded =
       roundedByteOf(kernel.getBody().front().getTerminator()->getOperand(0));
-  auto finishColumns = [&](Value from, Value count) {
+  auto finishColumns = [&](Value count) {
     std::optional<int64_t> known = getConstantIntValue(count);
     if (rounded && !rowPanel.hasGaps && 4 * lanes >= width && known && *known % quad == 0)
-      return finishPacked(rowPanel, start, skip, rows, from, *known, *rounded);
-    finishRows(rowPanel, start, skip, rows, from, count, lanes, sums);
+      return finishPacked(rowPanel, start, skip, rows, column, *known, *rounded);
+    finishRows(rowPanel, start, skip, rows, column, count, lanes, sums);
   };
   if (ofGroup)
-    return finishColumns(column, r.constant(present));
-  if (hasWholePanels())
-    return finishColumns(column, r.constant(width));
-  if (!ShapedType::isDynamic(columns) && columns < width)
-    return finishColumns(column, r.constant(columns));
-  Value all = target.dims.back();
-  Value rest = ShapedType::isDynamic(columns) ? r.sub(all, column) : r.constant(columns % width);
-  emitEither(
-      r, r.less(all, r.add(column, r.constant(width))), [&] { finishColumns(column, rest); },
-      [&] { finishColumns(column, r.constant(width)); });
+    return finishColumns(r.constant(present));
+  ofPresent(column, finishColumns);
 }
 
 void ByteEmitter::product(DotGeneralOp dot, Value begin, Value end) {
@@ -293,28 +288,23 @@ void ByteEmitter::product(DotGeneralOp dot, Value begin, Value end) {
 }
 
 void ByteEmitter::convolution(ConvOp conv, Value begin, Value end) {
-  auto filter = cast<RankedTensorType>(conv.getFilter().getType());
-  int64_t pitch = left.type.getShape().back();
   groups = conv.getGroups();
-  channels = pitch / groups;
+  channels = left.type.getShape().back() / groups;
   ofGroup = columnsOfLooseGroup(conv);
-  auto [down, along] = ofImage(conv.getDilations());
-  auto [high, wide] = ofImage(filter.getShape().drop_back(2));
-  loops.push_back(
-      {high, r.mul(r.constant(down * pitch), imageSizes(left.dims)[2]), wide * channels});
-  int64_t run = wide * channels;
-  if (along != 1 || groups != 1) {
-    loops.push_back({wide, r.constant(along * pitch), channels});
-    run = channels;
+  step = isTiles ? quadStep(runOf(conv)) : quad;
+  int64_t lines = imageParts()[1];
+  RowPanel whole = stripOf(conv, r.constant(lines));
+  if (packs) {
+    whole.positions = r.mul(r.constant(lines), imageSizes(target.dims)[2]);
+    reserveRows(*getConstantIntValue(whole.positions), step);
+    loops.push_back(packedLoop());
+  } else {
+    loops = windowLoops(conv, step);
   }
-  step = isTiles ? quadStep(run) : quad;
-  loops.push_back({run / step, r.constant(step), step});
   reserve();
   auto configure = [&](const RowPanel &rowPanel) {
     configureTiles(r.minimum(rowPanel.positions, r.constant(most)), step, step / quad);
   };
-  int64_t lines = imageParts()[1];
-  RowPanel whole = stripOf(conv, r.constant(lines));
   std::optional<int64_t> height = getConstantIntValue(imageSizes(target.dims)[1]);
   bool isOpen =
       !getConstantIntValue(whole.positions) || (isFlat(conv) && (!height || *height % lines));
@@ -323,7 +313,7 @@ void ByteEmitter::convolution(ConvOp conv, Value begin, Value end) {
   together = joinedRows(conv);
   auto ofPart = [&](const RowPanel &rowPanel, Value before, Value part) {
     Value last = r.constant(0), rows = rowPanel.positions;
-    if (!isFlat(conv) && !together)
+    if (!isFlat(conv) && !together && !packs)
       rows = r.mul(rows, r.constant(lines));
     if (std::optional<int64_t> positions = getConstantIntValue(rowPanel.positions))
       last = r.constant(
@@ -339,7 +329,10 @@ void ByteEmitter::convolution(ConvOp conv, Value begin, Value end) {
       panel(rowPanel, r.constant(0), last, {column, packed, r.constant(0), rows, before});
     });
   };
-  eachPart(conv, begin, end, together != 0, ofPart);
+  eachPart(conv, begin, end, together != 0 || packs,
+           [&](const RowPanel &rowPanel, Value before, Value part) {
+             ofPart(packs ? packWindows(conv, rowPanel) : rowPanel, before, part);
+           });
   release();
 }
 

@@ -41,14 +41,6 @@
 
 namespace weir {
 
-/// A loop of the sum: how often, and how far it takes the left operand and the rows
-/// of the right one.
-struct SumLoop {
-  int64_t count;
-  mlir::Value left;
-  int64_t rows;
-};
-
 class ByteEmitter : AmxRowPanelEmitter {
 public:
   ByteEmitter(KernelBuilder &r, plan::KernelOp kernel, const PackedGemm &product)
@@ -62,6 +54,7 @@ public:
     lanes = tile[2];
     ByteProducts unit = targetOf(kernel).getByteProducts();
     isTiles = unit == ByteProducts::Blocks;
+    packs = kernel.getSchedule()[plan::schedule::packsRows];
     isPairs = unit == ByteProducts::Pairs;
     if (kernel.getSchedule()[plan::schedule::pairedSteps])
       ofMany = Form::Paired;
@@ -153,7 +146,6 @@ private:
   mlir::Value leftFour(mlir::Value at);
   /// Number of vectors that a panel's columns take, as far as they have results.
   int64_t vectorsOfPanel() const { return llvm::divideCeil(presentColumns(), lanes); }
-  void sumByTiles(const RowPanel &rowPanel, mlir::Value base);
   void sumByVectors(const RowPanel &rowPanel, mlir::Value base, int64_t rows);
   /// The same for `count` of the panel's vectors of columns, from vector `first` on.
   void sumOfVectors(const RowPanel &rowPanel, mlir::Value base, int64_t rows, int64_t first,
@@ -253,7 +245,8 @@ private:
   void storeBytes(mlir::Value row, mlir::Value pointer, int64_t count);
 
   bool isSigned, isTiles = false, isPairs = false;
-  bool copies; ///< the right operand lies in plain rows
+  bool copies;        ///< the right operand lies in plain rows
+  bool packs = false; ///< windows lie on the stack
   /// How panels lie while rows pass by.
   enum class Form {
     Plain,

@@ -17,24 +17,6 @@
 using namespace mlir;
 using namespace weir;
 
-void ByteEmitter::sumByTiles(const RowPanel &rowPanel, Value base) {
-  clearTiles();
-  std::function<void(size_t, Value, Value)> nest = [&](size_t level, Value at, Value row) {
-    if (level == loops.size())
-      return multiplyTiles(isSigned ? "tdpbssd" : "tdpbusd", rowPanel, at,
-                           r.add(panelBase, r.mul(row, r.constant(width))));
-    const SumLoop &loop = loops[level];
-    auto inside = [&](Value i) {
-      nest(level + 1, r.add(at, r.mul(i, loop.left)), r.add(row, r.mul(i, r.constant(loop.rows))));
-    };
-    if (loop.count == 1)
-      return inside(r.constant(0));
-    emitStepLoop(r, r.constant(0), r.constant(loop.count), 1, inside);
-  };
-  nest(0, base, r.constant(0));
-  storeTiles(scratch);
-}
-
 std::pair<Value, Value> ByteEmitter::spread(Value fours, bool hasSign) {
   auto type =
       VectorType::get({2 * cast<VectorType>(fours.getType()).getDimSize(0)}, b.getI16Type());

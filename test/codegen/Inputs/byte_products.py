@@ -251,6 +251,9 @@ def main():
     model.conv([1, 16, 12, 10], 40, [3, 3], UINT8, pads=2, dilation=2)
     model.conv([1, 64, 7, 7], 64, [1, 1], UINT8, zero=128)
     model.conv([1, 32, 20, 20], 32, [1, 1], INT8, stride=2)
+    # Windows that tiles take from the stack, where lines are short.
+    model.conv([2, 20, 9, 9], 200, [3, 3], UINT8, zero=7, pads=1, stride=2)
+    model.conv([1, 33, 14, 13], 150, [1, 1], INT8, zero=3, stride=2)
     model.conv([1, 8, 40, 3], 9, [5, 2], INT8)
     # Weights without a sign, of a zero point for which signed bytes hold them, and not; such
     # that are fed, and one matrix for each of a batch.

@@ -50,9 +50,11 @@ module {
     return %0 : tensor<1x8x8x32xf32>
   }
 
-  // Not products of two computed operands, odd sizes, or few rows.
+  // Not products of two computed operands, or sums whose steps fill half of a tile. Few rows go by
+  // vectors.
   // CHECK-LABEL: @others
-  // CHECK-NOT: xbf16
+  // CHECK-NOT: tensor<16x{{.*}}bf16
+  // CHECK: weir.dot_general {{.*}}weir.matrix = "pairs"} : (tensor<1x64xbf16>, tensor<64x32xbf16>)
   func.func @others(%x: tensor<16x64xf32>, %y: tensor<64x32xf32>, %z: tensor<16x40xf32>, %v: tensor<1x64xf32>) -> (tensor<16x32xf32>, tensor<16x32xf32>, tensor<1x32xf32>) {
     %w = weir.constant #weir.blob<"w.bin", 0, 5120, "00"> : tensor<40x32xf32>
     %u = weir.constant #weir.blob<"w.bin", 0, 8192, "00"> : tensor<64x32xf32>
@@ -73,6 +75,23 @@ module {
     %w = weir.constant #weir.blob<"w.bin", 0, 16384, "00"> : tensor<64x64xf32>
     %0 = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<16x64xf32>, tensor<64x64xf32>) -> tensor<16x64xf32> loc("sensitive")
     return %0 : tensor<16x64xf32>
+  }
+}
+
+// -----
+
+// Matrix tiles take windows of few channels whose lines fill a step, and rests of steps and panels;
+// not channels that depthwise convolutions share strips with.
+module attributes {weir.target = #weir.target<bf16_products = blocks>} {
+  // CHECK-LABEL: @windows
+  // CHECK: weir.conv {{.*}}weir.matrix} : (tensor<1x14x15x10xbf16>, tensor<3x3x10x40xbf16>)
+  // CHECK: weir.conv {{.*}} : (tensor<1x14x15x10xf32>, tensor<1x1x10x40xf32>)
+  func.func @windows(%x: tensor<1x14x15x10xf32>) -> (tensor<1x12x13x40xf32>, tensor<1x14x15x40xf32>) {
+    %w = weir.constant #weir.blob<"w.bin", 0, 14400, "00"> : tensor<3x3x10x40xf32>
+    %v = weir.constant #weir.blob<"v.bin", 0, 1600, "00"> : tensor<1x1x10x40xf32>
+    %0 = weir.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = true, accumulator = f32} : (tensor<1x14x15x10xf32>, tensor<3x3x10x40xf32>) -> tensor<1x12x13x40xf32>
+    %1 = weir.conv %x, %v {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = true, accumulator = f32} : (tensor<1x14x15x10xf32>, tensor<1x1x10x40xf32>) -> tensor<1x14x15x40xf32>
+    return %0, %1 : tensor<1x12x13x40xf32>, tensor<1x14x15x40xf32>
   }
 }
 

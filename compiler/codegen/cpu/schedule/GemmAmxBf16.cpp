@@ -29,7 +29,7 @@ public:
                                                const KernelRequest &request) const override {
     constexpr int64_t tileRows = 32, tileLanes = 16;
     readPlainPanels(s, request);
-    return gemmPanelTiles(s, request.anchor, tileRows, tileLanes);
+    return gemmPanelTiles(s, request.anchor, tileRows, tileLanes, /*hasTiles=*/true);
   }
 
   Operation *packOperands(KernelRequest &request) const override {

@@ -39,7 +39,7 @@ static SmallVector<int64_t> gemmInt8Tiles(ScheduleBuilder &s, Operation *anchor,
   if (unit.hasBytePairs && (hasBoundedPairs(anchor) || depthOf(anchor) <= deepestWide))
     atOnce = std::min(vectors, vectorsOfPairs);
   int64_t rows = unit.hasByteTiles ? tileRows : (unit.registers - others) / atOnce;
-  SmallVector<int64_t> tiles = gemmPanelTiles(s, anchor, rows, lanes);
+  SmallVector<int64_t> tiles = gemmPanelTiles(s, anchor, rows, lanes, unit.hasByteTiles);
   s.set(schedule::tile, {rows, atOnce, lanes});
   // A part is a group, of as many panels as it takes.
   if (int64_t each = columnsOfLooseGroup(anchor))

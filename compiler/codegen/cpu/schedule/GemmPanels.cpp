@@ -47,16 +47,50 @@ void weir::readPlainPanels(ScheduleBuilder &s, const KernelRequest &request) {
 
 /// How much of a product of bf16 with so long a sum is multiplied at once, so that columns
 /// for it, 32 KiB at most, stay in the first-level cache while rows pass by; 0: all, where
-/// there is less, or too few rows and columns to pay for packing rows.
+/// there is less, or too few rows and columns to pay for packing rows. An open number of rows is
+/// looked at in the kernel.
 static int64_t bf16DepthBlock(int64_t rows, int64_t depth, int64_t columns) {
-  constexpr int64_t fewestRows = 128, fewestColumns = 512, most = 512, step = 32;
-  if (rows < fewestRows || depth < most || columns < fewestColumns)
+  constexpr int64_t fewestColumns = 512, most = 512, step = 32;
+  bool areFew = !ShapedType::isDynamic(rows) && rows < fewestRowsOfCutSums;
+  if (areFew || depth < most || columns < fewestColumns || depth % step || columns % matrixPanel)
     return 0;
   return llvm::alignTo(llvm::divideCeil(depth, llvm::divideCeil(depth, most)), step);
 }
 
+/// Lines of the result whose windows a part brings to its stack, so that tiles are full where a
+/// window moves by more than one and lines are short: 0 where blocks out of one line each cost
+/// less. A block costs its rows, but as much as three quarters of `height` at least, to read
+/// columns for them; to bring one there costs what four panels of columns do (measured with AMX).
+static int64_t packedLines(ConvOp conv, int64_t height, int64_t columnsOfPanel) {
+  constexpr int64_t cacheShare = 1 << 20, packing = 4;
+  auto type = cast<RankedTensorType>(conv.getType());
+  auto filter = cast<RankedTensorType>(conv.getFilter().getType());
+  if (type.getRank() != 4 || conv.getGroups() != 1 || !type.hasStaticShape() ||
+      !filter.hasStaticShape() ||
+      !cast<RankedTensorType>(conv.getInput().getType()).hasStaticShape() ||
+      llvm::all_of(conv.getStrides(), [](int64_t stride) { return stride == 1; }))
+    return 0;
+  int64_t lines = type.getDimSize(1), span = type.getDimSize(2), columns = type.getDimSize(3);
+  int64_t depth = filter.getNumElements() / columns;
+  int64_t panels = llvm::divideCeil(columns, columnsOfPanel);
+  auto rowsOf = [&](int64_t positions) {
+    int64_t rows = std::max(std::min(positions, height), height * 3 / 4);
+    return llvm::divideCeil(positions, height) * rows;
+  };
+  int64_t most = cacheShare / (depth * filter.getElementTypeBitWidth() / 8 * span);
+  int64_t best = 0, least = lines * rowsOf(span) * panels;
+  for (int64_t together = 2; together <= std::min(lines, most); ++together) {
+    int64_t cost = lines / together * rowsOf(together * span) * (panels + packing);
+    if (lines % together || cost > least)
+      continue;
+    least = cost;
+    best = together;
+  }
+  return best;
+}
+
 SmallVector<int64_t> weir::gemmPanelTiles(ScheduleBuilder &s, Operation *anchor, int64_t height,
-                                          int64_t lanes) {
+                                          int64_t lanes, bool hasTiles) {
   constexpr int64_t width = 32, cacheShare = 1 << 20;
   s.set(schedule::tile, {height, width / lanes, lanes});
   auto type = cast<RankedTensorType>(anchor->getResult(0).getType());
@@ -79,6 +113,10 @@ SmallVector<int64_t> weir::gemmPanelTiles(ScheduleBuilder &s, Operation *anchor,
       most = std::min<int64_t>(most, llvm::alignTo(rows, height));
     tiles.append({most, width});
     return tiles;
+  }
+  if (int64_t together = hasTiles ? packedLines(cast<ConvOp>(anchor), height, width) : 0) {
+    s.set(schedule::packsRows, true);
+    return {1, together, type.getDimSize(2), width};
   }
   constexpr int64_t mostPositions = 1024, whole = 1 << 20;
   int64_t lines = rank == 3 ? 1 : type.getDimSize(1), span = type.getDimSize(rank - 2);

@@ -12,6 +12,9 @@
 
 namespace weir {
 
+/// Rows of a product of bf16 from which long sums are cut: that they are packed pays.
+inline constexpr int64_t fewestRowsOfCutSums = 128;
+
 /// Whether the kernel is a product or convolution that earlier passes have marked for the
 /// processor's unit of narrow elements, matrix tiles or bytes on vectors, with what can be computed
 /// on its sums.
@@ -24,10 +27,10 @@ void readPlainPanels(plan::ScheduleBuilder &s, const KernelRequest &request);
 /// Parts of a kernel that multiplies by panels of 32 columns, `height` rows of results at
 /// a time: so many rows that the left operand's share stays in the second-level cache
 /// while panels pass. A convolution's parts are whole lines, and all of one size where
-/// their number is known. Sets the tile, of vectors of `lanes`, and for bf16 the block of the
-/// sum.
+/// their number is known. Sets the tile, of vectors of `lanes`, for bf16 the block of the
+/// sum, and for matrix tiles (`hasTiles`) whether windows are brought to the stack.
 llvm::SmallVector<int64_t> gemmPanelTiles(plan::ScheduleBuilder &s, mlir::Operation *anchor,
-                                          int64_t height, int64_t lanes);
+                                          int64_t height, int64_t lanes, bool hasTiles);
 
 } // namespace weir
 
