@@ -65,9 +65,12 @@ static int64_t packedLines(ConvOp conv, int64_t height, int64_t columnsOfPanel) 
   constexpr int64_t cacheShare = 1 << 20, packing = 4;
   auto type = cast<RankedTensorType>(conv.getType());
   auto filter = cast<RankedTensorType>(conv.getFilter().getType());
-  if (type.getRank() != 4 || conv.getGroups() != 1 || !type.hasStaticShape() ||
+  auto areImagesFixed = [](RankedTensorType type) {
+    return !ShapedType::isDynamicShape(type.getShape().drop_front());
+  };
+  if (type.getRank() != 4 || conv.getGroups() != 1 || !areImagesFixed(type) ||
       !filter.hasStaticShape() ||
-      !cast<RankedTensorType>(conv.getInput().getType()).hasStaticShape() ||
+      !areImagesFixed(cast<RankedTensorType>(conv.getInput().getType())) ||
       llvm::all_of(conv.getStrides(), [](int64_t stride) { return stride == 1; }))
     return 0;
   int64_t lines = type.getDimSize(1), span = type.getDimSize(2), columns = type.getDimSize(3);
