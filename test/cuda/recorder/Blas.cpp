@@ -18,6 +18,7 @@
 #include "test/cuda/recorder/Numbers.h"
 #include "test/cuda/recorder/Recorder.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <thread>
@@ -120,17 +121,28 @@ void compute(const Call &call) {
   touch(call.d, call.D, true);
   auto depth = int64_t(m.transA ? call.a.rows : call.a.columns);
   auto round = [&](double value) { return m.compute == blas::computeTf32 ? toTf32(value) : value; };
-  for (int32_t batch = 0; batch < call.d.batches; ++batch)
-    for (int64_t column = 0; column < int64_t(call.d.columns); ++column)
-      for (int64_t row = 0; row < int64_t(call.d.rows); ++row) {
-        double sum = 0;
-        for (int64_t k = 0; k < depth; ++k) {
-          int64_t a = m.transA ? row * call.a.line + k : k * call.a.line + row,
-                  b = m.transB ? k * call.b.line + column : column * call.b.line + k;
-          sum += round(load(call.a.type, call.A, batch * call.a.distance + a)) *
-                 round(load(call.b.type, call.B, batch * call.b.distance + b));
-        }
-        double value = call.alpha * sum;
+  auto rows = int64_t(call.d.rows);
+  // The left operand as numbers, by place of the depth; a column's sums, which each add up along
+  // the depth.
+  std::vector<double> left(size_t(depth * rows)), sums(static_cast<size_t>(rows));
+  for (int32_t batch = 0; batch < call.d.batches; ++batch) {
+    for (int64_t k = 0; k < depth; ++k)
+      for (int64_t row = 0; row < rows; ++row) {
+        int64_t a = m.transA ? row * call.a.line + k : k * call.a.line + row;
+        left[size_t(k * rows + row)] =
+            round(load(call.a.type, call.A, batch * call.a.distance + a));
+      }
+    for (int64_t column = 0; column < int64_t(call.d.columns); ++column) {
+      std::fill(sums.begin(), sums.end(), 0.0);
+      for (int64_t k = 0; k < depth; ++k) {
+        int64_t b = m.transB ? k * call.b.line + column : column * call.b.line + k;
+        double right = round(load(call.b.type, call.B, batch * call.b.distance + b));
+        const double *from = left.data() + k * rows;
+        for (int64_t row = 0; row < rows; ++row)
+          sums[size_t(row)] += from[row] * right;
+      }
+      for (int64_t row = 0; row < rows; ++row) {
+        double value = call.alpha * sums[size_t(row)];
         if (call.beta != 0)
           value += call.beta *
                    load(call.c.type, call.C, batch * call.c.distance + column * call.c.line + row);
@@ -143,6 +155,8 @@ void compute(const Call &call) {
                   (1 + std::tanh(0.7978845608028654 * (value + 0.044715 * value * value * value)));
         store(call.d.type, call.D, batch * call.d.distance + column * call.d.line + row, value);
       }
+    }
+  }
 }
 
 template <typename T> int32_t set(T &field, const void *value, size_t bytes) {

@@ -294,8 +294,8 @@ Result cuMemHostAlloc(void **data, size_t bytes, unsigned) {
   ENTER("cuMemHostAlloc");
   NEEDS_CONTEXT()
   *data = std::aligned_alloc(512, (bytes + 511) / 512 * 512);
-  r.pinned[uint64_t(*data)] = {
-      uint64_t(*data), bytes, std::vector<Line>(bytes / lineBytes + 2), -1, {}};
+  auto begin = uint64_t(*data);
+  r.pinned.insert_or_assign(begin, Allocation{begin, bytes, Lines(bytes), -1, {}});
   return *data ? 0 : outOfMemory;
 }
 Result cuMemFreeHost(void *data) {

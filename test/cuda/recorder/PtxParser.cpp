@@ -10,12 +10,12 @@
 #include <cctype>
 #include <cstring>
 #include <set>
-#include <sstream>
+#include <unordered_map>
 
 using namespace ptx;
 
 static Type typeOf(const std::string &word) {
-  static const std::map<std::string, Type> types = {
+  static const std::unordered_map<std::string, Type> types = {
       {"pred", Type::Pred}, {"b8", Type::B8},   {"b16", Type::B16},   {"b32", Type::B32},
       {"b64", Type::B64},   {"u8", Type::U8},   {"u16", Type::U16},   {"u32", Type::U32},
       {"u64", Type::U64},   {"s8", Type::S8},   {"s16", Type::S16},   {"s32", Type::S32},
@@ -96,6 +96,11 @@ private:
            c == '.';
   }
   std::string next() {
+    if (peekedAt == at && at < text.size()) {
+      at = behindPeeked;
+      line = lineBehindPeeked;
+      return peeked;
+    }
     blank();
     size_t begin = at;
     while (at < text.size() && isWord(text[at]))
@@ -104,13 +109,19 @@ private:
       at += text.compare(at, 2, "::") == 0 ? 2 : 1;
     return text.substr(begin, at - begin);
   }
-  std::string peek() {
+  /// What comes next: most of a text is asked for twice.
+  const std::string &peek() {
+    if (peekedAt == at)
+      return peeked;
     size_t was = at;
     int wasLine = line;
-    std::string word = next();
+    peeked = next();
+    peekedAt = was;
+    behindPeeked = at;
+    lineBehindPeeked = line;
     at = was;
     line = wasLine;
-    return word;
+    return peeked;
   }
   void expect(const char *word) {
     std::string found = next();
@@ -288,7 +299,7 @@ private:
     for (Instruction &each : f.code)
       decode(each);
     shareRegisters(f);
-    module.functions[f.name] = f;
+    module.functions[f.name] = std::move(f);
   }
 
   Instruction instruction(std::string word) {
@@ -303,23 +314,24 @@ private:
       i.predicate = registerOf(word);
       word = next();
     }
-    std::stringstream parts(word);
-    std::getline(parts, i.name, '.');
-    auto addWords = [&] {
-      for (std::string part; std::getline(parts, part, '.');) {
-        i.words.push_back(part);
-        if (Type type = typeOf(part); type != Type::None) {
+    auto addWords = [&](std::string_view parts) {
+      while (!parts.empty()) {
+        size_t end = std::min(parts.find('.'), parts.size());
+        i.words.emplace_back(parts.substr(0, end));
+        if (Type type = typeOf(i.words.back()); type != Type::None) {
           i.from = i.type;
           i.type = type;
         }
+        parts.remove_prefix(std::min(end + 1, parts.size()));
       }
     };
-    addWords();
+    size_t nameEnd = std::min(word.find('.'), word.size());
+    i.name = word.substr(0, nameEnd);
+    addWords(std::string_view(word).substr(std::min(nameEnd + 1, word.size())));
     // "::": the rest of a modifier's name, and more of them.
     while (peek() == "::") {
       next();
-      parts = std::stringstream(next());
-      addWords();
+      addWords(next());
     }
     int own = count++;
     if (i.name == "call") {
@@ -470,10 +482,14 @@ private:
   const std::string &text;
   size_t at = 0;
   int line = 1, count = 0;
+  std::string peeked;
+  size_t peekedAt = std::string::npos, behindPeeked = 0; ///< where what was peeked at lies
+  int lineBehindPeeked = 0;
   int64_t alignment = 1;
   int sharedBytes = 0, localBytes = 0;
   std::map<std::string, uint64_t> symbols, local;
-  std::map<std::string, int> registers, labels;
+  std::map<std::string, int> labels;
+  std::unordered_map<std::string, int> registers;
   std::map<int, uint64_t> constants; ///< of registers that stand for numbers
   std::set<std::string> plain;       ///< registers that are not written with a '%'
   std::map<std::string, std::vector<std::string>> tables;

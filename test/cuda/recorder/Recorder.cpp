@@ -25,6 +25,7 @@
 
 #include "test/cuda/recorder/Recorder.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -242,7 +243,7 @@ void Recorder::drain(std::unique_lock<std::mutex> &lock, StreamTag *stream) {
 //===----------------------------------------------------------------------===//
 
 void Recorder::addMemory(uint64_t begin, uint64_t bytes, int device) {
-  memory[begin] = {begin, bytes, std::vector<Line>(bytes / lineBytes + 2), device, {}};
+  memory.insert_or_assign(begin, Allocation{begin, bytes, Lines(bytes), device, {}});
 }
 
 Allocation *Recorder::find(uint64_t address) { return find(memory, address); }
@@ -349,7 +350,12 @@ void Recorder::touchLines(Allocation &in, uint64_t address, uint64_t bytes, bool
       line.written = current->number;
       line.readers.clear();
     } else {
-      line.readers[current->stream] = current->number;
+      auto own = std::find_if(line.readers.begin(), line.readers.end(),
+                              [&](const auto &reader) { return reader.first == current->stream; });
+      if (own == line.readers.end())
+        line.readers.emplace_back(current->stream, current->number);
+      else
+        own->second = current->number;
     }
     line.lastWrote = line.last == current->serial ? (line.lastWrote || writes) : writes;
     line.last = current->serial;

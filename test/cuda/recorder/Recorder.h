@@ -17,11 +17,13 @@
 #include "runtime/cuda/driver_api.h"
 #include "test/cuda/recorder/Ptx.h"
 
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
@@ -109,14 +111,31 @@ constexpr uint64_t lineBytes = 32;
 struct Line {
   StreamTag *writer = nullptr;
   uint64_t written = 0;
-  std::map<StreamTag *, uint64_t> readers;
+  std::vector<std::pair<StreamTag *, uint64_t>> readers; ///< the last of each stream
   uint64_t last = 0; ///< who touched it last: Operation::serial
   bool lastWrote = false;
 };
 
+/// Of an allocation, most of which nothing touches: made where they are asked for.
+class Lines {
+public:
+  explicit Lines(uint64_t bytes) : pages(bytes / lineBytes / linesOfPage + 1) {}
+  Line &operator[](uint64_t number) {
+    std::unique_ptr<Page> &page = pages[number / linesOfPage];
+    if (!page)
+      page = std::make_unique<Page>();
+    return (*page)[number % linesOfPage];
+  }
+
+private:
+  static constexpr uint64_t linesOfPage = 256;
+  using Page = std::array<Line, linesOfPage>;
+  std::vector<std::unique_ptr<Page>> pages;
+};
+
 struct Allocation {
   uint64_t begin, bytes;
-  std::vector<Line> lines;
+  Lines lines;
   int device = -1;          ///< of a GPU's memory
   std::set<int> accessible; ///< to copies of these GPUs
   bool holds(uint64_t address, uint64_t count) const {
