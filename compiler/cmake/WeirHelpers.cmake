@@ -101,6 +101,24 @@ function(weir_register_device library function header)
   set_property(GLOBAL APPEND PROPERTY WEIR_DEVICES "${function}" "${header}" "${library}")
 endfunction()
 
+# weir_register_frontend_flags(LIBRARY function header), weir_register_device_flags(LIBRARY
+# function header): the flags of one that has any, which programs know that do not compile. The
+# function gives a `std::vector<FrontendFlag>`, or a `const DeviceFlag &`; the library knows no MLIR.
+function(weir_register_frontend_flags library function header)
+  set_property(GLOBAL APPEND PROPERTY WEIR_FRONTEND_FLAGS "${function}" "${header}" "${library}")
+endfunction()
+function(weir_register_device_flags library function header)
+  set_property(GLOBAL APPEND PROPERTY WEIR_DEVICE_FLAGS "${function}" "${header}" "${library}")
+endfunction()
+
+# weir_add_flags_library(name sources...): what says which flags there are, without MLIR.
+function(weir_add_flags_library name)
+  add_library(${name} STATIC ${ARGN})
+  target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
+  target_compile_options(${name} PRIVATE -Wall -Wextra)
+  weir_compile_as_compiler(${name})
+endfunction()
+
 # weir_write_registry(PROPERTY register file libraries): a header of functions that register
 # each of the property's, and the libraries that these are in.
 function(weir_write_registry property register file libraries)

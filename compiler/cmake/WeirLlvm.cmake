@@ -5,9 +5,10 @@
 # makes an archive of them that works wherever it is unpacked.
 option(WEIR_STATIC_LLVM "Link LLVM, protobuf, C++'s and images' libraries into the tools" OFF)
 
-# Tools with the property WEIR_LLVM_ARCHIVES (weirc) are linked with the archives in any case, where
-# there are any: the loader would look for 60,000 symbols between MLIR's and LLVM's shared libraries
-# each time, which takes as long as compiling a small model, and calls between them go through tables.
+# Tools with the property WEIR_LLVM_ARCHIVES (weirc, weir-run) are linked with the archives in any
+# case, where there are any (WEIR_LLVM_ARCHIVES_ARE_THERE): the loader would look for 60,000 symbols
+# between MLIR's and LLVM's shared libraries each time, which takes as long as compiling a small
+# model, and calls between them go through tables.
 
 # lld takes the members that are asked for, in whatever order archives come; what belongs to
 # MLIR's own tests and to its C interface is not asked for.
@@ -18,11 +19,13 @@ foreach(name z zstd)
 endforeach()
 
 add_library(weir_llvm INTERFACE)
+set(WEIR_LLVM_ARCHIVES_ARE_THERE ${WEIR_STATIC_LLVM})
 if(NOT WEIR_STATIC_LLVM)
   set(llvm_libraries MLIR LLVM)
   # A sanitizer takes containers for its own that code without it has filled.
   if(archives AND WEIR_STATIC_z AND WEIR_STATIC_zstd AND NOT WEIR_SANITIZE AND NOT WEIR_FUZZ
      AND CMAKE_EXE_LINKER_FLAGS MATCHES "-fuse-ld=lld")
+    set(WEIR_LLVM_ARCHIVES_ARE_THERE ON)
     list(APPEND archives ${WEIR_STATIC_z} ${WEIR_STATIC_zstd} dl pthread m)
     set(wants_archives $<BOOL:$<TARGET_PROPERTY:WEIR_LLVM_ARCHIVES>>)
     target_link_libraries(weir_llvm INTERFACE

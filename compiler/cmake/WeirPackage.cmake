@@ -67,6 +67,7 @@ endforeach()
 if(WEIR_STATIC_LLVM)
   install(CODE [[
     file(GET_RUNTIME_DEPENDENCIES EXECUTABLES "$<TARGET_FILE:weirc>" "$<TARGET_FILE:weir-run>"
+      "$<TARGET_FILE:weir-run-model>"
       RESOLVED_DEPENDENCIES_VAR found
       PRE_EXCLUDE_REGEXES "^lib(c|m|dl|rt|pthread|gcc_s)[.]so" "^ld-linux")
     file(INSTALL DESTINATION "${CMAKE_INSTALL_PREFIX}/lib/weir" TYPE SHARED_LIBRARY

@@ -12,6 +12,8 @@
 #ifndef WEIR_COMPILER_DRIVER_DEVICEFLAGS_H
 #define WEIR_COMPILER_DRIVER_DEVICEFLAGS_H
 
+#include "compiler/codegen/device/DeviceFlag.h"
+
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,20 +21,10 @@
 
 namespace weir::driver {
 
-/// What a DeviceBackend has for users.
-struct DeviceFlag {
-  std::string type;              ///< key of Options::deviceTargets
-  std::string flag, value, help; ///< --flag=value
-  std::string usualTargets;      ///< a value for who has none
-  std::string variable;          ///< environment: "require" or "off"
-  /// --flag=FILE[,FILE…] of devices that code is tuned for, and what writes such a
-  /// file, --flag-out=FILE; empty: there are none.
-  std::string profileFlag, profileHelp, profileOutHelp;
+using weir::DeviceFlag;
 
-  std::string first() const { return type + ":0"; }
-};
-
-/// Of all kinds. Thread-safe, as what follows.
+/// Of all kinds: those whose folders say it (weir_register_device_flags), and those that others
+/// have registered. Thread-safe, as what follows.
 std::vector<DeviceFlag> deviceFlags();
 /// The kind whose first device the name means, /device:CPU:0 or CPU:0; none: no
 /// kind beside CPUs.

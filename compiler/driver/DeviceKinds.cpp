@@ -37,36 +37,10 @@ std::vector<std::string> driver::profilesFor(const DeviceBackend &backend, const
   return it == options.deviceProfiles.end() ? std::vector<std::string>() : it->second;
 }
 
-std::vector<driver::DeviceFlag> driver::deviceFlags() {
-  std::vector<DeviceFlag> flags;
-  for (const DeviceBackend *backend : acceleratorBackends()) {
-    DeviceBackend::Profiles profiles = backend->profiles();
-    flags.push_back({backend->type().str(), backend->flag().str(), backend->flagValue().str(),
-                     backend->flagHelp().str(), backend->usualTargets().str(),
-                     backend->variable().str(), profiles.flag.str(), profiles.help.str(),
-                     profiles.outHelp.str()});
-  }
-  return flags;
-}
-
 std::optional<std::string> driver::deviceProfile(const std::string &type, std::string &why) {
   for (const DeviceBackend *backend : acceleratorBackends())
     if (backend->type() == type)
       return backend->profileHere(why);
   why = "there is no such kind of device";
   return std::nullopt;
-}
-
-std::optional<driver::DeviceFlag> driver::deviceFlagOf(std::string_view name) {
-  for (DeviceFlag &flag : deviceFlags())
-    if (name.ends_with(flag.first()))
-      return std::move(flag);
-  return std::nullopt;
-}
-
-std::string driver::firstDevices() {
-  std::string names = "CPU:0";
-  for (const DeviceFlag &flag : deviceFlags())
-    names += ", " + flag.first();
-  return names;
 }

@@ -26,14 +26,6 @@ const Frontend *driver::formatOf(const std::string &path, std::string &why) {
   return frontendOf(path, why);
 }
 
-std::vector<FrontendFlag> driver::frontendFlags() {
-  std::vector<FrontendFlag> all;
-  for (const Frontend *frontend : allFrontends())
-    for (FrontendFlag &flag : frontend->flags())
-      all.push_back(std::move(flag));
-  return all;
-}
-
 std::string driver::modelFiles() {
   llvm::SmallVector<const Frontend *> all = allFrontends();
   std::string text;

@@ -8,31 +8,22 @@
 #include "compiler/driver/Specs.h"
 
 #include "compiler/driver/Messages.h"
+#include "compiler/driver/Shapes.h"
 #include "compiler/driver/Work.h"
-
-#include "llvm/ADT/STLExtras.h"
 
 using namespace weir;
 using namespace weir::driver;
-
-/// Whether each size is one, or -1 for what is not fixed.
-static bool isShape(const std::optional<ShapeSpec> &shape) {
-  return !shape || llvm::all_of(*shape, [](int64_t size) { return size >= -1; });
-}
 
 bool driver::importOptions(const Options &options, DiagnosticSink &sink, ImportOptions &result) {
   size_t before = sink.errorCount();
   auto refuse = [&](const llvm::Twine &found, const llvm::Twine &possible) {
     report(sink, "W0113", options.input, "found " + found + "; possible: " + possible);
   };
-  auto checkShape = [&](const std::optional<ShapeSpec> &shape, const std::string &where) {
-    if (!isShape(shape))
-      refuse("a negative size in " + where, "sizes from 0 on, and -1 for one that is not fixed");
-  };
   result.entries = options.entries;
   for (EntrySpec &entry : result.entries) {
     for (FeedSpec &feed : entry.feeds) {
-      checkShape(feed.shape, "--feed=" + feed.value);
+      if (feed.shape)
+        checkShape(*feed.shape, "--feed=" + feed.value, options, sink);
       if (feed.dtype.empty())
         continue;
       std::string_view dtype = typeNameOf(feed.dtype);
@@ -42,10 +33,10 @@ bool driver::importOptions(const Options &options, DiagnosticSink &sink, ImportO
       feed.dtype = dtype;
     }
     for (const FetchSpec &fetch : entry.fetches)
-      checkShape(fetch.shape, "--fetch=" + fetch.value);
+      if (fetch.shape)
+        checkShape(*fetch.shape, "--fetch=" + fetch.value, options, sink);
   }
-  for (const auto &[name, shape] : options.shapes)
-    checkShape(shape, "--shape=" + name);
+  checkShapes(options, sink);
   for (const auto &[name, binding] : options.dims)
     if (binding.lower < 0 || (binding.upper != -1 && binding.upper < binding.lower))
       refuse("--dim=" + name + " from " + llvm::Twine(binding.lower) + " to " +

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/Frontend.h"
+#include "compiler/frontend/FrontendFlags.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -59,6 +60,7 @@ bool weir::registerFrontend(const Frontend &frontend) {
                      [&](StringRef suffix) { return hasSuffix(*other, suffix); }))
       return false;
   registry().all.push_back(&frontend);
+  registerFrontendFlag(frontend.flags());
   return true;
 }
 

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/analysis/DeviceKind.h"
-#include "passes/analysis/KernelSchedules.h"
 #include "llvm/Support/RWMutex.h"
 
 using namespace weir;
@@ -48,11 +47,6 @@ const DeviceKind *weir::hostKind() {
   const auto *found =
       llvm::find_if(table().kinds, [](const DeviceKind *kind) { return kind->isHost(); });
   return found == table().kinds.end() ? nullptr : *found;
-}
-
-const KernelSchedules *weir::hostSchedules() {
-  const DeviceKind *host = hostKind();
-  return host ? host->schedules() : nullptr;
 }
 
 llvm::SmallVector<const DeviceKind *> weir::deviceKinds() {

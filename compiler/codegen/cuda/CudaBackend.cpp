@@ -7,6 +7,7 @@
 
 #include "compiler/codegen/cuda/CudaBackend.h"
 #include "compiler/codegen/cuda/CudaCodegen.h"
+#include "compiler/codegen/cuda/CudaFlags.h"
 #include "compiler/codegen/cuda/CudaSort.h"
 #include "compiler/codegen/cuda/CudaStep.h"
 #include "dialects/weir/Pch.h"
@@ -23,7 +24,7 @@ namespace {
 
 class CudaBackend : public DeviceBackend {
 public:
-  StringRef type() const override { return "GPU"; }
+  StringRef type() const override { return cudaFlags().type; }
 
   std::string whyNot(Operation *op) const override {
     if (auto sort = dyn_cast<TopKOp>(op))
@@ -36,21 +37,17 @@ public:
     return "";
   }
 
-  StringRef flag() const override { return "--cuda"; }
-  StringRef flagValue() const override { return "sm_90[,sm_80]"; }
-  StringRef flagHelp() const override { return "GPU architectures to make code for"; }
+  StringRef flag() const override { return cudaFlags().flag; }
+  StringRef flagValue() const override { return cudaFlags().value; }
+  StringRef flagHelp() const override { return cudaFlags().help; }
   std::string possibleInsteadOf(StringRef targets) const override {
     return parseArchitectures(targets) ? "" : "one or more of " + knownArchitectures();
   }
-  StringRef usualTargets() const override { return "sm_80,sm_90"; }
-  StringRef variable() const override { return "WEIR_CUDA"; }
+  StringRef usualTargets() const override { return cudaFlags().usualTargets; }
+  StringRef variable() const override { return cudaFlags().variable; }
 
   Profiles profiles() const override {
-    return {"--cuda-profile",
-            "GPUs (device properties of cuDNN's, as JSON) that plans of "
-            "convolutions, poolings and attention are made for. Repeatable",
-            "writes what cuDNN says of this machine's GPU, for weirc "
-            "--cuda-profile",
+    return {cudaFlags().profileFlag, cudaFlags().profileHelp, cudaFlags().profileOutHelp,
             "a GPU's properties as cuDNN writes them, a JSON object"};
   }
   std::string whyNotProfile(StringRef text) const override {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/device/DeviceBackend.h"
+#include "compiler/codegen/device/DeviceFlag.h"
 #include "compiler/codegen/host/StepRewriter.h"
 #include "dialects/weir/Pch.h"
 
@@ -26,11 +27,20 @@ static Table &table() {
   return made;
 }
 
+static DeviceFlag flagOf(const DeviceBackend &backend) {
+  DeviceBackend::Profiles profiles = backend.profiles();
+  return {backend.type().str(),     backend.flag().str(),         backend.flagValue().str(),
+          backend.flagHelp().str(), backend.usualTargets().str(), backend.variable().str(),
+          profiles.flag.str(),      profiles.help.str(),          profiles.outHelp.str()};
+}
+
 bool weir::registerDeviceBackend(const DeviceBackend &backend) {
   std::lock_guard lock(table().mutex);
   if (!registerDeviceKind(backend))
     return false;
   table().backends.push_back(&backend);
+  if (!backend.isHost())
+    registerDeviceFlag(flagOf(backend));
   return true;
 }
 

@@ -48,16 +48,7 @@ public:
                "graph to a .pb")
         .Default("");
   }
-  std::vector<FrontendFlag> flags() const override {
-    return {{tf::tagsFlag, "TAG[,TAG…]",
-             "of a SavedModel that holds several graphs, the one that has exactly these tags "
-             "(default: the one tagged serve)",
-             "SavedModel"},
-            {tf::fedFetchesFlag, "give|refuse",
-             "an edge that is fed and fetched: what was fed comes back, as of TensorFlow's clients "
-             "(the default), or it is an error, as of its runtime",
-             "TensorFlow model"}};
-  }
+  std::vector<FrontendFlag> flags() const override { return tensorFlowFlags(); }
   std::vector<SupportedOperator> operators() const override { return tf::supportedOperators(); }
   mlir::OwningOpRef<mlir::ModuleOp> import(mlir::MLIRContext &context, const std::string &path,
                                            const ImportOptions &options,

@@ -9,6 +9,7 @@
 #define WEIR_COMPILER_FRONTEND_TENSORFLOW_TENSORFLOWFRONTEND_H
 
 #include "compiler/frontend/Frontend.h"
+#include "compiler/frontend/tensorflow/TensorFlowFlags.h"
 
 namespace weir {
 
@@ -22,11 +23,6 @@ mlir::OwningOpRef<mlir::ModuleOp> importModel(mlir::MLIRContext &context, const 
                                               const ImportOptions &options, DiagnosticSink &sink);
 /// By name.
 std::vector<SupportedOperator> supportedOperators();
-
-/// Which of a SavedModel's graphs: the one that has exactly the flag's tags.
-inline constexpr char tagsFlag[] = "--tags";
-/// Whether an edge that is fed may be fetched, too: `give` or `refuse`.
-inline constexpr char fedFetchesFlag[] = "--fed-fetches";
 } // namespace tf
 
 } // namespace weir

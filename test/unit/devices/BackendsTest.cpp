@@ -28,6 +28,26 @@ TEST(Backends, AreKnownByTypeAndFlag) {
   }
 }
 
+// Of kinds whose back ends nothing has registered yet: as programs without the compiler have them.
+static const std::vector<DeviceFlag> known = driver::deviceFlags();
+
+TEST(Backends, HaveTheFlagsThatProgramsKnow) {
+  size_t found = 0;
+  for (const DeviceBackend *backend : driver::acceleratorBackends()) {
+    if (backend->type() == "TOY") // of this program alone
+      continue;
+    auto same =
+        llvm::find_if(known, [&](const DeviceFlag &flag) { return flag.type == backend->type(); });
+    ASSERT_NE(same, known.end()) << backend->type().str();
+    EXPECT_EQ(same->flag, backend->flag());
+    EXPECT_EQ(same->variable, backend->variable());
+    EXPECT_EQ(same->usualTargets, backend->usualTargets());
+    EXPECT_EQ(same->profileFlag, backend->profiles().flag);
+    ++found;
+  }
+  EXPECT_EQ(found, known.size());
+}
+
 TEST(Backends, TakeTheirUsualTargets) {
   for (const DeviceBackend *backend : driver::allDeviceBackends()) {
     EXPECT_EQ(backend->possibleInsteadOf(backend->usualTargets()), "") << backend->type().str();

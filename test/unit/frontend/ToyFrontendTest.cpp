@@ -120,6 +120,21 @@ TEST_F(ToyFormat, ItsFlagReachesItsImporterAlone) {
             std::string::npos);
 }
 
+// While nothing has registered a format yet: as programs without the compiler have them.
+static const std::vector<FrontendFlag> flagsOfPrograms = driver::frontendFlags();
+
+TEST_F(ToyFormat, FlagsOfOtherFormatsAreThoseThatProgramsKnow) {
+  std::vector<std::string> own, known;
+  for (const Frontend *format : driver::allFrontends())
+    if (format->name() != "toy")
+      for (const FrontendFlag &flag : format->flags())
+        own.push_back(flag.flag);
+  for (const FrontendFlag &flag : flagsOfPrograms)
+    known.push_back(flag.flag);
+  EXPECT_EQ(own, known);
+  EXPECT_FALSE(known.empty());
+}
+
 TEST_F(ToyFormat, ShapesAndNamesAreThoseOfAllFormats) {
   write(".toy", model);
   options.shapes["x"] = {1, 3};
