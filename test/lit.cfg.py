@@ -68,6 +68,10 @@ llvm_config.add_tool_substitutions(
      for tool in ["weirc", "weir-opt", "weir-run", "weir-conformance", "weir-bench"]],
     [config.weir_tools_dir])
 
+# What starts often has no shared library of LLVM.
+if config.weir_llvm_archives == "ON":
+    config.available_features.add("llvm-archives")
+
 # Programs over several processes, where UCX was there to build with.
 if os.path.exists(os.path.join(config.weir_obj_root, "lib", "libweir_cluster.so")):
     config.available_features.add("cluster")

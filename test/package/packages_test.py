@@ -144,11 +144,11 @@ class Archive(Made):
         os.makedirs(folder)
         run("tar", "xzf", archive, "-C", folder)
         root, = glob.glob(os.path.join(folder, "weir-*"))
-        for tool in ("weirc", "weir-run"):
-            self.assertLessEqual(needed(os.path.join(root, "bin", tool)), {
+        for tool in ("bin/weirc", "bin/weir-run", "libexec/weir/weir-run-model"):
+            self.assertLessEqual(needed(os.path.join(root, tool)), {
                 "libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2", "libpthread.so.0", "libdl.so.2",
                 "libgcc_s.so.1", "libzip.so.4"}, tool)
-            found = run("ldd", os.path.join(root, "bin", tool))
+            found = run("ldd", os.path.join(root, tool))
             self.assertRegex(found, r"libzip\.so\.4 => .*/moved here/.*/lib/weir/", tool)
         digits = os.path.join(root, "share", "doc", "weir", "examples", "digits")
         run(os.path.join(root, "bin", "weirc"), os.path.join(digits, "digits.onnx"), "-o",
@@ -205,7 +205,7 @@ class Packages(Made):
         lists = {os.path.basename(deb).split("_")[0]: run("dpkg-deb", "-c", deb)
                  for deb in self.files}
         for package, files in {
-                "weir": ["bin/weirc", "man/man1/weirc.1", "man/man1/weirc-show.1",
+                "weir": ["bin/weirc", "bin/weir-run", "libexec/weir/weir-run-model", "man/man1/weirc.1", "man/man1/weirc-show.1",
                          "bash-completion/completions/weirc", "doc/weir/guide.md",
                          "doc/weir/copyright"],
                 "weir-dev": ["lib/libweir_runtime.a", "include/weir/weir.h",

@@ -52,9 +52,12 @@ void *openLibrary() {
   setenv("UCX_LOG_LEVEL", "fatal", /*overwrite=*/0);
   std::error_code error;
   std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  std::filesystem::path beside = self.parent_path().parent_path() / "lib" / "libweir_cluster.so";
-  if (void *library = dlopen(beside.c_str(), RTLD_NOW | RTLD_LOCAL))
-    return library;
+  // Of programs in bin, and of those in libexec/weir.
+  std::filesystem::path folder = self.parent_path().parent_path();
+  for (const std::filesystem::path &prefix : {folder, folder.parent_path()})
+    if (void *library =
+            dlopen((prefix / "lib" / "libweir_cluster.so").c_str(), RTLD_NOW | RTLD_LOCAL))
+      return library;
   return dlopen("libweir_cluster.so", RTLD_NOW | RTLD_LOCAL);
 }
 

@@ -12,24 +12,19 @@
 using namespace weir;
 using namespace weir::tools;
 
-bool weir::tools::isLibrary(const std::string &input) { return input.ends_with(".so"); }
-
 std::unique_ptr<LoadedModel> weir::tools::loadProgram(const driver::Options &options,
                                                       DiagnosticSink &sink, Report *report,
                                                       JitListener listener) {
+  if (isLibrary(options.input))
+    return openProgram(options, sink);
+  driver::Result result;
+  if (!driver::compile(options, sink, result))
+    return nullptr;
+  if (report)
+    *report = std::move(result.report);
   std::string error;
-  std::unique_ptr<LoadedModel> model;
-  if (isLibrary(options.input)) {
-    model = LoadedModel::open(options.input, options.name, error);
-  } else {
-    driver::Result result;
-    if (!driver::compile(options, sink, result))
-      return nullptr;
-    if (report)
-      *report = std::move(result.report);
-    model = LoadedModel::link({result.object.data(), result.object.size()}, result.symbolPrefix,
-                              error, listener);
-  }
+  std::unique_ptr<LoadedModel> model = LoadedModel::link(
+      {result.object.data(), result.object.size()}, result.symbolPrefix, error, listener);
   if (!model)
     sink.report({"W0705", options.input, "", "", "the program cannot be loaded: " + error, {}});
   return model;

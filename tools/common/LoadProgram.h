@@ -21,10 +21,7 @@ struct Report;
 
 namespace weir::tools {
 
-/// Whether `input` names a shared library, and no model.
-bool isLibrary(const std::string &input);
-
-/// Opens `options.input` when it is a shared library; compiles it in memory and
+/// Opens `options.input` (openProgram) when it is a shared library; compiles it in memory and
 /// links the object otherwise; `report`, where not null, is then the compilation's. Null, with
 /// errors in `sink`.
 std::unique_ptr<LoadedModel> loadProgram(const driver::Options &options, DiagnosticSink &sink,

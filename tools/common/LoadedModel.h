@@ -15,6 +15,7 @@
 #ifndef WEIR_TOOLS_COMMON_LOADEDMODEL_H
 #define WEIR_TOOLS_COMMON_LOADEDMODEL_H
 
+#include "compiler/driver/Options.h"
 #include "compiler/execute/LinkedObject.h"
 #include "weir/weir.h"
 
@@ -40,6 +41,12 @@ struct RuntimeFunctions {
   decltype(&weir_session_restore) restore = &weir_session_restore;
   decltype(&weir_latest_checkpoint) latestCheckpoint = &weir_latest_checkpoint;
 };
+
+/// What the name of a program's function ends in, behind its prefix.
+inline constexpr std::string_view programSuffix = "_program";
+
+/// Whether `input` names a shared library, and no model.
+bool isLibrary(const std::string &input);
 
 class LoadedModel {
 public:
@@ -69,6 +76,10 @@ protected:
   const weir_program_desc *description = nullptr;
   RuntimeFunctions functions;
 };
+
+/// Opens `options.input`, a shared library, whose program is called `options.name` where that is
+/// not empty. Null, with errors in `sink`.
+std::unique_ptr<LoadedModel> openProgram(const driver::Options &options, DiagnosticSink &sink);
 
 /// Names and addresses of the runtime's functions, weir_rt_* and the kernels
 /// included; generated from libweir_runtime.a when the tools are built.

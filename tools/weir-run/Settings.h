@@ -8,7 +8,7 @@
 #ifndef WEIR_TOOLS_WEIRRUN_SETTINGS_H
 #define WEIR_TOOLS_WEIRRUN_SETTINGS_H
 
-#include "tools/common/LoadProgram.h"
+#include "tools/common/LoadedModel.h"
 #include "tools/insight/Numerics.h"
 #include "tools/weir-run/Checkpoints.h"
 #include "tools/weir-run/Expect.h"
