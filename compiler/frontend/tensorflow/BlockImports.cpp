@@ -44,28 +44,44 @@ static Value blockPads(NodeImport &n, Value given, int64_t spatial, int64_t rank
   return known ? n.ints(*known) : pads;
 }
 
-/// The sizes of a block, by an operand of operations of any number of dimensions.
-static FailureOr<IntVector> blockOf(NodeImport &n) {
+/// The sizes of a block, tensor<1xi64> each, by an operand of operations of any number of
+/// dimensions.
+static FailureOr<SmallVector<Value>> blockOf(NodeImport &n) {
   IntVector block = {n.i("block_size"), n.i("block_size")};
+  SmallVector<Value> sizes;
   if (n.node.op.ends_with("ND")) {
-    auto given = n.constantInts(1);
+    Value given = n.toI64(n.in(1));
     if (!given)
       return failure();
-    block = *given;
+    if (n.rank(given) != 1)
+      return n.invalid("expected a block_shape of rank 1, got rank " + Twine(n.rank(given)));
+    int64_t count = n.dim(given, 0);
+    if (ShapedType::isDynamic(count))
+      return n.unsupported("found a block_shape of an open number of dimensions; sizes that only "
+                           "the run knows, of a known number of dimensions, are supported");
+    auto known = constantIntegers(given);
+    if (!known) {
+      require(n, n.compare("gt", given, 0), "a size of the block is not positive");
+      for (int64_t i = 0; i < count; ++i)
+        sizes.push_back(n.slice(given, 0, i, i + 1));
+      return sizes;
+    }
+    block = *known;
   }
   if (!frontend::canBe(block) || llvm::any_of(block, [](int64_t size) { return size <= 0; }))
     return n.invalid("found a block that is not of positive sizes");
-  return block;
+  for (int64_t size : block)
+    sizes.push_back(n.ints({size}));
+  return sizes;
 }
 
-static void requireMultiple(NodeImport &n, Value size, int64_t step, StringRef message) {
-  Value whole = n.ints({step});
-  require(n, n.compare("eq", n.mul(n.div(size, whole), whole), size), message);
+static void requireMultiple(NodeImport &n, Value size, Value step, StringRef message) {
+  require(n, n.compare("eq", n.mul(n.div(size, step), step), size), message);
 }
 
 static LogicalResult spaceToBatch(NodeImport &n) {
   Value x = n.in(0);
-  FailureOr<IntVector> block = blockOf(n);
+  FailureOr<SmallVector<Value>> block = blockOf(n);
   if (failed(block))
     return failure();
   Value paddings = n.in(n.node.op.ends_with("ND") ? 2 : 1);
@@ -83,12 +99,12 @@ static LogicalResult spaceToBatch(NodeImport &n) {
   for (int64_t i = 0; i < spatial; ++i) {
     requireMultiple(n, n.sizeOf(padded, 1 + i), (*block)[i],
                     "a padded size is no multiple of the block's");
-    Value size = n.div(n.sizeOf(padded, 1 + i), n.ints({(*block)[i]}));
+    Value size = n.div(n.sizeOf(padded, 1 + i), (*block)[i]);
     cut.push_back(size);
-    cut.push_back(n.ints({(*block)[i]}));
+    cut.push_back((*block)[i]);
     joined.push_back(size);
     order.push_back(2 + 2 * i);
-    batch = n.mul(batch, n.ints({(*block)[i]}));
+    batch = n.mul(batch, (*block)[i]);
   }
   order.push_back(0);
   for (int64_t i = 0; i < spatial; ++i)
@@ -105,7 +121,7 @@ static LogicalResult spaceToBatch(NodeImport &n) {
 
 static LogicalResult batchToSpace(NodeImport &n) {
   Value x = n.in(0);
-  FailureOr<IntVector> block = blockOf(n);
+  FailureOr<SmallVector<Value>> block = blockOf(n);
   if (failed(block))
     return failure();
   Value crops = n.in(n.node.op.ends_with("ND") ? 2 : 1);
@@ -114,21 +130,19 @@ static LogicalResult batchToSpace(NodeImport &n) {
   int64_t rank = n.rank(x), spatial = block->size();
   require(n, n.compare("ge", crops, 0), "a crop is negative");
   // b…, N, S…, rest → N, (S, b)…, rest
-  SmallVector<Value> cut, joined;
-  int64_t product = 1;
-  for (int64_t one : *block) {
-    cut.push_back(n.ints({one}));
-    product *= one;
-  }
+  SmallVector<Value> cut(*block), joined;
+  Value product = n.ints({1});
+  for (Value one : *block)
+    product = n.mul(product, one);
   requireMultiple(n, n.sizeOf(x, 0), product, "the batch is no multiple of the block's places");
-  Value batch = n.div(n.sizeOf(x, 0), n.ints({product}));
+  Value batch = n.div(n.sizeOf(x, 0), product);
   cut.push_back(batch);
   joined.push_back(batch);
   IntVector order = {spatial};
   for (int64_t i = 0; i < spatial; ++i) {
     Value size = n.sizeOf(x, 1 + i);
     cut.push_back(size);
-    joined.push_back(n.mul(size, n.ints({(*block)[i]})));
+    joined.push_back(n.mul(size, (*block)[i]));
     order.push_back(spatial + 1 + i);
     order.push_back(i);
   }
@@ -167,14 +181,15 @@ template <bool toSpace> static LogicalResult depthSpace(NodeImport &n) {
   Value result;
   if constexpr (toSpace) {
     Value inner = n.div(depth, n.ints({block * block}));
-    requireMultiple(n, depth, block * block, "the depth is no multiple of the block's places");
+    requireMultiple(n, depth, n.ints({block * block}),
+                    "the depth is no multiple of the block's places");
     Value cut = n.reshapeTo(x, shapeFrom(n, {batch, height, width, b, b, inner}));
     result = n.reshapeTo(n.transpose(cut, {0, 1, 3, 2, 4, 5}),
                          shapeFrom(n, {batch, n.mul(height, b), n.mul(width, b), inner}));
   } else {
     Value h = n.div(height, b), w = n.div(width, b);
-    requireMultiple(n, height, block, "the height is no multiple of the block's size");
-    requireMultiple(n, width, block, "the width is no multiple of the block's size");
+    requireMultiple(n, height, b, "the height is no multiple of the block's size");
+    requireMultiple(n, width, b, "the width is no multiple of the block's size");
     Value cut = n.reshapeTo(x, shapeFrom(n, {batch, h, b, w, b, depth}));
     result = n.reshapeTo(n.transpose(cut, {0, 1, 3, 2, 4, 5}),
                          shapeFrom(n, {batch, h, w, n.mul(depth, n.ints({block * block}))}));

@@ -8,103 +8,136 @@
 #include "compiler/frontend/tensorflow/Diagonals.h"
 #include "compiler/frontend/tensorflow/Sparse.h"
 
-#include <algorithm>
-#include <cmath>
-
 using namespace mlir;
 using namespace weir;
 using namespace weir::tf;
 
-int64_t Diagonals::length(int64_t d) const {
-  return std::min(rows + std::min<int64_t>(d, 0), columns - std::max<int64_t>(d, 0));
-}
-
-int64_t Diagonals::longest() const {
-  int64_t best = 0;
-  for (int64_t d = low; d <= high; ++d)
-    best = std::max(best, length(d));
-  return best;
-}
-
-IntVector Diagonals::matrixOfPacked() const {
-  int64_t width = longest();
-  IntVector places(count() * width, -1);
-  for (int64_t d = low; d <= high; ++d) {
-    bool left = (d >= 0 && superLeft) || (d <= 0 && subLeft);
-    int64_t offset = left ? 0 : width - length(d);
-    for (int64_t i = 0; i < length(d); ++i) {
-      int64_t row = i + std::max<int64_t>(-d, 0), column = i + std::max<int64_t>(d, 0);
-      places[(high - d) * width + offset + i] = row * columns + column;
-    }
-  }
-  return places;
-}
-
-IntVector Diagonals::packedOfMatrix() const {
-  IntVector places(rows * columns, -1);
-  for (auto [packed, place] : llvm::enumerate(matrixOfPacked()))
-    if (place >= 0)
-      places[place] = static_cast<int64_t>(packed);
-  return places;
-}
-
-std::optional<Diagonals> weir::tf::readDiagonals(NodeImport &n, Ints k, int64_t rows,
-                                                 int64_t columns) {
-  constexpr int64_t kMaxElements = 1 << 22;
-  if (k.empty() || k.size() > 2 || k.back() < k.front()) {
-    (void)n.invalid("found bounds of diagonals that are not ordered");
-    return std::nullopt;
-  }
-  std::optional<int64_t> elements = ShapedType::isDynamic(rows) || ShapedType::isDynamic(columns)
-                                        ? std::nullopt
-                                        : frontend::productOf({rows, columns});
-  if (!elements || *elements > kMaxElements) {
-    (void)n.unsupported("found matrices of unknown size, or of more than " + Twine(kMaxElements) +
-                        " elements");
-    return std::nullopt;
-  }
-  Diagonals diagonals{rows, columns, k.front(), k.back()};
-  auto isInside = [&](int64_t d) { return d == 0 || (d > -rows && d < columns); };
-  if (!isInside(k.front()) || !isInside(k.back())) {
-    (void)n.invalid("found a diagonal outside of the matrix");
-    return std::nullopt;
-  }
+std::optional<Diagonals> weir::tf::readDiagonals(NodeImport &n, size_t k) {
+  Diagonals diagonals;
+  diagonals.low = diagonals.high = n.intScalar(0);
   if (const AttrValue *align = n.attr("align")) {
     diagonals.superLeft = align->s == "LEFT_LEFT" || align->s == "LEFT_RIGHT";
     diagonals.subLeft = align->s == "LEFT_LEFT" || align->s == "RIGHT_LEFT";
   }
+  if (k >= n.inputCount())
+    return diagonals;
+  Value given = n.in(k);
+  if (!given)
+    return std::nullopt;
+  int64_t count = n.rank(given) == 0 ? 1 : n.dim(given, 0);
+  if (n.rank(given) > 1 || (!ShapedType::isDynamic(count) && count != 1 && count != 2)) {
+    (void)n.invalid("expected a diagonal k, or two bounds, got k of rank " + Twine(n.rank(given)) +
+                    (n.rank(given) == 1 ? " with " + Twine(count) + " numbers" : Twine()));
+    return std::nullopt;
+  }
+  if (ShapedType::isDynamic(count)) {
+    (void)n.unsupported("found a k of an open number of bounds; one or two are supported");
+    return std::nullopt;
+  }
+  if (auto known = constantIntegers(given)) {
+    if (known->back() < known->front()) {
+      (void)n.invalid("found bounds of diagonals that are not ordered");
+      return std::nullopt;
+    }
+    diagonals.low = n.intScalar(known->front());
+    diagonals.high = n.intScalar(known->back());
+    diagonals.isOne = known->front() == known->back();
+    return diagonals;
+  }
+  Value bounds = n.reshape(n.toI64(given), {count});
+  diagonals.low = n.pick(bounds, 0, 0);
+  diagonals.high = n.pick(bounds, 0, count - 1);
+  diagonals.isOne = count == 1;
+  if (!diagonals.isOne)
+    require(n, n.compare("le", diagonals.low, diagonals.high),
+            "bounds of diagonals are not ordered");
   return diagonals;
 }
 
-LogicalResult weir::tf::requireDiagonal(NodeImport &n, Value x, int64_t k) {
-  if (k == 0)
-    return success();
-  int64_t axis = n.rank(x) - (k < 0 ? 2 : 1), size = n.dim(x, axis);
-  double distance = std::abs(static_cast<double>(k));
-  if (ShapedType::isDynamic(size))
-    require(n, n.compare("gt", n.sizeOf(x, axis), distance),
-            "a diagonal lies outside of the matrix");
-  else if (static_cast<double>(size) <= distance)
-    return n.invalid("expected a diagonal inside of the matrix, got k = " + Twine(k) + " where " +
-                     Twine(size) + (k < 0 ? " rows" : " columns") + " are");
-  return success();
+LogicalResult weir::tf::requireInside(NodeImport &n, const Diagonals &d) {
+  auto inside = [&](Value k) {
+    Value within =
+        n.op<AndOp>(n.compare("lt", n.mul(k, -1.0), d.rows), n.compare("lt", k, d.columns));
+    return n.op<OrOp>(n.compare("eq", k, 0), within);
+  };
+  Value all = n.op<AndOp>(inside(d.low), inside(d.high));
+  if (auto known = constantIntegers(all); known && !known->front()) {
+    auto text = [](Value v) {
+      auto number = constantIntegers(v);
+      return number ? std::to_string(number->front()) : std::string("?");
+    };
+    return n.invalid("expected diagonals inside of the matrix, got k = " + text(d.low) +
+                     (d.isOne ? "" : " to " + text(d.high)) + " where " + text(d.rows) +
+                     " rows and " + text(d.columns) + " columns are");
+  }
+  require(n, all, "a diagonal lies outside of the matrix");
+  return success(all != nullptr);
 }
 
-Value weir::tf::pickPlaces(NodeImport &n, Value x, Ints places, Value otherwise) {
-  if (!x)
-    return {};
-  IntVector index(places);
-  SmallVector<bool> there;
-  bool any = false;
-  for (int64_t &place : index) {
-    there.push_back(place >= 0);
-    any |= place < 0;
-    place = std::max<int64_t>(place, 0);
+/// How many elements diagonal `k` has.
+static Value lengthOf(NodeImport &n, const Diagonals &d, Value low, Value high) {
+  return n.minimum(n.add(d.rows, n.minimum(high, 0.0)), n.sub(d.columns, n.maximum(low, 0.0)));
+}
+
+Value weir::tf::longestOf(NodeImport &n, const Diagonals &d) {
+  return lengthOf(n, d, d.low, d.high);
+}
+
+static Value counted(NodeImport &n, Value count) {
+  return n.op<IotaOp>(n.reshape(count, {1}), n.number(0), n.typeAttr(n.b.getI64Type()));
+}
+
+/// By how much diagonal `k` is pushed to the right.
+static Value offsetOf(NodeImport &n, const Diagonals &d, Value k) {
+  Value left;
+  auto add = [&](bool isLeft, StringRef predicate) {
+    Value here = n.compare(predicate, k, 0);
+    if (isLeft)
+      left = left ? n.op<OrOp>(left, here) : here;
+  };
+  add(d.superLeft, "ge");
+  add(d.subLeft, "le");
+  Value offset = n.sub(longestOf(n, d), lengthOf(n, d, k, k));
+  return left ? n.select(left, n.like(offset, 0), offset) : offset;
+}
+
+DiagonalPlaces weir::tf::placesInMatrix(NodeImport &n, const Diagonals &d) {
+  Value index = counted(n, longestOf(n, d)), k = d.low;
+  DiagonalPlaces at;
+  if (!d.isOne) {
+    Value count = n.add(n.sub(d.high, d.low), 1.0);
+    k = n.unsqueeze(n.sub(d.high, counted(n, count)), {1});
+    index = n.sub(index, offsetOf(n, d, k));
+    at.mask = n.op<AndOp>(n.compare("ge", index, 0), n.compare("lt", index, lengthOf(n, d, k, k)));
   }
-  Value picked = n.gather(x, n.ints(index), n.rank(x) - 1);
-  if (!any)
-    return picked;
-  auto type = RankedTensorType::get({static_cast<int64_t>(there.size())}, n.b.getI1Type());
-  Value mask = n.constant(DenseElementsAttr::get(type, ArrayRef<bool>(there)));
-  return n.select(mask, picked, otherwise);
+  Value row = n.sub(index, n.minimum(k, 0.0)), column = n.add(index, n.maximum(k, 0.0));
+  at.places = n.add(n.mul(row, d.columns), column);
+  return at;
+}
+
+DiagonalPlaces weir::tf::placesAmongPacked(NodeImport &n, const Diagonals &d) {
+  Value row = n.unsqueeze(counted(n, d.rows), {1}), column = counted(n, d.columns);
+  Value k = n.sub(column, row), index = n.minimum(row, column);
+  if (d.isOne)
+    return {index, n.compare("eq", k, d.low)};
+  index = n.add(index, offsetOf(n, d, k));
+  return {n.add(n.mul(n.sub(d.high, k), longestOf(n, d)), index),
+          n.op<AndOp>(n.compare("ge", k, d.low), n.compare("le", k, d.high))};
+}
+
+Value weir::tf::pickPlaces(NodeImport &n, Value x, const DiagonalPlaces &at, Value otherwise) {
+  if (!x || !at.places)
+    return {};
+  int64_t axis = n.rank(x) - 1, size = n.dim(x, axis);
+  if (!at.mask)
+    return n.gather(x, at.places, axis);
+  Value places = n.select(at.mask, at.places, n.intScalar(0));
+  if (size == 0 || ShapedType::isDynamic(size)) {
+    // There may be no element to take where none is meant: one more is.
+    Value shape = n.ints({1});
+    if (axis > 0)
+      shape = n.concat({n.shapeSlice(x, 0, axis), shape}, 0);
+    x = n.concat({x, n.expandTo(n.like(x, 0), shape)}, axis);
+  }
+  return n.select(at.mask, n.gather(x, places, axis), otherwise);
 }

@@ -12,32 +12,39 @@
 
 namespace weir::tf {
 
-/// Diagonals `low` to `high` of matrices of a known size, packed as rows
-/// [high - low + 1, longest], the highest first. Which way shorter ones are
-/// pushed is `align`'s business.
+/// Diagonals `low` to `high` of matrices of `rows` by `columns`, scalars of i64 that the run may
+/// compute, packed as rows [high - low + 1, longest], the highest first; one diagonal is a row
+/// without that dimension. Which way shorter ones are pushed is `align`'s business.
 struct Diagonals {
-  int64_t rows, columns, low, high;
+  Value rows, columns, low, high;
+  /// Whether there is one: known, or that k has one number.
+  bool isOne = true;
   bool superLeft = true, subLeft = true;
-
-  int64_t length(int64_t d) const;
-  int64_t longest() const;
-  int64_t count() const { return high - low + 1; }
-  /// For each element of a matrix, row by row, its place among the packed
-  /// diagonals, or -1.
-  IntVector packedOfMatrix() const;
-  /// For each packed element its place in the matrix, or -1: filling.
-  IntVector matrixOfPacked() const;
 };
 
-/// Reads `k` (one diagonal or two bounds) and the attribute `align`.
-std::optional<Diagonals> readDiagonals(NodeImport &n, Ints k, int64_t rows, int64_t columns);
+/// The places of packed elements in matrices, or of matrices' elements among packed ones, and which
+/// of them are there.
+struct DiagonalPlaces {
+  Value places, mask;
+};
 
-/// Fails unless the matrices of `x` have diagonal `k`; 0 each has.
-LogicalResult requireDiagonal(NodeImport &n, Value x, int64_t k);
+/// Reads input `k` (one diagonal or two bounds; none: the main diagonal) and the attribute `align`.
+std::optional<Diagonals> readDiagonals(NodeImport &n, size_t k);
 
-/// Elements of the flattened last dimension of `x` at constant `places`;
-/// `otherwise` (a scalar, or as large as the result) where a place is -1.
-Value pickPlaces(NodeImport &n, Value x, Ints places, Value otherwise);
+/// Fails, or ends the run, unless the matrices have all of the diagonals; 0 each has.
+LogicalResult requireInside(NodeImport &n, const Diagonals &diagonals);
+
+/// How many elements the longest has, a scalar.
+Value longestOf(NodeImport &n, const Diagonals &diagonals);
+
+/// Of each packed element, [count, longest] or [longest], the place in a matrix, row by row.
+DiagonalPlaces placesInMatrix(NodeImport &n, const Diagonals &diagonals);
+/// Of each element of a matrix, [rows, columns], the place among packed ones.
+DiagonalPlaces placesAmongPacked(NodeImport &n, const Diagonals &diagonals);
+
+/// Elements of the last dimension of `x` at places; `otherwise` (a scalar, or as large as the
+/// result) where there is none.
+Value pickPlaces(NodeImport &n, Value x, const DiagonalPlaces &at, Value otherwise);
 
 } // namespace weir::tf
 

@@ -6,10 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/tensorflow/Diagonals.h"
+#include "compiler/frontend/tensorflow/RuntimeAxes.h"
 #include "compiler/frontend/tensorflow/Sparse.h"
-
-#include <algorithm>
-#include <cstdlib>
 
 using namespace mlir;
 using namespace weir;
@@ -22,26 +20,9 @@ static Value positions(NodeImport &n, Value v, int64_t dim, int64_t axis, int64_
   return n.unsqueeze(index, axesFrom(1, rank - axis));
 }
 
-/// Whether an element of a matrix lies on diagonal `k`: [rows, columns].
-static Value onDiagonal(NodeImport &n, Value matrix, int64_t k) {
-  int64_t rank = n.rank(matrix);
-  Value row = positions(n, matrix, rank - 2, 0, 2);
-  Value column = positions(n, matrix, rank - 1, 1, 2);
-  return n.compare("eq", n.add(row, static_cast<double>(k)), column);
-}
-
 //===----------------------------------------------------------------------===//
 // Diagonals
 //===----------------------------------------------------------------------===//
-
-/// The integers of an optional input; `fallback` where there is none.
-static std::optional<IntVector> intsOr(NodeImport &n, size_t i, int64_t fallback) {
-  if (i >= n.inputCount())
-    return IntVector{fallback};
-  return n.constantInts(i);
-}
-
-static bool isBand(const IntVector &k) { return k.size() == 2 && k[0] != k[1]; }
 
 /// x with its last `count` dimensions as one.
 static Value flattenLast(NodeImport &n, Value x, int64_t count) {
@@ -52,82 +33,67 @@ static Value flattenLast(NodeImport &n, Value x, int64_t count) {
   return n.reshapeTo(x, shape);
 }
 
-/// x with its last dimension as matrices.
-static Value asMatrices(NodeImport &n, Value x, int64_t rows, int64_t columns) {
-  if (!x)
-    return {};
-  Value shape = n.ints({rows, columns});
-  if (n.rank(x) > 1)
-    shape = n.concat({n.shapeSlice(x, 0, n.rank(x) - 1), shape}, 0);
-  return n.reshapeTo(x, shape);
+/// The rows or columns that input `i` asks for, a scalar; negative where it leaves them open.
+static Value sideOf(NodeImport &n, size_t i) {
+  return i < n.inputCount() ? n.toScalar(n.toI64(n.in(i))) : n.intScalar(-1);
 }
 
-/// Packed diagonals become matrices.
-static LogicalResult bandToMatrix(NodeImport &n, Value x, const IntVector &k, int64_t rows,
-                                  int64_t columns, Value fill) {
-  int64_t longest = n.dim(x, n.rank(x) - 1);
-  if (n.rank(x) < 2 || ShapedType::isDynamic(longest))
-    return n.unsupported("found diagonals of unknown length");
-  int64_t leastRows = longest - std::min<int64_t>(k[1], 0),
-          leastColumns = longest + std::max<int64_t>(k[0], 0);
-  if (rows < 0 && columns < 0)
-    rows = columns = std::max(leastRows, leastColumns);
-  rows = rows < 0 ? leastRows : rows;
-  columns = columns < 0 ? leastColumns : columns;
-  auto diagonals = readDiagonals(n, k, rows, columns);
-  if (!diagonals)
-    return failure();
-  if (diagonals->longest() != longest || n.dim(x, n.rank(x) - 2) != diagonals->count())
-    return n.invalid("found diagonals that do not fit the matrix");
-  Value flat = pickPlaces(n, flattenLast(n, x, 2), diagonals->packedOfMatrix(), fill);
-  return n.result(asMatrices(n, flat, rows, columns));
+/// `given`, or `otherwise` where it is negative.
+static Value sideOr(NodeImport &n, Value given, Value otherwise) {
+  if (auto known = given ? constantIntegers(given) : std::nullopt)
+    return known->front() < 0 ? otherwise : given;
+  return n.select(n.compare("lt", given, 0), otherwise, given);
 }
 
-/// Vectors become diagonals of square matrices.
+/// Vectors, or packed diagonals, become diagonals of matrices.
 static LogicalResult matrixDiag(NodeImport &n) {
   Value x = n.in(0);
   if (!x)
     return failure();
-  if (n.rank(x) < 1)
-    return n.invalid("found a scalar");
-  auto k = intsOr(n, 1, 0), rows = intsOr(n, 2, -1), columns = intsOr(n, 3, -1);
-  if (!k || !rows || !columns)
-    return failure();
-  if (k->empty())
-    return n.invalid("found no diagonal");
-  int64_t at = k->front();
-  Value fill = n.inputCount() > 4 ? n.in(4) : n.like(x, 0);
-  if (isBand(*k))
-    return bandToMatrix(n, x, *k, rows->front(), columns->front(), fill);
   int64_t rank = n.rank(x);
-  // Element [i, j] is x[min(i, j)] where j - i = k.
-  Value size = n.sizeOf(x, rank - 1);
+  auto diagonals = readDiagonals(n, 1);
+  if (!diagonals)
+    return failure();
+  Diagonals &d = *diagonals;
+  if (rank < (d.isOne ? 1 : 2))
+    return n.invalid("expected rank " + Twine(d.isOne ? 1 : 2) + " or more, got " + Twine(rank));
+  if (!d.isOne && !constantIntegers(d.low))
+    return n.unsupported("found two bounds of diagonals that only the run knows, so that the rank "
+                         "of the result is open; a single k is supported");
+  Value length = n.toScalar(n.sizeOf(x, rank - 1));
+  Value leastRows = n.sub(length, n.minimum(d.high, 0.0));
+  Value leastColumns = n.add(length, n.maximum(d.low, 0.0));
   // Square unless one side is given; then the other is as small as can be.
-  bool isSquare = rows->front() < 0 && columns->front() < 0;
-  auto sizeFrom = [&](const IntVector &given, int64_t offset) -> Value {
-    if (isSquare)
-      return n.add(size, n.ints({std::abs(at)}));
-    return given.front() >= 0 ? n.ints({given.front()}) : n.add(size, n.ints({offset}));
+  Value rows = sideOf(n, 2), columns = sideOf(n, 3), square = n.maximum(leastRows, leastColumns);
+  auto least = [&](Value given, Value side) {
+    auto known = given ? constantIntegers(given) : std::nullopt;
+    if (known)
+      return known->front() < 0 ? square : side;
+    return n.select(n.compare("lt", given, 0), square, side);
   };
-  Value height = sizeFrom(*rows, std::max<int64_t>(-at, 0));
-  Value width = sizeFrom(*columns, std::max<int64_t>(at, 0));
-  Type i64 = n.b.getI64Type();
-  Value row = n.unsqueeze(n.op<IotaOp>(height, n.number(0), n.typeAttr(i64)), {1});
-  Value column = n.op<IotaOp>(width, n.number(0), n.typeAttr(i64));
-  Value on = n.compare("eq", n.add(row, static_cast<double>(at)), column);
-  Value index = n.minimum(row, column);
-  if (int64_t length = n.dim(x, rank - 1); length == 0 || ShapedType::isDynamic(length)) {
-    // There may be no element to take beside the diagonal: one more is.
-    Value shape = n.ints({1});
-    if (rank > 1)
-      shape = n.concat({n.shapeSlice(x, 0, rank - 1), shape}, 0);
-    x = n.concat({x, n.expandTo(n.like(x, 0), shape)}, rank - 1);
-    index = n.minimum(index, n.toScalar(size));
-  } else {
-    index = n.minimum(index, n.sub(n.toScalar(size), 1.0));
-  }
-  Value spread = n.gather(x, index, rank - 1);
-  return n.result(n.select(on, spread, fill));
+  d.rows = sideOr(n, rows, least(columns, leastRows));
+  d.columns = sideOr(n, columns, least(rows, leastColumns));
+  Value fits = n.compare("eq", longestOf(n, d), length);
+  if (!d.isOne)
+    fits = n.op<AndOp>(
+        fits, n.compare("eq", n.toScalar(n.sizeOf(x, rank - 2)), n.add(n.sub(d.high, d.low), 1.0)));
+  if (auto known = fits ? constantIntegers(fits) : std::nullopt; known && !known->front())
+    return n.invalid("found diagonals that do not fit the matrix");
+  require(n, fits, "diagonals do not fit the matrix");
+  Value packed = d.isOne ? x : flattenLast(n, x, 2);
+  Value fill = n.inputCount() > 4 ? n.in(4) : n.like(x, 0);
+  return n.result(pickPlaces(n, packed, placesAmongPacked(n, d), fill));
+}
+
+/// The tensor without its dimension before the last, where that turns out to be 1.
+static Value withoutSingleBand(NodeImport &n, Value x) {
+  int64_t rank = n.rank(x);
+  Value shape = n.shapeOf(x);
+  Value isBand = n.compare("ne", n.slice(shape, 0, rank - 2, rank - 1), 1);
+  Value yes = n.constant(DenseElementsAttr::get(RankedTensorType::get({1}, n.b.getI1Type()), true));
+  SmallVector<Value> kept(rank, yes);
+  kept[rank - 2] = isBand;
+  return boxOf(n, x, take(n, shape, whereTrue(n, n.concat(kept, 0))));
 }
 
 static LogicalResult matrixDiagPart(NodeImport &n) {
@@ -137,32 +103,17 @@ static LogicalResult matrixDiagPart(NodeImport &n) {
   int64_t rank = n.rank(x);
   if (rank < 2)
     return n.invalid("expected rank 2 or more, got " + Twine(rank));
-  auto k = intsOr(n, 1, 0);
-  if (!k)
+  auto diagonals = readDiagonals(n, 1);
+  if (!diagonals)
     return failure();
-  if (k->empty())
-    return n.invalid("found no diagonal");
-  if (isBand(*k)) {
-    auto diagonals = readDiagonals(n, *k, n.dim(x, rank - 2), n.dim(x, rank - 1));
-    if (!diagonals)
-      return failure();
-    Value fill = n.inputCount() > 2 ? n.in(2) : n.like(x, 0);
-    Value flat = pickPlaces(n, flattenLast(n, x, 2), diagonals->matrixOfPacked(), fill);
-    return n.result(asMatrices(n, flat, diagonals->count(), diagonals->longest()));
-  }
-  if (failed(requireDiagonal(n, x, k->front())))
+  diagonals->rows = n.toScalar(n.sizeOf(x, rank - 2));
+  diagonals->columns = n.toScalar(n.sizeOf(x, rank - 1));
+  if (failed(requireInside(n, *diagonals)))
     return failure();
-  int64_t at = k->front(), skipRows = std::max<int64_t>(-at, 0),
-          skipColumns = std::max<int64_t>(at, 0);
-  Value length = n.minimum(n.sub(n.sizeOf(x, rank - 2), n.ints({skipRows})),
-                           n.sub(n.sizeOf(x, rank - 1), n.ints({skipColumns})));
-  // One flat dimension, in which the diagonal is every (columns + 1)-th.
-  Value flat = flattenLast(n, x, 2);
-  Value columns = n.sizeOf(x, rank - 1);
-  Value index = n.op<IotaOp>(length, n.number(0), n.typeAttr(n.b.getI64Type()));
-  Value first = n.add(n.mul(columns, n.ints({skipRows})), n.ints({skipColumns}));
-  index = n.add(n.mul(index, n.add(columns, 1.0)), first);
-  return n.result(n.gather(flat, index, rank - 2));
+  Value fill = n.inputCount() > 2 ? n.in(2) : n.like(x, 0);
+  Value part = pickPlaces(n, flattenLast(n, x, 2), placesInMatrix(n, *diagonals), fill);
+  bool isOpen = !diagonals->isOne && !constantIntegers(diagonals->low);
+  return n.result(part && isOpen ? withoutSingleBand(n, part) : part);
 }
 
 static LogicalResult matrixSetDiag(NodeImport &n) {
@@ -170,40 +121,31 @@ static LogicalResult matrixSetDiag(NodeImport &n) {
   if (!x || !diagonal)
     return failure();
   int64_t rank = n.rank(x);
-  auto k = intsOr(n, 2, 0);
-  if (!k)
+  auto diagonals = readDiagonals(n, 2);
+  if (!diagonals)
     return failure();
-  if (k->empty() || rank < 2 || n.rank(diagonal) < 1)
+  Diagonals &d = *diagonals;
+  if (rank < 2 || n.rank(diagonal) < 1)
     return n.invalid("found ranks " + Twine(rank) + " and " + Twine(n.rank(diagonal)));
-  if (isBand(*k)) {
-    int64_t rows = n.dim(x, rank - 2), columns = n.dim(x, rank - 1);
-    auto diagonals = readDiagonals(n, *k, rows, columns);
-    if (!diagonals || n.rank(diagonal) < 2)
-      return failure();
-    Value flat = pickPlaces(n, flattenLast(n, diagonal, 2), diagonals->packedOfMatrix(),
-                            flattenLast(n, x, 2));
-    return n.result(asMatrices(n, flat, rows, columns));
+  d.rows = n.toScalar(n.sizeOf(x, rank - 2));
+  d.columns = n.toScalar(n.sizeOf(x, rank - 1));
+  if (failed(requireInside(n, d)))
+    return failure();
+  // Of two bounds that are one the diagonal has a dimension less.
+  if (!d.isOne && !constantIntegers(d.low) && n.rank(diagonal) == rank - 1) {
+    require(n, n.compare("eq", d.low, d.high), "several diagonals need a dimension of their own");
+    d.isOne = true;
   }
-  if (failed(requireDiagonal(n, x, k->front())))
+  Value count = n.reshape(n.add(n.sub(d.high, d.low), 1.0), {1});
+  Value length = n.reshape(longestOf(n, d), {1}), batch = n.shapeSlice(x, 0, rank - 2);
+  if (failed(requireShape(
+          n, diagonal,
+          n.concat(d.isOne ? ArrayRef<Value>{batch, length} : ArrayRef<Value>{batch, count, length},
+                   0),
+          d.isOne ? "a diagonal" : "diagonals")))
     return failure();
-  if (k->size() == 2 && n.rank(diagonal) == rank)
-    diagonal = n.squeeze(diagonal, {rank - 2});
-  // As many elements as lie on the diagonal.
-  int64_t at = k->front();
-  Value height = n.sizeOf(x, rank - 2), width = n.sizeOf(x, rank - 1);
-  Value below = at < 0 ? n.add(height, double(at)) : height;
-  Value before = at > 0 ? n.sub(width, n.ints({at})) : width;
-  Value length = n.minimum(below, before);
-  if (failed(requireShape(n, diagonal, n.concat({n.shapeSlice(x, 0, rank - 2), length}, 0),
-                          "a diagonal")))
-    return failure();
-  Value on = onDiagonal(n, x, k->front());
-  Value row = positions(n, x, rank - 2, 0, 2);
-  Value column = positions(n, x, rank - 1, 1, 2);
-  Value index = n.minimum(row, column);
-  index = n.minimum(index, n.sub(n.toScalar(n.sizeOf(diagonal, n.rank(diagonal) - 1)), 1.0));
-  Value spread = n.gather(diagonal, index, n.rank(diagonal) - 1);
-  return n.result(n.select(on, spread, x));
+  Value packed = d.isOne ? diagonal : flattenLast(n, diagonal, 2);
+  return n.result(pickPlaces(n, packed, placesAmongPacked(n, d), x));
 }
 
 static LogicalResult matrixBandPart(NodeImport &n) {
@@ -283,7 +225,11 @@ static LogicalResult compareAndBitpack(NodeImport &n) {
   int64_t rank = n.rank(x);
   Type u8 = IntegerType::get(n.b.getContext(), 8, IntegerType::Unsigned);
   Value bits = n.isBool(x) ? x : n.compare("gt", x, threshold);
-  Value shape = n.concat({n.ints({-1}), n.ints({8})}, 0);
+  if (rank < 1)
+    return n.invalid("found a scalar; expected a last dimension of eights");
+  Value last = n.sizeOf(x, rank - 1), bytes = n.div(last, 8.0);
+  require(n, n.compare("eq", n.mul(bytes, 8.0), last), "the last dimension is no multiple of 8");
+  Value shape = n.concat({bytes, n.ints({8})}, 0);
   if (rank > 1)
     shape = n.concat({n.shapeSlice(x, 0, rank - 1), shape}, 0);
   Value groups = n.cast(n.reshapeTo(bits, shape), n.b.getI32Type());

@@ -1,0 +1,19 @@
+
+3
+x0Placeholder*
+dtype0*
+shape
+:
+E
+x1Placeholder*
+dtype0*%
+shape:ÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿ
+/
+x2Placeholder*
+dtype0*
+shape:
+C
+nodeMatrixSetDiagV3x0x1x2*
+T0*
+align
+LEFT_RIGHT"ª
