@@ -27,7 +27,9 @@ Value weir::onnx::unpackBits(NodeImport &n, Value bytes, int64_t bits) {
   Value all = n.concat(parts, n.rank(wide));
   if (!all)
     return {};
-  return n.reshapeTo(all, n.concat({n.shapeSlice(all, 0, n.rank(wide) - 1), n.ints({-1})}, 0));
+  int64_t last = n.rank(wide) - 1;
+  return n.reshapeTo(all,
+                     n.concat({n.shapeSlice(all, 0, last), n.sizeProduct(all, last, last + 2)}, 0));
 }
 
 /// The elements of a constant; empty where it is none.

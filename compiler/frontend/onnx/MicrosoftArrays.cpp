@@ -92,7 +92,8 @@ Value Crop::picked(Value rows, Value columns) {
   Value y = n.unsqueeze(within(rows, 2), {2}), across = n.unsqueeze(within(columns, 3), {1});
   Value height = n.toScalar(n.sizeOf(x, 2)), width = n.toScalar(n.sizeOf(x, 3));
   Value flat =
-      n.reshapeTo(n.transpose(x, {0, 2, 3, 1}), n.concat({n.ints({-1}), n.sizeOf(x, 1)}, 0));
+      n.reshapeTo(n.transpose(x, {0, 2, 3, 1}),
+                  n.concat({n.mul(n.sizeOf(x, 0), n.sizeProduct(x, 2, 4)), n.sizeOf(x, 1)}, 0));
   Value at = n.add(n.mul(n.add(n.mul(image, height), y), width), across);
   return n.gather(flat, at, 0);
 }

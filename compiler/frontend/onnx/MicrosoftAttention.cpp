@@ -231,9 +231,10 @@ LogicalResult rotaryEmbedding(NodeImport &n) {
     y = x;
   else if (heads) // else the caches say how wide a head is
     y = separateHeads(n, x, heads);
-  else
-    y = n.reshapeTo(
-        x, n.concat({n.shapeSlice(x, 0, 2), n.ints({-1}), n.mul(n.sizeOf(cosines, 1), 2.0)}, 0));
+  else {
+    Value width = n.mul(n.sizeOf(cosines, 1), 2.0), heads = n.div(n.sizeOf(x, 2), width);
+    y = n.reshapeTo(x, n.concat({n.shapeSlice(x, 0, 2), heads, width}, 0));
+  }
   if (!y)
     return failure();
   Type i64 = n.b.getI64Type();

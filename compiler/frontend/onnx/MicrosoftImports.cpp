@@ -307,7 +307,8 @@ LogicalResult biasSoftmax(NodeImport &n) {
     return failure();
   if (*axis == n.rank(x) - 1)
     return n.result(n.softmax(x, *axis));
-  Value flat = n.reshapeTo(x, n.concat({n.shapeSlice(x, 0, *axis), n.ints({-1})}, 0));
+  Value flat =
+      n.reshapeTo(x, n.concat({n.shapeSlice(x, 0, *axis), n.sizeProduct(x, *axis, n.rank(x))}, 0));
   return n.result(n.reshapeTo(n.softmax(flat, *axis), n.shapeOf(x)));
 }
 
@@ -338,7 +339,8 @@ Value groupNormalized(NodeImport &n, Value x) {
   if (!n.isMultiple(planar, 1, groups, "groups"))
     return {};
   Value wide = n.widen(planar);
-  Value grouped = n.reshapeTo(wide, n.concat({n.sizeOf(wide, 0), n.ints({groups, -1})}, 0));
+  Value inner = n.div(n.sizeProduct(wide, 1, n.rank(wide)), double(groups));
+  Value grouped = n.reshapeTo(wide, n.concat({n.sizeOf(wide, 0), n.ints({groups}), inner}, 0));
   Value centred = n.sub(grouped, n.reduce(grouped, "mean", {2}, true));
   Value variance = n.reduce(n.mul(centred, centred), "mean", {2}, true);
   Value y = n.mul(centred, n.op<RsqrtOp>(n.add(variance, realOr(n, "epsilon", 1e-5))));

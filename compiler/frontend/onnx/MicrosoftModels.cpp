@@ -201,8 +201,9 @@ Value Mixture::activated(Value y, Value rows, Value index) {
     if (n.has(third.weights))
       return gated(y, layer(rows, third, index));
     bool halves = n.i("swiglu_fusion") == 2; // else pairs
-    Value parts = n.concat({n.sizeOf(y, 0), halves ? n.ints({2, -1}) : n.ints({-1, 2})}, 0);
-    Value both = n.reshapeTo(y, parts);
+    Value two = n.ints({2}), width = n.div(n.sizeOf(y, 1), 2.0);
+    Value both =
+        n.reshapeTo(y, n.concat({n.sizeOf(y, 0), halves ? two : width, halves ? width : two}, 0));
     return gated(n.pick(both, halves ? 1 : 2, 0), n.pick(both, halves ? 1 : 2, 1));
   }
   if (activation == "relu")

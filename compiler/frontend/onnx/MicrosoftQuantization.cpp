@@ -104,7 +104,8 @@ LogicalResult qSoftmax(NodeImport &n) {
   if (n.i("opset") >= 13)
     return round(n.softmax(x, *axis));
   // Before opset 13 the dimensions from the axis on are one.
-  Value flat = n.reshapeTo(x, n.concat({n.shapeSlice(x, 0, *axis), n.ints({-1})}, 0));
+  Value flat =
+      n.reshapeTo(x, n.concat({n.shapeSlice(x, 0, *axis), n.sizeProduct(x, *axis, n.rank(x))}, 0));
   Value y = n.softmax(flat, *axis);
   return round(n.reshapeTo(y, n.shapeOf(x)));
 }

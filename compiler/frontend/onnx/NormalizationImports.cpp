@@ -125,7 +125,8 @@ LogicalResult groupNorm(NodeImport &n) {
                        : !n.hasOneEach(v, x, 1, what))
       return failure();
   Value shape = n.shapeOf(x);
-  Value grouped = n.reshapeTo(x, n.concat({n.sizeOf(x, 0), n.ints({groups, -1})}, 0));
+  Value inner = n.div(n.sizeProduct(x, 1, rank), double(groups));
+  Value grouped = n.reshapeTo(x, n.concat({n.sizeOf(x, 0), n.ints({groups}), inner}, 0));
   Value y = standardize(n, grouped, {2}, n.f("epsilon"));
   if (n.version < 21) {
     // One scale a group, which covers that group's channels.

@@ -287,10 +287,14 @@ static Value filterByPlaces(NodeImport &n, Value x, Value gradient, const Window
   RunTimePads border = runTimePads(n, windows, spatialSizesOf(n, windows, x), window);
   Value padded = padAtRunTime(n, x, windows, border, n.like(x, 0));
   int64_t channels = filterShape[spatial], outputs = filterShape[spatial + 1];
+  auto asRows = [&](Value v, int64_t columns) { // of which there may be none
+    Value rows = v ? n.sizeProduct(v, 0, spatial + 1) : v;
+    return n.reshapeTo(v, n.concat({rows, n.ints({columns})}, 0));
+  };
   Value dy = isDepthwise ? n.reshapeTo(gradient, n.concat({n.shapeSlice(gradient, 0, spatial + 1),
                                                            n.ints({channels, outputs})},
                                                           0))
-                         : n.reshape(gradient, {-1, outputs});
+                         : asRows(gradient, outputs);
   SmallVector<Value> parts;
   for (int64_t place = 0; place < places; ++place) {
     SmallVector<Value> starts, ends;
@@ -311,7 +315,7 @@ static Value filterByPlaces(NodeImport &n, Value x, Value gradient, const Window
       parts.push_back(n.reduce(n.mul(met ? n.unsqueeze(met, {spatial + 2}) : met, dy), "sum",
                                axesFrom(0, spatial + 1), false));
     else
-      parts.push_back(n.op<DotGeneralOp>(n.reshape(met, {-1, channels}), dy, n.list({}), n.list({}),
+      parts.push_back(n.op<DotGeneralOp>(asRows(met, channels), dy, n.list({}), n.list({}),
                                          n.list({0}), n.list({0}), n.typeAttr(n.element(x))));
   }
   return n.reshape(n.stack(parts, 0), filterShape);

@@ -303,7 +303,7 @@ static LogicalResult dynamicPartition(NodeImport &n) {
   if (rank != 1) {
     // The partitioned dimensions become one.
     Value rest = n.shapeSlice(x, rank, n.rank(x));
-    x = n.reshapeTo(x, n.concat({n.ints({-1}), rest}, 0));
+    x = n.reshapeTo(x, n.concat({n.sizeProduct(x, 0, rank), rest}, 0));
     parts = n.reshape(parts, {-1});
   }
   double count = static_cast<double>(n.i("num_partitions"));

@@ -29,7 +29,8 @@ static LogicalResult requireOnePlaceEach(NodeImport &n, Value indices, Value sha
   int64_t last = n.rank(indices) - 1, length = last < 0 ? -1 : n.dim(indices, last);
   if (length < 0)
     return n.unsupported("found strings to be scattered by indices of unknown length");
-  Value tuples = n.toI64(n.reshape(indices, {-1, length}));
+  Value count = n.sizeProduct(indices, 0, last);
+  Value tuples = n.toI64(n.reshapeTo(indices, n.concat({count, n.ints({length})}, 0)));
   Value sizes = n.slice(n.toI64(shape), 0, 0, length);
   require(n, n.op<AndOp>(n.compare("ge", tuples, 0), n.compare("lt", tuples, sizes)),
           "an index is out of range");
