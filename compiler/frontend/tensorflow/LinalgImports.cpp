@@ -136,13 +136,10 @@ static LogicalResult matrixSetDiag(NodeImport &n) {
     require(n, n.compare("eq", d.low, d.high), "several diagonals need a dimension of their own");
     d.isOne = true;
   }
-  Value count = n.reshape(n.add(n.sub(d.high, d.low), 1.0), {1});
-  Value length = n.reshape(longestOf(n, d), {1}), batch = n.shapeSlice(x, 0, rank - 2);
-  if (failed(requireShape(
-          n, diagonal,
-          n.concat(d.isOne ? ArrayRef<Value>{batch, length} : ArrayRef<Value>{batch, count, length},
-                   0),
-          d.isOne ? "a diagonal" : "diagonals")))
+  SmallVector<Value> shape = {n.shapeSlice(x, 0, rank - 2), n.reshape(longestOf(n, d), {1})};
+  if (!d.isOne)
+    shape.insert(shape.begin() + 1, n.reshape(n.add(n.sub(d.high, d.low), 1.0), {1}));
+  if (failed(requireShape(n, diagonal, n.concat(shape, 0), d.isOne ? "a diagonal" : "diagonals")))
     return failure();
   Value packed = d.isOne ? diagonal : flattenLast(n, diagonal, 2);
   return n.result(pickPlaces(n, packed, placesAmongPacked(n, d), x));
