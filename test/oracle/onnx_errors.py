@@ -17,6 +17,7 @@ import numpy as np
 from onnx import helper, numpy_helper
 
 import cases
+import onnx_open
 import onnx_single
 import values
 from onnx_source import Singles
@@ -109,7 +110,7 @@ class Errors(Singles):
         if MEANS.search(case.operation) and not operands[0].size:
             return "refused", "the mean of nothing, which ONNX leaves open"
         try:
-            onnx_single.reject_operands(node.op_type, operands, {
+            onnx_open.reject_operands(node.op_type, operands, {
                 a.name: helper.get_attribute_value(a) for a in node.attribute})
         except cases.Reject as why:
             return "refused", str(why)

@@ -13,6 +13,7 @@ import onnx
 from onnx import TensorProto, helper
 
 import cases
+import onnx_open
 import onnx_oracle
 import onnx_roles
 import onnx_single
@@ -81,7 +82,7 @@ class Drawing:
                 continue  # the reference evaluator takes a tensor for a sequence
             try:
                 drawn = onnx_single.Draw(random, schema, self.known.get(source)).draw()
-                onnx_single.reject_open(schema, drawn)
+                onnx_open.reject_open(schema, drawn)
             except (cases.Reject, ValueError, IndexError, TypeError, OverflowError,
                     ZeroDivisionError):
                 continue

@@ -10,11 +10,13 @@ A rule of shapes lists an operator's inputs: `A[B...,M,K]{transA} C[M,N]~ I[P...
   M       a size; the same letter is the same size in all inputs
   C*g     a product; small letters are small numbers from 1 on
   S...    a list of sizes; K... is a list of small ones, as long as S...
+  ~S...   such a list, broadcast to it
   [X@axis]  the sizes of input X from the attribute's axis on
+  [X.axis]  its size there (without the attribute, of dimension 1)
   {a}     the last two are exchanged where attribute a is not 0
   ~       broadcast to that
   :role   how its elements are drawn (ROLES)
-Operators without one broadcast their inputs. Inputs that are not listed go by
+Of several rules of one operator one is drawn. Operators without one broadcast their inputs. Inputs that are not listed go by
 their name (BY_NAME), else are broadcast to the first.
 """
 
@@ -70,20 +72,27 @@ WEIGHTS = re.compile(r"^(RNN|GRU|LSTM)$|Attention|Rotary|Conv")
 POOL = "X[N,C,S...]"
 SCALES = "x_scale[]:scale x_zero_point[]:zero"
 RULES = {
-    "MatMul": "A[B...,M,K] B[B...,K,N]",
-    "MatMulInteger": "A[B...,M,K] B[K,N] a_zero_point[]:zero b_zero_point[]:zero",
+    "MatMul": ("A[B...,M,K] B[B...,K,N]", "A[~B...,M,K] B[~B...,K,N]", "A[K] B[~B...,K,N]", "A[~B...,M,K] B[K]",
+               "A[K] B[K]"),
+    "MatMulInteger": ("A[B...,M,K] B[K,N] a_zero_point[]:zero b_zero_point[]:zero",
+                      "A[~B...,M,K] B[~B...,K,N] a_zero_point[]:zero b_zero_point[]:zero",
+                      "A[B...,M,K] B[K,N] a_zero_point[]:zero b_zero_point[N]:zero"),
     "MatMulIntegerToFloat": "A[M,K] B[K,N] a_scale[]:scale b_scale[]:scale a_zero_point[]:zero"
                             " b_zero_point[]:zero bias[N]",
     "DynamicQuantizeMatMul": "A[M,K] B[K,N] b_scale[]:scale b_zero_point[]:zero bias[N]",
     "MatMulInteger16": "A[M,K] B[K,N]",
-    "QLinearMatMul": "a[M,K] a_scale[]:scale a_zero_point[]:zero b[K,N] b_scale[]:scale"
-                     " b_zero_point[]:zero y_scale[]:scale y_zero_point[]:zero",
+    "QLinearMatMul": ("a[M,K] a_scale[]:scale a_zero_point[]:zero b[K,N] b_scale[]:scale"
+                      " b_zero_point[]:zero y_scale[]:scale y_zero_point[]:zero",
+                      "a[~B...,M,K] a_scale[]:scale a_zero_point[]:zero b[~B...,K,N] b_scale[]:scale"
+                      " b_zero_point[]:zero y_scale[]:scale y_zero_point[]:zero",
+                      "a[B...,M,K] a_scale[]:scale a_zero_point[]:zero b[K,N] b_scale[N]:scale"
+                      " b_zero_point[N]:zero y_scale[]:scale y_zero_point[]:zero"),
     "QGemm": "A[M,K]{transA} a_scale[]:scale a_zero_point[]:zero B[K,N]{transB} b_scale[]:scale"
              " b_zero_point[]:zero C[M,N]~ y_scale[]:scale y_zero_point[]:zero",
     "Gemm": "A[M,K]{transA} B[K,N]{transB} C[M,N]~",
     "FusedGemm": "A[M,K]{transA} B[K,N]{transB} C[M,N]~",
     "GemmFastGelu": "X[B...,M,K] W[K,N] bias[N]",
-    "FusedMatMul": "A[B...,M,K]{transA} B[B...,K,N]{transB}",
+    "FusedMatMul": "A[~B...,M,K]{transA} B[~B...,K,N]{transB}",
     "TransposeMatMul": "A[B...,M,K]{transA} B[B...,K,N]{transB}",
     "FusedMatMulActivation": "A[B...,M,K]{transA} B[B...,K,N]{transB}",
     "Conv": "X[N,C*g,S...] W[M*g,C,K...] B[M*g]",
@@ -92,9 +101,12 @@ RULES = {
     "NhwcFusedConv": "X[N,S...,C*g] W[M*g,C,K...] B[M*g]",
     "ConvTranspose": "X[N,C*g,S...] W[C*g,M,K...] B[M*g]",
     "ConvInteger": "x[N,C*g,S...] w[M*g,C,K...] x_zero_point[]:zero w_zero_point[]:zero",
-    "QLinearConv": "x[N,C*g,S...] x_scale[]:scale x_zero_point[]:zero w[M*g,C,K...]"
-                   " w_scale[]:scale w_zero_point[]:zero y_scale[]:scale y_zero_point[]:zero"
-                   " B[M*g]",
+    "QLinearConv": ("x[N,C*g,S...] x_scale[]:scale x_zero_point[]:zero w[M*g,C,K...]"
+                    " w_scale[]:scale w_zero_point[]:zero y_scale[]:scale y_zero_point[]:zero"
+                    " B[M*g]",
+                    "x[N,C*g,S...] x_scale[]:scale x_zero_point[]:zero w[M*g,C,K...]"
+                    " w_scale[M*g]:scale w_zero_point[M*g]:zero y_scale[]:scale"
+                    " y_zero_point[]:zero B[M*g]"),
     "DeformConv": "X[N,C*g,H,W] W[M*g,C,k,l] offset[N,2*k*l,H,W] B[M*g] mask[N,k*l,H,W]",
     "AveragePool": POOL, "MaxPool": POOL, "LpPool": POOL, "GlobalAveragePool": POOL,
     "GlobalMaxPool": POOL, "GlobalLpPool": POOL, "LRN": POOL, "MeanVarianceNormalization": POOL,
@@ -127,19 +139,24 @@ RULES = {
     "GatherElements": "data[R...] indices[R...]:index@axis",
     "ScatterElements": "data[R...] indices[R...]:unique@axis updates[R...]",
     "Scatter": "data[R...] indices[R...]:unique@axis updates[R...]",
-    "GatherND": "data[N,M,T...] indices[P...,1]:index=N",
-    "ScatterND": "data[N,T...] indices[P,1]:unique=N updates[P,T...]",
-    "TensorScatter": "past_cache[N,L,H] update[N,k,H] write_indices[N]:zeros",
+    "GatherND": ("data[V,M,T...] indices[P...,1]:index=V", "data[V,M,T...] indices[P,2]:places",
+                 "data[B...,V,T...] indices[B...,P...,1]:index=V"),
+    "ScatterND": ("data[V,T...] indices[P,1]:unique=V updates[P,T...]",
+                  "data[V,M,T...] indices[P,2]:places updates[P,T...]"),
+    "TensorScatter": "past_cache[N,L,H] update[N,k,H] write_indices[N]:bit",
     "OneHot": "indices[R...]:any=9 depth[]:small values[2]",
     "Compress": "input[R...] condition[]:mask",
     "Where": "condition[R...]~ X[R...]~ Y[R...]~",
     "TopK": "X[R...,N] K[1]:count=N",
-    "Pad": "data[R...] pads[2*#]:pads constant_value[] axes[]:skip",
+    "Pad": ("data[R...] pads[2*#]:pads constant_value[] axes[]:skip",
+            "data[R...] pads[2]:pads constant_value[] axes[1]:axis"),
     "Tile": "input[R...] repeats[#]:repeats",
     "Upsample": "X[N,C,H,W] scales[4]:scales",
-    "Slice": "data[R...] starts[#]:any=9 ends[#]:any=9 axes[#]:every steps[#]:steps",
-    "Split": "input[R...] split[]:skip",
-    "ReverseSequence": "input[L,N,T...] sequence_lens[N]:length=L",
+    "Slice": ("data[R...] starts[#]:any=9 ends[#]:any=9 axes[#]:every steps[#]:steps",
+              "data[R...] starts[1]:any=9 ends[1]:any=9 axes[1]:axis steps[1]:steps"),
+    "Split": ("input[R...] split[]:skip", "input[R...] split[2]:parts@axis"),
+    "ReverseSequence": ("input[L,N,T...] sequence_lens[N]:length=L",
+                        "input[N,L*b,T...] sequence_lens[N]:length=L"),
     "Det": "X[B...,M,M]", "Inverse": "X[B...,M,M]:spd", "Trilu": "input[B...,M,N] k[]:offset",
     "EyeLike": "input[M,N]", "CumSum": "x[R...,N] axis[]:axis", "CumProd": "x[R...,N] axis[]:axis",
     "DepthToSpace": "input[N,C*b*b,H,W]", "SpaceToDepth": "input[N,C,H*b,W*b]",
@@ -152,11 +169,16 @@ RULES = {
     "Range": "start[]:even limit[]:even delta[]:step",
     "NonMaxSuppression": "boxes[N,Q,4]:boxes scores[N,C,Q]:unit max_output_boxes_per_class[1]:small"
                          " iou_threshold[1]:unit score_threshold[1]:unit",
-    "GridSample": "X[N,C,H,W] grid[N,P,Q,2]:unit", "AffineGrid": "theta[N,2,3] size[4]:sizes",
+    "GridSample": ("X[N,C,H,W] grid[N,P,Q,2]:unit", "X[N,C,D,H,W] grid[N,L,P,Q,3]:unit"),
+    "AffineGrid": ("theta[N,2,3] size[4]:sizes", "theta[N,3,4] size[5]:sizes"),
     "NegativeLogLikelihoodLoss": "input[N,C,S...] target[N,S...]:below=C weight[C]:unit",
     "SoftmaxCrossEntropyLoss": "scores[N,C,S...] labels[N,S...]:below=C weights[C]:unit",
-    "QuantizeLinear": "x[R...] y_scale[]:scale y_zero_point[]:zero",
-    "DequantizeLinear": "x[R...] x_scale[]:scale x_zero_point[]:zero",
+    "QuantizeLinear": ("x[R...] y_scale[]:scale y_zero_point[]:zero",
+                       "x[R...] y_scale[x.axis]:scale y_zero_point[x.axis]:zero",
+                       "x[N,M*b,T...] y_scale[N,M,T...]:scale y_zero_point[N,M,T...]:zero"),
+    "DequantizeLinear": ("x[R...] x_scale[]:scale x_zero_point[]:zero",
+                         "x[R...] x_scale[x.axis]:scale x_zero_point[x.axis]:zero",
+                         "x[N,M*b,T...] x_scale[N,M,T...]:scale x_zero_point[N,M,T...]:zero"),
     "DynamicQuantizeLinear": "x[N*b,b]",
     "QLinearAdd": "A[R...]~ A_scale[]:scale A_zero_point[]:zero B[R...]~ B_scale[]:scale"
                   " B_zero_point[]:zero C_scale[]:scale C_zero_point[]:zero",
@@ -170,12 +192,19 @@ RULES = {
                       " y_zero_point[]:zero",
     "QLinearWhere": "condition[R...]~ X[R...]~ x_scale[]:scale x_zero_point[]:zero Y[R...]~"
                     " y_scale[]:scale y_zero_point[]:zero z_scale[]:scale z_zero_point[]:zero",
-    "RotaryEmbedding": "X[N,h,L,2*D] cos_cache[N,L,D] sin_cache[N,L,D] position_ids[]:skip",
-    "Attention": "Q[N,h,L,D] K[N,h,M,D] V[N,h,M,E] attn_mask[L,M]~ past_key[]:skip"
-                 " past_value[]:skip nonpad_kv_seqlen[]:skip",
+    "RotaryEmbedding": ("X[N,h,L,2*D] cos_cache[N,L,D] sin_cache[N,L,D] position_ids[]:skip",
+                        "X[N,h,L,2*D] cos_cache[V,D] sin_cache[V,D] position_ids[N,L]:below=V"),
+    "Attention": ("Q[N,h,L,D] K[N,h,M,D] V[N,h,M,E] attn_mask[L,M]~ past_key[]:skip"
+                  " past_value[]:skip nonpad_kv_seqlen[]:skip",
+                  "Q[N,h*g,L,D] K[N,h,M,D] V[N,h,M,E] attn_mask[N,1,L,M]~ past_key[]:skip"
+                  " past_value[]:skip nonpad_kv_seqlen[]:skip",
+                  "Q[N,L,D*h] K[N,M,D*h] V[N,M,E*h] attn_mask[L,M]~ past_key[]:skip"
+                  " past_value[]:skip nonpad_kv_seqlen[N]:length=M"),
     "Einsum": "", "CDist": "A[M,K] B[N,K]", "Col2Im": "input[N,C*4,9] image_shape[2]:four block_shape[2]:two",
     "MaxUnpool": "X[N,C,H,W] I[N,C,H,W]:index=H output_shape[]:skip",
-    "DFT": "input[N,L,1] dft_length[]:skip axis[]:skip", "STFT": "signal[N,L,1] window[F]",
+    "DFT": ("input[N,L,1] dft_length[]:skip axis[]:skip", "input[N,L,2] dft_length[]:skip axis[]:skip",
+            "input[N,T...,L,c] dft_length[]:positives axis[]:axis"),
+    "STFT": ("signal[N,L,1] window[F]", "signal[N,L,c] frame_step[]:positives window[F] frame_length[]:size=F"),
     "StringConcat": "X[R...]~ Y[R...]~", "Unique": "X[R...]", "NonZero": "X[R...]",
     "MelWeightMatrix": "num_mel_bins[]:small dft_length[]:small sample_rate[]:positives",
     "HannWindow": "size[]:small", "HammingWindow": "size[]:small", "BlackmanWindow": "size[]:small",
@@ -183,7 +212,9 @@ RULES = {
     "ConstantOfShape": "input[k]:sizes", "Dropout": "data[R...] ratio[]:unit training_mode[]:zeros",
     "Clip": "input[R...] min[] max[]", "Flatten": "input[R...]", "Concat": "inputs[R...]",
     "CenterCropPad": "input_data[R...] shape[#]:sizes", "BitShift": "X[R...]~ Y[R...]~:small",
-    "Resize": "X[N,C,H,W] roi[]:skip scales[4]:scales sizes[4]:sizes",
+    "Resize": ("X[N,C,H,W] roi[]:skip scales[4]:scales sizes[4]:sizes",
+               "X[N,C,L] roi[]:skip scales[3]:scales sizes[3]:positives",
+               "X[N,C,D,H,W] roi[]:skip scales[5]:scales sizes[5]:sizes"),
     "Squeeze": "data[R...] axes[]:ones", "Unsqueeze": "data[R...] axes[k]:newaxes",
     "Reshape": "data[R...] shape[]:reshape",
     "QLinearConcat": "", "Gradient": None, "Loop": None, "If": None, "Scan": None,

@@ -18,6 +18,7 @@ import onnx_trees
 import shapes
 import values
 from cases import Case, Reject
+from onnx_open import POOLS, reject_open
 
 NEWEST = 26
 ATTRIBUTE = defs.OpSchema.AttrType
@@ -105,9 +106,6 @@ def all_schemas(domains=("", "ai.onnx.ml", "com.microsoft")):
     return schemas
 
 
-POOLS = ("AveragePool", "MaxPool", "LpPool", "NhwcMaxPool", "QLinearAveragePool")
-
-
 class Draw(shapes.Operands):
     """One node, drawn."""
     ensembles = "small"  # how large (onnx_trees.SIZES)
@@ -117,6 +115,8 @@ class Draw(shapes.Operands):
         rule = onnx_roles.RULES.get(schema.name, "")
         if rule is None:
             raise Reject("no rule")
+        if isinstance(rule, tuple):
+            rule = rule[int(random.integers(len(rule)))]
         super().__init__(random, rule)
         self.schema, self.attributes, self.inputs, self.bound = schema, {}, [], {}
         self.given = given
@@ -129,6 +129,8 @@ class Draw(shapes.Operands):
         if re.match(r"Cast", schema.name) and self.kind != "even":
             self.kind = "plain"
         self.opset = int(random.integers(schema.since, schema.until + 1))
+        if self.attribute("activation") in (b"Tanh", b"Sigmoid"):
+            self.kind = "calm"  # rounding of a large sum is large beside what lies in [-1, 1]
 
     # Attributes ------------------------------------------------------------------
 
@@ -178,6 +180,8 @@ class Draw(shapes.Operands):
         """Attributes that go by the operands' shapes."""
         random, rank, op = self.random, len(self.first), self.schema.name
         often = random.random() < 0.7
+        if name == "axis" and "b" in self.sizes and op in ("QuantizeLinear", "DequantizeLinear"):
+            return 1  # whose blocks the rule has
         if "broadcast" in self.schema.attributes:
             return None
         if name == "axis" and op != "Concat" or name == "axis" and rank:
@@ -242,7 +246,7 @@ class Draw(shapes.Operands):
         if name in ("blocksize",):
             return self.sizes.get("b", 1)
         if name == "block_size":
-            return None
+            return self.sizes.get("b")
         if name == "to" and op == "BitCast":
             own = self.bound[self.schema.inputs[0].type]
             same = [np.dtype(t) for t in ("int8", "uint8", "int16", "uint16", "float16", "int32",
@@ -260,7 +264,13 @@ class Draw(shapes.Operands):
             axis = self.attribute("axis") or 0
             return None if not rank else self.parts(self.first[axis], 2)
         if name == "num_outputs":
-            return None if "split" in self.attributes and self.attributes["split"] else 2
+            return None if self.attributes.get("split") or "split" in self.shapes else 2
+        if name in ("q_num_heads", "kv_num_heads") and rank == 3 and op == "Attention":
+            return self.size("h")
+        if name == "batch_dims":
+            return len(self.lists.get("B", []))
+        if name in ("batch_axis", "time_axis") and "b" in self.sizes:  # batches first
+            return int(name == "time_axis")
         if name == "value" and op in ("Constant", "ConstantOfShape"):
             dtype = self.type_of_output()
             shape = [1] if op == "ConstantOfShape" else values.shape(random)
@@ -286,14 +296,8 @@ class Draw(shapes.Operands):
         return [cut, total - cut]
 
     def equation(self):
-        letters = "abcde"
-        terms = []
-        for _ in range(self.pick([1, 2, 2, 3])):
-            terms.append("".join(self.random.permutation(list(letters))[:self.pick([1, 2, 3])]))
-        used = sorted(set("".join(terms)))
-        out = "".join(self.random.permutation(used)[:self.random.integers(0, len(used) + 1)])
-        self.terms = terms
-        return (",".join(terms) + ("->" + out if self.random.random() < 0.8 else "")).encode()
+        out = self.draw_terms(self.pick([1, 2, 2, 3]), "abcde")
+        return (",".join(self.terms) + ("->" + out if self.random.random() < 0.8 else "")).encode()
 
     # Types -----------------------------------------------------------------------
 
@@ -367,16 +371,13 @@ class Draw(shapes.Operands):
                     np.any(np.isnan(self.given.astype(np.float64))):
                 raise Reject("NaN as an integer, which ONNX leaves open")
             if self.schema.name == "Einsum":
-                letters = self.terms[0].upper()
-                if len(letters) != self.given.ndim:
-                    raise Reject("rank")
-                self.sizes.update(zip(letters, self.given.shape))
+                self.bind_term(self.terms[0], self.given.shape)
             self.bound[p.type] = self.given.dtype
             self.shapes[p.name] = self.take(p.name, rule, self.given.shape)
             return self.given
         dtype = self.type(p.type)
         if self.schema.name == "Einsum":
-            shape = [self.size(c.upper()) for c in self.terms[index]]
+            shape = self.term_shape(self.terms[index])
         elif self.schema.name == "Concat" and index:
             shape = list(self.first)
             shape[self.attribute("axis")] = values.size(self.random)
@@ -447,91 +448,6 @@ def open_dims(schema, i, value, operands):
     if dims and (schema.name.endswith("ND") and i == 1 or schema.name in ("DFT", "STFT")):
         dims[-1] = value.shape[-1]
     return dims
-
-
-def beyond(drawn):
-    """Whether a pool's window, with its dilations, is larger than the padded image; where counts are
-    rounded up, by a step at least."""
-    sizes, kernel = drawn.lists["S"], drawn.attributes.get("kernel_shape") or []
-    rates = drawn.attributes.get("dilations") or [1] * len(kernel)
-    pads = drawn.attributes.get("pads") or [0] * 2 * len(kernel)
-    steps = drawn.attributes.get("strides") or [1] * len(kernel)
-    slack = [step - 1 if drawn.attributes.get("ceil_mode") else 0 for step in steps]
-    return drawn.attributes.get("auto_pad") in (None, b"NOTSET", b"VALID") and any(
-        (k - 1) * r + 1 > size + before + after + more for k, r, size, before, after, more in
-        zip(kernel, rates, sizes, pads, pads[len(kernel):], slack))
-
-
-def is_nearly_even(value, epsilon):
-    """Whether the mean of a plane of N C S... is many times its deviation."""
-    planes = value.reshape(*value.shape[:2], -1).astype(np.float64)
-    with np.errstate(all="ignore"):
-        spread = np.sqrt(np.var(planes, axis=-1) + (epsilon or 1e-5))
-        return planes.size > 0 and bool(np.any(np.abs(np.mean(planes, axis=-1)) > 100 * spread))
-
-
-def reject_operands(name, inputs, attributes):
-    """Rejects operands of which ONNX leaves the results open."""
-    value = inputs[0]
-    if name in ("ReduceL2", "ReduceSumSquare") and value.dtype.kind in "iu" and \
-            np.sum(value.astype(np.float64) ** 2) > np.iinfo(value.dtype).max:
-        raise Reject("squares that overflow")
-    if name == "MelWeightMatrix" and any(np.any(v.astype(np.float64) < 0) for v in inputs[2:]):
-        raise Reject("negative frequencies, whose places the reference evaluator counts from the end")
-    if name.startswith("TreeEnsemble") and onnx_trees.lacks_only_for_runtime(value, attributes):
-        raise Reject("features that ONNX Runtime asks for, and no branch")
-    if name == "RoiAlign" and inputs[1].size and 0 in value.shape[2:]:
-        raise Reject("regions of images without pixels, for which ONNX Runtime reads others' memory")
-    if name == "Resize" and attributes.get("coordinate_transformation_mode") == b"align_corners" and \
-            len(inputs) > 2 and inputs[2] is not None and inputs[2].size:
-        axes = attributes.get("axes") or range(value.ndim)
-        with np.errstate(all="ignore"):
-            if any(value.shape[a] * s % 1 for a, s in zip(axes, inputs[2].ravel().astype(float))):
-                raise Reject("corners of a size that is no integer, which ONNX Runtime cuts first")
-
-
-def reject_open(schema, drawn):
-    """Rejects what ONNX leaves open, or ONNX Runtime computes too coarsely to be asked."""
-    value, name = drawn.inputs[0], schema.name
-    is_integer = value is not None and value.dtype.kind in "iu"
-    reject_operands(name, drawn.inputs, drawn.attributes)
-    if (name == "ReduceMean" or name.endswith("Loss")) and not value.size:
-        raise Reject("the mean of nothing, which ONNX leaves open")
-    if name in ("ReduceMean", "ReduceL1") and is_integer and \
-            np.sum(np.abs(value.astype(np.float64))) >= 1 << 53:
-        raise Reject("a sum of doubles, whose last bits hang on its order")
-    if name == "InstanceNormalization" and is_nearly_even(value, drawn.attributes.get("epsilon")):
-        raise Reject("planes that hardly vary, which ONNX Runtime scales before it subtracts means")
-    if name == "PRelu" and len(drawn.inputs) > 1 and \
-            not np.all(np.isfinite(drawn.inputs[1].astype(np.float64))):
-        raise Reject("an infinite slope, which both oracles multiply with 0")
-    if name in ("LayerNormalization", "GroupNormalization") and value.dtype == np.float64 and \
-            (name[0] == "G" or np.max(np.abs(value), initial=0) > 1e15):
-        raise Reject("doubles whose statistics are f32")
-    if name == "Clip" and drawn.schema.since == 11 and value.dtype == np.float16 and \
-            np.isinf(value).any():
-        raise Reject("infinite halves, which ONNX Runtime cuts as floats")
-    if name == "Pow" and is_integer and not np.all(value) and \
-            np.any(drawn.inputs[1].astype(np.float64) < 0):
-        raise Reject("integer zero to a negative power, which ONNX leaves open")
-    if name == "NonZero" and not value.ndim:
-        raise Reject("a scalar, whose result ONNX Runtime gives a row")
-    if name == "AffineGrid" and drawn.attributes.get("align_corners") and \
-            1 in list(drawn.inputs[1][2:]):
-        raise Reject("corners of a side of one")
-    if name == "Shrink" and value.dtype == np.float64:
-        raise Reject("doubles that are computed in f32")
-    if name == "Shrink" and is_integer and value.dtype.itemsize == 8 and \
-            np.max(np.abs(value.astype(np.float64)), initial=0) > 1 << 61:
-        raise Reject("floats beyond an integer's range")
-    if name == "QuickGelu" and value.size and \
-            np.min((drawn.attributes.get("alpha") or 1.702) * value.astype(np.float64)) < -4:
-        raise Reject("a logistic function whose absolute error alone ONNX Runtime bounds")
-    if name == "DequantizeLinear" and value.dtype.name == "float4_e2m1fn" and \
-            len(drawn.inputs) > 2 and drawn.inputs[2] is not None and np.any(drawn.inputs[2]):
-        raise Reject("a zero point of floats of four bits, which the reference evaluator leaves out")
-    if name in POOLS and beyond(drawn):
-        raise Reject("a window larger than the image, whose size C's division makes 1")
 
 
 # Inputs that are factors of bytes. On processors without VNNI ONNX Runtime adds pairs of products up

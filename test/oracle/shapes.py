@@ -67,7 +67,14 @@ class Operands:
         shape = []
         for word in filter(None, text.split(",")):
             if word.endswith("..."):
-                shape += self.list(word[:-3])
+                listed = self.list(word[:-3].lstrip("~"))
+                shape += values.thinned(self.random, listed) if word.startswith("~") else listed
+            elif "." in word:
+                name, axis = word.split(".")
+                given = self.attribute(axis)
+                if len(self.shapes[name]) < 2:
+                    raise Reject("rank")
+                shape.append(self.shapes[name][1 if given is None else given])
             elif "@" in word:
                 name, axis = word.split("@")
                 shape += self.shapes[name][self.attribute(axis) or 0:]
@@ -100,7 +107,7 @@ class Operands:
             at = 0
             for word in words:
                 if word.endswith("..."):
-                    self.lists[word[:-3]] = list(shape[at:at + rest])
+                    self.lists[word[:-3].lstrip("~")] = list(shape[at:at + rest])
                     at += rest
                     continue
                 if not re.fullmatch(r"[A-Za-z]", word):
@@ -132,6 +139,46 @@ class Operands:
             return self.full if alone or self.random.random() < 0.5 else \
                 values.thinned(self.random, self.full)
         return values.thinned(self.random, getattr(self, "full", self.first))
+
+    # Einsum ----------------------------------------------------------------------
+
+    def draw_terms(self, count, letters):
+        """Terms of an equation, and a result: few letters are there twice, few terms have an
+        ellipsis."""
+        random, terms = self.random, []
+        has_ellipsis, repeats = random.random() < 0.25, random.random() < 0.15
+        for _ in range(count):
+            drawn = list(random.permutation(list(letters))[:self.pick([1, 2, 3])])
+            if repeats and random.random() < 0.6:
+                drawn.insert(int(random.integers(len(drawn) + 1)), self.pick(drawn))
+            terms.append(drawn)
+        used = sorted(set(sum(terms, [])))
+        out = list(random.permutation(used)[:random.integers(0, len(used) + 1)])
+        if has_ellipsis:
+            for term in terms + [out]:
+                if term is out or random.random() < 0.7:
+                    term.insert(self.pick([0, 0, len(term), int(random.integers(len(term) + 1))]), "...")
+        self.terms = ["".join(term) for term in terms]
+        return "".join(out)
+
+    def term_shape(self, term):
+        shape = []
+        for part in re.findall(r"\.\.\.|.", term):
+            shape += values.thinned(self.random, self.list("B")) if part == "..." else \
+                [self.size(part.upper())]
+        return shape
+
+    def bind_term(self, term, shape):
+        """Makes the sizes of a term those of an operand that is there."""
+        before, dots, after = term.upper().partition("...")
+        rest = len(shape) - len(before) - len(after)
+        if rest < 0 or rest and not dots:
+            raise Reject("rank")
+        if dots:
+            self.lists["B"] = list(shape[len(before):len(before) + rest])
+        for letter, size in zip(before + after, list(shape[:len(before)]) + list(shape[len(before) + rest:])):
+            if self.sizes.setdefault(letter, size) != size:
+                raise Reject("size")
 
     # Contents --------------------------------------------------------------------
 
@@ -192,9 +239,12 @@ class Operands:
             return array(full)
         if role == "sorted":
             return array(np.sort(random.integers(0, max(count // 2, 1), count)))
-        if role == "rising":  # pairs below 9, in order, each once
-            if shape[0] > 60:
+        if role == "rising":  # pairs below 9, in order, each once; of one dimension numbers below 9
+            most = 9 if len(shape) < 2 else 60
+            if count and shape[0] > most:
                 raise Reject("large")
+            if len(shape) < 2:
+                return array(np.sort(random.permutation(9)[:count]))
             cells = np.sort(random.permutation(81)[:shape[0]])
             return array(np.stack([cells // 9, cells % 9], axis=1))
         if role == "permutation":
@@ -218,6 +268,18 @@ class Operands:
             return array([len(self.list("B"))])
         if role == "band":
             return array(np.sort(random.integers(-3, 4, count)))
+        if role == "about":  # bounds of so many diagonals, of which one is the main one
+            low = -int(random.integers(0, limit))
+            return array([low, low + limit - 1])
+        if role == "joined":
+            return array([self.joined])
+        if role == "parts":  # of two, along the axis
+            if not rank:
+                raise Reject("scalar")
+            cut = int(random.integers(0, limit + 1))
+            return array([cut, limit - cut])
+        if role == "roi":
+            return array(np.sort(random.random((2, count // 2)), axis=0))
         if role == "scattered":
             return np.array([self.size("V")] + self.list("T"), dtype)
         if role == "window":
@@ -254,10 +316,10 @@ class Operands:
             return array([self.pick([1, 2, 3, -1, -2])])
         if role == "scale":
             if dtype.kind in "iu":
-                return array(self.pick([1, 2, 3]))
-            return array(self.pick([0.05, 0.1, 1.0, 0.003, 0.5]))
+                return array([self.pick([1, 2, 3]) for _ in range(count)])
+            return array([self.pick([0.05, 0.1, 1.0, 0.003, 0.5]) for _ in range(count)])
         if role == "fine":  # bytes times that are of ordinary size
-            return array(self.pick([0.001, 0.003, 0.01]))
+            return array([self.pick([0.001, 0.003, 0.01]) for _ in range(count)])
         if role == "zero":
             if dtype.kind in "iu" and dtype.itemsize >= 4:  # ONNX: there is none
                 return array(np.zeros(count))
@@ -324,11 +386,12 @@ class Operands:
         if role == "repeats":
             return array(random.integers(0, 4, count))
         if role == "scales":
-            kept = [1, 1] if count == 4 else []
+            kept = [1, 1] if count >= 3 else []
             return array(kept + [self.pick([1, 2, 0.5, 1.5, 3]) for _ in range(count - len(kept))])
         if role == "sizes":
-            if count == 4:
-                return array(list(self.first[:2]) + [int(x) for x in random.integers(1, 9, 2)])
+            if count in (4, 5):
+                inner = random.integers(1, 9, count - 2)
+                return array(list(self.first[:2]) + [int(x) for x in inner])
             return array(random.integers(0, 6, count))
         if role == "four":
             return array([4] * count)

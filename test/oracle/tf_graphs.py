@@ -64,8 +64,9 @@ class Graphs(tf_source.Singles):
             return False
         definition, feeds, fetches, largest = drawn
         plain = (definition, feeds, fetches)
-        asked = [plain] + [(tf_noise.with_noise(np.random.default_rng(i), definition, largest),
-                            feeds, fetches) for i in range(4)]
+        asked = [plain] + [(tf_noise.with_noise(np.random.default_rng(i), definition, largest,
+                                                each=i % 2 == 1), feeds, fetches)
+                           for i in range(6)]
         pairs = self.pairs(oracle, asked)
         is_steady = not any(tf_noise.jumps(a, b) or tf_noise.decides(a, b) for a, b in pairs)
         if case.cell[1] == "while":  # each turn has the roundings of the one before

@@ -8,7 +8,7 @@
 the oracle tells when its operands are moved by an epsilon."""
 import numpy as np
 import tensorflow as tf
-from tensorflow.core.framework import graph_pb2, node_def_pb2
+from tensorflow.core.framework import graph_pb2, node_def_pb2, types_pb2
 
 import cases
 import tf_single
@@ -16,11 +16,13 @@ import values
 
 
 def measure(oracle, case, draw):
-    """Sets the case's noise, of three draws of the graph with operands that are fed moved, too.
+    """Sets the case's noise, of some draws of the graph with operands that are fed moved, too.
     Whether a result moved by more than rounding can."""
     random, jumped = np.random.default_rng(len(case.name)), False
     case.noise = 0.0
-    for _ in range(3):
+    # Of few elements a draw may move none that counts.
+    fed = sum(np.size(v) for run in case.feeds for v in run.values())
+    for _ in range(3 if fed > 8 else 8):
         feeds = [{e: nudged(random, v) for e, v in run.items()} for run in case.feeds]
         moved = oracle.ask((draw(random).SerializeToString(),
                             list(zip(feeds, getattr(case, "wanted", case.fetches), [[]]))))
@@ -44,14 +46,31 @@ def moved_constants(random, definition):
     return out
 
 
-def with_noise(random, definition, largest=None):
-    """The graph with each floating-point result multiplied by 1 and an epsilon, more or less. What
+def signs(out, name, edge, seed, part):
+    """Adds nodes that draw -1 or 1 for each element of `edge`; the name of the last."""
+    def add(op, suffix, inputs, **types):
+        node = node_def_pb2.NodeDef(name=name + suffix, op=op, input=inputs)
+        for attribute, value in types.items():
+            node.attr[attribute].type = value
+        out.append(node)
+        return node.name
+    shape = add("Shape", "/shape", [edge], T=part[1], out_type=types_pb2.DT_INT32)
+    drawn = add("StatelessRandomUniform", "/drawn", [shape, seed], T=types_pb2.DT_INT32,
+                dtype=part[0], Tseed=types_pb2.DT_INT32)
+    halves = add("Sub", "/around", [drawn, name + "/half"], T=part[0])
+    return add("Sign", "/sign", [halves], T=part[0])
+
+
+def with_noise(random, definition, largest=None, each=False):
+    """The graph with each floating-point result multiplied by 1 and an epsilon, more or less; all
+    of its elements alike, or `each` in its own way: what is equal is no longer so. What
     sums up has errors of its largest terms: of those in `largest`, which says how large a
     result's elements are, a twentieth of an epsilon is added."""
     graph, moved, out = tf.Graph(), {}, graph_pb2.GraphDef()
     with graph.as_default():
         tf.import_graph_def(definition, name="")
     out.versions.CopyFrom(definition.versions)
+    out.library.CopyFrom(definition.library)
     extra = []
     for node in definition.node:
         if node.op in ("Placeholder", "Const", "Identity"):
@@ -62,7 +81,24 @@ def with_noise(random, definition, largest=None):
             dtype = tensor.dtype.as_numpy_dtype
             name, edge = "%s_moved%d" % (node.name, port), "%s:%d" % (node.name, port)
             step = (1 if random.random() < 0.5 else -1) * values.epsilon(np.dtype(dtype))
-            tf_single.add_constant(out, name + "/by", np.array(1 + step, dtype))
+            if each:
+                real = np.zeros(0, dtype).real.dtype
+                part = tf_single.enum_of(real), tensor.dtype.as_datatype_enum
+                tf_single.add_constant(out, name + "/half", np.array(0.5, real))
+                tf_single.add_constant(out, name + "/step", np.array(step, real))
+                tf_single.add_constant(out, name + "/one", np.array(1, real))
+                tf_single.add_constant(out, name + "/seed",
+                                       random.integers(0, 1 << 30, 2).astype(np.int32))
+                sign = signs(extra, name, edge, name + "/seed", part)
+                for op, suffix, inputs in (("Mul", "/steps", [sign, name + "/step"]),
+                                           ("AddV2", "/real", [name + "/steps", name + "/one"])):
+                    extra.append(node_def_pb2.NodeDef(name=name + suffix, op=op, input=inputs))
+                    extra[-1].attr["T"].type = part[0]
+                extra.append(node_def_pb2.NodeDef(name=name + "/by", op="Cast",
+                                                  input=[name + "/real"]))
+                extra[-1].attr["SrcT"].type, extra[-1].attr["DstT"].type = part
+            else:
+                tf_single.add_constant(out, name + "/by", np.array(1 + step, dtype))
             multiply = node_def_pb2.NodeDef(name=name, op="Mul",
                                          input=[edge, name + "/by"])
             multiply.attr["T"].type = tensor.dtype.as_datatype_enum

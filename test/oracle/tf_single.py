@@ -32,7 +32,7 @@ CALM = re.compile(r"BlockCell|BlockLSTM")
 # Of infinite factors TensorFlow's products of complex numbers are C's at the end of a row, where
 # vectors do not fit, and elsewhere those of the formula: NaN.
 GROWING = re.compile(r"^(Exp|Expm1|Sinh|Cosh|Cumprod|Prod|(Batch)?MatrixDeterminant)$")
-PRODUCTS = re.compile(r"Mul|Div|Mean|Square|Prod|Einsum|Pow|Xlog|Grad|Sigmoid|Tanh|Recip|^Inv$|Rsqrt|^Sign$")
+PRODUCTS = re.compile(r"Mul|[Dd]iv|Mean|Square|Prod|Einsum|Pow|Xlog|Grad|Sigmoid|Tanh|Recip|^Inv$|Rsqrt|^Sign$")
 # Whose sums or products of halves TensorFlow keeps in halves, where they overflow.
 NARROW = re.compile(r"^(Prod|Mean|Sum|Cumprod|Cumsum|EuclideanNorm)$")
 SPECIAL = re.compile(r"gamma|Bessel|Betainc|Zeta|Erf|Ndtri|Dawsn|Expint|Fresnel|Spence|FFT|Resize"
@@ -168,6 +168,8 @@ class Draw(shapes.Operands):
             return 1 << int(random.integers(rank + 1)) if random.random() < 0.3 else 0
         if name == "num_split":
             return self.sizes.get("b", 2)
+        if name == "axis" and self.op.name == "OneHot":
+            return int(random.integers(-1, rank + 1))
         if name == "axis" and self.op.name in ("Pack", "Unpack"):
             extra = self.op.name == "Pack"
             if not rank and not extra:
@@ -200,13 +202,8 @@ class Draw(shapes.Operands):
         return None
 
     def equation(self):
-        count = self.attribute("N") or 1
-        terms = ["".join(self.random.permutation(list("abcd"))[:self.pick([1, 2, 3])])
-                 for _ in range(count)]
-        used = sorted(set("".join(terms)))
-        out = "".join(self.random.permutation(used)[:self.random.integers(0, len(used) + 1)])
-        self.terms = terms
-        return (",".join(terms) + "->" + out).encode()
+        out = self.draw_terms(self.attribute("N") or 1, "abcd")
+        return (",".join(self.terms) + "->" + out).encode()
 
     def draw(self):
         first = self.op.input_arg[0]
@@ -249,14 +246,19 @@ class Draw(shapes.Operands):
             rule = shapes.PART.fullmatch(tf_roles.BY_NAME[arg.name]).groups()
         role = rule[4] if rule else None
         if self.given is not None and not self.operands:
+            if self.op.name == "Einsum":
+                self.bind_term(self.terms[0], self.given.shape)
             self.shapes[arg.name] = self.take(arg.name, rule, self.given.shape)
+            self.join()
             return self.given
         if self.op.name == "Einsum":
-            shape = [self.size(c.upper()) for c in self.terms[i]]
+            shape = self.term_shape(self.terms[i])
         elif arg.number_attr and i:
             shape = list(self.shapes[arg.name])
             if self.op.name == "Concat" and shape:
-                shape[0] = values.size(self.random)
+                shape[int(self.operands[0][1])] = values.size(self.random)
+            elif self.op.name == "ConcatV2" and shape:
+                shape[self.joined] = values.size(self.random)
         elif rule is None:
             alone = len(self.op.input_arg) == 1 or arg.number_attr
             shape = self.broadcast(len(self.operands), alone)
@@ -267,6 +269,7 @@ class Draw(shapes.Operands):
         if math.prod(shape) > values.LARGEST:
             raise Reject("large")
         self.shapes.setdefault(arg.name, shape)
+        self.join()
         if role:
             return self.contents(role, dtype, shape)
         kind = self.kind
@@ -282,6 +285,12 @@ class Draw(shapes.Operands):
             return np.minimum(np.abs(value.real), 127).astype(dtype)
         return np.abs(value) if unsigned and values.is_float(dtype) else value
 
+    def join(self):
+        """Draws the axis, which follows what is concatenated along it."""
+        if self.op.name == "ConcatV2" and not self.operands:
+            rank = len(self.first)
+            self.joined = int(self.random.integers(-rank, max(rank, 1)))
+
 
 def terms_of(name, operands):
     """How many terms a result's sums have, at most."""
@@ -295,6 +304,9 @@ def make(random, op):
     if op.name == "SparseAdd" and drawn.operands[1][1].dtype == np.int64 and \
             np.any(drawn.operands[6][1] < 1):
         raise Reject("a threshold with which TensorFlow drops all sums of two")
+    if re.fullmatch(r"I?RFFT(2D|3D)?", op.name) and not drawn.operands[0][1].size and \
+            np.all(drawn.operands[1][1]):
+        raise Reject("a transform of nothing, whose result TensorFlow leaves as its memory was")
     if op.name in ("ArgMax", "ArgMin") and drawn.types.get("Tidx") == types_pb2.DT_INT16:
         raise Reject("an axis of 16 bits, of which TensorFlow reads 32")
     form = str(random.choice(["fixed", "open", "unranked"], p=[0.6, 0.38, 0.02]))

@@ -1,0 +1,124 @@
+#===- onnx_open.py - Operands of which ONNX leaves results open ---------------===#
+#
+# Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+#===-------------------------------------------------------------------------===#
+"""Nodes that are not drawn: ONNX does not say what they give, or ONNX Runtime computes them too
+coarsely to be asked (docs/oracle.md lists them)."""
+import numpy as np
+
+import onnx_trees
+from cases import Reject
+
+POOLS = ("AveragePool", "MaxPool", "LpPool", "NhwcMaxPool", "QLinearAveragePool")
+
+
+def beyond(drawn):
+    """Whether a pool's window, with its dilations, is larger than the padded image; where counts are
+    rounded up, by a step at least."""
+    sizes, kernel = drawn.lists["S"], drawn.attributes.get("kernel_shape") or []
+    rates = drawn.attributes.get("dilations") or [1] * len(kernel)
+    pads = drawn.attributes.get("pads") or [0] * 2 * len(kernel)
+    steps = drawn.attributes.get("strides") or [1] * len(kernel)
+    slack = [step - 1 if drawn.attributes.get("ceil_mode") else 0 for step in steps]
+    return drawn.attributes.get("auto_pad") in (None, b"NOTSET", b"VALID") and any(
+        (k - 1) * r + 1 > size + before + after + more for k, r, size, before, after, more in
+        zip(kernel, rates, sizes, pads, pads[len(kernel):], slack))
+
+
+def is_nearly_even(value, epsilon):
+    """Whether the mean of a plane of N C S... is many times its deviation."""
+    planes = value.reshape(*value.shape[:2], -1).astype(np.float64)
+    with np.errstate(all="ignore"):
+        spread = np.sqrt(np.var(planes, axis=-1) + (epsilon or 1e-5))
+        return planes.size > 0 and bool(np.any(np.abs(np.mean(planes, axis=-1)) > 100 * spread))
+
+
+def forgets(value, attributes):
+    """Whether squares are small beside those that ONNX Runtime's running sum along channels has
+    had before: it subtracts what leaves the window."""
+    if value.ndim < 2 or not value.size:
+        return False
+    size = attributes["size"]
+    given = {"alpha": 1e-4, "bias": 1.0}
+    given.update({k: v for k, v in attributes.items() if v is not None})
+    squares = np.moveaxis(value.astype(np.float64) ** 2, 1, 0)
+    before, channels = (size - 1) // 2, len(squares)
+    for c in range(channels):
+        window = np.sum(squares[max(c - before, 0):c + size - before], axis=0)
+        had = np.max(squares[:c + size - before], axis=0)
+        scale = given["alpha"] / size
+        if np.any(abs(scale) * had > 8 * np.abs(given["bias"] + scale * window)):
+            return True
+    return False
+
+
+def reject_operands(name, inputs, attributes):
+    """Rejects operands of which ONNX leaves the results open."""
+    value = inputs[0]
+    if name in ("ReduceL2", "ReduceSumSquare") and value.dtype.kind in "iu" and \
+            np.sum(value.astype(np.float64) ** 2) > np.iinfo(value.dtype).max:
+        raise Reject("squares that overflow")
+    if name == "MelWeightMatrix" and any(np.any(v.astype(np.float64) < 0) for v in inputs[2:]):
+        raise Reject("negative frequencies, whose places the reference evaluator counts from the end")
+    if name.startswith("TreeEnsemble") and onnx_trees.lacks_only_for_runtime(value, attributes):
+        raise Reject("features that ONNX Runtime asks for, and no branch")
+    if name == "RoiAlign" and inputs[1].size and 0 in value.shape[2:]:
+        raise Reject("regions of images without pixels, for which ONNX Runtime reads others' memory")
+    if name == "Resize" and attributes.get("coordinate_transformation_mode") == b"align_corners" and \
+            len(inputs) > 2 and inputs[2] is not None and inputs[2].size:
+        axes = attributes.get("axes") or range(value.ndim)
+        with np.errstate(all="ignore"):
+            if any(value.shape[a] * s % 1 for a, s in zip(axes, inputs[2].ravel().astype(float))):
+                raise Reject("corners of a size that is no integer, which ONNX Runtime cuts first")
+
+
+def reject_open(schema, drawn):
+    """Rejects what ONNX leaves open, or ONNX Runtime computes too coarsely to be asked."""
+    value, name = drawn.inputs[0], schema.name
+    is_integer = value is not None and value.dtype.kind in "iu"
+    reject_operands(name, drawn.inputs, drawn.attributes)
+    if (name == "ReduceMean" or name.endswith("Loss")) and not value.size:
+        raise Reject("the mean of nothing, which ONNX leaves open")
+    if name in ("ReduceMean", "ReduceL1") and is_integer and \
+            np.sum(np.abs(value.astype(np.float64))) >= 1 << 53:
+        raise Reject("a sum of doubles, whose last bits hang on its order")
+    if name == "InstanceNormalization" and is_nearly_even(value, drawn.attributes.get("epsilon")):
+        raise Reject("planes that hardly vary, which ONNX Runtime scales before it subtracts means")
+    if name == "LRN" and forgets(value, drawn.attributes):
+        raise Reject("squares that ONNX Runtime's running sum forgets beside larger ones")
+    if name == "STFT" and not any(v is not None for v in drawn.inputs[2:]):
+        raise Reject("neither a window nor a frame_length, one of which ONNX asks for")
+    if name in ("RNN", "GRU", "LSTM") and not value.shape[-1]:
+        raise Reject("steps without features, whose gates ONNX Runtime leaves as memory was")
+    if name == "PRelu" and len(drawn.inputs) > 1 and \
+            not np.all(np.isfinite(drawn.inputs[1].astype(np.float64))):
+        raise Reject("an infinite slope, which both oracles multiply with 0")
+    if name in ("LayerNormalization", "GroupNormalization") and value.dtype == np.float64 and \
+            (name[0] == "G" or np.max(np.abs(value), initial=0) > 1e15):
+        raise Reject("doubles whose statistics are f32")
+    if name == "Clip" and drawn.schema.since == 11 and value.dtype == np.float16 and \
+            np.isinf(value).any():
+        raise Reject("infinite halves, which ONNX Runtime cuts as floats")
+    if name == "Pow" and is_integer and not np.all(value) and \
+            np.any(drawn.inputs[1].astype(np.float64) < 0):
+        raise Reject("integer zero to a negative power, which ONNX leaves open")
+    if name == "NonZero" and not value.ndim:
+        raise Reject("a scalar, whose result ONNX Runtime gives a row")
+    if name == "AffineGrid" and drawn.attributes.get("align_corners") and \
+            1 in list(drawn.inputs[1][2:]):
+        raise Reject("corners of a side of one")
+    if name == "Shrink" and value.dtype == np.float64:
+        raise Reject("doubles that are computed in f32")
+    if name == "Shrink" and is_integer and value.dtype.itemsize == 8 and \
+            np.max(np.abs(value.astype(np.float64)), initial=0) > 1 << 61:
+        raise Reject("floats beyond an integer's range")
+    if name == "QuickGelu" and value.size and \
+            np.min((drawn.attributes.get("alpha") or 1.702) * value.astype(np.float64)) < -4:
+        raise Reject("a logistic function whose absolute error alone ONNX Runtime bounds")
+    if name == "DequantizeLinear" and value.dtype.name == "float4_e2m1fn" and \
+            len(drawn.inputs) > 2 and drawn.inputs[2] is not None and np.any(drawn.inputs[2]):
+        raise Reject("a zero point of floats of four bits, which the reference evaluator leaves out")
+    if name in POOLS and beyond(drawn):
+        raise Reject("a window larger than the image, whose size C's division makes 1")
