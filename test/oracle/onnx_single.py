@@ -445,7 +445,7 @@ def open_dims(schema, i, value, operands):
             schema.name == "ConstantOfShape" or schema.name == "Squeeze" and operands < 2:
         return list(value.shape)
     dims = ["d%d_%d" % (i, a) for a in range(value.ndim)]
-    if dims and (schema.name.endswith("ND") and i == 1 or schema.name in ("DFT", "STFT")):
+    if dims and schema.name.endswith("ND") and i == 1:
         dims[-1] = value.shape[-1]
     return dims
 

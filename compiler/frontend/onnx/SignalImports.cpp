@@ -40,16 +40,33 @@ void angles(TensorBuilder &t, Value size, Value rows, Value columns, Type type, 
   sine = t.cast(t.op<SinOp>(f64Angle), type);
 }
 
+/// A signal whose last dimension is open with a last dimension of 1, where it `isReal`, or else of
+/// 2: numbers without an imaginary part are complex ones whose part is 0.
+Value withKnownParts(NodeImport &n, Value x, bool isReal) {
+  int64_t last = n.rank(x) - 1;
+  if (last < 0 || !ShapedType::isDynamic(n.dim(x, last)))
+    return x;
+  Value size = n.toScalar(n.sizeOf(x, last)), isOne = n.compare("eq", size, 1.0);
+  n.require(isReal ? isOne : n.op<OrOp>(isOne, n.compare("eq", size, 2.0)),
+            isReal ? "a onesided transform is of real signals, whose last dimension is 1"
+                   : "the last dimension of a signal is neither 1 nor 2");
+  if (isReal)
+    return n.unsqueeze(n.pick(x, last, 0), {last});
+  Value shape = n.ints({1});
+  if (last > 0)
+    shape = n.concat({n.shapeSlice(x, 0, last), shape}, 0);
+  Value both = n.concat({x, n.expandTo(n.like(x, 0), shape)}, last);
+  return n.concat(
+      {n.unsqueeze(n.pick(both, last, 0), {last}), n.unsqueeze(n.pick(both, last, 1), {last})},
+      last);
+}
+
 /// Transforms dimension `axis` of `x` […, 1 or 2] over `size` entries; null: as
 /// many as the signal has.
 Value transform(NodeImport &n, Value x, int64_t axis, Value size, bool inverse, bool onesided) {
   if (!x)
     return {};
   int64_t last = n.rank(x) - 1, parts = n.dim(x, last);
-  if (ShapedType::isDynamic(parts)) {
-    (void)n.unsupported("expected a signal whose last dimension is known, got an open one");
-    return {};
-  }
   if (parts != 1 && parts != 2) {
     (void)n.invalid("found a signal whose last dimension is not 1 or 2");
     return {};
@@ -128,6 +145,7 @@ LogicalResult dft(NodeImport &n) {
   // The spectrum of complex numbers has no half that says all.
   if (onesided && !inverse && n.rank(x) > 0 && n.dim(x, n.rank(x) - 1) == 2)
     return n.invalid("expected a real signal of a onesided transform, got a complex one");
+  x = withKnownParts(n, x, onesided && !inverse);
   auto along = [&](int64_t axis) { return transform(n, x, axis, size, inverse, onesided); };
   int64_t given = -2;
   if (n.version < 20) {
@@ -165,6 +183,8 @@ LogicalResult stft(NodeImport &n) {
     return n.invalid("expected a window of one dimension, got " + Twine(n.rank(window)));
   if (n.rank(x) == 2)
     x = n.unsqueeze(x, {2});
+  else
+    x = withKnownParts(n, x, n.i("onesided") != 0);
   if (!size || !x || !step)
     return failure();
   // Frame f holds samples f·step to f·step + size.
@@ -257,7 +277,7 @@ template <bool inverse> LogicalResult realTransform(NodeImport &n) {
     return n.unsupported("expected signal_ndim 1, normalized 0 and onesided 1, got " +
                          Twine(dimensions) + ", " + Twine(n.i("normalized")) + " and " +
                          Twine(int(onesided)));
-  Value parts = inverse ? x : n.unsqueeze(x, {n.rank(x)});
+  Value parts = inverse ? withKnownParts(n, x, false) : n.unsqueeze(x, {n.rank(x)});
   int64_t last = n.rank(parts) - 1;
   Value y = transform(n, parts, last - 1, {}, inverse, true);
   return n.result(inverse ? n.squeeze(y, {last}) : y);
