@@ -176,6 +176,11 @@ struct LowerPrecisionPass : weir::impl::WeirLowerPrecisionPassBase<LowerPrecisio
       rewrite(op);
     for (auto [wide, narrow] : llvm::make_early_inc_range(narrowed))
       storeNarrow(wide, narrow);
+    SmallVector<AddOp> sums;
+    if (rounds)
+      module.walk([&](AddOp add) { sums.push_back(add); });
+    for (AddOp add : sums)
+      storeSummand(add);
   }
 
   void rewrite(Operation *op) {
@@ -280,6 +285,44 @@ struct LowerPrecisionPass : weir::impl::WeirLowerPrecisionPassBase<LowerPrecisio
       copyDevice(use->getOwner(), again);
       use->set(again);
     }
+  }
+
+  /// The product of bf16 whose sums become `value` by elementwise operations alone, or null.
+  static Operation *productBehind(Value value) {
+    Operation *def = value.hasOneUse() ? value.getDefiningOp() : nullptr;
+    if (!def || def->hasAttr(tileUnitAttribute) || !isa<ElementwiseOpInterface>(def))
+      return def && def->hasAttr(tileUnitAttribute) ? def : nullptr;
+    for (Value operand : def->getOperands())
+      if (Operation *product = productBehind(operand))
+        return product;
+    return nullptr;
+  }
+
+  /// Of two products' results that are added to what is rounded itself, one goes on in registers;
+  /// the other, the one that comes first, is stored rounded, too.
+  void storeSummand(AddOp add) {
+    Value sum = add.getResult();
+    while (!narrowed.count(sum)) {
+      if (!sum.hasOneUse() || !isa<ElementwiseOpInterface>(*sum.user_begin()))
+        return;
+      sum = sum.user_begin()->getResult(0);
+    }
+    Operation *left = productBehind(add.getLhs()), *right = productBehind(add.getRhs());
+    if (!left || !right || left == right || left->getBlock() != right->getBlock() ||
+        add.getLhs().getType() != add.getRhs().getType())
+      return;
+    OpOperand &first = add->getOpOperand(left->isBeforeInBlock(right) ? 0 : 1);
+    OpBuilder b(add);
+    b.setInsertionPointAfterValue(first.get());
+    auto wide = cast<RankedTensorType>(first.get().getType());
+    auto stored = CastOp::create(b, add.getLoc(), wide.clone(b.getBF16Type()), first.get(),
+                                 b.getBoolAttr(false));
+    stored->setAttr(storedAttribute, b.getUnitAttr());
+    copyDevice(first.get().getDefiningOp(), stored);
+    b.setInsertionPoint(add);
+    Value again = CastOp::create(b, add.getLoc(), wide, stored, b.getBoolAttr(false));
+    copyDevice(add, again);
+    first.set(again);
   }
 
   llvm::MapVector<Value, Value> narrowed;

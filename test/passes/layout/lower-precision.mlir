@@ -80,6 +80,33 @@ module {
 
 // -----
 
+// Of two products that are added to what is rounded, the first is stored rounded, whichever side
+// it is of; not where the sum is wanted in f32.
+module {
+  // CHECK-LABEL: @summands
+  // CHECK: %[[A:.+]] = weir.dot_general
+  // CHECK-NEXT: %[[N:.+]] = weir.cast %[[A]] {{.*}}weir.stored} : (tensor<16x64xf32>) -> tensor<16x64xbf16>
+  // CHECK: %[[B:.+]] = weir.dot_general
+  // CHECK: %[[R:.+]] = weir.relu %[[B]]
+  // CHECK: %[[W:.+]] = weir.cast %[[N]]
+  // CHECK: weir.add %[[R]], %[[W]]
+  // CHECK-NOT: weir.stored
+  // CHECK: return
+  func.func @summands(%x: tensor<16x64xf32>) -> (tensor<16x64xf32>, tensor<16x64xf32>) {
+    %w = weir.constant #weir.blob<"w.bin", 0, 16384, "00"> : tensor<64x64xf32>
+    %a = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<16x64xf32>, tensor<64x64xf32>) -> tensor<16x64xf32>
+    %b = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<16x64xf32>, tensor<64x64xf32>) -> tensor<16x64xf32>
+    %r = weir.relu %b : (tensor<16x64xf32>) -> tensor<16x64xf32>
+    %s = weir.add %r, %a : (tensor<16x64xf32>, tensor<16x64xf32>) -> tensor<16x64xf32>
+    %c = weir.dot_general %s, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<16x64xf32>, tensor<64x64xf32>) -> tensor<16x64xf32>
+    %d = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<16x64xf32>, tensor<64x64xf32>) -> tensor<16x64xf32>
+    %t = weir.add %c, %d : (tensor<16x64xf32>, tensor<16x64xf32>) -> tensor<16x64xf32>
+    return %s, %t : tensor<16x64xf32>, tensor<16x64xf32>
+  }
+}
+
+// -----
+
 // Matrix tiles take windows of few channels whose lines fill a step, and rests of steps and panels;
 // not channels that depthwise convolutions share strips with.
 module attributes {weir.target = #weir.target<bf16_products = blocks>} {
