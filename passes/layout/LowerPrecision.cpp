@@ -48,43 +48,50 @@ bool isF32(Type type, bool isFixed) {
          (isFixed ? tensor.hasStaticShape() : !tensor.isDynamicDim(tensor.getRank() - 1));
 }
 
+/// Whether a right operand, a matrix or a filter, has sizes for `unit`; of a filter `wide` pixels
+/// of a line lie next to each other in the left operand.
+bool fits(const UnitSizes &unit, RankedTensorType right, RankedTensorType result, int64_t wide) {
+  int64_t rank = right.getRank();
+  if (!right.hasStaticShape())
+    return false;
+  int64_t depth = right.getDimSize(rank - 2), columns = right.getDimSize(rank - 1);
+  // What is left in f32 of a network of small channels is computed strip by strip with depthwise
+  // convolutions, which is worth more than tiles that are not full.
+  bool isPointwise = rank > 2 && right.getDimSize(0) * right.getDimSize(1) == 1;
+  if (isPointwise && unit.step > ofPairs.step && (depth % matrixPanel || columns % matrixPanel))
+    return false;
+  return depth >= fewestChannels && depth % ofPairs.step == 0 &&
+         pairStep(wide * depth) >= unit.step && columns >= unit.columns &&
+         !(result.hasStaticShape() && result.getNumElements() < unit.rows * columns);
+}
+
+/// A convolution whose window tiles can read, but for its sizes.
+bool isOfWindows(ConvOp conv) {
+  return conv.getChannelsLast() && cast<RankedTensorType>(conv.getType()).getRank() == 4 &&
+         conv.getGroups() == 1 &&
+         llvm::all_of(conv.getPads(), [](int64_t pad) { return pad == 0; });
+}
+
 /// The right operand where the operation has the sizes, else null.
 OpOperand *weightsOf(Operation *op, const UnitSizes &unit) {
   auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
   if (!type || !isF32(type, unit.areFixed) ||
       !llvm::all_of(op->getOperandTypes(), [&](Type type) { return isF32(type, unit.areFixed); }))
     return nullptr;
-  // `run`: rows of the sum that lie next to each other in the left operand.
-  auto fitsRight = [&](RankedTensorType right, int64_t run) {
-    int64_t rank = right.getRank(), depth = right.getDimSize(rank - 2),
-            columns = right.getDimSize(rank - 1);
-    return right.hasStaticShape() && depth >= fewestChannels && depth % ofPairs.step == 0 &&
-           pairStep(run) >= unit.step && columns >= unit.columns &&
-           !(type.hasStaticShape() && type.getNumElements() < unit.rows * columns);
-  };
   if (auto dot = dyn_cast<DotGeneralOp>(op)) {
     auto lhs = cast<RankedTensorType>(dot.getLhs().getType());
     auto rhs = cast<RankedTensorType>(dot.getRhs().getType());
-    bool fits = dot.getLhsBatch().empty() && rhs.getRank() == 2 && lhs.getRank() >= 2 &&
-                dot.getLhsContract() == ArrayRef<int64_t>{lhs.getRank() - 1} &&
-                dot.getRhsContract() == ArrayRef<int64_t>{0} && fitsRight(rhs, rhs.getDimSize(0));
-    return fits ? &dot.getRhsMutable() : nullptr;
+    bool isMatrix = dot.getLhsBatch().empty() && rhs.getRank() == 2 && lhs.getRank() >= 2 &&
+                    dot.getLhsContract() == ArrayRef<int64_t>{lhs.getRank() - 1} &&
+                    dot.getRhsContract() == ArrayRef<int64_t>{0};
+    return isMatrix && fits(unit, rhs, type, 1) ? &dot.getRhsMutable() : nullptr;
   }
   auto conv = cast<ConvOp>(op);
+  if (!isOfWindows(conv))
+    return nullptr;
   auto filter = cast<RankedTensorType>(conv.getFilter().getType());
-  if (filter.getRank() != 4)
-    return nullptr;
   int64_t wide = conv.getDilations()[1] == 1 ? filter.getDimSize(1) : 1;
-  // What is left in f32 of a network of small channels is computed strip by strip with depthwise
-  // convolutions, which is worth more than tiles that are not full.
-  bool isPointwise = filter.getDimSize(0) * filter.getDimSize(1) == 1;
-  if (isPointwise && unit.step > ofPairs.step &&
-      (filter.getDimSize(2) % matrixPanel || filter.getDimSize(3) % matrixPanel))
-    return nullptr;
-  bool fits = conv.getChannelsLast() && type.getRank() == 4 && conv.getGroups() == 1 &&
-              llvm::all_of(conv.getPads(), [](int64_t pad) { return pad == 0; }) &&
-              fitsRight(filter, wide * filter.getDimSize(2));
-  return fits ? &conv.getFilterMutable() : nullptr;
+  return fits(unit, filter, type, wide) ? &conv.getFilterMutable() : nullptr;
 }
 
 /// Rows of a product's result of fixed sizes.
@@ -106,16 +113,19 @@ bool mergePixels(ConvOp conv, const UnitSizes &unit) {
   auto areImagesFixed = [](RankedTensorType type) {
     return type && type.getRank() == 4 && !ShapedType::isDynamicShape(type.getShape().drop_front());
   };
-  if (!constant || !areImagesFixed(type) || !areImagesFixed(input) || !conv.getChannelsLast() ||
-      conv.getGroups() != 1 || conv.getDilations()[1] != 1 || !type.getElementType().isF32())
+  if (!constant || !areImagesFixed(type) || !areImagesFixed(input) || !isOfWindows(conv) ||
+      conv.getDilations()[1] != 1 || !type.getElementType().isF32())
     return false;
   int64_t together = conv.getStrides()[1], line = input.getDimSize(2);
   int64_t high = filter.getDimSize(0), wide = filter.getDimSize(1), channels = filter.getDimSize(2),
           columns = filter.getDimSize(3), merged = llvm::divideCeil(wide, together);
   if (together < 2 || channels >= fewestChannels || channels * together % ofPairs.step ||
       channels * together < fewestChannels || wide < together || line % together ||
-      pairStep(merged * together * channels) < unit.step || columns < unit.columns ||
       line / together - merged + 1 != type.getDimSize(2))
+    return false;
+  OpBuilder b(conv);
+  auto shape = RankedTensorType::get({high, merged, together * channels, columns}, b.getF32Type());
+  if (!fits(unit, shape, type, merged))
     return false;
   DenseElementsAttr known = materializedConstant(cast<TypedAttr>(constant.getValue()));
   if (!known || known.isSplat())
@@ -125,8 +135,6 @@ bool mergePixels(ConvOp conv, const UnitSizes &unit) {
   for (int64_t y = 0; y < high; ++y)
     std::copy_n(old.begin() + y * wide * channels * columns, wide * channels * columns,
                 made.begin() + y * merged * together * channels * columns);
-  OpBuilder b(conv);
-  auto shape = RankedTensorType::get({high, merged, together * channels, columns}, b.getF32Type());
   auto replaced = ConstantOp::create(b, constant.getLoc(),
                                      DenseElementsAttr::get(shape, ArrayRef<float>(made)));
   copyDevice(constant, replaced);

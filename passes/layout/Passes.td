@@ -95,7 +95,8 @@ def WeirLowerPrecisionPass : Pass<"weir-lower-precision", "::mlir::ModuleOp"> {
   let description = [{
     What: with `rounds`, products and convolutions with constant right operands whose
     sizes suit what multiplies bf16 on the target (`bf16_products` of `weir.target`:
-    `blocks` of matrices are filled; `pairs` take an even depth, and 16 columns)
+    `blocks` of matrices take 16 columns, and sums by steps of 24 rows or more, known
+    rows below eight by pairs; `pairs` take an even depth, and 16 columns)
     get bf16 operands; their sums stay f32. A value that is rounded for one of them is
     stored so, and elementwise operations read it from there. Nodes named in `keep-f32`
     stay as they are, and so do products of two computed operands, softmax,

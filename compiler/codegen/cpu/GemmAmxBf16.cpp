@@ -7,8 +7,8 @@
 //
 // Products and convolutions of bf16 by the tiles of AMX, with sums of f32. A block of
 // up to 32 results by 32 columns is two by two tiles of sums; a step of the sum loads
-// two tiles of the left operand, rows of 32 elements as they lie in memory, and two of
-// the packed right operand, and multiplies them.
+// two tiles of the left operand, rows of 24 to 32 elements as they lie in memory, or
+// windows from the stack, and two of the packed right operand, and multiplies them.
 //
 //===----------------------------------------------------------------------===//
 

@@ -47,12 +47,14 @@ void weir::readPlainPanels(ScheduleBuilder &s, const KernelRequest &request) {
 
 /// How much of a product of bf16 with so long a sum is multiplied at once, so that columns
 /// for it, 32 KiB at most, stay in the first-level cache while rows pass by; 0: all, where
-/// there is less, or too few rows and columns to pay for packing rows. An open number of rows is
-/// looked at in the kernel.
+/// there is less, too few rows and columns to pay for packing rows, or rows too long for the stack.
+/// An open number of rows is looked at in the kernel.
 static int64_t bf16DepthBlock(int64_t rows, int64_t depth, int64_t columns) {
   constexpr int64_t fewestColumns = 512, most = 512, step = 32;
+  constexpr int64_t height = 32, mostPacked = 1 << 20; // bytes of a block of rows
   bool areFew = !ShapedType::isDynamic(rows) && rows < fewestRowsOfCutSums;
-  if (areFew || depth < most || columns < fewestColumns || depth % step || columns % matrixPanel)
+  if (areFew || height * depth * 2 > mostPacked || depth < most || columns < fewestColumns ||
+      depth % step || columns % matrixPanel)
     return 0;
   return llvm::alignTo(llvm::divideCeil(depth, llvm::divideCeil(depth, most)), step);
 }
