@@ -46,8 +46,8 @@ struct UnitOptions {
   std::string flags; ///< all that shapes the code beside the bitcode
   int optLevel = 3;
   bool sanitizeAddress = false;
-  int jobs = 1;               ///< threads
-  CodeCache *cache = nullptr; ///< may be null
+  int jobs = 1;                 ///< threads
+  CodeCache *cache = nullptr;   ///< may be null
   std::function<void()> beside; ///< what else one of the threads does, first of all; may be empty
 };
 

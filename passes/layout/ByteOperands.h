@@ -36,7 +36,7 @@ struct ByteShape {
   /// Elements of zeros behind each `across` of the window: where channels are no fours, lines of
   /// the window are filled up to fours so that channels need not be.
   int64_t filling = 0;
-  int64_t groups = 1;                      ///< as the model has them
+  int64_t groups = 1; ///< as the model has them
   /// Groups that are computed as one, whose weights are zero outside of their own: so
   /// many that their columns fill panels.
   int64_t joined = 1;

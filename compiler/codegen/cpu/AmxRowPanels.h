@@ -168,10 +168,10 @@ protected:
   /// Whether what is read and written with results lies as they do, or is the same for all
   /// rows: places count on past the end of a line, and nothing is divided.
   bool countsOn = false;
-  int64_t depth = 0;  ///< rows of the weights
+  int64_t depth = 0;    ///< rows of the weights
   mlir::Value leftRows; ///< pointer into which rows of sumTiles count
   mlir::Value panels;   ///< pointer into which `right` of multiplyTiles counts
-  mlir::Value second; ///< where the second tile of rows begins
+  mlir::Value second;   ///< where the second tile of rows begins
   /// Room for the configuration of tiles; null: it is made when they are configured.
   mlir::Value configuration;
   mlir::Value packedBase; ///< where packWindows remembers what lies there

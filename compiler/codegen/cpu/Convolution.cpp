@@ -79,7 +79,7 @@ private:
     SmallVector<Value> at; ///< image, plane; of known lines block of lines, of the line, panel
     Value panel, column;   ///< column: the panel's first
     Value firstLine, lines;
-    Value plane; ///< the first element that the group reads
+    Value plane;   ///< the first element that the group reads
     Value inPanel; ///< where `column` is in its panel; null: at the beginning
   };
   /// Some vectors of a panel's columns; those from `limit` on do not exist (null: all do).
@@ -134,8 +134,8 @@ private:
   Value channelsOfAll;
   SmallVector<Value> steps;
   Value lineLength;
-  bool isOpen; ///< lines are of open length
-  Value most;  ///< then: lines of a block
+  bool isOpen;        ///< lines are of open length
+  Value most;         ///< then: lines of a block
   bool countsLines;   ///< the range counts lines of panels, whose length is known
   bool sharesByLines; ///< then: panels of a line follow each other in it, not lines of a panel
   /// Where the border is nowhere in memory: of lines, and across.

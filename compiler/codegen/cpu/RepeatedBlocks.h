@@ -22,7 +22,7 @@ struct RepeatedBlocks {
   mlir::Value source;
   mlir::Value times, lines;
   bool isOfLine = false; ///< along the last dimension: `lines` are the operand's, one at a time
-  mlir::Value holds; ///< i1: that sizes are as said and blocks are worth it; null: they are
+  mlir::Value holds;     ///< i1: that sizes are as said and blocks are worth it; null: they are
 };
 
 /// Whether `tensor` is an operand of the kernel that is stretched along dimensions before the last.

@@ -75,8 +75,8 @@ private:
   int64_t blocks, quads;
   bool isPairs;              ///< products are added by VPMADDUBSW
   int64_t digits, digitBits; ///< what pairs take a number as
-  Value bytes;     ///< [rows of a part, depth]
-  Value rowScales; ///< [rows of a part, blocks], f32
+  Value bytes;               ///< [rows of a part, depth]
+  Value rowScales;           ///< [rows of a part, blocks], f32
   /// The same: sums of bytes, f32, or, where one zero point is all columns', what it takes off
   /// the sums, i32.
   Value rowSums;

@@ -29,7 +29,7 @@ protected:
     int64_t vectors; ///< of the panel, that hold columns, behind those that are skipped
     int64_t skipped = 0;
     bool isStreamed = false; ///< few rows read them, so that memory is what they wait for
-    mlir::Value limit; ///< of the last one columns from there on do not exist; null: all do
+    mlir::Value limit;       ///< of the last one columns from there on do not exist; null: all do
   };
 
   mlir::VectorType floats() { return mlir::VectorType::get({lanes}, b.getF32Type()); }

@@ -112,7 +112,7 @@ struct Line {
   StreamTag *writer = nullptr;
   uint64_t written = 0;
   std::vector<std::pair<StreamTag *, uint64_t>> readers; ///< the last of each stream
-  uint64_t last = 0; ///< who touched it last: Operation::serial
+  uint64_t last = 0;                                     ///< who touched it last: Operation::serial
   bool lastWrote = false;
 };
 

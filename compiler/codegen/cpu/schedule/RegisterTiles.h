@@ -18,14 +18,14 @@ namespace weir {
 
 /// The vector unit that tiles are chosen for.
 struct VectorUnit {
-  int64_t bytes = 32;        ///< of a register
-  int64_t elementBytes = 4;  ///< of what its lanes hold
-  int64_t registers = 16;    ///< how many there are
-  int64_t firstLevelWays = 8; ///< of the first-level cache
-  bool hasByteTiles = false; ///< matrix tiles of bytes
-  bool hasBytePairs = false; ///< bytes are multiplied as pairs of words of 16 bits
+  int64_t bytes = 32;           ///< of a register
+  int64_t elementBytes = 4;     ///< of what its lanes hold
+  int64_t registers = 16;       ///< how many there are
+  int64_t firstLevelWays = 8;   ///< of the first-level cache
+  bool hasByteTiles = false;    ///< matrix tiles of bytes
+  bool hasBytePairs = false;    ///< bytes are multiplied as pairs of words of 16 bits
   bool hasByteProducts = false; ///< vectors of 32 bytes and more multiply bytes, by any instruction
-  bool hasByteQuads = false; ///< vectors of 64 bytes add four products of bytes to each word
+  bool hasByteQuads = false;    ///< vectors of 64 bytes add four products of bytes to each word
 
   int64_t lanes() const { return bytes / elementBytes; }
   /// Whether the second-level cache has 1 MiB and more, as that of processors with AVX-512 does;
