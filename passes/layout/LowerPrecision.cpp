@@ -14,6 +14,8 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
 
+#include <limits>
+
 namespace weir {
 #define GEN_PASS_DEF_WEIRLOWERPRECISIONPASS
 #include "passes/layout/Passes.h.inc"
@@ -29,23 +31,25 @@ struct UnitSizes {
   int64_t step;    ///< rows of the sum at a time: fewer do not pay
   int64_t columns; ///< fewer do not pay
   int64_t rows;    ///< fewer do not pay
-  bool areFixed;   ///< all sizes
+  int64_t mostRows; ///< more are for another unit, and open ones may be more
 };
+constexpr int64_t anyRows = std::numeric_limits<int64_t>::max();
 
 /// Blocks of matrices have 32 columns, and up to 32 rows of the sum.
-constexpr UnitSizes ofBlocks = {24, 16, 8, false};
+constexpr UnitSizes ofBlocks = {24, 16, 8, anyRows};
 /// A single row reads half of the memory that f32 takes.
-constexpr UnitSizes ofPairs = {2, 16, 1, false};
+constexpr UnitSizes ofPairs = {2, 16, 1, anyRows};
 /// The vectors of processors with blocks, which multiply pairs no faster than f32: for rows that
 /// are too few for blocks, and take the time of reading their weights.
-constexpr UnitSizes ofFewRows = {2, 16, 1, true};
+constexpr UnitSizes ofFewRows = {2, 16, 1, ofBlocks.rows - 1};
 /// Shorter sums of a window's element are mostly the loop around them.
 constexpr int64_t fewestChannels = 6;
 
-bool isF32(Type type, bool isFixed) {
+/// Of f32, and of a known number of columns.
+bool isF32(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor && tensor.getElementType().isF32() && tensor.getRank() > 0 &&
-         (isFixed ? tensor.hasStaticShape() : !tensor.isDynamicDim(tensor.getRank() - 1));
+         !tensor.isDynamicDim(tensor.getRank() - 1);
 }
 
 /// Whether a right operand, a matrix or a filter, has sizes for `unit`; of a filter `wide` pixels
@@ -60,9 +64,12 @@ bool fits(const UnitSizes &unit, RankedTensorType right, RankedTensorType result
   bool isPointwise = rank > 2 && right.getDimSize(0) * right.getDimSize(1) == 1;
   if (isPointwise && unit.step > ofPairs.step && (depth % matrixPanel || columns % matrixPanel))
     return false;
-  return depth >= fewestChannels && depth % ofPairs.step == 0 &&
-         pairStep(wide * depth) >= unit.step && columns >= unit.columns &&
-         !(result.hasStaticShape() && result.getNumElements() < unit.rows * columns);
+  bool hasSizes = depth >= fewestChannels && depth % ofPairs.step == 0 &&
+                  pairStep(wide * depth) >= unit.step && columns >= unit.columns;
+  if (!hasSizes || !result.hasStaticShape())
+    return hasSizes && unit.mostRows == anyRows;
+  int64_t rows = result.getNumElements() / columns;
+  return rows >= unit.rows && rows <= unit.mostRows;
 }
 
 /// A convolution whose window tiles can read, but for its sizes.
@@ -75,8 +82,7 @@ bool isOfWindows(ConvOp conv) {
 /// The right operand where the operation has the sizes, else null.
 OpOperand *weightsOf(Operation *op, const UnitSizes &unit) {
   auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
-  if (!type || !isF32(type, unit.areFixed) ||
-      !llvm::all_of(op->getOperandTypes(), [&](Type type) { return isF32(type, unit.areFixed); }))
+  if (!type || !isF32(type) || !llvm::all_of(op->getOperandTypes(), isF32))
     return nullptr;
   if (auto dot = dyn_cast<DotGeneralOp>(op)) {
     auto lhs = cast<RankedTensorType>(dot.getLhs().getType());
@@ -92,12 +98,6 @@ OpOperand *weightsOf(Operation *op, const UnitSizes &unit) {
   auto filter = cast<RankedTensorType>(conv.getFilter().getType());
   int64_t wide = conv.getDilations()[1] == 1 ? filter.getDimSize(1) : 1;
   return fits(unit, filter, type, wide) ? &conv.getFilterMutable() : nullptr;
-}
-
-/// Rows of a product's result of fixed sizes.
-int64_t rowsOf(Operation *op) {
-  auto type = cast<RankedTensorType>(op->getResult(0).getType());
-  return type.getNumElements() / type.getShape().back();
 }
 
 /// Of a convolution of few channels whose window moves by several pixels along a line, the one
@@ -199,8 +199,6 @@ struct LowerPrecisionPass : weir::impl::WeirLowerPrecisionPassBase<LowerPrecisio
     bool areFew = rounds && hasBlocks && !weights && isa<DotGeneralOp>(op);
     if (areFew)
       weights = weightsOf(op, ofFewRows);
-    if (areFew && weights && rowsOf(op) >= ofBlocks.rows)
-      return;
     auto constant = weights ? weights->get().getDefiningOp<ConstantOp>() : nullptr;
     if (!constant || !(rounds || isExact(op, cast<TypedAttr>(constant.getValue()))))
       return;
@@ -298,8 +296,10 @@ struct LowerPrecisionPass : weir::impl::WeirLowerPrecisionPassBase<LowerPrecisio
   /// The product of bf16 whose sums become `value` by elementwise operations alone, or null.
   static Operation *productBehind(Value value) {
     Operation *def = value.hasOneUse() ? value.getDefiningOp() : nullptr;
-    if (!def || def->hasAttr(tileUnitAttribute) || !isa<ElementwiseOpInterface>(def))
-      return def && def->hasAttr(tileUnitAttribute) ? def : nullptr;
+    if (def && def->hasAttr(tileUnitAttribute))
+      return def;
+    if (!def || !isa<ElementwiseOpInterface>(def))
+      return nullptr;
     for (Value operand : def->getOperands())
       if (Operation *product = productBehind(operand))
         return product;

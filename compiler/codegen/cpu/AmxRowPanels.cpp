@@ -180,70 +180,78 @@ SmallVector<SumLoop> AmxRowPanelEmitter::windowLoops(ConvOp conv, int64_t step) 
   return loops;
 }
 
+void AmxRowPanelEmitter::eachStep(ArrayRef<SumLoop> loops, Value at, Value row,
+                                  function_ref<void(Value at, Value row)> body) {
+  if (loops.empty())
+    return body(at, row);
+  const SumLoop &loop = loops.front();
+  auto inside = [&](Value i) {
+    eachStep(loops.drop_front(), r.add(at, r.mul(i, loop.left)),
+             r.add(row, r.mul(i, r.constant(loop.rows))), body);
+  };
+  if (loop.count == 1)
+    return inside(r.constant(0));
+  emitStepLoop(r, r.constant(0), r.constant(loop.count), 1, inside);
+}
+
 void AmxRowPanelEmitter::sumTiles(StringRef product, ArrayRef<SumLoop> loops,
                                   const RowPanel &rowPanel, Value base, Value panelBase,
                                   function_ref<void(Value row)> beside) {
-  std::function<void(size_t, Value, Value)> nest = [&](size_t level, Value at, Value row) {
-    if (level == loops.size()) {
-      if (beside)
-        beside(row);
-      TileRows tiles{leftRows, at, rowPanel.pitch, r.mul(second, r.constant(rowPanel.pitch))};
-      return multiplyTiles(product, tiles, r.add(panelBase, r.mul(row, r.constant(width))));
-    }
-    const SumLoop &loop = loops[level];
-    auto inside = [&](Value i) {
-      nest(level + 1, r.add(at, r.mul(i, loop.left)), r.add(row, r.mul(i, r.constant(loop.rows))));
-    };
-    if (loop.count == 1)
-      return inside(r.constant(0));
-    emitStepLoop(r, r.constant(0), r.constant(loop.count), 1, inside);
-  };
-  nest(0, base, r.constant(0));
+  eachStep(loops, base, r.constant(0), [&](Value at, Value row) {
+    if (beside)
+      beside(row);
+    TileRows tiles{leftRows, at, rowPanel.pitch, r.mul(second, r.constant(rowPanel.pitch))};
+    multiplyTiles(product, tiles, r.add(panelBase, r.mul(row, r.constant(width))));
+  });
+}
+
+Value AmxRowPanelEmitter::noteOnStack() {
+  Value note = stackBytes(8);
+  LLVM::StoreOp::create(b, r.loc, i64(-1), note);
+  return note;
+}
+
+void AmxRowPanelEmitter::unlessThere(Value note, Value number, function_ref<void()> make) {
+  Type i64Type = b.getI64Type();
+  Value there = LLVM::LoadOp::create(b, r.loc, i64Type, note);
+  Value wanted = arith::IndexCastOp::create(b, r.loc, i64Type, number);
+  Value isThere = arith::CmpIOp::create(b, r.loc, arith::CmpIPredicate::eq, there, wanted);
+  emitEither(
+      r, isThere, [] {},
+      [&] {
+        make();
+        LLVM::StoreOp::create(b, r.loc, wanted, note);
+      });
 }
 
 void AmxRowPanelEmitter::reserveRows(int64_t positions, int64_t step) {
   packedPositions = positions;
   packedStep = step;
   leftRows = stackBytes(positions * depth * elementBytes);
-  packedBase = stackBytes(8);
-  LLVM::StoreOp::create(b, r.loc, i64(-1), packedBase);
+  packedBase = noteOnStack();
 }
 
 RowPanel AmxRowPanelEmitter::packWindows(ConvOp conv, const RowPanel &lines) {
-  Type i64Type = b.getI64Type();
-  Value there = LLVM::LoadOp::create(b, r.loc, i64Type, packedBase);
-  Value wanted = arith::IndexCastOp::create(b, r.loc, i64Type, lines.base);
   auto type = VectorType::get({packedStep}, element);
-  auto pack = [&] {
-    // As sums read them: step by step.
-    SmallVector<SumLoop> loops = windowLoops(conv, packedStep);
-    std::function<void(size_t, Value, Value)> nest = [&](size_t level, Value at, Value row) {
-      if (level < loops.size()) {
-        const SumLoop &loop = loops[level];
-        return emitStepLoop(r, r.constant(0), r.constant(loop.count), 1, [&](Value i) {
-          nest(level + 1, r.add(at, r.mul(i, loop.left)),
-               r.add(row, r.mul(i, r.constant(loop.rows))));
-        });
-      }
-      Value to = r.mul(row, r.constant(packedPositions));
-      emitStepLoop(r, r.constant(0), r.constant(packedPositions / lines.span), 1, [&](Value y) {
-        emitStepLoop(r, r.constant(0), r.constant(lines.span), 1, [&](Value x) {
-          Value from = r.add(
-              at, r.add(r.mul(y, r.constant(lines.linePitch)), r.mul(x, r.constant(lines.pitch))));
-          Value position = r.add(r.mul(y, r.constant(lines.span)), x);
-          Value source = BufferAccess::address(r, left.pointer, element, from);
-          Value target = BufferAccess::address(r, leftRows, element,
-                                               r.add(to, r.mul(position, r.constant(packedStep))));
-          Value value = LLVM::LoadOp::create(b, r.loc, type, source, /*alignment=*/elementBytes);
-          LLVM::StoreOp::create(b, r.loc, value, target, /*alignment=*/elementBytes);
-        });
+  // As sums read them: step by step.
+  auto packStep = [&](Value at, Value row) {
+    Value to = r.mul(row, r.constant(packedPositions));
+    emitStepLoop(r, r.constant(0), r.constant(packedPositions / lines.span), 1, [&](Value y) {
+      emitStepLoop(r, r.constant(0), r.constant(lines.span), 1, [&](Value x) {
+        Value from = r.add(
+            at, r.add(r.mul(y, r.constant(lines.linePitch)), r.mul(x, r.constant(lines.pitch))));
+        Value position = r.add(r.mul(y, r.constant(lines.span)), x);
+        Value source = BufferAccess::address(r, left.pointer, element, from);
+        Value target = BufferAccess::address(r, leftRows, element,
+                                             r.add(to, r.mul(position, r.constant(packedStep))));
+        Value value = LLVM::LoadOp::create(b, r.loc, type, source, /*alignment=*/elementBytes);
+        LLVM::StoreOp::create(b, r.loc, value, target, /*alignment=*/elementBytes);
       });
-    };
-    nest(0, lines.base, r.constant(0));
-    LLVM::StoreOp::create(b, r.loc, wanted, packedBase);
+    });
   };
-  emitEither(
-      r, arith::CmpIOp::create(b, r.loc, arith::CmpIPredicate::eq, there, wanted), [] {}, pack);
+  unlessThere(packedBase, lines.base, [&] {
+    eachStep(windowLoops(conv, packedStep), lines.base, r.constant(0), packStep);
+  });
   RowPanel packed = lines;
   packed.span = packed.linePitch = 0;
   packed.pitch = packedStep;

@@ -99,6 +99,10 @@ protected:
   };
   /// Adds a step of the sum: those rows, columns from the weights' `right`.
   void multiplyTiles(llvm::StringRef product, const TileRows &rows, mlir::Value right);
+  /// Calls `body` with each step of the sum: where the left operand is, from `at` on, and the row
+  /// of the right one, from `row` on.
+  void eachStep(llvm::ArrayRef<SumLoop> loops, mlir::Value at, mlir::Value row,
+                llvm::function_ref<void(mlir::Value at, mlir::Value row)> body);
   /// Adds all steps of the sum for rows from `base` on: `product` multiplies one, and
   /// `beside` is called with the row of the weights at which it begins.
   void sumTiles(llvm::StringRef product, llvm::ArrayRef<SumLoop> loops, const RowPanel &rowPanel,
@@ -136,6 +140,10 @@ protected:
   void
   eachPart(ConvOp conv, mlir::Value begin, mlir::Value end, bool joinsLines,
            llvm::function_ref<void(const RowPanel &, mlir::Value before, mlir::Value panel)> body);
+  /// A place on the stack that remembers a number: none yet.
+  mlir::Value noteOnStack();
+  /// Emits `make` for where `note` does not hold `number`; then it does.
+  void unlessThere(mlir::Value note, mlir::Value number, llvm::function_ref<void()> make);
   /// Makes room for the rows of a part's `positions` windows, cut into steps of `step` elements.
   void reserveRows(int64_t positions, int64_t step);
   /// Brings the windows of `lines`, a row panel of joined lines, there, unless they are the ones

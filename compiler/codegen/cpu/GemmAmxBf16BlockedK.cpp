@@ -100,17 +100,10 @@ void GemmAmxBf16BlockedKEmitter::packBlock(const RowPanel &rowPanel, Value numbe
 }
 
 void GemmAmxBf16BlockedKEmitter::packRows(const RowPanel &rowPanel, Value first, Value last) {
-  Type i64Type = b.getI64Type();
-  Value there = LLVM::LoadOp::create(b, r.loc, i64Type, packedFirst);
-  Value wanted = arith::IndexCastOp::create(b, r.loc, i64Type, first);
-  Value isThere = arith::CmpIOp::create(b, r.loc, arith::CmpIPredicate::eq, there, wanted);
-  emitEither(
-      r, isThere, [] {},
-      [&] {
-        emitStepLoop(r, first, last, 1,
-                     [&](Value number) { packBlock(rowPanel, number, r.sub(number, first)); });
-        LLVM::StoreOp::create(b, r.loc, wanted, packedFirst);
-      });
+  unlessThere(packedFirst, first, [&] {
+    emitStepLoop(r, first, last, 1,
+                 [&](Value number) { packBlock(rowPanel, number, r.sub(number, first)); });
+  });
 }
 
 Value GemmAmxBf16BlockedKEmitter::streamCondition() {
@@ -215,8 +208,7 @@ void GemmAmxBf16BlockedKEmitter::emit(DotGeneralOp dot, Value begin, Value end) 
   packed = stackBytes(chunk * block * depth * elementBytes);
   sums = stackBytes(chunk * blockBytes);
   scratch = stackBytes(2 * blockBytes);
-  packedFirst = stackBytes(8);
-  LLVM::StoreOp::create(b, r.loc, i64(-1), packedFirst);
+  packedFirst = noteOnStack();
   isStreamed = streamCondition();
   eachPart(dot, whole, block, begin, end,
            [&](const RowPanel &rowPanel, Value first, Value last, Value panel) {

@@ -30,16 +30,9 @@ Value ByteEmitter::placeOfStep(Value number) {
 void ByteEmitter::notePlaces() {
   if (!leftAt)
     return;
-  std::function<void(size_t, Value, Value)> nest = [&](size_t level, Value from, Value number) {
-    if (level == loops.size())
-      return storeNumber(from, leftAt, number);
-    const SumLoop &loop = loops[level];
-    emitStepLoop(r, r.constant(0), r.constant(loop.count), 1, [&](Value i) {
-      nest(level + 1, r.add(from, r.mul(i, loop.left)),
-           r.add(number, r.mul(i, r.constant(loop.rows / quad))));
-    });
-  };
-  nest(0, r.constant(0), r.constant(0));
+  eachStep(loops, r.constant(0), r.constant(0), [&](Value from, Value row) {
+    storeNumber(from, leftAt, r.divide(row, r.constant(quad)));
+  });
 }
 
 SmallVector<Value> ByteEmitter::sumsOfPaired(const RowPanel &rowPanel, Value base,

@@ -250,14 +250,7 @@ void ByteEmitter::widenRows(const RowPanel &rowPanel, Value base, int64_t rows) 
       LLVM::StoreOp::create(b, r.loc, odd, byteAddress(wideRows, r.add(to, r.constant(depth))),
                             /*alignment=*/4);
     };
-    std::function<void(size_t, Value, Value)> nest = [&](size_t level, Value from, Value to) {
-      if (level + 1 < loops.size()) {
-        const SumLoop &loop = loops[level];
-        return emitStepLoop(r, r.constant(0), r.constant(loop.count), 1, [&](Value i) {
-          nest(level + 1, r.add(from, r.mul(i, loop.left)),
-               r.add(to, r.mul(i, r.constant(loop.rows))));
-        });
-      }
+    eachStep(ArrayRef(loops).drop_back(), first, target, [&](Value from, Value to) {
       int64_t whole = run / lanes * lanes;
       emitStepLoop(r, r.constant(0), r.constant(whole * quad), lanes * quad,
                    [&](Value i) { copy(r.add(from, i), r.add(to, i), lanes); });
@@ -269,8 +262,7 @@ void ByteEmitter::widenRows(const RowPanel &rowPanel, Value base, int64_t rows) 
         copy(r.add(from, at), r.add(to, at), words);
         done += words;
       }
-    };
-    nest(0, first, target);
+    });
   });
 }
 

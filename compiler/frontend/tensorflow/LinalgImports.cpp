@@ -38,11 +38,11 @@ static Value sideOf(NodeImport &n, size_t i) {
   return i < n.inputCount() ? n.toScalar(n.toI64(n.in(i))) : n.intScalar(-1);
 }
 
-/// `given`, or `otherwise` where it is negative.
-static Value sideOr(NodeImport &n, Value given, Value otherwise) {
-  if (auto known = given ? constantIntegers(given) : std::nullopt)
-    return known->front() < 0 ? otherwise : given;
-  return n.select(n.compare("lt", given, 0), otherwise, given);
+/// `yes` where `size` is negative, else `no`.
+static Value ifNegative(NodeImport &n, Value size, Value yes, Value no) {
+  if (auto known = size ? constantIntegers(size) : std::nullopt)
+    return known->front() < 0 ? yes : no;
+  return n.select(n.compare("lt", size, 0), yes, no);
 }
 
 /// Vectors, or packed diagonals, become diagonals of matrices.
@@ -65,14 +65,8 @@ static LogicalResult matrixDiag(NodeImport &n) {
   Value leastColumns = n.add(length, n.maximum(d.low, 0.0));
   // Square unless one side is given; then the other is as small as can be.
   Value rows = sideOf(n, 2), columns = sideOf(n, 3), square = n.maximum(leastRows, leastColumns);
-  auto least = [&](Value given, Value side) {
-    auto known = given ? constantIntegers(given) : std::nullopt;
-    if (known)
-      return known->front() < 0 ? square : side;
-    return n.select(n.compare("lt", given, 0), square, side);
-  };
-  d.rows = sideOr(n, rows, least(columns, leastRows));
-  d.columns = sideOr(n, columns, least(rows, leastColumns));
+  d.rows = ifNegative(n, rows, ifNegative(n, columns, square, leastRows), rows);
+  d.columns = ifNegative(n, columns, ifNegative(n, rows, square, leastColumns), columns);
   Value fits = n.compare("eq", longestOf(n, d), length);
   if (!d.isOne)
     fits = n.op<AndOp>(
