@@ -39,6 +39,7 @@ struct Prefetch : OverInput, AsyncWork {
   Outcome *ring = nullptr;
   int64_t capacity = 0, first = 0, count = 0;
   bool isWorking = false, isOver = false, gaveUp = false;
+  bool isAsked = false; ///< somebody waits for an element
 
   ~Prefetch() {
     {
@@ -56,9 +57,12 @@ struct Prefetch : OverInput, AsyncWork {
     return count > 0;
   }
 
+  /// While the state is saved nothing is made ahead, but what is asked for is: who asks then is
+  /// another thread of the pipeline, which must come to the end of its own element.
   bool wantsMore() const {
+    bool isNeeded = isAsked && count == 0;
     return !gaveUp && !isOver && count < capacity &&
-           !pipeline->isPaused.load(std::memory_order_relaxed);
+           (isNeeded || !pipeline->isPaused.load(std::memory_order_relaxed));
   }
 
   /// Fills the buffer. The mutex is held, and given up meanwhile.
@@ -96,8 +100,10 @@ struct Prefetch : OverInput, AsyncWork {
 
   Next give(Element **element, Failure &failure) {
     Lock lock(mutex);
+    isAsked = true;
     start();
     changed.wait(mutex, [&] { return count > 0 || !isWorking; });
+    isAsked = false;
     if (count == 0) {
       if (isOver)
         return Next::End;

@@ -205,6 +205,13 @@ def ahead():
 
 
 @case
+def ahead_by_parts():
+    """Saved while a batch is made, elements of which were made ahead of it."""
+    long = lambda x: x + tf.reduce_sum(tf.range(x % 2 + 2000000))
+    return pipelines(4, Dataset.range(12).prefetch(1).map(long).batch(4).prefetch(2))
+
+
+@case
 def texts():
     names = Dataset.from_tensor_slices(["alpha", "", "gamma\0delta"])
     return pipelines(4, names.map(lambda t: tf.strings.join([t, t], "|")),
