@@ -8,24 +8,22 @@
 #include "compiler/emit/ElfObject.h"
 
 #include "compiler/emit/Descriptors.h"
+#include "compiler/emit/ElfSections.h"
 #include "weir/abi.h"
 
 #include "llvm/BinaryFormat/ELF.h"
-#include "llvm/Object/ELF.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <cstring>
-#include <type_traits>
 
 using namespace weir;
-using llvm::object::ELF64LE;
 
 /// Small constants stay dense; large ones start on a page, so that a program
 /// maps them without sharing a page with anything else.
 static constexpr int64_t pageBytes = 4096;
 static constexpr int64_t lineBytes = 64;
 
-static constexpr int64_t headerBytes = sizeof(llvm::object::ELFFile<ELF64LE>::Elf_Ehdr);
+static constexpr int64_t headerBytes = sizeof(ElfSections::Header);
 
 static int64_t alignmentOf(const Program &program) {
   return program.blobBytes >= pageBytes ? pageBytes : lineBytes;
@@ -41,39 +39,22 @@ static llvm::Expected<int64_t> reserveBlobs(const Program &program,
                                             llvm::MutableArrayRef<char> object) {
   if (program.blobBytes == 0)
     return 0;
-  using File = llvm::object::ELFFile<ELF64LE>;
-  llvm::Expected<File> file = File::create(llvm::StringRef(object.data(), object.size()));
-  if (!file)
-    return file.takeError();
-  llvm::Expected<File::Elf_Shdr_Range> sections = file->sections();
-  if (!sections)
-    return sections.takeError();
-
+  llvm::Expected<ElfSections> elf = ElfSections::create(object);
+  if (!elf)
+    return elf.takeError();
   llvm::StringRef wanted = blobSectionName(program.blobBytes);
-  const File::Elf_Shdr *found = nullptr;
-  for (const File::Elf_Shdr &section : *sections) {
-    llvm::Expected<llvm::StringRef> name = file->getSectionName(section);
-    if (!name)
-      return name.takeError();
-    if (*name == wanted)
-      found = &section;
-  }
+  llvm::Expected<ElfSections::Section *> found = elf->find(wanted);
   if (!found)
-    return llvm::createStringError("the object has no section " + wanted);
+    return found.takeError();
 
   const int64_t begin = blobsBegin(program), align = alignmentOf(program);
   const int64_t shift = llvm::alignTo(begin + program.blobBytes, align);
-  // Headers lie in `object`, which is ours to change.
-  auto own = [&](const auto &header) {
-    return reinterpret_cast<std::remove_cvref_t<decltype(header)> *>(
-        object.data() + (reinterpret_cast<const char *>(&header) - object.data()));
-  };
-  const bool isX86 = file->getHeader().e_machine == llvm::ELF::EM_X86_64;
-  for (const File::Elf_Shdr &section : *sections)
+  const bool isX86 = elf->header().e_machine == llvm::ELF::EM_X86_64;
+  for (ElfSections::Section &section : elf->sections())
     if (section.sh_offset != 0)
-      own(section)->sh_offset = section.sh_offset + shift;
-  own(file->getHeader())->e_shoff = file->getHeader().e_shoff + shift;
-  File::Elf_Shdr *header = own(*found);
+      section.sh_offset = section.sh_offset + shift;
+  elf->header().e_shoff = elf->header().e_shoff + shift;
+  ElfSections::Section *header = *found;
   header->sh_offset = begin;
   header->sh_size = program.blobBytes;
   header->sh_addralign = align;

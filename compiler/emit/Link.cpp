@@ -120,16 +120,29 @@ static llvm::Error addArchives(llvm::StringRef object, const SharedObjectOptions
   return llvm::Error::success();
 }
 
+namespace {
+
+/// The system's compiler driver, and whether it takes LLVM's linker.
+struct LinkDriver {
+  std::string path;
+  bool takesLld = false;
+};
+
+} // namespace
+
+static LinkDriver findDriver() {
+  for (const char *name : {"clang-22", "clang", "gcc", "cc"})
+    if (auto found = llvm::sys::findProgramByName(name))
+      return {*found, llvm::StringRef(name).starts_with("clang") &&
+                          bool(llvm::sys::findProgramByName("ld.lld-22"))};
+  return {};
+}
+
+bool weir::linksByLld() { return findDriver().takesLld; }
+
 llvm::Error weir::linkSharedObject(llvm::StringRef object, llvm::StringRef output,
                                    const SharedObjectOptions &options) {
-  std::string driver;
-  bool isClang = false;
-  for (const char *name : {"clang-22", "clang", "gcc", "cc"})
-    if (auto found = llvm::sys::findProgramByName(name)) {
-      driver = *found;
-      isClang = llvm::StringRef(name).starts_with("clang");
-      break;
-    }
+  const auto [driver, takesLld] = findDriver();
   if (driver.empty())
     return llvm::createStringError(
         "a .so needs a linker, and none of clang-22, clang, gcc and cc is on "
@@ -154,7 +167,7 @@ llvm::Error weir::linkSharedObject(llvm::StringRef object, llvm::StringRef outpu
       return error;
     arguments.push_back(options.runtimeLibrary);
   }
-  if (isClang && llvm::sys::findProgramByName("ld.lld-22"))
+  if (takesLld)
     arguments.push_back("-fuse-ld=lld-22");
   arguments.insert(arguments.end(),
                    // -Wl would cut names at their commas.

@@ -30,6 +30,9 @@ struct SharedObjectOptions {
   std::string soname;
 };
 
+/// Whether linkSharedObject uses LLVM's linker.
+bool linksByLld();
+
 /// Links an object into a shared one with the system's compiler driver
 /// (clang-22, clang, gcc or cc, the first that is there).
 llvm::Error linkSharedObject(llvm::StringRef object, llvm::StringRef output,

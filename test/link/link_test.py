@@ -13,6 +13,7 @@ model in a plugin; beside another LLVM and protobuf; by CMake's package, by
 pkg-config, by hand. A compiler that is not installed is skipped with a line.
 """
 import argparse
+import array
 import filecmp
 import os
 import shutil
@@ -23,6 +24,8 @@ import unittest
 
 ARGS = None
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "digits"))
+import wire  # noqa: E402
 
 
 def inputs(name):
@@ -167,6 +170,63 @@ class Linking(unittest.TestCase):
         self.run_command([tool("gcc"), "-std=c99", "-Wall", "-Wextra", "-Werror", "-I" + self.folder,
                           inputs("table.c"), "-ldl", "-lpthread", "-o", host])
         self.expect_ok(host, shared)
+
+    def product(self):
+        """y = x w of 16 MiB of numbers, which move x by a place and double it."""
+        width = 2048
+        rows = array.array("f", bytes(4 * width * width))
+        for row in range(width):
+            rows[row * width + (row + 1) % width] = 2
+
+        def value(name):
+            sizes = b"".join(wire.data(1, wire.integer(1, size)) for size in (1, width))
+            return wire.data(1, name) + wire.data(
+                2, wire.data(1, wire.integer(1, 1) + wire.data(2, sizes)))
+        graph = wire.data(1, wire.data(1, "x") + wire.data(1, "w") + wire.data(2, "y")
+                          + wire.data(3, "product") + wire.data(4, "MatMul"))
+        graph += wire.data(2, "g") + wire.data(11, value("x")) + wire.data(12, value("y"))
+        graph += wire.data(5, wire.integer(1, width) + wire.integer(1, width) + wire.integer(2, 1)
+                           + wire.data(8, "w") + wire.data(9, rows.tobytes()))
+        path = self.path("product.onnx")
+        with open(path, "wb") as out:
+            out.write(wire.integer(1, 8) + wire.data(8, wire.integer(2, 17)) + wire.data(7, graph))
+        return path
+
+    def test_constants_of_a_shared_object(self):
+        """Large constants come into a .so behind LLVM's linker, and run as they do elsewhere."""
+        model, bare = self.product(), self.path("path")
+        os.mkdir(bare)
+        for name in ("gcc", "ld", "as"):
+            os.symlink(tool(name), os.path.join(bare, name))
+        ways = {"beside": ([], os.environ["PATH"]), "by_gnu": ([], bare),
+                # The strings of such names end behind where constants begin.
+                "behind": (["--name=" + "m" * 60000], os.environ["PATH"])}
+        results = {}
+        for way, (flags, path) in ways.items():
+            shared = self.path(way + ".so")
+            self.run_command([self.weirc, model, "-o", shared, "--cpu=x86-64-v3", *flags],
+                             env={**os.environ, "PATH": path})
+            self.run_command([os.path.join(self.build, "bin", "weir-run"), shared,
+                              "--input=random:1", "--output=" + self.path(way + ".npz")])
+            with open(self.path(way + ".npz"), "rb") as read:
+                results[way] = read.read()
+            sections = self.run_command([tool("readelf"), "-SW", shared])
+            _, _, own = sections.partition(" .weir.rodata ")
+            clang = shutil.which("clang-22") or shutil.which("clang")
+            if way == "by_gnu" or not (clang and shutil.which("ld.lld-22")):
+                self.assertEqual(own, "")
+            else:
+                kind, _, offset, size = own.split()[:4]
+                self.assertEqual((kind, int(size, 16)), ("PROGBITS", 1 << 24))
+                self.assertEqual(int(offset, 16), 0x40000 if way == "beside" else 0x80000)
+            stripped = self.path("stripped.so")
+            self.run_command([tool("strip"), shared, "-o", stripped])
+            self.run_command([os.path.join(self.build, "bin", "weir-run"), stripped,
+                              "--input=random:1", "--output=" + self.path("stripped.npz")])
+            with open(self.path("stripped.npz"), "rb") as read:
+                self.assertEqual(read.read(), results[way])
+        self.assertEqual(results["beside"], results["by_gnu"])
+        self.assertEqual(results["beside"], results["behind"])
 
     def test_one_of_two(self):
         """A session of another program, or of another shared object, is refused."""

@@ -7,8 +7,10 @@
 
 #include "compiler/emit/Descriptors.h"
 #include "compiler/emit/ElfObject.h"
+#include "compiler/emit/ElfSections.h"
 #include "compiler/emit/Fingerprint.h"
 #include "compiler/emit/MachineCode.h"
+#include "compiler/emit/SharedObject.h"
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/WinogradFilter.h"
 #include "test/unit/emit/TestProgram.h"
@@ -173,6 +175,30 @@ TEST_F(Object, PagesForLargeConstants) {
       EXPECT_EQ(uint64_t(llvm::cantFail(other.getContents()).data() - bytes.data()) %
                     other.getAlignment().value(),
                 0u);
+}
+
+TEST_F(Object, ForALinkerTheSectionHasNoBytes) {
+  program.blobs.clear();
+  program.blobBytes = int64_t(16) << 20;
+  ASSERT_TRUE(isLinkedWithoutBlobs(program));
+  llvm::SmallVector<char, 0> bytes = emit();
+  const size_t size = bytes.size();
+  ASSERT_EQ(llvm::toString(leaveBlobsOut(program, bytes)), "");
+  EXPECT_EQ(bytes.size(), size);
+  ElfSections elf = llvm::cantFail(ElfSections::create(bytes));
+  ElfSections::Section *blobs = llvm::cantFail(elf.find(".weir.rodata"));
+  EXPECT_EQ(blobs->sh_type, uint64_t(llvm::ELF::SHT_NOBITS));
+  EXPECT_EQ(blobs->sh_size, uint64_t(program.blobBytes));
+  EXPECT_EQ(llvm::toString(elf.find(".rodata.weir").takeError()),
+            "the object has no section .rodata.weir");
+  // ".rela.text" ends with ".text": what is called so cannot be called something else.
+  ElfSections::Section *text = llvm::cantFail(elf.find(".text"));
+  EXPECT_EQ(llvm::toString(elf.rename(*text, ".tixt")),
+            "a section of the object cannot be called .tixt");
+  EXPECT_EQ(llvm::toString(elf.rename(*blobs, ".weir")),
+            "a section of the object cannot be called .weir");
+  program.blobBytes = 5000;
+  EXPECT_FALSE(isLinkedWithoutBlobs(program));
 }
 
 TEST_F(Object, BeyondAGigabyteTheSectionIsLarge) {
