@@ -84,8 +84,9 @@ bool isReduction(ReduceOp op, ReduceKind kind, int64_t axis) {
 
 class Matcher {
 public:
-  explicit Matcher(AttentionForm form)
-      : isGeneral(form == AttentionForm::General), limits(limitsOf(form)) {
+  Matcher(AttentionForm form, bool sharesHeads)
+      : isGeneral(form == AttentionForm::General), sharesHeads(sharesHeads),
+        limits(limitsOf(form)) {
     found.isPlain = !isGeneral;
   }
 
@@ -106,6 +107,11 @@ public:
         !isHeadSize(typeOf(found.scores.getLhs()).getShape().back()))
       return std::nullopt;
     found.operations.insert(product);
+    if (sharesHeads && last > 2) {
+      RepeatOp keys = repetitionOf(found.scores.getRhs()), values = repetitionOf(product.getRhs());
+      if (keys && values && keys.getTimes() == values.getTimes())
+        found.group = keys.getTimes();
+    }
     absorb(found.scores.getLhs(), last, /*mayScale=*/true);
     absorb(found.scores.getRhs(), found.scores.getRhsContract()[0], /*mayScale=*/true);
     absorb(product.getRhs(), 2 * last - 1 - product.getRhsContract()[0], /*mayScale=*/false);
@@ -220,23 +226,52 @@ private:
            (isGeneral && isNarrow(typeOf(value).getElementType()));
   }
 
+  /// What repeats the heads of an operand of products, which nothing else reads; null: nothing.
+  RepeatOp repetitionOf(Value value) const {
+    int64_t heads = last - 2;
+    while (Operation *op = value.hasOneUse() ? value.getDefiningOp() : nullptr) {
+      if (auto repeat = dyn_cast<RepeatOp>(op))
+        return int64_t(repeat.getAxis()) == heads ? repeat : RepeatOp();
+      auto transpose = dyn_cast<TransposeOp>(op);
+      auto slice = dyn_cast<SliceOp>(op);
+      if (!transpose && !isScaling(op) && !(slice && isPrefix(slice)))
+        break;
+      if (transpose)
+        heads = transpose.getPermutation()[heads];
+      value = op->getOperand(0);
+    }
+    return {};
+  }
+  bool isScaling(Operation *op) const {
+    return isa<MulOp, DivOp>(op) && isSplat(op->getOperand(1)) &&
+           op->getOperand(0).getType() == op->getResult(0).getType() &&
+           (isF32EpilogueElementwise(op) ||
+            (isGeneral && isNarrow(typeOf(op->getResult(0)).getElementType())));
+  }
+
+  /// Whether elements of the slice have the indices that they have before.
+  static bool isPrefix(SliceOp slice) {
+    auto starts = constantIntegers(slice.getStarts()), steps = constantIntegers(slice.getSteps());
+    return starts && steps && llvm::all_of(*starts, [](int64_t i) { return i == 0; }) &&
+           llvm::all_of(*steps, [](int64_t i) { return i == 1; });
+  }
+
   /// Takes in what computes `value` for this attention alone, as long as lines along
   /// `dimension`, which they are read along then, lie along the last one of memory.
   void absorb(Value value, int64_t dimension, bool mayScale) {
     SmallVector<Operation *> pending;
     while (Operation *op = value.getDefiningOp()) {
-      bool scales =
-          mayScale && isa<MulOp, DivOp>(op) && isSplat(op->getOperand(1)) &&
-          op->getOperand(0).getType() == value.getType() &&
-          (isF32EpilogueElementwise(op) || (isGeneral && isNarrow(typeOf(value).getElementType())));
+      bool scales = mayScale && isScaling(op);
       bool widens = isGeneral && isa<CastOp>(op) && typeOf(value).getElementType().isF32() &&
                     isNarrow(typeOf(op->getOperand(0)).getElementType());
       auto transpose = dyn_cast<TransposeOp>(op);
       auto slice = dyn_cast<SliceOp>(op);
-      bool slices = isGeneral && slice && typeOf(slice).hasStaticShape() && knownPart(slice);
-      // The general form divides to find the head; what of a head lies in lines stays.
+      bool slices = slice && (isGeneral ? typeOf(slice).hasStaticShape() && knownPart(slice)
+                                        : sharesHeads && isPrefix(slice));
+      // The head is found by a division; what of a head lies in lines stays.
       auto repeat = dyn_cast<RepeatOp>(op);
-      bool repeats = isGeneral && repeat && int64_t(repeat.getAxis()) < last - 1;
+      bool repeats =
+          (isGeneral || found.group > 1) && repeat && int64_t(repeat.getAxis()) < last - 1;
       if (!value.hasOneUse() || (!scales && !widens && !slices && !repeats && !transpose))
         return;
       if (transpose && transpose.getPermutation()[dimension] != last)
@@ -282,7 +317,7 @@ private:
   }
 
   Attention found;
-  bool isGeneral;
+  bool isGeneral, sharesHeads;
   AttentionLimits limits;
   int64_t last = 0; ///< the scores' dimension of keys
 };
@@ -361,8 +396,9 @@ SmallVector<Value> Attention::statistics() const {
   return read;
 }
 
-std::optional<Attention> weir::matchAttention(DotGeneralOp product, AttentionForm form) {
-  std::optional<Attention> attention = Matcher(form).match(product);
+std::optional<Attention> weir::matchAttention(DotGeneralOp product, AttentionForm form,
+                                              bool sharesHeads) {
+  std::optional<Attention> attention = Matcher(form, sharesHeads).match(product);
   if (!attention)
     return std::nullopt;
   // A kernel's operations are of one block.
@@ -382,13 +418,26 @@ std::optional<Attention> weir::attentionAt(DotGeneralOp product) {
   const DeviceKind *kind = kindAround(product);
   if (kind && !kind->takesAttention())
     return std::nullopt;
-  std::optional<Attention> plain = matchAttention(product);
   if (!kind)
-    return plain;
+    return matchAttention(product, AttentionForm::Plain, /*sharesHeads=*/true);
+  std::optional<Attention> plain = matchAttention(product);
   auto general = matchAttention(product, AttentionForm::General);
   // The plain form is the host's, too, but does not read through these.
   return plain && !llvm::any_of(general->operations, llvm::IsaPred<SliceOp, RepeatOp>) ? plain
                                                                                        : general;
+}
+
+std::optional<Attention> weir::hostAttentionOf(plan::KernelOp kernel) {
+  Block &body = kernel.getBody().front();
+  for (auto dot : body.getOps<DotGeneralOp>()) {
+    auto attention = matchAttention(dot, AttentionForm::Plain, /*sharesHeads=*/true);
+    auto isRead = [&](Operation &op) {
+      return !isa<SliceOp, RepeatOp>(op) || attention->operations.contains(&op);
+    };
+    if (attention && llvm::all_of(body, isRead))
+      return attention;
+  }
+  return attentionOf(kernel);
 }
 
 std::optional<Attention> weir::attentionOf(plan::KernelOp kernel) {

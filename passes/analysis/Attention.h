@@ -41,6 +41,9 @@ struct Attention {
   llvm::SmallVector<mlir::Operation *> conditions;
   /// Whether it has the plain form (AttentionForm::Plain).
   bool isPlain = true;
+  /// So many heads in a row have the same keys and values, which a repetition of heads makes of
+  /// one (grouped queries); the heads' dimension is the one before the queries'.
+  int64_t group = 1;
 
   /// Whether lines of the keys' operand lie along `size`, as keys lie in memory,
   /// rather than along the keys.
@@ -76,15 +79,19 @@ std::optional<KnownPart> knownPart(SliceOp slice);
 /// are, and what scales the queries by one number, belong to it, and in the general form
 /// slices of known bounds, and heads that are repeated. That takes
 /// f16 and bf16, too, around a softmax of f32, keys whose products run along
-/// either dimension, and any elementwise operation of floats.
+/// either dimension, and any elementwise operation of floats. With `sharesHeads` the plain form
+/// has heads that are repeated, too, of keys and values alike.
 std::optional<Attention> matchAttention(DotGeneralOp product,
-                                        AttentionForm form = AttentionForm::Plain);
+                                        AttentionForm form = AttentionForm::Plain,
+                                        bool sharesHeads = false);
 
 /// The same as what computes the function around `product` takes it.
 std::optional<Attention> attentionAt(DotGeneralOp product);
 
-/// The attention in a kernel's body, in the plain form where it has that.
+/// The attention in a kernel's body, in the plain form where it has that. The host's has heads
+/// that share keys.
 std::optional<Attention> attentionOf(plan::KernelOp kernel);
+std::optional<Attention> hostAttentionOf(plan::KernelOp kernel);
 
 /// How an attention has an operand of one of its products: as it lies in
 /// memory, or is computed, but for transpositions, conversions from f16 or

@@ -32,23 +32,88 @@ static RunOp writerOf(FetchOp fetch) {
   return writer && llvm::all_of(target.getUsers(), isLater) ? writer : RunOp();
 }
 
+namespace {
+
+/// What makes a feed longer for `writer`, which writes over it: a launch that joins the feed and
+/// what is missing. Where nothing is, as where a cache has the size that it is filled up to, the
+/// result is the feed.
+struct Growth {
+  RunOp run;
+  AllocOp buffer; ///< what the launch writes, and `writer` alone reads
+  FeedOp feed;
+  int64_t axis = 0;
+};
+
+} // namespace
+
+static std::optional<Growth> growthOf(Value operand, RunOp writer, FetchOp fetch,
+                                      SymbolTable &symbols) {
+  Growth found;
+  found.buffer = operand.getDefiningOp<AllocOp>();
+  if (!found.buffer || found.buffer.getType() != fetch.getType() ||
+      found.buffer.getSizes() != fetch.getSizes() || !operand.hasNUses(2))
+    return std::nullopt;
+  for (Operation *user : operand.getUsers())
+    if (user != writer)
+      found.run = dyn_cast<RunOp>(user);
+  if (!found.run || found.run->getBlock() != writer->getBlock() ||
+      found.run.getOutputs().size() != 1 || found.run.getOutputs()[0] != operand)
+    return std::nullopt;
+  Block &body = symbols.lookup<KernelOp>(found.run.getKernel()).getBody().front();
+  auto join = body.getTerminator()->getOperand(0).getDefiningOp<ConcatOp>();
+  auto first = join ? dyn_cast<BlockArgument>(join.getOperands().front()) : BlockArgument();
+  if (!first || !first.hasOneUse())
+    return std::nullopt;
+  found.axis = join.getAxis();
+  found.feed = found.run.getInputs()[first.getArgNumber()].getDefiningOp<FeedOp>();
+  // Others that read the feed might do so when it is written over.
+  auto readsSizes = [&](Operation *user) { return user == found.run || isa<memref::DimOp>(user); };
+  if (!found.feed || !llvm::all_of(found.feed->getUsers(), readsSizes))
+    return std::nullopt;
+  return found;
+}
+
+/// Lets `growth` make its result in the fetch's memory, or not at all where that is the feed's.
+static void growInPlace(Growth &growth, FetchOp fetch) {
+  fetch->moveBefore(growth.buffer);
+  growth.buffer.replaceAllUsesWith(fetch.getResult());
+  growth.buffer.erase();
+  OpBuilder b(growth.run);
+  Location loc = growth.run.getLoc();
+  auto copy = CopyOp::create(b, loc, growth.feed.getResult(), fetch.getResult());
+  copy->setAttr(unlessSameAttribute, b.getUnitAttr());
+  Value before = memref::DimOp::create(b, loc, growth.feed.getResult(), growth.axis);
+  Value after = memref::DimOp::create(b, loc, fetch.getResult(), growth.axis);
+  Value isCopy = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, before, after);
+  Value none = arith::ConstantIndexOp::create(b, loc, 0);
+  growth.run.getRangeMutable().assign(
+      arith::SelectOp::create(b, loc, isCopy, none, growth.run.getRange()).getResult());
+}
+
 void plan::updateFeeds(func::FuncOp function, SymbolTable &symbols, InPlaceRuns &inPlace) {
   auto fetches = function->getAttrOfType<ArrayAttr>("weir_plan.fetches");
   if (!fetches || isOffloaded(function))
     return;
   SmallVector<int64_t> overFeeds(fetches.size(), 0);
-  for (auto fetch : function.getBody().front().getOps<FetchOp>()) {
+  for (auto fetch : llvm::to_vector(function.getBody().front().getOps<FetchOp>())) {
     RunOp writer = writerOf(fetch);
     KernelOp kernel = writer ? symbols.lookup<KernelOp>(writer.getKernel()) : KernelOp();
     BlockArgument over = kernel ? scatteredOver(kernel) : BlockArgument();
-    if (!over || inPlace.count(writer) || !mayWriteOver(writer, kernel, over.getArgNumber()))
+    // Strings are never the caller's.
+    if (!over || isa<StringType>(getElementTypeOrSelf(fetch.getType())) || inPlace.count(writer) ||
+        !mayWriteOver(writer, kernel, over.getArgNumber()))
       continue;
     OpOperand &input = writer.getInputsMutable()[over.getArgNumber()];
-    auto feed = input.get().getDefiningOp<FeedOp>();
     auto type = cast<MemRefType>(fetch.getType());
-    // What else reads the feed might do so when it is written over. Strings are never the caller's.
-    if (!feed || isa<StringType>(type.getElementType()) || feed.getType() != type ||
-        !type.hasStaticShape() || !feed->hasOneUse())
+    if (auto growth = growthOf(input.get(), writer, fetch, symbols)) {
+      growInPlace(*growth, fetch);
+      addInPlace(inPlace, writer, 0, over.getArgNumber());
+      overFeeds[fetch.getIndex()] = growth->feed.getIndex() + 1;
+      continue;
+    }
+    auto feed = input.get().getDefiningOp<FeedOp>();
+    // What else reads the feed might do so when it is written over.
+    if (!feed || feed.getType() != type || !type.hasStaticShape() || !feed->hasOneUse())
       continue;
     OpBuilder b(writer);
     auto copy = CopyOp::create(b, writer.getLoc(), feed.getResult(), fetch.getResult());

@@ -8,7 +8,9 @@
 // A decoder is fed its cache of keys and values, and gives it back with a line that is new:
 // a scatter whose operand is a feed, and whose result is a fetch. The scatter writes into the
 // fetch then, where the feed's bytes are before: copied, unless the caller has put the fetch
-// where the feed is. A step reads and writes the lines that change, and nothing else.
+// where the feed is. A step reads and writes the lines that change, and nothing else. Where sizes
+// are open the feed may first be made longer, by zeros that are joined to it: that is done in the
+// fetch, too, and is a copy, or nothing, where the run finds that it was long enough.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +23,8 @@
 
 namespace weir::plan {
 
-/// Of a weir_plan.copy: nothing is copied where both buffers are the same memory.
+/// Of a weir_plan.copy: nothing is copied where both buffers are the same memory, or differ in
+/// size.
 constexpr char unlessSameAttribute[] = "weir_plan.unless_same";
 /// Of a step, an array of numbers: of each fetch one more than the feed that it may lie over; 0:
 /// none.

@@ -417,6 +417,14 @@ static int32_t executeRun(weir_run *run, int32_t feedCount, int64_t step, weir_t
   return describeError(run, status);
 }
 
+/// Whether the run finds a size of what is described.
+static bool isOpen(const weir_tensor_desc &desc) {
+  for (int32_t i = 0; i < desc.rank; ++i)
+    if (desc.dims[i] < 0)
+      return true;
+  return desc.rank < 0;
+}
+
 /// Fetches that begin where a feed does, of which `overFeedOf` does not say that they may. An
 /// accelerator has read what it is fed before it writes.
 static int32_t checkPlaces(const weir_run *run, const weir_tensor *feeds, weir_status *status) {
@@ -428,9 +436,18 @@ static int32_t checkPlaces(const weir_run *run, const weir_tensor *feeds, weir_s
     if (!fetch.data || !fetch.bytes || (run->fetchesOnDevice && run->fetchesOnDevice[i]))
       continue;
     for (int32_t k = 0; k < entry.feed_count; ++k) {
-      if (feeds[k].data != fetch.data || !feeds[k].bytes ||
-          overFeedOf(run->session->program, &entry, i) == k)
+      if (feeds[k].data != fetch.data || !feeds[k].bytes)
         continue;
+      if (overFeedOf(run->session->program, &entry, i) == k) {
+        // Of an open size it may become larger than the feed, and would be made while that is read.
+        if (fetch.bytes <= feeds[k].bytes || !isOpen(entry.fetches[i]))
+          continue;
+        StatusText(status, WEIR_INVALID_ARGUMENT)
+            << "fetch \"" << entry.fetches[i].name << "\" of entry \"" << entry.name << "\": found "
+            << fetch.bytes << " bytes at the memory of feed \"" << entry.feeds[k].name
+            << "\"; possible: its " << feeds[k].bytes << " bytes, or other memory";
+        return WEIR_INVALID_ARGUMENT;
+      }
       StatusText(status, WEIR_INVALID_ARGUMENT)
           << "fetch \"" << entry.fetches[i].name << "\" of entry \"" << entry.name
           << "\": found the memory of feed \"" << entry.feeds[k].name

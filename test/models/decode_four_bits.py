@@ -8,7 +8,9 @@
 """Times a token of four_bit_decoder.py's model behind others, in turn with ONNX Runtime and
 llama.cpp, caches in place in all three.
 
-usage: decode_four_bits.py MODEL.onnx [--gguf=MODEL.gguf] [--past=128] [--threads=1] [--rounds=9]
+usage: decode_four_bits.py MODEL.onnx [--gguf=MODEL.gguf] [--past=128] [--capacity=256] [--threads=1] [--rounds=9]
+
+--capacity is the caches' where the model leaves it open.
 
 Needs the weir package (docs/python.md), numpy and onnxruntime; llama-cpp-python for --gguf,
 whose source pip builds for this processor. Prints medians and least times of rounds of four
@@ -78,6 +80,7 @@ def main():
     parser.add_argument("model")
     parser.add_argument("--gguf")
     parser.add_argument("--past", type=int, default=128)
+    parser.add_argument("--capacity", type=int, default=256)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=9)
     options = parser.parse_args()
@@ -88,10 +91,13 @@ def main():
         if value.name == "input_ids":
             feeds[value.name] = np.array([[TOKEN]], np.int64)
         elif value.name == "attention_mask":
-            capacity = value.shape[1]
-            feeds[value.name] = (np.arange(capacity)[None] <= options.past).astype(np.int64)
+            size = value.shape[1] if isinstance(value.shape[1], int) else options.past + 1
+            feeds[value.name] = (np.arange(size)[None] <= options.past).astype(np.int64)
         else:
-            feeds[value.name] = random.standard_normal(value.shape).astype(np.float32)
+            shape = [size if isinstance(size, int) else known
+                     for size, known in zip(value.shape, (1, 0, options.capacity, 0))]
+            capacity = shape[2]
+            feeds[value.name] = random.standard_normal(shape).astype(np.float32)
             feeds[value.name][:, :, options.past:] = 0
 
     engines = [start_weir(options.model, feeds, options.threads),

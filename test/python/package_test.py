@@ -161,6 +161,7 @@ def inside(digits):
     refused(weir.Code.INVALID_ARGUMENT, lambda: again(images))
     variables(weir, np, folder)
     outputs_in_place(weir, np, folder)
+    open_outputs_in_place(weir, np, folder)
     print("ok")
 
 
@@ -245,6 +246,44 @@ def outputs_in_place(weir, np, folder):
     refused(TypeError, "expected a contiguous array", {"y": whole[::2]})
     refused(TypeError, "found output 'w'", {"w": apart})
     refused(TypeError, "expected arrays by outputs' names", [apart])
+
+
+JOINED = UPDATED.replace("dim { size: 4 }", "dim { size: -1 }").replace(
+    'input: "x" input: "at"', 'input: "long" input: "at"') + """
+node { name: "more" op: "Placeholder"
+  attr { key: "dtype" value { type: DT_FLOAT } }
+  attr { key: "shape" value { shape { dim { size: -1 } } } } }
+node { name: "axis" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
+  attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape {} int_val: 0 } } } }
+node { name: "long" op: "ConcatV2" input: "x" input: "more" input: "axis"
+  attr { key: "N" value { i: 2 } } attr { key: "T" value { type: DT_FLOAT } } }
+"""
+
+
+def open_outputs_in_place(weir, np, folder):
+    """Outputs of open size in the caller's arrays, where they fit."""
+    path = os.path.join(folder, "joined.pbtxt")
+    with open(path, "w") as file:
+        file.write(JOINED)
+    names = [f"--feed={name}:0={name}" for name in ("x", "more", "new", "at")]
+    entry = weir.compile(path, options=names + ["--fetch=y:0=y"]).default
+    assert entry.outputs[0].over == "x" and entry.outputs[0].shape == (None,)
+    x, none, new = np.arange(4, dtype=np.float32), np.empty(0, np.float32), np.full(1, 9, np.float32)
+    at, wanted = np.array([[2]], np.int32), np.array([0, 1, 9, 3], np.float32)
+    result = entry.run(x, none, new, at, out={"y": x})
+    assert result is x and (x == wanted).all()
+    large = np.zeros(7, np.float32)
+    result = entry.run(x, none, new, at, out={"y": large})
+    assert result.shape == (4,) and result.base is large and (large[:4] == wanted).all()
+    result = entry.run(x, new, new, at, out={"y": x})
+    assert not np.shares_memory(result, x) and (result == np.append(wanted, 9)).all()
+    for wrong in (np.zeros((2, 2), np.float32), np.zeros(4)):
+        try:
+            entry.run(x, none, new, at, out={"y": wrong})
+        except TypeError as error:
+            assert "expected a contiguous array" in str(error), error
+        else:
+            raise AssertionError(f"{wrong} is taken")
 
 
 class Models:

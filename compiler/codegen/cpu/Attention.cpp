@@ -12,6 +12,8 @@
 // scaled down (Milakov and Gimelshein 2018, arXiv:1805.02867; Dao et al. 2022,
 // arXiv:2205.14135). Operands are brought into the order of register tiles on the way,
 // whatever order they have in memory.
+// Heads that share keys and values are a part together: their queries lie one behind
+// the other, and keys are read once for all of them.
 //
 // A query whose logits are all -inf has weights 0 in every block, and 0 / 0 in the end:
 // the NaN that the definition gives.
@@ -64,20 +66,43 @@ public:
     maxima = stackFloats(r, rowBlock);
     sums = stackFloats(r, rowBlock);
     auto parts = kernel.getSchedule()[plan::schedule::parts];
+    auto dimOf = [&](int64_t i) {
+      return attention.order ? attention.order.getPermutation()[i] : i;
+    };
+    for (int64_t i = 0; i < rank; ++i)
+      if (dimOf(i) == rank - 3)
+        group = parts[i];
+    queryBlock = rowBlock / group;
     emitStepLoop(r, begin, end, 1, [&](Value part) {
       SmallVector<Value> indices = r.blockIndices(part, target.dims, parts);
       at.assign(rank, Value());
       for (int64_t i = 0; i < rank; ++i)
-        at[attention.order ? attention.order.getPermutation()[i] : i] = indices[i];
-      firstRow = r.mul(at[rank - 2], r.constant(rowBlock));
-      bool isExact = !ShapedType::isDynamic(staticRows) && staticRows % rowBlock == 0;
-      rowCount =
-          isExact ? r.constant(rowBlock) : r.minimum(r.constant(rowBlock), r.sub(rows, firstRow));
+        at[dimOf(i)] = indices[i];
+      if (group > 1)
+        at[rank - 3] = r.mul(at[rank - 3], r.constant(group));
+      firstQuery = r.mul(at[rank - 2], r.constant(queryBlock));
+      bool isExact = !ShapedType::isDynamic(staticRows) && staticRows % queryBlock == 0;
+      queryCount = isExact ? r.constant(queryBlock)
+                           : r.minimum(r.constant(queryBlock), r.sub(rows, firstQuery));
+      rowCount = r.mul(queryCount, r.constant(group));
       emitPart();
     });
   }
 
 private:
+  /// Indices of a row of the part: of one of the heads that share its keys, one of the queries.
+  SmallVector<Value> rowPlace(Value row, Value last) {
+    SmallVector<Value> indices(at.begin(), at.begin() + rank - 2);
+    Value query = row;
+    if (group > 1) {
+      Value head = r.divide(row, queryCount);
+      indices[rank - 3] = r.add(indices[rank - 3], head);
+      query = r.sub(row, r.mul(head, queryCount));
+    }
+    indices.append({r.add(firstQuery, query), last});
+    return indices;
+  }
+
   Value lowest() { return splat(-std::numeric_limits<double>::infinity()); }
   /// The greater lanes of `x`, those of `other` where `x` is NaN: one instruction.
   Value greater(Value x, Value other) {
@@ -87,16 +112,15 @@ private:
   /// Whether the row has no weights, whatever its logits: a vector of i1.
   Value isBlind(Value row) {
     VectorReader reader(r, lanes);
-    return reader.broadcast(weir::detail::broadcastElement(
-        reader, attention.blind, place(r.add(firstRow, row), r.constant(0))));
+    return reader.broadcast(
+        weir::detail::broadcastElement(reader, attention.blind, rowPlace(row, r.constant(0))));
   }
 
   void emitPart() {
     Value zero = r.constant(0);
     emitStepLoop(r, zero, rowCount, 1, [&](Value row) {
       forVectors(size, [&](Value first, Value mask) {
-        Value query =
-            operandVector(attention.scores.getLhs(), r.add(firstRow, row), first, first, mask);
+        Value query = operandVector(attention.scores.getLhs(), rowPlace(row, first), first, mask);
         storeVector(query, queries, r.add(r.mul(row, r.constant(queryPitch)), first));
       });
       if (isOneBlock)
@@ -140,7 +164,7 @@ private:
     Value tensor = attention.scores.getRhs();
     Value end = r.sub(keys, r.constant(1));
     bool isWhole = !ShapedType::isDynamic(staticKeys) && staticKeys % scoresTile.width() == 0;
-    auto place = [&](Value row, int64_t lane) {
+    auto inPanel = [&](Value row, int64_t lane) {
       return r.add(r.mul(row, r.constant(scoresTile.width())), r.constant(lane));
     };
     for (int64_t v = 0; v < scoresTile.vectors; ++v) {
@@ -148,7 +172,8 @@ private:
       if (!attention.keysAreRows()) {
         Value mask = isWhole ? Value() : maskOf(r.sub(keys, key));
         emitStepLoop(r, r.constant(0), r.constant(size), 1, [&](Value i) {
-          storeVector(operandVector(tensor, i, key, key, mask), panel, place(i, v * lanes));
+          storeVector(operandVector(tensor, place(i, key), key, mask), panel,
+                      inPanel(i, v * lanes));
         });
         continue;
       }
@@ -160,10 +185,10 @@ private:
       auto turnBlock = [&](Value i, Value mask, int64_t count) {
         SmallVector<Value> block;
         for (Value own : which)
-          block.push_back(operandVector(tensor, i, own, i, mask));
+          block.push_back(operandVector(tensor, place(i, own), i, mask));
         turn(b, r.loc, block);
         for (int64_t row = 0; row < count; ++row)
-          storeVector(block[row], panel, place(r.add(i, r.constant(row)), v * lanes));
+          storeVector(block[row], panel, inPanel(r.add(i, r.constant(row)), v * lanes));
       };
       emitTiled(
           r, size, lanes, [&](Value i) { turnBlock(i, Value(), lanes); },
@@ -202,12 +227,10 @@ private:
       reader.setLanes(key, mask);
       reader.setAnchor(attention.scores, score);
       // What makes rows blind may have stretched the weights.
-      SmallVector<Value> indices(at.begin(), at.begin() + rank - 2);
-      indices.push_back(r.add(firstRow, row));
+      SmallVector<Value> indices = rowPlace(row, key);
       for (int64_t i = 0; i < rank - 1 && attention.blind; ++i)
         indices[i] =
             r.select(r.equal(r.dim(attention.logits, i), r.constant(1)), r.constant(0), indices[i]);
-      indices.push_back(key);
       Value logit = reader.element(attention.logits, indices);
       if (mask)
         logit = arith::SelectOp::create(b, r.loc, mask, logit, lowest());
@@ -275,7 +298,7 @@ private:
         Value index = r.constant(column);
         Value mask = column + lanes > columns ? maskOf(r.constant(columns - column)) : Value();
         Value value =
-            operandVector(attention.product.getRhs(), r.add(first, key), index, index, mask);
+            operandVector(attention.product.getRhs(), place(r.add(first, key), index), index, mask);
         storeVector(
             value, values,
             valueIndex(key, r.constant(column / valueTile.width()), column % valueTile.width()));
@@ -316,7 +339,7 @@ private:
       if (!llvm::is_contained(results, value))
         continue;
       const KernelBuilder::Buffer &buffer = r.bufferOf(value);
-      Value linear = r.linearIndex(buffer, place(r.add(firstRow, row), r.constant(0)));
+      Value linear = r.linearIndex(buffer, rowPlace(row, r.constant(0)));
       store(buffer.pointer, linear, load(where, row));
     }
   }
@@ -339,8 +362,7 @@ private:
         VectorReader reader(r, lanes);
         reader.setLanes(column, mask);
         reader.setAnchor(attention.product, result);
-        SmallVector<Value> own(at.begin(), at.begin() + rank - 2), indices(rank);
-        own.append({r.add(firstRow, row), column});
+        SmallVector<Value> own = rowPlace(row, column), indices(rank);
         for (int64_t i = 0; i < rank; ++i)
           indices[i] = own[attention.order ? attention.order.getPermutation()[i] : i];
         reader.store(reader.element(root, indices), target.pointer, target.type.getElementType(),
@@ -352,14 +374,15 @@ private:
   Attention attention;
   const KernelBuilder::Buffer target;
   TileShape valueTile;
-  int64_t rowBlock = 1, keyBlock = 1; ///< queries of a part, keys of a block
+  /// Heads and queries of a part, which are its rows, and keys of a block.
+  int64_t group = 1, queryBlock = 1, rowBlock = 1, keyBlock = 1;
   int64_t staticRows = 0, staticKeys = 0;
   int64_t size = 1, columns = 1; ///< of a query, of a value
   int64_t pitch = 1, queryPitch = 1, valuePitch = 1;
   bool isOneBlock = false; ///< all keys: nothing runs on
   Value rows, keys;
   Value queries, panel, scores, values, results, maxima, sums; ///< on the stack
-  Value firstRow, rowCount;
+  Value firstQuery, queryCount, rowCount;                      ///< of the part
 };
 
 } // namespace
@@ -367,7 +390,7 @@ private:
 LogicalResult weir::emitAttention(KernelBuilder &r, plan::KernelOp kernel, Value begin, Value end) {
   if (std::optional<AttentionGradient> gradient = attentionGradientOf(kernel))
     return emitAttentionGradient(r, kernel, std::move(*gradient), begin, end), success();
-  std::optional<Attention> attention = attentionOf(kernel);
+  std::optional<Attention> attention = hostAttentionOf(kernel);
   if (!attention)
     return kernel.emitError("a schedule of kind attention needs two products around a softmax");
   // The step has checked that sizes go together.

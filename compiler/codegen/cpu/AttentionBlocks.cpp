@@ -43,7 +43,17 @@ void AttentionBlocks::forRows(Value count, int64_t height,
   APInt known;
   if (matchPattern(count, m_ConstantInt(&known)))
     return emitRowTiles(r, count, height, [&](Value first, int64_t rows) { body(rows, first); });
-  emitStepLoop(r, r.constant(0), count, height, [&](Value first) { body(height, first); });
+  constexpr int64_t few = 4;
+  Value whole = r.constant(0);
+  if (height > few) {
+    // A decoder's single query is no row of a full tile.
+    Value left = r.remainder(count, r.constant(height));
+    Value isFew = r.less(left, r.constant(few + 1));
+    whole = r.select(isFew, r.sub(count, left), count);
+    emitStepLoop(r, r.constant(0), whole, height, [&](Value first) { body(height, first); });
+  }
+  emitStepLoop(r, whole, count, std::min(height, few),
+               [&](Value first) { body(std::min(height, few), first); });
 }
 
 SmallVector<Value> AttentionBlocks::place(Value row, Value last) const {
@@ -52,11 +62,10 @@ SmallVector<Value> AttentionBlocks::place(Value row, Value last) const {
   return indices;
 }
 
-Value AttentionBlocks::operandVector(Value tensor, Value before, Value last, Value lane,
-                                     Value mask) {
+Value AttentionBlocks::operandVector(Value tensor, ValueRange indices, Value lane, Value mask) {
   VectorReader reader(r, lanes);
   reader.setLanes(lane, mask);
-  return reader.broadcast(weir::detail::broadcastElement(reader, tensor, place(before, last)));
+  return reader.broadcast(weir::detail::broadcastElement(reader, tensor, indices));
 }
 
 void AttentionBlocks::tile(DotGeneralOp dot, TileShape shape, Value depth,

@@ -47,9 +47,9 @@ protected:
   /// Tiles of `height` rows over `count`; beyond the last row they compute what nothing reads.
   void forRows(mlir::Value count, int64_t height,
                llvm::function_ref<void(int64_t height, mlir::Value first)> body);
-  /// A vector of `tensor`, an operand of one of the products, at the part's batch.
-  mlir::Value operandVector(mlir::Value tensor, mlir::Value before, mlir::Value last,
-                            mlir::Value lane, mlir::Value mask);
+  /// A vector of `tensor`, an operand of one of the products, along the index `lane`.
+  mlir::Value operandVector(mlir::Value tensor, mlir::ValueRange indices, mlir::Value lane,
+                            mlir::Value mask);
   /// Indices at the part's batch.
   llvm::SmallVector<mlir::Value> place(mlir::Value row, mlir::Value last) const;
   /// A tile of the product: sums that end on the stack.

@@ -159,8 +159,8 @@ private:
         Value index = r.constant(column), value = splat(0);
         Value mask = column + lanes > to.size ? maskOf(r.constant(to.size - column)) : Value();
         if (column < to.size)
-          value = isTurned ? operandVector(tensor, index, own, index, mask)
-                           : operandVector(tensor, own, index, index, mask);
+          value = isTurned ? operandVector(tensor, place(index, own), index, mask)
+                           : operandVector(tensor, place(own, index), index, mask);
         storeVector(value, to.pointer, indexAt(line, to.pitch, index));
       }
     });

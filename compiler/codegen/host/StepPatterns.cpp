@@ -187,9 +187,14 @@ struct CopyPattern : HostPattern<CopyOp> {
     Value bytes = step.bytesOf(source.type, source.dims);
     if (!op->hasAttr(unlessSameAttribute))
       return bytes;
-    Value isSame =
+    Value isDone =
         LLVM::ICmpOp::create(b, loc(), LLVM::ICmpPredicate::eq, source.pointer, target.pointer);
-    return LLVM::SelectOp::create(b, loc(), isSame, i64(0), bytes);
+    if (!target.type.hasStaticShape() || !source.type.hasStaticShape()) {
+      Value differs = LLVM::ICmpOp::create(b, loc(), LLVM::ICmpPredicate::ne, bytes,
+                                           step.bytesOf(target.type, target.dims));
+      isDone = LLVM::OrOp::create(b, loc(), isDone, differs);
+    }
+    return LLVM::SelectOp::create(b, loc(), isDone, i64(0), bytes);
   }
   LogicalResult convert(CopyOp op) const override {
     StepRewriter::Buffer source = step.unpack(op.getSource()), target = step.unpack(op.getTarget());

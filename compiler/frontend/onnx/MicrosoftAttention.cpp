@@ -271,6 +271,7 @@ private:
   bool operands();
   void places();
   bool updatesCaches();
+  Value grown(size_t pastInput);
   Value updated(Value fresh, size_t pastInput);
   Value cached(Value fresh, size_t pastInput);
   Value bias(Type type);
@@ -282,6 +283,7 @@ private:
   Value length;    ///< tensor<1xi64>
   Value total;     ///< entries of the cache that is put out, tensor<1xi64>
   Value past;      ///< entries before the first query, [batch]
+  Value seen;      ///< entries up to the last one of any sequence, tensor<1xi64>
   Value positions; ///< of the queries, [batch, length]
 };
 
@@ -326,29 +328,60 @@ void GroupQuery::places() {
       n.select(n.compare("eq", n.toScalar(asked), n.toScalar(length)), n.like(before, 0), before);
   Value row = n.unsqueeze(n.op<IotaOp>(length, n.number(0), n.typeAttr(i64)), {0});
   positions = n.add(n.unsqueeze(past, {1}), row);
+  Value furthest = n.dim(q, 0) == 1 ? past : n.maximum(n.reduce(past, "max", {0}, false), 0.0);
+  seen = n.add(n.reshape(furthest, {1}), length);
 }
 
-/// Whether caches have as many entries as those that are put out, whatever is fed, and attention
-/// can leave out what lies behind the last query's, which may be anything: of one sequence, whose
-/// scores nobody else sees.
+/// Whether attention can leave out what lies behind the last query's entries of the caches, which
+/// then have the new entries written over: nobody else sees the scores.
 bool GroupQuery::updatesCaches() {
-  std::optional<SmallVector<int64_t>> asked = n.knownInts(6);
-  auto isLong = [&](size_t input) {
-    Value cache = n.has(input) ? n.in(input) : Value();
-    return cache && n.dim(cache, 2) >= asked->front();
-  };
-  return asked && asked->size() == 1 && isLong(3) && isLong(4) && !n.has(10) &&
-         intOr(n, "qk_output", 0) == 0 && n.dim(q, 0) == 1;
+  return n.has(3) && n.has(4) && !n.has(10) && intOr(n, "qk_output", 0) == 0;
 }
 
-/// `fresh` in its lines of the cache, which may lie where the one that is fed does.
-Value GroupQuery::updated(Value fresh, size_t pastInput) {
-  if (!fresh || !past)
+/// The cache that is fed, as long as the one that is put out.
+Value GroupQuery::grown(size_t pastInput) {
+  Value cache = n.in(pastInput);
+  if (!cache)
     return {};
-  Value lines = n.transpose(fresh, {0, 2, 1, 3});
-  Value row = n.op<IotaOp>(n.shapeOf(lines), n.number(2), n.typeAttr(i64));
-  return n.op<ScatterElementsOp>(n.in(pastInput), n.add(row, n.unsqueeze(past, {1, 2, 3})), lines,
-                                 n.number(2), n.text("none"), n.flag(false));
+  std::optional<SmallVector<int64_t>> asked = n.knownInts(6);
+  int64_t size = n.dim(cache, 2);
+  if (asked && asked->size() == 1 && !ShapedType::isDynamic(size) && size >= asked->front())
+    return cache;
+  // Where nothing is missing this is the cache itself, whose memory the result may have.
+  Value missing = n.concat(
+      {n.shapeSlice(cache, 0, 2), n.sub(total, n.sizeOf(cache, 2)), n.shapeSlice(cache, 3, 4)}, 0);
+  return n.concat({cache, n.expandTo(n.like(cache, 0), missing)}, 2);
+}
+
+/// `fresh` in its lines of the cache, which may lie where the one that is fed does. Behind the
+/// entries of a sequence that is shorter than others come zeros up to the longest one's last:
+/// attention leaves their scores out, but weights of 0 make NaN of what is no number.
+Value GroupQuery::updated(Value fresh, size_t pastInput) {
+  Value cache = grown(pastInput);
+  if (!fresh || !past || !cache)
+    return {};
+  Value lines = n.transpose(fresh, {0, 2, 1, 3}); // [batch, heads, length, size]
+  Value begin = n.unsqueeze(past, {1, 2, 3});
+  Value places =
+      n.add(n.unsqueeze(n.op<IotaOp>(length, n.number(0), n.typeAttr(i64)), {0, 1, 3}), begin);
+  if (n.dim(lines, 0) != 1) {
+    // As many as the shortest sequence lacks. What the longest writes there is its last entry.
+    Value ends = n.add(begin, n.toScalar(length));
+    Value longest = n.toScalar(seen);
+    Value lacking = n.sub(seen, n.reshape(n.reduce(ends, "min", {0, 1, 2, 3}, false), {1}));
+    Value behind = n.minimum(
+        n.add(n.unsqueeze(n.op<IotaOp>(lacking, n.number(0), n.typeAttr(i64)), {0, 1, 3}), ends),
+        n.sub(longest, 1.0));
+    Value last = n.op<SliceOp>(lines, n.ints({-1}), n.ints({std::numeric_limits<int64_t>::max()}),
+                               n.ints({1}), n.list({2}), n.flag(false));
+    Value filler = n.select(n.compare("lt", ends, longest), n.like(last, 0), last);
+    filler = n.expandTo(
+        filler, n.concat({n.shapeSlice(lines, 0, 2), lacking, n.shapeSlice(lines, 3, 4)}, 0));
+    lines = n.concat({lines, filler}, 2);
+    places = n.concat({places, behind}, 2);
+  }
+  places = n.expandTo(places, n.shapeOf(lines));
+  return n.op<ScatterElementsOp>(cache, places, lines, n.number(2), n.text("none"), n.flag(false));
 }
 
 /// The cache [batch, heads, total, size] with the new entries in it: what was
@@ -365,18 +398,14 @@ Value GroupQuery::cached(Value fresh, size_t pastInput) {
   // [batch, total, heads, size] of the new entries, each where it belongs.
   Value placed = n.transpose(n.op<GatherOp>(fresh, within, n.number(1), n.number(1), n.flag(false)),
                              {0, 2, 1, 3});
-  Value old = n.in(pastInput);
+  Value old = grown(pastInput);
   if (!old || !placed)
     return {};
-  Value none = n.ints({0});
-  Value grown = n.op<PadOp>(
-      old, n.concat({n.ints({0, 0, 0, 0, 0, 0}), n.sub(total, n.sizeOf(old, 2)), none}, 0),
-      n.like(old, 0), n.text("constant"));
   auto wide = [&](Value mask) { return n.unsqueeze(mask, {1, 3}); };
   Value isOld = n.compare("lt", own, 0.0);
   Value isNew = n.compare("lt", own, n.toScalar(length));
   Value zero = n.like(placed, 0);
-  return n.select(wide(isOld), grown, n.select(wide(isNew), placed, zero));
+  return n.select(wide(isOld), old, n.select(wide(isNew), placed, zero));
 }
 
 /// What is added to scores [batch, heads, length, total].
@@ -419,9 +448,9 @@ LogicalResult GroupQuery::run() {
     return failure();
   Value seenKeys = keys, seenValues = values;
   if (updates) {
-    total = n.add(n.reshape(past, {1}), length);
-    for (Value *seen : {&seenKeys, &seenValues})
-      *seen = n.op<SliceOp>(*seen, n.ints({0}), total, n.ints({1}), n.list({2}), n.flag(false));
+    total = seen;
+    for (Value *part : {&seenKeys, &seenValues})
+      *part = n.op<SliceOp>(*part, n.ints({0}), total, n.ints({1}), n.list({2}), n.flag(false));
   }
   Type type = n.element(n.widen(q));
   Scores s;

@@ -14,7 +14,6 @@ import threading
 import time
 from collections import namedtuple
 from concurrent.futures import Future
-from types import MappingProxyType
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
@@ -32,6 +31,20 @@ PathLike = Union[str, "os.PathLike[str]"]
 # Elements as the buffer protocol names them, by weir's number.
 _FORMATS = {1: "f", 2: "B", 3: "b", 4: "H", 5: "h", 6: "i", 7: "l", 9: "?", 10: "e", 11: "d",
             12: "I", 13: "L", 14: "Zf", 15: "Zd"}
+
+
+def _fits(shape: Tuple[int, ...], wanted: Optional[Tuple[Optional[int], ...]]) -> bool:
+    """Whether an array may be offered for an output, whose open sizes are None."""
+    return wanted is None or (len(shape) == len(wanted) and
+                              all(b is None or a == b for a, b in zip(shape, wanted)))
+
+
+def _shaped(array: np.ndarray, made: WeirTensor) -> np.ndarray:
+    """What the run has made in the array's memory."""
+    shape = tuple(made.dims[:made.rank])
+    if array.shape == shape:
+        return array
+    return array.reshape(-1)[:np.prod(shape, dtype=np.int64)].reshape(shape)
 
 
 class Tensor:
@@ -181,12 +194,12 @@ class Entry:
                                 f"{', '.join(numbers)}")
             i = numbers[name]
             tensor = self.outputs[i]
-            if tensor.number in (STRING, SEQUENCE) or tensor.shape is None or None in tensor.shape:
+            if tensor.number in (STRING, SEQUENCE):
                 raise TypeError(f"output {name!r} is a {tensor.dtype} {tensor.shape}: it is made by "
                                 "the run")
             wanted = numpy_dtype(tensor.number)
             if (not isinstance(array, np.ndarray) or array.dtype != wanted or
-                    array.shape != tensor.shape or not array.flags.c_contiguous or
+                    not _fits(array.shape, tensor.shape) or not array.flags.c_contiguous or
                     not array.flags.writeable):
                 found = (f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray)
                          else type(array).__name__)
@@ -222,11 +235,18 @@ class Entry:
             ends[is_output] = max(ends[is_output], (begin + size, name))
 
     def _finish(self, state: _State, code: int,
-                placed: Mapping[int, np.ndarray] = MappingProxyType({})) -> Any:
+                placed: Optional[Dict[int, np.ndarray]] = None) -> Any:
         """Results that lie in the runtime's memory, which is given back, but for `placed`."""
         release = self._program._table.session_release
+        placed = placed or {}
         try:
             state.status.check(code)
+            for i, array in list(placed.items()):
+                # Of an open size it may not have fitted.
+                if state.fetches[i].data != array.ctypes.data:
+                    del placed[i]
+                else:
+                    placed[i] = _shaped(array, state.fetches[i])
             outputs = [placed[i] if i in placed else taken(state.fetches[i])
                        for i in range(len(self.outputs))]
         finally:
@@ -252,8 +272,8 @@ class Entry:
     def run(self, *args: Any, timeout: Optional[float] = None, threads: int = 0,
             out: Optional[Mapping[str, np.ndarray]] = None, **kwargs: Any) -> Any:
         """The same with options of the run: seconds after which it ends with
-        DEADLINE_EXCEEDED, threads at most, and arrays that outputs of fixed sizes are
-        written into. An output may have the array of the input that its `over` names: what
+        DEADLINE_EXCEEDED, threads at most, and arrays that outputs are written into, those
+        of open sizes where they fit. An output may have the array of the input that its `over` names: what
         a decoder keeps is updated in place then, and lost where the run fails. An input that
         is called like an option is given by its place."""
         options = _abi.RunOptions(sizeof(_abi.RunOptions), threads,

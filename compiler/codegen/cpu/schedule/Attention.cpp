@@ -32,9 +32,18 @@ static SmallVector<int64_t> attentionTiles(ScheduleBuilder &s, Attention &attent
   ArrayRef<int64_t> shape = typeOf(attention.logits).getShape();
   int64_t rank = shape.size(), queries = shape[rank - 2], keys = shape[rank - 1];
   int64_t columns = typeOf(attention.product).getShape().back();
-  int64_t rows = evenly(queries, mostQueries);
+  // Heads that share keys are a part together, and their queries rows of it: keys are read once for
+  // them. Few heads, or a single one of keys would be one part.
+  constexpr int64_t mostHeads = 8;
+  int64_t group = std::min(attention.group, mostHeads);
+  while (attention.group % group)
+    --group;
+  int64_t block = evenly(queries, std::max<int64_t>(mostQueries / group, 1));
+  int64_t rows = group * block;
   SmallVector<int64_t> cut(rank, 1), tiles(rank);
-  cut[rank - 2] = rows;
+  if (group > 1)
+    cut[rank - 3] = group;
+  cut[rank - 2] = block;
   cut[rank - 1] = whole;
   for (int64_t i = 0; i < rank; ++i)
     tiles[i] = cut[attention.order ? attention.order.getPermutation()[i] : i];
@@ -42,10 +51,10 @@ static SmallVector<int64_t> attentionTiles(ScheduleBuilder &s, Attention &attent
     return tiles;
   SmallVector<int64_t> tile = registerTile(unit, rows, evenly(keys, mostKeys), 0, {});
   SmallVector<int64_t> valueTile = registerTile(unit, rows, columns, 0, {});
-  int64_t block = llvm::alignTo(evenly(keys, mostKeys), tile[1] * tile[2]);
   s.set(schedule::tile, tile);
   s.set(schedule::valueTile, valueTile);
-  s.set(schedule::blocks, {rows, block});
+  s.set(schedule::blocks,
+        {rows, int64_t(llvm::alignTo(evenly(keys, mostKeys), tile[1] * tile[2]))});
   return tiles;
 }
 
@@ -81,14 +90,14 @@ public:
   }
 
   bool matches(const KernelRequest &request) const override {
-    return attentionGradientOf(request.kernel) || attentionOf(request.kernel);
+    return attentionGradientOf(request.kernel) || hostAttentionOf(request.kernel);
   }
 
   std::optional<SmallVector<int64_t>> schedule(ScheduleBuilder &s,
                                                const KernelRequest &request) const override {
     if (std::optional<AttentionGradient> gradient = attentionGradientOf(request.kernel))
       return gradientTiles(s, *gradient, request.kernel, request.unit);
-    std::optional<Attention> attention = attentionOf(request.kernel);
+    std::optional<Attention> attention = hostAttentionOf(request.kernel);
     return attentionTiles(s, *attention, request.unit);
   }
 
