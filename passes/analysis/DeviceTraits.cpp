@@ -108,6 +108,9 @@ bool weir::isDecidedOnDevice(Value value) {
   return isDecidedOnDevice(def ? def : value.getParentBlock()->getParentOp());
 }
 
+static constexpr char readsDecidedText[] =
+    "reads integers that a loop or conditional of a device leaves in its memory";
+
 /// Whether a few integers that `op` reads are not the step's to read.
 static bool readsDecided(Operation *op) {
   return llvm::any_of(op->getOperands(), [](Value value) {
@@ -121,12 +124,16 @@ std::string weir::whyNotOn(const DeviceKind &kind, Operation *op) {
     return whyNotVariable(kind, op);
   if (role == OperationRole::Constant)
     return "";
+  // What hangs on sizes is checked by the device's step, which is the host's.
+  if (auto check = dyn_cast<AssertOp>(op);
+      check && plan::isScalarForm(check.getCondition().getType()))
+    return readsDecided(op) ? readsDecidedText : "";
   if (!llvm::all_of(op->getOperandTypes(), isNumeric) ||
       !llvm::all_of(op->getResultTypes(), isNumeric) || !op->getNumResults())
     return "works on state, strings or sequences";
   if (role == OperationRole::Scalar) {
     if (readsDecided(op))
-      return "reads integers that a loop or conditional of a device leaves in its memory";
+      return readsDecidedText;
     bool fromScalars =
         isa<ShapeOfOp>(op) || llvm::all_of(op->getOperands(), [](Value value) {
           return plan::isScalarForm(value.getType()) || value.getDefiningOp<ConstantOp>();
