@@ -13,6 +13,8 @@
 #include "compiler/frontend/tensorflow/TensorDecoder.h"
 #include "runtime/checkpoint/slices_file.h"
 
+#include "llvm/Support/SaveAndRestore.h"
+
 #include <filesystem>
 
 using namespace weir;
@@ -38,9 +40,11 @@ Shape rankOf(Shape shape) {
   return shape;
 }
 
+/// Of tensors that the node `restoring` restores.
 class Finder {
 public:
-  Finder(NodeImport &n, const Graph &graph) : n(n), graph(graph) {}
+  Finder(NodeImport &n, const Graph &graph, uint32_t restoring, bool imports)
+      : n(n), graph(graph), restoring(restoring), imports(imports) {}
 
   std::optional<RestoredShape> ofUse(const RestoredTensor &tensor);
   std::optional<Shape> ofSave(std::string_view name);
@@ -53,6 +57,8 @@ private:
 
   NodeImport &n;
   const Graph &graph;
+  const uint32_t restoring;
+  const bool imports; ///< what the graph does not say is imported apart
 };
 
 /// Whether the operation's first input is what it hands on.
@@ -109,6 +115,9 @@ std::optional<Shape> Finder::shapeOfEdge(Edge edge, int depth) {
   // What hands a variable on needs no import; of the rest the import tells.
   if (passesThrough(node.op) && !node.inputs.empty())
     return shapeOfEdge(node.inputs[0], depth + 1);
+  // The node's own import asks for all that it restores, each of which would have it imported anew.
+  if (edge.node == restoring || !imports)
+    return std::nullopt;
   mlir::RankedTensorType type = typeOfEdge(n, edge);
   if (!type)
     return std::nullopt;
@@ -238,7 +247,11 @@ std::optional<RestoredShape> weir::tf::restoredShape(NodeImport &n, const Restor
   bool isPart = tensor.slice && !tensor.slice->empty();
   if (isPart && !rt::parseShapeAndSlice(viewOf(*tensor.slice), &whole, &slice, &sliced, nullptr))
     return RestoredShape{shapeOf(sliced)};
-  Finder finder(n, n.g.current->graph());
+  // What is imported apart to find a shape may restore tensors, too: of those the graph says
+  // enough.
+  static thread_local int depth = 0;
+  Finder finder(n, n.g.current->graph(), tensor.node, /*imports=*/depth == 0);
+  llvm::SaveAndRestore deeper(depth, depth + 1);
   if (auto found = finder.ofUse(tensor))
     return found;
   if (!tensor.name)
