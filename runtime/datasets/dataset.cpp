@@ -181,6 +181,53 @@ Dataset *makeDataset(weir_session *session, const weir_tensor &value, Failure &f
   return DatasetReader(session, failure).read(value);
 }
 
+Dataset *copyDataset(const Dataset &dataset, Failure &failure) {
+  void *memory = calloc(1, sizeof(Dataset));
+  auto *copy = memory ? new (memory) Dataset() : nullptr;
+  if (!copy)
+    return failure.noMemory(), nullptr;
+  copy->destroy = destroyDataset;
+  copy->kind = dataset.kind;
+  copy->option = dataset.option;
+  copy->boxed = dataset.boxed;
+  copy->function = dataset.function;
+  copy->parameters = dataset.parameters;
+  copy->captures = dataset.captures;
+  copy->parameters->hold();
+  copy->captures->hold();
+  auto inputs = size_t(dataset.inputCount);
+  copy->inputs = static_cast<Dataset **>(calloc(inputs | !inputs, sizeof(Dataset *)));
+  if (dataset.seeds)
+    copy->seeds = copySeeds(*dataset.seeds);
+  bool isWhole = copy->inputs && (copy->seeds || !dataset.seeds);
+  if (!isWhole)
+    failure.noMemory();
+  for (; isWhole && copy->inputCount < dataset.inputCount; copy->inputCount += isWhole) {
+    Dataset *input = copyDataset(*dataset.inputs[copy->inputCount], failure);
+    copy->inputs[copy->inputCount] = input;
+    isWhole = input != nullptr;
+  }
+  if (!isWhole)
+    release(copy), copy = nullptr;
+  return copy;
+}
+
+void shareSeeds(Dataset &copy, Dataset &origin) {
+  if (copy.seeds) {
+    {
+      Lock lock(origin.seeds->mutex);
+      origin.seeds->seed = copy.seeds->seed;
+      origin.seeds->seed2 = copy.seeds->seed2;
+      origin.seeds->words = copy.seeds->words;
+    }
+    release(copy.seeds);
+    copy.seeds = origin.seeds;
+    copy.seeds->hold();
+  }
+  for (int32_t i = 0; i < copy.inputCount; ++i)
+    shareSeeds(*copy.inputs[i], *origin.inputs[i]);
+}
+
 //===----------------------------------------------------------------------===//
 // How many elements there are
 //===----------------------------------------------------------------------===//

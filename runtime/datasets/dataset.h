@@ -37,6 +37,8 @@ struct SeedGenerator : Counted {
 };
 /// Seeds that are both 0 become others. Null: no memory.
 SeedGenerator *makeSeedGenerator(int64_t seed, int64_t seed2, bool redraws);
+/// One that goes on where `seeds` is. Null: no memory.
+SeedGenerator *copySeeds(SeedGenerator &seeds);
 /// The one that the session has under a name now, held; null: none.
 SeedGenerator *seedGeneratorOf(weir_session *session, const weir_string &name);
 
@@ -81,6 +83,12 @@ struct Dataset : Counted {
 
 /// The tree of a data set's value. Null: `failure` tells.
 Dataset *makeDataset(weir_session *session, const weir_tensor &value, Failure &failure);
+/// The same tree, with a cache that is empty, and seeds of its own that go on where those of
+/// `dataset` are. Null: `failure` tells.
+Dataset *copyDataset(const Dataset &dataset, Failure &failure);
+/// Gives `origin`, which `copy` was copied from, the copy's seeds; both draw from the same then.
+/// Nobody uses the copy meanwhile.
+void shareSeeds(Dataset &copy, Dataset &origin);
 /// As in weir_kernel_dataset_cardinality.
 int64_t cardinalityOf(const Dataset &dataset);
 /// The function of that name; -1: none.

@@ -12,6 +12,7 @@
 #include "session/status.h"
 
 #include <string.h>
+#include <utility>
 
 namespace weir::rt {
 
@@ -129,7 +130,7 @@ static void destroyIteration(Counted *self) {
   auto *iteration = static_cast<Iteration *>(self);
   iteration->pipeline.stops.store(true, std::memory_order_relaxed);
   destroySource(iteration->source);
-  release(iteration->left);
+  release(iteration->left.element);
   release(iteration->dataset);
   iteration->~Iteration();
   free(iteration);
@@ -161,15 +162,15 @@ void Iteration::begin(weir_context *ctx, Attempt *attempt) {
     attempt->following = nullptr;
     (first ? last->following : first) = attempt;
     last = attempt;
-    works = !isBusy;
-    isBusy = true;
+    works = !isBusy && pausing == 0;
+    isBusy |= works;
   }
   if (!works)
     return;
   // For who works, until `serve` is through.
   hold();
   perform = performServe;
-  if (left || source->isReady(source) || startWork(pipeline.session, this, nullptr) != WEIR_OK)
+  if (hasLeft || source->isReady(source) || startWork(pipeline.session, this, nullptr) != WEIR_OK)
     performServe(this);
 }
 
@@ -179,22 +180,26 @@ void Iteration::performServe(AsyncWork *work) {
   release(self);
 }
 
-/// Pulls an element for each that waits, in the order they came.
+/// Pulls an element for each that waits, in the order they came. Whoever wants to pause comes
+/// between two of them: more may come for ever.
 void Iteration::serve() {
   for (;;) {
-    Element *element = nullptr;
+    Outcome got = {};
+    bool isLeft = false;
     {
       Lock lock(mutex);
-      if (!first) {
+      if (!first || pausing > 0) {
         isBusy = false;
         idle.notifyAll();
         return;
       }
-      element = left;
-      left = nullptr;
+      isLeft = hasLeft;
+      if (isLeft)
+        std::swap(got, left);
+      hasLeft = false;
     }
-    Failure failure;
-    Next got = element ? Next::Element : pull(source, &element, failure);
+    if (!isLeft)
+      got.kind = pull(source, &got.element, got.failure);
     Task *ready = nullptr;
     {
       Lock lock(mutex);
@@ -203,13 +208,13 @@ void Iteration::serve() {
         if (!first)
           last = nullptr;
         attempt->isPending = false;
-        attempt->outcome = got;
-        attempt->element = got == Next::Element ? element : nullptr;
-        if (got == Next::Failed)
-          attempt->failure = failure;
+        attempt->outcome = got.kind;
+        attempt->element = got.kind == Next::Element ? got.element : nullptr;
+        attempt->failure = got.failure;
         endWait(attempt, &ready);
-      } else if (got == Next::Element) {
-        left = element;
+      } else if (got.kind != Next::End) {
+        left = got;
+        hasLeft = true;
       }
     }
     postTasks(ready);
@@ -230,16 +235,29 @@ void Iteration::withdraw(Attempt *attempt) {
 
 void Iteration::pause() {
   Lock lock(mutex);
+  ++pausing;
+}
+
+void Iteration::awaitPause() {
+  Lock lock(mutex);
   idle.wait(mutex, [&] { return !isBusy; });
+  --pausing;
   isBusy = true;
   pipeline.isPaused.store(true, std::memory_order_relaxed);
 }
 
-void Iteration::goOn() {
-  pipeline.isPaused.store(false, std::memory_order_relaxed);
+void Iteration::goOn(bool stands) {
+  if (stands)
+    pipeline.isPaused.store(false, std::memory_order_relaxed);
   {
     Lock lock(mutex);
-    isBusy = first != nullptr;
+    if (stands)
+      isBusy = false;
+    else
+      --pausing;
+    if (isBusy)
+      return;
+    isBusy = first && pausing == 0;
     if (!isBusy)
       return idle.notifyAll();
   }
@@ -250,15 +268,29 @@ void Iteration::goOn() {
     performServe(this);
 }
 
+/// In the place of an element's number of components, or of the -1 where there is none.
+static constexpr int64_t leftFailure = -2;
+
 void Iteration::save(StateWriter &out) {
-  writeElement(out, left);
+  if (hasLeft && left.kind == Next::Failed) {
+    out.number(leftFailure);
+    writeOutcome(out, left);
+  } else {
+    writeElement(out, hasLeft ? left.element : nullptr);
+  }
   saveSource(source, out);
   writeShared(out, *dataset);
 }
 
 bool Iteration::load(const weir_string &state, Failure &failure) {
-  StateReader in(state);
-  left = readElement(in);
+  StateReader in(state), ahead = in;
+  if (ahead.number() == leftFailure) {
+    in = ahead;
+    hasLeft = readOutcome(in, left);
+  } else {
+    left.element = readElement(in);
+    hasLeft = left.element != nullptr;
+  }
   // Sources that are made draw seeds: what data sets share comes last.
   if (loadSource(source, in, failure) && readShared(in, *dataset) && in.isAtEnd())
     return true;

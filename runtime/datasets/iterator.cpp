@@ -13,16 +13,50 @@
 #include "session/status.h"
 
 #include <string.h>
+#include <utility>
 
 using namespace weir::rt;
 
 namespace {
 
+/// Bytes of a checkpoint.
+struct KeptState {
+  char *bytes = nullptr;
+  int64_t size = 0;
+
+  ~KeptState() { clear(); }
+  void clear() {
+    free(bytes);
+    bytes = nullptr;
+    size = 0;
+  }
+  /// False: no memory, and there are none.
+  bool set(const weir_string &state) {
+    clear();
+    bytes = static_cast<char *>(malloc(size_t(state.size | !state.size)));
+    if (!bytes)
+      return false;
+    if (state.size > 0)
+      memcpy(bytes, state.data, size_t(state.size));
+    size = state.size;
+    return true;
+  }
+  void swap(KeptState &other) {
+    std::swap(bytes, other.bytes);
+    std::swap(size, other.size);
+  }
+  weir_string view() const { return {bytes, size}; }
+};
+
 struct Iterator : Resource {
-  Mutex mutex;
+  /// Held by who has an iteration begin, or restores one: what a checkpoint had is for one of them.
+  Mutex beginning;
+  Mutex mutex;                   ///< guards what follows
   Iteration *current = nullptr;  ///< held; null: there is nothing to iterate over
   Iteration *prepared = nullptr; ///< held: what a checkpoint makes of `current`
-  HeapText awaiting;             ///< of a checkpoint, what the first iteration begins with
+  Dataset *origin = nullptr;     ///< held: what `prepared` iterates over a copy of
+  KeptState awaiting;            ///< what the first iteration begins with
+  KeptState preparedState;       ///< what `awaiting` is to be
 
   void set(Iteration *next) {
     Iteration *before;
@@ -38,10 +72,21 @@ struct Iterator : Resource {
     Lock lock(mutex);
     awaiting.clear();
   }
-  void takeAwaiting(StateWriter &state) {
+  void readAwaiting(StateWriter &state) {
     Lock lock(mutex);
     state.raw(awaiting.view());
-    awaiting.clear();
+  }
+  /// The first one since a checkpoint has taken what that had: who saves meanwhile finds one of
+  /// the two.
+  void start(Iteration *next) {
+    Iteration *before;
+    {
+      Lock lock(mutex);
+      before = current;
+      current = next;
+      awaiting.clear();
+    }
+    release(before);
   }
   /// Held; null: none.
   Iteration *get() {
@@ -53,28 +98,54 @@ struct Iterator : Resource {
 };
 
 /// What a checkpoint has of an iterator: over the data set that it iterates over now, or
-/// over the first one that it is given.
+/// over the first one that it is given. `beginning` is held until it is settled.
 int32_t prepareIterator(Resource *self, weir_session *session, const weir_string &state,
                         weir_status *status) {
   auto *iterator = static_cast<Iterator *>(self);
+  iterator->beginning.lock();
   Iteration *current = iterator->get();
   if (!current) {
-    Lock lock(iterator->mutex);
-    iterator->awaiting.clear();
-    iterator->awaiting << state;
-    return iterator->awaiting.failed() ? refuseMemory(status, "an iterator") : int32_t(WEIR_OK);
+    if (iterator->preparedState.set(state))
+      return WEIR_OK;
+    iterator->beginning.unlock();
+    return refuseMemory(status, "an iterator");
   }
   Failure failure;
-  current->dataset->hold();
-  Iteration *made = newIteration(session, current->dataset, failure);
+  Dataset *origin = current->dataset;
+  origin->hold();
   release(current);
+  // Who iterates now goes on over the data set, whose cache and seeds are as they are.
+  Dataset *copy = copyDataset(*origin, failure);
+  Iteration *made = copy ? newIteration(session, copy, failure) : nullptr;
   if (made && made->load(state, failure)) {
     iterator->prepared = made;
+    iterator->origin = origin;
     return WEIR_OK;
   }
   release(made);
+  release(origin);
+  iterator->beginning.unlock();
   StatusText(status, failure.code).quoted(self->key, self->keySize) << ": " << failure.text;
   return failure.code;
+}
+
+void settleIterator(Resource *self, bool takes) {
+  auto *iterator = static_cast<Iterator *>(self);
+  Iteration *next = iterator->prepared;
+  if (next && takes) {
+    shareSeeds(*next->dataset, *iterator->origin);
+    iterator->start(next);
+  } else if (next) {
+    release(next);
+  } else if (takes) {
+    Lock lock(iterator->mutex);
+    iterator->awaiting.swap(iterator->preparedState);
+  }
+  release(iterator->origin);
+  iterator->prepared = nullptr;
+  iterator->origin = nullptr;
+  iterator->preparedState.clear();
+  iterator->beginning.unlock();
 }
 
 Resource *makeIterator(void *) {
@@ -89,9 +160,10 @@ Resource *makeIterator(void *) {
       iteration->pause();
     return iteration;
   };
-  made->resume = [](void *paused) {
+  made->await = [](void *paused) { static_cast<Iteration *>(paused)->awaitPause(); };
+  made->resume = [](void *paused, bool stands) {
     auto *iteration = static_cast<Iteration *>(paused);
-    iteration->goOn();
+    iteration->goOn(stands);
     release(iteration);
   };
   made->save = [](Resource *self, void *paused, StateWriter &out) {
@@ -99,21 +171,11 @@ Resource *makeIterator(void *) {
     if (paused)
       return static_cast<Iteration *>(paused)->save(out);
     Lock lock(iterator->mutex);
-    if (iterator->awaiting.size() > 0)
+    if (iterator->awaiting.size > 0)
       out.raw(iterator->awaiting.view());
   };
   made->prepare = prepareIterator;
-  made->settle = [](Resource *self, bool takes) {
-    auto *iterator = static_cast<Iterator *>(self);
-    Iteration *next = iterator->prepared;
-    iterator->prepared = nullptr;
-    if (takes && next)
-      iterator->set(next);
-    else
-      release(next);
-    if (!takes)
-      iterator->awaiting.clear();
-  };
+  made->settle = settleIterator;
   made->stop = [](Resource *self) {
     auto *iterator = static_cast<Iterator *>(self);
     Lock lock(iterator->mutex);
@@ -142,20 +204,21 @@ Iterator *iteratorOf(weir_context *ctx, const weir_tensor &handle, bool makes, i
   return static_cast<Iterator *>(known);
 }
 
-/// Has it begin with the first element.
+/// Has it begin with the first element, or where the checkpoint was. `beginning` is held.
 int32_t begin(weir_context *ctx, Iterator &iterator, const weir_tensor &value) {
   weir_session *session = ctx->run->session;
   Failure failure;
   Dataset *dataset = makeDataset(session, value, failure);
   Iteration *made = dataset ? newIteration(session, dataset, failure) : nullptr;
   bool isReady = made != nullptr;
-  // Who comes first goes on where the checkpoint was.
   StateWriter state;
-  iterator.takeAwaiting(state);
+  iterator.readAwaiting(state);
+  if (isReady && state.failed())
+    isReady = (failure.noMemory(), false);
   if (isReady && state.view().size > 0)
     isReady = made->load(state.view(), failure);
   if (isReady)
-    iterator.set(made);
+    iterator.start(made);
   else
     release(made);
   return isReady ? int32_t(WEIR_OK) : failWith(ctx, failure);
@@ -173,7 +236,10 @@ int32_t weir_kernel_iterator_make(weir_context *ctx, const weir_tensor *operands
                                   weir_tensor *, int32_t, const int64_t *) {
   int32_t code = WEIR_OK;
   Iterator *iterator = iteratorOf(ctx, operands[0], /*makes=*/true, &code);
-  return iterator ? begin(ctx, *iterator, operands[1]) : code;
+  if (!iterator)
+    return code;
+  Lock lock(iterator->beginning);
+  return begin(ctx, *iterator, operands[1]);
 }
 
 int32_t weir_kernel_iterator_make_once(weir_context *ctx, const weir_tensor *operands, int32_t,
@@ -182,6 +248,8 @@ int32_t weir_kernel_iterator_make_once(weir_context *ctx, const weir_tensor *ope
   Iterator *iterator = iteratorOf(ctx, operands[0], /*makes=*/true, &code);
   if (!iterator)
     return code;
+  // Of runs that come together one makes it, and the others wait for that.
+  Lock lock(iterator->beginning);
   if (Iteration *known = iterator->get()) {
     release(known);
     return WEIR_OK;

@@ -8,7 +8,7 @@
 #ifndef WEIR_RUNTIME_DATASETS_ITERATOR_H
 #define WEIR_RUNTIME_DATASETS_ITERATOR_H
 
-#include "datasets/dataset.h"
+#include "datasets/state.h"
 #include "session/async.h"
 #include "session/run.h"
 
@@ -33,16 +33,21 @@ struct Iteration : Counted, AsyncWork {
   Mutex mutex; ///< guards what follows
   Attempt *first = nullptr, *last = nullptr;
   bool isBusy = false;
-  Element *left = nullptr; ///< pulled for a run that has ended meanwhile
-  Condition idle;          ///< with the mutex: nobody is busy
+  int32_t pausing = 0;  ///< who has asked for a pause: the next one that is busy
+  bool hasLeft = false; ///< `left` was pulled for a run that has ended meanwhile
+  Outcome left = {};    ///< an element, or why there is none
+  Condition idle;       ///< with the mutex: nobody is busy
 
   /// Puts an attempt in line, which may be over at once.
   void begin(weir_context *ctx, Attempt *attempt);
   void withdraw(Attempt *attempt);
 
-  /// Nobody pulls, here or below, until `goOn`. Waits for who does.
+  /// Nobody begins to pull until `goOn`; who does has one element more to make.
   void pause();
-  void goOn();
+  /// Waits for that. Nobody pulls from here on, nor makes elements ahead.
+  void awaitPause();
+  /// `stands`: it was waited for.
+  void goOn(bool stands);
   /// Where it stands, of one that is paused.
   void save(StateWriter &out);
   /// Of one that nobody has pulled from. False: `failure` tells.

@@ -62,12 +62,31 @@ void SeedGenerator::draw(uint64_t *first, uint64_t *second) {
   *second = redraws ? words.next() : seed2;
 }
 
-SeedGenerator *makeSeedGenerator(int64_t seed, int64_t seed2, bool redraws) {
+static SeedGenerator *newGenerator() {
   void *memory = malloc(sizeof(SeedGenerator));
   if (!memory)
     return nullptr;
   auto *made = new (memory) SeedGenerator();
   made->destroy = [](Counted *self) { free(static_cast<SeedGenerator *>(self)); };
+  return made;
+}
+
+SeedGenerator *copySeeds(SeedGenerator &seeds) {
+  SeedGenerator *made = newGenerator();
+  if (!made)
+    return nullptr;
+  Lock lock(seeds.mutex);
+  made->seed = seeds.seed;
+  made->seed2 = seeds.seed2;
+  made->redraws = seeds.redraws;
+  made->words = seeds.words;
+  return made;
+}
+
+SeedGenerator *makeSeedGenerator(int64_t seed, int64_t seed2, bool redraws) {
+  SeedGenerator *made = newGenerator();
+  if (!made)
+    return nullptr;
   uint64_t seeds[2] = {uint64_t(seed), uint64_t(seed2)};
   if (seed == 0 && seed2 == 0 && getrandom(seeds, sizeof(seeds), 0) != ssize_t(sizeof(seeds)))
     seeds[0] = uint64_t(now());

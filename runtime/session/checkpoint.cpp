@@ -103,6 +103,8 @@ struct Save : AsyncWork {
     return snapshot.take() ? int32_t(WEIR_OK) : refuseMemory(status, "a checkpoint");
   }
   int32_t finish(weir_status *status) {
+    if (!snapshot.takeStates())
+      return refuseMemory(status, "a checkpoint");
     int32_t code =
         isShared ? shared.finishSave(session, snapshot, prefix.data(), options.partial, status)
                  : snapshot.write(prefix.data(), options.partial, status);

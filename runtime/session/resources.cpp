@@ -36,7 +36,8 @@ static void takeHeld(weir_session *session, Resource *made) {
     if (held->key.size != made->keySize ||
         memcmp(held->key.data, made->key, size_t(made->keySize)) != 0)
       continue;
-    made->settle(made, made->prepare(made, session, held->state, nullptr) == WEIR_OK);
+    if (made->prepare(made, session, held->state, nullptr) == WEIR_OK)
+      made->settle(made, /*takes=*/true);
     *at = held->next;
     return free(held);
   }
@@ -128,10 +129,12 @@ int32_t refuseState(weir_status *status, const Resource &resource) {
   return WEIR_DATA_LOSS;
 }
 
-ResourceStates::~ResourceStates() {
+void ResourceStates::resumeAll() {
   for (int64_t i = 0; i < paused.size(); ++i)
-    if (paused[i])
-      resources[i]->resume(paused[i]);
+    if (void *token = paused[i]) {
+      paused[i] = nullptr;
+      resources[i]->resume(token, i < standing);
+    }
 }
 
 static bool isKept(const Resource &resource) {
@@ -166,6 +169,9 @@ bool ResourceStates::add(Resource &resource, void *token) {
 }
 
 bool ResourceStates::write(weir_session *session) {
+  for (; standing < paused.size(); ++standing)
+    if (void *token = paused[standing])
+      resources[standing]->await(token);
   for (int64_t i = 0; i < resources.size(); ++i)
     if (!add(*resources[i], paused[i]))
       return false;
@@ -188,11 +194,7 @@ bool ResourceStates::write(weir_session *session) {
   for (int64_t i = 0; i < others.size(); ++i)
     if (!add(*others[i], nullptr))
       return false;
-  for (int64_t i = 0; i < paused.size(); ++i)
-    if (void *token = paused[i]) {
-      paused[i] = nullptr;
-      resources[i]->resume(token);
-    }
+  resumeAll();
   return !states.failed();
 }
 
@@ -210,41 +212,89 @@ static HeldState *newHeld(const weir_string &key, const weir_string &state) {
   return held;
 }
 
-int32_t restoreResources(weir_session *session, const weir_string &states, weir_status *status) {
+namespace {
+
+/// Resources that are to have what a checkpoint says.
+struct Restoring {
+  explicit Restoring(weir_session *session) : session(session) {}
+
+  weir_session *const session;
   HeapList<Resource *> prepared;
-  HeldState *held = nullptr;
+  HeldState *held = nullptr; ///< of resources that are not there yet
+
+  ~Restoring() { freeAll(held); }
+  static void freeAll(HeldState *first) {
+    while (HeldState *gone = first) {
+      first = gone->next;
+      free(gone);
+    }
+  }
+
+  int32_t prepare(Resource *known, const weir_string &state, weir_status *status) {
+    if (!known->prepare)
+      return WEIR_OK;
+    for (int64_t i = 0; i < prepared.size(); ++i)
+      if (prepared[i] == known)
+        return refuseState(status, *known);
+    if (!prepared.reserve(prepared.size() + 1))
+      return refuseMemory(status, "a checkpoint");
+    int32_t code = known->prepare(known, session, state, status);
+    if (!code)
+      prepared.push(known);
+    return code;
+  }
+
+  int32_t add(const weir_string &key, const weir_string &state, weir_status *status) {
+    if (Resource *known = findResource(session, key.data, key.size))
+      return prepare(known, state, status);
+    HeldState *made = newHeld(key, state);
+    if (!made)
+      return refuseMemory(status, "a checkpoint");
+    made->next = held;
+    held = made;
+    return WEIR_OK;
+  }
+
+  /// What is held waits for its resource from here on. Null: it does; else one whose resource was
+  /// made meanwhile, by a function that was called to prepare another or by a run.
+  HeldState *install() {
+    HeldState *gone;
+    {
+      Lock lock(session->mutex);
+      for (HeldState **at = &held; HeldState *each = *at; at = &each->next)
+        if (find(session, each->key.data, each->key.size)) {
+          *at = each->next;
+          return each;
+        }
+      gone = session->heldStates;
+      session->heldStates = held;
+      held = nullptr;
+    }
+    freeAll(gone);
+    return nullptr;
+  }
+};
+
+} // namespace
+
+int32_t restoreResources(weir_session *session, const weir_string &states, weir_status *status) {
+  Restoring restoring(session);
   int32_t code = WEIR_OK;
   StateReader in(states);
   while (!code && !in.isAtEnd() && !in.failed()) {
     weir_string key = in.text(), state = in.text();
-    Resource *known = findResource(session, key.data, key.size);
-    if (!known) {
-      HeldState *made = newHeld(key, state);
-      if (!made) {
-        code = refuseMemory(status, "a checkpoint");
-        break;
-      }
-      made->next = held;
-      held = made;
-    } else if (known->prepare) {
-      code = prepared.reserve(prepared.size() + 1) ? known->prepare(known, session, state, status)
-                                                   : refuseMemory(status, "a checkpoint");
-      if (!code)
-        prepared.push(known);
-    }
+    code = restoring.add(key, state, status);
   }
+  while (!code) {
+    HeldState *late = restoring.install();
+    if (!late)
+      break;
+    code = restoring.add(late->key, late->state, status);
+    free(late);
+  }
+  HeapList<Resource *> &prepared = restoring.prepared;
   for (int64_t i = 0; i < prepared.size(); ++i)
     prepared[i]->settle(prepared[i], code == WEIR_OK);
-  Lock lock(session->mutex);
-  HeldState *gone = held;
-  if (!code) {
-    gone = session->heldStates;
-    session->heldStates = held;
-  }
-  while (HeldState *first = gone) {
-    gone = first->next;
-    free(first);
-  }
   return code;
 }
 

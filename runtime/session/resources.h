@@ -29,9 +29,12 @@ struct Resource {
 
   // What checkpoints keep of it; null: nothing. Those whose names begin with '@' live no longer
   // than a run, and are not kept.
-  /// Has it stay as it is until `resume` is given what this returns, which may be null.
+  /// Has it stay as it is, behind what goes on now, until `resume` is given what this returns,
+  /// which may be null; returns at once.
   void *(*pause)(Resource *resource) = nullptr;
-  void (*resume)(void *paused) = nullptr;
+  /// Waits for what goes on.
+  void (*await)(void *paused) = nullptr;
+  void (*resume)(void *paused, bool stands) = nullptr; ///< `stands`: it was waited for
   /// Writes where it stands; nothing where it has not begun.
   void (*save)(Resource *resource, void *paused, StateWriter &out) = nullptr;
   /// Makes ready what was written, and says whether it can be; nothing changes before `settle`,
@@ -50,13 +53,15 @@ struct ResourceStates {
   HeapList<void *> paused;        ///< what `pause` gave, of each
   StateWriter states;
 
-  ~ResourceStates();
-  /// Pauses all that can be. False: no memory.
+  ~ResourceStates() { resumeAll(); }
+  /// Pauses all that can be; returns at once. False: no memory.
   bool pause(weir_session *session);
-  /// Writes all, and has them go on. False: no memory.
+  /// Waits until all of them stand, writes all, and has them go on. False: no memory.
   bool write(weir_session *session);
 
 private:
+  int64_t standing = 0; ///< how many of those that can be paused were waited for
+  void resumeAll();
   bool add(Resource &resource, void *token);
 };
 

@@ -8,9 +8,9 @@
 // Values of variables never change: a snapshot is a reference to each, taken under the
 // session's lock, and runs go on while it is written.
 //
-// Where iterators stand, and random operations in functions of data sets, is written down when
-// the snapshot is taken (ResourceStates), and is a string in the checkpoint, under the
-// resource's name with ".state/" before it.
+// Where iterators stand, and random operations in functions of data sets, is written down once the
+// elements are there that were being made then (ResourceStates), and is a string in the checkpoint,
+// under the resource's name with ".state/" before it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -126,6 +126,7 @@ Snapshot::~Snapshot() {
 }
 
 bool Snapshot::take(const HeapList<uint8_t> *slots, bool withStates) {
+  this->withStates = withStates;
   int32_t count = session->program->slot_count;
   if (!values.reserve(count) || !wanted.reserve(count) || (withStates && !resources.pause(session)))
     return false;
@@ -144,7 +145,7 @@ bool Snapshot::take(const HeapList<uint8_t> *slots, bool withStates) {
       values.push(value);
     }
   }
-  return !withStates || resources.write(session);
+  return true;
 }
 
 int32_t Snapshot::addStates(BundleWriter &writer, weir_status *status) const {

@@ -47,8 +47,11 @@ public:
   Snapshot &operator=(const Snapshot &) = delete;
 
   /// The values of this moment: of `slots` (by slot, 1: it is wanted), null: of all that are no
-  /// copies. False: no memory.
+  /// copies. Iterators go on no further. False: no memory.
   bool take(const HeapList<uint8_t> *slots = nullptr, bool withStates = true);
+  /// Where iterators stand; they go on then. Waits for the elements that are being made, which
+  /// `take` does not. False: no memory.
+  bool takeStates() { return !withStates || resources.write(session); }
   /// Writes a checkpoint of them, which is on the disk when this returns. `partial`: what was
   /// never assigned is left out. Returns a weir_code.
   int32_t write(const char *prefix, bool partial, weir_status *status) const;
@@ -63,6 +66,7 @@ private:
   HeapList<VariableValue *> values; ///< null: never assigned, or not wanted
   HeapList<uint8_t> wanted;
   int64_t wantedCount = 0;
+  bool withStates = false;
   ResourceStates resources;
 };
 

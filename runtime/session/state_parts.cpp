@@ -242,12 +242,12 @@ struct Part : AsyncWork {
   weir_run_done done;
   void *self;
 
-  int32_t finish(weir_status *status) const {
+  int32_t finish(weir_status *status) {
     if (request.what == WEIR_STATE_RESTORE)
       return restoreOwn(session, prefix.data(), request.partial, status);
     HeapText name;
     writePartName(name, prefix.data(), request.task);
-    if (name.failed())
+    if (name.failed() || !snapshot.takeStates())
       return refuseMemory(status, "a checkpoint");
     if (snapshot.isEmpty())
       return setStatus(status, WEIR_OK);
@@ -279,7 +279,7 @@ int32_t runStatePart(weir_session *session, const weir_state_request *request, w
   bool saves = request->what != WEIR_STATE_RESTORE;
   HeapList<uint8_t> slots;
   int32_t code = request->what == WEIR_STATE_SAVE ? refuseRuns(session, status) : int32_t(WEIR_OK);
-  // Iterators would be waited for by who moves messages.
+  // Where runs go on, iterators are ahead of what the variables have of their elements.
   bool withStates = request->what == WEIR_STATE_SAVE;
   if (!code && saves &&
       (!chooseOwn(session, saves, slots) || !part->snapshot.take(&slots, withStates)))
