@@ -141,8 +141,17 @@ void endAsyncRuns(AsyncRuns *runs) {
     runs->ending = true;
     runs->changed.notifyAll();
   }
-  for (int32_t i = 0; i < runs->count; ++i)
-    pthread_join(runs->threads[i], nullptr);
+  // Work that goes on may want threads for more: each was made by one that ends behind it.
+  for (int32_t i = 0;; ++i) {
+    pthread_t thread;
+    {
+      Lock lock(runs->mutex);
+      if (i == runs->count)
+        break;
+      thread = runs->threads[i];
+    }
+    pthread_join(thread, nullptr);
+  }
   free(runs->threads);
   runs->~AsyncRuns();
   free(runs);

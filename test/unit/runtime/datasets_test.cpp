@@ -13,6 +13,7 @@
 #include "weir/datasets.h"
 
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <functional>
@@ -488,6 +489,33 @@ TEST(Datasets, ASaveThatIsNotWaitedForWaitsForNoElement) {
   ASSERT_EQ(other.restore(folder.in("saved")), WEIR_OK) << other.message();
   ASSERT_EQ(other.begin(BeginA), WEIR_OK) << other.message();
   EXPECT_EQ(other.give(NextA), 1) << "the first element was asked for before";
+}
+
+TEST(Datasets, ASessionEndsWhileElementsAreMadeAhead) {
+  Pipelines program;
+  pipelines[0] = [](Made &made) {
+    weir_tensor inner = made(WEIR_DATASET_MAP, {made.range(1000)}, "map", {1});
+    weir_tensor outer = made(WEIR_DATASET_MAP, {inner}, "map", {8});
+    return made(WEIR_DATASET_PREFETCH, {outer}, nullptr, {4});
+  };
+  // Behind the elements that the first one wants.
+  constexpr int64_t last = 17, mark = 1000;
+  Event entered, ending;
+  mapped = [&](int64_t &value) {
+    if (value == last) {
+      entered.happen();
+      ending.wait();
+      // The session waits for its threads by now, and this one is about to want more of them.
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    value += value < mark ? mark : -mark;
+    return WEIR_OK;
+  };
+  Session session(program);
+  ASSERT_EQ(session.begin(BeginA), WEIR_OK);
+  EXPECT_EQ(session.give(NextA), 0);
+  entered.wait();
+  ending.happen();
 }
 
 Iteration *iteration; ///< of the test below
