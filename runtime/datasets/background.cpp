@@ -124,9 +124,16 @@ struct Prefetch : OverInput, AsyncWork {
     return kind;
   }
 
+  void settle() {
+    {
+      Lock lock(mutex);
+      // The pipeline is paused: who works ends with what it is at.
+      changed.wait(mutex, [&] { return !isWorking; });
+    }
+    OverInput::settle();
+  }
   void keep(StateWriter &out) {
     Lock lock(mutex);
-    // The pipeline is paused: who works ends with what it is at.
     changed.wait(mutex, [&] { return !isWorking; });
     out.number(count);
     for (int64_t i = 0; i < count; ++i)
@@ -288,6 +295,13 @@ struct ParallelMap : OverInput {
     return kind;
   }
 
+  void settle() {
+    {
+      Lock lock(mutex);
+      changed.wait(mutex, [&] { return working == 0; });
+    }
+    OverInput::settle();
+  }
   void keep(StateWriter &out) {
     Lock lock(mutex);
     changed.wait(mutex, [&] { return working == 0; });

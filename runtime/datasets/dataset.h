@@ -107,7 +107,15 @@ struct Source {
   /// Where it stands, of a pipeline that is paused; and goes there (datasets/state.h).
   void (*save)(Source *self, StateWriter &out);
   bool (*load)(Source *self, StateReader &in, Failure &failure);
+  /// Waits for those who make elements ahead, of a pipeline that is paused.
+  void (*waitForWork)(Source *self);
+
+  void settle() {} ///< of one that has nobody who does, nor data sets below
 };
+inline void settleSource(Source *source) {
+  if (source)
+    source->waitForWork(source);
+}
 
 /// Null: `failure` tells.
 Source *makeSource(Pipeline &pipeline, Dataset &dataset, Failure &failure);
@@ -120,7 +128,7 @@ inline Next pull(Source *source, Element **element, Failure &failure) {
 }
 
 /// A source of type T, which has `Next give(Element **, Failure &)`, `bool ready()`,
-/// `void keep(StateWriter &)` and `bool resume(StateReader &, Failure &)`.
+/// `void settle()`, `void keep(StateWriter &)` and `bool resume(StateReader &, Failure &)`.
 template <typename T> T *newSource(Pipeline &pipeline, Dataset &dataset, Failure &failure) {
   void *memory = malloc(sizeof(T));
   if (!memory) {
@@ -136,6 +144,7 @@ template <typename T> T *newSource(Pipeline &pipeline, Dataset &dataset, Failure
   };
   base->isReady = [](Source *self) { return static_cast<T *>(self)->ready(); };
   base->save = [](Source *self, StateWriter &out) { static_cast<T *>(self)->keep(out); };
+  base->waitForWork = [](Source *self) { static_cast<T *>(self)->settle(); };
   base->load = [](Source *self, StateReader &in, Failure &failure) {
     return static_cast<T *>(self)->resume(in, failure);
   };
@@ -151,6 +160,7 @@ struct OverInput : Source {
   Source *input = nullptr;
   ~OverInput() { destroySource(input); }
   bool ready() { return input->isReady(input); }
+  void settle() { settleSource(input); }
   void keep(StateWriter &out);
   bool resume(StateReader &in, Failure &failure);
 };

@@ -102,6 +102,11 @@ struct Interleave : OverInput {
     return Next::End;
   }
 
+  void settle() {
+    for (int64_t i = 0; i < cycle; ++i)
+      settleSource(inner[i].source);
+    OverInput::settle();
+  }
   void keep(StateWriter &out) {
     out.number(isOver);
     out.number(current);

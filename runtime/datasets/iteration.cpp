@@ -33,6 +33,8 @@ Attempt *newAttempt(weir_context *ctx, Counted *job, void (*drop)(Wait *), weir_
   attempt->job = job;
   attempt->drop = drop;
   attempt->isPending = true;
+  const weir_program_desc *program = ctx->run->session->program;
+  attempt->isOfFunction = ctx->run->entry - program->entries >= program->entry_count;
   job->hold();
   *static_cast<int64_t *>(ticket.data) = int64_t(uintptr_t(attempt));
   *code = WEIR_OK;
@@ -154,23 +156,49 @@ Iteration *newIteration(weir_session *session, Dataset *dataset, Failure &failur
   return nullptr;
 }
 
+Attempt *Iteration::servable() const {
+  Attempt *attempt = first;
+  while (pausing > 0 && attempt && !attempt->isOfFunction)
+    attempt = attempt->following;
+  return attempt;
+}
+
+void Iteration::remove(Attempt *attempt) {
+  Attempt *before = nullptr;
+  for (Attempt *at = first; at != attempt; at = at->following)
+    before = at;
+  (before ? before->following : first) = attempt->following;
+  if (last == attempt)
+    last = before;
+  attempt->isPending = false;
+}
+
 void Iteration::begin(weir_context *ctx, Attempt *attempt) {
   beginWait(ctx, attempt);
-  bool works = false;
+  bool works = false, isQuick = false;
   {
     Lock lock(mutex);
     attempt->following = nullptr;
     (first ? last->following : first) = attempt;
     last = attempt;
-    works = !isBusy && pausing == 0;
+    works = !isBusy && servable();
     isBusy |= works;
+    isQuick = works && hasLeft;
   }
   if (!works)
     return;
+  if (!isQuick && !source->isReady(source))
+    return startServing();
   // For who works, until `serve` is through.
   hold();
+  performServe(this);
+}
+
+/// `isBusy` is set.
+void Iteration::startServing() {
+  hold();
   perform = performServe;
-  if (hasLeft || source->isReady(source) || startWork(pipeline.session, this, nullptr) != WEIR_OK)
+  if (startWork(pipeline.session, this, nullptr) != WEIR_OK)
     performServe(this);
 }
 
@@ -188,7 +216,8 @@ void Iteration::serve() {
     bool isLeft = false;
     {
       Lock lock(mutex);
-      if (!first || pausing > 0) {
+      serving = servable();
+      if (!serving) {
         isBusy = false;
         idle.notifyAll();
         return;
@@ -203,19 +232,18 @@ void Iteration::serve() {
     Task *ready = nullptr;
     {
       Lock lock(mutex);
-      if (Attempt *attempt = first) {
-        first = attempt->following;
-        if (!first)
-          last = nullptr;
-        attempt->isPending = false;
+      if (Attempt *attempt = serving ? serving : servable()) {
+        remove(attempt);
         attempt->outcome = got.kind;
         attempt->element = got.kind == Next::Element ? got.element : nullptr;
-        attempt->failure = got.failure;
+        if (got.kind == Next::Failed)
+          attempt->failure = got.failure;
         endWait(attempt, &ready);
       } else if (got.kind != Next::End) {
         left = got;
         hasLeft = true;
       }
+      serving = nullptr;
     }
     postTasks(ready);
   }
@@ -225,47 +253,53 @@ void Iteration::withdraw(Attempt *attempt) {
   Lock lock(mutex);
   if (!attempt->isPending)
     return;
-  Attempt *before = nullptr;
-  for (Attempt *at = first; at != attempt; at = at->following)
-    before = at;
-  (before ? before->following : first) = attempt->following;
-  if (last == attempt)
-    last = before;
+  if (serving == attempt)
+    serving = nullptr;
+  remove(attempt);
 }
+
+//===----------------------------------------------------------------------===//
+// Pauses
+//===----------------------------------------------------------------------===//
 
 void Iteration::pause() {
   Lock lock(mutex);
   ++pausing;
 }
 
-void Iteration::awaitPause() {
+void Iteration::stand() {
   Lock lock(mutex);
   idle.wait(mutex, [&] { return !isBusy; });
-  --pausing;
   isBusy = true;
   pipeline.isPaused.store(true, std::memory_order_relaxed);
 }
 
-void Iteration::goOn(bool stands) {
-  if (stands)
-    pipeline.isPaused.store(false, std::memory_order_relaxed);
+void Iteration::settle() {
+  stand();
+  settleSource(source);
+  stopBeingBusy();
+}
+
+void Iteration::stopBeingBusy() {
   {
     Lock lock(mutex);
-    if (stands)
-      isBusy = false;
-    else
-      --pausing;
-    if (isBusy)
-      return;
-    isBusy = first && pausing == 0;
+    isBusy = servable() != nullptr;
     if (!isBusy)
       return idle.notifyAll();
   }
-  // For those who have come meanwhile.
-  hold();
-  perform = performServe;
-  if (startWork(pipeline.session, this, nullptr) != WEIR_OK)
-    performServe(this);
+  startServing();
+}
+
+void Iteration::goOn(bool stands) {
+  {
+    Lock lock(mutex);
+    if (--pausing == 0)
+      pipeline.isPaused.store(false, std::memory_order_relaxed);
+    if (!stands && isBusy)
+      return;
+    isBusy = true;
+  }
+  stopBeingBusy();
 }
 
 /// In the place of an element's number of components, or of the -1 where there is none.

@@ -160,7 +160,8 @@ Resource *makeIterator(void *) {
       iteration->pause();
     return iteration;
   };
-  made->await = [](void *paused) { static_cast<Iteration *>(paused)->awaitPause(); };
+  made->settleDown = [](void *paused) { static_cast<Iteration *>(paused)->settle(); };
+  made->await = [](void *paused) { static_cast<Iteration *>(paused)->stand(); };
   made->resume = [](void *paused, bool stands) {
     auto *iteration = static_cast<Iteration *>(paused);
     iteration->goOn(stands);

@@ -20,6 +20,7 @@ struct Attempt : Wait {
   Attempt *following;
   /// With the job's lock: it is still to be ended; else who ends it has forgotten it.
   bool isPending;
+  bool isOfFunction; ///< the run is a function that a pipeline calls
   Next outcome;
   Element *element; ///< held
   Failure failure;
@@ -33,20 +34,24 @@ struct Iteration : Counted, AsyncWork {
   Mutex mutex; ///< guards what follows
   Attempt *first = nullptr, *last = nullptr;
   bool isBusy = false;
-  int32_t pausing = 0;  ///< who has asked for a pause: the next one that is busy
-  bool hasLeft = false; ///< `left` was pulled for a run that has ended meanwhile
-  Outcome left = {};    ///< an element, or why there is none
-  Condition idle;       ///< with the mutex: nobody is busy
+  Attempt *serving = nullptr; ///< that something is being pulled for; null: it has ended
+  int32_t pausing = 0;        ///< how many want a pause, or have one
+  bool hasLeft = false;       ///< `left` was pulled for a run that has ended meanwhile
+  Outcome left = {};          ///< an element, or why there is none
+  Condition idle;             ///< with the mutex: nobody is busy
 
   /// Puts an attempt in line, which may be over at once.
   void begin(weir_context *ctx, Attempt *attempt);
   void withdraw(Attempt *attempt);
 
-  /// Nobody begins to pull until `goOn`; who does has one element more to make.
+  /// Nobody begins to pull until `goOn`, but for functions of other pipelines; who does has one
+  /// element more to make.
   void pause();
-  /// Waits for that. Nobody pulls from here on, nor makes elements ahead.
-  void awaitPause();
-  /// `stands`: it was waited for.
+  /// Waits for that, and for what is made ahead.
+  void settle();
+  /// The same, and nobody pulls from here on.
+  void stand();
+  /// `stands`: it does.
   void goOn(bool stands);
   /// Where it stands, of one that is paused.
   void save(StateWriter &out);
@@ -54,6 +59,12 @@ struct Iteration : Counted, AsyncWork {
   bool load(const weir_string &state, Failure &failure);
 
 private:
+  /// Who waits and may have an element; null: nobody. The mutex is held.
+  Attempt *servable() const;
+  void remove(Attempt *attempt);
+  /// Whoever has come meanwhile is served.
+  void stopBeingBusy();
+  void startServing();
   void serve();
   static void performServe(AsyncWork *work);
 };

@@ -229,6 +229,10 @@ struct Joined : Source {
         return false;
     return true;
   }
+  void settle() {
+    for (int32_t i = 0; i < count; ++i)
+      settleSource(inputs[i]);
+  }
   void keep(StateWriter &out) {
     out.number(current);
     for (int32_t i = 0; i < count; ++i)

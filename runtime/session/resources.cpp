@@ -169,6 +169,12 @@ bool ResourceStates::add(Resource &resource, void *token) {
 }
 
 bool ResourceStates::write(weir_session *session) {
+  // What goes on for one may ask another, whose own work goes on for that: as often as there are
+  // others, whatever the order.
+  for (int64_t round = 1; round < paused.size(); ++round)
+    for (int64_t i = 0; i < paused.size(); ++i)
+      if (void *token = paused[i])
+        resources[i]->settleDown(token);
   for (; standing < paused.size(); ++standing)
     if (void *token = paused[standing])
       resources[standing]->await(token);

@@ -32,7 +32,9 @@ struct Resource {
   /// Has it stay as it is, behind what goes on now, until `resume` is given what this returns,
   /// which may be null; returns at once.
   void *(*pause)(Resource *resource) = nullptr;
-  /// Waits for what goes on.
+  /// Waits for what goes on, which may want something of other resources.
+  void (*settleDown)(void *paused) = nullptr;
+  /// Waits until nobody wants anything of it.
   void (*await)(void *paused) = nullptr;
   void (*resume)(void *paused, bool stands) = nullptr; ///< `stands`: it was waited for
   /// Writes where it stands; nothing where it has not begun.
