@@ -10,6 +10,7 @@
 #include "compiler/frontend/tensorflow/GraphImporter.h"
 #include "compiler/frontend/tensorflow/NodeImport.h"
 #include "compiler/frontend/tensorflow/Sparse.h"
+#include "compiler/frontend/tensorflow/Windows.h"
 #include "dialects/weir/Training.h"
 
 #include <cmath>
@@ -243,38 +244,35 @@ static LogicalResult sparseCrossEntropy(NodeImport &n) {
 // Dilation
 //===----------------------------------------------------------------------===//
 
+/// Which of the windows along dimension `i` have their element `at` inside of an image of `size`
+/// elements, along dimension 1 + i of four; null where all have.
+static Value insideOf(NodeImport &n, const DilationSpec &spec, int64_t i, int64_t at, Value size) {
+  if (spec.windows.padding != Windows::Same)
+    return {};
+  Type i64 = n.b.getI64Type();
+  Value step = n.op<IotaOp>(spec.steps[i], n.number(0), n.typeAttr(i64));
+  Value place = n.add(n.mul(step, static_cast<double>(spec.windows.strides[i])),
+                      static_cast<double>(at * spec.windows.dilations[i]));
+  place = n.sub(place, spec.border.before[i]);
+  Value inside = n.op<AndOp>(n.compare("ge", place, 0), n.compare("lt", place, size));
+  if (auto known = constantIntegers(inside)) {
+    if (!llvm::is_contained(*known, 0))
+      return {};
+    SmallVector<bool> each(known->begin(), known->end());
+    auto type = RankedTensorType::get({static_cast<int64_t>(each.size())}, n.b.getI1Type());
+    inside = n.constant(DenseElementsAttr::get(type, each));
+  }
+  return n.unsqueeze(inside, i == 0 ? IntVector{0, 2, 3} : IntVector{0, 1, 3});
+}
+
 /// Maximum over a window of value + filter, written out over the window.
 /// The largest sum of an element and its weight, over those inside of the image that are larger
 /// than the lowest number; else that, and NaN is not, as TensorFlow has it.
 static LogicalResult dilation(NodeImport &n) {
   Value x = n.in(0), filter = n.in(1);
-  if (!x || !filter)
+  auto spec = readDilation(n, x, filter);
+  if (!spec)
     return failure();
-  IntVector strides = n.is("strides"), rates = n.is("rates");
-  if (!n.hasRank(x, 4) || !n.hasRank(filter, 3))
-    return failure();
-  if (strides.size() != 4 || rates.size() != 4)
-    return n.invalid("found strides or rates that are no four numbers");
-  Ints shape = n.sizes(x), window = n.sizes(filter);
-  if (ShapedType::isDynamicShape(shape.slice(1, 2)) ||
-      ShapedType::isDynamicShape(window.take_front(2)))
-    return n.unsupported("expected heights and widths that are known when the model is compiled, "
-                         "got open ones");
-  if (window[0] * window[1] > 1024)
-    return n.unsupported("found a window of more than 1024 elements");
-  IntVector pads(8, 0), outputs;
-  for (int i = 0; i < 2; ++i) {
-    int64_t size = shape[1 + i], stride = strides[1 + i];
-    if (!n.isStep(stride) || !n.isStep(rates[1 + i]))
-      return n.invalid("found a stride or rate that is not in [1, 2^31)");
-    int64_t reach = (window[i] - 1) * rates[1 + i] + 1;
-    bool same = n.s("padding") == "SAME";
-    int64_t steps = same ? (size + stride - 1) / stride : (size - reach + stride) / stride;
-    int64_t total = same ? std::max<int64_t>((steps - 1) * stride + reach - size, 0) : 0;
-    pads[1 + i] = total / 2;
-    pads[5 + i] = total - total / 2;
-    outputs.push_back(steps);
-  }
   Type element = n.element(x);
   double lowest = 0;
   if (auto real = dyn_cast<FloatType>(element))
@@ -282,37 +280,17 @@ static LogicalResult dilation(NodeImport &n) {
         llvm::APFloat::getLargest(real.getFloatSemantics(), /*Negative=*/true).convertToDouble();
   else
     lowest = frontend::IntegerLimits(cast<IntegerType>(element)).lowest;
-  Value padded = n.op<PadOp>(x, n.ints(pads), n.like(x, 0), n.text("constant"));
-  // Which of an axis' windows have their element `at` inside.
-  auto inside = [&](int axis, int64_t at) {
-    SmallVector<bool> is;
-    for (int64_t i = 0; i < outputs[axis]; ++i) {
-      int64_t place = i * strides[1 + axis] + at * rates[1 + axis] - pads[1 + axis];
-      is.push_back(place >= 0 && place < shape[1 + axis]);
-    }
-    return is;
-  };
+  Value padded = padAtRunTime(n, x, spec->windows, spec->border, n.like(x, 0));
+  SmallVector<Value> sizes = spatialSizesOf(n, spec->windows, x);
   Value best;
-  for (int64_t h = 0; h < window[0]; ++h)
-    for (int64_t w = 0; w < window[1]; ++w) {
-      int64_t top = h * rates[1], left = w * rates[2];
-      Value part = n.op<SliceOp>(padded, n.ints({top, left}),
-                                 n.ints({top + (outputs[0] - 1) * strides[1] + 1,
-                                         left + (outputs[1] - 1) * strides[2] + 1}),
-                                 n.ints({strides[1], strides[2]}), n.list({1, 2}), n.flag(false));
+  for (int64_t h = 0; h < spec->window[0]; ++h)
+    for (int64_t w = 0; w < spec->window[1]; ++w) {
       Value weight = n.pick(n.pick(filter, 0, h), 0, w);
-      Value sum = n.add(part, weight);
+      Value sum = n.add(dilatedPart(n, padded, *spec, h, w), weight);
       Value before = best ? best : n.like(x, lowest), takes = n.compare("gt", sum, before);
-      SmallVector<bool> rows = inside(0, h), columns = inside(1, w);
-      if (!llvm::all_of(rows, [](bool is) { return is; }) ||
-          !llvm::all_of(columns, [](bool is) { return is; })) {
-        SmallVector<bool> both;
-        for (bool row : rows)
-          for (bool column : columns)
-            both.push_back(row && column);
-        auto type = RankedTensorType::get({1, outputs[0], outputs[1], 1}, n.b.getI1Type());
-        takes = n.op<AndOp>(takes, n.constant(DenseElementsAttr::get(type, both)));
-      }
+      for (Value inside : {insideOf(n, *spec, 0, h, sizes[0]), insideOf(n, *spec, 1, w, sizes[1])})
+        if (inside)
+          takes = n.op<AndOp>(takes, inside);
       best = n.select(takes, sum, before);
     }
   return n.result(best);

@@ -278,6 +278,7 @@ static const ImportIndex &importIndex() {
                                       controlImports(),
                                       collectiveImports(),
                                       convolutionImports(),
+                                      convolutionGradientImports(),
                                       elementwiseImports(),
                                       imageImports(),
                                       indexingImports(),

@@ -140,6 +140,7 @@ llvm::ArrayRef<OpImport> checkpointImports();
 llvm::ArrayRef<OpImport> collectiveImports();
 llvm::ArrayRef<OpImport> controlImports();
 llvm::ArrayRef<OpImport> convolutionImports();
+llvm::ArrayRef<OpImport> convolutionGradientImports();
 llvm::ArrayRef<OpImport> einsumImports();
 llvm::ArrayRef<OpImport> elementwiseImports();
 llvm::ArrayRef<OpImport> factorizationImports();

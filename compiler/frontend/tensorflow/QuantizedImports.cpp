@@ -290,9 +290,10 @@ template <bool isDepthwise> static LogicalResult fusedQuantizedConv(NodeImport &
   int64_t groups = 1;
   Value weights = n.cast(filter, i32);
   if (isDepthwise) {
-    Ints shape = n.sizes(filter);
-    groups = shape[2];
-    weights = n.reshape(weights, {shape[0], shape[1], 1, shape[2] * shape[3]});
+    auto each = filterPerChannel(n, n.dim(x, windows->channelDim()), weights);
+    if (!each)
+      return failure();
+    groups = *each;
   }
   Value sums = convolve(n, n.cast(x, i32), weights, *windows, groups, *window);
   return finishProduct(n, fusion, sums, unit, fusedBias(n, fusion, unit), to, first + 4);

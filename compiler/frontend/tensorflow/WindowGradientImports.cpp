@@ -19,73 +19,20 @@ using namespace weir::tf;
 // Dilation: the gradient goes to where each window's maximum came from
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// Which element of its window each result took, and the windows.
-struct Dilated {
-  Value which;                            ///< i64 of [batch, height, width, channels]
-  IntVector window, strides, rates, pads; ///< one a spatial dimension
-};
-} // namespace
-
-static std::optional<Dilated> findMaxima(NodeImport &n, Value x, Value filter) {
-  IntVector strides = n.is("strides"), rates = n.is("rates");
-  if (n.rank(x) != 4 || n.rank(filter) != 3 || strides.size() != 4 || rates.size() != 4) {
-    (void)n.invalid("found shapes, strides or rates of a wrong rank");
-    return std::nullopt;
-  }
-  Ints shape = n.sizes(x), window = n.sizes(filter);
-  if (ShapedType::isDynamic(shape[1]) || ShapedType::isDynamic(shape[2]) || !n.isStatic(filter) ||
-      window[0] * window[1] > 1024) {
-    (void)n.unsupported("found sizes that are not known, or a window of more "
-                        "than 1024 elements");
-    return std::nullopt;
-  }
-  Dilated result;
-  IntVector border(8, 0), steps;
-  for (int i = 0; i < 2; ++i) {
-    int64_t stride = strides[1 + i], rate = rates[1 + i];
-    if (!n.isStep(stride) || !n.isStep(rate)) {
-      (void)n.invalid("found a stride or rate that is not in [1, 2^31)");
-      return std::nullopt;
-    }
-    int64_t reach = (window[i] - 1) * rate + 1, total = 0, count;
-    if (n.s("padding") == "SAME") {
-      count = (shape[1 + i] + stride - 1) / stride;
-      total = std::max<int64_t>((count - 1) * stride + reach - shape[1 + i], 0);
-    } else {
-      count = std::max<int64_t>((shape[1 + i] - reach + stride) / stride, 0);
-    }
-    border[1 + i] = total / 2;
-    border[5 + i] = total - total / 2;
-    steps.push_back(count);
-    result.window.push_back(window[i]);
-    result.strides.push_back(stride);
-    result.rates.push_back(rate);
-    result.pads.push_back(total / 2);
-  }
+/// Which element of its window each result took, i64 of [batch, height, width, channels].
+static Value findMaxima(NodeImport &n, Value x, Value filter, const DilationSpec &spec) {
   // What lies outside never is the maximum: below all sums of integers, too.
   bool isReal = n.isFloat(x);
   Value wide = isReal ? x : n.toI64(x), weights = isReal ? filter : n.toI64(filter);
   Value outside = n.like(wide, isReal ? -INFINITY : -std::ldexp(1.0, 62));
-  Value padded = n.op<PadOp>(wide, n.ints(border), outside, n.text("constant"));
+  Value padded = padAtRunTime(n, wide, spec.windows, spec.border, outside);
   SmallVector<Value> sums;
-  for (int64_t h = 0; h < window[0]; ++h)
-    for (int64_t w = 0; w < window[1]; ++w) {
-      int64_t top = h * rates[1], left = w * rates[2];
-      auto behind = [&](int64_t first, int dim) {
-        return steps[dim] ? first + (steps[dim] - 1) * strides[1 + dim] + 1 : first;
-      };
-      Value part =
-          n.op<SliceOp>(padded, n.ints({top, left}), n.ints({behind(top, 0), behind(left, 1)}),
-                        n.ints({strides[1], strides[2]}), n.list({1, 2}), n.flag(false));
-      sums.push_back(n.add(part, n.pick(n.pick(weights, 0, h), 0, w)));
-    }
-  Value all = n.stack(sums, 0);
-  result.which = n.op<ArgReduceOp>(all, n.flag(true), n.number(0), n.flag(false), n.flag(false),
-                                   n.typeAttr(n.b.getI64Type()));
-  if (!result.which)
-    return std::nullopt;
-  return result;
+  for (int64_t h = 0; h < spec.window[0]; ++h)
+    for (int64_t w = 0; w < spec.window[1]; ++w)
+      sums.push_back(
+          n.add(dilatedPart(n, padded, spec, h, w), n.pick(n.pick(weights, 0, h), 0, w)));
+  return n.op<ArgReduceOp>(n.stack(sums, 0), n.flag(true), n.number(0), n.flag(false),
+                           n.flag(false), n.typeAttr(n.b.getI64Type()));
 }
 
 /// Adds `updates` up at flat indices of zeros in the shape of `like`.
@@ -101,30 +48,30 @@ template <bool isFilter> static LogicalResult dilationGrad(NodeImport &n) {
   Value x = n.in(0), filter = n.in(1), dy = n.in(2);
   if (!x || !filter || !dy)
     return failure();
-  auto found = findMaxima(n, x, filter);
-  if (!found)
+  auto spec = readDilation(n, x, filter);
+  Value which = spec ? findMaxima(n, x, filter, *spec) : Value();
+  if (!which)
     return failure();
   Type i64 = n.b.getI64Type();
   auto ramp = [&](int64_t dim) {
-    Value index = n.op<IotaOp>(n.sizeOf(found->which, dim), n.number(0), n.typeAttr(i64));
+    Value index = n.op<IotaOp>(n.sizeOf(which, dim), n.number(0), n.typeAttr(i64));
     return alongDim(n, index, dim, 4);
   };
   Value channels = n.sizeOf(x, 3), channel = ramp(3);
   if (isFilter) {
-    Value index = n.add(n.mul(found->which, channels), channel);
+    Value index = n.add(n.mul(which, channels), channel);
     return n.result(scatterInto(n, filter, index, dy));
   }
-  Value columns = n.like(found->which, found->window[1]);
+  Value columns = n.like(which, static_cast<double>(spec->window[1]));
   auto place = [&](Value within, int dim) {
-    Value at = n.add(n.mul(ramp(1 + dim), static_cast<double>(found->strides[dim])),
-                     n.mul(within, static_cast<double>(found->rates[dim])));
-    at = n.sub(at, static_cast<double>(found->pads[dim]));
+    Value at = n.add(n.mul(ramp(1 + dim), static_cast<double>(spec->windows.strides[dim])),
+                     n.mul(within, static_cast<double>(spec->windows.dilations[dim])));
+    at = n.sub(at, spec->border.before[dim]);
     // Inside already, unless all of a window was -infinity.
     Value last = n.sub(n.sizeOf(x, 1 + dim), n.ints({1}));
     return n.minimum(n.maximum(at, 0.0), last);
   };
-  Value row = place(n.div(found->which, columns), 0),
-        column = place(n.op<RemOp>(found->which, columns), 1);
+  Value row = place(n.div(which, columns), 0), column = place(n.op<RemOp>(which, columns), 1);
   Value line = n.add(n.mul(ramp(0), n.sizeOf(x, 1)), row);
   Value pixel = n.add(n.mul(line, n.sizeOf(x, 2)), column);
   return n.result(scatterInto(n, x, n.add(n.mul(pixel, channels), channel), dy));

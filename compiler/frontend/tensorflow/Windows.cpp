@@ -98,6 +98,8 @@ std::optional<IntVector> weir::tf::padsFor(const Windows &windows, Ints sizes, I
       pads.append({0, 0});
       continue;
     }
+    if (ShapedType::isDynamic(window[i]))
+      return std::nullopt;
     int64_t stride = windows.strides[i];
     int64_t reach = (window[i] - 1) * windows.dilations[i] + 1;
     int64_t total = reach - 1;
@@ -120,8 +122,16 @@ SmallVector<Value> weir::tf::spatialSizesOf(NodeImport &n, const Windows &window
   return sizes;
 }
 
+Value weir::tf::reachOf(NodeImport &n, const Windows &windows, const WindowSizes &window,
+                        int64_t i) {
+  if (!window.isOpen(i))
+    return n.ints({(window.known[i] - 1) * windows.dilations[i] + 1});
+  Value steps = n.sub(window.computed[i], 1.0);
+  return n.add(n.mul(steps, static_cast<double>(windows.dilations[i])), 1.0);
+}
+
 RunTimePads weir::tf::runTimePads(NodeImport &n, const Windows &windows, ArrayRef<Value> sizes,
-                                  Ints window) {
+                                  const WindowSizes &window) {
   RunTimePads pads;
   for (int64_t i = 0; i < windows.spatial; ++i) {
     if (windows.padding != Windows::Same) {
@@ -131,10 +141,10 @@ RunTimePads weir::tf::runTimePads(NodeImport &n, const Windows &windows, ArrayRe
       continue;
     }
     int64_t stride = windows.strides[i];
-    int64_t reach = (window[i] - 1) * windows.dilations[i] + 1;
+    Value reach = reachOf(n, windows, window, i);
     Value steps = n.div(n.add(sizes[i], n.ints({stride - 1})), n.ints({stride}));
     Value last = n.mul(n.sub(steps, n.ints({1})), n.ints({stride}));
-    Value total = n.maximum(n.sub(n.add(last, n.ints({reach})), sizes[i]), n.ints({0}));
+    Value total = n.maximum(n.sub(n.add(last, reach), sizes[i]), n.ints({0}));
     // What is odd goes after.
     pads.before.push_back(n.div(total, n.ints({2})));
     pads.after.push_back(n.sub(total, pads.before.back()));
@@ -173,4 +183,58 @@ Value weir::tf::windowCounts(NodeImport &n, const Windows &windows, const RunTim
 
 Value weir::tf::bordered(NodeImport &n, Value x, const PoolSpec &spec, Value fill) {
   return spec.border ? padAtRunTime(n, x, spec.windows, *spec.border, fill) : x;
+}
+
+std::optional<DilationSpec> weir::tf::readDilation(NodeImport &n, Value x, Value filter) {
+  IntVector strides = n.is("strides"), rates = n.is("rates");
+  if (!n.hasRank(x, 4) || !n.hasRank(filter, 3))
+    return std::nullopt;
+  if (strides.size() != 4 || rates.size() != 4) {
+    (void)n.invalid("found strides or rates that are no four numbers");
+    return std::nullopt;
+  }
+  DilationSpec spec;
+  spec.window = IntVector(n.sizes(filter).take_front(2));
+  if (ShapedType::isDynamicShape(spec.window) || spec.window[0] * spec.window[1] > 1024) {
+    (void)n.unsupported("expected a filter of a known window of at most 1024 elements, got " +
+                        Twine(ShapedType::isDynamicShape(spec.window) ? "an open" : "a larger") +
+                        " one");
+    return std::nullopt;
+  }
+  for (int64_t i = 1; i <= 2; ++i) {
+    if (!n.isStep(strides[i]) || !n.isStep(rates[i])) {
+      (void)n.invalid("found a stride or rate that is not in [1, 2^31)");
+      return std::nullopt;
+    }
+    spec.windows.strides.push_back(strides[i]);
+    spec.windows.dilations.push_back(rates[i]);
+  }
+  spec.windows.padding = n.s("padding") == "SAME" ? Windows::Same : Windows::Valid;
+  requireRoom(n, x, spec.windows, spec.window);
+  SmallVector<Value> sizes = spatialSizesOf(n, spec.windows, x);
+  spec.border = runTimePads(n, spec.windows, sizes, spec.window);
+  for (int64_t i = 0; i < 2; ++i) {
+    Value whole = n.add(sizes[i], n.add(spec.border.before[i], spec.border.after[i]));
+    double stride = static_cast<double>(strides[1 + i]);
+    Value room = n.add(n.sub(whole, reachOf(n, spec.windows, spec.window, i)), stride);
+    spec.steps.push_back(n.div(n.maximum(room, 0.0), stride));
+    // What is known is of a known size.
+    if (auto known = constantIntegers(spec.steps.back()))
+      spec.steps.back() = n.ints(*known);
+  }
+  return spec;
+}
+
+Value weir::tf::dilatedPart(NodeImport &n, Value padded, const DilationSpec &spec, int64_t h,
+                            int64_t w) {
+  SmallVector<Value> ends;
+  IntVector starts = {h * spec.windows.dilations[0], w * spec.windows.dilations[1]};
+  for (int64_t i = 0; i < 2; ++i) {
+    Value reach = n.mul(n.sub(spec.steps[i], 1.0), static_cast<double>(spec.windows.strides[i]));
+    // Of no windows: nothing.
+    ends.push_back(
+        n.maximum(n.add(reach, static_cast<double>(starts[i] + 1)), n.ints({starts[i]})));
+  }
+  return n.op<SliceOp>(padded, n.ints(starts), n.concat(ends, 0), n.ints(spec.windows.strides),
+                       n.list({1, 2}), n.flag(false));
 }

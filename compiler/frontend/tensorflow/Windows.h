@@ -34,13 +34,25 @@ std::optional<Windows> readWindows(NodeImport &n, int64_t spatial);
 std::optional<IntVector> spatialOf(NodeImport &n, const Windows &windows, Ints whole,
                                    std::string_view what);
 
+/// The size of a window along each spatial dimension.
+struct WindowSizes {
+  IntVector known;                   ///< kDynamic where only the run knows it
+  llvm::SmallVector<Value> computed; ///< tensor<1xi64> there; null elsewhere
+
+  WindowSizes(IntVector sizes) : known(std::move(sizes)), computed(known.size()) {}
+  bool isOpen(int64_t i) const { return mlir::ShapedType::isDynamic(known[i]); }
+};
+
+/// How many elements of an input a window spans along spatial dimension `i`: tensor<1xi64>.
+Value reachOf(NodeImport &n, const Windows &windows, const WindowSizes &window, int64_t i);
+
 /// Padding before and after each spatial dimension in turn, for an input of
 /// these sizes; nothing where it depends on a size that is not known.
 std::optional<IntVector> padsFor(const Windows &windows, Ints sizes, Ints window);
 
 /// Has the run refuse images of an open size that are smaller than the window by two steps and
 /// more: TensorFlow computes a negative size then.
-void requireRoom(NodeImport &n, Value x, const Windows &windows, Ints window);
+void requireRoom(NodeImport &n, Value x, const Windows &windows, const WindowSizes &window);
 
 /// What padsFor cannot know, computed by the program: tensor<1xi64> for each
 /// spatial dimension.
@@ -49,7 +61,7 @@ struct RunTimePads {
 };
 /// Those of an input of `sizes` (tensor<1xi64> each).
 RunTimePads runTimePads(NodeImport &n, const Windows &windows, llvm::ArrayRef<Value> sizes,
-                        Ints window);
+                        const WindowSizes &window);
 /// `x` with a border of `fill`, and a tensor with that border cut off, which leaves
 /// `sizes`.
 Value padAtRunTime(NodeImport &n, Value x, const Windows &windows, const RunTimePads &pads,
@@ -68,10 +80,19 @@ IntVector spatialSizes(const Windows &windows, mlir::RankedTensorType type);
 
 /// A convolution of `x` with a filter in TensorFlow's order (S… I O); a border
 /// that depends on sizes that are computed is made of zeros before it.
-Value convolve(NodeImport &n, Value x, Value filter, Windows windows, int64_t groups, Ints window);
+Value convolve(NodeImport &n, Value x, Value filter, Windows windows, int64_t groups,
+               const WindowSizes &window);
 
-/// A filter's spatial sizes; reports where they are not known.
-std::optional<IntVector> filterWindow(NodeImport &n, Value filter, int64_t spatial);
+/// A filter's spatial sizes; reports a filter of another rank.
+std::optional<WindowSizes> filterWindow(NodeImport &n, Value filter, int64_t spatial);
+
+/// A filter in the order that weir wants for the layout of the data.
+Value orderFilter(NodeImport &n, Value filter, const Windows &windows);
+
+/// Makes of a filter H W C M, one of M results for each of the images' `channels` (kDynamic where
+/// their number is open), H W 1 C·M; gives the number of groups. Reports where neither has a known
+/// number of channels.
+std::optional<int64_t> filterPerChannel(NodeImport &n, int64_t channels, Value &filter);
 
 /// A pooling's windows over an input.
 struct PoolSpec {
@@ -89,6 +110,20 @@ std::optional<PoolSpec> readPool(NodeImport &n, Value x, int64_t spatial);
 Value pooling(NodeImport &n, Value x, const PoolSpec &spec, bool isMax);
 /// The input that the windows are over: `x`, or `x` with its border.
 Value bordered(NodeImport &n, Value x, const PoolSpec &spec, Value fill);
+
+/// A dilation's windows over images whose sizes may be open.
+struct DilationSpec {
+  Windows windows;
+  IntVector window; ///< known, of at most 1,024 elements
+  RunTimePads border;
+  llvm::SmallVector<Value> steps; ///< windows along each dimension, tensor<1xi64>
+};
+
+/// Reads the attributes strides, rates and padding of a dilation of `x` by `filter`; reports what
+/// it cannot take.
+std::optional<DilationSpec> readDilation(NodeImport &n, Value x, Value filter);
+/// The elements of `padded` that lie at row `h` and column `w` of each window.
+Value dilatedPart(NodeImport &n, Value padded, const DilationSpec &spec, int64_t h, int64_t w);
 
 } // namespace weir::tf
 

@@ -1,0 +1,18 @@
+
+l
+x0Placeholder*
+dtype0*L
+shapeC:Aÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿ
+l
+x1Placeholder*
+dtype0*L
+shapeC:Aÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿ
+x
+nodeConv3Dx0x1*
+T0*
+	dilations	
+*
+paddingSAME*
+strides	
+*
+data_formatNDHWC"ª
