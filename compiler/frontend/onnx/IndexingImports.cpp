@@ -170,6 +170,9 @@ LogicalResult split(NodeImport &n) {
     return n.invalid("found num_outputs " + Twine(n.i("num_outputs")) + " and " + Twine(count) +
                      " outputs");
   int64_t size = n.dim(x, *axis);
+  // Parts were equal before their number could be said.
+  if (n.version < 18 && !n.isMultiple(x, *axis, count, "parts"))
+    return failure();
   if (!ShapedType::isDynamic(size)) {
     // The last part is smaller where the size does not divide.
     int64_t each = (size + count - 1) / count;

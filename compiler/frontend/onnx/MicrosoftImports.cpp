@@ -14,6 +14,7 @@
 #include "compiler/frontend/onnx/Dropout.h"
 #include "compiler/frontend/onnx/GraphImporter.h"
 #include "compiler/frontend/onnx/Microsoft.h"
+#include "compiler/frontend/onnx/RuntimeAxes.h"
 #include "compiler/frontend/onnx/Window.h"
 
 using namespace mlir;
@@ -404,8 +405,10 @@ template <bool conjugate> LogicalResult complexMul(NodeImport &n) {
 
 LogicalResult expandDims(NodeImport &n) {
   Value x = n.in(0);
-  std::optional<SmallVector<int64_t>> given = n.constantInts(1);
-  if (!x || !given || given->size() != 1)
+  std::optional<SmallVector<int64_t>> given = n.knownInts(1);
+  if (!given)
+    return n.result(unsqueezeAt(n, x, n.reshape(n.in(1), {1})));
+  if (!x || given->size() != 1)
     return failure();
   std::optional<int64_t> axis = n.axis((*given)[0], n.rank(x) + 1);
   return axis ? n.result(n.unsqueeze(x, {*axis})) : failure();

@@ -120,6 +120,25 @@ Quantized weir::onnx::quantizeByRange(TensorBuilder &t, Value x) {
 
 namespace {
 
+/// Whether `v` has an entry for each block of `block` entries of dimension `axis` of `x`, and is as
+/// large as it elsewhere: an entry that stood for several, where `v` is of size 1, is none of a
+/// block's.
+bool isOneABlock(NodeImport &n, Value v, Value x, int64_t axis, int64_t block) {
+  constexpr StringLiteral what = "blocks' scales or zero points";
+  if (!n.hasRank(v, n.rank(x), what))
+    return false;
+  for (int64_t dim = 0; dim < n.rank(x); ++dim)
+    if (dim != axis && !n.isAsLarge(v, dim, x, dim, what))
+      return false;
+  int64_t size = n.dim(x, axis);
+  if (!ShapedType::isDynamic(size))
+    return n.hasSize(v, axis, size / block + (size % block != 0), what);
+  Value blocks = n.div(n.add(n.sizeOf(x, axis), double(block - 1)), double(block));
+  n.require(n.toScalar(n.compare("eq", n.sizeOf(v, axis), blocks)),
+            "there is not a scale or zero point for each block");
+  return true;
+}
+
 /// Shapes a scale or zero point to broadcast over `x`: one value, one an entry
 /// of `axis`, or one a block of `block` entries of it.
 Value spread(NodeImport &n, Value v, Value x, int64_t axis, int64_t block) {
@@ -132,15 +151,13 @@ Value spread(NodeImport &n, Value v, Value x, int64_t axis, int64_t block) {
   if (isScalar || (n.rank(v) == 1 && n.dim(v, 0) == 1 && n.rank(x) != 1))
     return n.toScalar(v);
   if (block == 0) {
-    if (n.rank(v) == 1)
-      v = n.unsqueeze(v, axesFrom(1, n.rank(x) - axis));
+    if (!n.hasRank(v, 1, "scale or zero point"))
+      return {};
+    v = n.unsqueeze(v, axesFrom(1, n.rank(x) - axis));
     return n.stretchesTo(v, x, "scale or zero point") ? v : Value();
   }
-  if (n.rank(v) != n.rank(x)) {
-    (void)n.invalid("found " + Twine(n.rank(v)) +
-                    " dimensions of blocks' scales or zero points for " + Twine(n.rank(x)));
+  if (!isOneABlock(n, v, x, axis, block))
     return {};
-  }
   // Each value `block` times along the axis, cut to the operand's size.
   Value wide = n.unsqueeze(v, {axis + 1});
   SmallVector<int64_t> repeats(n.rank(v) + 1, 1);

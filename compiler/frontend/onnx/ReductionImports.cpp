@@ -45,6 +45,15 @@ struct Reduction {
   SmallVector<int64_t> axes;
   bool keep, noop = false;
   Value computed; ///< axes that only the run knows
+
+  /// What `over` makes of them; of none all dimensions, unless the node says otherwise.
+  Value choose(NodeImport &n, function_ref<Value(Ints)> over) const {
+    SmallVector<int64_t> all =
+        n.i("noop_with_empty_axes") ? SmallVector<int64_t>() : axesFrom(0, n.rank(x));
+    return chooseAxes(
+        n, computed, n.rank(x), [&](Ints axes) { return over(axes.empty() ? Ints(all) : axes); },
+        keep);
+  }
 };
 
 /// `sinceInput`: the version from which axes are an input.
@@ -93,8 +102,7 @@ LogicalResult reduce(NodeImport &n, int64_t sinceInput, StringRef kind,
     return failure();
   Value x = before(r->x);
   if (r->computed)
-    x = chooseAxes(n, r->computed, n.rank(r->x),
-                   [&](Ints axes) { return n.reduce(x, kind, axes, r->keep); });
+    x = r->choose(n, [&](Ints axes) { return n.reduce(x, kind, axes, r->keep); });
   else if (!r->noop)
     x = n.reduce(x, kind, r->axes, r->keep);
   return n.result(x ? after(x) : x);
@@ -170,7 +178,7 @@ LogicalResult reduceLogSumExp(NodeImport &n) {
     Value result = n.add(n.op<LogOp>(sum), most);
     return r->keep ? result : n.squeeze(result, axes);
   };
-  Value result = r->computed ? chooseAxes(n, r->computed, n.rank(x), over) : over(r->axes);
+  Value result = r->computed ? r->choose(n, over) : over(r->axes);
   return n.result(n.cast(result, n.element(r->x)));
 }
 

@@ -28,10 +28,10 @@ Value normalized(NodeImport &n, Value axes, int64_t rank) {
     n.require(n.reduce(holds, "all", {0}, false), text);
   });
   int64_t count = n.dim(axes, 0);
-  if (count > 1)
-    n.require(
-        n.compare("eq", n.op<PopulationCountOp>(frontend::axisSetOf(n, axes, rank)), double(count)),
-        "an axis is there twice");
+  if (ShapedType::isDynamic(count) || count > 1)
+    n.require(n.compare("eq", n.op<PopulationCountOp>(frontend::axisSetOf(n, axes, rank)),
+                        n.toScalar(n.sizeOf(axes, 0))),
+              "an axis is there twice");
   return axes;
 }
 
@@ -48,13 +48,13 @@ FailureOr<Values> choose(NodeImport &n, Value mask, ArrayRef<int64_t> choices,
 } // namespace
 
 Value weir::onnx::chooseAxes(NodeImport &n, Value axes, int64_t rank,
-                             function_ref<Value(Ints)> build) {
+                             function_ref<Value(Ints)> build, bool anyNumber) {
   if (!axes)
     return {};
   axes = n.reshape(axes, {-1});
   int64_t count = axes ? n.dim(axes, 0) : ShapedType::kDynamic;
   SmallVector<int64_t> choices;
-  if (!ShapedType::isDynamic(count))
+  if (!ShapedType::isDynamic(count) || anyNumber)
     choices = frontend::axisSets(rank, count);
   if (choices.empty()) {
     (void)n.unsupported("expected constant axes, got axes computed by the model, of unknown number "

@@ -18,10 +18,12 @@
 
 namespace weir::onnx {
 
-/// One branch for each set of axes that `axes` (a vector of known length, or a
-/// scalar) may be at run time; `build` makes a branch's value. Reports where
-/// there are too many. Null on failure.
-Value chooseAxes(NodeImport &n, Value axes, int64_t rank, llvm::function_ref<Value(Ints)> build);
+/// One branch for each set of axes that `axes` (a vector, or a scalar) may be at
+/// run time; `build` makes a branch's value. Where their number is open, results
+/// must have one rank (`anyNumber`). Reports where there are too many. Null on
+/// failure.
+Value chooseAxes(NodeImport &n, Value axes, int64_t rank, llvm::function_ref<Value(Ints)> build,
+                 bool anyNumber = false);
 
 /// A vector of `size` entries, all `fill`, with `values` written at the places
 /// `axes` (of which negative ones count from the end).

@@ -187,6 +187,7 @@ LogicalResult stft(NodeImport &n) {
     x = withKnownParts(n, x, n.i("onesided") != 0);
   if (!size || !x || !step)
     return failure();
+  n.require(n.compare("gt", step, 0), "the step from frame to frame is not above 0");
   // Frame f holds samples f·step to f·step + size.
   Value room = n.sub(n.sizeOf(x, 1), size);
   Value frames = n.add(n.div(room, n.reshape(step, {1})), 1.0);
