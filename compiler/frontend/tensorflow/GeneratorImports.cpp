@@ -31,8 +31,8 @@ static Value takeState(NodeImport &n, size_t algorithmInput, Value count) {
   auto algorithm = n.constantInt(algorithmInput);
   if (!variable || !algorithm || !count)
     return {};
-  if (*algorithm == 2) {
-    (void)n.unsupported("expected algorithm Philox, got ThreeFry");
+  if (*algorithm != 1 && *algorithm != 3) {
+    (void)n.unsupported("expected algorithm 1 or 3, which are Philox, got " + Twine(*algorithm));
     return {};
   }
   Value before = currentValue(n, *variable);

@@ -33,16 +33,16 @@ static Value flattenLast(NodeImport &n, Value x, int64_t count) {
   return n.reshapeTo(x, shape);
 }
 
-/// The rows or columns that input `i` asks for, a scalar; negative where it leaves them open.
+/// The rows or columns that input `i` asks for, a scalar; -1 where it leaves them open.
 static Value sideOf(NodeImport &n, size_t i) {
   return i < n.inputCount() ? n.toScalar(n.toI64(n.in(i))) : n.intScalar(-1);
 }
 
-/// `yes` where `size` is negative, else `no`.
-static Value ifNegative(NodeImport &n, Value size, Value yes, Value no) {
+/// `yes` where `size` is -1, else `no`: other negative sizes are too small.
+static Value ifOpen(NodeImport &n, Value size, Value yes, Value no) {
   if (auto known = size ? constantIntegers(size) : std::nullopt)
-    return known->front() < 0 ? yes : no;
-  return n.select(n.compare("lt", size, 0), yes, no);
+    return known->front() == -1 ? yes : no;
+  return n.select(n.compare("eq", size, -1), yes, no);
 }
 
 /// Vectors, or packed diagonals, become diagonals of matrices.
@@ -65,8 +65,8 @@ static LogicalResult matrixDiag(NodeImport &n) {
   Value leastColumns = n.add(length, n.maximum(d.low, 0.0));
   // Square unless one side is given; then the other is as small as can be.
   Value rows = sideOf(n, 2), columns = sideOf(n, 3), square = n.maximum(leastRows, leastColumns);
-  d.rows = ifNegative(n, rows, ifNegative(n, columns, square, leastRows), rows);
-  d.columns = ifNegative(n, columns, ifNegative(n, rows, square, leastColumns), columns);
+  d.rows = ifOpen(n, rows, ifOpen(n, columns, square, leastRows), rows);
+  d.columns = ifOpen(n, columns, ifOpen(n, rows, square, leastColumns), columns);
   Value fits = n.compare("eq", longestOf(n, d), length);
   if (!d.isOne)
     fits = n.op<AndOp>(

@@ -221,8 +221,8 @@ static std::optional<Stream> keyedStream(NodeImport &n) {
   auto algorithm = n.constantInt(3);
   if (rest.empty() || !algorithm)
     return std::nullopt;
-  if (*algorithm == 2) {
-    (void)n.unsupported("expected algorithm Philox, got ThreeFry");
+  if (*algorithm != 1 && *algorithm != 3) {
+    (void)n.unsupported("expected algorithm 1 or 3, which are Philox, got " + Twine(*algorithm));
     return std::nullopt;
   }
   auto bits = [&](Value v) { return n.cast(v, n.b.getI64Type(), false); };

@@ -28,8 +28,8 @@ static Value keyState(NodeImport &n, size_t first) {
   auto algorithm = n.constantInt(first + 2);
   if (rest.empty() || !algorithm)
     return {};
-  if (*algorithm == 2) {
-    (void)n.unsupported("expected algorithm Philox, got ThreeFry");
+  if (*algorithm != 1 && *algorithm != 3) {
+    (void)n.unsupported("expected algorithm 1 or 3, which are Philox, got " + Twine(*algorithm));
     return {};
   }
   auto bits = [&](Value v) { return n.cast(v, n.b.getI64Type(), false); };

@@ -7,6 +7,8 @@
 
 #include "compiler/frontend/tensorflow/Sparse.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace weir;
 using namespace weir::tf;
@@ -59,6 +61,13 @@ static Sets sparseSets(NodeImport &n, size_t first) {
   Value places = columns(n, x.indices, 0, x.rank - 1);
   require(n, n.op<AndOp>(n.compare("ge", x.indices, 0), n.compare("lt", x.indices, x.shape)),
           "indices are out of bounds");
+  if (n.isSet("validate_indices")) {
+    Value keys = linearKeys(n, x.indices, x.shape, x.rank);
+    require(n,
+            n.compare("lt", n.slice(keys, 0, 0, -1),
+                      n.slice(keys, 0, 1, std::numeric_limits<int64_t>::max())),
+            "indices are out of order or repeated");
+  }
   sets.groups = linearKeys(n, places, sets.shape, x.rank - 1);
   sets.values = x.values;
   return sets;

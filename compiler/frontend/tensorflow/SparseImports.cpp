@@ -334,7 +334,12 @@ static LogicalResult sparseSegmentGrad(NodeImport &n) {
   Value wide = n.widen(grad);
   if (Value by = divisors(n, kind, ids, n.sizeOf(grad, 0), n.element(wide)))
     wide = n.div(wide, n.unsqueeze(by, axesFrom(1, n.rank(grad))));
-  Value rows = take(n, wide, ids);
+  // Rows of no elements are not looked at.
+  Value segments = n.toI64(ids);
+  require(n,
+          n.op<AndOp>(n.compare("ge", segments, 0), n.compare("lt", segments, n.sizeOf(grad, 0))),
+          "segments are out of range for the gradient");
+  Value rows = take(n, wide, segments);
   Value wideIndices = n.toI64(indices), limit = n.toScalar(n.toI64(size));
   require(n, n.op<AndOp>(n.compare("ge", wideIndices, 0), n.compare("lt", wideIndices, limit)),
           "indices are out of range for output_dim0");

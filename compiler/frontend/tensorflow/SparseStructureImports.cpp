@@ -97,6 +97,7 @@ static LogicalResult sparseSplit(NodeImport &n) {
   int64_t count = n.i("num_split");
   if (!axis)
     return failure();
+  requireInside(n, x);
   IntVector unit(x.rank, 0);
   unit[*axis] = 1;
   Value dimension = n.ints(unit);
