@@ -14,15 +14,17 @@ from cases import Reject
 POOLS = ("AveragePool", "MaxPool", "LpPool", "NhwcMaxPool", "QLinearAveragePool")
 
 
-def beyond(drawn):
+def beyond(name, image, attributes):
     """Whether a pool's window, with its dilations, is larger than the padded image; where counts are
     rounded up, by a step at least."""
-    sizes, kernel = drawn.lists["S"], drawn.attributes.get("kernel_shape") or []
-    rates = drawn.attributes.get("dilations") or [1] * len(kernel)
-    pads = drawn.attributes.get("pads") or [0] * 2 * len(kernel)
-    steps = drawn.attributes.get("strides") or [1] * len(kernel)
-    slack = [step - 1 if drawn.attributes.get("ceil_mode") else 0 for step in steps]
-    return drawn.attributes.get("auto_pad") in (None, b"NOTSET", b"VALID") and any(
+    kernel = attributes.get("kernel_shape") or []
+    is_last = name == "NhwcMaxPool" or attributes.get("channels_last")
+    sizes = image.shape[1:-1] if is_last else image.shape[2:]
+    rates = attributes.get("dilations") or [1] * len(kernel)
+    pads = attributes.get("pads") or [0] * 2 * len(kernel)
+    steps = attributes.get("strides") or [1] * len(kernel)
+    slack = [step - 1 if attributes.get("ceil_mode") else 0 for step in steps]
+    return attributes.get("auto_pad") in (None, b"NOTSET", b"VALID") and any(
         (k - 1) * r + 1 > size + before + after + more for k, r, size, before, after, more in
         zip(kernel, rates, sizes, pads, pads[len(kernel):], slack))
 
@@ -60,6 +62,13 @@ def reject_operands(name, inputs, attributes):
     if name in ("ReduceL2", "ReduceSumSquare") and value.dtype.kind in "iu" and \
             np.sum(value.astype(np.float64) ** 2) > np.iinfo(value.dtype).max:
         raise Reject("squares that overflow")
+    if name in POOLS and beyond(name, value, attributes):
+        raise Reject("a window larger than the image, whose size C's division makes 1")
+    if name == "Pad" and len(inputs) == 2 and attributes.get("mode") in (b"edge", b"reflect") and \
+            inputs[1].shape == (2 * value.ndim,):
+        cut = np.minimum(inputs[1].reshape(2, -1), 0).sum(0) + value.shape
+        if np.any((cut <= 0) & (inputs[1].reshape(2, -1).max(0) <= 0)):
+            raise Reject("no border of a dimension without elements, which ONNX Runtime refuses")
     if name == "MelWeightMatrix" and any(np.any(v.astype(np.float64) < 0) for v in inputs[2:]):
         raise Reject("negative frequencies, whose places the reference evaluator counts from the end")
     if name.startswith("TreeEnsemble") and onnx_trees.lacks_only_for_runtime(value, attributes):
@@ -120,5 +129,3 @@ def reject_open(schema, drawn):
     if name == "DequantizeLinear" and value.dtype.name == "float4_e2m1fn" and \
             len(drawn.inputs) > 2 and drawn.inputs[2] is not None and np.any(drawn.inputs[2]):
         raise Reject("a zero point of floats of four bits, which the reference evaluator leaves out")
-    if name in POOLS and beyond(drawn):
-        raise Reject("a window larger than the image, whose size C's division makes 1")

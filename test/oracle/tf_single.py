@@ -78,7 +78,7 @@ class Draw(shapes.Operands):
         self.operands = []  # (argument, array)
         if self.kind == "special":
             self.kind = "normal"
-        if re.search("Norm|LRN|Softmax|Conv|Solve|MatrixExp|FFT|Cholesky", op.name) and \
+        if re.search("Norm|LRN|Softmax|Conv|Solve|MatrixExp|FFT|Spectrogram|Cholesky", op.name) and \
                 self.kind == "normal":
             self.kind = "kinks"
         if CALM.search(op.name):
@@ -304,6 +304,10 @@ def make(random, op):
     if op.name == "SparseAdd" and drawn.operands[1][1].dtype == np.int64 and \
             np.any(drawn.operands[6][1] < 1):
         raise Reject("a threshold with which TensorFlow drops all sums of two")
+    first = drawn.operands[0][1]
+    if op.name in ("Prod", "Cumprod") and first.dtype.kind == "c" and first.size and \
+            np.sum(np.abs(np.log(np.maximum(np.abs(first), 1e-30)))) > 80:
+        raise Reject("a complex product that may overflow")
     if re.fullmatch(r"I?RFFT(2D|3D)?", op.name) and not drawn.operands[0][1].size and \
             np.all(drawn.operands[1][1]):
         raise Reject("a transform of nothing, whose result TensorFlow leaves as its memory was")
@@ -329,7 +333,6 @@ def make(random, op):
     if re.search("Svd|SelfAdjointEig", op.name):
         outputs = outputs[:1]
     strip_defaults(random, definition, op)
-    first = drawn.operands[0][1]
     fed = "const" if all(constants) else "mixed" if any(constants) else "fed"
     case = Case("tf", op.name, definition, [feeds], (
         "string" if first.dtype == object else first.dtype.name, fed, form),
