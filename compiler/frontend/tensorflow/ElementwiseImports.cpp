@@ -124,6 +124,15 @@ static LogicalResult identity(NodeImport &n) { return n.result(n.in(0)); }
 // Arithmetic
 //===----------------------------------------------------------------------===//
 
+/// Of halves the quotient is one before it is rounded down, as TensorFlow has it: 2.6875 / -0.8945
+/// is -3 in bfloat16.
+static LogicalResult floorDivide(NodeImport &n) {
+  Value x = n.in(0), y = n.in(1);
+  if (x && n.isFloat(x) && n.element(x).getIntOrFloatBitWidth() < 32)
+    return n.result(n.op<FloorOp>(n.div(x, y)));
+  return binary<FloorDivOp>(n);
+}
+
 static LogicalResult squaredDifference(NodeImport &n) {
   Value d = n.sub(n.in(0), n.in(1));
   return n.result(n.mul(d, isComplex(n, d) ? n.op<ConjOp>(d) : d));
@@ -471,7 +480,7 @@ ArrayRef<OpImport> weir::tf::elementwiseImports() {
       {"Div", binary<DivOp>},
       {"RealDiv", binary<DivOp>},
       {"TruncateDiv", truncateDiv},
-      {"FloorDiv", binary<FloorDivOp>},
+      {"FloorDiv", floorDivide},
       {"FloorMod", binary<FloorModOp>},
       {"TruncateMod", truncateMod},
       {"Mod", binary<RemOp>},
