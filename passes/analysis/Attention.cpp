@@ -84,9 +84,8 @@ bool isReduction(ReduceOp op, ReduceKind kind, int64_t axis) {
 
 class Matcher {
 public:
-  Matcher(AttentionForm form, bool sharesHeads)
-      : isGeneral(form == AttentionForm::General), sharesHeads(sharesHeads),
-        limits(limitsOf(form)) {
+  Matcher(AttentionForm form, bool ofHost)
+      : isGeneral(form == AttentionForm::General), ofHost(ofHost), limits(limitsOf(form)) {
     found.isPlain = !isGeneral;
   }
 
@@ -97,7 +96,7 @@ public:
       return std::nullopt;
     found.product = product;
     last = type.getRank() - 1;
-    Value weights = matchRounding(matchBlind(matchRounding(product.getLhs())));
+    Value weights = matchNaN(matchRounding(matchBlind(matchRounding(product.getLhs()))));
     if (!matchSoftmax(weights) || !typeOf(found.logits).getElementType().isF32() ||
         !leadsToScores(found.logits))
       return std::nullopt;
@@ -107,7 +106,7 @@ public:
         !isHeadSize(typeOf(found.scores.getLhs()).getShape().back()))
       return std::nullopt;
     found.operations.insert(product);
-    if (sharesHeads && last > 2) {
+    if (ofHost && last > 2) {
       RepeatOp keys = repetitionOf(found.scores.getRhs()), values = repetitionOf(product.getRhs());
       if (keys && values && keys.getTimes() == values.getTimes())
         found.group = keys.getTimes();
@@ -155,6 +154,19 @@ private:
     return select.getOnFalse();
   }
 
+  /// What selects 0 where weights are no numbers, if anything does: returns the weights before.
+  Value matchNaN(Value weights) {
+    auto select = weights.getDefiningOp<SelectOp>();
+    auto isNaN = select ? select.getCondition().getDefiningOp<IsNanOp>() : IsNanOp();
+    if (!ofHost || !isNaN || !select->hasOneUse() || !isNaN->hasOneUse() ||
+        isNaN.getOperand() != select.getOnFalse() || !isZero(select.getOnTrue()))
+      return weights;
+    found.dropsNaN = true;
+    found.operations.insert(select);
+    found.operations.insert(isNaN);
+    return select.getOnFalse();
+  }
+
   /// exp(x - max) / sum along the last dimension.
   bool matchSoftmax(Value weights) {
     auto quotient = quotientOf(weights);
@@ -166,8 +178,9 @@ private:
     auto max = sub ? sub.getRhs().getDefiningOp<ReduceOp>() : ReduceOp();
     if (!isReduction(sum, ReduceKind::Sum, last) || !isReduction(max, ReduceKind::Max, last) ||
         sum.getOperand() != exp.getResult() || max.getOperand() != sub.getLhs() ||
-        !weights.hasOneUse() || !sub->hasOneUse() || !exp.getResult().hasNUses(2) ||
-        !sub.getLhs().hasNUses(2) || (isGeneral && (!sum->hasOneUse() || !max->hasOneUse())))
+        !weights.hasNUses(found.dropsNaN ? 2 : 1) || !sub->hasOneUse() ||
+        !exp.getResult().hasNUses(2) || !sub.getLhs().hasNUses(2) ||
+        (isGeneral && (!sum->hasOneUse() || !max->hasOneUse())))
       return false;
     found.logits = sub.getLhs();
     found.maximum = max;
@@ -267,7 +280,7 @@ private:
       auto transpose = dyn_cast<TransposeOp>(op);
       auto slice = dyn_cast<SliceOp>(op);
       bool slices = slice && (isGeneral ? typeOf(slice).hasStaticShape() && knownPart(slice)
-                                        : sharesHeads && isPrefix(slice));
+                                        : ofHost && isPrefix(slice));
       // The head is found by a division; what of a head lies in lines stays.
       auto repeat = dyn_cast<RepeatOp>(op);
       bool repeats =
@@ -317,7 +330,7 @@ private:
   }
 
   Attention found;
-  bool isGeneral, sharesHeads;
+  bool isGeneral, ofHost;
   AttentionLimits limits;
   int64_t last = 0; ///< the scores' dimension of keys
 };
@@ -397,8 +410,8 @@ SmallVector<Value> Attention::statistics() const {
 }
 
 std::optional<Attention> weir::matchAttention(DotGeneralOp product, AttentionForm form,
-                                              bool sharesHeads) {
-  std::optional<Attention> attention = Matcher(form, sharesHeads).match(product);
+                                              bool ofHost) {
+  std::optional<Attention> attention = Matcher(form, ofHost).match(product);
   if (!attention)
     return std::nullopt;
   // A kernel's operations are of one block.
@@ -419,7 +432,7 @@ std::optional<Attention> weir::attentionAt(DotGeneralOp product) {
   if (kind && !kind->takesAttention())
     return std::nullopt;
   if (!kind)
-    return matchAttention(product, AttentionForm::Plain, /*sharesHeads=*/true);
+    return matchAttention(product, AttentionForm::Plain, /*ofHost=*/true);
   std::optional<Attention> plain = matchAttention(product);
   auto general = matchAttention(product, AttentionForm::General);
   // The plain form is the host's, too, but does not read through these.
@@ -430,7 +443,7 @@ std::optional<Attention> weir::attentionAt(DotGeneralOp product) {
 std::optional<Attention> weir::hostAttentionOf(plan::KernelOp kernel) {
   Block &body = kernel.getBody().front();
   for (auto dot : body.getOps<DotGeneralOp>()) {
-    auto attention = matchAttention(dot, AttentionForm::Plain, /*sharesHeads=*/true);
+    auto attention = matchAttention(dot, AttentionForm::Plain, /*ofHost=*/true);
     auto isRead = [&](Operation &op) {
       return !isa<SliceOp, RepeatOp>(op) || attention->operations.contains(&op);
     };

@@ -44,6 +44,9 @@ struct Attention {
   /// So many heads in a row have the same keys and values, which a repetition of heads makes of
   /// one (grouped queries); the heads' dimension is the one before the queries'.
   int64_t group = 1;
+  /// Whether weights that are no numbers are 0, as exporters write: those of a query are all or
+  /// none.
+  bool dropsNaN = false;
 
   /// Whether lines of the keys' operand lie along `size`, as keys lie in memory,
   /// rather than along the keys.
@@ -79,17 +82,18 @@ std::optional<KnownPart> knownPart(SliceOp slice);
 /// are, and what scales the queries by one number, belong to it, and in the general form
 /// slices of known bounds, and heads that are repeated. That takes
 /// f16 and bf16, too, around a softmax of f32, keys whose products run along
-/// either dimension, and any elementwise operation of floats. With `sharesHeads` the plain form
-/// has heads that are repeated, too, of keys and values alike.
+/// either dimension, and any elementwise operation of floats. With `ofHost` the plain form has what
+/// the host's kernels know: heads that are repeated, of keys and values alike, a slice that leaves
+/// the first of them, and weights that are no numbers made 0.
 std::optional<Attention> matchAttention(DotGeneralOp product,
                                         AttentionForm form = AttentionForm::Plain,
-                                        bool sharesHeads = false);
+                                        bool ofHost = false);
 
 /// The same as what computes the function around `product` takes it.
 std::optional<Attention> attentionAt(DotGeneralOp product);
 
-/// The attention in a kernel's body, in the plain form where it has that. The host's has heads
-/// that share keys.
+/// The attention in a kernel's body, in the plain form where it has that; the host's as it takes
+/// it.
 std::optional<Attention> attentionOf(plan::KernelOp kernel);
 std::optional<Attention> hostAttentionOf(plan::KernelOp kernel);
 

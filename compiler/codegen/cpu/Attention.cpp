@@ -352,13 +352,32 @@ private:
       writeStatistics(row);
       Value one = arith::ConstantOp::create(b, r.loc, b.getF32FloatAttr(1));
       // A sum over no keys is 0.
-      Value divisor = r.select(hasKeys, load(sums, row), one);
+      Value sum = load(sums, row);
+      Value isNumber;
+      if (attention.dropsNaN) {
+        Value none = arith::ConstantOp::create(b, r.loc, b.getF32FloatAttr(0));
+        isNumber = arith::CmpFOp::create(b, r.loc, arith::CmpFPredicate::OGT, sum, none);
+      }
+      Value divisor = r.select(hasKeys, sum, one);
       divisor = vector::BroadcastOp::create(b, r.loc, vectorType, divisor);
       if (attention.blind)
         divisor = arith::SelectOp::create(b, r.loc, isBlind(row), splat(1), divisor);
       forVectors(columns, [&](Value column, Value mask) {
-        Value result =
-            arith::DivFOp::create(b, r.loc, loadVector(results, resultIndex(row, column)), divisor);
+        auto quotient = [&]() -> Value {
+          Value sum = loadVector(results, resultIndex(row, column));
+          return arith::DivFOp::create(b, r.loc, sum, divisor);
+        };
+        // Weights of 0 make NaN of values that are none.
+        auto ofNoWeights = [&] {
+          return emitReductionLoops(
+              r, {keys}, splat(0), [&](ValueRange key, Value carried) -> Value {
+                Value value =
+                    operandVector(attention.product.getRhs(), place(key[0], column), column, mask);
+                Value term = arith::MulFOp::create(b, r.loc, value, splat(0));
+                return arith::AddFOp::create(b, r.loc, carried, term);
+              });
+        };
+        Value result = attention.dropsNaN ? emitIf(r, isNumber, quotient, ofNoWeights) : quotient();
         VectorReader reader(r, lanes);
         reader.setLanes(column, mask);
         reader.setAnchor(attention.product, result);

@@ -28,22 +28,21 @@ class Case:
     or with `picks` of bytes. `open`: the types leave lengths and batch open."""
 
     def __init__(self, batch, heads, queries, keys, size, columns, rows=True, mask=None, picks=False,
-                 open=False, masked=(), square=False, blind=False):
+                 open=False, masked=(), square=False, blind=False, group=1,
+                 drops=False):
         self.batch, self.heads, self.queries, self.keys = batch, heads, queries, keys
         self.size, self.columns, self.rows = size, columns, rows
         self.picks, self.open, self.masked, self.square = picks, open, masked, square
-        self.blind = blind
+        self.blind, self.group, self.drops = blind, group, drops
         self.causal = mask == "causal"
         self.mask = None if self.causal else mask
 
     def operands(self):
-        def shape(length, size):
-            if self.rows:
-                return (self.batch, length, self.heads, size)
-            return (self.batch, self.heads, length, size)
-        yield "q", shape(self.queries, self.size)
-        yield "k", shape(self.keys, self.size)
-        yield "v", shape(self.keys, self.columns)
+        def shape(length, size, heads):
+            return (self.batch, length, heads, size) if self.rows else (self.batch, heads, length, size)
+        yield "q", shape(self.queries, self.size, self.heads)
+        yield "k", shape(self.keys, self.size, self.heads // self.group)
+        yield "v", shape(self.keys, self.columns, self.heads // self.group)
         if self.mask:
             yield "m", self.mask
         if self.blind:
@@ -69,6 +68,16 @@ CASES = {
     "open-row": Case(2, 2, 9, 70, 16, 16, mask=(1, 1, 1, 1), open=True),
     "open-heads": Case(1, 3, 20, 300, 16, 16, rows=False, mask=(1, 3, 20, 300), open=True),
     "open-causal": Case(1, 2, 100, 100, 16, 16, mask="causal", open=True),
+    # Heads that share keys: all of a part, eight of sixteen, none of eleven; blocks of queries.
+    "grouped": Case(2, 6, 70, 300, 24, 16, mask=(2, 1, 70, 300), group=3),
+    "grouped-open": Case(2, 8, 37, 310, 24, 40, mask=(2, 1, 37, 310), open=True, group=4),
+    "grouped-one": Case(1, 16, 1, 300, 16, 16, rows=False, mask=(1, 16, 1, 300), open=True, group=16),
+    "grouped-eleven": Case(1, 11, 5, 70, 16, 16, mask=(1, 1, 1, 1), open=True, group=11),
+    "grouped-blind": Case(1, 4, 40, 300, 32, 32, mask=(1, 1, 40, 300), masked=(3, 17), blind=True, group=2),
+    # What is no number, as of rows that are masked whole, becomes 0.
+    "drops": Case(1, 2, 40, 600, 32, 32, mask=(1, 1, 40, 600), masked=(3, 17), drops=True),
+    "drops-grouped": Case(1, 4, 3, 300, 32, 32, mask=(1, 1, 3, 300), masked=(1,), drops=True, group=4,
+                          open=True),
     # A decoder's single query.
     "decode": Case(2, 3, 1, 150, 80, 24, mask=(2, 1, 1, 150)),
     # Few queries of many keys; whole parts of the keys are masked for some.
@@ -115,6 +124,8 @@ def write(case, folder):
     for name, shape in case.operands():
         element = "i1" if name == "b" or (name == "m" and case.picks) else "f32"
         types[name] = tensor(shape, element, (0, 2, 3) if name == "m" else hidden)
+    shared = {name: tensor((case.batch, case.heads // case.group, case.keys, size), hides=(0, 2))
+              for name, size in (("k", case.size), ("v", case.columns))}
     heads = {name: tensor((case.batch, case.heads, length, size), hides=(0, 2))
              for name, length, size in (("q", case.queries, case.size), ("k", case.keys, case.size),
                                         ("v", case.keys, case.columns))}
@@ -142,8 +153,16 @@ def write(case, folder):
     q, k, v = "%q", "%k", "%v"
     if case.rows:
         q = transposed(q, "0, 2, 1, 3", types["q"], heads["q"])
+        v = transposed(v, "0, 2, 1, 3", types["v"], shared["v"])
+    if case.group > 1:
+        if case.rows:
+            k = transposed(k, "0, 2, 1, 3", types["k"], shared["k"])
+        repeat = f"{{axis = 1 : i64, times = {case.group} : i64}}"
+        k = op(f"repeat {k} {repeat}", [shared["k"]], heads["k"])
+        v = op(f"repeat {v} {repeat}", [shared["v"]], heads["v"])
+        k = transposed(k, "0, 1, 3, 2", heads["k"], columns)
+    elif case.rows:
         k = transposed(k, "0, 2, 3, 1", types["k"], columns)
-        v = transposed(v, "0, 2, 1, 3", types["v"], heads["v"])
     else:
         k = transposed(k, "0, 1, 3, 2", types["k"], columns)
     product = ("{accumulator = f32, lhs_batch = array<i64: 0, 1>, lhs_contract = array<i64: 3>, "
@@ -177,6 +196,11 @@ def write(case, folder):
     x = op(f"exp {x}", [scores], scores)
     total = op(f'reduce {x} {{axes = array<i64: 3>, keep_dims = true, kind = "sum"}}', [scores], edge)
     x = op(f"div {x}, {total}", [scores, edge], scores)
+    if case.drops:
+        none = constant("dense<0.0>", "tensor<f32>")
+        picks = tensor((case.batch, case.heads, queries, case.keys), "i1", hides=(0, 2, 3))
+        missing = op(f"is_nan {x}", [scores], picks)
+        x = op(f"select {missing}, {none}, {x}", [picks, "tensor<f32>", scores], scores)
     if case.blind:
         none = constant("dense<0.0>", "tensor<f32>")
         x = op(f"select %b, {none}, {x}", [types["b"], "tensor<f32>", scores], scores)
@@ -202,9 +226,9 @@ def check(case, folder):
 
     def line(name, n, h, row):
         shape, numbers = given[name]
-        length, size = shape[1 if case.rows else 2], shape[3]
-        row %= length
-        place = (n * length + row) * case.heads + h if case.rows else (n * case.heads + h) * length + row
+        length, heads, size = shape[1 if case.rows else 2], shape[2 if case.rows else 1], shape[3]
+        row, h = row % length, h * heads // case.heads
+        place = (n * length + row) * heads + h if case.rows else (n * heads + h) * length + row
         return numbers[place * size:(place + 1) * size]
 
     chosen, worst, empty = random.Random(7), 0.0, 0
@@ -234,7 +258,7 @@ def check(case, folder):
                 result = got[((n * queries + row) * case.heads + h if case.rows
                               else (n * case.heads + h) * queries + row) * case.columns:][:case.columns]
                 most = max(logits)
-                if most == -INFINITY and case.blind:
+                if most == -INFINITY and (case.blind or case.drops):
                     assert not any(result), (n, h, row, result)
                     continue
                 if most == -INFINITY:
