@@ -247,13 +247,17 @@ private:
         return int64_t(repeat.getAxis()) == heads ? repeat : RepeatOp();
       auto transpose = dyn_cast<TransposeOp>(op);
       auto slice = dyn_cast<SliceOp>(op);
-      if (!transpose && !isScaling(op) && !(slice && isPrefix(slice)))
+      if (!transpose && !isScaling(op) && !isWidening(op) && !(slice && isPrefix(slice)))
         break;
       if (transpose)
         heads = transpose.getPermutation()[heads];
       value = op->getOperand(0);
     }
     return {};
+  }
+  static bool isWidening(Operation *op) {
+    return isa<CastOp>(op) && typeOf(op->getResult(0)).getElementType().isF32() &&
+           isNarrow(typeOf(op->getOperand(0)).getElementType());
   }
   bool isScaling(Operation *op) const {
     return isa<MulOp, DivOp>(op) && isSplat(op->getOperand(1)) &&
@@ -275,8 +279,7 @@ private:
     SmallVector<Operation *> pending;
     while (Operation *op = value.getDefiningOp()) {
       bool scales = mayScale && isScaling(op);
-      bool widens = isGeneral && isa<CastOp>(op) && typeOf(value).getElementType().isF32() &&
-                    isNarrow(typeOf(op->getOperand(0)).getElementType());
+      bool widens = (isGeneral || ofHost) && isWidening(op);
       auto transpose = dyn_cast<TransposeOp>(op);
       auto slice = dyn_cast<SliceOp>(op);
       bool slices = slice && (isGeneral ? typeOf(slice).hasStaticShape() && knownPart(slice)

@@ -84,7 +84,7 @@ std::optional<KnownPart> knownPart(SliceOp slice);
 /// f16 and bf16, too, around a softmax of f32, keys whose products run along
 /// either dimension, and any elementwise operation of floats. With `ofHost` the plain form has what
 /// the host's kernels know: heads that are repeated, of keys and values alike, a slice that leaves
-/// the first of them, and weights that are no numbers made 0.
+/// the first of them, f16 and bf16 that are widened, and weights that are no numbers made 0.
 std::optional<Attention> matchAttention(DotGeneralOp product,
                                         AttentionForm form = AttentionForm::Plain,
                                         bool ofHost = false);
