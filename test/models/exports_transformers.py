@@ -58,11 +58,11 @@ def encoder(build, result="last_hidden_state"):
             lambda b: (words(b), torch.ones(b, 12, dtype=torch.long)), (WORDS, WORDS))
 
 
-def decoder(build, heads, width, layers=2):
+def decoder(build, heads, width, layers=2, length=1, dynamic=BATCH):
     past = {0: "batch", 2: "past"}
     return (lambda: Decoder(build(), layers),
-            lambda b: (words(b, 1), *(torch.randn(b, heads, 7, width) for _ in range(2 * layers))),
-            (BATCH, *([past] * (2 * layers))))
+            lambda b: (words(b, length), *(torch.randn(b, heads, 7, width) for _ in range(2 * layers))),
+            (dynamic, *([past] * (2 * layers))))
 
 
 def prefill(build):
@@ -150,9 +150,20 @@ MODELS = {
         num_input_channels=3, context_length=32, patch_length=8, stride=8, d_model=32,
         num_hidden_layers=2, num_attention_heads=4, ffn_dim=64, prediction_length=8)),
         ["past_values"], ["prediction_outputs"]), lambda b: (torch.randn(b, 32, 3),), (BATCH,)),
+    # Several words a step, as many as there are.
+    "llama-words": decoder(lambda: hf.LlamaForCausalLM(hf.LlamaConfig(**GROUPED)), 2, 16, length=3,
+                           dynamic=WORDS),
+    # One head of keys for all queries.
+    "falcon-cache": decoder(lambda: hf.FalconForCausalLM(hf.FalconConfig(
+        vocab_size=100, hidden_size=64, num_hidden_layers=2, num_attention_heads=4,
+        multi_query=True)), 1, 16),
+    "opt-cache": decoder(lambda: hf.OPTForCausalLM(hf.OPTConfig(
+        vocab_size=100, hidden_size=64, num_hidden_layers=2, ffn_dim=128, num_attention_heads=4,
+        max_position_embeddings=64, word_embed_proj_dim=64)), 4, 16),
 }
 # What one exporter does not know, the other may.
 WAYS = [(False, 17, True), (True, 18, True), (True, 23, True)]
-ONLY = {"whisper": WAYS[1], "patchtst": WAYS[1], "t5": WAYS[0], "clip": WAYS[0]}
+ONLY = {"whisper": WAYS[1], "patchtst": WAYS[1], "t5": WAYS[0], "clip": WAYS[0],
+        "llama-words": WAYS[0], "falcon-cache": WAYS[0], "opt-cache": WAYS[0]}
 EXPORTS = [row(name, model, *ONLY.get(name, WAYS[i % len(WAYS)]))
            for i, (name, model) in enumerate(MODELS.items())]
