@@ -8,6 +8,7 @@
 #include "dialects/weir/Pch.h"
 #include "passes/plan/ArenaRanges.h"
 #include "passes/plan/Passes.h"
+#include "passes/plan/VariableUpdates.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRAWAITCOLLECTIVESPASS
@@ -50,7 +51,7 @@ private:
       bool goesOn = next->hasTrait<OpTrait::IsTerminator>() && !meets(*next, reduce) &&
                     isa<scf::IfOp>(at->getParentOp());
       if (!goesOn) {
-        OpBuilder b(next);
+        OpBuilder b(beforeUpdates(next));
         AwaitReduceOp::create(b, reduce.getLoc(), reduce.getCollectiveAttr());
         return;
       }

@@ -9,6 +9,7 @@
 #include "passes/analysis/DeviceTraits.h"
 #include "passes/plan/Passes.h"
 #include "passes/plan/StepTimes.h"
+#include "passes/plan/VariableUpdates.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRAWAITSENDSPASS
@@ -90,7 +91,7 @@ private:
   }
 
   static void await(Operation *before, SmallVectorImpl<Value> &underWay) {
-    OpBuilder b(before);
+    OpBuilder b(beforeUpdates(before));
     AwaitSentOp::create(b, before->getLoc(), underWay);
     underWay.clear();
   }

@@ -240,6 +240,7 @@ struct ReuseBuffersPass : weir::impl::WeirReuseBuffersPassBase<ReuseBuffersPass>
       if (function.isExternal())
         continue;
       copies += updateVariables(function, symbols, inPlace);
+      holdVariables(function);
       if (Attribute entry = function->getAttr("weir.entry"); entry && steps[entry] == 1)
         updateFeeds(function, symbols, inPlace);
       DynamicReuse dynamic = reuseDynamic(function, symbols, inPlace);

@@ -44,15 +44,17 @@ struct DeviceRun {
   static constexpr int32_t keptTensors = -1, otherDevices = -2;
   int32_t waitedEdge;  ///< or one of these
   int32_t librarySite; ///< site of the library call in progress, -1: none
-  /// 1 + the first and the last of the variables whose values the step writes over, in the order
+  /// 1 + the first and the last of the variables that the step updates, in the order
   /// in which it asked for them; 0: none. `weir_run::written` has the others.
   int32_t taken, lastTaken;
 };
 
-/// What a run keeps of a variable whose value its step writes over.
+/// What a run keeps of a variable that its step updates.
 struct WrittenValue {
   int32_t next;         ///< 1 + the variable that was taken behind it; 0: it is the last
-  VariableValue *fresh; ///< a copy that is to become the value; null: the session's is written over
+  /// A copy that is written over, and is to become the value; null: the session's is written over,
+  /// or nothing is, and the value is assigned.
+  VariableValue *fresh;
 };
 
 /// Tensors of an edge that were sent and received by count: each is touched by
@@ -253,7 +255,8 @@ const char *nodeOf(const weir_run *run, int32_t site);
 /// The value that a variable has now, which stays to the run's end. Null: it was never
 /// assigned, or `code` is an error, recorded against `site`.
 VariableValue *holdCurrent(weir_context *ctx, int32_t slot, int32_t site, int32_t *code);
-/// Of a step that ended between weir_rt_variable_take and _put: lets others read the variables.
+/// Of a step that ended before it gave variables back (weir_rt_variable_take, _update): lets others
+/// read and update them.
 void giveBackTaken(weir_context *ctx);
 /// The error of a read that finds no value.
 int32_t recordUnassigned(weir_context *ctx, int32_t slot, int32_t site);

@@ -125,8 +125,10 @@ struct weir_session {
 
   weir::rt::Mutex mutex;           ///< guards what follows
   weir::rt::VariableValue **slots; ///< current values, null: none
-  /// By slot: whether a run writes over the value, for as long as one kernel takes. Who wants
-  /// to read it waits for `writtenOver`.
+  /// By slot: whether a run updates the variable, for as long as one kernel takes: who wants to
+  /// update or assign it waits for `writtenOver`, and who reads it, where the value is written
+  /// over.
+  static constexpr uint8_t updated = 1, writtenOverNow = 2;
   uint8_t *taken;
   weir::rt::Condition writtenOver;
   weir::rt::VariableValue *initial; ///< initial values, by slot

@@ -66,17 +66,36 @@ int32_t makeValue(weir_session *session, int32_t slot, const weir_tensor &tensor
 
 VariableValue *currentValue(weir_session *session, int32_t slot) {
   Lock lock(session->mutex);
-  session->writtenOver.wait(session->mutex, [&] { return !session->taken[slot]; });
+  session->writtenOver.wait(session->mutex,
+                            [&] { return session->taken[slot] != weir_session::writtenOverNow; });
   VariableValue *value = session->slots[slot];
   if (value && value->memory)
     value->references.fetch_add(1, std::memory_order_relaxed);
   return value;
 }
 
-void replaceValue(weir_session *session, int32_t slot, VariableValue *value) {
+/// Of a variable that no run updates: none does until letUpdate.
+static void claim(weir_session *session, int32_t slot) {
+  Lock lock(session->mutex);
+  session->writtenOver.wait(session->mutex, [&] { return !session->taken[slot]; });
+  session->taken[slot] = weir_session::updated;
+}
+
+/// The update is over.
+static void letUpdate(weir_session *session, int32_t slot) {
+  Lock lock(session->mutex);
+  session->taken[slot] = 0;
+  session->writtenOver.notifyAll();
+}
+
+/// Gives the variable a value; `waits`: not between what an update of another run reads and what
+/// it writes, where this value would be lost.
+static void replaceValue(weir_session *session, int32_t slot, VariableValue *value, bool waits) {
   VariableValue *old;
   {
     Lock lock(session->mutex);
+    if (waits)
+      session->writtenOver.wait(session->mutex, [&] { return !session->taken[slot]; });
     old = session->slots[slot];
     session->slots[slot] = value;
   }
@@ -84,6 +103,10 @@ void replaceValue(weir_session *session, int32_t slot, VariableValue *value) {
   if (old && !old->memory)
     dropFilePages(old->tensor.data, old->tensor.bytes);
   releaseValue(old);
+}
+
+void replaceValue(weir_session *session, int32_t slot, VariableValue *value) {
+  replaceValue(session, slot, value, false);
 }
 
 bool fitsSlot(const weir_slot_desc &slot, const weir_tensor &tensor, Text &out) {
@@ -190,33 +213,26 @@ static VariableValue *newValue(weir_context *ctx, int32_t slot, int32_t site,
   return copy;
 }
 
-/// Whether the session and this run, which holds it, are all who know the value. It is taken
-/// then: who comes to read it waits.
+/// Whether the session and this run, which holds it and updates the variable, are all who know
+/// the value. It is written over then: who comes to read it waits.
 static bool takeOver(weir_session *session, int32_t slot, VariableValue *value) {
   constexpr int32_t both = 2;
   Lock lock(session->mutex);
-  if (!value->memory || session->taken[slot] || session->slots[slot] != value ||
+  if (!value->memory || session->slots[slot] != value ||
       value->references.load(std::memory_order_acquire) != both)
     return false;
-  session->taken[slot] = 1;
+  session->taken[slot] = weir_session::writtenOverNow;
   return true;
 }
 
-/// The session's value of the variable is whole again.
-static void letRead(weir_session *session, int32_t slot) {
-  Lock lock(session->mutex);
-  session->taken[slot] = 0;
-  session->writtenOver.notifyAll();
-}
-
-/// The variable is the last of those that the step writes over.
-static void addTaken(DeviceRun &device, WrittenValue *written, int32_t slot, VariableValue *fresh) {
-  written[slot] = {0, fresh};
+/// The variable is the last of those that the step updates.
+static void addTaken(DeviceRun &device, WrittenValue *written, int32_t slot) {
+  written[slot] = {0, nullptr};
   (device.taken ? written[device.lastTaken - 1].next : device.taken) = slot + 1;
   device.lastTaken = slot + 1;
 }
 
-/// Takes the variable out of those that the step writes over; the first is found at once. False:
+/// Takes the variable out of those that the step updates; the first is found at once. False:
 /// it is none of them.
 static bool removeTaken(DeviceRun &device, WrittenValue *written, int32_t slot) {
   int32_t before = 0, at = device.taken;
@@ -238,10 +254,8 @@ void giveBackTaken(weir_context *ctx) {
   while (int32_t first = device.taken) {
     WrittenValue &own = run->written[first - 1];
     device.taken = own.next;
-    if (own.fresh)
-      releaseValue(own.fresh);
-    else
-      letRead(run->session, first - 1);
+    releaseValue(own.fresh);
+    letUpdate(run->session, first - 1);
   }
   device.lastTaken = 0;
 }
@@ -267,17 +281,42 @@ int32_t weir_rt_variable_assign(weir_context *ctx, int32_t slot, int32_t site,
   VariableValue *copy = newValue(ctx, slot, site, *value, &code);
   if (!copy)
     return code;
-  replaceValue(ctx->run->session, slot, copy);
+  weir_run *run = ctx->run;
+  if (removeTaken(run->devices[ctx->device], run->written, slot)) {
+    replaceValue(run->session, slot, copy);
+    letUpdate(run->session, slot);
+  } else
+    replaceValue(run->session, slot, copy, true);
   return WEIR_OK;
+}
+
+/// The variable's value, which no other run updates until this step gives it back. Null: `code`.
+static VariableValue *beginUpdate(weir_context *ctx, int32_t slot, int32_t site, int32_t *code) {
+  if ((*code = checkSlot(ctx, slot, site)))
+    return nullptr;
+  weir_run *run = ctx->run;
+  claim(run->session, slot);
+  addTaken(run->devices[ctx->device], run->written, slot);
+  VariableValue *value = holdCurrent(ctx, slot, site, code);
+  if (!value && !*code)
+    *code = recordUnassigned(ctx, slot, site);
+  return value;
+}
+
+int32_t weir_rt_variable_update(weir_context *ctx, int32_t slot, int32_t site, weir_tensor *out) {
+  int32_t code;
+  VariableValue *value = beginUpdate(ctx, slot, site, &code);
+  if (value)
+    *out = value->tensor;
+  return code;
 }
 
 int32_t weir_rt_variable_take(weir_context *ctx, int32_t slot, int32_t site, weir_tensor *out) {
   int32_t code;
-  VariableValue *value = holdCurrent(ctx, slot, site, &code);
+  VariableValue *value = beginUpdate(ctx, slot, site, &code);
   if (!value)
-    return code ? code : recordUnassigned(ctx, slot, site);
+    return code;
   weir_run *run = ctx->run;
-  VariableValue *fresh = nullptr;
   if (!takeOver(run->session, slot, value)) {
     value = newValue(ctx, slot, site, value->tensor, &code);
     if (!value)
@@ -290,9 +329,8 @@ int32_t weir_rt_variable_take(weir_context *ctx, int32_t slot, int32_t site, wei
       releaseValue(value);
       return recordOutOfMemory(ctx, bytes, run->session->program->slots[slot].name, site);
     }
-    fresh = value;
+    run->written[slot].fresh = value;
   }
-  addTaken(run->devices[ctx->device], run->written, slot, fresh);
   *out = value->tensor;
   return WEIR_OK;
 }
@@ -303,8 +341,7 @@ void weir_rt_variable_put(weir_context *ctx, int32_t slot) {
     return;
   if (VariableValue *fresh = run->written[slot].fresh)
     replaceValue(run->session, slot, fresh);
-  else
-    letRead(run->session, slot);
+  letUpdate(run->session, slot);
 }
 
 //===----------------------------------------------------------------------===//
@@ -437,7 +474,7 @@ int32_t weir_session_set_variable(weir_session *session, const char *name, const
   VariableValue *copy;
   if (int32_t code = makeValue(session, slot, exact, &copy, status))
     return code;
-  replaceValue(session, slot, copy);
+  replaceValue(session, slot, copy, true);
   return setStatus(status, WEIR_OK);
 }
 
@@ -451,7 +488,7 @@ int32_t weir_session_reset(weir_session *session, weir_status *status) {
     else if (homeOf(session, i))
       if (int32_t code = makeValue(session, i, initial->tensor, &value, status))
         return code;
-    replaceValue(session, i, value);
+    replaceValue(session, i, value, true);
   }
   resetResources(session);
   return setStatus(status, WEIR_OK);

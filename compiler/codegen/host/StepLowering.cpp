@@ -142,6 +142,7 @@ void weir::declareRuntime(ModuleOp module, const FunctionDeclarer &others) {
   declare("weir_rt_fetch_received", none, {p, i32, p, p, i64});
   declare("weir_rt_variable_read", i32, {p, i32, i32, p});
   declare("weir_rt_variable_assign", i32, {p, i32, i32, p});
+  declare("weir_rt_variable_update", i32, {p, i32, i32, p});
   declare("weir_rt_variable_take", i32, {p, i32, i32, p});
   declare("weir_rt_variable_put", none, {p, i32});
   declare("weir_rt_send", i32, {p, i32, i64, p});

@@ -374,8 +374,9 @@ struct VariableReadPattern : HostPattern<plan::VariableReadOp> {
     Value tensor = step.stack(sizeof(weir_tensor));
     int number = step.tables.sites.add(
         op.getNode(), "Variable", "read before it was assigned a value", WEIR_FAILED_PRECONDITION);
-    StringRef function =
-        op->hasAttr(takenAttribute) ? "weir_rt_variable_take" : step.readFunction();
+    StringRef function = op->hasAttr(takenAttribute)  ? "weir_rt_variable_take"
+                         : op->hasAttr(heldAttribute) ? "weir_rt_variable_update"
+                                                      : step.readFunction();
     step.returnIfError(call(function, code(), {context, i32(op.getSlot()), i32(number), tensor}));
     return replaced(op, step.packFromTensor(cast<MemRefType>(op.getType()), tensor));
   }

@@ -446,13 +446,20 @@ void weir_rt_fetch_received(weir_context *ctx, int32_t index, void *to, const vo
 /// alive and unchanged until the run ends. Returns 0 or an error
 /// (FAILED_PRECONDITION when it was never assigned, recorded against `site`).
 int32_t weir_rt_variable_read(weir_context *ctx, int32_t slot, int32_t site, weir_tensor *out);
+/// As weir_rt_variable_read, of a value that the step is about to assign another made of it: no
+/// other run begins to update the variable, nor assigns it, until weir_rt_variable_assign of this
+/// step, or its end with an error. Readers do not wait. A step asks for several in the order of
+/// their slots, so that no two runs wait for each other, each once; no wait for anything else
+/// between the two.
+int32_t weir_rt_variable_update(weir_context *ctx, int32_t slot, int32_t site, weir_tensor *out);
 /// Gives `slot` a new value, copied from `value`. Concurrent readers keep the
 /// old one whole.
 int32_t weir_rt_variable_assign(weir_context *ctx, int32_t slot, int32_t site,
                                 const weir_tensor *value);
 /// Describes a value that the step may write over, one kernel's time long, with what `slot`
 /// holds in it: that value itself where no other run, and no caller, knows it, else a copy. Who
-/// reads the variable waits until weir_rt_variable_put makes what was written its value, or the
+/// updates the variable waits, as behind weir_rt_variable_update, and who reads what is written
+/// over, until weir_rt_variable_put makes what was written its value, or the
 /// step ends with an error, when a copy is dropped. A step asks for several variables of one
 /// kernel in the order of their slots, so that no two runs wait for each other, each once; no wait
 /// of the step for anything else between the two. Errors as of weir_rt_variable_read.
