@@ -181,6 +181,51 @@ TEST(Variables, AreWrittenOverWhereNobodyElseHasTheValue) {
   EXPECT_EQ(count(), 41) << "the copy of a step that failed became the value";
 }
 
+/// counter += 1 of a value that others may read meanwhile, as this step itself does.
+int32_t countHeld(weir_context *ctx, bool fails) {
+  weir_tensor value, again;
+  if (int32_t code = weir_rt_variable_update(ctx, 0, 0, &value))
+    return code;
+  int64_t next = *static_cast<int64_t *>(value.data) + 1;
+  if (int32_t code = weir_rt_variable_read(ctx, 0, 0, &again))
+    return code;
+  if (fails)
+    return weir_rt_error(ctx, 0, 0, 0);
+  weir_tensor tensor = scalar(&next);
+  return weir_rt_variable_assign(ctx, 0, 0, &tensor);
+}
+
+TEST(Variables, UpdatesOfConcurrentRunsAreNotLost) {
+  TestProgram program;
+  addCounter(program);
+  program.entry("over", {}, {{"at", WEIR_I64}}, {countInPlace});
+  program.entry("held", {}, {}, {[](weir_context *ctx) { return countHeld(ctx, false); }});
+  program.entry("fail", {}, {}, {[](weir_context *ctx) { return countHeld(ctx, true); }});
+  program.entry("fail over", {}, {}, {failInPlace});
+  TestSession session(program.get(), TestSession::defaults(1));
+  ASSERT_EQ(session.code, WEIR_OK) << session.message();
+  constexpr int runs = 2000;
+  std::atomic<int> failures = 0;
+  std::vector<std::thread> threads;
+  // Those that end with an error change nothing, and nobody waits for them.
+  for (int entry : {1, 2, 3, 4, 1, 2})
+    threads.emplace_back([&, entry] {
+      for (int i = 0; i < runs; ++i) {
+        weir_tensor fetch = {};
+        failures += weir_session_run(session, entry, nullptr, 0, &fetch, entry == 1, nullptr,
+                                     nullptr) != WEIR_OK;
+        weir_session_release(session, &fetch);
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(failures, 2 * runs);
+  int64_t n = 0;
+  weir_tensor value = scalar(&n);
+  EXPECT_EQ(weir_session_get_variable(session, "counter", &value, nullptr), WEIR_OK);
+  EXPECT_EQ(n, 41 + 4 * runs);
+}
+
 /// Adds 1 to both variables, which are asked for in order; given back in order, or the last first.
 int32_t countBoth(weir_context *ctx, bool inOrder, bool fails) {
   weir_tensor values[2];
