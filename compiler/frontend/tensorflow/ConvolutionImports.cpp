@@ -73,6 +73,41 @@ Value weir::tf::convolve(NodeImport &n, Value x, Value filter, Windows windows, 
                       n.typeAttr(n.element(x)));
 }
 
+/// How many groups a filter makes of the channels of `x`; reports what is none. Where only the run
+/// knows, it is one, of which the run makes sure, and `x` has the filter's channels then.
+static std::optional<int64_t> filterGroups(NodeImport &n, Value &x, Value filter,
+                                           const Windows &windows) {
+  int64_t dim = windows.channelDim(), inner = windows.spatial;
+  int64_t channels = n.dim(x, dim), own = n.dim(filter, inner);
+  constexpr const char *uneven = "the channels do not divide into groups of as many filters";
+  Value outputs = n.sizeOf(filter, inner + 1);
+  if (!ShapedType::isDynamic(channels) && !ShapedType::isDynamic(own)) {
+    if (own == 0 || channels % own || channels == 0) {
+      (void)n.invalid("found " + Twine(channels) + " channels for a filter of " + Twine(own));
+      return std::nullopt;
+    }
+    int64_t groups = channels / own;
+    if (n.type(filter).isDynamicDim(inner + 1) && groups > 1)
+      require(n, n.compare("eq", n.op<RemOp>(outputs, n.ints({groups})), 0.0), uneven);
+    return groups;
+  }
+  Value size = n.sizeOf(x, dim), each = n.sizeOf(filter, inner);
+  Value divisor = n.maximum(each, 1.0);
+  Value groups = n.div(size, divisor);
+  Value isEven =
+      n.op<AndOp>(n.compare("eq", n.mul(groups, each), size), n.compare("gt", size, 0.0));
+  Value fits = n.compare("eq", n.op<RemOp>(outputs, n.maximum(groups, 1.0)), 0.0);
+  require(n, n.op<AndOp>(isEven, fits), uneven);
+  require(n, n.compare("eq", size, each),
+          "the program was compiled for a convolution of one group; give the channels with --shape",
+          unimplemented);
+  // Feeds take a size that a convolution asks for, and would refuse groups as what does not fit.
+  if (!ShapedType::isDynamic(own))
+    x = n.reshapeTo(
+        x, n.concat({n.shapeSlice(x, 0, dim), each, n.shapeSlice(x, dim + 1, n.rank(x))}, 0));
+  return 1;
+}
+
 template <int64_t spatial> static LogicalResult conv(NodeImport &n) {
   Value x = n.in(0), filter = n.in(1);
   if (!n.hasRank(x, spatial + 2) || !n.hasRank(filter, spatial + 2))
@@ -91,24 +126,8 @@ template <int64_t spatial> static LogicalResult conv(NodeImport &n) {
     return failure();
   }
   requireRoom(n, x, *windows, *window);
-  int64_t channels = n.dim(x, windows->channelDim());
-  int64_t each = n.dim(filter, spatial);
-  int64_t groups = 1;
-  // A filter of an open size has the operand's channels; the run sees whether it has.
-  if (!ShapedType::isDynamic(channels) && !ShapedType::isDynamic(each)) {
-    if (each == 0 || channels % each)
-      return n.invalid("found " + Twine(channels) + " channels for a filter of " + Twine(each));
-    groups = channels / each;
-  } else {
-    Value size = n.sizeOf(x, windows->channelDim()), own = n.sizeOf(filter, spatial);
-    Value isGrouped = n.op<AndOp>(n.compare("ne", size, own),
-                                  n.compare("eq", n.op<RemOp>(size, n.maximum(own, 1.0)), 0.0));
-    require(
-        n, n.logicalNot(isGrouped),
-        "the program was compiled for a convolution of one group; give the channels with --shape",
-        unimplemented);
-  }
-  return n.result(convolve(n, x, filter, *windows, groups, *window));
+  auto groups = filterGroups(n, x, filter, *windows);
+  return groups ? n.result(convolve(n, x, filter, *windows, *groups, *window)) : failure();
 }
 
 /// The operation that is called Conv alone: two or three spatial dimensions, and one

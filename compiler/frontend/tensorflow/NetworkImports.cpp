@@ -297,25 +297,34 @@ static LogicalResult dilation(NodeImport &n) {
 }
 
 /// Bounds that compiling does not know may be NaN, which is none.
-static LogicalResult clip(NodeImport &n) {
-  Value x = n.in(0), low = n.in(1), high = n.in(2);
-  if (!x || !low || !high)
-    return failure();
-  if (isa<ComplexType>(n.element(x)))
-    return n.unsupported("found complex elements, which have no order");
-  for (Value bound : {low, high})
-    if (n.rank(x) >= 0 && n.rank(bound) > 0 &&
-        failed(requireSame(n, x, bound, "the operand and a bound")))
-      return failure();
+/// Real elements between two bounds; where these are crossed, the lower one wins.
+static Value between(NodeImport &n, Value x, Value low, Value high) {
   auto isNumber = [](Value bound) {
     APFloat value(0.0);
     return matchPattern(bound, m_ConstantFloat(&value)) && !value.isNaN();
   };
-  // Where the bounds are crossed, the lower one wins.
   if (!n.isFloat(x) || (isNumber(low) && isNumber(high)))
-    return n.result(n.maximum(n.minimum(x, high), low));
+    return n.maximum(n.minimum(x, high), low);
   Value cut = n.select(n.compare("gt", x, high), high, x);
-  return n.result(n.select(n.compare("lt", cut, low), low, cut));
+  return n.select(n.compare("lt", cut, low), low, cut);
+}
+
+/// Real and imaginary parts of complex elements lie each between those of the bounds.
+static LogicalResult clip(NodeImport &n) {
+  Value x = n.in(0), low = n.in(1), high = n.in(2);
+  if (!x || !low || !high)
+    return failure();
+  for (Value bound : {low, high})
+    if (n.rank(x) >= 0 && n.rank(bound) > 0 &&
+        failed(requireSame(n, x, bound, "the operand and a bound")))
+      return failure();
+  if (!isa<ComplexType>(n.element(x)))
+    return n.result(between(n, x, low, high));
+  auto part = [&]<typename Part>() {
+    return between(n, n.op<Part>(x), n.op<Part>(low), n.op<Part>(high));
+  };
+  Value real = part.operator()<RealOp>(), imag = part.operator()<ImagOp>();
+  return n.result(n.op<ComplexOp>(real, imag));
 }
 
 ArrayRef<OpImport> weir::tf::networkImports() {

@@ -181,6 +181,10 @@ static Value sumLike(const Differentiated &d, Value gradient, Value x) {
 static Gradients clipGradient(const Differentiated &d) {
   NodeImport &n = d.n;
   Value x = d.x[0], low = d.x[1], high = d.x[2], dy = d.dy[0];
+  if (isa<ComplexType>(n.element(x))) {
+    (void)n.unsupported("found a gradient of complex elements, which TensorFlow does not have");
+    return {};
+  }
   Value below = n.compare("lt", x, low), above = n.compare("gt", x, high);
   Value zero = n.like(dy, 0);
   return {sumLike(d, n.select(n.op<OrOp>(below, above), zero, dy), x),
