@@ -28,13 +28,8 @@ static Value bits(NodeImport &n, Value v, bool isSigned) {
 /// state before, tensor<3xi64>.
 static Value takeState(NodeImport &n, size_t algorithmInput, Value count) {
   Imported *variable = variableAt(n, 0);
-  auto algorithm = n.constantInt(algorithmInput);
-  if (!variable || !algorithm || !count)
+  if (!variable || !count || !isPhilox(n, algorithmInput))
     return {};
-  if (*algorithm != 1 && *algorithm != 3) {
-    (void)n.unsupported("expected algorithm 1 or 3, which are Philox, got " + Twine(*algorithm));
-    return {};
-  }
   Value before = currentValue(n, *variable);
   if (!n.hasRank(before, 1) || !n.element(before).isInteger(64))
     return {};

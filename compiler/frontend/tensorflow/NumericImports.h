@@ -22,6 +22,10 @@ llvm::ArrayRef<OpImport> mapImports();
 llvm::ArrayRef<OpImport> shapeImports();
 llvm::ArrayRef<OpImport> specialFunctionImports();
 
+/// Whether the constant integer in input `input` names the generator Philox, by itself or as the
+/// one that the machine prefers; reports where it does not.
+bool isPhilox(NodeImport &n, size_t input);
+
 /// Numbers of trials and chances of success as weir_kernel_random_binomial takes them:
 /// f32 or f64, both in the shape of the two. Null where one is null.
 std::pair<Value, Value> binomialParameters(NodeImport &n, Value counts, Value chances);

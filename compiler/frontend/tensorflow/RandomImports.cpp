@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/tensorflow/Datasets.h"
+#include "compiler/frontend/tensorflow/NumericImports.h"
 #include "compiler/frontend/tensorflow/Sparse.h"
 
 #include <array>
@@ -215,16 +216,19 @@ static Stream fromKey(NodeImport &n, Value key, Value counter) {
           {{low(n, first), high(n, first), low(n, second), high(n, second)}}};
 }
 
+bool weir::tf::isPhilox(NodeImport &n, size_t input) {
+  auto algorithm = n.constantInt(input);
+  bool known = algorithm && (*algorithm == 1 || *algorithm == 3);
+  if (algorithm && !known)
+    (void)n.unsupported("expected algorithm 1 or 3, which are Philox, got " + Twine(*algorithm));
+  return known;
+}
+
 /// The stream of inputs 1 to 3; reports what is not Philox.
 static std::optional<Stream> keyedStream(NodeImport &n) {
   SmallVector<Value> rest = n.tensors(1, 3);
-  auto algorithm = n.constantInt(3);
-  if (rest.empty() || !algorithm)
+  if (rest.empty() || !isPhilox(n, 3))
     return std::nullopt;
-  if (*algorithm != 1 && *algorithm != 3) {
-    (void)n.unsupported("expected algorithm 1 or 3, which are Philox, got " + Twine(*algorithm));
-    return std::nullopt;
-  }
   auto bits = [&](Value v) { return n.cast(v, n.b.getI64Type(), false); };
   return fromKey(n, bits(rest[0]), bits(rest[1]));
 }

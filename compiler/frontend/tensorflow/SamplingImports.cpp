@@ -25,13 +25,8 @@ static Value seedState(NodeImport &n, size_t seed) {
 
 static Value keyState(NodeImport &n, size_t first) {
   SmallVector<Value> rest = n.tensors(first, first + 2);
-  auto algorithm = n.constantInt(first + 2);
-  if (rest.empty() || !algorithm)
+  if (rest.empty() || !isPhilox(n, first + 2))
     return {};
-  if (*algorithm != 1 && *algorithm != 3) {
-    (void)n.unsupported("expected algorithm 1 or 3, which are Philox, got " + Twine(*algorithm));
-    return {};
-  }
   auto bits = [&](Value v) { return n.cast(v, n.b.getI64Type(), false); };
   return n.concat({n.slice(bits(rest[0]), 0, 0, 1), n.slice(bits(rest[1]), 0, 0, 2)}, 0);
 }

@@ -59,15 +59,9 @@ static Sets sparseSets(NodeImport &n, size_t first) {
   sets.rank = x.rank;
   sets.shape = n.slice(x.shape, 0, 0, x.rank - 1);
   Value places = columns(n, x.indices, 0, x.rank - 1);
-  require(n, n.op<AndOp>(n.compare("ge", x.indices, 0), n.compare("lt", x.indices, x.shape)),
-          "indices are out of bounds");
-  if (n.isSet("validate_indices")) {
-    Value keys = linearKeys(n, x.indices, x.shape, x.rank);
-    require(n,
-            n.compare("lt", n.slice(keys, 0, 0, -1),
-                      n.slice(keys, 0, 1, std::numeric_limits<int64_t>::max())),
-            "indices are out of order or repeated");
-  }
+  requireInside(n, x);
+  if (n.isSet("validate_indices"))
+    requireOrdered(n, x);
   sets.groups = linearKeys(n, places, sets.shape, x.rank - 1);
   sets.values = x.values;
   return sets;

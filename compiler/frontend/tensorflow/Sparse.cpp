@@ -205,6 +205,13 @@ void weir::tf::requireInside(NodeImport &n, const SparseTensor &x) {
   require(n, n.compare("lt", x.indices, x.shape), "an index is outside of the shape");
 }
 
+void weir::tf::requireOrdered(NodeImport &n, const SparseTensor &x) {
+  Value keys = linearKeys(n, x.indices, x.shape, x.rank);
+  Value last = n.slice(keys, 0, 0, -1);
+  Value next = n.slice(keys, 0, 1, std::numeric_limits<int64_t>::max());
+  require(n, n.compare("lt", last, next), "indices are out of order or repeated");
+}
+
 Value weir::tf::linearKeys(NodeImport &n, Value rows, Value shape, int64_t rank) {
   if (!rows || !shape)
     return {};

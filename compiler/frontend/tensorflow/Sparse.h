@@ -35,6 +35,8 @@ SparseTensor sparseInput(NodeImport &n, size_t indices, size_t values, size_t sh
 void requireValueEach(NodeImport &n, const SparseTensor &x);
 /// The same where an index of `x` is outside of its shape.
 void requireInside(NodeImport &n, const SparseTensor &x);
+/// The same where indices of `x`, inside of its shape, do not ascend, or stand twice.
+void requireOrdered(NodeImport &n, const SparseTensor &x);
 SparseTensor makeSparse(NodeImport &n, Value indices, Value values, Value shape);
 
 /// Slices of `v` along `axis`; indices outside are an error of the run.

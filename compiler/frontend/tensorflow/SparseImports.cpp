@@ -40,18 +40,6 @@ static SparseTensor sparseMatrixInput(NodeImport &n, size_t indices, size_t valu
 // To and with dense tensors
 //===----------------------------------------------------------------------===//
 
-/// Coordinates must be ascending, each once, and inside of the shape.
-static void requireOrdered(NodeImport &n, Value indices, Value shape, int64_t rank) {
-  if (!indices || !shape)
-    return;
-  require(n, n.op<AndOp>(n.compare("ge", indices, 0), n.compare("lt", indices, shape)),
-          "indices are out of bounds");
-  Value keys = linearKeys(n, indices, shape, rank);
-  Value rising = n.compare("lt", n.slice(keys, 0, 0, -1),
-                           n.slice(keys, 0, 1, std::numeric_limits<int64_t>::max()));
-  require(n, rising, "indices are out of order or repeated");
-}
-
 static LogicalResult sparseToDense(NodeImport &n) {
   Value indices = n.in(0), shape = n.in(1), values = n.in(2), fill = n.in(3);
   if (!indices || !shape || !values || !fill)
@@ -71,8 +59,10 @@ static LogicalResult sparseToDense(NodeImport &n) {
   SparseTensor x = makeSparse(n, indices, values, shape);
   if (!x)
     return failure();
-  if (n.isSet("validate_indices"))
-    requireOrdered(n, x.indices, x.shape, x.rank);
+  if (n.isSet("validate_indices")) {
+    requireInside(n, x);
+    requireOrdered(n, x);
+  }
   if (n.rank(values) == 0)
     values = n.expandTo(values, n.sizeOf(x.indices, 0));
   Value dense = n.expandTo(fill, x.shape);
