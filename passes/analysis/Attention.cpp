@@ -106,14 +106,8 @@ public:
         !isHeadSize(typeOf(found.scores.getLhs()).getShape().back()))
       return std::nullopt;
     found.operations.insert(product);
-    if (ofHost && last > 2) {
-      RepeatOp keys = repetitionOf(found.scores.getRhs()), values = repetitionOf(product.getRhs());
-      if (keys && values && keys.getTimes() == values.getTimes())
-        found.group = keys.getTimes();
-    }
-    absorb(found.scores.getLhs(), last, /*mayScale=*/true);
-    absorb(found.scores.getRhs(), found.scores.getRhsContract()[0], /*mayScale=*/true);
-    absorb(product.getRhs(), 2 * last - 1 - product.getRhsContract()[0], /*mayScale=*/false);
+    if (!sharesHeads())
+      absorbOperands();
     findRoot();
     return std::move(found);
   }
@@ -239,6 +233,32 @@ private:
            (isGeneral && isNarrow(typeOf(value).getElementType()));
   }
 
+  void absorbOperands() {
+    DotGeneralOp scores = found.scores, product = found.product;
+    absorb(scores.getLhs(), last, /*mayScale=*/true);
+    absorb(scores.getRhs(), scores.getRhsContract()[0], /*mayScale=*/true);
+    absorb(product.getRhs(), 2 * last - 1 - product.getRhsContract()[0], /*mayScale=*/false);
+  }
+
+  /// Takes in what computes the operands, where one repetition of heads lies behind keys and values
+  /// each, and both belong to the kernel: it knows by them which heads share keys.
+  bool sharesHeads() {
+    if (!ofHost || last <= 2)
+      return false;
+    RepeatOp keys = repetitionOf(found.scores.getRhs()),
+             values = repetitionOf(found.product.getRhs());
+    if (!keys || !values || keys.getTimes() != values.getTimes())
+      return false;
+    llvm::SetVector<Operation *> before = found.operations;
+    found.group = keys.getTimes();
+    absorbOperands();
+    if (found.operations.contains(keys) && found.operations.contains(values))
+      return true;
+    found.operations = std::move(before);
+    found.group = 1;
+    return false;
+  }
+
   /// What repeats the heads of an operand of products, which nothing else reads; null: nothing.
   RepeatOp repetitionOf(Value value) const {
     int64_t heads = last - 2;
@@ -247,7 +267,8 @@ private:
         return int64_t(repeat.getAxis()) == heads ? repeat : RepeatOp();
       auto transpose = dyn_cast<TransposeOp>(op);
       auto slice = dyn_cast<SliceOp>(op);
-      if (!transpose && !isScaling(op) && !isWidening(op) && !(slice && isPrefix(slice)))
+      bool cuts = slice && isPrefix(slice) && !llvm::is_contained(slice.getAxes(), heads);
+      if (!transpose && !isScaling(op) && !isWidening(op) && !cuts)
         break;
       if (transpose)
         heads = transpose.getPermutation()[heads];

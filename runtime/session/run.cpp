@@ -440,7 +440,7 @@ static int32_t checkPlaces(const weir_run *run, const weir_tensor *feeds, weir_s
         continue;
       if (overFeedOf(run->session->program, &entry, i) == k) {
         // Of an open size it may become larger than the feed, and would be made while that is read.
-        if (fetch.bytes <= feeds[k].bytes || !isOpen(entry.fetches[i]))
+        if (fetch.bytes <= feeds[k].bytes || !(isOpen(entry.fetches[i]) || isOpen(entry.feeds[k])))
           continue;
         StatusText(status, WEIR_INVALID_ARGUMENT)
             << "fetch \"" << entry.fetches[i].name << "\" of entry \"" << entry.name << "\": found "

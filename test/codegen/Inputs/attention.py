@@ -29,11 +29,12 @@ class Case:
 
     def __init__(self, batch, heads, queries, keys, size, columns, rows=True, mask=None, picks=False,
                  open=False, masked=(), square=False, blind=False, group=1,
-                 drops=False):
+                 drops=False, halved=False):
         self.batch, self.heads, self.queries, self.keys = batch, heads, queries, keys
         self.size, self.columns, self.rows = size, columns, rows
         self.picks, self.open, self.masked, self.square = picks, open, masked, square
-        self.blind, self.group, self.drops = blind, group, drops
+        self.blind, self.group, self.drops, self.halved = blind, group, drops, halved
+        self.shared = -(-heads // group)
         self.causal = mask == "causal"
         self.mask = None if self.causal else mask
 
@@ -41,8 +42,8 @@ class Case:
         def shape(length, size, heads):
             return (self.batch, length, heads, size) if self.rows else (self.batch, heads, length, size)
         yield "q", shape(self.queries, self.size, self.heads)
-        yield "k", shape(self.keys, self.size, self.heads // self.group)
-        yield "v", shape(self.keys, self.columns, self.heads // self.group)
+        yield "k", shape(self.keys, self.size, self.shared)
+        yield "v", shape(self.keys, self.columns, self.shared)
         if self.mask:
             yield "m", self.mask
         if self.blind:
@@ -74,6 +75,9 @@ CASES = {
     "grouped-one": Case(1, 16, 1, 300, 16, 16, rows=False, mask=(1, 16, 1, 300), open=True, group=16),
     "grouped-eleven": Case(1, 11, 5, 70, 16, 16, mask=(1, 1, 1, 1), open=True, group=11),
     "grouped-blind": Case(1, 4, 40, 300, 32, 32, mask=(1, 1, 40, 300), masked=(3, 17), blind=True, group=2),
+    # Values that are no repetition any more, and heads that are cut off.
+    "grouped-halved": Case(1, 6, 33, 300, 24, 16, mask=(1, 6, 33, 300), open=True, group=3, halved=True),
+    "grouped-cut": Case(3, 5, 40, 70, 16, 16, mask=(3, 1, 1, 70), group=3),
     # What is no number, as of rows that are masked whole, becomes 0.
     "drops": Case(1, 2, 40, 600, 32, 32, mask=(1, 1, 40, 600), masked=(3, 17), drops=True),
     "drops-grouped": Case(1, 4, 3, 300, 32, 32, mask=(1, 1, 3, 300), masked=(1,), drops=True, group=4,
@@ -124,7 +128,7 @@ def write(case, folder):
     for name, shape in case.operands():
         element = "i1" if name == "b" or (name == "m" and case.picks) else "f32"
         types[name] = tensor(shape, element, (0, 2, 3) if name == "m" else hidden)
-    shared = {name: tensor((case.batch, case.heads // case.group, case.keys, size), hides=(0, 2))
+    shared = {name: tensor((case.batch, case.shared, case.keys, size), hides=(0, 2))
               for name, size in (("k", case.size), ("v", case.columns))}
     heads = {name: tensor((case.batch, case.heads, length, size), hides=(0, 2))
              for name, length, size in (("q", case.queries, case.size), ("k", case.keys, case.size),
@@ -158,8 +162,19 @@ def write(case, folder):
         if case.rows:
             k = transposed(k, "0, 2, 1, 3", types["k"], shared["k"])
         repeat = f"{{axis = 1 : i64, times = {case.group} : i64}}"
-        k = op(f"repeat {k} {repeat}", [shared["k"]], heads["k"])
-        v = op(f"repeat {v} {repeat}", [shared["v"]], heads["v"])
+        whole = case.shared * case.group
+        for name in ("k", "v"):
+            wide = tensor((case.batch, whole, case.keys, case.size if name == "k" else case.columns),
+                          hides=(0, 2))
+            x = op(f"repeat {k if name == 'k' else v} {repeat}", [shared[name]], wide)
+            if whole > case.heads:
+                zero, end, one = (constant(f"dense<{i}>", "tensor<1xi64>") for i in (0, case.heads, 1))
+                x = op(f"slice {x}, {zero}, {end}, {one} {{axes = array<i64: 1>, strict = false}}",
+                       [wide] + ["tensor<1xi64>"] * 3, heads[name])
+            k, v = (x, v) if name == "k" else (k, x)
+        if case.halved:
+            half = constant("dense<0.5>", "tensor<f32>")
+            v = op(f"mul {v}, {half}", [heads["v"], "tensor<f32>"], heads["v"])
         k = transposed(k, "0, 1, 3, 2", heads["k"], columns)
     elif case.rows:
         k = transposed(k, "0, 2, 3, 1", types["k"], columns)
@@ -227,7 +242,7 @@ def check(case, folder):
     def line(name, n, h, row):
         shape, numbers = given[name]
         length, heads, size = shape[1 if case.rows else 2], shape[2 if case.rows else 1], shape[3]
-        row, h = row % length, h * heads // case.heads
+        row, h = row % length, h // (case.group if heads < case.heads else 1)
         place = (n * length + row) * heads + h if case.rows else (n * heads + h) * length + row
         return numbers[place * size:(place + 1) * size]
 
@@ -275,6 +290,7 @@ def check(case, folder):
                 for key, weight in enumerate(weights):
                     if weight:
                         for i, value in enumerate(line("v", n, h, key)):
+                            value *= 0.5 if case.halved else 1
                             columns[i] += weight / total * value
                             sizes[i] += weight / total * abs(value) * (errors[key] + spread)
                 for a, b, size in zip(result, columns, sizes):

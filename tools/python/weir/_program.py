@@ -272,10 +272,11 @@ class Entry:
     def run(self, *args: Any, timeout: Optional[float] = None, threads: int = 0,
             out: Optional[Mapping[str, np.ndarray]] = None, **kwargs: Any) -> Any:
         """The same with options of the run: seconds after which it ends with
-        DEADLINE_EXCEEDED, threads at most, and arrays that outputs are written into, those
-        of open sizes where they fit. An output may have the array of the input that its `over` names: what
-        a decoder keeps is updated in place then, and lost where the run fails. An input that
-        is called like an option is given by its place."""
+        DEADLINE_EXCEEDED, threads at most, and arrays that outputs are written into (one of
+        an open size is made by the run where it does not fit). An output may have the array
+        of the input that its `over` names: what a decoder keeps is updated in place then,
+        and lost where the run fails. An input that is called like an option is given by its
+        place."""
         options = _abi.RunOptions(sizeof(_abi.RunOptions), threads,
                                   int(timeout * 1e9) if timeout else 0)
         return self._run_with(options, args, kwargs, out)
