@@ -24,6 +24,13 @@ weir_tensor spread(Made &made) {
   return made(WEIR_DATASET_INTERLEAVE, {made.range(100)}, "spread", {1, 1, 1});
 }
 
+/// Has the session begin iterator A, which gives `values` first.
+void take(Session &session, std::initializer_list<int64_t> values) {
+  ASSERT_EQ(session.begin(BeginA), WEIR_OK) << session.message();
+  for (int64_t value : values)
+    EXPECT_EQ(session.give(NextA), value);
+}
+
 TEST(Datasets, AFailureIsForTheNextRunWhereTheOneThatAskedHasEnded) {
   Pipelines program;
   pipelines[0] = overMap;
@@ -90,9 +97,7 @@ TEST(Datasets, WhatACheckpointHadStaysUntilAnIterationBegins) {
   pipelines[0] = overMap;
   {
     Session session(program);
-    ASSERT_EQ(session.begin(BeginA), WEIR_OK);
-    EXPECT_EQ(session.give(NextA), 0);
-    EXPECT_EQ(session.give(NextA), 1);
+    take(session, {0, 1});
     ASSERT_EQ(session.save(folder.in("saved")), WEIR_OK);
   }
   Session session(program);
@@ -118,9 +123,7 @@ TEST(Datasets, ACheckpointThatIsSavedWhileAnIterationGoesToItsPlaceHasThat) {
   pipelines[0] = spread;
   {
     Session session(program);
-    ASSERT_EQ(session.begin(BeginA), WEIR_OK);
-    for (int64_t value : {0, 1, 10})
-      EXPECT_EQ(session.give(NextA), value);
+    take(session, {0, 1, 10});
     ASSERT_EQ(session.save(folder.in("saved")), WEIR_OK);
   }
   Session session(program), other(program);
@@ -209,9 +212,7 @@ TEST(Datasets, WhatFunctionsDrawOfIsRestoredWhereTheRestoreItselfCallsThem) {
   pipelines[0] = spread;
   {
     Session session(program);
-    ASSERT_EQ(session.begin(BeginA), WEIR_OK);
-    for (int64_t value : {0, 1, 10})
-      EXPECT_EQ(session.give(NextA), value);
+    take(session, {0, 1, 10});
     EXPECT_EQ(session.give(Drawn), 2);
     ASSERT_EQ(session.save(folder.in("saved")), WEIR_OK);
   }
