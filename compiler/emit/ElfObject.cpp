@@ -77,10 +77,15 @@ llvm::Error weir::insertBlobs(const Program &program, BlobResolver resolve,
   });
 }
 
-llvm::Error weir::writeObjectBlobs(const Program &program, BlobResolver resolve, OutputFile &file) {
+llvm::Error weir::writeBlobsAt(int64_t begin, const Program &program, BlobResolver resolve,
+                               OutputFile &file) {
   return writeBlobs(program, resolve, [&](int64_t offset, llvm::ArrayRef<char> bytes) {
-    return file.writeAt(blobsBegin(program) + offset, bytes);
+    return file.writeAt(begin + offset, bytes);
   });
+}
+
+llvm::Error weir::writeObjectBlobs(const Program &program, BlobResolver resolve, OutputFile &file) {
+  return writeBlobsAt(blobsBegin(program), program, resolve, file);
 }
 
 llvm::Error weir::writeObject(const Program &program, llvm::MutableArrayRef<char> object,
@@ -106,7 +111,5 @@ llvm::Error weir::writeWeights(const Program &program, BlobResolver resolve, Out
     return error;
   if (llvm::Error error = file.write({reinterpret_cast<const char *>(&trailer), sizeof(trailer)}))
     return error;
-  return writeBlobs(program, resolve, [&](int64_t offset, llvm::ArrayRef<char> bytes) {
-    return file.writeAt(offset, bytes);
-  });
+  return writeBlobsAt(0, program, resolve, file);
 }

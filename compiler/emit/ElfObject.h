@@ -28,6 +28,10 @@ namespace weir {
 /// their bytes: they may be written before there is any code. 0 when the program has none.
 int64_t blobsBegin(const Program &program);
 
+/// Writes the constants from `begin` on.
+llvm::Error writeBlobsAt(int64_t begin, const Program &program, BlobResolver resolve,
+                         OutputFile &file);
+
 /// Writes the constants to where the object's file has them.
 llvm::Error writeObjectBlobs(const Program &program, BlobResolver resolve, OutputFile &file);
 

@@ -8,6 +8,7 @@
 #include "compiler/emit/SharedObject.h"
 
 #include "compiler/emit/Descriptors.h"
+#include "compiler/emit/ElfObject.h"
 #include "compiler/emit/ElfSections.h"
 
 #include "llvm/BinaryFormat/ELF.h"
@@ -29,13 +30,6 @@ static llvm::StringRef linkedSectionName(const Program &program) {
 }
 
 bool weir::isLinkedWithoutBlobs(const Program &program) { return program.blobBytes >= fewestBytes; }
-
-static llvm::Error writeBlobsAt(int64_t begin, const Program &program, BlobResolver resolve,
-                                OutputFile &file) {
-  return writeBlobs(program, resolve, [&](int64_t offset, llvm::ArrayRef<char> bytes) {
-    return file.writeAt(begin + offset, bytes);
-  });
-}
 
 llvm::Error weir::writeSharedBlobs(const Program &program, BlobResolver resolve, OutputFile &file) {
   return writeBlobsAt(blobAlignment, program, resolve, file);

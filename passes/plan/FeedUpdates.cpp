@@ -73,6 +73,12 @@ static std::optional<Growth> growthOf(Value operand, RunOp writer, FetchOp fetch
   return found;
 }
 
+/// The fetch has the feed's bytes from then on.
+static void copyIntoFetch(OpBuilder &b, Location loc, FeedOp feed, FetchOp fetch) {
+  auto copy = CopyOp::create(b, loc, feed.getResult(), fetch.getResult());
+  copy->setAttr(unlessSameAttribute, b.getUnitAttr());
+}
+
 /// Lets `growth` make its result in the fetch's memory, or not at all where that is the feed's.
 static void growInPlace(Growth &growth, FetchOp fetch) {
   fetch->moveBefore(growth.buffer);
@@ -80,8 +86,7 @@ static void growInPlace(Growth &growth, FetchOp fetch) {
   growth.buffer.erase();
   OpBuilder b(growth.run);
   Location loc = growth.run.getLoc();
-  auto copy = CopyOp::create(b, loc, growth.feed.getResult(), fetch.getResult());
-  copy->setAttr(unlessSameAttribute, b.getUnitAttr());
+  copyIntoFetch(b, loc, growth.feed, fetch);
   Value before = memref::DimOp::create(b, loc, growth.feed.getResult(), growth.axis);
   Value after = memref::DimOp::create(b, loc, fetch.getResult(), growth.axis);
   Value isCopy = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, before, after);
@@ -104,21 +109,20 @@ void plan::updateFeeds(func::FuncOp function, SymbolTable &symbols, InPlaceRuns 
         !mayWriteOver(writer, kernel, over.getArgNumber()))
       continue;
     OpOperand &input = writer.getInputsMutable()[over.getArgNumber()];
-    auto type = cast<MemRefType>(fetch.getType());
+    FeedOp feed;
     if (auto growth = growthOf(input.get(), writer, fetch, symbols)) {
       growInPlace(*growth, fetch);
-      addInPlace(inPlace, writer, 0, over.getArgNumber());
-      overFeeds[fetch.getIndex()] = growth->feed.getIndex() + 1;
-      continue;
+      feed = growth->feed;
+    } else {
+      feed = input.get().getDefiningOp<FeedOp>();
+      auto type = cast<MemRefType>(fetch.getType());
+      // What else reads the feed might do so when it is written over.
+      if (!feed || feed.getType() != type || !type.hasStaticShape() || !feed->hasOneUse())
+        continue;
+      OpBuilder b(writer);
+      copyIntoFetch(b, writer.getLoc(), feed, fetch);
+      input.set(fetch.getResult());
     }
-    auto feed = input.get().getDefiningOp<FeedOp>();
-    // What else reads the feed might do so when it is written over.
-    if (!feed || feed.getType() != type || !type.hasStaticShape() || !feed->hasOneUse())
-      continue;
-    OpBuilder b(writer);
-    auto copy = CopyOp::create(b, writer.getLoc(), feed.getResult(), fetch.getResult());
-    copy->setAttr(unlessSameAttribute, b.getUnitAttr());
-    input.set(fetch.getResult());
     addInPlace(inPlace, writer, 0, over.getArgNumber());
     overFeeds[fetch.getIndex()] = feed.getIndex() + 1;
   }

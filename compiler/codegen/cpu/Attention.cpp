@@ -66,9 +66,6 @@ public:
     maxima = stackFloats(r, rowBlock);
     sums = stackFloats(r, rowBlock);
     auto parts = kernel.getSchedule()[plan::schedule::parts];
-    auto dimOf = [&](int64_t i) {
-      return attention.order ? attention.order.getPermutation()[i] : i;
-    };
     for (int64_t i = 0; i < rank; ++i)
       if (dimOf(i) == rank - 3)
         group = parts[i];
@@ -90,6 +87,9 @@ public:
   }
 
 private:
+  /// The product's dimension that is number `i` of the result.
+  int64_t dimOf(int64_t i) { return attention.order ? attention.order.getPermutation()[i] : i; }
+
   /// Indices of a row of the part: of one of the heads that share its keys, one of the queries.
   SmallVector<Value> rowPlace(Value row, Value last) {
     SmallVector<Value> indices(at.begin(), at.begin() + rank - 2);
@@ -383,7 +383,7 @@ private:
         reader.setAnchor(attention.product, result);
         SmallVector<Value> own = rowPlace(row, column), indices(rank);
         for (int64_t i = 0; i < rank; ++i)
-          indices[i] = own[attention.order ? attention.order.getPermutation()[i] : i];
+          indices[i] = own[dimOf(i)];
         reader.store(reader.element(root, indices), target.pointer, target.type.getElementType(),
                      r.linearIndex(target, indices));
       });

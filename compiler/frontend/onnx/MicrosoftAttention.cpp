@@ -275,6 +275,8 @@ private:
   Value updated(Value fresh, size_t pastInput);
   Value cached(Value fresh, size_t pastInput);
   Value bias(Type type);
+  /// 0, 1, … : as many as `count` (tensor<1xi64>) says.
+  Value upTo(Value count) { return n.op<IotaOp>(count, n.number(0), n.typeAttr(i64)); }
 
   NodeImport &n;
   Type i64;
@@ -326,7 +328,7 @@ void GroupQuery::places() {
   Value before = n.sub(ends, n.toScalar(length));
   past =
       n.select(n.compare("eq", n.toScalar(asked), n.toScalar(length)), n.like(before, 0), before);
-  Value row = n.unsqueeze(n.op<IotaOp>(length, n.number(0), n.typeAttr(i64)), {0});
+  Value row = n.unsqueeze(upTo(length), {0});
   positions = n.add(n.unsqueeze(past, {1}), row);
   Value furthest = n.dim(q, 0) == 1 ? past : n.maximum(n.reduce(past, "max", {0}, false), 0.0);
   seen = n.add(n.reshape(furthest, {1}), length);
@@ -362,18 +364,15 @@ Value GroupQuery::updated(Value fresh, size_t pastInput) {
     return {};
   Value lines = n.transpose(fresh, {0, 2, 1, 3}); // [batch, heads, length, size]
   Value begin = n.unsqueeze(past, {1, 2, 3});
-  Value places =
-      n.add(n.unsqueeze(n.op<IotaOp>(length, n.number(0), n.typeAttr(i64)), {0, 1, 3}), begin);
+  Value places = n.add(n.unsqueeze(upTo(length), {0, 1, 3}), begin);
   if (n.dim(lines, 0) != 1) {
     // As many as the shortest sequence lacks. What the longest writes there is its last entry.
     Value ends = n.add(begin, n.toScalar(length));
     Value longest = n.toScalar(seen);
     Value lacking = n.sub(seen, n.reshape(n.reduce(ends, "min", {0, 1, 2, 3}, false), {1}));
-    Value behind = n.minimum(
-        n.add(n.unsqueeze(n.op<IotaOp>(lacking, n.number(0), n.typeAttr(i64)), {0, 1, 3}), ends),
-        n.sub(longest, 1.0));
-    Value last = n.op<SliceOp>(lines, n.ints({-1}), n.ints({std::numeric_limits<int64_t>::max()}),
-                               n.ints({1}), n.list({2}), n.flag(false));
+    Value behind =
+        n.minimum(n.add(n.unsqueeze(upTo(lacking), {0, 1, 3}), ends), n.sub(longest, 1.0));
+    Value last = n.slice(lines, 2, -1, std::numeric_limits<int64_t>::max());
     Value filler = n.select(n.compare("lt", ends, longest), n.like(last, 0), last);
     filler = n.expandTo(
         filler, n.concat({n.shapeSlice(lines, 0, 2), lacking, n.shapeSlice(lines, 3, 4)}, 0));
@@ -391,7 +390,7 @@ Value GroupQuery::cached(Value fresh, size_t pastInput) {
     return {};
   if (!n.has(pastInput))
     return n.transpose(fresh, {0, 2, 1, 3});
-  Value place = n.unsqueeze(n.op<IotaOp>(total, n.number(0), n.typeAttr(i64)), {0});
+  Value place = n.unsqueeze(upTo(total), {0});
   Value own = n.sub(place, n.unsqueeze(past, {1})); // [batch, total]
   Value last = n.sub(n.toScalar(length), 1.0);
   Value within = n.minimum(n.maximum(own, 0.0), last);
@@ -410,7 +409,7 @@ Value GroupQuery::cached(Value fresh, size_t pastInput) {
 
 /// What is added to scores [batch, heads, length, total].
 Value GroupQuery::bias(Type type) {
-  Value key = n.op<IotaOp>(total, n.number(0), n.typeAttr(i64));
+  Value key = upTo(total);
   Value at = n.unsqueeze(positions, {1, 3}); // [batch, 1, length, 1]
   Value seen;
   if (intOr(n, "causal", 1)) {
