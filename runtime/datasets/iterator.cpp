@@ -13,40 +13,10 @@
 #include "session/status.h"
 
 #include <string.h>
-#include <utility>
 
 using namespace weir::rt;
 
 namespace {
-
-/// Bytes of a checkpoint.
-struct KeptState {
-  char *bytes = nullptr;
-  int64_t size = 0;
-
-  ~KeptState() { clear(); }
-  void clear() {
-    free(bytes);
-    bytes = nullptr;
-    size = 0;
-  }
-  /// False: no memory, and there are none.
-  bool set(const weir_string &state) {
-    clear();
-    bytes = static_cast<char *>(malloc(size_t(state.size | !state.size)));
-    if (!bytes)
-      return false;
-    if (state.size > 0)
-      memcpy(bytes, state.data, size_t(state.size));
-    size = state.size;
-    return true;
-  }
-  void swap(KeptState &other) {
-    std::swap(bytes, other.bytes);
-    std::swap(size, other.size);
-  }
-  weir_string view() const { return {bytes, size}; }
-};
 
 struct Iterator : Resource {
   /// Held by who has an iteration begin, or restores one: what a checkpoint had is for one of them.
@@ -55,8 +25,8 @@ struct Iterator : Resource {
   Iteration *current = nullptr;  ///< held; null: there is nothing to iterate over
   Iteration *prepared = nullptr; ///< held: what a checkpoint makes of `current`
   Dataset *origin = nullptr;     ///< held: what `prepared` iterates over a copy of
-  KeptState awaiting;            ///< what the first iteration begins with
-  KeptState preparedState;       ///< what `awaiting` is to be
+  HeapText awaiting;             ///< of a checkpoint, what the first iteration begins with
+  HeapText preparedState;        ///< what `awaiting` is to be
 
   void set(Iteration *next) {
     Iteration *before;
@@ -70,7 +40,7 @@ struct Iterator : Resource {
   void forget() {
     set(nullptr);
     Lock lock(mutex);
-    awaiting.clear();
+    awaiting.reset();
   }
   void readAwaiting(StateWriter &state) {
     Lock lock(mutex);
@@ -84,7 +54,7 @@ struct Iterator : Resource {
       Lock lock(mutex);
       before = current;
       current = next;
-      awaiting.clear();
+      awaiting.reset();
     }
     release(before);
   }
@@ -105,7 +75,9 @@ int32_t prepareIterator(Resource *self, weir_session *session, const weir_string
   iterator->beginning.lock();
   Iteration *current = iterator->get();
   if (!current) {
-    if (iterator->preparedState.set(state))
+    iterator->preparedState.reset();
+    iterator->preparedState << state;
+    if (!iterator->preparedState.failed())
       return WEIR_OK;
     iterator->beginning.unlock();
     return refuseMemory(status, "an iterator");
@@ -144,7 +116,7 @@ void settleIterator(Resource *self, bool takes) {
   release(iterator->origin);
   iterator->prepared = nullptr;
   iterator->origin = nullptr;
-  iterator->preparedState.clear();
+  iterator->preparedState.reset();
   iterator->beginning.unlock();
 }
 
@@ -172,7 +144,7 @@ Resource *makeIterator(void *) {
     if (paused)
       return static_cast<Iteration *>(paused)->save(out);
     Lock lock(iterator->mutex);
-    if (iterator->awaiting.size > 0)
+    if (iterator->awaiting.size() > 0)
       out.raw(iterator->awaiting.view());
   };
   made->prepare = prepareIterator;

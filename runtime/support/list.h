@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <utility>
 
 namespace weir::rt {
 
@@ -71,6 +72,20 @@ public:
       qsort_r(items, size_t(count), sizeof(T), compare, context);
   }
   void clear() { count = 0; }
+  /// Gives the memory back; it may grow again.
+  void reset() {
+    memory.release(items);
+    items = nullptr;
+    count = capacity = 0;
+    isFailed = false;
+  }
+  void swap(BasicList &other) {
+    std::swap(memory, other.memory);
+    std::swap(items, other.items);
+    std::swap(count, other.count);
+    std::swap(capacity, other.capacity);
+    std::swap(isFailed, other.isFailed);
+  }
   bool failed() const { return isFailed; }
   void fail() { isFailed = true; } ///< of what was to be put in
   int64_t size() const { return count; }
