@@ -6,7 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/onnx/BlockQuantized.h"
+#include "compiler/frontend/onnx/ConstantHashes.h"
+#include "compiler/frontend/onnx/Microsoft.h"
 #include "dialects/weir/Arranged.h"
+#include "dialects/weir/BlobStore.h"
 #include "dialects/weir/BlockQuantized.h"
 
 using namespace mlir;
@@ -81,39 +84,66 @@ static Value packedZeros(NodeImport &n, Value given, int64_t rows, int64_t block
   return matrixOf(n, bytes, blocks, rows);
 }
 
-/// Whether the block of each column is the one that it lies in.
-static bool isInOrder(NodeImport &n, size_t input, int64_t block) {
-  auto groups = n.knownInts(input);
-  return groups && llvm::all_of(llvm::enumerate(*groups), [&](auto group) {
-           return group.value() == int64_t(group.index()) / block;
-         });
+Value weir::onnx::blockWeights(NodeImport &n, const BlockOperands &given, int64_t rows,
+                               int64_t columns, int64_t bits, int64_t block) {
+  if (!given.numbers || !given.scales)
+    return {};
+  int64_t blocks = llvm::divideCeil(columns, block);
+  Type f32 = n.b.getF32Type();
+  Value numbers = n.transpose(n.reshape(given.numbers, {rows, -1}), {1, 0});
+  Value scales = n.transpose(n.cast(n.reshape(given.scales, {rows, blocks}), f32), {1, 0});
+  Value zeros = n.scalar(f32, double(1 << (bits - 1)));
+  if (given.zeros)
+    zeros = n.isFloat(given.zeros)
+                ? n.transpose(n.cast(n.reshape(given.zeros, {rows, blocks}), f32), {1, 0})
+                : packedZeros(n, given.zeros, rows, blocks, bits);
+  return n.op<DequantizeBlocksOp>(numbers, scales, zeros, n.number(bits), n.number(block),
+                                  n.number(columns));
 }
 
-Value weir::onnx::blockWeights(NodeImport &n, int64_t rows, int64_t columns, int64_t bits,
-                               int64_t block) {
-  int64_t blocks = (columns + block - 1) / block;
-  Type f32 = n.b.getF32Type();
-  Value given = n.has(3) ? n.in(3) : Value();
-  Value numbers = n.transpose(n.reshape(n.in(1), {rows, -1}), {1, 0});
-  Value scales = n.transpose(n.cast(n.reshape(n.in(2), {rows, blocks}), f32), {1, 0});
-  Value zeros = n.scalar(f32, double(1 << (bits - 1)));
-  if (n.has(3)) {
-    if (!given)
-      return {};
-    zeros = n.isFloat(given) ? n.transpose(n.cast(n.reshape(given, {rows, blocks}), f32), {1, 0})
-                             : packedZeros(n, given, rows, blocks, bits);
+void weir::onnx::markByteRows(NodeImport &n, Value weights) {
+  constexpr int64_t bytes = 4; // the least that rows must be computed in
+  auto blocks = weights ? weights.getDefiningOp<DequantizeBlocksOp>() : DequantizeBlocksOp();
+  if (blocks && intOr(n, "accuracy_level", 0) == bytes)
+    blocks->setAttr(byteRowsAttribute, n.b.getUnitAttr());
+}
+
+static TypedAttr cuttable(Value v) {
+  auto constant = v ? v.getDefiningOp<ConstantOp>() : ConstantOp();
+  auto typed = constant ? dyn_cast<TypedAttr>(constant.getValue()) : TypedAttr();
+  auto type = typed ? dyn_cast<RankedTensorType>(typed.getType()) : RankedTensorType();
+  bool isWhole = type && type.getRank() > 0 && type.getElementType().isIntOrFloat() &&
+                 type.getElementTypeBitWidth() >= 8;
+  return isWhole && isa<weir::BlobAttr, DenseElementsAttr>(typed) ? typed : TypedAttr();
+}
+
+bool weir::onnx::isCuttableConstant(Value v) { return cuttable(v) != nullptr; }
+
+Value weir::onnx::constantEntry(NodeImport &n, Value v, int64_t index) {
+  TypedAttr whole = cuttable(v);
+  if (!whole)
+    return {};
+  auto type = cast<RankedTensorType>(whole.getType());
+  auto part = RankedTensorType::get(type.getShape().drop_front(), type.getElementType());
+  int64_t length = part.getNumElements() * (type.getElementTypeBitWidth() / 8);
+  if (auto dense = dyn_cast<DenseElementsAttr>(whole)) {
+    if (dense.isSplat())
+      return n.constant(dense.resizeSplat(part));
+    return n.constant(DenseElementsAttr::getFromRawBuffer(
+        part, dense.getRawData().slice(index * length, length)));
   }
-  if (!n.has(4) || isInOrder(n, 4, block))
-    return n.op<DequantizeBlocksOp>(numbers, scales, zeros, n.number(bits), n.number(block),
-                                    n.number(columns));
-  // Columns say themselves which block they are of.
-  Value group = n.in(4);
-  Value q = unpackBits(n, n.reshape(n.in(1), {rows, -1}), bits);
-  q = n.transpose(n.cast(n.slice(q, 1, 0, columns), f32), {1, 0});
-  zeros = n.cast(zeros, f32);
-  if (n.rank(zeros) == 2)
-    zeros = n.gather(zeros, group, 0);
-  return n.mul(n.sub(q, zeros), n.gather(scales, group, 0));
+  auto blob = cast<weir::BlobAttr>(whole);
+  llvm::Expected<ArrayRef<char>> bytes = BlobStore::global().bytes(blob);
+  if (!bytes) {
+    (void)n.unsupported(Twine("cannot read a constant: ") + llvm::toString(bytes.takeError()));
+    return {};
+  }
+  ArrayRef<char> own = bytes->slice(index * length, length);
+  // Passes look into small constants.
+  if (own.size() < blobBytes)
+    return n.constant(DenseElementsAttr::getFromRawBuffer(part, own));
+  return n.constant(cast<TypedAttr>(weir::BlobAttr::get(
+      part, blob.getSource(), blob.getOffset() + index * length, length, blobHash(own))));
 }
 
 Value weir::onnx::dequantizedBlocks(NodeImport &n, Value q, Value scales, Value zeros, int64_t axis,

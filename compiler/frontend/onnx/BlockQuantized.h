@@ -21,9 +21,26 @@ namespace weir::onnx {
 /// first, as [rows…, numbers] of i32.
 Value unpackBits(NodeImport &n, Value bytes, int64_t bits);
 
-/// Weights of MatMulNBits as [K, N] of f32: inputs 1 to 3 of the node, whose columns are
-/// rows there. Null where `n` has reported.
-Value blockWeights(NodeImport &n, int64_t rows, int64_t columns, int64_t bits, int64_t block);
+/// Rows of numbers of a few bits in bytes; their scales, one a block; and zero points, packed as
+/// the numbers are or floats, which may be null.
+struct BlockOperands {
+  Value numbers, scales, zeros;
+};
+
+/// Weights of com.microsoft's operators as [columns, rows] of f32: what are columns here are rows
+/// in the operands. Null where `n` has reported.
+Value blockWeights(NodeImport &n, const BlockOperands &given, int64_t rows, int64_t columns,
+                   int64_t bits, int64_t block);
+
+/// What is multiplied by such weights may be rounded to bytes, where the node's accuracy_level says
+/// so.
+void markByteRows(NodeImport &n, Value weights);
+
+/// Whether `v` is a constant of which constantEntry takes parts.
+bool isCuttableConstant(Value v);
+/// Entry `index` of the first dimension of a constant, a constant, too: it stays in the file where
+/// it is large. Null for other values.
+Value constantEntry(NodeImport &n, Value v, int64_t index);
 
 /// What DequantizeLinear makes of a constant matrix of integers, of which `block` entries along
 /// `axis` share one of `scales`, a constant or not; `zeros` may be null. Null, and nothing is

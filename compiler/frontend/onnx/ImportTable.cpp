@@ -48,6 +48,7 @@ Index makeIndex() {
                                                 microsoftArrayImports(),
                                                 microsoftModelImports(),
                                                 microsoftAttentionImports(),
+                                                microsoftDecoderImports(),
                                                 microsoftQuantizationImports()})
     for (const OperatorImport &row : family)
       index.emplace(Key(row.domain, row.name), &row);

@@ -37,6 +37,12 @@ Value simplifiedNorm(TensorBuilder &t, Value x, Value scale, double epsilon, int
 mlir::LogicalResult projectedAttention(NodeImport &n, Value joined, size_t maskInput,
                                        size_t pastInput, std::optional<size_t> biasInput);
 
+/// com.microsoft's GroupQueryAttention.
+mlir::LogicalResult groupQueryAttention(NodeImport &n);
+
+/// com.microsoft's MoE and QMoE.
+mlir::LogicalResult mixtureOfExperts(NodeImport &n);
+
 /// com.microsoft's PagedAttention.
 mlir::LogicalResult pagedAttention(NodeImport &n);
 

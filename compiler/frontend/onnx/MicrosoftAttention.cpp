@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Attention with merged weights, with several heads, with heads in groups, and
-// rotary positions. Masks are finite numbers that are added to the scores: a
-// query that may look nowhere looks everywhere alike.
+// Attention with merged weights, with several heads, and rotary positions. Masks are finite numbers
+// that are added to the scores: a query that may look nowhere looks everywhere alike.
 //
 //===----------------------------------------------------------------------===//
 
@@ -218,262 +217,110 @@ LogicalResult multiHead(NodeImport &n) { return MultiHead(n).run(); }
 // Rotary positions
 //===----------------------------------------------------------------------===//
 
+/// The input [batch, length, hidden] with its heads apart, [batch, length, heads, size]; one of
+/// rank 4, whose heads come before the length, as it is.
+Value rotaryHeads(NodeImport &n, Value x, Value cosines) {
+  if (n.rank(x) != 3)
+    return x;
+  if (int64_t heads = n.i("num_heads"))
+    return separateHeads(n, x, heads);
+  // The caches say how wide a head is.
+  Value width = n.mul(n.sizeOf(cosines, 1), 2.0), heads = n.div(n.sizeOf(x, 2), width);
+  return n.reshapeTo(x, n.concat({n.shapeSlice(x, 0, 2), heads, width}, 0));
+}
+
+/// Heads `y` of the input `x`, turned by angles of [batch or 1, length, half].
+LogicalResult rotate(NodeImport &n, Value x, Value y, Value cosines, Value sines) {
+  bool flat = n.rank(x) == 3;
+  y = rotateHeads(n, y, cosines, sines, n.i("rotary_embedding_dim"), n.i("interleaved") != 0,
+                  flat ? 2 : 1);
+  if (double scale = realOr(n, "scale", 1); scale != 1)
+    y = n.mul(y, scale);
+  return n.result(flat && y ? n.reshapeTo(y, n.shapeOf(x)) : y);
+}
+
 LogicalResult rotaryEmbedding(NodeImport &n) {
   Value x = n.in(0), positions = n.in(1), cosines = n.in(2), sines = n.in(3);
   if (!x || !positions || !cosines || !sines)
     return failure();
   if (n.i("is_packed_batching"))
     return n.unsupported("expected is_packed_batching to be 0, got another value");
-  bool flat = n.rank(x) == 3;
-  int64_t rotated = n.i("rotary_embedding_dim"), heads = n.i("num_heads");
-  Value y;
-  if (!flat)
-    y = x;
-  else if (heads) // else the caches say how wide a head is
-    y = separateHeads(n, x, heads);
-  else {
-    Value width = n.mul(n.sizeOf(cosines, 1), 2.0), heads = n.div(n.sizeOf(x, 2), width);
-    y = n.reshapeTo(x, n.concat({n.shapeSlice(x, 0, 2), heads, width}, 0));
-  }
+  int64_t lengthAt = n.rank(x) == 3 ? 1 : 2;
+  Value y = rotaryHeads(n, x, cosines);
   if (!y)
     return failure();
   Type i64 = n.b.getI64Type();
   positions = n.cast(positions, i64);
   if (n.rank(positions) == 2 && (!n.isAsLarge(positions, 0, y, 0, "batches") ||
-                                 !n.isAsLarge(positions, 1, y, flat ? 1 : 2, "positions")))
+                                 !n.isAsLarge(positions, 1, y, lengthAt, "positions")))
     return failure();
   if (n.rank(positions) == 1) // of the first entry
-    positions =
-        n.unsqueeze(n.add(n.op<IotaOp>(n.sizeOf(y, flat ? 1 : 2), n.number(0), n.typeAttr(i64)),
-                          n.toScalar(positions)),
-                    {0});
-  y = rotateHeads(n, y, n.gather(cosines, positions, 0), n.gather(sines, positions, 0), rotated,
-                  n.i("interleaved") != 0, flat ? 2 : 1);
-  if (double scale = realOr(n, "scale", 1); scale != 1)
-    y = n.mul(y, scale);
-  return n.result(flat && y ? n.reshapeTo(y, n.shapeOf(x)) : y);
+    positions = n.unsqueeze(n.add(n.op<IotaOp>(n.sizeOf(y, lengthAt), n.number(0), n.typeAttr(i64)),
+                                  n.toScalar(positions)),
+                            {0});
+  return rotate(n, x, y, n.gather(cosines, positions, 0), n.gather(sines, positions, 0));
 }
 
-//===----------------------------------------------------------------------===//
-// Heads in groups
-//===----------------------------------------------------------------------===//
-
-/// Inputs: 0 query, 1 key, 2 value, 3 past_key, 4 past_value, 5 seqlens_k,
-/// 6 total_sequence_length, 7 cos_cache, 8 sin_cache, 9 position_ids,
-/// 10 attention_bias, 11 head_sink, 12 k_scale, 13 v_scale, 14 q_norm_weight,
-/// 15 k_norm_weight.
-class GroupQuery {
-public:
-  explicit GroupQuery(NodeImport &n) : n(n), i64(n.b.getI64Type()) {}
-  LogicalResult run();
-
-private:
-  bool operands();
-  void places();
-  bool updatesCaches();
-  Value grown(size_t pastInput);
-  Value updated(Value fresh, size_t pastInput);
-  Value cached(Value fresh, size_t pastInput);
-  Value bias(Type type);
-  /// 0, 1, … : as many as `count` (tensor<1xi64>) says.
-  Value upTo(Value count) { return n.op<IotaOp>(count, n.number(0), n.typeAttr(i64)); }
-
-  NodeImport &n;
-  Type i64;
-  int64_t heads = 0, keyHeads = 0;
-  Value q, k, v;   ///< [batch, length, heads, size]
-  Value length;    ///< tensor<1xi64>
-  Value total;     ///< entries of the cache that is put out, tensor<1xi64>
-  Value past;      ///< entries before the first query, [batch]
-  Value seen;      ///< entries up to the last one of any sequence, tensor<1xi64>
-  Value positions; ///< of the queries, [batch, length]
-};
-
-bool GroupQuery::operands() {
-  heads = n.i("num_heads"), keyHeads = n.i("kv_num_heads");
-  Value query = n.in(0);
-  if (!query)
-    return false;
-  if (n.rank(query) != 3 || !n.isStep(heads) || !n.isStep(keyHeads) || heads % keyHeads) {
-    (void)n.invalid("expected queries of rank 3, and a number of heads that the key heads divide, "
-                    "got queries of rank " +
-                    Twine(n.rank(query)) + " and " + Twine(keyHeads) + " key heads for " +
-                    Twine(heads));
-    return false;
+/// Angles of three positions a token (time, height, width), of [3, batch, length, half]: each entry
+/// of a half is one of theirs. The sections stand one behind the other, or (`mrope_layout` 1) every
+/// third entry from 1 and from 2 on, as far as the sections of height and width reach, is theirs.
+Value sectionsOf(NodeImport &n, Value angles, ArrayRef<int64_t> sections, bool interleaved) {
+  if (!interleaved) {
+    SmallVector<Value> parts;
+    int64_t begin = 0;
+    for (auto [i, size] : llvm::enumerate(sections)) {
+      parts.push_back(n.slice(n.pick(angles, 0, i), 2, begin, begin + size));
+      begin += size;
+    }
+    return n.concat(parts, 2);
   }
-  if (n.has(1)) {
-    q = separateHeads(n, query, heads);
-    k = separateHeads(n, n.in(1), keyHeads);
-    v = separateHeads(n, n.in(2), keyHeads);
-  } else {
-    Value joined = separateHeads(n, query, heads + 2 * keyHeads);
-    q = n.slice(joined, 2, 0, heads);
-    k = n.slice(joined, 2, heads, heads + keyHeads);
-    v = n.slice(joined, 2, heads + keyHeads, heads + 2 * keyHeads);
+  Value merged = n.pick(angles, 0, 0);
+  for (int64_t i : {1, 2}) {
+    SmallVector<double> own(sections[0] + sections[1] + sections[2], 0);
+    for (int64_t at = i; at < std::min<int64_t>(sections[i] * 3, own.size()); at += 3)
+      own[at] = 1;
+    merged = n.select(n.floats(own, n.b.getI1Type()), n.pick(angles, 0, i), merged);
   }
-  double epsilon = realOr(n, "qk_norm_epsilon", 1e-6);
-  if (n.has(14))
-    q = simplifiedNorm(n, q, n.in(14), realOr(n, "q_norm_epsilon", epsilon), 3);
-  if (n.has(15))
-    k = simplifiedNorm(n, k, n.in(15), realOr(n, "k_norm_epsilon", epsilon), 3);
-  return q && k && v;
+  return merged;
 }
 
-void GroupQuery::places() {
-  length = n.sizeOf(q, 1);
-  Value asked = n.cast(n.reshape(n.in(6), {1}), i64);
-  total = n.has(3) ? n.maximum(n.sizeOf(n.in(3), 2), asked) : asked;
-  // Of a prompt nothing came before; later all but the new entries did.
-  Value ends = n.add(n.cast(n.reshape(n.in(5), {-1}), i64), 1.0);
-  Value before = n.sub(ends, n.toScalar(length));
-  past =
-      n.select(n.compare("eq", n.toScalar(asked), n.toScalar(length)), n.like(before, 0), before);
-  Value row = n.unsqueeze(upTo(length), {0});
-  positions = n.add(n.unsqueeze(past, {1}), row);
-  Value furthest = n.dim(q, 0) == 1 ? past : n.maximum(n.reduce(past, "max", {0}, false), 0.0);
-  seen = n.add(n.reshape(furthest, {1}), length);
-}
-
-/// Whether attention can leave out what lies behind the last query's entries of the caches, which
-/// then have the new entries written over: nobody else sees the scores.
-bool GroupQuery::updatesCaches() {
-  return n.has(3) && n.has(4) && !n.has(10) && intOr(n, "qk_output", 0) == 0;
-}
-
-/// The cache that is fed, as long as the one that is put out.
-Value GroupQuery::grown(size_t pastInput) {
-  Value cache = n.in(pastInput);
-  if (!cache)
-    return {};
-  std::optional<SmallVector<int64_t>> asked = n.knownInts(6);
-  int64_t size = n.dim(cache, 2);
-  if (asked && asked->size() == 1 && !ShapedType::isDynamic(size) && size >= asked->front())
-    return cache;
-  // Where nothing is missing this is the cache itself, whose memory the result may have.
-  Value missing = n.concat(
-      {n.shapeSlice(cache, 0, 2), n.sub(total, n.sizeOf(cache, 2)), n.shapeSlice(cache, 3, 4)}, 0);
-  return n.concat({cache, n.expandTo(n.like(cache, 0), missing)}, 2);
-}
-
-/// `fresh` in its lines of the cache, which may lie where the one that is fed does. Behind the
-/// entries of a sequence that is shorter than others come zeros up to the longest one's last:
-/// attention leaves their scores out, but weights of 0 make NaN of what is no number.
-Value GroupQuery::updated(Value fresh, size_t pastInput) {
-  Value cache = grown(pastInput);
-  if (!fresh || !past || !cache)
-    return {};
-  Value lines = n.transpose(fresh, {0, 2, 1, 3}); // [batch, heads, length, size]
-  Value begin = n.unsqueeze(past, {1, 2, 3});
-  Value places = n.add(n.unsqueeze(upTo(length), {0, 1, 3}), begin);
-  if (n.dim(lines, 0) != 1) {
-    // As many as the shortest sequence lacks. What the longest writes there is its last entry.
-    Value ends = n.add(begin, n.toScalar(length));
-    Value longest = n.toScalar(seen);
-    Value lacking = n.sub(seen, n.reshape(n.reduce(ends, "min", {0, 1, 2, 3}, false), {1}));
-    Value behind =
-        n.minimum(n.add(n.unsqueeze(upTo(lacking), {0, 1, 3}), ends), n.sub(longest, 1.0));
-    Value last = n.slice(lines, 2, -1, std::numeric_limits<int64_t>::max());
-    Value filler = n.select(n.compare("lt", ends, longest), n.like(last, 0), last);
-    filler = n.expandTo(
-        filler, n.concat({n.shapeSlice(lines, 0, 2), lacking, n.shapeSlice(lines, 3, 4)}, 0));
-    lines = n.concat({lines, filler}, 2);
-    places = n.concat({places, behind}, 2);
-  }
-  places = n.expandTo(places, n.shapeOf(lines));
-  return n.op<ScatterElementsOp>(cache, places, lines, n.number(2), n.text("none"), n.flag(false));
-}
-
-/// The cache [batch, heads, total, size] with the new entries in it: what was
-/// there before them, they, and zeros.
-Value GroupQuery::cached(Value fresh, size_t pastInput) {
-  if (!fresh || !total || !past)
-    return {};
-  if (!n.has(pastInput))
-    return n.transpose(fresh, {0, 2, 1, 3});
-  Value place = n.unsqueeze(upTo(total), {0});
-  Value own = n.sub(place, n.unsqueeze(past, {1})); // [batch, total]
-  Value last = n.sub(n.toScalar(length), 1.0);
-  Value within = n.minimum(n.maximum(own, 0.0), last);
-  // [batch, total, heads, size] of the new entries, each where it belongs.
-  Value placed = n.transpose(n.op<GatherOp>(fresh, within, n.number(1), n.number(1), n.flag(false)),
-                             {0, 2, 1, 3});
-  Value old = grown(pastInput);
-  if (!old || !placed)
-    return {};
-  auto wide = [&](Value mask) { return n.unsqueeze(mask, {1, 3}); };
-  Value isOld = n.compare("lt", own, 0.0);
-  Value isNew = n.compare("lt", own, n.toScalar(length));
-  Value zero = n.like(placed, 0);
-  return n.select(wide(isOld), old, n.select(wide(isNew), placed, zero));
-}
-
-/// What is added to scores [batch, heads, length, total].
-Value GroupQuery::bias(Type type) {
-  Value key = upTo(total);
-  Value at = n.unsqueeze(positions, {1, 3}); // [batch, 1, length, 1]
-  Value seen;
-  if (intOr(n, "causal", 1)) {
-    seen = n.compare("le", key, at);
-  } else {
-    Value ends = n.add(past, n.toScalar(length));
-    seen = n.compare("lt", key, n.unsqueeze(ends, {1, 2, 3}));
-  }
-  if (int64_t window = intOr(n, "local_window_size", -1); window > 0)
-    seen = n.op<AndOp>(seen, n.compare("gt", key, n.sub(at, double(window))));
-  Value sum = n.select(seen, n.scalar(type, 0), lowest(n, type));
-  if (n.has(10))
-    sum = n.add(sum, n.cast(n.in(10), type));
-  return sum;
-}
-
-LogicalResult GroupQuery::run() {
-  for (const char *name : {"k_quant_type", "v_quant_type"})
-    if (n.hasAttr(name) && n.s(name) != "NONE")
-      return n.unsupported("expected " + Twine(name) + " to be NONE, got a quantised cache");
-  for (const char *name : {"sliding_window_cache", "kv_cache_bit_width"})
-    if (intOr(n, name, 0))
-      return n.unsupported("expected " + Twine(name) + " to be 0, got another value");
-  if (n.has(16))
-    return n.unsupported("expected queries of one length, got the input query_seqlens");
-  if (!operands())
+LogicalResult sectionedRotaryEmbedding(NodeImport &n) {
+  Value x = n.in(0), positions = n.in(1), cosines = n.in(2), sines = n.in(3);
+  if (!x || !positions || !cosines || !sines)
     return failure();
-  places();
-  if (n.i("do_rotary"))
-    rotateByPlaces(n, q, k, n.has(9) ? n.in(9) : positions, 7);
-  bool updates = updatesCaches();
-  Value keys = updates ? updated(k, 3) : cached(k, 3);
-  Value values = updates ? updated(v, 4) : cached(v, 4);
-  if (!q || !keys || !values)
+  if (n.i("is_packed_batching"))
+    return n.unsupported("expected is_packed_batching to be 0, got another value");
+  std::optional<SmallVector<int64_t>> sections = n.is("mrope_section");
+  int64_t layout = n.i("mrope_layout"), rotated = n.i("rotary_embedding_dim");
+  if (!sections || sections->size() != 3 ||
+      !llvm::all_of(*sections, [&](int64_t size) { return size == 0 || n.isStep(size); }))
+    return n.invalid("expected an mrope_section of three sizes");
+  if (layout != 0 && layout != 1)
+    return n.invalid("expected an mrope_layout of 0 or 1, got " + Twine(layout));
+  int64_t half = (*sections)[0] + (*sections)[1] + (*sections)[2];
+  Value y = rotaryHeads(n, x, cosines);
+  if (!y || !n.hasRank(positions, 3, "positions"))
     return failure();
-  Value seenKeys = keys, seenValues = values;
-  if (updates) {
-    total = seen;
-    for (Value *part : {&seenKeys, &seenValues})
-      *part = n.op<SliceOp>(*part, n.ints({0}), total, n.ints({1}), n.list({2}), n.flag(false));
-  }
-  Type type = n.element(n.widen(q));
-  Scores s;
-  s.scale = realOr(n, "scale", 0);
-  s.softcap = realOr(n, "softcap", 0);
-  s.bias = bias(type);
-  if (n.has(11))
-    s.sink = n.in(11);
-  else if (intOr(n, "smooth_softmax", -1) == 1)
-    s.sink = n.scalar(type, 0);
-  Value queries = n.transpose(q, {0, 2, 1, 3});
-  Value y =
-      attend(n, queries, repeatHeads(n, seenKeys, queries), repeatHeads(n, seenValues, queries), s);
-  Value shown = intOr(n, "qk_output", 0) == 1 ? s.raw : s.weights;
-  return n.results({joinHeads(n, y), keys, values, n.cast(shown, n.element(q))});
+  if (rotated ? rotated != 2 * half : !n.hasSize(y, n.rank(y) - 1, 2 * half, "heads"))
+    return rotated ? n.invalid("found an mrope_section of " + Twine(half) + " for " +
+                               Twine(rotated) + " entries that are turned")
+                   : failure();
+  if (!n.hasSize(positions, 0, 3, "positions") || !n.isAsLarge(positions, 1, y, 0, "batches") ||
+      !n.isAsLarge(positions, 2, y, n.rank(x) == 3 ? 1 : 2, "positions") ||
+      !n.hasSize(cosines, 1, half, "cosines") || !n.hasSize(sines, 1, half, "sines"))
+    return failure();
+  auto angles = [&](Value cache) {
+    return sectionsOf(n, n.gather(cache, positions, 0), *sections, layout == 1);
+  };
+  return rotate(n, x, y, angles(cosines), angles(sines));
 }
-
-LogicalResult groupQuery(NodeImport &n) { return GroupQuery(n).run(); }
 
 constexpr std::string_view microsoft = "com.microsoft";
 
 constexpr OperatorImport table[] = {
     {microsoft, "Attention", 1, 0, attention},
-    {microsoft, "GroupQueryAttention", 1, 0, groupQuery},
+    {microsoft, "GroupQueryAttention", 1, 0, groupQueryAttention},
+    {microsoft, "MRotaryEmbedding", 1, 0, sectionedRotaryEmbedding},
     {microsoft, "MultiHeadAttention", 1, 0, multiHead},
     {microsoft, "PagedAttention", 1, 0, pagedAttention},
     {microsoft, "RotaryEmbedding", 1, 0, rotaryEmbedding},

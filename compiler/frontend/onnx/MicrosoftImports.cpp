@@ -27,14 +27,12 @@ std::optional<OperatorSpec> weir::onnx::microsoftModel(std::string_view name) {
     int64_t opset;
   };
   static constexpr Kin kin[] = {
-      {"CausalConvWithState", "CausalConvWithState", 27},
       {"ConvTransposeWithDynamicPads", "ConvTranspose", 11},
       {"DynamicQuantizeLSTM", "LSTM", 7},
       {"FusedConv", "Conv", 11},
       {"FusedGemm", "Gemm", 13},
       {"GatherND", "GatherND", 12},
       {"GridSample", "GridSample", 16},
-      {"LinearAttention", "LinearAttention", 27},
       {"NhwcConv", "Conv", 11},
       {"NhwcFusedConv", "Conv", 11},
       {"NhwcMaxPool", "MaxPool", 12},

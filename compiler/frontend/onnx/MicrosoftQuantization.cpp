@@ -293,6 +293,32 @@ LogicalResult qAttention(NodeImport &n) {
 // Weights of a few bits
 //===----------------------------------------------------------------------===//
 
+/// Whether the block of each column is the one that it lies in.
+bool isInOrder(NodeImport &n, size_t input, int64_t block) {
+  auto groups = n.knownInts(input);
+  return groups && llvm::all_of(llvm::enumerate(*groups), [&](auto group) {
+           return group.value() == int64_t(group.index()) / block;
+         });
+}
+
+/// Weights [K, N] of MatMulNBits whose columns say themselves which block they are of.
+Value scatteredBlocks(NodeImport &n, int64_t rows, int64_t columns, int64_t bits, int64_t block) {
+  Type f32 = n.b.getF32Type();
+  int64_t blocks = llvm::divideCeil(columns, block);
+  Value group = n.in(4);
+  Value q = unpackBits(n, n.reshape(n.in(1), {rows, -1}), bits);
+  q = n.transpose(n.cast(n.slice(q, 1, 0, columns), f32), {1, 0});
+  Value scales = n.transpose(n.cast(n.reshape(n.in(2), {rows, blocks}), f32), {1, 0});
+  Value zeros = n.scalar(f32, double(1 << (bits - 1)));
+  if (n.has(3)) {
+    Value given = n.reshape(n.in(3), {rows, -1});
+    if (!n.isFloat(given))
+      given = n.slice(unpackBits(n, given, bits), 1, 0, blocks);
+    zeros = n.gather(n.transpose(n.cast(given, f32), {1, 0}), group, 0);
+  }
+  return n.mul(n.sub(q, zeros), n.gather(scales, group, 0));
+}
+
 /// A · Bᵀ, where B [N, K] has a scale for every block of a row.
 LogicalResult matMulNBits(NodeImport &n) {
   int64_t rows = n.i("N"), columns = n.i("K"), block = n.i("block_size");
@@ -306,14 +332,15 @@ LogicalResult matMulNBits(NodeImport &n) {
       !n.isStep(columns) || block % (8 / bits))
     return n.unsupported("expected 2, 4 or 8 bits, got " + Twine(bits) + " bits in blocks of " +
                          Twine(block));
-  Value weights = blockWeights(n, rows, columns, bits, block);
+  if (n.has(3) && !n.in(3))
+    return failure();
+  BlockOperands operands{n.in(1), n.in(2), n.has(3) ? n.in(3) : Value()};
+  Value weights = !n.has(4) || isInOrder(n, 4, block)
+                      ? blockWeights(n, operands, rows, columns, bits, block)
+                      : scatteredBlocks(n, rows, columns, bits, block);
   if (!weights)
     return failure();
-  // The least that A must be computed in: 4 stands for bytes.
-  constexpr int64_t bytes = 4;
-  if (auto blocks = weights.getDefiningOp<DequantizeBlocksOp>();
-      blocks && intOr(n, "accuracy_level", 0) == bytes)
-    blocks->setAttr(byteRowsAttribute, n.b.getUnitAttr());
+  markByteRows(n, weights);
   Value y = n.matmul(n.widen(a), weights);
   if (n.has(5))
     y = n.add(y, n.widen(n.in(5)));

@@ -241,6 +241,7 @@ llvm::ArrayRef<OperatorImport> stringImports();
 llvm::ArrayRef<OperatorImport> microsoftImports();
 llvm::ArrayRef<OperatorImport> microsoftArrayImports();
 llvm::ArrayRef<OperatorImport> microsoftAttentionImports();
+llvm::ArrayRef<OperatorImport> microsoftDecoderImports();
 llvm::ArrayRef<OperatorImport> microsoftQuantizationImports();
 llvm::ArrayRef<OperatorImport> microsoftModelImports();
 

@@ -14,6 +14,7 @@
 #include "compiler/frontend/Loops.h"
 #include "compiler/frontend/onnx/GraphImporter.h"
 #include "compiler/frontend/onnx/Heads.h"
+#include "compiler/frontend/onnx/Microsoft.h"
 #include "compiler/frontend/onnx/NodeImport.h"
 #include "compiler/frontend/onnx/Window.h"
 
@@ -28,34 +29,181 @@ using frontend::writeEntry;
 
 namespace {
 
-LogicalResult causalConv(NodeImport &n) {
-  Value x = n.in(0), filter = n.in(1);
-  if (!x || !filter)
+/// x · logistic(x), computed in f32 or wider.
+Value silu(NodeImport &n, Value x) {
+  Value wide = n.widen(x);
+  return n.cast(n.mul(wide, n.op<LogisticOp>(wide)), n.element(x));
+}
+
+/// State that is carried along, with com.microsoft's window of the states behind the last steps:
+/// [window, …], the newest last, or without that dimension where `window` is 0.
+struct CarriedWindow {
+  int64_t window;
+  bool read(NodeImport &n) {
+    window = intOr(n, "state_window", 0);
+    if (window >= 0 && window <= 8)
+      return true;
+    (void)n.invalid("expected a state_window of 0 to 8, got " + Twine(window));
+    return false;
+  }
+  /// The state before the first step of input `i`, which has one.
+  Value before(NodeImport &n, size_t i) const {
+    Value given = n.in(i);
+    if (!window || !given)
+      return given;
+    return n.hasSize(given, 0, window, "past_state") ? n.pick(given, 0, window - 1) : Value();
+  }
+};
+
+/// The operands of a causal convolution as [batch, channels, samples].
+class CausalConv {
+public:
+  explicit CausalConv(NodeImport &n) : n(n) {}
+  LogicalResult run();
+
+private:
+  bool attributes();
+  Value channelsFirst(Value x);
+  Value asGiven(Value x, Value given, int64_t leading = 0);
+  Value past();
+  Value present();
+
+  NodeImport &n;
+  CarriedWindow states{0};
+  bool channelsLast = false;
+  int64_t dilation = 1, length = 0; ///< samples that the state holds
+  Value x, padded;
+};
+
+bool CausalConv::attributes() {
+  if (!states.read(n))
+    return false;
+  channelsLast = intOr(n, "channels_last", 0) != 0;
+  dilation = intOr(n, "dilation", 1);
+  if (!n.isStep(dilation)) {
+    (void)n.invalid("expected a dilation of at least 1, got " + Twine(dilation));
+    return false;
+  }
+  if (int64_t dims = intOr(n, "ndim", 1); dims != 1) {
+    (void)n.unsupported("expected an ndim of 1, got " + Twine(dims));
+    return false;
+  }
+  // What ONNX Runtime has on other devices alone.
+  struct Only {
+    const char *name;
+    int64_t value;
+  };
+  for (Only one :
+       {Only{"input_channel_offset", 0}, Only{"input_channels", 0}, Only{"state_channels_last", -1},
+        Only{"state_length", 0}, Only{"state_update_capacity", 0}})
+    if (intOr(n, one.name, one.value) != one.value) {
+      (void)n.unsupported("expected " + Twine(one.name) + " to be " + Twine(one.value) +
+                          ", got another value");
+      return false;
+    }
+  if (n.wants(2)) {
+    (void)n.unsupported("found a third output, of a state_update_capacity that is 0");
+    return false;
+  }
+  return true;
+}
+
+/// [batch, samples, channels, …] as [batch, channels, samples].
+Value CausalConv::channelsFirst(Value x) {
+  if (!x || !channelsLast)
+    return x;
+  Value rows =
+      n.rank(x) == 3
+          ? x
+          : n.reshapeTo(x, n.concat({n.shapeSlice(x, 0, 2), n.sizeProduct(x, 2, n.rank(x))}, 0));
+  return n.transpose(rows, {0, 2, 1});
+}
+
+/// The reverse, with the dimensions of channels that `given` has; `leading` come before the batch.
+Value CausalConv::asGiven(Value y, Value given, int64_t leading) {
+  if (!y || !channelsLast)
+    return y;
+  SmallVector<int64_t> order = axesFrom(0, n.rank(y));
+  std::swap(order[leading + 1], order[leading + 2]);
+  Value rows = n.transpose(y, order);
+  if (n.rank(given) == 3)
+    return rows;
+  return n.reshapeTo(
+      rows,
+      n.concat({n.shapeSlice(rows, 0, leading + 2), n.shapeSlice(given, 2, n.rank(given))}, 0));
+}
+
+Value CausalConv::past() {
+  if (!n.has(3))
+    return n.expandTo(n.like(x, 0), n.concat({n.shapeSlice(x, 0, 2), n.ints({length})}, 0));
+  Value given = channelsFirst(states.before(n, 3));
+  if (!given || !n.hasRank(given, 3, "past_state") || !n.isAsLarge(given, 0, x, 0, "batches") ||
+      !n.isAsLarge(given, 1, x, 1, "channels") || !n.hasSize(given, 2, length, "past_state"))
+    return {};
+  return given;
+}
+
+/// The last samples up to each of the last steps.
+Value CausalConv::present() {
+  Value samples = n.sizeOf(x, 2);
+  auto behind = [&](Value steps) {
+    return n.op<SliceOp>(padded, steps, n.add(steps, double(length)), n.ints({1}), n.list({2}),
+                         n.flag(false));
+  };
+  if (!states.window) {
+    int64_t known = n.dim(x, 2);
+    return ShapedType::isDynamic(known) ? behind(samples)
+                                        : n.slice(padded, 2, known, known + length);
+  }
+  Values slots;
+  for (int64_t back = states.window - 1; back >= 0; --back) {
+    Value steps = n.sub(samples, double(back));
+    Value state = behind(n.maximum(steps, 0.0));
+    // No step of this call ended there.
+    state = n.select(n.compare("gt", n.toScalar(steps), 0.0), state, n.like(state, 0));
+    slots.push_back(n.unsqueeze(state, {0}));
+  }
+  return n.concat(slots, 0);
+}
+
+LogicalResult CausalConv::run() {
+  Value given = n.in(0), filter = n.in(1);
+  if (!given || !filter || !attributes())
     return failure();
+  x = channelsFirst(given);
   int64_t taps = n.rank(filter) == 3 ? n.dim(filter, 2) : ShapedType::kDynamic;
-  int64_t channels = n.rank(x) == 3 ? n.dim(x, 1) : ShapedType::kDynamic;
+  int64_t channels = x && n.rank(x) == 3 ? n.dim(x, 1) : ShapedType::kDynamic;
+  if (ShapedType::isDynamic(channels) && n.rank(filter) == 3 && x && n.rank(x) == 3)
+    channels = n.dim(filter, 0);
   if (ShapedType::isDynamic(taps) || ShapedType::isDynamic(channels))
     return n.unsupported("found operands that are not of rank 3, or an open "
                          "number of channels or taps");
-  Value past =
-      n.has(3) ? n.in(3)
-               : n.expandTo(n.like(x, 0), n.concat({n.shapeSlice(x, 0, 2), n.ints({taps - 1})}, 0));
-  Value padded = n.concat({past, x}, 2);
-  Value y = n.op<ConvOp>(padded, filter, n.list({1}), n.list({0, 0}), n.list({1}),
+  if (!n.hasSize(x, 1, channels, "input") || !n.hasSize(filter, 0, channels, "filter") ||
+      !n.hasSize(filter, 1, 1, "filter"))
+    return failure();
+  length = (taps - 1) * dilation;
+  Value before = past();
+  if (!before)
+    return failure();
+  padded = n.concat({before, x}, 2);
+  Value y = n.op<ConvOp>(padded, filter, n.list({1}), n.list({0, 0}), n.list({dilation}),
                          n.number(channels), n.flag(false), n.typeAttr(n.element(x)));
-  if (n.has(2))
+  if (n.has(2)) {
+    if (!n.hasEntries(n.in(2), channels, "bias"))
+      return failure();
     y = n.add(y, perChannel(n, n.in(2), 3));
-  if (n.s("activation") != "none") {
-    Value wide = n.widen(y);
-    y = n.cast(n.mul(wide, n.op<LogisticOp>(wide)), n.element(x));
   }
-  Value start = n.sizeOf(x, 2); // the last taps - 1 samples
-  Value state =
-      n.op<SliceOp>(padded, start, n.sizeOf(padded, 2), n.ints({1}), n.list({2}), n.flag(false));
-  if (!ShapedType::isDynamic(n.dim(x, 2)))
-    state = n.slice(padded, 2, n.dim(x, 2), n.dim(x, 2) + taps - 1);
-  return n.results({y, state});
+  std::string_view activation = n.s("activation");
+  if (activation == "silu" || activation == "swish")
+    y = silu(n, y);
+  else if (!activation.empty() && activation != "none")
+    return n.invalid("expected the activation silu, swish or none, got \"" + Twine(activation) +
+                     "\"");
+  Value state = asGiven(present(), given, states.window ? 1 : 0);
+  return n.results({asGiven(y, given), state});
 }
+
+LogicalResult causalConv(NodeImport &n) { return CausalConv(n).run(); }
 
 /// [batch, time, heads·size] as [time, batch, heads, size], in f32 or wider.
 Value perStep(NodeImport &n, Value x, int64_t heads) {
@@ -66,74 +214,161 @@ Value perStep(NodeImport &n, Value x, int64_t heads) {
   return n.widen(n.transpose(parts, {1, 0, 2, 3}));
 }
 
-LogicalResult linearAttention(NodeImport &n) {
+/// The recurrence of states [batch, key heads, key size, value size] over the steps of a sequence.
+class LinearAttention {
+public:
+  explicit LinearAttention(NodeImport &n) : n(n) {}
+  LogicalResult run();
+
+private:
+  bool operands();
+  Value initial();
+  Values step(Value at, Values carried);
+  /// Each entry of dimension `axis`, whose size is known, `count` times in a row.
+  Value repeated(Value x, int64_t axis, int64_t count);
+
+  NodeImport &n;
+  CarriedWindow states{0};
+  int64_t heads = 0, keyHeads = 0, results = 0, keySize = 0, valueSize = 0;
+  double scale = 1;
+  Value batch, time;                        ///< tensor<1xi64>
+  Value queries, keys, values, decay, beta; ///< [time, batch, heads, …]
+};
+
+bool LinearAttention::operands() {
   Value q = n.in(0), k = n.in(1), v = n.in(2);
-  if (!q || !k || !v)
-    return failure();
-  int64_t heads = n.i("q_num_heads"), keyHeads = n.i("kv_num_heads");
+  if (!q || !k || !v || !states.read(n))
+    return false;
+  heads = n.i("q_num_heads"), keyHeads = n.i("kv_num_heads");
   std::string_view rule = n.s("update_rule");
   bool gated = rule == "gated" || rule == "gated_delta";
   bool delta = rule == "delta" || rule == "gated_delta";
   for (Value x : {q, k, v})
-    if (n.rank(x) != 3 || ShapedType::isDynamic(n.dim(x, 2)))
-      return n.unsupported("found operands that are not of rank 3, or of open "
-                           "hidden size");
-  if (heads < 1 || keyHeads < 1 || heads % keyHeads || n.dim(q, 2) % heads ||
-      n.dim(v, 2) % keyHeads || n.dim(k, 2) % keyHeads || gated != n.has(4) || delta != n.has(5))
-    return n.invalid("found heads, decay or beta that do not go with update "
-                     "rule \"" +
-                     Twine(rule) + "\"");
-  int64_t keySize = n.dim(q, 2) / heads;
-  int64_t valueSize = n.dim(v, 2) / keyHeads;
-  Value batch = n.sizeOf(q, 0), time = n.sizeOf(q, 1);
-  Value queries = perStep(n, q, heads), keys = perStep(n, k, keyHeads),
-        values = perStep(n, v, keyHeads);
-  Value decay = gated ? perStep(n, n.in(4), keyHeads) : Value();
-  Value beta;
-  if (delta) {
-    Value given = n.in(5);
-    if (!given)
-      return failure();
-    beta = n.widen(n.unsqueeze(n.transpose(given, {1, 0, 2}), {3}));
+    if (n.rank(x) != 3 || ShapedType::isDynamic(n.dim(x, 2))) {
+      (void)n.unsupported("found operands that are not of rank 3, or of open hidden size");
+      return false;
+    }
+  // ONNX's own operator has no more heads of keys than of queries.
+  bool isOnnx = n.node.domain.empty();
+  bool grouped = heads >= 1 && keyHeads >= 1 && n.dim(q, 2) % heads == 0 && n.dim(q, 2) > 0 &&
+                 (heads % keyHeads == 0 || (!isOnnx && keyHeads % heads == 0));
+  keySize = grouped ? n.dim(q, 2) / heads : 1;
+  // In com.microsoft's several states in a row may share a head of keys, too.
+  int64_t ownKeys = n.dim(k, 2) / keySize;
+  if (!grouped || n.dim(v, 2) % keyHeads || n.dim(k, 2) != ownKeys * keySize || ownKeys < 1 ||
+      keyHeads % ownKeys || (isOnnx && ownKeys != keyHeads) || gated != n.has(4) ||
+      delta != n.has(5) || (!gated && !delta && rule != "linear")) {
+    (void)n.invalid("found heads, decay or beta that do not go with update rule \"" + Twine(rule) +
+                    "\"");
+    return false;
   }
-  Value state = n.has(3) ? n.widen(n.in(3))
-                         : n.expandTo(n.like(queries, 0),
-                                      n.concat({batch, n.ints({keyHeads, keySize, valueSize})}, 0));
-  Type stateType = n.has(3) && n.in(3) ? n.element(n.in(3)) : n.element(q);
-  double scale = n.f("scale") != 0 ? n.f("scale") : 1 / std::sqrt(double(keySize));
-  int64_t repeats = heads / keyHeads;
-  Value outputs =
-      n.expandTo(n.like(queries, 0), n.concat({time, batch, n.ints({heads, valueSize})}, 0));
-  FailureOr<Values> made = buildLoop(
-      n, n.toScalar(time), {}, {state, outputs}, [&](Value at, Values args) -> FailureOr<Values> {
-        Value s = args[0];
-        Value key = n.unsqueeze(n.gather(keys, at, 0), {3});
-        Value value = n.gather(values, at, 0);
-        if (decay)
-          s = n.mul(s, n.exp(n.unsqueeze(n.gather(decay, at, 0), {3})));
-        if (delta) {
-          Value known = n.reduce(n.mul(s, key), "sum", {2}, false);
-          value = n.mul(n.gather(beta, at, 0), n.sub(value, known));
-        }
-        s = n.add(s, n.mul(key, n.unsqueeze(value, {2})));
-        Value seen = s;
-        if (repeats > 1) {
-          Value wide = n.expandTo(
-              n.unsqueeze(s, {2}),
-              n.concat({n.sizeOf(s, 0), n.ints({keyHeads, repeats, keySize, valueSize})}, 0));
-          seen =
-              n.reshapeTo(wide, n.concat({n.sizeOf(s, 0), n.ints({heads, keySize, valueSize})}, 0));
-        }
-        Value query = n.unsqueeze(n.gather(queries, at, 0), {3});
-        Value out = n.mul(n.reduce(n.mul(seen, query), "sum", {2}, false), scale);
-        return Values{s, writeEntry(n, args[1], at, out)};
+  results = std::max(heads, keyHeads);
+  valueSize = n.dim(v, 2) / keyHeads;
+  scale = n.f("scale") != 0 ? n.f("scale") : 1 / std::sqrt(double(keySize));
+  batch = n.sizeOf(q, 0), time = n.sizeOf(q, 1);
+  for (Value x : {k, v, gated ? n.in(4) : q, delta ? n.in(5) : q})
+    if (x != q && (!n.hasRank(x, 3, "operands") || !n.isAsLarge(x, 0, q, 0, "batches") ||
+                   !n.isAsLarge(x, 1, q, 1, "steps")))
+      return false;
+  queries = perStep(n, q, heads);
+  if (results > heads)
+    queries = repeated(queries, 2, results / heads);
+  keys = perStep(n, k, ownKeys);
+  if (keyHeads > ownKeys)
+    keys = repeated(keys, 2, keyHeads / ownKeys);
+  values = perStep(n, v, keyHeads);
+  if (gated) {
+    int64_t width = n.dim(n.in(4), 2);
+    if (width != keyHeads && width != keyHeads * keySize) {
+      (void)n.invalid("expected a decay for each head, or for each entry of its keys, got " +
+                      sizeText(width));
+      return false;
+    }
+    decay = perStep(n, n.in(4), keyHeads);
+  }
+  if (delta) {
+    if (int64_t width = n.dim(n.in(5), 2); width != 1 && !n.hasSize(n.in(5), 2, keyHeads, "beta"))
+      return false;
+    beta = n.widen(n.unsqueeze(n.transpose(n.in(5), {1, 0, 2}), {3}));
+  }
+  return queries && keys && values;
+}
+
+Value LinearAttention::initial() {
+  Value shape = n.concat({batch, n.ints({keyHeads, keySize, valueSize})}, 0);
+  if (!n.has(3))
+    return n.expandTo(n.like(queries, 0), shape);
+  Value given = states.before(n, 3);
+  if (!given || !n.hasRank(given, 4, "past_state") ||
+      !n.isAsLarge(given, 0, n.in(0), 0, "batches") ||
+      !n.hasSize(given, 1, keyHeads, "past_state") || !n.hasSize(given, 2, keySize, "past_state") ||
+      !n.hasSize(given, 3, valueSize, "past_state"))
+    return {};
+  return n.widen(given);
+}
+
+Value LinearAttention::repeated(Value x, int64_t axis, int64_t count) {
+  if (!x)
+    return {};
+  int64_t rank = n.rank(x);
+  Value wide = n.expandTo(
+      n.unsqueeze(x, {axis + 1}),
+      n.concat({n.shapeSlice(x, 0, axis + 1), n.ints({count}), n.shapeSlice(x, axis + 1, rank)},
+               0));
+  return n.reshapeTo(wide, n.concat({n.shapeSlice(x, 0, axis), n.ints({n.dim(x, axis) * count}),
+                                     n.shapeSlice(x, axis + 1, rank)},
+                                    0));
+}
+
+/// Carried: the state, the results, and where there is one the window of states.
+Values LinearAttention::step(Value at, Values carried) {
+  Value s = carried[0];
+  Value key = n.unsqueeze(n.gather(keys, at, 0), {3});
+  Value value = n.gather(values, at, 0);
+  if (decay)
+    s = n.mul(s, n.exp(n.unsqueeze(n.gather(decay, at, 0), {3})));
+  if (beta) {
+    Value known = n.reduce(n.mul(s, key), "sum", {2}, false);
+    value = n.mul(n.gather(beta, at, 0), n.sub(value, known));
+  }
+  s = n.add(s, n.mul(key, n.unsqueeze(value, {2})));
+  Value query = n.unsqueeze(n.gather(queries, at, 0), {3});
+  Value seen = results > keyHeads ? repeated(s, 1, results / keyHeads) : s;
+  Value out = n.mul(n.reduce(n.mul(seen, query), "sum", {2}, false), scale);
+  Values next{s, writeEntry(n, carried[1], at, out)};
+  if (states.window) {
+    // Entry 0 takes what is older than the window.
+    Value slot = n.add(n.sub(at, n.toScalar(time)), double(states.window + 1));
+    next.push_back(writeEntry(n, carried[2], n.maximum(slot, 0.0), s));
+  }
+  return next;
+}
+
+LogicalResult LinearAttention::run() {
+  if (!operands())
+    return failure();
+  Value state = initial();
+  if (!state)
+    return failure();
+  Type stateType = n.has(3) ? n.element(n.in(3)) : n.element(n.in(0));
+  Values carried{state, n.expandTo(n.like(queries, 0),
+                                   n.concat({time, batch, n.ints({results, valueSize})}, 0))};
+  if (states.window)
+    carried.push_back(n.expandTo(n.like(queries, 0),
+                                 n.concat({n.ints({states.window + 1}), n.shapeOf(state)}, 0)));
+  FailureOr<Values> made =
+      buildLoop(n, n.toScalar(time), {}, carried, [&](Value at, Values args) -> FailureOr<Values> {
+        return step(at, std::move(args));
       });
   if (failed(made))
     return failure();
   Value y = n.transpose((*made)[1], {1, 0, 2, 3});
-  y = n.reshapeTo(y, n.concat({batch, time, n.ints({heads * valueSize})}, 0));
-  return n.results({n.cast(y, n.element(q)), n.cast((*made)[0], stateType)});
+  y = n.reshapeTo(y, n.concat({batch, time, n.ints({results * valueSize})}, 0));
+  Value present = states.window ? n.slice((*made)[2], 0, 1, states.window + 1) : (*made)[0];
+  return n.results({n.cast(y, n.element(n.in(0))), n.cast(present, stateType)});
 }
+
+LogicalResult linearAttention(NodeImport &n) { return LinearAttention(n).run(); }
 
 /// Attention whose scores and probabilities go through graphs of the model.
 LogicalResult flexAttention(NodeImport &n) {
@@ -274,6 +509,8 @@ constexpr std::string_view training = "ai.onnx.preview.training";
 constexpr OperatorImport table[] = {
     {"", "CausalConvWithState", 27, 0, causalConv},
     {"", "LinearAttention", 27, 0, linearAttention},
+    {"com.microsoft", "CausalConvWithState", 1, 0, causalConv},
+    {"com.microsoft", "LinearAttention", 1, 0, linearAttention},
     {"ai.onnx.preview", "FlexAttention", 1, 0, flexAttention},
     {training, "Adagrad", 1, 0, adagrad},
     {training, "Adam", 1, 0, adam},

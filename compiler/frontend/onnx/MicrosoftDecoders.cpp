@@ -1,0 +1,289 @@
+//===- MicrosoftDecoders.cpp - com.microsoft's parts of decoders ----------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What stands around attention in decoders: gates, routers of experts, several
+// residual streams, hashes of words.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/frontend/onnx/Activations.h"
+#include "compiler/frontend/onnx/Microsoft.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::onnx;
+
+namespace {
+
+/// The gates of a linear attention: how much of the state stays, and how much is written.
+LogicalResult linearAttentionGate(NodeImport &n) {
+  Value a = n.in(0), bias = n.in(1), factor = n.in(2);
+  if (!a || !n.hasRank(a, 3, "decay") || !n.hasOneEach(bias, a, 2, "dt_bias") ||
+      !n.hasOneEach(factor, a, 2, "decay_scale"))
+    return failure();
+  Value decay = n.mul(softplus(n, n.add(n.widen(a), bias)), factor);
+  Value beta;
+  if (n.wants(1)) {
+    if (!n.has(3))
+      return n.invalid("found the output beta without the input b");
+    if (!n.isSameShape(n.in(3), a, "b"))
+      return failure();
+    beta = n.cast(n.op<LogisticOp>(n.widen(n.in(3))), n.element(a));
+  }
+  return n.results({n.cast(decay, n.element(a)), beta});
+}
+
+LogicalResult gatedAdd(NodeImport &n) {
+  Value x = n.in(0), y = n.in(1), gate = n.in(2);
+  if (!x || !y || !gate)
+    return failure();
+  if (n.has(3))
+    return n.unsupported("expected a gate for each row, got the input gate_weight");
+  int64_t last = n.rank(x) - 1;
+  if (last < 0)
+    return n.invalid("expected rows, got a scalar");
+  if (!n.hasRank(gate, last + 1, "gate") || !n.isSameShape(y, x, "Y") ||
+      !n.hasSize(gate, last, 1, "gate"))
+    return failure();
+  for (int64_t axis = 0; axis < last; ++axis)
+    if (!n.isAsLarge(gate, axis, x, axis, "gate"))
+      return failure();
+  return n.result(n.add(x, n.mul(y, gate))); // rounded in between, as the definition says
+}
+
+//===----------------------------------------------------------------------===//
+// Routers
+//===----------------------------------------------------------------------===//
+
+/// Scores of experts, and those that a token goes to: the best of the best groups.
+class GroupRouter {
+public:
+  explicit GroupRouter(NodeImport &n) : n(n) {}
+  LogicalResult run();
+
+private:
+  bool scores();
+  /// Whether each of [tokens, of] is among the `count` largest of its row.
+  Value among(Value x, int64_t count, int64_t of);
+  Value bestOf(Value x, int64_t count, size_t result);
+
+  NodeImport &n;
+  int64_t experts = 0;
+  Value likely, ranked; ///< f32 [tokens, experts], the latter with the experts' biases
+};
+
+bool GroupRouter::scores() {
+  Value logits = n.in(0), bias = n.in(1);
+  if (!logits || !bias)
+    return false;
+  Value wide = n.widen(logits);
+  if (n.has(2)) {
+    if (!n.hasRank(logits, 2, "activations") || !n.hasRank(n.in(2), 2, "projection_weight"))
+      return false;
+    wide = n.matmul(wide, n.transpose(n.widen(n.in(2)), {1, 0}));
+  }
+  experts = n.rank(wide) > 0 ? n.dim(wide, n.rank(wide) - 1) : ShapedType::kDynamic;
+  if (ShapedType::isDynamic(experts)) {
+    (void)n.unsupported("found logits of an open number of experts");
+    return false;
+  }
+  if (!n.hasEntries(bias, experts, "expert_bias"))
+    return false;
+  likely = n.op<LogisticOp>(n.reshape(wide, {-1, experts}));
+  ranked = n.add(likely, bias);
+  return true;
+}
+
+Value GroupRouter::bestOf(Value x, int64_t count, size_t result) {
+  Operation *best = n.multi<TopKOp, 2>(x, n.ints({count}), n.number(n.rank(x) - 1), n.flag(true),
+                                       n.flag(true), n.typeAttr(n.b.getI64Type()));
+  return best ? best->getResult(result) : Value();
+}
+
+Value GroupRouter::among(Value x, int64_t count, int64_t of) {
+  Value chosen = n.unsqueeze(bestOf(x, count, 1), {2});
+  Value place = n.op<IotaOp>(n.ints({of}), n.number(0), n.typeAttr(n.b.getI64Type()));
+  return n.reduce(n.compare("eq", chosen, place), "any", {1}, false);
+}
+
+LogicalResult GroupRouter::run() {
+  if (!scores())
+    return failure();
+  if (n.wants(1) || n.wants(2))
+    return n.wants(0) ? n.invalid("found router_probs beside full scores")
+                      : n.results({Value(), ranked, likely});
+  int64_t groups = intOr(n, "n_group", 1), kept = intOr(n, "topk_group", 1);
+  int64_t count = n.i("top_k"), summed = intOr(n, "group_topk", 2);
+  if (groups < 1 || experts % groups || kept < 1 || kept > groups || count < 1 ||
+      count > experts / groups * kept || summed < 1)
+    return n.invalid("found numbers of groups and experts that do not go with " + Twine(experts) +
+                     " experts");
+  Value open = ranked;
+  Value least = n.scalar(n.element(ranked), -std::numeric_limits<double>::infinity());
+  if (kept < groups) {
+    int64_t size = experts / groups;
+    Value grouped = n.reshape(ranked, {-1, groups, size});
+    Value best = n.reduce(bestOf(grouped, std::min(summed, size), 0), "sum", {2}, false);
+    Value allowed = n.unsqueeze(among(best, kept, groups), {2});
+    open = n.reshape(n.select(allowed, grouped, least), {-1, experts});
+  }
+  Value score = n.op<LogOp>(n.maximum(likely, 1e-20));
+  Value sentinel = n.scalar(n.element(score), realOr(n, "router_sentinel", -10000));
+  Value routed = n.select(among(open, count, experts), score, sentinel);
+  return n.result(n.cast(routed, n.element(n.in(0))));
+}
+
+LogicalResult groupRouter(NodeImport &n) { return GroupRouter(n).run(); }
+
+//===----------------------------------------------------------------------===//
+// Residual streams
+//===----------------------------------------------------------------------===//
+
+/// Streams [..., streams, hidden] in f32 or wider, of the input 0 that may have the last two
+/// dimensions as one (`num_branches` says how many there are).
+Value apart(NodeImport &n, Value x) {
+  int64_t count = intOr(n, "num_branches", 0), rank = n.rank(x);
+  if (!x || (count == 0 && rank >= 2))
+    return n.widen(x);
+  if (!n.isStep(count) || rank < 1) {
+    (void)n.invalid("expected streams of two dimensions, or of a number of branches, got rank " +
+                    Twine(rank));
+    return {};
+  }
+  if (!n.isMultiple(x, rank - 1, count, "branches"))
+    return {};
+  Value hidden = n.div(n.sizeOf(x, rank - 1), double(count));
+  return n.widen(
+      n.reshapeTo(x, n.concat({n.shapeSlice(x, 0, rank - 1), n.ints({count}), hidden}, 0)));
+}
+
+/// A gate of [..., streams], [..., streams, 1 or hidden] or [..., streams·hidden] as one that
+/// multiplies streams `x`.
+Value gateOf(NodeImport &n, Value gate, Value x) {
+  if (!gate || !x)
+    return {};
+  gate = n.widen(gate);
+  int64_t rank = n.rank(x);
+  if (n.rank(gate) == rank - 1) {
+    int64_t streams = n.dim(x, rank - 2), given = n.dim(gate, rank - 2);
+    if (ShapedType::isDynamic(streams) || ShapedType::isDynamic(given)) {
+      (void)n.unsupported("found a gate or streams whose number is open");
+      return {};
+    }
+    gate = given == streams ? n.unsqueeze(gate, {rank - 1}) : n.reshapeTo(gate, n.shapeOf(x));
+  }
+  return n.stretchesTo(gate, x, "gate") ? gate : Value();
+}
+
+LogicalResult branchwiseRmsNorm(NodeImport &n) {
+  Value x = n.in(0), streams = apart(n, x);
+  if (!streams)
+    return failure();
+  int64_t rank = n.rank(streams);
+  Value square = n.reduce(n.mul(streams, streams), "mean", {rank - 1}, true);
+  Value y = n.mul(streams, n.op<RsqrtOp>(n.add(square, realOr(n, "epsilon", 1e-5))));
+  if (n.has(1)) {
+    Value scale = n.widen(n.in(1));
+    if (n.rank(scale) == 1) {
+      int64_t given = n.dim(scale, 0), hidden = n.dim(streams, rank - 1);
+      if (ShapedType::isDynamic(given) || ShapedType::isDynamic(hidden))
+        return n.unsupported("found a scale or rows of open size");
+      if (given != hidden)
+        scale = n.reshapeTo(scale, n.shapeSlice(streams, rank - 2, rank));
+    }
+    if (!n.stretchesTo(scale, y, "scale"))
+      return failure();
+    y = n.mul(y, scale);
+  }
+  return n.result(n.cast(n.reshapeTo(y, n.shapeOf(x)), n.element(x)));
+}
+
+LogicalResult streamsToOne(NodeImport &n) {
+  Value x = apart(n, n.in(0)), gate = gateOf(n, n.in(1), x);
+  if (!gate)
+    return failure();
+  Value y = n.reduce(n.mul(x, gate), "sum", {n.rank(x) - 2}, false);
+  return n.result(n.cast(n.mul(y, realOr(n, "reduction_scale", 1)), n.element(n.in(0))));
+}
+
+LogicalResult oneToStreams(NodeImport &n) {
+  Value x = apart(n, n.in(0)), block = n.widen(n.in(1));
+  if (!x || !block || !n.hasRank(block, n.rank(x) - 1, "block_output"))
+    return failure();
+  Value gate = gateOf(n, n.in(2), x);
+  if (!gate)
+    return failure();
+  Value mixed = x;
+  if (n.has(3)) { // [..., from, to]
+    Value mix = n.widen(n.in(3));
+    int64_t rank = n.rank(x);
+    if (!n.hasRank(mix, rank, "stream_mix") ||
+        !n.isAsLarge(mix, rank - 1, x, rank - 2, "stream_mix"))
+      return failure();
+    SmallVector<int64_t> turned = axesFrom(0, rank);
+    std::swap(turned[rank - 1], turned[rank - 2]);
+    mixed = n.matmul(n.transpose(mix, turned), x);
+  }
+  Value y = n.add(mixed, n.mul(gate, n.unsqueeze(block, {n.rank(x) - 2})));
+  if (!n.stretchesTo(y, x, "streams"))
+    return failure();
+  return n.result(n.cast(n.reshapeTo(y, n.shapeOf(n.in(0))), n.element(n.in(0))));
+}
+
+/// How well a token's keys go with its state opens the gate of a value that all streams share.
+LogicalResult engramGate(NodeImport &n) {
+  Value key = n.in(0), query = n.in(1), value = n.in(2);
+  if (!key || !query || !value || !n.hasRank(key, 4, "key") ||
+      !n.isSameShape(query, key, "query") || !n.hasRank(value, 3, "value"))
+    return failure();
+  double epsilon = realOr(n, "epsilon", 1e-5);
+  auto normed = [&](Value x, size_t scale) -> Value {
+    Value factor = n.in(scale);
+    if (!n.hasRank(factor, 2, "scale") || !n.isAsLarge(factor, 0, key, 2, "scale") ||
+        !n.isAsLarge(factor, 1, key, 3, "scale"))
+      return {};
+    return simplifiedNorm(n, n.widen(x), n.widen(factor), epsilon, 3);
+  };
+  Value keys = normed(key, 3), queries = normed(query, 4);
+  if (!keys || !queries)
+    return failure();
+  Value size = n.cast(n.sizeOf(key, 3), n.element(keys));
+  Value dot = n.div(n.reduce(n.mul(keys, queries), "sum", {3}, true), n.sqrt(n.toScalar(size)));
+  Value root = n.sqrt(n.maximum(n.op<AbsOp>(dot), 1e-6));
+  Value gate = n.op<LogisticOp>(n.mul(n.op<SignOp>(dot), root));
+  Value y = n.mul(gate, n.widen(n.unsqueeze(value, {2})));
+  if (!n.isSameShape(n.unsqueeze(value, {2}), key, "value", 3))
+    return failure();
+  Value after;
+  if (n.wants(1)) {
+    if (!n.has(5))
+      return n.invalid("found the output gated_value_normed without the input conv_norm_scale");
+    after = normed(y, 5);
+    if (!after)
+      return failure();
+    after = n.cast(after, n.element(key));
+  }
+  return n.results({n.cast(y, n.element(key)), after});
+}
+
+constexpr std::string_view microsoft = "com.microsoft";
+
+constexpr OperatorImport table[] = {
+    {microsoft, "BranchwiseRMSNorm", 1, 0, branchwiseRmsNorm},
+    {microsoft, "EngramGate", 1, 0, engramGate},
+    {microsoft, "GatedAdd", 1, 0, gatedAdd},
+    {microsoft, "HyperConnectionPostMix", 1, 0, oneToStreams},
+    {microsoft, "HyperConnectionPreMix", 1, 0, streamsToOne},
+    {microsoft, "LinearAttentionGate", 1, 0, linearAttentionGate},
+    {microsoft, "MoEGroupRouter", 1, 0, groupRouter},
+};
+
+} // namespace
+
+ArrayRef<OperatorImport> weir::onnx::microsoftDecoderImports() { return table; }
