@@ -296,7 +296,7 @@ class Draw(shapes.Operands):
         return [cut, total - cut]
 
     def equation(self):
-        out = self.draw_terms(self.pick([1, 2, 2, 3]), "abcde")
+        out = self.draw_terms(self.pick([1, 2, 2, 3]), "abcde", 0.25)
         return (",".join(self.terms) + ("->" + out if self.random.random() < 0.8 else "")).encode()
 
     # Types -----------------------------------------------------------------------

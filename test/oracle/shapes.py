@@ -142,9 +142,9 @@ class Operands:
 
     # Einsum ----------------------------------------------------------------------
 
-    def draw_terms(self, count, letters):
+    def draw_terms(self, count, letters, stretches=0.0):
         """Terms of an equation, and a result: few letters are there twice, few terms have an
-        ellipsis."""
+        ellipsis. Of as many cases as `stretches` says, letters are 1 beside larger ones."""
         random, terms = self.random, []
         has_ellipsis, repeats = random.random() < 0.25, random.random() < 0.15
         for _ in range(count):
@@ -159,13 +159,19 @@ class Operands:
                 if term is out or random.random() < 0.7:
                     term.insert(self.pick([0, 0, len(term), int(random.integers(len(term) + 1))]), "...")
         self.terms = ["".join(term) for term in terms]
+        self.stretches = random.random() < stretches
         return "".join(out)
 
     def term_shape(self, term):
-        shape = []
+        shape, drawn = [], {}
         for part in re.findall(r"\.\.\.|.", term):
-            shape += values.thinned(self.random, self.list("B")) if part == "..." else \
-                [self.size(part.upper())]
+            if part == "...":
+                shape += values.thinned(self.random, self.list("B"))
+                continue
+            if part not in drawn:
+                is_one = self.stretches and self.random.random() < 0.3
+                drawn[part] = 1 if is_one else self.size(part.upper())
+            shape.append(drawn[part])
         return shape
 
     def bind_term(self, term, shape):

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/frontend/Loops.h"
 #include "compiler/frontend/onnx/NodeImport.h"
 
 using namespace mlir;
@@ -87,6 +88,7 @@ private:
   bool expand(std::string &labels, int64_t rank);
   bool requireSame(const Term &x, size_t i, const Term &y, size_t j);
   bool diagonals(Term &term);
+  bool stretch(Term &x, Term &y, const std::string &labels);
   Term contract(Term x, Term y, const std::string &kept);
   Value broadcastProduct(const Term &x, const Term &y, const std::string &batch,
                          const std::string &freeX, const std::string &freeY);
@@ -226,6 +228,39 @@ Value Einsum::broadcastProduct(const Term &x, const Term &y, const std::string &
                0));
 }
 
+/// Dimensions of `labels`, each of which is 1 on one side or of one size on both, brought to
+/// one size in the run; where they are of one already, nothing is copied.
+bool Einsum::stretch(Term &x, Term &y, const std::string &labels) {
+  Value isSame;
+  for (char label : labels) {
+    Value same = n.compare("eq", n.toScalar(n.sizeOf(x.v, x.labels.find(label))),
+                           n.toScalar(n.sizeOf(y.v, y.labels.find(label))));
+    isSame = isSame ? n.op<AndOp>(isSame, same) : same;
+  }
+  auto stretched = [&](const Term &own, const Term &other) {
+    SmallVector<Value> sizes;
+    for (auto [i, label] : llvm::enumerate(own.labels)) {
+      Value size = n.sizeOf(own.v, i);
+      if (labels.find(label) != std::string::npos) {
+        Value beside = n.sizeOf(other.v, other.labels.find(label));
+        size = n.select(n.compare("eq", size, 1), beside, size);
+      }
+      sizes.push_back(size);
+    }
+    return n.expandTo(own.v, n.concat(sizes, 0));
+  };
+  auto made = frontend::buildIf(
+      n, isSame, [&]() -> FailureOr<frontend::Values> { return frontend::Values{x.v, y.v}; },
+      [&]() -> FailureOr<frontend::Values> {
+        return frontend::Values{stretched(x, y), stretched(y, x)};
+      });
+  if (failed(made))
+    return false;
+  x.v = (*made)[0];
+  y.v = (*made)[1];
+  return x.v && y.v;
+}
+
 Term Einsum::contract(Term x, Term y, const std::string &kept) {
   drop(x, kept + y.labels);
   drop(y, kept + x.labels);
@@ -245,26 +280,30 @@ Term Einsum::contract(Term x, Term y, const std::string &kept) {
     }
   }
   SmallVector<int64_t> xBatch, yBatch, xContract, yContract;
-  std::string batch, freeX, freeY;
+  std::string batch, freeX, freeY, openBatch, openSummed;
   bool broadcasts = false; // an ellipsis may, in the run
   for (auto [i, label] : llvm::enumerate(x.labels)) {
     size_t at = y.labels.find(label);
     if (at == std::string::npos) {
       freeX += label;
-    } else if (kept.find(label) != std::string::npos) {
-      batch += label;
-      xBatch.push_back(i);
-      yBatch.push_back(at);
-      broadcasts |= label <= 30 &&
-                    (ShapedType::isDynamic(n.dim(x.v, i)) || ShapedType::isDynamic(n.dim(y.v, at)));
-    } else {
-      xContract.push_back(i);
-      yContract.push_back(at);
+      continue;
     }
+    bool isOpen = ShapedType::isDynamic(n.dim(x.v, i)) || ShapedType::isDynamic(n.dim(y.v, at));
+    bool isBatch = kept.find(label) != std::string::npos;
+    if (isBatch)
+      batch += label;
+    (isBatch ? xBatch : xContract).push_back(i);
+    (isBatch ? yBatch : yContract).push_back(at);
+    if (isOpen)
+      (isBatch ? openBatch : openSummed) += label;
+    broadcasts |= isOpen && isBatch && label <= 30;
   }
   for (char label : y.labels)
     if (x.labels.find(label) == std::string::npos)
       freeY += label;
+  if (std::string open = openSummed + (broadcasts ? "" : openBatch);
+      !open.empty() && !stretch(x, y, open))
+    return {};
   if (broadcasts)
     return {broadcastProduct(x, y, batch, freeX, freeY), batch + freeX + freeY};
   Value v = n.op<DotGeneralOp>(x.v, y.v, n.list(xBatch), n.list(yBatch), n.list(xContract),
