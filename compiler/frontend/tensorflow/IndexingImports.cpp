@@ -15,21 +15,39 @@ using namespace mlir;
 using namespace weir;
 using namespace weir::tf;
 
-/// Slices along an axis that the program computes: the operand is seen as what
-/// lies before the axis, the axis, and what lies behind it.
-static LogicalResult gatherAt(NodeImport &n, Value x, Value indices, Value given) {
-  int64_t rank = n.rank(x), added = n.rank(indices);
-  if (rank < 1)
-    return n.invalid("found a scalar to gather from");
-  Value axis = runtimeAxis(n, given, rank), shape = n.shapeOf(x);
-  Value place = n.ints(axesFrom(0, rank)), one = n.intScalar(1);
+/// What lies before an axis that the program computes (scalar i64, behind the first `batch`
+/// dimensions), the axis, and what lies behind it: three dimensions after those of the batch.
+static Value seenAround(NodeImport &n, Value x, Value axis, int64_t batch = 0) {
+  int64_t rank = n.rank(x);
+  Value place = n.ints(axesFrom(batch, rank)), shape = n.shapeSlice(x, batch, rank);
   auto product = [&](StringRef predicate) {
-    Value sizes = n.select(n.compare(predicate, place, axis), shape, one);
+    Value sizes = n.select(n.compare(predicate, place, axis), shape, n.intScalar(1));
     return n.reduce(sizes, "prod", {0}, true);
   };
-  Value seen = n.reshapeTo(x, n.concat({product("lt"), product("eq"), product("gt")}, 0));
-  Value flat = n.reshape(indices, {-1});
-  Value rows = n.op<GatherOp>(seen, flat, n.number(1), n.number(0), n.flag(false));
+  SmallVector<Value> sizes = {product("lt"), product("eq"), product("gt")};
+  if (batch > 0)
+    sizes.insert(sizes.begin(), n.shapeSlice(x, 0, batch));
+  return n.reshapeTo(x, n.concat(sizes, 0));
+}
+
+/// Slices along an axis that the program computes, behind the first `batch` dimensions, which the
+/// indices have, too.
+static LogicalResult gatherAt(NodeImport &n, Value x, Value indices, Value given, int64_t batch) {
+  int64_t rank = n.rank(x) - batch, added = n.rank(indices) - batch;
+  if (batch < 0 || rank < 1 || added < 0)
+    return n.invalid("found " + Twine(batch) + " batch dimensions, to gather from rank " +
+                     Twine(n.rank(x)) + " by indices of rank " + Twine(n.rank(indices)));
+  Value axis = runtimeAxis(n, given, n.rank(x)), shape = n.shapeSlice(x, batch, batch + rank);
+  if (batch > 0)
+    require(n, n.compare("ge", axis, static_cast<double>(batch)),
+            "the axis is one of the batch's dimensions");
+  Value picked = n.shapeSlice(indices, batch, batch + added);
+  Value flat = n.reshapeTo(
+      indices,
+      n.concat({n.shapeSlice(indices, 0, batch), n.sizeProduct(indices, batch, batch + added)}, 0));
+  Value rows = n.op<GatherOp>(seenAround(n, x, axis, batch), flat, n.number(batch + 1),
+                              n.number(batch), n.flag(false));
+  axis = n.sub(axis, static_cast<double>(batch));
   // Sizes of the result: the indices' in the place of the axis'.
   Value to = n.ints(axesFrom(0, rank - 1 + added));
   Value end = n.add(axis, static_cast<double>(added));
@@ -37,8 +55,8 @@ static LogicalResult gatherAt(NodeImport &n, Value x, Value indices, Value given
       n.select(n.compare("lt", to, axis), to,
                n.select(n.compare("lt", to, end), n.add(n.sub(to, axis), static_cast<double>(rank)),
                         n.sub(to, static_cast<double>(added - 1))));
-  Value sizes = n.gather(n.concat({shape, n.shapeOf(indices)}, 0), source, 0);
-  return n.result(n.reshapeTo(rows, sizes));
+  Value sizes = n.gather(n.concat({shape, picked}, 0), source, 0);
+  return n.result(n.reshapeTo(rows, n.concat({n.shapeSlice(x, 0, batch), sizes}, 0)));
 }
 
 static LogicalResult gather(NodeImport &n) {
@@ -47,15 +65,15 @@ static LogicalResult gather(NodeImport &n) {
     return failure();
   int64_t axis = 0, batch = 0;
   if (n.node.op == "GatherV2") {
-    if (n.in(2) && !n.knownInts(2) && n.i("batch_dims") == 0)
-      return gatherAt(n, x, indices, n.in(2));
+    batch = n.i("batch_dims");
+    if (batch < 0)
+      batch += n.rank(indices);
+    if (n.in(2) && !n.knownInts(2))
+      return gatherAt(n, x, indices, n.in(2), batch);
     std::optional<int64_t> given = n.constantAxis(2, n.rank(x));
     if (!given)
       return failure();
     axis = *given;
-    batch = n.i("batch_dims");
-    if (batch < 0)
-      batch += n.rank(indices);
   }
   if (batch < 0 || batch > axis || batch > n.rank(indices))
     return n.invalid("found " + Twine(batch) + " batch dimensions");
@@ -223,13 +241,38 @@ static Value hashedAs(NodeImport &n, Value x, bool zerosDiffer) {
   return n.select(n.op<IsNanOp>(x), place, key);
 }
 
+/// The axis of UniqueV2 that the program computes, a scalar; null after a report, and where slices
+/// of a vector are its elements all the same.
+static FailureOr<Value> axisOfUnique(NodeImport &n, int64_t rank) {
+  Value given = n.in(1);
+  Value count = n.sizeOf(given, 0);
+  if (rank == 0 || n.rank(given) != 1 || !count)
+    return n.invalid("expected an axis in a vector of one element or none, got rank " +
+                     Twine(n.rank(given)) + ", for a tensor of rank " + Twine(rank));
+  if (rank == 1) {
+    require(n, n.compare("le", count, 1), "more than one axis");
+    require(n, n.op<AndOp>(n.compare("ge", given, -1), n.compare("le", given, 0)),
+            "an axis is out of range");
+    return Value();
+  }
+  require(n, n.compare("eq", count, 1),
+          "no axis, or more than one, for a tensor that is no vector");
+  return runtimeAxis(n, given, rank);
+}
+
 static LogicalResult unique(NodeImport &n) {
-  Value x = n.in(0);
+  Value x = n.in(0), fed;
   Type index = n.elementAttr("out_idx");
   if (!x || !index)
     return failure();
-  int64_t axis = -1;
-  if (n.node.op == "UniqueV2" || n.node.op == "UniqueWithCountsV2") {
+  int64_t axis = -1, rank = n.rank(x);
+  bool hasAxis = n.node.op == "UniqueV2" || n.node.op == "UniqueWithCountsV2";
+  if (hasAxis && n.in(1) && !n.knownInts(1) && n.dim(n.in(1), 0) != 0) {
+    FailureOr<Value> at = axisOfUnique(n, rank);
+    if (failed(at))
+      return failure();
+    fed = *at;
+  } else if (hasAxis) {
     auto given = n.constantInts(1);
     if (!given)
       return failure();
@@ -237,25 +280,32 @@ static LogicalResult unique(NodeImport &n) {
       return n.invalid("expected an axis in a vector of one element or none, got " +
                        Twine(given->size()) + " in rank " + Twine(n.rank(n.in(1))));
     if (!given->empty()) {
-      auto checked = n.axis(given->front(), n.rank(x));
+      auto checked = n.axis(given->front(), rank);
       if (!checked)
         return failure();
-      axis = n.rank(x) > 1 ? *checked : -1;
+      axis = rank > 1 ? *checked : -1;
     }
   }
-  if (axis < 0 && n.rank(x) != 1)
-    return n.invalid("expected a vector where there is no axis, got rank " + Twine(n.rank(x)));
+  if (fed)
+    axis = 1;
+  if (axis < 0 && rank != 1)
+    return n.invalid("expected a vector where there is no axis, got rank " + Twine(rank));
+  Value seen = fed ? seenAround(n, x, fed) : x;
   // Halves are hashed by their bits; slices are compared.
   bool isHashed = n.isFloat(x);
-  Value keys = isHashed ? hashedAs(n, x, axis < 0 && isHalf(n.element(x))) : x;
+  Value keys = isHashed ? hashedAs(n, seen, axis < 0 && isHalf(n.element(x))) : seen;
   Operation *made =
       keys ? n.multi<UniqueOp, 4>(keys, n.number(axis), n.flag(false), n.typeAttr(index)) : nullptr;
   if (!made)
     return failure();
   Value distinct = made->getResult(0);
   if (isHashed)
-    distinct =
-        n.gather(axis < 0 ? n.reshape(x, {-1}) : x, made->getResult(1), std::max<int64_t>(axis, 0));
+    distinct = n.gather(axis < 0 ? n.reshape(seen, {-1}) : seen, made->getResult(1),
+                        std::max<int64_t>(axis, 0));
+  if (fed) {
+    Value isAxis = n.compare("eq", n.ints(axesFrom(0, rank)), fed);
+    distinct = n.reshapeTo(distinct, n.select(isAxis, n.sizeOf(distinct, 1), n.shapeOf(x)));
+  }
   SmallVector<Value> values = {distinct, made->getResult(2)};
   if (n.node.op.find("Counts") != std::string_view::npos)
     values.push_back(made->getResult(3));

@@ -273,7 +273,7 @@ static LogicalResult split(NodeImport &n) {
   int64_t parts = n.i("num_split");
   if (n.in(0) && !n.knownInts(0)) {
     // Of every dimension all, but of that one a part.
-    Value flags = axisFlags(n, n.in(0), n.rank(x)), shape = n.shapeOf(x);
+    Value flags = axisFlags(n, n.reshape(n.in(0), {1}), n.rank(x)), shape = n.shapeOf(x);
     if (parts <= 0 || !flags)
       return n.invalid("found " + Twine(parts) + " parts");
     Value each = n.div(shape, n.intScalar(parts));
@@ -316,22 +316,37 @@ static LogicalResult split(NodeImport &n) {
   return success();
 }
 
-/// Parts whose sizes the program computes, tensor<k x i64>; -1 is what is left.
-static LogicalResult splitAt(NodeImport &n, Value x, int64_t axis, Value sizes) {
+/// Parts whose sizes the program computes, tensor<k x i64>; -1 is what is left. Without an axis
+/// that is known, the run says which it is.
+static LogicalResult splitAt(NodeImport &n, Value x, std::optional<int64_t> axis, Value sizes) {
+  Value flags = axis ? Value() : axisFlags(n, n.reshape(n.in(2), {1}), n.rank(x)),
+        shape = n.shapeOf(x);
+  if (!axis && (!flags || n.rank(x) == 0))
+    return n.invalid("found a tensor of rank " + Twine(n.rank(x)) + " to split");
+  Value whole = axis ? n.sizeOf(x, *axis)
+                     : n.reduce(n.select(flags, shape, n.intScalar(0)), "sum", {0}, true);
   Value isOpen = n.compare("eq", sizes, -1);
   Value known = n.select(isOpen, n.like(sizes, 0), sizes);
-  Value left = n.sub(n.sizeOf(x, axis), n.reduce(known, "sum", {0}, true));
+  Value left = n.sub(whole, n.reduce(known, "sum", {0}, true));
+  require(n, n.compare("le", n.reduce(n.cast(isOpen, n.b.getI64Type()), "sum", {0}, true), 1),
+          "one size may be what is left, not several");
   sizes = n.select(isOpen, left, sizes);
   require(n, n.compare("eq", n.sizeOf(sizes, 0), n.ints({n.i("num_split")})),
           "as many sizes as parts are wanted");
   require(n, n.compare("ge", sizes, 0), "a part has a negative size");
-  require(n, n.compare("eq", n.reduce(sizes, "sum", {0}, true), n.sizeOf(x, axis)),
+  require(n, n.compare("eq", n.reduce(sizes, "sum", {0}, true), whole),
           "the sizes of the parts are not that of the whole");
   Value ends = n.op<CumulativeOp>(sizes, n.text("sum"), n.number(0), n.flag(false), n.flag(false));
   Value starts = n.sub(ends, sizes);
+  IntVector axes = axis ? IntVector{*axis} : axesFrom(0, n.rank(x));
   for (int64_t i = 0; i < n.i("num_split"); ++i) {
-    Value part = n.op<SliceOp>(x, n.slice(starts, 0, i, i + 1), n.slice(ends, 0, i, i + 1),
-                               n.ints({1}), n.list({axis}), n.flag(true));
+    Value start = n.slice(starts, 0, i, i + 1), end = n.slice(ends, 0, i, i + 1);
+    if (flags) {
+      start = n.select(flags, start, n.intScalar(0));
+      end = n.select(flags, end, shape);
+    }
+    Value part =
+        n.op<SliceOp>(x, start, end, n.ints(IntVector(axes.size(), 1)), n.list(axes), n.flag(true));
     if (!part)
       return failure();
     n.made.emplace_back(part);
@@ -343,6 +358,8 @@ static LogicalResult splitV(NodeImport &n) {
   Value x = n.in(0), given = n.in(1);
   if (!x || !given)
     return failure();
+  if (n.in(2) && !n.knownInts(2))
+    return splitAt(n, x, std::nullopt, n.toI64(given));
   std::optional<int64_t> axis = n.constantAxis(2, n.rank(x));
   std::optional<IntVector> sizes = n.knownInts(1);
   if (!axis)
