@@ -30,10 +30,6 @@ std::optional<Diagonals> weir::tf::readDiagonals(NodeImport &n, size_t k) {
                     (n.rank(given) == 1 ? " with " + Twine(count) + " numbers" : Twine()));
     return std::nullopt;
   }
-  if (ShapedType::isDynamic(count)) {
-    (void)n.unsupported("found a k of an open number of bounds; one or two are supported");
-    return std::nullopt;
-  }
   if (auto known = constantIntegers(given)) {
     if (known->back() < known->front()) {
       (void)n.invalid("found bounds of diagonals that are not ordered");
@@ -44,11 +40,17 @@ std::optional<Diagonals> weir::tf::readDiagonals(NodeImport &n, size_t k) {
     diagonals.isOne = known->front() == known->back();
     return diagonals;
   }
-  Value bounds = n.reshape(n.toI64(given), {count});
+  Value bounds = n.reshape(n.toI64(given), {-1});
+  if (ShapedType::isDynamic(count)) {
+    Value size = n.sizeOf(bounds, 0);
+    require(n, n.op<AndOp>(n.compare("ge", size, 1), n.compare("le", size, 2)),
+            "k is neither a diagonal nor two bounds");
+  }
   diagonals.low = n.pick(bounds, 0, 0);
-  diagonals.high = n.pick(bounds, 0, count - 1);
+  diagonals.high = n.pick(bounds, 0, -1);
   diagonals.isOne = count == 1;
-  if (!diagonals.isOne)
+  diagonals.isOneOrBand = !diagonals.isOne;
+  if (diagonals.isOneOrBand)
     require(n, n.compare("le", diagonals.low, diagonals.high),
             "bounds of diagonals are not ordered");
   return diagonals;

@@ -19,6 +19,8 @@ struct Diagonals {
   Value rows, columns, low, high;
   /// Whether there is one: known, or that k has one number.
   bool isOne = true;
+  /// Whether only the run knows if there is one, or a band.
+  bool isOneOrBand = false;
   bool superLeft = true, subLeft = true;
 };
 

@@ -45,6 +45,15 @@ static Value ifOpen(NodeImport &n, Value size, Value yes, Value no) {
   return n.select(n.compare("eq", size, -1), yes, no);
 }
 
+/// [matrices, packed elements] of one diagonal a row, or of bands of as many as the dimension
+/// before the last has.
+static Value bandsOf(NodeImport &n, Value x, Value isOne) {
+  int64_t rank = n.rank(x);
+  Value rows = n.sizeOf(x, rank - 2), columns = n.sizeOf(x, rank - 1), one = n.ints({1});
+  Value batch = n.mul(n.sizeProduct(x, 0, rank - 2), n.select(isOne, rows, one));
+  return n.reshapeTo(x, n.concat({batch, n.mul(n.select(isOne, one, rows), columns)}, 0));
+}
+
 /// Vectors, or packed diagonals, become diagonals of matrices.
 static LogicalResult matrixDiag(NodeImport &n) {
   Value x = n.in(0);
@@ -55,11 +64,17 @@ static LogicalResult matrixDiag(NodeImport &n) {
   if (!diagonals)
     return failure();
   Diagonals &d = *diagonals;
-  if (rank < (d.isOne ? 1 : 2))
-    return n.invalid("expected rank " + Twine(d.isOne ? 1 : 2) + " or more, got " + Twine(rank));
-  if (!d.isOne && !constantIntegers(d.low))
-    return n.unsupported("found two bounds of diagonals that only the run knows, so that the rank "
-                         "of the result is open; a single k is supported");
+  int64_t leastRank = d.isOne || d.isOneOrBand ? 1 : 2;
+  if (rank < leastRank)
+    return n.invalid("expected rank " + Twine(leastRank) + " or more, got " + Twine(rank));
+  Value isOne;
+  if (d.isOneOrBand)
+    isOne = n.reshape(n.compare("eq", d.low, d.high), {1});
+  if (isOne && rank == 1) {
+    require(n, isOne, "several diagonals need a dimension of their own");
+    d.isOne = true;
+    d.isOneOrBand = false;
+  }
   Value length = n.toScalar(n.sizeOf(x, rank - 1));
   Value leastRows = n.sub(length, n.minimum(d.high, 0.0));
   Value leastColumns = n.add(length, n.maximum(d.low, 0.0));
@@ -68,15 +83,27 @@ static LogicalResult matrixDiag(NodeImport &n) {
   d.rows = ifOpen(n, rows, ifOpen(n, columns, square, leastRows), rows);
   d.columns = ifOpen(n, columns, ifOpen(n, rows, square, leastColumns), columns);
   Value fits = n.compare("eq", longestOf(n, d), length);
-  if (!d.isOne)
-    fits = n.op<AndOp>(
-        fits, n.compare("eq", n.toScalar(n.sizeOf(x, rank - 2)), n.add(n.sub(d.high, d.low), 1.0)));
+  if (!d.isOne) {
+    Value fitting =
+        n.compare("eq", n.toScalar(n.sizeOf(x, rank - 2)), n.add(n.sub(d.high, d.low), 1.0));
+    fits = n.op<AndOp>(fits, d.isOneOrBand ? n.op<OrOp>(fitting, n.toScalar(isOne)) : fitting);
+  }
   if (auto known = fits ? constantIntegers(fits) : std::nullopt; known && !known->front())
     return n.invalid("found diagonals that do not fit the matrix");
   require(n, fits, "diagonals do not fit the matrix");
-  Value packed = d.isOne ? x : flattenLast(n, x, 2);
+  Value packed = d.isOne ? x : d.isOneOrBand ? bandsOf(n, x, isOne) : flattenLast(n, x, 2);
   Value fill = n.inputCount() > 4 ? n.in(4) : n.like(x, 0);
-  return n.result(pickPlaces(n, packed, placesAmongPacked(n, d), fill));
+  Value made = pickPlaces(n, packed, placesAmongPacked(n, d), fill);
+  if (made && d.isOneOrBand) {
+    // The dimension before the last is the bands', or, of one diagonal, the batch's.
+    Value yes =
+        n.constant(DenseElementsAttr::get(RankedTensorType::get({1}, n.b.getI1Type()), true));
+    SmallVector<Value> kept(rank + 1, yes);
+    kept[rank - 2] = isOne;
+    Value shape = n.concat({n.shapeSlice(x, 0, rank - 1), n.shapeSlice(made, 1, 3)}, 0);
+    made = boxOf(n, made, take(n, shape, whereTrue(n, n.concat(kept, 0))));
+  }
+  return n.result(made);
 }
 
 /// The tensor without its dimension before the last, where that turns out to be 1.
@@ -106,8 +133,7 @@ static LogicalResult matrixDiagPart(NodeImport &n) {
     return failure();
   Value fill = n.inputCount() > 2 ? n.in(2) : n.like(x, 0);
   Value part = pickPlaces(n, flattenLast(n, x, 2), placesInMatrix(n, *diagonals), fill);
-  bool isOpen = !diagonals->isOne && !constantIntegers(diagonals->low);
-  return n.result(part && isOpen ? withoutSingleBand(n, part) : part);
+  return n.result(part && diagonals->isOneOrBand ? withoutSingleBand(n, part) : part);
 }
 
 static LogicalResult matrixSetDiag(NodeImport &n) {
@@ -126,9 +152,11 @@ static LogicalResult matrixSetDiag(NodeImport &n) {
   if (failed(requireInside(n, d)))
     return failure();
   // Of two bounds that are one the diagonal has a dimension less.
-  if (!d.isOne && !constantIntegers(d.low) && n.rank(diagonal) == rank - 1) {
+  if (d.isOneOrBand && n.rank(diagonal) == rank - 1) {
     require(n, n.compare("eq", d.low, d.high), "several diagonals need a dimension of their own");
     d.isOne = true;
+  } else if (d.isOneOrBand) {
+    require(n, n.compare("ne", d.low, d.high), "a single diagonal has no dimension of its own");
   }
   SmallVector<Value> shape = {n.shapeSlice(x, 0, rank - 2), n.reshape(longestOf(n, d), {1})};
   if (!d.isOne)
