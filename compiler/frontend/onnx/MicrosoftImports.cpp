@@ -431,10 +431,16 @@ LogicalResult gatedRmsNorm(NodeImport &n) {
   Value x = n.in(0), scale = n.in(1), gate = n.widen(n.in(2));
   if (!x || !scale || !gate)
     return failure();
-  if (n.rank(scale) == 0)
-    scale = n.reshape(scale, {1});
-  if (n.rank(x) < 1 || n.rank(scale) != 1)
-    return n.invalid("expected rows, and a scale of one dimension");
+  // ONNX Runtime reads the scale's elements, whatever its shape.
+  if (n.rank(scale) != 1)
+    scale = n.reshape(scale, {-1});
+  if (n.rank(x) < 1)
+    return n.invalid("expected rows, got a scalar");
+  if (!n.hasRank(gate, n.rank(x), "gate"))
+    return failure();
+  for (int64_t dim = 0; dim < n.rank(x); ++dim)
+    if (!n.isAsLarge(gate, dim, x, dim, "gate"))
+      return failure();
   std::string_view name = n.hasAttr("activation") ? n.s("activation") : "silu";
   bool isSilu = name == "silu" || name == "swish";
   if (!isSilu && name != "sigmoid")

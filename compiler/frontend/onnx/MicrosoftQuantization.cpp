@@ -250,23 +250,20 @@ LogicalResult reduceSumInteger(NodeImport &n) {
 }
 
 /// QuantizeLinear and DequantizeLinear with one scale, or one an entry of
-/// `axis`.
+/// `axis`, which is 1 where the node does not say.
 template <bool back> LogicalResult quantizeAlong(NodeImport &n) {
   Value x = n.in(0), scale = n.in(1);
   if (!x || !scale)
     return failure();
-  Value zero = n.has(2) ? n.in(2) : Value();
-  if (n.rank(scale) == 1 && n.dim(scale, 0) == 1) {
-    scale = n.toScalar(scale);
-    zero = zero ? n.toScalar(zero) : zero;
-  } else if (n.rank(scale) == 1) {
-    std::optional<int64_t> axis = n.axis(n.i("axis"), n.rank(x));
-    if (!axis)
-      return failure();
-    SmallVector<int64_t> behind = axesFrom(1, n.rank(x) - *axis);
-    scale = n.unsqueeze(scale, behind);
-    zero = zero ? n.unsqueeze(zero, behind) : zero;
-  }
+  bool hasZero = n.has(2);
+  Value zero = hasZero ? n.in(2) : Value();
+  std::optional<int64_t> axis = axisOfScales(n, scale, x, intOr(n, "axis", 1));
+  if (!axis)
+    return failure();
+  scale = spread(n, scale, x, *axis, 0);
+  zero = spread(n, zero, x, *axis, 0);
+  if (!scale || (hasZero && !zero))
+    return failure();
   Type ui8 = IntegerType::get(n.b.getContext(), 8, IntegerType::Unsigned);
   if (back)
     return n.result(n.cast(dequantize(n, x, n.widen(scale), zero), n.element(scale)));

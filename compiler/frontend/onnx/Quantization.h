@@ -23,6 +23,14 @@ Value quantize(TensorBuilder &t, Value scaled, Value zero, Type type, bool satur
 /// (q - zero) · scale in the type of `scale`, or wider; `zero` may be null.
 Value dequantize(TensorBuilder &t, Value q, Value scale, Value zero);
 
+/// The dimension of `x` that has a scale an element, `axis` as the node names it; 0 where one
+/// scale is for all, whatever that is.
+std::optional<int64_t> axisOfScales(NodeImport &n, Value scale, Value x, int64_t axis);
+
+/// Shapes a scale or zero point (null: none) to broadcast over `x`: one value, one an entry
+/// of `axis`, or one a block of `block` (0: no blocks) entries of it. Null after a report.
+Value spread(NodeImport &n, Value v, Value x, int64_t axis, int64_t block);
+
 /// An integer operand with its zero point taken off, as i32. `rows`: a zero
 /// point of one dimension belongs to the rows of a matrix, else to its columns.
 Value centred(NodeImport &n, Value q, size_t zeroInput, bool rows);

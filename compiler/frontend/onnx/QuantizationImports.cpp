@@ -139,9 +139,9 @@ bool isOneABlock(NodeImport &n, Value v, Value x, int64_t axis, int64_t block) {
   return true;
 }
 
-/// Shapes a scale or zero point to broadcast over `x`: one value, one an entry
-/// of `axis`, or one a block of `block` entries of it.
-Value spread(NodeImport &n, Value v, Value x, int64_t axis, int64_t block) {
+} // namespace
+
+Value weir::onnx::spread(NodeImport &n, Value v, Value x, int64_t axis, int64_t block) {
   if (!v || n.rank(v) == 0)
     return v;
   bool isScalar = n.rank(x) == 0;
@@ -171,13 +171,10 @@ Value spread(NodeImport &n, Value v, Value x, int64_t axis, int64_t block) {
   return ShapedType::isDynamic(size) ? whole : n.slice(whole, axis, 0, size);
 }
 
-/// The dimension of `x` that has a scale an element; 0 where one scale is for all, whatever axis
-/// the node names.
-std::optional<int64_t> axisOfScales(NodeImport &n, Value scale, Value x) {
+std::optional<int64_t> weir::onnx::axisOfScales(NodeImport &n, Value scale, Value x, int64_t axis) {
   int64_t rank = n.rank(x);
   if (n.rank(scale) <= 0 || rank <= 0 || (n.rank(scale) == 1 && n.dim(scale, 0) == 1))
     return 0;
-  int64_t axis = n.version >= 13 ? n.i("axis") : 1;
   if (n.rank(scale) == 1 && ShapedType::isDynamic(n.dim(scale, 0)) &&
       (axis >= rank || axis < -rank)) {
     n.require(n.compare("eq", n.toScalar(n.sizeOf(scale, 0)), 1),
@@ -185,6 +182,12 @@ std::optional<int64_t> axisOfScales(NodeImport &n, Value scale, Value x) {
     return 0;
   }
   return n.axis(axis, rank);
+}
+
+namespace {
+
+std::optional<int64_t> axisOfScales(NodeImport &n, Value scale, Value x) {
+  return axisOfScales(n, scale, x, n.version >= 13 ? n.i("axis") : 1);
 }
 
 LogicalResult quantizeLinear(NodeImport &n) {
