@@ -436,11 +436,8 @@ LogicalResult gatedRmsNorm(NodeImport &n) {
     scale = n.reshape(scale, {-1});
   if (n.rank(x) < 1)
     return n.invalid("expected rows, got a scalar");
-  if (!n.hasRank(gate, n.rank(x), "gate"))
+  if (!n.isSameShape(gate, x, "gate"))
     return failure();
-  for (int64_t dim = 0; dim < n.rank(x); ++dim)
-    if (!n.isAsLarge(gate, dim, x, dim, "gate"))
-      return failure();
   std::string_view name = n.hasAttr("activation") ? n.s("activation") : "silu";
   bool isSilu = name == "silu" || name == "swish";
   if (!isSilu && name != "sigmoid")

@@ -421,13 +421,16 @@ LogicalResult gatherBlockQuantized(NodeImport &n) {
   q = packed ? unpackBits(n, q, bits) : q;
   q = n.cast(q, f32);
   Value scale = rows(scales);
+  if (!q || !scale)
+    return failure();
   int64_t blocks = n.dim(scales, rank - 1), size = n.dim(q, n.rank(q) - 1);
-  if (!q || !scale || ShapedType::isDynamic(blocks))
-    return n.unsupported("found scales of open size");
   Value whole = n.sizeOf(q, n.rank(q) - 1);
-  if (ShapedType::isDynamic(size))
-    n.require(n.toScalar(n.compare("eq", n.div(n.add(whole, double(block - 1)), double(block)),
-                                   double(blocks))),
+  Value blocksOf = n.sizeOf(scales, rank - 1);
+  auto blocksIn = [&](Value count, int64_t each) {
+    return n.div(n.add(count, double(each - 1)), double(each));
+  };
+  if (ShapedType::isDynamic(size) || ShapedType::isDynamic(blocks))
+    n.require(n.toScalar(n.compare("eq", blocksIn(whole, block), blocksOf)),
               "rows have another number of blocks than their scales");
   else if (llvm::divideCeil(size, block) != static_cast<uint64_t>(blocks))
     return n.invalid("expected a scale for each block of " + Twine(block) + " of " + Twine(size) +
@@ -436,9 +439,15 @@ LogicalResult gatherBlockQuantized(NodeImport &n) {
   if (n.has(3)) {
     zero = rows(n.in(3));
     int64_t each = packed ? 8 / bits : 1;
-    if (!n.hasSize(zero, n.rank(zero) - 1, llvm::divideCeil(blocks, each), "zero points"))
+    int64_t last = n.rank(zero) - 1;
+    if (ShapedType::isDynamic(blocks))
+      n.require(n.toScalar(n.compare("eq", n.sizeOf(zero, last), blocksIn(blocksOf, each))),
+                "blocks have another number of zero points than scales");
+    else if (!n.hasSize(zero, last, llvm::divideCeil(blocks, each), "zero points"))
       return failure();
-    zero = packed ? n.slice(unpackBits(n, zero, bits), n.rank(zero) - 1, 0, blocks) : zero;
+    if (packed)
+      zero = n.op<SliceOp>(unpackBits(n, zero, bits), n.ints({0}), blocksOf, n.ints({1}),
+                           n.list({last}), n.flag(false));
     zero = n.cast(zero, f32);
   } else if (packed || n.element(data).isUnsignedInteger(8)) {
     zero = n.scalar(f32, double(1 << (bits - 1)));
@@ -452,7 +461,8 @@ LogicalResult gatherBlockQuantized(NodeImport &n) {
     SmallVector<int64_t> repeats(last + 2, 1);
     repeats.back() = block;
     wide = n.op<TileOp>(wide, n.ints(repeats));
-    wide = n.reshapeTo(wide, n.concat({n.shapeSlice(v, 0, last), n.ints({blocks * block})}, 0));
+    wide =
+        n.reshapeTo(wide, n.concat({n.shapeSlice(v, 0, last), n.mul(blocksOf, double(block))}, 0));
     return n.op<SliceOp>(wide, n.ints({0}), whole, n.ints({1}), n.list({last}), n.flag(false));
   };
   Value centre = zero ? n.sub(q, spread(zero)) : q;

@@ -127,70 +127,97 @@ LogicalResult col2Im(NodeImport &n) {
                                 n.list(axesFrom(2, 2 + dims)), n.flag(false)));
 }
 
+/// Where each tap of a window lies along dimension `d` before it is moved: [taps, height, 1] of the
+/// rows, [taps, 1, width] of the columns, of `count` windows.
+Value tapsAlong(NodeImport &n, const Window &w, int64_t d, Value count) {
+  int64_t taps = w.size[0] * w.size[1];
+  SmallVector<int64_t> within;
+  for (int64_t t = 0; t < taps; ++t)
+    within.push_back((d == 0 ? t / w.size[1] : t % w.size[1]) * w.dilations[d] - w.pads[2 * d]);
+  Value steps = n.op<IotaOp>(count, n.number(0), n.typeAttr(n.b.getI64Type()));
+  steps = n.unsqueeze(n.mul(steps, double(w.strides[d])), {0, 2 - d});
+  return n.add(n.unsqueeze(n.ints(within), {1, 2}), steps);
+}
+
+/// Whether the offset of a deformable convolution has an entry for each window.
+bool hasEachWindow(NodeImport &n, Value offset, Value x, const Window &w) {
+  for (int64_t d = 0; d < 2; ++d) {
+    int64_t extent = (w.size[d] - 1) * w.dilations[d] + 1;
+    Value room = n.add(n.sizeOf(x, d + 2), double(w.pads[2 * d] + w.pads[2 * d + 1] - extent));
+    Value count = n.add(n.div(room, double(w.strides[d])), 1.0);
+    Value fits = n.toScalar(n.compare("eq", n.sizeOf(offset, d + 2), count));
+    if (auto known = fits ? constantIntegers(fits) : std::nullopt; known && !known->front()) {
+      (void)n.invalid("expected an offset of " + Twine(constantIntegers(count)->front()) +
+                      " windows along dimension " + Twine(d + 2) + ", got " +
+                      Twine(n.dim(offset, d + 2)));
+      return false;
+    }
+    n.require(fits, "the offset has another number of windows than the image");
+  }
+  return true;
+}
+
 /// A convolution whose taps are read at places that are computed, between
 /// pixels.
 LogicalResult deformConv(NodeImport &n) {
   Value x = n.in(0), filter = n.in(1), offset = n.in(2);
   if (!x || !filter || !offset)
     return failure();
-  if (n.rank(x) != 4 || !n.isStatic(x) || !n.isStatic(filter) || !n.isStatic(offset))
-    return n.unsupported("found operands of open shape, or not of two spatial "
-                         "dimensions");
-  if (n.rank(filter) != 4 || n.rank(offset) != 4)
-    return n.invalid("found a filter or an offset that is not of rank 4");
-  ArrayRef<int64_t> xs = n.sizes(x), fs = n.sizes(filter), os = n.sizes(offset);
+  if (n.rank(x) != 4)
+    return n.unsupported("expected two spatial dimensions, got " + Twine(n.rank(x) - 2));
+  if (!n.isStatic(filter))
+    return n.unsupported("found a filter of open sizes");
+  if (!n.hasRank(filter, 4, "filter") || !n.hasRank(offset, 4, "offset"))
+    return failure();
+  ArrayRef<int64_t> fs = n.sizes(filter);
   std::optional<SmallVector<int64_t>> asked = n.is("kernel_shape");
   if (asked && !asked->empty() && ArrayRef<int64_t>(*asked) != fs.drop_front(2))
     return n.invalid("found a kernel_shape that is not the filter's");
   std::optional<Window> w = window(n, x, {fs[2], fs[3]});
   if (!w)
     return failure();
-  int64_t groups = n.i("group"), offsetGroups = n.i("offset_group");
-  int64_t taps = fs[2] * fs[3], height = os[2], width = os[3];
-  // Their places are constants.
-  constexpr int64_t mostPlaces = 1 << 24;
-  if (auto places = frontend::productOf({taps, height, width}); !places || *places > mostPlaces)
-    return n.unsupported("found more than 2^24 taps of all pixels");
-  if (!n.isStep(offsetGroups) || groups < 1 || xs[1] % offsetGroups || xs[1] % groups ||
-      fs[0] % groups || os[1] != 2 * offsetGroups * taps)
-    return n.invalid("found groups that do not divide the channels, or an "
-                     "offset of another size");
-  std::optional<int64_t> groupsOfAll = frontend::productOf({xs[0], offsetGroups});
-  if (!groupsOfAll)
-    return n.invalid("found more groups of images than 64 bits count");
-  int64_t images = *groupsOfAll;
+  int64_t groups = n.i("group"), offsetGroups = n.i("offset_group"), taps = fs[2] * fs[3];
+  auto channels = frontend::productOf({fs[1], groups});
+  if (!n.isStep(offsetGroups) || groups < 1 || !channels || *channels % offsetGroups ||
+      fs[0] % groups)
+    return n.invalid("found groups that do not divide the channels");
+  if (!n.hasSize(x, 1, *channels, "image") ||
+      !n.hasSize(offset, 1, 2 * offsetGroups * taps, "offset") ||
+      !n.isAsLarge(offset, 0, x, 0, "offset") || !hasEachWindow(n, offset, x, *w))
+    return failure();
+  Value height = n.sizeOf(offset, 2), width = n.sizeOf(offset, 3), batch = n.sizeOf(x, 0);
+  Value images = n.mul(batch, double(offsetGroups));
+  auto shaped = [&](Value v, ArrayRef<Value> sizes) { return n.reshapeTo(v, n.concat(sizes, 0)); };
   offset = n.widen(offset); // places beyond 2048 are none of a half's
   Type type = n.element(offset);
-  // Where each tap lies before it is moved: [taps, height, width].
-  Value base[2];
-  for (int d = 0; d < 2; ++d) {
-    SmallVector<double> places;
-    for (int64_t t = 0; t < taps; ++t)
-      for (int64_t i = 0; i < height; ++i)
-        for (int64_t j = 0; j < width; ++j) {
-          int64_t tap = d == 0 ? t / fs[3] : t % fs[3];
-          places.push_back((d == 0 ? i : j) * w->strides[d] - w->pads[2 * d] +
-                           tap * w->dilations[d]);
-        }
-    base[d] = n.reshape(n.floats(places, type), {taps, height, width});
-  }
-  Value moved = n.reshape(offset, {images, taps, 2, height, width});
-  Value grouped = n.reshape(x, {images, xs[1] / offsetGroups, xs[2], xs[3]});
+  Value moved = shaped(offset, {images, n.ints({taps, 2}), height, width});
+  Value grouped = shaped(x, {images, n.ints({*channels / offsetGroups}), n.shapeSlice(x, 2, 4)});
   // A tap that is far outside reads nothing, also one that an infinite offset moves there.
   auto placeOf = [&](int64_t d) {
-    Value place = n.add(n.pick(moved, 2, d), base[d]);
-    return n.maximum(n.minimum(place, double(xs[2 + d]) + 1), -2.0);
+    Value base = n.cast(tapsAlong(n, *w, d, d == 0 ? height : width), type);
+    Value beyond = n.cast(n.toScalar(n.add(n.sizeOf(x, d + 2), 1.0)), type);
+    return n.maximum(n.minimum(n.add(n.pick(moved, 2, d), base), beyond), -2.0);
   };
   Value values = samplePlaces(n, grouped, {placeOf(0), placeOf(1)}, Interpolation::Linear,
                               Border::Zero, false);
-  if (n.has(4))
-    values = n.mul(values, n.reshape(n.in(4), {images, 1, taps, height, width}));
-  int64_t depth = xs[1] / groups * taps;
-  Value columns = n.reshape(values, {xs[0], groups, depth, height * width});
+  if (n.has(4)) {
+    Value mask = n.in(4);
+    if (!mask || !n.hasRank(mask, 4, "mask") || !n.hasSize(mask, 1, offsetGroups * taps, "mask"))
+      return failure();
+    for (int64_t axis : {0, 2, 3})
+      if (!n.isAsLarge(mask, axis, offset, axis, "mask"))
+        return failure();
+    values = n.mul(values, shaped(mask, {images, n.ints({1, taps}), height, width}));
+  }
+  int64_t depth = fs[1] * taps;
+  Value columns = shaped(values, {batch, n.ints({groups, depth}), n.mul(height, width)});
   Value rows = n.reshape(filter, {1, groups, fs[0] / groups, depth});
-  Value y = n.reshape(n.matmul(rows, columns), {xs[0], fs[0], height, width});
-  if (n.has(3))
+  Value y = shaped(n.matmul(rows, columns), {batch, n.ints({fs[0]}), height, width});
+  if (n.has(3)) {
+    if (!n.hasEntries(n.in(3), fs[0], "bias"))
+      return failure();
     y = n.add(y, perChannel(n, n.in(3), 4));
+  }
   return n.result(y);
 }
 
