@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/Loops.h"
+#include "compiler/frontend/tensorflow/RuntimeAxes.h"
 #include "compiler/frontend/tensorflow/Sparse.h"
 
 using namespace mlir;
@@ -182,15 +183,37 @@ static LogicalResult sparseMatMul(NodeImport &n) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What stays of a shape when axes are reduced.
+/// What stays of a sparse tensor's coordinates when axes are reduced.
 struct Kept {
-  IntVector axes;   ///< those that stay
-  Value sizes;      ///< theirs, [kept]
-  Value resultSize; ///< with ones for the others where dimensions are kept
+  int64_t rank;     ///< of coordinates
+  Value indices;    ///< [n, rank]
+  Value sizes;      ///< [rank]
+  Value resultSize; ///< with ones for axes that are reduced where dimensions are kept
+  Value dimensions; ///< those of the coordinates that the result has; null: all, or ones between
 };
 } // namespace
 
+/// Axes that the program computes: coordinates have all dimensions, of size 1 where they are
+/// reduced.
+static std::optional<Kept> keptBesideFedAxes(NodeImport &n, const SparseTensor &x) {
+  Value flags = axisFlags(n, n.in(3), x.rank);
+  if (!flags)
+    return std::nullopt;
+  Kept kept;
+  kept.rank = x.rank;
+  kept.indices = n.select(flags, n.intScalar(0), x.indices);
+  kept.sizes = n.select(flags, n.intScalar(1), x.shape);
+  kept.resultSize = kept.sizes;
+  if (!n.isSet("keep_dims")) {
+    kept.dimensions = whereTrue(n, n.logicalNot(flags));
+    kept.resultSize = take(n, x.shape, kept.dimensions);
+  }
+  return kept;
+}
+
 static std::optional<Kept> keptAxes(NodeImport &n, const SparseTensor &x) {
+  if (n.in(3) && !n.knownInts(3))
+    return keptBesideFedAxes(n, x);
   auto given = n.constantInts(3);
   if (!given)
     return std::nullopt;
@@ -202,32 +225,24 @@ static std::optional<Kept> keptAxes(NodeImport &n, const SparseTensor &x) {
     reduced.insert(*axis);
   }
   Kept kept;
-  SmallVector<Value> sizes, all;
+  SmallVector<Value> sizes, all, parts;
   for (int64_t i = 0; i < x.rank; ++i) {
     if (!reduced.contains(i)) {
-      kept.axes.push_back(i);
+      parts.push_back(columns(n, x.indices, i, i + 1));
       sizes.push_back(n.slice(x.shape, 0, i, i + 1));
       all.push_back(sizes.back());
     } else {
       all.push_back(n.ints({1}));
     }
   }
+  kept.rank = static_cast<int64_t>(parts.size());
+  kept.indices = kept.rank == x.rank ? x.indices
+                 : parts.empty()     ? columns(n, x.indices, 0, 0)
+                                     : n.concat(parts, 1);
   kept.sizes = sizes.empty() ? n.ints({}) : n.concat(sizes, 0);
   bool keepDims = n.isSet("keep_dims");
   kept.resultSize = keepDims ? (all.empty() ? n.ints({}) : n.concat(all, 0)) : kept.sizes;
   return kept;
-}
-
-/// The coordinates that stay, [n, kept].
-static Value keptIndices(NodeImport &n, const SparseTensor &x, const Kept &k) {
-  if (static_cast<int64_t>(k.axes.size()) == x.rank)
-    return x.indices;
-  if (k.axes.empty())
-    return columns(n, x.indices, 0, 0);
-  SmallVector<Value> parts;
-  for (int64_t axis : k.axes)
-    parts.push_back(columns(n, x.indices, axis, axis + 1));
-  return n.concat(parts, 1);
 }
 
 template <const char *kind> static LogicalResult sparseReduce(NodeImport &n) {
@@ -239,10 +254,15 @@ template <const char *kind> static LogicalResult sparseReduce(NodeImport &n) {
     return failure();
   require(n, n.op<AndOp>(n.compare("ge", x.indices, 0), n.compare("lt", x.indices, x.shape)),
           "indices are out of bounds");
-  Value keys = linearKeys(n, keptIndices(n, x, *kept), kept->sizes, kept->axes.size());
-  Value count = kept->axes.empty() ? n.ints({1}) : n.reduce(kept->sizes, "prod", {0}, true);
+  Value keys = linearKeys(n, kept->indices, kept->sizes, kept->rank);
+  Value count = kept->rank == 0 ? n.ints({1}) : n.reduce(kept->sizes, "prod", {0}, true);
   Value dense = segmentValues(n, kind, x.values, keys, count);
-  return n.result(n.reshapeTo(dense, kept->resultSize));
+  if (!kept->dimensions)
+    return n.result(n.reshapeTo(dense, kept->resultSize));
+  int64_t axes = n.rank(n.in(3)) == 0 ? 1 : n.dim(n.in(3), 0);
+  if (ShapedType::isDynamic(axes) || axes > 1) // of two, both may be one
+    return n.result(dense ? boxOf(n, dense, kept->resultSize) : Value());
+  return n.result(n.reshapeTo(dense, n.reshape(kept->resultSize, {x.rank - axes})));
 }
 
 template <const char *kind> static LogicalResult sparseReduceSparse(NodeImport &n) {
@@ -252,14 +272,17 @@ template <const char *kind> static LogicalResult sparseReduceSparse(NodeImport &
   auto kept = keptAxes(n, x);
   if (!kept)
     return failure();
-  Value keys = linearKeys(n, keptIndices(n, x, *kept), kept->sizes, kept->axes.size());
+  Value keys = linearKeys(n, kept->indices, kept->sizes, kept->rank);
   Distinct groups = distinct(n, keys);
   if (!groups)
     return failure();
   Value count = n.sizeOf(groups.values, 0);
   Value values = segmentValues(n, kind, x.values, groups.inverse, count);
-  int64_t rank = n.dim(kept->resultSize, 0);
-  return n.results({unravel(n, groups.values, kept->resultSize, rank), values, kept->resultSize});
+  Value sizes = kept->dimensions ? kept->sizes : kept->resultSize;
+  Value indices = unravel(n, groups.values, sizes, n.dim(sizes, 0));
+  if (kept->dimensions)
+    indices = n.gather(indices, kept->dimensions, 1);
+  return n.results({indices, values, kept->resultSize});
 }
 
 static LogicalResult sparseSoftmax(NodeImport &n) {

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/frontend/tensorflow/RuntimeAxes.h"
 #include "compiler/frontend/tensorflow/Sparse.h"
 
 using namespace mlir;
@@ -93,15 +94,21 @@ static LogicalResult sparseSplit(NodeImport &n) {
   SparseTensor x = sparseInput(n, 1, 2, 3);
   if (!x)
     return failure();
-  auto axis = n.constantAxis(0, x.rank);
   int64_t count = n.i("num_split");
-  if (!axis)
-    return failure();
   requireInside(n, x);
-  IntVector unit(x.rank, 0);
-  unit[*axis] = 1;
-  Value dimension = n.ints(unit);
-  Value total = n.slice(x.shape, 0, *axis, *axis + 1);
+  // 1 where the axis is.
+  Value dimension;
+  if (n.in(0) && !n.knownInts(0)) {
+    dimension = n.cast(axisFlags(n, n.reshape(n.in(0), {1}), x.rank), n.b.getI64Type());
+  } else {
+    auto axis = n.constantAxis(0, x.rank);
+    if (!axis)
+      return failure();
+    IntVector unit(x.rank, 0);
+    unit[*axis] = 1;
+    dimension = n.ints(unit);
+  }
+  Value total = n.reduce(n.mul(dimension, x.shape), "sum", {0}, true);
   require(n, n.compare("ge", total, static_cast<double>(count)),
           "the dimension is smaller than the number of parts");
   Value each = n.div(total, static_cast<double>(count));
