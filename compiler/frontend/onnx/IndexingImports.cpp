@@ -266,19 +266,21 @@ LogicalResult pad(NodeImport &n) {
   }
   std::string_view mode = n.s("mode");
   std::optional<SmallVector<int64_t>> known = constantIntegers(pads);
-  if (mode == "wrap" && !(known && llvm::all_of(*known, [](int64_t p) { return p >= 0; }))) {
-    // Negative pads cut before what is left is repeated.
+  bool mayCut = !known || llvm::any_of(*known, [](int64_t p) { return p < 0; });
+  bool copies = !mode.empty() && mode != "constant";
+  if (copies && (mayCut || !n.isStatic(x) || n.type(x).getNumElements() == 0))
+    requireElementsToCopy(n, x, pads);
+  if (mayCut && (mode == "wrap" || mode == "reflect")) {
+    // Negative pads cut before what is left is repeated or mirrored.
     pads = n.cast(pads, n.b.getI64Type());
-    Value cut = n.maximum(n.op<NegOp>(pads), 0.0);
+    Value cut = n.maximum(n.op<NegOp>(pads), 0.0), starts = n.slice(cut, 0, 0, rank);
     Value ends = n.sub(n.shapeOf(x), n.slice(cut, 0, rank, 2 * rank));
-    x = n.op<SliceOp>(x, n.slice(cut, 0, 0, rank), ends, n.ints(SmallVector<int64_t>(rank, 1)),
+    n.require(n.reduce(n.compare("le", starts, ends), "all", {0}, false),
+              "negative pads cut more than a dimension has");
+    x = n.op<SliceOp>(x, starts, ends, n.ints(SmallVector<int64_t>(rank, 1)),
                       n.list(axesFrom(0, rank)), n.flag(false));
     pads = n.maximum(pads, 0.0);
   }
-  bool copies = !mode.empty() && mode != "constant";
-  if (copies && !(known && llvm::all_of(*known, [](int64_t p) { return p >= 0; }) &&
-                  n.isStatic(x) && n.type(x).getNumElements() != 0))
-    requireElementsToCopy(n, x, pads);
   return n.result(n.op<PadOp>(x, pads, value, n.text(StringRef(mode.data(), mode.size()))));
 }
 
