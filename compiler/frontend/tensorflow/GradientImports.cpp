@@ -129,19 +129,41 @@ static LogicalResult softsignGrad(NodeImport &n) {
   return n.result(n.div(dy, n.mul(d, d)));
 }
 
+/// Fails, or ends the run, unless a gradient has as many entries along a dimension as its slice.
+static LogicalResult requireSliceSize(NodeImport &n, Value count, Value expected) {
+  auto known = constantIntegers(count), size = constantIntegers(expected);
+  if (!known || !size) {
+    require(n, n.compare("eq", count, expected), "the gradient is not as large as the slice");
+    return success();
+  }
+  if (known->front() == size->front())
+    return success();
+  return n.invalid("expected a gradient of the slice's size " + Twine(size->front()) + ", got " +
+                   Twine(known->front()));
+}
+
 /// A gradient of a strided slice: zeros of the operand's shape, with dy where
-/// the slice was, dimension by dimension. Sizes and bounds may be computed; how
-/// far a slice goes is known from dy.
+/// the slice was, dimension by dimension. Sizes and bounds may be computed.
 static LogicalResult stridedSliceGrad(NodeImport &n) {
-  Value shape = n.in(0), begin = n.in(1), dy = n.in(4);
-  auto strides = n.constantInts(3);
-  if (!shape || !begin || !strides || !dy)
+  Value shape = n.in(0), begin = n.in(1), end = n.in(2), dy = n.in(4);
+  if (!shape || !begin || !end || !n.in(3) || !dy)
     return failure();
-  int64_t rank = n.dim(shape, 0), entries = strides->size();
+  int64_t rank = n.dim(shape, 0);
   if (ShapedType::isDynamic(rank))
     return n.unsupported("found a shape of unknown rank");
   shape = n.toI64(shape);
+  if (!n.knownInts(3)) {
+    Value places = slicePlaces(n, shape, 1);
+    if (!places || failed(requireShape(n, dy, n.shapeOf(places), "the gradient")))
+      return failure();
+    return n.result(updatedSlice(n, n.expandTo(n.like(dy, 0), shape), dy));
+  }
+  auto strides = n.constantInts(3);
+  if (!strides)
+    return failure();
+  int64_t entries = strides->size();
   begin = n.toI64(begin);
+  end = n.toI64(end);
   auto isSet = [&](std::string_view mask, int64_t i) { return i < 64 && ((n.i(mask) >> i) & 1); };
   int64_t consumed = 0;
   for (int64_t i = 0; i < entries; ++i)
@@ -186,21 +208,31 @@ static LogicalResult stridedSliceGrad(NodeImport &n) {
   Value result = rank ? n.reshapeTo(dy, n.concat(counts, 0)) : n.reshape(dy, {});
   for (int64_t d = 0; d < rank; ++d) {
     int64_t entry = entryOf[d];
-    if (entry < 0)
+    Value size = n.slice(shape, 0, d, d + 1);
+    if (entry < 0) {
+      if (failed(requireSliceSize(n, counts[d], size)))
+        return failure();
       continue;
+    }
     int64_t step = (*strides)[entry];
     bool isIndex = isSet("shrink_axis_mask", entry);
-    if (!isIndex && step == 1 && isSet("begin_mask", entry) && isSet("end_mask", entry))
-      continue;
-    Value size = n.slice(shape, 0, d, d + 1), first;
-    if (!isIndex && isSet("begin_mask", entry)) {
-      first = step > 0 ? n.ints({0}) : n.sub(size, 1.0);
-    } else {
-      first = n.slice(begin, 0, entry, entry + 1);
-      first = n.select(n.compare("lt", first, 0), n.add(first, size), first);
-      if (!isIndex)
-        first =
-            n.minimum(n.maximum(first, step > 0 ? 0.0 : -1.0), step > 0 ? size : n.sub(size, 1.0));
+    auto fromStart = [&](Value given) {
+      Value at = n.slice(given, 0, entry, entry + 1);
+      return n.select(n.compare("lt", at, 0), n.add(at, size), at);
+    };
+    Value lowest = n.ints({step > 0 ? 0 : -1}), highest = step > 0 ? size : n.sub(size, 1.0);
+    auto within = [&](Value at) { return n.minimum(n.maximum(at, lowest), highest); };
+    Value first = fromStart(begin);
+    if (!isIndex) {
+      first = isSet("begin_mask", entry) ? (step > 0 ? lowest : highest) : within(first);
+      Value last =
+          isSet("end_mask", entry) ? (step > 0 ? highest : lowest) : within(fromStart(end));
+      Value way = n.maximum(step > 0 ? n.sub(last, first) : n.sub(first, last), 0.0);
+      auto by = static_cast<double>(std::abs(step));
+      if (failed(requireSliceSize(n, counts[d], n.div(n.add(way, by - 1), by))))
+        return failure();
+      if (step == 1 && isSet("begin_mask", entry) && isSet("end_mask", entry))
+        continue;
     }
     Value index = n.op<IotaOp>(counts[d], n.number(0), n.typeAttr(n.b.getI64Type()));
     index = n.add(n.mul(index, static_cast<double>(step)), first);

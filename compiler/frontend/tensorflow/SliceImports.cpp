@@ -193,15 +193,23 @@ static LogicalResult stridedSlice(NodeImport &n) {
       continue;
     }
     auto step = entry(2, dim.entry);
-    if (!step || *step == 0)
-      return n.unsupported("expected constant steps other than 0, got a computed one or 0");
+    if (step && *step == 0)
+      return n.invalid("found a step of 0 in dimension " + Twine(dim.axis));
     bool fromStart = isSet("begin_mask"), toEnd = isSet("end_mask");
-    if (fromStart && toEnd && *step == 1)
+    if (fromStart && toEnd && step && *step == 1)
       continue;
+    Value by = valueOf(2, dim.entry);
+    if (!step)
+      require(n, n.compare("ne", by, 0), "a step is 0");
+    auto limit = [&](int64_t forwards, int64_t backwards) {
+      if (step)
+        return n.ints({*step > 0 ? forwards : backwards});
+      return n.select(n.compare("gt", by, 0), n.ints({forwards}), n.ints({backwards}));
+    };
     axes.push_back(dim.axis);
-    starts.push_back(fromStart ? n.ints({*step > 0 ? 0 : kEnd}) : valueOf(0, dim.entry));
-    ends.push_back(toEnd ? n.ints({*step > 0 ? kEnd : kBegin}) : valueOf(1, dim.entry));
-    steps.push_back(n.ints({*step}));
+    starts.push_back(fromStart ? limit(0, kEnd) : valueOf(0, dim.entry));
+    ends.push_back(toEnd ? limit(kEnd, kBegin) : valueOf(1, dim.entry));
+    steps.push_back(by);
   }
   Value result = x;
   if (!axes.empty()) {
