@@ -40,7 +40,7 @@ static LogicalResult identity(NodeImport &n) {
   if (n.inputs[0].kind == Imported::Kind::Resource)
     return n.result(n.inputs[0]);
   if (n.inputs[0].kind == Imported::Kind::Array || n.inputs[0].kind == Imported::Kind::Handle ||
-      boxedInput(n, 0))
+      isOpenRank(n, 0))
     return n.result(n.inputs[0]);
   return n.result(n.in(0));
 }

@@ -78,7 +78,14 @@ FailureOr<bool> GraphImporter::unify(Imported &x, Imported &y, NodeImport &tx, N
       t->inputs = {*value};
       *value = Imported(t->in(0));
     }
+  // What only the run knows the rank of is handed on in a box.
   bool changed = false;
+  for (auto [value, t] : {std::pair(&x, &tx), std::pair(&y, &ty)})
+    if (value->isOpenRank()) {
+      changed |= value == &x;
+      t->inputs = {*value};
+      *value = Imported(asBox(*t, 0));
+    }
   if (x.kind == Imported::Kind::Array && y.kind == Imported::Kind::Array) {
     if (x.array != y.array) {
       if (!widen(*x.array, *y.array) || !widen(*y.array, *x.array))

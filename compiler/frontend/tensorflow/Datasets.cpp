@@ -163,7 +163,7 @@ public:
       return failure();
     NodeImport reader(n.g, n.node, *values, b, n.loc);
     for (size_t i = 0; i < values->size(); ++i) {
-      Value box = boxedInput(reader, i);
+      Value box = asBox(reader, i);
       Value result = box ? box : reader.in(i);
       if (!result)
         return failure();

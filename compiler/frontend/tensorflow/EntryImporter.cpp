@@ -223,16 +223,6 @@ void EntryImporter::requireTaken(llvm::ArrayRef<Branches> taken) {
     }
 }
 
-/// The tensor that `reader`, of the node that made it, is given; null after an error.
-static Value fetchedTensor(NodeImport &reader) {
-  if (!boxedInput(reader, 0) && openRankInput(reader, 0)) {
-    (void)reader.unsupported("expected a result of known rank where it is fetched, got one whose "
-                             "number of axes only the run knows; a Reshape gives it one");
-    return {};
-  }
-  return reader.in(0);
-}
-
 /// The gradient of the fetch's ys by `value`; null after an error.
 Value EntryImporter::gradientOf(const PlannedFetch &fetch, const Imported &value,
                                 NodeImport &reader) {
@@ -240,7 +230,7 @@ Value EntryImporter::gradientOf(const PlannedFetch &fetch, const Imported &value
   for (Edge y : fetch.ys) {
     NodeImport of(importer, graph.nodes[y.node], {importer.lookup(y, scope)}, b,
                   importer.location(graph.nodes[y.node]));
-    if (Value one = fetchedTensor(of)) {
+    if (Value one = of.in(0)) {
       ys.push_back(one);
       weights.push_back(seeds[{y.node, y.port}]);
     }
@@ -266,8 +256,8 @@ Value EntryImporter::fetched(const PlannedFetch &fetch) {
     tensor = gradientOf(fetch, value, reader);
   } else {
     // What has a rank only in the run is fetched as a sequence of one tensor.
-    Value box = boxedInput(reader, 0);
-    tensor = box ? box : fetchedTensor(reader);
+    Value box = asBox(reader, 0);
+    tensor = box ? box : reader.in(0);
     // A reshape to as many sizes as the run says.
     auto reshaped = tensor ? tensor.getDefiningOp<ReshapeOp>() : ReshapeOp();
     if (reshaped && !isa<RankedTensorType>(tensor.getType()) &&

@@ -98,6 +98,13 @@ struct Imported {
     result.group = std::make_shared<const std::vector<mlir::Value>>(std::move(parts));
     return result;
   }
+  /// A tensor whose rank only the run knows: its elements, and `value`, its shape.
+  static Imported makeOpenRank(mlir::Value elements, mlir::Value shape) {
+    Imported result = makeGroup({elements});
+    result.value = shape;
+    return result;
+  }
+  bool isOpenRank() const { return kind == Kind::Group && value; }
   /// Whether none of `values` is missing.
   static bool allGiven(const std::vector<Imported> &values) {
     for (const Imported &value : values)

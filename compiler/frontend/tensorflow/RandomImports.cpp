@@ -217,6 +217,13 @@ static Stream fromKey(NodeImport &n, Value key, Value counter) {
 }
 
 bool weir::tf::isPhilox(NodeImport &n, size_t input) {
+  if (Value given = n.in(input); given && !n.knownInts(input)) {
+    if (!n.hasRank(given, 0))
+      return false;
+    require(n, n.op<OrOp>(n.compare("eq", given, 1), n.compare("eq", given, 3)),
+            "the algorithm is neither 1 nor 3, which are Philox");
+    return true;
+  }
   auto algorithm = n.constantInt(input);
   bool known = algorithm && (*algorithm == 1 || *algorithm == 3);
   if (algorithm && !known)

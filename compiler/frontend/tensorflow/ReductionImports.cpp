@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/frontend/lowering/AxisSets.h"
 #include "compiler/frontend/tensorflow/GraphImporter.h"
 #include "compiler/frontend/tensorflow/RuntimeAxes.h"
 #include "compiler/frontend/tensorflow/Sparse.h"
@@ -130,9 +131,14 @@ static Value complexMean(NodeImport &n, Value x, Value mean) {
                   n.select(single, reduceAnyNumber(n, x, "sum"), mean));
 }
 
-/// `y` as the result. Where its rank is open (gradients of what broadcasts), a reshape must follow.
+/// `y` as the result, whose rank may be open.
 static LogicalResult reduced(NodeImport &n, Value x, Value y) {
-  return hasOpenRank(n, x) ? openRankResult(n, y) : n.result(y);
+  if (!hasOpenRank(n, x))
+    return n.result(y);
+  // That axes are there was asked where they are reduced.
+  Value axes = frontend::axesFromStart(n, n.in(1), n.rank(x), [](Value, StringRef) {});
+  Value stays = n.logicalNot(frontend::isAmongAxes(n, axes, n.rank(x)));
+  return openRankResult(n, y, take(n, n.shapeOf(x), whereTrue(n, stays)));
 }
 
 template <const char *kind> static LogicalResult reduce(NodeImport &n) {

@@ -148,23 +148,34 @@ Value weir::tf::transposeAt(NodeImport &n, Value x, Value permutation) {
   return n.gather(n.reshape(x, {-1}), place, 0);
 }
 
-// A group, of one tensor: no operation takes a group for a tensor.
-LogicalResult weir::tf::openRankResult(NodeImport &n, Value elements) {
-  if (!elements)
+// A group, of one tensor and its shape: no operation takes a group for a tensor.
+LogicalResult weir::tf::openRankResult(NodeImport &n, Value elements, Value shape) {
+  if (!elements || !shape)
     return failure();
-  return n.result(Imported::makeGroup({elements}));
+  return n.result(Imported::makeOpenRank(elements, shape));
+}
+
+static bool isElementsAndShape(const NodeImport &n, size_t i) {
+  return i < n.inputs.size() && n.inputs[i].isOpenRank();
+}
+
+bool weir::tf::isOpenRank(const NodeImport &n, size_t i) {
+  return isElementsAndShape(n, i) || boxedInput(n, i);
 }
 
 Value weir::tf::openRankInput(NodeImport &n, size_t i) {
   if (Value box = boxedInput(n, i))
     return openElements(n, box, n.elementAttr("T"));
-  if (i >= n.inputs.size() || n.inputs[i].kind != Imported::Kind::Group ||
-      n.inputs[i].group->size() != 1)
-    return {};
-  return n.inputs[i].group->front();
+  return isElementsAndShape(n, i) ? n.inputs[i].group->front() : Value();
 }
 
-Value weir::tf::boxedInput(NodeImport &n, size_t i) {
+Value weir::tf::asBox(NodeImport &n, size_t i) {
+  if (isElementsAndShape(n, i))
+    return boxOf(n, n.inputs[i].group->front(), n.inputs[i].value);
+  return boxedInput(n, i);
+}
+
+Value weir::tf::boxedInput(const NodeImport &n, size_t i) {
   if (i >= n.inputs.size() || n.inputs[i].kind != Imported::Kind::Tensor ||
       !isa<BoxType>(n.element(n.inputs[i].value)))
     return {};

@@ -37,12 +37,14 @@ Value axisFlags(NodeImport &n, Value axes, int64_t rank);
 /// one that is none is an error at run time.
 Value transposeAt(NodeImport &n, Value x, Value permutation);
 
-/// Sets the node's result to the elements of a tensor whose rank only the run
-/// knows, given with dimensions of size 1 more than it has. Nothing but a reshape
-/// can take it.
-LogicalResult openRankResult(NodeImport &n, Value elements);
+/// Sets the node's result to a tensor whose rank only the run knows: its elements, given with
+/// dimensions of size 1 more than it has, and its shape. A reshape, which most often follows,
+/// takes the elements as they are.
+LogicalResult openRankResult(NodeImport &n, Value elements, Value shape);
 /// Input `i` as such elements, or those of a boxed tensor; null where it is none.
 Value openRankInput(NodeImport &n, size_t i);
+/// Whether input `i` is a tensor whose rank only the run knows, in either form.
+bool isOpenRank(const NodeImport &n, size_t i);
 
 // A tensor whose rank and sizes only the run knows is a sequence of one tensor,
 // tensor<1x!weir.box>. It may be fetched, handed on, and given a rank.
@@ -58,7 +60,9 @@ inline Value boxOf(NodeImport &n, Value tensor) {
 Value gatherNdOfOpenDepth(NodeImport &n, Value x, Value indices);
 
 /// Input `i` where it is one; else null.
-Value boxedInput(NodeImport &n, size_t i);
+Value boxedInput(const NodeImport &n, size_t i);
+/// The same, of any tensor whose rank only the run knows.
+Value asBox(NodeImport &n, size_t i);
 /// Its tensor, of this type; another shape is an error of the run.
 Value openBox(NodeImport &n, Value box, mlir::RankedTensorType type);
 /// Its elements, a vector.

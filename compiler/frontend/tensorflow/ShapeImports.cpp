@@ -21,7 +21,7 @@ using namespace weir::tf;
 static Value shapeAs(NodeImport &n, Value x, Type type) { return n.cast(n.shapeOf(x), type); }
 
 static LogicalResult shape(NodeImport &n) {
-  if (Value box = boxedInput(n, 0))
+  if (Value box = asBox(n, 0))
     return n.result(n.cast(openShape(n, box), n.elementAttr("out_type")));
   Value x = n.in(0);
   return n.result(shapeAs(n, x, n.elementAttr("out_type")));
@@ -39,7 +39,7 @@ static LogicalResult shapeN(NodeImport &n) {
 }
 
 static LogicalResult size(NodeImport &n) {
-  if (Value box = boxedInput(n, 0))
+  if (Value box = asBox(n, 0))
     return n.result(n.cast(n.toScalar(n.shapeOf(openElements(n, box, n.elementAttr("T")))),
                            n.elementAttr("out_type")));
   Value x = n.in(0);
@@ -50,7 +50,7 @@ static LogicalResult size(NodeImport &n) {
 }
 
 static LogicalResult rank(NodeImport &n) {
-  if (Value box = boxedInput(n, 0))
+  if (Value box = asBox(n, 0))
     return n.result(n.cast(n.toScalar(n.shapeOf(openShape(n, box))), n.b.getI32Type()));
   Value x = n.in(0);
   return x ? n.result(n.scalar(n.b.getI32Type(), n.rank(x))) : failure();
@@ -93,7 +93,7 @@ static LogicalResult reshape(NodeImport &n) {
 
 static LogicalResult ensureShape(NodeImport &n) {
   const AttrValue *shape = n.attr("shape");
-  if (Value box = boxedInput(n, 0)) {
+  if (Value box = asBox(n, 0)) {
     auto type = shape && shape->shape
                     ? tensorType(n.b.getContext(), toDataType(n.i("T")), *shape->shape)
                     : RankedTensorType();
@@ -134,7 +134,7 @@ static LogicalResult expandAt(NodeImport &n, Value x, Value given) {
 }
 
 static LogicalResult expandDims(NodeImport &n) {
-  if (Value box = boxedInput(n, 0)) {
+  if (Value box = asBox(n, 0)) {
     auto axis = n.constantInt(1);
     if (!axis)
       return failure();
