@@ -55,40 +55,45 @@ bool isScale(NodeImport &n, double scale, int64_t size) {
   return false;
 }
 
+/// Sizes from known scales; without `keepAll` of the axes that change.
+bool knownScaleSizes(NodeImport &n, Value x, ArrayRef<double> scales, ResizeParameters &p,
+                     bool keepAll) {
+  if (scales.size() != p.axes.size()) {
+    (void)n.invalid("found " + Twine(scales.size()) + " scales for " + Twine(p.axes.size()) +
+                    " axes");
+    return false;
+  }
+  SmallVector<int64_t> axes;
+  SmallVector<double> kept;
+  SmallVector<Value> sizes;
+  for (auto [axis, scale] : llvm::zip(p.axes, scales)) {
+    if (scale == 1 && !keepAll)
+      continue;
+    int64_t size = n.dim(x, axis);
+    if (!isScale(n, scale, size))
+      return false;
+    axes.push_back(axis);
+    kept.push_back(scale);
+    if (!ShapedType::isDynamic(size)) {
+      sizes.push_back(n.ints({static_cast<int64_t>(std::floor(size * scale))}));
+      continue;
+    }
+    Value wide = n.mul(n.cast(n.sizeOf(x, axis), n.b.getF64Type()), scale);
+    sizes.push_back(n.cast(n.op<FloorOp>(wide), n.b.getI64Type()));
+  }
+  p.axes = axes;
+  p.scales = n.floats(kept, n.b.getF32Type());
+  p.sizes = sizes.empty() ? n.ints({}) : n.concat(sizes, 0);
+  return p.sizes && p.scales;
+}
+
 /// Sizes from scales; keeps only axes that change, where all is known.
 bool scaleSizes(NodeImport &n, Value x, size_t input, ResizeParameters &p, bool keepAll) {
   Value scales = n.in(input);
   if (!scales)
     return false;
-  if (std::optional<SmallVector<double>> known = n.constantFloats(input)) {
-    if (known->size() != p.axes.size()) {
-      (void)n.invalid("found " + Twine(known->size()) + " scales for " + Twine(p.axes.size()) +
-                      " axes");
-      return false;
-    }
-    SmallVector<int64_t> axes;
-    SmallVector<double> kept;
-    SmallVector<Value> sizes;
-    for (auto [axis, scale] : llvm::zip(p.axes, *known)) {
-      if (scale == 1 && !keepAll)
-        continue;
-      int64_t size = n.dim(x, axis);
-      if (!isScale(n, scale, size))
-        return false;
-      axes.push_back(axis);
-      kept.push_back(scale);
-      if (!ShapedType::isDynamic(size)) {
-        sizes.push_back(n.ints({static_cast<int64_t>(std::floor(size * scale))}));
-        continue;
-      }
-      Value wide = n.mul(n.cast(n.sizeOf(x, axis), n.b.getF64Type()), scale);
-      sizes.push_back(n.cast(n.op<FloorOp>(wide), n.b.getI64Type()));
-    }
-    p.axes = axes;
-    p.scales = n.floats(kept, n.b.getF32Type());
-    p.sizes = sizes.empty() ? n.ints({}) : n.concat(sizes, 0);
-    return p.sizes && p.scales;
-  }
+  if (std::optional<SmallVector<double>> known = n.constantFloats(input))
+    return knownScaleSizes(n, x, *known, p, keepAll);
   if (n.rank(scales) != 1 || !n.hasSize(scales, 0, p.axes.size(), "scales"))
     return false;
   SmallVector<Value> parts;
@@ -283,22 +288,8 @@ LogicalResult upsample(NodeImport &n) {
       scales = {1, 1, n.f("height_scale"), n.f("width_scale")};
     else
       scales = n.fs("scales").value_or(SmallVector<double>());
-    if (static_cast<int64_t>(scales.size()) != n.rank(x) || !n.isStatic(x))
-      return n.unsupported("found scales that do not go with the operand's "
-                           "rank, or an open shape");
-    SmallVector<int64_t> axes, sizes;
-    SmallVector<double> kept;
-    for (auto [i, scale] : llvm::enumerate(scales))
-      if (scale != 1) {
-        if (!isScale(n, scale, n.dim(x, i)))
-          return failure();
-        axes.push_back(i);
-        kept.push_back(scale);
-        sizes.push_back(static_cast<int64_t>(std::floor(n.dim(x, i) * scale)));
-      }
-    p.axes = axes;
-    p.sizes = n.ints(sizes);
-    p.scales = n.floats(kept, n.b.getF32Type());
+    if (!knownScaleSizes(n, x, scales, p, false))
+      return failure();
   }
   if (p.axes.empty())
     return n.result(x);
