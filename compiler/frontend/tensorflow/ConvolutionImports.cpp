@@ -268,6 +268,8 @@ Value weir::tf::pooling(NodeImport &n, Value x, const PoolSpec &spec, bool isMax
 }
 
 template <int64_t spatial, bool isMax> static LogicalResult pool(NodeImport &n) {
+  if (n.node.op == "MaxPoolV2" && hasComputedWindows(n, 1))
+    return maxPoolOfComputedWindows(n);
   Value x = n.in(0);
   auto spec = readPool(n, x, spatial);
   return spec ? n.result(weir::tf::pooling(n, x, *spec, isMax)) : failure();

@@ -108,6 +108,10 @@ struct PoolSpec {
 std::optional<PoolSpec> readPool(NodeImport &n, Value x, int64_t spatial);
 /// The pooling itself: maxima, or means.
 Value pooling(NodeImport &n, Value x, const PoolSpec &spec, bool isMax);
+/// Whether sizes or steps of a maximum's windows, operands from `first` on, are computed.
+bool hasComputedWindows(NodeImport &n, size_t first);
+/// The maxima of such windows over input 0.
+mlir::LogicalResult maxPoolOfComputedWindows(NodeImport &n);
 /// The input that the windows are over: `x`, or `x` with its border.
 Value bordered(NodeImport &n, Value x, const PoolSpec &spec, Value fill);
 
