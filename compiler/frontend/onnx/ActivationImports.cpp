@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/frontend/Loops.h"
 #include "compiler/frontend/onnx/Activations.h"
 
 using namespace mlir;
@@ -196,13 +197,20 @@ template <bool log> LogicalResult softmax(NodeImport &n) {
   return n.result(overRows(n, [&](Value x, int64_t axis) { return n.softmax(x, axis, log); }));
 }
 
-/// `x` with one element along an axis that the run finds empty: of none no element is the extreme.
+/// `x` with one element along an axis that the run finds empty, of which none is the extreme; as it
+/// is, without a copy, where there are some.
 Value withSome(NodeImport &n, Value x, int64_t axis) {
   if (!n.type(x).isDynamicDim(axis))
     return x;
-  SmallVector<Value> pads(2 * n.rank(x), n.ints({0}));
-  pads[n.rank(x) + axis] = n.maximum(n.sub(n.ints({1}), n.sizeOf(x, axis)), 0.0);
-  return n.op<PadOp>(x, n.concat(pads, 0), n.like(x, 0), n.text("constant"));
+  auto padded = [&]() -> FailureOr<frontend::Values> {
+    SmallVector<int64_t> pads(2 * n.rank(x), 0);
+    pads[n.rank(x) + axis] = 1;
+    return frontend::Values{n.op<PadOp>(x, n.ints(pads), n.like(x, 0), n.text("constant"))};
+  };
+  auto made =
+      frontend::buildIf(n, n.compare("eq", n.toScalar(n.sizeOf(x, axis)), 0), padded,
+                        [&]() -> FailureOr<frontend::Values> { return frontend::Values{x}; });
+  return failed(made) ? Value() : made->front();
 }
 
 LogicalResult hardmax(NodeImport &n) {
