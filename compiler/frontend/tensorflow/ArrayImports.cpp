@@ -268,7 +268,7 @@ static LogicalResult reverse(NodeImport &n) {
   if (!given) {
     // Each dimension from either end.
     if (n.node.op != "Reverse")
-      flags = axisFlags(n, flags, n.rank(x));
+      flags = distinctAxisFlags(n, flags, n.rank(x));
     for (int64_t i = 0; i < n.rank(x); ++i) {
       Value size = n.sizeOf(x, i);
       Value index = n.op<IotaOp>(size, n.number(0), n.typeAttr(n.b.getI64Type()));

@@ -97,8 +97,10 @@ static std::optional<int64_t> filterGroups(NodeImport &n, Value &x, Value filter
   Value isEven =
       n.op<AndOp>(n.compare("eq", n.mul(groups, each), size), n.compare("gt", size, 0.0));
   Value fits = n.compare("eq", n.op<RemOp>(outputs, n.maximum(groups, 1.0)), 0.0);
-  require(n, n.op<AndOp>(isEven, fits), uneven);
-  require(n, n.compare("eq", size, each),
+  Value areGroups = n.op<AndOp>(isEven, fits);
+  require(n, areGroups, uneven);
+  // Whichever is looked at first.
+  require(n, n.op<OrOp>(n.compare("eq", size, each), n.logicalNot(areGroups)),
           "the program was compiled for a convolution of one group; give the channels with --shape",
           unimplemented);
   // Feeds take a size that a convolution asks for, and would refuse groups as what does not fit.

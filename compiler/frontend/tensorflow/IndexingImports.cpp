@@ -245,10 +245,13 @@ static Value hashedAs(NodeImport &n, Value x, bool zerosDiffer) {
 /// of a vector are its elements all the same.
 static FailureOr<Value> axisOfUnique(NodeImport &n, int64_t rank) {
   Value given = n.in(1);
-  Value count = n.sizeOf(given, 0);
-  if (rank == 0 || n.rank(given) != 1 || !count)
+  if (n.rank(given) != 1 || n.dim(given, 0) > 1)
     return n.invalid("expected an axis in a vector of one element or none, got rank " +
-                     Twine(n.rank(given)) + ", for a tensor of rank " + Twine(rank));
+                     Twine(n.rank(given)) +
+                     (n.rank(given) == 1 ? " of " + Twine(n.dim(given, 0)) : Twine()));
+  if (rank == 0)
+    return n.invalid("expected a vector, or an axis that there is, got a scalar");
+  Value count = n.sizeOf(given, 0);
   if (rank == 1) {
     require(n, n.compare("le", count, 1), "more than one axis");
     require(n, n.op<AndOp>(n.compare("ge", given, -1), n.compare("le", given, 0)),

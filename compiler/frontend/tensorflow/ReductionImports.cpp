@@ -48,7 +48,7 @@ static std::optional<IntVector> reductionAxes(NodeImport &n, size_t i, int64_t r
 /// branch for each dimension, so that there may be many.
 static Value reduceByFlags(NodeImport &n, Value x, StringRef kind, Value axes) {
   int64_t rank = n.rank(x);
-  Value flags = axisFlags(n, axes, rank), count;
+  Value flags = distinctAxisFlags(n, axes, rank), count;
   bool isMean = kind == "mean";
   for (int64_t dim = 0; dim < rank && x && flags; ++dim) {
     Value isReduced = n.pick(flags, 0, dim);

@@ -82,9 +82,8 @@ Value weir::tf::chooseAxes(NodeImport &n, Value axes, int64_t rank, bool anyNumb
   Value mask = frontend::axisSetOf(n, fromStart(n, axes, rank), rank);
   if (!mask)
     return {};
-  if (!isOpen)
-    require(n, n.compare("eq", n.op<PopulationCountOp>(mask), static_cast<double>(count)),
-            "an axis is there twice");
+  require(n, n.compare("eq", n.op<PopulationCountOp>(mask), n.toScalar(n.sizeOf(axes, 0))),
+          "an axis is there twice");
   if (isPossible) {
     Value isChoice = n.compare("eq", n.unsqueeze(mask, {0}), n.ints(choices));
     require(n, n.reduce(isChoice, "any", {0}, false), "an axis does not fit the operands' sizes");
@@ -116,6 +115,13 @@ Value weir::tf::axisFlags(NodeImport &n, Value axes, int64_t rank) {
   if (!axes || rank < 0)
     return {};
   return frontend::isAmongAxes(n, fromStart(n, axes, rank), rank);
+}
+
+Value weir::tf::distinctAxisFlags(NodeImport &n, Value axes, int64_t rank) {
+  Value flags = axisFlags(n, axes, rank);
+  Value count = flags ? n.reduce(n.cast(flags, n.b.getI64Type()), "sum", {0}, true) : Value();
+  require(n, n.compare("eq", count, n.sizeOf(n.reshape(axes, {-1}), 0)), "an axis is there twice");
+  return flags;
 }
 
 Value weir::tf::transposeAt(NodeImport &n, Value x, Value permutation) {

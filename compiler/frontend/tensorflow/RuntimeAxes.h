@@ -33,6 +33,9 @@ Value atAxis(NodeImport &n, size_t i, int64_t rank,
 /// end), tensor<rank x i1>; axes outside are an error at run time.
 Value axisFlags(NodeImport &n, Value axes, int64_t rank);
 
+/// The same; an axis that is there twice is an error at run time, too.
+Value distinctAxisFlags(NodeImport &n, Value axes, int64_t rank);
+
 /// The dimensions of `x` in the order of a permutation that the program computes;
 /// one that is none is an error at run time.
 Value transposeAt(NodeImport &n, Value x, Value permutation);
