@@ -166,8 +166,13 @@ double largestFinite(Type type) {
 }
 
 /// A bound that is no number bounds nothing, as the function of ONNX's schema has it: comparisons
-/// with NaN are false. `unbounded` is what stands for it.
+/// with NaN are false. `unbounded` is what stands for it. A bound is a scalar, or a vector of one.
 Value clipBound(NodeImport &n, Value bound, double unbounded) {
+  if (bound && n.rank(bound) != 0) {
+    if (!n.hasRank(bound, 1, "bound") || !n.hasSize(bound, 0, 1, "bound"))
+      return {};
+    bound = n.toScalar(bound);
+  }
   if (!bound || !isa<FloatType>(n.element(bound)))
     return bound;
   return n.select(n.op<IsNanOp>(bound), n.like(bound, unbounded), bound);
