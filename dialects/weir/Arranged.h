@@ -114,6 +114,11 @@ mlir::TypedAttr rootOf(mlir::TypedAttr value);
 /// they are held. An error where there are none.
 llvm::Expected<llvm::ArrayRef<char>> sourceBytes(mlir::TypedAttr value);
 
+/// The bytes of `value`, row-major, where they lie, or in `room` where they are made: for those who
+/// look at them once. Not of a splat.
+std::optional<llvm::ArrayRef<char>> materializedBytes(mlir::TypedAttr value,
+                                                      llvm::SmallVectorImpl<char> &room);
+
 /// The same elements in an attribute of their own.
 mlir::DenseElementsAttr materializedConstant(mlir::TypedAttr value);
 

@@ -332,16 +332,17 @@ namespace {
 /// Weights less their zero points, line by line.
 class WeightLines {
 public:
-  /// `weights`: [rows, `columns`] of bytes or words. `zeros`: of each column, or of all.
-  WeightLines(DenseElementsAttr weights, ArrayRef<int64_t> zeros, int64_t columns)
-      : weights(weights), zeros(columns), line(columns) {
+  /// `weights`: [rows, `columns`] of bytes or words, or of a splat one of them. `zeros`: of each
+  /// column, or of all.
+  WeightLines(ArrayRef<char> weights, bool isSplat, Type element, ArrayRef<int64_t> zeros,
+              int64_t columns)
+      : weights(weights), isSplat(isSplat), element(element), zeros(columns), line(columns) {
     for (int64_t n = 0; n < columns; ++n)
       this->zeros[n] = static_cast<uint32_t>(zeros[zeros.size() == 1 ? 0 : n]);
   }
 
   /// Line `row`, until the next is read.
   ArrayRef<int32_t> read(int64_t row) {
-    Type element = weights.getElementType();
     if (element.getIntOrFloatBitWidth() == 32)
       readOf<int32_t>(row);
     else if (isUnsigned(element))
@@ -354,15 +355,14 @@ public:
 private:
   template <typename T> void readOf(int64_t row) {
     const size_t columns = line.size();
-    const char *from =
-        weights.getRawData().data() + (weights.isSplat() ? 0 : row * columns * sizeof(T));
+    const char *from = weights.data() + (isSplat ? 0 : row * columns * sizeof(T));
     auto numberAt = [&](size_t i) {
       T number;
       std::memcpy(&number, from + i * sizeof(T), sizeof(T));
       return static_cast<uint32_t>(number);
     };
     // Words go round. Two loops, so that the usual one is of vectors.
-    if (weights.isSplat())
+    if (isSplat)
       for (size_t n = 0; n < columns; ++n)
         line[n] = static_cast<int32_t>(numberAt(0) - zeros[n]);
     else
@@ -370,7 +370,9 @@ private:
         line[n] = static_cast<int32_t>(numberAt(n) - zeros[n]);
   }
 
-  DenseElementsAttr weights;
+  ArrayRef<char> weights;
+  bool isSplat;
+  Type element;
   std::vector<uint32_t> zeros;
   std::vector<int32_t> line;
 };
@@ -398,20 +400,27 @@ std::optional<ByteWeights> weir::byteWeightsOf(const ByteOperand &right, const B
   if (shape.filledWindow() * shape.padded * columns > mostBytes ||
       (zeros->size() != 1 && (int64_t)zeros->size() != columns))
     return std::nullopt;
-  dense = materializedConstant(view);
-  if (!dense ||
-      (!dense.isSplat() && (int64_t)dense.getRawData().size() != type.getNumElements() * size))
+  // Only looked at: as an attribute they would be copied and hashed for it.
+  SmallVector<char, 0> room;
+  std::optional<ArrayRef<char>> known =
+      isSplat ? dense.getRawData() : materializedBytes(view, room);
+  if (!known || (!isSplat && (int64_t)known->size() != type.getNumElements() * size))
     return std::nullopt;
-  WeightLines lines(dense, *zeros, columns);
+  WeightLines lines(*known, isSplat, element, *zeros, columns);
   ByteWeights made{view, SmallVector<int32_t>(columns, 0), SmallVector<int32_t>(columns, 0)};
   SmallVector<int32_t> least(columns, INT32_MAX), most(columns, INT32_MIN);
   int64_t rows = shape.window * shape.depth;
-  for (int64_t i = 0; i < rows; ++i)
-    for (auto [value, sum, low, high] : llvm::zip_equal(lines.read(i), made.sums, least, most)) {
-      sum = static_cast<int32_t>(static_cast<uint32_t>(sum) + static_cast<uint32_t>(value));
-      low = std::min(low, value);
-      high = std::max(high, value);
+  for (int64_t i = 0; i < rows; ++i) {
+    // Pointers, so that the loop is one over vectors.
+    const int32_t *line = lines.read(i).data();
+    int32_t *sums = made.sums.data(), *low = least.data(), *high = most.data();
+    for (int64_t n = 0; n < columns; ++n) {
+      sums[n] =
+          static_cast<int32_t>(static_cast<uint32_t>(sums[n]) + static_cast<uint32_t>(line[n]));
+      low[n] = std::min(low[n], line[n]);
+      high[n] = std::max(high[n], line[n]);
     }
+  }
   bool isOffset = false;
   for (int64_t n = 0; n < columns; ++n) {
     const int64_t low = least[n], high = most[n];

@@ -287,4 +287,22 @@ TEST_F(ArrangedTest, WeavesLines) {
   }
 }
 
+TEST_F(ArrangedTest, TurnsLines) {
+  // Blocks that rows and columns fill or not, rows that a piece of the buffer has no room for, and
+  // elements that lie apart, as those of a filter do.
+  for (int64_t rows : {8, 16, 301, 20000})
+    for (int64_t columns : {7, 8, 33, 200})
+      for (int64_t window : {1, 9}) {
+        TypedAttr value = transposedConstant(counted({rows, columns, window}), {2, 1, 0});
+        ASSERT_TRUE(value);
+        std::vector<int32_t> numbers = elements(value);
+        ASSERT_EQ(numbers.size(), size_t(rows * columns * window));
+        size_t at = 0;
+        for (int64_t w = 0; w < window; ++w)
+          for (int64_t c = 0; c < columns; ++c)
+            for (int64_t r = 0; r < rows; ++r, ++at)
+              ASSERT_EQ(numbers[at], (r * columns + c) * window + w);
+      }
+}
+
 } // namespace
