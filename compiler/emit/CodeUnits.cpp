@@ -218,7 +218,20 @@ static void collectMessage(const llvm::DiagnosticInfo *info, void *text) {
   info->print(printer);
 }
 
-static llvm::Error compileUnit(CodeUnit &unit, llvm::TargetMachine &machine, int optLevel,
+namespace {
+
+/// What one thread compiles units with, one after the other.
+struct UnitCompiler {
+  explicit UnitCompiler(std::unique_ptr<llvm::TargetMachine> machine)
+      : machine(std::move(machine)), writer(*this->machine) {}
+
+  std::unique_ptr<llvm::TargetMachine> machine;
+  ObjectWriter writer;
+};
+
+} // namespace
+
+static llvm::Error compileUnit(CodeUnit &unit, UnitCompiler &compiler, int optLevel,
                                const UnitOptions &options) {
   std::string problem;
   llvm::LLVMContext context;
@@ -227,9 +240,9 @@ static llvm::Error compileUnit(CodeUnit &unit, llvm::TargetMachine &machine, int
       llvm::parseBitcodeFile({{unit.bitcode.data(), unit.bitcode.size()}, unitFunction}, context);
   if (!module)
     return module.takeError();
-  bool inVectors = optimizeKernels(**module, machine, optLevel, options.sanitizeAddress);
-  llvm::Error error = generateMachineCode(**module, machine, llvm::CodeGenFileType::ObjectFile,
-                                          unit.object, inVectors);
+  bool inVectors =
+      optimizeKernels(**module, *compiler.machine, optLevel, options.sanitizeAddress);
+  llvm::Error error = compiler.writer.write(**module, unit.object, inVectors);
   if (!error && !problem.empty())
     return llvm::createStringError(problem);
   return error;
@@ -252,7 +265,7 @@ llvm::Error weir::compileUnits(llvm::MutableArrayRef<CodeUnit> units, const Unit
   std::atomic<size_t> next{0};
   std::vector<std::string> problems(units.size());
   auto work = [&] {
-    std::unique_ptr<llvm::TargetMachine> machine;
+    std::optional<UnitCompiler> compiler;
     for (size_t i; (i = next++) < others + missing.size();) {
       if (i < others) {
         options.beside();
@@ -260,12 +273,12 @@ llvm::Error weir::compileUnits(llvm::MutableArrayRef<CodeUnit> units, const Unit
       }
       size_t number = missing[i - others];
       CodeUnit &unit = units[number];
-      if (!machine)
-        machine = options.machine();
+      if (!compiler)
+        compiler.emplace(options.machine());
       // Steps have few loops and much that runs once.
       bool isSteps = unit.symbols.empty() && units.size() > 1;
       int optLevel = isSteps ? std::min(options.optLevel, 1) : options.optLevel;
-      if (llvm::Error error = compileUnit(unit, *machine, optLevel, options))
+      if (llvm::Error error = compileUnit(unit, *compiler, optLevel, options))
         problems[number] = llvm::toString(std::move(error));
       else if (options.cache)
         options.cache->store(unit.key, unit.object);

@@ -218,16 +218,53 @@ bool weir::optimizeKernels(llvm::Module &module, llvm::TargetMachine &machine, i
   return areInVectors;
 }
 
-llvm::Error weir::generateMachineCode(llvm::Module &module, llvm::TargetMachine &machine,
-                                      llvm::CodeGenFileType type, llvm::SmallVectorImpl<char> &out,
-                                      bool inVectors) {
-  llvm::raw_svector_ostream stream(out);
+struct ObjectWriter::Passes {
+  Passes() : stream(object) {}
+
+  llvm::SmallVector<char, 0> object; ///< the one that is being written
+  llvm::raw_svector_ostream stream;
   llvm::legacy::PassManager passes;
+};
+
+/// The passes that write machine code of `machine` to `stream`.
+static llvm::Error addPasses(llvm::legacy::PassManager &passes, llvm::TargetMachine &machine,
+                             llvm::raw_pwrite_stream &stream, llvm::CodeGenFileType type,
+                             bool inVectors) {
   VectorCodePasses ofVectors(passes);
   llvm::legacy::PassManagerBase &wanted = passes;
   if (machine.addPassesToEmitFile(inVectors ? ofVectors : wanted, stream, nullptr, type))
     return llvm::createStringError("LLVM cannot write files for " +
                                    machine.getTargetTriple().str());
+  return llvm::Error::success();
+}
+
+ObjectWriter::ObjectWriter(llvm::TargetMachine &machine) : machine(machine) {}
+ObjectWriter::~ObjectWriter() = default;
+
+llvm::Error ObjectWriter::write(llvm::Module &module, llvm::SmallVectorImpl<char> &out,
+                                bool inVectors) {
+  std::unique_ptr<Passes> &own = inVectors ? ofVectors : ofAll;
+  if (!own) {
+    own = std::make_unique<Passes>();
+    if (llvm::Error error = addPasses(own->passes, machine, own->stream,
+                                      llvm::CodeGenFileType::ObjectFile, inVectors)) {
+      own.reset();
+      return error;
+    }
+  }
+  own->object.clear();
+  own->passes.run(module);
+  out.assign(own->object.begin(), own->object.end());
+  return llvm::Error::success();
+}
+
+llvm::Error weir::generateMachineCode(llvm::Module &module, llvm::TargetMachine &machine,
+                                      llvm::CodeGenFileType type,
+                                      llvm::SmallVectorImpl<char> &out) {
+  llvm::raw_svector_ostream stream(out);
+  llvm::legacy::PassManager passes;
+  if (llvm::Error error = addPasses(passes, machine, stream, type, /*inVectors=*/false))
+    return error;
   passes.run(module);
   return llvm::Error::success();
 }

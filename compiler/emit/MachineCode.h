@@ -17,6 +17,7 @@
 #include "llvm/Support/Error.h"
 #include "llvm/Target/TargetMachine.h"
 
+#include <memory>
 #include <string>
 
 namespace weir {
@@ -46,11 +47,27 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine, int level, boo
 bool optimizeKernels(llvm::Module &module, llvm::TargetMachine &machine, int level,
                      bool sanitizeAddress);
 
-/// Object or assembly of the module. `inVectors`: what optimizeKernels returned; such code is not
-/// searched for other induction variables.
+/// Object or assembly of the module.
 llvm::Error generateMachineCode(llvm::Module &module, llvm::TargetMachine &machine,
-                                llvm::CodeGenFileType type, llvm::SmallVectorImpl<char> &out,
-                                bool inVectors = false);
+                                llvm::CodeGenFileType type, llvm::SmallVectorImpl<char> &out);
+
+/// Writes objects of modules, one after the other. LLVM's hundred passes are put together for the
+/// first one only, which takes as long as the code of a small kernel.
+class ObjectWriter {
+public:
+  explicit ObjectWriter(llvm::TargetMachine &machine);
+  ~ObjectWriter();
+
+  /// `inVectors`: what optimizeKernels returned; such code is not searched for other induction
+  /// variables.
+  llvm::Error write(llvm::Module &module, llvm::SmallVectorImpl<char> &out, bool inVectors);
+
+private:
+  struct Passes;
+
+  llvm::TargetMachine &machine;
+  std::unique_ptr<Passes> ofVectors, ofAll;
+};
 
 } // namespace weir
 
