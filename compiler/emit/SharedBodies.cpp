@@ -35,6 +35,11 @@ static constexpr size_t mostIntegers = 4;
 /// Different reals: what follows a tile reads each from memory, as it does one that is known.
 static constexpr size_t mostReals = 8;
 
+/// Instructions from which on kernels with vectors share a body where they differ in reals, as
+/// those do whose tiles are a processor's own (AMX). What integers bound is short in them: LLVM
+/// writes it out.
+static constexpr size_t shortFunction = 100;
+
 /// What bounds a loop is at least this in all kernels: LLVM writes shorter loops out.
 static constexpr int64_t longLoop = 16;
 
@@ -48,6 +53,7 @@ struct Family {
   std::vector<llvm::Use *> uses;                 ///< all operands of all instructions
   size_t hash = 0;                               ///< equal for equal instructions
   bool isInVectors = false;
+  bool mayShare = false; ///< long enough, or run through once, for which a jump is nothing
 };
 
 /// Kernels of one body: `numbers` are places among the first one's uses.
@@ -124,9 +130,14 @@ static bool isCalledOnlyBy(const llvm::Function &function,
 Family::Family(llvm::Function &kernel) {
   functions.push_back(&kernel);
   llvm::hash_code code(0);
+  size_t instructions = 0;
+  bool hasVectors = false, isStraight = true;
   for (size_t i = 0; i < functions.size(); ++i) {
     isInVectors |= isVectorKernel(*functions[i]);
+    isStraight &= functions[i]->size() == 1;
     for (llvm::Instruction &instruction : llvm::instructions(*functions[i])) {
+      ++instructions;
+      hasVectors |= instruction.getType()->isVectorTy();
       code = llvm::hash_combine(code, instruction.getOpcode(), instruction.getType(),
                                 instruction.getNumOperands());
       for (llvm::Use &use : instruction.operands())
@@ -139,6 +150,7 @@ Family::Family(llvm::Function &kernel) {
     }
   }
   hash = code;
+  mayShare = isInVectors || isStraight || (hasVectors && instructions >= shortFunction);
 }
 
 //===----------------------------------------------------------------------===//
@@ -302,7 +314,8 @@ static bool isWorthwhile(const Group &group) {
     }
     (Number(first.get()).isInteger() ? integers : reals).insert(std::move(words));
   }
-  if (integers.size() > mostIntegers || reals.size() > mostReals)
+  const size_t allowed = group.members.front()->isInVectors ? mostIntegers : 0;
+  if (integers.size() > allowed || reals.size() > mostReals)
     return false;
   return llvm::all_of(group.numbers,
                       [&](size_t place) { return mayVary(*group.members.front()->uses[place]); });
@@ -533,7 +546,7 @@ std::vector<SharedBody> weir::shareBodies(llvm::Module &module,
     if (!function || function->isDeclaration())
       continue;
     auto family = std::make_unique<Family>(*function);
-    if (!family->isInVectors)
+    if (!family->mayShare)
       continue;
     llvm::SmallVector<size_t> &similar = byHash[family->hash];
     if (llvm::none_of(similar, [&](size_t i) { return join(groups[i], *family); })) {

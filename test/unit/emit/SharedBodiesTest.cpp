@@ -31,9 +31,10 @@ struct Form {
   std::string last = "fmul";             ///< what is done with it
   std::vector<std::string> factors = {}; ///< of that, one by one
   int divisor = 0; ///< of the position, in the inner loop; 0: it is not divided
+  int rows = 70;   ///< that are summed
 };
 
-/// A kernel of that form, which hands all on to a function of its own: sums of 70 rows.
+/// A kernel of that form, which hands all on to a function of its own: sums of rows.
 std::string kernel(const std::string &name, const Form &form) {
   std::string turns = std::to_string(form.turns), panel = std::to_string(form.panel), text;
   text = "define internal i32 @" + name + "(ptr %b, i64 %n) nounwind {\n  %r = call i32 @" + name +
@@ -51,7 +52,8 @@ start:
   br label %head
 head:
   %k = phi i64 [ 0, %start ], [ %knext, %body ]
-  %sum = phi <8 x float> [ zeroinitializer, %start ], [ %s69, %body ]
+  %sum = phi <8 x float> [ zeroinitializer, %start ], [ %s)" +
+         std::to_string(form.rows - 1) + R"(, %body ]
   %again = icmp slt i64 %k, )" +
          turns + R"(
   br i1 %again, label %body, label %store
@@ -60,7 +62,7 @@ body:
 )";
   text += form.divisor ? "  %at = udiv i64 %first, " + std::to_string(form.divisor) + "\n"
                        : "  %at = add i64 %first, %n\n";
-  for (int row = 0; row < 70; ++row) {
+  for (int row = 0; row < form.rows; ++row) {
     std::string r = std::to_string(row), before = row ? "%s" + std::to_string(row - 1) : "%sum";
     text += "  %a" + r + " = add i64 %at, " + std::to_string(row * form.stride) + "\n  %p" + r +
             " = getelementptr float, ptr %b, i64 %a" + r + "\n  %v" + r +
@@ -96,6 +98,11 @@ protected:
       names.push_back("k" + std::to_string(names.size()));
       text += kernel(names.back(), form);
     }
+    return shareText(text, names);
+  }
+
+  std::vector<SharedBody> shareText(const std::string &text,
+                                    const std::vector<std::string> &names) {
     llvm::SMDiagnostic problem;
     module = llvm::parseAssemblyString(text, problem, context);
     EXPECT_TRUE(module) << problem.getMessage().str() << problem.getLineContents().str();
@@ -191,6 +198,33 @@ TEST_F(SharedBodies, WhatCodeIsShorterForStaysANumber) {
   divided.divisor = 12;
   other.divisor = 20;
   EXPECT_TRUE(share({divided, other}).empty());
+}
+
+TEST_F(SharedBodies, ShortKernelsShareReals) {
+  // Of a processor's own tiles little code is left; what loops over it, LLVM writes out.
+  Form one, other, deeper;
+  one.rows = other.rows = deeper.rows = 25;
+  other.factor = "3.0";
+  deeper.turns = 96;
+  EXPECT_EQ(share({one, other}).size(), 1u);
+  EXPECT_TRUE(share({one, deeper}).empty());
+  one.rows = other.rows = 10;
+  EXPECT_TRUE(share({one, other}).empty());
+}
+
+TEST_F(SharedBodies, KernelsWithoutLoopsShareReals) {
+  auto scale = [](const std::string &name, const std::string &factor, int offset) {
+    return "define internal i32 @" + name +
+           "(ptr %a, i64 %n) nounwind {\n  %p = getelementptr i8, " + "ptr %a, i64 " +
+           std::to_string(offset) + "\n  %v = load float, ptr %p\n  %w = fmul " + "float %v, " +
+           factor + "\n  store float %w, ptr %a\n  ret i32 0\n}\n";
+  };
+  std::vector<SharedBody> bodies = shareText(scale("k0", "2.0", 8) + scale("k1", "3.0", 8) +
+                                                 scale("k2", "1.0", 8) + scale("k3", "5.0", 16),
+                                             {"k0", "k1", "k2", "k3"});
+  ASSERT_EQ(bodies.size(), 1u);
+  EXPECT_EQ(bodies[0].kernels, (Names{"k0", "k1"}));
+  EXPECT_EQ(words("k1"), std::vector<uint64_t>{0x40400000});
 }
 
 TEST_F(SharedBodies, KernelsOfOneFormFindEachOther) {
