@@ -13,10 +13,12 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/Dominators.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
@@ -222,8 +224,8 @@ namespace {
 
 /// What one thread compiles units with, one after the other.
 struct UnitCompiler {
-  explicit UnitCompiler(std::unique_ptr<llvm::TargetMachine> machine)
-      : machine(std::move(machine)), writer(*this->machine) {}
+  explicit UnitCompiler(std::unique_ptr<llvm::TargetMachine> made)
+      : machine(std::move(made)), writer(*machine) {}
 
   std::unique_ptr<llvm::TargetMachine> machine;
   ObjectWriter writer;
@@ -231,7 +233,21 @@ struct UnitCompiler {
 
 } // namespace
 
-static llvm::Error compileUnit(CodeUnit &unit, UnitCompiler &compiler, int optLevel,
+/// Instructions of steps from which on they take longer to compile well than they ever save: those
+/// of a graph with hundreds of launches, between which there are a dozen each.
+static constexpr unsigned longSteps = 500;
+
+/// Whether steps are long, and none of their instructions runs twice.
+static bool areLongAndStraight(llvm::Module &module) {
+  if (module.getInstructionCount() < longSteps)
+    return false;
+  return llvm::all_of(module, [](llvm::Function &function) {
+    return function.isDeclaration() ||
+           llvm::LoopInfo(llvm::DominatorTree(function)).getTopLevelLoops().empty();
+  });
+}
+
+static llvm::Error compileUnit(CodeUnit &unit, UnitCompiler &compiler, bool isSteps,
                                const UnitOptions &options) {
   std::string problem;
   llvm::LLVMContext context;
@@ -240,9 +256,18 @@ static llvm::Error compileUnit(CodeUnit &unit, UnitCompiler &compiler, int optLe
       llvm::parseBitcodeFile({{unit.bitcode.data(), unit.bitcode.size()}, unitFunction}, context);
   if (!module)
     return module.takeError();
-  bool inVectors =
-      optimizeKernels(**module, *compiler.machine, optLevel, options.sanitizeAddress);
-  llvm::Error error = compiler.writer.write(**module, unit.object, inVectors);
+  // Steps have few loops and much that runs once.
+  int optLevel = isSteps ? std::min(options.optLevel, 1) : options.optLevel;
+  bool inVectors = optimizeKernels(**module, *compiler.machine, optLevel, options.sanitizeAddress);
+  std::unique_ptr<llvm::TargetMachine> quick;
+  std::optional<ObjectWriter> quickWriter;
+  ObjectWriter *writer = &compiler.writer;
+  if (isSteps && areLongAndStraight(**module)) {
+    quick = options.machine();
+    quick->setOptLevel(llvm::CodeGenOptLevel::None);
+    writer = &quickWriter.emplace(*quick);
+  }
+  llvm::Error error = writer->write(**module, unit.object, inVectors);
   if (!error && !problem.empty())
     return llvm::createStringError(problem);
   return error;
@@ -275,10 +300,8 @@ llvm::Error weir::compileUnits(llvm::MutableArrayRef<CodeUnit> units, const Unit
       CodeUnit &unit = units[number];
       if (!compiler)
         compiler.emplace(options.machine());
-      // Steps have few loops and much that runs once.
       bool isSteps = unit.symbols.empty() && units.size() > 1;
-      int optLevel = isSteps ? std::min(options.optLevel, 1) : options.optLevel;
-      if (llvm::Error error = compileUnit(unit, *compiler, optLevel, options))
+      if (llvm::Error error = compileUnit(unit, *compiler, isSteps, options))
         problems[number] = llvm::toString(std::move(error));
       else if (options.cache)
         options.cache->store(unit.key, unit.object);

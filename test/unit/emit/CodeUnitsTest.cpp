@@ -82,7 +82,7 @@ protected:
   }
   ~CodeUnits() override { llvm::sys::fs::remove_directories(folder); }
 
-  std::vector<CodeUnit> split() {
+  std::vector<CodeUnit> split(const std::string &text = ::text) {
     llvm::LLVMContext context;
     llvm::SMDiagnostic diagnostic;
     auto module = llvm::parseAssemblyString(text, diagnostic, context);
@@ -93,8 +93,8 @@ protected:
     return units;
   }
 
-  std::string compile() {
-    std::vector<CodeUnit> units = split();
+  std::string compile(const std::string &text = ::text) {
+    std::vector<CodeUnit> units = split(text);
     EXPECT_EQ(llvm::toString(compileUnits(units, options)), "");
     llvm::SmallVector<char, 0> object;
     EXPECT_EQ(llvm::toString(mergeUnits(units, object)), "");
@@ -221,6 +221,47 @@ TEST_F(CodeUnits, FolderThatCannotBeMadeIsNoError) {
   CodeCache cache("/dev/null/weir", CodeCache::defaultLimit);
   options.cache = &cache;
   EXPECT_FALSE(compile().empty());
+}
+
+/// Steps that launch a kernel `count` times, in a loop or not; every launch asks for a sum that
+/// registers hold, and then for its own place.
+std::string launches(int count, bool inLoop) {
+  std::string steps = std::string(::text) + "declare i32 @launch(ptr, i64)\n" +
+                      "define i32 @steps(ptr %a, i64 %n) nounwind {\nentry:\n  br label %turn\n" +
+                      "turn:\n  %i = phi i64 [ 0, %entry ], [ %next, %turn ]\n";
+  for (int i = 0; i < count; ++i) {
+    std::string n = std::to_string(i);
+    steps += "  %p" + n + " = getelementptr i8, ptr %a, i64 " + std::to_string(8 * i) + "\n  %r" +
+             n + " = call i32 @launch(ptr %p" + n + ", i64 %n)\n";
+  }
+  return steps + "  %next = add i64 %i, 1\n  %more = icmp ult i64 %next, %n\n  br i1 " +
+         (inLoop ? "%more" : "false") + ", label %turn, label %end\nend:\n  ret i32 0\n}\n";
+}
+
+/// Bytes of code of a function.
+uint64_t codeOf(const std::string &object, llvm::StringRef name) {
+  auto file = llvm::object::ObjectFile::createELFObjectFile(
+      llvm::MemoryBufferRef({object.data(), object.size()}, "m.o"));
+  if (!file) {
+    llvm::consumeError(file.takeError());
+    return 0;
+  }
+  for (const llvm::object::ELFSymbolRef symbol : (*file)->symbols())
+    if (llvm::Expected<llvm::StringRef> known = symbol.getName(); known && *known == name)
+      return symbol.getSize();
+  return 0;
+}
+
+TEST_F(CodeUnits, LongStepsThatRunOnceAreCompiledQuickly) {
+  // What is computed in front of a launch is kept over all others, or, where a loop makes that
+  // worthwhile, in registers.
+  uint64_t once = codeOf(compile(launches(400, false)), "steps");
+  uint64_t often = codeOf(compile(launches(400, true)), "steps");
+  EXPECT_GT(once, 400u * 12);
+  EXPECT_GT(once, often + 400 * 2);
+  // Short ones are compiled as they always are.
+  uint64_t few = codeOf(compile(launches(100, false)), "steps");
+  EXPECT_LE(few, codeOf(compile(launches(100, true)), "steps") + 16);
 }
 
 } // namespace
