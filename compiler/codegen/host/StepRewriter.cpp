@@ -10,6 +10,7 @@
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
+#include "mlir/IR/Iterators.h"
 #include "mlir/Transforms/DialectConversion.h"
 #include "weir/abi.h"
 #include <cstddef>
@@ -104,16 +105,34 @@ static Type descriptorType(MemRefType type) {
   return LLVMTypeConverter(type.getContext()).convertType(plainType(type));
 }
 
+/// What `pack` put into the descriptor of `memref` at `position`, if it was made here.
+static Value packedPart(Value memref, ArrayRef<int64_t> position) {
+  auto cast = memref.getDefiningOp<UnrealizedConversionCastOp>();
+  Value descriptor = cast && cast->getNumOperands() == 1 ? cast->getOperand(0) : Value();
+  while (descriptor) {
+    auto insert = descriptor.getDefiningOp<LLVM::InsertValueOp>();
+    if (insert && insert.getPosition() == position)
+      return insert.getValue();
+    descriptor = insert ? insert.getContainer() : Value();
+  }
+  return {};
+}
+
 StepRewriter::Buffer StepRewriter::unpack(Value memref) {
   Buffer buffer;
   buffer.type = cast<MemRefType>(memref.getType());
-  // Where the descriptor was made here, take its parts back.
-  auto base = memref::ExtractAlignedPointerAsIndexOp::create(b, loc, memref);
-  buffer.pointer = LLVM::IntToPtrOp::create(b, loc, pointer, toI64(base));
-  for (int64_t i = 0; i < buffer.type.getRank(); ++i)
-    buffer.dims.push_back(buffer.type.isDynamicDim(i)
-                              ? toI64(memref::DimOp::create(b, loc, memref, i))
-                              : i64(buffer.type.getDimSize(i)));
+  constexpr int64_t alignedPointer = 1; // of MLIR's descriptors
+  buffer.pointer = packedPart(memref, alignedPointer);
+  if (!buffer.pointer) {
+    auto base = memref::ExtractAlignedPointerAsIndexOp::create(b, loc, memref);
+    buffer.pointer = LLVM::IntToPtrOp::create(b, loc, pointer, toI64(base));
+  }
+  constexpr int64_t sizes = 3;
+  for (int64_t i = 0; i < buffer.type.getRank(); ++i) {
+    Value dim = buffer.type.isDynamicDim(i) ? packedPart(memref, {sizes, i})
+                                            : i64(buffer.type.getDimSize(i));
+    buffer.dims.push_back(dim ? dim : toI64(memref::DimOp::create(b, loc, memref, i)));
+  }
   return buffer;
 }
 
@@ -193,6 +212,13 @@ Value StepRewriter::stringTable(DenseStringElementsAttr strings) {
                            /*isConstant=*/true, LLVM::Linkage::External, name, Attribute(), 64);
   }
   return LLVM::AddressOfOp::create(b, loc, pointer, name);
+}
+
+void StepRewriter::eraseUnreadDescriptors() {
+  function.walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
+    if (isa<UnrealizedConversionCastOp, LLVM::InsertValueOp>(op) && op->use_empty())
+      op->erase();
+  });
 }
 
 void StepRewriter::makeStringsPlain() {
@@ -384,6 +410,7 @@ LogicalResult StepRewriter::run() {
     tabulateLaunches();
   if (failed(convert()))
     return failure();
+  eraseUnreadDescriptors();
   makeStringsPlain();
   end();
   return success();

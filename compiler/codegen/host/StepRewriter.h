@@ -133,6 +133,9 @@ private:
                     llvm::ArrayRef<mlir::Operation *> views);
   class OpenRows;
   void declareInFront(llvm::StringRef name, llvm::ArrayRef<mlir::Type> arguments);
+  /// Erases descriptors that nothing reads, since their parts were known: most of a step that
+  /// launches kernels one by one.
+  void eraseUnreadDescriptors();
   /// Gives all values that are buffers of strings a type that upstream lowers.
   void makeStringsPlain();
   void beginCoroutine();
