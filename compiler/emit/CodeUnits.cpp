@@ -97,8 +97,11 @@ llvm::SmallVector<char, 0> Extraction::run() {
   unit.setTargetTriple(from.getTargetTriple());
   llvm::SmallVector<llvm::Module::ModuleFlagEntry> flags;
   from.getModuleFlagsMetadata(flags);
+  // Modules with debug information are not parted (compileInUnits); what reads a unit that says so
+  // would verify all of it for that.
   for (const llvm::Module::ModuleFlagEntry &flag : flags)
-    unit.addModuleFlag(flag.Behavior, flag.Key->getString(), flag.Val);
+    if (flag.Key->getString() != "Debug Info Version")
+      unit.addModuleFlag(flag.Behavior, flag.Key->getString(), flag.Val);
 
   // Names say nothing about code, and would make units differ.
   llvm::ValueToValueMapTy map;
