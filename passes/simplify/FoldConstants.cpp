@@ -37,7 +37,7 @@ constexpr int64_t fewElements = 4096;
 /// What is known of a value that constants lead to.
 struct Known {
   int64_t largest = 0;     ///< elements of the largest constant behind it
-  bool isComputed = false; ///< not only moved
+  bool isComputed = false; ///< of other bytes than one constant has
 };
 
 int64_t elementsOf(Value value) { return cast<RankedTensorType>(value.getType()).getNumElements(); }
@@ -47,6 +47,10 @@ int64_t storedElements(ConstantOp constant) {
   auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
   return dense && dense.isSplat() ? 1 : elementsOf(constant.getResult());
 }
+
+/// What costs a run time even where all that is known is moved: no order of one constant's bytes is
+/// the result, so that weir-fold-weights leaves it.
+bool makesBytes(Operation *op) { return !isMovementOfArrays(op) || isa<ConcatOp>(op); }
 
 /// A cast to more bits: weights stay as narrow as they are stored.
 bool widens(Operation *op) {
@@ -100,7 +104,7 @@ private:
   std::optional<Known> knownOf(Operation *op) const {
     if (!isEvaluatedOnArrays(op) || widensBytes(op))
       return std::nullopt;
-    Known result{0, !isMovementOfArrays(op)};
+    Known result{0, makesBytes(op)};
     for (Value operand : dataOperands(op)) {
       auto found = known.find(operand);
       if (found == known.end())
@@ -128,7 +132,7 @@ private:
       int64_t count = elementsOf(op->getResult(0));
       int64_t size =
           count * ((getElementTypeOrSelf(op->getResult(0)).getIntOrFloatBitWidth() + 7) / 8);
-      if (isMovementOfArrays(op) || widens(op) || !own.isComputed ||
+      if (!makesBytes(op) || widens(op) || !own.isComputed ||
           count > std::max(own.largest, fewElements) || bytes + size > mostBytes)
         continue;
       bytes += size;

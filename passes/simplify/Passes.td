@@ -105,8 +105,9 @@ def WeirFoldConstantsPass : Pass<"weir-fold-constants", "::mlir::ModuleOp"> {
     reductions, products and movement that lead from constants to what something else reads
     become one constant. It has no more elements than the largest of the constants had
     (concatenated ones together), so that the object does not grow: a spread or widened
-    constant is made by who reads it. Weights of bytes stay bytes. What only moves elements is
-    left to weir-fold-weights, which costs no copy. No function of the C library is
+    constant is made by who reads it. Weights of bytes stay bytes. What only moves elements of one
+    constant is left to weir-fold-weights, which costs no copy; constants that are concatenated, as
+    PyTorch's exporter writes the gates of recurrent layers, become one. No function of the C library is
     evaluated, so that objects do not depend on the host; results are held in memory, at most
     1 GiB a module.
     Why here: composites are expanded and equal values are one; in front of weir-fold-batch-norm,

@@ -104,6 +104,26 @@ func.func @left() -> (tensor<2x2xf32>, tensor<2x2xf32>) {
 
 // -----
 
+// Gates in another order: parts of one constant, joined.
+// CHECK-LABEL: @joined
+// CHECK: %[[W:.*]] = weir.constant dense<{{\[}}[5.000000e+00, 6.000000e+00], [1.000000e+00, 2.000000e+00]]> : tensor<2x2xf32>
+// CHECK-NOT: weir.concat
+// CHECK: return
+func.func @joined(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  %w = weir.constant dense<[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]> : tensor<3x2xf32>
+  %zero = weir.constant dense<0> : tensor<1xi64>
+  %one = weir.constant dense<1> : tensor<1xi64>
+  %two = weir.constant dense<2> : tensor<1xi64>
+  %three = weir.constant dense<3> : tensor<1xi64>
+  %first = weir.slice %w, %zero, %one, %one {axes = array<i64: 0>, strict = false} : (tensor<3x2xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<1x2xf32>
+  %last = weir.slice %w, %two, %three, %one {axes = array<i64: 0>, strict = false} : (tensor<3x2xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<1x2xf32>
+  %joined = weir.concat %last, %first {axis = 0 : i64} : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<2x2xf32>
+  %r = weir.mul %x, %joined : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  return %r : tensor<2x2xf32>
+}
+
+// -----
+
 // A number that its type does not hold is the run's to make.
 // CHECK-LABEL: @overflows
 // CHECK: weir.add
