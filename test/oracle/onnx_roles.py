@@ -28,7 +28,8 @@ SUMS = re.compile(r"MatMul|Gemm|Conv|Reduce|Norm|Sum|Mean|Einsum|Softmax|LSTM|GR
                   r"|Rotary|Gelu|Cum|Affine|Linear")
 
 # Where errors of operands grow exponentially.
-CALM = re.compile(r"Attention|^(RNN|GRU|LSTM)$|^Pow$|^RoiAlign$")
+CALM = re.compile(r"Attention|^(RNN|GRU|LSTM)$|^Pow$|^RoiAlign$|^MoEGroupRouter$|^EngramGate$"
+                  r"|^HyperConnection")
 # What NaN and infinities give is nobody's word: which of two is larger, inf - inf in a sum.
 FINITE = re.compile(r"^(LRN|GridSample|InstanceNormalization|RNN|GRU|LSTM|DFT|STFT|Det|CDist|MoE|DynamicQuantizeLSTM|WordConvEmbedding|DynamicTimeWarping|MaxPool|NhwcMaxPool|GlobalMaxPool|MaxRoiPool|Hardmax|DynamicQuantizeMatMul|DynamicQuantizeLinear|QLinear\w+|Resize|Upsample|(Nhwc)?(Fused)?Conv|ConvTranspose(WithDynamicPads)?)$")
 # Where ONNX Runtime does not write the results of products over nothing.
@@ -234,6 +235,19 @@ RULES = {
     "MoE": "input[N,H] router_probs[N,E] fc1_experts_weights[E,F,H]:weights"
            " fc1_experts_bias[E,F] fc2_experts_weights[E,H,F]:weights fc2_experts_bias[E,H]"
            " fc3_experts_weights[]:skip fc3_experts_bias[]:skip",
+    "LinearAttention": "query[N,L,h*D] key[N,L,h*D] value[N,L,h*E] past_state[N,h,D,E]"
+                       " decay[N,L,h] beta[N,L,h]:unit",
+    "LinearAttentionGate": "a[N,L,H] dt_bias[H] decay_scale[H] b[N,L,H]",
+    "CausalConvWithState": "input[N,C,L] weight[C,1,k] bias[C] past_state[]:skip",
+    "GatedAdd": "X[R...,H] Y[R...,H] gate[R...,1] gate_weight[]:skip",
+    "EngramGate": "key[N,L,C,H] query[N,L,C,H] value[N,L,H] key_norm_scale[C,H]"
+                  " query_norm_scale[C,H] conv_norm_scale[C,H]",
+    "HyperConnectionPreMix": ("streams[N,L,C,H] pre_mix[N,L,C]", "streams[N,L,C,H] pre_mix[N,L,C,H]"),
+    "HyperConnectionPostMix": "streams[N,L,C,H] block_output[N,L,H] post_mix[N,L,C]"
+                              " stream_mix[N,L,C,C]",
+    "MoEGroupRouter": "logits[N,L,E] expert_bias[E] projection_weight[]:skip",
+    "MRotaryEmbedding": "input[N,h,L,2*D] position_ids[3,N,L]:below=V cos_cache[V,D]"
+                        " sin_cache[V,D]",
     "WordConvEmbedding": "Sequence[N,9]:letters=V W[M,1,k,D] B[M] C[V,D]",
     "DynamicTimeWarping": "input[M,N]",
     "BifurcationDetector": "src_tokens[L]:below=b cur_tokens[M]:below=b"
@@ -291,4 +305,9 @@ NUMBERS = {
     "char_embedding_size": None, "signal_ndim": (1, 1), "normalized": (0, 0),
     "min_ngram_size": (1, 2), "max_ngram_size": (2, 4),
     "qk_matmul_output_mode": (0, 0), "q_num_heads": None, "kv_num_heads": None,
+    "state_window": None, "ndim": (1, 1), "dilation": (1, 3), "num_branches": None,
+    "n_group": (1, 1), "topk_group": (1, 1), "group_topk": (1, 3), "top_k": (1, 2),
+    "mrope_layout": (0, 1), "rotary_embedding_dim": None, "num_heads": None,
+    "is_packed_batching": (0, 0), "input_channel_offset": None, "input_channels": None,
+    "state_channels_last": None, "state_length": None, "state_update_capacity": None,
 }

@@ -265,8 +265,13 @@ class Draw(shapes.Operands):
             return None if not rank else self.parts(self.first[axis], 2)
         if name == "num_outputs":
             return None if self.attributes.get("split") or "split" in self.shapes else 2
-        if name in ("q_num_heads", "kv_num_heads") and rank == 3 and op == "Attention":
+        if name in ("q_num_heads", "kv_num_heads") and rank == 3 and "Attention" in op:
             return self.size("h")
+        if name == "update_rule":
+            return b"gated_delta"  # which takes all of the rule's operands
+        if name == "mrope_section":
+            time, rest = self.parts(self.size("D"), 2)
+            return [time, *self.parts(rest, 2)]
         if name == "batch_dims":
             return len(self.lists.get("B", []))
         if name in ("batch_axis", "time_axis") and "b" in self.sizes:  # batches first

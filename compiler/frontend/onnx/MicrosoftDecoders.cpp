@@ -24,8 +24,14 @@ namespace {
 /// The gates of a linear attention: how much of the state stays, and how much is written.
 LogicalResult linearAttentionGate(NodeImport &n) {
   Value a = n.in(0), bias = n.in(1), factor = n.in(2);
-  if (!a || !n.hasRank(a, 3, "decay") || !n.hasOneEach(bias, a, 2, "dt_bias") ||
-      !n.hasOneEach(factor, a, 2, "decay_scale"))
+  if (!a || !bias || !factor)
+    return failure();
+  int64_t last = n.rank(a) - 1;
+  if (last < 0)
+    return n.invalid("expected a dimension of heads, got a scalar");
+  // Vectors, however many dimensions of size 1 they are written with.
+  bias = n.reshape(bias, {-1}), factor = n.reshape(factor, {-1});
+  if (!n.hasOneEach(bias, a, last, "dt_bias") || !n.hasOneEach(factor, a, last, "decay_scale"))
     return failure();
   Value decay = n.mul(softplus(n, n.add(n.widen(a), bias)), factor);
   Value beta;
@@ -70,11 +76,11 @@ public:
 private:
   bool scores();
   /// Whether each of [tokens, of] is among the `count` largest of its row.
-  Value among(Value x, int64_t count, int64_t of);
+  Value among(Value x, int64_t count);
   Value bestOf(Value x, int64_t count, size_t result);
 
   NodeImport &n;
-  int64_t experts = 0;
+  int64_t experts = 0;  ///< kDynamic: open
   Value likely, ranked; ///< f32 [tokens, experts], the latter with the experts' biases
 };
 
@@ -88,14 +94,16 @@ bool GroupRouter::scores() {
       return false;
     wide = n.matmul(wide, n.transpose(n.widen(n.in(2)), {1, 0}));
   }
-  experts = n.rank(wide) > 0 ? n.dim(wide, n.rank(wide) - 1) : ShapedType::kDynamic;
-  if (ShapedType::isDynamic(experts)) {
-    (void)n.unsupported("found logits of an open number of experts");
+  int64_t last = n.rank(wide) - 1;
+  if (last < 0) {
+    (void)n.invalid("expected a dimension of experts, got a scalar");
     return false;
   }
-  if (!n.hasEntries(bias, experts, "expert_bias"))
+  if (!n.hasOneEach(bias, wide, last, "expert_bias"))
     return false;
-  likely = n.op<LogisticOp>(n.reshape(wide, {-1, experts}));
+  experts = n.dim(wide, last);
+  likely = n.op<LogisticOp>(
+      n.reshapeTo(wide, n.concat({n.sizeProduct(wide, 0, last), n.sizeOf(wide, last)}, 0)));
   ranked = n.add(likely, bias);
   return true;
 }
@@ -106,9 +114,9 @@ Value GroupRouter::bestOf(Value x, int64_t count, size_t result) {
   return best ? best->getResult(result) : Value();
 }
 
-Value GroupRouter::among(Value x, int64_t count, int64_t of) {
+Value GroupRouter::among(Value x, int64_t count) {
   Value chosen = n.unsqueeze(bestOf(x, count, 1), {2});
-  Value place = n.op<IotaOp>(n.ints({of}), n.number(0), n.typeAttr(n.b.getI64Type()));
+  Value place = n.op<IotaOp>(n.sizeOf(x, 1), n.number(0), n.typeAttr(n.b.getI64Type()));
   return n.reduce(n.compare("eq", chosen, place), "any", {1}, false);
 }
 
@@ -120,22 +128,25 @@ LogicalResult GroupRouter::run() {
                       : n.results({Value(), ranked, likely});
   int64_t groups = intOr(n, "n_group", 1), kept = intOr(n, "topk_group", 1);
   int64_t count = n.i("top_k"), summed = intOr(n, "group_topk", 2);
-  if (groups < 1 || experts % groups || kept < 1 || kept > groups || count < 1 ||
-      count > experts / groups * kept || summed < 1)
-    return n.invalid("found numbers of groups and experts that do not go with " + Twine(experts) +
-                     " experts");
+  bool isOpen = ShapedType::isDynamic(experts);
+  if (isOpen && groups != 1)
+    return n.unsupported("found groups of an open number of experts");
+  if (groups < 1 || kept < 1 || kept > groups || count < 1 || summed < 1 ||
+      (!isOpen && (experts % groups || count > experts / groups * kept)))
+    return n.invalid("found numbers of groups and experts that do not go with " +
+                     sizeText(experts) + " experts");
   Value open = ranked;
   Value least = n.scalar(n.element(ranked), -std::numeric_limits<double>::infinity());
   if (kept < groups) {
     int64_t size = experts / groups;
     Value grouped = n.reshape(ranked, {-1, groups, size});
     Value best = n.reduce(bestOf(grouped, std::min(summed, size), 0), "sum", {2}, false);
-    Value allowed = n.unsqueeze(among(best, kept, groups), {2});
+    Value allowed = n.unsqueeze(among(best, kept), {2});
     open = n.reshape(n.select(allowed, grouped, least), {-1, experts});
   }
   Value score = n.op<LogOp>(n.maximum(likely, 1e-20));
   Value sentinel = n.scalar(n.element(score), realOr(n, "router_sentinel", -10000));
-  Value routed = n.select(among(open, count, experts), score, sentinel);
+  Value routed = n.select(among(open, count), score, sentinel);
   return n.result(n.cast(routed, n.element(n.in(0))));
 }
 
@@ -170,14 +181,11 @@ Value gateOf(NodeImport &n, Value gate, Value x) {
     return {};
   gate = n.widen(gate);
   int64_t rank = n.rank(x);
-  if (n.rank(gate) == rank - 1) {
-    int64_t streams = n.dim(x, rank - 2), given = n.dim(gate, rank - 2);
-    if (ShapedType::isDynamic(streams) || ShapedType::isDynamic(given)) {
-      (void)n.unsupported("found a gate or streams whose number is open");
-      return {};
-    }
-    gate = given == streams ? n.unsqueeze(gate, {rank - 1}) : n.reshapeTo(gate, n.shapeOf(x));
-  }
+  if (n.rank(gate) == rank - 1) // one of a stream, or all of all
+    gate = n.reshapeTo(
+        gate, n.concat({n.shapeSlice(x, 0, rank - 1),
+                        n.div(n.sizeOf(gate, rank - 2), n.maximum(n.sizeOf(x, rank - 2), 1.0))},
+                       0));
   return n.stretchesTo(gate, x, "gate") ? gate : Value();
 }
 
@@ -190,13 +198,11 @@ LogicalResult branchwiseRmsNorm(NodeImport &n) {
   Value y = n.mul(streams, n.op<RsqrtOp>(n.add(square, realOr(n, "epsilon", 1e-5))));
   if (n.has(1)) {
     Value scale = n.widen(n.in(1));
-    if (n.rank(scale) == 1) {
-      int64_t given = n.dim(scale, 0), hidden = n.dim(streams, rank - 1);
-      if (ShapedType::isDynamic(given) || ShapedType::isDynamic(hidden))
-        return n.unsupported("found a scale or rows of open size");
-      if (given != hidden)
-        scale = n.reshapeTo(scale, n.shapeSlice(streams, rank - 2, rank));
-    }
+    if (n.rank(scale) == 1) // one row, or one of each stream
+      scale = n.reshapeTo(
+          scale, n.concat({n.div(n.sizeOf(scale, 0), n.maximum(n.sizeOf(streams, rank - 1), 1.0)),
+                           n.sizeOf(streams, rank - 1)},
+                          0));
     if (!n.stretchesTo(scale, y, "scale"))
       return failure();
     y = n.mul(y, scale);

@@ -186,8 +186,10 @@ LogicalResult CausalConv::run() {
   if (!before)
     return failure();
   padded = n.concat({before, x}, 2);
-  Value y = n.op<ConvOp>(padded, filter, n.list({1}), n.list({0, 0}), n.list({dilation}),
-                         n.number(channels), n.flag(false), n.typeAttr(n.element(x)));
+  Value y = x; // of no channels
+  if (channels > 0)
+    y = n.op<ConvOp>(padded, filter, n.list({1}), n.list({0, 0}), n.list({dilation}),
+                     n.number(channels), n.flag(false), n.typeAttr(n.element(x)));
   if (n.has(2)) {
     if (!n.hasEntries(n.in(2), channels, "bias"))
       return failure();
