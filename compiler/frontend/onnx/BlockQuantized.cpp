@@ -121,7 +121,7 @@ bool weir::onnx::isCuttableConstant(Value v) { return cuttable(v) != nullptr; }
 
 Value weir::onnx::constantEntry(NodeImport &n, Value v, int64_t index) {
   TypedAttr whole = cuttable(v);
-  if (!whole)
+  if (!whole || index < 0 || index >= n.dim(v, 0))
     return {};
   auto type = cast<RankedTensorType>(whole.getType());
   auto part = RankedTensorType::get(type.getShape().drop_front(), type.getElementType());

@@ -10,7 +10,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/frontend/onnx/BlockQuantized.h"
 #include "compiler/frontend/onnx/Heads.h"
 #include "compiler/frontend/onnx/Microsoft.h"
 #include "compiler/frontend/onnx/Quantization.h"
@@ -35,8 +34,14 @@ public:
   bool isQuantized() const { return bits != 0; }
   /// Entries [batch, length, heads, size] as the cache holds them.
   Value packed(NodeImport &n, Value x) const;
-  /// Entries [batch, heads, length, …] of the cache as numbers.
+  /// Entries [batch, heads, length, …] of the cache as numbers; of bytes that hold two all first
+  /// ones come before all second ones (inOrderOfHalves), so that lines stay whole.
   Value opened(NodeImport &n, Value x) const;
+  bool isHalved() const { return bits == 4; }
+  /// Whether the scale is one for each entry of heads of `size`, or one for all; reports.
+  bool fits(NodeImport &n, Value heads) const {
+    return bits == 0 || n.rank(scale) == 0 || n.isAsLarge(scale, 3, heads, 3, "scale");
+  }
 
 private:
   int64_t bits = 0; ///< 0: the cache is of the operands' type
@@ -64,7 +69,8 @@ std::optional<QuantizedCache> QuantizedCache::read(NodeImport &n, std::string_vi
   bool isHalves = past && n.element(past).isUnsignedInteger(8);
   if ((!isBytes && !isHalves) || (width && width != (isBytes ? 8 : 4))) {
     (void)n.unsupported("expected a quantised cache of int8 and kv_cache_bit_width 8, or of uint8 "
-                        "and 4");
+                        "and 4, got a width of " +
+                        Twine(width) + (isBytes || isHalves ? " beside it" : " and another type"));
     return std::nullopt;
   }
   cache.bits = isBytes ? 8 : 4;
@@ -98,22 +104,30 @@ Value QuantizedCache::packed(NodeImport &n, Value x) const {
   Value limited = n.minimum(n.maximum(scaled, -8.0), 7.0);
   Value number = quantize(n, n.add(n.op<RoundOp>(limited), 8.0), {}, half);
   int64_t size = n.dim(x, 3);
-  if (ShapedType::isDynamic(size) || size % 2) {
-    (void)n.unsupported("expected heads of an even size, got " + sizeText(size));
-    return {};
-  }
   Value pairs = n.reshapeTo(number, n.concat({n.shapeSlice(x, 0, 3), n.ints({size / 2, 2})}, 0));
   return n.add(n.pick(pairs, 4, 0), n.mul(n.pick(pairs, 4, 1), 16.0));
+}
+
+/// Dimension `axis`, of even size, with the entries of even places first, or that undone.
+Value inOrderOfHalves(NodeImport &n, Value x, int64_t axis, bool back = false) {
+  int64_t size = n.dim(x, axis);
+  SmallVector<int64_t> order(size);
+  for (int64_t i = 0; i < size; ++i) {
+    int64_t place = i % 2 * (size / 2) + i / 2;
+    order[back ? i : place] = back ? place : i;
+  }
+  return n.gather(x, n.ints(order), axis);
 }
 
 Value QuantizedCache::opened(NodeImport &n, Value x) const {
   if (!bits || !x)
     return x;
-  Value numbers = bits == 8 ? x : unpackBits(n, x, 4);
-  Value wide = n.cast(numbers, n.element(scale));
-  if (bits == 4)
-    wide = n.sub(wide, 8.0);
-  return n.mul(wide, scale);
+  Type f32 = n.element(scale);
+  if (bits == 8)
+    return n.mul(n.cast(x, f32), scale);
+  Value first = n.op<AndOp>(x, n.like(x, 15)), second = n.op<ShrOp>(x, n.like(x, 4));
+  Value numbers = n.sub(n.concat({n.cast(first, f32), n.cast(second, f32)}, 3), 8.0);
+  return n.mul(numbers, n.rank(scale) == 4 ? inOrderOfHalves(n, scale, 3) : scale);
 }
 
 /// Inputs: 0 query, 1 key, 2 value, 3 past_key, 4 past_value, 5 seqlens_k,
@@ -128,13 +142,16 @@ public:
 private:
   bool options();
   bool operands();
+  bool fitting();
+  bool fits(Value cache, const QuantizedCache &kind);
   bool places();
+  Value fresh(Value x, const QuantizedCache &kind, size_t pastInput);
   bool updatesCaches();
   Value grown(size_t pastInput);
   Value updated(Value fresh, size_t pastInput);
   Value cached(Value fresh, size_t pastInput);
   bool windowPlaces();
-  Value windowed(Value fresh, size_t pastInput, Value &seen);
+  Value windowed(Value fresh, size_t pastInput, Value &all);
   Value bias(Type type);
   /// 0, 1, … : as many as `count` (tensor<1xi64>) says.
   Value upTo(Value count) { return n.op<IotaOp>(count, n.number(0), n.typeAttr(i64)); }
@@ -145,6 +162,7 @@ private:
   Value q, k, v;   ///< [batch, length, heads, size]
   Value length;    ///< tensor<1xi64>
   Value total;     ///< entries of the cache that is put out, tensor<1xi64>
+  Value ends;      ///< entries up to the last one of each sequence, [batch]
   Value past;      ///< entries before the first query, [batch]
   Value seen;      ///< entries up to the last one of any sequence, tensor<1xi64>
   Value positions; ///< of the queries, [batch, length]
@@ -159,11 +177,16 @@ private:
 bool GroupQuery::options() {
   if (intOr(n, "sliding_window_cache", 0)) {
     window = intOr(n, "local_window_size", -1);
-    if (window < 1 || !intOr(n, "causal", 1)) {
-      (void)n.invalid("found a sliding_window_cache without a local_window_size or causal");
+    if (window < 1) {
+      (void)n.invalid("expected a local_window_size beside sliding_window_cache, got " +
+                      Twine(window));
       return false;
     }
-    if (!n.has(3) || !n.has(4)) {
+    if (!intOr(n, "causal", 1)) {
+      (void)n.invalid("expected causal to be 1 beside sliding_window_cache, got 0");
+      return false;
+    }
+    if (!n.has(3)) {
       (void)n.invalid("found a sliding_window_cache without past_key and past_value");
       return false;
     }
@@ -172,8 +195,12 @@ bool GroupQuery::options() {
       return false;
     }
   }
-  if (n.has(16) && (!n.has(3) || !n.has(4))) {
-    (void)n.invalid("found query_seqlens without past_key and past_value");
+  if (n.has(3) != n.has(4)) {
+    (void)n.invalid("found one of past_key and past_value alone");
+    return false;
+  }
+  if (n.has(16) && (!n.has(3) || !intOr(n, "causal", 1))) {
+    (void)n.invalid("found query_seqlens without past_key and past_value, or with causal 0");
     return false;
   }
   std::optional<QuantizedCache> keys = QuantizedCache::read(n, "k_quant_type", 3, 12);
@@ -198,6 +225,9 @@ bool GroupQuery::operands() {
     return false;
   }
   if (n.has(1)) {
+    for (size_t i : {1, 2})
+      if (!n.hasRank(n.in(i), 3, "keys and values"))
+        return false;
     q = separateHeads(n, query, heads);
     k = separateHeads(n, n.in(1), keyHeads);
     v = separateHeads(n, n.in(2), keyHeads);
@@ -207,6 +237,8 @@ bool GroupQuery::operands() {
     k = n.slice(joined, 2, heads, heads + keyHeads);
     v = n.slice(joined, 2, heads + keyHeads, heads + 2 * keyHeads);
   }
+  if (!fitting())
+    return false;
   double epsilon = realOr(n, "qk_norm_epsilon", 1e-6);
   if (n.has(14))
     q = simplifiedNorm(n, q, n.in(14), realOr(n, "q_norm_epsilon", epsilon), 3);
@@ -215,12 +247,58 @@ bool GroupQuery::operands() {
   return q && k && v;
 }
 
+/// Whether a cache belongs to the operands.
+bool GroupQuery::fits(Value cache, const QuantizedCache &kind) {
+  int64_t size = n.dim(q, 3);
+  if (!n.hasRank(cache, 4, "cache") || !n.isAsLarge(cache, 0, q, 0, "batches") ||
+      !n.hasSize(cache, 1, keyHeads, "cache") || !kind.fits(n, q))
+    return false;
+  if (!kind.isHalved())
+    return n.isAsLarge(cache, 3, q, 3, "heads");
+  if (!ShapedType::isDynamic(size) && size % 2 == 0)
+    return n.hasSize(cache, 3, size / 2, "cache");
+  (void)n.unsupported("expected heads of an even size, got " + sizeText(size));
+  return false;
+}
+
+/// Whether operands go together.
+bool GroupQuery::fitting() {
+  if (!q || !k || !v)
+    return false;
+  if (n.has(1))
+    for (Value x : {k, v}) {
+      for (int64_t axis : {0, 3})
+        if (!n.isAsLarge(x, axis, q, axis, "queries, keys and values"))
+          return false;
+      // As many as queries, or none, where caches hold all.
+      int64_t count = n.dim(x, 1);
+      if (!ShapedType::isDynamic(count) && count != 0 && !n.hasSize(q, 1, count, "queries"))
+        return false;
+      if (ShapedType::isDynamic(count)) {
+        Value given = n.sizeOf(x, 1), same = n.compare("eq", given, n.sizeOf(q, 1));
+        n.require(n.toScalar(n.op<OrOp>(same, n.compare("eq", given, 0.0))),
+                  "there are neither as many keys and values as queries nor none");
+      }
+    }
+  if (n.has(3) && (!fits(n.in(3), keyCache) || !fits(n.in(4), valueCache) ||
+                   !n.isAsLarge(n.in(4), 2, n.in(3), 2, "caches")))
+    return false;
+  for (size_t i : {14, 15})
+    if (n.has(i) && !n.hasOneEach(n.in(i), q, 3, "norm's weight"))
+      return false;
+  return !n.has(11) || n.hasEntries(n.in(11), heads, "head_sink");
+}
+
 bool GroupQuery::places() {
   length = n.sizeOf(q, 1);
   Value asked = n.cast(n.reshape(n.in(6), {1}), i64);
   total = n.has(3) ? n.maximum(n.sizeOf(n.in(3), 2), asked) : asked;
   // Of a prompt nothing came before; later all but the new entries did.
-  Value ends = n.add(n.cast(n.reshape(n.in(5), {-1}), i64), 1.0);
+  ends = n.add(n.cast(n.reshape(n.in(5), {-1}), i64), 1.0);
+  if (!n.isAsLarge(ends, 0, q, 0, "seqlens_k"))
+    return false;
+  Value least = n.minimum(n.toScalar(length), 1.0); // of no queries nothing has to be there
+  n.require(n.reduce(n.compare("ge", ends, least), "all", {0}, false), "seqlens_k are negative");
   if (n.has(16)) {
     // The last of the queries are there for their number alone.
     if (!n.hasRank(n.in(16), 1, "query_seqlens") ||
@@ -229,11 +307,14 @@ bool GroupQuery::places() {
     Value valid = n.cast(n.in(16), i64);
     Value fits = n.op<AndOp>(n.compare("ge", valid, 0.0),
                              n.compare("le", valid, n.minimum(ends, n.toScalar(length))));
-    n.require(n.reduce(fits, "all", {0}, false),
-              "query_seqlens are not from 0 to the length of the queries and of the sequences");
+    fits = n.op<AndOp>(fits, n.compare("le", ends, n.toScalar(asked)));
+    n.require(
+        n.reduce(fits, "all", {0}, false),
+        "query_seqlens are not from 0 to the length of the queries and of the sequences, or these "
+        "are longer than total_sequence_length");
     past = n.sub(ends, valid);
   } else {
-    Value before = n.sub(ends, n.toScalar(length));
+    Value before = n.maximum(n.sub(ends, n.toScalar(length)), 0.0);
     past =
         n.select(n.compare("eq", n.toScalar(asked), n.toScalar(length)), n.like(before, 0), before);
   }
@@ -257,14 +338,11 @@ bool GroupQuery::windowPlaces() {
   }
   n.require(n.compare("ge", capacity, double(window)),
             ("the caches have fewer than " + Twine(window) + " entries").str());
-  if (!n.isAsLarge(n.in(4), 2, n.in(3), 2, "caches"))
-    return false;
   Value step = n.sub(capacity, double(window - 1));
   auto first = [&](Value count) { // the position that entry 0 holds
     Value over = n.maximum(n.sub(count, capacity), 0.0);
     return n.mul(n.div(n.add(over, n.sub(step, 1.0)), step), step);
   };
-  Value ends = n.add(n.cast(n.reshape(n.in(5), {-1}), i64), 1.0);
   Value place = n.unsqueeze(upTo(entries), {0}), before = n.unsqueeze(past, {1});
   Value base = n.unsqueeze(first(past), {1});
   Value old = n.add(base, place); // [batch, entries]
@@ -280,15 +358,15 @@ bool GroupQuery::windowPlaces() {
   return keyPlaces && kept;
 }
 
-/// The cache that is put out; `seen` gets what attention looks at: the cache that came in, zeros
+/// The cache that is put out; `all` gets what attention looks at: the cache that came in, zeros
 /// where it holds nothing, and the new entries.
-Value GroupQuery::windowed(Value fresh, size_t pastInput, Value &seen) {
+Value GroupQuery::windowed(Value fresh, size_t pastInput, Value &all) {
   Value cache = n.in(pastInput);
   if (!fresh || !cache)
     return {};
   Value old = n.select(n.unsqueeze(isOld, {1, 3}), cache, n.like(cache, 0));
-  seen = n.concat({old, n.transpose(fresh, {0, 2, 1, 3})}, 2);
-  return n.op<GatherOp>(seen, kept, n.number(2), n.number(1), n.flag(false));
+  all = n.concat({old, n.transpose(fresh, {0, 2, 1, 3})}, 2);
+  return n.op<GatherOp>(all, kept, n.number(2), n.number(1), n.flag(false));
 }
 
 /// Whether attention can leave out what lies behind the last query's entries of the caches, which
@@ -324,13 +402,14 @@ Value GroupQuery::updated(Value fresh, size_t pastInput) {
   Value places = n.add(n.unsqueeze(upTo(length), {0, 1, 3}), begin);
   if (n.dim(lines, 0) != 1) {
     // As many as the shortest sequence lacks. What the longest writes there is its last entry.
-    Value ends = n.add(begin, n.toScalar(length));
+    Value written = n.add(begin, n.toScalar(length));
     Value longest = n.toScalar(seen);
-    Value lacking = n.sub(seen, n.reshape(n.reduce(ends, "min", {0, 1, 2, 3}, false), {1}));
+    Value least = n.reshape(n.reduce(written, "min", {0, 1, 2, 3}, false), {1});
+    Value lacking = n.maximum(n.sub(seen, least), 0.0); // none of no sequences
     Value behind =
-        n.minimum(n.add(n.unsqueeze(upTo(lacking), {0, 1, 3}), ends), n.sub(longest, 1.0));
+        n.minimum(n.add(n.unsqueeze(upTo(lacking), {0, 1, 3}), written), n.sub(longest, 1.0));
     Value last = n.slice(lines, 2, -1, std::numeric_limits<int64_t>::max());
-    Value filler = n.select(n.compare("lt", ends, longest), n.like(last, 0), last);
+    Value filler = n.select(n.compare("lt", written, longest), n.like(last, 0), last);
     filler = n.expandTo(
         filler, n.concat({n.shapeSlice(lines, 0, 2), lacking, n.shapeSlice(lines, 3, 4)}, 0));
     lines = n.concat({lines, filler}, 2);
@@ -368,19 +447,39 @@ Value GroupQuery::cached(Value fresh, size_t pastInput) {
 Value GroupQuery::bias(Type type) {
   Value key = window ? n.unsqueeze(keyPlaces, {1, 2}) : upTo(total);
   Value at = n.unsqueeze(positions, {1, 3}); // [batch, 1, length, 1]
-  Value seen;
+  Value looks;
   if (intOr(n, "causal", 1)) {
-    seen = n.compare("le", key, at);
+    looks = n.compare("le", key, at);
   } else {
-    Value ends = n.add(past, n.toScalar(length));
-    seen = n.compare("lt", key, n.unsqueeze(ends, {1, 2, 3}));
+    Value behind = n.add(past, n.toScalar(length));
+    looks = n.compare("lt", key, n.unsqueeze(behind, {1, 2, 3}));
   }
-  if (int64_t window = intOr(n, "local_window_size", -1); window > 0)
-    seen = n.op<AndOp>(seen, n.compare("gt", key, n.sub(at, double(window))));
-  Value sum = n.select(seen, n.scalar(type, 0), lowest(n, type));
+  if (int64_t width = intOr(n, "local_window_size", -1); width > 0)
+    looks = n.op<AndOp>(looks, n.compare("gt", key, n.sub(at, double(width))));
+  Value sum = n.select(looks, n.scalar(type, 0), lowest(n, type));
   if (n.has(10))
     sum = n.add(sum, n.cast(n.in(10), type));
   return sum;
+}
+
+/// New entries as the cache holds them. Where sequences may be shorter than the queries are long,
+/// what lies behind their ends is 0: nobody looks there, but weights of 0 make NaN of what is no
+/// number.
+Value GroupQuery::fresh(Value x, const QuantizedCache &kind, size_t pastInput) {
+  if (!x)
+    return {};
+  if (n.has(16) || n.dim(q, 0) != 1) {
+    Value row = n.unsqueeze(upTo(length), {0});
+    Value isOne = n.compare("lt", row, n.unsqueeze(n.sub(ends, past), {1})); // [batch, length]
+    x = n.select(n.unsqueeze(isOne, {2, 3}), x, n.like(x, 0));
+  }
+  if (kind.isQuantized())
+    return kind.packed(n, x);
+  Type held = n.has(pastInput) ? n.element(n.in(pastInput)) : n.element(x);
+  if (held.getIntOrFloatBitWidth() >= 16)
+    return n.cast(x, held);
+  (void)n.unsupported("expected a cache of floats of 16 or 32 bits where it is not quantised");
+  return {};
 }
 
 LogicalResult GroupQuery::run() {
@@ -388,7 +487,7 @@ LogicalResult GroupQuery::run() {
     return failure();
   if (n.i("do_rotary"))
     rotateByPlaces(n, q, k, n.has(9) ? n.in(9) : positions, 7);
-  Value freshKeys = keyCache.packed(n, k), freshValues = valueCache.packed(n, v);
+  Value freshKeys = fresh(k, keyCache, 3), freshValues = fresh(v, valueCache, 4);
   Value keys, values, seenKeys, seenValues;
   if (window) {
     keys = windowed(freshKeys, 3, seenKeys);
@@ -397,8 +496,9 @@ LogicalResult GroupQuery::run() {
     bool updates = updatesCaches();
     keys = seenKeys = updates ? updated(freshKeys, 3) : cached(freshKeys, 3);
     values = seenValues = updates ? updated(freshValues, 4) : cached(freshValues, 4);
-    if (updates && keys && values) {
-      total = seen;
+    // attention_bias has a column for each entry that there is, of a cache that may be longer.
+    if ((updates || (n.has(3) && n.has(10))) && keys && values) {
+      total = updates ? seen : n.cast(n.reshape(n.in(6), {1}), i64);
       for (Value *part : {&seenKeys, &seenValues})
         *part = n.op<SliceOp>(*part, n.ints({0}), total, n.ints({1}), n.list({2}), n.flag(false));
     }
@@ -417,8 +517,12 @@ LogicalResult GroupQuery::run() {
   else if (intOr(n, "smooth_softmax", -1) == 1)
     s.sink = n.scalar(type, 0);
   Value queries = n.transpose(q, {0, 2, 1, 3});
+  if (keyCache.isHalved())
+    queries = inOrderOfHalves(n, queries, 3);
   Value y =
       attend(n, queries, repeatHeads(n, seenKeys, queries), repeatHeads(n, seenValues, queries), s);
+  if (valueCache.isHalved() && y)
+    y = inOrderOfHalves(n, y, 3, /*back=*/true);
   Value shown = intOr(n, "qk_output", 0) == 1 ? s.raw : s.weights;
   return n.results({joinHeads(n, y), keys, values, n.cast(shown, n.element(q))});
 }

@@ -229,6 +229,11 @@ Value rotaryHeads(NodeImport &n, Value x, Value cosines) {
   return n.reshapeTo(x, n.concat({n.shapeSlice(x, 0, 2), heads, width}, 0));
 }
 
+/// Lines of a cache at positions, none of which counts from its end.
+Value linesAt(NodeImport &n, Value cache, Value positions) {
+  return n.op<GatherOp>(cache, positions, n.number(0), n.number(0), n.flag(false));
+}
+
 /// Heads `y` of the input `x`, turned by angles of [batch or 1, length, half].
 LogicalResult rotate(NodeImport &n, Value x, Value y, Value cosines, Value sines) {
   bool flat = n.rank(x) == 3;
@@ -258,7 +263,7 @@ LogicalResult rotaryEmbedding(NodeImport &n) {
     positions = n.unsqueeze(n.add(n.op<IotaOp>(n.sizeOf(y, lengthAt), n.number(0), n.typeAttr(i64)),
                                   n.toScalar(positions)),
                             {0});
-  return rotate(n, x, y, n.gather(cosines, positions, 0), n.gather(sines, positions, 0));
+  return rotate(n, x, y, linesAt(n, cosines, positions), linesAt(n, sines, positions));
 }
 
 /// Angles of three positions a token (time, height, width), of [3, batch, length, half]: each entry
@@ -307,10 +312,11 @@ LogicalResult sectionedRotaryEmbedding(NodeImport &n) {
                    : failure();
   if (!n.hasSize(positions, 0, 3, "positions") || !n.isAsLarge(positions, 1, y, 0, "batches") ||
       !n.isAsLarge(positions, 2, y, n.rank(x) == 3 ? 1 : 2, "positions") ||
-      !n.hasSize(cosines, 1, half, "cosines") || !n.hasSize(sines, 1, half, "sines"))
+      !n.hasSize(cosines, 1, half, "cosines") || !n.hasSize(sines, 1, half, "sines") ||
+      !n.isAsLarge(sines, 0, cosines, 0, "caches"))
     return failure();
   auto angles = [&](Value cache) {
-    return sectionsOf(n, n.gather(cache, positions, 0), *sections, layout == 1);
+    return sectionsOf(n, linesAt(n, cache, positions), *sections, layout == 1);
   };
   return rotate(n, x, y, angles(cosines), angles(sines));
 }

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // What stands around attention in decoders: gates, routers of experts, several
-// residual streams, hashes of words.
+// residual streams.
 //
 //===----------------------------------------------------------------------===//
 
@@ -95,8 +95,8 @@ bool GroupRouter::scores() {
     wide = n.matmul(wide, n.transpose(n.widen(n.in(2)), {1, 0}));
   }
   int64_t last = n.rank(wide) - 1;
-  if (last < 0) {
-    (void)n.invalid("expected a dimension of experts, got a scalar");
+  if (last < 1) {
+    (void)n.invalid("expected tokens and their experts, got rank " + Twine(last + 1));
     return false;
   }
   if (!n.hasOneEach(bias, wide, last, "expert_bias"))
@@ -156,37 +156,67 @@ LogicalResult groupRouter(NodeImport &n) { return GroupRouter(n).run(); }
 // Residual streams
 //===----------------------------------------------------------------------===//
 
-/// Streams [..., streams, hidden] in f32 or wider, of the input 0 that may have the last two
-/// dimensions as one (`num_branches` says how many there are).
+/// Streams [..., streams, hidden] in f32 or wider, of an input that may have the last two
+/// dimensions as one (`num_branches` says how many there are); neither is of size 0.
 Value apart(NodeImport &n, Value x) {
   int64_t count = intOr(n, "num_branches", 0), rank = n.rank(x);
-  if (!x || (count == 0 && rank >= 2))
-    return n.widen(x);
-  if (!n.isStep(count) || rank < 1) {
-    (void)n.invalid("expected streams of two dimensions, or of a number of branches, got rank " +
-                    Twine(rank));
+  if (!x)
+    return {};
+  Value streams = n.widen(x);
+  if (count != 0) {
+    if (!n.isStep(count) || rank < 1) {
+      (void)n.invalid("expected rows of a number of branches, got rank " + Twine(rank));
+      return {};
+    }
+    if (!n.isMultiple(x, rank - 1, count, "branches"))
+      return {};
+    Value hidden = n.div(n.sizeOf(x, rank - 1), double(count));
+    streams =
+        n.reshapeTo(streams, n.concat({n.shapeSlice(x, 0, rank - 1), n.ints({count}), hidden}, 0));
+    ++rank;
+  }
+  if (rank < 2) {
+    (void)n.invalid("expected streams of two dimensions, got rank " + Twine(rank));
     return {};
   }
-  if (!n.isMultiple(x, rank - 1, count, "branches"))
-    return {};
-  Value hidden = n.div(n.sizeOf(x, rank - 1), double(count));
-  return n.widen(
-      n.reshapeTo(x, n.concat({n.shapeSlice(x, 0, rank - 1), n.ints({count}), hidden}, 0)));
+  for (int64_t axis : {rank - 2, rank - 1}) {
+    int64_t size = n.dim(streams, axis);
+    if (ShapedType::isDynamic(size))
+      n.require(n.toScalar(n.compare("gt", n.sizeOf(streams, axis), 0.0)),
+                "streams or what each holds are of size 0");
+    if (size == 0) {
+      (void)n.invalid("found streams of size 0");
+      return {};
+    }
+  }
+  return streams;
 }
 
-/// A gate of [..., streams], [..., streams, 1 or hidden] or [..., streams·hidden] as one that
-/// multiplies streams `x`.
-Value gateOf(NodeImport &n, Value gate, Value x) {
+/// A gate of [..., streams] or [..., streams, 1 or hidden], and where `flat` says so of [...,
+/// streams·hidden], as one that multiplies streams `x`.
+Value gateOf(NodeImport &n, Value gate, Value x, bool flat) {
   if (!gate || !x)
     return {};
-  gate = n.widen(gate);
-  int64_t rank = n.rank(x);
-  if (n.rank(gate) == rank - 1) // one of a stream, or all of all
-    gate = n.reshapeTo(
-        gate, n.concat({n.shapeSlice(x, 0, rank - 1),
-                        n.div(n.sizeOf(gate, rank - 2), n.maximum(n.sizeOf(x, rank - 2), 1.0))},
-                       0));
-  return n.stretchesTo(gate, x, "gate") ? gate : Value();
+  int64_t rank = n.rank(x), own = n.rank(gate);
+  if (own != rank && own != rank - 1) {
+    (void)n.invalid("expected a gate of rank " + Twine(rank - 1) + " or " + Twine(rank) +
+                    ", got rank " + Twine(own));
+    return {};
+  }
+  for (int64_t axis = 0; axis < rank - 2; ++axis)
+    if (!n.isAsLarge(gate, axis, x, axis, "gate"))
+      return {};
+  Value wide = n.widen(gate);
+  if (own == rank - 1) {
+    if (!flat && !n.isAsLarge(gate, rank - 2, x, rank - 2, "gate"))
+      return {};
+    // One of a stream, or all of all.
+    Value each = flat ? n.div(n.sizeOf(gate, rank - 2), n.sizeOf(x, rank - 2)) : n.ints({1});
+    wide = n.reshapeTo(wide, n.concat({n.shapeSlice(x, 0, rank - 1), each}, 0));
+  } else if (!n.isAsLarge(gate, rank - 2, x, rank - 2, "gate")) {
+    return {};
+  }
+  return n.isOneOrAsLarge(wide, rank - 1, x, rank - 1, "gate") ? wide : Value();
 }
 
 LogicalResult branchwiseRmsNorm(NodeImport &n) {
@@ -199,10 +229,9 @@ LogicalResult branchwiseRmsNorm(NodeImport &n) {
   if (n.has(1)) {
     Value scale = n.widen(n.in(1));
     if (n.rank(scale) == 1) // one row, or one of each stream
-      scale = n.reshapeTo(
-          scale, n.concat({n.div(n.sizeOf(scale, 0), n.maximum(n.sizeOf(streams, rank - 1), 1.0)),
-                           n.sizeOf(streams, rank - 1)},
-                          0));
+      scale = n.reshapeTo(scale, n.concat({n.div(n.sizeOf(scale, 0), n.sizeOf(streams, rank - 1)),
+                                           n.sizeOf(streams, rank - 1)},
+                                          0));
     if (!n.stretchesTo(scale, y, "scale"))
       return failure();
     y = n.mul(y, scale);
@@ -211,7 +240,7 @@ LogicalResult branchwiseRmsNorm(NodeImport &n) {
 }
 
 LogicalResult streamsToOne(NodeImport &n) {
-  Value x = apart(n, n.in(0)), gate = gateOf(n, n.in(1), x);
+  Value x = apart(n, n.in(0)), gate = gateOf(n, n.in(1), x, intOr(n, "num_branches", 0) != 0);
   if (!gate)
     return failure();
   Value y = n.reduce(n.mul(x, gate), "sum", {n.rank(x) - 2}, false);
@@ -222,7 +251,10 @@ LogicalResult oneToStreams(NodeImport &n) {
   Value x = apart(n, n.in(0)), block = n.widen(n.in(1));
   if (!x || !block || !n.hasRank(block, n.rank(x) - 1, "block_output"))
     return failure();
-  Value gate = gateOf(n, n.in(2), x);
+  for (int64_t axis = 0; axis < n.rank(block); ++axis)
+    if (!n.isAsLarge(block, axis, x, axis < n.rank(x) - 2 ? axis : axis + 1, "block_output"))
+      return failure();
+  Value gate = gateOf(n, n.in(2), x, false);
   if (!gate)
     return failure();
   Value mixed = x;
@@ -232,13 +264,14 @@ LogicalResult oneToStreams(NodeImport &n) {
     if (!n.hasRank(mix, rank, "stream_mix") ||
         !n.isAsLarge(mix, rank - 1, x, rank - 2, "stream_mix"))
       return failure();
+    for (int64_t axis = 0; axis < rank - 1; ++axis)
+      if (!n.isAsLarge(mix, axis, x, axis, "stream_mix"))
+        return failure();
     SmallVector<int64_t> turned = axesFrom(0, rank);
     std::swap(turned[rank - 1], turned[rank - 2]);
     mixed = n.matmul(n.transpose(mix, turned), x);
   }
   Value y = n.add(mixed, n.mul(gate, n.unsqueeze(block, {n.rank(x) - 2})));
-  if (!n.stretchesTo(y, x, "streams"))
-    return failure();
   return n.result(n.cast(n.reshapeTo(y, n.shapeOf(n.in(0))), n.element(n.in(0))));
 }
 
@@ -247,6 +280,9 @@ LogicalResult engramGate(NodeImport &n) {
   Value key = n.in(0), query = n.in(1), value = n.in(2);
   if (!key || !query || !value || !n.hasRank(key, 4, "key") ||
       !n.isSameShape(query, key, "query") || !n.hasRank(value, 3, "value"))
+    return failure();
+  if (!n.isAsLarge(value, 0, key, 0, "value") || !n.isAsLarge(value, 1, key, 1, "value") ||
+      !n.isAsLarge(value, 2, key, 3, "value"))
     return failure();
   double epsilon = realOr(n, "epsilon", 1e-5);
   auto normed = [&](Value x, size_t scale) -> Value {
@@ -264,8 +300,6 @@ LogicalResult engramGate(NodeImport &n) {
   Value root = n.sqrt(n.maximum(n.op<AbsOp>(dot), 1e-6));
   Value gate = n.op<LogisticOp>(n.mul(n.op<SignOp>(dot), root));
   Value y = n.mul(gate, n.widen(n.unsqueeze(value, {2})));
-  if (!n.isSameShape(n.unsqueeze(value, {2}), key, "value", 3))
-    return failure();
   Value after;
   if (n.wants(1)) {
     if (!n.has(5))

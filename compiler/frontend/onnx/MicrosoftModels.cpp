@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Operators that one kind of model each is exported with: mixtures of experts,
+// Operators that one kind of model each is exported with:
 // aligned audio, drafts of translations, words made of characters.
 //
 //===----------------------------------------------------------------------===//

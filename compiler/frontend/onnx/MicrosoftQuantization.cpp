@@ -16,7 +16,6 @@
 #include "compiler/frontend/onnx/Microsoft.h"
 #include "compiler/frontend/onnx/Quantization.h"
 #include "compiler/frontend/onnx/Window.h"
-#include "dialects/weir/BlockQuantized.h"
 
 using namespace mlir;
 using namespace weir;

@@ -15,7 +15,6 @@
 #include "compiler/frontend/Loops.h"
 #include "compiler/frontend/onnx/BlockQuantized.h"
 #include "compiler/frontend/onnx/Microsoft.h"
-#include "dialects/weir/BlockQuantized.h"
 
 using namespace mlir;
 using namespace weir;
@@ -65,6 +64,8 @@ private:
   /// points lie otherwise than in constants of other products.
   Value blocks(const ExpertInputs &of, int64_t index);
   bool hasBlocks(const ExpertInputs &of);
+  /// Whether what one of an expert's products reads goes together.
+  bool fits(const ExpertInputs &of, Value experts);
   /// Whether all that belongs to the experts is constant, and can be cut into theirs.
   bool isConstant();
   Value entry(size_t input, const Expert &expert);
@@ -167,8 +168,39 @@ Value Mixture::blocks(const ExpertInputs &of, int64_t index) {
   return weights;
 }
 
+bool Mixture::fits(const ExpertInputs &of, Value experts) {
+  Value weights = n.in(of.weights);
+  auto perColumn = [&](size_t input, StringRef what) {
+    return n.isAsLarge(n.in(input), 0, experts, 0, "experts") &&
+           n.isAsLarge(n.in(input), 1, weights, 1, what);
+  };
+  if (!n.hasRank(weights, 3, "weights") || !n.isAsLarge(weights, 0, experts, 0, "experts") ||
+      (n.has(of.bias) && (!n.hasRank(n.in(of.bias), 2, "bias") || !perColumn(of.bias, "bias"))))
+    return false;
+  if (!isQuantized)
+    return true;
+  Value scales = n.in(of.scales);
+  if (n.rank(scales) != 2 && !n.hasRank(scales, 3, "scales"))
+    return false;
+  if (!perColumn(of.scales, "scales") || !n.has(of.zeros))
+    return scales != nullptr && n.isAsLarge(scales, 1, weights, 1, "scales");
+  // Packed along blocks, or along columns where each has one.
+  Value zeros = n.in(of.zeros);
+  int64_t each = 8 / bitsOf(of), last = n.rank(scales) - 1;
+  if (!n.hasRank(zeros, last + 1, "zero points") || !n.isAsLarge(zeros, 0, experts, 0, "experts") ||
+      (last == 2 && !n.isAsLarge(zeros, 1, weights, 1, "zero points")))
+    return false;
+  int64_t numbers = n.dim(scales, last);
+  if (!ShapedType::isDynamic(numbers))
+    return n.hasSize(zeros, last, llvm::divideCeil(numbers, each), "zero points");
+  Value bytes = n.div(n.add(n.sizeOf(scales, last), double(each - 1)), double(each));
+  n.require(n.toScalar(n.compare("eq", n.sizeOf(zeros, last), bytes)),
+            "zero points are not one for each scale");
+  return true;
+}
+
 bool Mixture::isConstant() {
-  // Conditions lead to more in time that they cost than a loop's look-up.
+  // With more of them compiling costs more than looking weights up.
   constexpr int64_t most = 1024;
   int64_t experts = n.dim(n.in(first.weights), 0);
   if (ShapedType::isDynamic(experts) || experts < 1 || experts > most)
@@ -215,6 +247,8 @@ LogicalResult Mixture::check() {
                          activation + "\"");
   if (n.i("use_sparse_mixer"))
     return n.unsupported("expected the softmax of all experts, got use_sparse_mixer 1");
+  if (int64_t count = intOr(n, "k", 1); count < 1)
+    return n.invalid("expected k to be at least 1, got " + Twine(count));
   int64_t fusion = n.i("swiglu_fusion");
   bool hasThird = n.has(third.weights);
   if (activation == "swiglu" && (fusion < 0 || fusion > 2 || (fusion == 0) != hasThird))
@@ -319,9 +353,10 @@ LogicalResult Mixture::run() {
       !n.isAsLarge(router, 1, experts, 0, "experts"))
     return failure();
   for (const ExpertInputs *of : {&first, &second, &third})
-    for (size_t input : {of->weights, of->bias})
-      if (n.has(input) && !n.isAsLarge(n.in(input), 0, experts, 0, "experts"))
-        return failure();
+    if (n.has(of->weights) && !fits(*of, experts))
+      return failure();
+  if (isQuantized && n.has(14) && !n.isSameShape(n.in(14), router, "router_weights"))
+    return failure();
   route(router);
   if (!shares)
     return failure();

@@ -136,7 +136,13 @@ Value CausalConv::asGiven(Value y, Value given, int64_t leading) {
 Value CausalConv::past() {
   if (!n.has(3))
     return n.expandTo(n.like(x, 0), n.concat({n.shapeSlice(x, 0, 2), n.ints({length})}, 0));
-  Value given = channelsFirst(states.before(n, 3));
+  Value held = states.before(n, 3);
+  if (!held || !n.hasRank(held, n.rank(n.in(0)), "past_state"))
+    return {};
+  for (int64_t axis = 3; axis < n.rank(held); ++axis)
+    if (!n.isAsLarge(held, axis, n.in(0), axis, "past_state"))
+      return {};
+  Value given = channelsFirst(held);
   if (!given || !n.hasRank(given, 3, "past_state") || !n.isAsLarge(given, 0, x, 0, "batches") ||
       !n.isAsLarge(given, 1, x, 1, "channels") || !n.hasSize(given, 2, length, "past_state"))
     return {};
@@ -226,8 +232,8 @@ private:
   bool operands();
   Value initial();
   Values step(Value at, Values carried);
-  /// Each entry of dimension `axis`, whose size is known, `count` times in a row.
-  Value repeated(Value x, int64_t axis, int64_t count);
+  /// Each of the `size` entries of dimension `axis` `count` times in a row.
+  Value repeated(Value x, int64_t axis, int64_t size, int64_t count);
 
   NodeImport &n;
   CarriedWindow states{0};
@@ -258,8 +264,8 @@ bool LinearAttention::operands() {
   // In com.microsoft's several states in a row may share a head of keys, too.
   int64_t ownKeys = n.dim(k, 2) / keySize;
   if (!grouped || n.dim(v, 2) % keyHeads || n.dim(k, 2) != ownKeys * keySize || ownKeys < 1 ||
-      keyHeads % ownKeys || (isOnnx && ownKeys != keyHeads) || gated != n.has(4) ||
-      delta != n.has(5) || (!gated && !delta && rule != "linear")) {
+      keyHeads % ownKeys || (isOnnx && ownKeys != keyHeads) || (gated && !n.has(4)) ||
+      (delta && !n.has(5)) || (!gated && !delta && rule != "linear")) {
     (void)n.invalid("found heads, decay or beta that do not go with update rule \"" + Twine(rule) +
                     "\"");
     return false;
@@ -274,10 +280,10 @@ bool LinearAttention::operands() {
       return false;
   queries = perStep(n, q, heads);
   if (results > heads)
-    queries = repeated(queries, 2, results / heads);
+    queries = repeated(queries, 2, heads, results / heads);
   keys = perStep(n, k, ownKeys);
   if (keyHeads > ownKeys)
-    keys = repeated(keys, 2, keyHeads / ownKeys);
+    keys = repeated(keys, 2, ownKeys, keyHeads / ownKeys);
   values = perStep(n, v, keyHeads);
   if (gated) {
     int64_t width = n.dim(n.in(4), 2);
@@ -309,7 +315,7 @@ Value LinearAttention::initial() {
   return n.widen(given);
 }
 
-Value LinearAttention::repeated(Value x, int64_t axis, int64_t count) {
+Value LinearAttention::repeated(Value x, int64_t axis, int64_t size, int64_t count) {
   if (!x)
     return {};
   int64_t rank = n.rank(x);
@@ -317,7 +323,7 @@ Value LinearAttention::repeated(Value x, int64_t axis, int64_t count) {
       n.unsqueeze(x, {axis + 1}),
       n.concat({n.shapeSlice(x, 0, axis + 1), n.ints({count}), n.shapeSlice(x, axis + 1, rank)},
                0));
-  return n.reshapeTo(wide, n.concat({n.shapeSlice(x, 0, axis), n.ints({n.dim(x, axis) * count}),
+  return n.reshapeTo(wide, n.concat({n.shapeSlice(x, 0, axis), n.ints({size * count}),
                                      n.shapeSlice(x, axis + 1, rank)},
                                     0));
 }
@@ -335,7 +341,7 @@ Values LinearAttention::step(Value at, Values carried) {
   }
   s = n.add(s, n.mul(key, n.unsqueeze(value, {2})));
   Value query = n.unsqueeze(n.gather(queries, at, 0), {3});
-  Value seen = results > keyHeads ? repeated(s, 1, results / keyHeads) : s;
+  Value seen = results > keyHeads ? repeated(s, 1, keyHeads, results / keyHeads) : s;
   Value out = n.mul(n.reduce(n.mul(seen, query), "sum", {2}, false), scale);
   Values next{s, writeEntry(n, carried[1], at, out)};
   if (states.window) {
