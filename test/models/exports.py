@@ -10,7 +10,7 @@ the files with what the frameworks compute.
 
   exports.py [--weir-run=PATH] [--keep=DIR] [--tsv=FILE] [--only=REGEX]
 
-Run it in a Python with torch, onnxscript, onnxruntime, timm, torchvision, transformers and
+Run it in a Python with torch, onnxscript, onnxruntime, onnxruntime-genai, timm, torchvision, transformers and
 ultralytics, and in one with tensorflow, tf2onnx, scikit-learn, skl2onnx, lightgbm, xgboost, catboost
 and onnxmltools; kinds whose packages are missing are left out with a line that says so. Weights are random, from fixed seeds. A row a model and way of
 exporting: right or what went wrong, the worst difference as a share of the largest magnitude,
@@ -35,6 +35,7 @@ TOLERANCE = {"quantised": 0.02}
 KINDS = {"torch": ("exports_torch", "torch"), "timm": ("exports_timm", "timm"),
          "torchvision": ("exports_torchvision", "torchvision"),
          "transformers": ("exports_transformers", "transformers"),
+         "genai": ("exports_genai", "onnxruntime_genai"),
          "ultralytics": ("exports_ultralytics", "ultralytics"),
          "sklearn": ("exports_sklearn", "skl2onnx"),
          "boosting": ("exports_boosting", "onnxmltools"),
