@@ -33,12 +33,12 @@ public:
 
   bool isQuantized() const { return bits != 0; }
   /// Entries [batch, length, heads, size] as the cache holds them.
-  Value packed(NodeImport &n, Value x) const;
-  /// Entries [batch, heads, length, …] of the cache as numbers; of bytes that hold two all first
-  /// ones come before all second ones (inOrderOfHalves), so that lines stay whole.
-  Value opened(NodeImport &n, Value x) const;
+  Value packed(NodeImport &n, Value x, int64_t size) const;
+  /// Entries [batch, heads, length, …] of the cache as numbers, `size` a head; of bytes that hold
+  /// two all first ones come before all second ones (inOrderOfHalves), so that lines stay whole.
+  Value opened(NodeImport &n, Value x, int64_t size) const;
   bool isHalved() const { return bits == 4; }
-  /// Whether the scale is one for each entry of heads of `size`, or one for all; reports.
+  /// Whether the scale is one for each entry of `heads`, or one for all; reports.
   bool fits(NodeImport &n, Value heads) const {
     return bits == 0 || n.rank(scale) == 0 || n.isAsLarge(scale, 3, heads, 3, "scale");
   }
@@ -69,8 +69,12 @@ std::optional<QuantizedCache> QuantizedCache::read(NodeImport &n, std::string_vi
   bool isHalves = past && n.element(past).isUnsignedInteger(8);
   if ((!isBytes && !isHalves) || (width && width != (isBytes ? 8 : 4))) {
     (void)n.unsupported("expected a quantised cache of int8 and kv_cache_bit_width 8, or of uint8 "
-                        "and 4, got a width of " +
-                        Twine(width) + (isBytes || isHalves ? " beside it" : " and another type"));
+                        "and 4, got " +
+                        Twine(isBytes    ? "int8"
+                              : isHalves ? "uint8"
+                              : past     ? "another type"
+                                         : "no cache") +
+                        " and " + Twine(width));
     return std::nullopt;
   }
   cache.bits = isBytes ? 8 : 4;
@@ -92,7 +96,7 @@ std::optional<QuantizedCache> QuantizedCache::read(NodeImport &n, std::string_vi
   return cache.scale ? std::optional(cache) : std::nullopt;
 }
 
-Value QuantizedCache::packed(NodeImport &n, Value x) const {
+Value QuantizedCache::packed(NodeImport &n, Value x, int64_t size) const {
   if (!bits || !x)
     return x;
   Value step = n.rank(scale) == 4 ? n.transpose(scale, {0, 2, 1, 3}) : scale;
@@ -103,23 +107,21 @@ Value QuantizedCache::packed(NodeImport &n, Value x) const {
   Type half = IntegerType::get(n.b.getContext(), 8, IntegerType::Unsigned);
   Value limited = n.minimum(n.maximum(scaled, -8.0), 7.0);
   Value number = quantize(n, n.add(n.op<RoundOp>(limited), 8.0), {}, half);
-  int64_t size = n.dim(x, 3);
   Value pairs = n.reshapeTo(number, n.concat({n.shapeSlice(x, 0, 3), n.ints({size / 2, 2})}, 0));
   return n.add(n.pick(pairs, 4, 0), n.mul(n.pick(pairs, 4, 1), 16.0));
 }
 
-/// Dimension `axis`, of even size, with the entries of even places first, or that undone.
-Value inOrderOfHalves(NodeImport &n, Value x, int64_t axis, bool back = false) {
-  int64_t size = n.dim(x, axis);
+/// The last dimension, of even `size`, with the entries of even places first, or that undone.
+Value inOrderOfHalves(NodeImport &n, Value x, int64_t size, bool back = false) {
   SmallVector<int64_t> order(size);
   for (int64_t i = 0; i < size; ++i) {
     int64_t place = i % 2 * (size / 2) + i / 2;
     order[back ? i : place] = back ? place : i;
   }
-  return n.gather(x, n.ints(order), axis);
+  return n.gather(x, n.ints(order), n.rank(x) - 1);
 }
 
-Value QuantizedCache::opened(NodeImport &n, Value x) const {
+Value QuantizedCache::opened(NodeImport &n, Value x, int64_t size) const {
   if (!bits || !x)
     return x;
   Type f32 = n.element(scale);
@@ -127,7 +129,7 @@ Value QuantizedCache::opened(NodeImport &n, Value x) const {
     return n.mul(n.cast(x, f32), scale);
   Value first = n.op<AndOp>(x, n.like(x, 15)), second = n.op<ShrOp>(x, n.like(x, 4));
   Value numbers = n.sub(n.concat({n.cast(first, f32), n.cast(second, f32)}, 3), 8.0);
-  return n.mul(numbers, n.rank(scale) == 4 ? inOrderOfHalves(n, scale, 3) : scale);
+  return n.mul(numbers, n.rank(scale) == 4 ? inOrderOfHalves(n, scale, size) : scale);
 }
 
 /// Inputs: 0 query, 1 key, 2 value, 3 past_key, 4 past_value, 5 seqlens_k,
@@ -474,7 +476,7 @@ Value GroupQuery::fresh(Value x, const QuantizedCache &kind, size_t pastInput) {
     x = n.select(n.unsqueeze(isOne, {2, 3}), x, n.like(x, 0));
   }
   if (kind.isQuantized())
-    return kind.packed(n, x);
+    return kind.packed(n, x, n.dim(q, 3));
   Type held = n.has(pastInput) ? n.element(n.in(pastInput)) : n.element(x);
   if (held.getIntOrFloatBitWidth() >= 16)
     return n.cast(x, held);
@@ -503,8 +505,9 @@ LogicalResult GroupQuery::run() {
         *part = n.op<SliceOp>(*part, n.ints({0}), total, n.ints({1}), n.list({2}), n.flag(false));
     }
   }
-  seenKeys = keyCache.opened(n, seenKeys);
-  seenValues = valueCache.opened(n, seenValues);
+  int64_t size = n.dim(q, 3); // known where a cache has halves
+  seenKeys = keyCache.opened(n, seenKeys, size);
+  seenValues = valueCache.opened(n, seenValues, size);
   if (!q || !keys || !values || !seenKeys || !seenValues)
     return failure();
   Type type = n.element(n.widen(q));
@@ -518,11 +521,11 @@ LogicalResult GroupQuery::run() {
     s.sink = n.scalar(type, 0);
   Value queries = n.transpose(q, {0, 2, 1, 3});
   if (keyCache.isHalved())
-    queries = inOrderOfHalves(n, queries, 3);
+    queries = inOrderOfHalves(n, queries, size);
   Value y =
       attend(n, queries, repeatHeads(n, seenKeys, queries), repeatHeads(n, seenValues, queries), s);
   if (valueCache.isHalved() && y)
-    y = inOrderOfHalves(n, y, 3, /*back=*/true);
+    y = inOrderOfHalves(n, y, size, /*back=*/true);
   Value shown = intOr(n, "qk_output", 0) == 1 ? s.raw : s.weights;
   return n.results({joinHeads(n, y), keys, values, n.cast(shown, n.element(q))});
 }
