@@ -163,6 +163,7 @@ private:
   int64_t heads = 0, keyHeads = 0;
   Value q, k, v;   ///< [batch, length, heads, size]
   Value length;    ///< tensor<1xi64>
+  Value asked;     ///< total_sequence_length, tensor<1xi64>
   Value total;     ///< entries of the cache that is put out, tensor<1xi64>
   Value ends;      ///< entries up to the last one of each sequence, [batch]
   Value past;      ///< entries before the first query, [batch]
@@ -293,7 +294,7 @@ bool GroupQuery::fitting() {
 
 bool GroupQuery::places() {
   length = n.sizeOf(q, 1);
-  Value asked = n.cast(n.reshape(n.in(6), {1}), i64);
+  asked = n.cast(n.reshape(n.in(6), {1}), i64);
   total = n.has(3) ? n.maximum(n.sizeOf(n.in(3), 2), asked) : asked;
   // Of a prompt nothing came before; later all but the new entries did.
   ends = n.add(n.cast(n.reshape(n.in(5), {-1}), i64), 1.0);
@@ -500,7 +501,7 @@ LogicalResult GroupQuery::run() {
     values = seenValues = updates ? updated(freshValues, 4) : cached(freshValues, 4);
     // attention_bias has a column for each entry that there is, of a cache that may be longer.
     if ((updates || (n.has(3) && n.has(10))) && keys && values) {
-      total = updates ? seen : n.cast(n.reshape(n.in(6), {1}), i64);
+      total = updates ? seen : asked;
       for (Value *part : {&seenKeys, &seenValues})
         *part = n.op<SliceOp>(*part, n.ints({0}), total, n.ints({1}), n.list({2}), n.flag(false));
     }
@@ -511,13 +512,8 @@ LogicalResult GroupQuery::run() {
   if (!q || !keys || !values || !seenKeys || !seenValues)
     return failure();
   Type type = n.element(n.widen(q));
-  Scores s;
-  s.scale = realOr(n, "scale", 0);
-  s.softcap = realOr(n, "softcap", 0);
-  s.bias = bias(type);
-  if (n.has(11))
-    s.sink = n.in(11);
-  else if (intOr(n, "smooth_softmax", -1) == 1)
+  Scores s = scoresOf(n, bias(type));
+  if (!s.sink && intOr(n, "smooth_softmax", -1) == 1)
     s.sink = n.scalar(type, 0);
   Value queries = n.transpose(q, {0, 2, 1, 3});
   if (keyCache.isHalved())

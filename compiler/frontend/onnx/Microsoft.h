@@ -16,7 +16,7 @@
 #ifndef WEIR_COMPILER_FRONTEND_ONNX_MICROSOFT_H
 #define WEIR_COMPILER_FRONTEND_ONNX_MICROSOFT_H
 
-#include "compiler/frontend/onnx/NodeImport.h"
+#include "compiler/frontend/onnx/Heads.h"
 
 namespace weir::onnx {
 
@@ -36,6 +36,9 @@ Value simplifiedNorm(TensorBuilder &t, Value x, Value scale, double epsilon, int
 /// given are the mask, the past and what is added to the scores.
 mlir::LogicalResult projectedAttention(NodeImport &n, Value joined, size_t maskInput,
                                        size_t pastInput, std::optional<size_t> biasInput);
+
+/// How attentions with grouped heads make weights: `bias` is added, input 11 is the sink.
+Scores scoresOf(NodeImport &n, Value bias);
 
 /// com.microsoft's GroupQueryAttention.
 mlir::LogicalResult groupQueryAttention(NodeImport &n);

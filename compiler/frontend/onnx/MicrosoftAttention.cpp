@@ -56,6 +56,16 @@ Value weir::onnx::attend(NodeImport &n, Value q, Value k, Value v, Scores &s) {
   return n.cast(n.matmul(s.weights, n.widen(v)), type);
 }
 
+Scores weir::onnx::scoresOf(NodeImport &n, Value bias) {
+  Scores s;
+  s.scale = realOr(n, "scale", 0);
+  s.softcap = realOr(n, "softcap", 0);
+  s.bias = bias;
+  if (n.has(11))
+    s.sink = n.in(11);
+  return s;
+}
+
 namespace {
 
 constexpr double kFilter = -10000;

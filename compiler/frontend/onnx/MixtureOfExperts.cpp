@@ -60,9 +60,9 @@ private:
     return n.hasAttr(of.bits) ? n.i(of.bits) : intOr(n, "expert_weight_bits", 4);
   }
   Value dequantized(const ExpertInputs &of, Value index);
-  /// Weights [depth, columns] of an expert that is known, of few bits; null where blocks or zero
-  /// points lie otherwise than in constants of other products.
+  /// Weights [depth, columns] of an expert that is known, of few bits, where hasBlocks.
   Value blocks(const ExpertInputs &of, int64_t index);
+  /// Whether scales and zero points lie as those of constants of other products.
   bool hasBlocks(const ExpertInputs &of);
   /// Whether what one of an expert's products reads goes together.
   bool fits(const ExpertInputs &of, Value experts);

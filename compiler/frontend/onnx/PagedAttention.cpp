@@ -175,12 +175,7 @@ LogicalResult PagedQuery::run() {
   if (!q || !keys || !values)
     return failure();
   Type type = n.element(n.widen(q));
-  Scores s;
-  s.scale = realOr(n, "scale", 0);
-  s.softcap = realOr(n, "softcap", 0);
-  s.bias = bias(type);
-  if (n.has(11))
-    s.sink = n.in(11);
+  Scores s = scoresOf(n, bias(type));
   Value queries = n.transpose(q, {0, 2, 1, 3});
   auto headed = [&](Value cache) {
     Value flat = n.reshape(cache, {1, -1, keyHeads, size});

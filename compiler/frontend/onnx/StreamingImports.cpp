@@ -143,7 +143,7 @@ Value CausalConv::past() {
     if (!n.isAsLarge(held, axis, n.in(0), axis, "past_state"))
       return {};
   Value given = channelsFirst(held);
-  if (!given || !n.hasRank(given, 3, "past_state") || !n.isAsLarge(given, 0, x, 0, "batches") ||
+  if (!given || !n.isAsLarge(given, 0, x, 0, "batches") ||
       !n.isAsLarge(given, 1, x, 1, "channels") || !n.hasSize(given, 2, length, "past_state"))
     return {};
   return given;
