@@ -112,7 +112,7 @@ static llvm::Error compileInUnits(const Options &options, ProcessorCode &code, S
     cache.emplace(folder, options.cacheBytes ? options.cacheBytes : CodeCache::defaultLimit);
   UnitOptions how;
   how.machine = [&] { return makeMachine(options, code.target); };
-  how.flags = codeFlags(options, code.target) + " LLVM " LLVM_VERSION_STRING " units 27";
+  how.flags = codeFlags(options, code.target) + " LLVM " LLVM_VERSION_STRING " units 28";
   how.optLevel = options.optLevel;
   how.sanitizeAddress = options.sanitizeAddress;
   how.jobs = jobsOf(options);

@@ -69,6 +69,7 @@ constexpr Rule rules[] = {
     {schedule::positions.name, Form::Amount},  {schedule::streams.name, Form::Flag},
     {schedule::columns.name, Form::Flag},      {schedule::copied.name, Form::Indices},
     {schedule::packsRows.name, Form::Flag},    {schedule::pairedSteps.name, Form::Flag},
+    {schedule::rounded.name, Form::Flag},
 };
 
 /// What a kind's schedules have beside a grain, which all may have. Of a kind that has no rule
@@ -108,7 +109,7 @@ static KindRule ruleOf(ScheduleKind kind) {
   case ScheduleKind::Winograd:
     return {{parts.name, tile.name, blockTiles.name, square.name}, {fetchAhead.name, tuned.name}};
   case ScheduleKind::Attention:
-    return {{parts.name}, {tile.name, valueTile.name, blocks.name}};
+    return {{parts.name}, {tile.name, valueTile.name, blocks.name, rounded.name}};
   case ScheduleKind::RowReduction:
     return {{parts.name, lanes.name}, {}};
   case ScheduleKind::Lanes:

@@ -137,6 +137,8 @@ inline constexpr ScheduleParameter<int64_t> square{"square"};
 inline constexpr ScheduleParameter<Sizes> valueTile{"value_tile"};
 /// [queries, keys] that are worked on at once.
 inline constexpr ScheduleParameter<Sizes> blocks{"blocks"};
+/// Both products round their operands to bf16, and add two products of them to a sum at a time.
+inline constexpr ScheduleParameter<Flag> rounded{"rounded"};
 
 // Lines, windows and what runs down columns.
 

@@ -69,6 +69,10 @@ inline bool multipliesPairs(mlir::Operation *op) {
   return unit && unit.getValue() == orderOfPairs;
 }
 
+/// On both products of an attention, given by weir-lower-precision: register tiles that add pairs
+/// of products of bf16 may compute them, of operands that are rounded. Their types say f32.
+inline constexpr char mayRoundAttribute[] = "weir.may_round";
+
 /// The attribute's value where products of bytes have constant weights of which pairs seldom add to
 /// more than 128, or less than -128: see weir-quantized-gemms.
 inline constexpr char boundedPairs[] = "bounded";

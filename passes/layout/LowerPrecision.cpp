@@ -10,6 +10,7 @@
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Rearrange.h"
 #include "dialects/weir/Target.h"
+#include "passes/analysis/Attention.h"
 #include "passes/layout/Passes.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
@@ -171,15 +172,19 @@ struct LowerPrecisionPass : weir::impl::WeirLowerPrecisionPassBase<LowerPrecisio
     llvm::StringSet<> kept;
     for (const std::string &name : keepF32)
       kept.insert(name);
-    SmallVector<Operation *> work;
-    module.walk([&](Operation *op) {
-      if (!isa<DotGeneralOp, ConvOp>(op))
-        return;
+    auto mayRound = [&](Operation *op) {
       llvm::SetVector<StringRef> names;
       collectNodeNames(op->getLoc(), names);
-      if (llvm::none_of(names, [&](StringRef name) { return kept.contains(name); }))
+      return llvm::none_of(names, [&](StringRef name) { return kept.contains(name); });
+    };
+    SmallVector<Operation *> work;
+    module.walk([&](Operation *op) {
+      if (isa<DotGeneralOp, ConvOp>(op) && mayRound(op))
         work.push_back(op);
     });
+    if (rounds && !hasBlocks)
+      for (Operation *op : work)
+        markAttention(op, mayRound);
     for (Operation *op : work)
       rewrite(op);
     for (auto [wide, narrow] : llvm::make_early_inc_range(narrowed))
@@ -189,6 +194,18 @@ struct LowerPrecisionPass : weir::impl::WeirLowerPrecisionPassBase<LowerPrecisio
       module.walk([&](AddOp add) { sums.push_back(add); });
     for (AddOp add : sums)
       storeSummand(add);
+  }
+
+  /// Of an attention whose last product `op` is the operands of both products are computed, and so
+  /// rounded by the kernel that brings them into order.
+  static void markAttention(Operation *op, function_ref<bool(Operation *)> mayRound) {
+    auto product = dyn_cast<DotGeneralOp>(op);
+    std::optional<Attention> attention =
+        product ? matchAttention(product, AttentionForm::Plain, /*ofHost=*/true) : std::nullopt;
+    if (!attention || !mayRound(attention->scores))
+      return;
+    for (DotGeneralOp dot : {attention->scores, product})
+      dot->setAttr(mayRoundAttribute, UnitAttr::get(dot->getContext()));
   }
 
   void rewrite(Operation *op) {

@@ -14,6 +14,9 @@
 // whatever order they have in memory.
 // Heads that share keys and values are a part together: their queries lie one behind
 // the other, and keys are read once for all of them.
+// Where the schedule says so, what lies on the stack for the products is bf16: words of 32
+// bits, which hold two elements of a query, or of a row of weights, and two rows of a panel's
+// column. Scores and sums are f32.
 //
 // A query whose logits are all -inf has weights 0 in every block, and 0 / 0 in the end:
 // the NaN that the definition gives.
@@ -39,6 +42,7 @@ public:
         attention(std::move(attention)), target(r.bufferOf(this->attention.root->getResult(0))) {
     plan::ScheduleAttr schedule = kernel.getSchedule();
     valueTile = shapeOf(schedule[plan::schedule::valueTile]);
+    isRounded = bool(schedule[plan::schedule::rounded]);
     rowBlock = schedule[plan::schedule::blocks][0];
     keyBlock = schedule[plan::schedule::blocks][1];
     auto logits = cast<RankedTensorType>(this->attention.product.getLhs().getType());
@@ -56,12 +60,12 @@ public:
     // Tiles run over the end of a block of rows where their number is open.
     int64_t most = rowBlock + std::max(scoresTile.rows, valueTile.rows);
     pitch = keyBlock + lanes; // not a power of two: rows would share sets of the cache
-    queryPitch = llvm::alignTo(size, lanes);
+    queryPitch = stepsOf(llvm::alignTo(size, lanes));
     valuePitch = llvm::alignTo(columns, valueTile.width());
     queries = stackFloats(r, most * queryPitch);
-    panel = stackFloats(r, size * scoresTile.width());
+    panel = stackFloats(r, stepsOf(size) * scoresTile.width());
     scores = stackFloats(r, most * pitch);
-    values = stackFloats(r, keyBlock * valuePitch);
+    values = stackFloats(r, stepsOf(keyBlock) * valuePitch);
     results = stackFloats(r, most * valuePitch);
     maxima = stackFloats(r, rowBlock);
     sums = stackFloats(r, rowBlock);
@@ -87,6 +91,51 @@ public:
   }
 
 private:
+  /// How many steps of a product `elements` of its sum are, each an element of 32 bits: two of
+  /// them where they are rounded.
+  int64_t stepsOf(int64_t elements) const { return isRounded ? elements / 2 : elements; }
+  /// Two vectors of f32 as bf16, one behind the other.
+  Value roundBoth(Value first, Value second) {
+    auto type = VectorType::get({2 * lanes}, b.getBF16Type());
+    // The instruction's first operand is the upper half.
+    return LLVM::CallIntrinsicOp::create(b, r.loc, type,
+                                         b.getStringAttr("llvm.x86.avx512bf16.cvtne2ps2bf16.512"),
+                                         ValueRange{second, first})
+        ->getResult(0);
+  }
+  /// Of two rows, words that hold an element of each.
+  Value roundRows(Value first, Value second) {
+    Value both = roundBoth(first, second);
+    SmallVector<int64_t> order;
+    for (int64_t lane = 0; lane < lanes; ++lane)
+      order.append({lane, lanes + lane});
+    return vector::ShuffleOp::create(b, r.loc, both, both, order);
+  }
+  /// Of one row, words that hold two neighbours.
+  Value asWords(Value both) {
+    return LLVM::BitcastOp::create(b, r.loc, VectorType::get({lanes}, b.getI32Type()), both);
+  }
+  /// Stores a vector of whatever type at word `linear`.
+  void storeWords(Value vector, Value pointer, Value linear) {
+    LLVM::StoreOp::create(b, r.loc, vector, BufferAccess::address(r, pointer, f32, linear),
+                          /*alignment=*/4);
+  }
+  /// A row's vector of number `first` of the elements behind `base`, a word: rounded, if they are.
+  void storeStep(Value vector, Value pointer, Value base, Value first) {
+    if (!isRounded)
+      return storeVector(vector, pointer, r.add(base, first));
+    Value narrow =
+        arith::TruncFOp::create(b, r.loc, VectorType::get({lanes}, b.getBF16Type()), vector);
+    storeWords(narrow, pointer, r.add(base, r.divide(first, r.constant(2))));
+  }
+  /// An element of a step's left operand.
+  Value loadLeft(Value pointer, Value linear) {
+    return isRounded ? Value(LLVM::LoadOp::create(b, r.loc, b.getI32Type(),
+                                                  BufferAccess::address(r, pointer, f32, linear),
+                                                  /*alignment=*/4))
+                     : load(pointer, linear);
+  }
+
   /// The product's dimension that is number `i` of the result.
   int64_t dimOf(int64_t i) { return attention.order ? attention.order.getPermutation()[i] : i; }
 
@@ -121,7 +170,7 @@ private:
     emitStepLoop(r, zero, rowCount, 1, [&](Value row) {
       forVectors(size, [&](Value first, Value mask) {
         Value query = operandVector(attention.scores.getLhs(), rowPlace(row, first), first, mask);
-        storeVector(query, queries, r.add(r.mul(row, r.constant(queryPitch)), first));
+        storeStep(query, queries, r.mul(row, r.constant(queryPitch)), first);
       });
       if (isOneBlock)
         return;
@@ -171,9 +220,13 @@ private:
       Value key = r.add(first, r.constant(v * lanes));
       if (!attention.keysAreRows()) {
         Value mask = isWhole ? Value() : maskOf(r.sub(keys, key));
-        emitStepLoop(r, r.constant(0), r.constant(size), 1, [&](Value i) {
-          storeVector(operandVector(tensor, place(i, key), key, mask), panel,
-                      inPanel(i, v * lanes));
+        auto row = [&](Value i) { return operandVector(tensor, place(i, key), key, mask); };
+        emitStepLoop(r, r.constant(0), r.constant(stepsOf(size)), 1, [&](Value i) {
+          if (!isRounded)
+            return storeVector(row(i), panel, inPanel(i, v * lanes));
+          Value even = r.mul(i, r.constant(2));
+          storeWords(roundRows(row(even), row(r.add(even, r.constant(1)))), panel,
+                     inPanel(i, v * lanes));
         });
         continue;
       }
@@ -182,33 +235,45 @@ private:
         Value own = r.add(key, r.constant(i));
         which.push_back(isWhole ? own : r.minimum(own, end));
       }
-      auto turnBlock = [&](Value i, Value mask, int64_t count) {
+      auto turnBlock = [&](Value i, int64_t count) {
+        auto line = [&](Value own, Value from, int64_t left) {
+          Value mask = left < lanes ? maskOf(r.constant(left)) : Value();
+          return operandVector(tensor, place(from, own), from, mask);
+        };
         SmallVector<Value> block;
-        for (Value own : which)
-          block.push_back(operandVector(tensor, place(i, own), i, mask));
+        for (Value own : which) {
+          if (!isRounded) {
+            block.push_back(line(own, i, count));
+            continue;
+          }
+          Value from = r.mul(i, r.constant(2));
+          Value first = line(own, from, 2 * count);
+          int64_t left = 2 * count - lanes;
+          Value second = left > 0 ? line(own, r.add(from, r.constant(lanes)), left) : splat(0);
+          block.push_back(asWords(roundBoth(first, second)));
+        }
         turn(b, r.loc, block);
         for (int64_t row = 0; row < count; ++row)
-          storeVector(block[row], panel, inPanel(r.add(i, r.constant(row)), v * lanes));
+          storeWords(block[row], panel, inPanel(r.add(i, r.constant(row)), v * lanes));
       };
-      emitTiled(
-          r, size, lanes, [&](Value i) { turnBlock(i, Value(), lanes); },
-          [&](Value i, int64_t left) { turnBlock(i, maskOf(r.constant(left)), left); });
+      emitTiled(r, stepsOf(size), lanes, [&](Value i) { turnBlock(i, lanes); }, turnBlock);
     }
   }
 
   /// Scores of all rows with the panel's keys, `offset` into the block.
   void multiplyKeys(Value offset) {
-    Value depth = r.constant(size);
+    Value depth = r.constant(stepsOf(size));
     forRows(rowCount, scoresTile.rows, [&](int64_t height, Value first) {
       auto left = [&](int64_t row, ValueRange k) {
         Value from = r.add(first, r.constant(row));
-        return load(queries, r.add(r.mul(from, r.constant(queryPitch)), k[0]));
+        return loadLeft(queries, r.add(r.mul(from, r.constant(queryPitch)), k[0]));
       };
       auto right = [&](int64_t vector, ValueRange k) {
         Value linear = r.mul(k[0], r.constant(scoresTile.width()));
         return std::make_pair(panel, r.add(linear, r.constant(vector * lanes)));
       };
       TileOperands operands{left, right, /*isPadded=*/true};
+      operands.addsPairs = isRounded;
       operands.partial = PartialSums{scores, r.add(r.mul(first, r.constant(pitch)), offset), pitch,
                                      /*isFirst=*/true, /*isLast=*/false};
       tile(attention.scores, {height, scoresTile.vectors, lanes}, depth, operands);
@@ -264,12 +329,13 @@ private:
     Value vectors = r.divide(r.add(count, r.constant(lanes - 1)), r.constant(lanes));
     Value total =
         emitReductionLoops(r, {vectors}, splat(0), [&](ValueRange at, Value carried) -> Value {
-          Value place = r.add(base, r.mul(at[0], r.constant(lanes)));
-          Value weight =
-              exponential(arith::SubFOp::create(b, r.loc, loadVector(scores, place), shift));
+          Value number = r.mul(at[0], r.constant(lanes));
+          Value score = loadVector(scores, r.add(base, number));
+          Value weight = exponential(arith::SubFOp::create(b, r.loc, score, shift));
           if (blind)
             weight = arith::SelectOp::create(b, r.loc, blind, splat(0), weight);
-          storeVector(weight, scores, place);
+          // Rounded ones lie over scores that were read already.
+          storeStep(weight, scores, base, number);
           return arith::AddFOp::create(b, r.loc, carried, weight);
         });
     Value sum = vector::ReductionOp::create(b, r.loc, vector::CombiningKind::ADD, total,
@@ -291,22 +357,44 @@ private:
     store(sums, row, sum);
   }
 
-  /// The block's values in panels [panels, keys, width], zero beyond the last column.
+  /// The steps of the block's `count` keys.
+  Value valueSteps(Value count) {
+    return isRounded ? r.divide(r.add(count, r.constant(1)), r.constant(2)) : count;
+  }
+
+  /// The block's values in panels [panels, steps, width], zero beyond the last column.
   void packValues(Value first, Value count) {
-    emitStepLoop(r, r.constant(0), count, 1, [&](Value key) {
+    emitStepLoop(r, r.constant(0), valueSteps(count), 1, [&](Value step) {
       for (int64_t column = 0; column < columns; column += lanes) {
         Value index = r.constant(column);
         Value mask = column + lanes > columns ? maskOf(r.constant(columns - column)) : Value();
-        Value value =
-            operandVector(attention.product.getRhs(), place(r.add(first, key), index), index, mask);
-        storeVector(
-            value, values,
-            valueIndex(key, r.constant(column / valueTile.width()), column % valueTile.width()));
+        auto row = [&](Value key) {
+          return operandVector(attention.product.getRhs(), place(r.add(first, key), index), index,
+                               mask);
+        };
+        Value where =
+            valueIndex(step, r.constant(column / valueTile.width()), column % valueTile.width());
+        if (!isRounded) {
+          storeVector(row(step), values, where);
+          continue;
+        }
+        Value even = r.mul(step, r.constant(2)), odd = r.add(even, r.constant(1));
+        Value upper;
+        if (!ShapedType::isDynamic(staticKeys) && staticKeys % 2 == 0) {
+          upper = row(odd);
+        } else {
+          // A key that is not there has weight 0, and no value that makes that a NaN.
+          Value isThere = vector::BroadcastOp::create(
+              b, r.loc, VectorType::get({lanes}, b.getI1Type()), r.less(odd, count));
+          upper = arith::SelectOp::create(
+              b, r.loc, isThere, row(r.minimum(odd, r.sub(count, r.constant(1)))), splat(0));
+        }
+        storeWords(roundRows(row(even), upper), values, where);
       }
     });
   }
-  Value valueIndex(Value key, Value number, int64_t lane) {
-    Value row = r.add(r.mul(number, r.constant(keyBlock)), key);
+  Value valueIndex(Value step, Value number, int64_t lane) {
+    Value row = r.add(r.mul(number, r.constant(stepsOf(keyBlock))), step);
     return r.add(r.mul(row, r.constant(valueTile.width())), r.constant(lane));
   }
 
@@ -316,16 +404,17 @@ private:
       forRows(rowCount, valueTile.rows, [&](int64_t height, Value first) {
         auto left = [&](int64_t row, ValueRange k) {
           Value from = r.add(first, r.constant(row));
-          return load(scores, r.add(r.mul(from, r.constant(pitch)), k[0]));
+          return loadLeft(scores, r.add(r.mul(from, r.constant(pitch)), k[0]));
         };
         auto right = [&](int64_t vector, ValueRange k) {
           return std::make_pair(values, valueIndex(k[0], number, vector * lanes));
         };
         TileOperands operands{left, right, /*isPadded=*/true};
+        operands.addsPairs = isRounded;
         Value column = r.mul(number, r.constant(valueTile.width()));
         operands.partial = PartialSums{results, resultIndex(first, column), valuePitch,
                                        /*isFirst=*/isOneBlock, /*isLast=*/false};
-        tile(attention.product, {height, valueTile.vectors, lanes}, count, operands);
+        tile(attention.product, {height, valueTile.vectors, lanes}, valueSteps(count), operands);
       });
     });
   }
@@ -399,6 +488,7 @@ private:
   int64_t size = 1, columns = 1; ///< of a query, of a value
   int64_t pitch = 1, queryPitch = 1, valuePitch = 1;
   bool isOneBlock = false; ///< all keys: nothing runs on
+  bool isRounded = false;  ///< products are of bf16
   Value rows, keys;
   Value queries, panel, scores, values, results, maxima, sums; ///< on the stack
   Value firstQuery, queryCount, rowCount;                      ///< of the part

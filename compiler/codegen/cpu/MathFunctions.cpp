@@ -159,9 +159,8 @@ struct ApproximateMath : PassWrapper<ApproximateMath, OperationPass<ModuleOp>> {
   }
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
-      return name == "tanh" || name == "math.tanh" || name == "erf" || name == "math.erf";
-    });
+    populateMathPolynomialApproximationPatterns(
+        patterns, [](StringRef name) { return name == "tanh" || name == "math.tanh"; });
     patterns.add<PreciseLog, PreciseLog1p, PreciseExpm1>(&getContext());
     patterns.add<PreciseExp>(&getContext(), scalesVectors);
     populateTrigonometricPatterns(patterns);

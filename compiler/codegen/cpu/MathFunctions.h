@@ -27,7 +27,7 @@ std::unique_ptr<mlir::Pass> createApproximateMath(bool scalesVectors);
 void populateTrigonometricPatterns(mlir::RewritePatternSet &patterns);
 /// Of f32 and f64: sinh, cosh, asinh, acosh, atanh. Of f32: pow.
 void populateHyperbolicPatterns(mlir::RewritePatternSet &patterns);
-/// Of f64: tanh, erf. Of f32: erfc.
+/// Of f64: tanh. Of f32 and f64: erf. Of f32: erfc.
 void populateBoundedPatterns(mlir::RewritePatternSet &patterns);
 /// Quotients and remainders of integers of up to 32 bits, by floats.
 void populateIntegerDivisionPatterns(mlir::RewritePatternSet &patterns);

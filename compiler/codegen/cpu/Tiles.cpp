@@ -197,8 +197,9 @@ void weir::emitTile(KernelBuilder &r, plan::KernelOp kernel, Operation *anchor,
                     Value columns) {
   OpBuilder &b = r.b;
   Location loc = r.loc;
-  Type element = tileElement(anchor), stepType = stepElement(anchor);
-  bool isPairs = multipliesPairs(anchor);
+  Type element = tileElement(anchor);
+  bool isPairs = operands.addsPairs || multipliesPairs(anchor);
+  Type stepType = isPairs ? b.getI32Type() : element;
   auto vectorType = VectorType::get({shape.lanes}, element);
   Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(vectorType));
   SmallVector<Value> inits(shape.rows * shape.vectors, zero);

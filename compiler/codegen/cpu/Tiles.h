@@ -54,6 +54,9 @@ struct TileOperands {
   std::optional<PartialSums> partial = std::nullopt;
   /// Of sums of floats: which of their loops are otherwise than over all there is.
   NestForm form = {};
+  /// Whether a step adds pairs of products of bf16, words of both operands, whatever the anchor
+  /// is of.
+  bool addsPairs = false;
 };
 
 /// The kernel's argument behind what turns or unpacks it.

@@ -4,21 +4,23 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 #===-------------------------------------------------------------------------===#
-"""usage: attention.py model CASE FOLDER | attention.py check CASE FOLDER
+"""usage: attention.py model CASE FOLDER | attention.py check CASE FOLDER [rounded]
 
 softmax(f(Q K^T)) V: model.mlir and in.npz in FOLDER, or how far rows in out.npz are
-from the same in double precision.
+from the same in double precision; of operands, and with weights, that are `rounded` to bf16.
 """
 import array
 import math
 import os
 import random
+import struct
 import sys
 import zipfile
 
 from floats import npy
 
 EPSILON = 2.0**-24
+BRAIN_EPSILON = 2.0**-8
 INFINITY = float("inf")
 
 
@@ -232,12 +234,21 @@ def write(case, folder):
             archive.writestr(f"{name}.npy", npy(shape, values(case, name, shape)))
 
 
-def check(case, folder):
+def to_brain(numbers):
+    """The nearest numbers of bf16, ties to even."""
+    words = struct.unpack(f"{len(numbers)}I", array.array("f", numbers).tobytes())
+    return array.array("f", struct.pack(
+        f"{len(words)}I", *((word + 0x7FFF + (word >> 16 & 1)) & 0xFFFF0000 for word in words)))
+
+
+def check(case, folder, rounded=False):
     queries = max(case.queries, case.mask[2] if case.mask else 0)
     with zipfile.ZipFile(os.path.join(folder, "out.npz")) as archive:
         raw = archive.read("y.npy")
     got = array.array("f", raw[-4 * case.batch * queries * case.heads * case.columns:])
     given = {name: (shape, values(case, name, shape)) for name, shape in case.operands()}
+    for name in "qkv" if rounded else ():
+        given[name] = given[name][0], to_brain(given[name][1])
 
     def line(name, n, h, row):
         shape, numbers = given[name]
@@ -292,7 +303,9 @@ def check(case, folder):
                         for i, value in enumerate(line("v", n, h, key)):
                             value *= 0.5 if case.halved else 1
                             columns[i] += weight / total * value
-                            sizes[i] += weight / total * abs(value) * (errors[key] + spread)
+                            # Sums of weights are of those before their rounding.
+                            error = errors[key] + spread + (BRAIN_EPSILON if rounded else 0)
+                            sizes[i] += weight / total * abs(value) * error
                 for a, b, size in zip(result, columns, sizes):
                     assert abs(a - b) <= size + 1e-30, (n, h, row, a, b, size)
                     worst = max(worst, abs(a - b) / size)
@@ -300,8 +313,11 @@ def check(case, folder):
 
 
 def main():
-    mode, name, folder = sys.argv[1:]
-    (write if mode == "model" else check)(CASES[name], folder)
+    mode, name, folder = sys.argv[1:4]
+    if mode == "model":
+        write(CASES[name], folder)
+    else:
+        check(CASES[name], folder, rounded=sys.argv[4:] == ["rounded"])
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@
 
 #include "compiler/codegen/cpu/KernelEmitter.h"
 #include "compiler/codegen/cpu/schedule/Strategy.h"
+#include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
 #include "passes/analysis/AttentionGradient.h"
 
@@ -21,6 +22,8 @@ static int64_t evenly(int64_t size, int64_t most) {
   return ShapedType::isDynamic(size) ? most : llvm::divideCeil(size, llvm::divideCeil(size, most));
 }
 constexpr int64_t whole = int64_t(1) << 40;
+/// Words of the vectors that add pairs of products of bf16 here.
+constexpr int64_t lanesOfPairs = 16;
 
 /// Chooses tiles, and blocks of queries and keys; none of these where the attention is not on
 /// vectors. Returns how the result's dimensions are cut.
@@ -51,6 +54,13 @@ static SmallVector<int64_t> attentionTiles(ScheduleBuilder &s, Attention &attent
     return tiles;
   SmallVector<int64_t> tile = registerTile(unit, rows, evenly(keys, mostKeys), 0, {});
   SmallVector<int64_t> valueTile = registerTile(unit, rows, columns, 0, {});
+  // A gradient computes scores again, of f32, and would take them for those of the maxima and sums
+  // that it is given.
+  bool mayRound = attention.scores->hasAttr(mayRoundAttribute) &&
+                  attention.product->hasAttr(mayRoundAttribute) && attention.statistics().empty();
+  if (mayRound && tile[2] == lanesOfPairs &&
+      typeOf(attention.scores.getLhs()).getShape().back() % 2 == 0)
+    s.set(schedule::rounded, true);
   s.set(schedule::tile, tile);
   s.set(schedule::valueTile, valueTile);
   s.set(schedule::blocks,
