@@ -17,6 +17,16 @@ import sys
 import numpy as np
 
 
+def widened(value, kind):
+    """Numbers that NumPy has no type for come as their codes: as f32 they are numbers again."""
+    import ml_dtypes
+    kind = kind.removeprefix("tensor(").removesuffix(")")
+    if kind == "bfloat16" or kind.startswith("float8"):
+        name = {"bfloat16": "bfloat16"}.get(kind, "float8_" + kind[len("float8"):])
+        return np.asarray(value).view(getattr(ml_dtypes, name)).astype(np.float32)
+    return value
+
+
 def run_ort(model, inputs, values, tags):
     import onnx
     import onnxruntime as ort
@@ -34,7 +44,10 @@ def run_ort(model, inputs, values, tags):
         loaded.SerializeToString(), options, providers=["CPUExecutionProvider"])
     takes = {i.name for i in session.get_inputs()}
     feeds = {k: v for k, v in inputs.items() if k in takes}
-    return dict(zip(wanted, session.run(wanted, feeds))), "onnxruntime " + ort.__version__
+    types = {o.name: o.type for o in session.get_outputs()}
+    made = {name: widened(value, types[name])
+            for name, value in zip(wanted, session.run(wanted, feeds))}
+    return made, "onnxruntime " + ort.__version__
 
 
 def run_tf(model, inputs, values, tags):
