@@ -49,7 +49,9 @@ Index makeIndex() {
                                                 microsoftModelImports(),
                                                 microsoftAttentionImports(),
                                                 microsoftDecoderImports(),
-                                                microsoftQuantizationImports()})
+                                                microsoftQuantizationImports(),
+                                                searchImports(),
+                                                beamSearchImports()})
     for (const OperatorImport &row : family)
       index.emplace(Key(row.domain, row.name), &row);
   return index;

@@ -197,6 +197,9 @@ Value reversedSequences(TensorBuilder &t, Value x, Value lengths, int64_t time =
 /// is, or where there is no such conversion.
 Value castElements(NodeImport &n, Value x, Type to);
 
+/// The attribute `seed`, or a number that depends on the name of the node's first output.
+int64_t seedOf(const NodeImport &n);
+
 /// weir's element type of an ONNX type; null where weir has none.
 Type elementType(mlir::MLIRContext *context, DataType type);
 
@@ -244,6 +247,8 @@ llvm::ArrayRef<OperatorImport> microsoftAttentionImports();
 llvm::ArrayRef<OperatorImport> microsoftDecoderImports();
 llvm::ArrayRef<OperatorImport> microsoftQuantizationImports();
 llvm::ArrayRef<OperatorImport> microsoftModelImports();
+llvm::ArrayRef<OperatorImport> searchImports();
+llvm::ArrayRef<OperatorImport> beamSearchImports();
 
 } // namespace weir::onnx
 

@@ -21,16 +21,6 @@ using namespace weir::onnx;
 
 namespace {
 
-/// The node's seed, or a number that depends on its first output's name (FNV-1a).
-int64_t seedOf(const NodeImport &n) {
-  if (const NodeAttribute *seed = n.attr("seed"))
-    return seed->kind == AttributeKind::Float ? static_cast<int64_t>(seed->f) : seed->i;
-  uint32_t hash = 2166136261u;
-  for (char c : n.node.outputs[0])
-    hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
-  return hash;
-}
-
 enum class Distribution : int64_t { Uniform = 0, Normal = 1 };
 
 /// Numbers of the standard distribution, f64 of `shape` (tensor<rank x i64>),
@@ -151,6 +141,15 @@ constexpr OperatorImport table[] = {
 };
 
 } // namespace
+
+int64_t weir::onnx::seedOf(const NodeImport &n) {
+  if (const NodeAttribute *seed = n.attr("seed"))
+    return seed->kind == AttributeKind::Float ? static_cast<int64_t>(seed->f) : seed->i;
+  uint32_t hash = 2166136261u; // FNV-1a
+  for (char c : n.node.outputs[0])
+    hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+  return hash;
+}
 
 Value weir::onnx::markDropout(NodeImport &n, Value x, size_t ratio) {
   double share = n.attr("ratio") ? n.f("ratio") : 0.5;
