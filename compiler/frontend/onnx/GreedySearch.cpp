@@ -44,6 +44,9 @@ LogicalResult Drawing::check() {
   if (n.has(7) && n.f("presence_penalty") != 0)
     return n.unsupported("expected no penalty for the tokens of presence_mask, got a "
                          "presence_penalty");
+  if (!(n.f("top_p") > 0))
+    return n.unsupported("expected a top_p above 0, got another, with which rounding decides what "
+                         "tokens stay");
   if (n.i("min_tokens_to_keep") < 0)
     return n.invalid("expected min_tokens_to_keep of at least 0, got " +
                      Twine(n.i("min_tokens_to_keep")));
@@ -53,11 +56,11 @@ LogicalResult Drawing::check() {
 constexpr int64_t modulus = 2147483647, factor = 16807;
 
 Value Drawing::begin() {
-  Value seed = n.has(8) ? scalarInput(n, 8) : n.intScalar(seedOf(n));
-  // Read as a number without a sign; zero would stay zero.
-  Value state = n.op<FloorModOp>(n.op<FloorModOp>(seed, n.like(seed, 4294967296.0)),
-                                 n.like(seed, modulus));
-  return n.maximum(state, 1.0);
+  if (!n.has(8))
+    return n.intScalar(std::max<int64_t>(seedOf(n) % modulus, 1));
+  Value seed = scalarInput(n, 8);
+  n.require(n.compare("ge", seed, 0.0), "seed is negative");
+  return n.maximum(n.op<RemOp>(seed, n.like(seed, modulus)), 1.0); // zero would stay zero
 }
 
 /// Scores with what is too unlikely at `filter_value`: tokens whose probabilities, from the least
