@@ -193,9 +193,8 @@ bool EncoderDecoder::readRules(ScoreRules &rules) {
   std::optional<SmallVector<int64_t>> known = n.knownInts(11);
   if (!n.has(11) || (known && known->size() == 1 && known->front() != 1))
     return true;
-  for (std::string_view id :
-       {"beginning_timestamp_token_id", "no_timestamps_token_id", "start_of_lm_token_id",
-        "translate_token_id", "transcribe_token_id"})
+  for (std::string_view id : {"beginning_timestamp_token_id", "no_timestamps_token_id",
+                              "start_of_lm_token_id", "translate_token_id", "transcribe_token_id"})
     if (!n.hasAttr(id)) {
       (void)n.unsupported("expected logits_processor to be 0 without the attribute " +
                           Twine(StringRef(id)) + ", got another value or one that is fed");
@@ -244,8 +243,7 @@ Values EncoderDecoder::emptyCaches(Value rows) {
   return caches;
 }
 
-FailureOr<Values> EncoderDecoder::call(Value tokens, ArrayRef<Value> own,
-                                       ArrayRef<Value> encoded) {
+FailureOr<Values> EncoderDecoder::call(Value tokens, ArrayRef<Value> own, ArrayRef<Value> encoded) {
   std::vector<Imported> inputs = {tokens};
   size_t before = ownCaches - 1; // mask and states
   llvm::append_range(inputs, encoded.take_front(before));
@@ -301,8 +299,8 @@ LogicalResult EncoderDecoder::run() {
     value = beams->spread(value);
   return search(n, *beams, first, 0,
                 [&](Value next, Value sequences, Value filled, Value, ArrayRef<Value> caches) {
-                  Value ids = takesAll ? firstEntries(n, sequences, 1, filled)
-                                       : n.unsqueeze(next, {1});
+                  Value ids =
+                      takesAll ? firstEntries(n, sequences, 1, filled) : n.unsqueeze(next, {1});
                   return call(ids, caches, encoded);
                 });
 }

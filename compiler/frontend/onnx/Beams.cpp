@@ -101,8 +101,9 @@ void Beams::end(Values &state, Value scores, Value isNew, Value from, Value leng
   Type i64 = n.b.getI64Type();
   Value rank = n.reduce(n.cast(isBefore, i64), "sum", {2}, false);
   // [batch, beams, of twice as many]: which goes where.
-  Value taken = n.op<AndOp>(n.compare("eq", n.unsqueeze(upTo(beams), {0, 2}), n.unsqueeze(rank, {1})),
-                            n.unsqueeze(isThere, {1}));
+  Value taken =
+      n.op<AndOp>(n.compare("eq", n.unsqueeze(upTo(beams), {0, 2}), n.unsqueeze(rank, {1})),
+                  n.unsqueeze(isThere, {1}));
   Value source = pickTaken(taken, n.expandTo(n.unsqueeze(place, {0}), n.shapeOf(all)));
   auto chosen = [&](Value x) {
     return n.op<GatherOp>(x, source, n.number(1), n.number(1), n.flag(false));
@@ -153,8 +154,7 @@ Values Beams::choose(Values &state, Value logits, Value length, Value step, bool
   Value wasDone = state[Done];
   state[Scores] = unlessDone(state, pickTaken(taken, scores), n.like(scores, 0));
   Value nextTokens = unlessDone(state, pickTaken(taken, tokens), n.like(tokens, padding));
-  Value nextFrom =
-      unlessDone(state, n.add(pickTaken(taken, from), firstRow), n.like(from, 0));
+  Value nextFrom = unlessDone(state, n.add(pickTaken(taken, from), firstRow), n.like(from, 0));
 
   // Those of the first as many as beams that end have ended.
   auto firstOnes = [&](Value x) { return firstEntries(n, x, 1, beams); };
@@ -178,10 +178,10 @@ Values Beams::choose(Values &state, Value logits, Value length, Value step, bool
   if (!isEarly) {
     // ONNX Runtime holds the ended ones of prompt i against the best of 2·beams candidates from
     // number i·beams on, counted over all prompts.
-    Value halves = n.reduce(n.reshapeTo(scores, n.concat({n.mul(batch, 2.0), beams}, 0)), "max",
-                            {1}, false);
-    Value limit = n.maximum(n.gather(halves, upTo(batch), 0),
-                            n.gather(halves, n.add(upTo(batch), 1.0), 0));
+    Value halves =
+        n.reduce(n.reshapeTo(scores, n.concat({n.mul(batch, 2.0), beams}, 0)), "max", {1}, false);
+    Value limit =
+        n.maximum(n.gather(halves, upTo(batch), 0), n.gather(halves, n.add(upTo(batch), 1.0), 0));
     Value reachable = n.div(limit, n.op<PowOp>(n.cast(length, n.element(limit)), penalty));
     Value worst = n.gather(state[EndScores], n.toScalar(n.sub(beams, 1.0)), 1);
     isDone = n.op<AndOp>(isDone, n.compare("ge", worst, reachable));
@@ -190,11 +190,10 @@ Values Beams::choose(Values &state, Value logits, Value length, Value step, bool
 
   Value rowTokens = n.cast(n.reshapeTo(nextTokens, rows), n.element(prompts));
   Value rowFrom = n.reshapeTo(nextFrom, rows);
-  state[Sequences] =
-      withTokens(n, n.gather(state[Sequences], rowFrom, 0), rowTokens, length);
+  state[Sequences] = withTokens(n, n.gather(state[Sequences], rowFrom, 0), rowTokens, length);
   Values result = {rowTokens, rowFrom};
   return llvm::is_contained(result, Value()) || llvm::is_contained(state, Value()) ? Values()
-                                                                                  : result;
+                                                                                   : result;
 }
 
 LogicalResult Beams::finish(Values state) {
@@ -204,7 +203,8 @@ LogicalResult Beams::finish(Values state) {
   Value isNew = n.expandTo(n.unsqueeze(n.logicalNot(state[Done]), {1}), n.shapeOf(state[Scores]));
   end(state, state[Scores], isNew, from, n.toScalar(most));
   auto best = [&](Value x) { return firstEntries(n, x, 1, returned); };
-  Value inside = n.compare("lt", n.unsqueeze(upTo(most), {0, 1}), n.unsqueeze(best(state[Lengths]), {2}));
+  Value inside =
+      n.compare("lt", n.unsqueeze(upTo(most), {0, 1}), n.unsqueeze(best(state[Lengths]), {2}));
   Value tokens = best(state[EndTokens]);
   tokens = n.select(inside, tokens, n.like(tokens, padding));
   Type type = n.has(5) ? n.element(n.in(5)) : n.has(6) ? n.element(n.in(6)) : n.b.getF32Type();

@@ -71,7 +71,8 @@ Value ScoreRules::withoutRepeats(Value scores, Value sequences, Value length) {
   same = n.unsqueeze(same, {0});
   for (int64_t k = 0; k < repeats - 1; ++k) {
     Value at = n.maximum(n.add(n.sub(length, double(repeats - 1)), double(k)), 0.0);
-    same = n.op<AndOp>(same, n.compare("eq", tokensAt(k), n.gather(sequences, n.reshape(at, {1}), 1)));
+    same =
+        n.op<AndOp>(same, n.compare("eq", tokensAt(k), n.gather(sequences, n.reshape(at, {1}), 1)));
   }
   Value last = tokensAt(repeats - 1);
   Value tokens = n.select(same, last, n.like(last, 0));
@@ -122,8 +123,8 @@ Value ScoreRules::withTimestamps(Value scores, Value sequences, Value length) {
                            isToken("transcribe_token_id"));
   forbidden = either(forbidden, both(column(n.compare("gt", length, begin)), onlyFirst));
   forbidden = either(forbidden, both(column(both(isLast, isPair)), isStamp));
-  forbidden = either(forbidden,
-                     both(column(isOpen), n.compare("lt", token, double(n.i("eos_token_id")))));
+  forbidden =
+      either(forbidden, both(column(isOpen), n.compare("lt", token, double(n.i("eos_token_id")))));
   Value falls = both(isStamp, n.compare("lt", n.unsqueeze(token, {0}), column(least1)));
   forbidden = either(forbidden, both(column(hasTime), falls));
   forbidden = either(forbidden, both(column(n.compare("eq", begin, length)),
@@ -150,8 +151,7 @@ Value ScoreRules::apply(Value scores, Value sequences, Value length, bool isFirs
   if (prefixMask && isFirst)
     scores = masked(scores, prefixMask);
   if (minLength) {
-    Value token =
-        n.op<IotaOp>(n.sizeOf(scores, 1), n.number(0), n.typeAttr(n.b.getI64Type()));
+    Value token = n.op<IotaOp>(n.sizeOf(scores, 1), n.number(0), n.typeAttr(n.b.getI64Type()));
     Value ends = n.compare("eq", token, double(n.i("eos_token_id")));
     scores = n.select(n.op<AndOp>(ends, n.compare("lt", length, minLength)), least, scores);
   }
@@ -197,7 +197,8 @@ std::optional<GptDecoder> GptDecoder::read(NodeImport &n, std::string_view attri
     if (!isa_and_nonnull<FloatType>(element) || shape.size() != 5 || shape[0].size != 2 ||
         shape[2].size < 1 || shape[4].size < 1) {
       (void)n.invalid("expected the cache " + Twine(StringRef(cache.name)) + " of the graph " +
-                      Twine(attribute) + " to be floats [2, batch, heads, length, size] with "
+                      Twine(attribute) +
+                      " to be floats [2, batch, heads, length, size] with "
                       "numbers for heads and size");
       return std::nullopt;
     }
@@ -209,9 +210,8 @@ Values GptDecoder::empty(NodeImport &n, Value rows) const {
   Values caches;
   for (const ValueInfo &cache : llvm::drop_begin(graph->inputs, 3)) {
     Type element = elementType(n.b.getContext(), cache.type.elementType);
-    Value shape = n.concat({n.ints({2}), rows,
-                            n.ints({cache.type.shape[2].size, 0, cache.type.shape[4].size})},
-                           0);
+    Value shape = n.concat(
+        {n.ints({2}), rows, n.ints({cache.type.shape[2].size, 0, cache.type.shape[4].size})}, 0);
     caches.push_back(n.expandTo(n.scalar(element, 0), shape));
   }
   return caches;
@@ -262,8 +262,7 @@ std::optional<Prompt> Prompt::read(NodeImport &n, size_t maskInput) {
   // Padding is what has the padding's number, whatever the mask says.
   Value isWord = n.compare("ne", prompt.ids, double(n.i("pad_token_id")));
   Value words = n.cast(isWord, type);
-  Value before =
-      n.op<CumulativeOp>(words, n.text("sum"), n.number(1), n.flag(true), n.flag(false));
+  Value before = n.op<CumulativeOp>(words, n.text("sum"), n.number(1), n.flag(true), n.flag(false));
   prompt.positions = n.select(isWord, before, n.like(before, 0));
   prompt.lengths = n.reduce(words, "sum", {1}, false);
   prompt.mask = words;
@@ -284,8 +283,7 @@ Value weir::onnx::scalarInput(NodeImport &n, size_t i) {
 }
 
 Value weir::onnx::withTokens(NodeImport &n, Value sequences, Value tokens, Value at) {
-  Value place =
-      n.op<IotaOp>(n.sizeOf(sequences, 1), n.number(0), n.typeAttr(n.b.getI64Type()));
+  Value place = n.op<IotaOp>(n.sizeOf(sequences, 1), n.number(0), n.typeAttr(n.b.getI64Type()));
   return n.select(n.compare("eq", place, at), n.unsqueeze(tokens, {1}), sequences);
 }
 

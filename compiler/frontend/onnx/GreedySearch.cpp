@@ -68,10 +68,9 @@ Value Drawing::begin() {
 Value Drawing::filtered(Value scores) {
   bool custom = n.i("custom") != 0;
   double share = n.f("top_p");
-  Operation *sorted =
-      scores ? n.multi<TopKOp, 2>(scores, n.sizeOf(scores, 1), n.number(1), n.flag(custom),
-                                  n.flag(true), n.typeAttr(i64))
-             : nullptr;
+  Operation *sorted = scores ? n.multi<TopKOp, 2>(scores, n.sizeOf(scores, 1), n.number(1),
+                                                  n.flag(custom), n.flag(true), n.typeAttr(i64))
+                             : nullptr;
   if (!sorted)
     return {};
   Value sums = n.op<CumulativeOp>(n.softmax(sorted->getResult(0), 1), n.text("sum"), n.number(1),
@@ -101,8 +100,8 @@ std::pair<Value, Value> Drawing::draw(Value scores, Value state) {
       buildLoop(n, rows, {}, {state, none}, [&](Value index, Values args) -> FailureOr<Values> {
         Value first = next(args[0]), second = next(first);
         double range = modulus - 1;
-        Value number = n.add(n.cast(n.sub(first, 1.0), f64),
-                             n.mul(n.cast(n.sub(second, 1.0), f64), range));
+        Value number =
+            n.add(n.cast(n.sub(first, 1.0), f64), n.mul(n.cast(n.sub(second, 1.0), f64), range));
         number = n.minimum(n.div(number, range * range), std::nextafter(1.0, 0.0));
         return Values{second, frontend::writeEntry(n, args[1], index, number)};
       });
@@ -114,7 +113,8 @@ std::pair<Value, Value> Drawing::draw(Value scores, Value state) {
   Value chances = n.exp(n.sub(n.cast(scores, f64), n.cast(most, f64)));
   Value sums = n.op<CumulativeOp>(n.select(isFinite, chances, n.like(chances, 0)), n.text("sum"),
                                   n.number(1), n.flag(false), n.flag(false));
-  Value wanted = n.mul(n.unsqueeze((*drawn)[1], {1}), n.slice(sums, 1, -1, std::numeric_limits<int64_t>::max()));
+  Value wanted = n.mul(n.unsqueeze((*drawn)[1], {1}),
+                       n.slice(sums, 1, -1, std::numeric_limits<int64_t>::max()));
   Value below = n.cast(n.compare("le", sums, wanted), i64);
   return {n.reduce(below, "sum", {1}, false), (*drawn)[0]};
 }
@@ -151,8 +151,7 @@ Value OneSequence::choose(ScoreRules &rules, Value scores, State &state, Value l
   else
     best = n.op<ArgReduceOp>(scores, n.flag(true), n.number(1), n.flag(false), n.flag(false),
                              n.typeAttr(i64));
-  state.hasEnded =
-      n.op<OrOp>(state.hasEnded, n.compare("eq", best, double(n.i("eos_token_id"))));
+  state.hasEnded = n.op<OrOp>(state.hasEnded, n.compare("eq", best, double(n.i("eos_token_id"))));
   best = n.select(state.hasEnded, n.like(best, n.i("pad_token_id")), best);
   Value tokens = n.cast(best, n.element(state.sequences));
   state.sequences = withTokens(n, state.sequences, tokens, length);
