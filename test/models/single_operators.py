@@ -372,6 +372,81 @@ def arrays():
                  3, hidden_size=4, direction=direction)
 
 
+def caches():
+    rows, heads, size, most, past = 4, 2, 4, 6, 3
+    hidden, seen = heads * size, 4
+    q, k, v, b = reals(rows, 1, hidden), reals(rows, 1, hidden), reals(rows, 1, hidden), reals(3 * hidden)
+    held = [reals(rows, heads, most, size) for _ in range(2)]
+    count, beams = np.array([past], np.int32), np.array([2], np.int32)
+    whose, mask = numbers(0, 2, 2, 2, most), np.array([[1, 0, 1, 1]] * rows, np.int32)
+    every, some = reals(rows, heads, 1, seen), reals(1, 1, 1, seen)
+    for masked in (None, mask):
+        for bias in (None, every, some):
+            case("DecoderMaskedMultiHeadAttention", [q, k, v, masked, bias, *held, count, None, None, b],
+                 3, num_heads=heads, past_present_share_buffer=1)
+            case("DecoderMaskedMultiHeadAttention", [q, k, v, masked, bias, *held, count, beams, whose],
+                 3, num_heads=heads, past_present_share_buffer=1, scale=0.3)
+    case("DecoderMaskedMultiHeadAttention", [q, k, v, None, None, *held, np.array([0], np.int32)], 3,
+         num_heads=heads, past_present_share_buffer=1)
+    far = [reals(rows, heads, 5, size) for _ in range(2)]
+    case("DecoderMaskedMultiHeadAttention", [q, *far, numbers(0, 2, rows, 5)], num_heads=heads)
+    case("DecoderMaskedMultiHeadAttention", [q, *far] + 7 * [None] + [b], num_heads=heads)
+
+    # Two layouts of blocks of 16; the second sees its own block and the first.
+    cosines, sines = rotation(64, 8)
+    starts = np.array([[0, 1, 3, 5, 8], [0, 1, 3, 5, 7]], np.int32)
+    blocks = np.array([[0, 0, 1, 1, 2, 1, 2, 3], [0, 0, 1, 0, 2, 0, 3, -1]], np.int32)
+
+    def sparse(length, total, ends, packed=False, **attributes):
+        batch, heads, key_heads, size = len(ends), 4, 2, 16
+        parts = [reals(batch, length, count * size) for count in (heads, key_heads, key_heads)]
+        inputs = [np.concatenate(parts, 2), None, None] if packed else parts
+        inputs += [reals(batch, key_heads, 64, size) for _ in range(2)]
+        inputs += [starts, blocks, np.array([total], np.int32), np.array(ends, np.int32)]
+        if attributes.get("do_rotary"):
+            inputs += [cosines, sines]
+        case("SparseAttention", inputs, 3, num_heads=heads, kv_num_heads=key_heads,
+             sparse_block_size=16, **attributes)
+
+    sparse(40, 40, [40, 40])
+    sparse(40, 40, [40], packed=True, do_rotary=1)
+    sparse(1, 41, [41, 23])
+    sparse(1, 50, [50, 17], packed=True, do_rotary=1, rotary_interleaved=1, scale=0.2)
+
+
+def tokens():
+    words = numbers(0, 9, 2, 7, dtype=np.int64)
+    factors, sizes = np.array([3, 5, -7], np.int64), np.array([11, 13, 17, 19], np.int64)
+    hashing = dict(max_ngram_size=3, n_head_per_ngram=2, pad_id=2)
+    before, offsets = numbers(0, 9, 2, 2, dtype=np.int64), np.array([0, 11, 24, 41], np.int64)
+    end, segments = np.array(4, np.int64), np.array([[0, 0, 1, 1, 1, 2, 2]] * 2, np.int32)
+    for past in (None, before):
+        for ends in (None, end):
+            for parts in (None, segments):
+                for resets in (0, 1):
+                    case("NGramHashMapping", [words, factors, sizes, past, offsets, ends, parts], 2,
+                         reset_on_eos=resets, **hashing)
+    case("NGramHashMapping", [v.astype(np.int32) for v in (words, factors * 10**9, sizes)], **hashing)
+
+    for taps, dilation in ((4, 1), (3, 2), (1, 1)):
+        lengths = np.array([0, 3, 4, 9], np.int32)
+        for extra in (dict(), dict(activation="silu")):
+            case("VarlenCausalConvWithState",
+                 [reals(9, 6), reals(6, 1, taps), lengths, reals(6) if extra else None,
+                  reals(3, 6, (taps - 1) * dilation)], 2, dilation=dilation, **extra)
+    case("VarlenCausalConvWithState",
+         [reals(9, 6), reals(6, 1, 3), lengths, None, reals(3, 6, 2), np.array([2, 5, 0], np.int32)],
+         3, state_update_capacity=3)
+
+    case("MaxpoolWithMask", [reals(2, 3, 9), numbers(0, 2, 1, 1, 9)], kernel_shape=[3])
+    case("MaxpoolWithMask", [reals(2, 3, 9), numbers(0, 2, 1, 1, 9)], kernel_shape=[4], strides=[2],
+         pads=[1, 2])
+    case("MaxpoolWithMask", [reals(2, 3, 7, 8), numbers(0, 4, 1, 1, 7, 8)], kernel_shape=[3, 2],
+         strides=[2, 1], pads=[1, 0, 1, 1])
+    case("MaxpoolWithMask", [reals(1, 2, 4, 5, 6), numbers(0, 4, 1, 1, 4, 5, 6)],
+         kernel_shape=[2, 3, 2], strides=[1, 2, 3])
+
+
 def oracle(path, op):
     """What computes the model's results from feeds."""
     if op.startswith("Random") or op in ("Bernoulli", "Dropout"):
@@ -385,12 +460,27 @@ def oracle(path, op):
     return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
 
+def shared(session, feeds):
+    """Results of a model whose caches, inputs 3 and 4, are in the memory of outputs 1 and 2."""
+    import onnxruntime
+    binding, held = session.io_binding(), {}
+    for name, value in feeds.items():
+        held[name] = onnxruntime.OrtValue.ortvalue_from_numpy(value.copy())
+        binding.bind_ortvalue_input(name, held[name])
+    binding.bind_output("y0")
+    for i in (1, 2):
+        binding.bind_ortvalue_output("y%d" % i, held["x%d" % (i + 2)])
+    session.run_with_iobinding(binding)
+    return binding.copy_outputs_to_cpu()
+
+
 def check(tool, folder, domain, op, inputs, outputs, attributes):
     path = os.path.join(folder, "m.onnx")
     write(path, domain, op, inputs, outputs, attributes)
     feeds = {"x%d" % i: v for i, v in enumerate(inputs) if isinstance(v, np.ndarray)}
     try:
-        wanted = oracle(path, op).run(None, feeds)
+        wanted = shared(oracle(path, op), feeds) if op == "SparseAttention" else \
+            oracle(path, op).run(None, feeds)
     except Exception as error:  # an oracle that cannot say
         refusal = str(error).splitlines()[0][:160]
         # Releases of ONNX Runtime differ in which operators they have kernels for.
@@ -415,7 +505,7 @@ def main():
     parser.add_argument("operators", nargs="*")
     given = parser.parse_args()
     for make in (of_the_standard, elementwise, normalisations, products, attentions, rotaries,
-                 groups, quantised, few_bits, arrays):
+                 groups, quantised, few_bits, arrays, caches, tokens):
         make()
     ran = bad = unanswered = lacking = 0
     with tempfile.TemporaryDirectory() as folder:

@@ -51,7 +51,9 @@ Index makeIndex() {
                                                 microsoftDecoderImports(),
                                                 microsoftQuantizationImports(),
                                                 searchImports(),
-                                                beamSearchImports()})
+                                                beamSearchImports(),
+                                                decoderAttentionImports(),
+                                                microsoftTokenImports()})
     for (const OperatorImport &row : family)
       index.emplace(Key(row.domain, row.name), &row);
   return index;

@@ -37,6 +37,11 @@ Value simplifiedNorm(TensorBuilder &t, Value x, Value scale, double epsilon, int
 mlir::LogicalResult projectedAttention(NodeImport &n, Value joined, size_t maskInput,
                                        size_t pastInput, std::optional<size_t> biasInput);
 
+/// What a mask adds to scores [batch, heads, length, total]. The mask may be
+/// of 1 (look) and 0, [batch, total], [batch, length, total]; or say where each
+/// sequence ends, [batch], and behind that where it starts, [2·batch].
+Value maskBias(NodeImport &n, Value mask, Value x, Value total, Type type);
+
 /// How attentions with grouped heads make weights: `bias` is added, input 11 is the sink.
 Scores scoresOf(NodeImport &n, Value bias);
 

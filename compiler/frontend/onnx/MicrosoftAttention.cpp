@@ -67,13 +67,10 @@ Scores weir::onnx::scoresOf(NodeImport &n, Value bias) {
 }
 
 namespace {
-
 constexpr double kFilter = -10000;
+} // namespace
 
-/// What a mask adds to scores [batch, heads, length, total]. The mask may be
-/// of 1 (look) and 0, [batch, total], [batch, length, total]; or say where each
-/// sequence ends, [batch], and behind that where it starts, [2·batch].
-Value maskBias(NodeImport &n, Value mask, Value x, Value total, Type type) {
+Value weir::onnx::maskBias(NodeImport &n, Value mask, Value x, Value total, Type type) {
   if (!mask || !x)
     return {};
   Type i64 = n.b.getI64Type();
@@ -102,6 +99,8 @@ Value maskBias(NodeImport &n, Value mask, Value x, Value total, Type type) {
     seen = n.op<AndOp>(seen, n.compare("ge", place, column(n.slice(mask, 0, batch, count))));
   return n.select(seen, zero, filter);
 }
+
+namespace {
 
 /// The least number where a key comes after its query, [length, total]; before
 /// the first query come total - length keys.

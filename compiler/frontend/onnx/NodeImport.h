@@ -249,6 +249,8 @@ llvm::ArrayRef<OperatorImport> microsoftQuantizationImports();
 llvm::ArrayRef<OperatorImport> microsoftModelImports();
 llvm::ArrayRef<OperatorImport> searchImports();
 llvm::ArrayRef<OperatorImport> beamSearchImports();
+llvm::ArrayRef<OperatorImport> decoderAttentionImports();
+llvm::ArrayRef<OperatorImport> microsoftTokenImports();
 
 } // namespace weir::onnx
 
