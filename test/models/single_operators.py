@@ -410,8 +410,8 @@ def caches():
 
     sparse(40, 40, [40, 40])
     sparse(40, 40, [40], packed=True, do_rotary=1)
-    sparse(1, 41, [41, 23])
-    sparse(1, 50, [50, 17], packed=True, do_rotary=1, rotary_interleaved=1, scale=0.2)
+    sparse(1, 41, [41, 41])
+    sparse(1, 50, [50, 50], packed=True, do_rotary=1, rotary_interleaved=1, scale=0.2)
 
 
 def tokens():
@@ -437,6 +437,20 @@ def tokens():
     case("VarlenCausalConvWithState",
          [reals(9, 6), reals(6, 1, 3), lengths, None, reals(3, 6, 2), np.array([2, 5, 0], np.int32)],
          3, state_update_capacity=3)
+
+    # Bytes of blocks, whose scales are small halves.
+    for kind, numbers_of, width, scales in ((2, 32, 18, [0]), (6, 32, 22, [0]), (8, 32, 34, [0]),
+                                            (13, 256, 176, [0, 2]), (14, 256, 210, [208])):
+        table = u8(5, 512 // numbers_of, width)
+        for at in scales:
+            table[:, :, at + 1] = 44
+        for dtype in (TensorProto.FLOAT, TensorProto.FLOAT16):
+            case("GatherPacked", [table.reshape(5, -1), np.array([[4, 0], [-1, 5]], np.int64)], K=512,
+                 packed_type=kind, output_dtype=dtype)
+    for kind, dtype in ((0, np.float32), (1, np.float16)):
+        table = reals(5, 8).astype(dtype).view(np.uint8)
+        case("GatherPacked", [table, numbers(0, 5, 3)], K=8, packed_type=kind,
+             output_dtype=TensorProto.FLOAT)
 
     case("MaxpoolWithMask", [reals(2, 3, 9), numbers(0, 2, 1, 1, 9)], kernel_shape=[3])
     case("MaxpoolWithMask", [reals(2, 3, 9), numbers(0, 2, 1, 1, 9)], kernel_shape=[4], strides=[2],

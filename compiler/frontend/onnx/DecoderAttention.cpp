@@ -26,8 +26,8 @@ Value upTo(NodeImport &n, Value count) {
 /// `cache` [batch, heads, entries, size] with `lines` [batch, heads, length, size] in it from entry
 /// `begin` [batch or 1] on.
 Value withLines(NodeImport &n, Value cache, Value lines, Value begin) {
-  Value places = n.add(n.unsqueeze(upTo(n, n.sizeOf(lines, 2)), {0, 1, 3}),
-                       n.unsqueeze(begin, {1, 2, 3}));
+  Value places =
+      n.add(n.unsqueeze(upTo(n, n.sizeOf(lines, 2)), {0, 1, 3}), n.unsqueeze(begin, {1, 2, 3}));
   return n.op<ScatterElementsOp>(cache, n.expandTo(places, n.shapeOf(lines)), lines, n.number(2),
                                  n.text("none"), n.flag(false));
 }
@@ -80,8 +80,7 @@ Value OneToken::perHead(size_t input, int64_t part) {
 }
 
 bool OneToken::fits(Value cache) {
-  return n.hasRank(cache, 4, "keys and values") &&
-         n.isAsLarge(cache, 0, q, 0, "keys and values") &&
+  return n.hasRank(cache, 4, "keys and values") && n.isAsLarge(cache, 0, q, 0, "keys and values") &&
          n.hasSize(cache, 1, heads, "keys and values") &&
          n.isAsLarge(cache, 3, q, 3, "keys and values");
 }
@@ -125,10 +124,9 @@ Value OneToken::followed(Value cache) {
   Value isNew = n.compare("eq", upTo(n, total), n.sub(n.toScalar(total), 1.0));
   from = n.select(isNew, n.unsqueeze(row, {1}), from);
   // Entry j of row b is that of row from[b, j]: rows and entries are one dimension to look up in.
-  Value lines = n.reshapeTo(n.transpose(seen, {0, 2, 1, 3}),
-                            n.concat({n.mul(rows, total), n.shapeSlice(seen, 1, 2),
-                                      n.shapeSlice(seen, 3, 4)},
-                                     0));
+  Value lines = n.reshapeTo(
+      n.transpose(seen, {0, 2, 1, 3}),
+      n.concat({n.mul(rows, total), n.shapeSlice(seen, 1, 2), n.shapeSlice(seen, 3, 4)}, 0));
   Value at = n.add(n.mul(from, n.toScalar(total)), n.unsqueeze(upTo(n, total), {0}));
   return n.transpose(n.gather(lines, at, 0), {0, 2, 1, 3});
 }
@@ -260,15 +258,15 @@ bool BlockSparse::operands() {
 Value BlockSparse::blocks() {
   Value begins = n.cast(n.in(5), i64), columns = n.cast(n.in(6), i64);
   Value rows = n.sub(n.sizeOf(begins, 1), 1.0), layouts = n.sizeOf(begins, 0);
-  Value ends = n.op<SliceOp>(begins, n.ints({1}), n.add(rows, 1.0), n.ints({1}), n.list({1}),
-                             n.flag(true));
+  Value ends =
+      n.op<SliceOp>(begins, n.ints({1}), n.add(rows, 1.0), n.ints({1}), n.list({1}), n.flag(true));
   // The row of each entry is how many rows end before it; what only fills is in none.
   Value entry = upTo(n, n.sizeOf(columns, 1));
   Value isBehind = n.compare("le", n.unsqueeze(ends, {1}), n.unsqueeze(entry, {0, 2}));
   Value row = n.reduce(n.cast(isBehind, i64), "sum", {2}, false);
   Value layout = n.expandTo(n.unsqueeze(upTo(n, layouts), {1}), n.shapeOf(columns));
-  Value places = n.concat(
-      {n.unsqueeze(layout, {2}), n.unsqueeze(row, {2}), n.unsqueeze(columns, {2})}, 2);
+  Value places =
+      n.concat({n.unsqueeze(layout, {2}), n.unsqueeze(row, {2}), n.unsqueeze(columns, {2})}, 2);
   Type flag = n.b.getI1Type();
   Value none = n.expandTo(n.scalar(flag, 0), n.concat({layouts, rows, rows}, 0));
   return n.op<ScatterNdOp>(none, places, n.expandTo(n.scalar(flag, 1), n.shapeOf(columns)),
@@ -277,7 +275,8 @@ Value BlockSparse::blocks() {
 
 Value BlockSparse::seen() {
   Value key = upTo(n, total);
-  Value ofQuery = n.gather(blocks(), n.div(positions, double(block)), 1); // [layouts, batch, length]
+  Value ofQuery =
+      n.gather(blocks(), n.div(positions, double(block)), 1); // [layouts, batch, length]
   Value each = n.gather(ofQuery, n.div(key, double(block)), 3);
   Value layouts = n.toScalar(n.sizeOf(each, 0));
   Value ofHead = n.gather(each, n.op<RemOp>(upTo(n, n.ints({heads})), layouts), 0);

@@ -53,7 +53,8 @@ Index makeIndex() {
                                                 searchImports(),
                                                 beamSearchImports(),
                                                 decoderAttentionImports(),
-                                                microsoftTokenImports()})
+                                                microsoftTokenImports(),
+                                                packedRowImports()})
     for (const OperatorImport &row : family)
       index.emplace(Key(row.domain, row.name), &row);
   return index;

@@ -70,7 +70,8 @@ bool NGramHash::operands() {
                     Twine(known));
     return false;
   }
-  n.require(n.reduce(n.compare("gt", n.in(2), 0.0), "all", {0}, false), "vocab_sizes are not above 0");
+  n.require(n.reduce(n.compare("gt", n.in(2), 0.0), "all", {0}, false),
+            "vocab_sizes are not above 0");
   missing = n.has(5) ? n.toScalar(n.in(5)) : n.like(ids, double(n.i("pad_id")));
   Value before;
   if (n.has(3)) {
@@ -178,20 +179,22 @@ LogicalResult packedConv(NodeImport &n) {
   Value begins = n.op<SliceOp>(offsets, n.ints({0}), batch, n.ints({1}), n.list({0}), n.flag(true));
   Value ends = n.op<SliceOp>(offsets, n.ints({1}), n.add(batch, 1.0), n.ints({1}), n.list({0}),
                              n.flag(true));
-  Value whole = n.op<AndOp>(n.compare("eq", n.toScalar(n.slice(offsets, 0, 0, 1)), 0.0),
-                            n.compare("eq", n.toScalar(n.slice(offsets, 0, -1, std::numeric_limits<int64_t>::max())),
-                                      n.toScalar(tokens)));
+  Value whole = n.op<AndOp>(
+      n.compare("eq", n.toScalar(n.slice(offsets, 0, 0, 1)), 0.0),
+      n.compare("eq", n.toScalar(n.slice(offsets, 0, -1, std::numeric_limits<int64_t>::max())),
+                n.toScalar(tokens)));
   n.require(n.op<AndOp>(whole, n.reduce(n.compare("lt", begins, ends), "all", {0}, false)),
             "cumulative_sequence_length does not rise from 0 to the number of tokens");
 
   // Of states [batch, length, channels] and tokens, one behind the other, both are rows to look up.
   Value held = n.transpose(state, {0, 2, 1});
-  Value rows = n.concat({n.reshapeTo(held, n.concat({n.mul(batch, double(length)),
-                                                     n.sizeOf(x, 1)}, 0)), x}, 0);
+  Value rows = n.concat(
+      {n.reshapeTo(held, n.concat({n.mul(batch, double(length)), n.sizeOf(x, 1)}, 0)), x}, 0);
   Value behindStates = n.toScalar(n.mul(batch, double(length)));
   Value token = upTo(n, tokens);
-  Value owner = n.reduce(n.cast(n.compare("le", n.unsqueeze(ends, {0}), n.unsqueeze(token, {1})), i64),
-                         "sum", {1}, false);
+  Value owner =
+      n.reduce(n.cast(n.compare("le", n.unsqueeze(ends, {0}), n.unsqueeze(token, {1})), i64), "sum",
+               {1}, false);
   // Place `local` of a sequence, which may lie before its first token.
   auto rowOf = [&](Value sequence, Value begin, Value local) {
     Value before = n.add(n.mul(sequence, double(length)), n.add(local, double(length)));
@@ -229,8 +232,7 @@ LogicalResult packedConv(NodeImport &n) {
     Value kept = n.compare("lt", slot, n.unsqueeze(count, {1}));
     update = n.select(n.unsqueeze(kept, {2}), n.gather(x, at, 0), n.like(x, 0));
   }
-  return n.results(
-      {n.cast(y, n.element(x)), n.transpose(after, {0, 2, 1}), update});
+  return n.results({n.cast(y, n.element(x)), n.transpose(after, {0, 2, 1}), update});
 }
 
 //===----------------------------------------------------------------------===//

@@ -251,6 +251,7 @@ llvm::ArrayRef<OperatorImport> searchImports();
 llvm::ArrayRef<OperatorImport> beamSearchImports();
 llvm::ArrayRef<OperatorImport> decoderAttentionImports();
 llvm::ArrayRef<OperatorImport> microsoftTokenImports();
+llvm::ArrayRef<OperatorImport> packedRowImports();
 
 } // namespace weir::onnx
 
