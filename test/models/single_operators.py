@@ -392,6 +392,20 @@ def caches():
     case("DecoderMaskedMultiHeadAttention", [q, *far, numbers(0, 2, rows, 5)], num_heads=heads)
     case("DecoderMaskedMultiHeadAttention", [q, *far] + 7 * [None] + [b], num_heads=heads)
 
+    for direction, count in (("forward", 1), ("reverse", 1), ("bidirectional", 2)):
+        for layer in (0, 5):
+            for ends in (0, 1):
+                batch, width, hidden, depth, steps = 2, 3, 4, 6, 5
+                lengths = np.array([4, 2], np.int32) if ends else None
+                far = np.array([3, 5], np.int32) if ends else np.array([5, 5], np.int32)
+                case("AttnLSTM",
+                     [reals(4, batch, width), reals(count, 4 * hidden, width + (layer or depth)),
+                      reals(count, 4 * hidden, hidden), reals(count, 8 * hidden), lengths, None, None,
+                      None, reals(count, hidden, 7), reals(count, depth, 7), reals(count, 7),
+                      reals(batch, steps, depth), far,
+                      reals(count, hidden + depth, layer) if layer else None],
+                     3, hidden_size=hidden, direction=direction)
+
     # Two layouts of blocks of 16; the second sees its own block and the first.
     cosines, sines = rotation(64, 8)
     starts = np.array([[0, 1, 3, 5, 8], [0, 1, 3, 5, 7]], np.int32)

@@ -16,6 +16,8 @@
 #include "compiler/frontend/onnx/NodeImport.h"
 #include "compiler/frontend/onnx/Quantization.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace weir;
 using namespace weir::onnx;
@@ -78,6 +80,12 @@ protected:
   virtual Value shares(const Cell &cell, Value x) {
     return n.op<DotGeneralOp>(x, cell.w, n.list({}), n.list({}), n.list({2}), n.list({1}),
                               n.typeAttr(n.element(x)));
+  }
+  /// States that are carried, [batch, …], and are no results.
+  virtual Values furtherStates(const Cell &cell, Value x) { return {}; }
+  /// Whether the input's weights go with the input [time, batch, input]; reports.
+  virtual bool fitsInput(Value w, Value x) {
+    return n.isAsLarge(w, hiddenAxis(), x, 2, "input and its weights");
   }
   /// Which dimension of the recurrence weights is the hidden size.
   virtual int64_t hiddenAxis() const { return 2; }
@@ -223,7 +231,7 @@ LogicalResult Recurrent::run() {
   bool batchFirst = hasLayout() && n.i("layout") != 0;
   if (batchFirst)
     x = n.transpose(x, {1, 0, 2});
-  if (!n.isAsLarge(w, hiddenAxis(), x, 2, "input and its weights"))
+  if (!fitsInput(w, x))
     return failure();
   Value lengths = n.has(4) ? n.cast(n.in(4), n.b.getI64Type()) : Value();
   if (lengths) {
@@ -271,6 +279,7 @@ LogicalResult Recurrent::run() {
                                                      : ArrayRef<int64_t>{directions, -1, hidden}),
                        batchFirst ? 1 : 0, d)
               : n.expandTo(n.like(x, 0), stateShape));
+    states.append(furtherStates(cell, x));
     FailureOr<Values> made = direction(cell, x, lengths, states, name == "reverse" || d == 1);
     if (failed(made))
       return failure();
@@ -344,6 +353,8 @@ public:
 
 private:
   static constexpr const char *names[] = {"Sigmoid", "Tanh", "Tanh"};
+
+protected:
   /// Gates: input i, output o, forget f, cell c.
   Values step(const Cell &cell, Value x, Values states) override {
     Value h = states[0], c = states[1];
@@ -361,8 +372,6 @@ private:
     Value o = activate(cell.f[0], peep(gate(sum, 1, 1), 1, next));
     return {n.mul(o, applyActivation(n, cell.f[2], next)), next};
   }
-
-protected:
   virtual Value recurrence(const Cell &cell, Value h) { return product(h, cell.r); }
 };
 
@@ -407,15 +416,95 @@ private:
   }
 };
 
+/// com.microsoft: beside its input a step gets what it last saw in a memory [batch, steps, depth]
+/// (Bahdanau, Cho and Bengio, "Neural machine translation by jointly learning to align and
+/// translate", 2015). Inputs: 8 weights of the query, 9 of the memory, 10 the vector that makes
+/// scores, 11 the memory, 12 its lengths, 13 weights of what is seen with the state, each but the
+/// memory and its lengths one a direction.
+class AttentiveLstm : public Lstm {
+public:
+  using Lstm::Lstm;
+
+private:
+  bool hasLayout() const override { return false; }
+  bool fitsInput(Value w, Value x) override;
+  Values furtherStates(const Cell &cell, Value x) override;
+  Value shares(const Cell &cell, Value x) override;
+  Values step(const Cell &cell, Value x, Values states) override;
+  Value own(const Cell &cell, size_t input) { return n.pick(wide(input), 0, cell.direction); }
+
+  int64_t width = 0;          ///< of the input alone
+  Value memory, keys, scores; ///< of the direction; what is added to scores [batch, steps], or null
+};
+
+bool AttentiveLstm::fitsInput(Value w, Value x) {
+  for (size_t i : {8, 9, 10, 11})
+    if (!n.has(i)) {
+      (void)n.invalid("expected the inputs QW, MW, V and M, got one of them left out");
+      return false;
+    }
+  width = n.dim(x, 2);
+  int64_t seen = n.has(13) ? n.dim(n.in(13), 2) : n.dim(n.in(11), 2);
+  if (ShapedType::isDynamic(width) || ShapedType::isDynamic(seen)) {
+    (void)n.unsupported("expected known sizes of the input and of what is seen of the memory, got "
+                        "open ones");
+    return false;
+  }
+  for (auto [input, rank] : {std::pair<size_t, int64_t>(8, 3), {9, 3}, {10, 2}, {11, 3}, {13, 3}})
+    if (n.has(input) && !n.hasRank(n.in(input), rank, "operands of the attention"))
+      return false;
+  for (size_t i : {8, 9, 10, 13})
+    if (n.has(i) && !n.isAsLarge(n.in(i), 0, w, 0, "directions"))
+      return false;
+  if (n.has(12) && !n.isAsLarge(n.in(12), 0, x, 1, "batches"))
+    return false;
+  return n.isAsLarge(n.in(11), 0, x, 1, "batches") &&
+         n.hasSize(w, 2, width + seen, "input's weights");
+}
+
+Value AttentiveLstm::shares(const Cell &cell, Value x) {
+  return n.op<DotGeneralOp>(x, n.slice(cell.w, 1, 0, width), n.list({}), n.list({}), n.list({2}),
+                            n.list({1}), n.typeAttr(n.element(x)));
+}
+
+Values AttentiveLstm::furtherStates(const Cell &cell, Value x) {
+  memory = wide(11), scores = {};
+  if (n.has(12)) { // what lies behind the memory's end is not there
+    Value place = n.op<IotaOp>(n.sizeOf(memory, 1), n.number(0), n.typeAttr(n.b.getI64Type()));
+    Value ends = n.unsqueeze(n.cast(n.reshape(n.in(12), {-1}), n.b.getI64Type()), {1});
+    Value inside = n.compare("lt", n.unsqueeze(place, {0}), ends);
+    memory = n.select(n.unsqueeze(inside, {2}), memory, n.like(memory, 0));
+    scores = n.select(inside, n.like(memory, 0),
+                      n.like(memory, -std::numeric_limits<double>::infinity()));
+  }
+  keys = n.matmul(memory, own(cell, 9));
+  Value seen = n.sub(n.sizeOf(cell.w, 1), double(width));
+  return {n.expandTo(n.like(x, 0), n.concat({n.sizeOf(x, 1), seen}, 0))};
+}
+
+Values AttentiveLstm::step(const Cell &cell, Value x, Values states) {
+  Value columns = n.slice(cell.w, 1, width, std::numeric_limits<int64_t>::max());
+  Values next = Lstm::step(cell, n.add(x, product(states[2], columns)), {states[0], states[1]});
+  Value query = n.unsqueeze(n.matmul(next[0], own(cell, 8)), {1});
+  Value alike = n.op<TanhOp>(n.add(keys, query));
+  Value score = n.reduce(n.mul(alike, own(cell, 10)), "sum", {2}, false);
+  Value weights = n.unsqueeze(n.softmax(scores ? n.add(score, scores) : score, 1), {1});
+  Value seen = n.squeeze(n.matmul(weights, memory), {1});
+  next.push_back(n.has(13) ? n.matmul(n.concat({next[0], seen}, 1), own(cell, 13)) : seen);
+  return next;
+}
+
 LogicalResult rnn(NodeImport &n) { return Rnn(n).run(); }
 LogicalResult gru(NodeImport &n) { return Gru(n).run(); }
 LogicalResult lstm(NodeImport &n) { return Lstm(n).run(); }
+LogicalResult attentiveLstm(NodeImport &n) { return AttentiveLstm(n).run(); }
 LogicalResult dynamicQuantizedLstm(NodeImport &n) { return DynamicQuantizedLstm(n).run(); }
 
 constexpr OperatorImport table[] = {
     {"", "GRU", 1, 0, gru},
     {"", "LSTM", 1, 0, lstm},
     {"", "RNN", 1, 0, rnn},
+    {"com.microsoft", "AttnLSTM", 1, 0, attentiveLstm},
     {"com.microsoft", "DynamicQuantizeLSTM", 1, 0, dynamicQuantizedLstm},
 };
 
