@@ -11,7 +11,7 @@ import numpy as np
 import onnx_trees
 from cases import Reject
 
-POOLS = ("AveragePool", "MaxPool", "LpPool", "NhwcMaxPool", "QLinearAveragePool")
+POOLS = ("AveragePool", "MaxPool", "MaxpoolWithMask", "LpPool", "NhwcMaxPool", "QLinearAveragePool")
 
 
 def beyond(name, image, attributes):

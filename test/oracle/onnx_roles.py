@@ -31,7 +31,7 @@ SUMS = re.compile(r"MatMul|Gemm|Conv|Reduce|Norm|Sum|Mean|Einsum|Softmax|LSTM|GR
 CALM = re.compile(r"Attention|^(RNN|GRU|LSTM)$|^Pow$|^RoiAlign$|^MoEGroupRouter$|^EngramGate$"
                   r"|^HyperConnection")
 # What NaN and infinities give is nobody's word: which of two is larger, inf - inf in a sum.
-FINITE = re.compile(r"^(LRN|GridSample|InstanceNormalization|RNN|GRU|LSTM|DFT|STFT|Det|CDist|MoE|MRotaryEmbedding|DynamicQuantizeLSTM|WordConvEmbedding|DynamicTimeWarping|MaxPool|NhwcMaxPool|GlobalMaxPool|MaxRoiPool|Hardmax|DynamicQuantizeMatMul|DynamicQuantizeLinear|QLinear\w+|Resize|Upsample|(Nhwc)?(Fused)?Conv|ConvTranspose(WithDynamicPads)?)$")
+FINITE = re.compile(r"^(MaxpoolWithMask|LRN|GridSample|InstanceNormalization|RNN|GRU|LSTM|DFT|STFT|Det|CDist|MoE|MRotaryEmbedding|DynamicQuantizeLSTM|WordConvEmbedding|DynamicTimeWarping|MaxPool|NhwcMaxPool|GlobalMaxPool|MaxRoiPool|Hardmax|DynamicQuantizeMatMul|DynamicQuantizeLinear|QLinear\w+|Resize|Upsample|(Nhwc)?(Fused)?Conv|ConvTranspose(WithDynamicPads)?)$")
 # Where ONNX Runtime does not write the results of products over nothing.
 FILLED = re.compile(r"^(QGemm|DynamicQuantizeMatMul|MatMulIntegerToFloat)$")
 # Results that are asked for, where optional ones are not computed by the oracle.
@@ -254,6 +254,12 @@ RULES = {
                            " prev_suffix_match_idx[]:zeros pred_tokens[L+]:below=b",
     "LpNormalization": "input[N,R...]",
     "Momentum": None, "Adagrad": None, "Adam": None,
+    "MaxpoolWithMask": "X[N,C,S...] M[1,1,S...]:bit",
+    # Graphs of decoders (test/models/searches.py draws them); caches in one memory, sizes that
+    # attributes say, operands without which ONNX Runtime's process ends (single_operators.py).
+    "GreedySearch": None, "Sampling": None, "BeamSearch": None, "WhisperBeamSearch": None,
+    "SparseAttention": None, "NGramHashMapping": None, "VarlenCausalConvWithState": None,
+    "GatherPacked": None, "AttnLSTM": None, "DecoderMaskedMultiHeadAttention": None,
 }
 
 # Inputs that are the same in many operators.
