@@ -502,6 +502,13 @@ def shared(session, feeds):
     return binding.copy_outputs_to_cpu()
 
 
+def entries(cache, ends):
+    """A cache up to each sequence's last entry: what lies behind is the feed's where the cache is
+    updated in place, and not defined where it is not."""
+    there = np.arange(cache.shape[2])[None, :] <= ends[:, None]
+    return np.where(there[:, None, :, None], cache, np.zeros((), cache.dtype))
+
+
 def check(tool, folder, domain, op, inputs, outputs, attributes):
     path = os.path.join(folder, "m.onnx")
     write(path, domain, op, inputs, outputs, attributes)
@@ -521,7 +528,10 @@ def check(tool, folder, domain, op, inputs, outputs, attributes):
         return done.stderr.strip() or "ended with %d" % done.returncode, False
     with np.load(os.path.join(folder, "out.npz")) as results:
         for i, want in enumerate(wanted):
-            found = wrong(results["y%d" % i], want, op)
+            got = results["y%d" % i]
+            if op == "GroupQueryAttention" and i:
+                got, want = (entries(cache, inputs[5]) for cache in (got, want))
+            found = wrong(got, want, op)
             if found:
                 return "output %d %s" % (i, found), False
     return None, True
