@@ -62,6 +62,9 @@ def reject_operands(name, inputs, attributes):
     if name in ("ReduceL2", "ReduceSumSquare") and value.dtype.kind in "iu" and \
             np.sum(value.astype(np.float64) ** 2) > np.iinfo(value.dtype).max:
         raise Reject("squares that overflow")
+    if name == "Normalizer" and value.dtype.kind == "i" and \
+            np.max(np.abs(value.astype(np.float64)), initial=0) ** 2 > np.iinfo(value.dtype).max:
+        raise Reject("squares that ONNX Runtime computes in integers, which overflow")
     if name in POOLS and beyond(name, value, attributes):
         raise Reject("a window larger than the image, whose size C's division makes 1")
     if name == "Pad" and len(inputs) == 2 and attributes.get("mode") in (b"edge", b"reflect") and \
@@ -101,6 +104,9 @@ def reject_open(schema, drawn):
         raise Reject("neither a window nor a frame_length, one of which ONNX asks for")
     if name in ("RNN", "GRU", "LSTM") and not value.shape[-1]:
         raise Reject("steps without features, whose gates ONNX Runtime leaves as memory was")
+    if name == "DFT" and drawn.attributes.get("onesided") and not drawn.attributes.get("inverse") \
+            and value.ndim and value.shape[-1] == 2:
+        raise Reject("a onesided transform of complex numbers, which the reference evaluator cuts")
     if name == "PRelu" and len(drawn.inputs) > 1 and \
             not np.all(np.isfinite(drawn.inputs[1].astype(np.float64))):
         raise Reject("an infinite slope, which both oracles multiply with 0")

@@ -28,7 +28,7 @@ SUMS = re.compile(r"MatMul|Gemm|Conv|Reduce|Norm|Sum|Mean|Einsum|Softmax|LSTM|GR
                   r"|Rotary|Gelu|Cum|Affine|Linear")
 
 # Where errors of operands grow exponentially.
-CALM = re.compile(r"Attention|^(RNN|GRU|LSTM)$|^Pow$|^RoiAlign$|^MoEGroupRouter$|^EngramGate$"
+CALM = re.compile(r"Attention|^(RNN|GRU|(DynamicQuantize)?LSTM)$|^Pow$|^RoiAlign$|^MoEGroupRouter$|^EngramGate$"
                   r"|^HyperConnection")
 # What NaN and infinities give is nobody's word: which of two is larger, inf - inf in a sum.
 FINITE = re.compile(r"^(MaxpoolWithMask|LRN|GridSample|InstanceNormalization|RNN|GRU|LSTM|DFT|STFT|Det|CDist|MoE|MRotaryEmbedding|DynamicQuantizeLSTM|WordConvEmbedding|DynamicTimeWarping|MaxPool|NhwcMaxPool|GlobalMaxPool|MaxRoiPool|Hardmax|DynamicQuantizeMatMul|DynamicQuantizeLinear|QLinear\w+|Resize|Upsample|(Nhwc)?(Fused)?Conv|ConvTranspose(WithDynamicPads)?)$")

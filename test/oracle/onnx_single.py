@@ -443,8 +443,15 @@ class Draw(shapes.Operands):
         return count
 
 
-def open_dims(schema, i, value, operands):
-    """The sizes of operand `i`: names, but of what decides ranks, and of weights."""
+# Operators of which an operand's length decides the result's rank, or it the length where it is declared.
+RANKS = re.compile(r"^((Un)?[sS]queeze|Reshape|Expand|ConstantOfShape|Reduce\w+|GatherND|AffineGrid|Col2Im|Pad)$")
+
+
+def open_dims(schema, i, value, operands, declares=False):
+    """The sizes of operand `i`: names, but of weights, and of what decides ranks where the model
+    does not declare them."""
+    if declares and RANKS.search(schema.name) and not (schema.name == "Squeeze" and operands < 2):
+        return ["d%d_%d" % (i, a) for a in range(value.ndim)]
     decides = value.ndim == 1 and value.dtype.kind == "i" and i  # ranks, by its length
     if decides or i and onnx_roles.WEIGHTS.search(schema.name) or \
             schema.name == "ConstantOfShape" or schema.name == "Squeeze" and operands < 2:
@@ -461,6 +468,14 @@ FACTORS = {"MatMulIntegerToFloat": [1], "DynamicQuantizeMatMul": [1], "DynamicQu
            "QAttention": [1], "QGemm": [3]}
 
 
+def declare(case):
+    """Writes the ranks of the results into the model."""
+    for output, result in zip(case.model.graph.output, case.results):
+        output.CopyFrom(helper.make_tensor_value_info(
+            output.name, element_type(result.dtype),
+            ["r_%s_%d" % (output.name, a) for a in range(result.ndim)]))
+
+
 def make(random, schema):
     """A case of one node, without results yet."""
     drawn = Draw(random, schema).draw()
@@ -470,6 +485,7 @@ def make(random, schema):
     reject_open(schema, drawn)
     constant = [value is not None and random.random() < 0.3 for value in drawn.inputs]
     form = str(random.choice(["fixed", "open", "bounded"], p=[0.6, 0.28, 0.12]))
+    declares = form != "fixed" and random.random() < 0.5
     names, infos, initializers, feeds, bounds = [], [], [], {}, []
     for i, value in enumerate(drawn.inputs):
         if value is None:
@@ -482,7 +498,7 @@ def make(random, schema):
         feeds[names[-1]] = value
         dims = list(value.shape)
         if form != "fixed":
-            dims = open_dims(schema, i, value, len(drawn.inputs))
+            dims = open_dims(schema, i, value, len(drawn.inputs), declares)
             if form == "bounded":
                 bounds += ["%s=0..%d" % (name, max(2 * d, 8)) for name, d in zip(dims, value.shape)
                            if isinstance(name, str)]
@@ -502,6 +518,7 @@ def make(random, schema):
     dtype = "none" if first is None else "string" if first.dtype == object else first.dtype.name
     case = Case("onnx", schema.key, model, feeds, (dtype, fed, form), bounds=bounds,
                 length=max([math.prod(v.shape) for v in drawn.inputs if v is not None] + [1]))
+    case.declares = declares
     case.least = onnx_roles.least_epsilons(schema.name)
     precisions = {values.epsilon(v.dtype) for v in drawn.inputs
                   if v is not None and v.dtype != object and values.is_float(v.dtype)}

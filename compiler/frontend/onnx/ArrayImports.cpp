@@ -65,16 +65,6 @@ LogicalResult constantNode(NodeImport &n) {
       DenseElementsAttr::get(RankedTensorType::get(shape, StringType::get(context)), strings)));
 }
 
-LogicalResult constantOfShape(NodeImport &n) {
-  Value shape = n.in(0);
-  if (!n.hasRank(shape, 1, "shape"))
-    return failure();
-  Value value = n.scalar(n.b.getF32Type(), 0);
-  if (const NodeAttribute *attr = n.attr("value"))
-    value = n.toScalar(n.tensorConstant(attr->tensors[0]));
-  return n.result(n.expandTo(value, shape));
-}
-
 LogicalResult shapeNode(NodeImport &n) {
   Value x = n.in(0);
   if (!x)
@@ -95,14 +85,13 @@ LogicalResult sizeNode(NodeImport &n) {
   return n.result(n.toScalar(n.sizeProduct(x, 0, n.rank(x))));
 }
 
-/// How many sizes an operand for a shape has; reports.
-std::optional<int64_t> lengthOf(NodeImport &n, Value shape) {
-  if (!shape)
+/// How many sizes an operand for a shape has; reports. Where their number is open it is as many
+/// as the result is declared to have dimensions, and `shape` becomes one of so many.
+std::optional<int64_t> lengthOf(NodeImport &n, Value &shape) {
+  if (!n.hasRank(shape, 1, "shape"))
     return std::nullopt;
-  if (n.rank(shape) != 1) {
-    (void)n.invalid("expected a shape of rank 1, got " + Twine(n.rank(shape)));
-    return std::nullopt;
-  }
+  if (std::optional<int64_t> declared = n.declaredRank(); declared && !n.isStatic(shape))
+    shape = n.ofLength(shape, *declared, "shape");
   int64_t length = n.dim(shape, 0);
   // Far more than any tensor has; a file may claim what no step could read.
   constexpr int64_t mostDims = 1024;
@@ -113,8 +102,18 @@ std::optional<int64_t> lengthOf(NodeImport &n, Value shape) {
   if (!ShapedType::isDynamic(length))
     return length;
   (void)n.unsupported("expected a known rank, got a shape of unknown length, so that the rank of "
-                      "the result is open");
+                      "the result is open; where the graph declares it, the shape may have any");
   return std::nullopt;
+}
+
+LogicalResult constantOfShape(NodeImport &n) {
+  Value shape = n.in(0);
+  if (!lengthOf(n, shape))
+    return failure();
+  Value value = n.scalar(n.b.getF32Type(), 0);
+  if (const NodeAttribute *attr = n.attr("value"))
+    value = n.toScalar(n.tensorConstant(attr->tensors[0]));
+  return n.result(n.expandTo(value, shape));
 }
 
 /// The one open size that is kept (`sizes`), where the others are known and do not have one
@@ -138,9 +137,7 @@ std::optional<int64_t> keptOfNothing(NodeImport &n, Value x, ArrayRef<int64_t> s
 /// A constant or computed shape with ONNX's convention that 0 keeps the
 /// operand's size.
 Value keepZeros(NodeImport &n, Value x, Value shape) {
-  std::optional<int64_t> length = lengthOf(n, shape);
-  if (!length)
-    return {};
+  int64_t length = n.dim(shape, 0);
   std::optional<SmallVector<int64_t>> known = constantIntegers(shape);
   if (known) {
     SmallVector<Value> parts;
@@ -177,7 +174,7 @@ Value keepZeros(NodeImport &n, Value x, Value shape) {
   if (!maybeZero)
     return shape;
   SmallVector<Value> parts;
-  for (int64_t i = 0; i < *length; ++i) {
+  for (int64_t i = 0; i < length; ++i) {
     Value entry = n.slice(shape, 0, i, i + 1);
     if (i < n.rank(x))
       entry = n.select(n.compare("eq", entry, 0.0), n.sizeOf(x, i), entry);
@@ -220,7 +217,7 @@ LogicalResult reshape(NodeImport &n) {
     shape = n.ints(n.is("shape").value_or(SmallVector<int64_t>()));
   else
     shape = n.in(1);
-  if (!x || !n.hasRank(shape, 1, "shape"))
+  if (!x || !lengthOf(n, shape))
     return failure();
   shape = n.cast(shape, n.b.getI64Type());
   bool allowsZero = n.version >= 14 && n.i("allowzero") != 0;
@@ -262,17 +259,37 @@ std::optional<SmallVector<int64_t>> givenAxes(NodeImport &n, size_t input, int64
   return axes;
 }
 
-/// Whether axes are an input that only the run knows, of a known number.
+/// Whether axes are an input that only the run knows.
 bool computedAxes(NodeImport &n) {
-  if (n.version < 13 || !n.has(1) || n.knownInts(1) || !n.in(1))
-    return false;
-  return n.rank(n.in(1)) == 1 && n.isStatic(n.in(1));
+  return n.version >= 13 && n.has(1) && !n.knownInts(1) && n.in(1) && n.rank(n.in(1)) == 1;
+}
+
+/// Such axes, which are `dropped` from dimensions of an operand of rank `rank` or put between
+/// them: where their number is open, as many as leave the rank that the graph declares. Null,
+/// with a report, where it declares none, or one that cannot be.
+Value countedAxes(NodeImport &n, int64_t rank, bool dropped) {
+  Value axes = n.in(1);
+  if (n.isStatic(axes))
+    return axes;
+  std::optional<int64_t> declared = n.declaredRank();
+  if (!declared) {
+    (void)n.unsupported("expected a known rank, got axes of unknown number, so that the rank of "
+                        "the result is open; where the graph declares it, there may be any number");
+    return {};
+  }
+  int64_t count = dropped ? rank - *declared : *declared - rank;
+  if (count < 0) {
+    (void)n.invalid("found a result that is declared with rank " + Twine(*declared) +
+                    ", of an operand of rank " + Twine(rank));
+    return {};
+  }
+  return n.ofLength(axes, count, "axes");
 }
 
 LogicalResult squeeze(NodeImport &n) {
   Value x = n.in(0);
   if (computedAxes(n))
-    return n.result(squeezeAt(n, x, n.in(1)));
+    return n.result(squeezeAt(n, x, countedAxes(n, n.rank(x), true)));
   bool failed;
   std::optional<SmallVector<int64_t>> given = givenAxes(n, 1, 13, failed);
   if (!x || failed)
@@ -305,7 +322,7 @@ LogicalResult squeeze(NodeImport &n) {
 LogicalResult unsqueeze(NodeImport &n) {
   Value x = n.in(0);
   if (computedAxes(n))
-    return n.result(unsqueezeAt(n, x, n.in(1)));
+    return n.result(unsqueezeAt(n, x, countedAxes(n, n.rank(x), false)));
   bool failed;
   std::optional<SmallVector<int64_t>> given = givenAxes(n, 1, 13, failed);
   if (!x || failed || !given)
@@ -346,11 +363,24 @@ LogicalResult concat(NodeImport &n) {
   return axis ? n.result(n.concat(values, *axis)) : failure();
 }
 
+/// A shape of an open number of entries as one of `rank`, with ones in front; more end the run.
+Value withOnesInFront(NodeImport &n, Value shape, int64_t rank) {
+  Value ones = n.cast(n.ints(SmallVector<int64_t>(rank, 1)), n.element(shape));
+  Value length = n.sizeOf(shape, 0);
+  n.require(n.toScalar(n.compare("le", length, static_cast<double>(rank))),
+            "the shape that is asked for has more sizes than the graph declares");
+  return n.gather(n.concat({ones, shape}, 0), n.add(n.ints(axesFrom(0, rank)), length), 0);
+}
+
 LogicalResult expand(NodeImport &n) {
   // Both ways: a 1 in the shape leaves the operand's size.
   Value x = n.in(0), shape = n.in(1);
   if (!x || !shape)
     return failure();
+  // A shape of fewer entries leaves the operand's rank.
+  if (std::optional<int64_t> declared = n.declaredRank();
+      declared && !n.isStatic(shape) && *declared == n.rank(x) && n.hasRank(shape, 1, "shape"))
+    shape = withOnesInFront(n, shape, *declared);
   std::optional<int64_t> given = lengthOf(n, shape);
   if (!given)
     return failure();

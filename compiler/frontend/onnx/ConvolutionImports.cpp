@@ -305,6 +305,8 @@ LogicalResult convTranspose(NodeImport &n) {
 
 /// com.microsoft: pads are an operand, known or computed.
 LogicalResult convTransposeWithDynamicPads(NodeImport &n) {
+  if (n.has(2) && !n.hasRank(n.in(2), 1, "pads"))
+    return failure();
   std::optional<SmallVector<int64_t>> known = n.has(2) ? n.knownInts(2) : std::nullopt;
   Value y = transposedConvolution(n, known);
   if (n.has(2) && !known && n.s("auto_pad").substr(0, 4) != "SAME" && y) {
@@ -352,16 +354,23 @@ LogicalResult maxPool(NodeImport &n) {
   return n.results({y, indices});
 }
 
+/// Whether an image has a dimension to pool over; reports where it has none.
+bool isSpatial(NodeImport &n, Value x) {
+  if (x && n.rank(x) < 3)
+    (void)n.invalid("expected three dimensions or more, got " + Twine(n.rank(x)));
+  return x && n.rank(x) >= 3;
+}
+
 template <bool max> LogicalResult globalPool(NodeImport &n) {
   Value x = n.in(0);
-  if (!x)
+  if (!isSpatial(n, x))
     return failure();
   return n.result(n.reduce(x, max ? "max" : "mean", axesFrom(2, n.rank(x)), true));
 }
 
 LogicalResult globalLpPool(NodeImport &n) {
   Value x = n.in(0);
-  if (!x)
+  if (!isSpatial(n, x))
     return failure();
   Type given = n.element(x);
   x = n.widen(x); // halves do not hold what their powers add up to
@@ -381,9 +390,9 @@ LogicalResult maxUnpool(NodeImport &n) {
   Value x = n.in(0), indices = n.in(1);
   if (!x || !indices)
     return failure();
+  if (!isSpatial(n, x))
+    return failure();
   int64_t spatial = n.rank(x) - 2;
-  if (spatial < 1)
-    return n.invalid("expected three dimensions or more, got " + Twine(n.rank(x)));
   if (!n.isSameShape(indices, x, "indices and values") ||
       (n.has(2) && !n.hasEntries(n.in(2), n.rank(x), "size that is asked for")))
     return failure();

@@ -377,6 +377,16 @@ void GraphImporter::node(const Node &node, Scope &scope, OpBuilder &b) {
   }
 }
 
+std::optional<int64_t> GraphImporter::declaredRank(std::string_view name) const {
+  if (!current || !current->graph)
+    return std::nullopt;
+  for (const auto *list : {&current->graph->values, &current->graph->outputs})
+    for (const ValueInfo &value : *list)
+      if (value.name == name && value.type.kind == TypeInfo::Kind::Tensor && value.type.hasShape)
+        return static_cast<int64_t>(value.type.shape.size());
+  return std::nullopt;
+}
+
 FailureOr<std::vector<Imported>> GraphImporter::subgraph(const Graph &graph,
                                                          ArrayRef<Imported> inputs, OpBuilder &b) {
   sizes.forget();

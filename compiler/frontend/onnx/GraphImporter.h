@@ -56,6 +56,9 @@ public:
   /// The same, seen from the node that is being imported.
   Imported visible(std::string_view name) { return lookup(name, *current); }
 
+  /// The rank that the graph of the node that is being imported declares for a value.
+  std::optional<int64_t> declaredRank(std::string_view name) const;
+
   /// Imports a subgraph of the node that is being imported, with `inputs` for
   /// its inputs, at `b`; its outputs. Failure: a part could not be imported.
   mlir::FailureOr<std::vector<Imported>>

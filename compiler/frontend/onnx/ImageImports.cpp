@@ -312,11 +312,24 @@ LogicalResult affineGrid(NodeImport &n) {
   Value theta = n.in(0), size = n.in(1);
   if (!theta || !size)
     return failure();
-  int64_t entries = n.rank(size) == 1 ? n.dim(size, 0) : -1, dims = entries == 4 ? 2 : 3;
+  if (!n.hasRank(size, 1, "size") || !n.hasRank(theta, 3, "matrices"))
+    return failure();
+  // Matrices, and a result that is declared, say how many entries there are, too.
+  int64_t entries = n.dim(size, 0), rows = n.dim(theta, 1), columnCount = n.dim(theta, 2);
+  if (ShapedType::isDynamic(entries) && !ShapedType::isDynamic(rows))
+    entries = rows + 2;
+  else if (ShapedType::isDynamic(entries) && !ShapedType::isDynamic(columnCount))
+    entries = columnCount + 1;
+  else if (ShapedType::isDynamic(entries))
+    entries = n.declaredRank().value_or(ShapedType::kDynamic);
+  if (ShapedType::isDynamic(entries))
+    return n.unsupported("expected a known number of spatial dimensions, got a size of unknown "
+                         "length; where the graph declares the rank of the result, it may have 4 "
+                         "or 5 entries");
   if (entries != 4 && entries != 5)
     return n.invalid("found a size that has not 4 or 5 entries");
-  if (n.rank(theta) != 3)
-    return n.invalid("found matrices that are not of rank 3");
+  size = n.ofLength(size, entries, "size");
+  int64_t dims = entries - 2;
   if (!n.hasSize(theta, 1, dims, "matrices") || !n.hasSize(theta, 2, dims + 1, "matrices"))
     return failure();
   Value images = n.slice(n.cast(size, n.b.getI64Type()), 0, 0, 1);

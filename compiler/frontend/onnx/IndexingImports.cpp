@@ -232,13 +232,17 @@ LogicalResult pad(NodeImport &n) {
     return failure();
   if (n.has(3) && !axes) {
     Value at = n.in(3);
-    int64_t count = at ? n.dim(at, 0) : ShapedType::kDynamic;
-    if (ShapedType::isDynamic(count))
-      return n.unsupported("found an unknown number of axes");
-    auto half = [&](int64_t from) {
-      return scatterAxes(n, at, n.slice(pads, 0, from, from + count), rank, 0);
+    if (!n.hasRank(at, 1, "axes"))
+      return failure();
+    Value count = n.sizeOf(at, 0);
+    if (ShapedType::isDynamic(padded))
+      n.require(n.toScalar(n.compare("eq", n.sizeOf(pads, 0), n.mul(count, 2.0))),
+                "there are not two pads for each axis");
+    auto half = [&](Value begin, Value end) {
+      Value part = n.op<SliceOp>(pads, begin, end, n.ints({1}), n.list({0}), n.flag(false));
+      return scatterAxes(n, at, part, rank, 0);
     };
-    pads = n.concat({half(0), half(count)}, 0);
+    pads = n.concat({half(n.ints({0}), count), half(count, n.mul(count, 2.0))}, 0);
   } else if (axes) {
     SmallVector<Value> all(2 * rank, n.ints({0}));
     auto count = static_cast<int64_t>(axes->size());
@@ -311,7 +315,21 @@ LogicalResult gatherElements(NodeImport &n) {
 }
 
 LogicalResult gatherNd(NodeImport &n) {
-  return n.result(n.op<GatherNdOp>(n.in(0), n.in(1), n.number(n.i("batch_dims")), n.flag(true)));
+  Value x = n.in(0), indices = n.in(1);
+  int64_t last = n.rank(indices) - 1, batch = n.i("batch_dims");
+  // How long tuples are says the rank of the result, and the other way round.
+  std::optional<int64_t> declared = n.declaredRank();
+  if (declared && last >= 0 && n.type(indices).isDynamicDim(last)) {
+    int64_t length = last + n.rank(x) - batch - *declared;
+    if (length < 1 || length > n.rank(x) - batch)
+      return n.invalid("found a result that is declared with rank " + Twine(*declared) +
+                       ", of an operand of rank " + Twine(n.rank(x)) + " and indices of rank " +
+                       Twine(last + 1));
+    if (!n.hasSize(indices, last, length, "indices"))
+      return failure();
+    indices = n.reshapeTo(indices, n.concat({n.shapeSlice(indices, 0, last), n.ints({length})}, 0));
+  }
+  return n.result(n.op<GatherNdOp>(x, indices, n.number(batch), n.flag(true)));
 }
 
 /// How updates meet what is there; null, with a report, where the elements of `x` do

@@ -285,12 +285,13 @@ LogicalResult engramGate(NodeImport &n) {
       !n.isAsLarge(value, 2, key, 3, "value"))
     return failure();
   double epsilon = realOr(n, "epsilon", 1e-5);
-  auto normed = [&](Value x, size_t scale) -> Value {
-    Value factor = n.in(scale);
-    if (!n.hasRank(factor, 2, "scale") || !n.isAsLarge(factor, 0, key, 2, "scale") ||
-        !n.isAsLarge(factor, 1, key, 3, "scale"))
-      return {};
-    return simplifiedNorm(n, n.widen(x), n.widen(factor), epsilon, 3);
+  for (size_t scale : {3, 4, 5})
+    if ((scale < 5 || n.has(scale)) &&
+        (!n.hasRank(n.in(scale), 2, "scale") || !n.isAsLarge(n.in(scale), 0, key, 2, "scale") ||
+         !n.isAsLarge(n.in(scale), 1, key, 3, "scale")))
+      return failure();
+  auto normed = [&](Value x, size_t scale) {
+    return simplifiedNorm(n, n.widen(x), n.widen(n.in(scale)), epsilon, 3);
   };
   Value keys = normed(key, 3), queries = normed(query, 4);
   if (!keys || !queries)

@@ -128,8 +128,10 @@ LogicalResult qAveragePool(NodeImport &n) {
 
 LogicalResult qGlobalAveragePool(NodeImport &n) {
   Value x = withoutZero(n, 0);
-  if (!x || n.rank(x) < 3)
+  if (!x)
     return failure();
+  if (n.rank(x) < 3)
+    return n.invalid("expected three dimensions or more, got " + Twine(n.rank(x)));
   // The sum is exact; scales and the count of elements are one factor. The count is that of the
   // bytes: who reads sizes of what they become has it made as a whole.
   const bool isLast = n.i("channels_last") != 0;

@@ -49,6 +49,10 @@ void NodeImport::set(size_t i, Imported value) {
     made[i] = std::move(value);
 }
 
+std::optional<int64_t> NodeImport::declaredRank(size_t i) const {
+  return wants(i) ? graph.declaredRank(node.outputs[i]) : std::nullopt;
+}
+
 LogicalResult NodeImport::results(ArrayRef<Value> values) {
   for (size_t i = 0; i < values.size(); ++i) {
     if (!wants(i))
@@ -291,6 +295,12 @@ bool NodeImport::hasRank(Value v, int64_t rank, StringRef what) {
 
 bool NodeImport::hasEntries(Value v, int64_t count, StringRef what) {
   return hasRank(v, 1, what) && hasSize(v, 0, count, what);
+}
+
+Value NodeImport::ofLength(Value v, int64_t count, StringRef what) {
+  if (!hasEntries(v, count, what))
+    return {};
+  return isStatic(v) ? v : reshape(v, {count});
 }
 
 bool NodeImport::hasOneEach(Value v, Value x, int64_t axis, StringRef what) {

@@ -105,6 +105,8 @@ public:
   /// The same for several outputs; those that nobody wants may be null.
   mlir::LogicalResult results(llvm::ArrayRef<Value> values);
   std::vector<Imported> &outputs() { return made; }
+  /// The rank that the graph declares for output `i`; none: it declares nothing.
+  std::optional<int64_t> declaredRank(size_t i = 0) const;
 
   // Attributes, by name; where the node has none, the default of its version.
   const NodeAttribute *attr(std::string_view name) const;
@@ -154,6 +156,9 @@ public:
   bool hasOneEach(Value v, Value x, int64_t axis, llvm::StringRef what);
   /// Whether dimensions [begin, rank) of `x` are as large as those of `y` of the same rank.
   bool isSameShape(Value x, Value y, llvm::StringRef what, int64_t begin = 0);
+  /// A vector with `count` entries, which the run sees to where their number is open; null, with
+  /// a report, where there are others.
+  Value ofLength(Value v, int64_t count, llvm::StringRef what);
   /// Whether `v` broadcasts to the shape of `x`, which is stretched to no other.
   bool stretchesTo(Value v, Value x, llvm::StringRef what);
 

@@ -14,18 +14,6 @@ using namespace weir::onnx;
 
 namespace {
 
-/// A vector of `count` entries in i64; of an open one the run sees that it has them. Null: it has
-/// not.
-Value entriesOf(NodeImport &n, Value v, int64_t count) {
-  int64_t entries = n.rank(v) == 1 ? n.dim(v, 0) : -1;
-  v = n.cast(v, n.b.getI64Type());
-  if (!ShapedType::isDynamic(entries))
-    return entries == count ? v : Value();
-  n.require(n.compare("eq", n.toScalar(n.sizeOf(v, 0)), static_cast<double>(count)),
-            "found a list of another number of sizes than of dimensions");
-  return n.reshape(v, {count});
-}
-
 LogicalResult centerCropPad(NodeImport &n) {
   Value x = n.in(0), shape = n.in(1);
   if (!x || !shape)
@@ -38,9 +26,9 @@ LogicalResult centerCropPad(NodeImport &n) {
       return failure();
     axes.push_back(*axis);
   }
-  shape = entriesOf(n, shape, axes.size());
+  shape = n.ofLength(n.cast(shape, n.b.getI64Type()), axes.size(), "shape");
   if (!shape)
-    return n.invalid("found a shape that does not go with " + Twine(axes.size()) + " axes");
+    return failure();
   if (axes.empty()) // a scalar, or no axis named
     return n.result(x);
   // Division truncates: the odd entry is cut from, or added to, the end.
@@ -60,15 +48,20 @@ LogicalResult col2Im(NodeImport &n) {
   Value x = n.in(0), image = n.in(1), block = n.in(2);
   if (!x || !image || !block)
     return failure();
-  bool areLists = n.rank(image) == 1 && n.rank(block) == 1;
-  int64_t dims = areLists ? n.dim(n.isStatic(image) ? image : block, 0) : 0;
-  if (ShapedType::isDynamic(dims))
-    return n.unsupported("found an unknown number of spatial dimensions");
-  image = entriesOf(n, image, dims);
-  block = entriesOf(n, block, dims);
-  if (n.rank(x) != 3 || dims < 1 || !image || !block)
-    return n.invalid("found an image_shape and a block_shape of different "
-                     "lengths, or an input that is not of rank 3");
+  int64_t dims = n.dim(n.isStatic(image) ? image : block, 0);
+  if (std::optional<int64_t> declared = n.declaredRank(); declared && ShapedType::isDynamic(dims))
+    dims = std::max<int64_t>(*declared - 2, 0);
+  if (ShapedType::isDynamic(dims) && n.rank(image) == 1 && n.rank(block) == 1)
+    return n.unsupported("expected a known number of spatial dimensions, got an image_shape and a "
+                         "block_shape of unknown length; where the graph declares the rank of the "
+                         "result, they may have any");
+  Type i64 = n.b.getI64Type();
+  image = n.ofLength(n.cast(image, i64), dims, "image_shape");
+  block = n.ofLength(n.cast(block, i64), dims, "block_shape");
+  if (!image || !block || !n.hasRank(x, 3, "input"))
+    return failure();
+  if (dims < 1)
+    return n.invalid("found an image without spatial dimensions");
   auto list = [&](std::string_view name, int64_t count, int64_t fill) {
     return n.is(name).value_or(SmallVector<int64_t>(count, fill));
   };
@@ -81,7 +74,6 @@ LogicalResult col2Im(NodeImport &n) {
       !llvm::all_of(dilations, NodeImport::isStep))
     return n.invalid("found strides, dilations or pads that do not go with " + Twine(dims) +
                      " dimensions");
-  Type i64 = n.b.getI64Type();
   // The place of entry (b…, l…) in the padded image, row-major.
   SmallVector<Value> padded, blocks, steps;
   Value place;

@@ -50,9 +50,14 @@ struct Reduction {
   Value choose(NodeImport &n, function_ref<Value(Ints)> over) const {
     SmallVector<int64_t> all =
         n.i("noop_with_empty_axes") ? SmallVector<int64_t>() : axesFrom(0, n.rank(x));
+    std::optional<int64_t> left = keep ? std::nullopt : n.declaredRank();
+    auto isPossible = [&](Ints axes) {
+      int64_t reduced = axes.empty() ? all.size() : axes.size();
+      return keep || n.rank(x) - reduced == *left;
+    };
     return chooseAxes(
         n, computed, n.rank(x), [&](Ints axes) { return over(axes.empty() ? Ints(all) : axes); },
-        keep);
+        keep || left ? function_ref<bool(Ints)>(isPossible) : nullptr);
   }
 };
 

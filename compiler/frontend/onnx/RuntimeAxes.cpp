@@ -48,20 +48,25 @@ FailureOr<Values> choose(NodeImport &n, Value mask, ArrayRef<int64_t> choices,
 } // namespace
 
 Value weir::onnx::chooseAxes(NodeImport &n, Value axes, int64_t rank,
-                             function_ref<Value(Ints)> build, bool anyNumber) {
+                             function_ref<Value(Ints)> build, function_ref<bool(Ints)> isPossible) {
   if (!axes)
     return {};
   axes = n.reshape(axes, {-1});
   int64_t count = axes ? n.dim(axes, 0) : ShapedType::kDynamic;
+  bool isOpen = ShapedType::isDynamic(count);
   SmallVector<int64_t> choices;
-  if (!ShapedType::isDynamic(count) || anyNumber)
-    choices = frontend::axisSets(rank, count);
+  if (!isOpen || isPossible)
+    choices = frontend::axisSets(rank, count, isOpen ? isPossible : nullptr);
   if (choices.empty()) {
     (void)n.unsupported("expected constant axes, got axes computed by the model, of unknown number "
-                        "or with too many choices");
+                        "or with too many choices; where the graph declares the rank of the "
+                        "result, there may be any number");
     return {};
   }
   Value mask = frontend::axisSetOf(n, normalized(n, axes, rank), rank);
+  if (isOpen && choices.size() < size_t(1) << rank)
+    n.require(n.reduce(n.compare("eq", n.ints(choices), mask), "any", {0}, false),
+              "the axes leave another rank than the graph declares");
   FailureOr<Values> made = choose(n, mask, choices, build);
   return failed(made) ? Value() : made->front();
 }

@@ -19,11 +19,11 @@
 namespace weir::onnx {
 
 /// One branch for each set of axes that `axes` (a vector, or a scalar) may be at
-/// run time; `build` makes a branch's value. Where their number is open, results
-/// must have one rank (`anyNumber`). Reports where there are too many. Null on
-/// failure.
+/// run time; `build` makes a branch's value. Results must have one rank: where the number
+/// of axes is open, `isPossible` says which sets leave it, and others end the run (null:
+/// that is not known). Reports where there are too many. Null on failure.
 Value chooseAxes(NodeImport &n, Value axes, int64_t rank, llvm::function_ref<Value(Ints)> build,
-                 bool anyNumber = false);
+                 llvm::function_ref<bool(Ints)> isPossible = nullptr);
 
 /// A vector of `size` entries, all `fill`, with `values` written at the places
 /// `axes` (of which negative ones count from the end).

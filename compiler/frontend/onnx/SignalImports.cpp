@@ -152,11 +152,16 @@ LogicalResult dft(NodeImport &n) {
     given = n.i("axis");
   } else if (n.has(2)) {
     std::optional<SmallVector<int64_t>> known = n.knownInts(2);
-    if (!known)
+    if (!known) {
+      // The last dimension holds the parts; no model may name it.
+      int64_t last = n.rank(x) - 1;
+      for (int64_t parts : {last, int64_t(-1)})
+        n.require(n.toScalar(n.compare("ne", n.in(2), double(parts))),
+                  "the axis is that of the parts of complex numbers");
       return n.result(chooseAxes(n, n.in(2), n.rank(x), [&](Ints axes) {
-        // The last dimension holds the parts; no model may name it.
-        return axes.empty() ? Value() : along(std::min(axes[0], n.rank(x) - 2));
+        return axes.empty() ? Value() : along(std::min(axes[0], last - 1));
       }));
+    }
     if (known->size() != 1)
       return n.invalid("expected 1 axis, got " + Twine(known->size()));
     given = (*known)[0];
