@@ -26,11 +26,15 @@ int32_t failInvalid(weir_context *ctx, const char *message) {
   return failMessage(ctx, WEIR_INVALID_ARGUMENT, message);
 }
 
-int32_t checkSparse(weir_context *ctx, const weir_tensor *operands) {
-  const weir_tensor &indices = operands[0], &values = operands[1], &shape = operands[2];
-  if (indices.rank != 2 || values.rank != 1 || shape.rank != 1)
+int32_t checkRanks(weir_context *ctx, const weir_tensor *operands) {
+  if (operands[0].rank != 2 || operands[1].rank != 1 || operands[2].rank != 1)
     return failInvalid(ctx, "a sparse tensor is a matrix of indices, and vectors of values and of "
                             "sizes");
+  return WEIR_OK;
+}
+
+int32_t checkSizes(weir_context *ctx, const weir_tensor *operands) {
+  const weir_tensor &indices = operands[0], &values = operands[1], &shape = operands[2];
   if (indices.dims[0] != values.dims[0])
     return failInvalid(ctx, "there are other numbers of values and of indices");
   if (indices.dims[1] != shape.dims[0])
@@ -38,17 +42,28 @@ int32_t checkSparse(weir_context *ctx, const weir_tensor *operands) {
   return WEIR_OK;
 }
 
-/// Writes three strings: `count` elements from `first` on, without their first
-/// `dropped` coordinates.
+/// Writes three strings: indices, values of `type`, a shape.
+bool writeParts(weir_context *ctx, const weir_tensor *parts, int64_t type, Contents &contents,
+                weir_string *to) {
+  for (int32_t i = 0; i < 3; ++i) {
+    Growing text(ctx);
+    if (!writeTensor(ctx, text, i == 1 ? type : int64Type, parts[i], Strings::InContent) ||
+        !contents.copy(text.data(), text.size(), &to[i]))
+      return false;
+  }
+  return true;
+}
+
+/// Writes three strings: `count` elements from `first` on, without their first coordinate.
 bool writeSparse(weir_context *ctx, const Sparse &sparse, int64_t first, int64_t count,
-                 int64_t dropped, int64_t type, Contents &contents, weir_string *to) {
-  int64_t rank = sparse.rank - dropped;
+                 int64_t type, Contents &contents, weir_string *to) {
+  int64_t rank = sparse.rank - 1;
   Scratch<int64_t> rows(ctx, count * rank + 1);
   if (!rows.data)
     return false;
   for (int64_t i = 0; i < count; ++i)
     for (int64_t d = 0; d < rank; ++d)
-      rows[i * rank + d] = sparse.indices[(first + i) * sparse.rank + dropped + d];
+      rows[i * rank + d] = sparse.indices[(first + i) * sparse.rank + 1 + d];
   weir_tensor parts[3] = {};
   parts[0].dtype = parts[2].dtype = WEIR_I64;
   parts[0].rank = 2;
@@ -61,14 +76,8 @@ bool writeSparse(weir_context *ctx, const Sparse &sparse, int64_t first, int64_t
       static_cast<uint8_t *>(sparse.values.data) + first * weir_dtype_size(sparse.values.dtype);
   parts[2].rank = 1;
   parts[2].dims[0] = rank;
-  parts[2].data = const_cast<int64_t *>(sparse.shape + dropped);
-  for (int32_t i = 0; i < 3; ++i) {
-    Growing text(ctx);
-    if (!writeTensor(ctx, text, i == 1 ? type : int64Type, parts[i]) ||
-        !contents.copy(text.data(), text.size(), &to[i]))
-      return false;
-  }
-  return true;
+  parts[2].data = const_cast<int64_t *>(sparse.shape + 1);
+  return writeParts(ctx, parts, type, contents, to);
 }
 
 /// Indices of rows must not fall, and lie within the shape.
@@ -98,21 +107,22 @@ int32_t checkOrder(weir_context *ctx, const Sparse &sparse) {
 
 int32_t weir_kernel_serialize_sparse(weir_context *ctx, const weir_tensor *operands, int32_t,
                                      weir_tensor *results, int32_t, const int64_t *attributes) {
-  if (int32_t code = checkSparse(ctx, operands))
+  if (int32_t code = checkRanks(ctx, operands))
+    return code;
+  bool isMany = attributes[1];
+  Contents contents(ctx);
+  int64_t dims[2] = {3, 3};
+  // Parts of one tensor are written as they are, and held against each other where they are read.
+  if (!isMany)
+    return shapeResult(ctx, results[0], 1, dims) &&
+                   writeParts(ctx, operands, attributes[0], contents, stringResult(results[0]))
+               ? WEIR_OK
+               : WEIR_RESOURCE_EXHAUSTED;
+  if (int32_t code = checkSizes(ctx, operands))
     return code;
   Sparse sparse{static_cast<const int64_t *>(operands[0].data), operands[1],
                 static_cast<const int64_t *>(operands[2].data), operands[0].dims[0],
                 operands[0].dims[1]};
-  bool isMany = attributes[1];
-  Contents contents(ctx);
-  int64_t dims[2] = {3, 3};
-  if (!isMany) {
-    if (!shapeResult(ctx, results[0], 1, dims) ||
-        !writeSparse(ctx, sparse, 0, sparse.count, 0, attributes[0], contents,
-                     stringResult(results[0])))
-      return WEIR_RESOURCE_EXHAUSTED;
-    return WEIR_OK;
-  }
   if (sparse.rank <= 1)
     return failInvalid(ctx, "Rank of input SparseTensor should be > 1");
   if (int32_t code = checkOrder(ctx, sparse))
@@ -126,7 +136,7 @@ int32_t weir_kernel_serialize_sparse(weir_context *ctx, const weir_tensor *opera
     int64_t end = first;
     while (end < sparse.count && sparse.indices[end * sparse.rank] == row)
       ++end;
-    if (!writeSparse(ctx, sparse, first, end - first, 1, attributes[0], contents,
+    if (!writeSparse(ctx, sparse, first, end - first, attributes[0], contents,
                      stringResult(results[0]) + 3 * row))
       return WEIR_RESOURCE_EXHAUSTED;
     first = end;

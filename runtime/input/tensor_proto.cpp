@@ -165,11 +165,34 @@ public:
 
 } // namespace
 
+/// Splits `content` into `count` strings. False: it is none of so many.
+static bool readStrings(const weir_string &content, int64_t count, weir_string *to) {
+  PackedReader lengths(content);
+  int64_t left = content.size;
+  for (int64_t i = 0; i < count; ++i) {
+    uint64_t length = 0;
+    if (!lengths.varint(&length) || length > uint64_t(left))
+      return false;
+    to[i].size = int64_t(length);
+    left -= to[i].size;
+  }
+  if (lengths.rest().size != content.size - left)
+    return false;
+  const char *at = lengths.rest().data;
+  for (int64_t i = 0; i < count; ++i) {
+    to[i].data = at;
+    at += to[i].size;
+  }
+  return true;
+}
+
 bool TensorMessage::read(weir_dtype element, void *to) const {
   int64_t size = weir_dtype_size(element), bytes = count() * size;
   if (bytes == 0)
     return true;
-  if (hasContent && element != WEIR_STRING) {
+  if (hasContent && element == WEIR_STRING)
+    return readStrings(content, count(), static_cast<weir_string *>(to));
+  if (hasContent) {
     if (content.size != bytes)
       return false;
     for (int64_t i = 0; element == WEIR_BOOL && i < bytes; ++i)
@@ -220,7 +243,8 @@ bool TensorMessage::read(weir_dtype element, void *to) const {
   return true;
 }
 
-bool writeTensor(weir_context *ctx, Growing &out, int64_t type, const weir_tensor &tensor) {
+bool writeTensor(weir_context *ctx, Growing &out, int64_t type, const weir_tensor &tensor,
+                 Strings strings) {
   Growing shape(ctx), dim(ctx);
   for (int32_t d = 0; d < tensor.rank; ++d) {
     dim.clear();
@@ -230,7 +254,17 @@ bool writeTensor(weir_context *ctx, Growing &out, int64_t type, const weir_tenso
   writeNumber(out, 1, type);
   writeBytes(out, 2, {shape.data(), shape.size()});
   int64_t count = elementCountOf(tensor);
-  if (tensor.dtype == WEIR_STRING) {
+  if (tensor.dtype == WEIR_STRING && strings == Strings::InContent) {
+    Growing content(ctx);
+    for (int64_t i = 0; i < count; ++i)
+      writeVarint(content, uint64_t(stringsOf(tensor)[i].size));
+    for (int64_t i = 0; i < count; ++i)
+      content << stringsOf(tensor)[i];
+    if (content.failed())
+      return false;
+    if (count > 0)
+      writeBytes(out, 4, {content.data(), content.size()});
+  } else if (tensor.dtype == WEIR_STRING) {
     for (int64_t i = 0; i < count; ++i)
       writeBytes(out, 8, stringsOf(tensor)[i]);
   } else if (count > 0) {

@@ -10,6 +10,7 @@
 //   one of the typed lists: 5: float, 6: double, 7: int (also narrow ones),
 //   8: string, 9: scomplex, 10: int64, 11: bool, 12: dcomplex, 13: half,
 //   16: uint32, 17: uint64, of which the last value stands for those that miss
+//   Strings in tensor_content: the length of each as a varint, then all their bytes
 //   TensorShapeProto 2: Dim…, 3: unknown_rank; Dim 1: size
 //
 //===----------------------------------------------------------------------===//
@@ -48,8 +49,12 @@ private:
   bool hasContent = false;
 };
 
+/// Where a message has its strings.
+enum class Strings : uint8_t { Listed, InContent };
+
 /// Appends a tensor of TensorFlow's type number `type`. False: no memory.
-bool writeTensor(weir_context *ctx, Growing &out, int64_t type, const weir_tensor &tensor);
+bool writeTensor(weir_context *ctx, Growing &out, int64_t type, const weir_tensor &tensor,
+                 Strings strings = Strings::Listed);
 
 /// weir's type of TensorFlow's type number `type`; WEIR_INVALID: it has none.
 weir_dtype elementOfTensorType(int64_t type);

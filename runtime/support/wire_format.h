@@ -127,6 +127,7 @@ public:
   explicit PackedReader(const weir_string &contents)
       : at(contents.data), end(contents.data + contents.size) {}
   bool atEnd() const { return at == end; }
+  weir_string rest() const { return {at, end - at}; }
   bool varint(uint64_t *value) { return MessageReader::readVarint(at, end, *value); }
   /// Of `size` bytes, little-endian, as the host.
   bool fixed(void *value, int64_t size) {

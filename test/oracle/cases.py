@@ -36,6 +36,7 @@ class Case:
         self.length = length        # terms of a reduction
         self.epsilons = epsilons    # None: of the operation
         self.results = None         # ONNX: list of arrays; TF: a list a run: arrays or ("error", code)
+        self.declares = False       # ONNX: the ranks of results are to be written into the model
         self.error = None           # ONNX: the code that the run is to end with,
         self.refusal = ""           # and the oracle's words
         self.given = None           # ONNX: model and feeds that are asked, where they are others

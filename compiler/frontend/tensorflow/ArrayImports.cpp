@@ -57,6 +57,17 @@ static LogicalResult placeholder(NodeImport &n) {
                         ", since the input is needed, got no such feed");
 }
 
+/// As many of `value` as the operand has elements.
+static LogicalResult valuesLike(NodeImport &n, double value) {
+  bool isOpen = isOpenRank(n, 0);
+  Value x = isOpen ? openRankInput(n, 0) : n.in(0);
+  Value all = n.expandTo(n.like(x, value), n.shapeOf(x));
+  if (!isOpen)
+    return n.result(all);
+  Value box = boxedInput(n, 0);
+  return openRankResult(n, all, box ? openShape(n, box) : n.inputs[0].value);
+}
+
 static LogicalResult zerosLike(NodeImport &n) {
   if (n.inputs[0].kind == Imported::Kind::Array) {
     Imported zeros = n.inputs[0];
@@ -65,22 +76,28 @@ static LogicalResult zerosLike(NodeImport &n) {
         part.values = n.expandTo(n.like(part.values, 0), n.shapeOf(part.values));
     return n.result(zeros);
   }
-  Value x = n.in(0);
-  return n.result(n.expandTo(n.like(x, 0), n.shapeOf(x)));
+  return valuesLike(n, 0);
 }
 
-static LogicalResult onesLike(NodeImport &n) {
-  Value x = n.in(0);
-  return n.result(n.expandTo(n.like(x, 1), n.shapeOf(x)));
+static LogicalResult onesLike(NodeImport &n) { return valuesLike(n, 1); }
+
+/// `value` in the given shape, whose length may be open.
+static LogicalResult filled(NodeImport &n, Value value, Value shape) {
+  if (!value || n.rank(shape) != 1 || !n.type(shape).isDynamicDim(0))
+    return n.result(n.expandTo(value, shape));
+  shape = n.toI64(shape);
+  require(n, n.compare("ge", shape, 0), "a size is negative");
+  Value count = n.reduce(shape, "prod", {0}, true);
+  return openRankResult(n, n.expandTo(n.toScalar(value), count), shape);
 }
 
-static LogicalResult fill(NodeImport &n) { return n.result(n.expandTo(n.in(1), n.in(0))); }
+static LogicalResult fill(NodeImport &n) { return filled(n, n.in(1), n.in(0)); }
 
 static LogicalResult empty(NodeImport &n) {
   Type type = n.elementAttr("dtype");
   if (!type)
     return n.unsupported("found a type without zero");
-  return n.result(n.expandTo(n.scalar(type, 0), n.in(0)));
+  return filled(n, n.scalar(type, 0), n.in(0));
 }
 
 //===----------------------------------------------------------------------===//

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/frontend/tensorflow/Columns.h"
 #include "compiler/frontend/tensorflow/GraphImporter.h"
 #include "compiler/frontend/tensorflow/Sparse.h"
 #include "compiler/frontend/tensorflow/Windows.h"
@@ -193,36 +194,46 @@ static LogicalResult extractGlimpse(NodeImport &n, bool isEmpty) {
 //===----------------------------------------------------------------------===//
 
 /// Yellow, blue, red, lime, purple, olive, maroon, navy, aqua, fuchsia; white
-/// for grey images.
-static Value boxColors(NodeImport &n, int64_t depth) {
-  double table[10][4] = {{1, 1, 0, 1},     {0, 0, 1, 1},     {1, 0, 0, 1},   {0, 1, 0, 1},
-                         {0.5, 0, 0.5, 1}, {0.5, 0.5, 0, 1}, {0.5, 0, 0, 1}, {0, 0, 0.5, 1},
-                         {0, 1, 1, 1},     {1, 0, 1, 1}};
-  SmallVector<double> values;
-  for (auto &color : table) {
-    if (depth == 1)
-      color[0] = 1;
-    values.append(color, color + 4);
-  }
-  return n.reshape(n.floats(values, n.b.getF32Type()), {10, 4});
+/// for grey images. As many channels as `image` has.
+static Value boxColors(NodeImport &n, Value image) {
+  const double table[10][4] = {{1, 1, 0, 1},     {0, 0, 1, 1},     {1, 0, 0, 1},   {0, 1, 0, 1},
+                               {0.5, 0, 0.5, 1}, {0.5, 0.5, 0, 1}, {0.5, 0, 0, 1}, {0, 0, 0.5, 1},
+                               {0, 1, 1, 1},     {1, 0, 1, 1}};
+  auto colors = [&](bool isGrey) {
+    SmallVector<double> values;
+    for (const auto &color : table) {
+      values.append(color, color + 4);
+      if (isGrey)
+        values[values.size() - 4] = 1;
+    }
+    return n.reshape(n.floats(values, n.b.getF32Type()), {10, 4});
+  };
+  int64_t depth = n.dim(image, 3);
+  Value count = n.sizeOf(image, 3);
+  Value all = ShapedType::isDynamic(depth)
+                  ? n.select(n.compare("eq", count, 1), colors(true), colors(false))
+                  : colors(depth == 1);
+  return columns(n, all, n.ints({0}), count);
 }
 
-/// The colours of boxes, [colours, depth]: those that are given, where there are any.
-static Value paints(NodeImport &n, Value given, int64_t depth) {
-  Value own = n.slice(boxColors(n, depth), 1, 0, depth);
+/// The colours of boxes, [colours, channels of the image]: those that are given, where there are
+/// any.
+static Value paints(NodeImport &n, Value given, Value image) {
+  Value own = boxColors(n, image);
   if (!given)
     return own;
-  int64_t channels = n.dim(given, 1);
-  if (!ShapedType::isDynamic(channels) && channels < depth) {
+  int64_t channels = n.dim(given, 1), depth = n.dim(image, 3);
+  bool isOpen = ShapedType::isDynamic(channels) || ShapedType::isDynamic(depth);
+  if (!isOpen && channels < depth) {
     (void)n.invalid("found colours of fewer channels than the image");
     return {};
   }
-  if (ShapedType::isDynamic(channels))
-    require(n, n.compare("ge", n.sizeOf(given, 1), static_cast<double>(depth)),
+  if (isOpen)
+    require(n, n.compare("ge", n.sizeOf(given, 1), n.sizeOf(image, 3)),
             "colours have fewer channels than the image");
   if (n.dim(given, 0) == 0)
     return own;
-  given = n.slice(given, 1, 0, depth);
+  given = columns(n, given, n.ints({0}), n.sizeOf(image, 3));
   if (!n.type(given).isDynamicDim(0))
     return given;
   // The run sees how many there are; of none the first of both lists are weir's.
@@ -239,8 +250,6 @@ static LogicalResult drawBoxes(NodeImport &n) {
     return failure();
   Type f32 = n.b.getF32Type(), i64 = n.b.getI64Type();
   int64_t depth = n.dim(image, 3);
-  if (ShapedType::isDynamic(depth))
-    return n.unsupported("found an unknown number of channels");
   if (failed(requireSame(n, image, boxes, "batches", 0, 1)))
     return failure();
   Value colors;
@@ -249,9 +258,12 @@ static LogicalResult drawBoxes(NodeImport &n) {
     if (!n.hasRank(colors, 2))
       return failure();
   }
-  if (depth != 1 && depth != 3 && depth != 4)
+  if (ShapedType::isDynamic(depth))
+    require(n, n.reduce(n.compare("eq", n.ints({1, 3, 4}), n.sizeOf(image, 3)), "any", {0}, false),
+            "an image has not 1, 3 or 4 channels");
+  else if (depth != 1 && depth != 3 && depth != 4)
     return n.invalid("expected an image of 1, 3 or 4 channels, got " + Twine(depth));
-  colors = paints(n, colors, depth);
+  colors = paints(n, colors, image);
   if (!colors)
     return failure();
   boxes = n.cast(boxes, f32);

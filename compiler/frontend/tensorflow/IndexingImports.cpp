@@ -9,6 +9,7 @@
 #include "compiler/frontend/tensorflow/Sparse.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 using namespace mlir;
@@ -148,15 +149,13 @@ static LogicalResult topK(NodeImport &n) {
   return made ? n.results({made->getResult(0), n.cast(made->getResult(1), index)}) : failure();
 }
 
-/// What is approximate on other machines is exact here, as in TensorFlow.
+/// What is approximate on other machines, and more results than k where they are not aggregated, is
+/// exact here, as in TensorFlow on processors.
 static LogicalResult approximateTopK(NodeImport &n) {
   Value x = n.in(0);
   auto axis = x ? n.axis(n.i("reduction_dimension"), n.rank(x)) : std::nullopt;
   if (!axis)
     return failure();
-  if (!n.isSet("aggregate_to_topk"))
-    return n.unsupported("expected aggregate_to_topk to be true, got more results than k, left to "
-                         "another operation");
   Operation *made =
       n.multi<TopKOp, 2>(x, n.ints({n.i("k")}), n.number(*axis), n.flag(n.isSet("is_max_k")),
                          n.flag(true), n.typeAttr(n.b.getI64Type()));
@@ -456,11 +455,17 @@ static LogicalResult unravelIndex(NodeImport &n) {
   Value index = n.in(0), dims = n.in(1);
   if (!n.hasRank(dims, 1) || !index || n.rank(index) > 1)
     return n.invalid("found indices or dimensions of a rank above 1");
+  if (failed(requireElements(n, index, "indices")))
+    return failure();
+  require(n, n.compare("gt", dims, 0), "a dimension is not above 0");
+  Value product = n.reduce(n.cast(dims, n.b.getF64Type()), "prod", {0}, false);
+  double limit = std::ldexp(1.0, n.element(dims).getIntOrFloatBitWidth() - 1);
+  require(n, n.compare("le", product, limit), "the product of the dimensions overflows");
   Value count = n.reduce(n.toI64(dims), "prod", {0}, false);
   // Negative ones have negative coordinates, as quotients and rests of C have.
   require(n, n.compare("lt", n.toI64(index), count), "index is out of bound as with dims");
   Value steps = n.op<CumulativeOp>(dims, n.text("prod"), n.number(0), n.flag(true), n.flag(true));
-  // A dimension of nothing must not divide; no index is left then.
+  // A dimension of nothing, which ends the run, must not divide before it does.
   auto column = [&](Value v) {
     v = n.maximum(v, 1.0);
     return n.rank(index) == 1 && v ? n.unsqueeze(v, {1}) : v;

@@ -265,7 +265,20 @@ static Value insideOf(NodeImport &n, const DilationSpec &spec, int64_t i, int64_
   return n.unsqueeze(inside, i == 0 ? IntVector{0, 2, 3} : IntVector{0, 1, 3});
 }
 
-/// Maximum over a window of value + filter, written out over the window.
+/// The largest sum of an element and its weight in windows of any size, as `dilation` has it.
+static Value dilationOf(NodeImport &n, Value padded, Value filter, const DilationSpec &spec,
+                        ArrayRef<Value> sizes, double lowest) {
+  Value sum = n.add(dilatedWindows(n, padded, spec), filter);
+  Value takes = n.compare("gt", sum, n.like(padded, lowest));
+  for (int64_t i = 0; i < 2 && spec.windows.padding == Windows::Same; ++i) {
+    Value place = n.sub(dilatedPlaces(n, spec, i), spec.border.before[i]);
+    Value inside = n.op<AndOp>(n.compare("ge", place, 0), n.compare("lt", place, sizes[i]));
+    takes = n.op<AndOp>(
+        takes, n.unsqueeze(inside, i == 0 ? IntVector{0, 2, 4, 5} : IntVector{0, 1, 3, 5}));
+  }
+  return n.reduce(n.select(takes, sum, n.like(padded, lowest)), "max", {3, 4}, false);
+}
+
 /// The largest sum of an element and its weight, over those inside of the image that are larger
 /// than the lowest number; else that, and NaN is not, as TensorFlow has it.
 static LogicalResult dilation(NodeImport &n) {
@@ -282,9 +295,11 @@ static LogicalResult dilation(NodeImport &n) {
     lowest = frontend::IntegerLimits(cast<IntegerType>(element)).lowest;
   Value padded = padAtRunTime(n, x, spec->windows, spec->border, n.like(x, 0));
   SmallVector<Value> sizes = spatialSizesOf(n, spec->windows, x);
+  if (!spec->isUnrolled)
+    return n.result(dilationOf(n, padded, filter, *spec, sizes, lowest));
   Value best;
-  for (int64_t h = 0; h < spec->window[0]; ++h)
-    for (int64_t w = 0; w < spec->window[1]; ++w) {
+  for (int64_t h = 0; h < spec->window.known[0]; ++h)
+    for (int64_t w = 0; w < spec->window.known[1]; ++w) {
       Value weight = n.pick(n.pick(filter, 0, h), 0, w);
       Value sum = n.add(dilatedPart(n, padded, *spec, h, w), weight);
       Value before = best ? best : n.like(x, lowest), takes = n.compare("gt", sum, before);

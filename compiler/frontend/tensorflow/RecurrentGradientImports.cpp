@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/frontend/tensorflow/Columns.h"
 #include "compiler/frontend/tensorflow/GraphImporter.h"
 
 using namespace mlir;
@@ -84,9 +85,7 @@ static LogicalResult lstmBlockGrad(NodeImport &n) {
   if (n.rank(x) != 3 || n.rank(w) != 2)
     return n.invalid("found an input that is not [time, batch, size]");
   LstmPeepholes peep{v[5], v[6], v[7], n.isSet("use_peephole"), n.node.op == "BlockLSTMGradV2"};
-  int64_t inputs = n.dim(x, 2);
-  if (ShapedType::isDynamic(inputs))
-    return n.unsupported("found an input of unknown size");
+  Value inputs = n.sizeOf(x, 2);
   Value steps = n.toScalar(n.toI64(v[0]));
   auto zeros = [&](Value like) { return n.expandTo(n.like(like, 0), n.shapeOf(like)); };
   Value turned = n.transpose(w, {1, 0});
@@ -134,10 +133,9 @@ static LogicalResult lstmBlockGrad(NodeImport &n) {
         if (!both)
           return failure();
         int64_t all = t.dim(both, 1);
-        Value dx = t.slice(both, 1, 0, inputs);
-        Value dh = t.op<SliceOp>(both, t.ints({inputs}),
-                                 ShapedType::isDynamic(all) ? t.sizeOf(both, 1) : t.ints({all}),
-                                 t.ints({1}), t.list({1}), t.flag(false));
+        Value dx = columns(t, both, t.ints({0}), inputs);
+        Value dh = columns(t, both, inputs,
+                           ShapedType::isDynamic(all) ? t.sizeOf(both, 1) : t.ints({all}));
         Value xh = t.concat({at(x), previous(v[15], hPrev)}, 1);
         Value dw = t.matmul(t.transpose(xh, {1, 0}), g.gates);
         Value row = t.op<ScatterNdOp>(s[1].value, t.reshape(now, {1, 1}), t.unsqueeze(dx, {0}),
@@ -168,19 +166,21 @@ static LogicalResult gruCellGrad(NodeImport &n) {
   if (v.empty())
     return failure();
   Value x = v[0], h = v[1], r = v[6], u = v[7], c = v[8], dh = v[9];
-  int64_t inputs = n.dim(x, 1), cells = n.dim(h, 1);
-  if (ShapedType::isDynamic(inputs) || ShapedType::isDynamic(cells))
-    return n.unsupported("found inputs or cells of unknown size");
+  if (!n.hasRank(x, 2) || !n.hasRank(h, 2))
+    return failure();
+  int64_t inputCount = n.dim(x, 1), cellCount = n.dim(h, 1);
+  bool isOpen = ShapedType::isDynamic(inputCount) || ShapedType::isDynamic(cellCount);
+  Value none = n.ints({0}), inputs = n.sizeOf(x, 1);
+  Value all = isOpen ? n.add(inputs, n.sizeOf(h, 1)) : n.ints({inputCount + cellCount});
   Value dCandidate = n.mul(n.mul(dh, rest(n, u)), tanhSlope(n, c));
   Value dUpdate = n.mul(n.mul(dh, n.sub(h, c)), logisticSlope(n, u));
   Value second = n.matmul(dCandidate, n.transpose(v[3], {1, 0}));
-  Value dMixed = n.slice(second, 1, inputs, inputs + cells);
+  Value dMixed = columns(n, second, inputs, all);
   Value dReset = n.mul(n.mul(dMixed, h), logisticSlope(n, r));
   Value gates = n.concat({dReset, dUpdate}, 1);
   Value first = n.matmul(gates, n.transpose(v[2], {1, 0}));
-  Value dx = n.add(n.slice(first, 1, 0, inputs), n.slice(second, 1, 0, inputs));
-  Value dPrevious =
-      n.add(n.add(n.slice(first, 1, inputs, inputs + cells), n.mul(dMixed, r)), n.mul(dh, u));
+  Value dx = n.add(columns(n, first, none, inputs), columns(n, second, none, inputs));
+  Value dPrevious = n.add(n.add(columns(n, first, inputs, all), n.mul(dMixed, r)), n.mul(dh, u));
   return n.results({dx, dPrevious, dCandidate, gates});
 }
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/frontend/tensorflow/Columns.h"
 #include "compiler/frontend/tensorflow/GraphImporter.h"
 #include "compiler/frontend/tensorflow/Sparse.h"
 
@@ -26,20 +27,19 @@ struct LstmWeights {
   std::optional<double> clip;
   bool peephole = false;
   bool inputForgetOrder = false; ///< i, ci, f, o in the product, else i, f, ci
-  int64_t cells = 0;
+  Value cells;                   ///< how many, tensor<1xi64>
 };
 
-/// How many cells a state [batch, cells] has, or a bias of `gates` for each.
-static FailureOr<int64_t> cellsOf(NodeImport &n, Value state, Value bias, int64_t gates) {
+/// How many cells a state [batch, cells] has, tensor<1xi64>: a bias of `gates` for each may say
+/// it where the state's size is open.
+static FailureOr<Value> cellsOf(NodeImport &n, Value state, Value bias, int64_t gates) {
   if (n.rank(state) != 2 || n.rank(bias) != 1)
     return n.invalid("expected a state of rank 2 and a bias of rank 1, got " +
                      Twine(n.rank(state)) + " and " + Twine(n.rank(bias)));
   int64_t cells = n.dim(state, 1), width = n.dim(bias, 0);
-  if (!ShapedType::isDynamic(cells))
-    return cells;
-  if (!ShapedType::isDynamic(width))
-    return width / gates;
-  return n.unsupported("expected a known number of cells, which --shape gives, got an open one");
+  if (ShapedType::isDynamic(cells) && !ShapedType::isDynamic(width))
+    return n.ints({width / gates});
+  return n.sizeOf(state, 1);
 }
 
 } // namespace
@@ -51,7 +51,8 @@ static LstmStep lstmStep(TensorBuilder &t, const LstmWeights &weights, Value x, 
   if (!gates || !cs)
     return step;
   auto part = [&](int64_t index) {
-    return t.slice(gates, 1, index * weights.cells, (index + 1) * weights.cells);
+    return columns(t, gates, sizeTimes(t, weights.cells, index),
+                   sizeTimes(t, weights.cells, index + 1));
   };
   Value in = part(0), candidate = part(weights.inputForgetOrder ? 1 : 2),
         forget = part(weights.inputForgetOrder ? 2 : 1), out = part(3);
@@ -75,42 +76,39 @@ static LstmStep lstmStep(TensorBuilder &t, const LstmWeights &weights, Value x, 
 
 /// Weights from the state to each gate: one a cell, where the node reads them, and in a whole
 /// sequence in any case.
-static LogicalResult checkPeepholes(NodeImport &n, ArrayRef<Value> weights, int64_t cells,
+static LogicalResult checkPeepholes(NodeImport &n, ArrayRef<Value> weights, Value cells,
                                     bool areRead) {
   for (Value v : weights) {
     if (n.rank(v) != 1)
       return n.invalid("expected peephole weights of rank 1, got " + Twine(n.rank(v)));
-    if (areRead && failed(requireShape(n, v, n.ints({cells}), "peephole weights")))
+    if (areRead && failed(requireShape(n, v, cells, "peephole weights")))
       return failure();
   }
   return success();
 }
 
 /// States of as many cells for each row of x.
-static LogicalResult checkStates(NodeImport &n, Value batch, ArrayRef<Value> states,
-                                 int64_t cells) {
+static LogicalResult checkStates(NodeImport &n, Value batch, ArrayRef<Value> states, Value cells) {
   for (Value v : states)
-    if (!n.hasRank(v, 2) ||
-        failed(requireShape(n, v, n.concat({batch, n.ints({cells})}, 0), "states")))
+    if (!n.hasRank(v, 2) || failed(requireShape(n, v, n.concat({batch, cells}, 0), "states")))
       return failure();
   return success();
 }
 
 /// Weights of `inputs` numbers and a state's, and biases, for so many columns.
 static LogicalResult checkWeights(NodeImport &n, Value inputs, Value h, Value weights, Value biases,
-                                  int64_t columns) {
+                                  Value columns) {
   if (!n.hasRank(h, 2) || !n.hasRank(weights, 2))
     return failure();
   Value rows = n.add(inputs, n.sizeOf(h, 1));
-  return success(
-      succeeded(requireShape(n, weights, n.concat({rows, n.ints({columns})}, 0), "weights")) &&
-      succeeded(requireShape(n, biases, n.ints({columns}), "biases")));
+  return success(succeeded(requireShape(n, weights, n.concat({rows, columns}, 0), "weights")) &&
+                 succeeded(requireShape(n, biases, columns, "biases")));
 }
 
 /// Operands of a cell: x and h [batch, …], weights of all inputs, biases; what would be broadcast
 /// is none of it.
 static LogicalResult checkCell(NodeImport &n, Value x, Value h, Value weights, Value biases,
-                               int64_t columns) {
+                               Value columns) {
   if (!n.hasRank(x, 2) || !n.hasRank(h, 2) || failed(requireSame(n, x, h, "batches", 0, 1)))
     return failure();
   return checkWeights(n, n.sizeOf(x, 1), h, weights, biases, columns);
@@ -122,7 +120,7 @@ static LogicalResult lstmCell(NodeImport &n) {
     return failure();
   auto cells = cellsOf(n, v[1], v[7], 4);
   if (failed(cells) || failed(requireElements(n, v[1], "states")) ||
-      failed(checkCell(n, v[0], v[2], v[3], v[7], 4 * *cells)) ||
+      failed(checkCell(n, v[0], v[2], v[3], v[7], sizeTimes(n, *cells, 4))) ||
       failed(checkStates(n, n.sizeOf(v[0], 0), {v[1], v[2]}, *cells)) ||
       failed(checkPeepholes(n, ArrayRef(v).slice(4, 3), *cells, n.isSet("use_peephole"))))
     return failure();
@@ -142,7 +140,7 @@ static LogicalResult lstmBlock(NodeImport &n) {
   auto cells = cellsOf(n, v[2], v[8], 4);
   if (failed(cells) || !n.hasRank(v[1], 3) ||
       failed(checkStates(n, n.sizeOf(v[1], 1), {v[2], v[3]}, *cells)) ||
-      failed(checkWeights(n, n.sizeOf(v[1], 2), v[3], v[4], v[8], 4 * *cells)) ||
+      failed(checkWeights(n, n.sizeOf(v[1], 2), v[3], v[4], v[8], sizeTimes(n, *cells, 4))) ||
       failed(checkPeepholes(n, ArrayRef(v).slice(5, 3), *cells, /*areRead=*/true)))
     return failure();
   bool isV2 = n.node.op == "BlockLSTMV2";
@@ -201,12 +199,11 @@ static LogicalResult gruCell(NodeImport &n) {
   auto known = cellsOf(n, h, v[5], 1);
   if (failed(known))
     return failure();
-  int64_t cells = *known;
-  if (failed(checkCell(n, x, h, v[2], v[4], 2 * cells)) ||
-      failed(checkCell(n, x, h, v[3], v[5], cells)))
+  Value cells = *known, none = n.ints({0}), both = sizeTimes(n, cells, 2);
+  if (failed(checkCell(n, x, h, v[2], v[4], both)) || failed(checkCell(n, x, h, v[3], v[5], cells)))
     return failure();
   Value gates = n.op<LogisticOp>(n.add(n.matmul(n.concat({x, h}, 1), v[2]), v[4]));
-  Value r = n.slice(gates, 1, 0, cells), u = n.slice(gates, 1, cells, 2 * cells);
+  Value r = columns(n, gates, none, cells), u = columns(n, gates, cells, both);
   Value mixed = n.mul(r, h);
   if (!mixed)
     return failure();

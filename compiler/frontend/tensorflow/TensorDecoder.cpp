@@ -173,8 +173,34 @@ static std::string_view packedInFile(std::string_view message, uint32_t field, s
   return found.size() == size ? found : std::string_view();
 }
 
+/// Strings in tensor_content: the length of each as a varint, then all their bytes.
+static bool splitContent(std::string_view content, int64_t count,
+                         std::vector<std::string_view> &strings) {
+  const char *at = content.data(), *end = at + content.size();
+  std::vector<size_t> lengths;
+  for (int64_t i = 0; i < count; ++i) {
+    uint64_t length = 0;
+    if (!WireReader::readVarint(at, end, length) || length > static_cast<uint64_t>(end - at))
+      return false;
+    lengths.push_back(length);
+  }
+  for (size_t length : lengths) {
+    if (length > static_cast<size_t>(end - at))
+      return false;
+    strings.emplace_back(at, length);
+    at += length;
+  }
+  return at == end;
+}
+
 static bool decodeStrings(const Tensor &tensor, TensorValues &values, std::string &error) {
   values.kind = TensorValues::Kind::Strings;
+  if (!tensor.content.empty()) {
+    if (splitContent(tensor.content, values.count, values.strings))
+      return true;
+    error = "its contents are not " + std::to_string(values.count) + " strings";
+    return false;
+  }
   WireReader reader(tensor.message);
   while (reader.next())
     if (reader.field() == 8 && static_cast<int64_t>(values.strings.size()) < values.count)

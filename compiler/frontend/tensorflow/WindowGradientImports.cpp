@@ -26,13 +26,25 @@ static Value findMaxima(NodeImport &n, Value x, Value filter, const DilationSpec
   Value wide = isReal ? x : n.toI64(x), weights = isReal ? filter : n.toI64(filter);
   Value outside = n.like(wide, isReal ? -INFINITY : -std::ldexp(1.0, 62));
   Value padded = padAtRunTime(n, wide, spec.windows, spec.border, outside);
+  auto largest = [&](Value sums, int64_t dim) {
+    return n.op<ArgReduceOp>(sums, n.flag(true), n.number(dim), n.flag(false), n.flag(false),
+                             n.typeAttr(n.b.getI64Type()));
+  };
+  if (!spec.isUnrolled) {
+    Value sums = n.add(dilatedWindows(n, padded, spec), weights);
+    if (!sums)
+      return {};
+    Value taps = n.sizeProduct(sums, 3, 5);
+    return largest(
+        n.reshapeTo(sums, n.concat({n.shapeSlice(sums, 0, 3), taps, n.shapeSlice(sums, 5, 6)}, 0)),
+        3);
+  }
   SmallVector<Value> sums;
-  for (int64_t h = 0; h < spec.window[0]; ++h)
-    for (int64_t w = 0; w < spec.window[1]; ++w)
+  for (int64_t h = 0; h < spec.window.known[0]; ++h)
+    for (int64_t w = 0; w < spec.window.known[1]; ++w)
       sums.push_back(
           n.add(dilatedPart(n, padded, spec, h, w), n.pick(n.pick(weights, 0, h), 0, w)));
-  return n.op<ArgReduceOp>(n.stack(sums, 0), n.flag(true), n.number(0), n.flag(false),
-                           n.flag(false), n.typeAttr(n.b.getI64Type()));
+  return largest(n.stack(sums, 0), 0);
 }
 
 /// Adds `updates` up at flat indices of zeros in the shape of `like`.
@@ -62,7 +74,8 @@ template <bool isFilter> static LogicalResult dilationGrad(NodeImport &n) {
     Value index = n.add(n.mul(which, channels), channel);
     return n.result(scatterInto(n, filter, index, dy));
   }
-  Value columns = n.like(which, static_cast<double>(spec->window[1]));
+  Value columns = spec->window.isOpen(1) ? n.toScalar(spec->window.computed[1])
+                                         : n.intScalar(spec->window.known[1]);
   auto place = [&](Value within, int dim) {
     Value at = n.add(n.mul(ramp(1 + dim), static_cast<double>(spec->windows.strides[dim])),
                      n.mul(within, static_cast<double>(spec->windows.dilations[dim])));

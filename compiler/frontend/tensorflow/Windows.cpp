@@ -194,13 +194,12 @@ std::optional<DilationSpec> weir::tf::readDilation(NodeImport &n, Value x, Value
     return std::nullopt;
   }
   DilationSpec spec;
-  spec.window = IntVector(n.sizes(filter).take_front(2));
-  if (ShapedType::isDynamicShape(spec.window) || spec.window[0] * spec.window[1] > 1024) {
-    (void)n.unsupported("expected a filter of a known window of at most 1024 elements, got " +
-                        Twine(ShapedType::isDynamicShape(spec.window) ? "an open" : "a larger") +
-                        " one");
-    return std::nullopt;
-  }
+  spec.window = WindowSizes(IntVector(n.sizes(filter).take_front(2)));
+  for (int64_t i = 0; i < 2; ++i)
+    if (spec.window.isOpen(i))
+      spec.window.computed[i] = n.sizeOf(filter, i);
+  auto elements = frontend::productOf(spec.window.known);
+  spec.isUnrolled = !ShapedType::isDynamicShape(spec.window.known) && elements && *elements <= 1024;
   for (int64_t i = 1; i <= 2; ++i) {
     if (!n.isStep(strides[i]) || !n.isStep(rates[i])) {
       (void)n.invalid("found a stride or rate that is not in [1, 2^31)");
@@ -223,6 +222,21 @@ std::optional<DilationSpec> weir::tf::readDilation(NodeImport &n, Value x, Value
       spec.steps.back() = n.ints(*known);
   }
   return spec;
+}
+
+Value weir::tf::dilatedPlaces(NodeImport &n, const DilationSpec &spec, int64_t i) {
+  auto ramp = [&](Value count, int64_t step) {
+    Value index = n.op<IotaOp>(count, n.number(0), n.typeAttr(n.b.getI64Type()));
+    return n.mul(index, static_cast<double>(step));
+  };
+  Value taps = spec.window.isOpen(i) ? spec.window.computed[i] : n.ints({spec.window.known[i]});
+  return n.add(n.unsqueeze(ramp(spec.steps[i], spec.windows.strides[i]), {1}),
+               ramp(taps, spec.windows.dilations[i]));
+}
+
+Value weir::tf::dilatedWindows(NodeImport &n, Value padded, const DilationSpec &spec) {
+  Value rows = n.gather(padded, dilatedPlaces(n, spec, 0), 1);
+  return n.transpose(n.gather(rows, dilatedPlaces(n, spec, 1), 3), {0, 1, 3, 2, 4, 5});
 }
 
 Value weir::tf::dilatedPart(NodeImport &n, Value padded, const DilationSpec &spec, int64_t h,

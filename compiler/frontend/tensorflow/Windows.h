@@ -39,6 +39,7 @@ struct WindowSizes {
   IntVector known;                   ///< kDynamic where only the run knows it
   llvm::SmallVector<Value> computed; ///< tensor<1xi64> there; null elsewhere
 
+  WindowSizes() = default;
   WindowSizes(IntVector sizes) : known(std::move(sizes)), computed(known.size()) {}
   bool isOpen(int64_t i) const { return mlir::ShapedType::isDynamic(known[i]); }
 };
@@ -118,7 +119,9 @@ Value bordered(NodeImport &n, Value x, const PoolSpec &spec, Value fill);
 /// A dilation's windows over images whose sizes may be open.
 struct DilationSpec {
   Windows windows;
-  IntVector window; ///< known, of at most 1,024 elements
+  WindowSizes window;
+  /// Whether the window is written out: its sizes are known, and small.
+  bool isUnrolled = false;
   RunTimePads border;
   llvm::SmallVector<Value> steps; ///< windows along each dimension, tensor<1xi64>
 };
@@ -126,6 +129,12 @@ struct DilationSpec {
 /// Reads the attributes strides, rates and padding of a dilation of `x` by `filter`; reports what
 /// it cannot take.
 std::optional<DilationSpec> readDilation(NodeImport &n, Value x, Value filter);
+/// All of each window, for windows of any size: `padded` as [batch, rows, columns, window's rows,
+/// window's columns, channels].
+Value dilatedWindows(NodeImport &n, Value padded, const DilationSpec &spec);
+/// Where the elements of the windows along dimension `i` lie in the padded image: [windows,
+/// elements].
+Value dilatedPlaces(NodeImport &n, const DilationSpec &spec, int64_t i);
 /// The elements of `padded` that lie at row `h` and column `w` of each window.
 Value dilatedPart(NodeImport &n, Value padded, const DilationSpec &spec, int64_t h, int64_t w);
 

@@ -1,0 +1,19 @@
+
+_
+x0Placeholder*
+dtype0*?
+shape6:4ÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿ
+R
+x1Placeholder*
+dtype0*2
+shape):'ÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿ
+e
+
+Dilation2D
+Dilation2Dx0x1*
+strides
+*
+paddingVALID*
+rates
+*
+T0"ª

@@ -1,0 +1,17 @@
+
+E
+x0Placeholder*%
+shape:ÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿÿ*
+dtype0	
+8
+x1Placeholder*
+shape:ÿÿÿÿÿÿÿÿÿ*
+dtype0
+8
+x2Placeholder*
+shape:ÿÿÿÿÿÿÿÿÿ*
+dtype0	
+G
+SerializeSparseSerializeSparsex0x1x2*
+T0*
+out_type0"ª
