@@ -117,7 +117,11 @@ def change(random, op):
                 "Apply" in op.name else random.integers(0, shape[0], taken)
             return rows.astype(integer).reshape([taken, 1] if nd else [taken])
         if arg in ("updates",) or arg == "grad" and "Sparse" in op.name:
-            return values.elements(random, dtype, [taken] + shape[1:], "plain")
+            updates = values.elements(random, dtype, [taken] + shape[1:], "plain")
+            # Vectors of TensorFlow's divide integers by 0, and what follows them ends its process.
+            if "Div" in op.name and dtype.kind in "iu":
+                updates[updates == 0] = 1
+            return updates
         if arg in ("begin", "end", "strides"):
             filled = {"begin": 0, "end": None, "strides": 1}[arg]
             return np.array([filled if filled is not None else d for d in shape], integer)

@@ -119,23 +119,42 @@ LogicalResult col2Im(NodeImport &n) {
                                 n.list(axesFrom(2, 2 + dims)), n.flag(false)));
 }
 
-/// Where each tap of a window lies along dimension `d` before it is moved: [taps, height, 1] of the
-/// rows, [taps, 1, width] of the columns, of `count` windows.
-Value tapsAlong(NodeImport &n, const Window &w, int64_t d, Value count) {
-  int64_t taps = w.size[0] * w.size[1];
-  SmallVector<int64_t> within;
-  for (int64_t t = 0; t < taps; ++t)
-    within.push_back((d == 0 ? t / w.size[1] : t % w.size[1]) * w.dilations[d] - w.pads[2 * d]);
-  Value steps = n.op<IotaOp>(count, n.number(0), n.typeAttr(n.b.getI64Type()));
-  steps = n.unsqueeze(n.mul(steps, double(w.strides[d])), {0, 2 - d});
-  return n.add(n.unsqueeze(n.ints(within), {1, 2}), steps);
+/// Sizes that are known, of what is computed of them, as a constant.
+Value settled(NodeImport &n, Value sizes) {
+  auto known = sizes ? constantIntegers(sizes) : std::nullopt;
+  return known ? n.ints(*known) : sizes;
+}
+
+/// Whether dimension `axis` of `x` is as large as `size`, tensor<1xi64>, as hasSize says it.
+bool hasSizeOf(NodeImport &n, Value x, int64_t axis, Value size, StringRef what) {
+  auto known = size ? constantIntegers(size) : std::nullopt;
+  if (known)
+    return n.hasSize(x, axis, known->front(), what);
+  n.require(
+      n.toScalar(n.compare("eq", n.sizeOf(x, axis), size)),
+      ("dimension " + Twine(axis) + " of the " + what + " does not go with the filter").str());
+  return size && x;
+}
+
+/// Where each tap of the windows of a filter lies along dimension `d` before it is moved: [taps,
+/// height, 1] of the rows, [taps, 1, width] of the columns, of `count` windows.
+Value tapsAlong(NodeImport &n, const Window &w, Value filter, int64_t d, Value count) {
+  auto ramp = [&](Value length) {
+    return n.op<IotaOp>(length, n.number(0), n.typeAttr(n.b.getI64Type()));
+  };
+  Value tap = ramp(n.sizeProduct(filter, 2, 4)), columns = n.toScalar(n.sizeOf(filter, 3));
+  Value at = d == 0 ? n.div(tap, columns) : n.op<RemOp>(tap, columns);
+  Value within = settled(n, n.sub(n.mul(at, double(w.dilations[d])), double(w.pads[2 * d])));
+  Value steps = n.unsqueeze(n.mul(ramp(count), double(w.strides[d])), {0, 2 - d});
+  return n.add(n.unsqueeze(within, {1, 2}), steps);
 }
 
 /// Whether the offset of a deformable convolution has an entry for each window.
-bool hasEachWindow(NodeImport &n, Value offset, Value x, const Window &w) {
+bool hasEachWindow(NodeImport &n, Value offset, Value x, Value filter, const Window &w) {
   for (int64_t d = 0; d < 2; ++d) {
-    int64_t extent = (w.size[d] - 1) * w.dilations[d] + 1;
-    Value room = n.add(n.sizeOf(x, d + 2), double(w.pads[2 * d] + w.pads[2 * d + 1] - extent));
+    Value reach = n.mul(n.sub(n.sizeOf(filter, d + 2), 1.0), double(w.dilations[d]));
+    Value room =
+        n.add(n.sub(n.sizeOf(x, d + 2), reach), double(w.pads[2 * d] + w.pads[2 * d + 1] - 1));
     Value count = n.add(n.div(room, double(w.strides[d])), 1.0);
     Value fits = n.toScalar(n.compare("eq", n.sizeOf(offset, d + 2), count));
     if (auto known = fits ? constantIntegers(fits) : std::nullopt; known && !known->front()) {
@@ -157,36 +176,34 @@ LogicalResult deformConv(NodeImport &n) {
     return failure();
   if (n.rank(x) != 4)
     return n.unsupported("expected two spatial dimensions, got " + Twine(n.rank(x) - 2));
-  if (!n.isStatic(filter))
-    return n.unsupported("found a filter of open sizes");
   if (!n.hasRank(filter, 4, "filter") || !n.hasRank(offset, 4, "offset"))
     return failure();
-  ArrayRef<int64_t> fs = n.sizes(filter);
-  std::optional<SmallVector<int64_t>> asked = n.is("kernel_shape");
-  if (asked && !asked->empty() && ArrayRef<int64_t>(*asked) != fs.drop_front(2))
-    return n.invalid("found a kernel_shape that is not the filter's");
-  std::optional<Window> w = window(n, x, {fs[2], fs[3]});
+  std::optional<SmallVector<int64_t>> size = kernelSize(n, filter);
+  std::optional<Window> w = size ? window(n, x, *size, nullptr, filter) : std::nullopt;
   if (!w)
     return failure();
-  int64_t groups = n.i("group"), offsetGroups = n.i("offset_group"), taps = fs[2] * fs[3];
-  auto channels = frontend::productOf({fs[1], groups});
-  if (!n.isStep(offsetGroups) || groups < 1 || !channels || *channels % offsetGroups ||
-      fs[0] % groups)
+  int64_t groups = n.i("group"), offsetGroups = n.i("offset_group");
+  if (!n.isStep(offsetGroups) || !n.isStep(groups))
     return n.invalid("found groups that do not divide the channels");
-  if (!n.hasSize(x, 1, *channels, "image") ||
-      !n.hasSize(offset, 1, 2 * offsetGroups * taps, "offset") ||
-      !n.isAsLarge(offset, 0, x, 0, "offset") || !hasEachWindow(n, offset, x, *w))
+  Value taps = settled(n, n.sizeProduct(filter, 2, 4));
+  Value channels = settled(n, n.mul(n.sizeOf(filter, 1), double(groups)));
+  Value parts = settled(n, n.mul(taps, double(offsetGroups)));
+  if (!n.isMultiple(filter, 0, groups, "groups") || !hasSizeOf(n, x, 1, channels, "image") ||
+      !n.isMultiple(x, 1, offsetGroups, "groups of offsets") ||
+      !hasSizeOf(n, offset, 1, settled(n, n.mul(parts, 2.0)), "offset") ||
+      !n.isAsLarge(offset, 0, x, 0, "offset") || !hasEachWindow(n, offset, x, filter, *w))
     return failure();
   Value height = n.sizeOf(offset, 2), width = n.sizeOf(offset, 3), batch = n.sizeOf(x, 0);
   Value images = n.mul(batch, double(offsetGroups));
   auto shaped = [&](Value v, ArrayRef<Value> sizes) { return n.reshapeTo(v, n.concat(sizes, 0)); };
   offset = n.widen(offset); // places beyond 2048 are none of a half's
   Type type = n.element(offset);
-  Value moved = shaped(offset, {images, n.ints({taps, 2}), height, width});
-  Value grouped = shaped(x, {images, n.ints({*channels / offsetGroups}), n.shapeSlice(x, 2, 4)});
+  Value moved = shaped(offset, {images, taps, n.ints({2}), height, width});
+  Value grouped =
+      shaped(x, {images, settled(n, n.div(channels, double(offsetGroups))), n.shapeSlice(x, 2, 4)});
   // A tap that is far outside reads nothing, also one that an infinite offset moves there.
   auto placeOf = [&](int64_t d) {
-    Value base = n.cast(tapsAlong(n, *w, d, d == 0 ? height : width), type);
+    Value base = n.cast(tapsAlong(n, *w, filter, d, d == 0 ? height : width), type);
     Value beyond = n.cast(n.toScalar(n.add(n.sizeOf(x, d + 2), 1.0)), type);
     return n.maximum(n.minimum(n.add(n.pick(moved, 2, d), base), beyond), -2.0);
   };
@@ -194,19 +211,20 @@ LogicalResult deformConv(NodeImport &n) {
                               Border::Zero, false);
   if (n.has(4)) {
     Value mask = n.in(4);
-    if (!mask || !n.hasRank(mask, 4, "mask") || !n.hasSize(mask, 1, offsetGroups * taps, "mask"))
+    if (!mask || !n.hasRank(mask, 4, "mask") || !hasSizeOf(n, mask, 1, parts, "mask"))
       return failure();
     for (int64_t axis : {0, 2, 3})
       if (!n.isAsLarge(mask, axis, offset, axis, "mask"))
         return failure();
-    values = n.mul(values, shaped(mask, {images, n.ints({1, taps}), height, width}));
+    values = n.mul(values, shaped(mask, {images, n.ints({1}), taps, height, width}));
   }
-  int64_t depth = fs[1] * taps;
-  Value columns = shaped(values, {batch, n.ints({groups, depth}), n.mul(height, width)});
-  Value rows = n.reshape(filter, {1, groups, fs[0] / groups, depth});
-  Value y = shaped(n.matmul(rows, columns), {batch, n.ints({fs[0]}), height, width});
+  Value depth = settled(n, n.sizeProduct(filter, 1, 4)), maps = n.sizeOf(filter, 0);
+  Value columns = shaped(values, {batch, n.ints({groups}), depth, n.mul(height, width)});
+  Value rows =
+      shaped(filter, {n.ints({1, groups}), settled(n, n.div(maps, double(groups))), depth});
+  Value y = shaped(n.matmul(rows, columns), {batch, maps, height, width});
   if (n.has(3)) {
-    if (!n.hasEntries(n.in(3), fs[0], "bias"))
+    if (!n.hasOneEach(n.in(3), filter, 0, "bias"))
       return failure();
     y = n.add(y, perChannel(n, n.in(3), 4));
   }
