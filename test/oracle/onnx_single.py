@@ -519,7 +519,7 @@ def make(random, schema):
     case = Case("onnx", schema.key, model, feeds, (dtype, fed, form), bounds=bounds,
                 length=max([math.prod(v.shape) for v in drawn.inputs if v is not None] + [1]))
     case.declares = declares
-    case.least = onnx_roles.least_epsilons(schema.name)
+    case.least = onnx_roles.least_epsilons(schema.name, first is not None and first.dtype)
     precisions = {values.epsilon(v.dtype) for v in drawn.inputs
                   if v is not None and v.dtype != object and values.is_float(v.dtype)}
     case.coarsest = max(precisions) if len(precisions) > 1 else 0

@@ -162,6 +162,8 @@ Value weir::onnx::convolution(NodeImport &n, Value x) {
   std::optional<Window> w = size ? window(n, x, *size, &border, filter) : std::nullopt;
   if (!w)
     return {};
+  if (!n.isMultiple(filter, 0, n.i("group"), "groups"))
+    return {};
   x = bordered(n, x, border, 0);
   Value y = n.op<ConvOp>(x, filter, n.list(w->strides), n.list(w->pads), n.list(w->dilations),
                          n.number(n.i("group")), n.flag(false), n.typeAttr(n.element(x)));
@@ -290,6 +292,8 @@ Value transposedConvolution(NodeImport &n, std::optional<SmallVector<int64_t>> e
     pads.push_back(before);
     pads.push_back(after);
   }
+  if (!n.isMultiple(filter, 0, n.i("group"), "groups"))
+    return {};
   Value y = n.op<ConvTransposeOp>(x, filter, n.concat(sizes, 0), n.list(strides), n.list(pads),
                                   n.list(dilations), n.number(n.i("group")), n.flag(false));
   if (open.empty())

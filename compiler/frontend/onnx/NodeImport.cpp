@@ -240,7 +240,7 @@ bool NodeImport::isMultiple(Value x, int64_t axis, int64_t divisor, StringRef pa
                   sizeText(size) + ", got " + Twine(divisor));
     return false;
   }
-  if (ShapedType::isDynamic(size)) {
+  if (ShapedType::isDynamic(size) && divisor > 1) {
     Value rest = op<RemOp>(toScalar(sizeOf(x, axis)), intScalar(divisor));
     require(compare("eq", rest, 0.0),
             (Twine(divisor) + " " + parts + " do not divide dimension " + Twine(axis)).str());
@@ -259,6 +259,22 @@ bool NodeImport::hasSize(Value x, int64_t axis, int64_t size, StringRef what) {
     (void)invalid("expected size " + Twine(size) + " of dimension " + Twine(axis) + " of the " +
                   what + ", got " + Twine(given));
   return ShapedType::isDynamic(given) || given == size;
+}
+
+bool NodeImport::hasSize(Value x, int64_t axis, Value size, StringRef what) {
+  if (!x || !size)
+    return false;
+  if (auto known = constantIntegers(size))
+    return hasSize(x, axis, known->front(), what);
+  require(
+      toScalar(compare("eq", sizeOf(x, axis), size)),
+      ("dimension " + Twine(axis) + " of the " + what + " does not go with the operands").str());
+  return true;
+}
+
+Value NodeImport::settled(Value sizes) {
+  auto known = sizes ? constantIntegers(sizes) : std::nullopt;
+  return known ? ints(*known) : sizes;
 }
 
 bool NodeImport::isAsLarge(Value x, int64_t axis, Value y, int64_t other, StringRef what) {

@@ -144,6 +144,10 @@ public:
   bool isMultiple(Value x, int64_t axis, int64_t divisor, llvm::StringRef parts);
   /// Whether dimension `axis` of `x` is `size`, likewise: `what` is the tensor's name.
   bool hasSize(Value x, int64_t axis, int64_t size, llvm::StringRef what);
+  /// Whether it is a size that may be computed, tensor<1xi64>, likewise.
+  bool hasSize(Value x, int64_t axis, Value size, llvm::StringRef what);
+  /// Sizes that are computed as a constant where they are known.
+  Value settled(Value sizes);
   /// Whether dimension `axis` of `x` is as large as `other` of `y`, likewise.
   bool isAsLarge(Value x, int64_t axis, Value y, int64_t other, llvm::StringRef what);
   /// The same, or of size 1.

@@ -119,23 +119,6 @@ LogicalResult col2Im(NodeImport &n) {
                                 n.list(axesFrom(2, 2 + dims)), n.flag(false)));
 }
 
-/// Sizes that are known, of what is computed of them, as a constant.
-Value settled(NodeImport &n, Value sizes) {
-  auto known = sizes ? constantIntegers(sizes) : std::nullopt;
-  return known ? n.ints(*known) : sizes;
-}
-
-/// Whether dimension `axis` of `x` is as large as `size`, tensor<1xi64>, as hasSize says it.
-bool hasSizeOf(NodeImport &n, Value x, int64_t axis, Value size, StringRef what) {
-  auto known = size ? constantIntegers(size) : std::nullopt;
-  if (known)
-    return n.hasSize(x, axis, known->front(), what);
-  n.require(
-      n.toScalar(n.compare("eq", n.sizeOf(x, axis), size)),
-      ("dimension " + Twine(axis) + " of the " + what + " does not go with the filter").str());
-  return size && x;
-}
-
 /// Where each tap of the windows of a filter lies along dimension `d` before it is moved: [taps,
 /// height, 1] of the rows, [taps, 1, width] of the columns, of `count` windows.
 Value tapsAlong(NodeImport &n, const Window &w, Value filter, int64_t d, Value count) {
@@ -144,7 +127,7 @@ Value tapsAlong(NodeImport &n, const Window &w, Value filter, int64_t d, Value c
   };
   Value tap = ramp(n.sizeProduct(filter, 2, 4)), columns = n.toScalar(n.sizeOf(filter, 3));
   Value at = d == 0 ? n.div(tap, columns) : n.op<RemOp>(tap, columns);
-  Value within = settled(n, n.sub(n.mul(at, double(w.dilations[d])), double(w.pads[2 * d])));
+  Value within = n.settled(n.sub(n.mul(at, double(w.dilations[d])), double(w.pads[2 * d])));
   Value steps = n.unsqueeze(n.mul(ramp(count), double(w.strides[d])), {0, 2 - d});
   return n.add(n.unsqueeze(within, {1, 2}), steps);
 }
@@ -185,12 +168,12 @@ LogicalResult deformConv(NodeImport &n) {
   int64_t groups = n.i("group"), offsetGroups = n.i("offset_group");
   if (!n.isStep(offsetGroups) || !n.isStep(groups))
     return n.invalid("found groups that do not divide the channels");
-  Value taps = settled(n, n.sizeProduct(filter, 2, 4));
-  Value channels = settled(n, n.mul(n.sizeOf(filter, 1), double(groups)));
-  Value parts = settled(n, n.mul(taps, double(offsetGroups)));
-  if (!n.isMultiple(filter, 0, groups, "groups") || !hasSizeOf(n, x, 1, channels, "image") ||
+  Value taps = n.settled(n.sizeProduct(filter, 2, 4));
+  Value channels = n.settled(n.mul(n.sizeOf(filter, 1), double(groups)));
+  Value parts = n.settled(n.mul(taps, double(offsetGroups)));
+  if (!n.isMultiple(filter, 0, groups, "groups") || !n.hasSize(x, 1, channels, "image") ||
       !n.isMultiple(x, 1, offsetGroups, "groups of offsets") ||
-      !hasSizeOf(n, offset, 1, settled(n, n.mul(parts, 2.0)), "offset") ||
+      !n.hasSize(offset, 1, n.settled(n.mul(parts, 2.0)), "offset") ||
       !n.isAsLarge(offset, 0, x, 0, "offset") || !hasEachWindow(n, offset, x, filter, *w))
     return failure();
   Value height = n.sizeOf(offset, 2), width = n.sizeOf(offset, 3), batch = n.sizeOf(x, 0);
@@ -200,7 +183,7 @@ LogicalResult deformConv(NodeImport &n) {
   Type type = n.element(offset);
   Value moved = shaped(offset, {images, taps, n.ints({2}), height, width});
   Value grouped =
-      shaped(x, {images, settled(n, n.div(channels, double(offsetGroups))), n.shapeSlice(x, 2, 4)});
+      shaped(x, {images, n.settled(n.div(channels, double(offsetGroups))), n.shapeSlice(x, 2, 4)});
   // A tap that is far outside reads nothing, also one that an infinite offset moves there.
   auto placeOf = [&](int64_t d) {
     Value base = n.cast(tapsAlong(n, *w, filter, d, d == 0 ? height : width), type);
@@ -211,17 +194,16 @@ LogicalResult deformConv(NodeImport &n) {
                               Border::Zero, false);
   if (n.has(4)) {
     Value mask = n.in(4);
-    if (!mask || !n.hasRank(mask, 4, "mask") || !hasSizeOf(n, mask, 1, parts, "mask"))
+    if (!mask || !n.hasRank(mask, 4, "mask") || !n.hasSize(mask, 1, parts, "mask"))
       return failure();
     for (int64_t axis : {0, 2, 3})
       if (!n.isAsLarge(mask, axis, offset, axis, "mask"))
         return failure();
     values = n.mul(values, shaped(mask, {images, n.ints({1}), taps, height, width}));
   }
-  Value depth = settled(n, n.sizeProduct(filter, 1, 4)), maps = n.sizeOf(filter, 0);
+  Value depth = n.settled(n.sizeProduct(filter, 1, 4)), maps = n.sizeOf(filter, 0);
   Value columns = shaped(values, {batch, n.ints({groups}), depth, n.mul(height, width)});
-  Value rows =
-      shaped(filter, {n.ints({1, groups}), settled(n, n.div(maps, double(groups))), depth});
+  Value rows = shaped(filter, {n.ints({1, groups}), n.settled(n.div(maps, double(groups))), depth});
   Value y = shaped(n.matmul(rows, columns), {batch, maps, height, width});
   if (n.has(3)) {
     if (!n.hasOneEach(n.in(3), filter, 0, "bias"))

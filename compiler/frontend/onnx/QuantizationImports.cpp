@@ -67,7 +67,7 @@ Value weir::onnx::integerConv(NodeImport &n, Value x, Value filter, Value xZero,
   std::optional<SmallVector<int64_t>> size = kernelSize(n, filter);
   Value border;
   std::optional<Window> w = size ? window(n, x, *size, &border, filter) : std::nullopt;
-  if (!w)
+  if (!w || !n.isMultiple(filter, 0, n.i("group"), "groups"))
     return {};
   Value wideX = n.cast(x, i32), wideFilter = n.cast(filter, i32);
   if (xZero)

@@ -213,12 +213,12 @@ LogicalResult CausalConv::run() {
 
 LogicalResult causalConv(NodeImport &n) { return CausalConv(n).run(); }
 
-/// [batch, time, heads·size] as [time, batch, heads, size], in f32 or wider.
-Value perStep(NodeImport &n, Value x, int64_t heads) {
+/// [batch, time, heads·size] as [time, batch, heads, size], in f32 or wider; sizes are
+/// tensor<1xi64>.
+Value perStep(NodeImport &n, Value x, Value heads, Value size) {
   if (!x)
     return {};
-  Value parts =
-      n.reshapeTo(x, n.concat({n.shapeSlice(x, 0, 2), n.ints({heads, n.dim(x, 2) / heads})}, 0));
+  Value parts = n.reshapeTo(x, n.concat({n.shapeSlice(x, 0, 2), heads, size}, 0));
   return n.widen(n.transpose(parts, {1, 0, 2, 3}));
 }
 
@@ -232,14 +232,16 @@ private:
   bool operands();
   Value initial();
   Values step(Value at, Values carried);
+  bool readKeys(Value k);
+  bool readDecay(Value given);
   /// Each of the `size` entries of dimension `axis` `count` times in a row.
   Value repeated(Value x, int64_t axis, int64_t size, int64_t count);
 
   NodeImport &n;
   CarriedWindow states{0};
-  int64_t heads = 0, keyHeads = 0, results = 0, keySize = 0, valueSize = 0;
-  double scale = 1;
-  Value batch, time;                        ///< tensor<1xi64>
+  int64_t heads = 0, keyHeads = 0, results = 0;
+  Value scale;
+  Value batch, time, keySize, valueSize;    ///< tensor<1xi64>
   Value queries, keys, values, decay, beta; ///< [time, batch, heads, …]
 };
 
@@ -252,58 +254,111 @@ bool LinearAttention::operands() {
   bool gated = rule == "gated" || rule == "gated_delta";
   bool delta = rule == "delta" || rule == "gated_delta";
   for (Value x : {q, k, v})
-    if (n.rank(x) != 3 || ShapedType::isDynamic(n.dim(x, 2))) {
-      (void)n.unsupported("found operands that are not of rank 3, or of open hidden size");
+    if (!n.hasRank(x, 3, "operands"))
       return false;
-    }
   // ONNX's own operator has no more heads of keys than of queries.
   bool isOnnx = n.node.domain.empty();
-  bool grouped = heads >= 1 && keyHeads >= 1 && n.dim(q, 2) % heads == 0 && n.dim(q, 2) > 0 &&
-                 (heads % keyHeads == 0 || (!isOnnx && keyHeads % heads == 0));
-  keySize = grouped ? n.dim(q, 2) / heads : 1;
-  // In com.microsoft's several states in a row may share a head of keys, too.
-  int64_t ownKeys = n.dim(k, 2) / keySize;
-  if (!grouped || n.dim(v, 2) % keyHeads || n.dim(k, 2) != ownKeys * keySize || ownKeys < 1 ||
-      keyHeads % ownKeys || (isOnnx && ownKeys != keyHeads) || (gated && !n.has(4)) ||
-      (delta && !n.has(5)) || (!gated && !delta && rule != "linear")) {
+  bool grouped =
+      heads >= 1 && keyHeads >= 1 && (heads % keyHeads == 0 || (!isOnnx && keyHeads % heads == 0));
+  if (!grouped || n.dim(q, 2) == 0 || (gated && !n.has(4)) || (delta && !n.has(5)) ||
+      (!gated && !delta && rule != "linear")) {
     (void)n.invalid("found heads, decay or beta that do not go with update rule \"" + Twine(rule) +
                     "\"");
     return false;
   }
+  if (!n.isMultiple(q, 2, heads, "heads") || !n.isMultiple(v, 2, keyHeads, "heads"))
+    return false;
+  if (ShapedType::isDynamic(n.dim(q, 2)))
+    n.require(n.toScalar(n.compare("gt", n.sizeOf(q, 2), 0.0)), "queries have no entries");
   results = std::max(heads, keyHeads);
-  valueSize = n.dim(v, 2) / keyHeads;
-  scale = n.f("scale") != 0 ? n.f("scale") : 1 / std::sqrt(double(keySize));
+  keySize = n.settled(n.div(n.sizeOf(q, 2), double(heads)));
+  valueSize = n.settled(n.div(n.sizeOf(v, 2), double(keyHeads)));
   batch = n.sizeOf(q, 0), time = n.sizeOf(q, 1);
   for (Value x : {k, v, gated ? n.in(4) : q, delta ? n.in(5) : q})
     if (x != q && (!n.hasRank(x, 3, "operands") || !n.isAsLarge(x, 0, q, 0, "batches") ||
                    !n.isAsLarge(x, 1, q, 1, "steps")))
       return false;
-  queries = perStep(n, q, heads);
+  queries = perStep(n, q, n.ints({heads}), keySize);
   if (results > heads)
     queries = repeated(queries, 2, heads, results / heads);
-  keys = perStep(n, k, ownKeys);
-  if (keyHeads > ownKeys)
-    keys = repeated(keys, 2, ownKeys, keyHeads / ownKeys);
-  values = perStep(n, v, keyHeads);
-  if (gated) {
-    int64_t width = n.dim(n.in(4), 2);
-    if (width != keyHeads && width != keyHeads * keySize) {
+  values = perStep(n, v, n.ints({keyHeads}), valueSize);
+  if (!queries || !readKeys(k) || (gated && !readDecay(n.in(4))))
+    return false;
+  auto known = constantIntegers(keySize);
+  if (n.f("scale") != 0 || known)
+    scale =
+        n.like(queries, n.f("scale") != 0 ? n.f("scale") : 1 / std::sqrt(double(known->front())));
+  else
+    scale = n.op<RsqrtOp>(n.toScalar(n.cast(keySize, n.element(queries))));
+  if (delta) {
+    Value given = n.in(5);
+    if (!ShapedType::isDynamic(n.dim(given, 2)) && n.dim(given, 2) != 1 &&
+        !n.hasSize(given, 2, keyHeads, "beta"))
+      return false;
+    beta = n.widen(n.unsqueeze(n.transpose(given, {1, 0, 2}), {3}));
+    if (ShapedType::isDynamic(n.dim(given, 2))) {
+      Value width = n.sizeOf(given, 2);
+      n.require(n.toScalar(n.op<OrOp>(n.compare("eq", width, 1.0),
+                                      n.compare("eq", width, double(keyHeads)))),
+                "beta has not one entry for each head, or one for all");
+      beta = n.expandTo(beta, n.concat({time, batch, n.ints({keyHeads, 1})}, 0));
+    }
+  }
+  return values != nullptr;
+}
+
+/// Keys, of as many heads as states have, or in com.microsoft's of fewer: several states in a row
+/// share one then.
+bool LinearAttention::readKeys(Value k) {
+  bool isOnnx = n.node.domain.empty();
+  Value own = isOnnx ? n.ints({keyHeads}) : n.settled(n.div(n.sizeOf(k, 2), keySize));
+  if (!n.hasSize(k, 2, n.settled(n.mul(own, keySize)), "keys"))
+    return false;
+  auto known = constantIntegers(own);
+  if (known && (known->front() < 1 || keyHeads % known->front())) {
+    (void)n.invalid("found keys of " + Twine(known->front()) + " heads for " + Twine(keyHeads) +
+                    " states");
+    return false;
+  }
+  keys = perStep(n, k, own, keySize);
+  if (known) {
+    if (keyHeads > known->front())
+      keys = repeated(keys, 2, known->front(), keyHeads / known->front());
+    return keys != nullptr;
+  }
+  n.require(n.toScalar(n.compare("gt", own, 0.0)), "there are no keys");
+  // Of as many heads as states have, or a part of them, one after the other.
+  Value rest = n.op<RemOp>(n.ints({keyHeads}), n.maximum(own, 1.0));
+  n.require(n.toScalar(n.compare("eq", rest, 0.0)), "heads of keys do not divide states");
+  Value head = n.div(n.mul(n.ints(axesFrom(0, keyHeads)), own), double(keyHeads));
+  keys = n.gather(keys, head, 2);
+  return keys != nullptr;
+}
+
+/// A decay for each head, or for each entry of its keys.
+bool LinearAttention::readDecay(Value given) {
+  Value width = n.sizeOf(given, 2), each = n.mul(keySize, double(keyHeads));
+  auto isKnown = [](Value v) { return constantIntegers(v).has_value(); };
+  if (isKnown(width) && isKnown(each)) {
+    int64_t have = constantIntegers(width)->front();
+    if (have != keyHeads && have != constantIntegers(each)->front()) {
       (void)n.invalid("expected a decay for each head, or for each entry of its keys, got " +
-                      sizeText(width));
+                      sizeText(have));
       return false;
     }
-    decay = perStep(n, n.in(4), keyHeads);
+  } else {
+    n.require(n.toScalar(n.op<OrOp>(n.compare("eq", width, double(keyHeads)),
+                                    n.compare("eq", width, each))),
+              "there is not a decay for each head, or for each entry of its keys");
   }
-  if (delta) {
-    if (int64_t width = n.dim(n.in(5), 2); width != 1 && !n.hasSize(n.in(5), 2, keyHeads, "beta"))
-      return false;
-    beta = n.widen(n.unsqueeze(n.transpose(n.in(5), {1, 0, 2}), {3}));
-  }
-  return queries && keys && values;
+  decay = perStep(n, given, n.ints({keyHeads}), n.settled(n.div(width, double(keyHeads))));
+  if (!isKnown(width) || !isKnown(each))
+    decay = n.expandTo(decay, n.concat({time, batch, n.ints({keyHeads}), keySize}, 0));
+  return decay != nullptr;
 }
 
 Value LinearAttention::initial() {
-  Value shape = n.concat({batch, n.ints({keyHeads, keySize, valueSize})}, 0);
+  Value shape = n.concat({batch, n.ints({keyHeads}), keySize, valueSize}, 0);
   if (!n.has(3))
     return n.expandTo(n.like(queries, 0), shape);
   Value given = states.before(n, 3);
@@ -360,7 +415,7 @@ LogicalResult LinearAttention::run() {
     return failure();
   Type stateType = n.has(3) ? n.element(n.in(3)) : n.element(n.in(0));
   Values carried{state, n.expandTo(n.like(queries, 0),
-                                   n.concat({time, batch, n.ints({results, valueSize})}, 0))};
+                                   n.concat({time, batch, n.ints({results}), valueSize}, 0))};
   if (states.window)
     carried.push_back(n.expandTo(n.like(queries, 0),
                                  n.concat({n.ints({states.window + 1}), n.shapeOf(state)}, 0)));
@@ -371,7 +426,7 @@ LogicalResult LinearAttention::run() {
   if (failed(made))
     return failure();
   Value y = n.transpose((*made)[1], {1, 0, 2, 3});
-  y = n.reshapeTo(y, n.concat({batch, time, n.ints({results * valueSize})}, 0));
+  y = n.reshapeTo(y, n.concat({batch, time, n.settled(n.mul(valueSize, double(results)))}, 0));
   Value present = states.window ? n.slice((*made)[2], 0, 1, states.window + 1) : (*made)[0];
   return n.results({n.cast(y, n.element(n.in(0))), n.cast(present, stateType)});
 }
