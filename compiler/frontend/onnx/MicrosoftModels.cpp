@@ -201,6 +201,7 @@ LogicalResult wordEmbedding(NodeImport &n) {
                      Twine(most) + " and " + Twine(window));
   }
   Type i64 = n.b.getI64Type();
+  n.require(n.reduce(n.compare("ge", words, 0.0), "all", {0, 1}, false), "a character is negative");
   Value isCharacter = n.compare("gt", words, 0.0);
   Value length = n.reduce(n.cast(isCharacter, i64), "sum", {1}, false);
   length = n.select(n.pick(isCharacter, 1, 0), length, n.like(length, 0));

@@ -141,6 +141,8 @@ LogicalResult dft(NodeImport &n) {
   Value size = n.has(1) ? n.cast(n.reshape(n.in(1), {1}), n.b.getI64Type()) : Value();
   if (n.has(1) && !size)
     return failure();
+  if (size)
+    n.require(n.toScalar(n.compare("gt", size, 0.0)), "the length of a transform is not above 0");
   bool inverse = n.i("inverse") != 0, onesided = n.i("onesided") != 0;
   // The spectrum of complex numbers has no half that says all.
   if (onesided && !inverse && n.rank(x) > 0 && n.dim(x, n.rank(x) - 1) == 2)

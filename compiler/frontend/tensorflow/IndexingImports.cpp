@@ -9,7 +9,6 @@
 #include "compiler/frontend/tensorflow/Sparse.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 using namespace mlir;
@@ -450,29 +449,6 @@ static LogicalResult inTopK(NodeImport &n) {
   return n.result(n.op<AndOp>(finite, n.compare("lt", rank, n.toI64(n.toScalar(k)))));
 }
 
-/// Flat numbers of elements as indices by dimension, one dimension a row.
-static LogicalResult unravelIndex(NodeImport &n) {
-  Value index = n.in(0), dims = n.in(1);
-  if (!n.hasRank(dims, 1) || !index || n.rank(index) > 1)
-    return n.invalid("found indices or dimensions of a rank above 1");
-  if (failed(requireElements(n, index, "indices")))
-    return failure();
-  require(n, n.compare("gt", dims, 0), "a dimension is not above 0");
-  Value product = n.reduce(n.cast(dims, n.b.getF64Type()), "prod", {0}, false);
-  double limit = std::ldexp(1.0, n.element(dims).getIntOrFloatBitWidth() - 1);
-  require(n, n.compare("le", product, limit), "the product of the dimensions overflows");
-  Value count = n.reduce(n.toI64(dims), "prod", {0}, false);
-  // Negative ones have negative coordinates, as quotients and rests of C have.
-  require(n, n.compare("lt", n.toI64(index), count), "index is out of bound as with dims");
-  Value steps = n.op<CumulativeOp>(dims, n.text("prod"), n.number(0), n.flag(true), n.flag(true));
-  // A dimension of nothing, which ends the run, must not divide before it does.
-  auto column = [&](Value v) {
-    v = n.maximum(v, 1.0);
-    return n.rank(index) == 1 && v ? n.unsqueeze(v, {1}) : v;
-  };
-  return n.result(n.op<RemOp>(n.div(index, column(steps)), column(dims)));
-}
-
 /// Several classes, the best of all of them.
 static LogicalResult combinedNonMaxSuppression(NodeImport &n) {
   SmallVector<Value> in = n.tensors(0, 6);
@@ -589,7 +565,6 @@ ArrayRef<OpImport> weir::tf::indexingImports() {
       {"ParallelDynamicStitch", dynamicStitch},
       {"InTopK", inTopK},
       {"InTopKV2", inTopK},
-      {"UnravelIndex", unravelIndex},
       {"CombinedNonMaxSuppression", combinedNonMaxSuppression},
       {"NonMaxSuppression", nonMaxSuppression},
       {"NonMaxSuppressionV2", nonMaxSuppression},

@@ -13,6 +13,8 @@
 
 #include "dialects/weir/KnownIntegers.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace weir;
 using namespace weir::tf;
@@ -322,6 +324,29 @@ static LogicalResult broadcastGradientArgs(NodeImport &n) {
   return n.results({n.cast(n.ints(xAxes), type), n.cast(n.ints(yAxes), type)});
 }
 
+/// Flat numbers of elements as indices by dimension, one dimension a row.
+static LogicalResult unravelIndex(NodeImport &n) {
+  Value index = n.in(0), dims = n.in(1);
+  if (!n.hasRank(dims, 1) || !index || n.rank(index) > 1)
+    return n.invalid("found indices or dimensions of a rank above 1");
+  if (failed(requireElements(n, index, "indices")))
+    return failure();
+  require(n, n.compare("gt", dims, 0), "a dimension is not above 0");
+  Value product = n.reduce(n.cast(dims, n.b.getF64Type()), "prod", {0}, false);
+  double limit = std::ldexp(1.0, n.element(dims).getIntOrFloatBitWidth() - 1);
+  require(n, n.compare("le", product, limit), "the product of the dimensions overflows");
+  Value count = n.reduce(n.toI64(dims), "prod", {0}, false);
+  // Negative ones have negative coordinates, as quotients and rests of C have.
+  require(n, n.compare("lt", n.toI64(index), count), "index is out of bound as with dims");
+  Value steps = n.op<CumulativeOp>(dims, n.text("prod"), n.number(0), n.flag(true), n.flag(true));
+  // A dimension of nothing, which ends the run, must not divide before it does.
+  auto column = [&](Value v) {
+    v = n.maximum(v, 1.0);
+    return n.rank(index) == 1 && v ? n.unsqueeze(v, {1}) : v;
+  };
+  return n.result(n.op<RemOp>(n.div(index, column(steps)), column(dims)));
+}
+
 ArrayRef<OpImport> weir::tf::shapeImports() {
   static const OpImport rows[] = {
       {"Shape", shape},
@@ -332,6 +357,7 @@ ArrayRef<OpImport> weir::tf::shapeImports() {
       {"EnsureShape", ensureShape},
       {"ExpandDims", expandDims},
       {"Squeeze", squeeze},
+      {"UnravelIndex", unravelIndex},
       {"BroadcastTo", broadcastTo},
       {"BroadcastArgs", broadcastArgs},
       {"BroadcastGradientArgs", broadcastGradientArgs},
