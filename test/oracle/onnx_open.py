@@ -109,6 +109,8 @@ def reject_open(schema, drawn):
         raise Reject("a onesided transform of complex numbers, which the reference evaluator cuts")
     if name == "DeformConv" and not np.all(np.isfinite(drawn.inputs[2].astype(np.float64))):
         raise Reject("taps at infinite places, of which ONNX Runtime's weights are no numbers")
+    if name == "Tanh" and value.dtype == np.float32 and np.any((np.abs(value) < 1e-36) & (value != 0)):
+        raise Reject("numbers at the smallest, of which ONNX Runtime's Tanh has half of the digits")
     if name == "CenterCropPad" and value.dtype == object:
         raise Reject("zeros that are strings")
     if name == "PRelu" and len(drawn.inputs) > 1 and \

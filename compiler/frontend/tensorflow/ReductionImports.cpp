@@ -11,6 +11,7 @@
 #include "compiler/frontend/tensorflow/Sparse.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 using namespace mlir;
@@ -238,6 +239,11 @@ template <const char *kind> static LogicalResult unsortedSegment(NodeImport &n) 
   // the segments is an error.
   require(n, n.compare("lt", n.toI64(ids), n.toI64(n.toScalar(count))),
           "a segment id is not below the number of segments");
+  // TensorFlow counts segments in the ids' type.
+  unsigned width = n.element(ids).getIntOrFloatBitWidth();
+  if (width < n.element(count).getIntOrFloatBitWidth())
+    require(n, n.compare("lt", n.toI64(n.toScalar(count)), std::ldexp(1.0, width - 1)),
+            "there are more segments than ids of that type can number");
   return n.result(segments(n, data, ids, count, reduction, fill));
 }
 
