@@ -95,6 +95,8 @@ LogicalResult prelu(NodeImport &n) {
   // Before opset 7 a slope of one dimension belongs to the channels.
   if (n.version < 7 && n.rank(slope) == 1 && n.rank(x) > 2)
     slope = n.unsqueeze(slope, axesFrom(1, n.rank(x) - 1));
+  if (!n.stretchesTo(slope, x, "slope"))
+    return failure();
   Value scaled = n.mul(x, slope);
   return n.result(n.select(n.compare("lt", x, 0.0), scaled, x));
 }
