@@ -62,17 +62,19 @@ static Value matrixOf(NodeImport &n, ArrayRef<char> bytes, int64_t rows, int64_t
 /// Zero points that lie packed in rows of whole bytes, [N, blocks], as [blocks, N]: bytes where
 /// they are known.
 static Value packedZeros(NodeImport &n, Value given, int64_t rows, int64_t blocks, int64_t bits) {
+  int64_t each = 8 / bits, pitch = llvm::divideCeil(blocks, each);
+  // A byte for each zero point would be read as some of several.
+  auto type = cast<RankedTensorType>(given.getType());
+  if (type.hasStaticShape() && type.getNumElements() != rows * pitch) {
+    (void)n.invalid("expected " + Twine(rows * pitch) + " bytes of zero points, got " +
+                    Twine(type.getNumElements()));
+    return {};
+  }
   Value packed = n.reshape(given, {rows, -1});
   DenseElementsAttr known = elementsOf(given);
   if (!known || known.getElementType().getIntOrFloatBitWidth() != 8) {
     Value zeros = n.slice(unpackBits(n, packed, bits), 1, 0, blocks);
     return n.transpose(n.cast(zeros, n.b.getF32Type()), {1, 0});
-  }
-  int64_t each = 8 / bits, pitch = llvm::divideCeil(blocks, each);
-  if (known.getNumElements() < rows * pitch) {
-    (void)n.invalid("expected " + Twine(rows * pitch) + " bytes of zero points, got " +
-                    Twine(known.getNumElements()));
-    return {};
   }
   std::vector<char> bytes(blocks * rows);
   for (int64_t row = 0; row < rows; ++row)

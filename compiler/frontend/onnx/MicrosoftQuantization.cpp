@@ -317,6 +317,15 @@ Value scatteredBlocks(NodeImport &n, int64_t rows, int64_t columns, int64_t bits
   return n.mul(n.sub(q, zeros), n.gather(scales, group, 0));
 }
 
+/// Whether operand `i` of MatMulNBits has `count` elements, as far as its size is known.
+LogicalResult hasCount(NodeImport &n, unsigned i, int64_t count, StringRef what) {
+  auto type = cast<RankedTensorType>(n.in(i).getType());
+  if (!type.hasStaticShape() || type.getNumElements() == count)
+    return success();
+  return n.invalid("expected " + Twine(count) + " " + what + ", got " +
+                   Twine(type.getNumElements()));
+}
+
 /// A · Bᵀ, where B [N, K] has a scale for every block of a row.
 LogicalResult matMulNBits(NodeImport &n) {
   int64_t rows = n.i("N"), columns = n.i("K"), block = n.i("block_size");
@@ -333,6 +342,14 @@ LogicalResult matMulNBits(NodeImport &n) {
   if (n.has(3) && !n.in(3))
     return failure();
   BlockOperands operands{n.in(1), n.in(2), n.has(3) ? n.in(3) : Value()};
+  int64_t blocks = llvm::divideCeil(columns, block), each = 8 / bits;
+  if (failed(hasCount(n, 1, rows * blocks * (block / each), "bytes of weights")) ||
+      failed(hasCount(n, 2, rows * blocks, "scales")) ||
+      (n.has(3) && (n.isFloat(n.in(3))
+                        ? failed(hasCount(n, 3, rows * blocks, "zero points"))
+                        : failed(hasCount(n, 3, rows * int64_t(llvm::divideCeil(blocks, each)),
+                                          "bytes of zero points")))))
+    return failure();
   Value weights = !n.has(4) || isInOrder(n, 4, block)
                       ? blockWeights(n, operands, rows, columns, bits, block)
                       : scatteredBlocks(n, rows, columns, bits, block);
