@@ -345,10 +345,10 @@ LogicalResult matMulNBits(NodeImport &n) {
   int64_t blocks = llvm::divideCeil(columns, block), each = 8 / bits;
   if (failed(hasCount(n, 1, rows * blocks * (block / each), "bytes of weights")) ||
       failed(hasCount(n, 2, rows * blocks, "scales")) ||
-      (n.has(3) && (n.isFloat(n.in(3))
-                        ? failed(hasCount(n, 3, rows * blocks, "zero points"))
-                        : failed(hasCount(n, 3, rows * int64_t(llvm::divideCeil(blocks, each)),
-                                          "bytes of zero points")))))
+      (n.has(3) &&
+       (n.isFloat(n.in(3)) ? failed(hasCount(n, 3, rows * blocks, "zero points"))
+                           : failed(hasCount(n, 3, rows * int64_t(llvm::divideCeil(blocks, each)),
+                                             "bytes of zero points")))))
     return failure();
   Value weights = !n.has(4) || isInOrder(n, 4, block)
                       ? blockWeights(n, operands, rows, columns, bits, block)
