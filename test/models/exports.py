@@ -11,7 +11,7 @@ the files with what the frameworks compute.
   exports.py [--weir-run=PATH] [--keep=DIR] [--tsv=FILE] [--only=REGEX]
 
 Run it in a Python with torch, onnxscript, onnxruntime, onnxruntime-genai, timm, torchvision, transformers and
-ultralytics, and in one with tensorflow, tf2onnx, scikit-learn, skl2onnx, lightgbm, xgboost, catboost
+ultralytics, in one with nncf, brevitas, torchao, onnxconverter-common, onnxslim, onnxsim and jax2onnx, and in one with tensorflow, tf2onnx, scikit-learn, skl2onnx, lightgbm, xgboost, catboost
 and onnxmltools; kinds whose packages are missing are left out with a line that says so. Weights are random, from fixed seeds. A row a model and way of
 exporting: right or what went wrong, the worst difference as a share of the largest magnitude,
 and the shortest times in milliseconds of many runs, one thread each, of weir and of ONNX Runtime
@@ -31,7 +31,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import real_models  # noqa: E402
 
 COLUMNS = ["tool", "model", "way", "verdict", "difference", "weir_ms", "framework_ms"]
-TOLERANCE = {"quantised": 0.02}
+TOLERANCE = {"quantised": 0.02, "tools": 0.02}
 KINDS = {"torch": ("exports_torch", "torch"), "timm": ("exports_timm", "timm"),
          "torchvision": ("exports_torchvision", "torchvision"),
          "transformers": ("exports_transformers", "transformers"),
@@ -41,6 +41,7 @@ KINDS = {"torch": ("exports_torch", "torch"), "timm": ("exports_timm", "timm"),
          "boosting": ("exports_boosting", "onnxmltools"),
          "tf2onnx": ("exports_tf2onnx", "tf2onnx"),
          "quantised": ("exports_quantised", "onnxruntime.quantization"),
+         "tools": ("exports_tools", "torch"),
          "keras": ("exports_keras", "tensorflow")}
 
 
