@@ -34,7 +34,7 @@ LogicalResult search(NodeImport &n, Beams &beams, const Values &first, int64_t r
   Values chosen = beams.choose(state, first[0], length, n.intScalar(0), true);
   if (chosen.empty())
     return failure();
-  // A single beam goes on from itself, whatever is said of it when its prompt is done.
+  // With one beam each row goes on from itself, also where its prompt is done and says padding.
   std::optional<SmallVector<int64_t>> knownBeams = constantIntegers(beams.beams);
   bool isSingle = knownBeams && knownBeams->front() == 1;
   Value self = n.op<IotaOp>(beams.rows, n.number(0), n.typeAttr(n.b.getI64Type()));
@@ -146,6 +146,10 @@ bool EncoderDecoder::read() {
   };
   callsFirst = isCalled(encoder->outputs, 0, "logits");
   size_t inputs = (isOfAudio ? 1 : 2) + (callsFirst ? 1 : 0);
+  if (decoder->outputs.empty()) {
+    (void)n.unsupported("expected the graph decoder to have logits and caches, got no outputs");
+    return false;
+  }
   cacheCount = decoder->outputs.size() - 1;
   size_t given = cacheCount * (callsFirst ? 2 : 1) + (callsFirst ? 2 : 0);
   if (encoder->inputs.size() != inputs || encoder->outputs.size() != given) {

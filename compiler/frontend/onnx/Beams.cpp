@@ -22,8 +22,26 @@ std::optional<Beams> Beams::read(NodeImport &n, Value prompts) {
   made.batch = n.sizeOf(prompts, 0);
   made.length = n.sizeOf(prompts, 1);
   made.most = mostTokens(n, made.length);
-  auto count = [&](size_t input) {
-    return n.has(input) ? n.reshape(scalarInput(n, input), {1}) : n.ints({1});
+  for (auto [input, name] : {std::pair(3, "num_beams"), std::pair(4, "num_return_sequences")})
+    if (!n.has(input)) {
+      (void)n.invalid("found no " + Twine(name));
+      return std::nullopt;
+    }
+  // What is known is said while compiling.
+  auto beams = n.knownInts(3), returned = n.knownInts(4);
+  if (beams && beams->size() == 1 && beams->front() < 1) {
+    (void)n.invalid("expected num_beams of at least 1, got " + Twine(beams->front()));
+    return std::nullopt;
+  }
+  if (beams && returned && beams->size() == 1 && returned->size() == 1 &&
+      (returned->front() < 1 || returned->front() > beams->front())) {
+    (void)n.invalid("expected num_return_sequences from 1 to num_beams, " + Twine(beams->front()) +
+                    ", got " + Twine(returned->front()));
+    return std::nullopt;
+  }
+  auto count = [&](size_t input) -> Value {
+    Value given = scalarInput(n, input);
+    return given ? n.reshape(given, {1}) : Value();
   };
   made.beams = count(3);
   made.returned = count(4);
@@ -95,8 +113,13 @@ void Beams::end(Values &state, Value scores, Value isNew, Value from, Value leng
   Value place = upTo(n.mul(beams, 2.0));
   Value mine = n.unsqueeze(all, {2}), other = n.unsqueeze(all, {1});
   Value isEarlier = n.compare("lt", n.unsqueeze(place, {0}), n.unsqueeze(place, {1}));
-  Value isBefore = n.op<OrOp>(n.compare("gt", other, mine),
-                              n.op<AndOp>(n.compare("eq", other, mine), isEarlier));
+  // What is no number is behind all others: each candidate has a rank of its own.
+  Value isMineNone = n.op<IsNanOp>(mine), isOtherNone = n.op<IsNanOp>(other);
+  Value isBetter =
+      n.op<OrOp>(n.compare("gt", other, mine), n.op<AndOp>(isMineNone, n.logicalNot(isOtherNone)));
+  Value isWorse =
+      n.op<OrOp>(n.compare("gt", mine, other), n.op<AndOp>(isOtherNone, n.logicalNot(isMineNone)));
+  Value isBefore = n.op<OrOp>(isBetter, n.op<AndOp>(n.logicalNot(isWorse), isEarlier));
   isBefore = n.op<AndOp>(isBefore, n.unsqueeze(isThere, {1}));
   Type i64 = n.b.getI64Type();
   Value rank = n.reduce(n.cast(isBefore, i64), "sum", {2}, false);

@@ -36,9 +36,17 @@ ScoreRules::ScoreRules(NodeImport &n, Inputs inputs) : n(n) {
   vocabMask = input(inputs.vocabMask);
   prefixMask = input(inputs.prefixVocabMask);
   repeats = n.i("no_repeat_ngram_size");
+  // Each token of a window is a comparison in the program.
+  constexpr int64_t mostRepeats = 256;
+  if (repeats > mostRepeats)
+    (void)n.unsupported("expected no_repeat_ngram_size of at most " + Twine(mostRepeats) +
+                        ", got " + Twine(repeats));
+  isRight = repeats <= mostRepeats;
 }
 
 bool ScoreRules::fits(Value scores, Value prompts) {
+  if (!isRight)
+    return false;
   if (vocabMask && !n.hasOneEach(vocabMask, scores, 1, "vocab_mask"))
     return false;
   return !prefixMask || (n.hasRank(prefixMask, 2, "prefix_vocab_mask") &&
@@ -279,6 +287,13 @@ std::optional<Prompt> Prompt::read(NodeImport &n, size_t maskInput) {
 //===----------------------------------------------------------------------===//
 
 Value weir::onnx::scalarInput(NodeImport &n, size_t i) {
+  Value given = n.in(i);
+  auto type = given ? cast<RankedTensorType>(given.getType()) : RankedTensorType();
+  if (type && type.hasStaticShape() && type.getNumElements() != 1) {
+    (void)n.invalid("expected input " + Twine(i) + " to be one number, got " +
+                    Twine(type.getNumElements()));
+    return {};
+  }
   return n.cast(n.toScalar(n.in(i)), n.b.getI64Type());
 }
 
@@ -294,6 +309,9 @@ Value weir::onnx::lengthened(NodeImport &n, Value x, Value most, double filler) 
 
 Value weir::onnx::mostTokens(NodeImport &n, Value length) {
   Value most = scalarInput(n, 1);
+  if (!most)
+    return {};
+  n.require(n.compare("gt", n.toScalar(length), 0.0), "the search begins with no token");
   n.require(n.compare("gt", most, n.toScalar(length)),
             "max_length is not above the length of what the search begins with");
   return n.reshape(most, {1});

@@ -31,7 +31,8 @@ public:
   };
   ScoreRules(NodeImport &n, Inputs inputs);
 
-  /// Whether the masks go with `vocabulary` tokens and `batch` (tensor<1xi64>) prompts; reports.
+  /// Whether the masks go with `scores` [rows, vocabulary] and `prompts` [batch, length], and the
+  /// rules are of those that are imported; reports.
   bool fits(Value scores, Value prompts);
   /// Scores [rows, vocabulary] of what follows the first `length` (tensor<i64>) tokens of
   /// `sequences` [rows, most]. A prompt has as many rows as beams; `isFirst`: nothing has been
@@ -51,7 +52,8 @@ private:
   NodeImport &n;
   Value least; ///< the score of what is forbidden
   Value minLength, penalty, vocabMask, prefixMask;
-  int64_t repeats = 0; ///< no as many tokens come twice; 0: they may
+  int64_t repeats = 0; ///< so many tokens in a row do not come a second time; 0: they may
+  bool isRight = true; ///< whether nothing was reported
 };
 
 /// The decoder of a model of GPT-2's kind: a graph of input_ids, position_ids, attention_mask
@@ -100,7 +102,7 @@ Value mostTokens(NodeImport &n, Value length);
 Value firstEntries(NodeImport &n, Value x, int64_t axis, Value count);
 
 /// Of logits [rows, length, vocabulary], output 0 of `graph`, those of the last place, in f32 or
-/// wider; reports where `vocab_size` is another.
+/// wider, and of those the first `vocab_size` where that is fewer.
 Value lastScores(NodeImport &n, const Graph &graph, Value logits);
 
 /// Calls a decoder: its last scores, and its other outputs.

@@ -113,8 +113,10 @@ std::pair<Value, Value> Drawing::draw(Value scores, Value state) {
   Value chances = n.exp(n.sub(n.cast(scores, f64), n.cast(most, f64)));
   Value sums = n.op<CumulativeOp>(n.select(isFinite, chances, n.like(chances, 0)), n.text("sum"),
                                   n.number(1), n.flag(false), n.flag(false));
-  Value wanted = n.mul(n.unsqueeze((*drawn)[1], {1}),
-                       n.slice(sums, 1, -1, std::numeric_limits<int64_t>::max()));
+  Value total = n.slice(sums, 1, -1, std::numeric_limits<int64_t>::max());
+  n.require(n.reduce(n.compare("gt", total, 0.0), "all", {0, 1}, false),
+            "a sequence has no token whose score is a number");
+  Value wanted = n.mul(n.unsqueeze((*drawn)[1], {1}), total);
   Value below = n.cast(n.compare("le", sums, wanted), i64);
   return {n.reduce(below, "sum", {1}, false), (*drawn)[0]};
 }
