@@ -219,6 +219,18 @@ SizeOrigins::Sizes SizeOrigins::trace(Operation *op, int64_t rank) {
     return reshaped(reshape);
   if (auto to = dyn_cast<BroadcastToOp>(op))
     return wanted(to.getShape());
+  if (auto iota = dyn_cast<IotaOp>(op))
+    return wanted(iota.getShape());
+  if (auto range = dyn_cast<RangeOp>(op)) {
+    // From 0 by steps of 1 it has as many elements as its limit says, which is no size below 0.
+    std::optional<Sizes> start = integers(range.getStart()), limit = integers(range.getLimit()),
+                         step = integers(range.getDelta());
+    auto is = [](const std::optional<Sizes> &known, int64_t value) {
+      return known && known->size() == 1 && known->front().value == value;
+    };
+    bool counts = is(start, 0) && is(step, 1) && limit && limit->size() == 1;
+    return counts && limit->front().isSymbol() ? Sizes{limit->front()} : Sizes();
+  }
   if (auto transpose = dyn_cast<TransposeOp>(op)) {
     Sizes from = all(transpose.getOperand()), sizes;
     for (int64_t i : transpose.getPermutation())

@@ -81,3 +81,36 @@ func.func @branch(%c: tensor<i1>, %x: tensor<?xf32>, %y: tensor<?xf32>) -> tenso
   %r = weir.add %wide, %z : (tensor<?xf32>, tensor<f32>) -> tensor<?xf32>
   return %r : tensor<?xf32>
 }
+
+// Numbers counted up to a size are as many, those of a shape as many as that says; counted from
+// elsewhere they are not.
+// CHECK-LABEL: func.func @counted
+// CHECK-NOT: broadcast_to
+// CHECK: return
+func.func @counted(%x: tensor<?x3xf32>) -> (tensor<?xi64>, tensor<?xi64>) {
+  %zero = weir.constant dense<0> : tensor<i64>
+  %one = weir.constant dense<1> : tensor<i64>
+  %first = weir.constant dense<0> : tensor<1xi64>
+  %d = weir.shape_of %x {index_type = i64} : (tensor<?x3xf32>) -> tensor<2xi64>
+  %n = weir.gather %d, %first {axis = 0 : i64, batch_dims = 0 : i64, wrap_negative = true} : (tensor<2xi64>, tensor<1xi64>) -> tensor<1xi64>
+  %limit = weir.gather %d, %zero {axis = 0 : i64, batch_dims = 0 : i64, wrap_negative = true} : (tensor<2xi64>, tensor<i64>) -> tensor<i64>
+  %r = weir.range %zero, %limit, %one : (tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<?xi64>
+  %i = weir.iota %n {axis = 0 : i64, element_type = i64} : (tensor<1xi64>) -> tensor<?xi64>
+  %0 = weir.broadcast_to %r, %n : (tensor<?xi64>, tensor<1xi64>) -> tensor<?xi64>
+  %1 = weir.broadcast_to %i, %n : (tensor<?xi64>, tensor<1xi64>) -> tensor<?xi64>
+  return %0, %1 : tensor<?xi64>, tensor<?xi64>
+}
+
+// CHECK-LABEL: func.func @counted_from_one
+// CHECK: broadcast_to
+func.func @counted_from_one(%x: tensor<?x3xf32>) -> tensor<?xi64> {
+  %zero = weir.constant dense<0> : tensor<i64>
+  %one = weir.constant dense<1> : tensor<i64>
+  %first = weir.constant dense<0> : tensor<1xi64>
+  %d = weir.shape_of %x {index_type = i64} : (tensor<?x3xf32>) -> tensor<2xi64>
+  %n = weir.gather %d, %first {axis = 0 : i64, batch_dims = 0 : i64, wrap_negative = true} : (tensor<2xi64>, tensor<1xi64>) -> tensor<1xi64>
+  %limit = weir.gather %d, %zero {axis = 0 : i64, batch_dims = 0 : i64, wrap_negative = true} : (tensor<2xi64>, tensor<i64>) -> tensor<i64>
+  %r = weir.range %one, %limit, %one : (tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<?xi64>
+  %0 = weir.broadcast_to %r, %n : (tensor<?xi64>, tensor<1xi64>) -> tensor<?xi64>
+  return %0 : tensor<?xi64>
+}
