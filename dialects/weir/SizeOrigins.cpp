@@ -73,6 +73,7 @@ void SizeOrigins::forget() {
   known.clear();
   products.clear();
   shifts.clear();
+  prefixes.clear();
   windows.clear();
   followed.clear();
   parents = feeds;
@@ -239,6 +240,7 @@ SizeOrigins::Sizes SizeOrigins::trace(Operation *op, int64_t rank) {
   }
   if (auto slice = dyn_cast<SliceOp>(op)) {
     Sizes sizes = all(slice.getOperand());
+    notePrefixes(slice, sizes);
     return without(sizes, slice.getAxes());
   }
   if (auto repeat = dyn_cast<RepeatOp>(op)) {
@@ -279,6 +281,16 @@ SizeOrigins::Sizes SizeOrigins::trace(Operation *op, int64_t rank) {
     Sizes sizes(from.begin(), from.begin() + axis);
     sizes.append(indices.begin() + batch, indices.end());
     sizes.append(from.begin() + axis + 1, from.end());
+    return sizes;
+  }
+  if (auto gather = dyn_cast<GatherNdOp>(op)) {
+    Sizes from = all(gather.getOperand()), sizes = all(gather.getIndices());
+    if (sizes.empty() || !sizes.back().value)
+      return {};
+    int64_t picked = gather.getBatchDims() + *sizes.pop_back_val().value;
+    if (picked > (int64_t)from.size())
+      return {};
+    sizes.append(from.begin() + picked, from.end());
     return sizes;
   }
   if (auto dot = dyn_cast<DotGeneralOp>(op)) {
@@ -432,6 +444,24 @@ SizeOrigins::Sizes SizeOrigins::reshaped(ReshapeOp op) {
   return sizes;
 }
 
+void SizeOrigins::notePrefixes(SliceOp slice, const Sizes &from) {
+  std::optional<Sizes> starts = integers(slice.getStarts()), ends = integers(slice.getEnds()),
+                       steps = integers(slice.getSteps());
+  size_t count = slice.getAxes().size();
+  if (!starts || !ends || !steps || starts->size() != count || ends->size() != count ||
+      steps->size() != count)
+    return;
+  for (auto [i, axis] : llvm::enumerate(slice.getAxes()))
+    if ((*starts)[i].value == 0 && (*steps)[i].value == 1 && (*ends)[i].isSymbol() &&
+        axis < (int64_t)from.size() && from[axis].value.value_or(0) > 1)
+      prefixes[{slice.getResult(), axis}] = (*ends)[i];
+}
+
+bool SizeOrigins::isPrefix(KnownInteger part, KnownInteger whole) {
+  auto it = part.isSymbol() ? prefixes.find({part.tensor, part.dimension}) : prefixes.end();
+  return it != prefixes.end() && whole.isSymbol() && root(it->second) == root(whole);
+}
+
 SizeOrigins::Sizes SizeOrigins::broadcast(Operation *op, int64_t rank) {
   Sizes sizes(rank, {1, {}, 0});
   SmallVector<bool> differ(rank);
@@ -446,7 +476,9 @@ SizeOrigins::Sizes SizeOrigins::broadcast(Operation *op, int64_t rank) {
         continue;
       if (own.value || sizes[to].value == 1)
         sizes[to] = own;
-      else if (sizes[to].isSymbol())
+      else if (isPrefix(sizes[to], own))
+        sizes[to] = own;
+      else if (sizes[to].isSymbol() && !isPrefix(own, sizes[to]))
         differ[to] = true;
     }
   }

@@ -71,6 +71,11 @@ private:
     int64_t by;
   };
   llvm::DenseMap<Symbol, Shift> shifts;
+  /// Of what a slice leaves from 0 up to a size, of more than one element: that size. It is as
+  /// long, or shorter and neither 1 nor 0, so that both do not broadcast.
+  llvm::DenseMap<Symbol, KnownInteger> prefixes;
+  void notePrefixes(SliceOp slice, const Sizes &from);
+  bool isPrefix(KnownInteger part, KnownInteger whole);
   /// The first size met that counts windows: of a size, moved by a number, at a stride, which is
   /// negative where counts are rounded up.
   llvm::DenseMap<std::tuple<mlir::Value, int64_t, int64_t, int64_t>, KnownInteger> windows;

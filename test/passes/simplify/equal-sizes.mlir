@@ -114,3 +114,32 @@ func.func @counted_from_one(%x: tensor<?x3xf32>) -> tensor<?xi64> {
   %0 = weir.broadcast_to %r, %n : (tensor<?xi64>, tensor<1xi64>) -> tensor<?xi64>
   return %0 : tensor<?xi64>
 }
+
+// A sum with the first entries of a table, as many as it has itself, keeps its size: the table is longer
+// than 1, so that fewer do not stretch. Of a table of one entry they may.
+// CHECK-LABEL: func.func @prefix
+// CHECK-NOT: broadcast_to
+// CHECK: return
+func.func @prefix(%x: tensor<?x3xf32>, %table: tensor<512x3xf32>) -> tensor<?x3xf32> {
+  %first = weir.constant dense<0> : tensor<1xi64>
+  %one = weir.constant dense<1> : tensor<1xi64>
+  %d = weir.shape_of %x {index_type = i64} : (tensor<?x3xf32>) -> tensor<2xi64>
+  %n = weir.slice %d, %first, %one, %one {axes = array<i64: 0>, strict = false} : (tensor<2xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<1xi64>
+  %p = weir.slice %table, %first, %n, %one {axes = array<i64: 0>, strict = false} : (tensor<512x3xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<?x3xf32>
+  %s = weir.add %p, %x : (tensor<?x3xf32>, tensor<?x3xf32>) -> tensor<?x3xf32>
+  %0 = weir.broadcast_to %s, %d : (tensor<?x3xf32>, tensor<2xi64>) -> tensor<?x3xf32>
+  return %0 : tensor<?x3xf32>
+}
+
+// CHECK-LABEL: func.func @prefix_of_one
+// CHECK: broadcast_to
+func.func @prefix_of_one(%x: tensor<?x3xf32>, %table: tensor<1x3xf32>) -> tensor<?x3xf32> {
+  %first = weir.constant dense<0> : tensor<1xi64>
+  %one = weir.constant dense<1> : tensor<1xi64>
+  %d = weir.shape_of %x {index_type = i64} : (tensor<?x3xf32>) -> tensor<2xi64>
+  %n = weir.slice %d, %first, %one, %one {axes = array<i64: 0>, strict = false} : (tensor<2xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<1xi64>
+  %p = weir.slice %table, %first, %n, %one {axes = array<i64: 0>, strict = false} : (tensor<1x3xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<?x3xf32>
+  %s = weir.add %p, %x : (tensor<?x3xf32>, tensor<?x3xf32>) -> tensor<?x3xf32>
+  %0 = weir.broadcast_to %s, %d : (tensor<?x3xf32>, tensor<2xi64>) -> tensor<?x3xf32>
+  return %0 : tensor<?x3xf32>
+}
