@@ -443,6 +443,10 @@ bool AttentiveLstm::fitsInput(Value w, Value x) {
       (void)n.invalid("expected the inputs QW, MW, V and M, got one of them left out");
       return false;
     }
+  for (auto [input, rank] :
+       {std::pair<size_t, int64_t>(8, 3), {9, 3}, {10, 2}, {11, 3}, {12, 1}, {13, 3}})
+    if (n.has(input) && !n.hasRank(n.in(input), rank, n.spec->inputName(input)))
+      return false;
   width = n.dim(x, 2);
   int64_t seen = n.has(13) ? n.dim(n.in(13), 2) : n.dim(n.in(11), 2);
   if (ShapedType::isDynamic(width) || ShapedType::isDynamic(seen)) {
@@ -450,16 +454,26 @@ bool AttentiveLstm::fitsInput(Value w, Value x) {
                         "open ones");
     return false;
   }
-  for (auto [input, rank] : {std::pair<size_t, int64_t>(8, 3), {9, 3}, {10, 2}, {11, 3}, {13, 3}})
-    if (n.has(input) && !n.hasRank(n.in(input), rank, "operands of the attention"))
-      return false;
   for (size_t i : {8, 9, 10, 13})
     if (n.has(i) && !n.isAsLarge(n.in(i), 0, w, 0, "directions"))
       return false;
-  if (n.has(12) && !n.isAsLarge(n.in(12), 0, x, 1, "batches"))
+  // A size of 1 would be stretched to that of the others.
+  Value query = n.in(8), ofMemory = n.in(9), given = n.in(11);
+  if (!n.hasSize(query, 1, hidden, "QW") || !n.isAsLarge(ofMemory, 1, given, 2, "MW and M") ||
+      !n.isAsLarge(ofMemory, 2, query, 2, "MW and QW") ||
+      !n.isAsLarge(n.in(10), 1, query, 2, "V and QW") ||
+      (n.has(13) && !n.hasSize(n.in(13), 1, n.add(n.sizeOf(given, 2), double(hidden)), "AW")))
     return false;
-  return n.isAsLarge(n.in(11), 0, x, 1, "batches") &&
-         n.hasSize(w, 2, width + seen, "input's weights");
+  if (n.has(12)) {
+    Value lengths = n.cast(n.in(12), n.b.getI64Type());
+    if (!n.isAsLarge(lengths, 0, x, 1, "batches"))
+      return false;
+    Value fits = n.op<AndOp>(n.compare("ge", lengths, 1.0),
+                             n.compare("le", lengths, n.toScalar(n.sizeOf(given, 1))));
+    n.require(n.reduce(fits, "all", {0}, false),
+              "memory_seq_lens are not from 1 to the number of the memory's steps");
+  }
+  return n.isAsLarge(given, 0, x, 1, "batches") && n.hasSize(w, 2, width + seen, "input's weights");
 }
 
 Value AttentiveLstm::shares(const Cell &cell, Value x) {
@@ -471,7 +485,7 @@ Values AttentiveLstm::furtherStates(const Cell &cell, Value x) {
   memory = wide(11), scores = {};
   if (n.has(12)) { // what lies behind the memory's end is not there
     Value place = n.op<IotaOp>(n.sizeOf(memory, 1), n.number(0), n.typeAttr(n.b.getI64Type()));
-    Value ends = n.unsqueeze(n.cast(n.reshape(n.in(12), {-1}), n.b.getI64Type()), {1});
+    Value ends = n.unsqueeze(n.cast(n.in(12), n.b.getI64Type()), {1});
     Value inside = n.compare("lt", n.unsqueeze(place, {0}), ends);
     memory = n.select(n.unsqueeze(inside, {2}), memory, n.like(memory, 0));
     scores = n.select(inside, n.like(memory, 0),
