@@ -167,6 +167,9 @@ LogicalResult packedConv(NodeImport &n) {
   if (ShapedType::isDynamic(taps) || taps < 1 || !n.isStep(dilation))
     return n.unsupported("expected a known number of taps and a dilation of at least 1, got " +
                          sizeText(taps) + " and " + Twine(dilation));
+  constexpr int64_t most = 1024; // each is operations of its own
+  if (taps > most)
+    return n.unsupported("expected " + Twine(most) + " taps at most, got " + Twine(taps));
   int64_t length = (taps - 1) * dilation;
   if (!n.isAsLarge(weight, 0, x, 1, "channels") || !n.hasSize(weight, 1, 1, "weight") ||
       !n.isAsLarge(state, 1, x, 1, "channels") || !n.hasSize(state, 2, length, "initial_state") ||
@@ -183,8 +186,8 @@ LogicalResult packedConv(NodeImport &n) {
       n.compare("eq", n.toScalar(n.slice(offsets, 0, 0, 1)), 0.0),
       n.compare("eq", n.toScalar(n.slice(offsets, 0, -1, std::numeric_limits<int64_t>::max())),
                 n.toScalar(tokens)));
-  n.require(n.op<AndOp>(whole, n.reduce(n.compare("lt", begins, ends), "all", {0}, false)),
-            "cumulative_sequence_length does not rise from 0 to the number of tokens");
+  n.require(n.op<AndOp>(whole, n.reduce(n.compare("le", begins, ends), "all", {0}, false)),
+            "cumulative_sequence_length falls, or does not go from 0 to the number of tokens");
 
   // Of states [batch, length, channels] and tokens, one behind the other, both are rows to look up.
   Value held = n.transpose(state, {0, 2, 1});
