@@ -12,6 +12,8 @@
 
 #include "compiler/frontend/onnx/Microsoft.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace weir;
 using namespace weir::onnx;
@@ -54,6 +56,8 @@ private:
   /// Whether a cache belongs to the queries.
   bool fits(Value cache);
   bool append();
+  /// Whether beam_width and cache_indirection, if any, go with the queries; reports.
+  bool hasBeams(Value past);
   /// The entries that each beam sees, which are those of beams that it came from.
   Value followed(Value cache);
 
@@ -70,7 +74,8 @@ Value OneToken::perHead(size_t input, int64_t part) {
       !n.isMultiple(x, 2, heads, "heads"))
     return {};
   if (n.has(10)) {
-    if (!n.hasRank(n.in(10), 1, "bias"))
+    if (!n.hasRank(n.in(10), 1, "bias") ||
+        !n.hasSize(n.in(10), 0, n.settled(n.mul(n.sizeOf(x, 2), 3.0)), "bias"))
       return {};
     Value width = n.sizeOf(x, 2), begin = n.mul(width, double(part));
     x = n.add(x, n.op<SliceOp>(n.in(10), begin, n.add(begin, width), n.ints({1}), n.list({0}),
@@ -131,13 +136,41 @@ Value OneToken::followed(Value cache) {
   return n.transpose(n.gather(lines, at, 0), {0, 2, 1, 3});
 }
 
-bool OneToken::append() {
-  if (n.has(9) && (!n.has(8) || !n.hasRank(n.in(9), 3, "cache_indirection"))) {
-    (void)n.invalid("found a cache_indirection without beam_width, or one that is not [batch, "
-                    "beams, entries]");
+bool OneToken::hasBeams(Value past) {
+  if (!n.has(9)) {
+    if (n.has(8))
+      n.require(n.compare("le", n.toScalar(n.in(8)), 1.0),
+                "beam_width is above 1, and there is no cache_indirection");
+    return true;
+  }
+  Value whose = n.in(9);
+  if (!n.has(8) || !n.hasRank(whose, 3, "cache_indirection")) {
+    if (!n.has(8))
+      (void)n.invalid("found a cache_indirection without beam_width");
     return false;
   }
+  Value beams = n.cast(n.toScalar(n.in(8)), n.b.getI64Type()), width = n.sizeOf(whose, 1);
+  n.require(n.op<AndOp>(n.compare("ge", beams, 1.0), n.compare("eq", beams, n.toScalar(width))),
+            "beam_width is not dimension 1 of cache_indirection, or below 1");
+  n.require(
+      n.compare("eq", n.toScalar(n.mul(n.sizeOf(whose, 0), width)), n.toScalar(n.sizeOf(q, 0))),
+      "dimensions 0 and 1 of cache_indirection do not make the number of queries");
+  if (!n.isAsLarge(whose, 2, n.in(5), 2, "cache_indirection and past_key"))
+    return false;
+  Value old = n.cast(firstOnes(n, whose, 2, past), n.b.getI64Type());
+  Value isBeam = n.op<AndOp>(n.compare("ge", old, 0.0), n.compare("lt", old, beams));
+  n.require(n.reduce(isBeam, "all", {0, 1, 2}, false),
+            "cache_indirection names a beam outside of [0, beam_width)");
+  return true;
+}
+
+bool OneToken::append() {
   Value past = n.cast(n.reshape(n.in(7), {1}), n.b.getI64Type());
+  n.require(n.toScalar(n.op<AndOp>(n.compare("ge", past, 0.0),
+                                   n.compare("lt", past, n.sizeOf(n.in(5), 2)))),
+            "past_sequence_length is negative, or past_key has no room for one entry more");
+  if (!hasBeams(past))
+    return false;
   total = n.add(past, 1.0);
   keys = withLines(n, n.in(5), k, past);
   values = withLines(n, n.in(6), v, past);
@@ -154,16 +187,21 @@ LogicalResult OneToken::run() {
   Scores s;
   s.scale = realOr(n, "scale", 0);
   if (n.has(3)) {
-    if (!n.hasRank(n.in(3), 2, "mask_index"))
+    if (!n.hasRank(n.in(3), 2, "mask_index") || !n.isAsLarge(n.in(3), 0, q, 0, "mask_index") ||
+        !n.hasSize(n.in(3), 1, n.settled(total), "mask_index"))
       return failure();
     s.bias = maskBias(n, n.in(3), q, total, type);
     if (!s.bias)
       return failure();
   }
   if (n.has(4)) {
-    if (!n.hasRank(n.in(4), 4, "attention_bias"))
-      return failure();
     Value bias = n.cast(n.in(4), type);
+    if (!n.hasRank(bias, 4, "attention_bias") ||
+        !n.isOneOrAsLarge(bias, 0, q, 0, "attention_bias") ||
+        !n.isOneOrAsLarge(bias, 1, q, 1, "attention_bias") ||
+        !n.hasSize(bias, 2, 1, "attention_bias") ||
+        !n.hasSize(bias, 3, n.settled(total), "attention_bias"))
+      return failure();
     // With beams, row i is that of prompt i, and counts for its beams.
     if (n.has(9) && n.dim(bias, 0) != 1) {
       Value beams = n.toScalar(n.cast(n.in(8), n.b.getI64Type()));
