@@ -280,13 +280,22 @@ bool BlockSparse::operands() {
       return false;
   if (!n.hasRank(n.in(5), 2, "block_row_indices") || !n.hasRank(n.in(6), 2, "block_col_indices") ||
       !n.isAsLarge(n.in(6), 0, n.in(5), 0, "layouts") ||
-      !n.isAsLarge(n.in(8), 0, q, 0, "key_total_sequence_lengths"))
+      !n.hasOneEach(n.in(8), q, 0, "key_total_sequence_lengths"))
     return false;
-  Value length = n.toScalar(n.sizeOf(q, 1));
+  Value length = n.toScalar(n.sizeOf(q, 1)), ends = n.cast(n.in(8), i64);
   total = n.cast(n.reshape(n.in(7), {1}), i64);
+  Value whole = n.toScalar(total), rows = n.sub(n.sizeOf(n.in(5), 1), 1.0);
+  n.require(n.op<AndOp>(n.compare("ge", whole, length),
+                        n.compare("le", whole, n.toScalar(n.sizeOf(n.in(3), 2)))),
+            "total_sequence_length is less than there are queries, or larger than past_key");
+  n.require(n.compare("le", whole, n.toScalar(n.mul(rows, double(block)))),
+            "block_row_indices end before total_sequence_length");
+  n.require(n.reduce(n.op<AndOp>(n.compare("ge", ends, 1.0), n.compare("le", ends, whole)), "all",
+                     {0}, false),
+            "key_total_sequence_lengths are not from 1 to total_sequence_length");
   // Of a prompt nothing came before; later all but the new entries did.
-  Value before = n.maximum(n.sub(n.cast(n.reshape(n.in(8), {-1}), i64), length), 0.0);
-  past = n.select(n.compare("eq", n.toScalar(total), length), n.like(before, 0), before);
+  Value before = n.maximum(n.sub(ends, length), 0.0);
+  past = n.select(n.compare("eq", whole, length), n.like(before, 0), before);
   positions = n.add(n.unsqueeze(past, {1}), n.unsqueeze(upTo(n, n.sizeOf(q, 1)), {0}));
   if (n.i("do_rotary"))
     rotateByPlaces(n, q, k, positions, 9);
@@ -298,10 +307,22 @@ Value BlockSparse::blocks() {
   Value rows = n.sub(n.sizeOf(begins, 1), 1.0), layouts = n.sizeOf(begins, 0);
   Value ends =
       n.op<SliceOp>(begins, n.ints({1}), n.add(rows, 1.0), n.ints({1}), n.list({1}), n.flag(true));
+  Value starts = n.slice(begins, 1, 0, 1);
+  Value last = n.slice(begins, 1, -1, std::numeric_limits<int64_t>::max());
+  Value rises = n.compare(
+      "le", n.op<SliceOp>(begins, n.ints({0}), rows, n.ints({1}), n.list({1}), n.flag(true)), ends);
+  n.require(n.op<AndOp>(n.reduce(n.compare("eq", starts, 0.0), "all", {0, 1}, false),
+                        n.reduce(rises, "all", {0, 1}, false)),
+            "block_row_indices do not begin at 0, or fall");
+  n.require(n.reduce(n.compare("le", last, n.sizeOf(columns, 1)), "all", {0, 1}, false),
+            "block_row_indices end behind block_col_indices");
   // The row of each entry is how many rows end before it; what only fills is in none.
   Value entry = upTo(n, n.sizeOf(columns, 1));
   Value isBehind = n.compare("le", n.unsqueeze(ends, {1}), n.unsqueeze(entry, {0, 2}));
   Value row = n.reduce(n.cast(isBehind, i64), "sum", {2}, false);
+  Value isBlock = n.op<AndOp>(n.compare("ge", columns, 0.0), n.compare("lt", columns, rows));
+  n.require(n.reduce(n.op<OrOp>(isBlock, n.compare("ge", row, rows)), "all", {0, 1}, false),
+            "block_col_indices name a block that block_row_indices have no row for");
   Value layout = n.expandTo(n.unsqueeze(upTo(n, layouts), {1}), n.shapeOf(columns));
   Value places =
       n.concat({n.unsqueeze(layout, {2}), n.unsqueeze(row, {2}), n.unsqueeze(columns, {2})}, 2);
