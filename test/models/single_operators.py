@@ -445,6 +445,9 @@ def tokens():
     for taps, dilation in ((4, 1), (3, 2), (1, 1)):
         lengths = np.array([0, 3, 4, 9], np.int32)
         for extra in (dict(), dict(activation="silu")):
+            case("VarlenCausalConvWithState",  # a sequence without tokens
+                 [reals(9, 6), reals(6, 1, taps), np.array([0, 3, 3, 9], np.int32), None,
+                  reals(3, 6, (taps - 1) * dilation)], 2, dilation=dilation, **extra)
             case("VarlenCausalConvWithState",
                  [reals(9, 6), reals(6, 1, taps), lengths, reals(6) if extra else None,
                   reals(3, 6, (taps - 1) * dilation)], 2, dilation=dilation, **extra)

@@ -192,6 +192,21 @@ bool MultiHead::operands() {
       v = perHead(n.in(2), 2);
     }
   }
+  if (n.has(3) && q && v && n.rank(q) == 4 && n.rank(v) == 4) {
+    // What is longer would have a part for the values that is not the last of three.
+    Value bias = n.in(3);
+    int64_t own = n.dim(q, 3), values = n.dim(v, 3), length = n.dim(bias, 0);
+    if (ShapedType::isDynamic(own) || ShapedType::isDynamic(values) ||
+        ShapedType::isDynamic(length)) {
+      Value each = n.add(n.mul(n.sizeOf(q, 3), 2.0), n.sizeOf(v, 3));
+      n.require(n.toScalar(n.compare("eq", n.sizeOf(bias, 0), n.mul(each, double(heads)))),
+                "sizes of the bias and of queries, keys and values differ");
+    } else if (length != heads * (2 * own + values)) {
+      (void)n.invalid("expected a bias of " + Twine(heads * (2 * own + values)) + ", got " +
+                      Twine(length));
+      return false;
+    }
+  }
   if (n.has(6) && n.has(7)) {
     k = n.concat({n.in(6), k}, 2);
     v = n.concat({n.in(7), v}, 2);

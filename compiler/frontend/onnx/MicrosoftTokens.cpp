@@ -167,7 +167,7 @@ LogicalResult packedConv(NodeImport &n) {
   if (ShapedType::isDynamic(taps) || taps < 1 || !n.isStep(dilation))
     return n.unsupported("expected a known number of taps and a dilation of at least 1, got " +
                          sizeText(taps) + " and " + Twine(dilation));
-  constexpr int64_t most = 1024; // each is operations of its own
+  constexpr int64_t most = 256; // each is operations of its own
   if (taps > most)
     return n.unsupported("expected " + Twine(most) + " taps at most, got " + Twine(taps));
   int64_t length = (taps - 1) * dilation;

@@ -294,8 +294,11 @@ bool NodeImport::isOneOrAsLarge(Value x, int64_t axis, Value y, int64_t other, S
   if (!x || !y)
     return false;
   int64_t size = dim(x, axis);
+  if (size == 1)
+    return true;
   if (!ShapedType::isDynamic(size))
-    return size == 1 || hasSize(y, other, size, what);
+    return ShapedType::isDynamic(dim(y, other)) ? hasSize(y, other, size, what)
+                                                : hasSize(x, axis, dim(y, other), what);
   Value given = sizeOf(x, axis), isSame = compare("eq", given, sizeOf(y, other));
   require(toScalar(op<OrOp>(isSame, compare("eq", given, 1.0))),
           ("sizes of the " + what + " differ").str());
