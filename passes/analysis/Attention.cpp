@@ -464,6 +464,12 @@ std::optional<Attention> weir::attentionAt(DotGeneralOp product) {
                                                                                        : general;
 }
 
+/// Whether the kernel ends with the attention's root. What may follow it in the plain form, a
+/// rounding to f16 in a GPU's kernel, belongs to the general one.
+static bool isResult(const Attention &attention, Block &body) {
+  return body.getTerminator()->getOperand(0) == attention.root->getResult(0);
+}
+
 std::optional<Attention> weir::hostAttentionOf(plan::KernelOp kernel) {
   Block &body = kernel.getBody().front();
   for (auto dot : body.getOps<DotGeneralOp>()) {
@@ -471,7 +477,7 @@ std::optional<Attention> weir::hostAttentionOf(plan::KernelOp kernel) {
     auto isRead = [&](Operation &op) {
       return !isa<SliceOp, RepeatOp>(op) || attention->operations.contains(&op);
     };
-    if (attention && llvm::all_of(body, isRead))
+    if (attention && llvm::all_of(body, isRead) && isResult(*attention, body))
       return attention;
   }
   return attentionOf(kernel);
@@ -483,7 +489,8 @@ std::optional<Attention> weir::attentionOf(plan::KernelOp kernel) {
   for (AttentionForm form : {AttentionForm::Plain, AttentionForm::General})
     for (auto dot : body.getOps<DotGeneralOp>())
       if (auto attention =
-              hasSlices && form == AttentionForm::Plain ? std::nullopt : matchAttention(dot, form))
+              hasSlices && form == AttentionForm::Plain ? std::nullopt : matchAttention(dot, form);
+          attention && (form == AttentionForm::General || isResult(*attention, body)))
         return attention;
   return std::nullopt;
 }
