@@ -14,6 +14,7 @@ The values whose distance is measured are those of the same program, fetched by 
 is above a millionth of an epsilon of f32 must be told to a twentieth.
 """
 import json
+import math
 import os
 import subprocess
 import sys
@@ -22,6 +23,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, numpy_helper
 from onnx.reference import ReferenceEvaluator
+from onnx.reference.op_run import OpRun
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "models"))
@@ -94,6 +96,13 @@ GENERATED = {
 CORPORA = ["mnist/mnist.onnx", "speech-denoise/model_1.onnx"]
 
 
+class Erf(OpRun):
+    """ONNX's evaluator has it in f32, whatever it is of."""
+
+    def _run(self, x):
+        return (np.vectorize(math.erf, otypes=[x.dtype])(x),)
+
+
 def in_f64(model):
     """The model with f64 in the place of f32."""
     wide = onnx.ModelProto()
@@ -155,7 +164,7 @@ def check(name, path):
     del wide.graph.output[:]
     wide.graph.output.extend(onnx.ValueInfoProto(name=value) for value in told)
     inputs = {k: v.astype(np.float64) if v.dtype == np.float32 else v for k, v in feeds.items()}
-    want = dict(zip(told, ReferenceEvaluator(wide).run(list(told), inputs)))
+    want = dict(zip(told, ReferenceEvaluator(wide, new_ops=[Erf]).run(list(told), inputs)))
     problems, most = [], 0.0
     for value, row in told.items():
         exact = np.asarray(want[value], np.float64)
