@@ -465,7 +465,7 @@ std::optional<Attention> weir::attentionAt(DotGeneralOp product) {
 }
 
 /// Whether the kernel ends with the attention's root. What may follow it in the plain form, a
-/// rounding to f16 in a GPU's kernel, belongs to the general one.
+/// rounding to f16 in another device's kernel, belongs to the general one.
 static bool isResult(const Attention &attention, Block &body) {
   return body.getTerminator()->getOperand(0) == attention.root->getResult(0);
 }

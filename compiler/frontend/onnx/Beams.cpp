@@ -60,10 +60,6 @@ std::optional<Beams> Beams::read(NodeImport &n, Value prompts) {
   return made.penalty ? std::optional(std::move(made)) : std::nullopt;
 }
 
-Value Beams::upTo(Value count) {
-  return n.op<IotaOp>(count, n.number(0), n.typeAttr(n.b.getI64Type()));
-}
-
 Value Beams::spread(Value x) {
   if (!x)
     return {};
@@ -79,7 +75,7 @@ Values Beams::begin() {
     return n.expandTo(n.scalar(type, value), shape);
   };
   // Beams are alike at first: the others wait for the first one's candidates.
-  Value first = n.compare("eq", upTo(beams), 0.0);
+  Value first = n.compare("eq", upTo(n, beams), 0.0);
   Value scores = n.select(first, n.scalar(f32, 0), n.scalar(f32, -1e9));
   Type token = n.element(prompts);
   Values state = {n.expandTo(n.unsqueeze(scores, {0}), each),
@@ -107,10 +103,10 @@ Value Beams::goesOn(const Values &state) {
 void Beams::end(Values &state, Value scores, Value isNew, Value from, Value length) {
   Value over = n.op<PowOp>(n.cast(length, n.element(scores)), penalty);
   Value all = n.concat({state[EndScores], n.div(scores, over)}, 1);
-  Value isOld = n.compare("lt", n.unsqueeze(upTo(beams), {0}), n.unsqueeze(state[Count], {1}));
+  Value isOld = n.compare("lt", n.unsqueeze(upTo(n, beams), {0}), n.unsqueeze(state[Count], {1}));
   Value isThere = n.concat({isOld, isNew}, 1);
   // Each goes behind those that are better, and behind equal ones that came before it.
-  Value place = upTo(n.mul(beams, 2.0));
+  Value place = upTo(n, n.mul(beams, 2.0));
   Value mine = n.unsqueeze(all, {2}), other = n.unsqueeze(all, {1});
   Value isEarlier = n.compare("lt", n.unsqueeze(place, {0}), n.unsqueeze(place, {1}));
   // What is no number is behind all others: each candidate has a rank of its own.
@@ -125,7 +121,7 @@ void Beams::end(Values &state, Value scores, Value isNew, Value from, Value leng
   Value rank = n.reduce(n.cast(isBefore, i64), "sum", {2}, false);
   // [batch, beams, of twice as many]: which goes where.
   Value taken =
-      n.op<AndOp>(n.compare("eq", n.unsqueeze(upTo(beams), {0, 2}), n.unsqueeze(rank, {1})),
+      n.op<AndOp>(n.compare("eq", n.unsqueeze(upTo(n, beams), {0, 2}), n.unsqueeze(rank, {1})),
                   n.unsqueeze(isThere, {1}));
   Value source = pickTaken(taken, n.expandTo(n.unsqueeze(place, {0}), n.shapeOf(all)));
   auto chosen = [&](Value x) {
@@ -165,14 +161,14 @@ Values Beams::choose(Values &state, Value logits, Value length, Value step, bool
   Value scores = best->getResult(0), places = best->getResult(1); // [batch, 2·beams]
   Value size = n.toScalar(vocabulary);
   Value from = n.div(places, size), tokens = n.op<RemOp>(places, size);
-  Value firstRow = n.mul(n.unsqueeze(upTo(batch), {1}), n.toScalar(beams));
+  Value firstRow = n.mul(n.unsqueeze(upTo(n, batch), {1}), n.toScalar(beams));
   Value ends = n.compare("eq", tokens, double(endToken));
 
   // The best that do not end go on.
   Value goOn = n.logicalNot(ends);
   Value before = n.op<CumulativeOp>(n.cast(goOn, i64), n.text("sum"), n.number(1), n.flag(true),
                                     n.flag(false));
-  Value taken = n.compare("eq", n.unsqueeze(upTo(beams), {0, 2}), n.unsqueeze(before, {1}));
+  Value taken = n.compare("eq", n.unsqueeze(upTo(n, beams), {0, 2}), n.unsqueeze(before, {1}));
   taken = n.op<AndOp>(taken, n.unsqueeze(goOn, {1}));
   Value wasDone = state[Done];
   state[Scores] = unlessDone(state, pickTaken(taken, scores), n.like(scores, 0));
@@ -203,8 +199,8 @@ Values Beams::choose(Values &state, Value logits, Value length, Value step, bool
     // number i·beams on, counted over all prompts.
     Value halves =
         n.reduce(n.reshapeTo(scores, n.concat({n.mul(batch, 2.0), beams}, 0)), "max", {1}, false);
-    Value limit =
-        n.maximum(n.gather(halves, upTo(batch), 0), n.gather(halves, n.add(upTo(batch), 1.0), 0));
+    Value limit = n.maximum(n.gather(halves, upTo(n, batch), 0),
+                            n.gather(halves, n.add(upTo(n, batch), 1.0), 0));
     Value reachable = n.div(limit, n.op<PowOp>(n.cast(length, n.element(limit)), penalty));
     Value worst = n.gather(state[EndScores], n.toScalar(n.sub(beams, 1.0)), 1);
     isDone = n.op<AndOp>(isDone, n.compare("ge", worst, reachable));
@@ -221,13 +217,13 @@ Values Beams::choose(Values &state, Value logits, Value length, Value step, bool
 
 LogicalResult Beams::finish(Values state) {
   // Where the longest sequences have not ended, they end now.
-  Value firstRow = n.mul(n.unsqueeze(upTo(batch), {1}), n.toScalar(beams));
-  Value from = n.add(firstRow, n.unsqueeze(upTo(beams), {0}));
+  Value firstRow = n.mul(n.unsqueeze(upTo(n, batch), {1}), n.toScalar(beams));
+  Value from = n.add(firstRow, n.unsqueeze(upTo(n, beams), {0}));
   Value isNew = n.expandTo(n.unsqueeze(n.logicalNot(state[Done]), {1}), n.shapeOf(state[Scores]));
   end(state, state[Scores], isNew, from, n.toScalar(most));
   auto best = [&](Value x) { return firstEntries(n, x, 1, returned); };
   Value inside =
-      n.compare("lt", n.unsqueeze(upTo(most), {0, 1}), n.unsqueeze(best(state[Lengths]), {2}));
+      n.compare("lt", n.unsqueeze(upTo(n, most), {0, 1}), n.unsqueeze(best(state[Lengths]), {2}));
   Value tokens = best(state[EndTokens]);
   tokens = n.select(inside, tokens, n.like(tokens, padding));
   Type type = n.has(5) ? n.element(n.in(5)) : n.has(6) ? n.element(n.in(6)) : n.b.getF32Type();

@@ -61,7 +61,6 @@ private:
   /// `state` with further ended sequences, scores [batch, beams] where `isNew`, which are the first
   /// `length` of rows `from` [batch, beams] of the beams' tokens.
   void end(Values &state, Value scores, Value isNew, Value from, Value length);
-  Value upTo(Value count);
   /// Whether `x` of a prompt that is done is `other`.
   Value unlessDone(const Values &state, Value x, Value other);
   /// Of x [batch, candidates] one for each beam, where `taken` [batch, beams, candidates] says.

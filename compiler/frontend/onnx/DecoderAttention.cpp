@@ -20,11 +20,6 @@ using namespace weir::onnx;
 
 namespace {
 
-/// 0, 1, … : as many as `count` (tensor<1xi64>) says.
-Value upTo(NodeImport &n, Value count) {
-  return n.op<IotaOp>(count, n.number(0), n.typeAttr(n.b.getI64Type()));
-}
-
 /// `cache` [batch, heads, entries, size] with `lines` [batch, heads, length, size] in it from entry
 /// `begin` [batch or 1] on.
 Value withLines(NodeImport &n, Value cache, Value lines, Value begin) {
@@ -32,10 +27,6 @@ Value withLines(NodeImport &n, Value cache, Value lines, Value begin) {
       n.add(n.unsqueeze(upTo(n, n.sizeOf(lines, 2)), {0, 1, 3}), n.unsqueeze(begin, {1, 2, 3}));
   return n.op<ScatterElementsOp>(cache, n.expandTo(places, n.shapeOf(lines)), lines, n.number(2),
                                  n.text("none"), n.flag(false));
-}
-
-Value firstOnes(NodeImport &n, Value x, int64_t axis, Value count) {
-  return n.op<SliceOp>(x, n.ints({0}), count, n.ints({1}), n.list({axis}), n.flag(true));
 }
 
 //===----------------------------------------------------------------------===//
@@ -117,12 +108,12 @@ bool OneToken::operands() {
 }
 
 Value OneToken::followed(Value cache) {
-  Value seen = firstOnes(n, cache, 2, total);
+  Value seen = firstEntries(n, cache, 2, total);
   if (!n.has(8) || !n.has(9))
     return seen;
   // [batch, beams, entries] says of which beam an entry is; the new ones are each beam's own.
   Value beams = n.cast(n.reshape(n.in(8), {1}), n.b.getI64Type()), rows = n.sizeOf(q, 0);
-  Value from = firstOnes(n, n.cast(n.in(9), n.b.getI64Type()), 2, total);
+  Value from = firstEntries(n, n.cast(n.in(9), n.b.getI64Type()), 2, total);
   Value row = upTo(n, rows), count = n.toScalar(beams);
   Value first = n.mul(n.div(row, count), count);
   from = n.add(n.reshapeTo(from, n.concat({rows, total}, 0)), n.unsqueeze(first, {1}));
@@ -157,7 +148,7 @@ bool OneToken::hasBeams(Value past) {
       "dimensions 0 and 1 of cache_indirection do not make the number of queries");
   if (!n.isAsLarge(whose, 2, n.in(5), 2, "cache_indirection and past_key"))
     return false;
-  Value old = n.cast(firstOnes(n, whose, 2, past), n.b.getI64Type());
+  Value old = n.cast(firstEntries(n, whose, 2, past), n.b.getI64Type());
   Value isBeam = n.op<AndOp>(n.compare("ge", old, 0.0), n.compare("lt", old, beams));
   n.require(n.reduce(isBeam, "all", {0, 1, 2}, false),
             "cache_indirection names a beam outside of [0, beam_width)");
@@ -358,7 +349,7 @@ LogicalResult BlockSparse::run() {
   s.scale = realOr(n, "scale", 0);
   s.bias = n.select(allowed, n.scalar(type, 0), lowest(n, type));
   auto repeated = [&](Value cache) {
-    return repeatHeads(n, firstOnes(n, cache, 2, total), queries);
+    return repeatHeads(n, firstEntries(n, cache, 2, total), queries);
   };
   Value y = attend(n, queries, repeated(keys), repeated(values), s);
   return n.results({joinHeads(n, y), keys, values});

@@ -316,8 +316,3 @@ Value weir::onnx::mostTokens(NodeImport &n, Value length) {
             "max_length is not above the length of what the search begins with");
   return n.reshape(most, {1});
 }
-
-Value weir::onnx::firstEntries(NodeImport &n, Value x, int64_t axis, Value count) {
-  return n.op<SliceOp>(x, n.ints({0}), n.reshape(count, {1}), n.ints({1}), n.list({axis}),
-                       n.flag(true));
-}

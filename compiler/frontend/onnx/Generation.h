@@ -98,9 +98,6 @@ Value lengthened(NodeImport &n, Value x, Value most, double filler);
 /// Input 1, max_length, tensor<1xi64>; a run whose prompt is as long as that ends.
 Value mostTokens(NodeImport &n, Value length);
 
-/// The first `count` (tensor<i64>) entries of dimension `axis`.
-Value firstEntries(NodeImport &n, Value x, int64_t axis, Value count);
-
 /// Of logits [rows, length, vocabulary], output 0 of `graph`, those of the last place, in f32 or
 /// wider, and of those the first `vocab_size` where that is fewer.
 Value lastScores(NodeImport &n, const Graph &graph, Value logits);

@@ -156,7 +156,6 @@ private:
   Value windowed(Value fresh, size_t pastInput, Value &all);
   Value bias(Type type);
   /// 0, 1, … : as many as `count` (tensor<1xi64>) says.
-  Value upTo(Value count) { return n.op<IotaOp>(count, n.number(0), n.typeAttr(i64)); }
 
   NodeImport &n;
   Type i64;
@@ -321,7 +320,7 @@ bool GroupQuery::places() {
     past =
         n.select(n.compare("eq", n.toScalar(asked), n.toScalar(length)), n.like(before, 0), before);
   }
-  Value row = n.unsqueeze(upTo(length), {0});
+  Value row = n.unsqueeze(upTo(n, length), {0});
   positions = n.add(n.unsqueeze(past, {1}), row);
   Value furthest = n.dim(q, 0) == 1 ? past : n.maximum(n.reduce(past, "max", {0}, false), 0.0);
   seen = n.add(n.reshape(furthest, {1}), length);
@@ -346,13 +345,13 @@ bool GroupQuery::windowPlaces() {
     Value over = n.maximum(n.sub(count, capacity), 0.0);
     return n.mul(n.div(n.add(over, n.sub(step, 1.0)), step), step);
   };
-  Value place = n.unsqueeze(upTo(entries), {0}), before = n.unsqueeze(past, {1});
+  Value place = n.unsqueeze(upTo(n, entries), {0}), before = n.unsqueeze(past, {1});
   Value base = n.unsqueeze(first(past), {1});
   Value old = n.add(base, place); // [batch, entries]
   isOld = n.compare("lt", old, before);
   Value never = n.like(old, double(int64_t(1) << 40));
   keyPlaces =
-      n.concat({n.select(isOld, old, never), n.add(before, n.unsqueeze(upTo(length), {0}))}, 1);
+      n.concat({n.select(isOld, old, never), n.add(before, n.unsqueeze(upTo(n, length), {0}))}, 1);
   // What follows the last position is the last one again.
   Value next =
       n.minimum(n.add(n.unsqueeze(first(ends), {1}), place), n.unsqueeze(n.sub(ends, 1.0), {1}));
@@ -402,7 +401,7 @@ Value GroupQuery::updated(Value fresh, size_t pastInput) {
     return {};
   Value lines = n.transpose(fresh, {0, 2, 1, 3}); // [batch, heads, length, size]
   Value begin = n.unsqueeze(past, {1, 2, 3});
-  Value places = n.add(n.unsqueeze(upTo(length), {0, 1, 3}), begin);
+  Value places = n.add(n.unsqueeze(upTo(n, length), {0, 1, 3}), begin);
   if (n.dim(lines, 0) != 1) {
     // As many as the shortest sequence lacks. What the longest writes there is its last entry.
     Value written = n.add(begin, n.toScalar(length));
@@ -410,7 +409,7 @@ Value GroupQuery::updated(Value fresh, size_t pastInput) {
     Value least = n.reshape(n.reduce(written, "min", {0, 1, 2, 3}, false), {1});
     Value lacking = n.maximum(n.sub(seen, least), 0.0); // none of no sequences
     Value behind =
-        n.minimum(n.add(n.unsqueeze(upTo(lacking), {0, 1, 3}), written), n.sub(longest, 1.0));
+        n.minimum(n.add(n.unsqueeze(upTo(n, lacking), {0, 1, 3}), written), n.sub(longest, 1.0));
     Value last = n.slice(lines, 2, -1, std::numeric_limits<int64_t>::max());
     Value filler = n.select(n.compare("lt", written, longest), n.like(last, 0), last);
     filler = n.expandTo(
@@ -429,7 +428,7 @@ Value GroupQuery::cached(Value fresh, size_t pastInput) {
     return {};
   if (!n.has(pastInput))
     return n.transpose(fresh, {0, 2, 1, 3});
-  Value place = n.unsqueeze(upTo(total), {0});
+  Value place = n.unsqueeze(upTo(n, total), {0});
   Value own = n.sub(place, n.unsqueeze(past, {1})); // [batch, total]
   Value last = n.sub(n.toScalar(length), 1.0);
   Value within = n.minimum(n.maximum(own, 0.0), last);
@@ -448,7 +447,7 @@ Value GroupQuery::cached(Value fresh, size_t pastInput) {
 
 /// What is added to scores [batch, heads, length, total].
 Value GroupQuery::bias(Type type) {
-  Value key = window ? n.unsqueeze(keyPlaces, {1, 2}) : upTo(total);
+  Value key = window ? n.unsqueeze(keyPlaces, {1, 2}) : upTo(n, total);
   Value at = n.unsqueeze(positions, {1, 3}); // [batch, 1, length, 1]
   Value looks;
   if (intOr(n, "causal", 1)) {
@@ -472,7 +471,7 @@ Value GroupQuery::fresh(Value x, const QuantizedCache &kind, size_t pastInput) {
   if (!x)
     return {};
   if (n.has(16) || n.dim(q, 0) != 1) {
-    Value row = n.unsqueeze(upTo(length), {0});
+    Value row = n.unsqueeze(upTo(n, length), {0});
     Value isOne = n.compare("lt", row, n.unsqueeze(n.sub(ends, past), {1})); // [batch, length]
     x = n.select(n.unsqueeze(isOne, {2, 3}), x, n.like(x, 0));
   }

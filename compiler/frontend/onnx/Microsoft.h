@@ -28,6 +28,12 @@ std::optional<OperatorSpec> microsoftModel(std::string_view name);
 double realOr(const NodeImport &n, std::string_view name, double fallback);
 int64_t intOr(const NodeImport &n, std::string_view name, int64_t fallback);
 
+/// 0, 1, … as i64, `count` (tensor<1xi64>) of them.
+Value upTo(TensorBuilder &t, Value count);
+
+/// The first `count` (one number of i64) entries of dimension `axis`.
+Value firstEntries(TensorBuilder &t, Value x, int64_t axis, Value count);
+
 /// x · scale / sqrt(mean of squares + epsilon) over dimensions from `axis` on.
 Value simplifiedNorm(TensorBuilder &t, Value x, Value scale, double epsilon, int64_t axis);
 

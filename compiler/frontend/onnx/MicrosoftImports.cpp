@@ -49,6 +49,15 @@ std::optional<OperatorSpec> weir::onnx::microsoftModel(std::string_view name) {
   return std::nullopt;
 }
 
+Value weir::onnx::upTo(TensorBuilder &t, Value count) {
+  return t.op<IotaOp>(count, t.number(0), t.typeAttr(t.b.getI64Type()));
+}
+
+Value weir::onnx::firstEntries(TensorBuilder &t, Value x, int64_t axis, Value count) {
+  return t.op<SliceOp>(x, t.ints({0}), t.reshape(count, {1}), t.ints({1}), t.list({axis}),
+                       t.flag(true));
+}
+
 double weir::onnx::realOr(const NodeImport &n, std::string_view name, double fallback) {
   return n.hasAttr(name) ? n.f(name) : fallback;
 }

@@ -21,10 +21,6 @@ using namespace weir::onnx;
 
 namespace {
 
-Value upTo(NodeImport &n, Value count) {
-  return n.op<IotaOp>(count, n.number(0), n.typeAttr(n.b.getI64Type()));
-}
-
 //===----------------------------------------------------------------------===//
 // NGramHashMapping
 //===----------------------------------------------------------------------===//
