@@ -74,8 +74,6 @@ private:
   /// Of what a slice leaves from 0 up to a size, of more than one element: that size. It is as
   /// long, or shorter and neither 1 nor 0, so that both do not broadcast.
   llvm::DenseMap<Symbol, KnownInteger> prefixes;
-  void notePrefixes(SliceOp slice, const Sizes &from);
-  bool isPrefix(KnownInteger part, KnownInteger whole);
   /// The first size met that counts windows: of a size, moved by a number, at a stride, which is
   /// negative where counts are rounded up.
   llvm::DenseMap<std::tuple<mlir::Value, int64_t, int64_t, int64_t>, KnownInteger> windows;
@@ -108,6 +106,9 @@ private:
   Sizes slide(Op op, mlir::Value image, llvm::ArrayRef<int64_t> kernel, bool roundsUp);
   /// A size is an operand's where all others have it, too, or have 1.
   Sizes broadcast(mlir::Operation *op, int64_t rank);
+  /// Takes in which sizes of a slice of what has sizes `from` are prefixes.
+  void notePrefixes(SliceOp slice, const Sizes &from);
+  bool isPrefix(KnownInteger part, KnownInteger whole);
 };
 
 } // namespace weir

@@ -101,9 +101,9 @@ def WeirLowerPrecisionPass : Pass<"weir-lower-precision", "::mlir::ModuleOp"> {
     stored so, and elementwise operations read it from there. Nodes named in `keep-f32`
     stay as they are, and so do products of two computed operands, softmax,
     normalisation, reductions and all else. For `pairs` both products of an attention that a
-    CPU computes as one kernel are marked (`weir.may_round`), which rounds their operands itself. Where the target multiplies bf16, those whose
-    operands are bf16 that was widened get them, too, without `rounds`: nothing is rounded
-    for them.
+    CPU computes as one kernel are marked (`weir.may_round`), which rounds their operands
+    itself. Where the target multiplies bf16, those whose operands are bf16 that was widened
+    get them, too, without `rounds`: nothing is rounded for them.
     Why here: after constants lie as they will be read, and last: casts must be
     neither folded nor moved any more. Kernels fuse them with what is around.
     Before: constants lie as kernels read them. After: operands of marked products are bf16,

@@ -19,12 +19,12 @@ import numpy as np
 
 def widened(value, kind):
     """Numbers that NumPy has no type for come as their codes: as f32 they are numbers again."""
-    import ml_dtypes
     kind = kind.removeprefix("tensor(").removesuffix(")")
-    if kind == "bfloat16" or kind.startswith("float8"):
-        name = {"bfloat16": "bfloat16"}.get(kind, "float8_" + kind[len("float8"):])
-        return np.asarray(value).view(getattr(ml_dtypes, name)).astype(np.float32)
-    return value
+    if kind != "bfloat16" and not kind.startswith("float8"):
+        return value
+    import ml_dtypes
+    type = getattr(ml_dtypes, kind.replace("float8", "float8_"))
+    return np.asarray(value).view(type).astype(np.float32)
 
 
 def run_ort(model, inputs, values, tags):

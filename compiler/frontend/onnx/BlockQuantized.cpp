@@ -62,20 +62,13 @@ static Value matrixOf(NodeImport &n, ArrayRef<char> bytes, int64_t rows, int64_t
 /// Zero points that lie packed in rows of whole bytes, [N, blocks], as [blocks, N]: bytes where
 /// they are known.
 static Value packedZeros(NodeImport &n, Value given, int64_t rows, int64_t blocks, int64_t bits) {
-  int64_t each = 8 / bits, pitch = llvm::divideCeil(blocks, each);
-  // A byte for each zero point would be read as some of several.
-  auto type = cast<RankedTensorType>(given.getType());
-  if (type.hasStaticShape() && type.getNumElements() != rows * pitch) {
-    (void)n.invalid("expected " + Twine(rows * pitch) + " bytes of zero points, got " +
-                    Twine(type.getNumElements()));
-    return {};
-  }
   Value packed = n.reshape(given, {rows, -1});
   DenseElementsAttr known = elementsOf(given);
   if (!known || known.getElementType().getIntOrFloatBitWidth() != 8) {
     Value zeros = n.slice(unpackBits(n, packed, bits), 1, 0, blocks);
     return n.transpose(n.cast(zeros, n.b.getF32Type()), {1, 0});
   }
+  int64_t each = 8 / bits, pitch = llvm::divideCeil(blocks, each);
   std::vector<char> bytes(blocks * rows);
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t block = 0; block < blocks; ++block) {
@@ -86,11 +79,31 @@ static Value packedZeros(NodeImport &n, Value given, int64_t rows, int64_t block
   return matrixOf(n, bytes, blocks, rows);
 }
 
+bool weir::onnx::hasCount(NodeImport &n, Value given, int64_t count, StringRef what) {
+  auto type = cast<RankedTensorType>(given.getType());
+  if (type.hasStaticShape() && type.getNumElements() != count)
+    (void)n.invalid("expected " + Twine(count) + " " + what + ", got " +
+                    Twine(type.getNumElements()));
+  return !type.hasStaticShape() || type.getNumElements() == count;
+}
+
+bool weir::onnx::hasZeroPoints(NodeImport &n, Value zeros, int64_t rows, int64_t blocks,
+                               int64_t bits) {
+  if (!zeros)
+    return true;
+  // A byte for each zero point would be read as some of several.
+  return n.isFloat(zeros) ? hasCount(n, zeros, rows * blocks, "zero points")
+                          : hasCount(n, zeros, rows * int64_t(llvm::divideCeil(blocks, 8 / bits)),
+                                     "bytes of zero points");
+}
+
 Value weir::onnx::blockWeights(NodeImport &n, const BlockOperands &given, int64_t rows,
                                int64_t columns, int64_t bits, int64_t block) {
   if (!given.numbers || !given.scales)
     return {};
   int64_t blocks = llvm::divideCeil(columns, block);
+  if (!hasZeroPoints(n, given.zeros, rows, blocks, bits))
+    return {};
   Type f32 = n.b.getF32Type();
   Value numbers = n.transpose(n.reshape(given.numbers, {rows, -1}), {1, 0});
   Value scales = n.transpose(n.cast(n.reshape(given.scales, {rows, blocks}), f32), {1, 0});

@@ -27,6 +27,13 @@ struct BlockOperands {
   Value numbers, scales, zeros;
 };
 
+/// Whether `given` has `count` elements, as far as its size is known; reports.
+bool hasCount(NodeImport &n, Value given, int64_t count, llvm::StringRef what);
+
+/// Whether zero points of weights as blockWeights has them, if any, are one for each block;
+/// reports.
+bool hasZeroPoints(NodeImport &n, Value zeros, int64_t rows, int64_t blocks, int64_t bits);
+
 /// Weights of com.microsoft's operators as [columns, rows] of f32: what are columns here are rows
 /// in the operands. Null where `n` has reported.
 Value blockWeights(NodeImport &n, const BlockOperands &given, int64_t rows, int64_t columns,

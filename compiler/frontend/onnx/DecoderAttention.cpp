@@ -284,9 +284,7 @@ bool BlockSparse::operands() {
   n.require(n.reduce(n.op<AndOp>(n.compare("ge", ends, 1.0), n.compare("le", ends, whole)), "all",
                      {0}, false),
             "key_total_sequence_lengths are not from 1 to total_sequence_length");
-  // Of a prompt nothing came before; later all but the new entries did.
-  Value before = n.maximum(n.sub(ends, length), 0.0);
-  past = n.select(n.compare("eq", whole, length), n.like(before, 0), before);
+  past = entriesBefore(n, ends, whole, length);
   positions = n.add(n.unsqueeze(past, {1}), n.unsqueeze(upTo(n, n.sizeOf(q, 1)), {0}));
   if (n.i("do_rotary"))
     rotateByPlaces(n, q, k, positions, 9);

@@ -155,7 +155,6 @@ private:
   bool windowPlaces();
   Value windowed(Value fresh, size_t pastInput, Value &all);
   Value bias(Type type);
-  /// 0, 1, … : as many as `count` (tensor<1xi64>) says.
 
   NodeImport &n;
   Type i64;
@@ -295,7 +294,6 @@ bool GroupQuery::places() {
   length = n.sizeOf(q, 1);
   asked = n.cast(n.reshape(n.in(6), {1}), i64);
   total = n.has(3) ? n.maximum(n.sizeOf(n.in(3), 2), asked) : asked;
-  // Of a prompt nothing came before; later all but the new entries did.
   ends = n.add(n.cast(n.reshape(n.in(5), {-1}), i64), 1.0);
   if (!n.isAsLarge(ends, 0, q, 0, "seqlens_k"))
     return false;
@@ -316,9 +314,7 @@ bool GroupQuery::places() {
         "are longer than total_sequence_length");
     past = n.sub(ends, valid);
   } else {
-    Value before = n.maximum(n.sub(ends, n.toScalar(length)), 0.0);
-    past =
-        n.select(n.compare("eq", n.toScalar(asked), n.toScalar(length)), n.like(before, 0), before);
+    past = entriesBefore(n, ends, n.toScalar(asked), n.toScalar(length));
   }
   Value row = n.unsqueeze(upTo(n, length), {0});
   positions = n.add(n.unsqueeze(past, {1}), row);

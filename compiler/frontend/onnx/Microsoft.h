@@ -34,6 +34,10 @@ Value upTo(TensorBuilder &t, Value count);
 /// The first `count` (one number of i64) entries of dimension `axis`.
 Value firstEntries(TensorBuilder &t, Value x, int64_t axis, Value count);
 
+/// How many entries of a cache come before the first of `length` queries, of sequences that then
+/// have `ends` [batch] entries of `total` at most: none of a prompt, later all but the new ones.
+Value entriesBefore(TensorBuilder &t, Value ends, Value total, Value length);
+
 /// x · scale / sqrt(mean of squares + epsilon) over dimensions from `axis` on.
 Value simplifiedNorm(TensorBuilder &t, Value x, Value scale, double epsilon, int64_t axis);
 

@@ -58,6 +58,11 @@ Value weir::onnx::firstEntries(TensorBuilder &t, Value x, int64_t axis, Value co
                        t.flag(true));
 }
 
+Value weir::onnx::entriesBefore(TensorBuilder &t, Value ends, Value total, Value length) {
+  Value before = t.maximum(t.sub(ends, length), 0.0);
+  return t.select(t.compare("eq", total, length), t.like(before, 0), before);
+}
+
 double weir::onnx::realOr(const NodeImport &n, std::string_view name, double fallback) {
   return n.hasAttr(name) ? n.f(name) : fallback;
 }

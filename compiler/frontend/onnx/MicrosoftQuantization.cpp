@@ -303,6 +303,8 @@ bool isInOrder(NodeImport &n, size_t input, int64_t block) {
 Value scatteredBlocks(NodeImport &n, int64_t rows, int64_t columns, int64_t bits, int64_t block) {
   Type f32 = n.b.getF32Type();
   int64_t blocks = llvm::divideCeil(columns, block);
+  if (n.has(3) && !hasZeroPoints(n, n.in(3), rows, blocks, bits))
+    return {};
   Value group = n.in(4);
   Value q = unpackBits(n, n.reshape(n.in(1), {rows, -1}), bits);
   q = n.transpose(n.cast(n.slice(q, 1, 0, columns), f32), {1, 0});
@@ -315,15 +317,6 @@ Value scatteredBlocks(NodeImport &n, int64_t rows, int64_t columns, int64_t bits
     zeros = n.gather(n.transpose(n.cast(given, f32), {1, 0}), group, 0);
   }
   return n.mul(n.sub(q, zeros), n.gather(scales, group, 0));
-}
-
-/// Whether operand `i` of MatMulNBits has `count` elements, as far as its size is known.
-LogicalResult hasCount(NodeImport &n, unsigned i, int64_t count, StringRef what) {
-  auto type = cast<RankedTensorType>(n.in(i).getType());
-  if (!type.hasStaticShape() || type.getNumElements() == count)
-    return success();
-  return n.invalid("expected " + Twine(count) + " " + what + ", got " +
-                   Twine(type.getNumElements()));
 }
 
 /// A · Bᵀ, where B [N, K] has a scale for every block of a row.
@@ -343,12 +336,8 @@ LogicalResult matMulNBits(NodeImport &n) {
     return failure();
   BlockOperands operands{n.in(1), n.in(2), n.has(3) ? n.in(3) : Value()};
   int64_t blocks = llvm::divideCeil(columns, block), each = 8 / bits;
-  if (failed(hasCount(n, 1, rows * blocks * (block / each), "bytes of weights")) ||
-      failed(hasCount(n, 2, rows * blocks, "scales")) ||
-      (n.has(3) &&
-       (n.isFloat(n.in(3)) ? failed(hasCount(n, 3, rows * blocks, "zero points"))
-                           : failed(hasCount(n, 3, rows * int64_t(llvm::divideCeil(blocks, each)),
-                                             "bytes of zero points")))))
+  if (!hasCount(n, operands.numbers, rows * blocks * (block / each), "bytes of weights") ||
+      !hasCount(n, operands.scales, rows * blocks, "scales"))
     return failure();
   Value weights = !n.has(4) || isInOrder(n, 4, block)
                       ? blockWeights(n, operands, rows, columns, bits, block)
