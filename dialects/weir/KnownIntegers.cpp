@@ -26,7 +26,8 @@ using Elements = SmallVector<KnownInteger>;
 /// shape arithmetic reaches.
 class Follower {
 public:
-  explicit Follower(SizeOfDimension sizeOf) : sizeOf(sizeOf) {}
+  explicit Follower(SizeOfDimension sizeOf, SizeIsPrefix isPrefix = nullptr)
+      : sizeOf(sizeOf), isPrefix(isPrefix) {}
 
   const std::optional<Elements> &follow(Value tensor) {
     auto it = found.find(tensor.getAsOpaquePointer());
@@ -234,13 +235,25 @@ private:
       return std::nullopt;
     Elements result;
     for (int64_t i = 0; i < *count; ++i) {
-      KnownInteger c = at(*condition, i);
+      KnownInteger c = at(*condition, i), x = at(*a, i), y = at(*b, i);
       if (c.value)
-        result.push_back(*c.value ? at(*a, i) : at(*b, i));
+        result.push_back(*c.value ? x : y);
       else
-        result.push_back(at(*a, i) == at(*b, i) ? at(*a, i) : KnownInteger());
+        result.push_back(x == y || isSizeOrPart(select, i, x, y) ? y : KnownInteger());
     }
     return result;
+  }
+
+  /// Whether element `i` of `select` is `whole` either way, as it is of `whole == 1 ? part : whole`
+  /// with a prefix: where `whole` is 1, `part` has no other size. ONNX's Expand asks so.
+  bool isSizeOrPart(SelectOp select, int64_t i, const KnownInteger &part,
+                    const KnownInteger &whole) {
+    auto compare = select.getCondition().getDefiningOp<CompareOp>();
+    if (!isPrefix || !compare || compare.getPredicate() != "eq" || !isPrefix(part, whole))
+      return false;
+    const std::optional<Elements> size = follow(compare.getLhs());
+    const std::optional<Elements> one = follow(compare.getRhs());
+    return size && one && at(*size, i) == whole && at(*one, i).value == 1;
   }
 
   std::optional<Elements> followElementwise(Operation *op) {
@@ -449,6 +462,7 @@ public:
 
 private:
   SizeOfDimension sizeOf;
+  SizeIsPrefix isPrefix;
   const std::optional<Elements> nothing;
   /// Node-based, as references to its values are held while it grows.
   std::map<const void *, std::optional<Elements>> found;
@@ -457,11 +471,11 @@ private:
 
 } // namespace
 
-std::optional<SmallVector<KnownInteger>> weir::followIntegers(Value tensor,
-                                                              SizeOfDimension sizeOf) {
+std::optional<SmallVector<KnownInteger>> weir::followIntegers(Value tensor, SizeOfDimension sizeOf,
+                                                              SizeIsPrefix isPrefix) {
   if (!tensor)
     return std::nullopt;
-  return Follower(sizeOf).follow(tensor);
+  return Follower(sizeOf, isPrefix).follow(tensor);
 }
 
 std::optional<SmallVector<std::optional<int64_t>>> weir::knownIntegers(Value tensor) {

@@ -36,11 +36,15 @@ struct KnownInteger {
 /// all sizes equal to it.
 using SizeOfDimension = llvm::function_ref<KnownInteger(mlir::Value tensor, int64_t dimension)>;
 
+/// Whether a size is another, or shorter than it and neither 1 nor 0, whatever is fed.
+using SizeIsPrefix = llvm::function_ref<bool(const KnownInteger &part, const KnownInteger &whole)>;
+
 /// The elements of `tensor` in row-major order; nothing when not even their
 /// number is known, or when there are more than `maxKnownIntegers`. Without `sizeOf`
-/// every open dimension is a symbol of its own.
+/// every open dimension is a symbol of its own, without `isPrefix` no size is a prefix.
 std::optional<llvm::SmallVector<KnownInteger>> followIntegers(mlir::Value tensor,
-                                                              SizeOfDimension sizeOf = nullptr);
+                                                              SizeOfDimension sizeOf = nullptr,
+                                                              SizeIsPrefix isPrefix = nullptr);
 
 /// The tensor as a constant, when all of its elements are numbers; else null.
 mlir::Attribute knownConstant(mlir::Value tensor);

@@ -38,7 +38,11 @@ KnownInteger SizeOrigins::of(Value tensor, int64_t i) {
 }
 
 std::optional<SizeOrigins::Sizes> SizeOrigins::integers(Value tensor) {
-  return followIntegers(tensor, [this](Value v, int64_t i) { return of(v, i); });
+  return followIntegers(
+      tensor, [this](Value v, int64_t i) { return of(v, i); },
+      [this](const KnownInteger &part, const KnownInteger &whole) {
+        return isPrefix(part, whole);
+      });
 }
 
 bool SizeOrigins::areSizesOf(ArrayRef<KnownInteger> sizes, Value tensor) {
@@ -293,6 +297,8 @@ SizeOrigins::Sizes SizeOrigins::trace(Operation *op, int64_t rank) {
     sizes.append(from.begin() + picked, from.end());
     return sizes;
   }
+  if (auto gather = dyn_cast<GatherElementsOp>(op))
+    return all(gather.getIndices());
   if (auto dot = dyn_cast<DotGeneralOp>(op)) {
     Sizes sizes;
     for (int64_t i : dot.getLhsBatch())

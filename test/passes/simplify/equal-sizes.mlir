@@ -143,3 +143,54 @@ func.func @prefix_of_one(%x: tensor<?x3xf32>, %table: tensor<1x3xf32>) -> tensor
   %0 = weir.broadcast_to %s, %d : (tensor<?x3xf32>, tensor<2xi64>) -> tensor<?x3xf32>
   return %0 : tensor<?x3xf32>
 }
+
+// Entries picked by the first numbers of such a table, as many as a size says, stretched to that size
+// as ONNX's Expand writes it: what is 1 there may stretch, and is the size itself in that case.
+// CHECK-LABEL: func.func @stretched_prefix
+// CHECK: %[[S:.*]] = weir.broadcast_to {{.*}} : (tensor<1x?xi64>, tensor<2xi64>)
+// CHECK-NEXT: weir.add %[[S]]
+// CHECK-NOT: weir.broadcast_to
+// CHECK: return
+func.func @stretched_prefix(%x: tensor<?x?xi64>, %entries: tensor<1x512xi64>, %table: tensor<1x512xi64>) -> tensor<?x?xi64> {
+  %first = weir.constant dense<0> : tensor<1xi64>
+  %one = weir.constant dense<1> : tensor<1xi64>
+  %two = weir.constant dense<2> : tensor<1xi64>
+  %scalar = weir.constant dense<1> : tensor<i64>
+  %d = weir.shape_of %x {index_type = i64} : (tensor<?x?xi64>) -> tensor<2xi64>
+  %b = weir.slice %d, %first, %one, %one {axes = array<i64: 0>, strict = false} : (tensor<2xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<1xi64>
+  %n = weir.slice %d, %one, %two, %one {axes = array<i64: 0>, strict = false} : (tensor<2xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<1xi64>
+  %p = weir.slice %table, %first, %n, %one {axes = array<i64: 1>, strict = false} : (tensor<1x512xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<1x?xi64>
+  %g = weir.gather_elements %entries, %p {axis = 1 : i64, wrap_negative = true} : (tensor<1x512xi64>, tensor<1x?xi64>) -> tensor<1x?xi64>
+  %stretches = weir.compare %n, %scalar {predicate = "eq"} : (tensor<1xi64>, tensor<i64>) -> tensor<1xi1>
+  %own = weir.shape_of %g {index_type = i64} : (tensor<1x?xi64>) -> tensor<2xi64>
+  %ownN = weir.slice %own, %one, %two, %one {axes = array<i64: 0>, strict = false} : (tensor<2xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<1xi64>
+  %to = weir.select %stretches, %ownN, %n : (tensor<1xi1>, tensor<1xi64>, tensor<1xi64>) -> tensor<1xi64>
+  %shape = weir.concat %b, %to {axis = 0 : i64} : (tensor<1xi64>, tensor<1xi64>) -> tensor<2xi64>
+  %e = weir.broadcast_to %g, %shape : (tensor<1x?xi64>, tensor<2xi64>) -> tensor<?x?xi64>
+  %s = weir.add %e, %x : (tensor<?x?xi64>, tensor<?x?xi64>) -> tensor<?x?xi64>
+  %0 = weir.broadcast_to %s, %d : (tensor<?x?xi64>, tensor<2xi64>) -> tensor<?x?xi64>
+  return %0 : tensor<?x?xi64>
+}
+
+// Of what is compared with another number than 1 nothing follows.
+// CHECK-LABEL: func.func @stretched_from_two
+// CHECK: weir.add
+// CHECK: weir.broadcast_to
+func.func @stretched_from_two(%x: tensor<?x3xi64>, %table: tensor<512x3xi64>) -> tensor<?x3xi64> {
+  %first = weir.constant dense<0> : tensor<1xi64>
+  %one = weir.constant dense<1> : tensor<1xi64>
+  %three = weir.constant dense<3> : tensor<1xi64>
+  %scalar = weir.constant dense<2> : tensor<i64>
+  %d = weir.shape_of %x {index_type = i64} : (tensor<?x3xi64>) -> tensor<2xi64>
+  %n = weir.slice %d, %first, %one, %one {axes = array<i64: 0>, strict = false} : (tensor<2xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<1xi64>
+  %p = weir.slice %table, %first, %n, %one {axes = array<i64: 0>, strict = false} : (tensor<512x3xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<?x3xi64>
+  %is = weir.compare %n, %scalar {predicate = "eq"} : (tensor<1xi64>, tensor<i64>) -> tensor<1xi1>
+  %own = weir.shape_of %p {index_type = i64} : (tensor<?x3xi64>) -> tensor<2xi64>
+  %ownN = weir.slice %own, %first, %one, %one {axes = array<i64: 0>, strict = false} : (tensor<2xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<1xi64>
+  %to = weir.select %is, %ownN, %n : (tensor<1xi1>, tensor<1xi64>, tensor<1xi64>) -> tensor<1xi64>
+  %shape = weir.concat %to, %three {axis = 0 : i64} : (tensor<1xi64>, tensor<1xi64>) -> tensor<2xi64>
+  %e = weir.broadcast_to %p, %shape : (tensor<?x3xi64>, tensor<2xi64>) -> tensor<?x3xi64>
+  %s = weir.add %e, %x : (tensor<?x3xi64>, tensor<?x3xi64>) -> tensor<?x3xi64>
+  %0 = weir.broadcast_to %s, %d : (tensor<?x3xi64>, tensor<2xi64>) -> tensor<?x3xi64>
+  return %0 : tensor<?x3xi64>
+}
