@@ -51,6 +51,9 @@ bool driver::checkOptions(const Options &options, DiagnosticSink &sink) {
   if (!options.winograd.empty() && options.winograd != "off" && options.winograd != "2" &&
       options.winograd != "4")
     refuse("--winograd=" + options.winograd, "off, 2 or 4");
+  if (!options.freeze.empty() && options.freeze != "auto" && options.freeze != "all" &&
+      options.freeze != "none")
+    refuse("--freeze=" + options.freeze, "auto, all or none");
   if (!options.memoryLimit.empty() && !parseSize(options.memoryLimit))
     driver::report(sink, "W0112", options.input,
                    "found --memory-limit=" + options.memoryLimit +

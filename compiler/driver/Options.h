@@ -82,6 +82,9 @@ struct Options {
   /// Tiles of convolutions with fewer multiplications: off, 2 or 4 results across; empty: by the
   /// bound of their error.
   std::string winograd;
+  /// Variables that no entry changes are constants: all, none; empty or auto: where no entry
+  /// changes any variable.
+  std::string freeze;
   /// What code is made for, by type of device (DeviceKinds.h); none, or empty: no
   /// such devices.
   std::map<std::string, std::string> deviceTargets;

@@ -65,6 +65,8 @@ void driver::describeTarget(Work &work) {
     module->setAttr(
         winogradAttribute,
         Builder(work.context.get()).getI64IntegerAttr(said == "off" ? 0 : std::stoi(said)));
+  if (const std::string &said = work.options.freeze; said == "all" || said == "none")
+    module->setAttr(freezeAttribute, BoolAttr::get(work.context.get(), said == "all"));
 }
 
 void driver::countOperations(Work &work) {

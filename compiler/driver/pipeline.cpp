@@ -58,6 +58,8 @@ static std::vector<StageText> makeTexts() {
            {"weir-differentiate", "gradients that a function asks for are made "
                                   "of what the file says, before anything "
                                   "rewrites it"},
+           {"weir-freeze-variables", "variables that no entry changes are constants "
+                                     "to all that follows"},
            {"canonicalize", "folds what the file spells out; shape operands "
                             "become constants"},
            {"weir-infer-shapes", "the constants just found settle result types"},

@@ -462,7 +462,7 @@ llvm::Error DescriptorBuilder::build() {
            ? null()
            : module.getOrInsertGlobal("weir_collectives", llvm::Type::getInt8Ty(context)),
        i32(program.stateDevice + 1),
-       i32(0),
+       i32(program.frozenVariables),
        launches(),
        int64Array(entryArenas),
        isAnyOver ? array(overFeed, "weir.over_feed") : null()});

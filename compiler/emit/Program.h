@@ -173,6 +173,7 @@ struct Program {
   int defaultThreads = 0;
   uint64_t hash[2] = {0, 0};
   std::vector<CollectiveInfo> collectives;
+  int frozenVariables = 0; ///< of the model, which are constants
   int stateDevice = -1; ///< where variables are that are no copies; -1: not said
 };
 

@@ -26,6 +26,13 @@ inline constexpr char targetAttribute[] = "weir.target";
 /// Without it those of 4 are where their error's bound allows it.
 inline constexpr char winogradAttribute[] = "weir.winograd";
 
+/// Of modules: whether variables that no entry changes become constants (--freeze); without it
+/// they do where no entry changes any.
+inline constexpr char freezeAttribute[] = "weir.freeze";
+
+/// Of modules: how many variables have become constants.
+inline constexpr char frozenAttribute[] = "weir.frozen_variables";
+
 /// The target of the module that `op` is, or is in; of one that does not say, a target of
 /// which nothing is known.
 TargetAttr targetOf(mlir::Operation *op);

@@ -51,6 +51,8 @@ int32_t refuse(weir_status *status, const char *function, weir_session *session,
         << function << ": found options without size (see WEIR_CHECKPOINT_OPTIONS_INIT)";
     return WEIR_INVALID_ARGUMENT;
   }
+  if (int32_t code = refuseFrozen(session, status))
+    return code;
   *isShared = false;
   if (!session->transport)
     return WEIR_OK;

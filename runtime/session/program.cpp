@@ -42,6 +42,11 @@ int32_t weir::rt::stateDevice(const weir_program_desc *program) {
   return program->size < end ? -1 : program->state_device - 1;
 }
 
+int32_t weir::rt::frozenCount(const weir_program_desc *program) {
+  constexpr size_t end = offsetof(weir_program_desc, frozen_count) + sizeof(int32_t);
+  return program->size < end ? 0 : program->frozen_count;
+}
+
 const weir_launch_desc *weir::rt::launchesOf(const weir_program_desc *program) {
   constexpr size_t end = offsetof(weir_program_desc, launches) + sizeof(void *);
   return program->size < end ? nullptr : program->launches;

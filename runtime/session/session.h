@@ -73,6 +73,8 @@ int64_t acceleratorCount(const weir_program_desc *program);
 int64_t collectiveCount(const weir_program_desc *program);
 /// Where the variables of replicas are that are no copies; -1: there are none.
 int32_t stateDevice(const weir_program_desc *program);
+/// Variables of the model that are constants of the program.
+int32_t frozenCount(const weir_program_desc *program);
 /// What launches compute, by kernel; null: nothing is known.
 const weir_launch_desc *launchesOf(const weir_program_desc *program);
 /// The number of the feed whose memory that fetch may have; -1: none.

@@ -120,6 +120,16 @@ bool chooseWritten(const weir_program_desc *program, HeapList<uint8_t> &written)
 // Taking and writing
 //===----------------------------------------------------------------------===//
 
+int32_t refuseFrozen(const weir_session *session, weir_status *status) {
+  const weir_program_desc *program = session->program;
+  int32_t frozen = program->slot_count ? 0 : frozenCount(program);
+  if (!frozen)
+    return WEIR_OK;
+  StatusText(status, WEIR_FAILED_PRECONDITION)
+      << "program \"" << program->name << "\" has no variables: " << frozen << frozenVariables;
+  return WEIR_FAILED_PRECONDITION;
+}
+
 Snapshot::~Snapshot() {
   for (int64_t i = 0; i < values.size(); ++i)
     releaseValue(values[i]);

@@ -354,8 +354,10 @@ static int32_t findVariable(const weir_session *session, const char *name, weir_
   for (int32_t i = 0; i < program->slot_count; ++i)
     if (strcmp(program->slots[i].name, name) == 0)
       return i;
-  StatusText(status, WEIR_NOT_FOUND)
-      << "program \"" << program->name << "\" has no variable \"" << name << '"';
+  StatusText out(status, WEIR_NOT_FOUND);
+  out << "program \"" << program->name << "\" has no variable \"" << name << '"';
+  if (int32_t frozen = frozenCount(program))
+    out << ": " << frozen << frozenVariables;
   return -1;
 }
 

@@ -201,6 +201,10 @@ void weir::tools::addCodeFlags(FlagParser &parser, Options &options,
                "results across wherever they pay (default: 4 where a bound of the error, from the "
                "filter, allows it, else 2)",
                choice(options.winograd, {"off", "2", "4"}));
+  parser.value("--freeze", "auto|all|none",
+               "variables that no entry changes become constants: all of them, none, or all where "
+               "no entry changes any (default: auto). Constants are not saved, restored or set",
+               choice(options.freeze, {"auto", "all", "none"}));
   parser.value("--tune", "STEPS",
                "times so many other tiles for the program's products and "
                "convolutions on this machine, uses the faster ones and writes them "

@@ -128,6 +128,7 @@ bool SystemProgram::isWholeSignature(const SystemRun &run) {
 
 driver::Options SystemProgram::optionsFor(const std::vector<EntrySpec> &specs) {
   driver::Options options;
+  options.freeze = "none"; // what a program only reads another of the session may change
   options.input = path;
   options.name = "model";
   options.entries = specs;

@@ -17,6 +17,7 @@
 #include "dialects/weir/CalledFunctions.h"
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/Target.h"
 #include "mlir/Conversion/ComplexToLLVM/ComplexToLLVM.h"
 #include "mlir/Conversion/ComplexToStandard/ComplexToStandard.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
@@ -149,6 +150,8 @@ bool isAllZeroBytes(Attribute value) {
 
 void describeSlots(ModuleOp module, StepTables &tables) {
   Program &program = tables.program;
+  if (auto frozen = module->getAttrOfType<IntegerAttr>(frozenAttribute))
+    program.frozenVariables = int(frozen.getInt());
   auto slots = module->getAttrOfType<ArrayAttr>("weir_plan.slots");
   if (!slots)
     return;

@@ -327,7 +327,8 @@ struct weir_program_desc {
   /// One more than the device that alone reads and assigns all variables that are no
   /// copies, in a program of replicas; 0: none.
   int32_t state_device;
-  int32_t reserved2;
+  /// Variables of the model that are constants of the program, as no entry changes them.
+  int32_t frozen_count;
   const weir_launch_desc *launches; ///< by kernel; null: nothing is known
   /// By entry, and then by device: bytes of the arena that the entry's step uses. Null: all.
   const int64_t *entry_arenas;

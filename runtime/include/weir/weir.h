@@ -576,7 +576,8 @@ WEIR_NODISCARD WEIR_API int32_t weir_session_set_variable(weir_session *session,
 /// `PREFIX.index` and `PREFIX.data-00000-of-00001`, under the variables' names. It is there
 /// whole or not at all, also after a crash. One that has the prefix is overwritten. The
 /// prefix's folder is made, those around it are not. A prefix that is empty or ends in `/` is
-/// INVALID_ARGUMENT. `options` may be null.
+/// INVALID_ARGUMENT. FAILED_PRECONDITION: the model's variables are constants of the program, as no
+/// entry changes them (weirc --freeze). `options` may be null.
 WEIR_NODISCARD WEIR_API int32_t weir_session_save(weir_session *session, const char *prefix,
                                                   const weir_checkpoint_options *options,
                                                   weir_status *status);
@@ -589,8 +590,8 @@ WEIR_NODISCARD WEIR_API int32_t weir_session_save_async(weir_session *session, c
                                                         weir_status *status);
 /// Gives all variables the values that a checkpoint has for them: of weir's, or of
 /// TensorFlow's Saver (format V2 or V1) or tf.train.Checkpoint. Runs in progress keep the
-/// values they have read. NOT_FOUND, DATA_LOSS, INVALID_ARGUMENT (another type or shape):
-/// no variable has changed. `options` may be null.
+/// values they have read. NOT_FOUND, DATA_LOSS, INVALID_ARGUMENT (another type or shape),
+/// FAILED_PRECONDITION (as of weir_session_save): no variable has changed. `options` may be null.
 WEIR_NODISCARD WEIR_API int32_t weir_session_restore(weir_session *session, const char *prefix,
                                                      const weir_checkpoint_options *options,
                                                      weir_status *status);

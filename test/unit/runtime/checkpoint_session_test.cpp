@@ -149,6 +149,38 @@ TEST(SessionCheckpoints, SaveAndRestore) {
             WEIR_NOT_FOUND);
 }
 
+TEST(SessionCheckpoints, ConstantsAreNotSaved) {
+  Folder folder;
+  TestProgram frozen;
+  frozen.entry("nothing", {}, {}, {[](weir_context *) { return 0; }});
+  frozen.freeze(2);
+  TestSession session(frozen.get());
+  ASSERT_EQ(session.code, WEIR_OK) << session.message();
+  std::string prefix = folder / "m";
+  const char *why = "program \"test\" has no variables: 2 of the model are constants, as no entry "
+                    "changes them; possible: weirc --freeze=none";
+  EXPECT_EQ(weir_session_save(session, prefix.c_str(), nullptr, &session.status),
+            WEIR_FAILED_PRECONDITION);
+  EXPECT_STREQ(session.status.message, why);
+  EXPECT_FALSE(fs::exists(prefix + ".index"));
+  EXPECT_EQ(weir_session_restore(session, prefix.c_str(), nullptr, &session.status),
+            WEIR_FAILED_PRECONDITION);
+  EXPECT_STREQ(session.status.message, why);
+  weir_tensor value = {};
+  EXPECT_EQ(weir_session_get_variable(session, "w", &value, &session.status), WEIR_NOT_FOUND);
+  EXPECT_STREQ(session.status.message,
+               "program \"test\" has no variable \"w\": 2 of the model are constants, as no entry "
+               "changes them; possible: weirc --freeze=none");
+  // Of a program with variables these alone are saved.
+  TestProgram both;
+  addVariables(both);
+  both.freeze(1);
+  TestSession other(both.get());
+  setNames(other, {"a"});
+  EXPECT_EQ(weir_session_save(other, prefix.c_str(), nullptr, &other.status), WEIR_OK)
+      << other.message();
+}
+
 TEST(SessionCheckpoints, WhatIsDamagedChangesNothing) {
   Folder folder;
   TestProgram program;

@@ -61,6 +61,7 @@ public:
   TestProgram(const TestProgram &) = delete;
 
   void device(const char *name, int64_t arenaBytes) { devices.push_back({name, arenaBytes, 64}); }
+  void freeze(int32_t variables) { desc.frozen_count = variables; }
   void rename(int32_t device, const char *name) { devices[size_t(device)].name = name; }
   /// Replaces device 0's arena.
   void arena(int64_t bytes, int64_t align = 64) {
