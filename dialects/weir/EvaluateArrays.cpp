@@ -91,6 +91,48 @@ double lessEqual(double a, double b) { return a <= b; }
 double greater(double a, double b) { return a > b; }
 double greaterEqual(double a, double b) { return a >= b; }
 
+double bitAnd(double a, double b) { return static_cast<double>(int64_t(a) & int64_t(b)); }
+double bitOr(double a, double b) { return static_cast<double>(int64_t(a) | int64_t(b)); }
+double bitXor(double a, double b) { return static_cast<double>(int64_t(a) ^ int64_t(b)); }
+template <typename T> double bitNot(double a) { return static_cast<double>(T(~T(a))); }
+/// Counts of the width or more leave nothing.
+template <typename T> double shiftLeft(double a, double b) {
+  return b < 0 || b >= 8 * sizeof(T) ? 0 : static_cast<double>(T(uint64_t(int64_t(a)) << int(b)));
+}
+/// Or the sign.
+template <typename T> double shiftRight(double a, double b) {
+  int count = b < 0 || b >= 8 * sizeof(T) ? 63 : int(b);
+  return static_cast<double>(int64_t(a) >> count);
+}
+
+template <typename T> Line bitLineOf(Operation *op) {
+  using Maker = llvm::TypeSwitch<Operation *, Line>;
+  return Maker(op)
+      .Case<AndOp>([](auto) { return binaryLine<bitAnd>; })
+      .template Case<OrOp>([](auto) { return binaryLine<bitOr>; })
+      .template Case<XorOp>([](auto) { return binaryLine<bitXor>; })
+      .template Case<NotOp>([](auto) { return unaryLine<bitNot<T>>; })
+      .template Case<ShlOp>([](auto) { return binaryLine<shiftLeft<T>>; })
+      .template Case<ShrOp>([](auto) { return binaryLine<shiftRight<T>>; })
+      .Default([](auto) { return nullptr; });
+}
+
+/// What moves and masks the bits of integers, as weights of a few bits are unpacked; of up to 32
+/// bits, which a double holds whatever they are.
+Line bitLine(Operation *op, Type element) {
+  bool isUnsigned = element.isUnsignedInteger();
+  switch (element.getIntOrFloatBitWidth()) {
+  case 8:
+    return isUnsigned ? bitLineOf<uint8_t>(op) : bitLineOf<int8_t>(op);
+  case 16:
+    return isUnsigned ? bitLineOf<uint16_t>(op) : bitLineOf<int16_t>(op);
+  case 32:
+    return isUnsigned ? bitLineOf<uint32_t>(op) : bitLineOf<int32_t>(op);
+  default:
+    return nullptr;
+  }
+}
+
 Line compareLine(StringRef predicate) {
   return llvm::StringSwitch<Line>(predicate)
       .Case("eq", binaryLine<equal>)
@@ -136,7 +178,7 @@ Line lineOf(Operation *op) {
                  .Case<ReluOp>([](auto) { return unaryLine<relu>; })
                  .Default([](auto) { return nullptr; });
   if (any || !isFloat)
-    return any;
+    return any ? any : bitLine(op, from);
   return Maker(op)
       .Case<DivOp>([](auto) { return binaryLine<div>; })
       .Case<SqrtOp>([](auto) { return unaryLine<squareRoot>; })

@@ -132,3 +132,38 @@ func.func @overflows() -> tensor<1xi8> {
   %r = weir.add %w, %w : (tensor<1xi8>, tensor<1xi8>) -> tensor<1xi8>
   return %r : tensor<1xi8>
 }
+
+// -----
+
+// Four bits of each byte, as Keras unpacks them: the sign comes by an exclusive or. A shift to the left drops
+// what leaves the byte.
+// CHECK-LABEL: @nibbles
+// CHECK-NOT: weir.shr
+// CHECK: %[[W:.*]] = weir.constant dense<{{\[}}[-8, -1], [1, 7]]> : tensor<2x2xi8>
+// CHECK-NEXT: weir.mul %{{.*}}, %[[W]]
+// CHECK-NOT: weir.shl
+// CHECK: %[[U:.*]] = weir.constant dense<[128, 240]> : tensor<2xui8>
+// CHECK-NEXT: weir.mul %{{.*}}, %[[U]]
+func.func @nibbles(%x: tensor<2x2xi8>, %y: tensor<2xui8>) -> (tensor<2x2xi8>, tensor<2xui8>) {
+  %w = weir.constant dense<[-8, 113]> : tensor<2xi8>
+  %four = weir.constant dense<4> : tensor<i8>
+  %mask = weir.constant dense<15> : tensor<i8>
+  %sign = weir.constant dense<8> : tensor<i8>
+  %column = weir.constant dense<[2, 1]> : tensor<2xi64>
+  %l0 = weir.and %w, %mask : (tensor<2xi8>, tensor<i8>) -> tensor<2xi8>
+  %l1 = weir.xor %l0, %sign : (tensor<2xi8>, tensor<i8>) -> tensor<2xi8>
+  %l = weir.sub %l1, %sign : (tensor<2xi8>, tensor<i8>) -> tensor<2xi8>
+  %h0 = weir.shr %w, %four : (tensor<2xi8>, tensor<i8>) -> tensor<2xi8>
+  %h1 = weir.and %h0, %mask : (tensor<2xi8>, tensor<i8>) -> tensor<2xi8>
+  %h2 = weir.xor %h1, %sign : (tensor<2xi8>, tensor<i8>) -> tensor<2xi8>
+  %h = weir.sub %h2, %sign : (tensor<2xi8>, tensor<i8>) -> tensor<2xi8>
+  %lc = weir.reshape %l, %column : (tensor<2xi8>, tensor<2xi64>) -> tensor<2x1xi8>
+  %hc = weir.reshape %h, %column : (tensor<2xi8>, tensor<2xi64>) -> tensor<2x1xi8>
+  %j = weir.concat %lc, %hc {axis = 1 : i64} : (tensor<2x1xi8>, tensor<2x1xi8>) -> tensor<2x2xi8>
+  %r = weir.mul %x, %j : (tensor<2x2xi8>, tensor<2x2xi8>) -> tensor<2x2xi8>
+  %v = weir.constant dense<[248, 31]> : tensor<2xui8>
+  %by = weir.constant dense<4> : tensor<ui8>
+  %s = weir.shl %v, %by : (tensor<2xui8>, tensor<ui8>) -> tensor<2xui8>
+  %q = weir.mul %y, %s : (tensor<2xui8>, tensor<2xui8>) -> tensor<2xui8>
+  return %r, %q : tensor<2x2xi8>, tensor<2xui8>
+}
