@@ -90,6 +90,8 @@ static std::vector<StageText> makeTexts() {
            {"canonicalize", "drops what copied them"},
            {"weir-fold-constants", "weights that the model computes of constants, "
                                    "before scales move into them"},
+           {"weir-raise-blocks", "weights of a few bits, once the bytes that hold them "
+                                 "are unpacked"},
            {"weir-fold-batch-norm", "batch normalisation is a shift and a scale by "
                                     "now; each constant is one operation, so that "
                                     "uses count"},

@@ -46,6 +46,21 @@ def WeirRaisePicksPass : Pass<"weir-raise-picks", "::mlir::ModuleOp"> {
   let dependentDialects = ["::weir::WeirDialect"];
 }
 
+def WeirRaiseBlocksPass : Pass<"weir-raise-blocks", "::mlir::ModuleOp"> {
+  let summary = "recognises weights of which blocks share a scale";
+  let description = [{
+    What: constant matrices of bytes, less a zero point, by a scale, where a gather gives each
+    row those of its block, become dequantize_blocks where products alone read them: with four
+    bits a number where all fit. Keras writes weights of four bits so.
+    Why here: behind weir-fold-constants, which unpacks what a file holds two to a byte.
+    Before: such weights are bytes. After: products read numbers, scales and zero points as
+    they are stored.
+    What breaks if it moves: before constants are folded, numbers are not known yet; in layout,
+    weir-fold-weights would spread the scales.
+  }];
+  let dependentDialects = ["::weir::WeirDialect"];
+}
+
 def WeirRaiseNormalizationsPass : Pass<"weir-raise-normalizations", "::mlir::ModuleOp"> {
   let summary = "recognises softmax, its logarithm, and layer normalisation";
   let description = [{

@@ -7,7 +7,7 @@
 """Keras 3 models saved by model.export, by tf.saved_model.save, and frozen into a GraphDef."""
 import numpy as np
 import tensorflow as tf
-from keras import layers, models, utils
+from keras import applications, layers, models, utils
 from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 
 
@@ -52,6 +52,22 @@ def upscaling():
         (b, 8, 8, 4)).astype(np.float32)
 
 
+def application():
+    """A network of usual size: filters are worth being arranged ahead of time."""
+    model = applications.MobileNetV3Small((224, 224, 3), weights=None)
+    return model, lambda b, r: r.standard_normal((b, 224, 224, 3)).astype(np.float32)
+
+
+def quantized(kind):
+    def build():
+        given = x = layers.Input((512,), name="x")
+        x = layers.Dense(1024, "relu")(x)
+        model = models.Model(given, layers.Dense(256)(x))
+        model.quantize(kind)
+        return model, lambda b, r: r.standard_normal((b, 512)).astype(np.float32)
+    return build
+
+
 def save(build, way):
     def export(path):
         utils.set_random_seed(3)
@@ -80,6 +96,7 @@ def save(build, way):
 
 
 MODELS = {"images": images, "lstm": sequence(layers.LSTM), "gru": sequence(layers.GRU),
-          "attention": attention, "upscaling": upscaling}
+          "attention": attention, "upscaling": upscaling, "mobilenet_v3_small": application,
+          "weights-int8": quantized("int8"), "weights-int4": quantized("int4")}
 EXPORTS = [(name, way, save(build, way)) for name, build in MODELS.items()
            for way in ("export", "saved_model", "frozen")]
