@@ -54,7 +54,9 @@ def upscaling():
 
 def application():
     """A network of usual size: filters are worth being arranged ahead of time."""
-    model = applications.MobileNetV3Small((224, 224, 3), weights=None)
+    given = layers.Input((224, 224, 3), name="x")
+    model = applications.MobileNetV3Small(input_tensor=given, include_top=False, pooling="avg",
+                                          weights=None)
     return model, lambda b, r: r.standard_normal((b, 224, 224, 3)).astype(np.float32)
 
 
