@@ -54,7 +54,8 @@ Index makeIndex() {
                                                 beamSearchImports(),
                                                 decoderAttentionImports(),
                                                 microsoftTokenImports(),
-                                                packedRowImports()})
+                                                packedRowImports(),
+                                                qonnxImports()})
     for (const OperatorImport &row : family)
       index.emplace(Key(row.domain, row.name), &row);
   return index;

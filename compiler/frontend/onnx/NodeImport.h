@@ -261,6 +261,7 @@ llvm::ArrayRef<OperatorImport> beamSearchImports();
 llvm::ArrayRef<OperatorImport> decoderAttentionImports();
 llvm::ArrayRef<OperatorImport> microsoftTokenImports();
 llvm::ArrayRef<OperatorImport> packedRowImports();
+llvm::ArrayRef<OperatorImport> qonnxImports();
 
 } // namespace weir::onnx
 
