@@ -301,6 +301,10 @@ Value TensorBuilder::widen(Value v) {
   return floating && floating.getWidth() < 32 ? cast(v, b.getF32Type()) : v;
 }
 
+Value TensorBuilder::besideReals(Value v) {
+  return !v || isFloat(v) ? widen(v) : cast(v, b.getF64Type());
+}
+
 Value TensorBuilder::matmul(Value x, Value y, Type accumulator) {
   if (!x || !y)
     return {};

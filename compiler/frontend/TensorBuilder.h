@@ -153,6 +153,9 @@ public:
   /// A value that is reached in every case but has no known origin: converts
   /// narrow floats to f32, and leaves other types. For exact intermediate work.
   Value widen(Value v);
+  /// `v` where a real number is compared with it that its type would round: halves as f32, integers
+  /// as f64.
+  Value besideReals(Value v);
 
   mlir::BoolAttr flag(bool value) { return b.getBoolAttr(value); }
   mlir::IntegerAttr number(int64_t value) { return b.getI64IntegerAttr(value); }

@@ -143,7 +143,7 @@ LogicalResult swiGlu(NodeImport &n) {
 
 LogicalResult thresholdedRelu(NodeImport &n) {
   Value x = n.in(0);
-  return n.result(n.select(n.compare("gt", x, n.f("alpha")), x, n.like(x, 0)));
+  return n.result(n.select(n.compare("gt", n.besideReals(x), n.f("alpha")), x, n.like(x, 0)));
 }
 
 LogicalResult shrink(NodeImport &n) {
@@ -151,7 +151,7 @@ LogicalResult shrink(NodeImport &n) {
   if (!given)
     return failure();
   // Lambda and bias are no integers, though the operand may be one.
-  Value x = n.isFloat(given) ? given : n.cast(given, n.b.getF64Type());
+  Value x = n.besideReals(given);
   double lambda = n.f("lambd"), bias = n.f("bias");
   Value low = n.compare("lt", x, -lambda), high = n.compare("gt", x, lambda);
   Value rest = n.select(high, n.sub(x, bias), n.like(x, 0));

@@ -109,7 +109,7 @@ LogicalResult binarizer(NodeImport &n) {
   Value x = n.in(0);
   if (!x)
     return failure();
-  return n.result(n.cast(n.compare("gt", x, n.f("threshold")), n.element(x)));
+  return n.result(n.cast(n.compare("gt", n.besideReals(x), n.f("threshold")), n.element(x)));
 }
 
 LogicalResult scaler(NodeImport &n) {
