@@ -155,6 +155,7 @@ private:
   bool windowPlaces();
   Value windowed(Value fresh, size_t pastInput, Value &all);
   Value bias(Type type);
+  Value windowBias();
 
   NodeImport &n;
   Type i64;
@@ -191,8 +192,8 @@ bool GroupQuery::options() {
       (void)n.invalid("found a sliding_window_cache without past_key and past_value");
       return false;
     }
-    if (n.has(10) || intOr(n, "qk_output", 0)) {
-      (void)n.unsupported("found an attention_bias or qk_output beside a sliding_window_cache");
+    if (intOr(n, "qk_output", 0)) {
+      (void)n.unsupported("found a qk_output beside a sliding_window_cache");
       return false;
     }
   }
@@ -454,10 +455,28 @@ Value GroupQuery::bias(Type type) {
   }
   if (int64_t width = intOr(n, "local_window_size", -1); width > 0)
     looks = n.op<AndOp>(looks, n.compare("gt", key, n.sub(at, double(width))));
+  if (window && n.has(10))
+    return n.select(looks, n.cast(windowBias(), type), lowest(n, type));
   Value sum = n.select(looks, n.scalar(type, 0), lowest(n, type));
   if (n.has(10))
     sum = n.add(sum, n.cast(n.in(10), type));
   return sum;
+}
+
+/// attention_bias, whose columns are positions from the first on, of the positions that caches of a
+/// window hold and the new ones: the others are not read.
+Value GroupQuery::windowBias() {
+  Value given = n.in(10);
+  if (!n.hasRank(given, 4, "attention_bias") ||
+      !n.isOneOrAsLarge(given, 0, q, 0, "attention_bias and batches") ||
+      !n.isOneOrAsLarge(given, 1, q, 2, "attention_bias and heads") ||
+      !n.isAsLarge(given, 2, q, 1, "attention_bias") ||
+      !n.hasSize(given, 3, asked, "attention_bias"))
+    return {};
+  Value column = n.minimum(keyPlaces, n.maximum(n.sub(n.toScalar(asked), 1.0), 0.0));
+  // Each sequence has its own columns.
+  Value each = n.expandTo(given, n.concat({n.sizeOf(q, 0), n.shapeSlice(given, 1, 4)}, 0));
+  return n.op<GatherOp>(each, column, n.number(3), n.number(1), n.flag(false));
 }
 
 /// New entries as the cache holds them. Where sequences may be shorter than the queries are long,
