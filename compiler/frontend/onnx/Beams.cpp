@@ -21,7 +21,9 @@ std::optional<Beams> Beams::read(NodeImport &n, Value prompts) {
   made.prompts = prompts;
   made.batch = n.sizeOf(prompts, 0);
   made.length = n.sizeOf(prompts, 1);
-  made.most = mostTokens(n, made.length);
+  // ONNX Runtime's limits.
+  constexpr int64_t mostAsked = 4096, mostBeams = 128;
+  made.most = mostTokens(n, made.length, mostAsked);
   for (auto [input, name] : {std::pair(3, "num_beams"), std::pair(4, "num_return_sequences")})
     if (!n.has(input)) {
       (void)n.invalid("found no " + Twine(name));
@@ -45,7 +47,8 @@ std::optional<Beams> Beams::read(NodeImport &n, Value prompts) {
   };
   made.beams = count(3);
   made.returned = count(4);
-  if (!made.beams || !made.returned || !made.most)
+  if (!made.beams || !made.returned || !made.most ||
+      !isAtMost(n, made.beams, mostBeams, "num_beams"))
     return std::nullopt;
   n.require(n.toScalar(n.op<AndOp>(n.compare("ge", made.returned, 1.0),
                                    n.compare("le", made.returned, made.beams))),

@@ -44,8 +44,27 @@ ScoreRules::ScoreRules(NodeImport &n, Inputs inputs) : n(n) {
   isRight = repeats <= mostRepeats;
 }
 
+bool ScoreRules::knowsTimes(Value scores) {
+  int64_t first = n.i("beginning_timestamp_token_id"), vocabulary = n.dim(scores, 1);
+  bool isOpen = ShapedType::isDynamic(vocabulary);
+  bool isNone = first < 1 || (!isOpen && first >= vocabulary);
+  if (isNone && n.knownInts(11)) {
+    (void)n.invalid("expected beginning_timestamp_token_id to be a token above 0 of the " +
+                    sizeText(vocabulary) + " that there are, got " + Twine(first));
+    return false;
+  }
+  // A logits_processor that is fed may not ask for times.
+  Value isRight = n.logicalNot(hasTimestamps);
+  if (!isNone)
+    isRight =
+        n.op<OrOp>(isRight, n.compare("gt", n.toScalar(n.sizeOf(scores, 1)), n.intScalar(first)));
+  if (isNone || isOpen)
+    n.require(isRight, "beginning_timestamp_token_id is no token of the vocabulary above 0");
+  return true;
+}
+
 bool ScoreRules::fits(Value scores, Value prompts) {
-  if (!isRight)
+  if (!isRight || (hasTimestamps && !knowsTimes(scores)))
     return false;
   if (vocabMask && !n.hasOneEach(vocabMask, scores, 1, "vocab_mask"))
     return false;
@@ -56,13 +75,22 @@ bool ScoreRules::fits(Value scores, Value prompts) {
 
 /// Tokens that are there are less likely to come again.
 Value ScoreRules::penalized(Value scores, Value sequences, Value length) {
-  Type i64 = n.b.getI64Type();
+  Type i64 = n.b.getI64Type(), i32 = n.b.getI32Type();
   Value place = n.op<IotaOp>(n.sizeOf(sequences, 1), n.number(0), n.typeAttr(i64));
-  Value first = n.slice(sequences, 1, 0, 1); // twice the same changes nothing
-  Value tokens = n.select(n.compare("lt", place, length), sequences, first);
-  Value old = n.op<GatherElementsOp>(scores, tokens, n.number(1), n.flag(false));
-  Value less = n.select(n.compare("lt", old, 0.0), n.mul(old, penalty), n.div(old, penalty));
-  return n.op<ScatterElementsOp>(scores, tokens, less, n.number(1), n.text("none"), n.flag(false));
+  Value counts = n.op<AndOp>(n.compare("lt", place, length), hasScore(scores, sequences));
+  Value tokens = n.select(counts, sequences, n.like(sequences, 0));
+  Value none = n.expandTo(n.scalar(i32, 0), n.shapeOf(scores));
+  Value isThere = n.op<ScatterElementsOp>(none, tokens, n.cast(counts, i32), n.number(1),
+                                          n.text("max"), n.flag(false));
+  Value less =
+      n.select(n.compare("lt", scores, 0.0), n.mul(scores, penalty), n.div(scores, penalty));
+  return n.select(n.compare("ne", isThere, 0.0), less, scores);
+}
+
+/// Prompts may have tokens behind the vocabulary that is chosen from.
+Value ScoreRules::hasScore(Value scores, Value tokens) {
+  Value vocabulary = n.cast(n.toScalar(n.sizeOf(scores, 1)), n.element(tokens));
+  return n.op<AndOp>(n.compare("ge", tokens, 0.0), n.compare("lt", tokens, vocabulary));
 }
 
 /// Forbids what would end the same `repeats` tokens a second time.
@@ -83,6 +111,7 @@ Value ScoreRules::withoutRepeats(Value scores, Value sequences, Value length) {
         n.op<AndOp>(same, n.compare("eq", tokensAt(k), n.gather(sequences, n.reshape(at, {1}), 1)));
   }
   Value last = tokensAt(repeats - 1);
+  same = n.op<AndOp>(same, hasScore(scores, last));
   Value tokens = n.select(same, last, n.like(last, 0));
   Value all = n.expandTo(least, n.shapeOf(tokens));
   Value limits = n.select(same, all, n.like(least, std::numeric_limits<double>::infinity()));
@@ -235,8 +264,18 @@ Value weir::onnx::lastScores(NodeImport &n, const Graph &graph, Value logits) {
   if (ShapedType::isDynamic(n.dim(last, 1)) && vocabulary > 0)
     last = n.reshapeTo(last, n.concat({n.sizeOf(last, 0), n.ints({vocabulary})}, 0));
   // Behind the vocabulary come scores that only fill the product's columns.
-  int64_t asked = n.i("vocab_size");
-  return asked > 0 && asked != n.dim(last, 1) ? firstEntries(n, last, 1, n.intScalar(asked)) : last;
+  int64_t asked = n.i("vocab_size"), given = n.dim(last, 1);
+  if (asked <= 0 || asked == given)
+    return last;
+  constexpr StringLiteral tooFew = "fewer scores than vocab_size";
+  if (ShapedType::isDynamic(given)) {
+    n.require(n.compare("ge", n.toScalar(n.sizeOf(last, 1)), double(asked)),
+              ("the decoder gives " + tooFew).str());
+  } else if (asked > given) {
+    (void)n.invalid("found " + tooFew + ", " + Twine(given) + " for " + Twine(asked));
+    return {};
+  }
+  return firstEntries(n, last, 1, n.intScalar(asked));
 }
 
 FailureOr<Values> GptDecoder::call(NodeImport &n, Value ids, Value positions, Value mask,
@@ -307,9 +346,23 @@ Value weir::onnx::lengthened(NodeImport &n, Value x, Value most, double filler) 
   return n.concat({x, n.expandTo(n.like(x, filler), n.concat({n.sizeOf(x, 0), missing}, 0))}, 1);
 }
 
-Value weir::onnx::mostTokens(NodeImport &n, Value length) {
+bool weir::onnx::isAtMost(NodeImport &n, Value value, int64_t limit, StringRef name) {
+  if (!value)
+    return false;
+  if (auto known = constantIntegers(value); known && known->size() == 1) {
+    if (known->front() > limit)
+      (void)n.unsupported("expected " + name + " of at most " + Twine(limit) + ", got " +
+                          Twine(known->front()));
+    return known->front() <= limit;
+  }
+  n.require(n.compare("le", n.toScalar(value), double(limit)),
+            (name + " is above " + Twine(limit)).str());
+  return true;
+}
+
+Value weir::onnx::mostTokens(NodeImport &n, Value length, int64_t limit) {
   Value most = scalarInput(n, 1);
-  if (!most)
+  if (!isAtMost(n, most, limit, "max_length"))
     return {};
   n.require(n.compare("gt", n.toScalar(length), 0.0), "the search begins with no token");
   n.require(n.compare("gt", most, n.toScalar(length)),

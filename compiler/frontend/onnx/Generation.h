@@ -47,6 +47,10 @@ private:
   Value penalized(Value scores, Value sequences, Value length);
   Value withoutRepeats(Value scores, Value sequences, Value length);
   Value masked(Value scores, Value mask);
+  /// Which of `tokens` are of the vocabulary.
+  Value hasScore(Value scores, Value tokens);
+  /// Whether Whisper's first timestamp is a token; reports.
+  bool knowsTimes(Value scores);
   Value withTimestamps(Value scores, Value sequences, Value length);
 
   NodeImport &n;
@@ -95,8 +99,13 @@ Value withTokens(NodeImport &n, Value sequences, Value tokens, Value at);
 /// `x` [rows, length] made `most` (tensor<1xi64>) long by `filler`.
 Value lengthened(NodeImport &n, Value x, Value most, double filler);
 
-/// Input 1, max_length, tensor<1xi64>; a run whose prompt is as long as that ends.
-Value mostTokens(NodeImport &n, Value length);
+/// Input 1, max_length, tensor<1xi64>; a run whose prompt is as long as that, or for which it is
+/// above `limit`, ends: memory for so many tokens a sequence is taken before any is chosen.
+Value mostTokens(NodeImport &n, Value length, int64_t limit);
+
+/// Has the run end where `value` (one number of i64), which is fed or known, is above `limit`;
+/// whether it is not known to be; reports.
+bool isAtMost(NodeImport &n, Value value, int64_t limit, llvm::StringRef name);
 
 /// Of logits [rows, length, vocabulary], output 0 of `graph`, those of the last place, in f32 or
 /// wider, and of those the first `vocab_size` where that is fewer.

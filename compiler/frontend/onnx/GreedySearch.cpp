@@ -175,7 +175,8 @@ LogicalResult OneSequence::run() {
   ScoreRules rules(n, {2, 3, 4, 5});
   if (draws && n.f("temperature") > 0 && n.f("temperature") != 1)
     rules.temperature = n.scalar(n.b.getF32Type(), n.f("temperature"));
-  Value most = mostTokens(n, prompt->length);
+  constexpr int64_t mostAsked = 1 << 20;
+  Value most = mostTokens(n, prompt->length, mostAsked);
   FailureOr<Values> made = first->call(n, prompt->ids, prompt->positions, prompt->mask,
                                        first->empty(n, n.sizeOf(prompt->ids, 0)));
   if (failed(made) || !most || !rules.fits(made->front(), prompt->ids))

@@ -1,0 +1,2 @@
+B
+max_lengthJÿÿÿ
