@@ -40,6 +40,14 @@ static std::pair<Value, Value> openPads(NodeImport &n, Value in, int64_t stride,
   return isUpper ? std::pair(half, rest) : std::pair(rest, half);
 }
 
+/// Whether nothing is cut off: the standard's inference refuses negative pads of windows; reports.
+static bool areBorders(NodeImport &n, ArrayRef<int64_t> pads) {
+  const int64_t *cut = llvm::find_if(pads, [](int64_t pad) { return pad < 0; });
+  if (cut != pads.end())
+    (void)n.invalid("expected pads of at least 0, got " + Twine(*cut));
+  return cut == pads.end();
+}
+
 std::optional<Window> weir::onnx::window(NodeImport &n, Value x, SmallVector<int64_t> size,
                                          Value *border, Value filter) {
   Window w;
@@ -68,6 +76,8 @@ std::optional<Window> weir::onnx::window(NodeImport &n, Value x, SmallVector<int
                     Twine(n.rank(x) - 2) + " spatial dimensions");
     return std::nullopt;
   }
+  if (!areBorders(n, pads))
+    return std::nullopt;
   std::string_view autoPad = n.s("auto_pad");
   for (int64_t i = 0; i < spatial; ++i) {
     int64_t before = pads[i], after = pads[spatial + i];
@@ -303,6 +313,8 @@ Value transposedConvolution(NodeImport &n, std::optional<SmallVector<int64_t>> e
 }
 
 LogicalResult convTranspose(NodeImport &n) {
+  if (!areBorders(n, n.is("pads").value_or(SmallVector<int64_t>())))
+    return failure();
   Value y = transposedConvolution(n, n.is("pads"));
   return n.result(n.has(2) ? withBias(n, y, n.in(2)) : y);
 }

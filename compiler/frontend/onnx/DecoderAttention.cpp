@@ -82,10 +82,8 @@ bool OneToken::fits(Value cache) {
 }
 
 bool OneToken::operands() {
-  if (!n.isStep(heads)) {
-    (void)n.invalid("expected num_heads of at least 1, got " + Twine(heads));
+  if (!n.isCount("num_heads", heads))
     return false;
-  }
   if (!n.has(1) || !n.has(2)) {
     (void)n.unsupported("expected query, key and value as three inputs, got one that holds all");
     return false;

@@ -164,8 +164,10 @@ Value apart(NodeImport &n, Value x) {
     return {};
   Value streams = n.widen(x);
   if (count != 0) {
-    if (!n.isStep(count) || rank < 1) {
-      (void)n.invalid("expected rows of a number of branches, got rank " + Twine(rank));
+    if (!n.isCount("num_branches", count))
+      return {};
+    if (rank < 1) {
+      (void)n.invalid("expected rows of branches, got a scalar");
       return {};
     }
     if (!n.isMultiple(x, rank - 1, count, "branches"))

@@ -319,6 +319,21 @@ Value scatteredBlocks(NodeImport &n, int64_t rows, int64_t columns, int64_t bits
   return n.mul(n.sub(q, zeros), n.gather(scales, group, 0));
 }
 
+/// Whether bytes are of numbers of 2, 4 or 8 bits, and blocks of `block` numbers of whole bytes;
+/// reports.
+bool isWhole(NodeImport &n, int64_t bits, int64_t block) {
+  if (bits != 2 && bits != 4 && bits != 8) {
+    (void)n.unsupported("expected 2, 4 or 8 bits, got " + Twine(bits));
+    return false;
+  }
+  if (!n.isCount("block_size", block))
+    return false;
+  if (block % (8 / bits))
+    (void)n.invalid("expected a block_size that is a multiple of " + Twine(8 / bits) + ", got " +
+                    Twine(block));
+  return block % (8 / bits) == 0;
+}
+
 /// A · Bᵀ, where B [N, K] has a scale for every block of a row.
 LogicalResult matMulNBits(NodeImport &n) {
   int64_t rows = n.i("N"), columns = n.i("K"), block = n.i("block_size");
@@ -328,10 +343,8 @@ LogicalResult matMulNBits(NodeImport &n) {
     return failure();
   if (intOr(n, "weight_prepacked", 0))
     return n.unsupported("expected weight_prepacked to be 0, got weights packed for one kernel");
-  if ((bits != 2 && bits != 4 && bits != 8) || !n.isStep(block) || !n.isStep(rows) ||
-      !n.isStep(columns) || block % (8 / bits))
-    return n.unsupported("expected 2, 4 or 8 bits, got " + Twine(bits) + " bits in blocks of " +
-                         Twine(block));
+  if (!n.isCount("N", rows) || !n.isCount("K", columns) || !isWhole(n, bits, block))
+    return failure();
   if (n.has(3) && !n.in(3))
     return failure();
   BlockOperands operands{n.in(1), n.in(2), n.has(3) ? n.in(3) : Value()};
@@ -358,13 +371,17 @@ LogicalResult matMulBnb4(NodeImport &n) {
   Value a = n.in(0), b = n.in(1), largest = n.in(2);
   if (!a || !b || !largest)
     return failure();
-  // Their product fits where both are.
-  bool fits = n.isStep(rows) && n.isStep(columns);
-  int64_t count = fits ? rows * columns : 0;
-  if (intOr(n, "transB", 1) != 1 || n.i("training_mode") || block < 1 || !fits || count % 2 ||
-      count % block)
-    return n.unsupported("found transB 0, training_mode, or blocks that do not "
-                         "divide the weights");
+  if (!n.isCount("N", rows) || !n.isCount("K", columns) || !n.isCount("block_size", block))
+    return failure();
+  if (intOr(n, "transB", 1) != 1 || n.i("training_mode"))
+    return n.unsupported("expected transB to be 1 and training_mode 0, got another value");
+  int64_t count = rows * columns; // fits, for both are below 2^31
+  if (count % 2 || count % block)
+    return n.unsupported("expected an even number of weights that blocks of " + Twine(block) +
+                         " divide, got " + Twine(count));
+  if (!hasCount(n, b, count / 2, "bytes of weights") ||
+      !hasCount(n, largest, count / block, "magnitudes"))
+    return failure();
   // Four-bit floats of one sign, two exponent and one mantissa bit over 12, and
   // quantiles of the normal distribution (Dettmers et al., "QLoRA", 2023).
   static const double floats[] = {
@@ -411,7 +428,9 @@ LogicalResult gatherBlockQuantized(NodeImport &n) {
   std::optional<int64_t> blocked = n.axis(intOr(n, "quantize_axis", 1), rank);
   if (!gathered || !blocked)
     return failure();
-  if (*gathered != 0 || *blocked != rank - 1 || rank < 2 || block < 1)
+  if (!isWhole(n, bits, block))
+    return failure();
+  if (*gathered != 0 || *blocked != rank - 1 || rank < 2)
     return n.unsupported(
         "expected the first axis to gather and the last to quantize, got gather_axis " +
         Twine(*gathered) + " and quantize_axis " + Twine(*blocked));

@@ -49,16 +49,17 @@ bool NGramHash::operands() {
   if (!n.hasRank(ids, 2, "input_ids"))
     return false;
   constexpr int64_t most = 1024;
-  if (orders < 2 || heads < 1 || orders > most || heads > most) {
-    (void)n.invalid("expected a max_ngram_size of at least 2 and an n_head_per_ngram of at least "
-                    "1, got " +
-                    Twine(orders) + " and " + Twine(heads));
+  if (!n.isCount("max_ngram_size", orders, most) || !n.isCount("n_head_per_ngram", heads, most))
+    return false;
+  if (orders < 2) {
+    (void)n.invalid("expected a max_ngram_size of at least 2, got " + Twine(orders));
     return false;
   }
   int64_t known = n.dim(n.in(1), 0);
   if (!n.hasRank(n.in(1), 1, "multipliers") ||
       !n.hasEntries(n.in(2), (orders - 1) * heads, "vocab_sizes") ||
       (n.has(4) && !n.hasEntries(n.in(4), (orders - 1) * heads, "head_offsets")) ||
+      (n.has(5) && !n.hasRank(n.in(5), 0, "eos_token_id")) ||
       (n.has(6) && !n.isSameShape(n.in(6), ids, "segment_ids")))
     return false;
   if (!ShapedType::isDynamic(known) && known < orders) {
@@ -68,7 +69,7 @@ bool NGramHash::operands() {
   }
   n.require(n.reduce(n.compare("gt", n.in(2), 0.0), "all", {0}, false),
             "vocab_sizes are not above 0");
-  missing = n.has(5) ? n.toScalar(n.in(5)) : n.like(ids, double(n.i("pad_id")));
+  missing = n.has(5) ? n.in(5) : n.like(ids, double(n.i("pad_id")));
   Value before;
   if (n.has(3)) {
     before = n.in(3);
@@ -160,9 +161,10 @@ LogicalResult packedConv(NodeImport &n) {
                      Twine(capacity));
   if (n.wants(2) && capacity == 0)
     return n.invalid("found a state_update of a state_update_capacity that is 0");
-  if (ShapedType::isDynamic(taps) || taps < 1 || !n.isStep(dilation))
-    return n.unsupported("expected a known number of taps and a dilation of at least 1, got " +
-                         sizeText(taps) + " and " + Twine(dilation));
+  if (!n.isCount("dilation", dilation))
+    return failure();
+  if (ShapedType::isDynamic(taps) || taps < 1)
+    return n.unsupported("expected a known number of taps of at least 1, got " + sizeText(taps));
   constexpr int64_t most = 256; // each is operations of its own
   if (taps > most)
     return n.unsupported("expected " + Twine(most) + " taps at most, got " + Twine(taps));
@@ -250,9 +252,16 @@ LogicalResult maskedMaxPool(NodeImport &n) {
     return spatial < 1 || spatial > 3
                ? n.unsupported("expected 1 to 3 spatial dimensions, got " + Twine(spatial))
                : failure();
-  for (int64_t axis : {0, 1})
-    if (!n.hasSize(mask, axis, 1, "mask"))
-      return failure();
+  // Of several masks ONNX Runtime reads the first ones, from an element on that has nothing to do
+  // with the image's number.
+  constexpr StringLiteral oneMask = "expected one mask for all images and channels, [1, 1, ...]";
+  for (int64_t axis : {0, 1}) {
+    int64_t count = n.dim(mask, axis);
+    if (ShapedType::isDynamic(count))
+      n.require(n.compare("eq", n.toScalar(n.sizeOf(mask, axis)), 1.0), oneMask, unimplemented);
+    else if (count != 1)
+      return n.unsupported(oneMask + ", got " + Twine(count) + " of dimension " + Twine(axis));
+  }
   for (int64_t axis = 2; axis < rank; ++axis)
     if (!n.isAsLarge(mask, axis, x, axis, "mask"))
       return failure();

@@ -233,6 +233,13 @@ void NodeImport::require(Value condition, StringRef text, int64_t code) {
                      number(code), ValueRange());
 }
 
+bool NodeImport::isCount(StringRef name, int64_t value, int64_t most) {
+  bool fits = value >= 1 && value <= most;
+  if (!fits)
+    (void)invalid("expected " + name + " from 1 to " + Twine(most) + ", got " + Twine(value));
+  return fits;
+}
+
 bool NodeImport::isMultiple(Value x, int64_t axis, int64_t divisor, StringRef parts) {
   int64_t size = dim(x, axis);
   if (!x || divisor < 1 || (!ShapedType::isDynamic(size) && size % divisor)) {

@@ -139,6 +139,9 @@ public:
   /// Ends a run in which `condition` (tensor<i1>) does not hold, with `code` and `text`:
   /// INVALID_ARGUMENT, or UNIMPLEMENTED where the operands are right, but not compiled for.
   void require(Value condition, llvm::StringRef text, int64_t code = invalidArgument);
+  /// Whether `value`, what the node says of `name`, is from 1 to `most`, so that arithmetic on
+  /// sizes bears it; reports.
+  bool isCount(llvm::StringRef name, int64_t value, int64_t most = (int64_t(1) << 31) - 1);
   /// Whether dimension `axis` of `x` is a multiple of `divisor`; reports where it
   /// is none, and has the run refuse it where it is open. `parts` says what of.
   bool isMultiple(Value x, int64_t axis, int64_t divisor, llvm::StringRef parts);

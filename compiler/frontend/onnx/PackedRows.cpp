@@ -140,7 +140,9 @@ LogicalResult gatherPacked(NodeImport &n) {
     return n.unsupported("expected a packed_type of F32, F16, BF16, Q4_0, Q5_0, Q8_0, Q5_K or "
                          "Q6_K, got number " +
                          Twine(id));
-  if (columns < 1 || columns % format->numbers || !n.isStep(columns))
+  if (!n.isCount("K", columns))
+    return failure();
+  if (columns % format->numbers)
     return n.invalid("expected K to be a multiple of " + Twine(format->numbers) + ", got " +
                      Twine(columns));
   int64_t blocks = columns / format->numbers;

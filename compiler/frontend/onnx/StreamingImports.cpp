@@ -80,10 +80,8 @@ bool CausalConv::attributes() {
     return false;
   channelsLast = intOr(n, "channels_last", 0) != 0;
   dilation = intOr(n, "dilation", 1);
-  if (!n.isStep(dilation)) {
-    (void)n.invalid("expected a dilation of at least 1, got " + Twine(dilation));
+  if (!n.isCount("dilation", dilation))
     return false;
-  }
   if (int64_t dims = intOr(n, "ndim", 1); dims != 1) {
     (void)n.unsupported("expected an ndim of 1, got " + Twine(dims));
     return false;
