@@ -54,6 +54,12 @@ bool Attention::operands() {
     (void)n.invalid("found operands that are not of rank 3 or 4");
     return false;
   }
+  // Products stretch what is one; here nothing is.
+  for (int64_t axis : {1, 2})
+    if (!n.isAsLarge(v, axis, k, axis, axis == 1 ? "heads of keys and values" : "keys and values"))
+      return false;
+  if (!n.isAsLarge(k, 0, q, 0, "batches") || !n.isAsLarge(v, 0, q, 0, "batches"))
+    return false;
   length = n.sizeOf(q, 2);
   keys = n.sizeOf(k, 2);
   return true;
@@ -206,9 +212,11 @@ LogicalResult rotaryEmbedding(NodeImport &n) {
   // [batch, length, heads, size], or [batch, heads, length, size] as it comes.
   bool flat = n.rank(x) == 3;
   Value y = flat ? separateHeads(n, x, n.i("num_heads")) : x;
+  if (!n.isSameShape(sines, cosines, "sines and cosines"))
+    return failure();
   if (n.has(3)) {
-    cosines = n.gather(cosines, n.in(3), 0);
-    sines = n.gather(sines, n.in(3), 0);
+    cosines = linesAt(n, cosines, n.in(3));
+    sines = linesAt(n, sines, n.in(3));
   }
   // Angles may be of all entries of the batch; entries are not of all angles.
   if (n.rank(cosines) == 3 && n.rank(sines) == 3)

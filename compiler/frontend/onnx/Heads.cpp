@@ -104,6 +104,8 @@ Value weir::onnx::rotateHeads(NodeImport &n, Value x, Value cosines, Value sines
   }
   // Heads whose size the run finds are as wide as said, or refused.
   if (ShapedType::isDynamic(size) && isAll && !isOpen) {
+    if (!n.hasSize(x, 3, rotated, "heads"))
+      return {};
     x = n.reshapeTo(x, n.concat({n.shapeSlice(x, 0, 3), n.ints({rotated})}, 0));
     size = rotated;
   }
@@ -156,8 +158,16 @@ Value weir::onnx::rotateHeads(NodeImport &n, Value x, Value cosines, Value sines
   return !isWhole ? n.concat({turned, rest}, 3) : turned;
 }
 
+Value weir::onnx::linesAt(NodeImport &n, Value cache, Value positions) {
+  return n.op<GatherOp>(cache, positions, n.number(0), n.number(0), n.flag(false));
+}
+
 void weir::onnx::rotateByPlaces(NodeImport &n, Value &q, Value &k, Value at, size_t cache) {
-  Value cosines = n.gather(n.in(cache), at, 0), sines = n.gather(n.in(cache + 1), at, 0);
+  if (!n.isSameShape(n.in(cache + 1), n.in(cache), "sines and cosines")) {
+    q = k = {};
+    return;
+  }
+  Value cosines = linesAt(n, n.in(cache), at), sines = linesAt(n, n.in(cache + 1), at);
   int64_t half = n.dim(cosines, 2);
   int64_t rotated = ShapedType::isDynamic(half) ? 0 : 2 * half;
   bool interleaved = n.i("rotary_interleaved") != 0;

@@ -43,6 +43,9 @@ Value overRootOfSize(NodeImport &n, Value x, Value q);
 Value rotateHeads(NodeImport &n, Value x, Value cosines, Value sines, int64_t rotated,
                   bool interleaved, int64_t headsAt = 2);
 
+/// Lines of a cache at positions, none of which counts from its end.
+Value linesAt(NodeImport &n, Value cache, Value positions);
+
 /// Rotates queries and keys as do_rotary of com.microsoft's attentions says: by the angles at
 /// places `at`, [batch or 1, length], of the node's inputs `cache` (cosines) and `cache + 1`
 /// (sines), [places, half], which may be for less than a head.

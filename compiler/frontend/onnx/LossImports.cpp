@@ -99,7 +99,7 @@ private:
   std::vector<std::string> inputs;
   std::string output;
   bool explicitOutput = false;
-  int64_t ellipsis = 0;
+  std::optional<int64_t> ellipsis; ///< how many dimensions it stands for
 };
 
 bool Einsum::parse(std::string_view equation) {
@@ -126,10 +126,17 @@ bool Einsum::expand(std::string &labels, int64_t rank) {
   size_t dots = labels.find("...");
   if (dots == std::string::npos)
     return rank < 0 || static_cast<int64_t>(labels.size()) == rank;
-  int64_t count = rank < 0 ? ellipsis : rank - static_cast<int64_t>(labels.size() - 3);
+  int64_t count = rank < 0 ? ellipsis.value_or(0) : rank - static_cast<int64_t>(labels.size() - 3);
   if (count < 0 || count > 30)
     return false;
-  ellipsis = std::max(ellipsis, count);
+  // Everywhere it stands for as many.
+  if (rank >= 0 && ellipsis.value_or(count) != count) {
+    (void)n.invalid(
+        "expected an ellipsis that stands for as many dimensions of each operand, got " +
+        Twine(*ellipsis) + " and " + Twine(count));
+    return false;
+  }
+  ellipsis = count;
   std::string names;
   for (int64_t i = count; i > 0; --i)
     names += static_cast<char>(i);
@@ -365,7 +372,7 @@ LogicalResult Einsum::run() {
       if (label > 30 && llvm::count(all, label) == 1)
         once += label;
     llvm::sort(once);
-    for (int64_t i = ellipsis; i > 0; --i)
+    for (int64_t i = ellipsis.value_or(0); i > 0; --i)
       output += static_cast<char>(i);
     output += once;
   }

@@ -253,11 +253,6 @@ Value rotaryHeads(NodeImport &n, Value x, Value cosines) {
   return n.reshapeTo(x, n.concat({n.shapeSlice(x, 0, 2), heads, width}, 0));
 }
 
-/// Lines of a cache at positions, none of which counts from its end.
-Value linesAt(NodeImport &n, Value cache, Value positions) {
-  return n.op<GatherOp>(cache, positions, n.number(0), n.number(0), n.flag(false));
-}
-
 /// Heads `y` of the input `x`, turned by angles of [batch or 1, length, half].
 LogicalResult rotate(NodeImport &n, Value x, Value y, Value cosines, Value sines) {
   bool flat = n.rank(x) == 3;
@@ -276,7 +271,7 @@ LogicalResult rotaryEmbedding(NodeImport &n) {
     return n.unsupported("expected is_packed_batching to be 0, got another value");
   int64_t lengthAt = n.rank(x) == 3 ? 1 : 2;
   Value y = rotaryHeads(n, x, cosines);
-  if (!y)
+  if (!y || !n.isSameShape(sines, cosines, "sines and cosines"))
     return failure();
   Type i64 = n.b.getI64Type();
   positions = n.cast(positions, i64);

@@ -118,9 +118,12 @@ template <int64_t spatial> static LogicalResult conv(NodeImport &n) {
   auto window = filterWindow(n, filter, spatial);
   if (!windows || !window)
     return failure();
-  // Filters of no result are none that TensorFlow looks at.
+  // Filters of no result are none that TensorFlow's Conv2D looks at; its other convolutions do.
   int64_t outputs = n.dim(filter, spatial + 1);
-  if (ShapedType::isDynamic(outputs)) {
+  if (spatial == 3 || n.node.op == "Conv") {
+    if (failed(requireElements(n, filter, "filters")))
+      return failure();
+  } else if (ShapedType::isDynamic(outputs)) {
     Value hasSome = n.compare("gt", n.sizeProduct(filter, 0, spatial + 2), 0);
     require(n, n.op<OrOp>(hasSome, n.compare("eq", n.sizeOf(filter, spatial + 1), 0)),
             "there are no filters");

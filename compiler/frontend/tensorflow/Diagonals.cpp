@@ -56,7 +56,7 @@ std::optional<Diagonals> weir::tf::readDiagonals(NodeImport &n, size_t k) {
   return diagonals;
 }
 
-LogicalResult weir::tf::requireInside(NodeImport &n, const Diagonals &d) {
+LogicalResult weir::tf::requireInside(NodeImport &n, Diagonals &d) {
   auto inside = [&](Value k) {
     Value within =
         n.op<AndOp>(n.compare("lt", n.mul(k, -1.0), d.rows), n.compare("lt", k, d.columns));
@@ -73,6 +73,10 @@ LogicalResult weir::tf::requireInside(NodeImport &n, const Diagonals &d) {
                      " rows and " + text(d.columns) + " columns are");
   }
   require(n, all, "a diagonal lies outside of the matrix");
+  // Memory is taken before the run looks at operands: for no more diagonals than there are.
+  if (!constantIntegers(all))
+    for (Value *k : {&d.low, &d.high})
+      *k = n.minimum(n.maximum(*k, n.mul(d.rows, -1.0)), d.columns);
   return success(all != nullptr);
 }
 

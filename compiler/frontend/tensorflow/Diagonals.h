@@ -34,7 +34,7 @@ struct DiagonalPlaces {
 std::optional<Diagonals> readDiagonals(NodeImport &n, size_t k);
 
 /// Fails, or ends the run, unless the matrices have all of the diagonals; 0 each has.
-LogicalResult requireInside(NodeImport &n, const Diagonals &diagonals);
+LogicalResult requireInside(NodeImport &n, Diagonals &diagonals);
 
 /// How many elements the longest has, a scalar.
 Value longestOf(NodeImport &n, const Diagonals &diagonals);

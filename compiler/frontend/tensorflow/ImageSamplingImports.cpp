@@ -250,7 +250,8 @@ static LogicalResult drawBoxes(NodeImport &n) {
     return failure();
   Type f32 = n.b.getF32Type(), i64 = n.b.getI64Type();
   int64_t depth = n.dim(image, 3);
-  if (failed(requireSame(n, image, boxes, "batches", 0, 1)))
+  if (failed(requireSame(n, image, boxes, "batches", 0, 1)) ||
+      failed(requireSize(n, boxes, 2, 4, "boxes")))
     return failure();
   Value colors;
   if (n.inputCount() > 2) {
