@@ -102,7 +102,7 @@ def reject_open(schema, drawn):
         raise Reject("squares that ONNX Runtime's running sum forgets beside larger ones")
     if name == "STFT" and not any(v is not None for v in drawn.inputs[2:]):
         raise Reject("neither a window nor a frame_length, one of which ONNX asks for")
-    if name in ("RNN", "GRU", "LSTM") and not value.shape[-1]:
+    if name in ("RNN", "GRU", "LSTM", "DynamicQuantizeLSTM") and not value.shape[-1]:
         raise Reject("steps without features, whose gates ONNX Runtime leaves as memory was")
     if name == "DFT" and drawn.attributes.get("onesided") and not drawn.attributes.get("inverse") \
             and value.ndim and value.shape[-1] == 2:

@@ -33,7 +33,7 @@ SUMS = re.compile(r"MatMul|Gemm|Conv|Reduce|Norm|Sum|Mean|Einsum|Softmax|LSTM|GR
 CALM = re.compile(r"Attention|^(RNN|GRU|(DynamicQuantize)?LSTM)$|^Pow$|^RoiAlign$|^MoEGroupRouter$|^EngramGate$"
                   r"|^HyperConnection")
 # What NaN and infinities give is nobody's word: which of two is larger, inf - inf in a sum.
-FINITE = re.compile(r"^(MaxpoolWithMask|LRN|GridSample|InstanceNormalization|RNN|GRU|LSTM|DFT|STFT|Det|CDist|MoE|MRotaryEmbedding|DynamicQuantizeLSTM|WordConvEmbedding|DynamicTimeWarping|MaxPool|NhwcMaxPool|GlobalMaxPool|MaxRoiPool|Hardmax|DynamicQuantizeMatMul|DynamicQuantizeLinear|QLinear\w+|Resize|Upsample|(Nhwc)?(Fused)?Conv|ConvTranspose(WithDynamicPads)?)$")
+FINITE = re.compile(r"^(MaxpoolWithMask|CausalConvWithState|LinearAttention|LRN|GridSample|InstanceNormalization|RNN|GRU|LSTM|DFT|STFT|Det|CDist|MoE|MRotaryEmbedding|DynamicQuantizeLSTM|WordConvEmbedding|DynamicTimeWarping|MaxPool|NhwcMaxPool|GlobalMaxPool|MaxRoiPool|Hardmax|DynamicQuantizeMatMul|DynamicQuantizeLinear|QLinear\w+|Resize|Upsample|(Nhwc)?(Fused)?Conv|ConvTranspose(WithDynamicPads)?)$")
 # Where ONNX Runtime does not write the results of products over nothing.
 FILLED = re.compile(r"^(QGemm|DynamicQuantizeMatMul|MatMulIntegerToFloat)$")
 # Results that are asked for, where optional ones are not computed by the oracle.
