@@ -65,7 +65,9 @@ void driver::describeTarget(Work &work) {
     module->setAttr(
         winogradAttribute,
         Builder(work.context.get()).getI64IntegerAttr(said == "off" ? 0 : std::stoi(said)));
-  if (const std::string &said = work.options.freeze; said == "all" || said == "none")
+  if (const std::string &said = work.options.freeze; said == "auto")
+    module->removeAttr(freezeAttribute);
+  else if (!said.empty())
     module->setAttr(freezeAttribute, BoolAttr::get(work.context.get(), said == "all"));
 }
 

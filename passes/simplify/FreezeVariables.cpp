@@ -10,6 +10,7 @@
 #include "passes/analysis/Variables.h"
 #include "passes/simplify/Passes.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRFREEZEVARIABLESPASS
@@ -45,12 +46,32 @@ void take(Variable &known, VariableOp variable, bool isFirst) {
   }
 }
 
+/// Whether devices are of several tasks: these are planned around where each variable lies.
+bool hasTasks(ModuleOp module) {
+  auto cluster = module->getAttrOfType<DictionaryAttr>("weir.cluster");
+  auto devices = cluster ? cluster.getAs<ArrayAttr>("devices") : ArrayAttr();
+  llvm::StringSet<> tasks;
+  if (devices)
+    for (auto device : devices.getAsRange<DictionaryAttr>())
+      tasks.insert(device.getAs<StringAttr>("name").getValue().rsplit("/device:").first);
+  return tasks.size() > 1;
+}
+
+/// Whether a checkpoint of the program has something beside variables: where iterators stand.
+bool hasIterators(ModuleOp module) {
+  return module
+      .walk([](CustomCallOp call) {
+        return call.getCallee().starts_with("weir_kernel_iterator_") ? WalkResult::interrupt()
+                                                                     : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 struct FreezeVariablesPass : weir::impl::WeirFreezeVariablesPassBase<FreezeVariablesPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     auto said = module->getAttrOfType<BoolAttr>(freezeAttribute);
-    // Tasks that share variables are planned around where each of them lies.
-    if (said ? !said.getValue() : module->hasAttr("weir.cluster"))
+    if (said ? !said.getValue() : hasTasks(module) || hasIterators(module))
       return;
     llvm::MapVector<VariableName, Variable> variables;
     module.walk([&](VariableOp variable) {

@@ -28,8 +28,8 @@ def WeirFreezeVariablesPass : Pass<"weir-freeze-variables", "::mlir::ModuleOp"> 
   let summary = "makes constants of variables that no entry changes";
   let description = [{
     What: a variable that has a value in a new session, and that no function of the module assigns, is that
-    value. Without the module's `weir.freeze` only where no function assigns any variable, and no cluster
-    shares them: a program that changes variables is one whose state is saved and restored, as a whole.
+    value. Without the module's `weir.freeze` only where no function assigns any variable or makes an iterator,
+    and tasks of a cluster do not share them: such a program is one whose state is saved and restored, as a whole.
     Why here: behind weir-differentiate, which makes what assigns, and before anything looks at constants.
     Before: gradients are made. After: weights of models that infer are constants, whatever format they came in.
     What breaks if it moves: later, filters have been taken for operands that change, and are neither

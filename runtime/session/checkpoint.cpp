@@ -51,7 +51,7 @@ int32_t refuse(weir_status *status, const char *function, weir_session *session,
         << function << ": found options without size (see WEIR_CHECKPOINT_OPTIONS_INIT)";
     return WEIR_INVALID_ARGUMENT;
   }
-  if (int32_t code = refuseFrozen(session, status))
+  if (int32_t code = refuseFrozen(session, optionsOf(options).partial, status))
     return code;
   *isShared = false;
   if (!session->transport)

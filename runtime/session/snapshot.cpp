@@ -120,13 +120,14 @@ bool chooseWritten(const weir_program_desc *program, HeapList<uint8_t> &written)
 // Taking and writing
 //===----------------------------------------------------------------------===//
 
-int32_t refuseFrozen(const weir_session *session, weir_status *status) {
+int32_t refuseFrozen(const weir_session *session, bool partial, weir_status *status) {
   const weir_program_desc *program = session->program;
-  int32_t frozen = program->slot_count ? 0 : frozenCount(program);
-  if (!frozen)
+  int32_t frozen = frozenCount(program);
+  if (!frozen || (partial && program->slot_count))
     return WEIR_OK;
   StatusText(status, WEIR_FAILED_PRECONDITION)
-      << "program \"" << program->name << "\" has no variables: " << frozen << frozenVariables;
+      << "program \"" << program->name << "\" has " << (program->slot_count ? "not all" : "no")
+      << " variables: " << frozen << frozenVariables;
   return WEIR_FAILED_PRECONDITION;
 }
 

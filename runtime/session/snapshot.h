@@ -41,8 +41,9 @@ bool chooseWritten(const weir_program_desc *program, HeapList<uint8_t> &written)
 /// What a number of variables says to who asks for one of them.
 inline constexpr const char *frozenVariables =
     " of the model are constants, as no entry changes them; possible: weirc --freeze=none";
-/// FAILED_PRECONDITION where the model's variables are constants of the program.
-int32_t refuseFrozen(const weir_session *session, weir_status *status);
+/// FAILED_PRECONDITION where variables of the model are constants of the program: no checkpoint
+/// has them, or gives them values. `partial`: it is of those alone that are left.
+int32_t refuseFrozen(const weir_session *session, bool partial, weir_status *status);
 
 /// References to values, by slot, and states of what is no variable.
 class Snapshot {

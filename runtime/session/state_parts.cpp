@@ -259,6 +259,8 @@ struct Part : AsyncWork {
 } // namespace
 
 int32_t restoreOwnPart(weir_session *session, const char *prefix, weir_status *status) {
+  if (int32_t code = refuseFrozen(session, /*partial=*/false, status))
+    return code;
   if (session->tasks)
     if (int32_t code = checkPlaces(session, "weir_session_options::restore", status))
       return code;

@@ -228,8 +228,10 @@ bool tools::parseCommandLine(int argc, char **argv, Settings &settings, int &sta
   }
   if (settings.options.devicesFile.empty())
     settings.options.devicesFile = settings.cluster;
-  bool hasCheckpoints = !settings.checkpoints.restore.empty() || !settings.checkpoints.save.empty();
-  if (hasCheckpoints && settings.options.freeze.empty())
+  // What is saved, restored or drawn is a variable.
+  bool asksForVariables = !settings.checkpoints.restore.empty() ||
+                          !settings.checkpoints.save.empty() || !settings.steps.summary.empty();
+  if (asksForVariables && settings.options.freeze.empty())
     settings.options.freeze = "none";
   return true;
 }

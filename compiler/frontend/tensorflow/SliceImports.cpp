@@ -480,8 +480,58 @@ static LogicalResult updateSlice(NodeImport &n) {
   return n.result(updatedSlice(n, x, value));
 }
 
+//===----------------------------------------------------------------------===//
+// XLA's slices, which move into the operand where they reach beyond its border. Keras writes
+// them for ops.slice_update.
+//===----------------------------------------------------------------------===//
+
+/// Where slices of `sizes` begin in `x`, of asked-for begins; null where it has reported.
+static Value beginsInside(NodeImport &n, Value x, Value begins, Value sizes) {
+  if (failed(requireShape(n, begins, n.ints({n.rank(x)}), "indices")))
+    return nullptr;
+  Value room = n.op<SubOp>(n.shapeOf(x), sizes);
+  require(n, n.compare("ge", room, 0), "a slice must not be larger than what it is cut from");
+  return n.op<MinimumOp>(n.op<MaximumOp>(n.toI64(begins), n.ints({0})), room);
+}
+
+static LogicalResult dynamicSlice(NodeImport &n) {
+  Value x = n.in(0), begins = n.in(1), given = n.in(2);
+  if (!x || !begins || !given ||
+      failed(requireShape(n, given, n.ints({n.rank(x)}), "size_indices")))
+    return failure();
+  Value sizes = n.toI64(given);
+  require(n, n.compare("ge", sizes, 0), "sizes of a slice must not be negative");
+  if (!(begins = beginsInside(n, x, begins, sizes)))
+    return failure();
+  int64_t rank = n.rank(x);
+  Value part = n.op<SliceOp>(x, begins, n.add(begins, sizes), n.ints(IntVector(rank, 1)),
+                             n.list(axesFrom(0, rank)), n.flag(true));
+  return n.result(n.reshapeTo(part, sizes));
+}
+
+static LogicalResult dynamicUpdateSlice(NodeImport &n) {
+  Value x = n.in(0), update = n.in(1), begins = n.in(2);
+  if (!x || !update || !begins)
+    return failure();
+  if (n.rank(update) != n.rank(x))
+    return n.invalid("expected an update of rank " + Twine(n.rank(x)) + ", got " +
+                     Twine(n.rank(update)));
+  Value sizes = n.shapeOf(update);
+  if (!(begins = beginsInside(n, x, begins, sizes)))
+    return failure();
+  // What lies around the update is the operand.
+  Value after = n.op<SubOp>(n.op<SubOp>(n.shapeOf(x), sizes), begins);
+  Value pads = n.op<ConcatOp>(ValueRange{begins, after}, n.number(0));
+  Value inside = n.expandTo(n.scalar(n.b.getI1Type(), 1), sizes);
+  Value mask = n.op<PadOp>(inside, pads, n.scalar(n.b.getI1Type(), 0), n.text("constant"));
+  Value moved = n.op<PadOp>(update, pads, n.like(x, 0), n.text("constant"));
+  return n.result(n.reshapeTo(n.select(mask, moved, x), n.shapeOf(x)));
+}
+
 ArrayRef<OpImport> weir::tf::sliceImports() {
   static const OpImport rows[] = {
+      {"XlaDynamicSlice", dynamicSlice},
+      {"XlaDynamicUpdateSlice", dynamicUpdateSlice},
       {"TensorStridedSliceUpdate", updateSlice},
       {"Slice", slice},
       {"StridedSlice", stridedSlice},

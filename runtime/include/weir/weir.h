@@ -576,8 +576,9 @@ WEIR_NODISCARD WEIR_API int32_t weir_session_set_variable(weir_session *session,
 /// `PREFIX.index` and `PREFIX.data-00000-of-00001`, under the variables' names. It is there
 /// whole or not at all, also after a crash. One that has the prefix is overwritten. The
 /// prefix's folder is made, those around it are not. A prefix that is empty or ends in `/` is
-/// INVALID_ARGUMENT. FAILED_PRECONDITION: the model's variables are constants of the program, as no
-/// entry changes them (weirc --freeze). `options` may be null.
+/// INVALID_ARGUMENT. FAILED_PRECONDITION: variables of the model are constants of the program, as
+/// no entry changes them (weirc --freeze), and `partial` does not ask for the others. `options` may
+/// be null.
 WEIR_NODISCARD WEIR_API int32_t weir_session_save(weir_session *session, const char *prefix,
                                                   const weir_checkpoint_options *options,
                                                   weir_status *status);

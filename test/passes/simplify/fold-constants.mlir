@@ -167,3 +167,31 @@ func.func @nibbles(%x: tensor<2x2xi8>, %y: tensor<2xui8>) -> (tensor<2x2xi8>, te
   %q = weir.mul %y, %s : (tensor<2xui8>, tensor<2xui8>) -> tensor<2xui8>
   return %r, %q : tensor<2x2xi8>, tensor<2xui8>
 }
+
+// -----
+
+// Counts of the width or more, and below 0, leave nothing, or the sign; shifts of unsigned numbers bring zeros in.
+// CHECK-LABEL: @shifts
+// CHECK-NOT: weir.sh{{[lr]}}
+// CHECK: weir.constant dense<[0, -32768, 0, 0]> : tensor<4xi16>
+// CHECK: weir.constant dense<[-1, -1, -1, 0]> : tensor<4xi16>
+// CHECK: weir.constant dense<[2147483649, 0, 1]> : tensor<3xui32>
+// CHECK: weir.constant dense<[4294967040, 255, 4294967295]> : tensor<3xui32>
+// CHECK: weir.constant dense<[-1, -8, 7]> : tensor<3xi32>
+// CHECK: return
+func.func @shifts() -> (tensor<4xi16>, tensor<4xi16>, tensor<3xui32>, tensor<3xui32>, tensor<3xi32>) {
+  %a = weir.constant dense<[-1, -1, -3, 5]> : tensor<4xi16>
+  %n = weir.constant dense<[16, 15, -1, 100]> : tensor<4xi16>
+  %0 = weir.shl %a, %n : (tensor<4xi16>, tensor<4xi16>) -> tensor<4xi16>
+  %1 = weir.shr %a, %n : (tensor<4xi16>, tensor<4xi16>) -> tensor<4xi16>
+  %b = weir.constant dense<[4294967295, 1, 2147483648]> : tensor<3xui32>
+  %m = weir.constant dense<[31, 32, 31]> : tensor<3xui32>
+  %l = weir.shl %b, %m : (tensor<3xui32>, tensor<3xui32>) -> tensor<3xui32>
+  %r = weir.shr %b, %m : (tensor<3xui32>, tensor<3xui32>) -> tensor<3xui32>
+  %2 = weir.or %l, %r : (tensor<3xui32>, tensor<3xui32>) -> tensor<3xui32>
+  %c = weir.constant dense<[255, 4294967040, 0]> : tensor<3xui32>
+  %3 = weir.not %c : (tensor<3xui32>) -> tensor<3xui32>
+  %d = weir.constant dense<[0, 7, -8]> : tensor<3xi32>
+  %4 = weir.not %d : (tensor<3xi32>) -> tensor<3xi32>
+  return %0, %1, %2, %3, %4 : tensor<4xi16>, tensor<4xi16>, tensor<3xui32>, tensor<3xui32>, tensor<3xi32>
+}

@@ -93,10 +93,38 @@ module attributes {weir.freeze = false} {
 
 // -----
 
+// Several devices of one task change nothing.
+// CHECK-LABEL: func.func @devices
+// CHECK-NOT: weir.variable_read
+// CHECK: return
+module attributes {weir.cluster = {devices = [{name = "/job:localhost/replica:0/task:0/device:CPU:0"}, {name = "/job:localhost/replica:0/task:0/device:GPU:0"}], links = []}} {
+  func.func @devices() -> tensor<f32> {
+    %w = weir.variable {container = "", initial = dense<1.0> : tensor<f32>, name = "w", type = tensor<f32>} : !weir.resource
+    %a = weir.variable_read %w : (!weir.resource) -> tensor<f32>
+    return %a : tensor<f32>
+  }
+}
+
+// -----
+
+// Where iterators stand is saved, and variables with it.
+// CHECK-LABEL: func.func @iterates
+// CHECK: weir.variable_read
+module {
+  func.func @iterates(%name: tensor<!weir.string>) -> tensor<f32> {
+    %w = weir.variable {container = "", initial = dense<1.0> : tensor<f32>, name = "w", type = tensor<f32>} : !weir.resource
+    %a = weir.variable_read %w : (!weir.resource) -> tensor<f32>
+    weir.custom_call %name {callee = "weir_kernel_iterator_drop", parameters = array<i64>, pure = false} : (tensor<!weir.string>) -> ()
+    return %a : tensor<f32>
+  }
+}
+
+// -----
+
 // Tasks of a cluster are planned around where variables lie.
 // CHECK-LABEL: func.func @shared
 // CHECK: weir.variable_read
-module attributes {weir.cluster = {}} {
+module attributes {weir.cluster = {devices = [{name = "/job:worker/replica:0/task:0/device:CPU:0"}, {name = "/job:worker/replica:0/task:1/device:CPU:0"}], links = []}} {
   func.func @shared() -> tensor<f32> {
     %w = weir.variable {container = "", initial = dense<1.0> : tensor<f32>, name = "w", type = tensor<f32>} : !weir.resource
     %a = weir.variable_read %w : (!weir.resource) -> tensor<f32>

@@ -171,14 +171,40 @@ TEST(SessionCheckpoints, ConstantsAreNotSaved) {
   EXPECT_STREQ(session.status.message,
                "program \"test\" has no variable \"w\": 2 of the model are constants, as no entry "
                "changes them; possible: weirc --freeze=none");
-  // Of a program with variables these alone are saved.
+  EXPECT_EQ(weir_session_set_variable(session, "w", &value, &session.status), WEIR_NOT_FOUND);
+  EXPECT_EQ(weir_session_save_async(
+                session, prefix.c_str(), nullptr, [](void *, const weir_status *) {}, nullptr,
+                &session.status),
+            WEIR_FAILED_PRECONDITION);
+  EXPECT_STREQ(session.status.message, why);
+  // Of a program that has others these are saved and restored where that is asked for.
   TestProgram both;
   addVariables(both);
   both.freeze(1);
   TestSession other(both.get());
   setNames(other, {"a"});
-  EXPECT_EQ(weir_session_save(other, prefix.c_str(), nullptr, &other.status), WEIR_OK)
+  why = "program \"test\" has not all variables: 1 of the model are constants, as no entry "
+        "changes them; possible: weirc --freeze=none";
+  EXPECT_EQ(weir_session_save(other, prefix.c_str(), nullptr, &other.status),
+            WEIR_FAILED_PRECONDITION);
+  EXPECT_STREQ(other.status.message, why);
+  weir_checkpoint_options partial = WEIR_CHECKPOINT_OPTIONS_INIT;
+  partial.partial = 1;
+  EXPECT_EQ(weir_session_save(other, prefix.c_str(), &partial, &other.status), WEIR_OK)
       << other.message();
+  EXPECT_EQ(weir_session_restore(other, prefix.c_str(), nullptr, &other.status),
+            WEIR_FAILED_PRECONDITION);
+  EXPECT_EQ(weir_session_restore(other, prefix.c_str(), &partial, &other.status), WEIR_OK)
+      << other.message();
+  // A session that is to begin with a checkpoint does not begin without.
+  for (TestProgram *program : {&frozen, &both}) {
+    weir_session_options options = WEIR_SESSION_OPTIONS_INIT;
+    options.restore = prefix.c_str();
+    weir_session *made = nullptr;
+    EXPECT_EQ(weir_session_create(program->get(), &options, &made, &session.status),
+              WEIR_FAILED_PRECONDITION);
+    EXPECT_EQ(made, nullptr);
+  }
 }
 
 TEST(SessionCheckpoints, WhatIsDamagedChangesNothing) {

@@ -395,9 +395,15 @@ class Variables(Mapping):
                 tensor = Tensor(info)
                 self.tensors[tensor.name] = tensor
 
-    def __getitem__(self, name: str) -> Any:
+    def _check(self, name: str) -> None:
+        """Raises KeyError where there is no such variable."""
         if name not in self.tensors:
-            raise KeyError(name)
+            frozen = "" if self.tensors else (": the weights of a program that only infers are "
+                                              "constants without options=['--freeze=none']")
+            raise KeyError(name + frozen)
+
+    def __getitem__(self, name: str) -> Any:
+        self._check(name)
         program, status, value = self._program, Status(), WeirTensor()
         status.check(program._table.session_get_variable(program._session, name.encode(),
                                                          byref(value), byref(status)))
@@ -407,8 +413,7 @@ class Variables(Mapping):
             program._table.session_release(program._session, byref(value))
 
     def __setitem__(self, name: str, value: Any) -> None:
-        if name not in self.tensors:
-            raise KeyError(name)
+        self._check(name)
         program, status, tensor = self._program, Status(), WeirTensor()
         kept: List[Any] = []
         fill(tensor, value, self.tensors[name].number, f"variable {name!r}", kept)
