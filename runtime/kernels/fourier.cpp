@@ -167,35 +167,51 @@ private:
 
   /// One radix: points a stride apart become their transform, times the twiddles.
   void pass(const Complex *from, Complex *to, int64_t size, int64_t radix, int64_t before) {
-    int64_t after = size / (before * radix);
-    for (int64_t k = 0; k < before; ++k)
-      for (int64_t i = 0; i < after; ++i) {
-        const Complex *x = from + i + after * radix * k;
-        Complex *y = to + i + after * k;
-        int64_t step = after * before;
-        switch (radix) {
-        case 2:
-          y[0] = x[0] + x[after];
-          y[step] = x[0] - x[after];
-          break;
-        case 4:
-          four(x, after, y, step);
-          break;
-        default:
-          odd(x, after, y, step, radix, size);
-        }
-        for (int64_t m = 1; i > 0 && m < radix; ++m)
-          y[m * step] = y[m * step] * roots[m * i * before];
-      }
+    int64_t after = size / (before * radix), step = after * before;
+    for (int64_t k = 0; k < before; ++k) {
+      const Complex *x = from + after * radix * k;
+      Complex *y = to + after * k;
+      if (radix == 4)
+        fours(x, y, after, step, before);
+      else if (radix == 2)
+        twos(x, y, after, step, before);
+      else
+        odds(x, y, after, step, radix, size, before);
+    }
   }
 
-  static void four(const Complex *x, int64_t in, Complex *y, int64_t out) {
-    Complex even = x[0] + x[2 * in], oddEven = x[0] - x[2 * in];
-    Complex sum = x[in] + x[3 * in], turned = (x[in] - x[3 * in]).timesI();
-    y[0] = even + sum;
-    y[2 * out] = even - sum;
-    y[out] = oddEven - turned;
-    y[3 * out] = oddEven + turned;
+  /// `after` transforms of two, or four, points side by side. The first has no twiddles.
+  void twos(const Complex *x, Complex *y, int64_t after, int64_t step, int64_t before) const {
+    for (int64_t i = 0; i < after; ++i) {
+      Complex sum = x[i] + x[i + after], difference = x[i] - x[i + after];
+      y[i] = sum;
+      y[i + step] = i ? difference * roots[i * before] : difference;
+    }
+  }
+  void fours(const Complex *x, Complex *y, int64_t after, int64_t step, int64_t before) const {
+    for (int64_t i = 0; i < after; ++i) {
+      const Complex a = x[i], b = x[i + after], c = x[i + 2 * after], d = x[i + 3 * after];
+      Complex even = a + c, oddEven = a - c, sum = b + d, turned = (b - d).timesI();
+      Complex first = oddEven - turned, second = even - sum, third = oddEven + turned;
+      y[i] = even + sum;
+      if (i) {
+        const Complex *root = roots + i * before;
+        first = first * root[0];
+        second = second * root[i * before];
+        third = third * root[2 * i * before];
+      }
+      y[i + step] = first;
+      y[i + 2 * step] = second;
+      y[i + 3 * step] = third;
+    }
+  }
+  void odds(const Complex *x, Complex *y, int64_t after, int64_t step, int64_t radix, int64_t size,
+            int64_t before) {
+    for (int64_t i = 0; i < after; ++i) {
+      odd(x + i, after, y + i, step, radix, size);
+      for (int64_t m = 1; i > 0 && m < radix; ++m)
+        y[i + m * step] = y[i + m * step] * roots[m * i * before];
+    }
   }
 
   /// An odd radix by sums and differences of the pairs j and radix - j.
@@ -243,51 +259,46 @@ struct Plan {
   }
 };
 
-/// Copies lines along `axis` of one array to another, each through `line`.
-template <typename T, typename Line>
-bool alongAxis(weir_context *ctx, const int64_t *dims, int32_t rank, int64_t axis, int64_t room,
-               Line line) {
-  int64_t outer = 1, inner = 1;
-  for (int64_t d = 0; d < axis; ++d)
-    outer *= dims[d];
-  for (int64_t d = axis + 1; d < rank; ++d)
-    inner *= dims[d];
-  Scratch<Number<T>> buffer(ctx, room > 0 ? room : 1);
-  if (!buffer.data)
-    return false;
-  for (int64_t o = 0; o < outer; ++o)
-    for (int64_t i = 0; i < inner; ++i)
-      line(o, i, inner, buffer.data);
-  return true;
-}
-
 /// Transforms `data` of `dims` in place along an axis, whose length is right.
 template <typename T>
 bool transformAxis(weir_context *ctx, Number<T> *data, const int64_t *dims, int32_t rank,
                    int64_t axis, bool isInverse) {
-  int64_t n = dims[axis];
-  if (n == 0)
+  int64_t n = dims[axis], outer = 1, inner = 1;
+  for (int64_t d = 0; d < axis; ++d)
+    outer *= dims[d];
+  for (int64_t d = axis + 1; d < rank; ++d)
+    inner *= dims[d];
+  if (n == 0 || outer == 0 || inner == 0)
     return true;
   Transform<T> transform(n);
   Scratch<Number<T>> room(ctx, transform.room());
   if (!room.data)
     return false;
   transform.prepare(room.data);
+  // Neighbours share lines of the cache: so many are taken at a time.
+  constexpr int64_t most = 64 / sizeof(Number<T>);
+  Scratch<Number<T>> lines(ctx, n * (inner < most ? inner : most));
+  if (!lines.data)
+    return false;
   T scale = T(1.0 / double(n));
-  return alongAxis<T>(ctx, dims, rank, axis, n,
-                      [&](int64_t o, int64_t i, int64_t inner, Number<T> *line) {
-                        Number<T> *at = data + o * n * inner + i;
-                        // The inverse is the forward transform with both parts swapped.
-                        for (int64_t k = 0; k < n; ++k) {
-                          Number<T> x = at[k * inner];
-                          line[k] = isInverse ? Number<T>{x.im, x.re} : x;
-                        }
-                        transform.run(line);
-                        for (int64_t k = 0; k < n; ++k) {
-                          Number<T> y = line[k];
-                          at[k * inner] = isInverse ? Number<T>{scale * y.im, scale * y.re} : y;
-                        }
-                      });
+  // The inverse is the forward transform with both parts swapped.
+  auto swapped = [&](Number<T> x) { return isInverse ? Number<T>{x.im, x.re} : x; };
+  for (int64_t o = 0; o < outer; ++o)
+    for (int64_t i = 0; i < inner; i += most) {
+      Number<T> *at = data + o * n * inner + i;
+      int64_t count = inner - i < most ? inner - i : most;
+      for (int64_t k = 0; k < n; ++k)
+        for (int64_t c = 0; c < count; ++c)
+          lines.data[c * n + k] = swapped(at[k * inner + c]);
+      for (int64_t c = 0; c < count; ++c)
+        transform.run(lines.data + c * n);
+      for (int64_t k = 0; k < n; ++k)
+        for (int64_t c = 0; c < count; ++c) {
+          Number<T> y = swapped(lines.data[c * n + k]);
+          at[k * inner + c] = isInverse ? scale * y : y;
+        }
+    }
+  return true;
 }
 
 int64_t productOf(const int64_t *dims, int32_t rank) {
@@ -302,6 +313,10 @@ template <typename T>
 void load(const weir_tensor &x, const int64_t *dims, int32_t rank, Number<T> *to) {
   bool isReal = x.dtype == WEIR_F32 || x.dtype == WEIR_F64;
   int64_t count = productOf(dims, rank), place[WEIR_MAX_RANK] = {};
+  if (!isReal && memcmp(x.dims, dims, size_t(rank) * sizeof(int64_t)) == 0) {
+    memcpy(to, x.data, size_t(count) * sizeof(Number<T>));
+    return;
+  }
   for (int64_t i = 0; i < count; ++i) {
     int64_t at = 0;
     bool isIn = true;
