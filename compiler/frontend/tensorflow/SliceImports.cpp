@@ -489,9 +489,9 @@ static LogicalResult updateSlice(NodeImport &n) {
 static Value beginsInside(NodeImport &n, Value x, Value begins, Value sizes) {
   if (failed(requireShape(n, begins, n.ints({n.rank(x)}), "indices")))
     return nullptr;
-  Value room = n.op<SubOp>(n.shapeOf(x), sizes);
+  Value room = n.sub(n.shapeOf(x), sizes);
   require(n, n.compare("ge", room, 0), "a slice must not be larger than what it is cut from");
-  return n.op<MinimumOp>(n.op<MaximumOp>(n.toI64(begins), n.ints({0})), room);
+  return n.minimum(n.maximum(n.toI64(begins), 0.0), room);
 }
 
 static LogicalResult dynamicSlice(NodeImport &n) {
@@ -520,8 +520,8 @@ static LogicalResult dynamicUpdateSlice(NodeImport &n) {
   if (!(begins = beginsInside(n, x, begins, sizes)))
     return failure();
   // What lies around the update is the operand.
-  Value after = n.op<SubOp>(n.op<SubOp>(n.shapeOf(x), sizes), begins);
-  Value pads = n.op<ConcatOp>(ValueRange{begins, after}, n.number(0));
+  Value after = n.sub(n.sub(n.shapeOf(x), sizes), begins);
+  Value pads = n.concat({begins, after}, 0);
   Value inside = n.expandTo(n.scalar(n.b.getI1Type(), 1), sizes);
   Value mask = n.op<PadOp>(inside, pads, n.scalar(n.b.getI1Type(), 0), n.text("constant"));
   Value moved = n.op<PadOp>(update, pads, n.like(x, 0), n.text("constant"));
