@@ -21,6 +21,10 @@ RankedTensorType weir::frontend::joinTypes(Type x, Type y) {
   return RankedTensorType::get(shape, a.getElementType());
 }
 
+bool weir::frontend::isOneElement(RankedTensorType type) {
+  return type.hasStaticShape() && type.getNumElements() == 1;
+}
+
 Value weir::frontend::relax(TensorBuilder &t, Value v, Type type) {
   if (!v || v.getType() == type)
     return v;

@@ -1,4 +1,4 @@
-//===- ControlImports.cpp - If, Loop, Scan --------------------------------===//
+//===- ControlImports.cpp - Loop, Scan ------------------------------------===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/onnx/GraphImporter.h"
+#include "compiler/frontend/onnx/GraphOrder.h"
 #include "compiler/frontend/onnx/Sequences.h"
 
 using namespace mlir;
@@ -14,106 +15,14 @@ using namespace weir::onnx;
 
 namespace {
 
-const Graph &graphOf(NodeImport &n, std::string_view name) { return *n.attr(name)->graphs[0]; }
-
-/// Whether a branch only drops dimensions of size 1.
-bool isSqueeze(const Graph &graph) {
-  return llvm::all_of(
-      graph.nodes, [](const Node &node) { return node.op == "Squeeze" || node.op == "Constant"; });
-}
-
-/// Whether a branch only gives constants, or what it was given.
-bool isTrivial(const Graph &graph) {
-  return llvm::all_of(
-      graph.nodes, [](const Node &node) { return node.op == "Identity" || node.op == "Constant"; });
-}
-
-/// No value has two ranks. Where branches differ in it, one is taken, and a run
-/// in which the other would be ends with a status: exporters write "squeeze if
-/// the size is 1", of which the squeeze is meant, and functions "a constant if
-/// the size is 1", of which the computation is.
-LogicalResult takeOneRank(NodeImport &n, Value condition, bool ranksDiffer) {
-  if (!ranksDiffer)
-    return failure();
-  const Graph &onTrue = graphOf(n, "then_branch"), &onFalse = graphOf(n, "else_branch");
-  bool first;
-  if (isSqueeze(onTrue) || isSqueeze(onFalse))
-    first = isSqueeze(onTrue);
-  else if (isTrivial(onTrue) != isTrivial(onFalse))
-    first = isTrivial(onFalse);
-  else
-    return n.unsupported("expected branches that give equal ranks, or a condition that --shape "
-                         "decides, got different ranks");
-  FailureOr<std::vector<Imported>> taken = n.graph.subgraph(first ? onTrue : onFalse, {}, n.b);
-  if (failed(taken))
-    return failure();
-  n.require(first ? condition : n.logicalNot(condition),
-            std::string("the program was compiled for the ") + (first ? "then" : "else") +
-                " branch, whose rank is another; give the sizes that decide "
-                "with --shape",
-            unimplemented);
-  n.set(0, (*taken)[0]);
-  return success();
-}
-
-LogicalResult ifNode(NodeImport &n) {
-  Value condition = n.toScalar(n.in(0));
-  if (!condition)
-    return failure();
-  std::optional<SmallVector<int64_t>> known = constantIntegers(condition);
-  if (known) {
-    FailureOr<std::vector<Imported>> taken =
-        n.graph.subgraph(graphOf(n, (*known)[0] ? "then_branch" : "else_branch"), {}, n.b);
-    if (failed(taken))
-      return failure();
-    for (auto [i, value] : llvm::enumerate(*taken))
-      n.set(i, std::move(value));
-    return success();
-  }
-  std::vector<Imported> shapes[2];
-  int64_t ranks[2] = {-1, -1}; ///< of a branch's only value
-  // Sequences and optionals that differ in the two branches become values of
-  // the program; where they are alike, their parts do.
-  bool boxes = false, differ = false;
-  auto branch = [&](int which) -> FailureOr<Values> {
-    FailureOr<std::vector<Imported>> made =
-        n.graph.subgraph(graphOf(n, which ? "else_branch" : "then_branch"), {}, n.b);
-    if (failed(made))
-      return failure();
-    if (boxes)
-      for (Imported &value : *made)
-        value = boxed(n, value);
-    shapes[which] = *made;
-    Values tensors;
-    for (const Imported &value : *made)
-      flatten(value, tensors);
-    if (tensors.size() == 1)
-      ranks[which] = n.rank(tensors[0]);
-    if (which)
-      for (auto [x, y] : llvm::zip(shapes[0], shapes[1]))
-        differ |= !sameStructure(x, y);
-    return differ ? FailureOr<Values>(failure()) : tensors;
-  };
-  auto build = [&] {
-    return buildIf(n, condition, [&] { return branch(0); }, [&] { return branch(1); });
-  };
-  FailureOr<Values> made = build();
-  if (failed(made) && differ) {
-    boxes = true;
-    differ = false;
-    made = build();
-    if (failed(made) && differ)
-      return n.invalid("found branches that give values of different kinds: "
-                       "tensors, sequences or optionals");
-  }
-  if (failed(made))
-    return takeOneRank(n, condition, ranks[0] >= 0 && ranks[1] >= 0 && ranks[0] != ranks[1]);
-  ArrayRef<Value> tensors = *made;
-  for (auto [i, shape] : llvm::enumerate(shapes[0])) {
-    (void)widenTo(shape, shapes[1][i]);
-    n.set(i, rebuild(shape, tensors));
-  }
-  return success();
+/// Sizes and element type, as 2x?xf32.
+std::string shapeText(RankedTensorType type) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  for (int64_t size : type.getShape())
+    ShapedType::isDynamic(size) ? out << "?x" : out << size << "x";
+  out << type.getElementType();
+  return text;
 }
 
 /// `v` with the fixed shape that the graph declares, where its own is open.
@@ -139,25 +48,62 @@ struct LoopOutput {
 
 class LoopImport {
 public:
-  explicit LoopImport(NodeImport &n) : n(n), body(graphOf(n, "body")) {}
+  explicit LoopImport(NodeImport &n) : n(n), body(n.graphAttr("body")) {}
 
   LogicalResult run();
 
 private:
   FailureOr<Values> iterate(Value index, Values args);
+  LogicalResult keepRank(size_t i, Imported &next);
   LogicalResult probe(Value condition);
+  void noteUnread(size_t i, const Imported &written);
+  void beginAsWritten(Value count, Value begins);
   LogicalResult unroll(int64_t count);
   LogicalResult build(Value count, Value begins);
 
   NodeImport &n;
   const Graph &body;
   std::vector<Imported> carried; ///< as the node's inputs are built
+  SmallVector<std::pair<size_t, RankedTensorType>> unread; ///< carried, and what is written
   bool fixedCount = false;       ///< entries are written in place
   bool conditional = false;      ///< the body may end the loop
   SmallVector<LoopOutput> outputs;
   bool again = false;  ///< an iteration gave more than the last try expected
   bool differ = false; ///< … or a sequence of another structure
 };
+
+void LoopImport::noteUnread(size_t i, const Imported &written) {
+  if (carried[i].kind != Imported::Kind::Tensor || written.kind != Imported::Kind::Tensor ||
+      n.isString(written.tensor) || readsInput(body, i + 2))
+    return;
+  RankedTensorType begins = n.type(carried[i].tensor), type = n.type(written.tensor);
+  if (begins.getElementType() != type.getElementType() || begins.getRank() != type.getRank())
+    unread.emplace_back(i, type);
+}
+
+/// Of a carried value that the body writes and never reads, what it begins with is of no use but
+/// to a loop without iterations: exporters of languages with variables begin it with some scalar.
+/// It begins with the rank and type that are written; where its result is asked for, the loop must
+/// iterate.
+void LoopImport::beginAsWritten(Value count, Value begins) {
+  bool asked = false;
+  for (auto [i, type] : unread) {
+    SmallVector<int64_t> sizes(type.getShape());
+    std::replace(sizes.begin(), sizes.end(), ShapedType::kDynamic, int64_t(0));
+    carried[i].tensor = n.splat(type.getElementType(), sizes, 0);
+    asked |= n.wants(i);
+  }
+  if (!asked)
+    return;
+  if (count) {
+    Value some = n.compare("gt", count, 0);
+    begins = begins ? n.op<AndOp>(begins, some) : some;
+  }
+  n.require(begins,
+            "the loop makes no iteration, and a value that it gives begins with another "
+            "rank or type",
+            unimplemented);
+}
 
 /// Runs the body once on a scratch block, to learn the types of its outputs.
 LogicalResult LoopImport::probe(Value condition) {
@@ -180,6 +126,8 @@ LogicalResult LoopImport::probe(Value condition) {
     std::optional<SmallVector<int64_t>> more = constantIntegers((*made)[0].tensor);
     bool passed = (*made)[0].tensor == condition;
     conditional = !passed && !(more && (*more)[0]);
+    for (size_t i = 0; i < carried.size(); ++i)
+      noteUnread(i, (*made)[i + 1]);
     outputs.clear();
     for (size_t i = 1 + carried.size(); i < made->size(); ++i) {
       if ((*made)[i].kind != Imported::Kind::Tensor) {
@@ -197,6 +145,28 @@ LogicalResult LoopImport::probe(Value condition) {
   return result;
 }
 
+/// Has the carried value `i` go on with the rank and type with which it begins. One element may
+/// gain or lose dimensions, where the body declares the rank that it had: exporters write scalars
+/// that become vectors of one, which are declared as scalars.
+LogicalResult LoopImport::keepRank(size_t i, Imported &next) {
+  if (carried[i].kind != Imported::Kind::Tensor || next.kind != Imported::Kind::Tensor)
+    return success();
+  RankedTensorType begins = n.type(carried[i].tensor), goesOn = n.type(next.tensor);
+  const ValueInfo &declared = body.outputs[i + 1];
+  bool sameElement = begins.getElementType() == goesOn.getElementType();
+  if (sameElement && begins.getRank() == goesOn.getRank())
+    return success();
+  if (sameElement && frontend::isOneElement(begins) && frontend::isOneElement(goesOn) &&
+      declared.type.hasShape &&
+      static_cast<int64_t>(declared.type.shape.size()) == begins.getRank()) {
+    next.tensor = n.reshape(next.tensor, begins.getShape());
+    return success();
+  }
+  return n.invalid("found a value of the loop, \"" + Twine(declared.name) + "\", that begins as " +
+                   shapeText(begins) + " and goes on as " + shapeText(goesOn) +
+                   ": expected one rank and type");
+}
+
 FailureOr<Values> LoopImport::iterate(Value index, Values args) {
   std::vector<Imported> inputs = {Imported(index), Imported(n.scalar(n.b.getI1Type(), 1))};
   ArrayRef<Value> tensors = args;
@@ -208,6 +178,8 @@ FailureOr<Values> LoopImport::iterate(Value index, Values args) {
   Values next;
   for (size_t i = 0; i < carried.size(); ++i) {
     Imported &value = (*made)[i + 1];
+    if (failed(keepRank(i, value)))
+      return failure();
     if (carried[i].boxes)
       value = boxed(n, value);
     if (!sameStructure(value, carried[i])) {
@@ -342,6 +314,7 @@ LogicalResult LoopImport::run() {
   Value scalarTrue = n.scalar(n.b.getI1Type(), 1);
   if (failed(probe(condition ? condition : scalarTrue)))
     return failure();
+  beginAsWritten(count, condition);
   constexpr int64_t mostUnrolled = 256;
   if (structured && knownCount && alwaysBegins && !conditional && (*knownCount)[0] > 0 &&
       (*knownCount)[0] <= mostUnrolled)
@@ -380,7 +353,7 @@ LogicalResult scan(NodeImport &n, ArrayRef<Value> states, ArrayRef<Value> sequen
                    ArrayRef<int64_t> inputAxes, ArrayRef<int64_t> inputDirections,
                    ArrayRef<int64_t> outputAxes, ArrayRef<int64_t> outputDirections,
                    Values &results) {
-  const Graph &body = graphOf(n, "body");
+  const Graph &body = n.graphAttr("body");
   if (body.inputs.size() != states.size() + sequences.size() ||
       body.outputs.size() < states.size() || sequences.empty())
     return n.invalid("found a body whose inputs and outputs do not go with "
@@ -542,7 +515,6 @@ LogicalResult batchedScan(NodeImport &n) {
 }
 
 constexpr OperatorImport table[] = {
-    {"", "If", 1, 0, ifNode},
     {"", "Loop", 1, 0, loopNode},
     {"", "Scan", 8, 8, batchedScan},
     {"", "Scan", 9, 0, scanNode},

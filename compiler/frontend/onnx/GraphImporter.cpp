@@ -10,6 +10,7 @@
 #include "compiler/frontend/onnx/ModelReader.h"
 #include "compiler/frontend/onnx/ModelVerifier.h"
 #include "compiler/frontend/onnx/OperandTypes.h"
+#include "compiler/frontend/onnx/RankBounds.h"
 #include "dialects/weir/Training.h"
 
 using namespace mlir;
@@ -385,6 +386,16 @@ std::optional<int64_t> GraphImporter::declaredRank(std::string_view name) const 
       if (value.name == name && value.type.kind == TypeInfo::Kind::Tensor && value.type.hasShape)
         return static_cast<int64_t>(value.type.shape.size());
   return std::nullopt;
+}
+
+std::optional<int64_t> GraphImporter::rankBound(std::string_view name) {
+  if (!current || !current->graph)
+    return std::nullopt;
+  auto [it, isNew] = bounds.try_emplace(current->graph);
+  if (isNew)
+    it->second = rankBounds(*current->graph);
+  auto found = it->second.find(name);
+  return found == it->second.end() ? std::nullopt : std::optional(found->second);
 }
 
 FailureOr<std::vector<Imported>> GraphImporter::subgraph(const Graph &graph,

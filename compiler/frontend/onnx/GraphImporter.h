@@ -59,6 +59,10 @@ public:
   /// The rank that the graph of the node that is being imported declares for a value.
   std::optional<int64_t> declaredRank(std::string_view name) const;
 
+  /// The most dimensions that the value can have, so that what is computed from it has the ranks
+  /// that the graph declares (RankBounds.h); none: they do not say.
+  std::optional<int64_t> rankBound(std::string_view name);
+
   /// Imports a subgraph of the node that is being imported, with `inputs` for
   /// its inputs, at `b`; its outputs. Failure: a part could not be imported.
   mlir::FailureOr<std::vector<Imported>>
@@ -138,6 +142,7 @@ private:
   bool skipped = false;
   std::unordered_map<const Graph *, std::unordered_map<std::string_view, const Tensor *>>
       initializers;
+  std::unordered_map<const Graph *, std::unordered_map<std::string_view, int64_t>> bounds;
 };
 
 } // namespace weir::onnx

@@ -219,17 +219,12 @@ void Orderer::model(Graph &graph) {
       report(nullptr, 309, "found graph output " + quoted(output.name) + ", which nothing defines");
 }
 
-void collectFree(const Graph &graph, NameList &outer) {
-  std::unordered_set<Name> defined;
-  for (const ValueInfo &input : graph.inputs)
-    defined.insert(input.name);
-  for (const Tensor &tensor : graph.initializers)
-    defined.insert(tensor.name);
-  for (const SparseTensor &tensor : graph.sparseInitializers)
-    defined.insert(tensor.values.name);
+void collectFree(const Graph &graph, NameList &outer);
+
+/// The names that nodes, the graphs inside them, and outputs take.
+NameList namesRead(const Graph &graph) {
   NameList used;
   for (const Node &node : graph.nodes) {
-    defined.insert(node.outputs.begin(), node.outputs.end());
     for (Name input : node.inputs)
       used.add(input);
     for (const NodeAttribute &attr : node.attributes)
@@ -238,6 +233,20 @@ void collectFree(const Graph &graph, NameList &outer) {
   }
   for (const ValueInfo &output : graph.outputs)
     used.add(output.name);
+  return used;
+}
+
+void collectFree(const Graph &graph, NameList &outer) {
+  std::unordered_set<Name> defined;
+  for (const ValueInfo &input : graph.inputs)
+    defined.insert(input.name);
+  for (const Tensor &tensor : graph.initializers)
+    defined.insert(tensor.name);
+  for (const SparseTensor &tensor : graph.sparseInitializers)
+    defined.insert(tensor.values.name);
+  for (const Node &node : graph.nodes)
+    defined.insert(node.outputs.begin(), node.outputs.end());
+  const NameList used = namesRead(graph);
   for (Name name : used.list)
     if (!defined.count(name))
       outer.add(name);
@@ -257,4 +266,8 @@ std::vector<std::string_view> weir::onnx::freeNames(const Graph &graph) {
   NameList outer;
   collectFree(graph, outer);
   return outer.list;
+}
+
+bool weir::onnx::readsInput(const Graph &graph, size_t number) {
+  return namesRead(graph).known.count(graph.inputs[number].name) > 0;
 }

@@ -28,6 +28,10 @@ void orderFunction(Function &function, const std::string &file, DiagnosticSink &
 /// of first use. For graphs that orderGraph has accepted.
 std::vector<std::string_view> freeNames(const Graph &graph);
 
+/// Whether a node of the graph, or of the graphs inside it, or an output takes the graph's input
+/// `number`. For graphs that orderGraph has accepted.
+bool readsInput(const Graph &graph, size_t number);
+
 } // namespace weir::onnx
 
 #endif // WEIR_COMPILER_FRONTEND_ONNX_GRAPHORDER_H

@@ -26,6 +26,7 @@ Index makeIndex() {
                                                 convolutionImports(),
                                                 normalizationImports(),
                                                 controlImports(),
+                                                ifImports(),
                                                 recurrentImports(),
                                                 quantizationImports(),
                                                 imageImports(),

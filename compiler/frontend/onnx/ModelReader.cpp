@@ -15,6 +15,8 @@
 #include "compiler/frontend/WireReader.h"
 #include "compiler/frontend/onnx/TensorReader.h"
 
+#include <algorithm>
+
 using namespace weir;
 using namespace weir::onnx;
 using weir::frontend::WireReader;
@@ -68,6 +70,12 @@ bool Reader::fail(int code, std::string text) {
   return false;
 }
 
+/// What exporters write for "any size": no name, so that two such sizes may differ.
+static bool isNoName(std::string_view symbol) {
+  constexpr std::string_view words[] = {"?", "*", "-1", "None", "none", "unknown", "unk"};
+  return std::find(std::begin(words), std::end(words), symbol) != std::end(words);
+}
+
 bool Reader::shape(Bytes message, TypeInfo &type) {
   type.hasShape = true;
   WireReader reader(message);
@@ -81,6 +89,8 @@ bool Reader::shape(Bytes message, TypeInfo &type) {
         dim.size = entry.integer();
       else if (entry.field() == 2)
         dim.symbol = entry.bytes();
+      if (isNoName(dim.symbol))
+        dim.symbol = {};
     }
     if (!finish(entry, "dimension"))
       return false;

@@ -53,6 +53,10 @@ std::optional<int64_t> NodeImport::declaredRank(size_t i) const {
   return wants(i) ? graph.declaredRank(node.outputs[i]) : std::nullopt;
 }
 
+std::optional<int64_t> NodeImport::rankBound() const {
+  return wants(0) ? graph.rankBound(node.outputs[0]) : std::nullopt;
+}
+
 LogicalResult NodeImport::results(ArrayRef<Value> values) {
   for (size_t i = 0; i < values.size(); ++i) {
     if (!wants(i))

@@ -107,9 +107,13 @@ public:
   std::vector<Imported> &outputs() { return made; }
   /// The rank that the graph declares for output `i`; none: it declares nothing.
   std::optional<int64_t> declaredRank(size_t i = 0) const;
+  /// The most dimensions that the graph's declarations leave output 0; none: any number.
+  std::optional<int64_t> rankBound() const;
 
   // Attributes, by name; where the node has none, the default of its version.
   const NodeAttribute *attr(std::string_view name) const;
+  /// A graph among them, which the operator must have.
+  const Graph &graphAttr(std::string_view name) const { return *attr(name)->graphs[0]; }
   bool hasAttr(std::string_view name) const { return attr(name); }
   int64_t i(std::string_view name) const;
   double f(std::string_view name) const;
@@ -235,6 +239,7 @@ llvm::ArrayRef<OperatorImport> reductionImports();
 llvm::ArrayRef<OperatorImport> convolutionImports();
 llvm::ArrayRef<OperatorImport> normalizationImports();
 llvm::ArrayRef<OperatorImport> controlImports();
+llvm::ArrayRef<OperatorImport> ifImports();
 llvm::ArrayRef<OperatorImport> recurrentImports();
 llvm::ArrayRef<OperatorImport> quantizationImports();
 llvm::ArrayRef<OperatorImport> imageImports();

@@ -310,7 +310,7 @@ LogicalResult map(NodeImport &n) {
   const Imported *first = sequence(n, 0);
   if (!first)
     return failure();
-  const Graph &body = *n.attr("body")->graphs[0];
+  const Graph &body = n.graphAttr("body");
   for (size_t k = 0; k < n.inputCount(); ++k)
     if (n.imported(k).boxes && n.imported(k).kind == Kind::Sequence)
       return mapComputed(n, body);

@@ -20,7 +20,7 @@ def read(path):
             data = archive.read(name)
             size = struct.unpack("<H", data[8:10])[0]
             header = data[10:10 + size].decode()
-            letter = {"<f2": "e", "<f4": "f", "<f8": "d"}[re.search(r"'descr': '([^']*)'", header)[1]]
+            letter = {"<f2": "e", "<f4": "f", "<f8": "d", "<i8": "q"}[re.search(r"'descr': '([^']*)'", header)[1]]
             shape = [int(d) for d in re.findall(r"\d+", re.search(r"'shape': \(([^)]*)\)", header)[1])]
             values = [v for (v,) in struct.iter_unpack("<" + letter, data[10 + size:])]
             arrays[name[:-len(".npy")]] = (shape, values)
