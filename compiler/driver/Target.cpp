@@ -114,6 +114,9 @@ static constexpr llvm::StringLiteral twelveWays[] = {
     "emeraldrapids",  "graniterapids",  "graniterapids-d", "znver5",
 };
 
+/// Processors with AVX-512 whose units have 32 bytes: they compute vectors of 64 in two passes.
+static constexpr llvm::StringLiteral passesOfHalves[] = {"znver4"};
+
 static void initializeLlvm() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -198,6 +201,8 @@ static bool selectCpu(const Options &options, DiagnosticSink &sink, Target &targ
       target.requiredFeatures & WEIR_CPU_AVX512_BF16 && gainsByBrainPairs(target.code.tuneCpu);
   if (llvm::is_contained(twelveWays, target.code.tuneCpu))
     target.firstLevelWays = 12;
+  target.passesHalves = target.requiredFeatures & WEIR_CPU_AVX512 &&
+                        llvm::is_contained(passesOfHalves, target.code.tuneCpu);
   // Tiles are a matter of whole kernels: only code that has such needs them.
   if (options.precision == "bf16" && target.hasBrainTiles) {
     target.code.features += ",+amx-tile,+amx-bf16";

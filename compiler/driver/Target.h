@@ -32,6 +32,7 @@ struct Target {
   bool hasByteTiles = false;     ///< AMX for bytes, which code must ask for
   bool hasBrainTiles = false;    ///< AMX for bf16, likewise
   bool hasBrainPairs = false;    ///< vectors multiply bf16 faster than f32
+  bool passesHalves = false;     ///< vectors of 64 bytes take twice the time of 32
   int firstLevelWays = 0;        ///< of a set of the first-level cache; 0: not known
   std::unique_ptr<llvm::TargetMachine> machine;
 };

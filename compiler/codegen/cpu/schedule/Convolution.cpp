@@ -197,7 +197,10 @@ public:
     if (filterGradientOf(request))
       return filterGradientTiles(s, conv, request.unit);
     noteChoice(s, request.choice);
-    return convolutionTiles(s, request.kernel, conv, unitFor(request.unit, conv), request.choice);
+    int64_t columns = cast<RankedTensorType>(conv.getType()).getShape().back();
+    VectorUnit unit = conv.getGroups() == 1 ? unitForColumns(request.unit, conv, columns)
+                                            : unitFor(request.unit, conv);
+    return convolutionTiles(s, request.kernel, conv, unit, request.choice);
   }
 
   Operation *packOperands(KernelRequest &request) const override {

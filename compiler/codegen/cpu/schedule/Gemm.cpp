@@ -60,8 +60,8 @@ static bool canPackRows(KernelOp kernel, DotGeneralOp dot, const VectorUnit &uni
 /// sums do wait, which without that they do on the stack.
 static bool paysToPackRows(const VectorUnit &unit, const ProductSizes &sizes) {
   constexpr int64_t fewestPanels = 16;
-  const int64_t fewestRows = unit.hasLargeCache() ? 140 : 192;
-  const int64_t fewestSteps = unit.hasLargeCache() ? blockOfPacked + 1 : 2 * blockOfPacked;
+  const int64_t fewestRows = unit.hasLargeCache ? 140 : 192;
+  const int64_t fewestSteps = unit.hasLargeCache ? blockOfPacked + 1 : 2 * blockOfPacked;
   return sizes.rows >= fewestRows && sizes.depth >= fewestSteps &&
          sizes.columns >= fewestPanels * 2 * unit.lanes();
 }
@@ -72,7 +72,7 @@ static SmallVector<int64_t> packedRowTiles(ScheduleBuilder &s, const VectorUnit 
                                            int64_t batch, const ProductSizes &sizes,
                                            int64_t depthBlock, const TileChoice &choice) {
   constexpr int64_t mostBytes = 3 << 19;
-  const int64_t share = (unit.hasLargeCache() ? 560 : 264) << 10;
+  const int64_t share = (unit.hasLargeCache ? 560 : 264) << 10;
   auto tile = registerTile(unit, sizes.rows, sizes.columns, /*pitch=*/0, choice);
   int64_t bytes = depthBlock * unit.elementBytes;
   int64_t many = std::min(choice.part ? choice.part : share / bytes, mostBytes / bytes);
@@ -165,7 +165,8 @@ public:
                                                const KernelRequest &request) const override {
     auto dot = cast<DotGeneralOp>(request.anchor);
     noteChoice(s, request.choice);
-    return gemmTiles(s, request.kernel, dot, unitFor(request.unit, dot),
+    return gemmTiles(s, request.kernel, dot,
+                     unitForColumns(request.unit, dot, dot.getType().getShape().back()),
                      bool(request.constantOf(dot.getRhs())), request.choice);
   }
 

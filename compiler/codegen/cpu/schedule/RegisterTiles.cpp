@@ -27,6 +27,9 @@ VectorUnit weir::vectorUnitOf(ModuleOp module) {
   unit.registers = unit.bytes >= 64 ? 32 : 16;
   if (target.getVectorRegisters())
     unit.registers = target.getVectorRegisters();
+  // Processors with AVX-512 have as much; those with AVX2 alone have half of that and less.
+  unit.hasLargeCache = unit.bytes == 64;
+  unit.passesHalves = target.getPassesHalves();
   if (auto ways = module->getAttrOfType<IntegerAttr>(firstLevelWaysAttribute))
     unit.firstLevelWays = ways.getInt();
   unit.hasByteTiles = target.getByteProducts() == ByteProducts::Blocks;
@@ -275,6 +278,20 @@ VectorUnit weir::unitFor(const VectorUnit &unit, Operation *anchor) {
   VectorUnit own = unit;
   own.elementBytes =
       getElementTypeOrSelf(anchor->getResult(0).getType()).getIntOrFloatBitWidth() / 8;
+  return own;
+}
+
+VectorUnit weir::unitForColumns(const VectorUnit &unit, Operation *anchor, int64_t columns) {
+  // Halves load as often for half of the sums: of more of them, measured, one that is left out
+  // does not make up for that.
+  constexpr int64_t mostHalves = 9;
+  VectorUnit own = unitFor(unit, anchor);
+  if (!own.passesHalves || own.elementBytes != 4 || multipliesPairs(anchor) ||
+      ShapedType::isDynamic(columns))
+    return own;
+  int64_t halves = llvm::divideCeil(columns, own.lanes() / 2);
+  if (halves % 2 && halves <= mostHalves)
+    own.bytes /= 2;
   return own;
 }
 

@@ -26,11 +26,10 @@ struct VectorUnit {
   bool hasBytePairs = false;    ///< bytes are multiplied as pairs of words of 16 bits
   bool hasByteProducts = false; ///< vectors of 32 bytes and more multiply bytes, by any instruction
   bool hasByteQuads = false;    ///< vectors of 64 bytes add four products of bytes to each word
+  bool passesHalves = false;    ///< whole vectors take twice the time of halves
+  bool hasLargeCache = false;   ///< the second-level cache has 1 MiB and more
 
   int64_t lanes() const { return bytes / elementBytes; }
-  /// Whether the second-level cache has 1 MiB and more, as that of processors with AVX-512 does;
-  /// those with AVX2 alone have half of that and less.
-  bool hasLargeCache() const { return bytes == 64; }
 };
 /// As the module's `weir.target` describes it.
 VectorUnit vectorUnitOf(mlir::ModuleOp module);
@@ -47,12 +46,15 @@ inline constexpr int64_t mostPointers = 8;
 /// elements of each of the 16, or 36, matrices: 256 KiB in all, 784 (882) where the second-level
 /// cache is large.
 inline int64_t winogradElements(const VectorUnit &unit, int64_t results) {
-  int64_t elements = unit.hasLargeCache() ? 12544 : 4096;
+  int64_t elements = unit.hasLargeCache ? 12544 : 4096;
   return results == 2 ? elements : elements / 2;
 }
 
 /// `unit` with lanes for the elements that `anchor` makes.
 VectorUnit unitFor(const VectorUnit &unit, mlir::Operation *anchor);
+/// The same for a tile of so many columns (may be ShapedType::kDynamic): of a unit that passes its
+/// vectors by halves, such halves, where whole ones would compute one that has no columns.
+VectorUnit unitForColumns(const VectorUnit &unit, mlir::Operation *anchor, int64_t columns);
 
 /// What a strategy stores of a vector of its sums.
 enum class EpilogueResults {
