@@ -73,7 +73,7 @@ def excluded(schema):
 
 
 # Operands behind the first are weights, of fixed sizes.
-WEIGHTS = re.compile(r"^(RNN|GRU|LSTM)$|Attention|Rotary|Conv")
+WEIGHTS = re.compile(r"^(RNN|GRU|(Attn)?LSTM)$|Attention|Rotary|Conv")
 
 POOL = "X[N,C,S...]"
 SCALES = "x_scale[]:scale x_zero_point[]:zero"
@@ -260,11 +260,11 @@ RULES = {
     "LpNormalization": "input[N,R...]",
     "Momentum": None, "Adagrad": None, "Adam": None,
     "MaxpoolWithMask": "X[N,C,S...] M[1,1,S...]:bit",
-    # Graphs of decoders (test/models/searches.py draws them); caches in one memory, sizes that
-    # attributes say, operands without which ONNX Runtime's process ends (single_operators.py).
+    # Drawn whole: onnx_decoders.py and onnx_searches.py.
     "GreedySearch": None, "Sampling": None, "BeamSearch": None, "WhisperBeamSearch": None,
-    "SparseAttention": None, "NGramHashMapping": None, "VarlenCausalConvWithState": None,
-    "GatherPacked": None, "AttnLSTM": None, "DecoderMaskedMultiHeadAttention": None,
+    "SparseAttention": None, "AttnLSTM": None, "DecoderMaskedMultiHeadAttention": None,
+    # Sizes that attributes say, operands without which ONNX Runtime's process ends (single_operators.py).
+    "NGramHashMapping": None, "VarlenCausalConvWithState": None, "GatherPacked": None,
 }
 
 # Inputs that are the same in many operators.

@@ -448,10 +448,14 @@ bool AttentiveLstm::fitsInput(Value w, Value x) {
     if (n.has(input) && !n.hasRank(n.in(input), rank, n.spec->inputName(input)))
       return false;
   width = n.dim(x, 2);
-  int64_t seen = n.has(13) ? n.dim(n.in(13), 2) : n.dim(n.in(11), 2);
-  if (ShapedType::isDynamic(width) || ShapedType::isDynamic(seen)) {
-    (void)n.unsupported("expected known sizes of the input and of what is seen of the memory, got "
-                        "open ones");
+  Value ofSeen = n.has(13) ? n.in(13) : n.in(11);
+  int64_t seen = n.dim(ofSeen, 2), both = n.dim(w, 2);
+  if (ShapedType::isDynamic(width) && !ShapedType::isDynamic(seen) &&
+      !ShapedType::isDynamic(both))
+    width = std::max<int64_t>(both - seen, 0);
+  if (ShapedType::isDynamic(width)) {
+    (void)n.unsupported("expected a known size of the input, or of its weights and of what is seen "
+                        "of the memory, got open ones");
     return false;
   }
   for (size_t i : {8, 9, 10, 13})
@@ -473,7 +477,8 @@ bool AttentiveLstm::fitsInput(Value w, Value x) {
     n.require(n.reduce(fits, "all", {0}, false),
               "memory_seq_lens are not from 1 to the number of the memory's steps");
   }
-  return n.isAsLarge(given, 0, x, 1, "batches") && n.hasSize(w, 2, width + seen, "input's weights");
+  return n.isAsLarge(given, 0, x, 1, "batches") && n.hasSize(x, 2, width, "the input") &&
+         n.hasSize(w, 2, n.settled(n.add(n.sizeOf(ofSeen, 2), double(width))), "input's weights");
 }
 
 Value AttentiveLstm::shares(const Cell &cell, Value x) {
