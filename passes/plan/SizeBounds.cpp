@@ -55,15 +55,17 @@ static Value sizeOperand(Operation *op, int64_t dim) {
 //===----------------------------------------------------------------------===//
 
 std::optional<int64_t> SizeBounds::upper(Value value) {
-  ConstantIntRanges range = rangeOf(value, 0);
+  ConstantIntRanges range = rangeOf(value, 0, Unknown::Any);
   int64_t low = range.smin().getSExtValue(), high = range.smax().getSExtValue();
-  // What went through 32 bits on its way is below 2^31 whatever it was.
-  if (low < 0 || high >= INT32_MAX)
+  // What went through 32 bits on its way is below 2^31 whatever it was, and one less below
+  // 2^31 - 1.
+  if (low < 0 || high >= INT32_MAX ||
+      high != rangeOf(value, 0, Unknown::Half).smax().getSExtValue())
     return std::nullopt;
   return high;
 }
 
-ConstantIntRanges SizeBounds::rangeOfDim(Value memref, int64_t dim, int depth) {
+ConstantIntRanges SizeBounds::rangeOfDim(Value memref, int64_t dim, int depth, Unknown unknown) {
   auto type = cast<MemRefType>(memref.getType());
   auto exactly = [](int64_t low, int64_t high) {
     return ConstantIntRanges::fromSigned(APInt(64, low, true), APInt(64, high, true));
@@ -73,34 +75,48 @@ ConstantIntRanges SizeBounds::rangeOfDim(Value memref, int64_t dim, int depth) {
   Operation *def = memref.getDefiningOp();
   if (auto feed = dyn_cast_or_null<FeedOp>(def)) {
     auto [low, high] = feedBounds(function, {int64_t(feed.getIndex()), dim});
-    return exactly(low, high < 0 ? longestDimension : high);
+    return exactly(low, high < 0 ? longestDimension / (unknown == Unknown::Half ? 2 : 1) : high);
   }
   if (isa_and_nonnull<ViewOp, AllocOp, FetchOp>(def))
-    return rangeOf(sizeOperand(def, dim), depth + 1);
-  return exactly(0, INT64_MAX);
+    return rangeOf(sizeOperand(def, dim), depth + 1, unknown);
+  return exactly(0, unknown == Unknown::Half ? INT64_MAX / 2 : INT64_MAX);
 }
 
-ConstantIntRanges SizeBounds::rangeOf(Value value, int depth) {
+/// Half of what `width` bits hold, around 0; all of few bits, which are bounds enough.
+static ConstantIntRanges halfRange(unsigned width) {
+  if (width < 32)
+    return ConstantIntRanges::maxRange(width);
+  return ConstantIntRanges::fromSigned(APInt::getSignedMinValue(width).ashr(1),
+                                       APInt::getSignedMaxValue(width).ashr(1));
+}
+
+ConstantIntRanges SizeBounds::rangeOf(Value value, int depth, Unknown unknown) {
+  auto &known = this->known[int(unknown)];
   if (auto it = known.find(value); it != known.end())
     return it->second;
-  ConstantIntRanges result = ConstantIntRanges::maxRange(widthOf(value));
+  const ConstantIntRanges any = ConstantIntRanges::maxRange(widthOf(value));
+  auto orHalf = [&](const ConstantIntRanges &range) {
+    return unknown == Unknown::Half && range == any ? halfRange(widthOf(value)) : range;
+  };
+  ConstantIntRanges result = any;
   Operation *def = value.getDefiningOp();
   if (!def || depth > deepest)
-    return result;
+    return orHalf(result);
   if (auto dim = dyn_cast<memref::DimOp>(def)) {
     if (std::optional<int64_t> index = dim.getConstantIndex())
-      result = rangeOfDim(dim.getSource(), *index, depth);
+      result = rangeOfDim(dim.getSource(), *index, depth, unknown);
   } else if (auto inferrable = dyn_cast<InferIntRangeInterface>(def);
              inferrable &&
              llvm::all_of(def->getOperandTypes(), [](Type type) { return type.isIntOrIndex(); })) {
     SmallVector<ConstantIntRanges> operands;
     for (Value operand : def->getOperands())
-      operands.push_back(rangeOf(operand, depth + 1));
+      operands.push_back(rangeOf(operand, depth + 1, unknown));
     inferrable.inferResultRanges(operands, [&](Value v, const ConstantIntRanges &range) {
       if (v == value)
         result = range;
     });
   }
+  result = orHalf(result);
   known.try_emplace(value, result);
   return result;
 }

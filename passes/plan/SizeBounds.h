@@ -26,19 +26,22 @@ class SizeBounds {
 public:
   explicit SizeBounds(mlir::func::FuncOp function) : function(function) {}
 
-  /// The largest value; nothing where there is no bound but that of the type's
-  /// width, or where it may be negative.
+  /// The largest value; nothing where there is no bound but what a number that is
+  /// not known may be by its type's width, or where it may be negative.
   std::optional<int64_t> upper(mlir::Value value);
 
   /// What is known of the value. Remembered: its operation must stay as it is.
-  mlir::ConstantIntRanges rangeOf(mlir::Value value) { return rangeOf(value, 0); }
+  mlir::ConstantIntRanges rangeOf(mlir::Value value) { return rangeOf(value, 0, Unknown::Any); }
 
 private:
-  mlir::ConstantIntRanges rangeOf(mlir::Value value, int depth);
-  mlir::ConstantIntRanges rangeOfDim(mlir::Value memref, int64_t dim, int depth);
+  /// What a number of 32 bits and more may be that nothing is known of: any of its type,
+  /// or only the half next to 0. A bound that differs between them is none.
+  enum class Unknown { Any, Half };
+  mlir::ConstantIntRanges rangeOf(mlir::Value value, int depth, Unknown unknown);
+  mlir::ConstantIntRanges rangeOfDim(mlir::Value memref, int64_t dim, int depth, Unknown unknown);
 
   mlir::func::FuncOp function;
-  llvm::DenseMap<mlir::Value, mlir::ConstantIntRanges> known;
+  llvm::DenseMap<mlir::Value, mlir::ConstantIntRanges> known[2]; ///< by Unknown
 };
 
 /// A dimension of a feed.

@@ -67,6 +67,8 @@ def reject_operands(name, inputs, attributes):
         raise Reject("squares that ONNX Runtime computes in integers, which overflow")
     if name in POOLS and beyond(name, value, attributes):
         raise Reject("a window larger than the image, whose size C's division makes 1")
+    if name in ("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool") and value.ndim < 3:
+        raise Reject("images without a dimension to pool over, which ONNX Runtime refuses as weir does")
     if name == "Pad" and len(inputs) == 2 and attributes.get("mode") in (b"edge", b"reflect") and \
             inputs[1].shape == (2 * value.ndim,):
         cut = np.minimum(inputs[1].reshape(2, -1), 0).sum(0) + value.shape

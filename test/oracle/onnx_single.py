@@ -25,6 +25,7 @@ from onnx_open import POOLS, reject_open
 NEWEST = 26
 ATTRIBUTE = defs.OpSchema.AttrType
 OPTION = defs.OpSchema.FormalParameterOption
+CELLS = {"RNN": 1, "GRU": 2, "LSTM": 3}  # activations of a direction
 INTEGER = re.compile(r"-?\d+")
 
 
@@ -286,6 +287,8 @@ class Draw(shapes.Operands):
             return int(random.integers(1, max(self.size("E"), 1) + 1))
         if name == "direction" and op in ("RNN", "GRU", "LSTM", "DynamicQuantizeLSTM"):
             return self.pick([b"forward", b"reverse", b"bidirectional"])
+        if name in ("activations", "activation_alpha", "activation_beta") and op in CELLS:
+            return self.cell(CELLS[op]).get(name)
         if name == "equation":
             return self.equation()
         if name == "scales":
@@ -297,6 +300,14 @@ class Draw(shapes.Operands):
         if name == "norm_size" or name == "k_value":
             return None
         return None
+
+    def cell(self, count):
+        """Attributes of a recurrent operator's activations: of few its own."""
+        if not hasattr(self, "functions"):
+            both = self.attribute("direction") == b"bidirectional"
+            self.functions = onnx_decoders.activations(
+                self.random, count * (1 + both), self.first[0] <= 8) if self.random.random() < 0.3 else {}
+        return self.functions
 
     def parts(self, total, count):
         cut = int(self.random.integers(0, total + 1))
