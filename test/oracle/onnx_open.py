@@ -56,6 +56,18 @@ def forgets(value, attributes):
     return False
 
 
+def is_open_layout(operands):
+    """Whether ONNX Runtime's SparseAttention is wrong of such sequences, or blocks: of lengths that are
+    not alike, or of blocks that are named twice."""
+    starts, columns, total, ends = operands[5:9]
+    if total.size != 1 or np.any(ends != total.reshape(-1)[0]):
+        return True
+    if starts.ndim != 2 or columns.ndim != 2:
+        return False
+    return any(np.any(np.diff(row[begin:end]) <= 0) for row, bounds in zip(columns, starts)
+               for begin, end in zip(bounds, bounds[1:]) if 0 <= begin < end)
+
+
 def reject_operands(name, inputs, attributes):
     """Rejects operands of which ONNX leaves the results open."""
     value = inputs[0]
@@ -67,6 +79,8 @@ def reject_operands(name, inputs, attributes):
         raise Reject("squares that ONNX Runtime computes in integers, which overflow")
     if name in POOLS and beyond(name, value, attributes):
         raise Reject("a window larger than the image, whose size C's division makes 1")
+    if name == "SparseAttention" and is_open_layout(inputs):
+        raise Reject("sequences of several lengths, or blocks that are there twice")
     if name in ("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool") and value.ndim < 3:
         raise Reject("images without a dimension to pool over, which ONNX Runtime refuses as weir does")
     if name == "Pad" and len(inputs) == 2 and attributes.get("mode") in (b"edge", b"reflect") and \

@@ -101,7 +101,11 @@ bool OneToken::operands() {
     return false;
   }
   k = perHead(1, 1), v = perHead(2, 2);
-  return q && k && v && fits(n.in(5)) && fits(n.in(6)) &&
+  for (size_t input : {1, 2}) // a size of 1 would be stretched to that of the others
+    if (!q || !k || !v || !n.isAsLarge(n.in(input), 0, n.in(0), 0, "queries, keys and values") ||
+        !n.isAsLarge(n.in(input), 2, n.in(0), 2, "queries, keys and values"))
+      return false;
+  return fits(n.in(5)) && fits(n.in(6)) &&
          n.isAsLarge(n.in(6), 2, n.in(5), 2, "caches") && append();
 }
 
@@ -267,6 +271,8 @@ bool BlockSparse::operands() {
     if (!n.hasRank(n.in(i), 4, "caches") || !n.isAsLarge(n.in(i), 0, q, 0, "caches") ||
         !n.hasSize(n.in(i), 1, keyHeads, "caches") || !n.isAsLarge(n.in(i), 3, q, 3, "caches"))
       return false;
+  if (!n.isAsLarge(n.in(4), 2, n.in(3), 2, "caches"))
+    return false;
   if (!n.hasRank(n.in(5), 2, "block_row_indices") || !n.hasRank(n.in(6), 2, "block_col_indices") ||
       !n.isAsLarge(n.in(6), 0, n.in(5), 0, "layouts") ||
       !n.hasOneEach(n.in(8), q, 0, "key_total_sequence_lengths"))
