@@ -100,7 +100,7 @@ def WeirDecomposePass : Pass<"weir-decompose", "::mlir::ModuleOp"> {
   let summary = "expands composites that no back end claims";
   let description = [{
     What: replaces softmax, layer_norm and the like by smaller operations through
-    DecomposeOpInterface.
+    DecomposeOpInterface; sums and means of complex numbers by those of their parts.
     Why here: last of the graph level. Earlier passes match composites whole;
     kernelize fuses what this leaves.
     Before: composites are whole. After: no operation with DecomposeOpInterface is left.

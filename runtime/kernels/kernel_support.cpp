@@ -80,9 +80,14 @@ int32_t shapeBy(weir_context *ctx, const weir_tensor &shape, weir_tensor &result
   auto *sizes = static_cast<const int64_t *>(shape.data);
   if (shape.dtype != WEIR_I64 || shape.rank != 1 || shape.dims[0] > WEIR_MAX_RANK)
     return failMessage(ctx, WEIR_INVALID_ARGUMENT, "the shape is no list of sizes");
-  for (int64_t i = 0; i < shape.dims[0]; ++i)
+  int64_t count = 1;
+  for (int64_t i = 0; i < shape.dims[0]; ++i) {
     if (sizes[i] < 0)
       return failMessage(ctx, WEIR_INVALID_ARGUMENT, "a size is negative");
+    if (__builtin_mul_overflow(count, sizes[i], &count))
+      return failMessage(ctx, WEIR_INVALID_ARGUMENT,
+                         "the shape has more elements than 63 bits count");
+  }
   return shapeResult(ctx, result, int32_t(shape.dims[0]), sizes) ? 0 : WEIR_RESOURCE_EXHAUSTED;
 }
 

@@ -81,7 +81,7 @@ def tolerance(case, dtype):
     terms = min(case.length, 1 << 20)
     count = 16 + 4 * (terms if half else terms ** 0.5)
     count = max(count, getattr(case, "least", 0))
-    return min(count * values.epsilon(dtype), 0.3)
+    return min(count * max(values.epsilon(dtype), getattr(case, "through", 0)), 0.3)
 
 
 def options_of(case):

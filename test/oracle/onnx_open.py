@@ -8,6 +8,7 @@
 coarsely to be asked (docs/oracle.md lists them)."""
 import numpy as np
 
+import onnx_searches
 import onnx_trees
 from cases import Reject
 
@@ -79,6 +80,9 @@ def reject_operands(name, inputs, attributes):
         raise Reject("squares that ONNX Runtime computes in integers, which overflow")
     if name in POOLS and beyond(name, value, attributes):
         raise Reject("a window larger than the image, whose size C's division makes 1")
+    if name in ("GreedySearch", "Sampling") and inputs[0].size != 1 and \
+            attributes.get("vocab_size") not in (None, onnx_searches.scores_of(attributes["decoder"])):
+        raise Reject("rows of scores that ONNX Runtime takes for as long as vocab_size")
     if name == "SparseAttention" and is_open_layout(inputs):
         raise Reject("sequences of several lengths, or blocks that are there twice")
     if name in ("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool") and value.ndim < 3:

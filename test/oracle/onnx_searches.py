@@ -173,6 +173,11 @@ MAKERS = {"GreedySearch": of_one, "Sampling": lambda random: of_one(random, True
           "BeamSearch": of_beams, "WhisperBeamSearch": of_audio}
 
 
+def scores_of(decoder):
+    """How many scores the graph gives for a token."""
+    return decoder.output[0].type.tensor_type.shape.dim[-1].dim_value
+
+
 def filled(model, feeds, results):
     """Results of ONNX Runtime's for a model of one node, with padding where GreedySearch and Sampling
     write nothing: behind the end of the longest sequence."""
@@ -185,7 +190,7 @@ def filled(model, feeds, results):
     begin = (feeds[first] if first in feeds else held[first]).shape[1]
     attributes = {a.name: a for a in node.attribute}
     scored = attributes["vocab_size"].i if "vocab_size" in attributes else \
-        attributes["decoder"].g.output[0].type.tensor_type.shape.dim[-1].dim_value
+        scores_of(attributes["decoder"].g)
     if attributes["eos_token_id"].i >= scored:  # no sequence ends
         return results
     # A sequence's end is said as padding, which nothing else is (Tokens.masks).

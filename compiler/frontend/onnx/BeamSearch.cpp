@@ -191,7 +191,9 @@ bool EncoderDecoder::readRules(ScoreRules &rules) {
     return false;
   }
   if (n.has(14)) { // zero and less: none
-    Value given = n.toScalar(n.cast(n.in(14), n.b.getF32Type()));
+    Value given = scalarInput(n, 14, n.b.getF32Type());
+    if (!given)
+      return false;
     rules.temperature = n.select(n.compare("gt", given, 0.0), given, n.like(given, 1));
   }
   std::optional<SmallVector<int64_t>> known = n.knownInts(11);

@@ -55,7 +55,7 @@ std::optional<Beams> Beams::read(NodeImport &n, Value prompts) {
             "num_return_sequences is not from 1 to num_beams");
   made.rows = n.mul(made.batch, made.beams);
   Type f32 = n.b.getF32Type();
-  made.penalty = n.has(5) ? n.toScalar(n.cast(n.in(5), f32)) : n.scalar(f32, 1);
+  made.penalty = n.has(5) ? scalarInput(n, 5, f32) : n.scalar(f32, 1);
   made.endToken = n.i("eos_token_id");
   made.padding = n.i("pad_token_id");
   made.isEarly = n.i("early_stopping") == 1;

@@ -29,7 +29,8 @@ ScoreRules::ScoreRules(NodeImport &n, Inputs inputs) : n(n) {
   if (Value given = input(inputs.repetitionPenalty)) {
     std::optional<SmallVector<double>> known = n.constantFloats(*inputs.repetitionPenalty);
     if (!known || known->size() != 1 || known->front() != 1) {
-      penalty = n.toScalar(n.cast(given, f32));
+      penalty = scalarInput(n, *inputs.repetitionPenalty, f32);
+      isRight = penalty != nullptr;
       n.require(n.compare("gt", penalty, 0.0), "repetition_penalty is not above 0");
     }
   }
@@ -41,7 +42,7 @@ ScoreRules::ScoreRules(NodeImport &n, Inputs inputs) : n(n) {
   if (repeats > mostRepeats)
     (void)n.unsupported("expected no_repeat_ngram_size of at most " + Twine(mostRepeats) +
                         ", got " + Twine(repeats));
-  isRight = repeats <= mostRepeats;
+  isRight = isRight && repeats <= mostRepeats;
 }
 
 bool ScoreRules::knowsTimes(Value scores) {
@@ -325,15 +326,15 @@ std::optional<Prompt> Prompt::read(NodeImport &n, size_t maskInput) {
 // Sequences
 //===----------------------------------------------------------------------===//
 
-Value weir::onnx::scalarInput(NodeImport &n, size_t i) {
+Value weir::onnx::scalarInput(NodeImport &n, size_t i, Type type) {
   Value given = n.in(i);
-  auto type = given ? cast<RankedTensorType>(given.getType()) : RankedTensorType();
-  if (type && type.hasStaticShape() && type.getNumElements() != 1) {
+  auto shape = given ? cast<RankedTensorType>(given.getType()) : RankedTensorType();
+  if (shape && shape.hasStaticShape() && shape.getNumElements() != 1) {
     (void)n.invalid("expected input " + Twine(i) + " to be one number, got " +
-                    Twine(type.getNumElements()));
+                    Twine(shape.getNumElements()));
     return {};
   }
-  return n.cast(n.toScalar(n.in(i)), n.b.getI64Type());
+  return n.cast(n.toScalar(given), type ? type : n.b.getI64Type());
 }
 
 Value weir::onnx::withTokens(NodeImport &n, Value sequences, Value tokens, Value at) {

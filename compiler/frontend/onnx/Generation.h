@@ -90,8 +90,8 @@ struct Prompt {
 /// The graph that is the value of an attribute of the node; null: it has none.
 const Graph *graphOrNull(const NodeImport &n, std::string_view name);
 
-/// The scalar that input `i` holds, as i64; null, with a report, where it is none.
-Value scalarInput(NodeImport &n, size_t i);
+/// The scalar that input `i` holds, as i64 or `type`; null, with a report, where it is none.
+Value scalarInput(NodeImport &n, size_t i, mlir::Type type = {});
 
 /// `sequences` [rows, most] with `tokens` [rows] at place `at` (tensor<i64>).
 Value withTokens(NodeImport &n, Value sequences, Value tokens, Value at);

@@ -69,6 +69,10 @@ LogicalResult slice(NodeImport &n) {
                        ? n.in(3)
                        : n.op<IotaOp>(n.shapeOf(starts), n.number(0), n.typeAttr(n.b.getI64Type()));
       int64_t rank = n.rank(x);
+      Value isAxis =
+          n.op<AndOp>(n.compare("ge", axes, double(-rank)), n.compare("lt", axes, double(rank)));
+      n.require(n.reduce(isAxis, "all", {0}, false),
+                ("an axis is outside of the " + Twine(rank) + " dimensions").str());
       Value ones = n.expandTo(n.intScalar(1), n.shapeOf(axes));
       Value named = n.op<ScatterElementsOp>(n.ints(SmallVector<int64_t>(rank, 0)), axes, ones,
                                             n.number(0), n.text("add"), n.flag(true));
@@ -405,6 +409,16 @@ LogicalResult tensorScatter(NodeImport &n) {
       return failure();
   if (n.has(2) && !n.hasOneEach(n.in(2), cache, 0, "indices"))
     return failure();
+  int64_t room = n.dim(cache, *axis), asked = n.dim(update, *axis);
+  constexpr StringLiteral tooLong = "the update is longer than the cache";
+  if (!ShapedType::isDynamic(room) && !ShapedType::isDynamic(asked)) {
+    if (asked > room)
+      return n.invalid("found an update of " + Twine(asked) + " entries for a cache of " +
+                       Twine(room));
+  } else {
+    n.require(
+        n.toScalar(n.compare("le", n.sizeOf(update, *axis), n.sizeOf(cache, *axis))), tooLong);
+  }
   Value place = n.op<IotaOp>(n.shapeOf(update), n.number(*axis), n.typeAttr(n.b.getI64Type()));
   if (n.has(2))
     place = n.add(place, n.unsqueeze(n.cast(n.in(2), n.b.getI64Type()), axesFrom(1, rank)));

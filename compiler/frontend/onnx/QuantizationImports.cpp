@@ -69,6 +69,9 @@ Value weir::onnx::integerConv(NodeImport &n, Value x, Value filter, Value xZero,
   std::optional<Window> w = size ? window(n, x, *size, &border, filter) : std::nullopt;
   if (!w || !n.isMultiple(filter, 0, n.i("group"), "groups"))
     return {};
+  for (Value zero : {xZero, filterZero})
+    if (zero && n.rank(zero) > 1 && !n.hasRank(zero, 1, "zero points"))
+      return {};
   Value wideX = n.cast(x, i32), wideFilter = n.cast(filter, i32);
   if (xZero)
     wideX = n.sub(wideX, n.cast(n.toScalar(xZero), i32));
@@ -85,6 +88,10 @@ Value weir::onnx::integerConv(NodeImport &n, Value x, Value filter, Value xZero,
 }
 
 Value weir::onnx::quantizedConv(NodeImport &n, Value x) {
+  for (size_t input : {1, 4, 6, 7})
+    if (n.in(input) && n.rank(n.in(input)) > 1 &&
+        !n.hasRank(n.in(input), 1, "scales and zero points"))
+      return {};
   Value sum = integerConv(n, x, n.in(3), n.in(2), n.in(5));
   if (n.has(8))
     sum = withBias(n, sum, n.in(8));
