@@ -329,6 +329,9 @@ template <const char *kind> static LogicalResult sparseSegment(NodeImport &n) {
                     n.slice(ids, 0, 1, std::numeric_limits<int64_t>::max())),
           "segment ids are not increasing");
   require(n, n.compare("ge", ids, 0), "segment ids must be >= 0");
+  Value places = n.toI64(indices); // rows of no elements are not looked at
+  require(n, n.op<AndOp>(n.compare("ge", places, 0), n.compare("lt", places, n.sizeOf(data, 0))),
+          "indices are out of range for the data");
   Value rows = n.widen(take(n, data, indices));
   Value sums = segmentSums(n, rows, ids, count);
   if (!sums)

@@ -1,0 +1,1 @@
+Binput5Jff¦?ff¦?

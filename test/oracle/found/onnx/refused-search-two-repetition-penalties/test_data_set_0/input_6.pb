@@ -1,0 +1,1 @@
+Binput6Jff¦?ff¦?
