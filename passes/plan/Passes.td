@@ -105,7 +105,7 @@ def WeirBoundBuffersPass : Pass<"weir-bound-buffers", "::mlir::ModuleOp"> {
     interval arithmetic, and puts a `buffer` of the largest size in its place, seen
     through a `view` of the size of the moment: one plan serves the whole range.
     Then sizes are computed for dimensions over their range, by other code: none may
-    need more. What regions hand on, and what has no bounds, stays an `alloc`. Writes
+    need more. What regions hand on, and what has no bounds but those of a type, stays an `alloc`. Writes
     `weir_plan.bounded`: how many are planned, and how many are not.
     Why here: behind the clean-up of size arithmetic; before reuse and offsets,
     which treat these like any buffer.

@@ -17,9 +17,9 @@ using namespace mlir;
 using namespace weir;
 
 namespace {
-/// A sum, or mean, of complex numbers is one of their real and one of their imaginary parts. Kernels
-/// add floats up in many sums at once, and each pair of floats to one: of some ten thousand terms
-/// only four digits were right.
+/// A sum, or mean, of complex numbers is one of their real and one of their imaginary parts.
+/// Kernels add floats up in many sums at once, and each pair of floats to one: of some ten thousand
+/// terms only four digits were right.
 void splitInParts(ReduceOp op) {
   OpBuilder b(op);
   auto ofPart = [&](Value part) -> Value {

@@ -105,8 +105,8 @@ bool OneToken::operands() {
     if (!q || !k || !v || !n.isAsLarge(n.in(input), 0, n.in(0), 0, "queries, keys and values") ||
         !n.isAsLarge(n.in(input), 2, n.in(0), 2, "queries, keys and values"))
       return false;
-  return fits(n.in(5)) && fits(n.in(6)) &&
-         n.isAsLarge(n.in(6), 2, n.in(5), 2, "caches") && append();
+  return fits(n.in(5)) && fits(n.in(6)) && n.isAsLarge(n.in(6), 2, n.in(5), 2, "caches") &&
+         append();
 }
 
 Value OneToken::followed(Value cache) {

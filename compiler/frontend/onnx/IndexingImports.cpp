@@ -416,8 +416,8 @@ LogicalResult tensorScatter(NodeImport &n) {
       return n.invalid("found an update of " + Twine(asked) + " entries for a cache of " +
                        Twine(room));
   } else {
-    n.require(
-        n.toScalar(n.compare("le", n.sizeOf(update, *axis), n.sizeOf(cache, *axis))), tooLong);
+    n.require(n.toScalar(n.compare("le", n.sizeOf(update, *axis), n.sizeOf(cache, *axis))),
+              tooLong);
   }
   Value place = n.op<IotaOp>(n.shapeOf(update), n.number(*axis), n.typeAttr(n.b.getI64Type()));
   if (n.has(2))

@@ -450,8 +450,7 @@ bool AttentiveLstm::fitsInput(Value w, Value x) {
   width = n.dim(x, 2);
   Value ofSeen = n.has(13) ? n.in(13) : n.in(11);
   int64_t seen = n.dim(ofSeen, 2), both = n.dim(w, 2);
-  if (ShapedType::isDynamic(width) && !ShapedType::isDynamic(seen) &&
-      !ShapedType::isDynamic(both))
+  if (ShapedType::isDynamic(width) && !ShapedType::isDynamic(seen) && !ShapedType::isDynamic(both))
     width = std::max<int64_t>(both - seen, 0);
   if (ShapedType::isDynamic(width)) {
     (void)n.unsupported("expected a known size of the input, or of its weights and of what is seen "
