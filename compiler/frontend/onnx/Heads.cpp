@@ -20,8 +20,10 @@ Value weir::onnx::separateHeads(NodeImport &n, Value x, int64_t heads) {
   int64_t hidden = n.dim(x, 2);
   if (!n.isMultiple(x, 2, heads, "heads"))
     return {};
-  int64_t size = ShapedType::isDynamic(hidden) ? -1 : hidden / heads;
-  return n.reshapeTo(x, n.concat({n.shapeSlice(x, 0, 2), n.ints({heads, size})}, 0));
+  // What a reshape is left with has neither bounds nor, of a batch of nothing, a value.
+  Value size = ShapedType::isDynamic(hidden) ? n.div(n.sizeOf(x, 2), double(heads))
+                                             : n.ints({hidden / heads});
+  return n.reshapeTo(x, n.concat({n.shapeSlice(x, 0, 2), n.ints({heads}), size}, 0));
 }
 
 Value weir::onnx::splitHeads(NodeImport &n, Value x, int64_t heads) {

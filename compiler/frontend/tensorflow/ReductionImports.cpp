@@ -321,8 +321,11 @@ static LogicalResult histogramFixedWidth(NodeImport &n) {
   require(n, n.compare("lt", low, high), "the range's end is not above its start");
   require(n, n.compare("gt", bins, 0), "the number of bins is not positive");
   Type element = n.element(values);
-  if (isa<FloatType>(element))
-    require(n, n.compare("eq", values, values), "a value is no number");
+  if (isa<FloatType>(element)) { // a single bin has them, too
+    Value isNumber = n.compare("eq", values, values);
+    require(n, n.op<OrOp>(isNumber, n.compare("eq", n.toScalar(bins), 1)), "a value is no number");
+    values = n.select(isNumber, values, low);
+  }
   Type wide = isa<FloatType>(element) ? element : Type(n.b.getF64Type());
   values = n.cast(values, wide);
   low = n.cast(low, wide);
