@@ -2,8 +2,8 @@
 // REQUIRES: weir-opt
 // RUN: weir-opt --split-input-file --verify-diagnostics %s | FileCheck %s
 
-// CHECK: weir.target = #weir.target<vector_bytes = 64, vector_registers = 32, byte_products = quads, bf16_products = blocks, widens_halves, may_offload>
-module attributes {weir.target = #weir.target<may_offload, widens_halves, bf16_products = blocks, byte_products = quads, vector_registers = 32, vector_bytes = 64>} {
+// CHECK: weir.target = #weir.target<vector_bytes = 64, vector_registers = 32, byte_products = quads, bf16_products = blocks, widens_halves, passes_halves, may_offload>
+module attributes {weir.target = #weir.target<may_offload, passes_halves, widens_halves, bf16_products = blocks, byte_products = quads, vector_registers = 32, vector_bytes = 64>} {
 }
 
 // -----
