@@ -275,6 +275,9 @@ private:
     if (op->getNumOperands() != 2 ||
         !isa<IntegerType>(getElementTypeOrSelf(op->getOperand(0).getType())))
       return evaluated(op);
+    // Nothing is said of what these give. Generators of random numbers have hundreds in a row.
+    if (isa<XorOp, ShlOp, ShrOp>(op))
+      return std::nullopt;
     const std::optional<Elements> a = follow(op->getOperand(0));
     const std::optional<Elements> b = follow(op->getOperand(1));
     if (!a || !b)
