@@ -25,6 +25,7 @@ import tempfile
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
+from shared_caches import run_shared
 
 RNG = np.random.default_rng(7)
 MICROSOFT = "com.microsoft"
@@ -491,20 +492,6 @@ def oracle(path, op):
     return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
 
-def shared(session, feeds):
-    """Results of a model whose caches, inputs 3 and 4, are in the memory of outputs 1 and 2."""
-    import onnxruntime
-    binding, held = session.io_binding(), {}
-    for name, value in feeds.items():
-        held[name] = onnxruntime.OrtValue.ortvalue_from_numpy(value.copy())
-        binding.bind_ortvalue_input(name, held[name])
-    binding.bind_output("y0")
-    for i in (1, 2):
-        binding.bind_ortvalue_output("y%d" % i, held["x%d" % (i + 2)])
-    session.run_with_iobinding(binding)
-    return binding.copy_outputs_to_cpu()
-
-
 def entries(cache, ends):
     """A cache up to each sequence's last entry: what lies behind is the feed's where the cache is
     updated in place, and not defined where it is not."""
@@ -517,7 +504,7 @@ def check(tool, folder, domain, op, inputs, outputs, attributes):
     write(path, domain, op, inputs, outputs, attributes)
     feeds = {"x%d" % i: v for i, v in enumerate(inputs) if isinstance(v, np.ndarray)}
     try:
-        wanted = shared(oracle(path, op), feeds) if op == "SparseAttention" else \
+        wanted = run_shared(oracle(path, op), feeds) if op == "SparseAttention" else \
             oracle(path, op).run(None, feeds)
     except Exception as error:  # an oracle that cannot say
         refusal = str(error).splitlines()[0][:160]

@@ -16,8 +16,9 @@ import numpy as np
 import onnx
 
 import onnx_decoders
-import onnx_searches
+import onnx_searches  # which finds modules of ../models
 import values
+from shared_caches import run_shared
 
 NEWEST = 100
 PLAIN = [np.dtype(t) for t in ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16",
@@ -56,25 +57,11 @@ def runtime(model, feeds):
         if value.dtype != object and value.dtype not in PLAIN:
             return ort_values(session, feeds, kinds)
     if b"SparseAttention" in model:
-        return shared(session, feeds)
+        return run_shared(session, feeds, onnx_decoders.CACHES)
     results = session.run(None, feeds)
     if any("float8" in k or "bfloat16" in k or "int4" in k for k in kinds.values()):
         return ort_values(session, feeds, kinds)
     return onnx_searches.filled(model, feeds, results) if b"eos_token_id" in model else results
-
-
-def shared(session, feeds):
-    """Results of SparseAttention, whose caches ONNX Runtime wants in the results' memory."""
-    import onnxruntime
-    binding, held = session.io_binding(), {}
-    for name, value in feeds.items():
-        held[name] = onnxruntime.OrtValue.ortvalue_from_numpy(value.copy())
-        binding.bind_ortvalue_input(name, held[name])
-    binding.bind_output("y0")
-    for result, operand in enumerate(onnx_decoders.CACHES, 1):
-        binding.bind_ortvalue_output("y%d" % result, held["x%d" % operand])
-    session.run_with_iobinding(binding)
-    return binding.copy_outputs_to_cpu()
 
 
 def ort_values(session, feeds, kinds):
