@@ -298,22 +298,22 @@ LogicalResult squeeze(NodeImport &n) {
   if (!given && n.rank(x) == 1 && !n.isStatic(x))
     return n.result(n.toScalar(x));
   if (!given) {
-    // The rank must be known: what is open is taken for more than 1, unless the ranks that the
-    // graph declares for what follows have no room for it.
+    // The rank must be known: what is open is taken for more than 1, but for as many as the ranks
+    // that the graph declares for what follows have no room for. They are the first: batches.
     SmallVector<int64_t> sizes(n.sizes(x));
     int64_t most = sizes.size() - llvm::count(sizes, 1);
-    std::optional<int64_t> bound = n.rankBound();
-    bool onlyOnes = bound && *bound < most;
+    int64_t ones = most - std::min(most, n.rankBound().value_or(most));
     given.emplace();
     for (auto [i, size] : llvm::enumerate(sizes)) {
-      if (ShapedType::isDynamic(size))
-        n.require(n.compare(onlyOnes ? "eq" : "ne", n.toScalar(n.sizeOf(x, i)), 1.0),
-                  onlyOnes ? "the program was compiled for size 1 here, as the ranks have it that "
-                             "the graph declares; give others with --shape"
-                           : "the program was compiled for a size other than 1 here; give "
-                             "it with --shape",
+      const bool isOpen = ShapedType::isDynamic(size), isOne = isOpen && ones-- > 0;
+      if (isOpen)
+        n.require(n.compare(isOne ? "eq" : "ne", n.toScalar(n.sizeOf(x, i)), 1.0),
+                  isOne ? "the program was compiled for size 1 here, as the ranks have it that the "
+                          "graph declares; give others with --shape"
+                        : "the program was compiled for a size other than 1 here; give "
+                          "it with --shape",
                   unimplemented);
-      if (size == 1 || (onlyOnes && ShapedType::isDynamic(size)))
+      if (size == 1 || isOne)
         given->push_back(i);
     }
   }

@@ -74,7 +74,7 @@ private:
 
 void LoopImport::noteUnread(size_t i, const Imported &written) {
   if (carried[i].kind != Imported::Kind::Tensor || written.kind != Imported::Kind::Tensor ||
-      n.isString(written.tensor) || readsInput(body, i + 2))
+      n.isString(written.tensor) || readsValue(body, body.inputs[i + 2].name))
     return;
   RankedTensorType begins = n.type(carried[i].tensor), type = n.type(written.tensor);
   if (begins.getElementType() != type.getElementType() || begins.getRank() != type.getRank())
@@ -91,7 +91,7 @@ void LoopImport::beginAsWritten(Value count, Value begins) {
     SmallVector<int64_t> sizes(type.getShape());
     std::replace(sizes.begin(), sizes.end(), ShapedType::kDynamic, int64_t(0));
     carried[i].tensor = n.splat(type.getElementType(), sizes, 0);
-    asked |= n.wants(i);
+    asked |= n.isRead(i);
   }
   if (!asked)
     return;

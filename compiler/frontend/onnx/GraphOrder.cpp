@@ -268,6 +268,6 @@ std::vector<std::string_view> weir::onnx::freeNames(const Graph &graph) {
   return outer.list;
 }
 
-bool weir::onnx::readsInput(const Graph &graph, size_t number) {
-  return namesRead(graph).known.count(graph.inputs[number].name) > 0;
+bool weir::onnx::readsValue(const Graph &graph, std::string_view name) {
+  return namesRead(graph).known.count(name) > 0;
 }

@@ -28,9 +28,9 @@ void orderFunction(Function &function, const std::string &file, DiagnosticSink &
 /// of first use. For graphs that orderGraph has accepted.
 std::vector<std::string_view> freeNames(const Graph &graph);
 
-/// Whether a node of the graph, or of the graphs inside it, or an output takes the graph's input
-/// `number`. For graphs that orderGraph has accepted.
-bool readsInput(const Graph &graph, size_t number);
+/// Whether a node of the graph, or of the graphs inside it, or an output takes the graph's own
+/// value of that name. For graphs that orderGraph has accepted.
+bool readsValue(const Graph &graph, std::string_view name);
 
 } // namespace weir::onnx
 

@@ -54,8 +54,8 @@ LogicalResult takeOneRank(NodeImport &n, Value condition, bool ranksDiffer) {
   return success();
 }
 
-/// The ranks for values of one element that branches give with different ranks: what both declare,
-/// else the lower one. Other values stay as they are, which is -1.
+/// The ranks for values of one element that branches give with different ranks, where both declare
+/// one. Other values stay as they are, which is -1.
 SmallVector<int64_t> ranksOfOnes(NodeImport &n, ArrayRef<RankedTensorType> onTrue,
                                  ArrayRef<RankedTensorType> onFalse) {
   SmallVector<int64_t> ranks;
@@ -70,7 +70,7 @@ SmallVector<int64_t> ranksOfOnes(NodeImport &n, ArrayRef<RankedTensorType> onTru
     }
     const TypeInfo &a = first.outputs[i].type, &b = second.outputs[i].type;
     bool declared = a.hasShape && b.hasShape && a.shape.size() == b.shape.size();
-    ranks.push_back(declared ? a.shape.size() : std::min(x.getRank(), y.getRank()));
+    ranks.push_back(declared ? a.shape.size() : -1);
   }
   return ranks;
 }
