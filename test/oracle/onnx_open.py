@@ -159,7 +159,7 @@ def reject_open(schema, drawn):
             np.min((drawn.attributes.get("alpha") or 1.702) * value.astype(np.float64)) < -4:
         raise Reject("a logistic function whose absolute error alone ONNX Runtime bounds")
     if name == "Gelu" and value.size and np.max(value.astype(np.float64)) < -3:
-        raise Reject("numbers of whose 1 + erf, an epsilon of 1, ONNX Runtime has a digit")
+        raise Reject("1 + erf is an epsilon of 1 here, which ONNX Runtime rounds to a digit")
     if name == "Gelu" and value.dtype.name == "bfloat16" and np.any(value.astype(np.float64) < -2):
         raise Reject("bfloat16 whose 1 + erf the reference evaluator rounds to 0")
     if name == "DequantizeLinear" and value.dtype.name == "float4_e2m1fn" and \

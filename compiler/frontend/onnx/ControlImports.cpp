@@ -65,6 +65,7 @@ private:
   const Graph &body;
   std::vector<Imported> carried; ///< as the node's inputs are built
   SmallVector<std::pair<size_t, RankedTensorType>> unread; ///< carried, and what is written
+  std::optional<std::unordered_set<std::string_view>> read; ///< names that the body takes
   bool fixedCount = false;       ///< entries are written in place
   bool conditional = false;      ///< the body may end the loop
   SmallVector<LoopOutput> outputs;
@@ -74,24 +75,34 @@ private:
 
 void LoopImport::noteUnread(size_t i, const Imported &written) {
   if (carried[i].kind != Imported::Kind::Tensor || written.kind != Imported::Kind::Tensor ||
-      n.isString(written.tensor) || readsValue(body, body.inputs[i + 2].name))
+      n.isString(written.tensor))
     return;
   RankedTensorType begins = n.type(carried[i].tensor), type = n.type(written.tensor);
-  if (begins.getElementType() != type.getElementType() || begins.getRank() != type.getRank())
+  if (begins.getElementType() == type.getElementType() && begins.getRank() == type.getRank())
+    return;
+  if (!read)
+    read = namesRead(body);
+  if (!read->count(body.inputs[i + 2].name))
     unread.emplace_back(i, type);
 }
 
 /// Of a carried value that the body writes and never reads, what it begins with is of no use but
 /// to a loop without iterations: exporters of languages with variables begin it with some scalar.
-/// It begins with the rank and type that are written; where its result is asked for, the loop must
-/// iterate.
+/// It begins with the rank and type that are written; where its result has a name, the loop must
+/// iterate, unless one element is what it begins with and what is written.
 void LoopImport::beginAsWritten(Value count, Value begins) {
   bool asked = false;
   for (auto [i, type] : unread) {
+    RankedTensorType before = n.type(carried[i].tensor);
+    if (before.getElementType() == type.getElementType() && frontend::isOneElement(before) &&
+        frontend::isOneElement(type)) {
+      carried[i].tensor = n.reshape(carried[i].tensor, type.getShape());
+      continue;
+    }
     SmallVector<int64_t> sizes(type.getShape());
     std::replace(sizes.begin(), sizes.end(), ShapedType::kDynamic, int64_t(0));
     carried[i].tensor = n.splat(type.getElementType(), sizes, 0);
-    asked |= n.isRead(i);
+    asked |= n.wants(i);
   }
   if (!asked)
     return;
@@ -100,8 +111,8 @@ void LoopImport::beginAsWritten(Value count, Value begins) {
     begins = begins ? n.op<AndOp>(begins, some) : some;
   }
   n.require(begins,
-            "the loop makes no iteration, and a value that it gives begins with another "
-            "rank or type",
+            "the loop makes no iteration, and a value that it gives begins with another rank or "
+            "type",
             unimplemented);
 }
 

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/onnx/GraphImporter.h"
-#include "compiler/frontend/onnx/GraphOrder.h"
 #include "compiler/frontend/onnx/Microsoft.h"
 #include "compiler/frontend/onnx/ModelReader.h"
 #include "compiler/frontend/onnx/ModelVerifier.h"
@@ -387,10 +386,6 @@ std::optional<int64_t> GraphImporter::declaredRank(std::string_view name) const 
       if (value.name == name && value.type.kind == TypeInfo::Kind::Tensor && value.type.hasShape)
         return static_cast<int64_t>(value.type.shape.size());
   return std::nullopt;
-}
-
-bool GraphImporter::isRead(std::string_view name) const {
-  return !current || !current->graph || readsValue(*current->graph, name);
 }
 
 std::optional<int64_t> GraphImporter::rankBound(std::string_view name) {

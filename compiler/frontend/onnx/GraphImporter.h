@@ -59,10 +59,6 @@ public:
   /// The rank that the graph of the node that is being imported declares for a value.
   std::optional<int64_t> declaredRank(std::string_view name) const;
 
-  /// Whether the graph of the node that is being imported takes that value of its own; a
-  /// function's body is taken to.
-  bool isRead(std::string_view name) const;
-
   /// The most dimensions that the value can have, so that what is computed from it has the ranks
   /// that the graph declares (RankBounds.h); none: they do not say.
   std::optional<int64_t> rankBound(std::string_view name);

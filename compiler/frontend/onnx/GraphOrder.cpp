@@ -222,7 +222,7 @@ void Orderer::model(Graph &graph) {
 void collectFree(const Graph &graph, NameList &outer);
 
 /// The names that nodes, the graphs inside them, and outputs take.
-NameList namesRead(const Graph &graph) {
+NameList listRead(const Graph &graph) {
   NameList used;
   for (const Node &node : graph.nodes) {
     for (Name input : node.inputs)
@@ -246,7 +246,7 @@ void collectFree(const Graph &graph, NameList &outer) {
     defined.insert(tensor.values.name);
   for (const Node &node : graph.nodes)
     defined.insert(node.outputs.begin(), node.outputs.end());
-  const NameList used = namesRead(graph);
+  const NameList used = listRead(graph);
   for (Name name : used.list)
     if (!defined.count(name))
       outer.add(name);
@@ -268,6 +268,6 @@ std::vector<std::string_view> weir::onnx::freeNames(const Graph &graph) {
   return outer.list;
 }
 
-bool weir::onnx::readsValue(const Graph &graph, std::string_view name) {
-  return namesRead(graph).known.count(name) > 0;
+std::unordered_set<std::string_view> weir::onnx::namesRead(const Graph &graph) {
+  return listRead(graph).known;
 }

@@ -12,6 +12,7 @@
 #include "compiler/frontend/onnx/Model.h"
 
 #include <string>
+#include <unordered_set>
 
 namespace weir::onnx {
 
@@ -28,9 +29,9 @@ void orderFunction(Function &function, const std::string &file, DiagnosticSink &
 /// of first use. For graphs that orderGraph has accepted.
 std::vector<std::string_view> freeNames(const Graph &graph);
 
-/// Whether a node of the graph, or of the graphs inside it, or an output takes the graph's own
-/// value of that name. For graphs that orderGraph has accepted.
-bool readsValue(const Graph &graph, std::string_view name);
+/// The names that nodes of the graph, the graphs inside it, and its outputs take. For graphs that
+/// orderGraph has accepted.
+std::unordered_set<std::string_view> namesRead(const Graph &graph);
 
 } // namespace weir::onnx
 

@@ -20,7 +20,7 @@ Value weir::onnx::separateHeads(NodeImport &n, Value x, int64_t heads) {
   int64_t hidden = n.dim(x, 2);
   if (!n.isMultiple(x, 2, heads, "heads"))
     return {};
-  // What a reshape is left with has neither bounds nor, of a batch of nothing, a value.
+  // A size that a reshape derives has no bounds, and no value where the batch is empty.
   Value size = ShapedType::isDynamic(hidden) ? n.div(n.sizeOf(x, 2), double(heads))
                                              : n.ints({hidden / heads});
   return n.reshapeTo(x, n.concat({n.shapeSlice(x, 0, 2), n.ints({heads}), size}, 0));

@@ -44,8 +44,6 @@ SmallVector<Value> NodeImport::tensors() {
   return values;
 }
 
-bool NodeImport::isRead(size_t i) const { return wants(i) && graph.isRead(node.outputs[i]); }
-
 void NodeImport::set(size_t i, Imported value) {
   if (i < made.size())
     made[i] = std::move(value);

@@ -99,8 +99,6 @@ public:
   // Results.
   size_t outputCount() const { return node.outputs.size(); }
   bool wants(size_t i) const { return i < node.outputs.size() && !node.outputs[i].empty(); }
-  /// Whether the graph takes output `i`; in a function's body, whether it has a name.
-  bool isRead(size_t i) const;
   void set(size_t i, Imported value);
   /// The importer's end: sets output 0, or fails where `value` is null.
   mlir::LogicalResult result(Value value) { return results({value}); }

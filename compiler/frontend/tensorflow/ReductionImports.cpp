@@ -321,7 +321,7 @@ static LogicalResult histogramFixedWidth(NodeImport &n) {
   require(n, n.compare("lt", low, high), "the range's end is not above its start");
   require(n, n.compare("gt", bins, 0), "the number of bins is not positive");
   Type element = n.element(values);
-  if (isa<FloatType>(element)) { // a single bin has them, too
+  if (isa<FloatType>(element)) { // a single bin counts NaN, too
     Value isNumber = n.compare("eq", values, values);
     require(n, n.op<OrOp>(isNumber, n.compare("eq", n.toScalar(bins), 1)), "a value is no number");
     values = n.select(isNumber, values, low);
