@@ -64,7 +64,7 @@ private:
   NodeImport &n;
   const Graph &body;
   std::vector<Imported> carried; ///< as the node's inputs are built
-  SmallVector<std::pair<size_t, RankedTensorType>> unread; ///< carried, and what is written
+  SmallVector<std::pair<size_t, RankedTensorType>> unread;  ///< carried, and what is written
   std::optional<std::unordered_set<std::string_view>> read; ///< names that the body takes
   bool fixedCount = false;       ///< entries are written in place
   bool conditional = false;      ///< the body may end the loop
