@@ -21,8 +21,11 @@ RankedTensorType weir::frontend::joinTypes(Type x, Type y) {
   return RankedTensorType::get(shape, a.getElementType());
 }
 
-bool weir::frontend::isOneElement(RankedTensorType type) {
-  return type.hasStaticShape() && type.getNumElements() == 1;
+bool weir::frontend::haveOneElement(RankedTensorType x, RankedTensorType y) {
+  auto isOne = [](RankedTensorType type) {
+    return type.hasStaticShape() && type.getNumElements() == 1;
+  };
+  return x.getElementType() == y.getElementType() && isOne(x) && isOne(y);
 }
 
 Value weir::frontend::relax(TensorBuilder &t, Value v, Type type) {

@@ -37,8 +37,8 @@ mlir::FailureOr<Values> buildIf(TensorBuilder &t, Value condition,
 /// open. Null where ranks or element types differ.
 mlir::RankedTensorType joinTypes(Type x, Type y);
 
-/// Whether values of `type` have one element, whatever their rank.
-bool isOneElement(mlir::RankedTensorType type);
+/// Whether values of both types have one element, of one type, whatever their ranks.
+bool haveOneElement(mlir::RankedTensorType x, mlir::RankedTensorType y);
 
 /// `v` as a value of `type`, which may only leave open what v's type fixes.
 Value relax(TensorBuilder &t, Value v, Type type);

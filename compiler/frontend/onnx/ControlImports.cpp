@@ -78,7 +78,7 @@ void LoopImport::noteUnread(size_t i, const Imported &written) {
       n.isString(written.tensor))
     return;
   RankedTensorType begins = n.type(carried[i].tensor), type = n.type(written.tensor);
-  if (begins.getElementType() == type.getElementType() && begins.getRank() == type.getRank())
+  if (frontend::joinTypes(begins, type))
     return;
   if (!read)
     read = namesRead(body);
@@ -93,9 +93,7 @@ void LoopImport::noteUnread(size_t i, const Imported &written) {
 void LoopImport::beginAsWritten(Value count, Value begins) {
   bool asked = false;
   for (auto [i, type] : unread) {
-    RankedTensorType before = n.type(carried[i].tensor);
-    if (before.getElementType() == type.getElementType() && frontend::isOneElement(before) &&
-        frontend::isOneElement(type)) {
+    if (frontend::haveOneElement(n.type(carried[i].tensor), type)) {
       carried[i].tensor = n.reshape(carried[i].tensor, type.getShape());
       continue;
     }
@@ -164,11 +162,9 @@ LogicalResult LoopImport::keepRank(size_t i, Imported &next) {
     return success();
   RankedTensorType begins = n.type(carried[i].tensor), goesOn = n.type(next.tensor);
   const ValueInfo &declared = body.outputs[i + 1];
-  bool sameElement = begins.getElementType() == goesOn.getElementType();
-  if (sameElement && begins.getRank() == goesOn.getRank())
+  if (frontend::joinTypes(begins, goesOn))
     return success();
-  if (sameElement && frontend::isOneElement(begins) && frontend::isOneElement(goesOn) &&
-      declared.type.hasShape &&
+  if (frontend::haveOneElement(begins, goesOn) && declared.type.hasShape &&
       static_cast<int64_t>(declared.type.shape.size()) == begins.getRank()) {
     next.tensor = n.reshape(next.tensor, begins.getShape());
     return success();

@@ -63,8 +63,7 @@ SmallVector<int64_t> ranksOfOnes(NodeImport &n, ArrayRef<RankedTensorType> onTru
     return ranks;
   const Graph &first = n.graphAttr("then_branch"), &second = n.graphAttr("else_branch");
   for (auto [i, x, y] : llvm::enumerate(onTrue, onFalse)) {
-    if (!x || !y || x.getElementType() != y.getElementType() || x.getRank() == y.getRank() ||
-        !frontend::isOneElement(x) || !frontend::isOneElement(y)) {
+    if (!x || !y || x.getRank() == y.getRank() || !frontend::haveOneElement(x, y)) {
       ranks.push_back(-1);
       continue;
     }
