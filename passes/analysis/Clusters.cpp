@@ -26,7 +26,9 @@ using namespace weir;
 /// Operations up to which a kernel grows: what many more gain by staying in
 /// registers is small beside their arithmetic, while registers, and the time of a
 /// compiler of native code, do not last for functions of any length.
-static constexpr unsigned mostOperations = 64;
+/// Bits and integers, as generators of random numbers have them by the hundred, are cheap, and few
+/// of them are alive at a time: `integersPerOperation` of them count as one operation.
+static constexpr unsigned mostOperations = 64, integersPerOperation = 6;
 
 namespace {
 
@@ -369,7 +371,7 @@ private:
                             !leadsElementwise(*op->user_begin(), target)))
       return;
     Kernel &kernel = kernelOf(target);
-    if (kernel.size == mostOperations || !fitsGemm(op, target, kernel) ||
+    if (kernel.isFull() || !fitsGemm(op, target, kernel) ||
         !kernel.copies.fitsOften(op) || (mostInputs && !keepsFew(op, kernel)))
       return;
     clusterOf[op] = target;
@@ -383,7 +385,7 @@ private:
   void repeatLeaf(Operation *op, ArrayRef<Operation *> targets) {
     if (!isCheapLeaf(op) || !llvm::all_of(targets, [&](Operation *target) {
           Kernel &kernel = kernelOf(target);
-          return kernel.size < mostOperations && fitsGemm(op, target, kernel) &&
+          return !kernel.isFull() && fitsGemm(op, target, kernel) &&
                  kernel.copies.fitsOften(op);
         }))
       return;
@@ -395,7 +397,9 @@ private:
 
   /// What later decisions need to know of the operations of a kernel.
   struct Kernel {
-    unsigned size = 0;
+    bool isFull() const { return size >= mostOperations * integersPerOperation; }
+
+    unsigned size = 0;      ///< in integer operations
     bool hasGemm = false;   ///< some product or convolution whose sums stay in registers
     bool isEpilogue = true; ///< all else is computed on them, over the root's shape
     /// Values read from outside, constants and trivial ones left out.
@@ -403,7 +407,9 @@ private:
     ElementCopies copies;
 
     void add(Operation *op, Operation *root) {
-      ++size;
+      bool isInteger = isa<ElementwiseOpInterface>(op) &&
+                       getElementTypeOrSelf(op->getResult(0).getType()).isSignlessInteger();
+      size += isInteger ? 1 : integersPerOperation;
       copies.add(op);
       if (isGemm(op))
         hasGemm = true;

@@ -79,24 +79,37 @@ static Stream fromSeed(NodeImport &n, Value seed) {
   return {{mixed.w[0], mixed.w[1]}, {{zero, zero, mixed.w[2], mixed.w[3]}}};
 }
 
-/// The blocks at `index` (i64) beyond the counter.
+/// The blocks at `index` (i64) beyond the counter, one for each of its elements.
 static Words blocksAt(NodeImport &n, const Stream &stream, Value index) {
   // Blocks are fewer than 2^32, so only one carry can happen.
   Value sum = n.add(index, stream.counter.w[0]);
   Value second = n.add(high(n, sum), stream.counter.w[1]);
-  Value none = n.mul(index, 0.0);
-  Words c = {{low(n, sum), low(n, second), n.add(none, n.add(stream.counter.w[2], high(n, second))),
-              n.add(none, stream.counter.w[3])}};
+  Words c = {{low(n, sum), low(n, second), n.add(stream.counter.w[2], high(n, second)),
+              stream.counter.w[3]}};
   return philox(n, c, stream.key[0], stream.key[1]);
 }
 
-/// The words of `count` numbers in order, [blocks * 4], blocks = ceil(count /
-/// perBlock): the counter's low 64 bits step by one a block.
-static Value words(NodeImport &n, const Stream &stream, Value blocks) {
-  Value index = n.op<IotaOp>(blocks, n.number(0), n.typeAttr(n.b.getI64Type()));
-  Words made = blocksAt(n, stream, index);
-  SmallVector<Value> parts(made.w, made.w + 4);
-  return n.reshape(n.stack(parts, 1), {-1});
+/// Positions 0 to count - 1 of numbers in a stream, i64.
+static Value positions(NodeImport &n, Value count) {
+  return n.op<IotaOp>(count, n.number(0), n.typeAttr(n.b.getI64Type()));
+}
+
+/// The word at each position of a stream, four to a block. Each position computes its whole block
+/// and keeps one word of it: that is one kernel over vectors, which takes less time than blocks
+/// whose words are interleaved through memory.
+static Value wordsAt(NodeImport &n, const Stream &stream, Value position) {
+  Value lane = n.op<AndOp>(position, constantWord(n, 3));
+  Words made = blocksAt(n, stream, n.op<ShrOp>(position, constantWord(n, 2)));
+  Value isOdd = n.compare("ne", n.op<AndOp>(lane, constantWord(n, 1)), 0);
+  return n.select(n.compare("lt", lane, 2), n.select(isOdd, made.w[1], made.w[0]),
+                  n.select(isOdd, made.w[3], made.w[2]));
+}
+
+/// The pair of words at each position of a stream, two pairs to a block.
+static std::pair<Value, Value> pairsAt(NodeImport &n, const Stream &stream, Value position) {
+  Words made = blocksAt(n, stream, n.op<ShrOp>(position, constantWord(n, 1)));
+  Value isSecond = n.compare("ne", n.op<AndOp>(position, constantWord(n, 1)), 0);
+  return {n.select(isSecond, made.w[2], made.w[0]), n.select(isSecond, made.w[3], made.w[1])};
 }
 
 /// f32 in [0, 1) from the low 23 bits.
@@ -135,25 +148,34 @@ static Value uniformNarrow(NodeImport &n, Value word, Type element) {
   return n.sub(number, 1.0);
 }
 
-/// Every second element, from `first` on.
-static Value every(NodeImport &n, Value v, int64_t first) {
-  return n.op<SliceOp>(v, n.ints({first}), n.ints({std::numeric_limits<int64_t>::max()}),
-                       n.ints({2}), n.list({0}), n.flag(false));
-}
+static constexpr double kLeastFloat = 1.0e-7;
 
-/// Pairs of normal numbers from pairs of uniform ones: Box and Muller.
-static Value boxMuller(NodeImport &n, Value u1, Value u2, double least) {
-  if (!u1 || !u2)
-    return {};
-  Value radius = n.sqrt(n.mul(n.op<LogOp>(n.maximum(u1, least)), -2.0));
+/// The sine's and the cosine's normal number from two uniform ones: Box and Muller.
+static std::pair<Value, Value> boxMuller(NodeImport &n, Value u1, Value u2) {
+  Value radius = n.sqrt(n.mul(n.op<LogOp>(n.maximum(u1, kLeastFloat)), -2.0));
   // The product is rounded once, as TensorFlow has it: near whole halves of a turn the sine is as
   // small as what the second rounding would change.
   Value angle = n.cast(n.mul(n.cast(u2, n.b.getF64Type()), 2 * M_PI), n.element(u2));
-  Value pairs = n.stack({n.mul(n.op<SinOp>(angle), radius), n.mul(n.op<CosOp>(angle), radius)}, 1);
-  return n.reshape(pairs, {-1});
+  return {n.mul(n.op<SinOp>(angle), radius), n.mul(n.op<CosOp>(angle), radius)};
 }
 
-static constexpr double kLeastFloat = 1.0e-7;
+/// `count` normal numbers, f32. Each position computes both of its pair's numbers and keeps one,
+/// in one kernel over vectors, as `wordsAt` does.
+static Value normalFloats(NodeImport &n, const Stream &stream, Value count) {
+  Value position = positions(n, count);
+  auto [first, second] = pairsAt(n, stream, n.op<ShrOp>(position, constantWord(n, 1)));
+  auto [sine, cosine] = boxMuller(n, uniformFloat(n, first), uniformFloat(n, second));
+  return n.select(n.compare("eq", n.op<AndOp>(position, constantWord(n, 1)), 0), sine, cosine);
+}
+
+/// `count` normal numbers, f64. Their sines and cosines are so dear that none is computed twice.
+static Value normalDoubles(NodeImport &n, const Stream &stream, Value count) {
+  Words made = blocksAt(n, stream, positions(n, n.div(n.add(count, n.ints({1})), n.ints({2}))));
+  auto [sine, cosine] = boxMuller(n, uniformDouble(n, made.w[0], made.w[1]),
+                                  uniformDouble(n, made.w[2], made.w[3]));
+  return n.op<SliceOp>(n.reshape(n.stack({sine, cosine}, 1), {-1}), n.ints({0}), count, n.ints({1}),
+                       n.list({0}), n.flag(false));
+}
 
 /// A shape of results as i64, without a negative size: two of them would make a number of results.
 static Value sizesToDraw(NodeImport &n, Value shape) {
@@ -168,25 +190,22 @@ static Value sample(NodeImport &n, const Stream &stream, Value shape, Type eleme
   shape = sizesToDraw(n, shape);
   if (!shape)
     return {};
-  Value count = n.reduce(shape, "prod", {0}, true);
-  bool wide = element.isF64();
-  int64_t perBlock = wide ? 2 : 4;
-  Value blocks = n.div(n.add(count, n.ints({perBlock - 1})), n.ints({perBlock}));
-  Value all = words(n, stream, blocks), values;
-  if (!all)
+  Value count = n.reduce(shape, "prod", {0}, true), values;
+  if (!count)
     return {};
-  if (wide) {
-    Value u = uniformDouble(n, every(n, all, 0), every(n, all, 1));
-    values = normal ? boxMuller(n, every(n, u, 0), every(n, u, 1), kLeastFloat) : u;
-  } else if (normal) {
-    Value u = uniformFloat(n, all);
-    values = boxMuller(n, every(n, u, 0), every(n, u, 1), kLeastFloat);
-    values = n.cast(values, element);
+  if (normal)
+    return n.reshapeTo(element.isF64() ? normalDoubles(n, stream, count)
+                                       : n.cast(normalFloats(n, stream, count), element),
+                       shape);
+  Value position = positions(n, count);
+  if (element.isF64()) {
+    auto [first, second] = pairsAt(n, stream, position);
+    values = uniformDouble(n, first, second);
   } else {
-    values = element.isF32() ? uniformFloat(n, all) : uniformNarrow(n, all, element);
+    Value word = wordsAt(n, stream, position);
+    values = element.isF32() ? uniformFloat(n, word) : uniformNarrow(n, word, element);
   }
-  Value cut = n.op<SliceOp>(values, n.ints({0}), count, n.ints({1}), n.list({0}), n.flag(false));
-  return n.reshapeTo(cut, shape);
+  return n.reshapeTo(values, shape);
 }
 
 /// The type of the results; null: none that has such numbers, which is told.
@@ -279,14 +298,16 @@ static Value sampleBits(NodeImport &n, const Stream &stream, Value shape, bool w
   shape = sizesToDraw(n, shape);
   if (!shape)
     return {};
-  Value count = n.reduce(shape, "prod", {0}, true);
-  int64_t perBlock = wide ? 2 : 4;
-  Value blocks = n.div(n.add(count, n.ints({perBlock - 1})), n.ints({perBlock}));
-  Value all = words(n, stream, blocks);
-  if (wide)
-    all = n.op<OrOp>(every(n, all, 0), n.op<ShlOp>(every(n, all, 1), n.intScalar(32)));
-  Value cut = n.op<SliceOp>(all, n.ints({0}), count, n.ints({1}), n.list({0}), n.flag(false));
-  return n.reshapeTo(n.cast(cut, n.b.getIntegerType(wide ? 64 : 32, false), false), shape);
+  Value position = positions(n, n.reduce(shape, "prod", {0}, true)), bits;
+  if (!position)
+    return {};
+  if (wide) {
+    auto [first, second] = pairsAt(n, stream, position);
+    bits = n.op<OrOp>(first, n.op<ShlOp>(second, n.intScalar(32)));
+  } else {
+    bits = wordsAt(n, stream, position);
+  }
+  return n.reshapeTo(n.cast(bits, n.b.getIntegerType(wide ? 64 : 32, false), false), shape);
 }
 
 static Value wrapTo(NodeImport &n, Value v, Type element) { return n.cast(v, element, false); }
