@@ -48,14 +48,35 @@ static bool isUsedAtOnce(Value buffer) {
   return true;
 }
 
-/// Of each buffer, those that it rests on in the plan, but for what lies below another of these
-/// anyway.
-static std::vector<SmallVector<size_t>> supportsOf(ArrayRef<memory::Buffer> buffers,
-                                                   ArrayRef<int64_t> offsets) {
+namespace {
+
+/// A plan at usual sizes, and the order of buffers in it, which is kept at others. Sizes of a run
+/// are hardly ever the usual ones, so that a proof that no plan is smaller at these is not worth
+/// what it costs.
+struct Order {
+  explicit Order(ArrayRef<memory::Buffer> buffers)
+      : plan(memory::planOffsets(buffers, {.steps = 3'000'000})), supports(buffers.size()) {
+    upwards = llvm::to_vector(llvm::seq<size_t>(0, buffers.size()));
+    llvm::stable_sort(upwards, [&](size_t x, size_t y) { return plan.offsets[x] < plan.offsets[y]; });
+    findSupports(buffers);
+  }
+
+  /// The bytes that it takes where the first `open` buffers are `times` as large.
+  int64_t bytes(ArrayRef<memory::Buffer> buffers, size_t open, int64_t times) const;
+
+  memory::Plan plan;
+  SmallVector<size_t> upwards;
+  /// Of each buffer, those that it rests on, but for what lies below another of these anyway.
+  std::vector<SmallVector<size_t>> supports;
+
+private:
+  void findSupports(ArrayRef<memory::Buffer> buffers);
+};
+
+} // namespace
+
+void Order::findSupports(ArrayRef<memory::Buffer> buffers) {
   size_t count = buffers.size();
-  SmallVector<size_t> upwards = llvm::to_vector(llvm::seq<size_t>(0, count));
-  llvm::stable_sort(upwards, [&](size_t x, size_t y) { return offsets[x] < offsets[y]; });
-  std::vector<SmallVector<size_t>> supports(count);
   std::vector<llvm::BitVector> below(count, llvm::BitVector(count));
   for (size_t at = 0; at < count; ++at) {
     size_t own = upwards[at];
@@ -70,17 +91,9 @@ static std::vector<SmallVector<size_t>> supportsOf(ArrayRef<memory::Buffer> buff
       below[own].set(other);
     }
   }
-  return supports;
 }
 
-/// The bytes of a plan's order where the first `open` buffers are `times` as large.
-static int64_t bytesOf(ArrayRef<memory::Buffer> buffers, size_t open, int64_t times) {
-  memory::Plan plan = memory::planOffsets(buffers);
-  if (times == 1)
-    return plan.peak;
-  std::vector<SmallVector<size_t>> supports = supportsOf(buffers, plan.offsets);
-  SmallVector<size_t> upwards = llvm::to_vector(llvm::seq<size_t>(0, buffers.size()));
-  llvm::stable_sort(upwards, [&](size_t x, size_t y) { return plan.offsets[x] < plan.offsets[y]; });
+int64_t Order::bytes(ArrayRef<memory::Buffer> buffers, size_t open, int64_t times) const {
   SmallVector<int64_t> ends(buffers.size());
   for (size_t i : upwards) {
     for (size_t below : supports[i])
@@ -109,11 +122,11 @@ public:
   void collect(const llvm::SetVector<AllocOp> &candidates);
   ArrayRef<Operation *> members() const { return buffers; }
   /// Takes those of fixed size out of `fixed` that take less memory as pieces, and notes what is
-  /// planned of them behind that of its members.
-  void takeFixed(SmallVector<Planned> &fixed, SmallVector<memory::Buffer> &usual);
+  /// planned of them behind that of its members. Returns the order of all.
+  Order takeFixed(SmallVector<Planned> &fixed, SmallVector<memory::Buffer> &usual);
 
   /// Puts the pool in place of its members; `usual` bytes and lives are those of the members.
-  LogicalResult make(func::FuncOp function, ArrayRef<memory::Buffer> usual);
+  LogicalResult make(func::FuncOp function, ArrayRef<memory::Buffer> usual, const Order &order);
 
 private:
   bool isKnown(Value value) const {
@@ -192,7 +205,7 @@ void Pool::bringInFront() {
     require->moveBefore(first);
 }
 
-void Pool::takeFixed(SmallVector<Planned> &fixed, SmallVector<memory::Buffer> &usual) {
+Order Pool::takeFixed(SmallVector<Planned> &fixed, SmallVector<memory::Buffer> &usual) {
   SmallVector<Planned> joining, staying;
   SmallVector<memory::Buffer> apart, left, together(usual);
   for (const Planned &each : fixed) {
@@ -203,27 +216,41 @@ void Pool::takeFixed(SmallVector<Planned> &fixed, SmallVector<memory::Buffer> &u
     (mayJoin ? together : left).push_back(each.usual);
     apart.push_back(each.usual);
   }
+  Order own(usual);
   if (joining.empty())
-    return;
+    return own;
   // An order that is good at usual sizes must not be dear at others.
   constexpr int64_t larger = 16;
   size_t open = usual.size();
-  int64_t arena = bytesOf(apart, 0, 1), smaller = bytesOf(left, 0, 1);
-  if (bytesOf(together, open, 1) + smaller >= bytesOf(usual, open, 1) + arena ||
-      bytesOf(together, open, larger) + smaller > bytesOf(usual, open, larger) + arena)
-    return;
+  Order joint(together);
+  int64_t arena = memory::planOffsets(apart).peak, smaller = memory::planOffsets(left).peak;
+  if (joint.plan.peak + smaller >= own.plan.peak + arena ||
+      joint.bytes(together, open, larger) + smaller > own.bytes(usual, open, larger) + arena)
+    return own;
   for (const Planned &each : joining)
     buffers.push_back(each.op);
   usual = std::move(together);
   fixed = std::move(staying);
+  return joint;
 }
 
-LogicalResult Pool::make(func::FuncOp function, ArrayRef<memory::Buffer> usual) {
+/// A buffer of bytes as large as one of `type`, of its open sizes and one for all known ones:
+/// buffers that are equally large have equal sizes computed once.
+static MemRefType asBytes(MemRefType type) {
+  int64_t known = elementSize(type.getElementType());
+  SmallVector<int64_t> shape;
+  for (int64_t size : type.getShape())
+    if (ShapedType::isDynamic(size))
+      shape.push_back(size);
+    else if (__builtin_mul_overflow(known, size, &known))
+      known = mostPooled;
+  shape.push_back(std::min<int64_t>(known, mostPooled));
+  return MemRefType::get(shape, IntegerType::get(type.getContext(), 8));
+}
+
+LogicalResult Pool::make(func::FuncOp function, ArrayRef<memory::Buffer> usual,
+                         const Order &order) {
   bringInFront();
-  memory::Plan plan = memory::planOffsets(usual);
-  std::vector<SmallVector<size_t>> supports = supportsOf(usual, plan.offsets);
-  SmallVector<size_t> upwards = llvm::to_vector(llvm::seq<size_t>(0, buffers.size()));
-  llvm::stable_sort(upwards, [&](size_t x, size_t y) { return plan.offsets[x] < plan.offsets[y]; });
 
   // What is computed for several nodes is none's; memory is asked for by the largest's.
   auto largest = llvm::max_element(
@@ -239,13 +266,13 @@ LogicalResult Pool::make(func::FuncOp function, ArrayRef<memory::Buffer> usual) 
   Value zero = number(0);
   SmallVector<Value> bytes(buffers.size()), offsets(buffers.size()), ends(buffers.size());
   llvm::BitVector isTop(buffers.size(), true);
-  for (size_t i : upwards) {
-    bytes[i] = b.createOrFold<PaddedBytesOp>(loc, b.getIndexType(),
-                                             TypeAttr::get(buffers[i]->getResult(0).getType()),
+  for (size_t i : order.upwards) {
+    auto type = cast<MemRefType>(buffers[i]->getResult(0).getType());
+    bytes[i] = b.createOrFold<PaddedBytesOp>(loc, b.getIndexType(), TypeAttr::get(asBytes(type)),
                                              buffers[i]->getOperands());
     if (guards)
       bytes[i] = b.createOrFold<arith::AddIOp>(loc, bytes[i], number(2 * guardBytes));
-    for (size_t below : supports[i]) {
+    for (size_t below : order.supports[i]) {
       offsets[i] = higher(offsets[i], ends[below]);
       isTop.reset(below);
     }
@@ -349,8 +376,8 @@ LogicalResult PoolBuffersPass::visit(func::FuncOp function) {
     if (own.size() < 2)
       continue;
     pooled += int64_t(own.size());
-    pool.takeFixed(fixed, own);
-    if (failed(pool.make(function, own)))
+    Order order = pool.takeFixed(fixed, own);
+    if (failed(pool.make(function, own, order)))
       return failure();
   }
   return success();

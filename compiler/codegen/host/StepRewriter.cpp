@@ -165,10 +165,16 @@ Value StepRewriter::bytesOf(MemRefType type, ValueRange dims) {
 Value StepRewriter::boundedBytesOf(MemRefType type, ValueRange dims) {
   if (type.hasStaticShape())
     return bytesOf(type, dims);
-  Value bytes = i64(elementBytes(type.getElementType()));
-  Value most = i64(std::numeric_limits<int64_t>::max());
+  constexpr int64_t largest = std::numeric_limits<int64_t>::max();
+  int64_t known = elementBytes(type.getElementType());
+  for (int64_t size : type.getShape())
+    if (!ShapedType::isDynamic(size) && __builtin_mul_overflow(known, size, &known))
+      known = largest;
+  Value bytes = i64(known), most = i64(largest);
   auto pair = LLVM::LLVMStructType::getLiteral(b.getContext(), {b.getI64Type(), b.getI1Type()});
-  for (Value dim : dims) {
+  for (auto [dim, size] : llvm::zip(dims, type.getShape())) {
+    if (!ShapedType::isDynamic(size))
+      continue;
     Value both = LLVM::SMulWithOverflowOp::create(b, loc, pair, bytes, dim);
     Value product = LLVM::ExtractValueOp::create(b, loc, both, 0),
           isTooMuch = LLVM::ExtractValueOp::create(b, loc, both, 1);

@@ -1,0 +1,24 @@
+//===- LongBlocks.h - blocks that selection takes too long for ---*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_COMPILER_EMIT_LONGBLOCKS_H
+#define WEIR_COMPILER_EMIT_LONGBLOCKS_H
+
+#include "llvm/IR/Module.h"
+
+namespace weir {
+
+/// Cuts long blocks of functions that compute on integers and addresses alone, one after the other:
+/// a step that computes the sizes and places of hundreds of buffers is one block of thousands of
+/// instructions. LLVM's selection orders a block in a time that grows with the square of its
+/// length, since flags of the processor allow for few orders. To be done behind all passes that
+/// join blocks.
+void divideLongBlocks(llvm::Module &module);
+
+} // namespace weir
+
+#endif // WEIR_COMPILER_EMIT_LONGBLOCKS_H
