@@ -7,6 +7,7 @@
 
 #include "compiler/frontend/onnx/GraphImporter.h"
 #include "compiler/frontend/onnx/GraphOrder.h"
+#include "compiler/frontend/onnx/Scan.h"
 #include "compiler/frontend/onnx/Sequences.h"
 
 using namespace mlir;
@@ -46,6 +47,12 @@ struct LoopOutput {
   Info info;
 };
 
+/// The number of a value that the compiler knows; none where `v` is null or computed in the run.
+std::optional<int64_t> knownNumber(Value v) {
+  std::optional<SmallVector<int64_t>> known = v ? constantIntegers(v) : std::nullopt;
+  return known ? std::optional((*known)[0]) : std::nullopt;
+}
+
 class LoopImport {
 public:
   explicit LoopImport(NodeImport &n) : n(n), body(n.graphAttr("body")) {}
@@ -55,15 +62,29 @@ public:
 private:
   FailureOr<Values> iterate(Value index, Values args);
   LogicalResult keepRank(size_t i, Imported &next);
-  LogicalResult probe(Value condition);
-  void noteUnread(size_t i, const Imported &written);
-  void beginAsWritten(Value count, Value begins);
-  LogicalResult unroll(int64_t count);
-  LogicalResult build(Value count, Value begins);
+  LogicalResult probe();
+  void noteChange(size_t i, const Imported &written);
+  bool keepsElement(size_t i, RankedTensorType goesOn);
+  /// Whether no iteration is left for certain.
+  bool isOver() const { return knownNumber(count).value_or(1) <= 0 || knownNumber(condition) == 0; }
+  void requireIteration(StringRef reason);
+  void beginAsWritten();
+  FailureOr<SmallVector<Imported>> writeOut();
+  LogicalResult settleRanks();
+  LogicalResult unroll(int64_t number);
+  LogicalResult finish();
+  LogicalResult build();
+  Value joined(const LoopOutput &output, Value boxes);
+  LogicalResult setEntries(size_t i, Value rest);
 
   NodeImport &n;
   const Graph &body;
-  std::vector<Imported> carried; ///< as the node's inputs are built
+  Value count;     ///< of iterations that are left; null: as many as the condition says
+  Value condition; ///< whether the first of them is made; null: it is
+  std::vector<Imported> carried;                   ///< as the first of them takes it
+  int64_t writtenOut = 0;                          ///< iterations before these,
+  SmallVector<SmallVector<Imported>> firstEntries; ///< and what they gave, by output
+  bool changesRank = false; ///< a value that the body reads goes on with another rank
   SmallVector<std::pair<size_t, RankedTensorType>> unread;  ///< carried, and what is written
   std::optional<std::unordered_set<std::string_view>> read; ///< names that the body takes
   bool fixedCount = false;       ///< entries are written in place
@@ -73,24 +94,47 @@ private:
   bool differ = false; ///< … or a sequence of another structure
 };
 
-void LoopImport::noteUnread(size_t i, const Imported &written) {
-  if (carried[i].kind != Imported::Kind::Tensor || written.kind != Imported::Kind::Tensor ||
-      n.isString(written.tensor))
+/// Whether the carried value `i` goes on as it is: one element may gain or lose dimensions, where
+/// the body declares the rank that it had. Exporters write scalars that become vectors of one,
+/// which are declared as scalars.
+bool LoopImport::keepsElement(size_t i, RankedTensorType goesOn) {
+  RankedTensorType begins = n.type(carried[i].tensor);
+  const TypeInfo &declared = body.outputs[i + 1].type;
+  return frontend::haveOneElement(begins, goesOn) && declared.hasShape &&
+         static_cast<int64_t>(declared.shape.size()) == begins.getRank();
+}
+
+/// Notes where the carried value `i` does not go on with the rank and type with which it begins.
+void LoopImport::noteChange(size_t i, const Imported &written) {
+  if (carried[i].kind != Imported::Kind::Tensor || written.kind != Imported::Kind::Tensor)
     return;
   RankedTensorType begins = n.type(carried[i].tensor), type = n.type(written.tensor);
   if (frontend::joinTypes(begins, type))
     return;
   if (!read)
     read = namesRead(body);
-  if (!read->count(body.inputs[i + 2].name))
+  if (!read->count(body.inputs[i + 2].name) && !n.isString(written.tensor))
     unread.emplace_back(i, type);
+  else
+    changesRank |= begins.getElementType() == type.getElementType() && !keepsElement(i, type);
+}
+
+/// Ends a run in which the loop makes no iteration but those that are written out.
+void LoopImport::requireIteration(StringRef reason) {
+  Value some = count ? n.compare("gt", count, 0) : Value();
+  if (condition)
+    some = some ? n.op<AndOp>(condition, some) : condition;
+  std::string made =
+      writtenOut ? "fewer than " + std::to_string(writtenOut + 1) + " iterations" : "no iteration";
+  if (some)
+    n.require(some, "the loop makes " + made + ", and " + reason.str(), unimplemented);
 }
 
 /// Of a carried value that the body writes and never reads, what it begins with is of no use but
 /// to a loop without iterations: exporters of languages with variables begin it with some scalar.
 /// It begins with the rank and type that are written; where its result has a name, the loop must
 /// iterate, unless one element is what it begins with and what is written.
-void LoopImport::beginAsWritten(Value count, Value begins) {
+void LoopImport::beginAsWritten() {
   bool asked = false;
   for (auto [i, type] : unread) {
     if (frontend::haveOneElement(n.type(carried[i].tensor), type)) {
@@ -102,24 +146,19 @@ void LoopImport::beginAsWritten(Value count, Value begins) {
     carried[i].tensor = n.splat(type.getElementType(), sizes, 0);
     asked |= n.wants(i);
   }
-  if (!asked)
-    return;
-  if (count) {
-    Value some = n.compare("gt", count, 0);
-    begins = begins ? n.op<AndOp>(begins, some) : some;
-  }
-  n.require(begins,
-            "the loop makes no iteration, and a value that it gives begins with another rank or "
-            "type",
-            unimplemented);
+  if (asked)
+    requireIteration("a value that it gives begins with another rank or type");
 }
 
 /// Runs the body once on a scratch block, to learn the types of its outputs.
-LogicalResult LoopImport::probe(Value condition) {
+LogicalResult LoopImport::probe() {
+  unread.clear();
+  changesRank = false;
+  Value begins = condition ? condition : n.scalar(n.b.getI1Type(), 1);
   Block scratch;
   OpBuilder::InsertionGuard guard(n.b);
   n.b.setInsertionPointToEnd(&scratch);
-  std::vector<Imported> inputs = {Imported(n.intScalar(0)), Imported(condition)};
+  std::vector<Imported> inputs = {Imported(n.intScalar(0)), Imported(begins)};
   // Block arguments stand for the iteration's number and for what is carried: where they
   // begin says nothing of whether the loop goes on.
   auto unknown = [&](Type type) { return Imported(scratch.addArgument(type, n.loc)); };
@@ -133,10 +172,10 @@ LogicalResult LoopImport::probe(Value condition) {
     result = failure();
   } else {
     std::optional<SmallVector<int64_t>> more = constantIntegers((*made)[0].tensor);
-    bool passed = (*made)[0].tensor == condition;
+    bool passed = (*made)[0].tensor == begins;
     conditional = !passed && !(more && (*more)[0]);
     for (size_t i = 0; i < carried.size(); ++i)
-      noteUnread(i, (*made)[i + 1]);
+      noteChange(i, (*made)[i + 1]);
     outputs.clear();
     for (size_t i = 1 + carried.size(); i < made->size(); ++i) {
       if ((*made)[i].kind != Imported::Kind::Tensor) {
@@ -154,28 +193,68 @@ LogicalResult LoopImport::probe(Value condition) {
   return result;
 }
 
-/// Has the carried value `i` go on with the rank and type with which it begins. One element may
-/// gain or lose dimensions, where the body declares the rank that it had: exporters write scalars
-/// that become vectors of one, which are declared as scalars.
+/// The carried values' next ones and the entries, behind the next condition, of an iteration that
+/// is written out.
+FailureOr<SmallVector<Imported>> LoopImport::writeOut() {
+  std::vector<Imported> inputs = {Imported(n.intScalar(writtenOut)),
+                                  Imported(n.scalar(n.b.getI1Type(), 1))};
+  llvm::append_range(inputs, carried);
+  FailureOr<std::vector<Imported>> made = n.graph.subgraph(body, inputs, n.b);
+  if (failed(made))
+    return failure();
+  ++writtenOut;
+  std::copy_n(made->begin() + 1, carried.size(), carried.begin());
+  for (size_t i = 0; i < firstEntries.size(); ++i)
+    firstEntries[i].push_back((*made)[i + 1 + carried.size()]);
+  return SmallVector<Imported>(made->begin(), made->end());
+}
+
+/// Writes out the first iterations, in which values that the body reads, or hands on, have other
+/// ranks than later: sums that begin with a scalar, the value of the iteration before. A loop that
+/// is known to be short may change ranks in each one.
+LogicalResult LoopImport::settleRanks() {
+  constexpr int64_t mostOpen = 4, mostKnown = 16;
+  std::optional<int64_t> number = knownNumber(count);
+  while (!writtenOut || !isOver()) {
+    if (failed(probe()))
+      return failure();
+    bool isKnown = number && *number <= mostKnown && !conditional;
+    if (!changesRank || isOver() || writtenOut == (isKnown ? mostKnown : mostOpen))
+      return success();
+    if (!knownNumber(count) || (condition && !knownNumber(condition)))
+      requireIteration("a value that it carries changes its rank in these");
+    FailureOr<SmallVector<Imported>> made = writeOut();
+    if (failed(made))
+      return failure();
+    condition = n.toScalar((*made)[0].tensor);
+    if (count)
+      count = number ? n.intScalar(*number - writtenOut) : n.sub(count, 1.0);
+    if (!condition)
+      return failure();
+  }
+  return success();
+}
+
+/// Has the carried value `i` go on with the rank and type with which it begins.
 LogicalResult LoopImport::keepRank(size_t i, Imported &next) {
   if (carried[i].kind != Imported::Kind::Tensor || next.kind != Imported::Kind::Tensor)
     return success();
   RankedTensorType begins = n.type(carried[i].tensor), goesOn = n.type(next.tensor);
-  const ValueInfo &declared = body.outputs[i + 1];
   if (frontend::joinTypes(begins, goesOn))
     return success();
-  if (frontend::haveOneElement(begins, goesOn) && declared.type.hasShape &&
-      static_cast<int64_t>(declared.type.shape.size()) == begins.getRank()) {
+  if (keepsElement(i, goesOn)) {
     next.tensor = n.reshape(next.tensor, begins.getShape());
     return success();
   }
-  return n.invalid("found a value of the loop, \"" + Twine(declared.name) + "\", that begins as " +
-                   shapeText(begins) + " and goes on as " + shapeText(goesOn) +
-                   ": expected one rank and type");
+  std::string number = writtenOut ? "iteration " + std::to_string(writtenOut + 1) + " " : "";
+  return n.invalid("found a value of the loop, \"" + Twine(body.outputs[i + 1].name) +
+                   "\", that begins " + number + "as " + shapeText(begins) + " and goes on as " +
+                   shapeText(goesOn) + ": expected one rank and type");
 }
 
 FailureOr<Values> LoopImport::iterate(Value index, Values args) {
-  std::vector<Imported> inputs = {Imported(index), Imported(n.scalar(n.b.getI1Type(), 1))};
+  Value number = writtenOut ? n.add(index, static_cast<double>(writtenOut)) : index;
+  std::vector<Imported> inputs = {Imported(number), Imported(n.scalar(n.b.getI1Type(), 1))};
   ArrayRef<Value> tensors = args;
   for (const Imported &shape : carried)
     inputs.push_back(rebuild(shape, tensors));
@@ -221,34 +300,66 @@ FailureOr<Values> LoopImport::iterate(Value index, Values args) {
   return next;
 }
 
+/// A result whose entries are the elements of a sequence; null after a report.
+Value LoopImport::joined(const LoopOutput &output, Value boxes) {
+  return concatBoxes(n, boxes, output.info, /*axis=*/0, /*fresh=*/true, /*mayBeEmpty=*/true);
+}
+
+/// The result of what each iteration gives: entries of those that are written out, and `rest`, if
+/// any, of the others.
+LogicalResult LoopImport::setEntries(size_t i, Value rest) {
+  Values parts;
+  for (const Imported &entry : firstEntries[i])
+    parts.push_back(n.unsqueeze(entry.tensor, {0}));
+  if (rest)
+    parts.push_back(rest);
+  if (llvm::any_of(parts, [](Value part) { return !part; }))
+    return failure();
+  for (Value part : parts)
+    if (n.rank(part) != n.rank(parts[0]))
+      return n.invalid("found an output of each iteration, \"" +
+                       Twine(body.outputs[i + 1 + carried.size()].name) + "\", of rank " +
+                       Twine(n.rank(parts[0]) - 1) + " in the first ones and " +
+                       Twine(n.rank(part) - 1) + " in later ones: expected one rank");
+  Value all = n.concat(parts, 0);
+  if (!all)
+    return failure();
+  n.set(carried.size() + i, Imported(all));
+  return success();
+}
+
 /// A loop of known length over sequences is written out: their lengths are then
 /// known in each iteration.
-LogicalResult LoopImport::unroll(int64_t count) {
-  std::vector<Imported> state = carried;
-  size_t scans = body.outputs.size() - 1 - carried.size();
-  SmallVector<Values> collected(scans);
-  for (int64_t i = 0; i < count; ++i) {
-    std::vector<Imported> inputs = {Imported(n.intScalar(i)),
-                                    Imported(n.scalar(n.b.getI1Type(), 1))};
-    llvm::append_range(inputs, state);
-    FailureOr<std::vector<Imported>> made = n.graph.subgraph(body, inputs, n.b);
-    if (failed(made))
+LogicalResult LoopImport::unroll(int64_t number) {
+  for (int64_t i = 0; i < number; ++i)
+    if (failed(writeOut()))
       return failure();
-    for (size_t k = 0; k < carried.size(); ++k)
-      state[k] = (*made)[k + 1];
-    for (size_t k = 0; k < scans; ++k)
-      collected[k].push_back(n.unsqueeze((*made)[k + 1 + carried.size()].tensor, {0}));
+  return finish();
+}
+
+/// Gives what the iterations that are written out have made, or what a loop without any begins
+/// with.
+LogicalResult LoopImport::finish() {
+  for (auto [i, value] : llvm::enumerate(carried))
+    n.set(i, value);
+  for (size_t i = 0; i < firstEntries.size(); ++i) {
+    Value rest;
+    if (!writtenOut &&
+        !(rest = outputs[i].fixed ? makeEntries(n, n.ints({0}), outputs[i].fixed)
+                                  : joined(outputs[i], toBoxes(n, Imported::sequence({})))))
+      return failure();
+    if (failed(setEntries(i, rest)))
+      return failure();
   }
-  for (size_t k = 0; k < carried.size(); ++k)
-    n.set(k, state[k]);
-  for (size_t k = 0; k < scans; ++k)
-    n.set(carried.size() + k, Imported(n.concat(collected[k], 0)));
   return success();
 }
 
 /// Builds the loop with what is known of its values now; where the body shows
 /// that they are more, once more. What is known only ever gets less.
-LogicalResult LoopImport::build(Value count, Value begins) {
+LogicalResult LoopImport::build() {
+  Value begins = condition;
+  if (!begins && (conditional || !count))
+    begins = n.scalar(n.b.getI1Type(), 1);
   constexpr int mostTries = 64;
   Value rows = fixedCount ? n.reshape(n.maximum(count, 0.0), {1}) : Value();
   for (int tries = 0; tries < mostTries; ++tries) {
@@ -256,9 +367,13 @@ LogicalResult LoopImport::build(Value count, Value begins) {
     Values inits;
     for (const Imported &value : carried)
       flatten(value, inits);
-    for (const LoopOutput &output : outputs)
-      inits.push_back(output.fixed ? makeEntries(n, rows ? rows : n.ints({0}), output.fixed)
-                                   : toBoxes(n, Imported::sequence({})));
+    for (auto [output, before] : llvm::zip(outputs, firstEntries)) {
+      inits.push_back(output.fixed
+                          ? makeEntries(n, rows ? rows : n.ints({0}), output.fixed)
+                          : toBoxes(n, Imported::sequence({before.begin(), before.end()})));
+      for (const Imported &entry : before)
+        output.info = joinInfo(output.info, infoOf(entry));
+    }
     FailureOr<Values> made = buildLoop(
         n, count, begins, inits, [&](Value index, Values args) { return iterate(index, args); });
     if (failed(made) && differ) {
@@ -277,12 +392,11 @@ LogicalResult LoopImport::build(Value count, Value begins) {
     for (auto [i, shape] : llvm::enumerate(carried))
       n.set(i, rebuild(shape, tensors));
     for (auto [i, output] : llvm::enumerate(outputs)) {
-      Value value = output.fixed ? tensors[i]
-                                 : concatBoxes(n, tensors[i], output.info, /*axis=*/0,
-                                               /*fresh=*/true, /*mayBeEmpty=*/true);
-      if (!value)
+      if (!output.fixed)
+        firstEntries[i].clear(); // they are among the sequence's elements
+      Value value = output.fixed ? tensors[i] : joined(output, tensors[i]);
+      if (!value || failed(setEntries(i, value)))
         return failure();
-      n.set(carried.size() + i, Imported(value));
     }
     return success();
   }
@@ -291,8 +405,8 @@ LogicalResult LoopImport::build(Value count, Value begins) {
 }
 
 LogicalResult LoopImport::run() {
-  Value count = n.has(0) ? n.cast(n.toScalar(n.in(0)), n.b.getI64Type()) : Value();
-  Value condition = n.has(1) ? n.toScalar(n.in(1)) : Value();
+  count = n.has(0) ? n.cast(n.toScalar(n.in(0)), n.b.getI64Type()) : Value();
+  condition = n.has(1) ? n.toScalar(n.in(1)) : Value();
   if ((n.has(0) && !count) || (n.has(1) && !condition))
     return failure();
   if (body.inputs.size() != n.inputCount() || body.outputs.size() + 1 < body.inputs.size())
@@ -314,212 +428,24 @@ LogicalResult LoopImport::run() {
       value.info = open->kind != Imported::Kind::Tensor || open->ranked ? open : nullptr;
     }
   }
-  std::optional<SmallVector<int64_t>> knownCount = count ? constantIntegers(count) : std::nullopt;
-  std::optional<SmallVector<int64_t>> knownCondition =
-      condition ? constantIntegers(condition) : SmallVector<int64_t>{1};
-  bool alwaysBegins = knownCondition && (*knownCondition)[0];
-  Value scalarTrue = n.scalar(n.b.getI1Type(), 1);
-  if (failed(probe(condition ? condition : scalarTrue)))
+  firstEntries.resize(body.outputs.size() - 1 - carried.size());
+  if (failed(settleRanks()))
     return failure();
-  beginAsWritten(count, condition);
+  if (isOver() && (writtenOut || changesRank || !unread.empty()))
+    return finish();
+  beginAsWritten();
+  bool alwaysBegins = !condition || knownNumber(condition).value_or(0);
   constexpr int64_t mostUnrolled = 256;
-  if (structured && knownCount && alwaysBegins && !conditional && (*knownCount)[0] > 0 &&
-      (*knownCount)[0] <= mostUnrolled)
-    return unroll((*knownCount)[0]);
+  int64_t number = knownNumber(count).value_or(0);
+  if (structured && alwaysBegins && !conditional && number > 0 && number <= mostUnrolled)
+    return unroll(number);
   fixedCount = count && alwaysBegins && !conditional;
-  // Without a condition of its own, the loop begins.
-  Value begins = condition ? condition : scalarTrue;
-  return build(count, conditional || !alwaysBegins || !count ? begins : Value());
+  if (fixedCount)
+    condition = {};
+  return build();
 }
 
 LogicalResult loopNode(NodeImport &n) { return LoopImport(n).run(); }
-
-/// The types of what an iteration gives behind `states` states, by a trial of it.
-FailureOr<SmallVector<RankedTensorType>>
-entryTypes(NodeImport &n, ArrayRef<Value> states, size_t count,
-           function_ref<FailureOr<std::vector<Imported>>(Value, ArrayRef<Value>)> once) {
-  SmallVector<RankedTensorType> types;
-  Block scratch;
-  OpBuilder::InsertionGuard guard(n.b);
-  n.b.setInsertionPointToEnd(&scratch);
-  Value index = scratch.addArgument(RankedTensorType::get({}, n.b.getI64Type()), n.loc);
-  FailureOr<std::vector<Imported>> made = once(index, states);
-  if (succeeded(made))
-    for (size_t i = 0; i < count; ++i)
-      types.push_back(cast<RankedTensorType>((*made)[states.size() + i].tensor.getType()));
-  scratch.dropAllDefinedValueUses();
-  while (!scratch.empty())
-    scratch.back().erase();
-  if (failed(made))
-    return failure();
-  return types;
-}
-
-/// Scan from version 9 on, on values without a batch dimension.
-LogicalResult scan(NodeImport &n, ArrayRef<Value> states, ArrayRef<Value> sequences,
-                   ArrayRef<int64_t> inputAxes, ArrayRef<int64_t> inputDirections,
-                   ArrayRef<int64_t> outputAxes, ArrayRef<int64_t> outputDirections,
-                   Values &results) {
-  const Graph &body = n.graphAttr("body");
-  if (body.inputs.size() != states.size() + sequences.size() ||
-      body.outputs.size() < states.size() || sequences.empty())
-    return n.invalid("found a body whose inputs and outputs do not go with "
-                     "those of the scan");
-  size_t outputs = body.outputs.size() - states.size();
-  // The node may leave out the last of them.
-  auto entryOf = [](ArrayRef<int64_t> list, size_t i) { return i < list.size() ? list[i] : 0; };
-  Value count1 = n.sizeOf(sequences[0], inputAxes[0]);
-  Value count = n.toScalar(count1);
-  auto once = [&](Value index, ArrayRef<Value> state) -> FailureOr<std::vector<Imported>> {
-    std::vector<Imported> inputs(state.begin(), state.end());
-    for (auto [i, sequence] : llvm::enumerate(sequences)) {
-      Value at = index;
-      if (inputDirections[i])
-        at = n.sub(n.sub(count, 1.0), index);
-      inputs.push_back(Imported(n.gather(sequence, at, inputAxes[i])));
-    }
-    return n.graph.subgraph(body, inputs, n.b);
-  };
-  FailureOr<SmallVector<RankedTensorType>> trial = entryTypes(n, states, outputs, once);
-  if (failed(trial))
-    return failure();
-  SmallVector<RankedTensorType> types = std::move(*trial);
-  // Entries of an open shape are a sequence until the end. That a state changes
-  // its shape, and an entry with it, shows when the loop is built.
-  std::vector<Info> infos(outputs);
-  Values made;
-  for (bool again = true; again;) {
-    again = false;
-    Values inits(states.begin(), states.end());
-    for (RankedTensorType type : types)
-      inits.push_back(type.hasStaticShape() ? makeEntries(n, count1, type)
-                                            : toBoxes(n, Imported::sequence({})));
-    FailureOr<Values> built =
-        buildLoop(n, count, {}, inits, [&](Value index, Values args) -> FailureOr<Values> {
-          FailureOr<std::vector<Imported>> step =
-              once(index, ArrayRef(args).take_front(states.size()));
-          if (failed(step))
-            return failure();
-          Values next;
-          for (size_t i = 0; i < states.size(); ++i)
-            next.push_back((*step)[i].tensor);
-          for (size_t i = 0; i < outputs; ++i) {
-            const Imported &entry = (*step)[states.size() + i];
-            Value so_far = args[states.size() + i];
-            infos[i] = infoOf(entry);
-            if (!types[i].hasStaticShape()) {
-              next.push_back(insertBox(n, so_far, entry,
-                                       entryOf(outputDirections, i) ? n.intScalar(0) : Value()));
-              continue;
-            }
-            if (entry.tensor.getType() != types[i]) {
-              types[i] = n.type(entry.tensor);
-              again = true;
-              return failure();
-            }
-            Value at = index;
-            if (entryOf(outputDirections, i))
-              at = n.sub(n.sub(count, 1.0), index);
-            next.push_back(writeEntry(n, so_far, at, entry.tensor));
-          }
-          return next;
-        });
-    if (failed(built) && !again)
-      return failure();
-    if (succeeded(built))
-      made = *built;
-  }
-  for (size_t i = 0; i < outputs; ++i) {
-    Value &entries = made[states.size() + i];
-    if (!types[i].hasStaticShape())
-      entries = concatBoxes(n, entries, infos[i], /*axis=*/0, /*fresh=*/true,
-                            /*mayBeEmpty=*/true);
-    if (!entries)
-      return failure();
-    std::optional<int64_t> axis = n.axis(entryOf(outputAxes, i), n.rank(entries));
-    if (!axis)
-      return failure();
-    SmallVector<int64_t> order;
-    for (int64_t d = 1; d < n.rank(entries); ++d)
-      order.push_back(d);
-    order.insert(order.begin() + *axis, 0);
-    entries = n.transpose(entries, order);
-  }
-  results = made;
-  return success();
-}
-
-LogicalResult scanNode(NodeImport &n) {
-  Values inputs = n.tensors();
-  if (inputs.empty())
-    return failure();
-  auto count = static_cast<size_t>(n.i("num_scan_inputs"));
-  if (count > inputs.size() || !n.attr("body"))
-    return n.invalid("found more scanned inputs than inputs");
-  size_t states = inputs.size() - count;
-  ArrayRef<Value> sequences = ArrayRef(inputs).drop_front(states);
-  auto list = [&](std::string_view name, size_t size) {
-    SmallVector<int64_t> values = n.is(name).value_or(SmallVector<int64_t>(size, 0));
-    values.resize(size, 0);
-    return values;
-  };
-  size_t outputs = n.outputCount() - std::min(states, n.outputCount());
-  SmallVector<int64_t> axes = list("scan_input_axes", count);
-  for (size_t i = 0; i < count; ++i) {
-    std::optional<int64_t> axis = n.axis(axes[i], n.rank(sequences[i]));
-    if (!axis)
-      return failure();
-    axes[i] = *axis;
-  }
-  Values results;
-  if (failed(scan(n, ArrayRef(inputs).take_front(states), sequences, axes,
-                  list("scan_input_directions", count), list("scan_output_axes", outputs),
-                  list("scan_output_directions", outputs), results)))
-    return failure();
-  return n.results(results);
-}
-
-/// Version 8: everything has a leading batch dimension. Of one batch entry, it
-/// is dropped; several are written out, one after the other.
-LogicalResult batchedScan(NodeImport &n) {
-  if (n.has(0))
-    return n.unsupported("expected no sequence_lens, got the input");
-  auto count = static_cast<size_t>(n.i("num_scan_inputs"));
-  Values inputs;
-  for (size_t i = 1; i < n.inputCount(); ++i) {
-    inputs.push_back(n.in(i));
-    if (!inputs.back())
-      return failure();
-  }
-  if (inputs.empty() || count > inputs.size())
-    return n.invalid("found more scanned inputs than inputs");
-  size_t states = inputs.size() - count;
-  int64_t batch = n.dim(inputs[0], 0);
-  if (ShapedType::isDynamic(batch) || batch < 1 || batch > 64)
-    return n.unsupported("found a batch of open size, or of more than 64");
-  SmallVector<int64_t> directions = n.is("directions").value_or(SmallVector<int64_t>(count, 0));
-  directions.resize(count, 0);
-  SmallVector<int64_t> zeros(n.outputCount() + inputs.size(), 0);
-  SmallVector<Values> byOutput(n.outputCount());
-  for (int64_t i = 0; i < batch; ++i) {
-    Values one, results;
-    for (Value input : inputs)
-      one.push_back(n.pick(input, 0, i));
-    if (failed(scan(n, ArrayRef(one).take_front(states), ArrayRef(one).drop_front(states), zeros,
-                    directions, zeros, zeros, results)))
-      return failure();
-    for (auto [k, value] : llvm::enumerate(results))
-      if (k < byOutput.size())
-        byOutput[k].push_back(n.unsqueeze(value, {0}));
-  }
-  Values results;
-  for (Values &parts : byOutput) {
-    if (parts.empty())
-      return n.invalid("found more outputs than the body has");
-    results.push_back(n.concat(parts, 0));
-  }
-  return n.results(results);
-}
 
 constexpr OperatorImport table[] = {
     {"", "Loop", 1, 0, loopNode},
