@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/frontend/BatchProduct.h"
 #include "compiler/frontend/Loops.h"
 #include "compiler/frontend/onnx/NodeImport.h"
 
@@ -214,25 +215,8 @@ Value Einsum::broadcastProduct(const Term &x, const Term &y, const std::string &
       permutation.push_back(term.labels.find(label));
     return n.transpose(term.v, permutation);
   };
-  int64_t batches = batch.size(), rows = freeX.size(), columns = freeY.size(),
-          terms = summed.size();
-  Value left = inOrder(x, batch + freeX + summed), right = inOrder(y, batch + summed + freeY);
-  auto matrices = [&](Value v, int64_t inner) {
-    int64_t middle = batches + inner, rank = n.rank(v);
-    if (inner == 1 && rank == middle + 1)
-      return v;
-    return n.reshapeTo(v, n.concat({n.shapeSlice(v, 0, batches), n.sizeProduct(v, batches, middle),
-                                    n.sizeProduct(v, middle, rank)},
-                                   0));
-  };
-  Value product = n.matmul(matrices(left, rows), matrices(right, terms));
-  if (rows == 1 && columns == 1)
-    return product;
-  return n.reshapeTo(
-      product,
-      n.concat({n.shapeSlice(product, 0, batches), n.shapeSlice(left, batches, batches + rows),
-                n.shapeSlice(right, batches + terms, batches + terms + columns)},
-               0));
+  return frontend::batchProduct(n, inOrder(x, batch + freeX + summed),
+                                inOrder(y, batch + summed + freeY), batch.size(), summed.size());
 }
 
 /// Dimensions of `labels`, each of which is 1 on one side or of one size on both, brought to

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/frontend/BatchProduct.h"
 #include "compiler/frontend/tensorflow/Sparse.h"
 
 #include <algorithm>
@@ -132,8 +133,9 @@ static Labelled contract(NodeImport &n, Labelled x, Labelled y, const std::strin
       xFree += label;
       continue;
     }
-    // Dimensions of "..." may be 1 on one side.
-    if (label < kMaxEllipsis && n.dim(x.value, i) != n.dim(y.value, at))
+    // Dimensions of "..." may be 1 on one side, open ones in the run.
+    int64_t size = n.dim(x.value, i);
+    if (label < kMaxEllipsis && (ShapedType::isDynamic(size) || size != n.dim(y.value, at)))
       broadcasts = true;
     bool kept = result.find(label) != std::string::npos;
     (kept ? xBatch : xSum).push_back(static_cast<int64_t>(i));
@@ -145,7 +147,7 @@ static Labelled contract(NodeImport &n, Labelled x, Labelled y, const std::strin
     if (x.labels.find(label) == std::string::npos)
       yFree += label;
   if (broadcasts || xSum.empty()) {
-    // A product with broadcasting, which letters do not, then the sum.
+    // A product with broadcasting, which letters do not.
     for (size_t i = 0; i < x.labels.size(); ++i) {
       size_t at = y.labels.find(x.labels[i]);
       if (at != std::string::npos && x.labels[i] >= kMaxEllipsis &&
@@ -153,14 +155,15 @@ static Labelled contract(NodeImport &n, Labelled x, Labelled y, const std::strin
         return {};
     }
     std::string all = batch + xFree + yFree;
+    if (xSum.empty())
+      return {n.mul(arrange(n, x, all), arrange(n, y, all)), all};
+    std::string summed;
     for (int64_t axis : xSum)
-      all += x.labels[axis];
-    Value product = n.mul(arrange(n, x, all), arrange(n, y, all));
-    IntVector axes =
-        axesFrom(static_cast<int64_t>(all.size() - xSum.size()), static_cast<int64_t>(all.size()));
-    if (!axes.empty() && product)
-      product = n.reduce(product, "sum", axes, false);
-    return {product, batch + xFree + yFree};
+      summed += x.labels[axis];
+    return {frontend::batchProduct(n, arrange(n, x, batch + xFree + summed),
+                                   arrange(n, y, batch + summed + yFree), batch.size(),
+                                   summed.size()),
+            all};
   }
   Value product = n.op<DotGeneralOp>(x.value, y.value, n.list(xBatch), n.list(yBatch), n.list(xSum),
                                      n.list(ySum), n.typeAttr(n.element(x.value)));
@@ -195,6 +198,10 @@ static LogicalResult einsum(NodeImport &n) {
   auto result = spell(std::string_view(equation).substr(arrow + 2), -1, ellipsis);
   if (!result)
     return n.invalid("found equation " + Twine(equation));
+  if (ellipsis && equation.find("...", arrow) == std::string::npos)
+    return n.invalid("expected \"...\" in the result, for it stands for dimensions of operands, "
+                     "got equation " +
+                     Twine(equation));
   if (terms.size() > 2)
     return n.unsupported("expected two operands, got " + Twine(terms.size()));
   Labelled product = terms[0];
