@@ -73,15 +73,16 @@ def describe(case):
     return "; ".join(parts) + " (%s, opset %d%s)" % (case.oracle, model.opset_import[0].version, said)
 
 
-def tolerance(case, dtype):
-    """Relative error and steps that two right implementations may be apart."""
+def tolerance(case, dtype, through=0):
+    """Relative error and steps that two right implementations may be apart. `through`: the epsilon of a
+    coarser type, through which a result has gone."""
     if case.epsilons:
         return case.epsilons * values.epsilon(dtype)
     half = dtype.itemsize <= 2
     terms = min(case.length, 1 << 20)
     count = 16 + 4 * (terms if half else terms ** 0.5)
     count = max(count, getattr(case, "least", 0))
-    return min(count * max(values.epsilon(dtype), getattr(case, "through", 0)), 0.3)
+    return min(count * max(values.epsilon(dtype), through), 0.3)
 
 
 def options_of(case):
@@ -163,8 +164,18 @@ def write_script(case, folder):
         stored[name] = value
         return name
 
-    # Elements that cancellation has made small are judged by their neighbours' size.
-    relative, absolute = 0.0, 0.0
+    def allowed(number, value):
+        """Elements that cancellation has made small are judged by their neighbours' size. The noise is
+        what an epsilon at each step makes: a step of an implementation, a function of the math library
+        at worst, may be four off, there are two implementations, and three draws see about half of the
+        worst."""
+        if not values.is_float(value.dtype) and value.dtype.kind != "c":
+            return {"rtol": 0.0, "atol": 0.0}
+        through = getattr(case, "through", None)
+        relative = tolerance(case, value.dtype, through[number] if through else 0)
+        return {"rtol": relative, "atol": max(0.05 * relative * largest(value),
+                                              16 * getattr(case, "noise", 0.0))}
+
     targets = getattr(case, "targets", None) or [[]] * len(case.feeds)
     for feeds, fetches, steps_of, results in zip(case.feeds, case.fetches, targets, case.results):
         step = {"run": {"feeds": {edge: keep(v) for edge, v in feeds.items()},
@@ -172,18 +183,11 @@ def write_script(case, folder):
         if isinstance(results, tuple):
             step["expect"] = {"error": {"code": results[1]}}
         else:
-            step["expect"] = {"fetches": [keep(v) for v in results]}
-            for v in map(np.asarray, results):
-                if values.is_float(v.dtype) or v.dtype.kind == "c":
-                    relative = max(relative, tolerance(case, v.dtype))
-                    absolute = max(absolute, 0.05 * tolerance(case, v.dtype) * largest(v))
+            step["expect"] = {"fetches": [keep(v) for v in results],
+                              "tolerances": [allowed(i, np.asarray(v))
+                                             for i, v in enumerate(results)]}
         steps.append(step)
-    # The noise is what an epsilon at each step makes. A step of an implementation, a function
-    # of the math library at worst, may be four off, there are two implementations, and three
-    # draws see about half of the worst.
-    absolute = max(absolute, 16 * getattr(case, "noise", 0.0))
-    script = {"description": case.operation, "graph": "graph.pb", "arrays": arrays,
-              "tolerance": {"rtol": relative, "atol": absolute}, "steps": steps}
+    script = {"description": case.operation, "graph": "graph.pb", "arrays": arrays, "steps": steps}
     if stored:
         np.savez(os.path.join(folder, "data.npz"), **stored)
     with open(os.path.join(folder, "case.json"), "w") as out:

@@ -114,13 +114,6 @@ class Gradients(Graphs):
         return answer
 
 
-def finite(value):
-    """What comes after NaN says little, and after infinities depends on the order of sums."""
-    if values.is_float(value.dtype):
-        value = value.astype(np.float64)
-    return value.dtype.kind not in "fc" or bool(np.all(np.isfinite(value)))
-
-
 def fits(value, dtype):
     """Whether a type of integers holds what is cast to it: C++ leaves the rest open."""
     if value.dtype.kind not in "fc" or dtype.kind not in "iu" or not value.size:
@@ -136,10 +129,10 @@ class Drawing:
         self.definition.versions.producer = 2474
         self.feeds, self.known, self.count, self.length = {}, {}, 0, 1
         self.names, self.operands = [], 0
-        self.through = 0  # the largest epsilon of steps between floats of two types
+        self.coarser = {}  # by the name of a step between floats of two types: the larger epsilon
         # What constants lead to is computed while compiling, by an evaluator of its own.
         self.is_constant = not only_float and random.random() < 0.15
-        dtype = dtypes[int(random.integers(len(dtypes)))]
+        dtype = values.pick(random, dtypes)
         self.form = "open" if random.random() < 0.4 else "fixed"
         self.add_operand(values.elements(random, dtype, values.shape(random, empty=random.random() < 0.2),
                                          "plain"), feed=True)
@@ -159,7 +152,7 @@ class Drawing:
     def step(self, only_float=False):
         random = self.random
         for _ in range(30):
-            op = self.operations[int(random.integers(len(self.operations)))]
+            op = values.pick(random, self.operations)
             if op.HasField("deprecation") or ALONE.search(op.name) or \
                     only_float and RESERVED.search(op.name):
                 continue
@@ -203,10 +196,11 @@ class Drawing:
                 answer = ("refused",)
             good = answer[0] == "results"
             if good:
+                # What comes after NaN says little, and after infinities depends on the order of sums.
                 results = [np.asarray(r) for r in answer[1][0]]
                 good = all(r.size <= values.LARGEST for r in results) and \
                     not (only_float and results[0].dtype.kind != "f") and \
-                    all(map(finite, results)) and \
+                    all(map(values.is_finite, results)) and \
                     not (only_float and "Pool" in op.name and not results[0].size) and \
                     (op.name != "Cast" or fits(self.known[source], results[0].dtype))
             if not good:
@@ -221,7 +215,7 @@ class Drawing:
             passed = {values.epsilon(v.dtype) for v in results + [v for _, v in drawn.operands]
                       if v.dtype.kind == "f"}
             if len(passed) > 1:
-                self.through = max(self.through, *passed)
+                self.coarser[name] = max(passed)
             if tf_single.SUMS.search(op.name):
                 self.length = max(self.length, max(v.size for _, v in drawn.operands))
             self.count += 1
@@ -232,6 +226,22 @@ class Drawing:
     def fetches(self):
         used = {i.split(":")[0] for n in self.definition.node for i in n.input}
         return [t for t in self.known if t.startswith("n") and t.split(":")[0] not in used]
+
+    def coarsest(self, definition, fetch):
+        """The largest epsilon of steps between floats of two types, or of their gradients, on which a
+        gradient hangs; 0 without any."""
+        inputs = {n.name: [i.lstrip("^").split(":")[0] for i in n.input] for n in definition.node}
+        seen, left, found = set(), [fetch.split(":")[0]], 0
+        while left:
+            name = left.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            left += inputs.get(name, [])
+            for step, epsilon in self.coarser.items():
+                if name == step or step + "_grad/" in name:
+                    found = max(found, epsilon)
+        return found
 
     def make(self, definition, feeds, fetches, form):
         case = cases.Case("tf", "+".join(sorted(set(self.names)))[:80], definition, [feeds],
@@ -259,7 +269,7 @@ class Drawing:
         answer = self.oracle.ask(("gradients", self.definition.SerializeToString(), y, xs, order))
         if answer[0] != "gradients":
             raise cases.Reject(str(answer[1])[:100])
-        definition = graph_pb2.GraphDef.FromString(answer[1])
+        definition = written = graph_pb2.GraphDef.FromString(answer[1])
         names = answer[2]
         if own and any(map(LEFT_ALIGNED.search, self.names)):
             raise cases.Reject("gradients of diagonals that TensorFlow takes for others")
@@ -268,9 +278,9 @@ class Drawing:
         case = self.make(definition, dict(self.feeds), [n for n in names if n],
                          "order%d%s" % (order, " by weir" if own else ""))
         case.wanted, case.least = case.fetches, 64  # what is more is measured (noise)
-        case.through = self.through
+        case.through = [self.coarsest(written, n) for n in names if n]
         if own:
-            case.asked = graph_pb2.GraphDef.FromString(answer[1])
+            case.asked = written
             case.written = [["d(%s)/d(%s)" % (y, x) for x, n in zip(xs, names) if n]]
         if not case.fetches[0]:
             raise cases.Reject("no gradient")

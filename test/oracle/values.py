@@ -29,10 +29,21 @@ def is_integer(dtype):
     return dtype.kind in "iu" or dtype.name in ("int4", "uint4", "int2", "uint2")
 
 
+def is_finite(value):
+    """Whether no float, and no part of a complex number, is NaN or infinite."""
+    if is_float(value.dtype):
+        value = value.astype(np.float64)
+    return value.dtype.kind not in "fc" or bool(np.all(np.isfinite(value)))
+
+
 def epsilon(dtype):
     if dtype.kind == "c":
         return float(np.finfo(dtype).eps)
     return float(ml_dtypes.finfo(dtype).eps) if is_float(dtype) else 0.0
+
+
+def pick(random, options):
+    return options[int(random.integers(len(options)))]
 
 
 # A size: 0 and 1, odd ones, around the widths of vectors and tiles, large ones.

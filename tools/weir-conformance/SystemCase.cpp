@@ -96,6 +96,11 @@ SystemRun readRun(const json::Object &step) {
       run.atLoad = textOf(*error, "at") == "load";
       run.code = textOf(*error, "code");
     }
+    if (const json::Array *tolerances = expect->getArray("tolerances"))
+      for (const json::Value &value : *tolerances)
+        if (const json::Object *one = value.getAsObject())
+          run.tolerances.emplace_back(one->getNumber("rtol").value_or(0),
+                                      one->getNumber("atol").value_or(0));
     if (const json::Object *compare = expect->getObject("compare"))
       for (const auto &[index, how] : *compare)
         run.compare[std::strtoul(index.str().c_str(), nullptr, 10)] =

@@ -38,6 +38,8 @@ struct SystemRun {
   /// Arrays, in the order of the fetches; empty: zeros of any shape.
   std::vector<std::string> expected;
   std::map<size_t, std::string> compare; ///< fetch → sorted, any, exact
+  /// Relative and absolute tolerance of each fetch; empty: the script's.
+  std::vector<std::pair<double, double>> tolerances;
 };
 
 struct SystemStep {

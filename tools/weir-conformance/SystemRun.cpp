@@ -425,8 +425,11 @@ private:
     Tolerance tolerance;
     tolerance.ofMax = 0;
     if (how != "exact") {
-      tolerance.relative = script.rtol;
-      tolerance.absolute = script.atol;
+      auto [relative, absolute] = i < run.tolerances.size()
+                                      ? run.tolerances[i]
+                                      : std::pair(script.rtol, script.atol);
+      tolerance.relative = relative;
+      tolerance.absolute = absolute;
     }
     auto difference = how == "sorted"
                           ? compareTensors(sortRows(*result), sortRows(*want), tolerance)
