@@ -30,16 +30,13 @@ import onnx_single  # noqa: E402
 import onnx_source  # noqa: E402
 import pool  # noqa: E402
 import run  # noqa: E402
+from values import pick  # noqa: E402
 
 # Errors of the model as a whole, which no node is to blame for.
 OF_THE_MODEL = {"W0301", "W0304", "W0305", "W0306", "W0308", "W0309", "W0312", "W0321", "W0352"}
 NUMBERS = [-1, 0, 1, 2, 3, 7, 100, 1 << 31, (1 << 63) - 1, -(1 << 63)]
 KINDS = [AttributeProto.FLOAT, AttributeProto.INT, AttributeProto.STRING, AttributeProto.INTS,
          AttributeProto.FLOATS]
-
-
-def pick(random, options):
-    return options[int(random.integers(len(options)))]
 
 
 class Mutant:

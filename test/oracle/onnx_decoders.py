@@ -10,6 +10,7 @@ import numpy as np
 
 import values
 from cases import Reject
+from values import pick
 
 
 class Whole:
@@ -26,8 +27,8 @@ class Whole:
         return self.count
 
 
-def pick(random, options):
-    return options[int(random.integers(len(options)))]
+def one(value):
+    return np.array([value], np.float32 if isinstance(value, float) else np.int32)
 
 
 def maybe(random, share, make):
@@ -129,8 +130,8 @@ def one_token(random):
     attributes["past_present_share_buffer"] = 1
     asks = beams > 1 or random.random() < 0.2
     inputs = [query, *(reals(random, rows, 1, hidden) for _ in "kv"), mask, added,
-              *(reals(random, rows, heads, most, size) for _ in "kv"), np.array([past], np.int32),
-              np.array([beams], np.int32) if asks else None,
+              *(reals(random, rows, heads, most, size) for _ in "kv"), one(past),
+              one(beams) if asks else None,
               integers(random, 0, beams - 1, prompts, beams, most) if asks else None, bias]
     return Whole(inputs, attributes, 3)
 
@@ -169,7 +170,7 @@ def sparse_attention(random):
     if random.random() < 0.4:
         inputs = [np.concatenate(inputs, 2), None, None]
     inputs += [reals(random, batch, keys, most, size, dtype=dtype) for _ in "kv"]
-    inputs += [*layouts(random, many, blocks), np.array([total], np.int32), np.full(batch, total, np.int32)]
+    inputs += [*layouts(random, many, blocks), one(total), np.full(batch, total, np.int32)]
     if random.random() < 0.4 and size % 2 == 0:
         attributes["do_rotary"] = 1
         if random.random() < 0.5:

@@ -45,10 +45,10 @@ class Change:
         self.name = name
         self.axis = int(random.integers(value.ndim)) if value.ndim else 0
         self.place = random.random()
-        self.number = NUMBERS[int(random.integers(len(NUMBERS)))]
+        self.number = values.pick(random, NUMBERS)
         kinds = ["more", "less", "twice", "none", "one", "more", "less", "front", "back", "drop"] \
             if value.ndim else ["front"]
-        self.kind = kinds[int(random.integers(len(kinds)))]
+        self.kind = values.pick(random, kinds)
         if value.dtype.kind in "iu" and value.dtype.itemsize >= 4 and value.size and \
                 random.random() < 0.5:
             self.kind = "number"
@@ -92,7 +92,7 @@ class Errors(Singles):
                              case.model.graph.initializer if t.data_type != t.STRING})
         if not operands:
             raise cases.Reject("nothing is fed")
-        name = list(operands)[int(random.integers(len(operands)))]
+        name = values.pick(random, list(operands))
         case.change = Change(random, name, operands[name])
         return case
 

@@ -6,10 +6,12 @@
 #===-------------------------------------------------------------------------===#
 """Nodes that are not drawn: ONNX does not say what they give, or ONNX Runtime computes them too
 coarsely to be asked (docs/oracle.md lists them)."""
+import ml_dtypes
 import numpy as np
 
 import onnx_searches
 import onnx_trees
+import values
 from cases import Reject
 
 POOLS = ("AveragePool", "MaxPool", "MaxpoolWithMask", "LpPool", "NhwcMaxPool", "QLinearAveragePool")
@@ -69,12 +71,35 @@ def is_open_layout(operands):
                for begin, end in zip(bounds, bounds[1:]) if 0 <= begin < end)
 
 
+def leaves_range(value):
+    """Whether products of some factors overflow, or are 0, and others bring them back, or make them NaN."""
+    if not values.is_float(value.dtype):
+        return False
+    with np.errstate(all="ignore"):
+        powers = np.log2(np.abs(value.astype(np.float64)))
+    info = ml_dtypes.finfo(value.dtype)
+    grows, shrinks = np.sum(powers[powers > 0]), np.sum(powers[powers < 0])
+    return bool(grows >= info.maxexp - 1 and shrinks < 0 or shrinks <= info.minexp + 1 and grows > 0)
+
+
+def underflows(value):
+    """Whether exponentials of halves beside the largest are 0, of which a logarithm is taken."""
+    if not values.is_float(value.dtype) or value.itemsize > 2 or not value.size:
+        return False
+    wide = value.astype(np.float64)
+    return bool(np.ptp(wide) > -np.log(float(ml_dtypes.finfo(value.dtype).smallest_normal)))
+
+
 def reject_operands(name, inputs, attributes):
     """Rejects operands of which ONNX leaves the results open."""
     value = inputs[0]
     if name in ("ReduceL2", "ReduceSumSquare") and value.dtype.kind in "iu" and \
             np.sum(value.astype(np.float64) ** 2) > np.iinfo(value.dtype).max:
         raise Reject("squares that overflow")
+    if name in ("ReduceProd", "CumProd") and leaves_range(value):
+        raise Reject("factors whose order says whether a product overflows")
+    if name == "LogSoftmax" and underflows(value):
+        raise Reject("halves, whose softmax the reference evaluator rounds to 0 before its logarithm")
     if name == "Normalizer" and value.dtype.kind == "i" and \
             np.max(np.abs(value.astype(np.float64)), initial=0) ** 2 > np.iinfo(value.dtype).max:
         raise Reject("squares that ONNX Runtime computes in integers, which overflow")
@@ -127,14 +152,13 @@ def reject_open(schema, drawn):
     if name == "DFT" and drawn.attributes.get("onesided") and not drawn.attributes.get("inverse") \
             and value.ndim and value.shape[-1] == 2:
         raise Reject("a onesided transform of complex numbers, which the reference evaluator cuts")
-    if name == "DeformConv" and not np.all(np.isfinite(drawn.inputs[2].astype(np.float64))):
+    if name == "DeformConv" and not values.is_finite(drawn.inputs[2]):
         raise Reject("taps at infinite places, of which ONNX Runtime's weights are no numbers")
     if name == "Tanh" and value.dtype == np.float32 and np.any((np.abs(value) < 1e-36) & (value != 0)):
         raise Reject("numbers at the smallest, of which ONNX Runtime's Tanh has half of the digits")
     if name == "CenterCropPad" and value.dtype == object:
         raise Reject("zeros that are strings")
-    if name == "PRelu" and len(drawn.inputs) > 1 and \
-            not np.all(np.isfinite(drawn.inputs[1].astype(np.float64))):
+    if name == "PRelu" and len(drawn.inputs) > 1 and not values.is_finite(drawn.inputs[1]):
         raise Reject("an infinite slope, which both oracles multiply with 0")
     if name in ("LayerNormalization", "GroupNormalization") and value.dtype == np.float64 and \
             (name[0] == "G" or np.max(np.abs(value), initial=0) > 1e15):
@@ -158,7 +182,7 @@ def reject_open(schema, drawn):
     if name == "QuickGelu" and value.size and \
             np.min((drawn.attributes.get("alpha") or 1.702) * value.astype(np.float64)) < -4:
         raise Reject("a logistic function whose absolute error alone ONNX Runtime bounds")
-    if name == "Gelu" and value.size and np.max(value.astype(np.float64)) < -3:
+    if name == "Gelu" and value.dtype == np.float32 and value.size and np.max(value) < -3:
         raise Reject("1 + erf is an epsilon of 1 here, which ONNX Runtime rounds to a digit")
     if name == "Gelu" and value.dtype.name == "bfloat16" and np.any(value.astype(np.float64) < -2):
         raise Reject("bfloat16 whose 1 + erf the reference evaluator rounds to 0")

@@ -14,14 +14,11 @@ import onnx
 from onnx import numpy_helper
 
 from cases import Reject
-from onnx_decoders import Whole, integers, maybe, pick
+from onnx_decoders import Whole, integers, maybe, one
+from values import pick
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "models"))
 import searches  # noqa: E402
-
-
-def one(value):
-    return np.array([value], np.float32 if isinstance(value, float) else np.int32)
 
 
 class Tokens:

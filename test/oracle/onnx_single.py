@@ -119,7 +119,7 @@ class Draw(shapes.Operands):
         if rule is None:
             raise Reject("no rule")
         if isinstance(rule, tuple):
-            rule = rule[int(random.integers(len(rule)))]
+            rule = values.pick(random, rule)
         super().__init__(random, rule)
         self.schema, self.attributes, self.inputs, self.bound = schema, {}, [], {}
         self.given = given
@@ -382,8 +382,7 @@ class Draw(shapes.Operands):
             dtypes = [numpy_type(t) for t in self.schema.types_of(p)]
             if self.given.dtype not in dtypes or onnx_roles.excluded(self.schema)(self.given.dtype):
                 raise Reject("type")
-            if onnx_roles.FINITE.search(self.schema.name) and values.is_float(self.given.dtype) and \
-                    not np.all(np.isfinite(self.given.astype(np.float64))):
+            if onnx_roles.FINITE.search(self.schema.name) and not values.is_finite(self.given):
                 raise Reject("NaN or infinity where an order decides")
             if self.schema.name == "QuantizeLinear" and values.is_float(self.given.dtype) and \
                     np.any(np.isnan(self.given.astype(np.float64))):

@@ -35,7 +35,7 @@ class Operands:
     # Sizes -----------------------------------------------------------------------
 
     def pick(self, options):
-        return options[int(self.random.integers(len(options)))]
+        return values.pick(self.random, options)
 
     def size(self, word):
         if word not in self.sizes:

@@ -39,8 +39,8 @@ class Scripts(tf_source.Source):
 
     def make(self, random):
         if self.extra and (not self.operations or random.random() < 0.15):
-            return self.extra[int(random.integers(len(self.extra)))](random)
-        return change(random, self.operations[int(random.integers(len(self.operations)))])
+            return values.pick(random, self.extra)(random)
+        return change(random, values.pick(random, self.operations))
 
 
 class Graph:
@@ -86,7 +86,7 @@ def change(random, op):
     graph, resource = Graph(), op.name.startswith("Resource") or op.name.endswith("VariableOp")
     counts = "CountUpTo" in op.name
     numeric = "Apply" in op.name or "Strided" in op.name
-    dtype = FLOATS[int(random.integers(len(FLOATS)))]
+    dtype = values.pick(random, FLOATS)
     if counts:
         dtype = np.dtype(str(random.choice(["int32", "int64"])))
     elif not numeric and random.random() < 0.4:

@@ -70,7 +70,7 @@ class Draw(shapes.Operands):
         """`given`: the first operand, a result of another node."""
         rule = rule_of(op.name)
         if isinstance(rule, tuple):
-            rule = rule[int(random.integers(len(rule)))]
+            rule = values.pick(random, rule)
         super().__init__(random, rule)
         self.op, self.attributes, self.types = op, {}, {}
         self.defs = {a.name: a for a in op.attr}

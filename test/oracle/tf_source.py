@@ -16,6 +16,7 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 import numpy as np  # noqa: E402
 
 import cases  # noqa: E402
+import values  # noqa: E402
 
 # What TensorFlow says where it lacks something, rather than that operands are wrong.
 LACKS = re.compile(r"not (yet )?(supported|implemented)|unsupported|only support|No OpKernel"
@@ -69,10 +70,10 @@ def spoil(random, case):
                  for n in case.model.node if n.op == "Const"]
     constants = [(t, v) for t, v in constants if v.dtype.kind in "iu" and v.size]
     if constants and random.random() < 0.3:
-        tensor, value = constants[int(random.integers(len(constants)))]
+        tensor, value = values.pick(random, constants)
         tensor.CopyFrom(tf.make_tensor_proto(wrong_integer(random, value), shape=value.shape))
         return
-    name = names[int(random.integers(len(names)))]
+    name = values.pick(random, names)
     value = run[name]
     if value.dtype.kind in "iu" and value.size and random.random() < 0.7:
         value = wrong_integer(random, value)
@@ -125,7 +126,7 @@ class Singles(Source):
             raise SystemExit("--only=%s: no operation of that name stands alone" % given.only)
 
     def make(self, random):
-        case = self.module.make(random, self.operations[int(random.integers(len(self.operations)))])
+        case = self.module.make(random, values.pick(random, self.operations))
         if self.errors_wanted:
             spoil(random, case)
         return case
@@ -133,7 +134,7 @@ class Singles(Source):
     def ask(self, oracle, case):
         answer = super().ask(oracle, case)
         if answer[0] == "results" and DETERMINANT.search(case.operation) and any(
-                r.dtype.kind == "c" and not np.all(np.isfinite(r)) for r in map(np.asarray, case.results[0])):
+                r.dtype.kind == "c" and not values.is_finite(r) for r in map(np.asarray, case.results[0])):
             return "refused", "products of complex numbers that overflow"
         if answer[0] == "results" and type(self) is Singles and CANCELLING.search(case.operation):
             import tf_noise
