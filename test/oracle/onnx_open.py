@@ -179,6 +179,9 @@ def reject_open(schema, drawn):
     if name == "Shrink" and is_integer and value.dtype.itemsize == 8 and \
             np.max(np.abs(value.astype(np.float64)), initial=0) > 1 << 61:
         raise Reject("floats beyond an integer's range")
+    if name == "Sigmoid" and value.dtype == np.float64 and value.size and np.max(value) < -1 and \
+            np.min(value) < -4:
+        raise Reject("doubles of a logistic function whose absolute error alone ONNX Runtime bounds")
     if name == "QuickGelu" and value.size and \
             np.min((drawn.attributes.get("alpha") or 1.702) * value.astype(np.float64)) < -4:
         raise Reject("a logistic function whose absolute error alone ONNX Runtime bounds")

@@ -29,8 +29,9 @@ ALONE = re.compile(r"^(Fingerprint|_HostCast|StochasticCastToInt|SerializeTensor
 # others for them.
 RESERVED = re.compile("FusedBatchNormGrad")
 PERIODIC = re.compile("Sin|Cos|Tan|Fresnel")
-# Whose gradients are differences, of which a large operand leaves no digit.
-CANCELLING = re.compile("Dawsn|BesselI[01]e")
+# Whose gradients are differences, or quotients of one, of which a large operand, or one beside the end
+# of the range, leaves no digit.
+CANCELLING = re.compile(r"Dawsn|BesselI[01]e|Acosh|(Acos|Asin|Atanh)\b")
 # TensorFlow's gradients of them take diagonals for aligned to the right, as those of version 3 are.
 LEFT_ALIGNED = re.compile("Matrix(Set)?Diag(Part)?V2")
 FORMS = ["plain", "plain", "call", "if", "while", "switch"]
@@ -110,7 +111,7 @@ class Gradients(Graphs):
         if jumped and PERIODIC.search(case.operation):
             return "refused", "a periodic function of huge operands"
         if jumped and CANCELLING.search(case.operation):
-            return "refused", "a gradient that is a difference of large operands"
+            return "refused", "a gradient of which a difference leaves no digit"
         return answer
 
 

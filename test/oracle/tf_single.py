@@ -84,9 +84,9 @@ class Draw(shapes.Operands):
         if CALM.search(op.name):
             self.kind = "calm"
         # Which element is the largest beside NaN, and the side of a branch cut, are nobody's.
-        if re.search("Pool|ArgM|TopK|NthElement|Cast", op.name) and self.kind == "normal":
+        if re.search("Pool|ArgM|TopK|NthElement|Segment(Max|Min)|Cast", op.name) and self.kind == "normal":
             self.kind = "kinks"
-        if given is not None and given.dtype != object and re.search("Pool|ArgM|TopK|NthElement", op.name) and \
+        if given is not None and given.dtype != object and re.search("Pool|ArgM|TopK|NthElement|Segment(Max|Min)", op.name) and \
                 values.is_float(given.dtype) and np.isnan(given.astype(np.float64)).any():
             raise Reject("NaN where an order decides")
         if op.name == "NearestNeighbors" and self.kind == "normal":

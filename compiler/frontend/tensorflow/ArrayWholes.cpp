@@ -196,8 +196,10 @@ bool ArrayEditor::split(Value value, Value lengths) {
                                         n.concat({n.sizeOf(lengths, 0), n.ints({1})}, 0));
     columns.push_back(size);
   }
-  if (!columns.empty())
+  if (!columns.empty()) {
     part.sizes = n.concat(columns, 1);
+    part.axes.assign(axes.begin(), axes.end());
+  }
   array.parts = {part};
   return part.values && (columns.empty() || part.sizes);
 }
@@ -225,7 +227,7 @@ bool ArrayEditor::unstack(Value items) {
     (void)n.invalid("found elements of another rank than the array's");
     return false;
   }
-  array.parts = {{items, Value()}};
+  array.parts = {{items, Value(), {}}};
   return true;
 }
 
@@ -281,9 +283,7 @@ LogicalResult weir::tf::addArrays(NodeImport &n) {
     }
     if (!widen(*sum.array, *next.array) || !widen(*next.array, *sum.array))
       return n.invalid("found lists of different elements to add");
-    addSizes(sum, n.b, n.loc);
-    addSizes(next, n.b, n.loc);
-    if (sum.parts.size() != next.parts.size())
+    if (!addSizes(sum, n.b, n.loc) || !addSizes(next, n.b, n.loc))
       return n.invalid("found lists of different elements to add");
     for (auto [part, more, component] :
          llvm::zip(sum.parts, next.parts, componentsOf(*sum.array))) {

@@ -77,8 +77,10 @@ Imported weir::tf::makeUnwritten(std::shared_ptr<ArrayInfo> info, OpBuilder &b, 
       return t.expandTo(value, dims.empty() ? count : t.concat({count, t.ints(dims)}, 0));
     };
     part.values = rows(zero, shape);
-    if (columns)
+    if (columns) {
       part.sizes = rows(t.intScalar(-1), {columns});
+      part.axes.assign(open.begin(), open.end());
+    }
     if (!part.values || (columns && !part.sizes))
       return Imported::makeArray(info);
     array.parts.push_back(part);
@@ -122,9 +124,44 @@ bool weir::tf::widen(ArrayInfo &info, const ArrayInfo &other) {
   return true;
 }
 
-void weir::tf::addSizes(Imported &array, OpBuilder &b, Location loc) {
+bool weir::tf::fitSizes(Imported &array, OpBuilder &b, Location loc) {
   if (array.kind != Imported::Kind::Array || array.parts.empty())
-    return;
+    return true;
+  TensorBuilder t(b, loc);
+  SmallVector<ArrayComponent> components = componentsOf(*array.array);
+  if (components.size() != array.parts.size())
+    return false;
+  for (auto [part, component] : llvm::zip(array.parts, components)) {
+    // The sizes of lists in the list: a row for each element of one.
+    if (array.array->isNested && component.shape.size() == 2 &&
+        !ShapedType::isDynamic(component.shape[1]) && component.element.isInteger(64) &&
+        t.dim(part.values, 2) != component.shape[1])
+      return false;
+    IntVector open = component.openAxes();
+    if (!part.sizes || llvm::equal(part.axes, open))
+      continue;
+    // What was not written has no size in any dimension.
+    Value first = t.slice(part.sizes, 1, 0, 1);
+    SmallVector<Value> columns;
+    for (int64_t axis : open) {
+      auto at = llvm::find(part.axes, axis);
+      int64_t column = at - part.axes.begin();
+      columns.push_back(at == part.axes.end()
+                            ? t.select(t.compare("lt", first, 0), first,
+                                       t.toScalar(t.sizeOf(part.values, axis + 1)))
+                            : t.slice(part.sizes, 1, column, column + 1));
+    }
+    part.sizes = t.concat(columns, 1);
+    part.axes.assign(open.begin(), open.end());
+  }
+  return true;
+}
+
+bool weir::tf::addSizes(Imported &array, OpBuilder &b, Location loc) {
+  if (!fitSizes(array, b, loc))
+    return false;
+  if (array.kind != Imported::Kind::Array || array.parts.empty())
+    return true;
   TensorBuilder t(b, loc);
   for (auto [part, component] : llvm::zip(array.parts, componentsOf(*array.array))) {
     IntVector open = component.openAxes();
@@ -137,7 +174,9 @@ void weir::tf::addSizes(Imported &array, OpBuilder &b, Location loc) {
     }
     int64_t columns = open.size();
     part.sizes = t.expandTo(row, t.concat({t.sizeOf(part.values, 0), t.ints({columns})}, 0));
+    part.axes.assign(open.begin(), open.end());
   }
+  return true;
 }
 
 //===----------------------------------------------------------------------===//
@@ -154,7 +193,14 @@ bool ArrayEditor::exists() {
   if (array.parts.empty())
     (void)n.unsupported("expected an array that is written before it is read, or whose element "
                         "shape is known, got neither");
-  return !array.parts.empty();
+  if (array.parts.empty())
+    return false;
+  if (!fitSizes(array, n.b, n.loc)) {
+    (void)n.unsupported("found lists in a list whose elements begin to differ "
+                        "in size");
+    return false;
+  }
+  return true;
 }
 
 bool ArrayEditor::isReadable(StringRef why, int64_t rank) {
@@ -218,14 +264,8 @@ bool ArrayEditor::accept(const Imported &item) {
                         "identical_element_shapes is set");
         return false;
       }
-  size_t before = componentsOf(info()).size();
   if (!widen(info(), like)) {
     (void)n.unsupported("found elements of different ranks in one array");
-    return false;
-  }
-  if (!array.parts.empty() && before != componentsOf(info()).size()) {
-    (void)n.unsupported("found lists in a list whose elements begin to differ "
-                        "in size");
     return false;
   }
   return exists();
@@ -301,8 +341,10 @@ Imported ArrayEditor::read(Value index) {
   for (const ArrayComponent &component : componentsOf(*info().inner)) {
     ArrayPart part;
     part.values = tensors[next++];
-    if (!component.openAxes().empty())
+    if (IntVector open = component.openAxes(); !open.empty()) {
       part.sizes = tensors[next++];
+      part.axes.assign(open.begin(), open.end());
+    }
     list.parts.push_back(part);
   }
   return list;

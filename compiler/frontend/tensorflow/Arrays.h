@@ -44,9 +44,13 @@ Imported makeUnwritten(std::shared_ptr<ArrayInfo> info, mlir::OpBuilder &b, mlir
 /// where no array holds both.
 bool widen(ArrayInfo &info, const ArrayInfo &other);
 
+/// Gives sizes columns for dimensions that were of one size when they were made, and are open now.
+/// False, without a report, of lists in a list, whose sizes are elements.
+bool fitSizes(Imported &array, mlir::OpBuilder &b, mlir::Location loc);
+
 /// Gives parts whose elements are open in size their sizes, where all are
-/// alike, so that arrays with and without can meet.
-void addSizes(Imported &array, mlir::OpBuilder &b, mlir::Location loc);
+/// alike, so that arrays with and without can meet; others as fitSizes does.
+bool addSizes(Imported &array, mlir::OpBuilder &b, mlir::Location loc);
 
 /// `x`, whose dimensions from `first` on the node says to be `shape` (negative: of any size;
 /// the run refuses others). Null, with a report, where they cannot be.

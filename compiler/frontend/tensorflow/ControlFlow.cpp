@@ -100,10 +100,14 @@ FailureOr<bool> GraphImporter::unify(Imported &x, Imported &y, NodeImport &tx, N
     bool anySizes = llvm::any_of(x.parts, [](auto &p) { return !!p.sizes; }) ||
                     llvm::any_of(y.parts, [](auto &p) { return !!p.sizes; });
     if (anySizes) {
-      size_t before = x.tensors().size();
-      addSizes(x, tx.b, tx.loc);
-      addSizes(y, ty.b, ty.loc);
-      changed |= x.tensors().size() != before;
+      auto sizes = [](const Imported &array) {
+        return SmallVector<Value>(
+            llvm::map_range(array.parts, [](const ArrayPart &part) { return part.sizes; }));
+      };
+      SmallVector<Value> before = sizes(x);
+      if (!addSizes(x, tx.b, tx.loc) || !addSizes(y, ty.b, ty.loc))
+        return failure();
+      changed |= before != sizes(x);
     }
   }
   if (!x.isCarried() || !y.isCarried())

@@ -56,6 +56,7 @@ struct ArrayInfo {
 /// where nothing was written. Without `sizes`, all are alike.
 struct ArrayPart {
   mlir::Value values, sizes;
+  llvm::SmallVector<int64_t, 2> axes; ///< of an element: those that `sizes` has columns for
 };
 
 /// The value of an edge. A list is a value that flows from write to write. A

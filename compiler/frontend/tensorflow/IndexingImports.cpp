@@ -371,7 +371,8 @@ static LogicalResult dynamicPartition(NodeImport &n) {
 }
 
 /// What integers are below, where their computation says it: axes that count from
-/// the end are brought into the rank by a remainder.
+/// the end are brought into the rank by a remainder. Of one by 0, as of a scalar's rank, a run
+/// that does not end there has none.
 static std::optional<int64_t> boundOf(Value integers) {
   while (auto converted = integers.getDefiningOp<CastOp>())
     integers = converted->getOperand(0);
@@ -379,7 +380,7 @@ static std::optional<int64_t> boundOf(Value integers) {
   if (!remainder)
     return std::nullopt;
   auto divisor = constantIntegers(remainder->getOperand(1));
-  if (!divisor || divisor->empty() || *llvm::min_element(*divisor) <= 0)
+  if (!divisor || divisor->empty() || *llvm::min_element(*divisor) < 0)
     return std::nullopt;
   return *llvm::max_element(*divisor);
 }

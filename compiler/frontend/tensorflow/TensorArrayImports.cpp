@@ -114,7 +114,8 @@ Imported GraphImporter::unwrittenGradients(const std::shared_ptr<ArrayInfo> &inf
   if (!base || !widen(*info, *info->base))
     return zeros;
   for (const ArrayPart &part : base->parts)
-    zeros.parts.push_back({n.expandTo(n.like(part.values, 0), n.shapeOf(part.values)), part.sizes});
+    zeros.parts.push_back(
+        {n.expandTo(n.like(part.values, 0), n.shapeOf(part.values)), part.sizes, part.axes});
   return zeros;
 }
 
