@@ -425,9 +425,8 @@ private:
     Tolerance tolerance;
     tolerance.ofMax = 0;
     if (how != "exact") {
-      auto [relative, absolute] = i < run.tolerances.size()
-                                      ? run.tolerances[i]
-                                      : std::pair(script.rtol, script.atol);
+      auto [relative, absolute] =
+          i < run.tolerances.size() ? run.tolerances[i] : std::pair(script.rtol, script.atol);
       tolerance.relative = relative;
       tolerance.absolute = absolute;
     }
