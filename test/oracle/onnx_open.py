@@ -152,6 +152,8 @@ def reject_open(schema, drawn):
     if name == "DFT" and drawn.attributes.get("onesided") and not drawn.attributes.get("inverse") \
             and value.ndim and value.shape[-1] == 2:
         raise Reject("a onesided transform of complex numbers, which the reference evaluator cuts")
+    if name == "RoiAlign" and drawn.attributes.get("mode") == b"max" and not values.is_finite(value):
+        raise Reject("NaN or infinity where an order decides, the largest of samples")
     if name == "DeformConv" and not values.is_finite(drawn.inputs[2]):
         raise Reject("taps at infinite places, of which ONNX Runtime's weights are no numbers")
     if name == "Tanh" and value.dtype == np.float32 and np.any((np.abs(value) < 1e-36) & (value != 0)):
