@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/emit/CodeUnits.h"
+#include "compiler/emit/LongBlocks.h"
 #include "compiler/emit/SharedBodies.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -236,18 +237,23 @@ struct UnitCompiler {
 
 } // namespace
 
-/// Instructions of steps from which on they take longer to compile well than they ever save: those
+/// Instructions of a step from which on they take longer to compile well than they ever save: those
 /// of a graph with hundreds of launches, between which there are a dozen each.
-static constexpr unsigned longSteps = 500;
+static constexpr unsigned longStep = 500;
 
-/// Whether steps are long, and none of their instructions runs twice.
-static bool areLongAndStraight(llvm::Module &module) {
-  if (module.getInstructionCount() < longSteps)
-    return false;
-  return llvm::all_of(module, [](llvm::Function &function) {
-    return function.isDeclaration() ||
-           llvm::LoopInfo(llvm::DominatorTree(function)).getTopLevelLoops().empty();
-  });
+/// Has LLVM write the long steps of whose instructions none runs twice as they stand. What launches
+/// the rows of a table has a loop, and is compiled well.
+static void writeLongStepsQuickly(llvm::Module &module) {
+  for (llvm::Function &function : module) {
+    if (function.isDeclaration() || function.getInstructionCount() < longStep ||
+        !llvm::LoopInfo(llvm::DominatorTree(function)).getTopLevelLoops().empty())
+      continue;
+    for (llvm::Attribute::AttrKind other : {llvm::Attribute::AlwaysInline, llvm::Attribute::MinSize,
+                                            llvm::Attribute::OptimizeForSize})
+      function.removeFnAttr(other);
+    function.addFnAttr(llvm::Attribute::NoInline);
+    function.addFnAttr(llvm::Attribute::OptimizeNone);
+  }
 }
 
 static llvm::Error compileUnit(CodeUnit &unit, UnitCompiler &compiler, bool isSteps,
@@ -262,15 +268,11 @@ static llvm::Error compileUnit(CodeUnit &unit, UnitCompiler &compiler, bool isSt
   // Steps have few loops and much that runs once.
   int optLevel = isSteps ? std::min(options.optLevel, 1) : options.optLevel;
   bool inVectors = optimizeKernels(**module, *compiler.machine, optLevel, options.sanitizeAddress);
-  std::unique_ptr<llvm::TargetMachine> quick;
-  std::optional<ObjectWriter> quickWriter;
-  ObjectWriter *writer = &compiler.writer;
-  if (isSteps && areLongAndStraight(**module)) {
-    quick = options.machine();
-    quick->setOptLevel(llvm::CodeGenOptLevel::None);
-    writer = &quickWriter.emplace(*quick);
+  if (isSteps) {
+    writeLongStepsQuickly(**module);
+    divideLongBlocks(**module);
   }
-  llvm::Error error = writer->write(**module, unit.object, inVectors);
+  llvm::Error error = compiler.writer.write(**module, unit.object, inVectors);
   if (!error && !problem.empty())
     return llvm::createStringError(problem);
   return error;

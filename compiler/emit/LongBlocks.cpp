@@ -21,8 +21,8 @@ static bool isOfIntegers(const Function &function) {
   });
 }
 
-/// The first pointer that the function is called with, which is its run or its frame, and never
-/// null; null: it has none.
+/// The first pointer that the function is called with, which of a step is its run, of a part of one
+/// that waits its frame, and never null; null: it has none.
 static Argument *pointerOf(Function &function) {
   for (Argument &argument : function.args())
     if (argument.getType()->isPointerTy())
@@ -53,7 +53,14 @@ static void divide(Function &function) {
   BasicBlock *otherwise = returnOf(function);
   for (BasicBlock *block : blocks)
     while (block->size() > longest) {
-      BasicBlock *rest = block->splitBasicBlock(std::next(block->begin(), length));
+      auto from = std::next(block->begin(), length);
+      // Space of the function's frame is asked for in its first block, and what a block is entered
+      // with stands at its begin.
+      while (isa<AllocaInst, PHINode>(*from))
+        ++from;
+      if (from->isTerminator())
+        break;
+      BasicBlock *rest = block->splitBasicBlock(from);
       // A plain branch would be joined again, so the branch has a condition.
       Instruction *branch = block->getTerminator();
       IRBuilder<> b(branch);

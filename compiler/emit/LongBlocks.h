@@ -12,11 +12,10 @@
 
 namespace weir {
 
-/// Cuts long blocks of functions that compute on integers and addresses alone, one after the other:
-/// a step that computes the sizes and places of hundreds of buffers is one block of thousands of
-/// instructions. LLVM's selection orders a block in a time that grows with the square of its
-/// length, since flags of the processor allow for few orders. To be done behind all passes that
-/// join blocks.
+/// Cuts long blocks of steps on the host: one that computes the sizes and places of hundreds of
+/// buffers has blocks of thousands of instructions. LLVM's selection orders a block in a time that
+/// grows with the square of its length, since flags of the processor allow for few orders. What has
+/// floats or vectors stays as it is. To be done behind all passes that join blocks.
 void divideLongBlocks(llvm::Module &module);
 
 } // namespace weir

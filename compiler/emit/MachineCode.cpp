@@ -8,7 +8,6 @@
 #include "compiler/emit/MachineCode.h"
 #include "compiler/emit/ExpandBf16.h"
 #include "compiler/emit/KernelPasses.h"
-#include "compiler/emit/LongBlocks.h"
 
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/IR/IRBuilder.h"
@@ -177,8 +176,6 @@ void weir::optimize(llvm::Module &module, llvm::TargetMachine &machine, int leve
                     bool sanitizeAddress) {
   PassRun(machine).runStandard(module, level, sanitizeAddress);
   legalize(module, machine);
-  if (level > 0)
-    divideLongBlocks(module);
 }
 
 bool weir::optimizeKernels(llvm::Module &module, llvm::TargetMachine &machine, int level,
@@ -218,7 +215,6 @@ bool weir::optimizeKernels(llvm::Module &module, llvm::TargetMachine &machine, i
     run.runStandard(module, level, sanitizeAddress);
   }
   legalize(module, machine);
-  divideLongBlocks(module);
   return areInVectors;
 }
 

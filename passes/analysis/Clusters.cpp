@@ -26,9 +26,10 @@ using namespace weir;
 /// Operations up to which a kernel grows: what many more gain by staying in
 /// registers is small beside their arithmetic, while registers, and the time of a
 /// compiler of native code, do not last for functions of any length.
-/// Bits and integers, as generators of random numbers have them by the hundred, are cheap, and few
-/// of them are alive at a time: `integersPerOperation` of them count as one operation.
-static constexpr unsigned mostOperations = 64, integersPerOperation = 6;
+/// Arithmetic on bits and integers is cheap, and few of its values are alive at a time where it
+/// reads few, as that of generators of random numbers: `integersPerOperation` of it count as one
+/// operation in kernels of up to `fewInputs`.
+static constexpr unsigned mostOperations = 64, integersPerOperation = 6, fewInputs = 32;
 
 namespace {
 
@@ -397,8 +398,12 @@ private:
 
   /// What later decisions need to know of the operations of a kernel.
   struct Kernel {
-    bool isFull() const { return size >= mostOperations * integersPerOperation; }
+    bool isFull() const {
+      return size >= mostOperations * integersPerOperation ||
+             (operations >= mostOperations && inputs.size() > fewInputs);
+    }
 
+    unsigned operations = 0;
     unsigned size = 0;      ///< in integer operations
     bool hasGemm = false;   ///< some product or convolution whose sums stay in registers
     bool isEpilogue = true; ///< all else is computed on them, over the root's shape
@@ -407,9 +412,6 @@ private:
     ElementCopies copies;
 
     void add(Operation *op, Operation *root) {
-      bool isInteger = isa<ElementwiseOpInterface>(op) &&
-                       getElementTypeOrSelf(op->getResult(0).getType()).isSignlessInteger();
-      size += isInteger ? 1 : integersPerOperation;
       copies.add(op);
       if (isGemm(op))
         hasGemm = true;
@@ -420,6 +422,17 @@ private:
       for (Value operand : op->getOperands())
         if (countsAsInput(operand))
           inputs.insert(operand);
+      ++operations;
+      size += isOfIntegers(op) ? 1 : integersPerOperation;
+    }
+
+    static bool isOfIntegers(Operation *op) {
+      auto isInteger = [](Value value) {
+        return getElementTypeOrSelf(value.getType()).isSignlessInteger();
+      };
+      return isa<AddOp, SubOp, MulOp, AndOp, OrOp, XorOp, NotOp, ShlOp, ShrOp, CompareOp, SelectOp,
+                 CastOp>(op) &&
+             llvm::all_of(op->getOperands(), isInteger) && isInteger(op->getResult(0));
     }
   };
 

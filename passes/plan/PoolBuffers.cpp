@@ -223,7 +223,7 @@ Order Pool::takeFixed(SmallVector<Planned> &fixed, SmallVector<memory::Buffer> &
   constexpr int64_t larger = 16;
   size_t open = usual.size();
   Order joint(together);
-  int64_t arena = memory::planOffsets(apart).peak, smaller = memory::planOffsets(left).peak;
+  int64_t arena = Order(apart).plan.peak, smaller = Order(left).plan.peak;
   if (joint.plan.peak + smaller >= own.plan.peak + arena ||
       joint.bytes(together, open, larger) + smaller > own.bytes(usual, open, larger) + arena)
     return own;

@@ -50,7 +50,8 @@ public:
           op.erase();
         continue;
       }
-      bool isSize = isa<memref::DimOp>(op) || isa_and_nonnull<arith::ArithDialect>(op.getDialect());
+      bool isSize = isa<memref::DimOp, plan::PaddedBytesOp>(op) ||
+                    isa_and_nonnull<arith::ArithDialect>(op.getDialect());
       if (isSize && op.getNumResults() == 1 && isPure(&op))
         fold(&op);
     }

@@ -81,11 +81,12 @@ static Stream fromSeed(NodeImport &n, Value seed) {
 
 /// The blocks at `index` (i64) beyond the counter, one for each of its elements.
 static Words blocksAt(NodeImport &n, const Stream &stream, Value index) {
-  // Blocks are fewer than 2^32, so only one carry can happen.
+  // Behind its last number a counter begins anew.
   Value sum = n.add(index, stream.counter.w[0]);
   Value second = n.add(high(n, sum), stream.counter.w[1]);
-  Words c = {{low(n, sum), low(n, second), n.add(stream.counter.w[2], high(n, second)),
-              stream.counter.w[3]}};
+  Value third = n.add(high(n, second), stream.counter.w[2]);
+  Value fourth = n.add(high(n, third), stream.counter.w[3]);
+  Words c = {{low(n, sum), low(n, second), low(n, third), low(n, fourth)}};
   return philox(n, c, stream.key[0], stream.key[1]);
 }
 

@@ -7,10 +7,10 @@
 // CHECK-LABEL: @chain
 // CHECK: %[[N:.*]] = memref.dim
 // CHECK: %[[C0:.*]] = arith.constant 0 : index
-// CHECK: %[[WIDE:.*]] = weir_plan.padded_bytes memref<?x32xf32>(%[[N]])
-// CHECK: %[[A:.*]] = weir_plan.padded_bytes memref<?x8xf32>(%[[N]])
+// CHECK: %[[WIDE:.*]] = weir_plan.padded_bytes memref<?x128xi8>(%[[N]])
+// CHECK: %[[A:.*]] = weir_plan.padded_bytes memref<?x32xi8>(%[[N]])
 // CHECK: %[[WITHA:.*]] = arith.addi %[[WIDE]], %[[A]]
-// CHECK: %[[C:.*]] = weir_plan.padded_bytes memref<?x16xf32>(%[[N]])
+// CHECK: %[[C:.*]] = weir_plan.padded_bytes memref<?x64xi8>(%[[N]])
 // CHECK: %[[WITHC:.*]] = arith.addi %[[WIDE]], %[[C]]
 // CHECK: %[[ALL:.*]] = arith.maxui %[[WITHA]], %[[WITHC]]
 // A sum that no memory holds is the runtime's to refuse.
