@@ -372,8 +372,8 @@ private:
                             !leadsElementwise(*op->user_begin(), target)))
       return;
     Kernel &kernel = kernelOf(target);
-    if (kernel.isFull() || !fitsGemm(op, target, kernel) ||
-        !kernel.copies.fitsOften(op) || (mostInputs && !keepsFew(op, kernel)))
+    if (kernel.isFull() || !fitsGemm(op, target, kernel) || !kernel.copies.fitsOften(op) ||
+        (mostInputs && !keepsFew(op, kernel)))
       return;
     clusterOf[op] = target;
     // Users come before producers: nothing has been fused into `op` yet.
@@ -386,8 +386,7 @@ private:
   void repeatLeaf(Operation *op, ArrayRef<Operation *> targets) {
     if (!isCheapLeaf(op) || !llvm::all_of(targets, [&](Operation *target) {
           Kernel &kernel = kernelOf(target);
-          return !kernel.isFull() && fitsGemm(op, target, kernel) &&
-                 kernel.copies.fitsOften(op);
+          return !kernel.isFull() && fitsGemm(op, target, kernel) && kernel.copies.fitsOften(op);
         }))
       return;
     for (Operation *target : targets)

@@ -57,7 +57,8 @@ struct Order {
   explicit Order(ArrayRef<memory::Buffer> buffers)
       : plan(memory::planOffsets(buffers, {.steps = 3'000'000})), supports(buffers.size()) {
     upwards = llvm::to_vector(llvm::seq<size_t>(0, buffers.size()));
-    llvm::stable_sort(upwards, [&](size_t x, size_t y) { return plan.offsets[x] < plan.offsets[y]; });
+    llvm::stable_sort(upwards,
+                      [&](size_t x, size_t y) { return plan.offsets[x] < plan.offsets[y]; });
     findSupports(buffers);
   }
 

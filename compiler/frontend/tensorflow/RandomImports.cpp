@@ -172,8 +172,8 @@ static Value normalFloats(NodeImport &n, const Stream &stream, Value count) {
 /// `count` normal numbers, f64. Their sines and cosines are so dear that none is computed twice.
 static Value normalDoubles(NodeImport &n, const Stream &stream, Value count) {
   Words made = blocksAt(n, stream, positions(n, n.div(n.add(count, n.ints({1})), n.ints({2}))));
-  auto [sine, cosine] = boxMuller(n, uniformDouble(n, made.w[0], made.w[1]),
-                                  uniformDouble(n, made.w[2], made.w[3]));
+  auto [sine, cosine] =
+      boxMuller(n, uniformDouble(n, made.w[0], made.w[1]), uniformDouble(n, made.w[2], made.w[3]));
   return n.op<SliceOp>(n.reshape(n.stack({sine, cosine}, 1), {-1}), n.ints({0}), count, n.ints({1}),
                        n.list({0}), n.flag(false));
 }
