@@ -412,7 +412,7 @@ private:
 
     void add(Operation *op, Operation *root) {
       copies.add(op);
-      if (isGemm(op))
+      if (isTiledGemm(op))
         hasGemm = true;
       else
         isEpilogue &= isEpilogueOf(op, root);
@@ -422,16 +422,7 @@ private:
         if (countsAsInput(operand))
           inputs.insert(operand);
       ++operations;
-      size += isOfIntegers(op) ? 1 : integersPerOperation;
-    }
-
-    static bool isOfIntegers(Operation *op) {
-      auto isInteger = [](Value value) {
-        return getElementTypeOrSelf(value.getType()).isSignlessInteger();
-      };
-      return isa<AddOp, SubOp, MulOp, AndOp, OrOp, XorOp, NotOp, ShlOp, ShrOp, CompareOp, SelectOp,
-                 CastOp>(op) &&
-             llvm::all_of(op->getOperands(), isInteger) && isInteger(op->getResult(0));
+      size += isIntegerArithmetic(op) ? 1 : integersPerOperation;
     }
   };
 
@@ -442,14 +433,6 @@ private:
     return it->second;
   }
 
-  static bool isGemm(Operation *op) {
-    if (auto dot = dyn_cast<DotGeneralOp>(op); dot && !isOffloaded(op))
-      return op->hasAttr(tileUnitAttribute) || isGemmOfOneType(dot);
-    return isa<DotGeneralOp, ConvOp>(op) &&
-           (op->hasAttr(tileUnitAttribute) ||
-            getElementTypeOrSelf(op->getResult(0).getType()).isF32() ||
-            (!isOffloaded(op) && getElementTypeOrSelf(op->getResult(0).getType()).isF64()));
-  }
   static bool isEpilogueOf(Operation *op, Operation *root) {
     return isEpilogueElementwise(op) &&
            (isa<CastOp>(op) || sameDims(op->getResult(0).getType(), root->getResult(0).getType()));
@@ -464,7 +447,7 @@ private:
   /// shares its kernel is computed on them: whether that holds
   /// with `op` in the kernel of `root`.
   static bool fitsGemm(Operation *op, Operation *root, const Kernel &kernel) {
-    bool isOwn = isGemm(op);
+    bool isOwn = isTiledGemm(op);
     if (!isOwn && !kernel.hasGemm)
       return true;
     return kernel.isEpilogue && (isOwn || isEpilogueOf(op, root));

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/analysis/KernelForms.h"
+#include "dialects/weir/Arranged.h"
 #include "dialects/weir/Elemental.h"
 #include "dialects/weir/Pch.h"
 #include "passes/analysis/Clusters.h"
@@ -76,4 +77,22 @@ bool weir::padsLines(Operation *op) {
   auto pads = pad ? constantIntegers(pad.getPads()) : std::nullopt;
   size_t rank = pads ? pads->size() / 2 : 0;
   return rank && ((*pads)[rank - 1] || pads->back());
+}
+
+bool weir::isIntegerArithmetic(Operation *op) {
+  auto isInteger = [](Value value) {
+    return getElementTypeOrSelf(value.getType()).isSignlessInteger();
+  };
+  return isa<AddOp, SubOp, MulOp, AndOp, OrOp, XorOp, NotOp, ShlOp, ShrOp, CompareOp, SelectOp,
+             CastOp>(op) &&
+         llvm::all_of(op->getOperands(), isInteger) && isInteger(op->getResult(0));
+}
+
+bool weir::isTiledGemm(Operation *op) {
+  if (auto dot = dyn_cast<DotGeneralOp>(op); dot && !isOffloaded(op))
+    return op->hasAttr(tileUnitAttribute) || isGemmOfOneType(dot);
+  return isa<DotGeneralOp, ConvOp>(op) &&
+         (op->hasAttr(tileUnitAttribute) ||
+          getElementTypeOrSelf(op->getResult(0).getType()).isF32() ||
+          (!isOffloaded(op) && getElementTypeOrSelf(op->getResult(0).getType()).isF64()));
 }

@@ -32,6 +32,14 @@ bool isTable(mlir::Operation *op);
 /// written, its slices are plain reads.
 bool padsLines(mlir::Operation *op);
 
+/// Whether `op` computes elements of integers of others by few instructions each: no division or
+/// power.
+bool isIntegerArithmetic(mlir::Operation *op);
+
+/// Whether `op` is a product or convolution whose sums stay in registers until what follows has
+/// read them.
+bool isTiledGemm(mlir::Operation *op);
+
 } // namespace weir
 
 #endif // WEIR_PASSES_ANALYSIS_KERNELFORMS_H
