@@ -248,10 +248,7 @@ static void writeLongStepsQuickly(llvm::Module &module) {
     if (function.isDeclaration() || function.getInstructionCount() < longStep ||
         !llvm::LoopInfo(llvm::DominatorTree(function)).getTopLevelLoops().empty())
       continue;
-    for (llvm::Attribute::AttrKind other : {llvm::Attribute::AlwaysInline, llvm::Attribute::MinSize,
-                                            llvm::Attribute::OptimizeForSize})
-      function.removeFnAttr(other);
-    function.addFnAttr(llvm::Attribute::NoInline);
+    function.addFnAttr(llvm::Attribute::NoInline); // which the other one wants
     function.addFnAttr(llvm::Attribute::OptimizeNone);
   }
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/emit/LongBlocks.h"
+#include "compiler/emit/KernelPasses.h"
 
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
@@ -16,9 +17,10 @@ using namespace llvm;
 static constexpr unsigned longest = 384, length = 256;
 
 static bool isOfIntegers(const Function &function) {
-  return none_of(instructions(function), [](const Instruction &instruction) {
-    return instruction.getType()->isVectorTy() || instruction.getType()->isFPOrFPVectorTy();
-  });
+  return weir::hasNoFloats(function) &&
+         none_of(instructions(function), [](const Instruction &instruction) {
+           return instruction.getType()->isVectorTy();
+         });
 }
 
 /// The first pointer that the function is called with, which of a step is its run, of a part of one

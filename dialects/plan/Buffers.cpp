@@ -45,18 +45,21 @@ int64_t plan::arenaBytes(MemRefType type) {
   return llvm::alignTo(std::max<int64_t>(bytes, 1), arenaAlignment);
 }
 
-OpFoldResult plan::PaddedBytesOp::fold(FoldAdaptor adaptor) {
-  auto type = cast<MemRefType>(getBuffer());
+int64_t plan::knownBytes(MemRefType type) {
   int64_t bytes = elementSize(type.getElementType());
-  size_t next = 0;
-  for (int64_t size : type.getShape()) {
-    if (ShapedType::isDynamic(size)) {
-      auto known = dyn_cast_if_present<IntegerAttr>(adaptor.getSizes()[next++]);
-      if (!known)
-        return {};
-      size = known.getInt();
-    }
-    if (__builtin_mul_overflow(bytes, size, &bytes))
+  for (int64_t size : type.getShape())
+    if (!ShapedType::isDynamic(size) && __builtin_mul_overflow(bytes, size, &bytes))
+      bytes = INT64_MAX;
+  return bytes;
+}
+
+OpFoldResult plan::PaddedBytesOp::fold(FoldAdaptor adaptor) {
+  int64_t bytes = knownBytes(cast<MemRefType>(getBuffer()));
+  for (Attribute size : adaptor.getSizes()) {
+    auto known = dyn_cast_if_present<IntegerAttr>(size);
+    if (!known)
+      return {};
+    if (__builtin_mul_overflow(bytes, known.getInt(), &bytes))
       bytes = INT64_MAX;
   }
   bytes = llvm::alignTo(std::clamp<int64_t>(bytes, 1, mostPooled), arenaAlignment);

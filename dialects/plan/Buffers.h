@@ -25,6 +25,10 @@ int64_t elementSize(mlir::Type type);
 /// one without elements has a place of its own, too.
 int64_t arenaBytes(mlir::MemRefType type);
 
+/// The bytes of an element times the sizes that are known; what 64 bits do not hold is their
+/// largest number.
+int64_t knownBytes(mlir::MemRefType type);
+
 /// Of a function behind weir-plan-memory: bytes of its device's arena that it uses, i64.
 constexpr char entryArenaAttribute[] = "weir_plan.arena_bytes";
 

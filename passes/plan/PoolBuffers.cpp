@@ -48,14 +48,18 @@ static bool isUsedAtOnce(Value buffer) {
   return true;
 }
 
+/// A plan at usual sizes. Sizes of a run are hardly ever these, so that a proof that no plan is
+/// smaller is not worth what it costs.
+static memory::Plan planUsual(ArrayRef<memory::Buffer> buffers) {
+  return memory::planOffsets(buffers, {.steps = 3'000'000});
+}
+
 namespace {
 
-/// A plan at usual sizes, and the order of buffers in it, which is kept at others. Sizes of a run
-/// are hardly ever the usual ones, so that a proof that no plan is smaller at these is not worth
-/// what it costs.
+/// A plan at usual sizes, and the order of buffers in it, which is kept at others.
 struct Order {
   explicit Order(ArrayRef<memory::Buffer> buffers)
-      : plan(memory::planOffsets(buffers, {.steps = 3'000'000})), supports(buffers.size()) {
+      : plan(planUsual(buffers)), supports(buffers.size()) {
     upwards = llvm::to_vector(llvm::seq<size_t>(0, buffers.size()));
     llvm::stable_sort(upwards,
                       [&](size_t x, size_t y) { return plan.offsets[x] < plan.offsets[y]; });
@@ -224,7 +228,7 @@ Order Pool::takeFixed(SmallVector<Planned> &fixed, SmallVector<memory::Buffer> &
   constexpr int64_t larger = 16;
   size_t open = usual.size();
   Order joint(together);
-  int64_t arena = Order(apart).plan.peak, smaller = Order(left).plan.peak;
+  int64_t arena = planUsual(apart).peak, smaller = planUsual(left).peak;
   if (joint.plan.peak + smaller >= own.plan.peak + arena ||
       joint.bytes(together, open, larger) + smaller > own.bytes(usual, open, larger) + arena)
     return own;
@@ -238,14 +242,8 @@ Order Pool::takeFixed(SmallVector<Planned> &fixed, SmallVector<memory::Buffer> &
 /// A buffer of bytes as large as one of `type`, of its open sizes and one for all known ones:
 /// buffers that are equally large have equal sizes computed once.
 static MemRefType asBytes(MemRefType type) {
-  int64_t known = elementSize(type.getElementType());
-  SmallVector<int64_t> shape;
-  for (int64_t size : type.getShape())
-    if (ShapedType::isDynamic(size))
-      shape.push_back(size);
-    else if (__builtin_mul_overflow(known, size, &known))
-      known = mostPooled;
-  shape.push_back(std::min<int64_t>(known, mostPooled));
+  SmallVector<int64_t> shape(type.getNumDynamicDims(), ShapedType::kDynamic);
+  shape.push_back(std::min(knownBytes(type), mostPooled));
   return MemRefType::get(shape, IntegerType::get(type.getContext(), 8));
 }
 

@@ -7,6 +7,7 @@
 
 #include "compiler/codegen/host/StepRewriter.h"
 #include "compiler/codegen/kernel/LibraryCall.h"
+#include "dialects/plan/Buffers.h"
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
@@ -165,12 +166,7 @@ Value StepRewriter::bytesOf(MemRefType type, ValueRange dims) {
 Value StepRewriter::boundedBytesOf(MemRefType type, ValueRange dims) {
   if (type.hasStaticShape())
     return bytesOf(type, dims);
-  constexpr int64_t largest = std::numeric_limits<int64_t>::max();
-  int64_t known = elementBytes(type.getElementType());
-  for (int64_t size : type.getShape())
-    if (!ShapedType::isDynamic(size) && __builtin_mul_overflow(known, size, &known))
-      known = largest;
-  Value bytes = i64(known), most = i64(largest);
+  Value bytes = i64(plan::knownBytes(type)), most = i64(std::numeric_limits<int64_t>::max());
   auto pair = LLVM::LLVMStructType::getLiteral(b.getContext(), {b.getI64Type(), b.getI1Type()});
   for (auto [dim, size] : llvm::zip(dims, type.getShape())) {
     if (!ShapedType::isDynamic(size))

@@ -69,7 +69,7 @@ private:
   bool isOver() const { return knownNumber(count).value_or(1) <= 0 || knownNumber(condition) == 0; }
   void requireIteration(StringRef reason);
   void beginAsWritten();
-  FailureOr<SmallVector<Imported>> writeOut();
+  FailureOr<Value> writeOut();
   LogicalResult settleRanks();
   LogicalResult unroll(int64_t number);
   LogicalResult finish();
@@ -193,9 +193,8 @@ LogicalResult LoopImport::probe() {
   return result;
 }
 
-/// The carried values' next ones and the entries, behind the next condition, of an iteration that
-/// is written out.
-FailureOr<SmallVector<Imported>> LoopImport::writeOut() {
+/// Writes an iteration out; whether the next one is made.
+FailureOr<Value> LoopImport::writeOut() {
   std::vector<Imported> inputs = {Imported(n.intScalar(writtenOut)),
                                   Imported(n.scalar(n.b.getI1Type(), 1))};
   llvm::append_range(inputs, carried);
@@ -206,7 +205,7 @@ FailureOr<SmallVector<Imported>> LoopImport::writeOut() {
   std::copy_n(made->begin() + 1, carried.size(), carried.begin());
   for (size_t i = 0; i < firstEntries.size(); ++i)
     firstEntries[i].push_back((*made)[i + 1 + carried.size()]);
-  return SmallVector<Imported>(made->begin(), made->end());
+  return made->front().tensor;
 }
 
 /// Writes out the first iterations, in which values that the body reads, or hands on, have other
@@ -223,10 +222,10 @@ LogicalResult LoopImport::settleRanks() {
       return success();
     if (!knownNumber(count) || (condition && !knownNumber(condition)))
       requireIteration("a value that it carries changes its rank in these");
-    FailureOr<SmallVector<Imported>> made = writeOut();
-    if (failed(made))
+    FailureOr<Value> more = writeOut();
+    if (failed(more))
       return failure();
-    condition = n.toScalar((*made)[0].tensor);
+    condition = n.toScalar(*more);
     if (count)
       count = number ? n.intScalar(*number - writtenOut) : n.sub(count, 1.0);
     if (!condition)
