@@ -39,7 +39,7 @@ int64_t chooseBoxes(const float *boxes, const float *scores, int64_t count, bool
                     int64_t *kept) {
   int64_t candidateCount = 0, keptCount = 0;
   chosen.restart(float(limits.iou));
-  makeKeys(WEIR_F32, scores, 1, count, keys);
+  makeKeys(WEIR_F32, scores, 1, count, false, keys);
   // Of equal scores the earlier box comes first.
   for (int64_t i = 0; i < count; ++i)
     if (!limits.hasScore || scores[i] > float(limits.score))

@@ -9,8 +9,8 @@
 #include "kernels/by_vectors.h"
 #include "kernels/sort_lanes.h"
 
+#include <limits>
 #include <string.h>
-#include <type_traits>
 
 namespace weir::rt {
 
@@ -82,52 +82,6 @@ static Pattern patternOf(int32_t dtype) {
 
 bool hasKeys(int32_t dtype) { return patternOf(dtype).kind != Pattern::None; }
 
-static uint64_t keyOf(const Pattern &pattern, uint64_t bits) {
-  constexpr uint64_t middle = UINT64_C(1) << 63;
-  switch (pattern.kind) {
-  case Pattern::Signed: {
-    int unused = 64 - pattern.bits;
-    return uint64_t(int64_t(bits << unused) >> unused) + middle;
-  }
-  case Pattern::SignMagnitude: {
-    uint64_t sign = UINT64_C(1) << (pattern.bits - 1);
-    uint64_t magnitude = bits & (sign - 1);
-    if (magnitude > pattern.largest ||
-        (pattern.negativeZeroIsNan && (bits & (2 * sign - 1)) == sign))
-      return UINT64_MAX;
-    return bits & sign ? middle - magnitude : middle + magnitude;
-  }
-  default:
-    return bits;
-  }
-}
-
-template <typename T>
-static void fillKeys(const Pattern &pattern, const void *data, int64_t stride, int64_t count,
-                     uint64_t *keys) {
-  auto *elements = static_cast<const T *>(data);
-  for (int64_t i = 0; i < count; ++i)
-    keys[i] = keyOf(pattern, elements[i * stride]);
-}
-
-void makeKeys(int32_t dtype, const void *data, int64_t stride, int64_t count, uint64_t *keys) {
-  Pattern pattern = patternOf(dtype);
-  switch (pattern.bytes) {
-  case 1:
-    return fillKeys<uint8_t>(pattern, data, stride, count, keys);
-  case 2:
-    return fillKeys<uint16_t>(pattern, data, stride, count, keys);
-  case 4:
-    return fillKeys<uint32_t>(pattern, data, stride, count, keys);
-  case 8:
-    return fillKeys<uint64_t>(pattern, data, stride, count, keys);
-  }
-}
-
-//===----------------------------------------------------------------------===//
-// Keys and indices in one number
-//===----------------------------------------------------------------------===//
-
 /// A vector of as many numbers as lanesOf<Word>().
 template <typename Word, typename T = Word>
 using LaneVector __attribute__((vector_size(sizeof(T) * lanesOf<Word>()))) = T;
@@ -158,6 +112,85 @@ template <typename Word> struct SignedKeys {
     return (isNan ? Vector{} + last : key) ^ turn;
   }
 };
+
+/// keys[i] of elements i * stride.
+template <typename T, Pattern::Kind kind>
+static void fillKeys(const Pattern &pattern, const void *data, int64_t stride, int64_t count,
+                     bool falls, uint64_t *keys) {
+  constexpr int64_t lanes = lanesOf<int64_t>();
+  using Bits = LaneVector<int64_t, T>;
+  SignedKeys<int64_t> make(pattern, 64, falls);
+  auto *elements = static_cast<const T *>(data);
+  byVectors([=]() __attribute__((always_inline)) {
+    auto keysOf = [=](const T *line) __attribute__((always_inline)) {
+      Bits bits;
+      memcpy(&bits, line, sizeof(bits));
+      auto wide = __builtin_convertvector(bits, LaneVector<int64_t>);
+      return make.template of<kind>(wide) ^ std::numeric_limits<int64_t>::min();
+    };
+    auto gather = [=](int64_t i, int64_t valid, T *line) __attribute__((always_inline)) {
+      for (int64_t l = 0; l < valid; ++l)
+        line[l] = elements[(i + l) * stride];
+    };
+    int64_t i = 0;
+    for (; i + lanes <= count; i += lanes) {
+      T line[lanes];
+      if (stride != 1)
+        gather(i, lanes, line);
+      auto made = keysOf(stride == 1 ? elements + i : line);
+      memcpy(keys + i, &made, sizeof(made));
+    }
+    if (i == count)
+      return;
+    T line[lanes] = {};
+    gather(i, count - i, line);
+    auto made = keysOf(line);
+    memcpy(keys + i, &made, size_t(count - i) * sizeof(*keys));
+  });
+}
+
+template <typename T>
+static void fillKeysOf(const Pattern &pattern, const void *data, int64_t stride, int64_t count,
+                       bool falls, uint64_t *keys) {
+  if (pattern.kind == Pattern::Unsigned)
+    return fillKeys<T, Pattern::Unsigned>(pattern, data, stride, count, falls, keys);
+  if (pattern.kind == Pattern::Signed)
+    return fillKeys<T, Pattern::Signed>(pattern, data, stride, count, falls, keys);
+  fillKeys<T, Pattern::SignMagnitude>(pattern, data, stride, count, falls, keys);
+}
+
+void makeKeys(int32_t dtype, const void *data, int64_t stride, int64_t count, bool falls,
+              uint64_t *keys) {
+  Pattern pattern = patternOf(dtype);
+  switch (pattern.bytes) {
+  case 1:
+    return fillKeysOf<uint8_t>(pattern, data, stride, count, falls, keys);
+  case 2:
+    return fillKeysOf<uint16_t>(pattern, data, stride, count, falls, keys);
+  case 4:
+    return fillKeysOf<uint32_t>(pattern, data, stride, count, falls, keys);
+  case 8:
+    return fillKeysOf<uint64_t>(pattern, data, stride, count, falls, keys);
+  }
+}
+
+int64_t countNotBelow(const uint64_t *keys, int64_t count, uint64_t bound) {
+  int64_t i = 0;
+  byVectors([=, &i]() __attribute__((always_inline)) {
+    for (; i + keyGroup <= count; i += keyGroup) {
+      uint64_t below = 0;
+      for (int64_t l = 0; l < keyGroup; ++l)
+        below |= uint64_t(keys[i + l] < bound);
+      if (below)
+        return;
+    }
+  });
+  return i;
+}
+
+//===----------------------------------------------------------------------===//
+// Keys and indices in one number
+//===----------------------------------------------------------------------===//
 
 /// to[(i - begin) * lanesOf<Word>() + l] = make(elements i of all columns, i).
 template <typename T, typename Word, typename Make>

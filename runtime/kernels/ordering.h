@@ -22,8 +22,15 @@ namespace weir::rt {
 /// Whether elements of the type have keys: all but strings and complex numbers.
 bool hasKeys(int32_t dtype);
 
-/// keys[i] = key of element i * stride, for i in [0, count).
-void makeKeys(int32_t dtype, const void *data, int64_t stride, int64_t count, uint64_t *keys);
+/// keys[i] = key of element i * stride, for i in [0, count); the larger elements have the lesser
+/// keys where the order `falls`.
+void makeKeys(int32_t dtype, const void *data, int64_t stride, int64_t count, bool falls,
+              uint64_t *keys);
+
+/// Keys that countNotBelow looks at together.
+constexpr int64_t keyGroup = 16;
+/// How many of the first keys are in whole groups without one below `bound`.
+int64_t countNotBelow(const uint64_t *keys, int64_t count, uint64_t bound);
 
 /// Elements [begin, begin + count) of columns of a tensor, one a lane: element i of column l is
 /// number firsts[l] + i * step. Where they are `neighbours`, firsts[l] is firsts[0] + l.

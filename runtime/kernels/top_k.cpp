@@ -50,54 +50,148 @@ template <typename Next> void selectByHeap(KeyIndex *items, int64_t k, int64_t c
   }
 }
 
-/// One line of the axis: `first` is its first element in the data, `out` in the
-/// results; both step by `inner`.
-void selectLine(const weir_tensor &data, weir_tensor *results, const Selection &selection,
-                const AxisView &view, int64_t first, int64_t out, uint64_t *keys, KeyIndex *items) {
-  int64_t bytes = weir_dtype_size(data.dtype);
-  // Ascending keys, then ascending indices: for the largest the keys turn over
-  // and the indices do not.
-  uint64_t turn = selection.largest ? ~UINT64_C(0) : 0;
-  auto keysOf = [&](int64_t begin, int64_t count) {
-    makeKeys(data.dtype,
-             static_cast<const char *>(data.data) + (first + begin * view.inner) * bytes,
-             view.inner, count, keys);
-  };
-  bool sorts = selection.sorted || selection.k == view.size;
-  if (!sorts) {
-    keysOf(0, view.size);
-    selectByHeap(items, selection.k, view.size,
-                 [&](int64_t i) { return KeyIndex{keys[i] ^ turn, i}; });
-  } else if (selection.k <= view.size / 16) {
-    // Few of many: a heap of the least so far, which hardly any of the rest enter.
-    keysOf(0, selection.k);
-    for (int64_t i = 0; i < selection.k; ++i)
-      items[i] = {keys[i] ^ turn, i};
-    makeHeap(items, selection.k);
-    constexpr int64_t block = 1024; // of keys, in the nearest cache
-    for (int64_t begin = selection.k; begin < view.size; begin += block) {
-      int64_t count = view.size - begin < block ? view.size - begin : block;
-      keysOf(begin, count);
-      for (int64_t i = 0; i < count; ++i)
-        // Among equal keys the earlier index, which is there, comes first.
-        if ((keys[i] ^ turn) < items[0].key)
-          replaceFirst(items, selection.k, {keys[i] ^ turn, begin + i});
+/// What a call asks for, shared by the threads that work on it.
+struct Request {
+  const weir_tensor &data;
+  weir_tensor *results;
+  Selection selection;
+  AxisView view;
+
+  /// Of many elements, few, in order.
+  bool wantsFew() const { return selection.sorted && selection.k <= view.size / 16; }
+};
+
+/// Keys of a long line that are in the nearest cache at once.
+constexpr int64_t keysAtOnce = 1024;
+
+/// Selects from one line after the other.
+class LineSelector {
+public:
+  LineSelector(weir_context *ctx, const Request &request)
+      : request(request), k(request.selection.k), size(request.view.size),
+        keys(ctx, request.wantsFew() ? std::min(keysAtOnce, size) : size),
+        items(ctx, request.wantsFew() ? 2 * k + keysAtOnce : size) {}
+
+  bool hasMemory() const { return keys.data && items.data; }
+
+  /// `first` is the line's first element in the data, `out` in the results.
+  void select(int64_t first, int64_t out) {
+    const Selection &selection = request.selection;
+    bool sorts = selection.sorted || k == size;
+    if (request.wantsFew()) {
+      if (k <= mostReplaced)
+        selectByReplacement(first);
+      else
+        selectByCollection(first);
+    } else {
+      makeKeysOf(first, 0, size);
+      if (sorts) {
+        for (int64_t i = 0; i < size; ++i)
+          items[i] = {keys[i], i};
+        if (k < size)
+          selectKeys(items.data, size, k);
+      } else {
+        selectByHeap(items.data, k, size, [this](int64_t i) { return KeyIndex{keys[i], i}; });
+      }
     }
-  } else {
-    keysOf(0, view.size);
-    for (int64_t i = 0; i < view.size; ++i)
-      items[i] = {keys[i] ^ turn, i};
-    if (selection.k < view.size)
-      selectKeys(items, view.size, selection.k);
+    if (sorts)
+      sortKeys(items.data, k);
+    write(first, out);
   }
-  if (sorts)
-    sortKeys(items, selection.k);
-  for (int64_t i = 0; i < selection.k; ++i) {
-    int64_t to = out + i * view.inner;
-    copyElement(data, first + items[i].index * view.inner, results[0], to, bytes);
-    storeIndex(results[1], to, items[i].index);
+
+private:
+  /// Up to as many are kept in order: each newcomer moves half of them.
+  static constexpr int64_t mostReplaced = 32;
+
+  void makeKeysOf(int64_t first, int64_t begin, int64_t count) {
+    const weir_tensor &data = request.data;
+    int64_t step = request.view.inner;
+    makeKeys(data.dtype,
+             static_cast<const char *>(data.data) +
+                 (first + begin * step) * weir_dtype_size(data.dtype),
+             step, count, request.selection.largest, keys.data);
   }
-}
+
+  /// Calls newcomer(key, index) for the keys of the line's elements [begin, size) that are below
+  /// `bound`, which it may lower, and startBlock() before each keysAtOnce of them.
+  template <typename StartBlock, typename Newcomer>
+  void forEachBelow(int64_t first, int64_t begin, const uint64_t &bound, StartBlock startBlock,
+                    Newcomer newcomer) {
+    for (; begin < size; begin += keysAtOnce) {
+      int64_t count = std::min(keysAtOnce, size - begin);
+      startBlock();
+      makeKeysOf(first, begin, count);
+      for (int64_t i = 0; i < count;) {
+        i += countNotBelow(keys.data + i, count - i, bound);
+        for (int64_t end = std::min(i + keyGroup, count); i < end; ++i)
+          if (keys[i] < bound)
+            newcomer(keys[i], begin + i);
+      }
+    }
+  }
+
+  /// The first k in order are in the first places, each newcomer among them. Among equal keys the
+  /// earlier index, which is there, comes first.
+  void selectByReplacement(int64_t first) {
+    makeKeysOf(first, 0, k);
+    for (int64_t i = 0; i < k; ++i)
+      items[i] = {keys[i], i};
+    sortKeys(items.data, k);
+    uint64_t bound = items[k - 1].key;
+    forEachBelow(
+        first, k, bound, [] {},
+        [&](uint64_t key, int64_t index) {
+          int64_t place = k - 1;
+          for (; place > 0 && key < items[place - 1].key; --place)
+            items[place] = items[place - 1];
+          items[place] = {key, index};
+          bound = items[k - 1].key;
+        });
+  }
+
+  /// What is below the k-th so far is collected behind the first k, and those selected anew where
+  /// it has become as much as they are.
+  void selectByCollection(int64_t first) {
+    int64_t held = 0;
+    // Of the last key the k first are there before it is asked for.
+    uint64_t bound = UINT64_MAX;
+    auto keep = [&] {
+      selectKeys(items.data, held, k);
+      held = k;
+      bound = 0;
+      for (int64_t i = 0; i < k; ++i)
+        bound = std::max(bound, items[i].key);
+    };
+    const int64_t filled = std::min(size, std::max(k, keysAtOnce));
+    while (held < filled) {
+      int64_t begin = held, count = std::min(keysAtOnce, filled - begin);
+      makeKeysOf(first, begin, count);
+      for (; held < begin + count; ++held)
+        items[held] = {keys[held - begin], held};
+    }
+    auto keepWhereMany = [&] {
+      if (held >= 2 * k)
+        keep();
+    };
+    forEachBelow(first, filled, bound, keepWhereMany,
+                 [&](uint64_t key, int64_t index) { items[held++] = {key, index}; });
+    keep();
+  }
+
+  void write(int64_t first, int64_t out) {
+    int64_t bytes = weir_dtype_size(request.data.dtype), step = request.view.inner;
+    for (int64_t i = 0; i < k; ++i) {
+      int64_t to = out + i * step;
+      copyElement(request.data, first + items[i].index * step, request.results[0], to, bytes);
+      storeIndex(request.results[1], to, items[i].index);
+    }
+  }
+
+  const Request &request;
+  const int64_t k, size;
+  Scratch<uint64_t> keys;
+  Scratch<KeyIndex> items;
+};
 
 /// Writes the first k of sorted columns: `valid` of them, from outs[l] on.
 template <typename T, typename Index, typename Word>
@@ -135,24 +229,35 @@ void writeColumns(const weir_tensor &data, weir_tensor *results, int64_t k, cons
         write(i, l);
 }
 
-/// Where `lanes` lines from `begin` on have their first elements, in the data and in the results.
-/// What is too many is the last line again: it is sorted and forgotten.
+/// Lines [begin, end) of those of a view, in the order in which they begin in memory.
+struct LineRange {
+  int64_t begin, end;
+};
+
+/// Where the next lines of a range have their first elements, in the data and in the results. What
+/// is too many is the last line again: it is sorted and forgotten.
 class LineStarts {
 public:
   static constexpr int64_t most = wideLanes > narrowLanes ? wideLanes : narrowLanes;
 
-  /// Lines follow each other: the next ones are found without a division.
-  int64_t advance(const AxisView &view, int64_t k, int64_t lanes) {
-    int64_t lines = view.outer * view.inner, valid = lines - next < lanes ? lines - next : lanes;
+  LineStarts(const AxisView &view, int64_t k, LineRange range)
+      : view(view), k(k), left(range.end - range.begin),
+        first(range.begin / view.inner * view.size * view.inner),
+        out(range.begin / view.inner * k * view.inner), inner(range.begin % view.inner) {}
+
+  /// Moves on to the next `lanes` lines, and returns how many there are. Lines follow each other:
+  /// the next ones are found without a division.
+  int64_t advance(int64_t lanes) {
+    int64_t valid = std::min(left, lanes);
     neighbours = view.inner - inner >= lanes;
     for (int64_t l = 0; l < lanes; ++l) {
       firsts[l] = first + inner;
       outs[l] = out + inner;
       if (l + 1 < valid)
-        toNext(view, k);
+        toNext();
     }
-    toNext(view, k);
-    next += valid;
+    toNext();
+    left -= valid;
     return valid;
   }
 
@@ -161,7 +266,7 @@ public:
   int64_t firsts[most], outs[most];
 
 private:
-  void toNext(const AxisView &view, int64_t k) {
+  void toNext() {
     if (++inner < view.inner)
       return;
     inner = 0;
@@ -169,7 +274,9 @@ private:
     out += k * view.inner;
   }
 
-  int64_t next = 0, first = 0, out = 0, inner = 0;
+  const AxisView &view;
+  const int64_t k;
+  int64_t left, first, out, inner;
 };
 
 /// Elements of a line whose keys are in the nearest cache at once.
@@ -178,51 +285,58 @@ constexpr int64_t rowsAtOnce = 256;
 /// Whether few elements are wanted, so that each is put among the first so far.
 bool inserts(const Selection &selection) { return selection.k <= mostKept; }
 
-/// All lines, as many at a time as there are lanes. `words` has room for a line of each, or where
-/// `inserts` for rowsAtOnce elements, and for what is kept behind them.
+/// What the words of that many lanes take.
+int64_t wordsOf(const Request &request, int64_t lanes) {
+  return (inserts(request.selection) ? rowsAtOnce + mostKept : request.view.size) * lanes;
+}
+
+/// A range of lines, as many at a time as there are lanes.
 template <typename T, typename Word>
-void selectColumns(const weir_tensor &data, weir_tensor *results, const Selection &selection,
-                   const AxisView &view, Word *words) {
+int32_t selectColumns(weir_context *ctx, const Request &request, LineRange range) {
   constexpr int64_t lanes = lanesOf<Word>();
-  int64_t lines = view.outer * view.inner, k = selection.k;
-  LineStarts starts;
-  for (int64_t begin = 0; begin < lines; begin += lanes) {
-    int64_t valid = starts.advance(view, k, lanes);
+  const auto &[data, results, selection, view] = request;
+  int64_t k = selection.k;
+  Scratch<Word> words(ctx, wordsOf(request, lanes));
+  if (!words.data)
+    return WEIR_RESOURCE_EXHAUSTED;
+  LineStarts starts(view, k, range);
+  while (int64_t valid = starts.advance(lanes)) {
     Columns columns = {starts.firsts, view.inner, 0, view.size, starts.neighbours};
-    Word *sorted = words;
+    Word *sorted = words.data;
     if (inserts(selection)) {
-      sorted = words + rowsAtOnce * lanes;
+      sorted += rowsAtOnce * lanes;
       std::fill_n(sorted, k * lanes, std::numeric_limits<Word>::max());
       for (; columns.begin < view.size; columns.begin += rowsAtOnce) {
         columns.count = std::min(rowsAtOnce, view.size - columns.begin);
-        makeWords(data.dtype, data.data, columns, selection.largest, words);
-        insertColumns(sorted, k, words, columns.count);
+        makeWords(data.dtype, data.data, columns, selection.largest, words.data);
+        insertColumns(sorted, k, words.data, columns.count);
       }
     } else {
-      makeWords(data.dtype, data.data, columns, selection.largest, words);
-      sortColumns(words, view.size);
+      makeWords(data.dtype, data.data, columns, selection.largest, words.data);
+      sortColumns(words.data, view.size);
     }
     if (results[1].dtype == WEIR_I32)
       writeColumns<T, int32_t>(data, results, k, columns, starts.outs, valid, sorted);
     else
       writeColumns<T, int64_t>(data, results, k, columns, starts.outs, valid, sorted);
   }
+  return WEIR_OK;
 }
 
-/// The first few of all lines of elements of 64 bits, of at most 2^32 each; `keys` has room for
-/// rowsAtOnce of each lane.
-void selectKeyColumns(const weir_tensor &data, weir_tensor *results, const Selection &selection,
-                      const AxisView &view, int64_t *keys) {
-  int64_t lines = view.outer * view.inner;
-  LineStarts starts;
-  for (int64_t begin = 0; begin < lines; begin += wideLanes) {
-    int64_t valid = starts.advance(view, selection.k, wideLanes);
+/// The first few of a range of lines of elements of 64 bits, of at most 2^32 each.
+int32_t selectKeyColumns(weir_context *ctx, const Request &request, LineRange range) {
+  const auto &[data, results, selection, view] = request;
+  Scratch<int64_t> keys(ctx, rowsAtOnce * wideLanes);
+  if (!keys.data)
+    return WEIR_RESOURCE_EXHAUSTED;
+  LineStarts starts(view, selection.k, range);
+  while (int64_t valid = starts.advance(wideLanes)) {
     Columns columns = {starts.firsts, view.inner, 0, 0, starts.neighbours};
     int64_t least[mostKept * wideLanes], indices[mostKept * wideLanes];
     for (; columns.begin < view.size; columns.begin += rowsAtOnce) {
       columns.count = std::min(rowsAtOnce, view.size - columns.begin);
-      makeWideKeys(data.dtype, data.data, columns, selection.largest, keys);
-      insertKeys(least, indices, selection.k, keys, columns.begin, columns.count);
+      makeWideKeys(data.dtype, data.data, columns, selection.largest, keys.data);
+      insertKeys(least, indices, selection.k, keys.data, columns.begin, columns.count);
     }
     if (results[1].dtype == WEIR_I32)
       writeColumns<uint64_t, int32_t>(data, results, selection.k, columns, starts.outs, valid,
@@ -231,17 +345,7 @@ void selectKeyColumns(const weir_tensor &data, weir_tensor *results, const Selec
       writeColumns<uint64_t, int64_t>(data, results, selection.k, columns, starts.outs, valid,
                                       indices);
   }
-}
-
-/// Whether lines are worth sorting side by side: what a network compares grows faster than what
-/// quicksort does, and with a heap there is little to sort. What is put among few takes as long as
-/// it is: many neighbours in memory are read together.
-bool sortsColumns(const Selection &selection, const AxisView &view) {
-  constexpr int64_t shortLine = 256, longLine = 2048, manyNeighbours = 4 * wideLanes;
-  if ((!selection.sorted && selection.k != view.size) || view.outer * view.inner < wideLanes)
-    return false;
-  return (inserts(selection) && view.inner >= manyNeighbours) ||
-         view.size <= (selection.k <= view.size / 16 ? shortLine : longLine);
+  return WEIR_OK;
 }
 
 /// Whether selectKeyColumns takes such lines.
@@ -249,68 +353,76 @@ bool hasWideKeys(int32_t dtype, int64_t count) {
   return weir_dtype_size(dtype) == 8 && count <= int64_t{1} << 32;
 }
 
-/// What the words of that many lanes take.
-int64_t wordsOf(const Selection &selection, const AxisView &view, int64_t lanes) {
-  return (inserts(selection) ? rowsAtOnce + mostKept : view.size) * lanes;
+/// Whether lines are worth sorting side by side: what a network compares grows faster than what
+/// quicksort does, and of long lines few elements are among the first so far. What is put among few
+/// takes as long as it is: many neighbours in memory are read together.
+bool sortsColumns(const Request &request) {
+  constexpr int64_t shortLine = 256, mediumLine = 1024, longLine = 2048;
+  constexpr int64_t manyNeighbours = 4 * wideLanes;
+  const auto &[data, results, selection, view] = request;
+  if ((!selection.sorted && selection.k != view.size) || view.outer * view.inner < wideLanes)
+    return false;
+  if (!hasWords<int64_t>(data.dtype, view.size) &&
+      !(inserts(selection) && hasWideKeys(data.dtype, view.size)))
+    return false;
+  if (selection.k > view.size / 16)
+    return view.size <= longLine || (inserts(selection) && view.inner >= manyNeighbours);
+  return inserts(selection) ? view.size <= mediumLine || view.inner >= manyNeighbours
+                            : view.size <= shortLine;
 }
 
-int32_t selectSideBySide(weir_context *ctx, const weir_tensor &data, weir_tensor *results,
-                         const Selection &selection, const AxisView &view) {
-  if (hasWords<int32_t>(data.dtype, view.size)) {
-    Scratch<int32_t> words(ctx, wordsOf(selection, view, narrowLanes));
-    if (!words.data)
-      return WEIR_RESOURCE_EXHAUSTED;
-    if (weir_dtype_size(data.dtype) == 1)
-      selectColumns<uint8_t>(data, results, selection, view, words.data);
-    else
-      selectColumns<uint16_t>(data, results, selection, view, words.data);
-    return WEIR_OK;
-  }
-  if (!hasWords<int64_t>(data.dtype, view.size)) {
-    Scratch<int64_t> keys(ctx, rowsAtOnce * wideLanes);
-    if (!keys.data)
-      return WEIR_RESOURCE_EXHAUSTED;
-    selectKeyColumns(data, results, selection, view, keys.data);
-    return WEIR_OK;
-  }
-  Scratch<int64_t> words(ctx, wordsOf(selection, view, wideLanes));
-  if (!words.data)
+int32_t selectSideBySide(weir_context *ctx, const Request &request, LineRange range) {
+  const weir_tensor &data = request.data;
+  if (hasWords<int32_t>(data.dtype, request.view.size))
+    return weir_dtype_size(data.dtype) == 1 ? selectColumns<uint8_t, int32_t>(ctx, request, range)
+                                            : selectColumns<uint16_t, int32_t>(ctx, request, range);
+  return hasWords<int64_t>(data.dtype, request.view.size)
+             ? selectColumns<uint32_t, int64_t>(ctx, request, range)
+             : selectKeyColumns(ctx, request, range);
+}
+
+/// A weir_kernel_fn over lines: buffers[0] is the request.
+int32_t selectLines(weir_context *ctx, void *const *buffers, const int64_t *, int64_t begin,
+                    int64_t end) {
+  const Request &request = *static_cast<const Request *>(buffers[0]);
+  const AxisView &view = request.view;
+  if (sortsColumns(request))
+    return selectSideBySide(ctx, request, {begin, end});
+  LineSelector selector(ctx, request);
+  if (!selector.hasMemory())
     return WEIR_RESOURCE_EXHAUSTED;
-  selectColumns<uint32_t>(data, results, selection, view, words.data);
+  LineStarts starts(view, request.selection.k, {begin, end});
+  while (starts.advance(1))
+    selector.select(starts.firsts[0], starts.outs[0]);
   return WEIR_OK;
 }
 
 int32_t select(weir_context *ctx, const weir_tensor &data, weir_tensor *results,
                int32_t resultCount, Selection selection) {
-  AxisView view;
+  Request request = {data, results, selection, {}};
+  AxisView &view = request.view;
   if (!hasKeys(data.dtype))
     return failDtype(ctx, "sorting elements", data.dtype);
   if (resultCount != 2 || !isIndexType(results[1].dtype) || results[0].dtype != data.dtype)
     return failMessage(ctx, WEIR_INTERNAL, "the results are not values and indices");
   if (!viewAlong(data, selection.axis, &view))
     return failMessage(ctx, WEIR_INVALID_ARGUMENT, "the axis does not exist");
-  if (selection.k < 0)
-    selection.k = view.size; // sorts
+  int64_t &k = request.selection.k;
+  if (k < 0)
+    k = view.size; // sorts
   int64_t dims[WEIR_MAX_RANK];
   for (int32_t i = 0; i < data.rank; ++i)
-    dims[i] = i == view.axis ? selection.k : data.dims[i];
+    dims[i] = i == view.axis ? k : data.dims[i];
   if (!shapeResult(ctx, results[0], data.rank, dims) ||
       !shapeResult(ctx, results[1], data.rank, dims))
     return WEIR_RESOURCE_EXHAUSTED;
-  if (elementCountOf(data) == 0 || selection.k == 0)
+  if (elementCountOf(data) == 0 || k == 0)
     return WEIR_OK;
-  if (sortsColumns(selection, view) && (hasWords<int64_t>(data.dtype, view.size) ||
-                                        (inserts(selection) && hasWideKeys(data.dtype, view.size))))
-    return selectSideBySide(ctx, data, results, selection, view);
-  Scratch<uint64_t> keys(ctx, view.size);
-  Scratch<KeyIndex> items(ctx, view.size);
-  if (!keys.data || !items.data)
-    return WEIR_RESOURCE_EXHAUSTED;
-  for (int64_t outer = 0; outer < view.outer; ++outer)
-    for (int64_t inner = 0; inner < view.inner; ++inner)
-      selectLine(data, results, selection, view, outer * view.size * view.inner + inner,
-                 outer * selection.k * view.inner + inner, keys.data, items.data);
-  return WEIR_OK;
+  // Waking another thread takes as long as some ten thousand elements do.
+  constexpr int64_t elementsAPart = 16384;
+  int64_t grain = std::max(elementsAPart / view.size, sortsColumns(request) ? wideLanes : 1);
+  void *buffer = &request;
+  return weir_rt_parallel(ctx, selectLines, &buffer, nullptr, view.outer * view.inner, grain, -1);
 }
 
 } // namespace

@@ -134,7 +134,7 @@ int32_t weir_kernel_unique(weir_context *ctx, const weir_tensor *operands, int32
     return WEIR_RESOURCE_EXHAUSTED;
   Items items{data, view, isString ? nullptr : keys.data};
   if (!isString)
-    makeKeys(data.dtype, data.data, 1, elements, keys.data);
+    makeKeys(data.dtype, data.data, 1, elements, false, keys.data);
 
   if (!isString && view.outer * view.inner == 1) {
     Scratch<KeyIndex> pairs(ctx, count);

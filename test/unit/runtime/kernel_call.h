@@ -30,17 +30,17 @@ struct Result {
   std::vector<std::string> strings;
 };
 
-/// Calls a library function within a run, as generated code does.
+/// Calls a library function within a run of that many threads, as generated code does.
 class Call {
 public:
   Call(weir_library_fn function, std::vector<weir_tensor> operands,
-       std::vector<int32_t> resultTypes, std::vector<int64_t> attributes)
+       std::vector<int32_t> resultTypes, std::vector<int64_t> attributes, int32_t threads = 1)
       : function(function), operands(std::move(operands)), resultTypes(std::move(resultTypes)),
         attributes(std::move(attributes)) {
     TestProgram program;
     program.site("the/node", "TheOp", "?", WEIR_INTERNAL);
     program.entry("main", {}, {}, {step});
-    TestSession session(program.get(), TestSession::defaults(1));
+    TestSession session(program.get(), TestSession::defaults(threads));
     current = this;
     code = session.run({}, nullptr);
     message = session.message();

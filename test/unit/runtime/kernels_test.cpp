@@ -30,7 +30,7 @@ namespace {
 
 template <typename T> uint64_t keyOf(int32_t dtype, T value) {
   uint64_t key;
-  makeKeys(dtype, &value, 1, 1, &key);
+  makeKeys(dtype, &value, 1, 1, false, &key);
   return key;
 }
 

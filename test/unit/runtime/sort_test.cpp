@@ -12,6 +12,7 @@
 #include "weir/kernels.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <random>
 
@@ -32,7 +33,7 @@ std::vector<uint8_t> bitsOf(size_t count, int64_t bytes, std::mt19937 &random) {
 std::vector<int64_t> orderOf(int32_t dtype, const uint8_t *line, int64_t stride, int64_t size,
                              bool largest, int64_t k) {
   std::vector<uint64_t> keys(static_cast<size_t>(size));
-  makeKeys(dtype, line, stride, size, keys.data());
+  makeKeys(dtype, line, stride, size, false, keys.data());
   std::vector<int64_t> order(keys.size());
   std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
@@ -43,12 +44,12 @@ std::vector<int64_t> orderOf(int32_t dtype, const uint8_t *line, int64_t stride,
   return order;
 }
 
-void expectOrder(int32_t dtype, std::vector<int64_t> dims, int64_t k, bool largest, int32_t index,
-                 std::mt19937 &random) {
+/// Of `data` by dimension 1 of three.
+void expectOrder(int32_t dtype, std::vector<uint8_t> data, std::vector<int64_t> dims, int64_t k,
+                 bool largest, int32_t index, int32_t threads = 1) {
   int64_t bytes = weir_dtype_size(dtype), size = dims[1], inner = dims[2];
-  auto data = bitsOf(size_t(dims[0] * size * inner), bytes, random);
   Call call(weir_kernel_top_k, {dense(data, dtype, dims), integer(k)}, {dtype, index},
-            {1, largest, 1});
+            {1, largest, 1}, threads);
   ASSERT_EQ(call.code, WEIR_OK) << call.message;
   const std::vector<uint8_t> &values = call.results[0].bytes;
   auto wide = call.results[1].as<int64_t>();
@@ -64,6 +65,13 @@ void expectOrder(int32_t dtype, std::vector<int64_t> dims, int64_t k, bool large
                              &data[size_t((first + found * inner) * bytes)]));
     }
   }
+}
+
+void expectOrder(int32_t dtype, std::vector<int64_t> dims, int64_t k, bool largest, int32_t index,
+                 std::mt19937 &random) {
+  int64_t count = dims[0] * dims[1] * dims[2];
+  expectOrder(dtype, bitsOf(size_t(count), weir_dtype_size(dtype), random), dims, k, largest,
+              index);
 }
 
 // All types, lines along the last dimension and across it, fewer and more of them than lanes.
@@ -99,6 +107,52 @@ TEST(SideBySide, OrdersLongLines) {
     for (int64_t k : {int64_t(1), size / 16, size / 16 + 1, size})
       for (int32_t dtype : {WEIR_I8, WEIR_F32})
         expectOrder(dtype, {11, size, 1}, k, true, WEIR_I64, random);
+}
+
+// Few of many, one line after the other: as many as are put in their places, and more, of types
+// of each kind and size, along the last dimension and across it.
+TEST(LineByLine, OrdersTheFirstOfMany) {
+  std::mt19937 random(15);
+  for (int32_t dtype : {WEIR_U8, WEIR_I16, WEIR_BF16, WEIR_U32, WEIR_F32, WEIR_I64, WEIR_F64})
+    for (const std::vector<int64_t> &dims :
+         {std::vector<int64_t>{1, 1500, 1}, {2, 4099, 1}, {1, 3000, 3}})
+      for (int64_t k : {1, 9, 32, 33, 93})
+        for (bool largest : {false, true})
+          expectOrder(dtype, dims, k, largest, largest ? WEIR_I32 : WEIR_I64, random);
+}
+
+// More are kept than are read at once; each that is kept is displaced, or none; all are equal, or
+// NaN, which is the last key.
+TEST(LineByLine, OrdersTheFirstOfSortedAndOfEqualElements) {
+  constexpr int64_t size = 40000;
+  std::vector<float> rising(size), falling(size), equal(size, 1), nan(size, NAN);
+  std::iota(rising.begin(), rising.end(), -100.f);
+  std::copy(rising.rbegin(), rising.rend(), falling.begin());
+  for (const std::vector<float> *line : {&rising, &falling, &equal, &nan})
+    for (int64_t k : {7, 32, 600, 2500})
+      for (bool largest : {false, true}) {
+        auto *bytes = reinterpret_cast<const uint8_t *>(line->data());
+        expectOrder(WEIR_F32, std::vector<uint8_t>(bytes, bytes + size * 4), {1, size, 1}, k,
+                    largest, WEIR_I64);
+      }
+}
+
+// Each thread has a range of lines, which begins within those of one outer index, and may be less
+// than there are lanes.
+TEST(Lines, AreSharedByThreads) {
+  std::mt19937 random(16);
+  for (int32_t dtype : {WEIR_I8, WEIR_F32, WEIR_I64})
+    for (const std::vector<int64_t> &dims : {std::vector<int64_t>{7, 900, 61},
+                                             {601, 200, 1},
+                                             {5, 20000, 1},
+                                             {3, 5000, 2},
+                                             {37, 4000, 1}})
+      for (int64_t k : {3, 40})
+        for (int32_t threads : {2, 3}) {
+          int64_t count = dims[0] * dims[1] * dims[2];
+          expectOrder(dtype, bitsOf(size_t(count), weir_dtype_size(dtype), random), dims, k, true,
+                      WEIR_I64, threads);
+        }
 }
 
 template <typename Word> void expectSorted(int64_t lanes) {
