@@ -96,6 +96,7 @@ static std::vector<StageText> makeTexts() {
                                     "now; each constant is one operation, so that "
                                     "uses count"},
            {"canonicalize", "drops the scales"},
+           {"weir-infer-shapes", "what has folded since settles the last types"},
            {"verify-graph", "ranks everywhere, no composite: what later stages take for granted"},
        },
        "W0400"},

@@ -48,6 +48,16 @@ bool gainsOnHost(ConvOp op) {
   return knowsGroups && !mayBeOffloaded(op) && (element.isF32() || element.isF64());
 }
 
+/// Gives `made`, of which dimension permutation[i] is dimension i of what `op` makes, the sizes
+/// that are known of that: a terminator that reads it was made for no more of them.
+void keepType(Operation *op, Value made, ArrayRef<int64_t> permutation) {
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  SmallVector<int64_t> shape(type.getRank());
+  for (auto [i, from] : llvm::enumerate(permutation))
+    shape[from] = type.getDimSize(i);
+  made.setType(type.clone(shape));
+}
+
 struct ConvToLast : OpRewritePattern<ConvOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ConvOp op, PatternRewriter &b) const override {
@@ -67,6 +77,7 @@ struct ConvToLast : OpRewritePattern<ConvOp> {
     Value made = ConvOp::create(b, loc, input, filter, op.getStridesAttr(), op.getPadsAttr(),
                                 op.getDilationsAttr(), op.getGroupsAttr(), b.getBoolAttr(true),
                                 op.getAccumulatorAttr());
+    keepType(op, made, channelsToFirst(rank));
     copyDevice(op, made);
     b.replaceOp(op, transposed(b, loc, made, channelsToFirst(rank)));
     return success();
@@ -104,6 +115,7 @@ struct PoolToLast : OpRewritePattern<PoolOp> {
         PoolOp::create(b, loc, input, op.getKindAttr(), op.getWindowAttr(), op.getStridesAttr(),
                        op.getPadsAttr(), op.getDilationsAttr(), op.getCeilModeAttr(),
                        op.getCountIncludePadAttr(), op.getPAttr(), b.getBoolAttr(true));
+    keepType(op, made, channelsToFirst(rank));
     copyDevice(op, made);
     b.replaceOp(op, transposed(b, loc, made, channelsToFirst(rank)));
     return success();
@@ -176,6 +188,7 @@ struct SinkThroughElementwise : RewritePattern {
 /// `made` is what `op` makes of operands that `transpose` has not moved yet.
 LogicalResult replaceByTransposed(Operation *op, Value made, TransposeOp transpose,
                                   PatternRewriter &b) {
+  keepType(op, made, transpose.getPermutation());
   copyDevice(op, made);
   b.replaceOp(op, TransposeOp::create(b, op->getLoc(), made, transpose.getPermutationAttr()));
   return success();
@@ -296,6 +309,88 @@ struct SinkThroughReduce : OpRewritePattern<ReduceOp> {
     }
     Value made = ReduceOp::create(b, op.getLoc(), transpose.getOperand(), op.getKindAttr(),
                                   b.getDenseI64ArrayAttr(axes), op.getKeepDimsAttr());
+    keepType(op, made, order);
+    copyDevice(op, made);
+    b.replaceOp(op, transposed(b, op.getLoc(), made, order));
+    return success();
+  }
+};
+
+/// Neighbouring dimensions [first, end) of a shape, and [toFirst, toEnd) of what it is reshaped to,
+/// which have the same elements. One of them is one dimension.
+struct Regrouped {
+  int64_t first, end, toFirst, toEnd;
+};
+
+/// How dimensions of `from` are split and joined in `to`, the last ones first; nothing where that
+/// is more than the known sizes tell, or several become several.
+std::optional<SmallVector<Regrouped>> regroupingOf(RankedTensorType from, RankedTensorType to) {
+  SmallVector<Regrouped> groups;
+  int64_t i = from.getRank(), j = to.getRank();
+  while (i > 0 && j > 0) {
+    Regrouped group{i - 1, i, j - 1, j};
+    int64_t size = from.getDimSize(--i), toSize = to.getDimSize(--j);
+    if (ShapedType::isDynamic(size) || ShapedType::isDynamic(toSize)) {
+      // All others are known, and alike.
+      if (i > 0 || j > 0 || size != toSize)
+        return std::nullopt;
+    }
+    while (size != toSize) {
+      if (size < toSize && i > 0 && !from.isDynamicDim(i - 1))
+        size *= from.getDimSize(--i);
+      else if (toSize < size && j > 0 && !to.isDynamicDim(j - 1))
+        toSize *= to.getDimSize(--j);
+      else
+        return std::nullopt;
+    }
+    group.first = i;
+    group.toFirst = j;
+    if (size == 0 || (group.end - i > 1 && group.toEnd - j > 1))
+      return std::nullopt;
+    groups.push_back(group);
+  }
+  if (i > 0 || j > 0)
+    return std::nullopt;
+  return groups;
+}
+
+/// Splitting dimensions of a transposed value, or joining such as lie next to each other before it
+/// is moved, may come first: what a network makes of tokens or of an image's positions.
+struct SinkThroughReshape : OpRewritePattern<ReshapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReshapeOp op, PatternRewriter &b) const override {
+    auto transpose = op.getOperand().getDefiningOp<TransposeOp>();
+    auto type = cast<RankedTensorType>(op.getType());
+    // What else reads the elements would have them moved, too.
+    if (!transpose || !llvm::all_of(transpose->getUsers(), [&](Operation *user) {
+          return user == op.getOperation() || isa<ShapeOfOp>(user);
+        }))
+      return failure();
+    std::optional<SmallVector<Regrouped>> groups =
+        regroupingOf(cast<RankedTensorType>(transpose.getType()), type);
+    if (!groups)
+      return failure();
+    ArrayRef<int64_t> permutation = transpose.getPermutation();
+    SmallVector<const Regrouped *> groupOf(permutation.size());
+    for (const Regrouped &group : *groups)
+      for (int64_t i = group.first; i < group.end; ++i) {
+        if (permutation[i] != permutation[group.first] + i - group.first)
+          return failure();
+        groupOf[permutation[i]] = &group;
+      }
+    // The reshaped dimensions in the order in which they lie before.
+    SmallVector<MadeSize> shape;
+    SmallVector<int64_t> order(type.getRank());
+    for (auto [from, group] : llvm::enumerate(groupOf)) {
+      if (permutation[group->first] != (int64_t)from)
+        continue;
+      for (int64_t to = group->toFirst; to < group->toEnd; ++to) {
+        order[to] = shape.size();
+        shape.push_back(type.isDynamicDim(to) ? MadeSize{1, (int64_t)from}
+                                              : MadeSize{type.getDimSize(to)});
+      }
+    }
+    Value made = reshaped(b, op.getLoc(), transpose.getOperand(), shape);
     copyDevice(op, made);
     b.replaceOp(op, transposed(b, op.getLoc(), made, order));
     return success();
@@ -334,7 +429,7 @@ struct ChannelsLastPass : weir::impl::WeirChannelsLastPassBase<ChannelsLastPass>
       return;
     RewritePatternSet patterns(&getContext());
     patterns.add<ConvToLast, PoolToLast, SinkThroughConcat, SinkThroughPad, SinkThroughResize,
-                 SinkThroughSlice, SinkThroughReduce, Combine>(&getContext());
+                 SinkThroughSlice, SinkThroughReduce, SinkThroughReshape, Combine>(&getContext());
     patterns.add<SinkThroughElementwise>(&getContext());
     addTransposedConvolutions(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/weir/Pch.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/simplify/Passes.h"
 #include "weir/weir.h"
 
@@ -34,8 +35,29 @@ static Type refine(Type a, Type b) {
 }
 
 namespace {
+/// Whether sizes may be computed by it: a few numbers, made by nothing but what it reads.
+bool mayBeSizes(Operation *op) {
+  constexpr int64_t most = 64;
+  if (op->getNumResults() != 1 || isa<ConstantOp>(op) || !isPure(op))
+    return false;
+  auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  return type && type.hasStaticShape() && type.getNumElements() <= most &&
+         type.getElementType().isIntOrFloat();
+}
+
 struct InferShapesPass : weir::impl::WeirInferShapesPassBase<InferShapesPass> {
+  LogicalResult initialize(MLIRContext *context) override {
+    RewritePatternSet patterns(context);
+    for (Dialect *dialect : context->getLoadedDialects())
+      dialect->getCanonicalizationPatterns(patterns);
+    for (RegisteredOperationName name : context->getRegisteredOperations())
+      name.getCanonicalizationPatterns(patterns, context);
+    canonical = std::move(patterns);
+    return success();
+  }
+
   void runOnOperation() override {
+    tentative = 0;
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       // A function that is called keeps the types that its calls rely on.
       if (function.isExternal() || function.isPrivate())
@@ -84,8 +106,20 @@ struct InferShapesPass : weir::impl::WeirInferShapesPassBase<InferShapesPass> {
   }
 
   void inferBlock(Block &block) {
-    for (Operation &op : block)
+    for (Operation &op : llvm::make_early_inc_range(block)) {
       inferOperation(&op);
+      if (tentative == 0 && mayBeSizes(&op))
+        fold(&op);
+    }
+  }
+
+  /// Sizes that become known decide what the operations behind them make, whose sizes decide
+  /// others': a chain of them is as long as a network that computes its own borders.
+  void fold(Operation *op) {
+    GreedyRewriteConfig config;
+    config.setStrictness(GreedyRewriteStrictness::ExistingOps);
+    // Not to have converged is no fault: the rest folds later.
+    (void)applyOpPatternsGreedily(op, canonical, config);
   }
 
   void inferOperation(Operation *op) {
@@ -132,6 +166,8 @@ struct InferShapesPass : weir::impl::WeirInferShapesPassBase<InferShapesPass> {
   void inferWhile(WhileOp loop) {
     Block &condition = loop.getCondition().front(), &body = loop.getBody().front();
     SmallVector<Type> types(loop.getInits().getTypes());
+    // What folds by types that are given up again would stay folded.
+    ++tentative;
     for (unsigned attempt = 0; attempt <= types.size(); ++attempt) {
       for (auto [i, type] : llvm::enumerate(types)) {
         condition.getArgument(i).setType(type);
@@ -153,6 +189,7 @@ struct InferShapesPass : weir::impl::WeirInferShapesPassBase<InferShapesPass> {
       forget(body);
       forget(condition);
     }
+    --tentative;
   }
 
   /// Resets results inside to what their operations say without context.
@@ -178,5 +215,8 @@ struct InferShapesPass : weir::impl::WeirInferShapesPassBase<InferShapesPass> {
         size = ShapedType::kDynamic;
     return RankedTensorType::get(shape, x.getElementType());
   }
+
+  FrozenRewritePatternSet canonical;
+  int tentative = 0; ///< loops around what is inferred whose types are assumed
 };
 } // namespace

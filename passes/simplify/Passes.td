@@ -41,7 +41,9 @@ def WeirInferShapesPass : Pass<"weir-infer-shapes", "::mlir::ModuleOp"> {
   let summary = "derives result types from operand types and known values";
   let description = [{
     What: recomputes the result types of every operation in order, and refines
-    them where the new ones say more; loops keep the types of what they carry.
+    them where the new ones say more; loops keep the types of what they carry. What computes
+    sizes of few numbers is folded on the way (outside of loops), as sizes that become known
+    decide types behind it: a network that computes each border of its own is known in one go.
     Why here: after constants have been folded, which settles shape operands;
     every later stage asks for ranks. Before: types say what the file says. After: nothing is unranked, or the
     operation is named in an error.

@@ -108,13 +108,17 @@ bool isPlainPart(Operation *op) {
   return steps && llvm::all_of(*steps, [](int64_t step) { return step == 1; });
 }
 
-/// Whether a part is so short a line, of elementwise operations and slices, that finding its place
-/// would cost more than computing it.
+/// Whether parts are so short lines that finding the place of each by divisions would cost as much
+/// as computing it: they go by lines of parts, which may be vectors.
 bool isOfShortLines(Block &body, int64_t parallel) {
   auto type = cast<RankedTensorType>(body.getTerminator()->getOperand(0).getType());
   ArrayRef<int64_t> line = type.getShape().drop_front(parallel);
-  return body.getTerminator()->getNumOperands() == 1 && !ShapedType::isDynamicShape(line) &&
-         ShapedType::getNumElements(line) < longLine &&
+  if (body.getTerminator()->getNumOperands() != 1 || ShapedType::isDynamicShape(line) ||
+      ShapedType::getNumElements(line) >= longLine)
+    return false;
+  // Of a few known ones LLVM makes one loop over all, with reductions written out.
+  int64_t lines = type.getDimSize(parallel - 1);
+  return ShapedType::isDynamic(lines) || lines >= longLine ||
          llvm::all_of(body.without_terminator(),
                       llvm::IsaPred<ConstantOp, ElementwiseOpInterface, SliceOp>);
 }
@@ -171,7 +175,7 @@ void emitLoopForm(KernelBuilder &r, plan::KernelOp kernel, ElementalOpInterface 
         emitMovedBlocks(r, *blocks, first, from, to);
       });
   }
-  if (parallel > 1 && !lead && isOfShortLines(body, parallel)) {
+  if (parallel > 1 && isOfShortLines(body, parallel)) {
     indices = emitLineLoops(r, ArrayRef(first.dims).take_front(parallel), begin, end);
   } else {
     auto outer = scf::ForOp::create(r.b, r.loc, begin, end, r.constant(1));

@@ -136,3 +136,70 @@ func.func @softmax_of_few_heads(%x: tensor<?x32x32x4xf32>, %y: tensor<?x32x32x16
   %5 = weir.reduce %4 {axes = array<i64: 3>, keep_dims = true, kind = "max"} : (tensor<?x16x32x32xf32>) -> tensor<?x16x32x1xf32>
   return %2, %5, %c : tensor<?x4x32x1xf32>, tensor<?x16x32x1xf32>, tensor<1x8x8x8xf32>
 }
+
+// What a network makes of an image's positions, and of tokens back to an image, lies as it is: neither
+// joining them nor splitting them moves anything, and the image between two convolutions is moved once
+// each way.
+// CHECK-LABEL: func.func @tokens
+// CHECK: weir.transpose %arg0
+// CHECK: weir.conv
+// CHECK-NOT: weir.transpose
+// CHECK: weir.reshape {{.*}} -> tensor<?x64x16xf32>
+// CHECK-NOT: weir.transpose
+// CHECK: weir.dot_general
+// CHECK-NOT: weir.transpose
+// CHECK: weir.reshape {{.*}} -> tensor<?x8x8x16xf32>
+// CHECK-NOT: weir.transpose %{{[0-9]+}} {permutation = array<i64: 0
+// CHECK: weir.conv
+// CHECK-NEXT: weir.transpose
+// CHECK-NEXT: return
+func.func @tokens(%x: tensor<?x16x8x8xf32>, %m: tensor<16x16xf32>) -> tensor<?x16x8x8xf32> {
+  %w = weir.constant dense<1.0> : tensor<16x16x3x3xf32>
+  %v = weir.constant dense<2.0> : tensor<16x16x3x3xf32>
+  %tokens = weir.constant dense<[-1, 16, 64]> : tensor<3xi64>
+  %image = weir.constant dense<[-1, 16, 8, 8]> : tensor<4xi64>
+  %0 = weir.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = false, accumulator = f32} : (tensor<?x16x8x8xf32>, tensor<16x16x3x3xf32>) -> tensor<?x16x8x8xf32>
+  %1 = weir.reshape %0, %tokens : (tensor<?x16x8x8xf32>, tensor<3xi64>) -> tensor<?x16x64xf32>
+  %2 = weir.transpose %1 {permutation = array<i64: 0, 2, 1>} : (tensor<?x16x64xf32>) -> tensor<?x64x16xf32>
+  %3 = weir.dot_general %2, %m {accumulator = f32, lhs_batch = array<i64>, lhs_contract = array<i64: 2>, rhs_batch = array<i64>, rhs_contract = array<i64: 0>} : (tensor<?x64x16xf32>, tensor<16x16xf32>) -> tensor<?x64x16xf32>
+  %4 = weir.transpose %3 {permutation = array<i64: 0, 2, 1>} : (tensor<?x64x16xf32>) -> tensor<?x16x64xf32>
+  %5 = weir.reshape %4, %image : (tensor<?x16x64xf32>, tensor<4xi64>) -> tensor<?x16x8x8xf32>
+  %6 = weir.conv %5, %v {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = false, accumulator = f32} : (tensor<?x16x8x8xf32>, tensor<16x16x3x3xf32>) -> tensor<?x16x8x8xf32>
+  return %6 : tensor<?x16x8x8xf32>
+}
+
+// A channel is not next to positions before the transposition, and several dimensions that become
+// several others are no matter of one dimension: both stay.
+// CHECK-LABEL: func.func @regrouped_otherwise
+// CHECK: weir.conv
+// CHECK: weir.transpose
+// CHECK-NEXT: weir.reshape
+// CHECK: weir.conv
+// CHECK: weir.transpose
+// CHECK-NEXT: weir.reshape
+func.func @regrouped_otherwise(%x: tensor<4x16x8x8xf32>) -> (tensor<4x1024xf32>, tensor<4x8x128xf32>) {
+  %w = weir.constant dense<1.0> : tensor<16x16x3x3xf32>
+  %v = weir.constant dense<2.0> : tensor<16x16x3x3xf32>
+  %all = weir.constant dense<[4, 1024]> : tensor<2xi64>
+  %groups = weir.constant dense<[4, 8, 128]> : tensor<3xi64>
+  %0 = weir.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = false, accumulator = f32} : (tensor<4x16x8x8xf32>, tensor<16x16x3x3xf32>) -> tensor<4x16x8x8xf32>
+  %1 = weir.reshape %0, %all : (tensor<4x16x8x8xf32>, tensor<2xi64>) -> tensor<4x1024xf32>
+  %2 = weir.conv %x, %v {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = false, accumulator = f32} : (tensor<4x16x8x8xf32>, tensor<16x16x3x3xf32>) -> tensor<4x16x8x8xf32>
+  %3 = weir.reshape %2, %groups : (tensor<4x16x8x8xf32>, tensor<3xi64>) -> tensor<4x8x128xf32>
+  return %1, %3 : tensor<4x1024xf32>, tensor<4x8x128xf32>
+}
+
+// What is returned keeps its type, of which no more is known than when it was made, though its sizes
+// could be inferred by now.
+// CHECK-LABEL: func.func @type_is_kept
+// CHECK: weir.resize {{.*}} -> tensor<?x?x?x8xf32>
+// CHECK: return {{.*}} : tensor<?x8x?x?xf32>
+func.func @type_is_kept(%x: tensor<?x8x4x4xf32>) -> tensor<?x8x?x?xf32> {
+  %w = weir.constant dense<1.0> : tensor<8x8x1x1xf32>
+  %sizes = weir.constant dense<8> : tensor<2xi64>
+  %scales = weir.constant dense<2.0> : tensor<2xf32>
+  %roi = weir.constant dense<0.0> : tensor<4xf32>
+  %0 = weir.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = false, accumulator = f32} : (tensor<?x8x4x4xf32>, tensor<8x8x1x1xf32>) -> tensor<?x8x4x4xf32>
+  %1 = weir.resize %0, %sizes, %scales, %roi {antialias = false, axes = array<i64: 2, 3>, coordinates = "half_pixel", cubic_coefficient = -7.500000e-01 : f64, exclude_outside = false, extrapolation_value = 0.000000e+00 : f64, mode = "linear", nearest = "floor"} : (tensor<?x8x4x4xf32>, tensor<2xi64>, tensor<2xf32>, tensor<4xf32>) -> tensor<?x8x?x?xf32>
+  return %1 : tensor<?x8x?x?xf32>
+}

@@ -75,7 +75,7 @@ bool weir::hasOpenOperand(Block &body) {
 }
 
 bool weir::isOnlyShape(Value value) {
-  return !value.use_empty() && llvm::all_of(value.getUses(), [](OpOperand &use) {
+  return llvm::all_of(value.getUses(), [](OpOperand &use) {
     return isa<BroadcastToOp>(use.getOwner()) && use.getOperandNumber() == 1;
   });
 }

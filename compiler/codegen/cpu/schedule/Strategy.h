@@ -159,7 +159,8 @@ bool hasOpenOperand(mlir::Block &body);
 /// A last dimension of fewer elements is too short a loop.
 inline constexpr int64_t shortRow = 16;
 
-/// Whether the value is nothing but shapes that others are stretched to.
+/// Whether the value is nothing but shapes that others are stretched to: no element of it is read,
+/// as of one that folding has left without users.
 bool isOnlyShape(mlir::Value value);
 /// Whether the kernel is of elementwise operations of known shapes with a short last dimension, of
 /// which more than that is one loop (emitFlatElements), but not all: an operand is stretched along
