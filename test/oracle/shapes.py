@@ -212,6 +212,11 @@ class Operands:
                 raise Reject("nothing to index")
             low = -limit if random.random() < 0.3 and dtype.kind == "i" else 0
             return array(random.integers(low, max(limit, 1), count))
+        if role == "cyclic":  # rows that differ, each said by any number that is the row modulo all
+            if count > limit:
+                raise Reject("more than there are")
+            turns = random.integers(-2, 3, count) if random.random() < 0.4 else 0
+            return array(random.permutation(limit)[:count] + limit * turns)
         if role == "unique":  # along the axis, so that the order of writes says nothing
             axis = self.attribute(attribute) or 0 if attribute else 0
             if not shape:

@@ -223,7 +223,7 @@ RULES = [
     ("ArgMax|ArgMin", "input[R...] dimension[]:axis"),
     ("Shape.*|Rank|Size", "input[R...]"), ("EnsureShape", "input[R...]"), ("Bitcast", "input[R...,8]"),
     ("BroadcastArgs|BroadcastGradientArgs", "s0[k]:ones1 s1[k]:ones1"),
-    ("ConcatOffset", None), ("Inplace.*", "x[V,T...] i[P]:unique=V v[P,T...]"),
+    ("ConcatOffset", None), ("Inplace.*", "x[V,T...] i[P]:cyclic=V v[P,T...]"),
     ("DataFormatDimMap", "x[R...]:any=3"), ("DataFormatVecPermute", "x[4]:small"),
     ("GRUBlockCell.*", None), ("TemporaryVariable", None), ("Einsum", ""),
 ]

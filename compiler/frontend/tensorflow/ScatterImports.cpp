@@ -66,12 +66,15 @@ template <const char *reduction> static LogicalResult tensorScatter(NodeImport &
   return scatterInto(n, n.in(0), n.in(1), n.in(2), reduction);
 }
 
-/// Rows of `x` at `i` set, added to or taken from.
+/// Rows of `x` at `i` set, added to or taken from. TensorFlow takes any index modulo the number of
+/// rows; where there are none, it would divide by 0, and the scatter refuses index 0.
 template <const char *reduction> static LogicalResult inplace(NodeImport &n) {
-  Value indices = n.in(1);
-  if (!indices)
+  Value to = n.in(0), indices = n.in(1);
+  if (!to || !indices)
     return failure();
-  return scatterInto(n, n.in(0), n.unsqueeze(indices, {n.rank(indices)}), n.in(2), reduction);
+  Value rows = n.maximum(n.sizeOf(to, 0), 1.0);
+  indices = n.op<FloorModOp>(n.toI64(indices), rows);
+  return scatterInto(n, to, n.unsqueeze(indices, {n.rank(indices)}), n.in(2), reduction);
 }
 
 ArrayRef<OpImport> weir::tf::scatterImports() {
