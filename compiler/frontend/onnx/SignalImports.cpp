@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A discrete Fourier transform is a product with the matrix of e^(-2πikn/N),
-// which constant folding makes where N is known.
+// A discrete Fourier transform is a product with the matrix of e^(-2πikn/N), which is a
+// constant where N is known.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,11 +23,66 @@ namespace {
 
 constexpr double pi = 3.14159265358979323846;
 
+/// cos(π/4 · eighths / count), for eighths in [0, 8 count]. By arithmetic alone, so that objects
+/// are the same on all hosts: halves and quarters of a turn by whole numbers, then Taylor's series,
+/// whose rest is below half a unit in the last place up to π/4.
+double cosineOfEighths(int64_t eighths, int64_t count) {
+#pragma clang fp contract(off)
+  if (eighths > 4 * count)
+    eighths = 8 * count - eighths;
+  bool isNegative = eighths > 2 * count;
+  if (isNegative)
+    eighths = 4 * count - eighths;
+  bool isSine = eighths > count;
+  if (isSine)
+    eighths = 2 * count - eighths;
+  double x = pi / 4 * double(eighths) / double(count), square = x * x, sum = 0;
+  constexpr int terms = 10;
+  // 1 - x²/(1·2) (1 - x²/(3·4) (1 - …)), or x times 1 - x²/(2·3) (1 - …).
+  for (int i = terms; i-- > 0;) {
+    double first = 2 * i + (isSine ? 2 : 1);
+    sum = 1 - square / (first * (first + 1)) * (i + 1 == terms ? 1 : sum);
+  }
+  double result = isSine ? x * sum : sum;
+  return isNegative ? -result : result;
+}
+
+std::optional<int64_t> knownSize(Value size) {
+  std::optional<SmallVector<int64_t>> known = constantIntegers(size);
+  return known && known->size() == 1 && (*known)[0] > 0 ? std::optional((*known)[0]) : std::nullopt;
+}
+
+/// The matrices of `angles`, whose sizes are known.
+void knownAngles(TensorBuilder &t, int64_t size, int64_t rows, int64_t columns, Type type,
+                 Value &cosine, Value &sine) {
+  SmallVector<double> cosines, sines;
+  for (int64_t turns = 0; turns < size; ++turns) {
+    cosines.push_back(cosineOfEighths(8 * turns, size));
+    // A quarter of a turn before.
+    sines.push_back(cosineOfEighths(std::abs(8 * turns - 2 * size), size));
+  }
+  auto matrix = [&](ArrayRef<double> values) {
+    SmallVector<double> elements;
+    for (int64_t n = 0; n < rows; ++n)
+      for (int64_t k = 0; k < columns; ++k)
+        elements.push_back(values[n * k % size]);
+    return t.reshape(t.floats(elements, type), {rows, columns});
+  };
+  cosine = matrix(cosines);
+  sine = matrix(sines);
+}
+
 /// cos and sin of 2πkn/N for n in [0, rows) and k in [0, columns). The products
 /// are reduced modulo N as integers: a float angle of many turns has few digits
 /// left.
 void angles(TensorBuilder &t, Value size, Value rows, Value columns, Type type, Value &cosine,
             Value &sine) {
+  // Larger ones would make the object large; a run makes them.
+  constexpr int64_t mostElements = int64_t{1} << 22;
+  auto knownCount = knownSize(size), knownRows = knownSize(rows), knownColumns = knownSize(columns);
+  if (knownCount && knownRows && knownColumns && *knownRows <= mostElements / *knownColumns &&
+      *knownCount <= mostElements)
+    return knownAngles(t, *knownCount, *knownRows, *knownColumns, type, cosine, sine);
   Type i64 = t.b.getI64Type();
   Value shape = t.concat({rows, columns}, 0);
   Value n = t.op<IotaOp>(shape, t.number(0), t.typeAttr(i64));
