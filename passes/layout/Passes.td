@@ -15,7 +15,8 @@ def WeirChannelsLastPass : Pass<"weir-channels-last", "::mlir::ModuleOp"> {
   let description = [{
     What: rewrites convolutions and pools whose channels come first between
     transpositions, moves transpositions down through operations that do not
-    care, and lets pairs of them cancel.
+    care (of dimensions that are split, or joined where they lie next to each other before, too),
+    and lets pairs of them cancel.
     Why here: the CPU's convolutions run along channels. After the
     graph is simplified, before kernels are formed: it changes what fuses.
     Before: convolutions as the file orders them. After: convolutions and pools have
