@@ -70,7 +70,7 @@ public:
   }
 
   void emit(Value begin, Value end) {
-    askSizes();
+    r.askSizes(body);
     SmallVector<Value> inside(dims.size());
     row = collapse(inside, &Operand::moves);
     if (!gathers())
@@ -81,25 +81,12 @@ public:
     emitEither(
         r, isShort, [&] { emitGathered(begin, end); },
         [&] {
-          askSizes();
+          r.askSizes(body);
           emitUngathered(begin, end);
         });
   }
 
 private:
-  /// The step has checked sizes: elements ask for those that are known by then.
-  void askSizes() {
-    r.quiet = true;
-    for (Operation &op : body.without_terminator())
-      for (Value operand : op.getOperands()) {
-        auto type = cast<RankedTensorType>(operand.getType());
-        for (int64_t i = 0; i < type.getRank(); ++i)
-          if (type.isDynamicDim(i))
-            r.dim(operand, i);
-      }
-    r.quiet = false;
-  }
-
   Value both(Value a, Value b) { return a ? r.logicalAnd(a, b) : b; }
 
   /// Whether the result may have sizes that no operand has: of a constant within the kernel, or of
@@ -297,7 +284,7 @@ private:
           stackElements(r, operand.buffer.type.getElementType(), gatheredElements + shortRow);
       r.bind(operand.tensor, gathered);
     }
-    askSizes();
+    r.askSizes(body);
     emitRows(rows, begin, end, [&](Value before, Value from, Value to) {
       Value one = r.constant(1), zero = r.constant(0);
       Value block = r.mul(r.divide(r.constant(gatheredElements), row.length), row.length);

@@ -306,6 +306,7 @@ void weir::emitLoops(KernelBuilder &r, plan::KernelOp kernel, Value begin, Value
   if (!kernel.getSchedule().has(plan::schedule::parts) &&
       (hasOpenOperand(body) || isStretchedElementwise(body)))
     return emitFlatElements(r, kernel, begin, end);
+  r.askSizes(body);
   ElementalOpInterface lead = leadOf(body);
   SizeEqualities equalities(r);
   SmallVector<std::pair<Value, unsigned>> sizes;

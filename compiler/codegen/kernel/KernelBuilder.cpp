@@ -177,6 +177,19 @@ Value KernelBuilder::dim(Value tensor, unsigned i) {
   return RecursiveReader::dim(tensor, i);
 }
 
+void KernelBuilder::askSizes(Block &body) {
+  bool wasQuiet = quiet;
+  quiet = true;
+  for (Operation &op : body.without_terminator())
+    for (Value operand : op.getOperands()) {
+      auto type = cast<RankedTensorType>(operand.getType());
+      for (int64_t i = 0; i < type.getRank(); ++i)
+        if (type.isDynamicDim(i))
+          dim(operand, i);
+    }
+  quiet = wasQuiet;
+}
+
 Value KernelBuilder::leafDim(Value tensor, unsigned i) { return buffers[tensor].dims[i]; }
 
 Value KernelBuilder::constantElement(Value tensor, ElementsAttr value, ValueRange indices) {

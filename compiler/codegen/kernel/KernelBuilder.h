@@ -106,6 +106,9 @@ public:
   void require(mlir::Operation *op, mlir::Value ok, llvm::StringRef message, int code,
                mlir::Value value0, mlir::Value value1) override;
   mlir::Value dim(mlir::Value tensor, unsigned i) override;
+  /// Computes open sizes of what the operations of `body` read where the insertion point is, so
+  /// that no loop behind it does. Without checks: the step has made them.
+  void askSizes(mlir::Block &body);
 
   SiteTable &errorSites() { return sites; }
 
