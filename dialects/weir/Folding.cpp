@@ -14,6 +14,7 @@
 #include "dialects/weir/OperationFacts.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Quantized.h"
+#include "dialects/weir/Rearrange.h"
 #include "dialects/weir/ShapeSupport.h"
 #include "dialects/weir/Training.h"
 
@@ -138,7 +139,7 @@ bool isWeightsOfBytes(Operation *op, RankedTensorType type) {
 }
 
 /// A constant of any size under another shape.
-Attribute reshaped(Attribute constant, RankedTensorType type) {
+Attribute constantOfShape(Attribute constant, RankedTensorType type) {
   if (isa_and_nonnull<weir::BlobAttr, ScaledAttr, ArrangedAttr>(constant))
     return reshapedConstant(cast<TypedAttr>(constant), type);
   auto elements = dyn_cast_or_null<DenseElementsAttr>(constant);
@@ -173,7 +174,7 @@ LogicalResult WeirFolder::fold(Operation *op, ArrayRef<Attribute> operands,
   if (!type || !type.hasStaticShape())
     return failure();
   if (isa<ReshapeOp>(op))
-    if (Attribute constant = reshaped(operands[0], type)) {
+    if (Attribute constant = constantOfShape(operands[0], type)) {
       results.push_back(constant);
       return success();
     }
@@ -273,6 +274,28 @@ struct TransposeOfTranspose : OpRewritePattern<TransposeOp> {
   }
 };
 
+/// One index a slice: a gather, which kernels of what reads the slices go through.
+struct GatherOfOneIndex : OpRewritePattern<GatherNdOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(GatherNdOp op, PatternRewriter &rewriter) const override {
+    auto operand = ranked(op.getOperand()), indices = ranked(op.getIndices());
+    if (!operand || !indices || indices.getShape().back() != 1)
+      return failure();
+    Location loc = op.getLoc();
+    int64_t batch = op.getBatchDims();
+    SmallVector<MadeSize> sizes;
+    for (int64_t i = 0; i + 1 < indices.getRank(); ++i)
+      sizes.push_back({.from = i});
+    Value places = reshaped(rewriter, loc, op.getIndices(), sizes);
+    auto gather = GatherOp::create(rewriter, loc, op.getType(), op.getOperand(), places, batch,
+                                   batch, op.getWrapNegative());
+    copyDevice(op, places);
+    copyDevice(op, gather);
+    rewriter.replaceOp(op, gather);
+    return success();
+  }
+};
+
 /// Of nothing nobody asks where it lay.
 struct SliceOfNothing : OpRewritePattern<SliceOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -324,5 +347,6 @@ Value weir::powerAsProduct(OpBuilder &b, PowOp power, bool isCube) {
 }
 
 void WeirDialect::getCanonicalizationPatterns(RewritePatternSet &results) const {
-  results.add<ReshapeOfReshape, TransposeOfTranspose, SliceOfNothing, PowerOfFew>(getContext());
+  results.add<ReshapeOfReshape, TransposeOfTranspose, GatherOfOneIndex, SliceOfNothing, PowerOfFew>(
+      getContext());
 }

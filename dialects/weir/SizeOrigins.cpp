@@ -8,6 +8,7 @@
 #include "dialects/weir/SizeOrigins.h"
 
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/TreeEnsemble.h"
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
@@ -26,6 +27,17 @@ static Sizes without(Sizes sizes, ArrayRef<int64_t> axes) {
   for (int64_t i : axes)
     if (i >= 0 && i < (int64_t)sizes.size())
       sizes[i] = {};
+  return sizes;
+}
+
+/// Of a reduction along `axes` of what has sizes `from`.
+static Sizes reduced(const Sizes &from, ArrayRef<int64_t> axes, bool keepsDims) {
+  if (keepsDims)
+    return without(from, axes);
+  Sizes sizes;
+  for (auto [i, size] : llvm::enumerate(from))
+    if (!llvm::is_contained(axes, (int64_t)i))
+      sizes.push_back(size);
   return sizes;
 }
 
@@ -76,6 +88,7 @@ void SizeOrigins::takeFeeds(func::FuncOp function) {
 void SizeOrigins::forget() {
   known.clear();
   products.clear();
+  productsOf.clear();
   shifts.clear();
   prefixes.clear();
   windows.clear();
@@ -136,6 +149,8 @@ void SizeOrigins::take(Operation *op, bool alwaysRuns) {
   for (int64_t i = 0; i < type.getRank(); ++i)
     if (!sizes[i].value && !sizes[i].tensor)
       sizes[i] = {std::nullopt, op->getResult(0), i};
+  if (isa<TopKOp>(op))
+    known[op->getResult(1)] = sizes;
   known[op->getResult(0)] = std::move(sizes);
 }
 
@@ -267,15 +282,27 @@ SizeOrigins::Sizes SizeOrigins::trace(Operation *op, int64_t rank) {
     }
     return sizes;
   }
-  if (auto reduce = dyn_cast<ReduceOp>(op)) {
-    Sizes from = all(reduce.getOperand());
-    if (reduce.getKeepDims())
-      return without(from, reduce.getAxes());
-    Sizes sizes;
-    for (auto [i, size] : llvm::enumerate(from))
-      if (!llvm::is_contained(reduce.getAxes(), (int64_t)i))
-        sizes.push_back(size);
+  if (auto tile = dyn_cast<TileOp>(op)) {
+    Sizes sizes = all(tile.getOperand());
+    std::optional<Sizes> repeats = integers(tile.getRepeats());
+    if (!repeats || repeats->size() != sizes.size())
+      return {};
+    for (int64_t i = 0; i < (int64_t)sizes.size(); ++i) {
+      Product count;
+      bool isKnown = multiply(count, sizes[i]) && multiply(count, (*repeats)[i]);
+      sizes[i] = isKnown ? product(std::move(count), {tile.getResult(), i}) : KnownInteger();
+    }
     return sizes;
+  }
+  if (auto top = dyn_cast<TopKOp>(op))
+    return without(all(top.getOperand()), {(int64_t)top.getAxis()});
+  if (auto reduce = dyn_cast<ReduceOp>(op))
+    return reduced(all(reduce.getOperand()), reduce.getAxes(), reduce.getKeepDims());
+  if (auto reduce = dyn_cast<ArgReduceOp>(op))
+    return reduced(all(reduce.getOperand()), {(int64_t)reduce.getAxis()}, reduce.getKeepDims());
+  if (auto trees = dyn_cast<TreeEnsembleOp>(op)) {
+    Sizes sizes = all(trees.getSamples());
+    return sizes.size() == 2 ? without(sizes, {1}) : Sizes();
   }
   if (auto gather = dyn_cast<GatherOp>(op)) {
     Sizes from = all(gather.getOperand()), indices = all(gather.getIndices());
@@ -441,13 +468,28 @@ SizeOrigins::Sizes SizeOrigins::reshaped(ReshapeOp op) {
   std::optional<Product> size = quotient(std::move(total), others);
   if (!size)
     return sizes;
-  if (size->symbols.empty())
-    sizes[left] = {size->factor, {}, 0};
-  else if (size->factor == 1 && size->symbols.size() == 1)
-    sizes[left] = size->symbols.front();
-  else
-    products[{op.getResult(), left}] = std::move(*size);
+  sizes[left] = product(std::move(*size), {op.getResult(), left});
   return sizes;
+}
+
+KnownInteger SizeOrigins::product(Product size, Symbol self) {
+  // Nothing is nothing whatever it is multiplied by.
+  if (size.factor == 0 || size.symbols.empty())
+    return {size.factor, {}, 0};
+  if (size.factor == 1 && size.symbols.size() == 1)
+    return size.symbols.front();
+  llvm::sort(size.symbols, [](const KnownInteger &a, const KnownInteger &b) {
+    return std::make_pair(a.tensor.getAsOpaquePointer(), a.dimension) <
+           std::make_pair(b.tensor.getAsOpaquePointer(), b.dimension);
+  });
+  SmallVector<Symbol> &met = productsOf[size.symbols.front().tensor];
+  for (const Symbol &other : met)
+    if (auto it = products.find(other); it != products.end() && it->second.factor == size.factor &&
+                                        it->second.symbols == size.symbols)
+      return root({std::nullopt, other.first, other.second});
+  met.push_back(self);
+  products[self] = std::move(size);
+  return {std::nullopt, self.first, self.second};
 }
 
 void SizeOrigins::notePrefixes(SliceOp slice, const Sizes &from) {

@@ -77,8 +77,9 @@ private:
   /// The first size met that counts windows: of a size, moved by a number, at a stride, which is
   /// negative where counts are rounded up.
   llvm::DenseMap<std::tuple<mlir::Value, int64_t, int64_t, int64_t>, KnownInteger> windows;
-  /// Sizes that are products of others.
+  /// Sizes that are products of others; and those of them whose first factor is a size of a tensor.
   llvm::DenseMap<Symbol, Product> products;
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<Symbol>> productsOf;
   llvm::DenseSet<mlir::Value> followed;
 
   KnownInteger root(KnownInteger size);
@@ -97,6 +98,8 @@ private:
   Sizes reshaped(ReshapeOp op);
   /// Multiplies by a size; false where the number does not fit.
   bool multiply(Product &product, KnownInteger size);
+  /// The size that is a product, which becomes `self` unless it is simpler or was met before.
+  KnownInteger product(Product size, Symbol self);
   static std::optional<Product> quotient(Product dividend, const Product &divisor);
   /// How many windows fit, `(size + by - 1) / stride + 1`, which becomes the size `self`: one that
   /// was met before where it is the same function of the same size.

@@ -37,6 +37,7 @@ TOLERANCE = {"quantised": 0.02, "tools": 0.02}
 KINDS = {"torch": ("exports_torch", "torch"), "timm": ("exports_timm", "timm"),
          "torchvision": ("exports_torchvision", "torchvision"),
          "transformers": ("exports_transformers", "transformers"),
+         "architectures": ("exports_architectures", "transformers"),
          "genai": ("exports_genai", "onnxruntime_genai"),
          "ultralytics": ("exports_ultralytics", "ultralytics"),
          "libraries": ("exports_libraries", "torch"),

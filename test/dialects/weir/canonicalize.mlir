@@ -186,3 +186,18 @@ func.func @marked_as_of_equal_sizes(%c: tensor<?xi1>, %x: tensor<?xf32>) -> tens
   %0 = weir.select %c, %x, %x {weir.equal_sizes} : (tensor<?xi1>, tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
   return %0 : tensor<?xf32>
 }
+
+// One index a slice is a gather, whatever sizes are open; a pair is not.
+// CHECK-LABEL: @one_index
+// CHECK: %[[PLACES:.+]] = weir.reshape %arg1
+// CHECK-SAME: -> tensor<?x3xi64>
+// CHECK: weir.gather %arg0, %[[PLACES]] {axis = 0 : i64, batch_dims = 0 : i64, wrap_negative = true}
+// CHECK: weir.gather %arg2, {{.+}} {axis = 1 : i64, batch_dims = 1 : i64, wrap_negative = false}
+// CHECK-SAME: (tensor<?x8x5xf32>, tensor<?x?xi32>) -> tensor<?x?x5xf32>
+// CHECK: weir.gather_nd
+func.func @one_index(%x: tensor<8x5xf32>, %i: tensor<?x3x1xi64>, %y: tensor<?x8x5xf32>, %j: tensor<?x?x1xi32>, %pairs: tensor<?x2xi64>) -> (tensor<?x3x5xf32>, tensor<?x?x5xf32>, tensor<?xf32>) {
+  %0 = weir.gather_nd %x, %i {batch_dims = 0 : i64, wrap_negative = true} : (tensor<8x5xf32>, tensor<?x3x1xi64>) -> tensor<?x3x5xf32>
+  %1 = weir.gather_nd %y, %j {batch_dims = 1 : i64, wrap_negative = false} : (tensor<?x8x5xf32>, tensor<?x?x1xi32>) -> tensor<?x?x5xf32>
+  %2 = weir.gather_nd %x, %pairs {batch_dims = 0 : i64, wrap_negative = false} : (tensor<8x5xf32>, tensor<?x2xi64>) -> tensor<?xf32>
+  return %0, %1, %2 : tensor<?x3x5xf32>, tensor<?x?x5xf32>, tensor<?xf32>
+}

@@ -97,3 +97,47 @@ func.func @small_matrices(%x: tensor<500x3x3xf32>, %y: tensor<500x3x3xf32>) -> t
   %0 = weir.dot_general %x, %y {accumulator = f32, lhs_batch = array<i64: 0>, rhs_batch = array<i64: 0>, lhs_contract = array<i64: 2>, rhs_contract = array<i64: 1>} : (tensor<500x3x3xf32>, tensor<500x3x3xf32>) -> tensor<500x3x3xf32>
   return %0 : tensor<500x3x3xf32>
 }
+
+// A matrix that is picked for each row of a batch, by that row: sums along its lines, which a kernel reads where they lie.
+// CHECK-LABEL: @picked_matrices
+// CHECK: %[[PICKED:.+]] = weir.gather %arg0, %arg1
+// CHECK: %[[VECTORS:.+]] = weir.reshape %arg2
+// CHECK-SAME: -> tensor<6x1x64xf32>
+// CHECK: %[[PRODUCTS:.+]] = weir.mul %[[PICKED]], %[[VECTORS]]
+// CHECK: weir.reduce %[[PRODUCTS]]
+// CHECK-NOT: weir.dot_general
+func.func @picked_matrices(%w: tensor<4x256x64xf32>, %i: tensor<6xi64>, %x: tensor<6x64x1xf32>) -> tensor<6x256x1xf32> {
+  %0 = weir.gather %w, %i {axis = 0 : i64, batch_dims = 0 : i64, wrap_negative = true} : (tensor<4x256x64xf32>, tensor<6xi64>) -> tensor<6x256x64xf32>
+  %1 = weir.dot_general %0, %x {accumulator = f32, lhs_batch = array<i64: 0>, rhs_batch = array<i64: 0>, lhs_contract = array<i64: 2>, rhs_contract = array<i64: 1>} : (tensor<6x256x64xf32>, tensor<6x64x1xf32>) -> tensor<6x256x1xf32>
+  return %1 : tensor<6x256x1xf32>
+}
+
+// One row by a matrix that is picked for it: sums down its columns. A copy for others is read as it is.
+// CHECK-LABEL: @picked_columns
+// CHECK: %[[PICKED:.+]] = weir.gather %arg0, %arg1
+// CHECK: %[[VECTORS:.+]] = weir.reshape %arg2
+// CHECK-SAME: -> tensor<6x64x1xf32>
+// CHECK: %[[PRODUCTS:.+]] = weir.mul %[[PICKED]], %[[VECTORS]]
+// CHECK: weir.reduce %[[PRODUCTS]] {axes = array<i64: 1>
+// CHECK-LABEL: @picked_for_two
+// CHECK-NOT: weir.reduce
+// CHECK: weir.dot_general
+func.func @picked_columns(%w: tensor<4x64x256xf32>, %i: tensor<6xi64>, %x: tensor<6x1x64xf32>) -> tensor<6x1x256xf32> {
+  %0 = weir.gather %w, %i {axis = 0 : i64, batch_dims = 0 : i64, wrap_negative = true} : (tensor<4x64x256xf32>, tensor<6xi64>) -> tensor<6x64x256xf32>
+  %1 = weir.dot_general %x, %0 {accumulator = f32, lhs_batch = array<i64: 0>, rhs_batch = array<i64: 0>, lhs_contract = array<i64: 2>, rhs_contract = array<i64: 1>} : (tensor<6x1x64xf32>, tensor<6x64x256xf32>) -> tensor<6x1x256xf32>
+  return %1 : tensor<6x1x256xf32>
+}
+
+func.func @picked_for_two(%w: tensor<4x64x256xf32>, %i: tensor<6xi64>, %x: tensor<6x1x64xf32>) -> (tensor<6x1x256xf32>, tensor<6x64x256xf32>) {
+  %0 = weir.gather %w, %i {axis = 0 : i64, batch_dims = 0 : i64, wrap_negative = true} : (tensor<4x64x256xf32>, tensor<6xi64>) -> tensor<6x64x256xf32>
+  %1 = weir.dot_general %x, %0 {accumulator = f32, lhs_batch = array<i64: 0>, rhs_batch = array<i64: 0>, lhs_contract = array<i64: 2>, rhs_contract = array<i64: 1>} : (tensor<6x1x64xf32>, tensor<6x64x256xf32>) -> tensor<6x1x256xf32>
+  return %1, %0 : tensor<6x1x256xf32>, tensor<6x64x256xf32>
+}
+
+// Tiles are faster for lines of four.
+// CHECK-LABEL: @short_lines
+// CHECK: weir.dot_general
+func.func @short_lines(%w: tensor<600x4x4xf32>, %x: tensor<600x4x1xf32>) -> tensor<600x4x1xf32> {
+  %0 = weir.dot_general %w, %x {accumulator = f32, lhs_batch = array<i64: 0>, rhs_batch = array<i64: 0>, lhs_contract = array<i64: 2>, rhs_contract = array<i64: 1>} : (tensor<600x4x4xf32>, tensor<600x4x1xf32>) -> tensor<600x4x1xf32>
+  return %0 : tensor<600x4x1xf32>
+}

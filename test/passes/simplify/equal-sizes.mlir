@@ -194,3 +194,54 @@ func.func @stretched_from_two(%x: tensor<?x3xi64>, %table: tensor<512x3xi64>) ->
   %0 = weir.broadcast_to %s, %d : (tensor<?x3xi64>, tensor<2xi64>) -> tensor<?x3xi64>
   return %0 : tensor<?x3xi64>
 }
+
+// Twice as many as there are rows, whether they were picked or repeated.
+// CHECK-LABEL: func.func @picked_for_each
+// CHECK-NOT: broadcast_to
+// CHECK: return
+func.func @picked_for_each(%x: tensor<?x?x4xf32>) -> tensor<?x4xf32> {
+  %first = weir.constant dense<0> : tensor<1xi64>
+  %one = weir.constant dense<1> : tensor<1xi64>
+  %two = weir.constant dense<2> : tensor<1xi64>
+  %rows = weir.constant dense<[-1, 4]> : tensor<2xi64>
+  %line = weir.constant dense<[-1]> : tensor<1xi64>
+  %twice = weir.constant dense<[2, 1]> : tensor<2xi64>
+  %a = weir.reshape %x, %rows : (tensor<?x?x4xf32>, tensor<2xi64>) -> tensor<?x4xf32>
+  %values, %indices = weir.top_k %a, %two {axis = 1 : i64, index_type = i64, largest = true, sorted = true} : (tensor<?x4xf32>, tensor<1xi64>) -> (tensor<?x2xf32>, tensor<?x2xi64>)
+  %flat = weir.reshape %indices, %line : (tensor<?x2xi64>, tensor<1xi64>) -> tensor<?xi64>
+  %t = weir.tile %a, %twice : (tensor<?x4xf32>, tensor<2xi64>) -> tensor<?x4xf32>
+  %d = weir.shape_of %flat {index_type = i64} : (tensor<?xi64>) -> tensor<1xi64>
+  %four = weir.constant dense<4> : tensor<1xi64>
+  %shape = weir.concat %d, %four {axis = 0 : i64} : (tensor<1xi64>, tensor<1xi64>) -> tensor<2xi64>
+  %0 = weir.broadcast_to %t, %shape : (tensor<?x4xf32>, tensor<2xi64>) -> tensor<?x4xf32>
+  return %0 : tensor<?x4xf32>
+}
+
+// Three times as many are others.
+// CHECK-LABEL: func.func @repeated_otherwise
+// CHECK: broadcast_to
+func.func @repeated_otherwise(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  %four = weir.constant dense<4> : tensor<1xi64>
+  %line = weir.constant dense<[-1]> : tensor<1xi64>
+  %twice = weir.constant dense<[2, 1]> : tensor<2xi64>
+  %thrice = weir.constant dense<[3, 1]> : tensor<2xi64>
+  %t = weir.tile %x, %twice : (tensor<?x4xf32>, tensor<2xi64>) -> tensor<?x4xf32>
+  %u = weir.tile %x, %thrice : (tensor<?x4xf32>, tensor<2xi64>) -> tensor<?x4xf32>
+  %all = weir.shape_of %u {index_type = i64} : (tensor<?x4xf32>) -> tensor<2xi64>
+  %0 = weir.broadcast_to %t, %all : (tensor<?x4xf32>, tensor<2xi64>) -> tensor<?x4xf32>
+  return %0 : tensor<?x4xf32>
+}
+
+// The rows of an index are those it was found in.
+// CHECK-LABEL: func.func @best_of_each
+// CHECK-NOT: broadcast_to
+// CHECK: return
+func.func @best_of_each(%x: tensor<?x4xf32>) -> tensor<?xi64> {
+  %first = weir.constant dense<0> : tensor<1xi64>
+  %one = weir.constant dense<1> : tensor<1xi64>
+  %a = weir.arg_reduce %x {axis = 1 : i64, index_type = i64, keep_dims = false, largest = true, select_last = false} : (tensor<?x4xf32>) -> tensor<?xi64>
+  %all = weir.shape_of %x {index_type = i64} : (tensor<?x4xf32>) -> tensor<2xi64>
+  %n = weir.slice %all, %first, %one, %one {axes = array<i64: 0>, strict = false} : (tensor<2xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<1xi64>
+  %0 = weir.broadcast_to %a, %n : (tensor<?xi64>, tensor<1xi64>) -> tensor<?xi64>
+  return %0 : tensor<?xi64>
+}

@@ -82,9 +82,10 @@ std::optional<llvm::SmallPtrSet<Operation *, 8>> weir::vectorPrologue(Operation 
   while (!work.empty()) {
     Value value = work.pop_back_val();
     auto type = dyn_cast<RankedTensorType>(value.getType());
-    // Halves are only cast.
+    // Halves, read or picked, are only cast.
     Operation *op = value.getDefiningOp();
-    bool isHalf = type && !op && (type.getElementType().isF16() || type.getElementType().isBF16());
+    bool isHalf = type && (!op || isPickedLine(op)) &&
+                  (type.getElementType().isF16() || type.getElementType().isBF16());
     if (!type ||
         !(isWide ? type.getElementType().isF64() : type.getElementType().isF32() || isHalf))
       return std::nullopt;
