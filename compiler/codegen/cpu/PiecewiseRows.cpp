@@ -199,15 +199,23 @@ ConcatOp weir::concatenationOfRows(ValueRange values, Operation *end) {
   if (!found || found.getInputs().size() > mostOperands)
     return {};
   auto type = cast<RankedTensorType>(found.getResult().getType());
-  if (!type.hasStaticShape() || int64_t(found.getAxis()) + 1 != type.getRank())
+  auto hasOpenRows = [](Value value) {
+    return ShapedType::isDynamic(cast<RankedTensorType>(value.getType()).getShape().back());
+  };
+  if (int64_t(found.getAxis()) + 1 != type.getRank() ||
+      llvm::any_of(found.getInputs(), hasOpenRows))
     return {};
+  // Where it might be stretched it is read at other indices.
+  auto mayStretch = [&](Operation *user) {
+    return !type.hasStaticShape() && !keepsOpenSizes(user);
+  };
   SmallVector<Value> reads{found.getResult()};
   SmallPtrSet<Operation *, 8> seen{found};
   while (!reads.empty())
     for (Operation *user : reads.pop_back_val().getUsers()) {
       if (user == end || !seen.insert(user).second)
         continue;
-      if (!isa<ElementwiseOpInterface>(user) || user->getNumResults() != 1 ||
+      if (!isa<ElementwiseOpInterface>(user) || user->getNumResults() != 1 || mayStretch(user) ||
           cast<RankedTensorType>(user->getResult(0).getType()).getShape() != type.getShape())
         return {};
       reads.push_back(user->getResult(0));

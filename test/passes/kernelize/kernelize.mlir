@@ -92,3 +92,33 @@ func.func @integers(%i: tensor<2xi64>) -> tensor<2xi64> attributes {weir.device_
   %0 = weir.add %i, %i : (tensor<2xi64>, tensor<2xi64>) -> tensor<2xi64>
   return %0 : tensor<2xi64>
 }
+
+// Rows of a few operands are computed operand by operand.
+// CHECK-LABEL: @few_joined
+// CHECK-COUNT-1: weir_plan.launch
+// CHECK-NOT: weir_plan.launch
+// CHECK: return
+func.func @few_joined(%x: tensor<8x32xf32>) -> tensor<8x128xf32> attributes {weir.device_index = 0 : i64} {
+  %0 = weir.concat %x, %x, %x, %x {axis = 1 : i64} : (tensor<8x32xf32>, tensor<8x32xf32>, tensor<8x32xf32>, tensor<8x32xf32>) -> tensor<8x128xf32>
+  %1 = weir.relu %0 : (tensor<8x128xf32>) -> tensor<8x128xf32>
+  return %1 : tensor<8x128xf32>
+}
+
+// Many are copied first: each element would look for its own.
+// CHECK-LABEL: @many_joined
+// CHECK: weir_plan.launch @concat
+// CHECK: weir_plan.launch @relu
+func.func @many_joined(%x: tensor<8x32xf32>) -> tensor<8x288xf32> attributes {weir.device_index = 0 : i64} {
+  %0 = weir.concat %x, %x, %x, %x, %x, %x, %x, %x, %x {axis = 1 : i64} : (tensor<8x32xf32>, tensor<8x32xf32>, tensor<8x32xf32>, tensor<8x32xf32>, tensor<8x32xf32>, tensor<8x32xf32>, tensor<8x32xf32>, tensor<8x32xf32>, tensor<8x32xf32>) -> tensor<8x288xf32>
+  %1 = weir.relu %0 : (tensor<8x288xf32>) -> tensor<8x288xf32>
+  return %1 : tensor<8x288xf32>
+}
+
+// CHECK-LABEL: @many_lines_joined
+// CHECK: weir_plan.launch @concat
+// CHECK: weir_plan.launch @relu
+func.func @many_lines_joined(%x: tensor<8x32xf32>) -> tensor<40x32xf32> attributes {weir.device_index = 0 : i64} {
+  %0 = weir.concat %x, %x, %x, %x, %x {axis = 0 : i64} : (tensor<8x32xf32>, tensor<8x32xf32>, tensor<8x32xf32>, tensor<8x32xf32>, tensor<8x32xf32>) -> tensor<40x32xf32>
+  %1 = weir.relu %0 : (tensor<40x32xf32>) -> tensor<40x32xf32>
+  return %1 : tensor<40x32xf32>
+}
