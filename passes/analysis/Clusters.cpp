@@ -177,17 +177,6 @@ bool isPartOfStored(Operation *op) {
   return !elemental || elemental.isElementExpensive() || anchorBefore(def);
 }
 
-/// Whether finding the operand that an element lies in costs more than a copy: of 50 joined and
-/// added, in kernels of their own, the elements take a thirtieth of the time. Rows of a few
-/// operands are computed operand by operand.
-bool joinsMany(Operation *op) {
-  constexpr size_t mostInRow = 8, most = 4;
-  auto concat = dyn_cast<ConcatOp>(op);
-  auto type = concat ? dyn_cast<RankedTensorType>(concat.getType()) : RankedTensorType();
-  return type && concat.getInputs().size() >
-                     (int64_t(concat.getAxis()) + 1 == type.getRank() ? mostInRow : most);
-}
-
 /// Whether the strategy that computes the user on the host reads each element once after all.
 bool isReadOnce(OpOperand &use) {
   const KernelSchedules *host = hostSchedules();
