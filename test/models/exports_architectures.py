@@ -114,10 +114,10 @@ def architecture(kind):
 WAYS = SCRIPT, DYNAMO, DYNAMO_23 = (False, 17, True), (True, 18, True), (True, 23, True)
 # What the one exporter does not know, or writes another model for.
 ONLY = {SCRIPT: """doge falcon inkling_text longformer parakeet_encoder prophetnet t5 umt5 wav2vec2-conformer
-xlnet""".split(), DYNAMO: """afmoe apertus aya_vision cohere cohere2_vision dinov2_with_registers ernie4_5_moe glm4
+xlnet""".split(), DYNAMO: """apertus aya_vision cohere cohere2_vision dinov2_with_registers ernie4_5_moe glm4
 omniasr rwkv""".split()}
 # These compute on paths that depend on values, of which both exporters write the one they saw.
-BY_RUNTIME = "hy_v4 paligemma".split()
+BY_RUNTIME = "afmoe hy_v4 paligemma".split()
 # Hides parts of an image at random; keeps the batch that the exporter saw.
 LEFT_OUT = "vit_mae pixtral".split()
 
