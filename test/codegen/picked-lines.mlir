@@ -15,7 +15,7 @@
 
 // Rows are ramps: the sums of those that are picked.
 // RUN: rm -rf %t && mkdir %t
-// RUN: %python %S/../tools/Inputs/npz.py ramp %t/x.npz x 14x100 y 14x20 z 14x90
+// RUN: %python %S/../tools/Inputs/npz.py ramp %t/x.npz x 14x100 y 14x20 z 2x7x90
 // RUN: weir-run %s --input=%t/x.npz --output=%t/out.npz
 // RUN: %python %S/../tools/Inputs/npz.py print %t/out.npz | FileCheck %s --check-prefix=SUMS
 // SUMS-DAG: a 7x100 310.4643
@@ -24,13 +24,13 @@
 
 module {
   func.func @main(%x: tensor<14x100xf32> {weir.name = "x"}, %y: tensor<14x20xf32> {weir.name = "y"},
-                  %z: tensor<14x?xf32> {weir.name = "z"})
+                  %z: tensor<2x7x?xf32> {weir.name = "z"})
       -> (tensor<7x100xf32> {weir.name = "a"}, tensor<7x20xf32> {weir.name = "b"}, tensor<7x?xf32> {weir.name = "c"}) attributes {weir.entry = "main"} {
     %at = weir.constant dense<[3, -1, 0, 13, 3, 7, 1]> : tensor<7xi64>
-    %where = weir.constant dense<[[3], [-1], [0], [13], [3], [7], [1]]> : tensor<7x1xi64>
+    %where = weir.constant dense<[[0, 3], [-1, -1], [0, 0], [1, 6], [0, 3], [1, 0], [0, 1]]> : tensor<7x2xi64>
     %0 = weir.gather %x, %at {axis = 0 : i64, batch_dims = 0 : i64, wrap_negative = true} : (tensor<14x100xf32>, tensor<7xi64>) -> tensor<7x100xf32>
     %1 = weir.gather %y, %at {axis = 0 : i64, batch_dims = 0 : i64, wrap_negative = true} : (tensor<14x20xf32>, tensor<7xi64>) -> tensor<7x20xf32>
-    %2 = weir.gather_nd %z, %where {batch_dims = 0 : i64, wrap_negative = true} : (tensor<14x?xf32>, tensor<7x1xi64>) -> tensor<7x?xf32>
+    %2 = weir.gather_nd %z, %where {batch_dims = 0 : i64, wrap_negative = true} : (tensor<2x7x?xf32>, tensor<7x2xi64>) -> tensor<7x?xf32>
     return %0, %1, %2 : tensor<7x100xf32>, tensor<7x20xf32>, tensor<7x?xf32>
   }
 }
