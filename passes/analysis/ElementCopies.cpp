@@ -98,9 +98,9 @@ bool weir::isOneOfMany(SliceOp slice) {
 }
 
 bool weir::joinsMany(Operation *op) {
-  constexpr size_t mostInRow = 8, most = 4;
+  constexpr size_t most = 4;
   auto concat = dyn_cast<ConcatOp>(op);
   auto type = concat ? dyn_cast<RankedTensorType>(concat.getType()) : RankedTensorType();
   return type && concat.getInputs().size() >
-                     (int64_t(concat.getAxis()) + 1 == type.getRank() ? mostInRow : most);
+                     (int64_t(concat.getAxis()) + 1 == type.getRank() ? mostJoinedInRow : most);
 }

@@ -63,6 +63,9 @@ private:
 /// that reads the two from memory serves all, where each would have code of its own.
 bool isOneOfMany(SliceOp slice);
 
+/// Operands of a concatenation up to which a loop over a row of each is worth its code.
+constexpr size_t mostJoinedInRow = 8;
+
 /// Whether finding the operand that an element lies in costs more than a copy: of 50 joined and
 /// added, in kernels of their own, the elements take a thirtieth of the time. Rows of a few
 /// operands are computed operand by operand.

@@ -10,13 +10,12 @@
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/PickedLines.h"
 #include "dialects/weir/Repeats.h"
+#include "passes/analysis/ElementCopies.h"
 
 using namespace mlir;
 using namespace weir;
 
 namespace {
-/// Operands up to which a loop for each is worth its code.
-constexpr size_t mostOperands = 8;
 /// Elements of a row from which on a loop over it becomes one of vectors.
 constexpr int64_t longRow = 16;
 
@@ -196,7 +195,7 @@ ConcatOp weir::concatenationOfRows(ValueRange values, Operation *end) {
       return {};
     found = concat;
   }
-  if (!found || found.getInputs().size() > mostOperands)
+  if (!found || found.getInputs().size() > mostJoinedInRow)
     return {};
   auto type = cast<RankedTensorType>(found.getResult().getType());
   auto hasOpenRows = [](Value value) {
